@@ -1,0 +1,26 @@
+"""What an arm is: links, joints and drives as frozen data, the tree they form, and arms made from arms.
+
+No file format and no mathematics of motion lives here.
+"""
+
+from forearm.arm.arm import Arm, Hand
+from forearm.arm.dh import from_dh
+from forearm.arm.drive import Bearing, Friction, Motor, Transmission
+from forearm.arm.joint import DH, Frame, Joint, Limits, Mimic
+from forearm.arm.link import Link
+
+__all__ = [
+    "DH",
+    "Arm",
+    "Bearing",
+    "Frame",
+    "Friction",
+    "Hand",
+    "Joint",
+    "Limits",
+    "Link",
+    "Mimic",
+    "Motor",
+    "Transmission",
+    "from_dh",
+]

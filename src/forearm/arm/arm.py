@@ -1,0 +1,205 @@
+"""The arm: a frozen, validated tree of rigid links. Everything else in forearm starts from one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.joint import DH, Joint
+from forearm.arm.link import Link
+from forearm.arm.moving import Moving, reduce_to_moving
+from forearm.arm.record import fields_of, record, set_field
+from forearm.arm.tree import depth_first, most_articulated_leaf, resolve_mimics, root_of
+from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
+from forearm.values import as_pose, check_name, frozen_array
+
+Named = TypeVar("Named", Link, Joint)
+
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+IDENTITY: Any = tuple(map(tuple, np.eye(4).tolist()))
+
+
+@record
+class Hand:
+    """The frame that positions, forces and payloads refer to: a pose (4, 4) in the frame of a link."""
+
+    link: str
+    pose: NDArray[np.float64] = IDENTITY
+
+    def __post_init__(self) -> None:
+        set_field(self, "pose", frozen_array(as_pose(self.pose, "hand"), (4, 4), "hand"))
+
+
+@record
+class Arm:
+    """A tree of rigid links with revolute, prismatic and fixed joints, its gravity, base, hand and drives.
+
+    `tree` holds every joint, fixed and mimicking ones too, depth first with siblings in the order given; `joints` the
+    n that are freedoms, in the order of q. `gravity` (3,) is the free-fall acceleration in the base frame, `base`
+    (4, 4) the base frame in the world. The link that no joint moves is the base.
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    tree: tuple[Joint, ...]
+    gravity: NDArray[np.float64] = STANDARD_GRAVITY  # type: ignore[assignment]
+    base: NDArray[np.float64] = IDENTITY
+    hand: Hand = None  # type: ignore[assignment]
+    source: str = ""
+    notes: str = ""
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "arm")
+        links, tree = tuple(self.links), tuple(self.tree)
+        root = root_of(links, tree)
+        tree = depth_first(root, tree)
+        order = {name: i for i, name in enumerate([root, *(j.child for j in tree)])}
+        set_field(self, "tree", tree)
+        set_field(self, "links", tuple(sorted(links, key=lambda link: order[link.name])))
+        set_field(self, "gravity", frozen_array(self.gravity, (3,), "gravity"))
+        set_field(self, "base", frozen_array(as_pose(self.base, "base"), (4, 4), "base"))
+        set_field(self, "hand", self._as_hand(self.hand))
+        resolve_mimics(tree)
+        conventions = {j.placement.convention for j in tree if isinstance(j.placement, DH)}
+        if len(conventions) > 1:
+            raise ModelError(
+                f"arm {self.name!r}: its joints mix the standard and the modified Denavit-Hartenberg convention; "
+                "write all of them in one convention, or the odd ones as frames."
+            )
+
+    def _as_hand(self, value: Any) -> Hand:
+        if isinstance(value, Hand):
+            self.link(value.link)
+            return value
+        if isinstance(value, str):
+            self.link(value)
+            return Hand(link=value)
+        if value is not None:
+            raise InputError(f"arm {self.name!r}, hand: a Hand or the name of a link is needed, came {shorten(value)}.")
+        return Hand(link=most_articulated_leaf(self.links, self.tree))
+
+    @property
+    def n(self) -> int:
+        """How many freedoms the arm has: the length of q."""
+        return len(self.joints)
+
+    @cached_property
+    def joints(self) -> tuple[Joint, ...]:
+        """The joints that are freedoms, in the order of q."""
+        return tuple(j for j in self.tree if j.kind != "fixed" and j.mimic is None)
+
+    @cached_property
+    def moving(self) -> Moving:
+        """The arm as computations see it: moving bodies only, links on fixed joints merged into them."""
+        return reduce_to_moving(self.links, self.tree)
+
+    @cached_property
+    def is_serial(self) -> bool:
+        """Whether the moving bodies form one chain without mimicking joints."""
+        return all(b.parent == i - 1 for i, b in enumerate(self.moving.bodies)) and not any(j.mimic for j in self.tree)
+
+    @property
+    def base_link(self) -> str:
+        """The name of the link that does not move."""
+        return self.links[0].name
+
+    def link(self, name: str) -> Link:
+        """The link of that name."""
+        return _named(self.links, name, "link", self.name)
+
+    def joint(self, name: str) -> Joint:
+        """The joint of that name, fixed and mimicking ones too."""
+        return _named(self.tree, name, "joint", self.name)
+
+    def replace(self, **changes: Any) -> Arm:
+        """A copy with some fields changed, such as `gravity`, `base`, `hand`, `name`, `links`, `tree`.
+
+        `hand` is a (4, 4) pose on the present hand link, the name of a link, or a `Hand`. A new `base` alone tilts the
+        arm: gravity stays what it was in the world, so its components in the base frame turn; given together, both
+        stand as given.
+        """
+        fields = fields_of(self)
+        for name in changes:
+            if name not in fields:
+                raise NameNotFound(f"replace: an arm has no field {name!r}; {suggest(name, fields)}")
+        if "base" in changes and "gravity" not in changes:
+            new = as_pose(changes["base"], "base")
+            changes["gravity"] = new[:3, :3].T @ self.base[:3, :3] @ self.gravity
+        hand = changes.get("hand", self.hand)
+        if not isinstance(hand, Hand | str | None):
+            changes["hand"] = Hand(link=self.hand.link, pose=hand)
+        return Arm(**(fields | changes))
+
+    def with_link(self, link: Link) -> Arm:
+        """A copy in which the link of that name is this one."""
+        self.link(link.name)
+        return self.replace(links=tuple(link if other.name == link.name else other for other in self.links))
+
+    def rigid(self) -> Arm:
+        """The same arm without motors, rotor inertia, friction, bearings and transmissions."""
+        from forearm.arm.change import rigid
+
+        return rigid(self)
+
+    def lock(self, positions: Mapping[str, float]) -> Arm:
+        """The arm with the named joints held at these positions: fewer freedoms, their links merged. Waters IV."""
+        from forearm.arm.change import lock
+
+        return lock(self, positions)
+
+    def with_payload(
+        self,
+        mass: float,
+        com: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
+        longest: float | None = None,
+    ) -> Arm:
+        """The arm holding a body of this mass (kg), `com` (m) in the hand frame, `inertia` about it in hand axes.
+
+        With `longest` (m) instead of an inertia only the longest dimension is known, see `change.with_payload`.
+        Waters IV.
+        """
+        from forearm.arm.change import with_payload
+
+        return with_payload(self, mass, com, inertia, longest)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the arm file (TOML). Reading it back gives an equal arm."""
+        from forearm.files.armfile_write import save
+
+        save(self, path)
+
+    def to_urdf(self, path: str | os.PathLike[str]) -> None:
+        """Write a URDF; what URDF cannot say is named in a LossWarning."""
+        from forearm.files.urdf_write import save_urdf
+
+        save_urdf(self, path)
+
+    def __repr__(self) -> str:
+        kinds = "".join("R" if j.kind == "revolute" else "P" for j in self.joints)
+        shape = "serial" if self.is_serial else "tree"
+        return f"<Arm {self.name!r}: {self.n} joints {kinds}, {shape}, {self.mass:.6g} kg>"
+
+    def __str__(self) -> str:
+        from forearm.arm.text import describe
+
+        return describe(self)
+
+    @property
+    def mass(self) -> float:
+        """The mass of all links, base included, in kg."""
+        return float(sum(link.mass for link in self.links))
+
+
+def _named(items: tuple[Named, ...], name: str, what: str, arm: str) -> Named:
+    for item in items:
+        if item.name == name:
+            return item
+    if not isinstance(name, str):
+        raise InputError(f"arm {arm!r}: a {what} is named by text; came {name!r}.")
+    raise NameNotFound(f"arm {arm!r} has no {what} {name!r}; {suggest(name, (i.name for i in items))}")

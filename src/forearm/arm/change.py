@@ -1,0 +1,124 @@
+"""Arms from arms: without drives, with joints locked, with something in the hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.arm.joint import Frame, Joint, Limits
+from forearm.arm.link import Link
+from forearm.errors import InputError, ModelError, NameNotFound, suggest
+from forearm.spatial import combine_bodies, turn_inertia
+from forearm.values import check_number, frozen_array
+
+
+def rigid(arm: Arm) -> Arm:
+    """The same arm without motors, rotor inertia, friction, bearings and transmissions."""
+    return arm.replace(
+        tree=tuple(dataclasses.replace(j, motor=None, friction=None, bearings=(), transmission=None) for j in arm.tree)
+    )
+
+
+def lock(arm: Arm, positions: Mapping[str, float]) -> Arm:
+    """The arm with these joints held still: the two links beside each become one. Waters IV, joint locking.
+
+    The inner link takes over mass and inertia. The outer one stays as a massless frame fixed on it, so that its name,
+    the hand and the joints behind it keep their meaning. A joint that mimics a locked one is locked where it
+    follows to.
+    """
+    held = _held_positions(arm, positions)
+    links = {link.name: link for link in arm.links}
+    tree: list[Joint] = []
+    carrier: dict[str, tuple[str, NDArray[np.float64]]] = {}
+    for joint in arm.tree:
+        if joint.name not in held:
+            tree.append(joint)
+            continue
+        T = joint.transform(held[joint.name])
+        tree.append(
+            Joint(
+                name=joint.name,
+                kind="fixed",
+                parent=joint.parent,
+                child=joint.child,
+                placement=Frame.from_pose(T),
+            )
+        )
+        # The link that takes the mass over: past other joints locked in the same call.
+        onto, T_onto = carrier.get(joint.parent, (joint.parent, np.eye(4)))
+        T_onto = T_onto @ T
+        carrier[joint.child] = (onto, T_onto)
+        links[onto] = _merged(links[onto], links[joint.child], T_onto)
+        links[joint.child] = Link(name=joint.child)
+    return arm.replace(links=tuple(links.values()), tree=tuple(tree))
+
+
+def with_payload(
+    arm: Arm, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None,
+    longest: float | None = None,
+) -> Arm:  # fmt: skip
+    """The arm with a body in its hand. Waters IV: full knowledge, or mass and longest dimension only.
+
+    `com` (m) is in the hand frame, `inertia` (kg m^2) about it in hand axes; without one the payload is a point. With
+    `longest` = L (m) the body is taken as a uniform slender rod of length L whose direction is not known, so that on
+    average J = m L^2 / 18 about every axis through its centre; for a rod the truth lies between 0 and m L^2 / 12. The
+    assumption is added to the arm's notes. A payload without mass and inertia changes nothing.
+    """
+    mass = check_number(mass, "payload, mass", minimum=0.0)
+    centre = frozen_array(com, (3,), "payload, com")
+    if inertia is not None and longest is not None:
+        raise InputError("payload: give the inertia or the longest dimension, not both.")
+    note = ""
+    if longest is not None:
+        longest = check_number(longest, "payload, longest", minimum=0.0)
+        inertia = np.eye(3) * (mass * longest**2 / 18.0)
+        if longest > 0.0:
+            note = (
+                f"Payload of {mass:g} kg, longest dimension {longest:g} m, taken as a uniform slender rod of unknown "
+                f"direction: {mass * longest**2 / 18.0:.6g} kg m^2 about every axis through its centre."
+            )
+    tensor = np.zeros((3, 3)) if inertia is None else frozen_array(inertia, (3, 3), "payload, inertia")
+    held = Link(name="payload", mass=mass, com=centre, inertia=tensor)
+    if held.massless:
+        return arm
+    if mass == 0.0:
+        raise ModelError("payload: an inertia without mass; give the mass too.")
+    changed = arm.with_link(_merged(arm.link(arm.hand.link), held, arm.hand.pose))
+    return changed.replace(notes="\n".join(filter(None, (arm.notes, note)))) if note else changed
+
+
+def _held_positions(arm: Arm, positions: Mapping[str, float]) -> dict[str, float]:
+    freedoms = [j.name for j in arm.joints]
+    held: dict[str, float] = {}
+    for name, position in positions.items():
+        if name not in freedoms:
+            raise NameNotFound(f"lock: arm {arm.name!r} has no movable joint {name!r}; {suggest(name, freedoms)}")
+        held[name] = _within(arm.joint(name).limits, check_number(position, f"lock, {name}"), name)
+    for body in arm.moving.bodies:
+        leader = freedoms[body.freedom]
+        if body.joint.mimic is not None and leader in positions:
+            held[body.joint.name] = body.multiplier * held[leader] + body.offset
+    return held
+
+
+def _within(limits: Limits, position: float, name: str) -> float:
+    if not limits.lower <= position <= limits.upper and not math.isclose(
+        position, min(max(position, limits.lower), limits.upper), rel_tol=1e-12, abs_tol=1e-12
+    ):
+        raise InputError(
+            f"lock: joint {name!r} cannot stand at {position:g}; its limits are {limits.lower:g} to {limits.upper:g}."
+        )
+    return position
+
+
+def _merged(onto: Link, body: Link, T_onto_body: NDArray[np.float64]) -> Link:
+    R, p = T_onto_body[:3, :3], T_onto_body[:3, 3]
+    mass, com, inertia = combine_bodies(
+        [(onto.mass, onto.com, onto.inertia), (body.mass, R @ body.com + p, turn_inertia(R, body.inertia))]
+    )
+    return Link(name=onto.name, mass=mass, com=com, inertia=inertia)

@@ -1,0 +1,62 @@
+"""An arm from a Denavit-Hartenberg table in arrays, for those who have one in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from forearm.arm.arm import STANDARD_GRAVITY, Arm, Hand
+from forearm.arm.joint import DH, Convention, Joint, Kind, Limits
+from forearm.arm.link import Link
+from forearm.errors import InputError
+from forearm.spatial import parallel_axis
+from forearm.values import frozen_array
+
+LETTERS: dict[str, Kind] = {"R": "revolute", "P": "prismatic"}
+
+
+def from_dh(
+    name: str, table: ArrayLike, *, convention: Convention, joints: str | None = None, mass: ArrayLike | None = None,
+    com: ArrayLike | None = None, inertia: ArrayLike | None = None, inertia_about: str = "com",
+    limits: Sequence[tuple[float, float]] | None = None, gravity: ArrayLike = STANDARD_GRAVITY,
+    tool: ArrayLike | None = None,
+) -> Arm:  # fmt: skip
+    """A serial arm from rows (a, alpha, d, theta), one a joint, in the `standard` or the `modified` convention.
+
+    `joints` is a word such as "RRPRRR" (all revolute if not given); `mass` (n,), `com` (n, 3) and `inertia` (n, 3, 3)
+    are of links 1 to n in their own frames, the inertia about "com" or "origin" as `inertia_about` says; `tool` (4, 4)
+    is the hand in frame n. Joints are called joint1, joint2, ... and links link0, link1, ...
+    """
+    rows = np.asarray(table, dtype=float)
+    if rows.ndim != 2 or rows.shape[1] != 4 or not len(rows):
+        raise InputError(f"DH table: rows (a, alpha, d, theta) are needed, shape (n, 4); came {rows.shape}.")
+    n = len(rows)
+    kinds = (joints or "R" * n).upper()
+    if len(kinds) != n or set(kinds) - set(LETTERS):
+        raise InputError(f"joints: {n} letters R (revolute) or P (prismatic) are needed, came {joints!r}.")
+    if inertia_about not in ("com", "origin"):
+        raise InputError(f"inertia_about: must be 'com' or 'origin', came {inertia_about!r}.")
+    if limits is not None and len(limits) != n:
+        raise InputError(f"limits: {n} pairs (lower, upper) are needed, came {len(limits)}.")
+    masses = np.zeros(n) if mass is None else frozen_array(mass, (n,), "mass")
+    centres = np.zeros((n, 3)) if com is None else frozen_array(com, (n, 3), "com")
+    tensors = np.zeros((n, 3, 3)) if inertia is None else frozen_array(inertia, (n, 3, 3), "inertia")
+    links, chain = [Link(name="link0")], []
+    for i in range(n):
+        about_com = tensors[i] - (parallel_axis(masses[i], centres[i]) if inertia_about == "origin" else 0.0)
+        links.append(Link(name=f"link{i + 1}", mass=masses[i], com=centres[i], inertia=about_com))
+        a, alpha, d, theta = rows[i]
+        chain.append(
+            Joint(
+                name=f"joint{i + 1}",
+                kind=LETTERS[kinds[i]],
+                parent=f"link{i}",
+                child=f"link{i + 1}",
+                placement=DH(convention=convention, a=a, alpha=alpha, d=d, theta=theta),
+                limits=Limits(*limits[i]) if limits is not None else Limits(),
+            )
+        )
+    hand = Hand(link=f"link{n}") if tool is None else Hand(link=f"link{n}", pose=np.asarray(tool, dtype=float))
+    return Arm(name=name, links=tuple(links), tree=tuple(chain), gravity=np.asarray(gravity), hand=hand)

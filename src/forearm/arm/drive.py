@@ -1,0 +1,151 @@
+"""What moves a joint and what brakes it: motor, friction, bearings, transmission, as data.
+
+Motor-side figures are marked so by `Friction.side`; everything else here is what a data sheet or a drawing says.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Literal
+
+from forearm.arm.record import record, set_field
+from forearm.errors import InputError, ModelError, shorten
+from forearm.values import check_number
+
+SIDES = ("joint", "motor")
+BEARINGS = ("journal", "linear", "thrust")
+INTERPOLATIONS = ("linear", "spline")
+
+
+@record
+class Motor:
+    """A motor behind a gear. Swartz (11)-(12), with gear ratio N: motor angle = N x joint angle.
+
+    `rotor_inertia` (kg m^2) is on the motor side and reaches the joint as N^2 J. Unknown constants stay None.
+    """
+
+    gear_ratio: float = 1.0
+    rotor_inertia: float = 0.0
+    torque_constant: float | None = None  # N m / A, and V s / rad
+    resistance: float | None = None  # ohm
+    inductance: float | None = None  # H
+    max_voltage: float | None = None  # V
+    max_current: float | None = None  # A
+
+    def __post_init__(self) -> None:
+        ratio = check_number(self.gear_ratio, "motor, gear_ratio")
+        if ratio == 0.0:
+            raise ModelError("motor, gear_ratio: must not be 0; a direct drive has 1, a reversed one a negative ratio.")
+        set_field(self, "gear_ratio", ratio)
+        set_field(self, "rotor_inertia", check_number(self.rotor_inertia, "motor, rotor_inertia", minimum=0.0))
+        for name in ("torque_constant", "resistance", "max_voltage", "max_current"):
+            _optional(self, name, "motor", above=0.0)
+        _optional(self, "inductance", "motor", minimum=0.0)
+
+    @property
+    def reflected_inertia(self) -> float:
+        """N^2 J, what the joint feels of the rotor, in kg m^2 (kg for a sliding joint)."""
+        return self.gear_ratio**2 * self.rotor_inertia
+
+
+@record
+class Friction:
+    """Viscous, Coulomb and Stribeck friction. On the motor side: tau_f = |N| (B |N| qd + Tc+-).
+
+    `coulomb` is (positive, negative): the torque for qd > 0, at least 0, and for qd < 0, at most 0.
+    `static` is its value at breaking loose, in the same form, decaying with `stribeck_speed`.
+    """
+
+    side: Literal["joint", "motor"] = "joint"
+    viscous: float = 0.0  # N m s / rad (N s / m)
+    coulomb: tuple[float, float] = (0.0, 0.0)  # N m (N)
+    static: tuple[float, float] | None = None  # N m (N)
+    stribeck_speed: float | None = None  # rad / s (m / s)
+
+    def __post_init__(self) -> None:
+        if self.side not in SIDES:
+            raise InputError(f"friction, side: must be one of {', '.join(SIDES)}; came {shorten(self.side)}.")
+        set_field(self, "viscous", check_number(self.viscous, "friction, viscous", minimum=0.0))
+        set_field(self, "coulomb", _two_sided(self.coulomb, "friction, coulomb"))
+        if (self.static is None) != (self.stribeck_speed is None):
+            raise ModelError("friction: static and stribeck_speed go together; give both or neither.")
+        if self.static is not None:
+            static = _two_sided(self.static, "friction, static")
+            if static[0] < self.coulomb[0] or static[1] > self.coulomb[1]:
+                raise ModelError(f"friction, static: must not be smaller than coulomb {self.coulomb}, came {static}.")
+            set_field(self, "static", static)
+        _optional(self, "stribeck_speed", "friction", above=0.0)
+
+
+@record
+class Bearing:
+    """A bearing whose friction follows the reaction in it. Dhanaraj 3.3.
+
+    `distance` is that between the two supports (or the effective length of one), `offset` that of their midpoint from
+    the joint's origin, along the joint's axis.
+    """
+
+    kind: Literal["journal", "linear", "thrust"]
+    mu: float
+    radius: float | None = None  # m; journal and thrust
+    distance: float | None = None  # m; journal and linear
+    offset: float = 0.0  # m
+
+    def __post_init__(self) -> None:
+        if self.kind not in BEARINGS:
+            raise InputError(f"bearing, kind: must be one of {', '.join(BEARINGS)}; came {shorten(self.kind)}.")
+        set_field(self, "mu", check_number(self.mu, "bearing, mu", minimum=0.0))
+        set_field(self, "offset", check_number(self.offset, "bearing, offset"))
+        for name, kinds in (("radius", ("journal", "thrust")), ("distance", ("journal", "linear"))):
+            given = getattr(self, name) is not None
+            if given != (self.kind in kinds):
+                raise ModelError(
+                    f"bearing, {name}: a {self.kind} bearing {'has none' if given else 'needs one'}, in m."
+                )
+            _optional(self, name, "bearing", above=0.0)
+
+
+@record
+class Transmission:
+    """A gear's losses: efficiency against load and a break-away torque, joint side. Dhanaraj 3.4.
+
+    `efficiency` is ((load, efficiency), ...) with load = |output torque| / rated_torque, rising from 0 or above.
+    """
+
+    efficiency: tuple[tuple[float, float], ...]
+    rated_torque: float  # N m (N)
+    breakaway: float = 0.0  # N m (N)
+    interpolation: Literal["linear", "spline"] = "linear"
+
+    def __post_init__(self) -> None:
+        if self.interpolation not in INTERPOLATIONS:
+            raise InputError(
+                f"transmission, interpolation: must be one of {', '.join(INTERPOLATIONS)}; "
+                f"came {shorten(self.interpolation)}."
+            )
+        set_field(self, "rated_torque", check_number(self.rated_torque, "transmission, rated_torque", above=0.0))
+        set_field(self, "breakaway", check_number(self.breakaway, "transmission, breakaway", minimum=0.0))
+        where = "transmission, efficiency"
+        try:
+            rows = tuple((load, eta) for load, eta in self.efficiency)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{where}: a list of [load, efficiency] pairs is needed.") from error
+        rows = tuple(
+            (check_number(x, where, minimum=0.0), check_number(e, where, above=0.0, maximum=1.0)) for x, e in rows
+        )
+        if not rows or any(b[0] <= a[0] for a, b in pairwise(rows)):
+            raise ModelError(f"{where}: at least one pair, with loads that rise; came {shorten(rows)}.")
+        set_field(self, "efficiency", rows)
+
+
+def _optional(instance: object, name: str, what: str, minimum: float = -math.inf, above: float = -math.inf) -> None:
+    value = getattr(instance, name)
+    if value is not None:
+        set_field(instance, name, check_number(value, f"{what}, {name}", minimum=minimum, above=above))
+
+
+def _two_sided(value: object, where: str) -> tuple[float, float]:
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise InputError(f"{where}: a pair [for qd > 0, for qd < 0] is needed, came {shorten(value)}.")
+    return check_number(value[0], where, minimum=0.0), check_number(value[1], where, maximum=0.0)

@@ -1,0 +1,233 @@
+"""A joint: how the child link sits on its parent, and how it moves.
+
+Every placement gives the same three things, so that nothing behind it asks how the joint was described:
+T_parent_child(q) = before . motion(axis, q) . after.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.drive import Bearing, Friction, Motor, Transmission
+from forearm.arm.record import record, set_field
+from forearm.errors import InputError, ModelError, shorten
+from forearm.spatial import (
+    pose,
+    pose_xyz_rpy,
+    rotation_about,
+    rotation_x,
+    rotation_z,
+    rpy_of,
+)
+from forearm.values import check_name, check_number, frozen_array
+
+KINDS = ("revolute", "prismatic", "fixed")
+CONVENTIONS = ("standard", "modified")
+Kind = Literal["revolute", "prismatic", "fixed"]
+Convention = Literal["standard", "modified"]
+
+
+class Limits(NamedTuple):
+    """The range of a joint's coordinate, in rad or m."""
+
+    lower: float = -math.inf
+    upper: float = math.inf
+
+
+@record
+class DH:
+    """Denavit-Hartenberg parameters in one of the two conventions; the joint turns or slides along z.
+
+    standard: T = Rz(theta) Tz(d) Tx(a) Rx(alpha), a and alpha behind the joint (Swartz, Waters);
+    modified: T = Rx(alpha) Tx(a) Rz(theta) Tz(d), a and alpha before the joint (Dhanaraj 2.2, Mata).
+    q is added to theta in a revolute joint and to d in a prismatic one.
+    """
+
+    convention: Convention
+    a: float = 0.0
+    alpha: float = 0.0
+    d: float = 0.0
+    theta: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.convention not in CONVENTIONS:
+            raise InputError(
+                f"DH convention: must be 'standard' (a, alpha behind the joint) or 'modified' (Craig: before it); "
+                f"came {shorten(self.convention)}."
+            )
+        for name in ("a", "alpha", "d", "theta"):
+            set_field(self, name, check_number(getattr(self, name), f"DH parameter {name}"))
+
+    @property
+    def axis(self) -> NDArray[np.float64]:
+        """The joint's axis: z."""
+        return np.array([0.0, 0.0, 1.0])
+
+    @property
+    def before(self) -> NDArray[np.float64]:
+        """The joint's frame at q = 0 in the parent link."""
+        along_z = pose(rotation_z(self.theta), (0.0, 0.0, self.d))
+        return along_z if self.convention == "standard" else self._along_x @ along_z
+
+    @property
+    def after(self) -> NDArray[np.float64]:
+        """The child link in the joint's moving frame."""
+        return self._along_x if self.convention == "standard" else np.eye(4)
+
+    @property
+    def _along_x(self) -> NDArray[np.float64]:
+        return pose(rotation_x(self.alpha), (self.a, 0.0, 0.0))
+
+
+@record
+class Frame:
+    """The joint's frame in the parent link, by position and roll, pitch, yaw, and the axis in it, as URDF does.
+
+    The child link's frame is the joint's moving frame.
+    """
+
+    xyz: NDArray[np.float64] = (0.0, 0.0, 0.0)  # type: ignore[assignment]
+    rpy: NDArray[np.float64] = (0.0, 0.0, 0.0)  # type: ignore[assignment]
+    axis: NDArray[np.float64] = (0.0, 0.0, 1.0)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        set_field(self, "xyz", frozen_array(self.xyz, (3,), "frame, xyz"))
+        set_field(self, "rpy", frozen_array(self.rpy, (3,), "frame, rpy"))
+        axis = frozen_array(self.axis, (3,), "axis")
+        largest = float(np.abs(axis).max())
+        if largest == 0.0:
+            raise ModelError("axis: must not be 0 0 0; give the direction of the joint, such as 0 0 1.")
+        # Divided only where it is not of unit length already, so that reading what was written changes no bit.
+        if abs(float(axis @ axis) - 1.0) > 1e-15:
+            axis = axis / largest
+            axis = axis / math.sqrt(float(axis @ axis))
+        set_field(self, "axis", frozen_array(axis, (3,), "axis"))
+
+    @staticmethod
+    def from_pose(T: NDArray[np.float64], axis: NDArray[np.float64] | None = None) -> Frame:
+        """The placement whose joint frame has this pose in the parent link."""
+        if axis is None:
+            return Frame(xyz=T[:3, 3], rpy=rpy_of(T[:3, :3]))
+        return Frame(xyz=T[:3, 3], rpy=rpy_of(T[:3, :3]), axis=axis)
+
+    @property
+    def before(self) -> NDArray[np.float64]:
+        """The joint's frame at q = 0 in the parent link."""
+        return pose_xyz_rpy(self.xyz, self.rpy)
+
+    @property
+    def after(self) -> NDArray[np.float64]:
+        """The child link in the joint's moving frame: the same frame."""
+        return np.eye(4)
+
+
+@record
+class Mimic:
+    """A joint that follows another: q = multiplier x q(joint) + offset."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        set_field(self, "multiplier", check_number(self.multiplier, "mimic, multiplier"))
+        set_field(self, "offset", check_number(self.offset, "mimic, offset"))
+
+
+@record
+class Joint:
+    """One joint of the tree: name, kind, the two links, where it sits, its limits and its drive.
+
+    `max_speed` is in rad/s (m/s), `max_effort` in N m (N), joint side.
+    """
+
+    name: str
+    kind: Kind
+    parent: str
+    child: str
+    placement: DH | Frame
+    limits: Limits = Limits()
+    max_speed: float | None = None
+    max_effort: float | None = None
+    mimic: Mimic | None = None
+    motor: Motor | None = None
+    friction: Friction | None = None
+    bearings: tuple[Bearing, ...] = ()
+    transmission: Transmission | None = None
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "joint")
+        where = f"joint {self.name!r}"
+        if self.kind not in KINDS:
+            raise InputError(f"{where}, kind: must be one of {', '.join(KINDS)}; came {shorten(self.kind)}.")
+        set_field(self, "limits", _checked_limits(self.limits, where))
+        for name in ("max_speed", "max_effort"):
+            if getattr(self, name) is not None:
+                set_field(self, name, check_number(getattr(self, name), f"{where}, {name}", minimum=0.0))
+        set_field(self, "bearings", tuple(self.bearings))
+        if self.kind == "fixed" and (self.mimic or self.has_drive):
+            raise ModelError(f"{where}: a fixed joint has no motor, friction, bearing, transmission or mimic.")
+        for bearing in self.bearings:
+            if (bearing.kind == "linear") != (self.kind == "prismatic"):
+                raise ModelError(
+                    f"{where}, bearing: a {self.kind} joint cannot have a {bearing.kind} bearing; "
+                    "linear bearings are for prismatic joints, journal and thrust bearings for revolute ones."
+                )
+
+    @property
+    def has_drive(self) -> bool:
+        """Whether anything but the rigid link is described: motor, friction, bearing or transmission."""
+        return bool(self.motor or self.friction or self.bearings or self.transmission)
+
+    @cached_property
+    def before(self) -> NDArray[np.float64]:
+        """The joint's frame at q = 0 in the parent link, (4, 4)."""
+        return _read_only(self.placement.before)
+
+    @cached_property
+    def axis(self) -> NDArray[np.float64]:
+        """The unit axis in the joint's frame, (3,)."""
+        return _read_only(self.placement.axis)
+
+    @cached_property
+    def after(self) -> NDArray[np.float64]:
+        """The child link in the joint's moving frame, (4, 4)."""
+        return _read_only(self.placement.after)
+
+    def transform(self, q: float | NDArray[np.float64] = 0.0) -> NDArray[np.float64]:
+        """The child link in the parent link at q: before . motion(axis, q) . after, shape (..., 4, 4)."""
+        return self.before @ motion(self.kind, self.axis, q) @ self.after
+
+
+def motion(kind: Kind, axis: NDArray[np.float64], q: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the joint itself does at q: a turn about the axis, a slide along it, or nothing; shape (..., 4, 4)."""
+    q = np.asarray(q, dtype=float)
+    T = np.zeros((*q.shape, 4, 4))
+    T[..., range(4), range(4)] = 1.0
+    if kind == "revolute":
+        T[..., :3, :3] = rotation_about(axis, q)
+    elif kind == "prismatic":
+        T[..., :3, 3] = q[..., None] * axis
+    return T
+
+
+def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    array.flags.writeable = False
+    return array
+
+
+def _checked_limits(value: object, where: str) -> Limits:
+    if not isinstance(value, tuple | list | np.ndarray) or len(value) != 2:
+        raise InputError(f"{where}, limits: a pair [lower, upper] is needed, came {shorten(value)}.")
+    try:
+        lower, upper = (float(v) for v in value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{where}, limits: numbers are needed, came {shorten(value)}.") from error
+    if math.isnan(lower) or math.isnan(upper) or lower > upper or lower == math.inf or upper == -math.inf:
+        raise ModelError(f"{where}, limits: lower must not be above upper, came {lower:g} and {upper:g}.")
+    return Limits(lower, upper)

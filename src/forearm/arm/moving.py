@@ -1,0 +1,104 @@
+"""The arm as computations see it: only bodies that move, everything on fixed joints merged into them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.joint import Joint, Kind
+from forearm.arm.link import Link
+from forearm.arm.tree import resolve_mimics
+from forearm.spatial import combine_bodies, turn_inertia
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A moving body: T_parent_body(q) = before . motion(axis, q) . after, with its merged mass properties.
+
+    `parent` is the index of the body it is on, -1 for the base. `freedom` is the index into q that moves it, by
+    q_joint = multiplier q[freedom] + offset (1 and 0 unless the joint mimics another).
+    """
+
+    joint: Joint
+    kind: Kind
+    parent: int
+    before: NDArray[np.float64]
+    axis: NDArray[np.float64]
+    after: NDArray[np.float64]
+    mass: float
+    com: NDArray[np.float64]
+    inertia: NDArray[np.float64]
+    freedom: int
+    multiplier: float
+    offset: float
+
+
+@dataclass(frozen=True, eq=False)
+class Moving:
+    """The moving bodies, parents first, and where each link of the arm sits on them.
+
+    `frames[link]` = (index of the body, or -1 for the base; pose (4, 4) of the link in that body's frame).
+    """
+
+    bodies: tuple[Body, ...]
+    frames: dict[str, tuple[int, NDArray[np.float64]]]
+
+
+def reduce_to_moving(links: Sequence[Link], tree: Sequence[Joint]) -> Moving:
+    """Merge every link on a fixed joint into the moving body that carries it. Waters IV, joint locking."""
+    frames, movers = _place_links(links, tree)
+    content: dict[int, list[tuple[float, NDArray[np.float64], NDArray[np.float64]]]] = {}
+    for link in links:
+        index, T = frames[link.name]
+        content.setdefault(index, []).append(_moved(link, T))
+
+    freedoms = {j.name: i for i, j in enumerate(j for j in movers if j.mimic is None)}
+    followers = resolve_mimics(tree)
+    bodies = []
+    for index, joint in enumerate(movers):
+        parent, T_parent_link = frames[joint.parent]
+        mass, com, inertia = combine_bodies(content[index])
+        leader, multiplier, offset = followers.get(joint.name, (joint.name, 1.0, 0.0))
+        before = joint.before if np.array_equal(T_parent_link, np.eye(4)) else T_parent_link @ joint.before
+        bodies.append(
+            Body(
+                joint,
+                joint.kind,
+                parent,
+                before,
+                joint.axis,
+                joint.after,
+                mass,
+                com,
+                inertia,
+                freedoms[leader],
+                multiplier,
+                offset,
+            )
+        )
+    return Moving(tuple(bodies), frames)
+
+
+def _place_links(
+    links: Sequence[Link], tree: Sequence[Joint]
+) -> tuple[dict[str, tuple[int, NDArray[np.float64]]], list[Joint]]:
+    frames: dict[str, tuple[int, NDArray[np.float64]]] = {links[0].name: (-1, np.eye(4))}
+    movers: list[Joint] = []
+    for joint in tree:
+        if joint.kind == "fixed":
+            index, T = frames[joint.parent]
+            frames[joint.child] = (index, T @ joint.transform())
+        else:
+            frames[joint.child] = (len(movers), np.eye(4))
+            movers.append(joint)
+    return frames, movers
+
+
+def _moved(link: Link, T: NDArray[np.float64]) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    if np.array_equal(T, np.eye(4)):
+        return link.mass, link.com, link.inertia
+    R, p = T[:3, :3], T[:3, 3]
+    return link.mass, R @ link.com + p, turn_inertia(R, link.inertia)

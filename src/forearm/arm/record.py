@@ -1,0 +1,59 @@
+"""Frozen records that may hold arrays: equal when their numbers are, hashable, picklable.
+
+A dataclass with NumPy fields compares and hashes wrongly by itself; `record` gives it both.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, TypeVar, dataclass_transform
+
+import numpy as np
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def record(cls: type[T]) -> type[T]:
+    """Make a frozen keyword dataclass whose arrays take part in ==, hash and pickle."""
+    made = dataclasses.dataclass(frozen=True, eq=False, kw_only=True)(cls)
+    made.__eq__ = _equal  # type: ignore[method-assign]
+    made.__hash__ = _hash  # type: ignore[method-assign]
+    made.__reduce__ = _reduce  # type: ignore[method-assign]
+    return made
+
+
+def set_field(instance: object, name: str, value: object) -> None:
+    """Set a field of a record while it is being made."""
+    object.__setattr__(instance, name, value)
+
+
+def fields_of(instance: Any) -> dict[str, Any]:
+    """The fields of a record by name, not copied."""
+    return {f.name: getattr(instance, f.name) for f in dataclasses.fields(instance)}
+
+
+def _key(value: Any) -> Any:
+    return _nested(value.tolist()) if isinstance(value, np.ndarray) else value
+
+
+def _nested(value: Any) -> Any:
+    return tuple(_nested(v) for v in value) if isinstance(value, list) else value
+
+
+def _equal(self: Any, other: object) -> Any:
+    if type(self) is not type(other):
+        return NotImplemented
+    return self is other or all(_key(a) == _key(getattr(other, n)) for n, a in fields_of(self).items())
+
+
+def _hash(self: Any) -> int:
+    return hash((type(self).__name__, *(_key(v) for v in fields_of(self).values())))
+
+
+def _reduce(self: Any) -> tuple[Any, ...]:
+    return _rebuild, (type(self), fields_of(self))
+
+
+def _rebuild(cls: type[T], fields: dict[str, Any]) -> T:
+    return cls(**fields)

@@ -1,0 +1,99 @@
+"""An arm in words and tables: what print(arm) and `forearm info` show."""
+
+from __future__ import annotations
+
+import math
+
+from forearm.arm.arm import Arm
+from forearm.arm.joint import DH, Joint
+from forearm.tables import number, text_table
+
+
+def describe(arm: Arm, width: int | None = None) -> str:
+    """The arm as a headline, a table of joints and a table of links."""
+    blocks = [headline(arm), joint_table(arm, width), link_table(arm, width)]
+    if any(j.has_drive for j in arm.tree):
+        blocks.append(drive_table(arm, width))
+    return "\n\n".join(blocks)
+
+
+def headline(arm: Arm) -> str:
+    """Name, size and the settings that are not tables."""
+    shape = "serial chain" if arm.is_serial else "tree"
+    lines = [
+        f"{arm.name}: {arm.n} joints, {shape}, {len(arm.links)} links, {number(arm.mass)} kg",
+        f"gravity {_vector(arm.gravity)} m/s^2 in the base frame; hand on {arm.hand.link}, "
+        f"{_vector(arm.hand.pose[:3, 3])} m from its origin",
+    ]
+    return "\n".join(lines)
+
+
+def joint_table(arm: Arm, width: int | None = None) -> str:
+    """Every joint: kind, place, limits. Angles in degrees, for people."""
+    dh = next((j.placement.convention for j in arm.tree if isinstance(j.placement, DH)), None)
+    if dh and all(isinstance(j.placement, DH) for j in arm.tree):
+        header = ["joint", "kind", "a m", "alpha deg", "d m", "theta deg", "from", "to"]
+        title = f"Joints, {dh} Denavit-Hartenberg (q is added to theta, or to d where the joint slides)"
+        rows = [[j.name, _kind(j), *_dh_cells(j.placement), *_limit_cells(j)] for j in arm.tree]  # type: ignore[arg-type]
+    else:
+        header = ["joint", "kind", "parent", "child", "xyz m", "rpy deg", "axis", "from", "to"]
+        title = "Joints (frames in the parent link)"
+        rows = []
+        for j in arm.tree:
+            place = _dh_words(j.placement) if isinstance(j.placement, DH) else [
+                _vector(j.placement.xyz), _vector([math.degrees(v) for v in j.placement.rpy]),
+                "-" if j.kind == "fixed" else _vector(j.placement.axis),
+            ]  # fmt: skip
+            rows.append([j.name, _kind(j), j.parent, j.child, *place, *_limit_cells(j)])
+    return f"{title}\n{text_table(header, rows, width)}"
+
+
+def link_table(arm: Arm, width: int | None = None) -> str:
+    """Every link: mass, centre of mass, inertia about it, in its own frame."""
+    header = ["link", "mass kg", "com x m", "y", "z", "Ixx kg m^2", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"]
+    rows = []
+    for link in arm.links:
+        moments = [link.inertia[i, k] for i, k in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+        rows.append([link.name, *(number(v, 5) for v in (link.mass, *link.com, *moments))])
+    return f"Links (inertia about the centre of mass, axes of the link's frame)\n{text_table(header, rows, width)}"
+
+
+def drive_table(arm: Arm, width: int | None = None) -> str:
+    """Every joint that has a drive: motor, friction, and whether bearings and a transmission are described."""
+    header = ["joint", "gear", "rotor kg m^2", "Kt N m/A", "R ohm", "viscous", "Coulomb + -", "side", "more"]
+    rows = []
+    for j in arm.tree:
+        if not j.has_drive:
+            continue
+        m, f = j.motor, j.friction
+        constants = (m.gear_ratio, m.rotor_inertia, m.torque_constant, m.resistance) if m is not None else (None,) * 4
+        motor = [number(v) for v in constants]
+        friction = ["-"] * 3 if f is None else [number(f.viscous), " ".join(map(number, f.coulomb)), f.side]
+        more = [f"{b.kind} bearing" for b in j.bearings] + (["transmission"] if j.transmission else [])
+        more += ["Stribeck"] if f is not None and f.static is not None else []
+        rows.append([j.name, *motor, *friction, ", ".join(more) or "-"])
+    return f"Drives (friction in N m and N m s/rad on the side said)\n{text_table(header, rows, width)}"
+
+
+def _kind(joint: Joint) -> str:
+    return f"{joint.kind}, follows {joint.mimic.joint}" if joint.mimic else joint.kind
+
+
+def _dh_cells(dh: DH) -> list[str]:
+    return [number(v) for v in (dh.a, math.degrees(dh.alpha), dh.d, math.degrees(dh.theta))]
+
+
+def _dh_words(dh: DH) -> list[str]:
+    a, alpha, d, theta = _dh_cells(dh)
+    return [f"DH a {a} d {d}", f"alpha {alpha} theta {theta}", "0 0 1"]
+
+
+def _limit_cells(joint: Joint) -> list[str]:
+    if joint.kind == "fixed":
+        return ["-", "-"]
+    unit, scale = ("deg", 180.0 / math.pi) if joint.kind == "revolute" else ("m", 1.0)
+    return [f"{number(v * scale, 4)} {unit}" if math.isfinite(v) else "-" for v in joint.limits]
+
+
+def _vector(values: object) -> str:
+    return " ".join(number(float(v), 5) for v in values)  # type: ignore[attr-defined]

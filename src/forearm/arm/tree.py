@@ -1,0 +1,109 @@
+"""The tree that links and joints form: its root, its order, its leaves, its followers. Never recursive, any depth."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from forearm.arm.joint import Joint
+from forearm.arm.link import Link
+from forearm.errors import InputError, ModelError, suggest
+
+MAX_LINKS = 10_000
+
+
+def root_of(links: Sequence[Link], joints: Sequence[Joint]) -> str:
+    """The one link that no joint moves; refuses what is not a tree, naming the link or joint."""
+    if not links:
+        raise InputError("an arm needs at least one link.")
+    if len(links) > MAX_LINKS:
+        raise InputError(f"an arm may have at most {MAX_LINKS} links, came {len(links)}.")
+    _refuse_repeated([link.name for link in links], "link")
+    _refuse_repeated([joint.name for joint in joints], "joint")
+    names = {link.name for link in links}
+    mover: dict[str, str] = {}
+    for joint in joints:
+        for end in (joint.parent, joint.child):
+            if end not in names:
+                raise ModelError(
+                    f"joint {joint.name!r}: its {'parent' if end == joint.parent else 'child'} link {end!r} "
+                    f"is missing; {suggest(end, names)}"
+                )
+        if joint.child in mover:
+            raise ModelError(
+                f"link {joint.child!r} is moved by two joints, {mover[joint.child]!r} and {joint.name!r}: "
+                "closed loops are not supported; remove one of them."
+            )
+        mover[joint.child] = joint.name
+    roots = [link.name for link in links if link.name not in mover]
+    if not roots:
+        raise ModelError(f"the joints form a cycle through link {links[0].name!r}: no link is the base.")
+    if len(roots) > 1:
+        raise ModelError(
+            f"there are {len(roots)} roots, links that no joint moves: {', '.join(map(repr, roots[:5]))}; "
+            "an arm has one. Connect the others with fixed joints or remove them."
+        )
+    return roots[0]
+
+
+def depth_first(root: str, joints: Sequence[Joint]) -> tuple[Joint, ...]:
+    """The joints depth first from the root, siblings in the order given; refuses a cycle beside the tree."""
+    children: dict[str, list[Joint]] = {}
+    for joint in joints:
+        children.setdefault(joint.parent, []).append(joint)
+    ordered: list[Joint] = []
+    stack = children.get(root, [])[::-1]
+    while stack:
+        joint = stack.pop()
+        ordered.append(joint)
+        stack.extend(children.get(joint.child, [])[::-1])
+    if len(ordered) < len(joints):
+        lost = next(j for j in joints if j not in set(ordered))
+        raise ModelError(
+            f"joint {lost.name!r} (link {lost.child!r}) cannot be reached from the base {root!r}: "
+            "the joints around it form a cycle."
+        )
+    return tuple(ordered)
+
+
+def most_articulated_leaf(links: Sequence[Link], tree: Sequence[Joint]) -> str:
+    """The leaf with the most movable joints on its path, the first on a tie: where the hand is by default."""
+    freedoms = {links[0].name: 0}
+    for joint in tree:
+        freedoms[joint.child] = freedoms[joint.parent] + (joint.kind != "fixed" and joint.mimic is None)
+    parents = {joint.parent for joint in tree}
+    leaves = [name for name in freedoms if name not in parents]
+    return max(leaves, key=lambda name: freedoms[name])
+
+
+def resolve_mimics(tree: Sequence[Joint]) -> dict[str, tuple[str, float, float]]:
+    """For each mimicking joint its leading freedom, multiplier and offset, chains of followers multiplied out."""
+    by_name = {joint.name: joint for joint in tree}
+    resolved: dict[str, tuple[str, float, float]] = {}
+    for joint in tree:
+        if joint.mimic is None:
+            continue
+        seen = {joint.name}
+        at, multiplier, offset = joint, 1.0, 0.0
+        while at.mimic is not None:
+            leader = by_name.get(at.mimic.joint)
+            if leader is None:
+                raise ModelError(
+                    f"joint {at.name!r} mimics joint {at.mimic.joint!r}, which is missing; "
+                    f"{suggest(at.mimic.joint, by_name)}"
+                )
+            if leader.kind == "fixed" or leader.name in seen:
+                what = "is fixed" if leader.kind == "fixed" else "follows it in turn"
+                raise ModelError(f"joint {at.name!r} mimics joint {leader.name!r}, which {what}.")
+            seen.add(leader.name)
+            offset += multiplier * at.mimic.offset
+            multiplier *= at.mimic.multiplier
+            at = leader
+        resolved[joint.name] = (at.name, multiplier, offset)
+    return resolved
+
+
+def _refuse_repeated(names: list[str], what: str) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ModelError(f"two {what}s are called {repeated[0]!r}; every {what} needs a name of its own.")

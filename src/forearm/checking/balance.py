@@ -1,0 +1,210 @@
+"""What gravity costs: is the arm balanced, what does each joint hold at worst, which counterweights would remove it.
+
+Waters IV, counterbalancing; mission A8b.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.arm.link import Link
+from forearm.checking.finding import Finding
+from forearm.kinematics.poses import as_coordinates, body_poses
+from forearm.spatial import combine_bodies
+
+STARTS = 6
+SWEEPS = 12
+MOST_EVALUATIONS = 3000  # of batches; longer arms are sampled instead
+SAMPLES = 4000
+BALANCED = 1e-9  # of mass x gravity x reach: less is rounding
+
+
+@dataclass(frozen=True)
+class Counterweight:
+    """A point mass on a link that makes gravity's torque at its joint vanish: kg, and m in the link's frame.
+
+    `moment` is what must be cancelled, mass times distance from the axis, in kg m: half the distance takes twice the
+    mass.
+    """
+
+    joint: str
+    link: str
+    mass: float
+    position: NDArray[np.float64]
+    moment: float
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Gravity's worst torque at each joint (n,), the posture of each worst case (n, n), and what would remove it.
+
+    `climbed` is False where the worst case was sampled and not climbed to. `hopeless` names joints that no fixed weight
+    can balance, and why.
+    """
+
+    worst: NDArray[np.float64]
+    postures: NDArray[np.float64]
+    balanced: NDArray[np.bool_]
+    climbed: bool
+    counterweights: tuple[Counterweight, ...]
+    hopeless: tuple[tuple[str, str], ...]
+
+
+def balance(arm: Arm, distance: float = 0.2) -> Balance:
+    """What gravity costs an arm, and counterweights `distance` m from the axes that would remove it."""
+    worst, postures, climbed = _worst_cases(arm)
+    scale = sum(b.mass * (np.linalg.norm(b.com) + 1.0) for b in arm.moving.bodies) * np.linalg.norm(arm.gravity)
+    weights, hopeless = _counterweights(arm, distance)
+    return Balance(worst, postures, worst <= BALANCED * scale, climbed, weights, hopeless)
+
+
+def gravity_torque(arm: Arm, q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What each joint must supply against gravity: dU/dq, U = -sum of m g . c; (n,) or (B, n)."""
+    q = as_coordinates(arm, q)
+    poses = body_poses(arm, q)
+    bodies = arm.moving.bodies
+    # Mass and first moment behind each body, gathered from the tips inwards, in base axes.
+    mass = [b.mass for b in bodies]
+    moment = [b.mass * (W[..., :3, :3] @ b.com + W[..., :3, 3]) for b, W in zip(bodies, poses, strict=True)]
+    torque = np.zeros_like(q)
+    for index in range(len(bodies) - 1, -1, -1):
+        body = bodies[index]
+        T = poses[index] @ np.linalg.inv(body.after)
+        z, p = T[..., :3, :3] @ body.axis, T[..., :3, 3]
+        moved = np.cross(z, moment[index] - mass[index] * p) if body.kind == "revolute" else mass[index] * z
+        torque[..., body.freedom] -= body.multiplier * (moved @ arm.gravity)
+        if body.parent >= 0:
+            mass[body.parent] += mass[index]
+            moment[body.parent] = moment[body.parent] + moment[index]
+    return torque
+
+
+def with_counterweights(arm: Arm, weights: tuple[Counterweight, ...]) -> Arm:
+    """The arm with these point masses fixed to its links."""
+    for weight in weights:
+        link = arm.link(weight.link)
+        mass, com, inertia = combine_bodies(
+            [(link.mass, link.com, link.inertia), (weight.mass, weight.position, np.zeros((3, 3)))]
+        )
+        arm = arm.with_link(Link(name=link.name, mass=mass, com=com, inertia=inertia))
+    return arm
+
+
+def gravity_findings(arm: Arm, found: Balance) -> list[Finding]:
+    """A joint that cannot hold itself is a warning; what gravity costs is a note."""
+    findings = []
+    for i, joint in enumerate(arm.joints):
+        if joint.max_effort and found.worst[i] > joint.max_effort:
+            posture = ", ".join(f"{v:.3g}" for v in found.postures[i])
+            text = (
+                f"{joint.name}: gravity alone needs {found.worst[i]:.4g} at q = {posture}, "
+                f"more than its max_effort of {joint.max_effort:g}."
+            )
+            findings.append(Finding("warning", "gravity-effort", joint.name, text))
+    heavy = [f"{j.name} {found.worst[i]:.4g}" for i, j in enumerate(arm.joints) if not found.balanced[i]]
+    text = "gravity at worst, N m (N): " + ", ".join(heavy) if heavy else "the arm is balanced: gravity costs no torque"
+    findings.append(Finding("note", "gravity", arm.name, f"{text}."))
+    return findings
+
+
+def _worst_cases(arm: Arm) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+    n = arm.n
+    if n == 0 or not arm.gravity.any():
+        return np.zeros(n), np.zeros((n, n)), True
+    lower, upper = (np.array([_finite(j.limits[k], j.kind, k) for j in arm.joints]) for k in (0, 1))
+    # Evenly spread starting postures without a random generator: multiples of square roots, modulo 1.
+    primes = np.sqrt(np.arange(2, n + 2) + 0.5)
+    climbed = n * n * SWEEPS <= MOST_EVALUATIONS and not any(b.joint.mimic for b in arm.moving.bodies)
+    count = STARTS if climbed else SAMPLES
+    starts = lower + (upper - lower) * np.modf(np.outer(np.arange(1, count + 1), primes))[0]
+    torques = np.abs(gravity_torque(arm, starts))
+    postures = starts[np.argmax(torques, axis=0)]
+    worst = np.max(torques, axis=0)
+    if climbed:
+        for i in range(n):
+            worst[i], postures[i] = _climb(arm, i, starts, lower, upper)
+    return worst, postures, climbed
+
+
+def _finite(limit: float, kind: str, side: int) -> float:
+    if math.isfinite(limit):
+        return limit
+    return (math.pi if kind == "revolute" else 1.0) * (2 * side - 1)
+
+
+def _climb(
+    arm: Arm, i: int, starts: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64]]:
+    """Raise |tau_i| one coordinate at a time: it is A cos q + B sin q + C in each angle and linear in each slide."""
+    q = starts.copy()
+    best = np.abs(gravity_torque(arm, q)[:, i])
+    for _ in range(SWEEPS):
+        before = best.copy()
+        for k, joint in enumerate(arm.joints):
+            candidates = [np.full(len(q), lower[k]), np.full(len(q), upper[k])]
+            if joint.kind == "revolute":
+                f0, f1, f2 = (gravity_torque(arm, _with(q, k, angle))[:, i] for angle in (0.0, 0.5 * np.pi, np.pi))
+                peak = np.arctan2(f1 - 0.5 * (f0 + f2), 0.5 * (f0 - f2))
+                for angle in (peak, peak + np.pi):
+                    turned = lower[k] + np.mod(angle - lower[k], 2.0 * np.pi)
+                    candidates.append(np.where(turned <= upper[k], turned, q[:, k]))
+            for candidate in candidates:
+                tried = _with(q, k, candidate)
+                value = np.abs(gravity_torque(arm, tried)[:, i])
+                better = value > best
+                q[better], best[better] = tried[better], value[better]
+        if np.all(best - before <= 1e-12 * best):
+            break
+    top = int(np.argmax(best))
+    return float(best[top]), q[top]
+
+
+def _with(q: NDArray[np.float64], k: int, value: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    changed = q.copy()
+    changed[:, k] = value
+    return changed
+
+
+def _counterweights(arm: Arm, distance: float) -> tuple[tuple[Counterweight, ...], tuple[tuple[str, str], ...]]:
+    """From the tips inwards: what is balanced about its own axis is a fixed point for the joint before it."""
+    if not arm.gravity.any():
+        return (), ()
+    bodies = arm.moving.bodies
+    load = [[(b.mass, b.com, np.zeros((3, 3)))] for b in bodies]
+    moves: list[str | None] = [None] * len(bodies)  # why the load on a body cannot be balanced by a fixed weight
+    weights: list[Counterweight] = []
+    hopeless: list[tuple[str, str]] = []
+    for index in range(len(bodies) - 1, -1, -1):
+        body = bodies[index]
+        mass, com, _ = combine_bodies(load[index])
+        com = (body.after @ np.append(com, 1.0))[:3]
+        along = com @ body.axis
+        off = com - along * body.axis
+        reason = moves[index]
+        if body.joint.mimic is not None:
+            reason = reason or f"{body.joint.name} follows another joint"
+        level = body.parent < 0 and np.linalg.norm(
+            np.cross(body.before[:3, :3] @ body.axis, arm.gravity)
+        ) <= 1e-12 * float(np.linalg.norm(arm.gravity))
+        if body.kind == "prismatic":
+            if mass > 0.0:
+                hopeless.append((body.joint.name, "a sliding joint carries its load itself"))
+                reason = f"{body.joint.name} slides the load"
+        elif reason is not None:
+            hopeless.append((body.joint.name, reason))
+        elif not level and mass * float(np.linalg.norm(off)) > BALANCED * mass:
+            moment = mass * float(np.linalg.norm(off))
+            position = com - off - off / np.linalg.norm(off) * distance
+            in_link = np.linalg.inv(body.after) @ np.append(position, 1.0)
+            weights.append(Counterweight(body.joint.name, body.joint.child, moment / distance, in_link[:3], moment))
+            mass += moment / distance
+        if body.parent >= 0:
+            point = body.before @ np.append(along * body.axis, 1.0)
+            load[body.parent].append((mass, point[:3], np.zeros((3, 3))))
+            moves[body.parent] = moves[body.parent] or reason
+    return tuple(weights[::-1]), tuple(hopeless[::-1])

@@ -1,0 +1,18 @@
+"""One thing that a check has to say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Level = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found: how serious, under which code, where, and a sentence with the numbers and the remedy."""
+
+    level: Level
+    code: str
+    place: str
+    text: str

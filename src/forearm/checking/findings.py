@@ -1,0 +1,27 @@
+"""Every check on one arm, in the order in which a reader wants them."""
+
+from __future__ import annotations
+
+from forearm.arm.arm import Arm
+from forearm.checking.balance import balance, gravity_findings
+from forearm.checking.finding import Finding
+from forearm.checking.limits import limit_findings
+from forearm.checking.links import inertia_without_mass, mass_without_inertia, triangle_violations
+from forearm.checking.magnitudes import magnitude_findings
+from forearm.checking.structure import structure_findings
+
+
+def check(arm: Arm) -> tuple[Finding, ...]:
+    """What is implausible about an arm that could be loaded; empty of warnings for a sound one. Mission A8, A8b."""
+    return (
+        *triangle_violations(arm),
+        *inertia_without_mass(arm),
+        *mass_without_inertia(arm),
+        *magnitude_findings(arm),
+        *structure_findings(arm),
+        *limit_findings(arm),
+        *gravity_findings(arm, balance(arm)),
+    )
+
+
+__all__ = ["Finding", "check"]

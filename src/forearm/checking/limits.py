@@ -1,0 +1,47 @@
+"""Checks of the joints' limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from forearm.arm.arm import Arm
+from forearm.arm.joint import Joint
+from forearm.checking.finding import Finding
+
+MANY_TURNS = 8.0 * math.pi
+LONG_STROKE = 20.0  # m
+FAST = {"revolute": 200.0, "prismatic": 50.0}  # rad/s, m/s at the joint
+
+
+def limit_findings(arm: Arm) -> list[Finding]:
+    """Ranges of nothing, of many turns, of a stroke in millimetres; speeds and efforts of nothing."""
+    found = [f for joint in arm.joints for f in _joint(joint)]
+    unlimited = [j.name for j in arm.joints if j.kind == "prismatic" and not all(map(math.isfinite, j.limits))]
+    if unlimited:
+        text = f"sliding without limits: {', '.join(unlimited)}. Give limits = [lower, upper] in m."
+        found.append(Finding("warning", "limits-missing", ", ".join(unlimited), text))
+    return found
+
+
+def _joint(joint: Joint) -> Iterator[Finding]:
+    lower, upper = joint.limits
+    if lower == upper:
+        yield _warn(
+            joint, "limits-empty", f"its range is {lower:g} to {upper:g}, so it cannot move; lock it or widen it."
+        )
+    largest = max((abs(v) for v in joint.limits if math.isfinite(v)), default=0.0)
+    if joint.kind == "revolute" and largest > MANY_TURNS:
+        yield _warn(joint, "units-limits", f"a limit of {largest:g} rad is many turns: it looks like degrees.")
+    if joint.kind == "prismatic" and largest > LONG_STROKE:
+        yield _warn(joint, "units-limits", f"a limit of {largest:g} m: it looks like millimetres.")
+    if joint.max_speed is not None and joint.max_speed > FAST[joint.kind]:
+        unit = "rad/s: it looks like degrees a second" if joint.kind == "revolute" else "m/s: it looks like mm/s"
+        yield _warn(joint, "units-speed", f"max_speed is {joint.max_speed:g} {unit}.")
+    for name in ("max_speed", "max_effort"):
+        if getattr(joint, name) == 0.0:
+            yield _warn(joint, "limits-empty", f"{name} is 0, so it cannot move; leave it out if it is not known.")
+
+
+def _warn(joint: Joint, code: str, text: str) -> Finding:
+    return Finding("warning", code, joint.name, f"{joint.name}: {text}")

@@ -1,0 +1,66 @@
+"""What can go wrong: one tree of exceptions and warnings, and the voice they share.
+
+A message says where, what came, what is allowed and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class ForearmError(Exception):
+    """Base of every error that forearm raises on purpose."""
+
+
+class InputError(ForearmError):
+    """A file, a text or an argument that cannot be used as given."""
+
+
+class ModelError(ForearmError):
+    """Numbers or a structure that no rigid arm can have."""
+
+
+class NameNotFound(ForearmError):
+    """A name that is not among those there are."""
+
+
+class ForearmWarning(UserWarning):
+    """Base of the warnings."""
+
+
+class ModelWarning(ForearmWarning):
+    """The arm can be computed with, but no real body is like that."""
+
+
+class IgnoredWarning(ForearmWarning):
+    """Something in a file that was read over."""
+
+
+class LossWarning(ForearmWarning):
+    """Something of the arm that the format written to cannot say."""
+
+
+class PartsWarning(ForearmWarning):
+    """A link whose parts no longer give the recorded numbers."""
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """The end of a sentence: the nearest known names, or all of them when few."""
+    names = list(known)
+    near = get_close_matches(name, names, n=3, cutoff=0.6)
+    if near:
+        return "did you mean " + " or ".join(repr(n) for n in near) + "?"
+    if not names:
+        return "there are none."
+    shown = ", ".join(names[:30])
+    return f"there are: {shown}{', ...' if len(names) > 30 else ''}."
+
+
+def shorten(value: object, limit: int = 60) -> str:
+    """How a value that came in is shown in a message: quoted, one line, bounded."""
+    try:
+        text = ascii(value)
+    except (ValueError, RecursionError):  # an integer of 10,000 digits, nested lists
+        text = f"a {type(value).__name__} too large to show"
+    return text if len(text) <= limit else text[: limit - 3] + "..."

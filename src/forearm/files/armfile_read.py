@@ -1,0 +1,186 @@
+"""From the tables of an arm file to an Arm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import STANDARD_GRAVITY, Arm, Hand
+from forearm.arm.drive import Bearing, Friction, Motor, Transmission
+from forearm.arm.joint import DH, Frame, Joint, Limits, Mimic
+from forearm.arm.link import Link
+from forearm.errors import ForearmError, InputError, suggest
+from forearm.files.armfile import ARM, SCHEMA
+from forearm.parts.refresh import refresh_links
+from forearm.reading.textfile import read_toml
+from forearm.spatial import parallel_axis, pose_xyz_rpy
+from forearm.values import as_pose
+
+INERTIA_KEYS = {(0, 0): "xx", (1, 1): "yy", (2, 2): "zz", (0, 1): "xy", (0, 2): "xz", (1, 2): "yz"}
+
+
+def read_armfile(path: Path, hand: str | None = None) -> Arm:
+    """The arm that a TOML arm file describes; its parts, if it names them, are recomputed."""
+    return arm_from_document(read_toml(path), path.name, folder=path.parent, hand=hand)
+
+
+def arm_from_document(document: dict[str, Any], name: str, folder: Path | None = None, hand: str | None = None) -> Arm:
+    """The arm in the tables of an arm file called `name`, beside which its parts file lies in `folder`."""
+    _refuse_other_schema(document, name)
+    data = ARM.read(document, name)
+    try:
+        links = [_link(block) for block in data["link"]]
+        if "parts" in data:
+            links = refresh_links(links, data["parts"], folder, name)
+        base = _pose(data.get("base", {}), f"{name}, base")
+        joints, massless = _joints(data, name)
+        links = _with_base(links, joints, data) + massless
+        return Arm(
+            name=data["name"],
+            links=tuple(links),
+            tree=tuple(joints),
+            gravity=_gravity(data, base, name),
+            base=base,
+            hand=hand if hand is not None else _hand(data, joints, name),  # type: ignore[arg-type]
+            source=data.get("source", ""),
+            notes=data.get("notes", ""),
+        )
+    except ForearmError as error:
+        if str(error).startswith(name):
+            raise
+        raise type(error)(f"{name}: {error}") from error
+
+
+def _refuse_other_schema(document: dict[str, Any], name: str) -> None:
+    schema = document.get("schema")
+    if schema is None:
+        raise InputError(f"{name}: not an arm file: the first line must be schema = {SCHEMA!r}.")
+    if schema != SCHEMA:
+        hint = suggest(schema, (SCHEMA,)) if isinstance(schema, str) else ""
+        raise InputError(f"{name}, schema: this version reads {SCHEMA!r}, the file says {schema!r:.60}. {hint}".strip())
+
+
+def _link(block: dict[str, Any]) -> Link:
+    mass, com = block.get("mass", 0.0), np.array(block.get("com", (0.0, 0.0, 0.0)))
+    inertia = np.zeros((3, 3))
+    given = block.get("inertia")
+    if given is not None:
+        for (i, k), key in INERTIA_KEYS.items():
+            inertia[i, k] = inertia[k, i] = given.get(key, 0.0)
+        if given["about"] == "origin":
+            inertia = inertia - parallel_axis(mass, com)
+    return Link(name=block["name"], mass=mass, com=com, inertia=inertia)
+
+
+def _with_base(links: list[Link], joints: list[Joint], data: dict[str, Any]) -> list[Link]:
+    """The base may go without a block of its own: it has no dynamics."""
+    base = data.get("base_link", "link0")
+    known = {link.name for link in links}
+    used_as_parent = any(j.parent == base for j in joints)
+    return [Link(name=base), *links] if used_as_parent and base not in known else links
+
+
+def _joints(data: dict[str, Any], name: str) -> tuple[list[Joint], list[Link]]:
+    joints: list[Joint] = []
+    massless: list[Link] = []
+    previous = data.get("base_link", "link0")
+    for index, block in enumerate(data["joint"]):
+        called = block.get("name", f"joint{index + 1}")
+        block = {"name": called, "parent": previous, "child": f"link{index + 1}"} | block
+        previous = block["child"]
+        try:
+            made = _freedoms(block, data) if "freedoms" in block else [_joint(block, data)]
+        except ForearmError as error:
+            raise type(error)(f"{name}, joint {called!r}: {error}") from error
+        joints += made
+        massless += [Link(name=joint.child) for joint in made[:-1]]
+    return joints, massless
+
+
+def _freedoms(block: dict[str, Any], data: dict[str, Any]) -> list[Joint]:
+    """Several freedoms at one point: joints one behind the other with massless links between. Silver 1."""
+    alone = [key for key in ("kind", "axis", "limits", "motor", "dh", "mimic") if key in block]
+    if alone or not block["freedoms"]:
+        what = f"give {alone[0]!r} inside each freedom instead" if alone else "the list is empty"
+        raise InputError(f"freedoms: {what}.")
+    made = []
+    count = len(block["freedoms"])
+    for i, freedom in enumerate(block["freedoms"]):
+        called = freedom.get("name", f"{block['name']}_{i + 1}")
+        ends = {
+            "name": called,
+            "parent": block["parent"] if i == 0 else f"{block['name']}_{i}_link",
+            "child": block["child"] if i == count - 1 else f"{block['name']}_{i + 1}_link",
+        }
+        frame = {"frame": block["frame"]} if "frame" in block and i == 0 else {"frame": {}}
+        made.append(_joint(freedom | ends | frame, data))
+    return made
+
+
+def _joint(block: dict[str, Any], data: dict[str, Any]) -> Joint:
+    if "kind" not in block:
+        raise InputError("the key 'kind' is missing: 'revolute', 'prismatic' or 'fixed'.")
+    return Joint(
+        name=block["name"],
+        kind=block["kind"],
+        parent=block["parent"],
+        child=block["child"],
+        placement=_placement(block, data),
+        limits=Limits(*block.get("limits", ())),
+        max_speed=block.get("max_speed"),
+        max_effort=block.get("max_effort"),
+        mimic=Mimic(**block["mimic"]) if "mimic" in block else None,
+        motor=Motor(**block["motor"]) if "motor" in block else None,
+        friction=Friction(**block["friction"]) if "friction" in block else None,
+        bearings=tuple(Bearing(**b) for b in block.get("bearing", ())),
+        transmission=Transmission(**block["transmission"]) if "transmission" in block else None,
+    )
+
+
+def _placement(block: dict[str, Any], data: dict[str, Any]) -> DH | Frame:
+    if ("dh" in block) == ("frame" in block):
+        raise InputError("give either dh = { a, alpha, d, theta } or frame = { xyz, rpy }, one of the two.")
+    if "frame" in block:
+        return Frame(**block["frame"], **({"axis": block["axis"]} if "axis" in block else {}))
+    if "axis" in block:
+        raise InputError("axis: a dh joint moves along z; leave the axis out or write the joint as a frame.")
+    if "dh_convention" not in data:
+        raise InputError(
+            'dh: the file does not say which convention. Write dh_convention = "standard" '
+            '(Rz Tz Tx Rx) or dh_convention = "modified" (Craig: Rx Tx Rz Tz) above the joints.'
+        )
+    return DH(convention=data["dh_convention"], **block["dh"])
+
+
+def _pose(given: dict[str, Any], place: str) -> NDArray[np.float64]:
+    if "matrix" in given:
+        if "xyz" in given or "rpy" in given:
+            raise InputError(f"{place}: give xyz and rpy, or matrix, not both.")
+        return as_pose(given["matrix"], place)
+    return pose_xyz_rpy(given.get("xyz", (0.0, 0.0, 0.0)), given.get("rpy", (0.0, 0.0, 0.0)))
+
+
+def _gravity(data: dict[str, Any], base: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+    given = data.get("gravity")
+    if given is None:
+        if not np.array_equal(base[:3, :3], np.eye(3)):
+            raise InputError(
+                f"{name}, gravity: the base is turned, so gravity must be said: gravity = [x, y, z] in the base "
+                "frame, or gravity = { world = [0, 0, -9.81] }."
+            )
+        return np.array(STANDARD_GRAVITY)
+    if "world" in given:
+        turned: NDArray[np.float64] = base[:3, :3].T @ np.array(given["world"])
+        return turned
+    return np.array(given["base"])
+
+
+def _hand(data: dict[str, Any], joints: list[Joint], name: str) -> Hand | None:
+    given = data.get("hand")
+    if given is None:
+        return None
+    link = given.get("link", joints[-1].child if joints else data.get("base_link", "link0"))
+    return Hand(link=link, pose=_pose(given, f"{name}, hand"))

@@ -1,0 +1,49 @@
+"""The arms that come with forearm: arm files in the folder `builtin`, and chains of any length."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from forearm.arm.arm import Arm
+from forearm.arm.chain import chain
+from forearm.errors import InputError, NameNotFound, suggest
+
+CHAIN = re.compile(r"chain([1-9][0-9]{0,3})")
+
+
+@cache
+def folder() -> Path:
+    """Where the built-in arm files lie."""
+    return Path(str(resources.files("forearm") / "builtin"))
+
+
+def arms() -> list[str]:
+    """The names of the built-in arms; `chainN` stands for a chain of any N joints."""
+    names = sorted(p.name.removesuffix(".toml") for p in folder().glob("*.toml") if not p.name.endswith(".parts.toml"))
+    return [*names, "chainN"]
+
+
+def is_builtin(name: str) -> bool:
+    """Whether an arm of this name comes with forearm."""
+    return bool(CHAIN.fullmatch(name)) or (re.fullmatch(r"[a-z0-9-]+", name) is not None and _file(name).is_file())
+
+
+def load_builtin(name: str, hand: str | None = None) -> Arm:
+    """The built-in arm of this name."""
+    from forearm.files.armfile_read import read_armfile
+
+    if match := CHAIN.fullmatch(name):
+        made = chain(int(match[1]))
+        return made if hand is None else made.replace(hand=hand)
+    if name == "chainN":
+        raise InputError("chainN: put a number in place of N, such as 'chain7'.")
+    if not is_builtin(name):
+        raise NameNotFound(f"there is no built-in arm {name!r}; {suggest(name, arms())}")
+    return read_armfile(_file(name), hand)
+
+
+def _file(name: str) -> Path:
+    return folder() / f"{name}.toml"

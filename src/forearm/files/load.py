@@ -1,0 +1,47 @@
+"""One door for every arm: a built-in name, an arm file, a URDF."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+
+from forearm.arm.arm import Arm
+from forearm.checking.links import inertia_without_mass, triangle_violations
+from forearm.errors import InputError, ModelWarning, NameNotFound, shorten, suggest
+from forearm.files.armfile_read import read_armfile
+from forearm.files.builtin import arms, is_builtin, load_builtin
+from forearm.files.urdf_read import read_urdf
+
+READERS = {".toml": read_armfile, ".urdf": read_urdf, ".xml": read_urdf}
+
+
+def load(source: str | os.PathLike[str], hand: str | None = None) -> Arm:
+    """The arm of a built-in name, or in a .toml or .urdf file. `hand` names the hand's link where it is another.
+
+    Refuses what no arm can be; warns (ModelWarning) on principal moments that no body has and on inertia without mass,
+    and (IgnoredWarning) on every kind of thing in a URDF that it read over.
+    """
+    arm = _read(source, hand)
+    for finding in (*triangle_violations(arm), *inertia_without_mass(arm)):
+        warnings.warn(f"{arm.name}: {finding.text}", ModelWarning, stacklevel=2)
+    return arm
+
+
+def _read(source: str | os.PathLike[str], hand: str | None) -> Arm:
+    if not isinstance(source, str | os.PathLike):
+        raise InputError(f"load: a name or a path is needed, came {shorten(source)}.")
+    text = os.fspath(source)
+    if isinstance(source, str) and is_builtin(source):
+        return load_builtin(source, hand)
+    path = Path(text)
+    reader = READERS.get(path.suffix.lower())
+    if reader is not None:
+        return reader(path, hand)
+    if os.path.sep not in text and not os.path.exists(text):
+        raise NameNotFound(
+            f"load: {shorten(text)} is neither a built-in arm nor a .toml or .urdf file; {suggest(text, arms())}"
+        )
+    raise InputError(
+        f"load: {shorten(text)}: the file must end in .toml (arm file) or .urdf, so that it is clear which."
+    )

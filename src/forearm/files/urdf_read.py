@@ -1,0 +1,298 @@
+"""From URDF to an Arm. What has no place in an arm is read over and reported, once a kind."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.arm.drive import Friction, Motor
+from forearm.arm.joint import Frame, Joint, Kind, Limits, Mimic
+from forearm.arm.link import Link
+from forearm.arm.tree import MAX_LINKS
+from forearm.errors import ForearmError, IgnoredWarning, InputError, shorten, suggest
+from forearm.reading.textfile import read_bytes
+from forearm.reading.xml import Element, parse_xml
+from forearm.spatial import rotation_rpy, turn_inertia
+
+T = TypeVar("T")
+
+MAX_URDF_BYTES = 32_000_000
+UNBOUNDED = 1e300  # URDF has no word for a sliding joint without a limit; the writer puts the largest float
+KINDS: dict[str, Kind] = {
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    "fixed": "fixed",
+}
+
+# What is read of each element: tag -> (attributes, child elements). All else is reported as ignored.
+READ: dict[str, tuple[set[str], set[str]]] = {
+    "robot": ({"name", "version"}, {"link", "joint", "transmission"}),
+    "link": ({"name"}, {"inertial"}),
+    "inertial": (set(), {"origin", "mass", "inertia"}),
+    "origin": ({"xyz", "rpy"}, set()),
+    "mass": ({"value"}, set()),
+    "inertia": ({"ixx", "ixy", "ixz", "iyy", "iyz", "izz"}, set()),
+    "joint": ({"name", "type"}, {"origin", "parent", "child", "axis", "limit", "dynamics", "mimic"}),
+    "parent": ({"link"}, set()),
+    "child": ({"link"}, set()),
+    "axis": ({"xyz"}, set()),
+    "limit": ({"lower", "upper", "effort", "velocity"}, set()),
+    "dynamics": ({"damping", "friction"}, set()),
+    "mimic": ({"joint", "multiplier", "offset"}, set()),
+    "transmission": ({"name", "type"}, {"type", "joint", "actuator", "mechanicalReduction"}),
+    "actuator": ({"name"}, {"mechanicalReduction", "motorInertia"}),
+}
+# Inside <transmission>, <joint> only names one and carries its hardware interface.
+TRANSMISSION_JOINT: tuple[set[str], set[str]] = ({"name"}, set())
+
+
+def read_urdf(path: Path, hand: str | None = None) -> Arm:
+    """The arm in a URDF file; `hand` names the hand's link."""
+    return arm_from_urdf(read_bytes(path, MAX_URDF_BYTES), path.name, hand)
+
+
+def arm_from_urdf(data: bytes, name: str, hand: str | None = None) -> Arm:
+    """The arm in URDF text called `name` in messages."""
+    robot = parse_xml(data, name, {"link": MAX_LINKS, "joint": 2 * MAX_LINKS})
+    if robot.tag != "robot":
+        raise InputError(f"{name}, line {robot.line}: a URDF starts with <robot>, came <{robot.tag:.40}>.")
+    if any(tag.startswith("xacro:") for tag in _tags(robot)) or any(a.startswith("xacro:") for a in robot.attributes):
+        raise InputError(f"{name}: this is a xacro file; expand it first: xacro {name} > arm.urdf")
+    reader = _Reader(name)
+    links = [reader.link(element) for element in robot.all("link")]
+    joints = [reader.joint(element) for element in robot.all("joint")]
+    for element in robot.all("transmission"):
+        joints = reader.transmission(element, joints)
+    reader.note_ignored(robot)
+    try:
+        arm = Arm(
+            name=robot.attributes.get("name", "").strip() or Path(name).stem,
+            links=tuple(links),
+            tree=tuple(joints),
+            hand=hand,  # type: ignore[arg-type]
+        )
+    except ForearmError as error:
+        raise type(error)(f"{name}: {error}") from error
+    reader.warn_ignored()
+    return arm
+
+
+class _Reader:
+    """Reads the elements of one file: knows its name for messages and collects what it reads over."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.ignored: dict[str, tuple[int, int]] = {}
+
+    def link(self, element: Element) -> Link:
+        name = self._attribute(element, "name", "<link>")
+        where = f"{self.name}, line {element.line}, link {name!r}"
+        inertial = element.first("inertial")
+        if inertial is None:
+            return self._made(where, lambda: Link(name=name))
+        xyz, rpy = self._origin(inertial, where)
+        mass_element, tensor = inertial.first("mass"), inertial.first("inertia")
+        mass = self._number(mass_element, "value", where) if mass_element is not None else 0.0
+        inertia = np.zeros((3, 3))
+        if tensor is not None:
+            for i, k in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)):
+                default = None if i == k else 0.0
+                inertia[i, k] = inertia[k, i] = self._number(tensor, "i" + "xyz"[i] + "xyz"[k], where, default)
+        if rpy.any():
+            inertia = turn_inertia(rotation_rpy(rpy), inertia)
+        return self._made(where, lambda: Link(name=name, mass=mass, com=xyz, inertia=inertia))
+
+    def joint(self, element: Element) -> Joint:
+        name = self._attribute(element, "name", "<joint>")
+        where = f"{self.name}, line {element.line}, joint {name!r}"
+        given = self._attribute(element, "type", where)
+        if given not in KINDS:
+            if given in ("floating", "planar"):
+                raise InputError(
+                    f"{where}: joints of type {given!r} are not supported; write their freedoms as prismatic and "
+                    "revolute joints with links of no mass between them."
+                )
+            raise InputError(f"{where}: unknown type {shorten(given)}; {suggest(given, KINDS)}")
+        kind = KINDS[given]
+        xyz, rpy = self._origin(element, where)
+        axis_element = element.first("axis")
+        axis = np.array([0.0, 0.0, 1.0] if kind == "fixed" else [1.0, 0.0, 0.0])  # x is URDF's default
+        if axis_element is not None and kind != "fixed":
+            axis = self._vector(axis_element, "xyz", where)
+        ends = {tag: self._child(element, tag, where) for tag in ("parent", "child")}
+        limit = element.first("limit")
+        effort, speed = (
+            (None, None)
+            if limit is None or kind == "fixed"
+            else tuple(self._number(limit, key, where, math.inf) for key in ("effort", "velocity"))
+        )
+        return self._made(
+            where,
+            lambda: Joint(
+                name=name,
+                kind=kind,
+                parent=self._attribute(ends["parent"], "link", where),
+                child=self._attribute(ends["child"], "link", where),
+                placement=Frame(xyz=xyz, rpy=rpy, axis=axis),
+                limits=self._limits(element, given, where),
+                max_effort=None if effort in (None, math.inf) else effort,
+                max_speed=None if speed in (None, math.inf) else speed,
+                mimic=self._mimic(element.first("mimic"), kind, where),
+                friction=self._friction(element.first("dynamics"), kind, where),
+            ),
+        )
+
+    def _limits(self, element: Element, given: str, where: str) -> Limits:
+        limit = element.first("limit")
+        if given in ("continuous", "fixed"):
+            return Limits()
+        if limit is None:
+            self._count(f"that a {given} joint has no <limit> (taken as unlimited)", element.line)
+            return Limits()
+        lower, upper = (self._number(limit, key, where, 0.0) for key in ("lower", "upper"))
+        return Limits(
+            -math.inf if lower <= -UNBOUNDED else lower,
+            math.inf if upper >= UNBOUNDED else upper,
+        )
+
+    def _mimic(self, element: Element | None, kind: Kind, where: str) -> Mimic | None:
+        if element is None:
+            return None
+        if kind == "fixed":
+            raise InputError(f"{where}: a fixed joint cannot mimic another; remove <mimic> or the type.")
+        return Mimic(
+            joint=self._attribute(element, "joint", where),
+            multiplier=self._number(element, "multiplier", where, 1.0),
+            offset=self._number(element, "offset", where, 0.0),
+        )
+
+    def _friction(self, element: Element | None, kind: Kind, where: str) -> Friction | None:
+        if element is None or kind == "fixed":
+            return None
+        damping, dry = (self._number(element, key, where, 0.0) for key in ("damping", "friction"))
+        if damping == 0.0 and dry == 0.0:
+            return None
+        return Friction(side="joint", viscous=damping, coulomb=(dry, -dry))
+
+    def transmission(self, element: Element, joints: list[Joint]) -> list[Joint]:
+        """The joints with the reduction of a simple transmission as gear ratio."""
+        where = f"{self.name}, line {element.line}, transmission {shorten(element.attributes.get('name', ''))}"
+        named = [self._attribute(e, "name", where) for e in element.all("joint")]
+        actuators = list(element.all("actuator"))
+        reductions = [r for e in (element, *actuators) for r in e.all("mechanicalReduction")]
+        inertias = [r for e in actuators for r in e.all("motorInertia")]
+        if len(named) != 1 or len(reductions) > 1 or len(inertias) > 1:
+            self._count("<transmission> that is not one joint on one actuator", element.line)
+            return joints
+        by_name = {joint.name: joint for joint in joints}
+        if named[0] not in by_name:
+            raise InputError(f"{where}: joint {named[0]!r} is missing; {suggest(named[0], by_name)}")
+        joint = by_name[named[0]]
+        ratio = self._text_number(reductions[0], where) if reductions else 1.0
+        rotor = self._text_number(inertias[0], where) if inertias else 0.0
+        if joint.kind == "fixed" or (ratio == 1.0 and rotor == 0.0):
+            return joints
+        motor = self._made(where, lambda: Motor(gear_ratio=ratio, rotor_inertia=rotor))
+        return [dataclasses.replace(j, motor=motor) if j is joint else j for j in joints]
+
+    def note_ignored(self, robot: Element) -> None:
+        """Count every element and attribute that was not read, below elements that were."""
+        stack = [(robot, READ["robot"])]
+        while stack:
+            element, (attributes, tags) = stack.pop()
+            for key in element.attributes:
+                if key not in attributes and not key.startswith("xmlns"):
+                    self._count(f"attribute {key!r:.60} of <{element.tag}>", element.line)
+            for child in element.children:
+                if child.tag not in tags:
+                    self._count(f"<{child.tag:.60}> in <{element.tag}>", child.line)
+                elif element.tag == "transmission" and child.tag == "joint":
+                    stack.append((child, TRANSMISSION_JOINT))
+                elif (child.tag in READ and element.tag != "transmission") or child.tag == "actuator":
+                    stack.append((child, READ[child.tag]))
+
+    def warn_ignored(self) -> None:
+        """One warning for each kind of thing read over."""
+        for what, (count, line) in self.ignored.items():
+            times = "" if count == 1 else f", {count} times"
+            warnings.warn(f"{self.name}: ignored {what}{times} (first in line {line})", IgnoredWarning, stacklevel=4)
+
+    def _count(self, what: str, line: int) -> None:
+        count, first = self.ignored.get(what, (0, line))
+        self.ignored[what] = (count + 1, first)
+
+    def _origin(self, element: Element, where: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        origin = element.first("origin")
+        if origin is None:
+            return np.zeros(3), np.zeros(3)
+        return (
+            self._vector(origin, "xyz", where, "0 0 0"),
+            self._vector(origin, "rpy", where, "0 0 0"),
+        )
+
+    def _child(self, element: Element, tag: str, where: str) -> Element:
+        child = element.first(tag)
+        if child is None:
+            raise InputError(f"{where}: <{tag} link=...> is missing.")
+        return child
+
+    def _attribute(self, element: Element, key: str, where: str) -> str:
+        if not element.attributes.get(key):
+            place = where if where.startswith(self.name) else f"{self.name}, line {element.line}, {where}"
+            raise InputError(f"{place}: <{element.tag}> needs the attribute {key!r}.")
+        return element.attributes[key]
+
+    def _vector(self, element: Element, key: str, where: str, default: str | None = None) -> NDArray[np.float64]:
+        text = element.attributes.get(key, default)
+        if text is None:
+            raise InputError(f"{where}: <{element.tag}> needs the attribute {key!r}.")
+        words = text.split()
+        if len(words) != 3:
+            raise InputError(f"{where}: {key} of <{element.tag}> must be three numbers, came {shorten(text)}.")
+        return np.array([self._float(word, f"{key} of <{element.tag}>", where) for word in words])
+
+    def _number(self, element: Element, key: str, where: str, default: float | None = None) -> float:
+        text = element.attributes.get(key)
+        if text is None:
+            if default is None:
+                raise InputError(f"{where}: <{element.tag}> needs the attribute {key!r}.")
+            return default
+        return self._float(text, f"{key} of <{element.tag}>", where)
+
+    def _text_number(self, element: Element, where: str) -> float:
+        return self._float(element.text, f"<{element.tag}>", where)
+
+    def _float(self, text: str, what: str, where: str) -> float:
+        try:
+            if "_" in text or not text.isascii():  # float() takes 1_000 and other digits; XML numbers do not
+                raise ValueError
+            value = float(text)
+        except ValueError:
+            raise InputError(f"{where}: {what} must be a number, came {shorten(text)}.") from None
+        if not math.isfinite(value):
+            raise InputError(f"{where}: {what} must be finite, came {shorten(text)}.")
+        return value
+
+    def _made(self, where: str, make: Callable[[], T]) -> T:
+        """What `make` makes; an error in it gets the place in the file."""
+        try:
+            return make()
+        except ForearmError as error:
+            raise error if str(error).startswith(self.name) else type(error)(f"{where}: {error}") from error
+
+
+def _tags(root: Element) -> Iterator[str]:
+    stack = [root]
+    while stack:
+        element = stack.pop()
+        yield element.tag
+        stack.extend(element.children)

@@ -1,0 +1,160 @@
+"""From an Arm to URDF: link frames at the joints, numbers in full, and a warning for what URDF cannot say."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import warnings
+from collections.abc import Iterable
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import STANDARD_GRAVITY, Arm, Hand
+from forearm.arm.joint import Frame, Joint, Limits
+from forearm.arm.link import Link
+from forearm.errors import LossWarning
+from forearm.reading.textfile import write_text
+from forearm.spatial import turn_inertia
+
+
+def save_urdf(arm: Arm, path: str | os.PathLike[str]) -> None:
+    """Write the URDF, whole or not at all, and name what it could not hold."""
+    lost = list(_losses(arm))
+    if lost:
+        warnings.warn(f"{arm.name}: URDF cannot say, so it is left out: {'; '.join(lost)}.", LossWarning, stacklevel=3)
+    write_text(path, urdf_text(arm))
+
+
+def urdf_text(arm: Arm) -> str:
+    """The text of the URDF of an arm."""
+    framed = in_joint_frames(arm)
+    blocks = [_link(link) for link in framed.links] + [_joint(joint) for joint in framed.tree]
+    blocks += [_hand_frame(framed)] if not np.array_equal(framed.hand.pose, np.eye(4)) else []
+    blocks += [_transmission(joint) for joint in framed.tree if joint.motor is not None]
+    return f'<?xml version="1.0"?>\n<robot name={quoteattr(arm.name)}>\n' + "\n".join(blocks) + "\n</robot>\n"
+
+
+def in_joint_frames(arm: Arm) -> Arm:
+    """The same arm with every link's frame at the joint that moves it, as URDF wants; equal if it is so already.
+
+    A standard DH joint ends with a constant turn and shift (`after`): the link's frame moves back over it, its mass
+    properties are written in the new frame, and the joints on it start with it.
+    """
+    after = {joint.child: joint.after for joint in arm.tree}
+    links = tuple(_reframed(link, after.get(link.name, np.eye(4))) for link in arm.links)
+    tree = []
+    for joint in arm.tree:
+        if isinstance(joint.placement, Frame) and np.array_equal(after.get(joint.parent, np.eye(4)), np.eye(4)):
+            tree.append(joint)
+            continue
+        before = after.get(joint.parent, np.eye(4)) @ joint.before
+        tree.append(dataclasses.replace(joint, placement=Frame.from_pose(before, joint.axis)))
+    hand = Hand(link=arm.hand.link, pose=after.get(arm.hand.link, np.eye(4)) @ arm.hand.pose)
+    return arm.replace(links=links, tree=tuple(tree), hand=hand)
+
+
+def _reframed(link: Link, T: NDArray[np.float64]) -> Link:
+    if np.array_equal(T, np.eye(4)):
+        return link
+    R, p = T[:3, :3], T[:3, 3]
+    return Link(name=link.name, mass=link.mass, com=R @ link.com + p, inertia=turn_inertia(R, link.inertia))
+
+
+def _losses(arm: Arm) -> Iterable[str]:
+    if not np.array_equal(arm.gravity, STANDARD_GRAVITY):
+        yield f"gravity {arm.gravity.tolist()}"
+    if not np.array_equal(arm.base, np.eye(4)):
+        yield "the pose of the base in the world"
+    for joint in arm.tree:
+        said = []
+        if joint.motor is not None and any(
+            getattr(joint.motor, k) is not None
+            for k in ("torque_constant", "resistance", "inductance", "max_voltage", "max_current")
+        ):
+            said.append("motor constants")
+        if joint.friction is not None:
+            said += ["Coulomb friction that differs with direction"] if sum(joint.friction.coulomb) != 0.0 else []
+            said += ["Stribeck friction"] if joint.friction.static is not None else []
+        said += ["bearings"] if joint.bearings else []
+        said += ["transmission losses"] if joint.transmission is not None else []
+        if said:
+            yield f"{joint.name}: {', '.join(said)}"
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return '"' + " ".join(repr(float(v)) for v in values) + '"'
+
+
+def _link(link: Link) -> str:
+    if link.massless and not link.com.any():
+        return f"  <link name={quoteattr(link.name)}/>"
+    names = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+    tensor = " ".join(f"{key}={_numbers([link.inertia[ik]])}" for key, ik in names.items())
+    return (
+        f"  <link name={quoteattr(link.name)}>\n    <inertial>\n"
+        f"      <origin xyz={_numbers(link.com)}/>\n"
+        f"      <mass value={_numbers([link.mass])}/>\n      <inertia {tensor}/>\n"
+        "    </inertial>\n  </link>"
+    )
+
+
+def _joint(joint: Joint) -> str:
+    place = joint.placement
+    assert isinstance(place, Frame)
+    kind = "continuous" if joint.kind == "revolute" and joint.limits == Limits() else joint.kind
+    lines = [
+        f"  <joint name={quoteattr(joint.name)} type={quoteattr(kind)}>",
+        f"    <parent link={quoteattr(joint.parent)}/>",
+        f"    <child link={quoteattr(joint.child)}/>",
+        f"    <origin xyz={_numbers(place.xyz)} rpy={_numbers(place.rpy)}/>",
+    ]
+    if joint.kind != "fixed":
+        lines += [f"    <axis xyz={_numbers(place.axis)}/>", *_limit(joint, kind), *_friction(joint)]
+    if joint.mimic is not None:
+        m = joint.mimic
+        numbers = f"multiplier={_numbers([m.multiplier])} offset={_numbers([m.offset])}"
+        lines.append(f"    <mimic joint={quoteattr(m.joint)} {numbers}/>")
+    return "\n".join([*lines, "  </joint>"])
+
+
+def _limit(joint: Joint, kind: str) -> list[str]:
+    # A sliding joint without limits has no word in URDF: it gets the largest range that a float can hold,
+    # which the reader takes for none.
+    huge = np.finfo(np.float64).max
+    range_ = np.clip(joint.limits, -huge, huge)
+    said = [] if kind == "continuous" else [f"lower={_numbers(range_[:1])}", f"upper={_numbers(range_[1:])}"]
+    said += [] if joint.max_effort is None else [f"effort={_numbers([joint.max_effort])}"]
+    said += [] if joint.max_speed is None else [f"velocity={_numbers([joint.max_speed])}"]
+    return [f"    <limit {' '.join(said)}/>"] if said else []
+
+
+def _friction(joint: Joint) -> list[str]:
+    if joint.friction is None:
+        return []
+    # On the motor side: tau_f = |N| (B |N| qd + Tc).
+    ratio = abs(joint.motor.gear_ratio) if joint.motor is not None and joint.friction.side == "motor" else 1.0
+    damping = ratio**2 * joint.friction.viscous
+    dry = ratio * 0.5 * (joint.friction.coulomb[0] - joint.friction.coulomb[1])
+    return [f"    <dynamics damping={_numbers([damping])} friction={_numbers([dry])}/>"]
+
+
+def _hand_frame(arm: Arm) -> str:
+    place = Frame.from_pose(arm.hand.pose)
+    taken = {link.name for link in arm.links} | {joint.name for joint in arm.tree}
+    name = next(n for n in ("hand", *(f"hand{i}" for i in range(2, len(taken) + 3))) if n not in taken)
+    joint = Joint(name=f"{name}_joint", kind="fixed", parent=arm.hand.link, child=name, placement=place)
+    return f"{_link(Link(name=name))}\n{_joint(joint)}"
+
+
+def _transmission(joint: Joint) -> str:
+    motor = joint.motor
+    assert motor is not None
+    return (
+        f"  <transmission name={quoteattr(joint.name + '_transmission')}>\n"
+        "    <type>transmission_interface/SimpleTransmission</type>\n"
+        f"    <joint name={quoteattr(joint.name)}/>\n    <actuator name={quoteattr(joint.name + '_motor')}>\n"
+        f"      <mechanicalReduction>{motor.gear_ratio!r}</mechanicalReduction>\n"
+        f"      <motorInertia>{motor.rotor_inertia!r}</motorInertia>\n    </actuator>\n  </transmission>"
+    )

@@ -1,0 +1,49 @@
+"""Poses of bodies, links and the hand in the base frame: the product of the A matrices. Waters II."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.arm.joint import motion
+from forearm.errors import InputError
+
+
+def forward(arm: Arm, q: ArrayLike, link: str | None = None) -> NDArray[np.float64]:
+    """The pose of the hand, or of a named link, in the base frame: (n,) -> (4, 4), (B, n) -> (B, 4, 4)."""
+    name = arm.hand.link if link is None else arm.link(link).name
+    pose = link_poses(arm, q)[name]
+    return pose @ arm.hand.pose if link is None else pose
+
+
+def link_poses(arm: Arm, q: ArrayLike) -> dict[str, NDArray[np.float64]]:
+    """The pose of every link in the base frame, by name."""
+    coordinates = as_coordinates(arm, q)
+    bodies = body_poses(arm, coordinates)
+    base = np.broadcast_to(np.eye(4), (*coordinates.shape[:-1], 4, 4))
+    return {name: (base if index < 0 else bodies[index]) @ T for name, (index, T) in arm.moving.frames.items()}
+
+
+def body_poses(arm: Arm, q: ArrayLike) -> list[NDArray[np.float64]]:
+    """The pose of every moving body in the base frame: W_i = W_parent before_i motion_i(q) after_i."""
+    coordinates = as_coordinates(arm, q)
+    poses: list[NDArray[np.float64]] = []
+    for body in arm.moving.bodies:
+        moved = motion(body.kind, body.axis, body.multiplier * coordinates[..., body.freedom] + body.offset)
+        local = body.before @ moved @ body.after
+        poses.append(local if body.parent < 0 else poses[body.parent] @ local)
+    return poses
+
+
+def as_coordinates(arm: Arm, q: ArrayLike) -> NDArray[np.float64]:
+    """q as float64 of shape (n,) or (B, n), or an error that says which shape came."""
+    try:
+        coordinates = np.asarray(q, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"arm {arm.name!r}: q must be numbers, came {type(q).__name__}.") from error
+    if coordinates.ndim not in (1, 2) or coordinates.shape[-1] != arm.n:
+        raise InputError(
+            f"arm {arm.name!r} has {arm.n} joints, so q has shape ({arm.n},) or (B, {arm.n}); came {coordinates.shape}."
+        )
+    return coordinates

@@ -1,0 +1,198 @@
+"""The parts database: links from parts, parts from sections, each with mass, centre and inertia. Swartz p. 2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.link import SEMIDEFINITE_SLACK
+from forearm.errors import ForearmError, InputError, ModelError, suggest
+from forearm.parts.shapes import SHAPES, Moments, inertia_from_second
+from forearm.parts.stl import check_closed, mesh_moments, read_stl
+from forearm.reading.fields import Angle, Blocks, Choice, Flag, MapOf, Number, Row, Table, Text
+from forearm.reading.textfile import beside, read_toml
+from forearm.spatial import combine_bodies, parallel_axis, pose_xyz_rpy, turn_inertia
+
+SCHEMA = "forearm-parts/1"
+MESH = "mesh"
+
+_PLACE = {"xyz": Row(Number(), 3, "m"), "rpy": Row(Angle(), 3, "roll, pitch, yaw")}
+_DIMENSIONS = sorted({name for shape in SHAPES.values() for name in shape.dimensions})
+SECTION = Table(
+    {
+        "name": Text(),
+        "shape": Choice((*SHAPES, MESH)),
+        **{name: Number("m", minimum=0.0) for name in _DIMENSIONS},
+        "points": Row(Row(Number(), 2), None, "corners of a prism's outline, m"),
+        "file": Text("STL file of a mesh, beside this one"),
+        "scale": Number("m per unit of the mesh file: 0.001 for millimetres", above=0.0),
+        "density": Number("kg / m^3", above=0.0),
+        "material": Text("name from [materials]"),
+        "mass": Number("kg", above=0.0),
+        "hole": Flag("true: cut out of the part, not added to it"),
+        **_PLACE,
+    },
+    required=("shape",),
+    doc="a solid, placed in the part",
+)
+PART = Table(
+    {"name": Text(), "drawing": Text("its number in the drawings"), **_PLACE, "section": Blocks(SECTION, "section")},
+    required=("name", "section"),
+    doc="placed in the link's drawing frame",
+)
+LINK = Table(
+    {"name": Text(), **_PLACE, "part": Blocks(PART, "part")},
+    required=("name", "part"),
+    doc="xyz, rpy: the drawing frame that its parts are placed in, seen from the link's frame",
+)
+PARTS = Table(
+    {
+        "schema": Choice((SCHEMA,)),
+        "name": Text(),
+        "source": Text("where the dimensions come from", 20_000),
+        "materials": MapOf(Number("kg / m^3", above=0.0)),
+        "link": Blocks(LINK, "link"),
+    },
+    required=("schema", "link"),
+)
+
+
+class Mass(NamedTuple):
+    """Mass (kg), centre of mass (m) and inertia about it (kg m^2), in the axes of some frame."""
+
+    mass: float
+    com: NDArray[np.float64]
+    inertia: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A section, part or link: its mass in its own frame, its place (4, 4) in what holds it, and what it holds."""
+
+    kind: str
+    name: str
+    own: Mass
+    place: NDArray[np.float64]
+    held: tuple[Node, ...] = ()
+    what: str = ""
+
+    @property
+    def turned(self) -> Mass:
+        """The mass in the frame of what holds it: R c + p and R I R^T."""
+        R, p = self.place[:3, :3], self.place[:3, 3]
+        return Mass(self.own.mass, R @ self.own.com + p, turn_inertia(R, self.own.inertia))
+
+    def moved(self, child: Node) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """A child's shift r from this node's centre of mass, and its inertia there: I + m (r^2 1 - r r^T)."""
+        turned = child.turned
+        shift = turned.com - self.own.com
+        return shift, turned.inertia + parallel_axis(turned.mass, shift)
+
+    @property
+    def in_link(self) -> Mass:
+        """Of a link: its mass properties in the link's frame."""
+        return self.turned
+
+    def walk(self) -> Iterator[tuple[Node | None, Node]]:
+        """Every node below and this one, each with the node that holds it, parts before the link."""
+        for child in self.held:
+            for holder, node in child.walk():
+                yield holder or self, node
+        yield None, self
+
+
+def read_parts(path: Path) -> tuple[Node, ...]:
+    """The links of a parts file, each a tree of parts and sections."""
+    document = read_toml(path)
+    if document.get("schema") != SCHEMA:
+        raise InputError(f"{path.name}: not a parts file: the first line must be schema = {SCHEMA!r}.")
+    data = PARTS.read(document, path.name)
+    return tuple(_link(block, data.get("materials", {}), path) for block in data["link"])
+
+
+def _link(block: dict[str, Any], materials: dict[str, float], path: Path) -> Node:
+    where = f"{path.name}, link {block['name']!r}"
+    parts = tuple(_part(part, materials, path, where) for part in block["part"])
+    return _holding("link", block["name"], parts, _place(block), where)
+
+
+def _part(block: dict[str, Any], materials: dict[str, float], path: Path, where: str) -> Node:
+    where = f"{where}, part {block['name']!r}"
+    sections = []
+    for index, section in enumerate(block["section"]):
+        name = section.get("name", f"{section['shape']} {index + 1}")
+        try:
+            sections.append(_section(name, section, materials, path))
+        except ForearmError as error:
+            raise type(error)(f"{where}, section {name!r}: {error}") from error
+    return _holding("part", block["name"], tuple(sections), _place(block), where, block.get("drawing", ""))
+
+
+def _section(name: str, block: dict[str, Any], materials: dict[str, float], path: Path) -> Node:
+    moments = _mesh(block, path) if block["shape"] == MESH else _solid(block)
+    density = _density(block, materials, moments.volume)
+    if block.get("hole", False):
+        density = -density
+    own = Mass(density * moments.volume, moments.centroid, density * inertia_from_second(moments.second))
+    return Node("section", name, own, _place(block), what=("hole: " if density < 0 else "") + block["shape"])
+
+
+def _solid(block: dict[str, Any]) -> Moments:
+    shape = SHAPES[block["shape"]]
+    wanted = (*shape.dimensions, "points") if shape.name == "prism" else shape.dimensions
+    for key in (*_DIMENSIONS, "points", "file", "scale"):
+        if (key in block) != (key in wanted):
+            verb = "has no" if key in block else "needs"
+            raise InputError(f"a {shape.name} {verb} {key!r}; it takes {', '.join(wanted)}. {shape.summary}")
+    return shape.function(**{key: block[key] for key in wanted})
+
+
+def _mesh(block: dict[str, Any], path: Path) -> Moments:
+    extra = [key for key in (*_DIMENSIONS, "points") if key in block]
+    if extra or "file" not in block:
+        raise InputError(f"a mesh takes 'file' and 'scale'{', not ' + repr(extra[0]) if extra else ''}.")
+    file = beside(path, block["file"])
+    triangles = read_stl(file, block.get("scale", 1.0))
+    check_closed(triangles, file.name)
+    return mesh_moments(triangles)
+
+
+def _density(block: dict[str, Any], materials: dict[str, float], volume: float) -> float:
+    given = [key for key in ("density", "material", "mass") if key in block]
+    if len(given) != 1:
+        came = " and ".join(given) or "none"
+        raise InputError(f"give one of density (kg/m^3), material or mass (kg); came {came}.")
+    if "mass" in block:
+        return float(block["mass"]) / volume
+    if "density" in block:
+        return float(block["density"])
+    if block["material"] not in materials:
+        hint = suggest(block["material"], materials)
+        raise InputError(f"material {block['material']!r} is not in [materials]; {hint}")
+    return materials[block["material"]]
+
+
+def _place(block: dict[str, Any]) -> NDArray[np.float64]:
+    return pose_xyz_rpy(block.get("xyz", (0.0, 0.0, 0.0)), block.get("rpy", (0.0, 0.0, 0.0)))
+
+
+def _holding(
+    kind: str, name: str, held: tuple[Node, ...], place: NDArray[np.float64], where: str, what: str = ""
+) -> Node:
+    if not held:
+        raise InputError(f"{where}: it holds nothing; a part needs sections, a link needs parts.")
+    own = Mass(*combine_bodies([node.turned for node in held]))
+    if own.mass <= 0.0:
+        raise ModelError(f"{where}: its mass comes to {own.mass:.6g} kg: the holes are larger than the solids.")
+    moments = np.linalg.eigvalsh(own.inertia)
+    if moments[0] < -SEMIDEFINITE_SLACK * abs(moments[2]):
+        raise ModelError(
+            f"{where}: a principal moment comes to {moments[0]:.6g} kg m^2: "
+            "a hole lies outside the solid it is cut from."
+        )
+    return Node(kind, name, own, place, held, what)

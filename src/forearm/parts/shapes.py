@@ -1,0 +1,294 @@
+"""Volume, centroid and second moments of plain solids of unit density.
+
+One rule for every frame: z is the length axis, the centre of the base face is the origin, and the body
+reaches from z = 0 upwards. Only the sphere differs: its origin is its centre. Lengths are in metres.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.errors import InputError, shorten
+
+Array = NDArray[np.float64]
+Triple = tuple[float, float, float]
+
+SMALLEST = 1e-12  # m; between these bounds the fifth powers below neither vanish nor overflow
+LARGEST = 1e12  # m
+MOST_POINTS = 200  # of a prism: its crossing test compares every edge with every other
+FLAT = 1e-12  # of the squared extent: an area below this is rounding, not a figure
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Moments of a solid of unit density, S = integral of (r - c)(r - c)^T dV."""
+
+    volume: float
+    centroid: Array  # (3,), in the shape's own frame
+    second: Array  # (3, 3), about the centroid, along the axes of the shape's own frame
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One entry of SHAPES: the function and what a parts file needs to know to call it."""
+
+    name: str
+    function: Callable[..., Moments]
+    dimensions: tuple[str, ...]
+    summary: str
+
+
+def inertia_from_second(second: Array) -> Array:
+    """Inertia matrix about the point the second moments S belong to: I = tr(S) 1 - S."""
+    return np.asarray(np.trace(second) * np.eye(3) - second)
+
+
+def positive(where: str, name: str, value: object) -> float:
+    """Pass a number from SMALLEST to LARGEST, refuse everything else."""
+    if _is_number(value) and SMALLEST <= value <= LARGEST:
+        return float(value)
+    allowed = f"a number > 0, from {SMALLEST:g} to {LARGEST:g} (lengths in metres)"
+    raise InputError(f"{where}: {name} is {shorten(value)}; give {allowed}.")
+
+
+def cylinder(*, radius: float, length: float) -> Moments:
+    """Round bar about z from z = 0 to z = length."""
+    r = positive("cylinder", "radius", radius)
+    h = positive("cylinder", "length", length)
+    # mean of x^2 over a disc: r^2/4; mean of (z - h/2)^2 over 0..h: h^2/12
+    return _aligned(math.pi * r**2 * h, (0.0, 0.0, h / 2), (r**2 / 4, r**2 / 4, h**2 / 12))
+
+
+def semi_cylinder(*, radius: float, length: float) -> Moments:
+    """Half x >= 0 of the cylinder about z; flat face in the yz plane, origin on it at z = 0."""
+    r = positive("semi-cylinder", "radius", radius)
+    h = positive("semi-cylinder", "length", length)
+    # integral of x dA = 2r^3/3 over the area pi r^2/2 gives c = 4r/(3 pi); x^2 has the mean r^2/4 of the disc
+    c = 4 * r / (3 * math.pi)
+    x2 = r**2 * (1 / 4 - 16 / (9 * math.pi**2))  # r^2/4 - c^2
+    return _aligned(math.pi * r**2 * h / 2, (c, 0.0, h / 2), (x2, r**2 / 4, h**2 / 12))
+
+
+def tube(*, outer_radius: float, inner_radius: float, length: float) -> Moments:
+    """Hollow round bar about z from z = 0 to z = length, open at both ends."""
+    b = positive("tube", "outer_radius", outer_radius)
+    a = positive("tube", "inner_radius", inner_radius)
+    h = positive("tube", "length", length)
+    if not a < b:
+        raise InputError(f"tube: inner_radius {a:g} m is not below outer_radius {b:g} m; give inner < outer.")
+    # pi (b^4 - a^4)/4 over the area pi (b^2 - a^2) leaves (b^2 + a^2)/4
+    x2 = (b**2 + a**2) / 4
+    return _aligned(math.pi * (b - a) * (b + a) * h, (0.0, 0.0, h / 2), (x2, x2, h**2 / 12))
+
+
+def cone(*, radius: float, height: float) -> Moments:
+    """Round cone about z: base disc in z = 0, apex at z = height."""
+    r = positive("cone", "radius", radius)
+    h = positive("cone", "height", height)
+    # slice at z = t h has radius r (1 - t) and weight 3 (1 - t)^2 dt:
+    # mean z = h/4, mean x^2 = (3/4) r^2 integral of (1 - t)^4 = 3r^2/20,
+    # mean z^2 - (mean z)^2 = h^2/10 - h^2/16 = 3h^2/80
+    x2 = 3 * r**2 / 20
+    return _aligned(math.pi * r**2 * h / 3, (0.0, 0.0, h / 4), (x2, x2, 3 * h**2 / 80))
+
+
+def frustum(*, bottom_radius: float, top_radius: float, height: float) -> Moments:
+    """Round cone cut off flat, about z: bottom disc in z = 0, top disc in z = height; one radius may be 0."""
+    a = _zero_or_positive("frustum", "bottom_radius", bottom_radius)
+    b = _zero_or_positive("frustum", "top_radius", top_radius)
+    h = positive("frustum", "height", height)
+    if a == b == 0:
+        raise InputError("frustum: bottom_radius and top_radius are both 0; give at least one > 0.")
+    # slice at z = t h has radius a (1-t) + b t; integral of t^i (1-t)^j over 0..1 is i! j! / (i+j+1)!
+    # V = pi h d/3                        d = a^2 + ab + b^2
+    # mean z   = h (a^2 + 2ab + 3b^2) / (4 d)
+    # mean x^2 = 3 (a^4 + a^3 b + a^2 b^2 + a b^3 + b^4) / (20 d)
+    # mean z^2 = h^2 (a^2 + 3ab + 6b^2) / (10 d); less (mean z)^2 the numerator over 80 d^2 becomes
+    # 8 d (a^2 + 3ab + 6b^2) - 5 (a^2 + 2ab + 3b^2)^2 = 3 (a^4 + 4a^3 b + 10a^2 b^2 + 4a b^3 + b^4)
+    d = a**2 + a * b + b**2
+    x2 = 3 * (a**4 + a**3 * b + a**2 * b**2 + a * b**3 + b**4) / (20 * d)
+    z2 = 3 * h**2 * (a**4 + 4 * a**3 * b + 10 * a**2 * b**2 + 4 * a * b**3 + b**4) / (80 * d**2)
+    z = h * (a**2 + 2 * a * b + 3 * b**2) / (4 * d)
+    return _aligned(math.pi * h * d / 3, (0.0, 0.0, z), (x2, x2, z2))
+
+
+def sphere(*, radius: float) -> Moments:
+    """Ball with the origin at its centre."""
+    r = positive("sphere", "radius", radius)
+    # mean r^2 = 3 R^2/5, a third of it along each axis
+    return _aligned(4 * math.pi * r**3 / 3, (0.0, 0.0, 0.0), (r**2 / 5,) * 3)
+
+
+def hemisphere(*, radius: float) -> Moments:
+    """Half ball: flat face in z = 0 with its centre at the origin, dome towards +z."""
+    r = positive("hemisphere", "radius", radius)
+    # mean z = (3/(2 r^3)) integral of z (r^2 - z^2) = 3r/8; z^2 has the mean r^2/5 of the ball
+    z2 = r**2 * 19 / 320  # r^2/5 - (3r/8)^2
+    return _aligned(2 * math.pi * r**3 / 3, (0.0, 0.0, 3 * r / 8), (r**2 / 5, r**2 / 5, z2))
+
+
+def box(*, x: float, y: float, z: float) -> Moments:
+    """Cuboid with edges along the axes: origin at the centre of the bottom face, z from 0 to z."""
+    a, b, c = positive("box", "x", x), positive("box", "y", y), positive("box", "z", z)
+    return _aligned(a * b * c, (0.0, 0.0, c / 2), (a**2 / 12, b**2 / 12, c**2 / 12))
+
+
+def wedge(*, x: float, y: float, z: float) -> Moments:
+    """Right-triangular prism: triangle (0, 0), (x, 0), (0, z) of the xz plane, from -y/2 to y/2.
+
+    The origin is the middle of the edge that holds the right angle; that edge lies along y.
+    """
+    a, b, c = positive("wedge", "x", x), positive("wedge", "y", y), positive("wedge", "z", z)
+    # integral of x^i z^j over the unit triangle is i! j! / (i+j+2)!, over its area 1/2:
+    # mean x = a/3, mean x^2 = a^2/6, mean xz = ac/12; less the centroid: a^2/18 and -ac/36
+    volume = a * b * c / 2
+    moments = _aligned(volume, (a / 3, 0.0, c / 3), (a**2 / 18, b**2 / 12, c**2 / 18))
+    moments.second[0, 2] = moments.second[2, 0] = -volume * a * c / 36
+    return moments
+
+
+def prism(*, points: Sequence[Sequence[float]] | Array, length: float) -> Moments:
+    """Simple polygon (x, y), ... of the xy plane, in either direction, pushed from z = 0 to z = length.
+
+    The origin is that of the polygon's own coordinates; the last point joins the first by itself.
+    """
+    corners = _polygon(points)
+    h = positive("prism", "length", length)
+    middle = corners.mean(axis=0)
+    u = corners - middle
+    v = np.roll(u, -1, axis=0)
+    # signed triangles (0, u, v) of area w = (u x v)/2: integral r = w (u + v)/3,
+    # integral r r^T = w/12 (u u^T + v v^T + (u + v)(u + v)^T)
+    w = _cross(u, v) / 2
+    area = float(w.sum())
+    extent = positive("prism", "extent of the points", float(np.ptp(corners, axis=0).max()))
+    if not abs(area) > FLAT * extent**2:
+        raise InputError("prism: the points lie on one line, around no area; give the outline of a figure.")
+    centre = w @ (u + v) / (3 * area)
+    plane = sum((w * p.T) @ p for p in (u, v, u + v)) / 12 - area * np.outer(centre, centre)
+    second = np.zeros((3, 3))
+    second[:2, :2] = math.copysign(h / 2, area) * (plane + plane.T)
+    second[2, 2] = abs(area) * h**3 / 12
+    return Moments(abs(area) * h, np.array([*(middle + centre), h / 2]), second)
+
+
+def _aligned(volume: float, centroid: Triple, mean_squares: Triple) -> Moments:
+    """Moments of a body with its principal axes along its frame: S = V diag(mean squares about c)."""
+    return Moments(volume, np.array(centroid), volume * np.diag(mean_squares))
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _zero_or_positive(where: str, name: str, value: object) -> float:
+    return 0.0 if _is_number(value) and value == 0 else positive(where, name, value)
+
+
+def _polygon(points: object) -> Array:
+    """Corners (n, 2) of a simple polygon, refused where a point is no point or two edges meet."""
+    listed = points.tolist() if isinstance(points, np.ndarray) else points
+    if not isinstance(listed, Sequence) or not 3 <= len(listed) <= MOST_POINTS:
+        count = len(listed) if isinstance(listed, Sequence) else shorten(listed)
+        raise InputError(f"prism: points: {count} given; give a list of 3 to {MOST_POINTS} points (x, y).")
+    for number, point in enumerate(listed, 1):
+        pair = isinstance(point, Sequence) and len(point) == 2
+        if not pair or not all(_is_number(value) and abs(value) <= LARGEST for value in point):
+            raise InputError(
+                f"prism: point {number} is {shorten(point)}; "
+                f"give two numbers (x, y) from {-LARGEST:g} to {LARGEST:g} in metres."
+            )
+    corners = np.array(listed, dtype=np.float64)
+    _refuse_folds(corners)
+    _refuse_crossings(corners)
+    return corners
+
+
+def _refuse_folds(corners: Array) -> None:
+    """Refuse points that repeat and corners where the outline runs back along itself."""
+    count = len(corners)
+    leaving = np.roll(corners, -1, axis=0) - corners
+    arriving = np.roll(leaving, 1, axis=0)
+    repeated = ~leaving.any(axis=1)
+    if repeated.any():
+        i = int(repeated.argmax())
+        raise InputError(
+            f"prism: points {i + 1} and {(i + 1) % count + 1} are the same; "
+            "give each point once (the last joins the first by itself)."
+        )
+    back = (_cross(arriving, leaving) == 0) & ((arriving * leaving).sum(axis=1) < 0)
+    if back.any():
+        raise InputError(
+            f"prism: the outline turns back on itself at point {int(back.argmax()) + 1}; "
+            "give the points in order around the figure."
+        )
+
+
+def _refuse_crossings(corners: Array) -> None:
+    """Refuse edges that cross or touch an edge they do not share a corner with."""
+    count = len(corners)
+    i, j = np.triu_indices(count, k=2)
+    apart = (i > 0) | (j < count - 1)  # the last edge ends where the first begins
+    i, j = i[apart], j[apart]
+    a, b = corners[i], corners[(i + 1) % count]
+    c, d = corners[j], corners[(j + 1) % count]
+    # two segments meet where their bounding boxes do and neither lies on one side of the other
+    boxes = (np.maximum(a, b) >= np.minimum(c, d)) & (np.maximum(c, d) >= np.minimum(a, b))
+    meet = boxes.all(axis=1) & _straddles(a, b, c, d) & _straddles(c, d, a, b)
+    if meet.any():
+        first, second = int(i[meet][0]), int(j[meet][0])
+        raise InputError(
+            f"prism: the edge from point {first + 1} to {first + 2} meets the edge from point {second + 1} "
+            f"to {(second + 1) % count + 1}; give the points in order around the figure."
+        )
+
+
+def _straddles(a: Array, b: Array, c: Array, d: Array) -> NDArray[np.bool_]:
+    """Whether c and d lie on different sides of the line a b, or on it."""
+    return np.sign(_cross(b - a, c - a)) * np.sign(_cross(b - a, d - a)) <= 0
+
+
+def _cross(u: Array, v: Array) -> Array:
+    return np.asarray(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0])
+
+
+SHAPES: dict[str, Shape] = {
+    shape.name: shape
+    for shape in (
+        Shape("cylinder", cylinder, ("radius", "length"), "z = 0..length about z, origin at the base centre"),
+        Shape(
+            "semi-cylinder",
+            semi_cylinder,
+            ("radius", "length"),
+            "half x >= 0 of the cylinder about z, flat face in the yz plane, origin on that face at z = 0",
+        ),
+        Shape(
+            "tube",
+            tube,
+            ("outer_radius", "inner_radius", "length"),
+            "z = 0..length about z, origin at the base centre",
+        ),
+        Shape("cone", cone, ("radius", "height"), "base disc in z = 0 about the origin, apex at z = height"),
+        Shape(
+            "frustum",
+            frustum,
+            ("bottom_radius", "top_radius", "height"),
+            "bottom disc in z = 0 about the origin, top disc in z = height",
+        ),
+        Shape("sphere", sphere, ("radius",), "origin at the centre"),
+        Shape("hemisphere", hemisphere, ("radius",), "flat face in z = 0 about the origin, dome towards +z"),
+        Shape("box", box, ("x", "y", "z"), "origin at the centre of the bottom face, z = 0..z"),
+        Shape(
+            "wedge",
+            wedge,
+            ("x", "y", "z"),
+            "triangle (0, 0), (x, 0), (0, z) of the xz plane, -y/2..y/2 in y, right-angle edge on y",
+        ),
+        Shape("prism", prism, ("length",), "polygon points (x, y) of the xy plane, z = 0..length"),
+    )
+}

@@ -1,0 +1,267 @@
+"""Moments of bodies given as triangle meshes, and the STL files that carry such meshes."""
+
+import io
+import itertools
+import os
+import secrets
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.errors import InputError
+from forearm.parts.shapes import LARGEST, Moments, positive
+
+Array = NDArray[np.float64]
+Labels = NDArray[np.intp]
+
+MOST_BYTES = 64 * 2**20
+MOST_TRIANGLES = 1_000_000  # only a binary file can reach it: 68 bytes is the shortest ASCII facet
+WELD = 1e-6  # of the bounding box diagonal: corners this near are one, for STL keeps seven digits
+NO_VOLUME = 1e-12  # of the cubed bounding box diagonal: less is rounding
+
+HEADER_BYTES = 84
+RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+FACET = (b"facet", b"outer", b"vertex", b"vertex", b"vertex", b"endloop", b"endfacet")
+
+
+def mesh_moments(triangles: Array, name: str = "mesh") -> Moments:
+    """Moments of the body inside a closed mesh (m, 3, 3), exact for polyhedra.
+
+    Each triangle (a, b, c) spans a tetrahedron of volume v = a . (b x c) / 6 with the mean vertex o = 0:
+    V = sum v,  V c = sum v s/4,  S_o = sum v/20 (a a^T + b b^T + c c^T + s s^T),  s = a + b + c.
+    A mesh that is inside out gives the moments of the same mesh turned right; no volume is refused.
+    """
+    corners = _checked(triangles, name)
+    middle = corners.mean(axis=(0, 1))
+    local = corners - middle
+    a, b, c = local[:, 0], local[:, 1], local[:, 2]
+    s = a + b + c
+    v = np.einsum("mi,mi->m", a, np.cross(b - a, c - a)) / 6  # edges: less cancellation than b x c
+    volume = float(v.sum())
+    if not abs(volume) > NO_VOLUME * _diagonal(corners) ** 3:
+        raise InputError(f"{name}: the mesh encloses no volume; export the outer skin of a solid body.")
+    centre = v @ s / (4 * volume)
+    second = sum((v * p.T) @ p for p in (a, b, c, s)) / 20 - volume * np.outer(centre, centre)
+    return Moments(abs(volume), middle + centre, np.sign(volume) * (second + second.T) / 2)
+
+
+def check_closed(triangles: Array, name: str) -> None:
+    """Refuse a mesh unless each directed edge has exactly one opposite partner.
+
+    Corners are welded where they are equal, and only if that leaves a fault where they are within WELD.
+    """
+    corners = _checked(triangles, name)
+    vertices, labels = _weld_equal(corners.reshape(-1, 3))
+    faults = _edge_faults(labels.reshape(-1, 3))
+    if faults is not None:
+        near = _weld_near(vertices, WELD * _diagonal(corners))
+        faults = _edge_faults(near[labels].reshape(-1, 3))
+    if faults is None:
+        return
+    opened, doubled, turned, place = faults
+    if place < 0:
+        raise InputError(f"{name}: every triangle is a line or a point; export the skin of a solid body.")
+    triangle, side = divmod(place, 3)
+    start, end = corners[triangle, side], corners[triangle, (side + 1) % 3]
+    raise InputError(
+        f"{name}: the mesh is not closed: {opened} edges are open, {doubled} doubled and {turned} "
+        f"inconsistently oriented; the first, of triangle {triangle + 1}, runs from {_point(start)} m "
+        f"to {_point(end)} m. Repair the mesh or export a watertight one."
+    )
+
+
+def read_stl(path: Path, scale: float = 1.0) -> Array:
+    """Triangles (m, 3, 3) of a binary or ASCII STL file, times scale (0.001 for a file in millimetres).
+
+    The normals of the file are not used. A mesh that is inside out is accepted: mesh_moments turns it right.
+    """
+    name = str(path)
+    factor = positive(name, "scale", scale)
+    corners = _parse(_read_bytes(path), name)
+    with np.errstate(over="ignore"):  # what overflows here is refused in the same breath
+        return _checked(corners * factor, name)
+
+
+def write_stl(path: Path, triangles: Array) -> None:
+    """Write triangles (m, 3, 3) as binary STL in the unit given, seven digits each, all or nothing."""
+    corners = _checked(triangles, str(path))
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    size = np.linalg.norm(normal, axis=1, keepdims=True)
+    records = np.zeros(len(corners), dtype=RECORD)
+    records["normal"] = np.divide(normal, size, out=np.zeros_like(normal), where=size > 0)
+    records["corners"] = corners
+    header = b"binary STL of forearm".ljust(80) + len(corners).to_bytes(4, "little")
+    try:
+        unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+        try:
+            unfinished.write_bytes(header + records.tobytes())
+            os.replace(unfinished, path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:  # ValueError: no name, or a null character in it
+        raise InputError(f"{path}: cannot be written: {error}; give a path in a writable folder.") from error
+
+
+def _checked(triangles: Array, name: str) -> Array:
+    """Pass an array (m, 3, 3) of one to MOST_TRIANGLES triangles with corners within LARGEST."""
+    if triangles.ndim != 3 or triangles.shape[1:] != (3, 3) or not 1 <= len(triangles) <= MOST_TRIANGLES:
+        raise InputError(
+            f"{name}: triangles of shape {triangles.shape}; give (m, 3, 3) with m from 1 to {MOST_TRIANGLES}."
+        )
+    bad = ~(np.abs(triangles) <= LARGEST).all(axis=(1, 2))
+    if bad.any():
+        first = int(bad.argmax())
+        corner = next(p for p in triangles[first] if not (np.abs(p) <= LARGEST).all())
+        raise InputError(
+            f"{name}: triangle {first + 1} has the corner {_point(corner)}; "
+            f"coordinates must be numbers within {LARGEST:g} m: repair the mesh or correct the scale."
+        )
+    return triangles
+
+
+def _point(p: Array) -> str:
+    return f"({p[0]:.9g}, {p[1]:.9g}, {p[2]:.9g})"
+
+
+def _diagonal(corners: Array) -> float:
+    return float(np.linalg.norm(np.ptp(corners.reshape(-1, 3), axis=0)))
+
+
+def _weld_equal(points: Array) -> tuple[Array, Labels]:
+    """Distinct points, and for each point the number of its distinct one."""
+    order = np.lexsort(points.T)
+    ordered = points[order]
+    fresh = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
+    labels = np.empty(len(points), dtype=np.intp)
+    labels[order] = np.cumsum(fresh) - 1
+    return ordered[fresh], labels
+
+
+def _weld_near(points: Array, tolerance: float) -> Labels:
+    """One label for all points that a chain of steps within tolerance joins.
+
+    Two points nearer than half a cell share a cell in at least one of eight grids shifted by half a cell.
+    """
+    count = len(points)
+    cells = (points - points.min(axis=0)) / max(2 * tolerance, np.finfo(np.float64).tiny)
+    one, other = [], []
+    for shift in itertools.product((0.0, 0.5), repeat=3):
+        x, y, z = np.floor(cells + shift).astype(np.int64).T
+        _, first, inverse = np.unique((x * 2**20 + y) * 2**20 + z, return_index=True, return_inverse=True)
+        moved = np.flatnonzero(first[inverse] != np.arange(count))
+        one.append(moved)
+        other.append(first[inverse][moved])
+    return _components(count, np.concatenate(one), np.concatenate(other))
+
+
+def _components(count: int, one: Labels, other: Labels) -> Labels:
+    """Label each of count nodes with the smallest node it is linked to, along any path of links one-other."""
+    label = np.arange(count)
+    while (label[one] != label[other]).any():
+        low, high = np.minimum(label[one], label[other]), np.maximum(label[one], label[other])
+        np.minimum.at(label, high, low)
+        while (label[label] != label).any():
+            label = label[label]
+    return label
+
+
+def _edge_faults(corners: Labels) -> tuple[int, int, int, int] | None:
+    """Numbers of open, doubled and inconsistently oriented edges, and 3 * triangle + side of the first.
+
+    Triangles that welding has made a line or a point bound nothing and are left out; -1 if no other is left.
+    """
+    whole = np.flatnonzero((corners != np.roll(corners, 1, axis=1)).all(axis=1))
+    if not len(whole):
+        return 0, 0, 0, -1
+    start, end = corners[whole].ravel(), np.roll(corners[whole], -1, axis=1).ravel()
+    key = np.minimum(start, end) * (int(corners.max()) + 1) + np.maximum(start, end)
+    _, first, edge, total = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+    ahead = np.bincount(edge[start < end], minlength=len(total))
+    opened, doubled, turned = total == 1, total > 2, (total == 2) & (ahead != 1)
+    faulty = opened | doubled | turned
+    if not faulty.any():
+        return None
+    triangle, side = divmod(int(first[faulty].min()), 3)
+    return int(opened.sum()), int(doubled.sum()), int(turned.sum()), 3 * int(whole[triangle]) + side
+
+
+def _read_bytes(path: Path) -> bytes:
+    """Content of an ordinary file of at most MOST_BYTES."""
+    try:
+        if not path.is_file():  # a pipe would block for ever
+            raise InputError(f"{path}: no such file; give the path of an STL file.")
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}; give a readable STL file.") from error
+    if len(data) > MOST_BYTES:
+        raise InputError(f"{path}: larger than {MOST_BYTES // 2**20} MiB; export a coarser mesh.")
+    return data
+
+
+def _parse(data: bytes, name: str) -> Array:
+    """Corners as written; the size tells a binary file, for its header may well begin with solid."""
+    announced = int.from_bytes(data[80:HEADER_BYTES], "little")
+    size = HEADER_BYTES + RECORD.itemsize * announced
+    if len(data) == size:
+        return _read_binary(data, announced, name)
+    if data.lstrip()[:5].lower() == b"solid" and b"\0" not in data:
+        return _read_ascii(data, name)
+    if len(data) < HEADER_BYTES:
+        raise InputError(f"{name}: {len(data)} bytes are no STL file; export the mesh again.")
+    raise InputError(
+        f"{name}: byte 81 announces {announced} triangles in {size} bytes, but the file has {len(data)}: "
+        "truncated or no STL file; export the mesh again."
+    )
+
+
+def _read_binary(data: bytes, count: int, name: str) -> Array:
+    if not 1 <= count <= MOST_TRIANGLES:
+        raise InputError(f"{name}: {count} triangles; export a mesh with 1 to {MOST_TRIANGLES}.")
+    with np.errstate(invalid="ignore"):  # a signalling NaN warns when it is widened
+        return np.frombuffer(data, RECORD, count, HEADER_BYTES)["corners"].astype(np.float64)
+
+
+def _read_ascii(data: bytes, name: str) -> Array:
+    """Corners of the facets of all solids in the text, one keyword to a line, any case."""
+    numbers: list[float] = []
+    step = 0  # in FACET: the keyword that comes next
+    inside = False  # between solid and endsolid
+    line_number = 0
+    text = io.BytesIO(data.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
+    for line_number, line in enumerate(text, 1):
+        words = line.split()
+        if not words:
+            continue
+        word = words[0].lower()
+        if inside and word == FACET[step]:
+            if word == b"vertex":
+                numbers += _coordinates(words, name, line_number)
+            step = (step + 1) % len(FACET)
+        elif step == 0 and word == (b"endsolid" if inside else b"solid"):
+            inside = not inside
+        else:
+            wanted = FACET[step].decode() + (" or endsolid" if step == 0 else "") if inside else "solid"
+            found = f"line {line_number} is {_excerpt(line)} where {wanted} is due"
+            raise InputError(f"{name}: {found}; export again.")
+    if inside:
+        raise InputError(f"{name}: the text ends at line {line_number}, no endsolid: cut off; export again.")
+    if not numbers:
+        raise InputError(f"{name}: {line_number} lines without a facet; export a mesh with triangles.")
+    return np.array(numbers).reshape(-1, 3, 3)
+
+
+def _coordinates(words: list[bytes], name: str, line_number: int) -> list[float]:
+    try:
+        _, x, y, z = words
+        if b"_" not in x + y + z:  # float() reads 1_0 as 10
+            return [float(x), float(y), float(z)]
+    except ValueError:
+        pass
+    found = f"line {line_number} is {_excerpt(b' '.join(words))}"
+    raise InputError(f"{name}: {found}; vertex takes three numbers: export again.")
+
+
+def _excerpt(line: bytes) -> str:
+    return repr(line[:60].decode("ascii", "replace").strip())

@@ -1,0 +1,230 @@
+"""What a table of a file may hold, said once: reads and checks it, and writes its JSON Schema.
+
+Each field turns what TOML gave into a value, or raises an InputError that names the place.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from forearm.errors import InputError, shorten, suggest
+from forearm.values import MAX_NAME, check_number
+
+MAX_TEXT = 20_000
+MAX_ITEMS = 10_000
+
+_ANGLE = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*(deg|rad)")
+_PI = re.compile(r"([+-])?(?:([0-9.]+)\s*\*\s*)?pi(?:\s*/\s*([0-9.]+))?")
+
+
+class Field(Protocol):
+    """One kind of value: `read` it from TOML's types, and describe it as JSON Schema."""
+
+    def read(self, value: Any, place: str) -> Any: ...
+
+    def schema(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number within bounds; `infinite` lets +-inf through."""
+
+    doc: str = ""
+    minimum: float = -math.inf
+    maximum: float = math.inf
+    above: float = -math.inf
+    infinite: bool = False
+
+    def read(self, value: Any, place: str) -> float:
+        if self.infinite and isinstance(value, float) and math.isinf(value):
+            return value
+        return check_number(value, place, self.minimum, self.maximum, self.above)
+
+    def schema(self) -> dict[str, Any]:
+        bounds = {"minimum": self.minimum, "maximum": self.maximum, "exclusiveMinimum": self.above}
+        return _described({"type": "number", **{k: v for k, v in bounds.items() if math.isfinite(v)}}, self.doc)
+
+
+@dataclass(frozen=True)
+class Angle:
+    """An angle: a number in radians, or text with its unit: "90 deg", "1.2 rad", "-pi/2", "3*pi/4"."""
+
+    doc: str = ""
+    infinite: bool = False
+
+    def read(self, value: Any, place: str) -> float:
+        if not isinstance(value, str):
+            return Number(infinite=self.infinite).read(value, place)
+        return check_number(parse_angle(value, place), place)
+
+    def schema(self) -> dict[str, Any]:
+        return _described(
+            {"oneOf": [{"type": "number"}, {"type": "string", "pattern": r"(deg|rad|pi)"}]},
+            self.doc or "radians, or text such as '90 deg' or 'pi/2'",
+        )
+
+
+@dataclass(frozen=True)
+class Text:
+    """Text of bounded length."""
+
+    doc: str = ""
+    max_length: int = MAX_NAME
+
+    def read(self, value: Any, place: str) -> str:
+        if not isinstance(value, str):
+            raise InputError(f"{place}: text is needed, came {shorten(value)}.")
+        if len(value) > self.max_length:
+            raise InputError(f"{place}: at most {self.max_length} characters, came {len(value)}.")
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return _described({"type": "string", "maxLength": self.max_length}, self.doc)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few words."""
+
+    words: tuple[str, ...]
+    doc: str = ""
+
+    def read(self, value: Any, place: str) -> str:
+        if value in self.words and isinstance(value, str):
+            return value
+        hint = f" {suggest(value, self.words)}" if isinstance(value, str) else ""
+        raise InputError(f"{place}: must be one of {', '.join(map(repr, self.words))}; came {shorten(value)}.{hint}")
+
+    def schema(self) -> dict[str, Any]:
+        return _described({"enum": list(self.words)}, self.doc)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """true or false."""
+
+    doc: str = ""
+
+    def read(self, value: Any, place: str) -> bool:
+        if not isinstance(value, bool):
+            raise InputError(f"{place}: true or false is needed, came {shorten(value)}.")
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return _described({"type": "boolean"}, self.doc)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A list of the same kind of value, of a fixed or bounded length."""
+
+    item: Field
+    length: int | None = None
+    doc: str = ""
+
+    def read(self, value: Any, place: str) -> tuple[Any, ...]:
+        if not isinstance(value, list) or (self.length is not None and len(value) != self.length):
+            count = "" if self.length is None else f"{self.length} "
+            raise InputError(f"{place}: a list of {count}values is needed, came {shorten(value)}.")
+        if len(value) > MAX_ITEMS:
+            raise InputError(f"{place}: at most {MAX_ITEMS} entries, came {len(value)}.")
+        return tuple(self.item.read(v, f"{place}[{i + 1}]") for i, v in enumerate(value))
+
+    def schema(self) -> dict[str, Any]:
+        bounds = {} if self.length is None else {"minItems": self.length, "maxItems": self.length}
+        return _described({"type": "array", "items": self.item.schema(), **bounds}, self.doc)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with known keys; `required` ones must be there, unknown ones are refused with a suggestion."""
+
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    doc: str = ""
+
+    def read(self, value: Any, place: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise InputError(f"{place}: a table is needed, came {shorten(value)}.")
+        for key in value:
+            if key not in self.fields:
+                raise InputError(f"{place}: there is no key {shorten(key)} here; {suggest(key, self.fields)}")
+        for key in self.required:
+            if key not in value:
+                raise InputError(f"{place}: the key {key!r} is missing.")
+        return {key: self.fields[key].read(v, f"{place}, {key}") for key, v in value.items()}
+
+    def schema(self) -> dict[str, Any]:
+        made: dict[str, Any] = {
+            "type": "object",
+            "properties": {key: f.schema() for key, f in self.fields.items()},
+            "additionalProperties": False,
+        }
+        if self.required:
+            made["required"] = list(self.required)
+        return _described(made, self.doc)
+
+
+@dataclass(frozen=True)
+class MapOf:
+    """A table whose keys are the user's own names."""
+
+    item: Field
+    doc: str = ""
+
+    def read(self, value: Any, place: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise InputError(f"{place}: a table is needed, came {shorten(value)}.")
+        return {key: self.item.read(v, f"{place}, {shorten(key)}") for key, v in value.items()}
+
+    def schema(self) -> dict[str, Any]:
+        return _described({"type": "object", "additionalProperties": self.item.schema()}, self.doc)
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """An array of tables, each called by its name in messages: link 'upper', joint[3]."""
+
+    table: Table
+    what: str
+    doc: str = ""
+
+    def read(self, value: Any, place: str) -> list[dict[str, Any]]:
+        if not isinstance(value, list):
+            raise InputError(f"{place}: write each as [[{self.what}]]; came {shorten(value)}.")
+        if len(value) > MAX_ITEMS:
+            raise InputError(f"{place}: at most {MAX_ITEMS} of them, came {len(value)}.")
+        outer = place.rpartition(", ")[0]
+        return [self.table.read(v, f"{outer}, {self._called(v, i)}") for i, v in enumerate(value)]
+
+    def _called(self, value: Any, index: int) -> str:
+        name = value.get("name") if isinstance(value, dict) else None
+        return f"{self.what} {shorten(name)}" if isinstance(name, str) else f"{self.what}[{index + 1}]"
+
+    def schema(self) -> dict[str, Any]:
+        return _described({"type": "array", "items": self.table.schema()}, self.doc)
+
+
+def parse_angle(text: str, place: str) -> float:
+    """Radians from "90 deg", "1.2 rad", "pi", "-pi/2" or "3*pi/4"."""
+    try:
+        if match := _ANGLE.fullmatch(text.strip()):
+            value = float(match[1])
+            return math.radians(value) if match[2] == "deg" else value
+        if match := _PI.fullmatch(text.strip()):
+            value = float(match[2] or 1.0) * math.pi / float(match[3] or 1.0)
+            return -value if match[1] == "-" else value
+    except (ValueError, ZeroDivisionError, OverflowError):
+        pass
+    raise InputError(
+        f"{place}: {shorten(text)} is not an angle; write radians as a number, or text such as '90 deg', "
+        "'0.5 rad', 'pi/2' or '-3*pi/4'."
+    )
+
+
+def _described(schema: dict[str, Any], doc: str) -> dict[str, Any]:
+    return schema | {"description": doc} if doc else schema

@@ -1,0 +1,83 @@
+"""Reading and writing files that nobody vouches for: bounded when read, whole or not at all when written."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from forearm.errors import InputError
+
+MAX_TOML_BYTES = 4_000_000
+
+
+def read_bytes(path: Path, limit: int) -> bytes:
+    """The bytes of a regular file of at most `limit` bytes."""
+    try:
+        if not path.is_file():
+            what = "a folder, not a file" if path.is_dir() else "not there"
+            raise InputError(f"{path}: {what}. Check the path.")
+        with path.open("rb") as stream:
+            data = stream.read(limit + 1)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+    if len(data) > limit:
+        raise InputError(f"{path}: larger than the {limit // 1_000_000} MB allowed for such a file.")
+    return data
+
+
+def beside(path: Path, name: str) -> Path:
+    """The file that another file names: below the folder of that file, never elsewhere."""
+    relative = Path(name)
+    if relative.is_absolute() or ".." in relative.parts or not relative.parts or "\0" in name:
+        raise InputError(
+            f"{path.name}: {name!r} must be a relative path below the folder of this file; copy or link the file there."
+        )
+    return path.parent / relative
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file."""
+    return parse_toml(read_bytes(path, MAX_TOML_BYTES), path.name)
+
+
+def parse_toml(data: bytes, name: str) -> dict[str, Any]:
+    """The tables of TOML text; `name` is what messages call it."""
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: not UTF-8 text (byte {error.start}). Is this an arm file?") from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{name}: not valid TOML: {str(error)[:200]}.") from error
+    except (RecursionError, ValueError) as error:  # nested too deep; an integer of thousands of digits
+        raise InputError(f"{name}: cannot be read as TOML: {str(error)[:200]}.") from error
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write the file whole or not at all: a temporary file beside it, then a rename."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write the file whole or not at all: a temporary file beside it, then a rename."""
+    target = Path(path)
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as stream:
+            temporary = stream.name
+            stream.write(data)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        os.chmod(temporary, mode)
+        os.replace(temporary, target)
+    except OSError as error:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+        raise InputError(f"{target}: cannot be written: {error.strerror or error}.") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,89 @@
+"""A small XML tree with line numbers, from a parser that expands no entity and fetches nothing.
+
+Document type declarations are refused outright, so there is nothing to expand; size, depth and number of elements are
+bounded, so no file can hold the reader for long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from forearm.errors import InputError, shorten
+
+MAX_ELEMENTS = 500_000
+MAX_DEPTH = 200
+
+
+@dataclass
+class Element:
+    """One element: its tag, attributes, line in the file, text and children."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    text: str = ""
+    children: list[Element] = field(default_factory=list)
+
+    def all(self, tag: str) -> Iterator[Element]:
+        """The children with this tag, in file order."""
+        return (child for child in self.children if child.tag == tag)
+
+    def first(self, tag: str) -> Element | None:
+        """The first child with this tag, or None."""
+        return next(self.all(tag), None)
+
+
+def parse_xml(data: bytes, name: str, max_of_tag: dict[str, int] | None = None) -> Element:
+    """The root element of XML text; `max_of_tag` bounds how many of some tags there may be."""
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    stack: list[Element] = []
+    roots: list[Element] = []
+    seen: dict[str, int] = {}
+    count = 0
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal count
+        count += 1
+        line = parser.CurrentLineNumber
+        if count > MAX_ELEMENTS:
+            raise InputError(f"{name}, line {line}: more than {MAX_ELEMENTS} elements; the file is too large.")
+        if len(stack) >= MAX_DEPTH:
+            raise InputError(f"{name}, line {line}: elements nested deeper than {MAX_DEPTH}.")
+        limit = (max_of_tag or {}).get(tag)
+        if limit is not None:
+            seen[tag] = seen.get(tag, 0) + 1
+            if seen[tag] > limit:
+                raise InputError(f"{name}, line {line}: more than {limit} <{tag}> elements; the file is too large.")
+        element = Element(tag, attributes, line)
+        (stack[-1].children if stack else roots).append(element)
+        stack.append(element)
+
+    def end(_tag: str) -> None:
+        stack.pop()
+
+    def text(piece: str) -> None:
+        if stack and not stack[-1].children:
+            stack[-1].text += piece
+
+    def doctype(*_args: object) -> None:
+        raise InputError(
+            f"{name}, line {parser.CurrentLineNumber}: a document type declaration (<!DOCTYPE ...>) is not allowed, "
+            "as it can define entities; remove it."
+        )
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = text
+    parser.StartDoctypeDeclHandler = doctype
+    parser.EntityDeclHandler = doctype
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        what = expat.ErrorString(error.code)
+        raise InputError(f"{name}, line {error.lineno}, column {error.offset + 1}: not valid XML: {what}.") from error
+    except (ValueError, LookupError) as error:  # an encoding that expat or Python does not know
+        raise InputError(f"{name}: cannot be read as XML: {shorten(str(error))}.") from error
+    return roots[0]

@@ -1,0 +1,70 @@
+"""Numbers, names, arrays and poses that somebody gave: taken over checked, or refused with a reason."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.errors import InputError, ModelError, shorten
+from forearm.spatial import is_rotation
+
+MAX_NAME = 200
+
+
+def check_name(name: object, what: str) -> None:
+    """Refuse a name that could not be written into a file and found again."""
+    if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or not name.isprintable():
+        raise InputError(f"a {what}'s name must be printable text of 1 to {MAX_NAME} characters; came {shorten(name)}.")
+
+
+def check_number(
+    value: object, what: str, minimum: float = -math.inf, maximum: float = math.inf, above: float = -math.inf
+) -> float:
+    """A finite float within bounds, or an error that says what came."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
+        raise InputError(f"{what}: a number is needed, came {shorten(value)}.")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise InputError(f"{what}: the number must be finite, came {shorten(value)}.")
+    if number < minimum or number > maximum or number <= above:
+        bounds = [f"at least {minimum:g}"] if minimum > -math.inf else []
+        bounds += [f"above {above:g}"] if above > -math.inf else []
+        bounds += [f"at most {maximum:g}"] if maximum < math.inf else []
+        raise ModelError(f"{what}: must be {' and '.join(bounds)}, came {number:g}.")
+    return number
+
+
+def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
+    """A read-only float64 copy of the given shape, finite throughout."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{what}: numbers are needed, came {shorten(value)}.") from error
+    if array.shape != shape:
+        raise InputError(f"{what}: shape {shape} is needed, came {array.shape}.")
+    if not np.isfinite(array).all():
+        raise InputError(f"{what}: every number must be finite, came {shorten(array.tolist())}.")
+    array.flags.writeable = False
+    return array
+
+
+def as_pose(value: Any, what: str) -> NDArray[np.float64]:
+    """A (4, 4) pose from what a caller gave, refused with a reason when it is none."""
+    try:
+        T = np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what}: a pose is a (4, 4) array of numbers; came {type(value).__name__}.") from error
+    if T.shape != (4, 4) or not np.isfinite(T).all():
+        raise InputError(f"{what}: a pose is a (4, 4) array of finite numbers; came shape {T.shape}.")
+    if not is_rotation(T[:3, :3]) or np.abs(T[3] - [0.0, 0.0, 0.0, 1.0]).max() > 1e-12:
+        raise InputError(
+            f"{what}: the upper left 3x3 must be a rotation (to 1e-9) and the last row 0 0 0 1; "
+            "orthonormalise the rotation first."
+        )
+    return T

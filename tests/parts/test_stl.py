@@ -1,0 +1,444 @@
+"""Mesh moments against quadrature and the affine law; STL files sound, broken and mutated."""
+
+import math
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from forearm.errors import InputError
+from forearm.parts.shapes import Moments, box, sphere
+from forearm.parts.stl import MOST_BYTES, MOST_TRIANGLES, check_closed, mesh_moments, read_stl, write_stl
+
+Array = NDArray[np.float64]
+Writer = Callable[[Array], bytes]
+
+ROUNDING = 1e-11  # a hundred operations on numbers of one size, times the conditioning of a random map
+SINGLE = 1e-6  # STL stores 24 bits
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+CORNERS = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+TETRAHEDRON = CORNERS[[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]]
+
+
+def cube() -> Array:
+    """Unit cube 0..1, outside out: on each face of the three axes two triangles."""
+    triangles = []
+    for axis in range(3):
+        for level in (0.0, 1.0):
+            square = np.insert(np.array([[0, 0], [1, 0], [1, 1], [0, 1]], dtype=float), axis, level, axis=1)
+            # squares run against the clock seen from +axis, but for y
+            faces = square if (level == 1.0) == (axis != 1) else square[::-1]
+            triangles += [faces[[0, 1, 2]], faces[[0, 2, 3]]]
+    return np.array(triangles)
+
+
+def ball(rounds: int) -> Array:
+    """Octahedron with each triangle split in four, rounds times, corners pushed onto the unit sphere."""
+    top = np.array([0.0, 0.0, 1.0])
+    ring = np.array([[1, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0]], dtype=float)
+    pairs = [(ring[i], ring[(i + 1) % 4]) for i in range(4)]
+    mesh = np.array([[a, b, top] for a, b in pairs] + [[b, a, -top] for a, b in pairs])
+    for _ in range(rounds):
+        a, b, c = mesh[:, 0], mesh[:, 1], mesh[:, 2]
+        ab, bc, ca = (0.5 * (p + q) for p, q in ((a, b), (b, c), (c, a)))
+        parts = [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
+        mesh = np.concatenate([np.stack(part, axis=1) for part in parts])
+        mesh /= np.linalg.norm(mesh, axis=2, keepdims=True)
+    return mesh
+
+
+MAP = np.array([[0.31, 0.07, -0.05], [-0.11, 0.43, 0.09], [0.02, -0.13, 0.59]])
+SHIFT = np.array([0.7, -0.4, 1.9])
+
+
+@pytest.fixture
+def brick() -> Array:
+    """A slanted box with no corner at the origin and no edge along an axis."""
+    return np.asarray(cube() @ MAP.T + SHIFT)
+
+
+def ascii_stl(triangles: Array) -> bytes:
+    lines = ["solid part"]
+    for triangle in triangles:
+        lines += ["  facet normal 0 0 0", "    outer loop"]
+        lines += [f"      vertex {x:.17e} {y:.17e} {z:.17e}" for x, y, z in triangle]
+        lines += ["    endloop", "  endfacet"]
+    return ("\n".join(lines) + "\nendsolid part\n").encode()
+
+
+def binary_stl(triangles: Array, header: bytes = b"") -> bytes:
+    """Written by hand from the format: 80 bytes, a count, then 12 floats and a short to a triangle."""
+    data = header.ljust(80, b"\0") + len(triangles).to_bytes(4, "little")
+    for triangle in triangles:
+        data += bytes(12) + triangle.astype("<f4").tobytes() + bytes(2)
+    return data
+
+
+def stored(folder: Path, data: bytes) -> Path:
+    path = folder / "part.stl"
+    path.write_bytes(data)
+    return path
+
+
+def assert_equal(found: Moments, truth: Moments, tolerance: float) -> None:
+    assert found.volume == pytest.approx(truth.volume, rel=tolerance)
+    size = math.sqrt(float(np.trace(truth.second)) / truth.volume)
+    np.testing.assert_allclose(found.centroid, truth.centroid, rtol=0, atol=tolerance * size)
+    np.testing.assert_allclose(found.second, truth.second, rtol=0, atol=tolerance * truth.volume * size**2)
+
+
+# --- moments -------------------------------------------------------------------------------------------
+
+
+def test_box_mesh_gives_the_closed_form() -> None:
+    mesh = cube() * [0.31, 0.57, 0.97] - [0.155, 0.285, 0]
+    check_closed(mesh, "box")
+    outwards = np.cross(mesh[:, 1] - mesh[:, 0], mesh[:, 2] - mesh[:, 0])
+    assert (np.einsum("mi,mi->m", outwards, mesh[:, 0] - [0, 0, 0.485]) > 0).all()
+    assert_equal(mesh_moments(mesh), box(x=0.31, y=0.57, z=0.97), ROUNDING)
+
+
+def test_tetrahedron_mesh_is_the_integral() -> None:
+    t, dt = np.polynomial.legendre.leggauss(6)
+    u, v, w = (axis.ravel() for axis in np.meshgrid(*(((t + 1) / 2,) * 3), indexing="ij"))
+    r = np.stack([u, v * (1 - u), w * (1 - u) * (1 - v)], axis=1)
+    dv = np.einsum("i,j,k->ijk", dt, dt, dt).ravel() / 8 * (1 - u) ** 2 * (1 - v)
+    volume = float(dv.sum())
+    centroid = dv @ r / volume
+    truth = Moments(volume, centroid, (dv * (r - centroid).T) @ (r - centroid))
+    assert_equal(mesh_moments(TETRAHEDRON), truth, ROUNDING)
+
+
+entries = st.floats(-2, 2)
+
+
+@given(st.lists(entries, min_size=12, max_size=12), st.sampled_from([TETRAHEDRON, cube(), ball(1)]))
+def test_affine_law(numbers: list[float], mesh: Array) -> None:
+    a, b = np.array(numbers[:9]).reshape(3, 3), np.array(numbers[9:])
+    assume(np.linalg.cond(a) < 50 and np.linalg.norm(a) > 1e-2)
+    plain = mesh_moments(mesh)
+    size = abs(float(np.linalg.det(a)))  # a reflection turns the mesh inside out: same moments
+    law = Moments(size * plain.volume, a @ plain.centroid + b, size * a @ plain.second @ a.T)
+    assert_equal(mesh_moments(mesh @ a.T + b), law, 1e-10)
+
+
+def test_ball_mesh_converges_to_the_sphere_with_order_two() -> None:
+    truth = sphere(radius=1.0)
+    gaps = [1 - mesh_moments(ball(n)).second[0, 0] / truth.second[0, 0] for n in (3, 4, 5)]
+    assert gaps[0] / gaps[1] == pytest.approx(4, rel=0.05)
+    assert gaps[1] / gaps[2] == pytest.approx(4, rel=0.02)
+
+
+def test_a_far_mesh_keeps_its_digits(brick: Array) -> None:
+    near, far = mesh_moments(brick), mesh_moments(brick + 1e5)
+    np.testing.assert_allclose(far.second, near.second, rtol=0, atol=1e-9 * near.second.max())
+
+
+def test_inside_out_gives_the_same_moments(brick: Array) -> None:
+    check_closed(brick[:, ::-1], "inside out")
+    assert_equal(mesh_moments(brick[:, ::-1]), mesh_moments(brick), ROUNDING)
+
+
+def test_a_cavity_is_taken_off(brick: Array) -> None:
+    hollow = np.concatenate([brick, (0.5 * (brick - SHIFT) + SHIFT + 0.05)[:, ::-1]])
+    check_closed(hollow, "hollow")
+    assert mesh_moments(hollow).volume == pytest.approx(7 / 8 * mesh_moments(brick).volume, rel=ROUNDING)
+
+
+def test_no_volume_is_refused(brick: Array) -> None:
+    flat = np.concatenate([brick[:1], brick[:1, ::-1]])
+    with pytest.raises(InputError, match=r"^plate: the mesh encloses no volume; export the outer skin"):
+        mesh_moments(flat, "plate")
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 3), (4, 3), (4, 3, 2), (9,)])
+def test_other_arrays_are_refused(shape: tuple[int, ...]) -> None:
+    for function in (mesh_moments, check_closed):
+        with pytest.raises(InputError, match=r"^plate: triangles of shape .* give \(m, 3, 3\)"):
+            function(np.zeros(shape), "plate")
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 2e12])
+def test_a_bad_coordinate_is_named(brick: Array, value: float) -> None:
+    brick[7, 1, 2] = value
+    for function in (mesh_moments, check_closed):
+        with pytest.raises(InputError, match=r"^plate: triangle 8 has the corner \(.*(nan|inf|e\+12)\);"):
+            function(brick, "plate")
+
+
+# --- closed or not -------------------------------------------------------------------------------------
+
+
+def faults(opened: int, doubled: int, turned: int, triangle: int) -> str:
+    return (
+        f"^part: the mesh is not closed: {opened} edges are open, {doubled} doubled and {turned} "
+        rf"inconsistently oriented; the first, of triangle {triangle}, runs from \(.*\) m "
+        r"to \(.*\) m\. Repair the mesh"
+    )
+
+
+def test_a_hole_is_found(brick: Array) -> None:
+    with pytest.raises(InputError, match=faults(3, 0, 0, 1)):
+        check_closed(brick[1:], "part")
+
+
+def test_a_flipped_triangle_is_found(brick: Array) -> None:
+    brick[5] = brick[5, ::-1].copy()
+    with pytest.raises(InputError, match=faults(0, 0, 3, 2)) as caught:
+        check_closed(brick, "part")
+    assert named_corners(brick[5], caught.value) == 2
+
+
+def test_a_doubled_triangle_is_found(brick: Array) -> None:
+    with pytest.raises(InputError, match=faults(0, 3, 0, 1)) as caught:
+        check_closed(np.concatenate([brick, brick[:1]]), "part")
+    assert named_corners(brick[0], caught.value) == 2
+
+
+def test_the_first_fault_is_located(brick: Array) -> None:
+    missing = brick[-1] + 5.0
+    with pytest.raises(InputError, match=faults(3, 0, 0, 13)) as caught:
+        check_closed(np.concatenate([brick, brick[:-1] + 5.0]), "part")
+    assert named_corners(missing, caught.value) == 2
+
+
+def named_corners(triangle: Array, error: InputError) -> int:
+    return sum(f"({x:.9g}, {y:.9g}, {z:.9g})" in str(error) for x, y, z in triangle)
+
+
+def test_corners_a_rounding_apart_are_one(brick: Array) -> None:
+    noise = np.random.default_rng(3).uniform(-1, 1, brick.shape)
+    diagonal = float(np.linalg.norm(np.ptp(brick.reshape(-1, 3), axis=0)))
+    for _ in range(50):  # wherever the corners fall in the welding grid
+        check_closed(brick + 2e-7 * diagonal * noise, "part")
+        brick = brick + 1.3e-7 * diagonal
+    with pytest.raises(InputError, match="36 edges are open"):
+        check_closed(brick + 1e-4 * diagonal * noise, "part")
+
+
+def test_a_triangle_without_area_between_sound_ones_does_no_harm(brick: Array) -> None:
+    check_closed(np.concatenate([brick, brick[:1, [0, 0, 1]]]), "part")
+
+
+def test_only_lines_and_points_are_no_mesh(brick: Array) -> None:
+    with pytest.raises(InputError, match=r"^part: every triangle is a line or a point"):
+        check_closed(brick[:, [0, 0, 1]], "part")
+    with pytest.raises(InputError, match=r"^part: every triangle is a line or a point"):
+        check_closed(np.full((4, 3, 3), 0.3), "part")
+
+
+# --- files ---------------------------------------------------------------------------------------------
+
+
+def test_binary_round_trip(tmp_path: Path) -> None:
+    mesh = ball(2) @ MAP.T + SHIFT
+    write_stl(tmp_path / "part.stl", mesh)
+    found = read_stl(tmp_path / "part.stl")
+    np.testing.assert_array_equal(found, mesh.astype(np.float32))
+    check_closed(found, "part")
+    assert_equal(mesh_moments(found), mesh_moments(mesh), SINGLE)
+    assert os.listdir(tmp_path) == ["part.stl"]
+
+
+def test_written_bytes_follow_the_format(tmp_path: Path, brick: Array) -> None:
+    write_stl(tmp_path / "part.stl", brick)
+    data = (tmp_path / "part.stl").read_bytes()
+    by_hand = binary_stl(brick)
+    assert len(data) == len(by_hand)
+    for i in range(len(brick)):
+        start = 84 + 50 * i
+        assert data[start + 12 : start + 50] == by_hand[start + 12 : start + 50]
+        normal = np.frombuffer(data[start : start + 12], "<f4")
+        edges = brick[i, 1:] - brick[i, 0]
+        assert np.linalg.norm(normal) == pytest.approx(1, rel=SINGLE)
+        assert np.dot(normal, np.cross(*edges)) == pytest.approx(np.linalg.norm(np.cross(*edges)), rel=SINGLE)
+
+
+def test_writing_fails_whole(tmp_path: Path, brick: Array) -> None:
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "missing" / "part.stl", tmp_path / "folder", Path(), tmp_path / "a\0b"):
+        with pytest.raises(InputError, match="cannot be written"):
+            write_stl(path, brick)
+    assert os.listdir(tmp_path) == ["folder"]
+    with pytest.raises(InputError, match="triangle 1 has the corner"):
+        write_stl(tmp_path / "part.stl", brick * math.nan)
+
+
+def test_ascii_round_trip(tmp_path: Path, brick: Array) -> None:
+    np.testing.assert_array_equal(read_stl(stored(tmp_path, ascii_stl(brick))), brick)
+
+
+@pytest.mark.parametrize(
+    "rewrite",
+    [
+        lambda text: text.upper(),
+        lambda text: text.replace(b"\n", b"\r\n"),
+        lambda text: text.replace(b"\n", b"\r"),
+        lambda text: b"\n \t\n" + text.replace(b"\n", b" \n\n\t "),
+        lambda text: text.replace(b"solid part", b"solid"),
+        lambda text: text.replace(b"solid part", b"solid facet normal vertex"),
+        lambda text: text.replace(b"normal 0 0 0", b"normal nan nan nan"),
+        lambda text: text + b" ",
+    ],
+)
+def test_ascii_habits_are_tolerated(tmp_path: Path, brick: Array, rewrite: Callable[[bytes], bytes]) -> None:
+    np.testing.assert_array_equal(read_stl(stored(tmp_path, rewrite(ascii_stl(brick)))), brick)
+
+
+def test_several_solids_are_one_mesh(tmp_path: Path, brick: Array) -> None:
+    both = ascii_stl(brick) + ascii_stl(brick + 3)
+    np.testing.assert_array_equal(read_stl(stored(tmp_path, both)), np.concatenate([brick, brick + 3]))
+
+
+def test_binary_may_begin_with_solid(tmp_path: Path, brick: Array) -> None:
+    found = read_stl(stored(tmp_path, binary_stl(brick, b"solid part")))
+    np.testing.assert_array_equal(found, brick.astype(np.float32))
+
+
+@pytest.mark.parametrize("make", [ascii_stl, binary_stl])
+def test_scale(tmp_path: Path, brick: Array, make: Writer) -> None:
+    path = stored(tmp_path, make(brick))
+    np.testing.assert_allclose(read_stl(path, scale=0.001), 0.001 * read_stl(path), rtol=1e-15)
+    for scale in (0, -1.0, math.nan, math.inf, "mm"):
+        with pytest.raises(InputError, match=r"part.stl: scale is .*; give a number > 0"):
+            read_stl(path, scale=scale)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"triangle 1 has the corner .* correct the scale"):
+        read_stl(path, scale=1e12)
+
+
+@pytest.mark.parametrize("header", [b"", b"solid part", b"solid" + b" " * 75])
+def test_truncated_binary(tmp_path: Path, brick: Array, header: bytes) -> None:
+    data = binary_stl(brick, header)
+    for length in range(len(data)):
+        with pytest.raises(InputError, match=r"part\.stl: ") as caught:
+            read_stl(stored(tmp_path, data[:length]))
+        if header == b"" and length >= 84:
+            text = f"byte 81 announces 12 triangles in 684 bytes, but the file has {length}: truncated"
+            assert text in str(caught.value)
+
+
+def test_truncated_ascii(tmp_path: Path, brick: Array) -> None:
+    data = ascii_stl(brick[:2])
+    complete = data.rindex(b"endsolid") + len(b"endsolid")
+    for length in range(complete):
+        with pytest.raises(InputError, match=r"part\.stl: (\d+ bytes|line \d+ is |the text ends|byte 81)"):
+            read_stl(stored(tmp_path, data[:length]))
+    for length in range(complete, len(data)):
+        assert len(read_stl(stored(tmp_path, data[:length]))) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b"outer loop", b"inner loop", r"line 3 is 'inner loop' where outer is due; export again"),
+        (b"  facet", b"  facts", r"line 2 is 'facts normal 0 0 0' where facet or endsolid is due"),
+        (b"endloop", b"vertex 1 2 3", r"line 7 is 'vertex 1 2 3' where endloop is due"),
+        (b"vertex ", b"vertex 1 ", r"line 4 is 'vertex 1 .*; vertex takes three numbers: export again"),
+        (b"vertex ", b"vertex x", r"line 4 is 'vertex x.*; vertex takes three numbers"),
+        (b"vertex ", b"vertex 1_", r"line 4 is 'vertex 1_.*; vertex takes three numbers"),
+        (b"vertex ", b"vertex nan #", r"line 4 is 'vertex nan #"),
+        (b"endsolid part\n", b"", r"the text ends at line 85, no endsolid: cut off"),
+        (b"endsolid part\n", b"endsolid\nfacet", r"line 87 is 'facet' where solid is due"),
+    ],
+)
+def test_bad_ascii_is_located(tmp_path: Path, brick: Array, old: bytes, new: bytes, message: str) -> None:
+    with pytest.raises(InputError, match=rf"part\.stl: {message}"):
+        read_stl(stored(tmp_path, ascii_stl(brick).replace(old, new, 1)))
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 3e38])
+@pytest.mark.parametrize("make", [ascii_stl, binary_stl])
+def test_bad_numbers_in_a_file(tmp_path: Path, brick: Array, make: Writer, value: float) -> None:
+    brick[4, 2, 1] = value
+    with pytest.raises(InputError, match=r"part\.stl: triangle 5 has the corner .*coordinates must be"):
+        read_stl(stored(tmp_path, make(brick)))
+
+
+def test_signalling_nan_and_double_overflow(tmp_path: Path, brick: Array) -> None:
+    data = bytearray(binary_stl(brick))
+    data[96:100] = bytes.fromhex("0100a07f")
+    with pytest.raises(InputError, match=r"triangle 1 has the corner .nan"):
+        read_stl(stored(tmp_path, bytes(data)))
+    brick[0, 0, 0] = 1e305
+    with pytest.raises(InputError, match=r"triangle 1 has the corner .inf"):
+        read_stl(stored(tmp_path, ascii_stl(brick)), scale=1e6)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "0 bytes are no STL file"),
+        (b"\n" * 200, "byte 81 announces .*: truncated or no STL file; export"),
+        (b"hello", "5 bytes are no STL file"),
+        (bytes(84), "0 triangles; export a mesh with 1 to 1000000"),
+        (b"solid part\nendsolid part\n", "2 lines without a facet"),
+        (b"solid", "the text ends at line 1, no endsolid"),
+        (bytes(80) + b"\xff" * 4 + bytes(50), "byte 81 announces 4294967295 triangles"),
+        ("solid \xe9\n\xe9".encode("latin-1"), "line 2 is "),
+    ],
+)
+def test_empty_and_garbage(tmp_path: Path, data: bytes, message: str) -> None:
+    with pytest.raises(InputError, match=rf"part\.stl: {message}"):
+        read_stl(stored(tmp_path, data))
+
+
+def test_too_large(tmp_path: Path) -> None:
+    path = tmp_path / "part.stl"
+    for size, message in (
+        (MOST_BYTES + 1, "larger than 64 MiB"),
+        (84 + 50 * (MOST_TRIANGLES + 1), "1000001 tri"),
+    ):
+        with path.open("wb") as file:
+            file.write(bytes(80) + (MOST_TRIANGLES + 1).to_bytes(4, "little"))
+            file.truncate(size)
+        with pytest.raises(InputError, match=message):
+            read_stl(path)
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("missing.stl", "pipe", ".", "a\0b", "x" * 5000):
+        with pytest.raises(InputError, match=r"no such file|cannot be read"):
+            read_stl(tmp_path / name)
+
+
+def test_mutated_files_raise_nothing_else(tmp_path: Path, brick: Array) -> None:
+    rng = random.Random(20240611)
+    seeds = [binary_stl(brick), binary_stl(brick, b"solid part"), ascii_stl(brick)]
+    read = closed = longest = 0
+    for case in range(2000):
+        data = bytearray(seeds[case % 3])
+        for _ in range(rng.randint(1, 4)):
+            at = rng.randrange(len(data) + 1)
+            end = min(len(data), at + rng.randint(1, 30))
+            kind = rng.randrange(5)
+            if kind == 0:
+                data[at:end] = rng.randbytes(end - at)
+            elif kind == 1 and at < len(data):
+                data[at] ^= 1 << rng.randrange(8)
+            elif kind == 2:
+                del data[at:end]
+            elif kind == 3:
+                data[at:at] = rng.choice([b"nan", b"\n", b"solid", b"1e999", b"\0", b"-", rng.randbytes(7)])
+            else:
+                data[at:at] = data[at:end]
+        try:
+            mesh = read_stl(stored(tmp_path, bytes(data)))
+            read += 1
+            assert np.isfinite(mesh).all()
+            check_closed(mesh, "part")
+            closed += 1
+            assert mesh_moments(mesh, "part").volume > 0
+        except InputError as error:
+            longest = max(longest, len(str(error)))
+    assert 100 < read < 1900  # the mutations neither all kill nor all spare
+    assert 10 < closed < read
+    assert 0 < longest < 500 + len(str(tmp_path))

@@ -1,7 +1,7 @@
 """forearm: the dynamics of robot arms, from a description to verified numbers."""
 
 from importlib import import_module
-from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from forearm.arm import (
     DH,
@@ -29,7 +29,10 @@ from forearm.errors import (
     NameNotFound,
     PartsWarning,
 )
-from forearm.files import arms, load
+
+if TYPE_CHECKING:
+    from forearm import checking, dynamics, kinematics
+    from forearm.files import arms, load
 
 __version__ = "0.1.0"
 
@@ -58,16 +61,18 @@ __all__ = [
     "__version__",
     "arms",
     "checking",
+    "dynamics",
     "from_dh",
     "kinematics",
     "load",
 ]
 
-# Rooms that are reached as attributes (`fa.kinematics.forward`) and imported when first used.
-_ROOMS = ("checking", "kinematics")
+# Imported when first used, so that `import forearm` costs little: rooms, and the names that live in them.
+_LATER = {"checking": "checking", "dynamics": "dynamics", "kinematics": "kinematics", "arms": "files", "load": "files"}
 
 
-def __getattr__(name: str) -> ModuleType:
-    if name in _ROOMS:
-        return import_module(f"forearm.{name}")
-    raise AttributeError(f"module 'forearm' has no attribute {name!r}")
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'forearm' has no attribute {name!r}")
+    room = import_module(f"forearm.{_LATER[name]}")
+    return room if _LATER[name] == name else getattr(room, name)

@@ -59,6 +59,17 @@ def rotation_about(axis: Array, angle: float | Array) -> Array:
     return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * (K @ K)
 
 
+def rotation_from_z(axis: Array) -> Array:
+    """The shortest turn that takes z to a unit axis; exact for axes along x, y and z."""
+    x, y, z = (float(v) for v in axis)
+    if z < -0.999:  # nearly opposite: first turn about x by half a turn, then the short way
+        flip = np.diag([1.0, -1.0, -1.0])
+        return flip @ rotation_from_z(flip @ axis)
+    K = tilde(np.array([-y, x, 0.0]))
+    R: Array = np.eye(3) + K + K @ K / (1.0 + z)
+    return R
+
+
 def tilde(v: Array) -> Array:
     """The matrix of the cross product: tilde(v) @ w = v x w."""
     x, y, z = v
@@ -66,7 +77,7 @@ def tilde(v: Array) -> Array:
 
 
 def pose(R: ArrayLike | None = None, p: ArrayLike | None = None) -> Array:
-    """The (4, 4) pose of a rotation and a position."""
+    """A rotation and a position as a (4, 4) pose."""
     T = np.eye(4)
     if R is not None:
         T[:3, :3] = R

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+GAP = 2
+NARROWEST = 12  # what a column of words may be cut to
+
 
 def number(value: float | None, digits: int = 6) -> str:
-    """A number as people write it: short, no exponent where it can be avoided, '-' for none."""
+    """A number as people write it: short, and '-' for none."""
     if value is None:
         return "-"
     text = f"{value:.{digits}g}"
@@ -14,26 +17,54 @@ def number(value: float | None, digits: int = 6) -> str:
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
-    """Columns aligned under a rule: numbers to the right, words to the left, the widest word column cut to fit."""
-    cells = [[str(c) for c in row] for row in rows]
-    widths = [max(len(row[k]) for row in [list(header), *cells]) for k in range(len(header))]
-    right = [all(_is_number(row[k]) for row in cells) and bool(cells) for k in range(len(header))]
-    gap = 2
-    if width is not None:
-        while sum(widths) + gap * (len(widths) - 1) > width:
-            words = [k for k in range(len(widths)) if not right[k]] or list(range(len(widths)))
-            widest = max(words, key=lambda k: widths[k])
-            if widths[widest] <= 8:
-                break
-            widths[widest] -= 1
+    """Columns aligned under a rule: numbers to the right, words to the left.
 
-    def line(row: Sequence[str]) -> str:
+    Given a width, long words are cut first; columns that still do not fit follow in a second table below, under the
+    first column again.
+    """
+    cells = [[str(c) for c in row] for row in rows]
+    right = [bool(cells) and all(_is_number(row[k]) for row in cells) for k in range(len(header))]
+    widths = [max(len(row[k]) for row in [list(header), *cells]) for k in range(len(header))]
+    if width is not None:
+        widths = _cut_words(widths, right, width)
+    blocks = [
+        _aligned([[row[k] for k in columns] for row in [list(header), *cells]], [widths[k] for k in columns],
+                 [right[k] for k in columns])
+        for columns in _groups(widths, width)
+    ]  # fmt: skip
+    return "\n\n".join(blocks)
+
+
+def _cut_words(widths: list[int], right: list[bool], width: int) -> list[int]:
+    widths = list(widths)
+    while sum(widths) + GAP * (len(widths) - 1) > width:
+        words = [k for k in range(len(widths)) if not right[k] and widths[k] > NARROWEST]
+        if not words:
+            break
+        widths[max(words, key=lambda k: widths[k])] -= 1
+    return widths
+
+
+def _groups(widths: list[int], width: int | None) -> list[list[int]]:
+    groups = [[0]]
+    used = widths[0]
+    for k in range(1, len(widths)):
+        if width is not None and used + GAP + widths[k] > width and len(groups[-1]) > 1:
+            groups.append([0])
+            used = widths[0]
+        groups[-1].append(k)
+        used += GAP + widths[k]
+    return groups
+
+
+def _aligned(rows: list[list[str]], widths: list[int], right: list[bool]) -> str:
+    def line(row: list[str]) -> str:
         cut = [c if len(c) <= w else c[: w - 1] + "~" for c, w in zip(row, widths, strict=True)]
         padded = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(cut, widths, right, strict=True)]
-        return (" " * gap).join(padded).rstrip()
+        return (" " * GAP).join(padded).rstrip()
 
-    rule = (" " * gap).join("-" * w for w in widths)
-    return "\n".join([line(list(header)), rule, *(line(row) for row in cells)])
+    rule = (" " * GAP).join("-" * w for w in widths)
+    return "\n".join([line(rows[0]), rule, *map(line, rows[1:])])
 
 
 def _is_number(cell: str) -> bool:

@@ -317,6 +317,22 @@ def test_the_bounds_neither_vanish_nor_overflow(name: str) -> None:
         assert (np.diag(second) > 0).all()
 
 
+def test_the_bounds_themselves_are_allowed() -> None:
+    for radius in (SMALLEST, LARGEST):
+        assert sphere(radius=radius).volume == pytest.approx(4 / 3 * math.pi * radius**3, rel=ROUNDING)
+    ring = [(math.cos(a), math.sin(a)) for a in np.linspace(0, 2 * math.pi, MOST_POINTS, endpoint=False)]
+    area = MOST_POINTS / 2 * math.sin(2 * math.pi / MOST_POINTS)
+    assert prism(points=ring, length=0.3).volume == pytest.approx(0.3 * area, rel=ROUNDING)
+    giant = [(-LARGEST / 2, 0.0), (LARGEST / 2, 0.0), (0.0, LARGEST)]
+    assert prism(points=giant, length=0.3).volume == pytest.approx(0.15 * LARGEST**2, rel=ROUNDING)
+
+
+def test_a_thin_prism_is_allowed_at_any_size() -> None:
+    for size in (1e-4, 1.0, 1e4):  # thinness is a ratio: the extent squared, not cubed
+        sliver = [(0.0, 0.0), (size, 0.0), (size, 1e-9 * size), (0.0, 1e-9 * size)]
+        assert prism(points=sliver, length=0.3).volume == pytest.approx(0.3e-9 * size**2, rel=1e-6)
+
+
 SQUARE = [(0.1, 0.2), (0.9, 0.2), (0.9, 1.3), (0.1, 1.3)]
 
 
@@ -343,6 +359,13 @@ SQUARE = [(0.1, 0.2), (0.9, 0.2), (0.9, 1.3), (0.1, 1.3)]
             [(0, 0), (3, 0), (3, 3), (1, 1), (2, 1), (0, 3)],
             "from point 3 to 4 meets the edge from point 5 to 6",
         ),
+        ([(0, 0), (2, 0), (-1, 1), (0.5, 2)], "from point 2 to 3 meets the edge from point 4 to 1"),
+        (
+            [(0, 0), (3, 0), (3, 2), (2, 2), (2, 0), (0, 2)],
+            "from point 1 to 2 meets the edge from point 4 to 5",
+        ),
+        ([(1e3, 0), (1e3 + 1e-14, 0), (1e3, 1e-14)], "points 1 and 2 are the same"),
+        ([(0, 1e-14), (1e-14, 1e-13), (0, 5e-13)], "extent of the points is 4.9e-13"),
         ([(0.1, 0.3), (0.2, 0.6), (0.7, 2.1)], "turns back on itself|around no area"),
         ([(1e-14, 0), (2e-14, 0), (0, 3e-14)], "extent of the points is 3e-14"),
     ],

@@ -100,9 +100,7 @@ class Bearing:
         for name, kinds in (("radius", ("journal", "thrust")), ("distance", ("journal", "linear"))):
             given = getattr(self, name) is not None
             if given != (self.kind in kinds):
-                raise ModelError(
-                    f"bearing, {name}: a {self.kind} bearing {'has none' if given else 'needs one'}, in m."
-                )
+                raise ModelError(f"bearing, {name}: a {self.kind} bearing {'has none' if given else 'needs one'}, in m.")
             _optional(self, name, "bearing", above=0.0)
 
 
@@ -121,8 +119,7 @@ class Transmission:
     def __post_init__(self) -> None:
         if self.interpolation not in INTERPOLATIONS:
             raise InputError(
-                f"transmission, interpolation: must be one of {', '.join(INTERPOLATIONS)}; "
-                f"came {shorten(self.interpolation)}."
+                f"transmission, interpolation: must be one of {', '.join(INTERPOLATIONS)}; came {shorten(self.interpolation)}."
             )
         set_field(self, "rated_torque", check_number(self.rated_torque, "transmission, rated_torque", above=0.0))
         set_field(self, "breakaway", check_number(self.breakaway, "transmission, breakaway", minimum=0.0))
@@ -131,9 +128,7 @@ class Transmission:
             rows = tuple((load, eta) for load, eta in self.efficiency)
         except (TypeError, ValueError) as error:
             raise InputError(f"{where}: a list of [load, efficiency] pairs is needed.") from error
-        rows = tuple(
-            (check_number(x, where, minimum=0.0), check_number(e, where, above=0.0, maximum=1.0)) for x, e in rows
-        )
+        rows = tuple((check_number(x, where, minimum=0.0), check_number(e, where, above=0.0, maximum=1.0)) for x, e in rows)
         if not rows or any(b[0] <= a[0] for a, b in pairwise(rows)):
             raise ModelError(f"{where}: at least one pair, with loads that rise; came {shorten(rows)}.")
         set_field(self, "efficiency", rows)

@@ -89,8 +89,7 @@ def resolve_mimics(tree: Sequence[Joint]) -> dict[str, tuple[str, float, float]]
             leader = by_name.get(at.mimic.joint)
             if leader is None:
                 raise ModelError(
-                    f"joint {at.name!r} mimics joint {at.mimic.joint!r}, which is missing; "
-                    f"{suggest(at.mimic.joint, by_name)}"
+                    f"joint {at.name!r} mimics joint {at.mimic.joint!r}, which is missing; {suggest(at.mimic.joint, by_name)}"
                 )
             if leader.kind == "fixed" or leader.name in seen:
                 what = "is fixed" if leader.kind == "fixed" else "follows it in turn"

@@ -18,8 +18,10 @@ from forearm.kinematics.poses import as_coordinates, body_poses
 from forearm.spatial import combine_bodies
 
 STARTS = 6
-SWEEPS = 12
-MOST_EVALUATIONS = 3000  # of batches; longer arms are sampled instead
+SWEEPS = 40
+SETTLED = 1e-11  # a sweep that gains less, relative, is the last
+STRIDES = (1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+LONGEST_CLIMB = 8  # joints; longer arms are sampled instead
 SAMPLES = 4000
 BALANCED = 1e-9  # of mass x gravity x reach: less is rounding
 
@@ -119,7 +121,7 @@ def _worst_cases(arm: Arm) -> tuple[NDArray[np.float64], NDArray[np.float64], bo
     lower, upper = (np.array([_finite(j.limits[k], j.kind, k) for j in arm.joints]) for k in (0, 1))
     # Evenly spread starting postures without a random generator: multiples of square roots, modulo 1.
     primes = np.sqrt(np.arange(2, n + 2) + 0.5)
-    climbed = n * n * SWEEPS <= MOST_EVALUATIONS and not any(b.joint.mimic for b in arm.moving.bodies)
+    climbed = n <= LONGEST_CLIMB and not any(b.joint.mimic for b in arm.moving.bodies)
     count = STARTS if climbed else SAMPLES
     starts = lower + (upper - lower) * np.modf(np.outer(np.arange(1, count + 1), primes))[0]
     torques = np.abs(gravity_torque(arm, starts))
@@ -144,7 +146,7 @@ def _climb(
     q = starts.copy()
     best = np.abs(gravity_torque(arm, q)[:, i])
     for _ in range(SWEEPS):
-        before = best.copy()
+        before, start = best.copy(), q.copy()
         for k, joint in enumerate(arm.joints):
             candidates = [np.full(len(q), lower[k]), np.full(len(q), upper[k])]
             if joint.kind == "revolute":
@@ -154,14 +156,22 @@ def _climb(
                     turned = lower[k] + np.mod(angle - lower[k], 2.0 * np.pi)
                     candidates.append(np.where(turned <= upper[k], turned, q[:, k]))
             for candidate in candidates:
-                tried = _with(q, k, candidate)
-                value = np.abs(gravity_torque(arm, tried)[:, i])
-                better = value > best
-                q[better], best[better] = tried[better], value[better]
-        if np.all(best - before <= 1e-12 * best):
+                _take_better(arm, i, q, best, _with(q, k, candidate))
+        # A sweep along the axes zigzags up a slanting ridge: go on along the whole sweep, in growing strides.
+        way = q - start
+        for stride in STRIDES:
+            _take_better(arm, i, q, best, np.clip(start + stride * way, lower, upper))
+        if np.all(best - before <= SETTLED * best):
             break
     top = int(np.argmax(best))
     return float(best[top]), q[top]
+
+
+def _take_better(arm: Arm, i: int, q: NDArray[np.float64], best: NDArray[np.float64], tried: NDArray[np.float64]) -> None:
+    """Move each start in `q` to where it was tried, if |tau_i| is larger there; `best` is kept in step."""
+    value = np.abs(gravity_torque(arm, tried)[:, i])
+    better = value > best
+    q[better], best[better] = tried[better], value[better]
 
 
 def _with(q: NDArray[np.float64], k: int, value: float | NDArray[np.float64]) -> NDArray[np.float64]:
@@ -188,9 +198,9 @@ def _counterweights(arm: Arm, distance: float) -> tuple[tuple[Counterweight, ...
         reason = moves[index]
         if body.joint.mimic is not None:
             reason = reason or f"{body.joint.name} follows another joint"
-        level = body.parent < 0 and np.linalg.norm(
-            np.cross(body.before[:3, :3] @ body.axis, arm.gravity)
-        ) <= 1e-12 * float(np.linalg.norm(arm.gravity))
+        level = body.parent < 0 and np.linalg.norm(np.cross(body.before[:3, :3] @ body.axis, arm.gravity)) <= 1e-12 * float(
+            np.linalg.norm(arm.gravity)
+        )
         if body.kind == "prismatic":
             if mass > 0.0:
                 hopeless.append((body.joint.name, "a sliding joint carries its load itself"))

@@ -27,9 +27,7 @@ def limit_findings(arm: Arm) -> list[Finding]:
 def _joint(joint: Joint) -> Iterator[Finding]:
     lower, upper = joint.limits
     if lower == upper:
-        yield _warn(
-            joint, "limits-empty", f"its range is {lower:g} to {upper:g}, so it cannot move; lock it or widen it."
-        )
+        yield _warn(joint, "limits-empty", f"its range is {lower:g} to {upper:g}, so it cannot move; lock it or widen it.")
     largest = max((abs(v) for v in joint.limits if math.isfinite(v)), default=0.0)
     if joint.kind == "revolute" and largest > MANY_TURNS:
         yield _warn(joint, "units-limits", f"a limit of {largest:g} rad is many turns: it looks like degrees.")

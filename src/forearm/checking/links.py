@@ -42,7 +42,5 @@ def mass_without_inertia(arm: Arm) -> list[Finding]:
     names = [link.name for link in arm.links[1:] if link.mass > 0.0 and not link.inertia.any()]
     if not names:
         return []
-    text = (
-        f"mass without inertia: {', '.join(names)}. Each is computed as a point mass; give its inertia if it is none."
-    )
+    text = f"mass without inertia: {', '.join(names)}. Each is computed as a point mass; give its inertia if it is none."
     return [Finding("warning", "mass-without-inertia", ", ".join(names), text)]

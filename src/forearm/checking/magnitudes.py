@@ -55,13 +55,9 @@ def solid_density(link: Link) -> float | None:
 def _lengths(arm: Arm) -> Iterator[Finding]:
     size = reach(arm)
     if size > LONGEST_ARM:
-        yield Finding(
-            "warning", "units-length", arm.name, f"the arm reaches {size:.4g} m: lengths look like millimetres."
-        )
+        yield Finding("warning", "units-length", arm.name, f"the arm reaches {size:.4g} m: lengths look like millimetres.")
     elif 0.0 < size < SHORTEST_ARM:
-        yield Finding(
-            "warning", "units-length", arm.name, f"the arm reaches {size:.4g} m: lengths look like kilometres."
-        )
+        yield Finding("warning", "units-length", arm.name, f"the arm reaches {size:.4g} m: lengths look like kilometres.")
 
 
 def _angles(arm: Arm) -> Iterator[Finding]:

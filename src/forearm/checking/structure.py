@@ -17,7 +17,7 @@ def structure_findings(arm: Arm) -> list[Finding]:
     """Joints behind which there is no inertia, and a hand that no joint moves."""
     found = []
     if arm.n:
-        carried = carried_inertia(arm, 0.3 + 0.37 * np.arange(arm.n))
+        carried = carried_inertia(arm, 0.3 + 0.37 * np.arange(arm.n, dtype=np.float64))
         for joint, value in zip(arm.joints, carried, strict=True):
             if value <= NOTHING * max(carried.max(), 1e-300):
                 text = (

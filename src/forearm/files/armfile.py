@@ -7,7 +7,7 @@ from typing import Any
 
 from forearm.arm.drive import BEARINGS, INTERPOLATIONS, SIDES
 from forearm.arm.joint import CONVENTIONS, KINDS
-from forearm.reading.fields import MAX_TEXT, Angle, Blocks, Choice, Number, Row, Table, Text
+from forearm.reading.fields import MAX_TEXT, Angle, Blocks, Choice, Number, Row, Table, Text, published
 
 SCHEMA = "forearm-arm/1"
 
@@ -106,9 +106,7 @@ JOINT = Table(
             required=("joint",),
             doc="q = multiplier q(joint) + offset",
         ),
-        "freedoms": Row(
-            Table(MOVES, required=("kind",)), None, "several freedoms at one point, in order, instead of kind"
-        ),
+        "freedoms": Row(Table(MOVES, required=("kind",)), None, "several freedoms at one point, in order, instead of kind"),
     },
 )
 
@@ -136,9 +134,7 @@ ARM = Table(
         "gravity": Gravity(),
         "base": POSE,
         "base_link": Text("name of the link that does not move; link0 unless given"),
-        "hand": Table(
-            {"link": Text("the last joint's child unless given"), **POSE.fields}, doc="the hand's frame on a link"
-        ),
+        "hand": Table({"link": Text("the last joint's child unless given"), **POSE.fields}, doc="the hand's frame on a link"),
         "dh_convention": Choice(CONVENTIONS, "of every dh row in this file"),
         "parts": Text("parts file, beside this one, that the links' numbers come from"),
         "joint": Blocks(JOINT, "joint"),
@@ -149,9 +145,5 @@ ARM = Table(
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of the arm file, as published in `forearm/files/arm.schema.json`."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "forearm arm file",
-        **ARM.schema(),
-    }
+    """The JSON Schema of the arm file, as published in `forearm/schemas/arm.schema.json`."""
+    return published("forearm arm file", ARM)

@@ -10,6 +10,7 @@ from pathlib import Path
 from forearm.arm.arm import Arm
 from forearm.arm.chain import chain
 from forearm.errors import InputError, NameNotFound, suggest
+from forearm.files.armfile_read import read_armfile
 
 CHAIN = re.compile(r"chain([1-9][0-9]{0,3})")
 
@@ -33,8 +34,6 @@ def is_builtin(name: str) -> bool:
 
 def load_builtin(name: str, hand: str | None = None) -> Arm:
     """The built-in arm of this name."""
-    from forearm.files.armfile_read import read_armfile
-
     if match := CHAIN.fullmatch(name):
         made = chain(int(match[1]))
         return made if hand is None else made.replace(hand=hand)

@@ -42,6 +42,4 @@ def _read(source: str | os.PathLike[str], hand: str | None) -> Arm:
         raise NameNotFound(
             f"load: {shorten(text)} is neither a built-in arm nor a .toml or .urdf file; {suggest(text, arms())}"
         )
-    raise InputError(
-        f"load: {shorten(text)}: the file must end in .toml (arm file) or .urdf, so that it is clear which."
-    )
+    raise InputError(f"load: {shorten(text)}: the file must end in .toml (arm file) or .urdf, so that it is clear which.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -67,20 +67,25 @@ def _losses(arm: Arm) -> Iterable[str]:
         yield f"gravity {arm.gravity.tolist()}"
     if not np.array_equal(arm.base, np.eye(4)):
         yield "the pose of the base in the world"
+    lost: dict[str, list[str]] = {}
     for joint in arm.tree:
-        said = []
-        if joint.motor is not None and any(
-            getattr(joint.motor, k) is not None
-            for k in ("torque_constant", "resistance", "inductance", "max_voltage", "max_current")
-        ):
-            said.append("motor constants")
-        if joint.friction is not None:
-            said += ["Coulomb friction that differs with direction"] if sum(joint.friction.coulomb) != 0.0 else []
-            said += ["Stribeck friction"] if joint.friction.static is not None else []
-        said += ["bearings"] if joint.bearings else []
-        said += ["transmission losses"] if joint.transmission is not None else []
-        if said:
-            yield f"{joint.name}: {', '.join(said)}"
+        for what in _lost_of(joint):
+            lost.setdefault(what, []).append(joint.name)
+    yield from (f"{what} ({', '.join(names)})" for what, names in lost.items())
+
+
+def _lost_of(joint: Joint) -> Iterator[str]:
+    constants = ("torque_constant", "resistance", "inductance", "max_voltage", "max_current")
+    if joint.motor is not None and any(getattr(joint.motor, k) is not None for k in constants):
+        yield "motor constants"
+    if joint.friction is not None and sum(joint.friction.coulomb) != 0.0:
+        yield "that Coulomb friction differs with direction"
+    if joint.friction is not None and joint.friction.static is not None:
+        yield "Stribeck friction"
+    if joint.bearings:
+        yield "bearings"
+    if joint.transmission is not None:
+        yield "transmission losses"
 
 
 def _numbers(values: Iterable[float]) -> str:

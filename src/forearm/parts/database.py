@@ -14,7 +14,7 @@ from forearm.arm.link import SEMIDEFINITE_SLACK
 from forearm.errors import ForearmError, InputError, ModelError, suggest
 from forearm.parts.shapes import SHAPES, Moments, inertia_from_second
 from forearm.parts.stl import check_closed, mesh_moments, read_stl
-from forearm.reading.fields import Angle, Blocks, Choice, Flag, MapOf, Number, Row, Table, Text
+from forearm.reading.fields import Angle, Blocks, Choice, Flag, MapOf, Number, Row, Table, Text, published
 from forearm.reading.textfile import beside, read_toml
 from forearm.spatial import combine_bodies, parallel_axis, pose_xyz_rpy, turn_inertia
 
@@ -60,6 +60,11 @@ PARTS = Table(
     },
     required=("schema", "link"),
 )
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of the parts file, as published in `forearm/schemas/parts.schema.json`."""
+    return published("forearm parts file", PARTS)
 
 
 class Mass(NamedTuple):
@@ -181,9 +186,7 @@ def _place(block: dict[str, Any]) -> NDArray[np.float64]:
     return pose_xyz_rpy(block.get("xyz", (0.0, 0.0, 0.0)), block.get("rpy", (0.0, 0.0, 0.0)))
 
 
-def _holding(
-    kind: str, name: str, held: tuple[Node, ...], place: NDArray[np.float64], where: str, what: str = ""
-) -> Node:
+def _holding(kind: str, name: str, held: tuple[Node, ...], place: NDArray[np.float64], where: str, what: str = "") -> Node:
     if not held:
         raise InputError(f"{where}: it holds nothing; a part needs sections, a link needs parts.")
     own = Mass(*combine_bodies([node.turned for node in held]))
@@ -192,7 +195,6 @@ def _holding(
     moments = np.linalg.eigvalsh(own.inertia)
     if moments[0] < -SEMIDEFINITE_SLACK * abs(moments[2]):
         raise ModelError(
-            f"{where}: a principal moment comes to {moments[0]:.6g} kg m^2: "
-            "a hole lies outside the solid it is cut from."
+            f"{where}: a principal moment comes to {moments[0]:.6g} kg m^2: a hole lies outside the solid it is cut from."
         )
     return Node(kind, name, own, place, held, what)

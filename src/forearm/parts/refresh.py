@@ -74,19 +74,23 @@ def update_armfile_text(text: str, lines: dict[str, dict[str, str]]) -> str:
     """
     done: list[str] = []
     for block in re.split(r"(?m)^(?=\[\[)", text):
-        name = re.search(r"""(?m)^name\s*=\s*["']([^"']*)["']""", block)
+        name = re.search(r"""(?m)^name\s*=\s*["']([^"']*)["'].*$""", block)
         if block.startswith("[[link]]") and name is not None and name[1] in lines:
+            missing = []
             for key, line in lines[name[1]].items():
-                block = _exchange(block, key, line, name[1])
+                found = re.search(rf"(?m)^{key}\s*=.*$", block)
+                if found is None:
+                    missing.append(line)
+                else:
+                    block = block[: found.start()] + _exchanged(found[0], line, name[1]) + block[found.end() :]
+            block = block[: name.end()] + "".join(f"\n{line}" for line in missing) + block[name.end() :]
         done.append(block)
     return "".join(done)
 
 
-def _exchange(block: str, key: str, line: str, link: str) -> str:
-    found = re.search(rf"(?m)^{key}\s*=.*$", block)
-    if found is None:
-        return re.sub(r"(?m)^(name\s*=.*)$", lambda m: f"{m[1]}\n{line}", block, count=1)
-    value = found[0].split("#")[0]
+def _exchanged(old: str, new: str, link: str) -> str:
+    value, hash_sign, comment = old.partition("#")
     if value.count("[") != value.count("]") or value.count("{") != value.count("}"):
+        key = value.split("=")[0].strip()
         raise InputError(f"link {link!r}: its {key!r} spans several lines; write it on one line to have it updated.")
-    return block[: found.start()] + line + block[found.end() :]
+    return f"{new} #{comment}" if hash_sign else new

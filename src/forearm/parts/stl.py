@@ -106,9 +106,7 @@ def write_stl(path: Path, triangles: Array) -> None:
 def _checked(triangles: Array, name: str) -> Array:
     """Pass an array (m, 3, 3) of one to MOST_TRIANGLES triangles with corners within LARGEST."""
     if triangles.ndim != 3 or triangles.shape[1:] != (3, 3) or not 1 <= len(triangles) <= MOST_TRIANGLES:
-        raise InputError(
-            f"{name}: triangles of shape {triangles.shape}; give (m, 3, 3) with m from 1 to {MOST_TRIANGLES}."
-        )
+        raise InputError(f"{name}: triangles of shape {triangles.shape}; give (m, 3, 3) with m from 1 to {MOST_TRIANGLES}.")
     bad = ~(np.abs(triangles) <= LARGEST).all(axis=(1, 2))
     if bad.any():
         first = int(bad.argmax())

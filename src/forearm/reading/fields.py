@@ -209,6 +209,11 @@ class Blocks:
         return _described({"type": "array", "items": self.table.schema()}, self.doc)
 
 
+def published(title: str, table: Table) -> dict[str, Any]:
+    """The JSON Schema of a whole file."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **table.schema()}
+
+
 def parse_angle(text: str, place: str) -> float:
     """Radians from "90 deg", "1.2 rad", "pi", "-pi/2" or "3*pi/4"."""
     try:

@@ -1,0 +1,119 @@
+"""`forearm check`: what is wrong with an arm file and what looks wrong."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.checking import Balance, Finding, balance, check
+from forearm.cli.command import Command, add_json, complain, show_json, width
+from forearm.errors import ForearmError, ModelWarning
+from forearm.files.load import load
+from forearm.tables import number, text_table
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a .toml or .urdf file, or a built-in name")
+    parser.add_argument(
+        "--counterweights",
+        type=float,
+        default=0.2,
+        metavar="M",
+        help="distance of suggested counterweights from the joint's axis, in m (0.2 unless given)",
+    )
+    add_json(parser)
+
+
+def _run(given: argparse.Namespace) -> int:
+    if not 1e-6 < given.counterweights < 1e6:
+        complain(f"--counterweights: a distance in m above 0 is needed, came {given.counterweights:g}.")
+        return 2
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            arm = load(given.file)
+        except ForearmError as error:
+            return _refused(given, Finding("error", "cannot-load", given.file, str(error)))
+    # What loading warned of the model is found again by the checks; the rest is of the file.
+    ignored = [w for w in caught if not issubclass(w.category, ModelWarning)]
+    findings = [Finding("warning", "ignored", given.file, str(w.message)) for w in ignored] + list(check(arm))
+    cost = balance(arm, given.counterweights)
+    if given.json:
+        show_json({"name": arm.name, "findings": _plain(findings), "balance": _plain_balance(arm, cost)})
+        return 0
+    _show(findings)
+    if arm.n:
+        print(f"\n{_gravity_text(arm, cost)}")
+    return 0
+
+
+def _refused(given: argparse.Namespace, finding: Finding) -> int:
+    if given.json:
+        show_json({"name": None, "findings": _plain([finding]), "balance": None})
+    complain(finding.text, kind="error")
+    return 2
+
+
+def _show(findings: list[Finding]) -> None:
+    warned = [f for f in findings if f.level == "warning"]
+    print(f"errors: 0   warnings: {len(warned)}")
+    for finding in warned:
+        print(f"warning [{finding.code}] {finding.text}")
+    if not warned:
+        print("Nothing implausible found.")
+
+
+def _gravity_text(arm: Arm, cost: Balance) -> str:
+    rows = [
+        [
+            j.name,
+            number(cost.worst[i], 4) if not cost.balanced[i] else "0",
+            _vector(cost.postures[i]),
+        ]
+        for i, j in enumerate(arm.joints)
+    ]
+    how = "" if cost.climbed else " (largest of 4000 postures: the true worst case may be somewhat larger)"
+    text = f"Gravity at worst{how}\n" + text_table(["joint", "N m (N)", "at q"], rows, width())
+    if cost.counterweights:
+        weights = [[w.joint, w.link, number(w.mass, 4), _vector(w.position), number(w.moment, 4)] for w in cost.counterweights]
+        text += "\n\nCounterweights that would remove it\n"
+        text += text_table(["joint", "on link", "kg", "at m, in the link", "kg m"], weights, width())
+    for joint, why in cost.hopeless:
+        text += f"\n{joint}: no fixed counterweight helps: {why}."
+    return text
+
+
+def _vector(values: NDArray[np.float64]) -> str:
+    return " ".join(number(round(float(v), 3)) for v in values)
+
+
+def _plain(findings: list[Finding]) -> list[dict[str, str]]:
+    return [{"level": f.level, "code": f.code, "place": f.place, "text": f.text} for f in findings]
+
+
+def _plain_balance(arm: Arm, cost: Balance) -> dict[str, object]:
+    return {
+        "joints": [j.name for j in arm.joints],
+        "tau": cost.worst,
+        "q": cost.postures,
+        "balanced": cost.balanced,
+        "climbed": cost.climbed,
+        "counterweights": [
+            {"joint": w.joint, "link": w.link, "mass": w.mass, "position": w.position, "moment": w.moment}
+            for w in cost.counterweights
+        ],
+        "hopeless": dict(cost.hopeless),
+    }
+
+
+COMMAND = Command(
+    "check",
+    "Check an arm file: errors, and what is possible but implausible.",
+    "forearm check my_arm.urdf",
+    _add_arguments,
+    _run,
+)

@@ -1,0 +1,89 @@
+"""`forearm demo`: the story on built-in arms, with what is written left in a folder to look at."""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from forearm.arm.text import headline
+from forearm.checking import balance, check, with_counterweights
+from forearm.checking.balance import gravity_torque
+from forearm.cli.command import Command, add_json, show_json, width
+from forearm.cli.skeleton import draw
+from forearm.errors import InputError
+from forearm.files.builtin import folder as builtin_folder
+from forearm.files.load import load
+from forearm.kinematics import forward
+from forearm.parts.database import read_parts
+from forearm.tables import number, text_table
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--output", default="demo-output", metavar="DIR", help="where files go (demo-output unless given)")
+    add_json(parser)
+
+
+def _run(given: argparse.Namespace) -> int:
+    start = time.perf_counter()
+    folder = Path(given.output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--output: {folder} cannot be made: {error.strerror}.") from error
+    say = (lambda *_: None) if given.json else _say
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        arm = load("puma560")
+    say("1. An arm, by name", headline(arm))
+    say("   and at a posture", draw(arm, np.radians([0, 45, -90, 0, 0, 0]), width()))
+
+    say("2. Checked when loaded", "\n".join(str(w.message) for w in caught))
+    cost = balance(arm)
+    say(
+        "3. What gravity costs at worst",
+        ", ".join(f"{j.name} {number(cost.worst[i], 4)} N m" for i, j in enumerate(arm.joints) if not cost.balanced[i]),
+    )
+    balanced = with_counterweights(arm, cost.counterweights)
+    left = float(np.abs(gravity_torque(balanced, np.linspace(-1.0, 1.0, 6))).max())
+    weights = ", ".join(f"{number(w.mass, 3)} kg on {w.link}" for w in cost.counterweights)
+    say("   Counterweights 0.2 m from the axes remove it", f"{weights}; left over {left:.1e} N m")
+
+    loaded = arm.with_payload(mass=2.0, com=(0.0, 0.0, 0.05)).lock({"joint4": 0.0})
+    say("4. Changed: 2 kg in the hand, joint 4 locked", repr(loaded))
+
+    files = [folder / "puma560.toml", folder / "puma560-rigid.urdf"]
+    arm.save(files[0])
+    arm.rigid().to_urdf(files[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        again, urdf = load(files[0]), load(files[1])
+    q = np.array([0.1, -0.5, 0.7, 0.3, 0.2, -0.4])
+    apart = float(np.abs(forward(urdf, q) - forward(arm, q)).max())
+    say(
+        "5. Written and read back",
+        f"{files[0]}: equal to the last bit: {again == arm}\n{files[1]}: hand poses {apart:.1e} apart",
+    )
+
+    links = read_parts(builtin_folder() / "cmu-dd.parts.toml")
+    rows = [[n.name, str(len(n.held)), str(sum(len(p.held) for p in n.held)), number(n.in_link.mass, 4)] for n in links]
+    say("6. An arm from its drawings: cmu-dd, from a parts file", text_table(["link", "parts", "sections", "kg"], rows))
+    warned = [f.text for f in check(load("cmu-dd")) if f.level == "warning"]
+    say("   checked", "\n".join(warned) or "nothing implausible found")
+    seconds = time.perf_counter() - start
+    if given.json:
+        show_json({"arm": arm.name, "equal": again == arm, "hand_poses_apart": apart, "gravity": cost.worst,
+                   "left_over": left, "files": [str(f) for f in files], "seconds": seconds})  # fmt: skip
+    else:
+        print(f"\nDone in {seconds:.1f} s. Files are in {folder}. Next: forearm info cmu-dd")
+    return 0
+
+
+def _say(title: str, text: str) -> None:
+    print(f"\n{title}\n" + "\n".join(f"   {line}" for line in text.splitlines()))
+
+
+COMMAND = Command("demo", "Tell the story on built-in arms.", "forearm demo", _add_arguments, _run)

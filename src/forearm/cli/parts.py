@@ -1,0 +1,123 @@
+"""`forearm parts`: mass properties of sections, parts and links, and how they come about."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.cli.command import Command, add_json, show_json, width
+from forearm.errors import NameNotFound, suggest
+from forearm.files.armfile_write import block_lines, link_block
+from forearm.files.builtin import folder
+from forearm.parts.database import Mass, Node, read_parts
+from forearm.parts.refresh import link_of, update_armfile_text
+from forearm.reading.textfile import MAX_TOML_BYTES, read_bytes, write_text
+from forearm.tables import number, text_table
+
+HEADER = ["mass kg", "com x m", "y", "z", "Ixx kg m^2", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"]
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a parts file, or the name of a built-in one such as cmu-dd")
+    parser.add_argument("--link", metavar="NAME", help="only this link")
+    parser.add_argument(
+        "--steps", action="store_true", help="show each frame turn and parallel-axis move from section to part to link"
+    )
+    parser.add_argument(
+        "--update", metavar="ARMFILE", help="record the links' numbers in this arm file; comments and all else stay"
+    )
+    add_json(parser)
+
+
+def _run(given: argparse.Namespace) -> int:
+    path = Path(given.file)
+    if not path.suffix and (folder() / f"{given.file}.parts.toml").is_file():
+        path = folder() / f"{given.file}.parts.toml"
+    links = read_parts(path)
+    if given.link is not None:
+        names = [link.name for link in links]
+        if given.link not in names:
+            raise NameNotFound(f"{path.name} has no link {given.link!r}; {suggest(given.link, names)}")
+        links = tuple(link for link in links if link.name == given.link)
+    if given.update:
+        _update(Path(given.update), links)
+    if given.json:
+        show_json({"links": [_plain(link) for link in links]})
+        return 0
+    for link in links:
+        print(_report(link))
+        print(f"\n{_steps(link)}\n" if given.steps else "")
+    if given.update:
+        print(f"recorded in {given.update}")
+    return 0
+
+
+def _update(armfile: Path, links: tuple[Node, ...]) -> None:
+    text = read_bytes(armfile, MAX_TOML_BYTES).decode("utf-8")
+    blocks = {link.name: block_lines(link_block(link_of(link))) for link in links}
+    write_text(armfile, update_armfile_text(text, {n: {k: v for k, v in b.items() if k != "name"} for n, b in blocks.items()}))
+
+
+def _report(link: Node) -> str:
+    """Section, part and link, each in the frame of what holds it; the link in its own frame."""
+    rows = []
+    for part in link.held:
+        rows += [[f"    {s.name} ({s.what})", *_numbers(s.turned)] for s in part.held]
+        label = f"  {part.name}" + (f" [{part.what}]" if part.what else "")
+        rows.append([label, *_numbers(part.turned)])
+    rows.append([link.name, *_numbers(link.in_link)])
+    title = f"{link.name}: sections in their part's frame, parts in the drawing frame, the link in its own frame"
+    return f"{title}\n{text_table(['what', *HEADER], rows, width())}"
+
+
+def _steps(link: Node) -> str:
+    """For every section and part: its own inertia, turned into the holder's axes, and moved to the holder's centre."""
+    lines = [f"{link.name}, step by step (inertia in kg m^2 as xx yy zz xy xz yz; each about the centre named)"]
+    for holder, node in link.walk():
+        own, turned = node.own, node.turned
+        into = "the link's frame" if holder is None else f"{holder.kind} {holder.name}"
+        lines.append(f"{node.kind} {node.name}: {number(own.mass)} kg, own centre {_vector(own.com)} m")
+        lines.append(f"  own inertia: {_six(own.inertia)}")
+        lines.append(f"  turned and placed in {into}: centre {_vector(turned.com)} m, I = {_six(turned.inertia)}")
+        if holder is not None:
+            shift, moved = holder.moved(node)
+            lines.append(f"  moved by {_vector(shift)} m to its centre: I + m (r^2 1 - r r^T) = {_six(moved)}")
+    return "\n".join(lines)
+
+
+def _six(inertia: NDArray[np.float64]) -> str:
+    return " ".join(number(inertia[ik], 5) for ik in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
+
+
+def _vector(v: NDArray[np.float64]) -> str:
+    return " ".join(number(x, 5) for x in v)
+
+
+def _numbers(mass: Mass) -> list[str]:
+    return [number(mass.mass, 5), *(number(x, 4) for x in mass.com), *_six(mass.inertia).split()]
+
+
+def _plain(node: Node) -> dict[str, Any]:
+    plain: dict[str, Any] = {"kind": node.kind, "name": node.name}
+    plain |= {"what": node.what} if node.what else {}
+    for title, mass in (("own", node.own), ("placed", node.turned)):
+        plain[title] = {"mass": mass.mass, "com": mass.com, "inertia": mass.inertia}
+    if node.held:
+        plain["holds"] = []
+        for child in node.held:
+            shift, moved = node.moved(child)
+            plain["holds"].append(_plain(child) | {"shift": shift, "moved_inertia": moved})
+    return plain
+
+
+COMMAND = Command(
+    "parts",
+    "Mass, centre and inertia of sections, parts and links of a parts file.",
+    "forearm parts cmu-dd --link link3 --steps",
+    _add_arguments,
+    _run,
+)

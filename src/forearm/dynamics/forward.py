@@ -1,0 +1,139 @@
+"""Forward dynamics: a symmetric solve, conjugate gradients, and articulated bodies. Swartz (13)-(15); Walker-Orin 4."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from forearm.dynamics.gibbs_appell import turned
+from forearm.dynamics.model import AT_REST, Array, Base, Model, Scalar, Vector, Wrench, children, cross, steps, tilde
+
+CONVERGED = 1e-14  # of the residual, squared norm against that of the right-hand side
+
+
+def solve_symmetric(M: Array, b: Array) -> Array:
+    """x with M x = b for a symmetric positive definite M, by L D L^T over any scalar."""
+    n = len(b)
+    L = np.array(M, dtype=M.dtype)
+    x = np.array(b, dtype=M.dtype)
+    d: list[Any] = [None] * n
+    for j in range(n):
+        for k in range(j):
+            L[j, j] = L[j, j] - L[j, k] * (L[j, k] * d[k])
+        d[j] = L[j, j]
+        for i in range(j + 1, n):
+            for k in range(j):
+                L[i, j] = L[i, j] - L[i, k] * (L[j, k] * d[k])
+            L[i, j] = L[i, j] / d[j]
+    for i in range(n):
+        for k in range(i):
+            x[i] = x[i] - L[i, k] * x[k]
+    for i in range(n - 1, -1, -1):
+        x[i] = x[i] / d[i]
+        for k in range(i + 1, n):
+            x[i] = x[i] - L[k, i] * x[k]
+    return x
+
+
+def conjugate_gradient(product: Callable[[Array], Array], right: Array) -> Array:
+    """x with M x = right without ever writing M down: `product` gives M p, an inverse dynamics. Walker-Orin 4.
+
+    In exact arithmetic n steps suffice; rounding may ask for some more.
+    """
+    x = np.zeros(len(right))
+    residual = np.array(right, dtype=float)
+    p, rr = residual.copy(), float(residual @ residual)
+    goal = CONVERGED**2 * rr
+    for _ in range(20 * len(right) + 20):
+        if rr <= goal:
+            break
+        Mp = product(p)
+        step = rr / float(p @ Mp)
+        x, residual = x + step * p, residual - step * Mp
+        before, rr = rr, float(residual @ residual)
+        p = residual + (rr / before) * p
+    return x
+
+
+def articulated_body(
+    model: Model, q: Vector, qd: Vector, tau: Vector, rotor: Vector, base: Base = AT_REST, hand: Wrench | None = None
+) -> list[Scalar]:
+    """Accelerations by articulated-body inertias, linear in n. Mata 5.1, after Featherstone.
+
+    Spatial quantities are (angular, linear) at each link's joint origin, in the link's axes; an inertia is [[I, H], [H^T, M]].
+    `rotor` is what each joint's motor adds on the diagonal.
+    """
+    at = steps(model, q)
+    count = len(model.bodies)
+    on = children(model)
+    w: dict[int, Any] = {-1: base.w}
+    inertia: list[Any] = []
+    push: list[Any] = []
+    drift: list[Any] = []
+    for i, body in enumerate(model.bodies):
+        k, step, z = body.parent, at[i], body.z
+        w_in = step.down(w[k])
+        lever = step.l if k < 0 else step.l + model.bodies[k].s  # from the parent's joint origin
+        centripetal = step.down(cross(w[k], cross(w[k], lever)))
+        if body.revolute:
+            w[i] = w_in + z * qd[i]
+            drift.append(np.concatenate([cross(w_in, z * qd[i]), centripetal]))
+        else:
+            w[i] = w_in
+            drift.append(np.concatenate([np.zeros(3), centripetal + 2.0 * cross(w_in, z * qd[i])]))
+        centre = body.r + body.s
+        C, m = tilde(centre), body.m
+        inertia.append(block(body.I - m * (C @ C), m * C, m * np.eye(3)))
+        spin = cross(w[i], cross(w[i], centre)) * m
+        push.append(np.concatenate([cross(w[i], body.I @ w[i]) + cross(centre, spin), spin]))
+    if hand is not None and model.hand >= 0:
+        force = model.R_hand @ hand.force
+        lever = model.p_hand + model.bodies[model.hand].s
+        push[model.hand] = push[model.hand] - np.concatenate([model.R_hand @ hand.moment + cross(lever, force), force])
+    U: list[Any] = [None] * count
+    d: list[Any] = [None] * count
+    u: list[Any] = [None] * count
+    for i in range(count - 1, -1, -1):
+        body = model.bodies[i]
+        for c in on[i]:
+            d_c, U_c, u_c = d[c], U[c], u[c]
+            rest = inertia[c] - U_c[:, None] * U_c[None, :] / d_c
+            need = push[c] + rest @ drift[c] + U_c * (u_c / d_c)
+            lever = at[c].l + body.s
+            inertia[i] = inertia[i] + moved_inertia(at[c], rest, lever)
+            push[i] = push[i] + moved_force(at[c], need, lever)
+        axis = np.concatenate([body.z, np.zeros(3)] if body.revolute else [np.zeros(3), body.z])
+        U[i] = inertia[i] @ axis
+        d[i] = axis @ U[i] + rotor[i]
+        u[i] = tau[i] - axis @ push[i]
+    a: dict[int, Any] = {-1: (base.wd, base.a - model.g)}
+    qdd: list[Scalar] = [None] * count
+    for i, body in enumerate(model.bodies):
+        k, step = body.parent, at[i]
+        lever = step.l if k < 0 else step.l + model.bodies[k].s
+        angular, linear = a[k]
+        reached = np.concatenate([step.down(angular), step.down(linear + cross(angular, lever))]) + drift[i]
+        qdd[i] = (u[i] - U[i] @ reached) / d[i]
+        own = body.z * qdd[i]
+        a[i] = (reached[:3] + own, reached[3:]) if body.revolute else (reached[:3], reached[3:] + own)
+    return qdd
+
+
+def block(I: Array, H: Array, M: Array) -> Array:  # noqa: E741
+    """[[I, H], [H^T, M]]."""
+    return np.vstack([np.hstack([I, H]), np.hstack([H.T, M])])
+
+
+def moved_inertia(step: Any, X: Array, lever: Array) -> Array:
+    """An articulated inertia at a joint, seen from the parent's joint origin, in the parent's axes."""
+    I, H, M = (turned(step, part) for part in (X[:3, :3], X[:3, 3:], X[3:, 3:]))  # noqa: E741
+    C = tilde(lever)
+    return block(I + C @ H.T + H @ C.T + C @ M @ C.T, H + C @ M, M)
+
+
+def moved_force(step: Any, f: Array, lever: Array) -> Array:
+    """A spatial force at a joint, seen from the parent's joint origin, in the parent's axes."""
+    moment, force = step.up(f[:3]), step.up(f[3:])
+    return np.concatenate([moment + cross(lever, force), force])

@@ -1,0 +1,242 @@
+"""Gibbs-Appell: the function itself, its sums, the linear recursion, and the inertia matrix. Mata 2, 3, 4.
+
+Sliding joints and trees are ours: the document has revolute chains.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from forearm.dynamics.model import (
+    AT_REST,
+    Array,
+    Base,
+    Model,
+    Note,
+    Scalar,
+    Step,
+    Vector,
+    Wrench,
+    children,
+    cross,
+    silent,
+    steps,
+    tilde,
+)
+from forearm.dynamics.modified_newton_euler import acceleration_matrix
+
+
+@dataclass(eq=False)
+class Motion:
+    """Per link, in its own axes: w, wd, Omega, the origin's acceleration sdd and that of the centre of mass rdd."""
+
+    w: list[Array]
+    wd: list[Array]
+    Omega: list[Array]
+    sdd: list[Array]
+    rdd: list[Array]
+
+
+def motion_of(model: Model, at: list[Step], qd: Vector, qdd: Vector, base: Base, note: Note) -> Motion:
+    """Outwards: angular velocities, angular acceleration tensors Omega = tilde(wd) + tilde(w)^2, accelerations. Mata 4.1."""
+    w, wd, Omega = {-1: base.w}, {-1: base.wd}, {-1: acceleration_matrix(base.w, base.wd)[0]}
+    sdd = {-1: base.a - model.g}
+    rdd = []
+    for i, body in enumerate(model.bodies):
+        k, step, z = body.parent, at[i], body.z
+        w_in = step.down(w[k])
+        sdd[i] = step.down(sdd[k] + Omega[k] @ step.l)
+        if body.revolute:
+            w[i] = w_in + z * qd[i]
+            wd[i] = step.down(wd[k]) + z * qdd[i] + cross(w_in, z * qd[i])
+        else:
+            w[i], wd[i] = w_in, step.down(wd[k])
+            sdd[i] = sdd[i] + z * qdd[i] + 2.0 * cross(w_in, z * qd[i])
+        Omega[i] = acceleration_matrix(w[i], wd[i])[0]
+        if not body.ends_at_joint:
+            sdd[i] = sdd[i] + Omega[i] @ body.s
+        rdd.append(sdd[i] + Omega[i] @ body.r)
+        for symbol, value in (("w", w[i]), ("wd", wd[i]), ("Omega", Omega[i]), ("sdd", sdd[i]), ("rdd", rdd[i])):
+            note(symbol, i, value)
+    w_, wd_, Omega_, sdd_ = ([table[i] for i in range(len(model.bodies))] for table in (w, wd, Omega, sdd))
+    return Motion(w_, wd_, Omega_, sdd_, rdd)
+
+
+def force_and_moment(model: Model, moving: Motion) -> tuple[list[Array], list[Array]]:
+    """f = m rdd and t from tilde(t) = Omega J - (Omega J)^T, J the Euler tensor. Mata (9)-(12)."""
+    f, t = [], []
+    for i, body in enumerate(model.bodies):
+        f.append(body.m * moving.rdd[i])
+        J = 0.5 * np.trace(body.I) * np.eye(3) - body.I
+        X = moving.Omega[i] @ J
+        t.append(np.array([X[2, 1] - X[1, 2], X[0, 2] - X[2, 0], X[1, 0] - X[0, 1]]))
+    return f, t
+
+
+def gibbs_appell(
+    model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None, note: Note = silent
+) -> list[Scalar]:
+    """The linear recursion: phi and chi inwards, tau_j = z_j . chi_j. Mata (14)-(16), 4.1."""
+    at = steps(model, q)
+    f, t = force_and_moment(model, motion_of(model, at, qd, qdd, base, note))
+    count = len(model.bodies)
+    on = children(model)
+    tau: list[Scalar] = [None] * count
+    # all = f + phi: what link j and everything behind it needs as force at its joint
+    every, chi = list(f), list(t)
+    for j in range(count - 1, -1, -1):
+        body = model.bodies[j]
+        chi[j] = chi[j] + cross(body.r, f[j])
+        for c in on[j]:
+            phi = at[c].up(every[c])
+            every[j] = every[j] + phi
+            chi[j] = chi[j] + cross(at[c].l, phi) + at[c].up(chi[c])
+        if hand is not None and model.hand == j:
+            force = model.R_hand @ hand.force
+            every[j] = every[j] - force
+            chi[j] = chi[j] - model.R_hand @ hand.moment - cross(model.p_hand, force)
+        if not body.ends_at_joint:
+            chi[j] = chi[j] + cross(body.s, every[j])
+        tau[j] = body.z @ chi[j] if body.revolute else body.z @ every[j]
+        for symbol, value in (("f", f[j]), ("t", t[j]), ("chi", chi[j]), ("tau", tau[j])):
+            note(symbol, j, value)
+    return tau
+
+
+def gibbs_function(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST) -> Scalar:
+    """G = sum of 1/2 m rdd.rdd + 1/2 wd.I wd + wd.(w x I w), gravity as base acceleration. Mata (3), (4)."""
+    moving = motion_of(model, steps(model, q), qd, qdd, base, silent)
+    G: Any = 0.0
+    for i, body in enumerate(model.bodies):
+        w, wd, rdd = moving.w[i], moving.wd[i], moving.rdd[i]
+        G = G + 0.5 * body.m * (rdd @ rdd) + 0.5 * (wd @ (body.I @ wd)) + wd @ cross(w, body.I @ w)
+    return G
+
+
+@dataclass(eq=False)
+class Partials:
+    """dwd_i/dqdd_j and drdd_i/dqdd_j in the axes of link i, for j on the path to i. Mata (7)."""
+
+    wd: list[dict[int, Array]]
+    rdd: list[dict[int, Array]]
+
+
+def partials(model: Model, at: list[Step]) -> Partials:
+    """How each joint's acceleration moves each link. Mata (7a)-(7e)."""
+    wds: list[dict[int, Array]] = []
+    rdds: list[dict[int, Array]] = []
+    origins: list[dict[int, Array]] = []
+    for i, body in enumerate(model.bodies):
+        k, step = body.parent, at[i]
+        spin: dict[int, Array] = {}
+        origin: dict[int, Array] = {}
+        for j in wds[k] if k >= 0 else {}:
+            spin[j] = step.down(wds[k][j])
+            origin[j] = step.down(origins[k][j] + cross(wds[k][j], step.l)) + cross(spin[j], body.s)
+        spin[i] = body.z if body.revolute else np.zeros(3)
+        origin[i] = cross(body.z, body.s) if body.revolute else body.z
+        wds.append(spin)
+        origins.append(origin)
+        rdds.append({j: origin[j] + cross(spin[j], body.r) for j in spin})
+    return Partials(wds, rdds)
+
+
+def gibbs_appell_sum(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST) -> list[Scalar]:
+    """The O(n^2) sum of projections: tau_j = sum of drdd_i/dqdd_j . f_i + dwd_i/dqdd_j . t_i. Mata (8), (13)."""
+    at = steps(model, q)
+    f, t = force_and_moment(model, motion_of(model, at, qd, qdd, base, silent))
+    by = partials(model, at)
+    tau: list[Scalar] = [0.0] * len(model.bodies)
+    for i in range(len(model.bodies)):
+        for j in by.wd[i]:
+            tau[j] = tau[j] + by.rdd[i][j] @ f[i] + by.wd[i][j] @ t[i]
+    return tau
+
+
+def inertia_sum(model: Model, q: Vector) -> Array:
+    """The O(n^3) sum: D_jk = sum over i of m drdd_i/dqdd_k . drdd_i/dqdd_j + dwd_i/dqdd_k . I dwd_i/dqdd_j. Mata (21)."""
+    at = steps(model, q)
+    by = partials(model, at)
+    D = zeros(model, len(model.bodies))
+    for i, body in enumerate(model.bodies):
+        for j in by.wd[i]:
+            for k in by.wd[i]:
+                linear = body.m * (by.rdd[i][k] @ by.rdd[i][j])
+                D[j, k] = D[j, k] + linear + by.wd[i][k] @ (body.I @ by.wd[i][j])
+    return D
+
+
+def inertia_gibbs_appell(model: Model, q: Vector) -> Array:
+    """The O(n^2) recursion for the Hessian of the Gibbs function. Mata 4.2.
+
+    psi_j is the inertia of link j and all behind it about the joint's origin, phi_j their first moment, M_j their mass; s_kj
+    leads from joint k to joint j. D_jk = z_k . [psi_j - tilde(s_kj) tilde(phi_j)] z_j for turning joints.
+    """
+    at = steps(model, q)
+    count = len(model.bodies)
+    on = children(model)
+    M: list[Any] = [None] * count
+    phi: list[Any] = [None] * count
+    psi: list[Any] = [None] * count
+    for i in range(count - 1, -1, -1):
+        body = model.bodies[i]
+        # Step 1, 4, 5: gathered about the link's origin, in its axes
+        mass, first = body.m, body.m * body.r
+        second = body.I - body.m * (tilde(body.r) @ tilde(body.r))
+        for c in on[i]:
+            l = at[c].l  # noqa: E741
+            phi_c = at[c].up(phi[c])
+            lever = tilde(l) @ tilde(phi_c)
+            moved = turned(at[c], psi[c]) - lever - lever.T - M[c] * (tilde(l) @ tilde(l))
+            mass, first, second = mass + M[c], first + phi_c + M[c] * l, second + moved
+        if not body.ends_at_joint:
+            lever = tilde(body.s) @ tilde(first)
+            second = second - lever - lever.T - mass * (tilde(body.s) @ tilde(body.s))
+            first = first + mass * body.s
+        M[i], phi[i], psi[i] = mass, first, second
+    D = zeros(model, count)
+    for j, body in enumerate(model.bodies):
+        # Step 6: the diagonal. A unit acceleration of joint j needs this force and this moment about its origin.
+        z = body.z
+        force = cross(z, phi[j]) if body.revolute else M[j] * z
+        moment = psi[j] @ z if body.revolute else cross(phi[j], z)
+        D[j, j] = z @ moment if body.revolute else z @ force
+        # Steps 2, 3, 7: z_k and s_kj brought into the axes of link j, ancestor by ancestor
+        for k, (z_k, s_kj) in ancestors(model, at, j).items():
+            if model.bodies[k].revolute:
+                D[j, k] = D[k, j] = z_k @ (moment + cross(s_kj, force))
+            else:
+                D[j, k] = D[k, j] = z_k @ force
+    return D
+
+
+def ancestors(model: Model, at: list[Step], j: int) -> dict[int, tuple[Array, Array]]:
+    """For each joint before j: its axis, and the way from its origin to the origin of joint j, in the axes of link j."""
+    path = []
+    k = j
+    while k >= 0:
+        path.append(k)
+        k = model.bodies[k].parent
+    found: dict[int, tuple[Array, Array]] = {}
+    for i in reversed(path):
+        step = at[i]
+        found = {k: (step.down(z), step.down(s + step.l)) for k, (z, s) in found.items()}
+        if i != j:
+            body = model.bodies[i]
+            found = {k: (z, s + body.s) for k, (z, s) in found.items()} if not body.ends_at_joint else found
+            found[i] = (body.z, body.s)
+    return found
+
+
+def turned(step: Step, X: Array) -> Array:
+    """R X R^T, the similarity transformation."""
+    half = np.array([step.up(row) for row in X.T]).T
+    return np.array([step.up(row) for row in half])
+
+
+def zeros(model: Model, count: int) -> Array:
+    """A square matrix to be filled, of the model's kind of scalar."""
+    return np.zeros((count, count), dtype=model.bodies[0].Rb.dtype if model.bodies else float)

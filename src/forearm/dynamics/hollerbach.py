@@ -1,0 +1,144 @@
+"""Recursive Lagrange after Hollerbach, with 4x4 and with 3x3 matrices; trees too. Dhanaraj A.2, A.3."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from forearm.dynamics.lagrange import joint_matrices, pseudo_inertia, trace_of_product
+from forearm.dynamics.model import (
+    AT_REST,
+    Array,
+    Base,
+    Model,
+    Note,
+    Scalar,
+    Vector,
+    Wrench,
+    children,
+    cos_sin,
+    silent,
+    steps,
+    tilde,
+)
+
+
+def hollerbach_4x4(
+    model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None, note: Note = silent
+) -> list[Scalar]:
+    """T, Td, Tdd outwards; D and c inwards; tau_i = tr(dT_i/dq_i D_i) - g dT_i/dq_i c_i. Dhanaraj A.2 (with Tdd, m r)."""
+    count = len(model.bodies)
+    T: dict[int, Any] = {-1: np.eye(4)}
+    Td, Tdd = {-1: np.zeros((4, 4))}, {-1: np.zeros((4, 4))}
+    if base is not AT_REST:
+        Td[-1][:3, :3] = tilde(base.w)
+        Tdd[-1][:3, :3] = tilde(base.wd) + tilde(base.w) @ tilde(base.w)
+        Tdd[-1][:3, 3] = base.a
+    A, dT = [], []
+    for i, body in enumerate(model.bodies):
+        A_i, dA, ddA = joint_matrices(body, q[i])
+        p = body.parent
+        A.append(A_i)
+        dT.append(T[p] @ dA)
+        T[i] = T[p] @ A_i
+        Td[i] = Td[p] @ A_i + dT[i] * qd[i]
+        Tdd[i] = Tdd[p] @ A_i + (Td[p] @ dA) * (2.0 * qd[i]) + (T[p] @ ddA) * (qd[i] * qd[i]) + dT[i] * qdd[i]
+        for symbol, value in (("T", T[i]), ("Td", Td[i]), ("Tdd", Tdd[i])):
+            note(symbol, i, value)
+    D = [pseudo_inertia(b.m, b.r, b.I) @ Tdd[i].T for i, b in enumerate(model.bodies)]
+    c = [np.append(b.m * b.r, b.m) for b in model.bodies]
+    if hand is not None and model.hand >= 0:
+        D[model.hand] = D[model.hand] - wrench_matrix(model, T[model.hand][:3, :3], hand)
+    g = np.append(model.g, 0.0)
+    tau: list[Scalar] = [None] * count
+    on = children(model)
+    for i in range(count - 1, -1, -1):
+        for k in on[i]:
+            D[i] = D[i] + A[k] @ D[k]
+            c[i] = c[i] + A[k] @ c[k]
+        tau[i] = trace_of_product(dT[i], D[i].T) - g @ (dT[i] @ c[i])
+        for symbol, value in (("D", D[i]), ("c", c[i]), ("tau", tau[i])):
+            note(symbol, i, value)
+    return tau
+
+
+def wrench_matrix(model: Model, R: Array, hand: Wrench) -> Array:
+    """The 4x4 matrix X with tr(dT X) = force . dp + moment . dphi for every small motion dT of the hand's body.
+
+    A moment n is the skew part: X_33 = -1/2 tilde(R^T n) R^T, as tr(tilde(phi) R X_33) = phi . n.
+    """
+    force, moment = model.R_hand @ hand.force, model.R_hand @ hand.moment
+    X = np.zeros((4, 4), dtype=object if R.dtype == object else float)
+    X[:3, :3] = (np.outer(model.p_hand, force) - 0.5 * tilde(moment)) @ R.T
+    X[3, :3] = R @ force
+    return X
+
+
+def hollerbach_3x3(
+    model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None, note: Note = silent
+) -> list[Scalar]:
+    """R, Rd, Rdd and the origins' accelerations outwards; D, e and c inwards. Dhanaraj A.3.
+
+    D_i = integral over everything behind joint i of y xdd^T dm, y in the joint's moving frame; e_i that of xdd^T; c_i of y.
+    """
+    count = len(model.bodies)
+    at = steps(model, q)
+    R: dict[int, Any] = {-1: np.eye(3)}
+    Rd, Rdd, pdd = {-1: tilde(base.w)}, {-1: tilde(base.wd) + tilde(base.w) @ tilde(base.w)}, {-1: base.a}
+    dR, axis = [], []
+    for i, body in enumerate(model.bodies):
+        p, step = body.parent, at[i]
+        before = R[p] @ body.Rb
+        axis.append(before[:, 2])
+        pdd[i] = pdd[p] + Rdd[p] @ step.l
+        if body.revolute:
+            c, s = cos_sin(q[i])
+            d1 = np.array([[-s, -c, 0.0], [c, -s, 0.0], [0.0, 0.0, 0.0]])
+            d2 = np.array([[-c, s, 0.0], [-s, -c, 0.0], [0.0, 0.0, 0.0]])
+            A = body.Rb @ step.Rz @ body.Ra
+            dA, ddA = body.Rb @ d1 @ body.Ra, body.Rb @ d2 @ body.Ra
+            dR.append(before @ d1)
+            R[i] = R[p] @ A
+            Rd[i] = Rd[p] @ A + (R[p] @ dA) * qd[i]
+            Rdd[i] = Rdd[p] @ A + (Rd[p] @ dA) * (2.0 * qd[i]) + (R[p] @ ddA) * (qd[i] * qd[i]) + (R[p] @ dA) * qdd[i]
+        else:
+            A = body.Rb @ body.Ra
+            dR.append(None)
+            R[i], Rd[i], Rdd[i] = R[p] @ A, Rd[p] @ A, Rdd[p] @ A
+            slide = body.Rb[:, 2]
+            pdd[i] = pdd[i] + (Rd[p] @ slide) * (2.0 * qd[i]) + axis[i] * qdd[i]
+        if not body.ends_at_joint:
+            pdd[i] = pdd[i] + Rdd[i] @ body.s
+        for symbol, value in (("R", R[i]), ("Rd", Rd[i]), ("Rdd", Rdd[i]), ("rdd", pdd[i])):
+            note(symbol, i, value)
+
+    tau: list[Scalar] = [None] * count
+    on = children(model)
+    D: list[Any] = [None] * count
+    e: list[Any] = [None] * count
+    c_: list[Any] = [None] * count
+    M: list[Any] = [None] * count
+    for i in range(count - 1, -1, -1):
+        body = model.bodies[i]
+        J, mr = pseudo_inertia(body.m, body.r, body.I)[:3, :3], body.m * body.r
+        D_o = J @ Rdd[i].T + mr[:, None] * pdd[i][None, :]
+        e_i, c_o, M_i = body.m * pdd[i] + Rdd[i] @ mr, mr, body.m
+        if hand is not None and model.hand == i:
+            X = wrench_matrix(model, R[i], hand)
+            D_o, e_i = D_o - X[:3, :3], e_i - X[3, :3]
+        for k in on[i]:
+            turn = model.bodies[k].Rb @ at[k].Rz
+            l = at[k].l  # noqa: E741
+            D_o = D_o + turn @ D[k] + l[:, None] * e[k][None, :]
+            e_i, c_o, M_i = e_i + e[k], c_o + turn @ c_[k] + M[k] * l, M_i + M[k]
+        e[i], M[i] = e_i, M_i
+        D[i] = body.Ra @ D_o + (0.0 if body.ends_at_joint else body.pa[:, None] * e_i[None, :])
+        c_[i] = body.Ra @ c_o + (0.0 if body.ends_at_joint else M_i * body.pa)
+        if body.revolute:
+            tau[i] = trace_of_product(dR[i], D[i].T) - model.g @ (dR[i] @ c_[i])
+        else:
+            tau[i] = axis[i] @ e_i - M_i * (model.g @ axis[i])
+        for symbol, value in (("D", D[i]), ("e", e[i]), ("c", c_[i]), ("tau", tau[i])):
+            note(symbol, i, value)
+    return tau

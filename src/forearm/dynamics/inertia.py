@@ -1,0 +1,72 @@
+"""The inertia matrix by unit accelerations and by composite bodies. Swartz p. 10-12, Walker-Orin 1 and 3."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from forearm.dynamics.energy import without_gravity
+from forearm.dynamics.gibbs_appell import turned, zeros
+from forearm.dynamics.model import Array, Model, Vector, children, cross, steps, tilde
+from forearm.dynamics.newton_euler import newton_euler
+
+
+def inertia_unit_acceleration(model: Model, q: Vector) -> Array:
+    """Column j is the torque of a unit acceleration of joint j at rest without gravity. Swartz p. 10."""
+    still = without_gravity(model)
+    count = len(model.bodies)
+    H = zeros(model, count)
+    for j in range(count):
+        unit = np.zeros(count)
+        unit[j] = 1.0
+        H[:, j] = newton_euler(still, q, np.zeros(count), unit)
+    return H
+
+
+def inertia_composite_body(model: Model, q: Vector) -> Array:
+    """Links j to N as one rigid "hand" that joint j accelerates; forces passed down the static arm. Swartz (16)-(26)."""
+    at = steps(model, q)
+    count = len(model.bodies)
+    on = children(model)
+    M: list[Any] = [None] * count
+    c: list[Any] = [None] * count
+    E: list[Any] = [None] * count
+    for j in range(count - 1, -1, -1):
+        # (16)-(18): mass, centre and inertia of the composite, about its centre, in the axes of link j
+        pieces = [(model.bodies[j].m, model.bodies[j].r, model.bodies[j].I)]
+        pieces += [(M[k], at[k].l + at[k].up(c[k]), turned(at[k], E[k])) for k in on[j]]
+        mass, first = pieces[0][0], pieces[0][0] * pieces[0][1]
+        for m, r, _ in pieces[1:]:
+            mass, first = mass + m, first + m * r
+        centre = first * (1.0 / mass) if not (isinstance(mass, float) and mass == 0.0) else pieces[0][1]
+        inertia = pieces[0][2]
+        for m, r, own in pieces[1:]:
+            inertia = inertia + own - m * (tilde(r - centre) @ tilde(r - centre))
+        if len(pieces) > 1:
+            shift = tilde(pieces[0][1] - centre)
+            inertia = inertia - pieces[0][0] * (shift @ shift)
+        s = model.bodies[j].s
+        M[j], c[j], E[j] = mass, (centre if model.bodies[j].ends_at_joint else centre + s), inertia
+    H = zeros(model, count)
+    for j in range(count):
+        body, z = model.bodies[j], model.bodies[j].z
+        # (19)-(22); c is measured from the joint's origin here, Swartz's c + p
+        if body.revolute:
+            f = M[j] * cross(z, c[j])
+            n = E[j] @ z + cross(c[j], f)
+        else:
+            f = M[j] * z
+            n = cross(c[j], f)
+        H[j, j] = z @ n if body.revolute else z @ f
+        # (24)-(26): n about the joint's origin, taken down to each joint before
+        i = j
+        while model.bodies[i].parent >= 0:
+            step, below = at[i], model.bodies[model.bodies[i].parent]
+            f = step.up(f)
+            n = step.up(n) + cross(step.l, f)
+            if not below.ends_at_joint:
+                n = n + cross(below.s, f)
+            i = model.bodies[i].parent
+            H[i, j] = H[j, i] = below.z @ n if below.revolute else below.z @ f
+    return H

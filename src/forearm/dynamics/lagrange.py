@@ -1,0 +1,301 @@
+"""Lagrange with 4x4 matrices: Waters' six stages from everything multiplied out to linear recurrences. Waters II, IV.
+
+W_i is the pose of link i in the base, U_ij = dW_i/dq_j, V_i = dW_i/dt, J_i the 4x4 pseudo-inertia about the link's origin,
+G the row of gravity. F_i = sum over j >= i of tr(U_ji J_j (P_j + L_j)^T) - m_j G U_ji r_j.
+All six are for serial chains, as the document is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from forearm.dynamics.model import (
+    AT_REST,
+    Array,
+    Base,
+    Model,
+    Note,
+    Scalar,
+    Vector,
+    Wrench,
+    cos_sin,
+    refuse_tree,
+    silent,
+    tilde,
+)
+
+Matrix = Any  # 4x4: an array, or something that counts what is done with it
+
+
+@dataclass(eq=False)
+class Chain:
+    """A_i, dA_i/dq_i, d2A_i/dq_i2 and what is constant: J_i, m_i r_i (homogeneous), the row G. Lists are from 0."""
+
+    A: list[Matrix]
+    dA: list[Matrix]
+    ddA: list[Matrix]
+    J: list[Matrix]
+    mr: list[Array]
+    G: Array
+    qd: Vector
+    qdd: Vector
+
+    @property
+    def n(self) -> int:
+        """How many links."""
+        return len(self.A)
+
+
+def chain_of(model: Model, q: Vector, qd: Vector, qdd: Vector) -> Chain:
+    """The matrices that every stage starts from. Waters II; A is as in the errata, in the order x y z 1."""
+    A, dA, ddA = zip(*(joint_matrices(body, qi) for body, qi in zip(model.bodies, q, strict=True)), strict=True)
+    J = [pseudo_inertia(body.m, body.r, body.I) for body in model.bodies]
+    mr = [np.append(body.m * body.r, body.m) for body in model.bodies]
+    return Chain(list(A), list(dA), list(ddA), J, mr, np.append(model.g, 0.0), qd, qdd)
+
+
+def joint_matrices(body: Any, q: Scalar) -> tuple[Array, Array, Array]:
+    """A, dA/dq and d2A/dq2 of a rotary or a sliding joint."""
+    before, after = homogeneous(body.Rb, body.pb), homogeneous(body.Ra, body.pa)
+    zero = np.zeros((4, 4))
+    if body.revolute:
+        c, s = cos_sin(q)
+        m0 = np.array([[c, -s, 0.0, 0.0], [s, c, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+        m1 = np.array([[-s, -c, 0.0, 0.0], [c, -s, 0.0, 0.0], [0.0] * 4, [0.0] * 4])
+        m2 = np.array([[-c, s, 0.0, 0.0], [-s, -c, 0.0, 0.0], [0.0] * 4, [0.0] * 4])
+    else:
+        m0 = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, q], [0.0, 0.0, 0.0, 1.0]])
+        m1, m2 = zero.copy(), zero
+        m1[2, 3] = 1.0
+    return before @ m0 @ after, before @ m1 @ after, before @ m2 @ after
+
+
+def homogeneous(R: Array, p: Array) -> Array:
+    """A pose from rotation and position, over any scalar."""
+    return np.vstack([np.hstack([R, p[:, None]]), np.array([[0.0, 0.0, 0.0, 1.0]])])
+
+
+def pseudo_inertia(m: Scalar, r: Array, inertia: Array) -> Array:
+    """J = integral of r r^T dm over the link, homogeneous, from mass, centre and inertia about the centre. Silver 2.11."""
+    second = 0.5 * np.trace(inertia) * np.eye(3) - inertia + m * r[:, None] * r[None, :]
+    return np.vstack([np.hstack([second, (m * r)[:, None]]), np.append(m * r, m)[None, :]])
+
+
+def trace_of_product(X: Matrix, Y: Matrix) -> Scalar:
+    """tr(X Y^T): an operation of order 16, as only the diagonal is needed."""
+    if isinstance(X, np.ndarray):
+        return (X * Y).sum()
+    return X.trace_with(Y)
+
+
+def lagrange_naive(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None,
+                   note: Note = silent) -> list[Scalar]:  # fmt: skip
+    """Waters' equations as written: every U multiplied out each time that it is needed. Order n^5 in 4x4 products."""
+    refuse_tree(model, "lagrange-naive")
+    c = chain_of(model, q, qd, qdd)
+
+    def U(j: int, *by: int) -> Matrix:
+        """dW_j by the named coordinates: A_0 ... A_j with the derivative where it belongs, j products."""
+        factors = [(c.A, c.dA, c.ddA)[by.count(k)][k] for k in range(j + 1)]
+        return reduce(lambda X, Y: X @ Y, factors)
+
+    def P(j: int) -> Matrix:
+        return total(U(j, k) * qdd[k] for k in range(j + 1))
+
+    def L(j: int) -> Matrix:
+        return total(U(j, k, m) * (qd[k] * qd[m]) for k in range(j + 1) for m in range(j + 1))
+
+    tau = []
+    for i in range(c.n):
+        terms = [trace_of_product(U(j, i) @ c.J[j], P(j) + L(j)) - c.G @ (U(j, i) @ c.mr[j]) for j in range(i, c.n)]
+        tau.append(total(terms))
+        note("F", i, tau[i])
+    return with_surroundings(model, c, base, hand, tau)
+
+
+def lagrange_uicker(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None,
+                    note: Note = silent) -> list[Scalar]:  # fmt: skip
+    """The closed form D, h, c with the products W kept: order n^4. Dhanaraj A.1."""
+    refuse_tree(model, "lagrange-uicker")
+    c = chain_of(model, q, qd, qdd)
+    U, UU = kept_derivatives(c)
+    tau = []
+    for i in range(c.n):
+        terms = []
+        for j in range(i, c.n):
+            UJ = U[j][i] @ c.J[j]
+            terms += [trace_of_product(UJ, U[j][k]) * qdd[k] for k in range(j + 1)]
+            terms += [trace_of_product(UJ, UU(j, k, m)) * (qd[k] * qd[m]) for k in range(j + 1) for m in range(j + 1)]
+            terms.append(-(c.G @ (U[j][i] @ c.mr[j])))
+        tau.append(total(terms))
+        note("tau", i, tau[i])
+    return with_surroundings(model, c, base, hand, tau)
+
+
+def kept_derivatives(c: Chain) -> tuple[list[list[Matrix]], Any]:
+    """U_ji from the kept products of A's, and a function for U_jkm, each a few products. Dhanaraj A.1."""
+    # kW_j = A_{k+1} ... A_j, and W_{k-1} dA_k once for each k.
+    W = [[None] * c.n for _ in range(c.n)]
+    for k in range(c.n):
+        for j in range(k + 1, c.n):
+            W[k][j] = c.A[j] if j == k + 1 else W[k][j - 1] @ c.A[j]
+    poses = [c.A[0]]
+    for k in range(1, c.n):
+        poses.append(poses[-1] @ c.A[k])
+    first = [c.dA[k] if k == 0 else poses[k - 1] @ c.dA[k] for k in range(c.n)]
+    second = [c.ddA[k] if k == 0 else poses[k - 1] @ c.ddA[k] for k in range(c.n)]
+
+    def onward(X: Matrix, k: int, j: int) -> Matrix:
+        return X if k == j else X @ W[k][j]
+
+    def UU(j: int, k: int, m: int) -> Matrix:
+        k, m = min(k, m), max(k, m)
+        if k == m:
+            return onward(second[k], k, j)
+        middle = first[k] if m == k + 1 else first[k] @ W[k][m - 1]
+        return onward(middle @ c.dA[m], m, j)
+
+    return [[onward(first[i], i, j) for i in range(j + 1)] for j in range(c.n)], UU
+
+
+def lagrange_stored(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None,
+                    note: Note = silent) -> list[Scalar]:  # fmt: skip
+    """Every value computed once and recorded: U, U_jkm, P, L, G. Order n^3 in stored values. Waters IV."""
+    refuse_tree(model, "lagrange-stored")
+    c = chain_of(model, q, qd, qdd)
+    U, UU = kept_derivatives(c)
+    P = [total(U[j][k] * qdd[k] for k in range(j + 1)) for j in range(c.n)]
+    L = []
+    for j in range(c.n):
+        squares = [UU(j, k, k) * (qd[k] * qd[k]) for k in range(j + 1)]
+        mixed = [UU(j, k, m) * (2.0 * qd[k] * qd[m]) for k in range(j + 1) for m in range(k + 1, j + 1)]
+        L.append(total([*squares, *mixed]))
+    return sums(model, c, U, P, L, base, hand, note)
+
+
+def lagrange_recursive(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None,
+                       note: Note = silent) -> list[Scalar]:  # fmt: skip
+    """Recurrences for U, P, V and L; the outer sum over j is still there. Waters IV."""
+    refuse_tree(model, "lagrange-recursive")
+    c = chain_of(model, q, qd, qdd)
+    U_ii, P, L = recurrences(c, note)
+    return sums(model, c, all_U(c, U_ii), P, L, base, hand, note)
+
+
+def lagrange_recursive_d(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None,
+                         note: Note = silent) -> list[Scalar]:  # fmt: skip
+    """Also the recurrence D_i = A_{i+1} D_{i+1} + J_i (P_i + L_i)^T; U_ji only for gravity now. Waters IV."""
+    refuse_tree(model, "lagrange-recursive-d")
+    c = chain_of(model, q, qd, qdd)
+    U_ii, P, L = recurrences(c, note)
+    U = all_U(c, U_ii)
+    D = inward(c, [c.J[i] @ (P[i] + L[i]).T for i in range(c.n)], note, "D")
+    tau = []
+    for i in range(c.n):
+        gravity = total(c.G @ (U[j][i] @ c.mr[j]) for j in range(i, c.n))
+        tau.append(trace_of_product(U_ii[i], D[i].T) - gravity)
+        note("F", i, tau[i])
+    return with_surroundings(model, c, base, hand, tau)
+
+
+def lagrange_waters(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None,
+                    note: Note = silent) -> list[Scalar]:  # fmt: skip
+    """And the recurrence for gravity, G_i = A_{i+1} G_{i+1} + m_i r_i: linear in n throughout. Waters IV."""
+    refuse_tree(model, "lagrange-waters")
+    c = chain_of(model, q, qd, qdd)
+    U_ii, P, L = recurrences(c, note)
+    D = inward(c, [c.J[i] @ (P[i] + L[i]).T for i in range(c.n)], note, "D")
+    g = inward(c, c.mr, note, "G")
+    tau = []
+    for i in range(c.n):
+        tau.append(trace_of_product(U_ii[i], D[i].T) - c.G @ (U_ii[i] @ g[i]))
+        note("F", i, tau[i])
+    return with_surroundings(model, c, base, hand, tau)
+
+
+def recurrences(c: Chain, note: Note) -> tuple[list[Matrix], list[Matrix], list[Matrix]]:
+    """U_ii, P_j and L_j outwards, with W and V on the way. Waters II, IV."""
+    W, V = c.A[0], c.dA[0] * c.qd[0]
+    U, P, L = [c.dA[0]], [c.dA[0] * c.qdd[0]], [c.ddA[0] * (c.qd[0] * c.qd[0])]
+    for j in range(1, c.n):
+        U.append(W @ c.dA[j])
+        U_jjj = W @ c.ddA[j]
+        P.append(P[-1] @ c.A[j] + U[j] * c.qdd[j])
+        L.append(L[-1] @ c.A[j] + (V @ c.dA[j]) * (2.0 * c.qd[j]) + U_jjj * (c.qd[j] * c.qd[j]))
+        V = V @ c.A[j] + U[j] * c.qd[j]
+        W = W @ c.A[j]
+        for symbol, value in (("W", W), ("U_jj", U[j]), ("V", V), ("P", P[j]), ("L", L[j])):
+            note(symbol, j, value)
+    return U, P, L
+
+
+def all_U(c: Chain, U_ii: list[Matrix]) -> list[list[Matrix]]:
+    """U_ji = U_{j-1,i} A_j: all of them for the price of the last row. Waters IV."""
+    rows: list[list[Matrix]] = []
+    for j in range(c.n):
+        rows.append([*(X @ c.A[j] for X in (rows[-1] if rows else [])), U_ii[j]])
+    return rows
+
+
+def inward(c: Chain, own: list[Any], note: Note, symbol: str) -> list[Any]:
+    """X_i = A_{i+1} X_{i+1} + own_i, from the tip to the base. Waters IV, after Luh and Hollerbach."""
+    X = list(own)
+    for i in range(c.n - 2, -1, -1):
+        X[i] = c.A[i + 1] @ X[i + 1] + X[i]
+    for i in range(c.n):
+        note(symbol, i, X[i])
+    return X
+
+
+def sums(model: Model, c: Chain, U: list[list[Matrix]], P: list[Matrix], L: list[Matrix], base: Base,
+         hand: Wrench | None, note: Note) -> list[Scalar]:  # fmt: skip
+    """F_i = sum over j >= i of tr(U_ji J_j (P_j + L_j)^T) - G_ji with everything at hand."""
+    moved = [c.J[j] @ (P[j] + L[j]).T for j in range(c.n)]
+    tau = []
+    for i in range(c.n):
+        tau.append(total(trace_of_product(U[j][i], moved[j].T) - c.G @ (U[j][i] @ c.mr[j]) for j in range(i, c.n)))
+        note("F", i, tau[i])
+    return with_surroundings(model, c, base, hand, tau)
+
+
+def with_surroundings(model: Model, c: Chain, base: Base, hand: Wrench | None, tau: list[Scalar]) -> list[Scalar]:
+    """What a moving base and a loaded hand add, in the same matrices.
+
+    The base gives link j the acceleration X0 W_j + 2 V0 V_j with V0 = tilde(w), X0 = tilde(wd) + tilde(w)^2 and the linear
+    acceleration; the wrench on the hand works along U_hand,i.
+    """
+    if base is AT_REST and hand is None:
+        return tau
+    W, V = [c.A[0]], [c.dA[0] * c.qd[0]]
+    U_ii = [c.dA[0]]
+    for j in range(1, c.n):
+        U_ii.append(W[-1] @ c.dA[j])
+        V.append(V[-1] @ c.A[j] + U_ii[j] * c.qd[j])
+        W.append(W[-1] @ c.A[j])
+    U = all_U(c, U_ii)
+    if base is not AT_REST:
+        V0, X0 = np.zeros((4, 4)), np.zeros((4, 4))
+        V0[:3, :3] = tilde(base.w)
+        X0[:3, :3] = tilde(base.wd) + tilde(base.w) @ tilde(base.w)
+        X0[:3, 3] = base.a
+        moved = [(X0 @ W[j] + 2.0 * (V0 @ V[j])) @ c.J[j] for j in range(c.n)]
+        tau = [t + total(trace_of_product(U[j][i], moved[j]) for j in range(i, c.n)) for i, t in enumerate(tau)]
+    if hand is not None and model.hand >= 0:
+        # force . dp/dq + moment . (axis of the turn), the latter from dR R^T = tilde(axis): half the skew part.
+        T = W[model.hand] @ homogeneous(model.R_hand, model.p_hand)
+        force, moment = T[:3, :3] @ hand.force, T[:3, :3] @ hand.moment
+        for i in range(min(model.hand + 1, c.n)):
+            dT = U[model.hand][i] @ homogeneous(model.R_hand, model.p_hand)
+            spin = dT[:3, :3] @ T[:3, :3].T
+            axis = np.array([spin[2, 1], spin[0, 2], spin[1, 0]])
+            tau[i] = tau[i] - force @ dT[:3, 3] - moment @ axis
+    return tau
+
+
+def total(terms: Any) -> Any:
+    """The sum of one or more terms without a zero to start from."""
+    return reduce(lambda x, y: x + y, terms)

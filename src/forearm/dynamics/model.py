@@ -1,0 +1,233 @@
+"""The arm as every formulation sees it, over any scalar: floats, counting scalars, symbols.
+
+Joint i of a body turns about or slides along z of its joint frame:
+T_parent_i(q) = [Rb pb] . motion_z(q) . [Ra pa]. Standard Denavit-Hartenberg has its constant part behind the motion
+(Ra, pa), modified Denavit-Hartenberg and URDF before it (Rb, pb).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.errors import ModelError
+from forearm.spatial import rotation_from_z
+
+Array = Any  # NDArray of float64, or of objects that add and multiply
+Scalar = Any
+Vector = Any  # one scalar a joint: a list or an array
+Note = Callable[[str, int, Any], None]
+
+Z = np.array([0.0, 0.0, 1.0])
+# What sin and cos of a right angle leave behind: taken as the 0 and 1 they stand for.
+ROUNDING = 1e-15
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """One moving body: the constant parts of its joint, and mass m, centre r, inertia I about r, in its own frame."""
+
+    parent: int
+    revolute: bool
+    Rb: Array
+    pb: Array
+    Ra: Array
+    pa: Array
+    m: Scalar
+    r: Array
+    I: Array  # noqa: E741
+    z: Array = field(init=False)  # the joint's axis in the body's frame
+    s: Array = field(init=False)  # from the joint's origin to the body's, in the body's frame
+    ends_at_joint: bool = field(init=False)  # whether s is 0
+
+    def __post_init__(self) -> None:
+        for name, value in (("z", self.Ra.T @ Z), ("s", self.Ra.T @ self.pa)):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "ends_at_joint", not any(_is_not_zero(x) for x in self.s))
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Moving bodies, parents first; `g` is free fall in base axes; the hand's pose on the body that carries it.
+
+    Body k is moved by freedom `freedom[k]` as multiplier[k] q + offset[k] (1 and 0 unless it mimics another).
+    """
+
+    name: str
+    bodies: tuple[Body, ...]
+    g: Array
+    hand: int
+    R_hand: Array
+    p_hand: Array
+    n: int
+    freedom: tuple[int, ...]
+    multiplier: tuple[float, ...]
+    offset: tuple[float, ...]
+
+    @property
+    def is_serial(self) -> bool:
+        """Whether each body is on the one before it and every joint is a freedom."""
+        chain = all(b.parent == i - 1 for i, b in enumerate(self.bodies))
+        return chain and self.freedom == tuple(range(self.n))
+
+    def map(self, number: Callable[[float], Scalar]) -> Model:
+        """The same model over another scalar; 0, 1 and -1 are structure and stay what they are."""
+
+        def each(array: Array) -> Array:
+            made = np.empty(array.shape, dtype=object)
+            for index, value in np.ndenumerate(array):
+                made[index] = value if value in (0.0, 1.0, -1.0) else number(float(value))
+            return made
+
+        bodies = tuple(
+            Body(b.parent, b.revolute, each(b.Rb), each(b.pb), each(b.Ra), each(b.pa), number(b.m), each(b.r), each(b.I))
+            for b in self.bodies
+        )
+        return replace(self, bodies=bodies, g=each(self.g), R_hand=each(self.R_hand), p_hand=each(self.p_hand))
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """How the base moves: angular velocity, angular acceleration, linear acceleration, in base axes, without gravity."""
+
+    w: Array
+    wd: Array
+    a: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Wrench:
+    """What the surroundings exert on the hand: force at its origin and moment about it, in hand axes."""
+
+    force: Array
+    moment: Array
+
+
+AT_REST = Base(np.zeros(3), np.zeros(3), np.zeros(3))
+
+
+@lru_cache(maxsize=64)
+def model_of(arm: Arm) -> Model:
+    """The model of an arm over floats."""
+    index, T_hand = arm.moving.frames[arm.hand.link]
+    hand = T_hand @ arm.hand.pose
+    bodies = []
+    for body in arm.moving.bodies:
+        Q = rotation_from_z(body.axis)
+        bodies.append(
+            Body(
+                parent=body.parent, revolute=body.kind == "revolute",
+                Rb=_snapped(body.before[:3, :3] @ Q), pb=_snapped(body.before[:3, 3]),
+                Ra=_snapped(Q.T @ body.after[:3, :3]), pa=_snapped(Q.T @ body.after[:3, 3]),
+                m=body.mass, r=body.com, I=body.inertia,
+            )
+        )  # fmt: skip
+    moving = arm.moving.bodies
+    return Model(
+        name=arm.name, bodies=tuple(bodies), g=arm.gravity, hand=index, R_hand=hand[:3, :3], p_hand=hand[:3, 3], n=arm.n,
+        freedom=tuple(b.freedom for b in moving), multiplier=tuple(b.multiplier for b in moving),
+        offset=tuple(b.offset for b in moving),
+    )  # fmt: skip
+
+
+@dataclass(eq=False)
+class Step:
+    """A joint at its coordinate: R turns the body's axes into the parent's, l leads from the parent's origin to the joint.
+
+    `up` takes a vector to the parent's axes, `down` brings it into the body's. Over floats they multiply by R; over other
+    scalars they make the elementary turns one after the other, which takes fewer operations.
+    """
+
+    body: Body
+    Rz: Array
+    l: Array  # noqa: E741
+    R: Array | None
+
+    def up(self, v: Array) -> Array:
+        """From the body's axes to the parent's."""
+        if self.R is not None:
+            return self.R @ v
+        return self.body.Rb @ (self.Rz @ (self.body.Ra @ v))
+
+    def down(self, v: Array) -> Array:
+        """From the parent's axes to the body's."""
+        if self.R is not None:
+            return self.R.T @ v
+        return self.body.Ra.T @ (self.Rz.T @ (self.body.Rb.T @ v))
+
+
+def steps(model: Model, q: Vector) -> list[Step]:
+    """Every joint of the model at q, the coordinates of its joints (one a body)."""
+    made = []
+    for body, qi in zip(model.bodies, q, strict=True):
+        plain = body.Rb.dtype != object and isinstance(qi, float)
+        if body.revolute:
+            Rz = turn_z(qi)
+            made.append(Step(body, Rz, body.pb, body.Rb @ Rz @ body.Ra if plain else None))
+        else:
+            made.append(Step(body, np.eye(3), body.pb + body.Rb @ Z * qi, body.Rb @ body.Ra if plain else None))
+    return made
+
+
+def turn_z(q: Scalar) -> Array:
+    """The turn about z by q."""
+    c, s = cos_sin(q)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def cos_sin(q: Scalar) -> tuple[Scalar, Scalar]:
+    """Cosine and sine of a float or of a scalar that brings its own."""
+    if isinstance(q, float):
+        return math.cos(q), math.sin(q)
+    return q.cos(), q.sin()
+
+
+def cross(a: Array, b: Array) -> Array:
+    """The vector product over any scalar."""
+    (a0, a1, a2), (b0, b1, b2) = a, b
+    return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
+
+
+def tilde(v: Array) -> Array:
+    """The matrix of the vector product with v, over any scalar."""
+    x, y, z = v
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def children(model: Model) -> list[list[int]]:
+    """For each body the bodies that sit on it."""
+    lists: list[list[int]] = [[] for _ in model.bodies]
+    for index, body in enumerate(model.bodies):
+        if body.parent >= 0:
+            lists[body.parent].append(index)
+    return lists
+
+
+def refuse_tree(model: Model, what: str) -> None:
+    """A method for serial chains says so."""
+    if not model.is_serial:
+        raise ModelError(
+            f"{what} is a method for serial chains, and {model.name!r} is a tree or has mimicking joints; "
+            "newton-euler, modified-newton-euler, gibbs-appell, kane and the Hollerbach forms take trees."
+        )
+
+
+def silent(_symbol: str, _link: int, _value: Any) -> None:
+    """The note that nobody reads."""
+
+
+def _is_not_zero(x: Scalar) -> bool:
+    return not (isinstance(x, float) and x == 0.0)
+
+
+def _snapped(array: Array) -> Array:
+    snapped = array.copy()
+    for whole in (-1.0, 0.0, 1.0):
+        snapped[np.abs(snapped - whole) < ROUNDING] = whole
+    return snapped

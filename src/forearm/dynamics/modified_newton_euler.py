@@ -1,0 +1,88 @@
+"""Modified Newton-Euler: the acceleration matrix lambda and gyroscopic constants. Dhanaraj 2.3.2, with full tensors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from forearm.dynamics.model import (
+    AT_REST,
+    Array,
+    Base,
+    Body,
+    Model,
+    Note,
+    Scalar,
+    Vector,
+    Wrench,
+    cross,
+    silent,
+    steps,
+)
+from forearm.dynamics.newton_euler import inward
+
+
+def modified_newton_euler(
+    model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None, note: Note = silent
+) -> list[Scalar]:
+    """Joint torques and forces, one a body, with lambda r in place of wd x r + w x (w x r)."""
+    at = steps(model, q)
+    w, wd, a = {-1: base.w}, {-1: base.wd}, {-1: base.a - model.g}
+    lam = {-1: acceleration_matrix(base.w, base.wd)[0]}
+    F, N = [], []
+    for i, body in enumerate(model.bodies):
+        p, step, z = body.parent, at[i], body.z
+        # Steps 1, 2: the Coriolis term is qd (w_i x z), as w_i and R^T w_{i-1} differ along z only.
+        w[i] = step.down(w[p])
+        if body.revolute:
+            w[i] = w[i] + z * qd[i]
+        note("w", i, w[i])
+        wd[i] = step.down(wd[p])
+        if body.revolute:
+            wd[i] = wd[i] + z * qdd[i] + cross(w[i], z) * qd[i]
+        note("alpha", i, wd[i])
+        lam[i], k = acceleration_matrix(w[i], wd[i])
+        note("lambda", i, lam[i])
+        # Step 3
+        a[i] = step.down(a[p] + lam[p] @ step.l)
+        if not body.revolute:
+            a[i] = a[i] + z * qdd[i] + cross(w[i], z) * (2.0 * qd[i])
+        if not body.ends_at_joint:
+            a[i] = a[i] + lam[i] @ body.s
+        note("a", i, a[i])
+        # Steps 4, 5, 6
+        ac = a[i] + lam[i] @ body.r
+        note("a_c", i, ac)
+        F.append(body.m * ac)
+        note("F", i, F[i])
+        N.append(body.I @ wd[i] + gyroscopic_moment(body, w[i], k))
+        note("N", i, N[i])
+    # Steps 7, 8, 9 are those of the plain recursion.
+    return inward(model, at, F, N, hand, note)
+
+
+def acceleration_matrix(w: Array, wd: Array) -> tuple[Array, Array]:
+    """lambda with lambda r = wd x r + w x (w x r), and the products k = (wy wz, wz wx, wx wy). Dhanaraj 2.27, 2.28."""
+    x, y, z = w
+    ax, ay, az = wd
+    kx, ky, kz = y * z, z * x, x * y
+    xx, yy, zz = x * x, y * y, z * z
+    lam = np.array(
+        [
+            [-(yy + zz), kz - az, ky + ay],
+            [kz + az, -(xx + zz), kx - ax],
+            [ky - ay, kx + ax, -(xx + yy)],
+        ]
+    )
+    return lam, np.array([kx, ky, kz])
+
+
+def gyroscopic_moment(body: Body, w: Array, k: Array) -> Array:
+    """w x I w by products and differences of moments. Dhanaraj 2.41; 2.42 where the tensor is diagonal."""
+    (Ixx, Ixy, Ixz), (_, Iyy, Iyz), (_, _, Izz) = body.I
+    kx, ky, kz = k
+    moment = np.array([(Izz - Iyy) * kx, (Ixx - Izz) * ky, (Iyy - Ixx) * kz])
+    if all(isinstance(v, float) and v == 0.0 for v in (Ixy, Ixz, Iyz)):
+        return moment
+    xx, yy, zz = (v * v for v in w)
+    mixed = np.array([[yy - zz, kz, -ky], [-kz, zz - xx, kx], [ky, -kx, xx - yy]])
+    return moment + mixed @ np.array([Iyz, Ixz, Ixy])

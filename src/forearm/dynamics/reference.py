@@ -1,0 +1,287 @@
+"""The reference functions: any formulation by name, one state or many, drives included. Clear, slow, exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.dynamics import energy
+from forearm.dynamics.drives import friction_torque, refuse_what_is_not_built, rotor_inertia
+from forearm.dynamics.forward import articulated_body, conjugate_gradient, solve_symmetric
+from forearm.dynamics.gibbs_appell import gibbs_appell, inertia_gibbs_appell
+from forearm.dynamics.hollerbach import hollerbach_3x3, hollerbach_4x4
+from forearm.dynamics.inertia import inertia_composite_body, inertia_unit_acceleration
+from forearm.dynamics.kane import inertia_orthogonal_complement, kane
+from forearm.dynamics.lagrange import (
+    lagrange_naive,
+    lagrange_recursive,
+    lagrange_recursive_d,
+    lagrange_stored,
+    lagrange_uicker,
+    lagrange_waters,
+)
+from forearm.dynamics.model import AT_REST, Base, Model, Wrench, model_of
+from forearm.dynamics.modified_newton_euler import modified_newton_euler
+from forearm.dynamics.newton_euler import newton_euler
+from forearm.dynamics.silver import lagrange_silver
+from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
+
+Floats = NDArray[np.float64]
+
+INVERSE: dict[str, Callable[..., list[Any]]] = {
+    "lagrange-naive": lagrange_naive,
+    "lagrange-uicker": lagrange_uicker,
+    "lagrange-stored": lagrange_stored,
+    "lagrange-recursive": lagrange_recursive,
+    "lagrange-recursive-d": lagrange_recursive_d,
+    "lagrange-waters": lagrange_waters,
+    "lagrange-hollerbach-4x4": hollerbach_4x4,
+    "lagrange-hollerbach": hollerbach_3x3,
+    "lagrange-silver": lagrange_silver,
+    "newton-euler": newton_euler,
+    "modified-newton-euler": modified_newton_euler,
+    "gibbs-appell": gibbs_appell,
+    "kane": kane,
+}
+INERTIA: dict[str, Callable[[Model, Any], Any]] = {
+    "unit-acceleration": inertia_unit_acceleration,
+    "composite-body": inertia_composite_body,
+    "gibbs-appell": inertia_gibbs_appell,
+    "orthogonal-complement": inertia_orthogonal_complement,
+}
+FORWARD = (*INERTIA, "conjugate-gradient", "articulated-body")
+
+
+def formulations() -> dict[str, list[str]]:
+    """The names that `inverse`, `inertia_matrix` and `forward` take."""
+    return {"inverse": list(INVERSE), "inertia_matrix": list(INERTIA), "forward": list(FORWARD)}
+
+
+def inverse(
+    arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, formulation: str = "newton-euler",
+    hand_force: ArrayLike | None = None, hand_moment: ArrayLike | None = None,
+    base_motion: Sequence[ArrayLike] | None = None,
+) -> Floats:  # fmt: skip
+    """The torques (forces) that a motion needs: (n,) or (B, n), by any formulation; motor torque times gear ratio.
+
+    `hand_force` and `hand_moment` (3,) are what the surroundings exert on the hand, in hand axes; `base_motion` is (angular
+    velocity, angular acceleration, linear acceleration) of the base in base axes, gravity not included.
+    """
+    method = _named(INVERSE, formulation, "formulation")
+    states = _states(arm, q=q, qd=qd, qdd=qdd)
+    refuse_what_is_not_built(arm)
+    base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
+    model, rotor = model_of(arm), rotor_inertia(arm)
+
+    def one(q: Floats, qd: Floats, qdd: Floats) -> Floats:
+        tau = method(model, *_joint_states(model, q, qd, qdd), base, hand)
+        return _gathered(model, tau) + rotor * qdd + friction_torque(arm, qd)
+
+    return _each(one, *states)
+
+
+def inertia_matrix(arm: Arm, q: ArrayLike, method: str = "composite-body") -> Floats:
+    """M(q) with the rotors' N^2 J on its diagonal: (n, n) or (B, n, n)."""
+    compute = _named(INERTIA, method, "method")
+    (q,) = _states(arm, q=q)
+    model, rotor = model_of(arm), rotor_inertia(arm)
+
+    def one(q: Floats) -> Floats:
+        return _gathered_matrix(model, compute(model, _joint_coordinates(model, q))) + np.diag(rotor)
+
+    return _each(one, q)
+
+
+def forward(
+    arm: Arm, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, method: str = "articulated-body",
+    hand_force: ArrayLike | None = None, hand_moment: ArrayLike | None = None,
+    base_motion: Sequence[ArrayLike] | None = None,
+) -> Floats:  # fmt: skip
+    """The accelerations that torques produce: (n,) or (B, n), by any of the six methods."""
+    if method not in FORWARD:
+        raise NameNotFound(f"forward: there is no method {shorten(method)}; {suggest(str(method), FORWARD)}")
+    states = _states(arm, q=q, qd=qd, tau=tau)
+    refuse_what_is_not_built(arm)
+    base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
+    model, rotor = model_of(arm), rotor_inertia(arm)
+    if method == "articulated-body" and model.freedom != tuple(range(model.n)):
+        raise ModelError(f"forward: articulated-body does not take the mimicking joints of {arm.name!r}; composite-body does.")
+
+    def one(q: Floats, qd: Floats, tau: Floats) -> Floats:
+        driven = tau - friction_torque(arm, qd)
+        joints = _joint_states(model, q, qd, np.zeros(model.n))
+        if method == "articulated-body":
+            return np.array(articulated_body(model, joints[0], joints[1], driven, rotor, base, hand), dtype=np.float64)
+        bias = _gathered(model, newton_euler(model, *joints, base, hand))
+        if method == "conjugate-gradient":
+            return _conjugate_gradient(model, joints[0], driven - bias, rotor)
+        M = _gathered_matrix(model, INERTIA[method](model, joints[0])) + np.diag(rotor)
+        return np.asarray(solve_symmetric(M, driven - bias), dtype=np.float64)
+
+    return _each(one, *states)
+
+
+def bias(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
+    """Inverse dynamics at zero acceleration: velocity torques, gravity and friction. Swartz (14)."""
+    return inverse(arm, q, qd, np.zeros_like(np.asarray(q, dtype=float)))
+
+
+def gravity(arm: Arm, q: ArrayLike) -> Floats:
+    """The torques that hold the arm still at q."""
+    rest = np.zeros_like(np.asarray(q, dtype=float))
+    return inverse(arm, q, rest, rest)
+
+
+def coriolis_matrix(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
+    """C(q, qd) with C qd the velocity torques of the rigid arm and dM/dt - 2 C skew-symmetric: (n, n) or (B, n, n)."""
+    states = _states(arm, q=q, qd=qd)
+    model = model_of(arm)
+
+    def one(q: Floats, qd: Floats) -> Floats:
+        joints = _joint_states(model, q, qd, np.zeros(model.n))
+        return _gathered_matrix(model, energy.coriolis(model, joints[0], joints[1]))
+
+    return _each(one, *states)
+
+
+def kinetic_energy(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
+    """The kinetic energy in J, rotors' spin about their own axes included: () or (B,)."""
+    states = _states(arm, q=q, qd=qd)
+    model, rotor = model_of(arm), rotor_inertia(arm)
+
+    def one(q: Floats, qd: Floats) -> Floats:
+        joints = _joint_states(model, q, qd, np.zeros(model.n))
+        return np.asarray(energy.kinetic(model, joints[0], joints[1]) + 0.5 * float(rotor @ qd**2))
+
+    return _each(one, *states)
+
+
+def potential_energy(arm: Arm, q: ArrayLike) -> Floats:
+    """The potential energy in J, zero where every centre of mass is at the height of the base's origin: () or (B,)."""
+    (q,) = _states(arm, q=q)
+    model = model_of(arm)
+    return _each(lambda q: np.asarray(energy.potential(model, _joint_coordinates(model, q))), q)
+
+
+def trace(
+    arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, formulation: str = "newton-euler"
+) -> dict[str, dict[str, Any]]:
+    """Every intermediate quantity of a formulation, by link and by the document's symbol: {"link1": {"w": ..., ...}, ...}."""
+    method = _named(INVERSE, formulation, "formulation")
+    states = _states(arm, q=q, qd=qd, qdd=qdd)
+    if states[0].ndim != 1:
+        raise InputError(f"trace: one state is traced at a time, shape ({arm.n},); came {states[0].shape}.")
+    model = model_of(arm)
+    table: dict[str, dict[str, Any]] = {b.joint.child: {} for b in arm.moving.bodies}
+    names = list(table)
+
+    def note(symbol: str, link: int, value: Any) -> None:
+        table[names[link]][symbol] = float(value) if np.ndim(value) == 0 else np.array(value, dtype=float)
+
+    method(model, *_joint_states(model, *states), AT_REST, None, note)
+    return table
+
+
+def as_base(given: Sequence[ArrayLike] | None) -> Base:
+    """The base's motion from what a caller gave."""
+    if given is None:
+        return AT_REST
+    try:
+        w, wd, a = (np.array(v, dtype=float) for v in given)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "base_motion: three vectors are needed: angular velocity, angular acceleration, linear acceleration."
+        ) from error
+    return Base(*(_vector(v, f"base_motion[{i}]") for i, v in enumerate((w, wd, a))))
+
+
+def as_wrench(force: ArrayLike | None, moment: ArrayLike | None) -> Wrench | None:
+    """The load on the hand from what a caller gave; None for none."""
+    if force is None and moment is None:
+        return None
+    none = np.zeros(3)
+    return Wrench(
+        _vector(none if force is None else force, "hand_force"),
+        _vector(none if moment is None else moment, "hand_moment"),
+    )
+
+
+def _vector(value: ArrayLike, what: str) -> Floats:
+    vector = np.array(value, dtype=float)
+    if vector.shape != (3,):
+        raise InputError(f"{what}: three numbers are needed, came shape {vector.shape}.")
+    return vector
+
+
+def _named(table: dict[str, Any], name: str, what: str) -> Any:
+    if name not in table:
+        raise NameNotFound(f"there is no {what} {shorten(name)}; {suggest(str(name), table)}")
+    return table[name]
+
+
+def _states(arm: Arm, **given: ArrayLike) -> list[Floats]:
+    """The arguments as float64 of one shape, (n,) or (B, n)."""
+    states: list[Floats] = []
+    for name, value in given.items():
+        try:
+            state = np.array(value, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{name}: numbers are needed, came {shorten(value)}.") from error
+        if state.ndim not in (1, 2) or state.shape[-1] != arm.n:
+            raise InputError(
+                f"{name}: {arm.name!r} has {arm.n} joints, so the shape is ({arm.n},) or (B, {arm.n}); came {state.shape}."
+            )
+        if states and state.shape != states[0].shape:
+            raise InputError(
+                f"{name}: all arguments share one shape; came {state.shape} beside {states[0].shape}. Nothing is broadcast."
+            )
+        states.append(state)
+    return states
+
+
+def _each(one: Callable[..., Any], *states: Floats) -> Floats:
+    if states[0].ndim == 1:
+        return np.asarray(one(*states), dtype=np.float64)
+    rows = [one(*row) for row in zip(*states, strict=True)]
+    if rows:
+        return np.array(rows, dtype=np.float64)
+    like = np.asarray(one(*(np.zeros(states[0].shape[1]) for _ in states)))
+    return np.zeros((0, *like.shape))
+
+
+def _joint_coordinates(model: Model, q: Floats) -> list[float]:
+    return [m * float(q[f]) + o for f, m, o in zip(model.freedom, model.multiplier, model.offset, strict=True)]
+
+
+def _joint_states(model: Model, q: Floats, qd: Floats, qdd: Floats) -> tuple[list[float], list[float], list[float]]:
+    """One coordinate, rate and acceleration a body, from those of the freedoms."""
+    scaled = [(f, m) for f, m in zip(model.freedom, model.multiplier, strict=True)]
+    return _joint_coordinates(model, q), [m * float(qd[f]) for f, m in scaled], [m * float(qdd[f]) for f, m in scaled]
+
+
+def _gathered(model: Model, tau: Sequence[Any]) -> Floats:
+    """Torques at the freedoms from those at the joints: the transpose of how freedoms move joints."""
+    gathered = np.zeros(model.n)
+    for value, freedom, multiplier in zip(tau, model.freedom, model.multiplier, strict=True):
+        gathered[freedom] += multiplier * value
+    return gathered
+
+
+def _gathered_matrix(model: Model, M: Any) -> Floats:
+    gathered = np.zeros((model.n, model.n))
+    scale = np.array(model.multiplier)
+    np.add.at(gathered, np.ix_(model.freedom, model.freedom), np.asarray(M, dtype=float) * np.outer(scale, scale))
+    return gathered
+
+
+def _conjugate_gradient(model: Model, q: list[float], right: Floats, rotor: Floats) -> Floats:
+    def product(p: Floats) -> Floats:
+        rates = [m * float(p[f]) for f, m in zip(model.freedom, model.multiplier, strict=True)]
+        return _gathered(model, newton_euler(still, q, rest, rates)) + rotor * p
+
+    still, rest = energy.without_gravity(model), [0.0] * len(model.bodies)
+    return np.asarray(conjugate_gradient(product, right), dtype=np.float64)

@@ -1,0 +1,96 @@
+"""Lagrange with angular velocity: the same computation as Newton-Euler. Silver 3.11, 3.15, 3.16, and his form in W."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from forearm.dynamics.model import (
+    AT_REST,
+    Array,
+    Base,
+    Model,
+    Note,
+    Scalar,
+    Vector,
+    Wrench,
+    cross,
+    silent,
+    steps,
+    tilde,
+)
+
+
+def lagrange_silver(
+    model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None, note: Note = silent
+) -> list[Scalar]:
+    """tau_j = sum over i of m_i vd_i . dv_i/dqd_j + [I_i wd_i + w_i x I_i w_i] . dw_i/dqd_j, in base axes. Silver 3.11.
+
+    A loaded hand is his extra link: one more term whose force and moment are those that the hand must pass on (3.2).
+    """
+    w, wd, a = {-1: base.w}, {-1: base.wd}, {-1: base.a - model.g}
+    R, origin = {-1: np.eye(3)}, {-1: np.zeros(3)}
+    z, joint = [], []
+    pushes: list[tuple[int, Array, Array, Array]] = []  # link, point, force, moment
+    for i, (body, step) in enumerate(zip(model.bodies, steps(model, q), strict=True)):
+        k = body.parent
+        before = R[k] @ body.Rb
+        z.append(before[:, 2])
+        lever = R[k] @ step.l
+        joint.append(origin[k] + lever)
+        R[i] = before @ step.Rz @ body.Ra
+        spin = cross(w[k], z[i]) * qd[i]
+        at_joint = a[k] + cross(wd[k], lever) + cross(w[k], cross(w[k], lever))
+        if body.revolute:
+            w[i], wd[i] = w[k] + z[i] * qd[i], wd[k] + z[i] * qdd[i] + spin
+        else:
+            w[i], wd[i] = w[k], wd[k]
+            at_joint = at_joint + z[i] * qdd[i] + 2.0 * spin
+        onward = R[i] @ body.s
+        origin[i] = joint[i] + onward
+        a[i] = at_joint + cross(wd[i], onward) + cross(w[i], cross(w[i], onward))
+        r = R[i] @ body.r
+        vd = a[i] + cross(wd[i], r) + cross(w[i], cross(w[i], r))
+        inertia = R[i] @ body.I @ R[i].T
+        F, N = body.m * vd, inertia @ wd[i] + cross(w[i], inertia @ w[i])
+        pushes.append((i, origin[i] + r, F, N))
+        for symbol, value in (("w", w[i]), ("wd", wd[i]), ("vd", vd), ("F", F), ("N", N), ("z", z[i])):
+            note(symbol, i, value)
+    if hand is not None and model.hand >= 0:
+        T = R[model.hand]
+        force, moment = T @ (model.R_hand @ hand.force), T @ (model.R_hand @ hand.moment)
+        pushes.append((model.hand, origin[model.hand] + T @ model.p_hand, -force, -moment))
+
+    tau: list[Scalar] = [0.0] * len(model.bodies)
+    for i, point, F, N in pushes:
+        j = i
+        while j >= 0:
+            # 3.15, 3.16
+            if model.bodies[j].revolute:
+                tau[j] = tau[j] + F @ cross(z[j], point - joint[j]) + N @ z[j]
+            else:
+                tau[j] = tau[j] + F @ z[j]
+            j = model.bodies[j].parent
+    for j, value in enumerate(tau):
+        note("tau", j, value)
+    return tau
+
+
+def rotation_rate(w: Array, W: Array) -> Array:
+    """Wd from the angular velocity: Wd = w x W. Silver 2.5."""
+    return tilde(w) @ W
+
+
+def angular_velocity(W: Array, Wd: Array) -> Array:
+    """The angular velocity from W and Wd: w_i = 1/2 P_ijk W_jl Wd_kl. Silver 2.6."""
+    spin = Wd @ W.T
+    return 0.5 * np.array([spin[2, 1] - spin[1, 2], spin[0, 2] - spin[2, 0], spin[1, 0] - spin[0, 1]])
+
+
+def inertia_from_pseudo(J: Array) -> Array:
+    """I = tr(J) 1 - J. Silver 2.11."""
+    return np.trace(J) * np.eye(3) - J
+
+
+def pseudo_from_inertia(inertia: Array) -> Array:
+    """J = 1/2 tr(I) 1 - I. Silver 2.11."""
+    return 0.5 * np.trace(inertia) * np.eye(3) - inertia

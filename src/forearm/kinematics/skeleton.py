@@ -1,0 +1,44 @@
+"""The arm as bones: what a drawing of it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.arm.joint import Joint
+from forearm.kinematics.poses import body_poses
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """Line segments (2, 3) along the links, joints with point and axis, and the hand, in the base frame, m."""
+
+    strokes: tuple[NDArray[np.float64], ...]
+    joints: tuple[tuple[Joint, NDArray[np.float64], NDArray[np.float64]], ...]
+    hand: NDArray[np.float64]
+
+    @property
+    def points(self) -> NDArray[np.float64]:
+        """Every end of a segment, the base and the hand, (m, 3)."""
+        return np.array([np.zeros(3), *(p for stroke in self.strokes for p in stroke), self.hand])
+
+
+def skeleton(arm: Arm, q: NDArray[np.float64]) -> Skeleton:
+    """The bones of an arm at q: parent's origin, joint, moved joint, link's origin, ..., hand."""
+    poses = body_poses(arm, q)
+    strokes, joints = [], []
+    for body, W in zip(arm.moving.bodies, poses, strict=True):
+        parent = poses[body.parent] if body.parent >= 0 else np.eye(4)
+        fixed = parent @ body.before
+        moved = W @ np.linalg.inv(body.after)
+        stops = [T[:3, 3] for T in (parent, fixed, moved, W)]
+        strokes += [np.array(pair) for pair in pairwise(stops) if not np.array_equal(*pair)]
+        joints.append((body.joint, fixed[:3, 3], fixed[:3, :3] @ body.axis))
+    index, T = arm.moving.frames[arm.hand.link]
+    carrier = poses[index] if index >= 0 else np.eye(4)
+    tip = (carrier @ T @ arm.hand.pose)[:3, 3]
+    return Skeleton((*strokes, np.array([carrier[:3, 3], tip])), tuple(joints), tip)

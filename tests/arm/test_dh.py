@@ -1,0 +1,286 @@
+"""Denavit-Hartenberg in both conventions against elementary matrices, against each other, and the chains made so."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, getcontext
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import DIFFERENCE, Array, kinetic_energy, potential_energy, real_tensor
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forearm import DH, Arm, ForearmError, InputError, Joint, Link, ModelError, from_dh, load
+from forearm.arm.chain import MAX_JOINTS, chain
+from forearm.arm.joint import Kind
+from forearm.checking import check
+from forearm.files.builtin import load_builtin
+from forearm.kinematics import forward, link_poses
+from forearm.spatial import pose, rotation_rpy
+
+ROUNDING = 1e-14  # the product of four elementary matrices with entries up to 2
+
+numbers = st.floats(-2.0, 2.0)
+angles = st.floats(-4.0, 4.0)
+
+
+def turn_x(angle: float) -> Array:
+    c, s = math.cos(angle), math.sin(angle)
+    return np.array([[1, 0, 0, 0], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1.0]])
+
+
+def turn_z(angle: float) -> Array:
+    c, s = math.cos(angle), math.sin(angle)
+    return np.array([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])
+
+
+def shift(x: float = 0.0, z: float = 0.0) -> Array:
+    return np.array([[1, 0, 0, x], [0, 1, 0, 0], [0, 0, 1, z], [0, 0, 0, 1.0]])
+
+
+def elementary(convention: str, kind: str, row: tuple[float, float, float, float], q: float) -> Array:
+    """The link transform as the books multiply it out."""
+    a, alpha, d, theta = row
+    theta, d = (theta + q, d) if kind == "revolute" else (theta, d + q if kind == "prismatic" else d)
+    along_z = turn_z(theta) @ shift(z=d)
+    along_x = shift(x=a) @ turn_x(alpha)
+    product: Array = along_z @ along_x if convention == "standard" else along_x @ along_z
+    return product
+
+
+@given(
+    st.sampled_from(["standard", "modified"]),
+    st.sampled_from(["revolute", "prismatic", "fixed"]),
+    st.tuples(numbers, angles, numbers, angles),
+    st.one_of(angles, st.sampled_from([0.0, math.pi, -math.pi, 1e-9])),
+)
+@settings(max_examples=150, deadline=None)
+def test_transform_is_the_product_of_elementary_ones(
+    convention: Any, kind: Kind, row: tuple[float, float, float, float], q: float
+) -> None:
+    placement = DH(convention=convention, a=row[0], alpha=row[1], d=row[2], theta=row[3])
+    joint = Joint(name="j", kind=kind, parent="a", child="b", placement=placement)
+    assert np.abs(joint.transform(q) - elementary(convention, kind, row, q)).max() <= ROUNDING
+    assert np.array_equal(joint.axis, [0.0, 0.0, 1.0])
+
+
+def test_the_printed_matrices() -> None:
+    """Standard: Swartz and Waters print the product; modified: Craig (3.6). Entry by entry."""
+    a, alpha, d, theta = 0.3, 0.5, 0.7, 1.1
+    ct, s, ca, sa = math.cos(theta), math.sin(theta), math.cos(alpha), math.sin(alpha)
+    standard = [[ct, -s * ca, s * sa, a * ct], [s, ct * ca, -ct * sa, a * s], [0, sa, ca, d], [0, 0, 0, 1]]
+    modified = [[ct, -s, 0, a], [s * ca, ct * ca, -sa, -sa * d], [s * sa, ct * sa, ca, ca * d], [0, 0, 0, 1]]
+    for convention, printed in (("standard", standard), ("modified", modified)):
+        arm = from_dh("x", [[a, alpha, d, theta]], convention=convention)  # type: ignore[arg-type]
+        assert np.abs(forward(arm, [0.0]) - np.array(printed)).max() <= 1e-15
+
+
+ROWS = [(0.31, 0.7, 0.23, -0.4), (-0.27, -1.2, 0.11, 0.9), (0.19, 2.1, -0.33, 0.25)]
+
+
+def both_conventions(joints: str) -> tuple[Arm, Arm, list[Array]]:
+    """One physical arm of three joints, written in both conventions by hand.
+
+    Standard A_i = Z_i(q) X_i and modified B_i = X_(i-1) Z_i(q), so that frame i of the modified arm is frame i of the
+    standard one times the inverse of X_i, X_0 = 1, and the tool takes X_3.
+    """
+    rng = np.random.default_rng(5)
+    masses = rng.uniform(1.0, 4.0, 3)
+    coms = rng.uniform(-0.2, 0.2, (3, 3))
+    tensors = np.array([real_tensor(rng, m, rng.uniform(0.05, 0.2, 3)) for m in masses])
+    tool = pose(rotation_rpy((0.2, 0.4, -0.9)), (0.05, 0.03, 0.1))
+    gravity = (1.0, -4.0, -8.0)
+    standard = from_dh(
+        "s", ROWS, convention="standard", joints=joints, mass=masses, com=coms, inertia=tensors, tool=tool,
+        gravity=gravity,
+    )  # fmt: skip
+    ends = [shift(x=a) @ turn_x(alpha) for a, alpha, _, _ in ROWS]
+    behind = [(0.0, 0.0), *((a, alpha) for a, alpha, _, _ in ROWS[:2])]
+    rows = [(a, alpha, d, theta) for (a, alpha), (_, _, d, theta) in zip(behind, ROWS, strict=True)]
+    turned = np.array([X[:3, :3] @ tensor @ X[:3, :3].T for X, tensor in zip(ends, tensors, strict=True)])
+    modified = from_dh(
+        "m", rows, convention="modified", joints=joints, mass=masses,
+        com=[(X @ np.append(c, 1.0))[:3] for X, c in zip(ends, coms, strict=True)],
+        inertia=0.5 * (turned + turned.transpose(0, 2, 1)), tool=ends[2] @ tool, gravity=gravity,
+    )  # fmt: skip
+    return standard, modified, ends
+
+
+@pytest.mark.parametrize("joints", ["RRR", "RPR", "PRP", "PPP"])
+def test_one_arm_written_in_both_conventions(joints: str) -> None:
+    standard, modified, ends = both_conventions(joints)
+    rng = np.random.default_rng(6)
+    for _ in range(5):
+        q, qd = rng.uniform(-2.0, 2.0, 3), rng.uniform(-1.0, 1.0, 3)
+        assert np.abs(forward(standard, q) - forward(modified, q)).max() <= 1e-14
+        for i, X in enumerate(ends):
+            name = f"link{i + 1}"
+            assert np.abs(link_poses(modified, q)[name] @ X - link_poses(standard, q)[name]).max() <= 1e-14
+        energy = kinetic_energy(standard, q, qd)
+        assert kinetic_energy(modified, q, qd) == pytest.approx(energy, rel=DIFFERENCE)
+        assert potential_energy(modified, q) == pytest.approx(potential_energy(standard, q), rel=1e-13, abs=1e-12)
+
+
+def test_inertia_about_the_origin_is_moved() -> None:
+    rng = np.random.default_rng(9)
+    masses, coms = rng.uniform(1.0, 4.0, 3), rng.uniform(-0.3, 0.3, (3, 3))
+    about_com = np.array([real_tensor(rng, m, rng.uniform(0.05, 0.2, 3)) for m in masses])
+    about_origin = about_com.copy()
+    for i, (m, (x, y, z)) in enumerate(zip(masses, coms, strict=True)):
+        about_origin[i] += m * np.array(
+            [[y * y + z * z, -x * y, -x * z], [-x * y, x * x + z * z, -y * z], [-x * z, -y * z, x * x + y * y]]
+        )
+    arms = [
+        from_dh("x", ROWS, convention="standard", mass=masses, com=coms, inertia=tensor, inertia_about=about)
+        for about, tensor in (("com", about_com), ("origin", about_origin))
+    ]
+    for one, other in zip(arms[0].links[1:], arms[1].links[1:], strict=True):
+        assert np.abs(one.inertia - other.inertia).max() <= 1e-15
+        i = int(one.name[-1]) - 1
+        assert np.abs(other.inertia_about_origin - about_origin[i]).max() <= 1e-15
+
+
+def test_names_and_defaults() -> None:
+    arm = from_dh("x", ROWS, convention="modified", joints="rpr", limits=[(-1, 1), (0, 0.5), (-2, 2)])
+    assert [j.name for j in arm.joints] == ["joint1", "joint2", "joint3"]
+    assert [x.name for x in arm.links] == ["link0", "link1", "link2", "link3"]
+    assert [j.kind for j in arm.joints] == ["revolute", "prismatic", "revolute"]
+    assert arm.joints[1].limits == (0.0, 0.5)
+    assert arm.gravity.tolist() == [0.0, 0.0, -9.81]
+    assert arm.hand.link == "link3"
+    assert all(x.massless for x in arm.links)
+    assert arm.joints[0].placement == DH(convention="modified", a=0.31, alpha=0.7, d=0.23, theta=-0.4)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "words"),
+    [
+        ({"table": [[1.0, 2.0, 3.0]]}, InputError, r"DH table: rows \(a, alpha, d, theta\).*\(1, 3\)"),
+        ({"table": [1.0, 2.0, 3.0, 4.0]}, InputError, r"DH table.*\(4,\)"),
+        ({"table": np.zeros((0, 4))}, InputError, r"DH table.*\(0, 4\)"),
+        ({"table": [[0.1, 0.2, 0.3, math.nan]] * 3}, InputError, "DH parameter theta: the number must be finite"),
+        ({"convention": "Craig"}, InputError, "DH convention: must be 'standard'.*'modified'.*'Craig'"),
+        ({"joints": "RR"}, InputError, r"joints: 3 letters R \(revolute\) or P \(prismatic\).*'RR'"),
+        ({"joints": "RRX"}, InputError, "joints: 3 letters"),
+        ({"inertia_about": "flange"}, InputError, "inertia_about: must be 'com' or 'origin', came 'flange'"),
+        ({"limits": [(0, 1)]}, InputError, r"limits: 3 pairs \(lower, upper\) are needed, came 1"),
+        ({"limits": [(1, 0)] * 3}, ModelError, "joint 'joint1', limits: lower must not be above upper"),
+        ({"mass": [1.0, 2.0]}, InputError, r"mass: shape \(3,\) is needed, came \(2,\)"),
+        ({"mass": [1.0, -2.0, 1.0]}, ModelError, "link 'link2', mass: must be at least 0, came -2"),
+        ({"com": np.zeros(3)}, InputError, r"com: shape \(3, 3\)"),
+        ({"inertia": np.zeros((3, 3))}, InputError, r"inertia: shape \(3, 3, 3\)"),
+        (
+            {"mass": [1.0] * 3, "com": np.ones((3, 3)), "inertia": [np.eye(3) * 0.1] * 3, "inertia_about": "origin"},
+            ModelError,
+            "link 'link1', inertia: must be positive semidefinite",
+        ),
+        ({"gravity": (0.0, -9.81)}, InputError, "gravity: shape"),
+        ({"tool": np.eye(3)}, InputError, "hand: a pose is a"),
+    ],
+)
+def test_from_dh_refuses(changes: dict[str, Any], error: type[ForearmError], words: str) -> None:
+    sound: dict[str, Any] = {"name": "x", "table": ROWS, "convention": "standard"}
+    with pytest.raises(error, match=words):
+        from_dh(**(sound | changes))
+
+
+@pytest.mark.xfail(strict=True, reason="bug: escapes as ValueError, TypeError or AttributeError")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"table": "abc"},
+        {"table": [[1.0, 2.0, 3.0, 4.0], [1.0]]},
+        {"tool": "flange"},
+        {"limits": [(0, 1, 2)] * 3},
+        {"limits": 5},
+        {"joints": 5},
+    ],
+)
+def test_from_dh_refuses_other_types_in_words(changes: dict[str, Any]) -> None:
+    sound: dict[str, Any] = {"name": "x", "table": ROWS, "convention": "standard"}
+    with pytest.raises(ForearmError):
+        from_dh(**(sound | changes))
+
+
+# ----------------------------------------------------------------------------------------------------------- chain
+
+
+def fraction(multiple: int, prime: int) -> float:
+    """The fractional part of multiple x sqrt(prime), to 30 digits."""
+    getcontext().prec = 40
+    return float((Decimal(prime).sqrt() * multiple) % 1)
+
+
+def test_chain_is_the_formula_that_it_says() -> None:
+    arm = chain(3)
+    size = 1.0 / math.sqrt(3.0)
+    for i, joint in enumerate(arm.joints):
+        u = [fraction(i + 1, p) for p in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31)]
+        length = size * (0.2 + 0.3 * u[0])
+        row = (length, math.pi * (u[1] - 0.5), size * 0.3 * (u[2] - 0.5), math.pi * (u[3] - 0.5))
+        dh = joint.placement
+        assert isinstance(dh, DH)
+        assert dh.convention == "modified"
+        assert (dh.a, dh.alpha, dh.d, dh.theta) == pytest.approx(row, rel=1e-13)
+        edges = length * (0.8 + u[8]), length * (0.3 + 0.3 * u[9]), length * (0.15 + 0.2 * u[10])
+        link = arm.links[i + 1]
+        assert link.mass == pytest.approx(2000.0 * (0.5 + u[4]) * math.prod(edges), rel=1e-13)
+        # A turn keeps the principal moments: those of a box.
+        x, y, z = edges
+        box = sorted(link.mass / 12.0 * np.array([y * y + z * z, x * x + z * z, x * x + y * y]))
+        assert np.linalg.eigvalsh(link.inertia) == pytest.approx(box, rel=1e-12)
+
+
+def test_chain_golden_numbers() -> None:
+    arm = load("chain7")
+    first, last = arm.joints[0].placement, arm.joints[6].placement
+    assert isinstance(first, DH)
+    assert isinstance(last, DH)
+    com, tensor = arm.links[7].com, arm.links[4].inertia
+    found = [first.a, first.alpha, last.d, last.theta, arm.links[1].mass, com[1], tensor[0, 2]]
+    golden = [
+        0.1225602978465319,
+        0.7290091123179634,
+        0.01728913543697829,
+        0.06364608305140212,
+        0.5255081743544562,
+        0.012847972307626234,
+        3.3531700387634006e-05,
+    ]
+    assert found == pytest.approx(golden, rel=1e-12)
+    assert np.array_equal(forward(arm, np.zeros(7)), forward(chain(7), np.zeros(7)))
+    assert load("chain7") == chain(7)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 50])
+def test_chain_is_generic(n: int) -> None:
+    arm = chain(n)
+    assert arm.n == n
+    values: list[float] = []
+    for joint, link in zip(arm.joints, arm.links[1:], strict=True):
+        dh = joint.placement
+        assert isinstance(dh, DH)
+        tensor = link.inertia[np.triu_indices(3)]
+        for group in ((dh.a, dh.d), (dh.alpha, dh.theta), (link.mass,), tuple(link.com), tuple(tensor)):
+            assert all(v != 0.0 for v in group)
+            values += [abs(v) for v in group]
+    assert len(set(values)) == len(values)
+    assert arm.links[0] == Link(name="link0")
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 50])
+def test_chain_passes_every_check(n: int) -> None:
+    assert [f.code for f in check(chain(n)) if f.level != "note"] == []
+
+
+def test_chain_sizes() -> None:
+    assert chain(MAX_JOINTS).n == MAX_JOINTS
+    for n in (0, MAX_JOINTS + 1):
+        with pytest.raises(InputError, match=f"chain{n}: a chain has 1 to 1000 joints"):
+            chain(n)
+    with pytest.raises(InputError, match="a chain has 1 to 1000 joints"):
+        load("chain1001")
+    with pytest.raises(InputError, match="chainN: put a number in place of N, such as 'chain7'"):
+        load_builtin("chainN")

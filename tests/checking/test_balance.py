@@ -1,0 +1,305 @@
+"""What gravity costs, against the slope of the potential energy, against many postures, and with the weights applied."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import DIFFERENCE, STYLES, Array, every_kind, limits_of, posture, potential_energy, potential_slope, random_arm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forearm import Arm, ForearmError, Frame, InputError, Joint, Limits, Link, from_dh, load
+from forearm.checking import Balance, balance, with_counterweights
+from forearm.checking.balance import gravity_torque
+
+pytestmark = pytest.mark.filterwarnings("ignore::forearm.errors.ModelWarning")
+
+CANCELLED = 1e-9  # what counterweights leave, against the weight of the arm at 1 m: rounding through ten poses
+POSTURES = 20_000
+
+
+def weight(arm: Arm) -> float:
+    """All masses at 1 m: the scale of gravity's torques."""
+    return arm.mass * float(np.linalg.norm(arm.gravity))
+
+
+@given(st.integers(0, 10_000), st.sampled_from([1, 2, 4, 6]))
+@settings(max_examples=10, deadline=None)
+def test_gravity_torque_is_the_slope_of_the_potential_energy(seed: int, n: int) -> None:
+    for arm in every_kind(seed, n):
+        q = posture(arm, seed)
+        assert np.abs(gravity_torque(arm, q) - potential_slope(arm, q)).max() <= DIFFERENCE * weight(arm)
+
+
+def test_gravity_torque_of_a_chain_of_fifty() -> None:
+    arm = load("chain50")
+    q = posture(arm, 1)
+    assert np.abs(gravity_torque(arm, q) - potential_slope(arm, q)).max() <= DIFFERENCE * weight(arm)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_many_postures_at_once(seed: int) -> None:
+    for arm in every_kind(seed):
+        many = posture(arm, seed, 7)
+        found = gravity_torque(arm, many)
+        assert found.shape == (7, arm.n)
+        for q, tau in zip(many, found, strict=True):
+            assert np.abs(gravity_torque(arm, q) - tau).max() <= 1e-12 * weight(arm)
+
+
+def test_gravity_torque_by_hand() -> None:
+    """A pendulum of 2 kg at 0.5 m turning about y, gravity along -z: dU/dq = -m g l cos q when q lowers it."""
+    link = Link(name="rod", mass=2.0, com=np.array([0.5, 0.0, 0.0]))
+    joint = Joint(name="y", kind="revolute", parent="base", child="rod", placement=Frame(axis=np.array([0.0, 1.0, 0.0])))
+    arm = Arm(name="pendulum", links=(Link(name="base"), link), tree=(joint,))
+    for q in (0.0, 0.7, -2.0):
+        assert gravity_torque(arm, np.array([q])) == pytest.approx([-2.0 * 9.81 * 0.5 * math.cos(q)])
+        assert potential_energy(arm, np.array([q])) == pytest.approx(-2.0 * 9.81 * 0.5 * math.sin(q))
+    lift = Joint(name="z", kind="prismatic", parent="base", child="rod", placement=Frame())
+    assert gravity_torque(Arm(name="lift", links=arm.links, tree=(lift,)), np.array([0.3])) == pytest.approx([19.62])
+
+
+def test_other_shapes_are_refused_and_nan_is_nan() -> None:
+    arm = random_arm(1)
+    with pytest.raises(InputError, match="has 4 joints"):
+        gravity_torque(arm, np.zeros(3))
+    assert np.isnan(gravity_torque(arm, np.full(4, np.nan))).any()
+
+
+# ------------------------------------------------------------------------------------------------------- worst case
+
+
+def assert_attained(arm: Arm, found: Balance) -> None:
+    lower, upper = limits_of(arm)
+    assert found.postures.shape == (arm.n, arm.n)
+    assert np.all(found.postures >= lower - 1e-12)
+    assert np.all(found.postures <= upper + 1e-12)
+    for i, q in enumerate(found.postures):
+        assert abs(gravity_torque(arm, q)[i]) == pytest.approx(found.worst[i], rel=1e-12, abs=1e-12 * weight(arm))
+
+
+def exceeded_by(arm: Arm, found: Balance) -> Array:
+    """How much more than the worst case any of many postures costs, against the weight of the arm, (n,)."""
+    torques = np.abs(gravity_torque(arm, posture(arm, 17, POSTURES)))
+    most: Array = (torques.max(axis=0) - found.worst) / weight(arm)
+    return most
+
+
+@pytest.mark.parametrize("name", ["panda", "stanford", "ur5", "puma560", "chain3", "chain5"])
+def test_worst_case_of_built_in_arms(name: str) -> None:
+    arm = load(name)
+    found = balance(arm)
+    assert found.climbed
+    assert_attained(arm, found)
+    assert exceeded_by(arm, found).max() <= 1e-12
+
+
+@pytest.mark.parametrize("seed", [0, 3, 4, 6])
+def test_worst_case_of_random_arms(seed: int) -> None:
+    for arm in [random_arm(seed, n, style, tree=n == 3) for n, style in zip((1, 2, 3), STYLES, strict=True)]:
+        found = balance(arm)
+        assert_attained(arm, found)
+        assert exceeded_by(arm, found).max() <= 1e-12
+
+
+# Found among 1,050 joints of random arms of 2 to 5 joints, of which 14 are too low, by up to 12 %.
+MISSED: list[tuple[int, int, dict[str, Any]]] = [
+    (1, 3, {"convention": "standard", "prismatic": False}),
+    (5, 3, {"convention": "standard", "prismatic": False}),
+    (22, 5, {"convention": "modified", "tree": True}),
+]
+
+
+@pytest.mark.xfail(strict=True, reason="bug: six starts climbed one coordinate at a time end in lower hills")
+@pytest.mark.parametrize(("seed", "n", "kind"), MISSED)
+def test_worst_case_where_there_are_several_hills(seed: int, n: int, kind: dict[str, Any]) -> None:
+    arm = random_arm(seed, n, **kind)
+    found = balance(arm)
+    assert found.climbed
+    assert exceeded_by(arm, found).max() <= 1e-12
+
+
+@pytest.mark.xfail(strict=True, reason="bug: twelve sweeps are too few: 7e-5 below the level arm, and said to be climbed")
+def test_worst_case_in_closed_form() -> None:
+    """A planar arm stretched out level: tau_1 = g (m1 c1 + m2 (l1 + c2)), tau_2 = g m2 c2."""
+    arm = load("ascher2")
+    found = balance(arm)
+    assert found.worst == pytest.approx([9.81 * (0.1 * 0.01 + 10.0 * 1.02), 9.81 * 10.0], rel=1e-12)
+
+
+def test_limits_are_kept() -> None:
+    """A pendulum that may only hang near the vertical does not cost what a level one does."""
+    arm = from_dh("p", [[1.0, 0.0, 0.0, 0.0]], convention="standard", mass=[2.0], limits=[(-2.0, -1.2)],
+                  gravity=(0.0, -9.81, 0.0))  # fmt: skip
+    assert balance(arm).worst == pytest.approx([2.0 * 9.81 * max(abs(math.cos(2.0)), math.cos(1.2))], rel=1e-12)
+    assert balance(arm).postures[0] == pytest.approx([-2.0])
+
+
+@pytest.mark.xfail(strict=True, reason="bug: a limit on one side only is completed to a range on the wrong side of it")
+@pytest.mark.parametrize(("kind", "limits"), [("P", Limits(2.0, math.inf)), ("P", Limits(-math.inf, -2.0))])
+def test_limits_on_one_side_are_kept(kind: str, limits: Limits) -> None:
+    arm = from_dh("p", [[0.3, 1.1, 0.1, 0.4], [0.2, 0.5, 0.1, 0.2]], convention="standard", joints="R" + kind,
+                  mass=[1.0, 2.0], com=[[0.1, 0.2, 0.3], [0.2, 0.1, 0.1]], limits=[(-1.0, 1.0), limits],
+                  gravity=(1.0, -5.0, -8.0))  # fmt: skip
+    found = balance(arm)
+    assert np.all(found.postures[:, 1] >= limits.lower)
+    assert np.all(found.postures[:, 1] <= limits.upper)
+
+
+@pytest.mark.parametrize("arm", [load("chain20"), random_arm(2, n=3, mimic=True)], ids=repr)
+def test_long_and_following_arms_are_sampled_and_say_so(arm: Arm) -> None:
+    found = balance(arm)
+    assert not found.climbed
+    assert_attained(arm, found)
+
+
+def test_without_gravity_and_without_joints() -> None:
+    free = balance(random_arm(3).replace(gravity=np.zeros(3)))
+    assert free.worst.tolist() == [0.0] * 4
+    assert free.balanced.all()
+    assert (free.counterweights, free.hopeless) == ((), ())
+    none = balance(random_arm(3, n=0))
+    assert none.worst.shape == (0,)
+    assert none.postures.shape == (0, 0)
+
+
+# --------------------------------------------------------------------------------------------------- counterweights
+
+
+@given(st.integers(0, 10_000), st.sampled_from(STYLES), st.booleans(), st.sampled_from([1, 2, 4]))
+@settings(max_examples=12, deadline=None)
+def test_counterweights_take_gravity_away(seed: int, style: Any, tree: bool, n: int) -> None:
+    arm = random_arm(seed, n, style, prismatic=False, tree=tree)
+    found = balance(arm)
+    assert found.hopeless == ()
+    assert {w.joint for w in found.counterweights} == {j.name for j in arm.joints}
+    balanced = with_counterweights(arm, found.counterweights)
+    left = np.abs(gravity_torque(balanced, posture(arm, seed, 200))).max()
+    assert left <= CANCELLED * weight(balanced)
+    assert np.abs(gravity_torque(arm, posture(arm, seed, 200))).max() > 1e-3 * weight(arm)
+    again = balance(balanced)
+    assert again.balanced.all()
+    assert not found.balanced.any()
+    assert again.counterweights == ()
+
+
+@pytest.mark.parametrize("name", ["panda", "ur5", "puma560", "chain5"])
+def test_counterweights_of_built_in_arms(name: str) -> None:
+    arm = load(name)
+    found = balance(arm)
+    balanced = with_counterweights(arm, found.counterweights)
+    left = np.abs(gravity_torque(balanced, posture(arm, 1, 200))).max()
+    assert left <= CANCELLED * weight(balanced)
+
+
+def test_a_counterweight_by_hand() -> None:
+    """2 kg at 0.5 m along x, turning about y: 5 kg at 0.2 m on the other side."""
+    link = Link(name="rod", mass=2.0, com=np.array([0.5, 0.1, 0.0]))
+    joint = Joint(name="y", kind="revolute", parent="base", child="rod", placement=Frame(axis=np.array([0.0, 1.0, 0.0])))
+    arm = Arm(name="pendulum", links=(Link(name="base"), link), tree=(joint,))
+    (found,) = balance(arm).counterweights
+    assert (found.joint, found.link) == ("y", "rod")
+    assert found.mass == pytest.approx(5.0)
+    assert found.moment == pytest.approx(1.0)
+    assert found.position == pytest.approx([-0.2, 0.1, 0.0], abs=1e-15)
+    (nearer,) = balance(arm, distance=0.1).counterweights
+    assert nearer.mass == pytest.approx(10.0)
+    assert nearer.moment == pytest.approx(1.0)
+
+
+def test_weights_are_added_to_their_links_only() -> None:
+    arm = random_arm(5, n=3, prismatic=False)
+    found = balance(arm)
+    heavier = with_counterweights(arm, found.counterweights)
+    added = {w.link: w.mass for w in found.counterweights}
+    for link in arm.links:
+        assert heavier.link(link.name).mass == pytest.approx(link.mass + added.get(link.name, 0.0), rel=1e-14)
+    assert heavier.tree == arm.tree
+    assert with_counterweights(arm, ()) == arm
+
+
+def test_a_vertical_first_axis_needs_none() -> None:
+    arm = load("panda")
+    found = balance(arm)
+    assert found.balanced.tolist() == [True] + [False] * 6
+    assert [w.joint for w in found.counterweights] == [f"joint{i}" for i in range(2, 8)]
+
+
+def test_what_slides_is_hopeless_for_all_that_carry_it() -> None:
+    arm = random_arm(6, n=4, prismatic=False)
+    kinds = ["revolute", "revolute", "prismatic", "revolute"]
+    tree = [j if j.kind == "fixed" else _of_kind(j, kinds.pop(0)) for j in arm.tree]
+    arm = arm.replace(tree=tuple(tree))
+    found = balance(arm)
+    assert dict(found.hopeless) == {
+        "joint1": "joint3 slides the load",
+        "joint2": "joint3 slides the load",
+        "joint3": "a sliding joint carries its load itself",
+    }
+    assert [w.joint for w in found.counterweights] == ["joint4"]
+    balanced = with_counterweights(arm, found.counterweights)
+    left = np.abs(gravity_torque(balanced, posture(arm, 1, 200)))
+    assert left[:, 3].max() <= CANCELLED * weight(balanced)
+    assert left[:, :3].max() > 1e-3 * weight(balanced)
+
+
+def _of_kind(joint: Joint, kind: str) -> Joint:
+    return Joint(name=joint.name, kind=kind, parent=joint.parent, child=joint.child, placement=joint.placement,  # type: ignore[arg-type]
+                 limits=joint.limits)  # fmt: skip
+
+
+def test_a_slide_on_one_branch_leaves_hope_for_the_other() -> None:
+    for seed in range(20):
+        arm = random_arm(seed, n=4, tree=True)
+        found = balance(arm)
+        hopeless = {name for name, _ in found.hopeless}
+        assert {j.name for j in arm.joints if j.kind == "prismatic"} <= hopeless
+        assert hopeless.isdisjoint(w.joint for w in found.counterweights)
+        balanced = with_counterweights(arm, found.counterweights)
+        left = np.abs(gravity_torque(balanced, posture(arm, seed, 50))).max(axis=0)
+        for joint, torque in zip(arm.joints, left, strict=True):
+            assert joint.name in hopeless or torque <= CANCELLED * weight(balanced)
+
+
+@pytest.mark.xfail(strict=True, reason="bug: a joint that gravity cannot turn is called hopeless")
+def test_a_vertical_axis_under_a_slide_is_not_hopeless() -> None:
+    found = balance(load("stanford"))
+    assert found.balanced[0]
+    assert "joint1" not in dict(found.hopeless)
+
+
+@pytest.mark.xfail(strict=True, reason="bug: only the first axis is seen to be vertical; parallel ones get a weight too")
+def test_a_scara_needs_no_counterweights_on_its_vertical_axes() -> None:
+    arm = from_dh("scara", [[0.4, 0.0, 0.3, 0.0], [0.3, 0.0, 0.0, 0.0]], convention="standard", mass=[3.0, 2.0],
+                  com=[[-0.2, 0.01, 0.02], [-0.1, 0.02, 0.03]])  # fmt: skip
+    found = balance(arm)
+    assert found.balanced.all()
+    assert found.counterweights == ()
+
+
+@pytest.mark.xfail(strict=True, reason="bug: the leader of a follower elsewhere is neither balanced nor called hopeless")
+def test_with_followers_every_joint_is_balanced_or_named() -> None:
+    for seed in range(10):
+        arm = random_arm(seed, n=3, prismatic=False, tree=True, mimic=True)
+        found = balance(arm)
+        hopeless = {name for name, _ in found.hopeless}
+        balanced = with_counterweights(arm, found.counterweights)
+        left = np.abs(gravity_torque(balanced, posture(arm, seed, 50))).max(axis=0)
+        for joint, torque in zip(arm.joints, left, strict=True):
+            assert joint.name in hopeless or torque <= CANCELLED * weight(balanced)
+
+
+@pytest.mark.xfail(strict=True, reason="bug: ZeroDivisionError, or weights of negative mass")
+@pytest.mark.parametrize("distance", [0.0, -0.2, math.nan, "far"])
+def test_a_distance_is_positive(distance: Any) -> None:
+    with pytest.raises(ForearmError, match="distance"):
+        balance(load("chain2"), distance=distance)
+
+
+@pytest.mark.xfail(strict=True, reason="bug: a frozen result whose == raises ValueError and hash TypeError")
+def test_results_can_be_compared() -> None:
+    arm = load("chain2")
+    assert balance(arm) == balance(arm)

@@ -1,0 +1,234 @@
+"""The commands as a user meets them: help, tables, JSON, misspelt names, exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import forearm as fa
+from forearm.cli.main import COMMANDS, main
+
+Capture = pytest.CaptureFixture[str]
+BROKEN = 'schema = "forearm-arm/1"\nname = "x"\njoint = []\n[[link]]\nname = "a"\nmass = -1\n'
+
+
+def run(capsys: Capture, *arguments: str) -> tuple[int, str, str]:
+    code = main(arguments)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def leaves_with_2(capsys: Capture, *arguments: str) -> str:
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    out, err = capsys.readouterr()
+    assert stop.value.code == 2
+    assert out == ""
+    return err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command_has_an_example_and_json(command: str, capsys: Capture) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    text = capsys.readouterr().out
+    assert f"example:\n  forearm {command}" in text
+    assert "--json" in text
+
+
+def test_help_lists_every_command(capsys: Capture) -> None:
+    code, out, _ = run(capsys)
+    assert code == 0
+    assert all(f"\n  {command} " in out for command in COMMANDS)
+
+
+def test_misspelt_command_and_arm_get_a_suggestion(capsys: Capture) -> None:
+    assert "did you mean 'info'?" in leaves_with_2(capsys, "inof", "puma560")
+    code, out, err = run(capsys, "info", "puma650")
+    assert (code, out) == (2, "")
+    assert "did you mean 'puma560'" in err.replace("\n", " ")
+
+
+def test_missing_argument_says_which_and_where_help_is(capsys: Capture) -> None:
+    err = leaves_with_2(capsys, "info")
+    assert "ARM" in err
+    assert "forearm info --help" in err
+
+
+def test_arms_lists_all_built_in_names(capsys: Capture) -> None:
+    code, out, _ = run(capsys, "arms", "--json")
+    assert code == 0
+    assert [a["name"] for a in json.loads(out)["arms"]] == fa.arms()
+    _, table, _ = run(capsys, "arms")
+    assert all(f"\n{name}" in table for name in fa.arms())
+
+
+def test_info_shows_tables_and_a_drawing(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    code, out, err = run(capsys, "info", "puma560")
+    assert code == 0
+    for piece in ("standard Denavit-Hartenberg", "0.4318", "17.4", "-62.6111", "from the side", "# base"):
+        assert piece in out
+    assert "warning: puma560: the principal moments" in err
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 160])
+@pytest.mark.parametrize("arm", ["puma560", "ur5", "panda"])
+def test_tables_fit_the_terminal(arm: str, columns: int, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    _, out, _ = run(capsys, "info", arm)
+    tables = out.split("\nReach at most")[0].split("\n\n", 1)[1]
+    rows = [line for line in tables.splitlines() if "  " in line]
+    assert max(len(line) for line in rows) <= columns
+
+
+def test_info_json_holds_the_whole_arm(capsys: Capture) -> None:
+    code, out, _ = run(capsys, "info", "stanford", "--json", "--q", "10,20,0.5,30,40,50", "--degrees")
+    document = json.loads(out)
+    assert code == 0
+    assert np.allclose(document["q"], [*np.radians([10, 20]), 0.5, *np.radians([30, 40, 50])])
+    assert np.allclose(document["hand"], fa.kinematics.forward(fa.load("stanford"), document["q"]))
+    assert document["arm"]["link"][2]["mass"] == 5.01
+
+
+def test_unlimited_joints_are_null_in_json(capsys: Capture, tmp_path: Path) -> None:
+    text = (
+        'schema = "forearm-arm/1"\nname = "half"\n[[joint]]\nkind = "revolute"\nframe = {}\nlimits = [-1.0, inf]\n'
+        '[[link]]\nname = "link1"\nmass = 1\n'
+    )
+    path = tmp_path / "half.toml"
+    path.write_text(text)
+    _, out, _ = run(capsys, "info", str(path), "--json")
+    assert json.loads(out)["arm"]["joint"][0]["limits"] == [-1.0, None]
+
+
+@pytest.mark.parametrize("q", ["1,2", "1,2,3,4,5,nan", "a,b,c,d,e,f", ""])
+def test_bad_state_is_refused(q: str, capsys: Capture) -> None:
+    code, out, err = run(capsys, "info", "puma560", "--q", q)
+    assert (code, out) == (2, "")
+    assert "--q" in err
+
+
+def test_info_draws_a_picture(capsys: Capture, tmp_path: Path) -> None:
+    target = tmp_path / "arm.png"
+    assert run(capsys, "info", "panda", "--plot", str(target))[0] == 0
+    assert target.read_bytes().startswith(b"\x89PNG")
+    first = target.read_bytes()
+    run(capsys, "info", "panda", "--plot", str(target))
+    assert target.read_bytes() == first
+    code, _, err = run(capsys, "info", "panda", "--plot", str(tmp_path / "arm.gif"))
+    assert code == 2
+    assert ".png" in err
+
+
+def test_check_keeps_errors_and_warnings_apart(capsys: Capture, tmp_path: Path) -> None:
+    code, out, _ = run(capsys, "check", "puma560", "--json")
+    findings = json.loads(out)["findings"]
+    assert code == 0
+    assert {f["code"] for f in findings if f["level"] == "warning"} == {"triangle-inequality", "inertia-without-mass"}
+    path = tmp_path / "broken.toml"
+    path.write_text(BROKEN)
+    code, out, err = run(capsys, "check", str(path), "--json")
+    assert code == 2
+    assert json.loads(out)["findings"][0]["level"] == "error"
+    assert "mass: must be at least 0, came -1" in err
+    code, out, err = run(capsys, "check", str(path))
+    assert (code, out) == (2, "")
+
+
+def test_check_reports_ignored_tags_of_a_urdf(capsys: Capture, tmp_path: Path) -> None:
+    path = tmp_path / "a.urdf"
+    path.write_text('<robot name="a"><link name="l"><visual/></link></robot>')
+    code, out, _ = run(capsys, "check", str(path))
+    assert code == 0
+    assert "<visual> in <link>" in out
+
+
+def test_check_shows_gravity_and_counterweights(capsys: Capture) -> None:
+    _, out, _ = run(capsys, "check", "stanford")
+    assert "Gravity at worst" in out
+    assert "no fixed counterweight helps" in out
+    assert run(capsys, "check", "stanford", "--counterweights", "-1")[0] == 2
+
+
+def test_convert_there_and_back(capsys: Capture, tmp_path: Path) -> None:
+    toml, urdf, back = (str(tmp_path / name) for name in ("p.toml", "p.urdf", "back.toml"))
+    assert run(capsys, "convert", "panda", toml)[0] == 0
+    assert fa.load(toml) == fa.load("panda")
+    code, out, err = run(capsys, "convert", toml, urdf, "--json")
+    assert code == 0
+    assert json.loads(out) == {"name": "panda", "n": 7, "written": urdf}
+    assert err == ""
+    assert run(capsys, "convert", urdf, back, "--lock", "joint3=0.4", "--lock", "joint5=-0.2")[0] == 0
+    q = np.array([0.1, 0.2, 0.4, -1.0, -0.2, 1.5, 0.3])
+    shorter = np.delete(q, [2, 4])
+    full, locked = fa.load("panda"), fa.load(back)
+    assert np.allclose(fa.kinematics.forward(full, q), fa.kinematics.forward(locked, shorter), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "piece"),
+    [
+        (("convert", "panda", "x.txt"), ".toml or .urdf"),
+        (("convert", "panda", "x.toml", "--lock", "joint3"), "JOINT=NUMBER"),
+        (("convert", "panda", "x.toml", "--lock", "joint33=1"), "did you mean 'joint3'"),
+        (("convert", "panda", "no/such/folder/x.toml"), "cannot be written"),
+        (("info", "missing.toml"), "not there"),
+        (("parts", "missing.toml"), "not there"),
+        (("parts", "cmu-dd", "--link", "lnik3"), "did you mean 'link3'"),
+    ],
+)
+def test_bad_input_is_one_paragraph(
+    arguments: tuple[str, ...], piece: str, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert piece in " ".join(err.split())
+    assert "Traceback" not in err
+
+
+def test_parts_reports_sections_parts_and_steps(capsys: Capture) -> None:
+    code, out, _ = run(capsys, "parts", "cmu-dd", "--link", "link6", "--steps")
+    assert code == 0
+    assert "moved by" in out
+    assert "turned and placed in part" in out
+    _, text, _ = run(capsys, "parts", "cmu-dd", "--json")
+    links = json.loads(text)["links"]
+    arm = fa.load("cmu-dd")
+    for link in links:
+        assert np.isclose(link["placed"]["mass"], arm.link(link["name"]).mass)
+        assert np.isclose(sum(p["own"]["mass"] for p in link["holds"]), link["own"]["mass"])
+        moved = np.sum([p["moved_inertia"] for p in link["holds"]], axis=0)
+        assert np.allclose(moved, link["own"]["inertia"], atol=1e-12)
+
+
+def test_demo_tells_its_story(capsys: Capture, tmp_path: Path) -> None:
+    code, out, _ = run(capsys, "demo", "--output", str(tmp_path / "d"))
+    assert code == 0
+    assert "equal to the last bit: True" in out
+    assert (tmp_path / "d" / "puma560.toml").is_file()
+    _, text, _ = run(capsys, "demo", "--output", str(tmp_path / "d"), "--json")
+    document = json.loads(text)
+    assert document["equal"]
+    assert document["hand_poses_apart"] < 1e-12
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    program = f"{sys.executable} -m forearm.cli.main info puma560 2>/dev/null | head -n 1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stdout.startswith("puma560")
+    assert done.stderr == ""
+
+
+def test_version(capsys: Capture) -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"forearm {fa.__version__}\n"

@@ -1,0 +1,680 @@
+"""URDF read and written: what each element becomes, what is reported as read over, and that nothing is lost."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+import warnings
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from arms import DIFFERENCE, STYLES, Style, kinetic_energy, posture, random_arm, speed
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from urdf_making import Making, inertia_of, random_body, random_urdf, tensor_attributes, words
+
+import forearm as fa
+from forearm.arm import Arm, Frame, Friction, Hand, Joint, Limits, Link, Mimic, Motor
+from forearm.errors import ForearmError, IgnoredWarning, LossWarning, ModelWarning, NameNotFound
+from forearm.files.urdf_read import arm_from_urdf
+from forearm.files.urdf_write import urdf_text
+from forearm.kinematics import forward, link_poses
+
+KINOVA = Path(__file__).parent.parent / "data" / "kinova_mico.urdf"
+
+ROUNDING = 1e-12  # a dozen products of rotations and metres, each rounded to 1e-16
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def read(*blocks: str, hand: str | None = None) -> Arm:
+    """The arm of the blocks, one to a line from line 2 on, which must be read in silence."""
+    return arm_from_urdf(robot(*blocks), "arm.urdf", hand)
+
+
+def robot(*blocks: str) -> bytes:
+    return ('<robot name="r">\n' + "\n".join(blocks) + "\n</robot>\n").encode()
+
+
+def link(name: str, inertial: str = "") -> str:
+    return f'<link name="{name}">{inertial}</link>'
+
+
+def joint(name: str, kind: str, parent: str, child: str, *more: str) -> str:
+    ends = f'<parent link="{parent}"/><child link="{child}"/>'
+    return f'<joint name="{name}" type="{kind}">{ends}{"".join(more)}</joint>'
+
+
+def one_joint(*more: str, kind: str = "continuous") -> Joint:
+    return read(link("a"), link("b"), joint("j", kind, "a", "b", *more)).tree[0]
+
+
+def ignored(*blocks: str) -> list[str]:
+    """What reading the blocks reports as read over, in the order reported."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read(*blocks)
+    assert {w.category for w in caught} <= {IgnoredWarning}
+    return [str(w.message) for w in caught]
+
+
+# --- the tree ------------------------------------------------------------------------------------------
+
+
+def test_order_is_depth_first_with_siblings_in_file_order() -> None:
+    arm = read(
+        joint("grandchild", "continuous", "b", "d"),
+        joint("second", "fixed", "base", "c"),
+        joint("first", "continuous", "base", "b"),
+        joint("third", "prismatic", "c", "e", '<limit lower="-1" upper="1"/>'),
+        joint("last", "continuous", "base", "f"),
+        joint("younger", "continuous", "b", "g"),
+        *(link(name) for name in "gfedcb"),
+        link("base"),
+    )
+    assert [j.name for j in arm.tree] == ["second", "third", "first", "grandchild", "younger", "last"]
+    assert [j.name for j in arm.joints] == ["third", "first", "grandchild", "younger", "last"]
+    assert [part.name for part in arm.links] == ["base", "c", "e", "b", "d", "g", "f"]
+    assert arm.base_link == "base"
+    assert arm.n == 5
+
+
+def test_joint_kinds() -> None:
+    limit = '<limit lower="-0.3" upper="0.7" effort="11" velocity="1.3"/>'
+    arm = read(
+        *(link(name) for name in "abcde"),
+        joint("turns", "revolute", "a", "b", limit),
+        joint("turns on", "continuous", "b", "c", limit),
+        joint("slides", "prismatic", "c", "d", limit),
+        joint("stays", "fixed", "d", "e"),
+    )
+    assert [j.kind for j in arm.tree] == ["revolute", "revolute", "prismatic", "fixed"]
+    assert [j.limits for j in arm.tree] == [(-0.3, 0.7), Limits(), (-0.3, 0.7), Limits()]
+    assert [j.max_effort for j in arm.tree] == [11.0, 11.0, 11.0, None]
+    assert [j.max_speed for j in arm.tree] == [1.3, 1.3, 1.3, None]
+    assert [j.name for j in arm.joints] == ["turns", "turns on", "slides"]
+
+
+@pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic"])
+def test_axis_is_x_unless_given(kind: str) -> None:
+    moved = one_joint('<limit lower="-1" upper="1"/>', kind=kind).transform(0.6)
+    if kind == "prismatic":
+        np.testing.assert_array_equal(moved[:3], np.hstack([np.eye(3), [[0.6], [0.0], [0.0]]]))
+    else:
+        turned = turn(0.6, 0.0, 0.0)
+        np.testing.assert_allclose(moved[:3, :3], turned, rtol=0, atol=1e-15)
+
+
+NUMPY_SPEAKS = pytest.mark.xfail(strict=True, reason="axis @ axis overflows with a RuntimeWarning of NumPy's")
+
+
+@pytest.mark.parametrize("size", ["1", "0.37", "1e-200", "-4", pytest.param("1e200", marks=NUMPY_SPEAKS)])
+def test_axis_is_made_unit(size: str) -> None:
+    x, y, z = (float(size) * v for v in (2.0, -3.0, 6.0))
+    axis = one_joint(f'<axis xyz="{x!r} {y!r} {z!r}"/>').axis
+    np.testing.assert_allclose(axis, math.copysign(1, float(size)) * np.array([2, -3, 6]) / 7, rtol=0, atol=1e-15)
+
+
+def test_axis_of_a_fixed_joint_may_be_zero() -> None:
+    assert one_joint('<axis xyz="0 0 0"/>', kind="fixed").kind == "fixed"  # SolidWorks writes it so
+
+
+def test_origin_is_turned_about_z_after_y_after_x() -> None:
+    place = one_joint('<origin xyz="0.1 -0.2 0.3" rpy="0.4 -1.1 2.3"/>')
+    np.testing.assert_allclose(place.before[:3, :3], turn(0.4, -1.1, 2.3), rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(place.before[:3, 3], [0.1, -0.2, 0.3])
+
+
+@pytest.mark.parametrize(
+    ("attributes", "xyz", "rpy"),
+    [("", (0, 0, 0), (0, 0, 0)), ('xyz="1 2 3"', (1, 2, 3), (0, 0, 0)), ('rpy="1 2 3"', (0, 0, 0), (1, 2, 3))],
+)
+def test_origin_is_zero_where_not_given(attributes: str, xyz: tuple[float, ...], rpy: tuple[float, ...]) -> None:
+    place = one_joint(f"<origin {attributes}/>").placement
+    assert isinstance(place, Frame)
+    assert (tuple(place.xyz), tuple(place.rpy)) == (xyz, rpy)
+
+
+def test_limits_where_not_given() -> None:
+    assert one_joint('<limit upper="2"/>', kind="revolute").limits == (0.0, 2.0)  # URDF: lower is 0 unless given
+    assert one_joint('<limit lower="-2" effort="3"/>', kind="prismatic").limits == (-2.0, 0.0)
+    half = one_joint('<limit lower="-2" upper="1.7976931348623157e308"/>', kind="prismatic")
+    assert half.limits == (-2.0, math.inf)  # the largest number stands for none
+    assert (half.max_effort, half.max_speed) == (None, None)
+
+
+def test_joint_without_limit_is_unlimited_and_said() -> None:
+    blocks = link("a"), link("b"), link("c"), joint("j", "revolute", "a", "b"), joint("k", "revolute", "b", "c")
+    said = "arm.urdf: ignored that a revolute joint has no <limit> (taken as unlimited), 2 times (first in line 5)"
+    assert ignored(*blocks) == [said]
+
+
+def test_dynamics_are_friction_at_the_joint() -> None:
+    assert one_joint('<dynamics damping="0.7" friction="1.9"/>').friction == Friction(viscous=0.7, coulomb=(1.9, -1.9))
+    assert one_joint('<dynamics damping="0.7"/>').friction == Friction(viscous=0.7)
+    assert one_joint('<dynamics damping="0" friction="0"/>').friction is None
+
+
+def test_name_of_the_arm() -> None:
+    assert arm_from_urdf(b'<robot name=" lab arm "><link name="a"/></robot>', "x.urdf").name == "lab arm"
+    assert arm_from_urdf(b'<robot><link name="a"/></robot>', "left.arm.urdf").name == "left.arm"
+
+
+def test_one_link_is_an_arm() -> None:
+    arm = read(link("a"))
+    assert (arm.n, arm.hand.link) == (0, "a")
+
+
+# --- mass ----------------------------------------------------------------------------------------------
+
+
+@given(SEEDS)
+def test_inertia_is_turned_into_the_link_frame(seed: int) -> None:
+    """The points themselves are turned and moved, and their inertia summed anew in the link's frame."""
+    rng = random.Random(seed)
+    weights, points = random_body(rng)
+    rpy = [rng.uniform(-math.pi, math.pi) for _ in range(3)]
+    xyz = np.array([rng.uniform(-1, 1) for _ in range(3)])
+    inertial = (
+        f'<inertial><origin xyz="{words(xyz)}" rpy="{words(rpy)}"/><mass value="{float(weights.sum())!r}"/>'
+        f"<inertia {tensor_attributes(inertia_of(weights, points))}/></inertial>"
+    )
+    found = read(link("a", inertial)).link("a")
+    in_link = points @ turn(*rpy).T + xyz
+    truth = inertia_of(weights, in_link)
+    np.testing.assert_allclose(found.inertia_about_origin, truth, rtol=0, atol=ROUNDING * np.trace(truth))
+    np.testing.assert_allclose(found.mass * found.com, weights @ in_link, rtol=0, atol=ROUNDING * weights.sum())
+
+
+def test_link_without_inertial_has_no_mass() -> None:
+    assert read(link("a")).link("a") == Link(name="a")
+    assert read(link("a", "<inertial/>")).link("a") == Link(name="a")
+
+
+def test_parts_of_inertial_may_be_missing() -> None:
+    point = read(link("a", '<inertial><origin xyz="1 2 3"/><mass value="1.7"/></inertial>')).link("a")
+    assert point == Link(name="a", mass=1.7, com=np.array([1.0, 2.0, 3.0]))
+    tensor = read(link("a", '<inertial><mass value="1"/><inertia ixx="1" iyy="2" izz="2.5"/></inertial>')).link("a")
+    np.testing.assert_array_equal(tensor.inertia, np.diag([1.0, 2.0, 2.5]))
+
+
+def test_loading_warns_on_bodies_that_cannot_exist(tmp_path: Path) -> None:
+    file = tmp_path / "arm.urdf"
+    file.write_bytes(robot(link("a", '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="2.5"/></inertial>')))
+    with pytest.warns(
+        ModelWarning, match=r"^r: the principal moments break the triangle inequality.*: a \(1 \+ 1 < 2.5"
+    ):
+        fa.load(file)
+    file.write_bytes(robot(link("a", '<inertial><inertia ixx="1" iyy="1" izz="1"/></inertial>')))
+    with pytest.warns(ModelWarning, match="^r: .*inertia.*mass.*: a"):
+        fa.load(file)
+
+
+# --- mimic ---------------------------------------------------------------------------------------------
+
+MIMICS = (
+    *(link(name) for name in "abcde"),
+    # The leader comes last in the file and lies on another branch than its followers.
+    joint("third", "continuous", "c", "d", '<mimic joint="second" multiplier="-0.5" offset="0.4"/>'),
+    joint("second", "prismatic", "b", "c", '<limit lower="-1" upper="1"/><mimic joint="first" multiplier="3"/>'),
+    joint("first", "continuous", "a", "b", '<mimic joint="leader" multiplier="0.7" offset="-0.2"/>'),
+    joint("leader", "continuous", "a", "e"),
+)
+
+
+def test_chain_of_mimics_is_multiplied_out() -> None:
+    arm = read(*MIMICS)
+    assert [j.name for j in arm.joints] == ["leader"]
+    q = 1.3
+    first = 0.7 * q - 0.2
+    second = 3 * first
+    third = -0.5 * second + 0.4
+    expected = {"first": first, "second": second, "third": third}
+    bodies = {body.joint.name: body for body in arm.moving.bodies}
+    for name, value in expected.items():
+        assert bodies[name].multiplier * q + bodies[name].offset == pytest.approx(value, rel=1e-15)
+    chain = arm.joint("first").transform(first) @ arm.joint("second").transform(second)
+    truth = chain @ arm.joint("third").transform(third)
+    np.testing.assert_allclose(link_poses(arm, [q])["d"], truth, rtol=0, atol=ROUNDING)
+
+
+def test_mimic_is_kept_as_written() -> None:
+    assert read(*MIMICS).joint("third").mimic == Mimic(joint="second", multiplier=-0.5, offset=0.4)
+    assert one_mimic('joint="j"').mimic == Mimic(joint="j", multiplier=1.0, offset=0.0)
+
+
+def one_mimic(attributes: str, leader: str = "continuous") -> Joint:
+    follower = joint("k", "continuous", "b", "c", f"<mimic {attributes}/>")
+    return read(*map(link, "abc"), joint("j", leader, "a", "b"), follower).joint("k")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "leader", "message"),
+    [
+        ('joint="j"', "fixed", "arm.urdf: joint 'k' mimics joint 'j', which is fixed."),
+        ('joint="jj"', "continuous", "arm.urdf: joint 'k' mimics joint 'jj', which is missing; did you mean 'j'?"),
+        ('joint="k"', "continuous", "arm.urdf: joint 'k' mimics joint 'k', which follows it in turn."),
+        ("", "continuous", "arm.urdf, line 6, joint 'k': <mimic> needs the attribute 'joint'."),
+    ],
+)
+def test_mimic_that_cannot_be_honoured_is_refused_by_name(attributes: str, leader: str, message: str) -> None:
+    with pytest.raises(ForearmError, match=f"^{re.escape(message)}$"):
+        one_mimic(attributes, leader)
+
+
+def test_ring_of_mimics_is_refused() -> None:
+    ring = [joint(f"j{i}", "continuous", f"l{i}", f"l{i + 1}", f'<mimic joint="j{(i + 1) % 4}"/>') for i in range(4)]
+    with pytest.raises(fa.ModelError, match=r"^arm.urdf: joint 'j3' mimics joint 'j0', which follows it in turn\.$"):
+        read(*(link(f"l{i}") for i in range(5)), *ring)
+
+
+def test_fixed_joint_cannot_mimic() -> None:
+    with pytest.raises(fa.InputError, match=r"^arm.urdf, line 4, joint 'j': a fixed joint cannot mimic another;"):
+        one_joint('<mimic joint="k"/>', kind="fixed")
+
+
+# --- transmissions -------------------------------------------------------------------------------------
+
+PAIR = (link("a"), link("b"), joint("j", "continuous", "a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("inside", "beside", "motor"),
+    [
+        ("<mechanicalReduction>-62.5</mechanicalReduction>", "", Motor(gear_ratio=-62.5)),
+        ("", "<mechanicalReduction> 62.5 </mechanicalReduction>", Motor(gear_ratio=62.5)),
+        ("<motorInertia>2e-4</motorInertia>", "", Motor(rotor_inertia=2e-4)),
+        (
+            "<motorInertia>2e-4</motorInertia>",
+            "<mechanicalReduction>62.5</mechanicalReduction>",
+            Motor(gear_ratio=62.5, rotor_inertia=2e-4),
+        ),
+        ("<mechanicalReduction>1</mechanicalReduction>", "", None),
+        ("", "", None),
+    ],
+)
+def test_transmission(inside: str, beside: str, motor: Motor | None) -> None:
+    name = '<transmission name="t"><type>transmission_interface/SimpleTransmission</type><joint name="j"/>'
+    arm = read(f'{name}<actuator name="m">{inside}</actuator>{beside}</transmission>', *PAIR)
+    assert arm.joint("j").motor == motor
+
+
+def test_transmission_of_a_fixed_joint_drives_nothing() -> None:
+    gear = '<transmission><joint name="j"/><mechanicalReduction>9</mechanicalReduction></transmission>'
+    assert read(link("a"), link("b"), joint("j", "fixed", "a", "b"), gear).joint("j").motor is None
+
+
+@pytest.mark.parametrize(
+    ("inside", "message"),
+    [
+        ('<joint name="i"/>', "line 5, transmission 't': joint 'i' is missing; there are: j."),
+        ("<joint/>", "line 5, transmission 't': <joint> needs the attribute 'name'."),
+        (
+            '<joint name="j"/><mechanicalReduction>0</mechanicalReduction>',
+            "line 5, transmission 't': motor, gear_ratio: must not be 0; a direct drive has 1, a reversed one a "
+            "negative ratio.",
+        ),
+        (
+            '<joint name="j"/><actuator><motorInertia>-1</motorInertia></actuator>',
+            "line 5, transmission 't': motor, rotor_inertia: must be at least 0, came -1.",
+        ),
+        (
+            '<joint name="j"/><mechanicalReduction>nan</mechanicalReduction>',
+            "line 5, transmission 't': <mechanicalReduction> must be finite, came 'nan'.",
+        ),
+        (
+            '<joint name="j"/><mechanicalReduction>fifty</mechanicalReduction>',
+            "line 5, transmission 't': <mechanicalReduction> must be a number, came 'fifty'.",
+        ),
+    ],
+)
+def test_transmission_refused(inside: str, message: str) -> None:
+    with pytest.raises(ForearmError, match=f"^{re.escape('arm.urdf, ' + message)}$"):
+        read(*PAIR, f'<transmission name="t">{inside}</transmission>')
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        '<joint name="j"/><joint name="k"/><mechanicalReduction>7</mechanicalReduction>',
+        "",
+        '<joint name="j"/><mechanicalReduction>7</mechanicalReduction><mechanicalReduction>8</mechanicalReduction>',
+        '<joint name="j"/><actuator><mechanicalReduction>7</mechanicalReduction></actuator>'
+        "<actuator><mechanicalReduction>8</mechanicalReduction></actuator>",
+    ],
+)
+def test_transmission_that_is_not_simple_is_reported(inside: str) -> None:
+    said = "arm.urdf: ignored <transmission> that is not one joint on one actuator (first in line 5)"
+    assert ignored(*PAIR, f"<transmission>{inside}</transmission>") == [said]
+
+
+# --- what is read over ---------------------------------------------------------------------------------
+
+# One of every kind of thing that has no place in an arm, some of them twice: line, text, what is said of it.
+IGNORED_BLOCKS = (
+    '<material name="grey"><color rgba="1 1 1 1"/></material>',
+    '<link name="a" type="solid"><visual name="v"><origin xyz="nan"/></visual></link>',
+    '<link name="b" type="solid"><visual/><collision/><visual/>',
+    '<inertial frame="cog"><origin xyz="0 0 0" quat_xyzw="0 0 0 1"/><mass value="1" unit="kg"/>',
+    '<inertia ixx="1" iyy="1" izz="1" iyx="0"/><density value="3"/></inertial></link>',
+    '<joint name="j" type="revolute" id="7"><parent link="a" frame="f"/><child link="b" frame="f"/>',
+    '<axis xyz="0 0 1" rpy="0 0 0"/><calibration rising="0"/><safety_controller k_velocity="3"/>',
+    '<limit lower="-1" upper="1" jerk="3"/><dynamics damping="1" spring="4"/></joint>',
+    '<link name="c"/><joint name="k" type="continuous"><parent link="b"/><child link="c"/>',
+    '<mimic joint="j" factor="3"/></joint>',
+    '<transmission name="t" kind="x"><joint name="j" x="1"><hardwareInterface>e</hardwareInterface></joint>',
+    '<actuator name="m" x="2"><hardwareInterface>e</hardwareInterface></actuator><leftActuator/></transmission>',
+    "<gazebo/><gazebo><plugin/></gazebo><sensor/>",
+)
+IGNORED_KINDS = {
+    "<material> in <robot>": (1, 2),
+    "attribute 'type' of <link>": (2, 3),
+    "<visual> in <link>": (3, 3),
+    "<collision> in <link>": (1, 4),
+    "attribute 'frame' of <inertial>": (1, 5),
+    "attribute 'quat_xyzw' of <origin>": (1, 5),
+    "attribute 'unit' of <mass>": (1, 5),
+    "attribute 'iyx' of <inertia>": (1, 6),
+    "<density> in <inertial>": (1, 6),
+    "attribute 'id' of <joint>": (1, 7),
+    "attribute 'frame' of <parent>": (1, 7),
+    "attribute 'frame' of <child>": (1, 7),
+    "attribute 'rpy' of <axis>": (1, 8),
+    "<calibration> in <joint>": (1, 8),
+    "<safety_controller> in <joint>": (1, 8),
+    "attribute 'jerk' of <limit>": (1, 9),
+    "attribute 'spring' of <dynamics>": (1, 9),
+    "attribute 'factor' of <mimic>": (1, 11),
+    "attribute 'kind' of <transmission>": (1, 12),
+    "attribute 'x' of <joint>": (1, 12),
+    "<hardwareInterface> in <joint>": (1, 12),
+    "attribute 'x' of <actuator>": (1, 13),
+    "<hardwareInterface> in <actuator>": (1, 13),
+    "<leftActuator> in <transmission>": (1, 13),
+    "<gazebo> in <robot>": (2, 14),
+    "<sensor> in <robot>": (1, 14),
+}
+
+
+def test_everything_read_over_is_reported_once_a_kind_with_its_count() -> None:
+    said = [re.sub(r" \(first in line \d+\)$", "", text) for text in ignored(*IGNORED_BLOCKS)]
+    times = {what: f", {count} times" if count > 1 else "" for what, (count, _) in IGNORED_KINDS.items()}
+    assert sorted(said) == sorted(f"arm.urdf: ignored {what}{count}" for what, count in times.items())
+
+
+@pytest.mark.xfail(
+    strict=True, reason="note_ignored walks siblings from the last to the first, so this is the last line"
+)
+def test_first_line_of_what_is_read_over() -> None:
+    found = {re.split(r", \d+ times| \(first", text)[0]: text for text in ignored(*IGNORED_BLOCKS)}
+    for what, (_, line) in IGNORED_KINDS.items():
+        assert found[f"arm.urdf: ignored {what}"].endswith(f"(first in line {line})")
+
+
+@pytest.mark.xfail(
+    strict=True, reason="only the first <inertial>, <mass>, <origin>, ... is read; the others are dropped"
+)
+def test_repeated_element_is_not_dropped_in_silence() -> None:
+    repeated = {
+        "inertial": link("a", '<inertial><mass value="1"/></inertial><inertial><mass value="2"/></inertial>'),
+        "mass": link("a", '<inertial><mass value="1"/><mass value="2"/></inertial>'),
+    }
+    for tag, block in repeated.items():
+        assert any(f"<{tag}>" in text for text in ignored(block)), tag
+
+
+def test_what_a_kinova_file_carries_beside_the_arm() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        arm = fa.load(KINOVA)
+    said = sorted(re.sub(r" \(first in line \d+\)$", "", str(w.message)) for w in caught)
+    assert said == [
+        "kinova_mico.urdf: ignored <collision> in <link>, 11 times",
+        "kinova_mico.urdf: ignored <gazebo> in <robot>, 3 times",
+        "kinova_mico.urdf: ignored <hardwareInterface> in <joint>, 6 times",
+        "kinova_mico.urdf: ignored <material> in <robot>",
+        "kinova_mico.urdf: ignored <visual> in <link>, 11 times",
+    ]
+    assert (arm.n, arm.name, arm.base_link, arm.hand.link) == (6, "kinova", "base", "j2s6s200_end_effector")
+    assert arm.mass == pytest.approx(0.46784 + 0.7477 + 2 * 0.99 + 0.6763 + 2 * 0.463 + 4 * 0.01, rel=1e-15)
+    assert arm.joint("j2s6s200_joint_2").limits == (0.820304748437, 5.46288055874)
+    assert arm.joint("j2s6s200_joint_1").limits == Limits()
+
+
+# --- the hand ------------------------------------------------------------------------------------------
+
+# Two leaves with two joints each, the first behind a fixed joint; a longer path of fixed joints and followers.
+HANDS = (
+    *(link(name) for name in ("base", "a", "b", "flange", "c", "d", "x", "y", "z")),
+    joint("j1", "continuous", "base", "a"),
+    joint("s1", "fixed", "base", "x"),
+    joint("j2", "continuous", "a", "b"),
+    joint("s2", "fixed", "b", "flange"),
+    joint("j3", "continuous", "base", "c"),
+    joint("j4", "continuous", "c", "d"),
+    joint("m1", "continuous", "x", "y", '<mimic joint="j1"/>'),
+    joint("m2", "continuous", "y", "z", '<mimic joint="j1"/>'),
+)
+
+
+def test_hand_is_the_first_leaf_with_the_most_joints() -> None:
+    arm = read(*HANDS)
+    assert arm.hand == Hand(link="flange")
+    reordered = [*HANDS[:9], *HANDS[13:15], *HANDS[9:13], *HANDS[15:]]
+    assert read(*reordered).hand == Hand(link="d")
+    longer = read(*HANDS, link("e"), joint("j5", "continuous", "d", "e"))
+    assert longer.hand == Hand(link="e")
+
+
+def test_hand_can_be_named(tmp_path: Path) -> None:
+    assert read(*HANDS, hand="b").hand == Hand(link="b")
+    file = tmp_path / "arm.urdf"
+    file.write_bytes(robot(*HANDS))
+    arm = fa.load(file, hand="d")
+    assert arm.hand == Hand(link="d")
+    q = [0.3, -0.7, 1.1, 0.2]
+    np.testing.assert_array_equal(forward(arm, q), link_poses(arm, q)["d"])
+
+
+def test_hand_that_is_missing() -> None:
+    message = r"^arm.urdf: arm 'r' has no link 'flang'; did you mean 'flange'\?$"
+    with pytest.raises(NameNotFound, match=message):
+        read(*HANDS, hand="flang")
+
+
+# --- there and back ------------------------------------------------------------------------------------
+
+
+def there_and_back(arm: Arm) -> Arm:
+    return arm_from_urdf(urdf_text(arm).encode(), "back.urdf")
+
+
+@settings(max_examples=80, deadline=None)
+@given(SEEDS, st.integers(1, 16), st.booleans())
+def test_round_trip_changes_no_bit(seed: int, links: int, tree: bool) -> None:
+    arm = arm_from_urdf(random_urdf(seed, Making(links=links, tree=tree)).encode(), "made.urdf")
+    back = there_and_back(arm)
+    assert back == arm
+    assert urdf_text(back) == urdf_text(arm)
+
+
+@pytest.mark.filterwarnings("ignore::forearm.errors.IgnoredWarning")
+def test_round_trip_of_a_kinova_through_files(tmp_path: Path) -> None:
+    arm = fa.load(KINOVA)
+    arm.to_urdf(tmp_path / "back.urdf")
+    assert fa.load(tmp_path / "back.urdf") == arm
+    arm.save(tmp_path / "back.toml")
+    assert fa.load(tmp_path / "back.toml") == arm
+
+
+@given(SEEDS, st.integers(2, 12))
+@settings(max_examples=20, deadline=None)
+def test_arm_file_and_urdf_hold_the_same(seed: int, links: int) -> None:
+    from forearm.files.armfile_read import arm_from_document
+    from forearm.files.armfile_write import arm_text
+    from forearm.reading.textfile import parse_toml
+
+    arm = arm_from_urdf(random_urdf(seed, Making(links=links)).encode(), "made.urdf")
+    assert arm_from_document(parse_toml(arm_text(arm).encode(), "made.toml"), "made.toml") == arm
+
+
+def test_round_trip_of_corners() -> None:
+    """Unlimited slides, half-open limits, zero efforts, rotations by half a turn, names that XML must escape."""
+    names = ["<a>", 'b "quoted"', "c & d", "l'été", "链", "  spaced  "]
+    escaped = [name.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;") for name in names]
+    huge = "1.7976931348623157e308"
+    arm = read(
+        *(link(name) for name in escaped),
+        joint("slide", "prismatic", escaped[0], escaped[1], f'<limit lower="-{huge}" upper="{huge}"/>'),
+        joint("&lt;half&gt;", "revolute", escaped[1], escaped[2], '<limit lower="-1e301" upper="0.25" effort="0"/>'),
+        joint("point", "revolute", escaped[2], escaped[3], '<limit lower="0.5" upper="0.5" velocity="0"/>'),
+        joint(
+            "pole", "continuous", escaped[3], escaped[4], f'<origin rpy="{words([math.pi, math.pi / 2, -math.pi])}"/>'
+        ),
+        joint("tiny", "fixed", escaped[4], escaped[5], '<origin xyz="5e-324 -0.0 1e-300" rpy="1e22 -7e5 -0.0"/>'),
+    )
+    assert [part.name for part in arm.links] == names
+    assert [j.limits for j in arm.joints] == [Limits(), (-math.inf, 0.25), (0.5, 0.5), Limits()]
+    assert (arm.joints[1].max_effort, arm.joints[2].max_speed) == (0.0, 0.0)
+    assert there_and_back(arm) == arm
+
+
+@pytest.mark.parametrize("name", ["puma560", "puma560-akb", "panda", "stanford", "ur5", "ur10", "ascher2", "chain5"])
+def test_arm_in_dh_is_the_same_arm_in_urdf(name: str) -> None:
+    """Link frames move to the joints, the mechanism stays."""
+    arm = fa.load(name)
+    back = there_and_back(arm)
+    assert [j.name for j in back.joints] == [j.name for j in arm.joints]
+    assert [(j.kind, j.limits, j.max_speed, j.max_effort) for j in back.joints] == [
+        (j.kind, j.limits, j.max_speed, j.max_effort) for j in arm.joints
+    ]
+    assert_same_motion(back, arm)
+    assert there_and_back(back) == back
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("seed", range(4))
+def test_arm_of_every_kind_is_the_same_arm_in_urdf(seed: int, style: Style) -> None:
+    arm = random_arm(seed, 5, style, tree=True, mimic=True)
+    back = arm_from_urdf(urdf_text(arm).encode(), "back.urdf", hand="hand")  # its tool becomes a link of this name
+    assert_same_motion(back, arm)
+
+
+def assert_same_motion(back: Arm, arm: Arm) -> None:
+    """Same hand and same energy at random states; the two energies are differences of poses, taken alike."""
+    for seed in range(12):
+        q, qd = posture(arm, seed), speed(arm, seed)
+        np.testing.assert_allclose(forward(back, q), forward(arm, q), rtol=0, atol=ROUNDING)
+        assert kinetic_energy(back, q, qd) == pytest.approx(kinetic_energy(arm, q, qd), rel=DIFFERENCE)
+
+
+def test_drives_of_an_arm_in_urdf() -> None:
+    """Rotor and gear stay as they are; friction moves to the joint side: tau = N^2 B qd + |N| Tc."""
+    arm = fa.load("puma560")
+    back = there_and_back(arm)
+    for j, k in zip(arm.joints, back.joints, strict=True):
+        assert j.motor is not None
+        assert k.motor == Motor(gear_ratio=j.motor.gear_ratio, rotor_inertia=j.motor.rotor_inertia)
+        assert j.friction is not None
+        assert k.friction is not None
+        ratio, (plus, minus) = abs(j.motor.gear_ratio), j.friction.coulomb
+        assert k.friction.side == "joint"
+        assert k.friction.viscous == pytest.approx(ratio**2 * j.friction.viscous, rel=1e-15)
+        assert k.friction.coulomb[0] == pytest.approx(ratio * (plus - minus) / 2, rel=1e-15)
+        assert k.friction.coulomb[1] == -k.friction.coulomb[0]
+
+
+# --- writing -------------------------------------------------------------------------------------------
+
+
+def test_written_text_is_plain_urdf() -> None:
+    """Read with another parser: the elements a URDF reader looks for, numbers in full."""
+    arm = read(
+        link("a"),
+        link("b", '<inertial><mass value="0.1"/><inertia ixx="0.3" ixy="0.01" iyy="0.4" izz="0.5"/></inertial>'),
+        joint("j", "revolute", "a", "b", '<axis xyz="0 0 1"/><limit lower="-0.1" upper="0.7" effort="3"/>'),
+    )
+    root = ElementTree.fromstring(urdf_text(arm))
+    assert (root.tag, root.attrib) == ("robot", {"name": "r"})
+    assert [element.tag for element in root] == ["link", "link", "joint"]
+    assert root[0].attrib == {"name": "a"}
+    assert [(e.tag, e.attrib) for e in root[1][0]] == [
+        ("origin", {"xyz": "0.0 0.0 0.0"}),
+        ("mass", {"value": "0.1"}),
+        ("inertia", {"ixx": "0.3", "ixy": "0.01", "ixz": "0.0", "iyy": "0.4", "iyz": "0.0", "izz": "0.5"}),
+    ]
+    assert root[2].attrib == {"name": "j", "type": "revolute"}
+    assert [(e.tag, e.attrib) for e in root[2]] == [
+        ("parent", {"link": "a"}),
+        ("child", {"link": "b"}),
+        ("origin", {"xyz": "0.0 0.0 0.0", "rpy": "0.0 0.0 0.0"}),
+        ("axis", {"xyz": "0.0 0.0 1.0"}),
+        ("limit", {"lower": "-0.1", "upper": "0.7", "effort": "3.0"}),
+    ]
+
+
+TOOL = np.array([[0.0, -0.6, 0.8, 0.1], [1.0, 0.0, 0.0, -0.2], [0.0, 0.8, 0.6, 0.3], [0.0, 0.0, 0.0, 1.0]])
+
+
+def test_tool_becomes_a_link_of_its_own() -> None:
+    arm = read(*PAIR).replace(hand=TOOL)
+    back = there_and_back(arm)
+    assert (back.hand, back.joint("hand_joint").kind) == (Hand(link="hand"), "fixed")
+    np.testing.assert_allclose(forward(back, [0.4]), forward(arm, [0.4]), rtol=0, atol=ROUNDING)
+    taken = read(link("hand"), link("b"), joint("hand2", "continuous", "hand", "b")).replace(hand=TOOL)
+    assert there_and_back(taken).hand == Hand(link="hand3")
+
+
+@pytest.mark.parametrize("hand", [Hand(link="d"), Hand(link="y", pose=TOOL)], ids=["link", "tool"])
+@pytest.mark.xfail(strict=True, reason="the reader would choose another hand, and no LossWarning says so")
+def test_hand_elsewhere_is_not_lost_in_silence(hand: Hand, tmp_path: Path) -> None:
+    arm = read(*HANDS).replace(hand=hand)
+    assert there_and_back(arm).hand.link not in ("d", "hand")
+    with pytest.warns(LossWarning, match="hand"):
+        arm.to_urdf(tmp_path / "arm.urdf")
+
+
+def test_what_urdf_cannot_say_is_named(tmp_path: Path) -> None:
+    arm = fa.load("puma560").replace(gravity=(0.0, 1.0, -9.0), base=turned_base())
+    with pytest.warns(LossWarning) as caught:
+        arm.to_urdf(tmp_path / "arm.urdf")
+    said = str(caught[0].message)
+    assert said.startswith(
+        "puma560: URDF cannot say, so it is left out: gravity [0.0, 1.0, -9.0]; the pose of the base"
+    )
+    assert "motor constants (joint1, joint2, " in said
+    assert "Coulomb friction differs with direction (joint1, joint2, " in said
+    assert Path(caught[0].filename) == Path(__file__)
+
+
+def test_nothing_is_said_where_nothing_is_lost(tmp_path: Path) -> None:
+    for name in ("panda", "chain5"):
+        arm = fa.load(name)
+        arm.to_urdf(tmp_path / "arm.urdf")  # a warning would be an error
+
+
+def test_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    with pytest.raises(fa.InputError, match=r"missing/arm.urdf: cannot be written: "):
+        read(*PAIR).to_urdf(tmp_path / "missing" / "arm.urdf")
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- helpers -------------------------------------------------------------------------------------------
+
+
+def turn(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
+    """Rz(yaw) Ry(pitch) Rx(roll), one product at a time."""
+    (a, b, c), (s, t, u) = map(math.cos, (roll, pitch, yaw)), map(math.sin, (roll, pitch, yaw))
+    about_x = np.array([[1, 0, 0], [0, a, -s], [0, s, a]])
+    about_y = np.array([[b, 0, t], [0, 1, 0], [-t, 0, b]])
+    about_z = np.array([[c, -u, 0], [u, c, 0], [0, 0, 1]])
+    return np.asarray(about_z @ about_y @ about_x)
+
+
+def turned_base() -> NDArray[np.float64]:
+    T = np.eye(4)
+    T[:3, :3] = turn(0.2, 0.3, 0.4)
+    return T

@@ -1,0 +1,331 @@
+"""Break files at random and see that every reader gives an answer or an error of its own, soon.
+
+    .venv/bin/python tests/fuzz.py --count 20000 --seed 1 --reader all
+
+Input number i of a seed is the same whenever and wherever it is made: `--seed S --index i` makes it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import math
+import os
+import random
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from mutations import BYTES, TOKENS, Mutator, stl_field, toml_tree, xml_tree
+from patience import TooLongError, patience
+from urdf_making import Making, random_urdf
+
+from forearm.arm import Arm, Joint
+from forearm.checking.links import inertia_without_mass, triangle_violations
+from forearm.errors import ForearmError
+from forearm.files.armfile_read import arm_from_document
+from forearm.files.armfile_write import arm_text
+from forearm.files.builtin import folder as builtin_folder
+from forearm.files.urdf_read import arm_from_urdf
+from forearm.files.urdf_write import urdf_text
+from forearm.kinematics import link_poses
+from forearm.parts.database import Node, read_parts
+from forearm.parts.stl import check_closed, mesh_moments, read_stl
+from forearm.reading.textfile import parse_toml
+
+DATA = Path(__file__).parent / "data"
+LIMIT = 2.0  # s of processor time a file
+TAME = 1e30  # numbers up to here must not overflow when bodies are merged
+CHUNK = 500  # inputs that a process takes at a time
+
+# --- what must hold of every file ----------------------------------------------------------------------
+
+
+def check_armfile(data: bytes, _folder: Path) -> None:
+    """An arm, finite, that can be computed with and comes back from its own file equal; or a ForearmError."""
+    arm = arm_from_document(parse_toml(data, "fuzz.toml"), "fuzz.toml")
+    with _accepted():
+        _check_arm(arm)
+        urdf_text(arm)
+        back = arm_from_document(parse_toml(arm_text(arm).encode(), "back.toml"), "back.toml")
+        assert back == arm, "the arm that was saved and read back differs"
+
+
+def check_urdf(data: bytes, _folder: Path) -> None:
+    """An arm, finite, that can be computed with and comes back from the URDF written of it equal; or a ForearmError."""
+    arm = arm_from_urdf(data, "fuzz.urdf")
+    with _accepted():
+        _check_arm(arm)
+        back = arm_from_urdf(urdf_text(arm).encode(), "back.urdf")
+        assert back == arm, "the arm that was written and read back differs"
+
+
+def check_parts(data: bytes, folder: Path) -> None:
+    """Links with finite mass, centre and inertia; or a ForearmError."""
+    (folder / "fuzz.parts.toml").write_bytes(data)
+    links = read_parts(folder / "fuzz.parts.toml")
+    with _accepted():
+        assert all(_finite(node.in_link) for node in links), "a mass property is not finite"
+        assert all(isinstance(node, Node) and list(node.walk()) for node in links)
+
+
+def check_stl(data: bytes, folder: Path) -> None:
+    """Finite triangles, and finite moments where they are closed; or a ForearmError."""
+    (folder / "fuzz.stl").write_bytes(data)
+    triangles = read_stl(folder / "fuzz.stl")
+    assert np.isfinite(triangles).all(), "a coordinate is not finite"
+    check_closed(triangles, "fuzz.stl")
+    moments = mesh_moments(triangles, "fuzz.stl")
+    assert _finite((moments.volume, moments.centroid, moments.second)), "a moment is not finite"
+
+
+@contextmanager
+def _accepted() -> Iterator[None]:
+    """Within it a ForearmError is a failure: the reader has said yes."""
+    try:
+        yield
+    except ForearmError as error:
+        raise AssertionError(f"accepted, then {type(error).__name__}: {error}") from error
+
+
+def _check_arm(arm: Arm) -> None:
+    numbers = list(_numbers(arm))
+    assert all(map(math.isfinite, numbers)), "a number of the arm is not finite"
+    triangle_violations(arm)
+    inertia_without_mass(arm)
+    link_poses(arm, np.zeros(arm.n))
+    if max(map(abs, numbers), default=0.0) <= TAME:
+        for body in arm.moving.bodies:
+            merged = (body.mass, body.com, body.inertia, body.before, body.multiplier, body.offset)
+            assert _finite(merged), "a merged body is not finite"
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    """Every number of a record; limits that are infinite on their proper side are none."""
+    if isinstance(value, np.ndarray):
+        yield from value.ravel().tolist()
+    elif isinstance(value, float | int):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _numbers(item)
+    elif dataclasses.is_dataclass(value):
+        for part in dataclasses.fields(value):
+            if isinstance(value, Joint) and part.name == "limits":
+                yield from (v for v, none in zip(value.limits, (-math.inf, math.inf), strict=True) if v != none)
+            else:
+                yield from _numbers(getattr(value, part.name))
+
+
+def _finite(values: tuple[Any, ...]) -> bool:
+    return all(bool(np.isfinite(v).all()) for v in values)
+
+
+# --- readers -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A reader, the documents that its inputs are made from, and how."""
+
+    suffix: str
+    documents: Callable[[], tuple[bytes, ...]]
+    mutators: tuple[Mutator, ...]
+    check: Callable[[bytes, Path], None]
+
+
+@cache
+def arm_documents() -> tuple[bytes, ...]:
+    """Built-in arm files, and one with every key."""
+    files = [DATA / "every_key.toml"] * 4 + sorted(builtin_folder().glob("*.toml"))
+    texts = [file.read_bytes() for file in files if not file.name.endswith(".parts.toml")]
+    return tuple(text for text in texts if b"\nparts = " not in text)
+
+
+@cache
+def urdf_documents() -> tuple[bytes, ...]:
+    """A file as robots have it, and random trees with everything that is read."""
+    made = [random_urdf(seed, Making(links=5)).encode() for seed in range(6)]
+    return ((DATA / "kinova_mico.urdf").read_bytes(), *made)
+
+
+@cache
+def parts_documents() -> tuple[bytes, ...]:
+    """A parts file with every shape."""
+    return ((DATA / "every_shape.parts.toml").read_bytes(),)
+
+
+@cache
+def stl_documents() -> tuple[bytes, ...]:
+    """A slanted brick, as bytes and as text."""
+    corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=float)
+    corners = corners @ np.array([[210.0, 30, -20], [10, 150, 40], [-30, 20, 90]]) + [5, -7, 11]
+    faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    triangles = [corners[list(t)] for a, b, c, d in faces for t in ((a, b, c), (a, c, d))]
+    binary = bytes(80) + len(triangles).to_bytes(4, "little")
+    binary += b"".join(bytes(12) + t.astype("<f4").tobytes() + bytes(2) for t in triangles)
+    text = "solid brick\n"
+    for t in triangles:
+        vertices = "".join(f"vertex {x:.9g} {y:.9g} {z:.9g}\n" for x, y, z in t)
+        text += f"facet normal 0 0 0\nouter loop\n{vertices}endloop\nendfacet\n"
+    return binary, (text + "endsolid brick\n").encode()
+
+
+READERS = {
+    "toml": Reader(".toml", arm_documents, (*BYTES, *TOKENS, *[toml_tree] * 5), check_armfile),
+    "urdf": Reader(".urdf", urdf_documents, (*BYTES, *TOKENS, *[xml_tree] * 5), check_urdf),
+    "parts": Reader(".parts.toml", parts_documents, (*BYTES, *TOKENS, *[toml_tree] * 5), check_parts),
+    "stl": Reader(".stl", stl_documents, (*BYTES, *TOKENS, *[stl_field] * 5), check_stl),
+}
+
+
+# --- the run -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Where something went wrong, what, with which input first, where that is kept, and how often in all."""
+
+    place: str
+    what: str
+    index: int
+    file: str
+    times: int = 1
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of `count` inputs of one reader."""
+
+    reader: str
+    seed: int
+    count: int
+    accepted: int = 0
+    refused: int = 0
+    seconds: float = 0.0
+    slowest: float = 0.0  # s of processor time
+    slowest_index: int = 0
+    failures: tuple[Failure, ...] = ()
+
+    def __str__(self) -> str:
+        failed = sum(failure.times for failure in self.failures)
+        said = (
+            f"{self.reader}: {self.count} inputs, seed {self.seed}: {self.accepted} accepted, {self.refused} refused, "
+            f"{failed} failed; slowest {self.slowest:.3f} s (index {self.slowest_index}), {self.seconds:.1f} s in all"
+        )
+        for failure in self.failures:
+            again = f"--reader {self.reader} --seed {self.seed} --index {failure.index}"
+            said += f"\n  {failure.times} x {failure.place}: {failure.what}\n    again: {again}; input: {failure.file}"
+        return said
+
+    def __add__(self, other: Report) -> Report:
+        found: dict[str, Failure] = {}
+        for failure in (*self.failures, *other.failures):
+            first = found.get(failure.what)
+            found[failure.what] = failure if first is None else dataclasses.replace(first, times=first.times + failure.times)
+        slow = max(self, other, key=lambda report: report.slowest)
+        return Report(
+            self.reader, self.seed, self.count + other.count, self.accepted + other.accepted,
+            self.refused + other.refused, self.seconds + other.seconds, slow.slowest, slow.slowest_index,
+            tuple(found.values()),
+        )  # fmt: skip
+
+
+def make(reader: str, seed: int, index: int) -> bytes:
+    """Input number `index` of a seed."""
+    rng = random.Random(f"{reader} {seed} {index}")
+    data = rng.choice(READERS[reader].documents())
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        data = rng.choice(READERS[reader].mutators)(rng, data)
+    return data
+
+
+def fuzz(reader: str, count: int, seed: int, first: int = 0) -> Report:
+    """Make `count` inputs from index `first` on, give each to the reader, and report what came of it."""
+    report = Report(reader, seed, 0)
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        (Path(folder) / "brick.stl").write_bytes(stl_documents()[0])
+        for index in range(first, first + count):
+            report += _one(reader, seed, index, Path(folder))
+    return report
+
+
+def _one(reader: str, seed: int, index: int, folder: Path) -> Report:
+    data = make(reader, seed, index)
+    accepted, refused, place, what = 0, 0, "", ""
+    start, cpu = time.perf_counter(), time.process_time()
+    try:
+        with patience(5 * LIMIT):
+            READERS[reader].check(data, folder)
+        accepted = 1
+    except ForearmError:
+        refused = 1
+    except (Exception, TooLongError) as error:  # everything else is what is looked for
+        place, what = _place(error), str(error)[:300]
+    cpu = time.process_time() - cpu
+    if cpu > LIMIT and not place:
+        accepted, refused, place, what = 0, 0, "slow", f"{cpu:.1f} s, allowed are {LIMIT:g} s"
+    failures = (Failure(place, what, index, _kept(reader, seed, index, data)),) if place else ()
+    return Report(reader, seed, 1, accepted, refused, time.perf_counter() - start, cpu, index, failures)
+
+
+def _place(error: BaseException) -> str:
+    """The kind of the error and the last line of forearm that it, or what it came from, passed."""
+    frames = traceback.extract_tb((error.__cause__ or error).__traceback__)
+    inside = [f for f in frames if f"{os.sep}forearm{os.sep}" in f.filename] or frames
+    return f"{type(error).__name__} at {Path(inside[-1].filename).name}:{inside[-1].lineno}"
+
+
+def _kept(reader: str, seed: int, index: int, data: bytes) -> str:
+    folder = Path(tempfile.gettempdir()) / "forearm-fuzz"
+    folder.mkdir(exist_ok=True)
+    file = folder / f"{reader}-{seed}-{index}{READERS[reader].suffix}"
+    file.write_bytes(data)
+    return str(file)
+
+
+def run(reader: str, count: int, seed: int) -> Report:
+    """The report of `count` inputs, made and read on every processor there is."""
+    pieces = range(0, count, CHUNK)
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        sizes = [min(CHUNK, count - first) for first in pieces]
+        reports = pool.map(fuzz, [reader] * len(pieces), sizes, [seed] * len(pieces), pieces)
+        return sum(reports, Report(reader, seed, 0))
+
+
+def main() -> int:
+    """Print one line a reader, or JSON; 1 where something failed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=2000, help="inputs a reader")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--reader", choices=(*READERS, "all"), default="all")
+    parser.add_argument("--index", type=int, help="only this input")
+    parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    given = parser.parse_args()
+    reports = []
+    for reader in READERS if given.reader == "all" else [given.reader]:
+        if given.index is None:
+            reports.append(run(reader, given.count, given.seed))
+        else:
+            reports.append(fuzz(reader, 1, given.seed, given.index))
+        if not given.json:
+            print(reports[-1], flush=True)
+    if given.json:
+        print(json.dumps([dataclasses.asdict(report) for report in reports], indent=1))
+    return int(any(report.failures for report in reports))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,241 @@
+"""Parts files: adding up solids, holes, frames, errors by their text, and keeping arm files true to them."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+import warnings
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import forearm as fa
+from forearm.parts.database import SCHEMA, Node, json_schema, read_parts
+from forearm.parts.refresh import describe_change, link_of
+from forearm.parts.shapes import SHAPES
+from forearm.parts.stl import write_stl
+from forearm.spatial import pose_xyz_rpy
+
+HEAD = f'schema = "{SCHEMA}"\n[materials]\nbrass = 8500\n'
+FLANGE = """
+[[link]]
+name = "link1"
+xyz = [0.1, -0.2, 0.3]
+rpy = [0.4, 0.5, -0.6]
+[[link.part]]
+name = "flange"
+xyz = [0.03, 0.02, -0.05]
+rpy = ["30 deg", 0.1, 0.2]
+[[link.part.section]]
+shape = "cylinder"
+radius = 0.06
+length = 0.05
+material = "brass"
+rpy = [0.3, -0.2, 0.1]
+[[link.part.section]]
+shape = "cylinder"
+radius = 0.01
+length = 0.05
+material = "brass"
+hole = true
+xyz = [0.002, 0.003, 0.0]
+rpy = [0.3, -0.2, 0.1]
+[[link.part]]
+name = "counterweight"
+[[link.part.section]]
+shape = "sphere"
+radius = 0.03
+mass = 0.7
+xyz = [-0.1, 0.0, 0.02]
+"""
+
+
+def parts(tmp_path: Path, text: str) -> tuple[Node, ...]:
+    path = tmp_path / "p.parts.toml"
+    path.write_text(text)
+    return read_parts(path)
+
+
+def sample(rng: np.random.Generator, node: Node, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Random points of the flange with weights, in the link's frame, by the geometry above and no code of forearm."""
+    radius, length = 0.06, 0.05
+    u = rng.uniform(-1, 1, (count, 3))
+    disc = np.hypot(u[:, 0], u[:, 1]) <= 1
+    points = (u * [radius, radius, length / 2] + [0, 0, length / 2])[disc]
+    brass = np.full(len(points), 8500 * np.pi * radius**2 * length / len(points))
+    section = pose_xyz_rpy((0, 0, 0), (0.3, -0.2, 0.1))
+    hole = pose_xyz_rpy((0.002, 0.003, 0.0), (0.3, -0.2, 0.1))
+    in_part = points @ section[:3, :3].T
+    # The hole is a solid of its own in the model, cut where it lies; here too.
+    bore = (u * [0.01, 0.01, length / 2] + [0, 0, length / 2])[disc] @ hole[:3, :3].T + hole[:3, 3]
+    cut = np.full(len(bore), -8500 * np.pi * 0.01**2 * length / len(bore))
+    ball = rng.normal(size=(count, 3))
+    ball *= (0.03 * rng.uniform(size=(count, 1)) ** (1 / 3)) / np.linalg.norm(ball, axis=1, keepdims=True)
+    part = pose_xyz_rpy((0.03, 0.02, -0.05), (np.pi / 6, 0.1, 0.2))
+    drawing = pose_xyz_rpy((0.1, -0.2, 0.3), (0.4, 0.5, -0.6))
+    placed = np.vstack([in_part, bore]) @ part[:3, :3].T + part[:3, 3]
+    every = np.vstack([placed, ball + [-0.1, 0.0, 0.02]]) @ drawing[:3, :3].T + drawing[:3, 3]
+    return every, np.concatenate([brass, cut, np.full(count, 0.7 / count)])
+
+
+def test_a_link_of_placed_parts_agrees_with_a_monte_carlo_integral(tmp_path: Path) -> None:
+    (node,) = parts(tmp_path, HEAD + FLANGE)
+    points, weights = sample(np.random.default_rng(1), node, 400_000)
+    mass = weights.sum()
+    com = weights @ points / mass
+    r = points - com
+    inertia = np.einsum(
+        "k,kij->ij", weights, np.einsum("ki,ki->k", r, r)[:, None, None] * np.eye(3) - r[:, :, None] * r[:, None]
+    )
+    assert np.isclose(node.in_link.mass, mass, rtol=1e-12)
+    # 400,000 samples leave about 1/sqrt(N) = 0.16 %.
+    assert np.abs(node.in_link.com - com).max() < 5e-3 * np.abs(com).max()
+    assert np.abs(node.in_link.inertia - inertia).max() < 5e-3 * np.abs(inertia).max()
+
+
+def test_moves_add_up_to_the_whole(tmp_path: Path) -> None:
+    (node,) = parts(tmp_path, HEAD + FLANGE)
+    for holder in (node, *node.held):
+        moved = sum(holder.moved(child)[1] for child in holder.held)
+        assert np.abs(moved - holder.own.inertia).max() < 1e-14
+
+
+def test_a_hole_takes_away_what_it_would_add(tmp_path: Path) -> None:
+    block = '[[link]]\nname = "l"\n[[link.part]]\nname = "p"\n'
+    ring = (
+        block
+        + '[[link.part.section]]\nshape = "tube"\nouter_radius = 0.3\ninner_radius = 0.1\nlength = 0.4\ndensity = 900\n'
+    )
+    bored = block + "".join(
+        f'[[link.part.section]]\nshape = "cylinder"\nradius = {r}\nlength = 0.4\ndensity = 900\n{hole}'
+        for r, hole in ((0.3, ""), (0.1, "hole = true\n"))
+    )
+    a, b = parts(tmp_path, HEAD + ring)[0].in_link, parts(tmp_path, HEAD + bored)[0].in_link
+    assert np.isclose(a.mass, b.mass, rtol=1e-14)
+    assert np.allclose(a.com, b.com, atol=1e-15)
+    assert np.allclose(a.inertia, b.inertia, rtol=1e-12, atol=1e-14)
+
+
+def test_mesh_section_from_an_stl_in_millimetres(tmp_path: Path) -> None:
+    corners = np.array([[0, 0, 0], [200, 0, 0], [0, 300, 0], [0, 0, 500.0]])
+    faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    write_stl(tmp_path / "tetra.stl", corners[faces])
+    text = (
+        HEAD
+        + '[[link]]\nname = "l"\n[[link.part]]\nname = "p"\n[[link.part.section]]\nshape = "mesh"\n'
+        + 'file = "tetra.stl"\nscale = 0.001\nmaterial = "brass"\n'
+    )
+    mass = parts(tmp_path, text)[0].in_link
+    assert np.isclose(mass.mass, 8500 * 0.2 * 0.3 * 0.5 / 6)
+    assert np.allclose(mass.com, [0.05, 0.075, 0.125])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('shape = "sphere"', 'shape = "ball"'), "must be one of 'cylinder'"),
+        (("radius = 0.03", ""), "a sphere needs 'radius'"),
+        (("radius = 0.03", "radius = 0.03\nlength = 1"), "a sphere has no 'length'"),
+        (("radius = 0.03", "radius = 0"), "radius"),
+        (("mass = 0.7", ""), "give one of density"),
+        (("mass = 0.7", "mass = 0.7\ndensity = 1"), "came density and mass"),
+        (("mass = 0.7", 'material = "bras"'), "did you mean 'brass'?"),
+        (("mass = 0.7", "mass = nan"), "finite"),
+        (("mass = 0.7", "mass = 0.7\nhole = true"), "holes are larger than the solids"),
+        (('shape = "sphere"\nradius = 0.03', 'shape = "mesh"\nfile = "../x.stl"'), "below the folder"),
+        (('shape = "sphere"\nradius = 0.03', 'shape = "mesh"\nfile = "/etc/passwd"'), "below the folder"),
+        (('shape = "sphere"\nradius = 0.03', 'shape = "mesh"\nfile = "none.stl"'), "none.stl"),
+        (('name = "counterweight"', 'name = "counterweight"\nnmae = 1'), "did you mean 'name'?"),
+        ((SCHEMA, "forearm-parts/9"), "the first line must be"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    text = (HEAD + FLANGE).replace(*change)
+    assert text != HEAD + FLANGE
+    with pytest.raises(fa.ForearmError, match=message.replace("[", r"\[")) as error:
+        parts(tmp_path, text)
+    assert "p.parts.toml" in str(error.value)
+    if "materials" not in message and "first line" not in message:
+        assert "link1" in str(error.value)
+
+
+def test_a_hole_outside_the_solid_is_refused(tmp_path: Path) -> None:
+    text = (HEAD + FLANGE).replace("xyz = [0.002, 0.003, 0.0]", "xyz = [0.9, 0.003, 0.0]")
+    with pytest.raises(fa.ModelError, match="a hole lies outside the solid"):
+        parts(tmp_path, text)
+
+
+def test_every_shape_has_its_line_in_the_docs_and_can_be_written(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "parts.md").read_text()
+    for name, shape in SHAPES.items():
+        row = next(line for line in page.splitlines() if line.startswith(f"| {name} |"))
+        assert all(dimension in row for dimension in shape.dimensions)
+
+
+def arm_with_parts(folder: Path) -> Path:
+    (folder / "a.parts.toml").write_text(HEAD + FLANGE)
+    armfile = folder / "a.toml"
+    armfile.write_text(
+        'schema = "forearm-arm/1"\nname = "a"  # kept\nparts = "a.parts.toml"\n'
+        '[[joint]]\nkind = "revolute"\nframe = {}\n\n[[link]]\nname = "link1" # from the parts\n'
+    )
+    return armfile
+
+
+def test_loading_recomputes_and_says_which_link_changed_and_by_how_much(tmp_path: Path) -> None:
+    from forearm.cli.main import main
+
+    armfile = arm_with_parts(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        first = fa.load(armfile)  # nothing recorded yet: nothing to compare with
+    assert main(["parts", str(tmp_path / "a.parts.toml"), "--update", str(armfile)]) == 0
+    text = armfile.read_text()
+    assert "# kept" in text
+    assert "mass = " in text
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fa.load(armfile) == first
+    changed = (HEAD + FLANGE).replace("mass = 0.7", "mass = 0.9")
+    (tmp_path / "a.parts.toml").write_text(changed)
+    with pytest.warns(fa.PartsWarning, match=r"link 'link1' changed: mass .* kg \(\+\d.* %\), centre of mass moved"):
+        second = fa.load(armfile)
+    assert np.isclose(second.link("link1").mass - first.link("link1").mass, 0.2)
+    assert armfile.read_text() == text, "loading writes nothing"
+
+
+def test_parts_of_a_link_that_the_arm_does_not_have(tmp_path: Path) -> None:
+    armfile = arm_with_parts(tmp_path)
+    (tmp_path / "a.parts.toml").write_text((HEAD + FLANGE).replace('name = "link1"', 'name = "lnk1"'))
+    with pytest.raises(fa.ModelError, match="did you mean 'link1'"):
+        fa.load(armfile)
+
+
+def test_update_refuses_a_value_over_several_lines(tmp_path: Path) -> None:
+    from forearm.cli.main import main
+
+    armfile = arm_with_parts(tmp_path)
+    armfile.write_text(armfile.read_text() + "com = [0,\n 0, 0]\n")
+    before = armfile.read_text()
+    assert main(["parts", str(tmp_path / "a.parts.toml"), "--update", str(armfile)]) == 2
+    assert armfile.read_text() == before
+
+
+def test_no_change_is_no_words(tmp_path: Path) -> None:
+    link = link_of(parts(tmp_path, HEAD + FLANGE)[0])
+    assert describe_change(link, link) == ""
+    heavier = fa.Link(name="link1", mass=link.mass * 1.01, com=link.com, inertia=link.inertia)
+    assert "+1 %" in describe_change(link, heavier)
+
+
+def test_published_schema_is_the_current_one_and_accepts_the_built_in_file() -> None:
+    root = Path(fa.__file__).parent
+    assert json.loads((root / "schemas" / "parts.schema.json").read_text()) == json_schema()
+    document = tomllib.loads((root / "builtin" / "cmu-dd.parts.toml").read_text())
+    jsonschema.validate(document, json_schema())
+    document["link"][0]["part"][0]["section"][0]["shape"] = "blob"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, json_schema())

@@ -1,0 +1,97 @@
+"""The house rules that a machine can check: import order, no cycles, citations, no path of a machine in the sources."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "forearm"
+# The order of docs/architecture.md: a room imports from itself and from those before it.
+ROOMS = ("errors", "spatial", "values", "tables", "reading", "arm", "kinematics", "checking", "parts", "files", "dynamics", "plots",
+         "benchmarks", "cli")  # fmt: skip
+# Reached when called, not when imported: the methods of Arm that users expect on it.
+DEFERRED_EXCEPTIONS = {("arm.arm", "files.armfile_write"), ("arm.arm", "files.urdf_write")}
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(tree: ast.AST, everywhere: bool) -> set[str]:
+    """The modules of forearm that a module imports: at its top level, or anywhere."""
+    nodes = ast.walk(tree) if everywhere else iter(tree.body if isinstance(tree, ast.Module) else [])
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("forearm."):
+            inner = node.module.removeprefix("forearm.")
+            names = {f"{inner}.{a.name}" for a in node.names}
+            found |= {n for n in names if (SOURCE / Path(*n.split("."))).with_suffix(".py").exists()} or {inner}
+    return found
+
+
+def docstrings(path: Path) -> str:
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    nodes = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, kinds)]
+    return "\n".join(ast.get_docstring(n) or "" for n in nodes)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: module_name(p) or "forearm")
+def test_imports_point_one_way(path: Path) -> None:
+    name = module_name(path)
+    if name == "":
+        return
+    room = ROOMS.index(name.split(".")[0])
+    for target in imports_of(ast.parse(path.read_text()), everywhere=True):
+        allowed = ROOMS.index(target.split(".")[0]) <= room or (name, target) in DEFERRED_EXCEPTIONS
+        assert allowed, f"{name} imports {target}, which is in a later room"
+
+
+def test_no_cycles_between_modules() -> None:
+    graph = {module_name(p): imports_of(ast.parse(p.read_text()), everywhere=False) for p in MODULES}
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, f"import cycle: {' -> '.join((*path, name))}"
+        if name not in done:
+            for target in graph.get(name, set()):
+                visit(target, (*path, name))
+            done.add(name)
+
+    for name in graph:
+        visit(name, ())
+
+
+def test_every_room_is_on_the_map_and_introduces_itself() -> None:
+    on_the_map = (ROOT / "docs" / "architecture.md").read_text()
+    for room in ROOMS:
+        path = SOURCE / room
+        shown = f"`{room}/`" if path.is_dir() else f"`{room}.py`"
+        assert shown in on_the_map
+        module = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        assert ast.get_docstring(ast.parse(module.read_text()))
+    rooms = {module_name(p).split(".")[0] for p in MODULES} - {""}
+    assert rooms == set(ROOMS)
+
+
+def test_citations_name_a_document_of_the_references() -> None:
+    references = (ROOT / "docs" / "references.md").read_text()
+    known = set(re.findall(r"^\| (\w+) \|", references, flags=re.M))
+    cited = set()
+    for path in MODULES:
+        cited |= set(re.findall(r"\b([A-Z][a-z]+) (?:\(\d|[IVX]+\b|p\. \d|\d\.\d+\b|[A-D]\.\d)", docstrings(path)))
+    assert cited, "the pattern finds no citation at all"
+    assert cited <= known, f"not in docs/references.md: {cited - known}"
+
+
+def test_sources_name_no_path_of_a_machine() -> None:
+    pattern = re.compile(r"(?<![\w.])/(?:work|root|home)/\w+")
+    for folder in ("src", "tests", "docs"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in {".py", ".toml", ".md", ".json", ".urdf"}:
+                assert not pattern.search(path.read_text()), path

@@ -1,0 +1,35 @@
+"""The wheel, as pip would install it: built, put into an empty environment, and used there from another folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_wheel_installs_into_an_empty_environment_and_works(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.name.endswith("-py3-none-any.whl"), "the package must stay pure Python"
+    place = tmp_path / "env"
+    venv.create(place, with_pip=True)
+    scripts = place / ("Scripts" if os.name == "nt" else "bin")
+    subprocess.run(
+        [scripts / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    answer = subprocess.run(
+        [scripts / "forearm", "info", "cmu-dd", "--json"], check=True, capture_output=True, cwd=tmp_path, env=clean
+    )
+    assert json.loads(answer.stdout)["n"] == 6
+    code = "import forearm, pathlib; p = pathlib.Path(forearm.__file__).parent; print((p / 'py.typed').exists(), p)"
+    where = subprocess.run([scripts / "python", "-c", code], check=True, capture_output=True, text=True, cwd=tmp_path)
+    assert where.stdout.startswith("True")
+    assert str(place) in where.stdout

@@ -232,8 +232,8 @@ class Report:
     def __add__(self, other: Report) -> Report:
         found: dict[str, Failure] = {}
         for failure in (*self.failures, *other.failures):
-            first = found.get(failure.what)
-            found[failure.what] = failure if first is None else dataclasses.replace(first, times=first.times + failure.times)
+            first = found.get(failure.place)
+            found[failure.place] = failure if first is None else dataclasses.replace(first, times=first.times + failure.times)
         slow = max(self, other, key=lambda report: report.slowest)
         return Report(
             self.reader, self.seed, self.count + other.count, self.accepted + other.accepted,

@@ -152,7 +152,7 @@ def _change_tree(rng: random.Random, document: dict[str, Any]) -> None:
         holder[key] = copy.deepcopy(rng.choice(PLAIN))
     elif what == 2:
         holder[key] = copy.deepcopy(other[place])
-    elif what == 3 and isinstance(holder[key], int | float):
+    elif what == 3 and isinstance(holder[key], float):
         holder[key] = holder[key] * rng.choice((-1, 1e-3, 1e3, 1.01))
     elif isinstance(holder, list):
         holder.insert(rng.randint(0, len(holder)), copy.deepcopy(holder[key]))

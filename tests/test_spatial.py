@@ -18,6 +18,7 @@ from forearm.spatial import (
     pose,
     pose_xyz_rpy,
     rotation_about,
+    rotation_from_z,
     rotation_rpy,
     rotation_x,
     rotation_z,
@@ -107,6 +108,28 @@ def test_turn_about_an_axis_is_the_exponential(direction: tuple[float, float, fl
     assert np.abs(R - series(tilde(axis) * math.remainder(angle, 2.0 * math.pi))).max() <= SERIES
     assert is_rotation(R, 1e-14)
     assert np.abs(R @ axis - axis).max() <= 1e-15
+
+
+@given(turns)
+@settings(max_examples=100, deadline=None)
+@example((0.0, 0.0, 0.0))
+@example((math.pi, 0.0, 0.0))
+@example((math.pi - 0.044, 0.3, 0.2))  # z = -0.999, where the formula changes
+@example((math.pi - 0.045, 0.3, 0.2))
+def test_the_turn_from_z_to_an_axis(rpy: tuple[float, float, float]) -> None:
+    axis = rotation_rpy(rpy)[:, 2]
+    R = rotation_from_z(axis)
+    # Rounding is divided by 1 + z, which is 0.001 where the formula changes.
+    assert np.abs(R[:, 2] - axis).max() <= 3e-13
+    assert np.abs(R @ R.T - np.eye(3)).max() <= 6e-13
+    assert np.linalg.det(R) > 0
+
+
+@pytest.mark.parametrize("axis", [s * e for e in np.eye(3) for s in (1.0, -1.0)])
+def test_the_turn_from_z_to_the_axes_is_exact(axis: Array) -> None:
+    R = rotation_from_z(axis)
+    assert np.array_equal(R[:, 2], axis)
+    assert set(np.abs(R).ravel().tolist()) == {0.0, 1.0}
 
 
 def test_turns_about_the_axes_are_turns_about_an_axis() -> None:

@@ -88,8 +88,7 @@ def link_element(rng: random.Random, name: str) -> str:
     tensor = tensor_attributes(inertia_of(weights, points))
     origin = f'<origin xyz="{numbers(rng, 3, 0.4)}" rpy="{numbers(rng, 3, 3.1)}"/>'
     return (
-        f'<link name="{name}"><inertial>{origin}<mass value="{float(weights.sum())!r}"/>'
-        f"<inertia {tensor}/></inertial></link>"
+        f'<link name="{name}"><inertial>{origin}<mass value="{float(weights.sum())!r}"/><inertia {tensor}/></inertial></link>'
     )
 
 

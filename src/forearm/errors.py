@@ -7,6 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
+
+# Bounds on what a message compares and shows, so that a hostile file cannot make it slow or long.
+MAX_COMPARED = 1000
+MAX_SHOWN = 60
 
 
 class ForearmError(Exception):
@@ -47,8 +52,8 @@ class PartsWarning(ForearmWarning):
 
 def suggest(name: str, known: Iterable[str]) -> str:
     """The end of a sentence: the nearest known names, or all of them when few."""
-    names = list(known)
-    near = get_close_matches(name, names, n=3, cutoff=0.6)
+    names = [shown if len(shown) <= MAX_SHOWN else shown[: MAX_SHOWN - 3] + "..." for shown in islice(known, MAX_COMPARED)]
+    near = get_close_matches(name[:MAX_SHOWN], names, n=3, cutoff=0.6)
     if near:
         return "did you mean " + " or ".join(repr(n) for n in near) + "?"
     if not names:
@@ -57,7 +62,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
     return f"there are: {shown}{', ...' if len(names) > 30 else ''}."
 
 
-def shorten(value: object, limit: int = 60) -> str:
+def shorten(value: object, limit: int = MAX_SHOWN) -> str:
     """How a value that came in is shown in a message: quoted, one line, bounded."""
     try:
         text = ascii(value)

@@ -12,6 +12,8 @@ from forearm.errors import InputError, ModelError, shorten
 from forearm.spatial import is_rotation
 
 MAX_NAME = 200
+# No length, mass or torque is larger; products of a few such numbers still fit a float.
+LARGEST = 1e30
 
 
 def check_name(name: object, what: str) -> None:
@@ -32,6 +34,8 @@ def check_number(
         number = math.inf
     if not math.isfinite(number):
         raise InputError(f"{what}: the number must be finite, came {shorten(value)}.")
+    if abs(number) > LARGEST:
+        raise InputError(f"{what}: no number may exceed {LARGEST:g}, came {shorten(value)}.")
     if number < minimum or number > maximum or number <= above:
         bounds = [f"at least {minimum:g}"] if minimum > -math.inf else []
         bounds += [f"above {above:g}"] if above > -math.inf else []
@@ -50,6 +54,8 @@ def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> NDArray
         raise InputError(f"{what}: shape {shape} is needed, came {array.shape}.")
     if not np.isfinite(array).all():
         raise InputError(f"{what}: every number must be finite, came {shorten(array.tolist())}.")
+    if array.size and np.abs(array).max() > LARGEST:
+        raise InputError(f"{what}: no number may exceed {LARGEST:g}, came {shorten(array.tolist())}.")
     array.flags.writeable = False
     return array
 

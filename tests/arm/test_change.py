@@ -274,7 +274,6 @@ def test_payload_refused(given_: dict[str, Any], error: type[ForearmError], word
         random_arm(3).with_payload(**given_)
 
 
-@pytest.mark.xfail(strict=True, reason="bug: longest**2 raises OverflowError", raises=OverflowError)
 def test_a_payload_of_absurd_length_is_refused_in_words() -> None:
     with pytest.raises(ForearmError, match="payload"):
         random_arm(3).with_payload(1.0, longest=1e200)

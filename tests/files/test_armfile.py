@@ -38,6 +38,7 @@ from forearm.files.armfile_read import arm_from_document
 from forearm.files.armfile_write import arm_text
 from forearm.reading.textfile import parse_toml
 from forearm.spatial import pose, rotation_rpy
+from forearm.values import LARGEST
 
 BUILT_IN = [name for name in arms() if name != "chainN"]
 AWKWARD = [
@@ -45,8 +46,8 @@ AWKWARD = [
     -5e-324,
     -0.0,
     0.0,
-    1e308,
-    -1e308,
+    LARGEST,
+    -LARGEST,
     0.1 + 0.2,
     1 / 3,
     2.2250738585072014e-308,
@@ -110,8 +111,8 @@ def test_changed_arms_come_back(seed: int, held: set[int]) -> None:
         assert_comes_back(locked.with_payload(1.5, (0.1, 0.2, 0.3), longest=0.3).rigid())
 
 
-floats = st.one_of(st.sampled_from(AWKWARD), st.floats(allow_nan=False, allow_infinity=False))
-positive = st.one_of(st.sampled_from([x for x in AWKWARD if x > 0]), st.floats(5e-324, 1e308))
+floats = st.one_of(st.sampled_from(AWKWARD), st.floats(-LARGEST, LARGEST))
+positive = st.one_of(st.sampled_from([x for x in AWKWARD if x > 0]), st.floats(5e-324, LARGEST))
 not_negative = st.one_of(st.just(-0.0), positive)
 names = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=20).filter(str.isprintable)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
@@ -178,7 +179,7 @@ def awkward_arms(draw: st.DrawFn) -> Arm:
     """A tree of four links whose every number is the kind that printing spoils, with names to match."""
     link_names = draw(st.lists(names, min_size=4, max_size=4, unique=True))
     joint_names = draw(st.lists(names, min_size=3, max_size=3, unique=True))
-    moments = st.one_of(st.sampled_from([x for x in AWKWARD if 0 < x < 1e307]), st.floats(5e-324, 1e307))
+    moments = st.one_of(st.sampled_from([x for x in AWKWARD if x > 0]), st.floats(5e-324, LARGEST))
     convention = draw(st.sampled_from(["standard", "modified"]))
     parents = [link_names[0], draw(st.sampled_from(link_names[:2])), draw(st.sampled_from(link_names[:3]))]
     return Arm(
@@ -247,6 +248,13 @@ def test_sign_of_zero_where_it_cannot_matter_may_change_but_the_arm_is_equal() -
     arm = Arm(name="x", links=links, tree=(joint,), hand=Hand(link="b", pose=-np.negative(np.eye(4))))
     assert read_back(arm) == arm
     assert hash(read_back(arm)) == hash(arm)
+
+
+@pytest.mark.xfail(strict=True, reason="bug: dots inside of text are taken for those of a dotted key")
+@pytest.mark.parametrize("what", ["notes", "name"])
+def test_text_full_of_dots_comes_back(what: str) -> None:
+    arm = Arm(name="x", links=(Link(name="a"),), tree=()).replace(**{what: "a." * 70})
+    assert read_back(arm) == arm
 
 
 def test_text_that_no_file_can_hold_is_refused() -> None:

@@ -366,7 +366,6 @@ def test_schema_version() -> None:
             read(f"schema = {date}")
 
 
-@pytest.mark.xfail(strict=True, reason="bug: repr of the integer raises ValueError", raises=ValueError)
 def test_schema_of_an_integer_too_long_to_print() -> None:
     with pytest.raises(InputError, match="schema"):
         read("schema = 0x" + "f" * 5000)

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import mujoco
 import numpy as np
 import pytest
-from arms import DIFFERENCE, kinetic_energy
+from arms import DIFFERENCE, OFFSETS, body_energy, kinetic_energy, speed
 from numpy.typing import NDArray
 from urdf_making import Making, random_urdf
 
@@ -20,6 +20,7 @@ from forearm.arm import Arm
 from forearm.files.urdf_read import arm_from_urdf
 from forearm.files.urdf_write import urdf_text
 from forearm.kinematics import link_poses
+from forearm.kinematics.poses import body_poses
 
 KINOVA = Path(__file__).parent.parent / "data" / "kinova_mico.urdf"
 Array = NDArray[np.float64]
@@ -34,11 +35,7 @@ TURNING = replace(CHAIN, kinds=("revolute",), mimics=False)
 SLIDING = replace(TREE, kinds=("prismatic",), mimics=False)
 ONE = replace(CHAIN, links=2, kinds=("revolute", "prismatic"))
 MAKINGS = {"chain": CHAIN, "tree": TREE, "turning": TURNING, "sliding": SLIDING, "one joint": ONE}
-CASES = [
-    pytest.param(random_urdf(seed, making), id=f"{name}-{seed}")
-    for name, making in MAKINGS.items()
-    for seed in range(4)
-]
+CASES = [pytest.param(random_urdf(seed, making), id=f"{name}-{seed}") for name, making in MAKINGS.items() for seed in range(4)]
 KEEP_EVERY_BODY = '<mujoco><compiler fusestatic="false" balanceinertia="false" discardvisual="true"/></mujoco>'
 
 
@@ -106,6 +103,19 @@ def test_inertia_matrix_is_that_of_mujoco(text: str) -> None:
         peer.move_to(arm, q)
         found, truth = inertia_matrix(arm, q), peer.inertia_matrix(arm)
         np.testing.assert_allclose(found, truth, rtol=0, atol=DIFFERENCE * np.abs(truth).max())
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_merged_bodies_have_the_energy_of_mujoco(text: str) -> None:
+    """Links on fixed joints are merged into the body that carries them; the whole has the same energy."""
+    arm, peer = arm_from_urdf(text.encode(), "made.urdf"), Peer(text)
+    for q in states(arm):
+        peer.move_to(arm, q)
+        qd = speed(arm, 3)
+        paths = body_poses(arm, q + OFFSETS[:, None] * qd)
+        bodies = zip(paths, arm.moving.bodies, strict=True)
+        found = sum(body_energy(path, body.mass, body.com, body.inertia) for path, body in bodies)
+        assert found == pytest.approx(0.5 * qd @ peer.inertia_matrix(arm) @ qd, rel=DIFFERENCE)
 
 
 def inertia_matrix(arm: Arm, q: Array) -> Array:

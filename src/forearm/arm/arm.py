@@ -63,7 +63,7 @@ class Arm:
         set_field(self, "links", tuple(sorted(links, key=lambda link: order[link.name])))
         set_field(self, "gravity", frozen_array(self.gravity, (3,), "gravity"))
         set_field(self, "base", frozen_array(as_pose(self.base, "base"), (4, 4), "base"))
-        set_field(self, "hand", self._as_hand(self.hand))
+        set_field(self, "hand", self._as_hand(self.hand, links))
         resolve_mimics(tree)
         conventions = {j.placement.convention for j in tree if isinstance(j.placement, DH)}
         if len(conventions) > 1:
@@ -72,7 +72,7 @@ class Arm:
                 "write all of them in one convention, or the odd ones as frames."
             )
 
-    def _as_hand(self, value: Any) -> Hand:
+    def _as_hand(self, value: Any, in_file_order: tuple[Link, ...]) -> Hand:
         if isinstance(value, Hand):
             self.link(value.link)
             return value
@@ -81,7 +81,7 @@ class Arm:
             return Hand(link=value)
         if value is not None:
             raise InputError(f"arm {self.name!r}, hand: a Hand or the name of a link is needed, came {shorten(value)}.")
-        return Hand(link=most_articulated_leaf(self.links, self.tree))
+        return Hand(link=most_articulated_leaf(in_file_order, self.tree))
 
     @property
     def n(self) -> int:

@@ -24,7 +24,7 @@ from forearm.spatial import (
     rotation_z,
     rpy_of,
 )
-from forearm.values import check_name, check_number, frozen_array
+from forearm.values import LARGEST, check_name, check_number, frozen_array
 
 KINDS = ("revolute", "prismatic", "fixed")
 CONVENTIONS = ("standard", "modified")
@@ -135,6 +135,7 @@ class Mimic:
     offset: float = 0.0
 
     def __post_init__(self) -> None:
+        check_name(self.joint, "joint")
         set_field(self, "multiplier", check_number(self.multiplier, "mimic, multiplier"))
         set_field(self, "offset", check_number(self.offset, "mimic, offset"))
 
@@ -162,6 +163,8 @@ class Joint:
 
     def __post_init__(self) -> None:
         check_name(self.name, "joint")
+        check_name(self.parent, "link")
+        check_name(self.child, "link")
         where = f"joint {self.name!r}"
         if self.kind not in KINDS:
             raise InputError(f"{where}, kind: must be one of {', '.join(KINDS)}; came {shorten(self.kind)}.")
@@ -228,6 +231,8 @@ def _checked_limits(value: object, where: str) -> Limits:
         lower, upper = (float(v) for v in value)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{where}, limits: numbers are needed, came {shorten(value)}.") from error
+    if any(math.isfinite(v) and abs(v) > LARGEST for v in (lower, upper)):
+        raise InputError(f"{where}, limits: no number may exceed {LARGEST:g}; write inf for no limit.")
     if math.isnan(lower) or math.isnan(upper) or lower > upper or lower == math.inf or upper == -math.inf:
         raise ModelError(f"{where}, limits: lower must not be above upper, came {lower:g} and {upper:g}.")
     return Limits(lower, upper)

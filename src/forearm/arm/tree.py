@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -20,7 +21,7 @@ def root_of(links: Sequence[Link], joints: Sequence[Joint]) -> str:
         raise InputError(f"an arm may have at most {MAX_LINKS} links, came {len(links)}.")
     _refuse_repeated([link.name for link in links], "link")
     _refuse_repeated([joint.name for joint in joints], "joint")
-    names = {link.name for link in links}
+    names = dict.fromkeys(link.name for link in links)
     mover: dict[str, str] = {}
     for joint in joints:
         for end in (joint.parent, joint.child):
@@ -58,7 +59,8 @@ def depth_first(root: str, joints: Sequence[Joint]) -> tuple[Joint, ...]:
         ordered.append(joint)
         stack.extend(children.get(joint.child, [])[::-1])
     if len(ordered) < len(joints):
-        lost = next(j for j in joints if j not in set(ordered))
+        reached = {j.name for j in ordered}
+        lost = next(j for j in joints if j.name not in reached)
         raise ModelError(
             f"joint {lost.name!r} (link {lost.child!r}) cannot be reached from the base {root!r}: "
             "the joints around it form a cycle."
@@ -67,13 +69,13 @@ def depth_first(root: str, joints: Sequence[Joint]) -> tuple[Joint, ...]:
 
 
 def most_articulated_leaf(links: Sequence[Link], tree: Sequence[Joint]) -> str:
-    """The leaf with the most movable joints on its path, the first on a tie: where the hand is by default."""
-    freedoms = {links[0].name: 0}
+    """The leaf with the most movable joints on its path, the first of `links` on a tie: where the hand is by default."""
+    freedoms: dict[str, int] = {}
     for joint in tree:
-        freedoms[joint.child] = freedoms[joint.parent] + (joint.kind != "fixed" and joint.mimic is None)
+        freedoms[joint.child] = freedoms.get(joint.parent, 0) + (joint.kind != "fixed" and joint.mimic is None)
     parents = {joint.parent for joint in tree}
-    leaves = [name for name in freedoms if name not in parents]
-    return max(leaves, key=lambda name: freedoms[name])
+    leaves = [link.name for link in links if link.name not in parents]
+    return max(leaves, key=lambda name: freedoms.get(name, 0))
 
 
 def resolve_mimics(tree: Sequence[Joint]) -> dict[str, tuple[str, float, float]]:
@@ -81,25 +83,33 @@ def resolve_mimics(tree: Sequence[Joint]) -> dict[str, tuple[str, float, float]]
     by_name = {joint.name: joint for joint in tree}
     resolved: dict[str, tuple[str, float, float]] = {}
     for joint in tree:
-        if joint.mimic is None:
-            continue
-        seen = {joint.name}
-        at, multiplier, offset = joint, 1.0, 0.0
-        while at.mimic is not None:
-            leader = by_name.get(at.mimic.joint)
-            if leader is None:
-                raise ModelError(
-                    f"joint {at.name!r} mimics joint {at.mimic.joint!r}, which is missing; {suggest(at.mimic.joint, by_name)}"
-                )
-            if leader.kind == "fixed" or leader.name in seen:
-                what = "is fixed" if leader.kind == "fixed" else "follows it in turn"
-                raise ModelError(f"joint {at.name!r} mimics joint {leader.name!r}, which {what}.")
-            seen.add(leader.name)
-            offset += multiplier * at.mimic.offset
-            multiplier *= at.mimic.multiplier
-            at = leader
-        resolved[joint.name] = (at.name, multiplier, offset)
+        chain = []
+        at, seen = joint, {joint.name}
+        while at.mimic is not None and at.name not in resolved:
+            chain.append(at)
+            at = _leader(at, by_name, seen)
+        leader, multiplier, offset = resolved.get(at.name, (at.name, 1.0, 0.0))
+        for follower in reversed(chain):
+            assert follower.mimic is not None
+            offset = follower.mimic.multiplier * offset + follower.mimic.offset
+            multiplier = follower.mimic.multiplier * multiplier
+            if not math.isfinite(multiplier) or not math.isfinite(offset):
+                raise ModelError(f"joint {follower.name!r}: the multipliers along its chain of mimics run out of bounds.")
+            resolved[follower.name] = (leader, multiplier, offset)
     return resolved
+
+
+def _leader(joint: Joint, by_name: dict[str, Joint], seen: set[str]) -> Joint:
+    assert joint.mimic is not None
+    leader = by_name.get(joint.mimic.joint)
+    if leader is None:
+        hint = suggest(joint.mimic.joint, by_name)
+        raise ModelError(f"joint {joint.name!r} mimics joint {joint.mimic.joint!r}, which is missing; {hint}")
+    if leader.kind == "fixed" or leader.name in seen:
+        what = "is fixed" if leader.kind == "fixed" else "follows it in turn"
+        raise ModelError(f"joint {joint.name!r} mimics joint {leader.name!r}, which {what}.")
+    seen.add(leader.name)
+    return leader
 
 
 def _refuse_repeated(names: list[str], what: str) -> None:

@@ -76,7 +76,7 @@ def _gravity_text(arm: Arm, cost: Balance) -> str:
         ]
         for i, j in enumerate(arm.joints)
     ]
-    how = "" if cost.climbed else " (largest of 4000 postures: the true worst case may be somewhat larger)"
+    how = "" if cost.climbed else " (largest of 4000 postures: the true worst case is larger)"
     text = f"Gravity at worst{how}\n" + text_table(["joint", "N m (N)", "at q"], rows, width())
     if cost.counterweights:
         weights = [[w.joint, w.link, number(w.mass, 4), _vector(w.position), number(w.moment, 4)] for w in cost.counterweights]

@@ -13,7 +13,7 @@ from forearm import __version__
 from forearm.cli.command import Command, Parser, complain
 from forearm.errors import ForearmError
 
-COMMANDS = ("arms", "info", "check", "convert", "parts", "bench", "demo")
+COMMANDS = ("arms", "info", "check", "convert", "parts", "inverse", "forward", "reproduce", "bench", "demo")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

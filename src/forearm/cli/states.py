@@ -21,13 +21,18 @@ def add_state(parser: argparse.ArgumentParser, name: str, help_text: str) -> Non
 
 def read_state(arm: Arm, text: str, name: str, degrees: bool) -> NDArray[np.float64]:
     """The numbers of an option, SI; sliding joints are in m whatever --degrees says."""
-    words = text.replace(",", " ").split()
-    try:
-        values = np.array([float(word) for word in words])
-    except ValueError:
-        raise InputError(f"--{name}: numbers with commas between are needed, came {shorten(text)}.") from None
-    if len(values) != arm.n or not np.isfinite(values).all():
-        raise InputError(f"--{name}: {arm.name} needs {arm.n} finite numbers, came {len(values)}: {shorten(text)}.")
+    values = read_numbers(text, name, arm.n, f"{arm.name} needs")
     if degrees:
         values = values * [math.pi / 180.0 if j.kind == "revolute" else 1.0 for j in arm.joints]
+    return values
+
+
+def read_numbers(text: str, name: str, count: int, who: str = "it needs") -> NDArray[np.float64]:
+    """That many finite numbers with commas between."""
+    try:
+        values = np.array([float(word) for word in text.replace(",", " ").split()])
+    except ValueError:
+        raise InputError(f"--{name}: numbers with commas between are needed, came {shorten(text)}.") from None
+    if len(values) != count or not np.isfinite(values).all():
+        raise InputError(f"--{name}: {who} {count} finite numbers, came {len(values)}: {shorten(text)}.")
     return values

@@ -3,6 +3,9 @@
 `reference` calls them by name; `model` is what they all start from.
 """
 
+from forearm.dynamics.closed_form import ClosedForm, closed_form, paul
+from forearm.dynamics.dropping import DropError, drop_errors
+from forearm.dynamics.precision import PrecisionStudy, precision_study
 from forearm.dynamics.reference import (
     bias,
     coriolis_matrix,
@@ -17,14 +20,21 @@ from forearm.dynamics.reference import (
 )
 
 __all__ = [
+    "ClosedForm",
+    "DropError",
+    "PrecisionStudy",
     "bias",
+    "closed_form",
     "coriolis_matrix",
+    "drop_errors",
     "formulations",
     "forward",
     "gravity",
     "inertia_matrix",
     "inverse",
     "kinetic_energy",
+    "paul",
     "potential_energy",
+    "precision_study",
     "trace",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from forearm.dynamics.gibbs_appell import turned
+from forearm.dynamics.gibbs_appell import mirrored, turned, turned_symmetric
 from forearm.dynamics.model import AT_REST, Array, Base, Model, Scalar, Vector, Wrench, children, cross, steps, tilde
 
 CONVERGED = 1e-14  # of the residual, squared norm against that of the right-hand side
@@ -99,7 +99,7 @@ def articulated_body(
         body = model.bodies[i]
         for c in on[i]:
             d_c, U_c, u_c = d[c], U[c], u[c]
-            rest = inertia[c] - U_c[:, None] * U_c[None, :] / d_c
+            rest = mirrored(inertia[c] - U_c[:, None] * (U_c / d_c)[None, :])
             need = push[c] + rest @ drift[c] + U_c * (u_c / d_c)
             lever = at[c].l + body.s
             inertia[i] = inertia[i] + moved_inertia(at[c], rest, lever)
@@ -128,9 +128,10 @@ def block(I: Array, H: Array, M: Array) -> Array:  # noqa: E741
 
 def moved_inertia(step: Any, X: Array, lever: Array) -> Array:
     """An articulated inertia at a joint, seen from the parent's joint origin, in the parent's axes."""
-    I, H, M = (turned(step, part) for part in (X[:3, :3], X[:3, 3:], X[3:, 3:]))  # noqa: E741
+    I, H, M = turned_symmetric(step, X[:3, :3]), turned(step, X[:3, 3:]), turned_symmetric(step, X[3:, 3:])  # noqa: E741
     C = tilde(lever)
-    return block(I + C @ H.T + H @ C.T + C @ M @ C.T, H + C @ M, M)
+    raised = H + C @ M
+    return block(mirrored(I + C @ H.T + raised @ C.T), raised, M)
 
 
 def moved_force(step: Any, f: Array, lever: Array) -> Array:

@@ -71,9 +71,20 @@ def force_and_moment(model: Model, moving: Motion) -> tuple[list[Array], list[Ar
     for i, body in enumerate(model.bodies):
         f.append(body.m * moving.rdd[i])
         J = 0.5 * np.trace(body.I) * np.eye(3) - body.I
-        X = moving.Omega[i] @ J
-        t.append(np.array([X[2, 1] - X[1, 2], X[0, 2] - X[2, 0], X[1, 0] - X[0, 1]]))
+        t.append(skew_part(moving.Omega[i], J))
     return f, t
+
+
+def skew_part(X: Array, J: Array) -> Array:
+    """t with tilde(t) = X J - (X J)^T for a symmetric J: 15 multiplications, 15 additions. Mata 4.1, step 2."""
+    (J00, J01, J02), (_, J11, J12), (_, _, J22) = J
+    return np.array(
+        [
+            X[2, 0] * J01 + X[2, 1] * J11 + (X[2, 2] - X[1, 1]) * J12 - X[1, 0] * J02 - X[1, 2] * J22,
+            X[0, 1] * J12 + X[0, 2] * J22 + (X[0, 0] - X[2, 2]) * J02 - X[2, 1] * J01 - X[2, 0] * J00,
+            X[1, 2] * J02 + X[1, 0] * J00 + (X[1, 1] - X[0, 0]) * J01 - X[0, 2] * J12 - X[0, 1] * J11,
+        ]
+    )
 
 
 def gibbs_appell(
@@ -183,29 +194,31 @@ def inertia_gibbs_appell(model: Model, q: Vector) -> Array:
     psi: list[Any] = [None] * count
     for i in range(count - 1, -1, -1):
         body = model.bodies[i]
-        # Step 1, 4, 5: gathered about the link's origin, in its axes
+        # Step 1, 4, 5: gathered about the link's origin, in its axes; first what is known beforehand (gamma, E)
         mass, first = body.m, body.m * body.r
         second = body.I - body.m * (tilde(body.r) @ tilde(body.r))
         for c in on[i]:
             l = at[c].l  # noqa: E741
+            first = first + M[c] * l
+            second = second - M[c] * (tilde(l) @ tilde(l))
+        for c in on[i]:
             phi_c = at[c].up(phi[c])
-            lever = tilde(l) @ tilde(phi_c)
-            moved = turned(at[c], psi[c]) - lever - lever.T - M[c] * (tilde(l) @ tilde(l))
-            mass, first, second = mass + M[c], first + phi_c + M[c] * l, second + moved
+            mass, first = mass + M[c], first + phi_c
+            second = second - both_ways(at[c].l, phi_c) + turned_symmetric(at[c], psi[c])
         if not body.ends_at_joint:
-            lever = tilde(body.s) @ tilde(first)
-            second = second - lever - lever.T - mass * (tilde(body.s) @ tilde(body.s))
+            second = second - both_ways(body.s, first) - mass * (tilde(body.s) @ tilde(body.s))
             first = first + mass * body.s
-        M[i], phi[i], psi[i] = mass, first, second
+        M[i], phi[i], psi[i] = mass, first, mirrored(second)
     D = zeros(model, count)
+    before = ancestors(model, at)
     for j, body in enumerate(model.bodies):
         # Step 6: the diagonal. A unit acceleration of joint j needs this force and this moment about its origin.
         z = body.z
         force = cross(z, phi[j]) if body.revolute else M[j] * z
         moment = psi[j] @ z if body.revolute else cross(phi[j], z)
         D[j, j] = z @ moment if body.revolute else z @ force
-        # Steps 2, 3, 7: z_k and s_kj brought into the axes of link j, ancestor by ancestor
-        for k, (z_k, s_kj) in ancestors(model, at, j).items():
+        # Steps 2, 3, 7
+        for k, (z_k, s_kj) in before[j].items():
             if model.bodies[k].revolute:
                 D[j, k] = D[k, j] = z_k @ (moment + cross(s_kj, force))
             else:
@@ -213,28 +226,78 @@ def inertia_gibbs_appell(model: Model, q: Vector) -> Array:
     return D
 
 
-def ancestors(model: Model, at: list[Step], j: int) -> dict[int, tuple[Array, Array]]:
-    """For each joint before j: its axis, and the way from its origin to the origin of joint j, in the axes of link j."""
-    path = []
-    k = j
-    while k >= 0:
-        path.append(k)
-        k = model.bodies[k].parent
-    found: dict[int, tuple[Array, Array]] = {}
-    for i in reversed(path):
-        step = at[i]
-        found = {k: (step.down(z), step.down(s + step.l)) for k, (z, s) in found.items()}
-        if i != j:
-            body = model.bodies[i]
-            found = {k: (z, s + body.s) for k, (z, s) in found.items()} if not body.ends_at_joint else found
-            found[i] = (body.z, body.s)
-    return found
+def ancestors(model: Model, at: list[Step]) -> list[dict[int, tuple[Array, Array]]]:
+    """For each joint j and every joint before it: its axis, and the way from its origin to that of j, in the axes of link j."""
+    tables: list[dict[int, tuple[Array, Array]]] = []
+    for i, step in enumerate(at):
+        k = model.bodies[i].parent
+        found: dict[int, tuple[Array, Array]] = {}
+        if k >= 0:
+            body = model.bodies[k]
+            ways = tables[k] if body.ends_at_joint else {j: (z, s + body.s) for j, (z, s) in tables[k].items()}
+            found = {j: (step.down(z), step.down(s + step.l)) for j, (z, s) in {**ways, k: (body.z, body.s)}.items()}
+        tables.append(found)
+    return tables
 
 
 def turned(step: Step, X: Array) -> Array:
     """R X R^T, the similarity transformation."""
     half = np.array([step.up(row) for row in X.T]).T
     return np.array([step.up(row) for row in half])
+
+
+def turned_symmetric(step: Step, S: Array) -> Array:
+    """R S R^T of a symmetric S, elementary turn by elementary turn over other scalars than floats. Mata 4.2, step 5."""
+    if step.R is not None:
+        return step.R @ S @ step.R.T
+    for R in (step.body.Ra, step.Rz, step.body.Rb):
+        S = turned_once(R, S)
+    return S
+
+
+def turned_once(R: Array, S: Array) -> Array:
+    """R S R^T of a symmetric S; where R turns about an axis of its own frame, with 8 multiplications and 8 additions.
+
+    In the plane that turns, with u = s (S_ii - S_jj) + c 2 S_ij: S_ii - s u, S_jj + s u, c u - S_ij.
+    """
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        c, s = R[i, i], R[j, i]
+        if is_structure(R[k, k]) and R[k, k] == 1.0 and not is_structure(s):
+            mixed = S[i, j]
+            u = s * (S[i, i] - S[j, j]) + c * (mixed + mixed)
+            turned = np.array(S)
+            turned[i, i], turned[j, j] = S[i, i] - s * u, S[j, j] + s * u
+            turned[i, j] = turned[j, i] = c * u - mixed
+            turned[i, k] = turned[k, i] = c * S[i, k] - s * S[j, k]
+            turned[j, k] = turned[k, j] = s * S[i, k] + c * S[j, k]
+            return turned
+    return mirrored(R @ S @ R.T)
+
+
+def both_ways(a: Array, b: Array) -> Array:
+    """tilde(a) tilde(b) and its transpose, added: a b^T + b a^T - 2 (a . b) 1 with nine products."""
+    (ax, ay, az), (bx, by, bz) = a, b
+    x, y, z = ax * bx, ay * by, az * bz
+    xy, xz, yz = ax * by + ay * bx, ax * bz + az * bx, ay * bz + az * by
+    dx, dy, dz = y + z, x + z, x + y
+    return np.array([[-(dx + dx), xy, xz], [xy, -(dy + dy), yz], [xz, yz, -(dz + dz)]])
+
+
+def mirrored(S: Array) -> Array:
+    """A symmetric matrix by its upper half: over other scalars than floats the lower half need not be computed then."""
+    if S.dtype != object:
+        return S
+    made = np.array(S)
+    for i in range(len(S)):
+        for j in range(i):
+            made[i, j] = S[j, i]
+    return made
+
+
+def is_structure(x: Scalar) -> bool:
+    """Whether it is a plain 0, 1 or -1, which folds."""
+    return isinstance(x, float) and x in (0.0, 1.0, -1.0)
 
 
 def zeros(model: Model, count: int) -> Array:

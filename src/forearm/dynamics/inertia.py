@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from forearm.dynamics.energy import without_gravity
-from forearm.dynamics.gibbs_appell import turned, zeros
+from forearm.dynamics.gibbs_appell import mirrored, turned_symmetric, zeros
 from forearm.dynamics.model import Array, Model, Vector, children, cross, steps, tilde
 from forearm.dynamics.newton_euler import newton_euler
 
@@ -35,7 +35,7 @@ def inertia_composite_body(model: Model, q: Vector) -> Array:
     for j in range(count - 1, -1, -1):
         # (16)-(18): mass, centre and inertia of the composite, about its centre, in the axes of link j
         pieces = [(model.bodies[j].m, model.bodies[j].r, model.bodies[j].I)]
-        pieces += [(M[k], at[k].l + at[k].up(c[k]), turned(at[k], E[k])) for k in on[j]]
+        pieces += [(M[k], at[k].l + at[k].up(c[k]), turned_symmetric(at[k], E[k])) for k in on[j]]
         mass, first = pieces[0][0], pieces[0][0] * pieces[0][1]
         for m, r, _ in pieces[1:]:
             mass, first = mass + m, first + m * r
@@ -47,7 +47,7 @@ def inertia_composite_body(model: Model, q: Vector) -> Array:
             shift = tilde(pieces[0][1] - centre)
             inertia = inertia - pieces[0][0] * (shift @ shift)
         s = model.bodies[j].s
-        M[j], c[j], E[j] = mass, (centre if model.bodies[j].ends_at_joint else centre + s), inertia
+        M[j], c[j], E[j] = mass, (centre if model.bodies[j].ends_at_joint else centre + s), mirrored(inertia)
     H = zeros(model, count)
     for j in range(count):
         body, z = model.bodies[j], model.bodies[j].z

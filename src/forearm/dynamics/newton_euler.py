@@ -67,7 +67,8 @@ def inward(model: Model, at: list[Step], F: list[Array], N: list[Array], hand: W
     for i in range(len(F) - 1, -1, -1):
         body = model.bodies[i]
         passed = [at[c].up(f[c]) for c in on[i]]
-        note("f_in", i, passed)
+        if passed:
+            note("f_in", i, passed)
         for f_c in passed:
             f[i] = f[i] + f_c
         if hand is not None and model.hand == i:

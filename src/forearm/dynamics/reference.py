@@ -29,6 +29,7 @@ from forearm.dynamics.modified_newton_euler import modified_newton_euler
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.silver import lagrange_silver
 from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
+from forearm.kinematics.poses import as_coordinates
 
 Floats = NDArray[np.float64]
 
@@ -227,19 +228,10 @@ def _states(arm: Arm, **given: ArrayLike) -> list[Floats]:
     """The arguments as float64 of one shape, (n,) or (B, n)."""
     states: list[Floats] = []
     for name, value in given.items():
-        try:
-            state = np.array(value, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{name}: numbers are needed, came {shorten(value)}.") from error
-        if state.ndim not in (1, 2) or state.shape[-1] != arm.n:
-            raise InputError(
-                f"{name}: {arm.name!r} has {arm.n} joints, so the shape is ({arm.n},) or (B, {arm.n}); came {state.shape}."
-            )
-        if states and state.shape != states[0].shape:
-            raise InputError(
-                f"{name}: all arguments share one shape; came {state.shape} beside {states[0].shape}. Nothing is broadcast."
-            )
-        states.append(state)
+        states.append(as_coordinates(arm, value, name))
+        if states[-1].shape != states[0].shape:
+            came = f"{states[-1].shape} beside {states[0].shape}"
+            raise InputError(f"{name}: all arguments share one shape; came {came}. Nothing is broadcast.")
     return states
 
 

@@ -12,7 +12,7 @@ from forearm.arm.arm import STANDARD_GRAVITY, Arm, Hand
 from forearm.arm.drive import Bearing, Friction, Motor, Transmission
 from forearm.arm.joint import DH, Frame, Joint, Limits, Mimic
 from forearm.arm.link import Link
-from forearm.errors import ForearmError, InputError, suggest
+from forearm.errors import ForearmError, InputError, shorten, suggest
 from forearm.files.armfile import ARM, SCHEMA
 from forearm.parts.refresh import refresh_links
 from forearm.reading.textfile import read_toml
@@ -60,7 +60,7 @@ def _refuse_other_schema(document: dict[str, Any], name: str) -> None:
         raise InputError(f"{name}: not an arm file: the first line must be schema = {SCHEMA!r}.")
     if schema != SCHEMA:
         hint = suggest(schema, (SCHEMA,)) if isinstance(schema, str) else ""
-        raise InputError(f"{name}, schema: this version reads {SCHEMA!r}, the file says {schema!r:.60}. {hint}".strip())
+        raise InputError(f"{name}, schema: this version reads {SCHEMA!r}, the file says {shorten(schema)}. {hint}".strip())
 
 
 def _link(block: dict[str, Any]) -> Link:

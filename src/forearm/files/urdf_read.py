@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,11 +21,12 @@ from forearm.errors import ForearmError, IgnoredWarning, InputError, shorten, su
 from forearm.reading.textfile import read_bytes
 from forearm.reading.xml import Element, parse_xml
 from forearm.spatial import rotation_rpy, turn_inertia
+from forearm.values import LARGEST
 
 T = TypeVar("T")
 
 MAX_URDF_BYTES = 32_000_000
-UNBOUNDED = 1e300  # URDF has no word for a sliding joint without a limit; the writer puts the largest float
+MAX_KINDS_REPORTED = 50
 KINDS: dict[str, Kind] = {
     "revolute": "revolute",
     "continuous": "revolute",
@@ -51,6 +52,8 @@ READ: dict[str, tuple[set[str], set[str]]] = {
     "transmission": ({"name", "type"}, {"type", "joint", "actuator", "mechanicalReduction"}),
     "actuator": ({"name"}, {"mechanicalReduction", "motorInertia"}),
 }
+# What may stand several times; of anything else only the first counts.
+REPEATABLE = {"link", "joint", "transmission", "actuator", "visual", "collision", "gazebo", "material"}
 # Inside <transmission>, <joint> only names one and carries its hardware interface.
 TRANSMISSION_JOINT: tuple[set[str], set[str]] = ({"name"}, set())
 
@@ -70,8 +73,7 @@ def arm_from_urdf(data: bytes, name: str, hand: str | None = None) -> Arm:
     reader = _Reader(name)
     links = [reader.link(element) for element in robot.all("link")]
     joints = [reader.joint(element) for element in robot.all("joint")]
-    for element in robot.all("transmission"):
-        joints = reader.transmission(element, joints)
+    joints = reader.with_transmissions(robot.all("transmission"), joints)
     reader.note_ignored(robot)
     try:
         arm = Arm(
@@ -95,7 +97,7 @@ class _Reader:
 
     def link(self, element: Element) -> Link:
         name = self._attribute(element, "name", "<link>")
-        where = f"{self.name}, line {element.line}, link {name!r}"
+        where = f"{self.name}, line {element.line}, link {shorten(name)}"
         inertial = element.first("inertial")
         if inertial is None:
             return self._made(where, lambda: Link(name=name))
@@ -113,7 +115,7 @@ class _Reader:
 
     def joint(self, element: Element) -> Joint:
         name = self._attribute(element, "name", "<joint>")
-        where = f"{self.name}, line {element.line}, joint {name!r}"
+        where = f"{self.name}, line {element.line}, joint {shorten(name)}"
         given = self._attribute(element, "type", where)
         if given not in KINDS:
             if given in ("floating", "planar"):
@@ -128,6 +130,7 @@ class _Reader:
         axis = np.array([0.0, 0.0, 1.0] if kind == "fixed" else [1.0, 0.0, 0.0])  # x is URDF's default
         if axis_element is not None and kind != "fixed":
             axis = self._vector(axis_element, "xyz", where)
+        self._note_pointless(element, given)
         ends = {tag: self._child(element, tag, where) for tag in ("parent", "child")}
         limit = element.first("limit")
         effort, speed = (
@@ -151,6 +154,16 @@ class _Reader:
             ),
         )
 
+    def _note_pointless(self, element: Element, given: str) -> None:
+        """What a fixed or a continuous joint has no use for is not read, and said so."""
+        for tag in ("axis", "limit", "dynamics") if given == "fixed" else ():
+            for child in element.all(tag):
+                self._count(f"<{tag}> of a fixed joint", child.line)
+        for child in element.all("limit") if given == "continuous" else ():
+            for key in ("lower", "upper"):
+                if key in child.attributes:
+                    self._count(f"attribute {key!r} of a continuous joint's <limit>", child.line)
+
     def _limits(self, element: Element, given: str, where: str) -> Limits:
         limit = element.first("limit")
         if given in ("continuous", "fixed"):
@@ -158,10 +171,11 @@ class _Reader:
         if limit is None:
             self._count(f"that a {given} joint has no <limit> (taken as unlimited)", element.line)
             return Limits()
-        lower, upper = (self._number(limit, key, where, 0.0) for key in ("lower", "upper"))
+        # Some write the largest float there is for no limit, so these two are not bounded like other numbers.
+        lower, upper = (self._number(limit, key, where, 0.0, math.inf) for key in ("lower", "upper"))
         return Limits(
-            -math.inf if lower <= -UNBOUNDED else lower,
-            math.inf if upper >= UNBOUNDED else upper,
+            -math.inf if lower <= -LARGEST else lower,
+            math.inf if upper >= LARGEST else upper,
         )
 
     def _mimic(self, element: Element | None, kind: Kind, where: str) -> Mimic | None:
@@ -183,8 +197,20 @@ class _Reader:
             return None
         return Friction(side="joint", viscous=damping, coulomb=(dry, -dry))
 
-    def transmission(self, element: Element, joints: list[Joint]) -> list[Joint]:
-        """The joints with the reduction of a simple transmission as gear ratio."""
+    def with_transmissions(self, elements: Iterable[Element], joints: list[Joint]) -> list[Joint]:
+        """The joints with the reductions of simple transmissions as gear ratios."""
+        by_name = {joint.name: joint for joint in joints}
+        geared: dict[str, Joint] = {}
+        for element in elements:
+            name, motor = self.transmission(element, by_name)
+            if motor is not None and name in geared:
+                self._count("a second <transmission> of a joint", element.line)
+            elif motor is not None:
+                geared[name] = dataclasses.replace(by_name[name], motor=motor)
+        return [geared.get(joint.name, joint) for joint in joints]
+
+    def transmission(self, element: Element, by_name: dict[str, Joint]) -> tuple[str, Motor | None]:
+        """The joint of a simple transmission and its motor; None where it says nothing of one."""
         where = f"{self.name}, line {element.line}, transmission {shorten(element.attributes.get('name', ''))}"
         named = [self._attribute(e, "name", where) for e in element.all("joint")]
         actuators = list(element.all("actuator"))
@@ -192,17 +218,15 @@ class _Reader:
         inertias = [r for e in actuators for r in e.all("motorInertia")]
         if len(named) != 1 or len(reductions) > 1 or len(inertias) > 1:
             self._count("<transmission> that is not one joint on one actuator", element.line)
-            return joints
-        by_name = {joint.name: joint for joint in joints}
-        if named[0] not in by_name:
-            raise InputError(f"{where}: joint {named[0]!r} is missing; {suggest(named[0], by_name)}")
-        joint = by_name[named[0]]
+            return "", None
+        joint = by_name.get(named[0])
+        if joint is None:
+            raise InputError(f"{where}: joint {shorten(named[0])} is missing; {suggest(named[0], by_name)}")
         ratio = self._text_number(reductions[0], where) if reductions else 1.0
         rotor = self._text_number(inertias[0], where) if inertias else 0.0
         if joint.kind == "fixed" or (ratio == 1.0 and rotor == 0.0):
-            return joints
-        motor = self._made(where, lambda: Motor(gear_ratio=ratio, rotor_inertia=rotor))
-        return [dataclasses.replace(j, motor=motor) if j is joint else j for j in joints]
+            return joint.name, None
+        return joint.name, self._made(where, lambda: Motor(gear_ratio=ratio, rotor_inertia=rotor))
 
     def note_ignored(self, robot: Element) -> None:
         """Count every element and attribute that was not read, below elements that were."""
@@ -212,7 +236,12 @@ class _Reader:
             for key in element.attributes:
                 if key not in attributes and not key.startswith("xmlns"):
                     self._count(f"attribute {key!r:.60} of <{element.tag}>", element.line)
+            seen: set[str] = set()
             for child in element.children:
+                if child.tag in seen and child.tag not in REPEATABLE:
+                    self._count(f"a second <{child.tag}> in <{element.tag}>", child.line)
+                    continue
+                seen.add(child.tag)
                 if child.tag not in tags:
                     self._count(f"<{child.tag:.60}> in <{element.tag}>", child.line)
                 elif element.tag == "transmission" and child.tag == "joint":
@@ -222,13 +251,17 @@ class _Reader:
 
     def warn_ignored(self) -> None:
         """One warning for each kind of thing read over."""
-        for what, (count, line) in self.ignored.items():
+        in_file_order = sorted(self.ignored.items(), key=lambda entry: entry[1][1])
+        if len(in_file_order) > MAX_KINDS_REPORTED:
+            more = len(in_file_order) - MAX_KINDS_REPORTED
+            in_file_order = [*in_file_order[:MAX_KINDS_REPORTED], (f"{more} more kinds of things", in_file_order[-1][1])]
+        for what, (count, line) in in_file_order:
             times = "" if count == 1 else f", {count} times"
-            warnings.warn(f"{self.name}: ignored {what}{times} (first in line {line})", IgnoredWarning, stacklevel=4)
+            warnings.warn(f"{self.name}: ignored {what}{times} (first in line {line})", IgnoredWarning, stacklevel=6)
 
     def _count(self, what: str, line: int) -> None:
         count, first = self.ignored.get(what, (0, line))
-        self.ignored[what] = (count + 1, first)
+        self.ignored[what] = (count + 1, min(first, line))
 
     def _origin(self, element: Element, where: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         origin = element.first("origin")
@@ -260,18 +293,18 @@ class _Reader:
             raise InputError(f"{where}: {key} of <{element.tag}> must be three numbers, came {shorten(text)}.")
         return np.array([self._float(word, f"{key} of <{element.tag}>", where) for word in words])
 
-    def _number(self, element: Element, key: str, where: str, default: float | None = None) -> float:
+    def _number(self, element: Element, key: str, where: str, default: float | None = None, largest: float = LARGEST) -> float:
         text = element.attributes.get(key)
         if text is None:
             if default is None:
                 raise InputError(f"{where}: <{element.tag}> needs the attribute {key!r}.")
             return default
-        return self._float(text, f"{key} of <{element.tag}>", where)
+        return self._float(text, f"{key} of <{element.tag}>", where, largest)
 
     def _text_number(self, element: Element, where: str) -> float:
         return self._float(element.text, f"<{element.tag}>", where)
 
-    def _float(self, text: str, what: str, where: str) -> float:
+    def _float(self, text: str, what: str, where: str, largest: float = LARGEST) -> float:
         try:
             if "_" in text or not text.isascii():  # float() takes 1_000 and other digits; XML numbers do not
                 raise ValueError
@@ -280,6 +313,8 @@ class _Reader:
             raise InputError(f"{where}: {what} must be a number, came {shorten(text)}.") from None
         if not math.isfinite(value):
             raise InputError(f"{where}: {what} must be finite, came {shorten(text)}.")
+        if abs(value) > largest:
+            raise InputError(f"{where}: {what} must not exceed {largest:g}, came {shorten(text)}.")
         return value
 
     def _made(self, where: str, make: Callable[[], T]) -> T:

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from forearm.arm.arm import STANDARD_GRAVITY, Arm, Hand
 from forearm.arm.joint import Frame, Joint, Limits
 from forearm.arm.link import Link
+from forearm.arm.tree import most_articulated_leaf
 from forearm.errors import LossWarning
 from forearm.reading.textfile import write_text
 from forearm.spatial import turn_inertia
+from forearm.values import LARGEST
 
 
 def save_urdf(arm: Arm, path: str | os.PathLike[str]) -> None:
@@ -30,8 +32,11 @@ def save_urdf(arm: Arm, path: str | os.PathLike[str]) -> None:
 def urdf_text(arm: Arm) -> str:
     """The text of the URDF of an arm."""
     framed = in_joint_frames(arm)
-    blocks = [_link(link) for link in framed.links] + [_joint(joint) for joint in framed.tree]
-    blocks += [_hand_frame(framed)] if not np.array_equal(framed.hand.pose, np.eye(4)) else []
+    # The hand's link stands right behind the base: that is how a reader finds it among leaves with as many joints.
+    links = sorted(framed.links, key=lambda link: (link.name != framed.base_link, link.name != framed.hand.link))
+    blocks = [_link(link) for link in links] + [_joint(joint) for joint in framed.tree]
+    extra = _hand_frame(framed)
+    blocks = blocks if extra is None else [_link(extra[0]), *blocks, _joint(extra[1])]
     blocks += [_transmission(joint) for joint in framed.tree if joint.motor is not None]
     return f'<?xml version="1.0"?>\n<robot name={quoteattr(arm.name)}>\n' + "\n".join(blocks) + "\n</robot>\n"
 
@@ -67,6 +72,11 @@ def _losses(arm: Arm) -> Iterable[str]:
         yield f"gravity {arm.gravity.tolist()}"
     if not np.array_equal(arm.base, np.eye(4)):
         yield "the pose of the base in the world"
+    extra = _hand_frame(in_joint_frames(arm))
+    first = arm.link(arm.hand.link) if extra is None else extra[0]
+    tree, hand = arm.tree if extra is None else (*arm.tree, extra[1]), first.name
+    if most_articulated_leaf((first, *arm.links), tree) != hand:
+        yield f"that the hand is {hand!r} (read it back with hand={hand!r})"
     lost: dict[str, list[str]] = {}
     for joint in arm.tree:
         for what in _lost_of(joint):
@@ -125,10 +135,9 @@ def _joint(joint: Joint) -> str:
 
 
 def _limit(joint: Joint, kind: str) -> list[str]:
-    # A sliding joint without limits has no word in URDF: it gets the largest range that a float can hold,
+    # A sliding joint without limits has no word in URDF: it gets the largest number there is,
     # which the reader takes for none.
-    huge = np.finfo(np.float64).max
-    range_ = np.clip(joint.limits, -huge, huge)
+    range_ = np.clip(joint.limits, -LARGEST, LARGEST)
     said = [] if kind == "continuous" else [f"lower={_numbers(range_[:1])}", f"upper={_numbers(range_[1:])}"]
     said += [] if joint.max_effort is None else [f"effort={_numbers([joint.max_effort])}"]
     said += [] if joint.max_speed is None else [f"velocity={_numbers([joint.max_speed])}"]
@@ -145,12 +154,15 @@ def _friction(joint: Joint) -> list[str]:
     return [f"    <dynamics damping={_numbers([damping])} friction={_numbers([dry])}/>"]
 
 
-def _hand_frame(arm: Arm) -> str:
+def _hand_frame(arm: Arm) -> tuple[Link, Joint] | None:
+    """A link for a hand that is not a link's own frame, and the fixed joint that it sits on."""
+    if np.array_equal(arm.hand.pose, np.eye(4)):
+        return None
     place = Frame.from_pose(arm.hand.pose)
     taken = {link.name for link in arm.links} | {joint.name for joint in arm.tree}
     name = next(n for n in ("hand", *(f"hand{i}" for i in range(2, len(taken) + 3))) if n not in taken)
     joint = Joint(name=f"{name}_joint", kind="fixed", parent=arm.hand.link, child=name, placement=place)
-    return f"{_link(Link(name=name))}\n{_joint(joint)}"
+    return Link(name=name), joint
 
 
 def _transmission(joint: Joint) -> str:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import motion
-from forearm.errors import InputError
+from forearm.errors import InputError, shorten
 
 
 def forward(arm: Arm, q: ArrayLike, link: str | None = None) -> NDArray[np.float64]:
@@ -36,14 +36,14 @@ def body_poses(arm: Arm, q: ArrayLike) -> list[NDArray[np.float64]]:
     return poses
 
 
-def as_coordinates(arm: Arm, q: ArrayLike) -> NDArray[np.float64]:
+def as_coordinates(arm: Arm, q: ArrayLike, name: str = "q") -> NDArray[np.float64]:
     """q as float64 of shape (n,) or (B, n), or an error that says which shape came."""
     try:
-        coordinates = np.asarray(q, dtype=np.float64)
+        coordinates = np.array(q, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"arm {arm.name!r}: q must be numbers, came {type(q).__name__}.") from error
+        raise InputError(f"{name}: numbers are needed, came {shorten(q)}.") from error
     if coordinates.ndim not in (1, 2) or coordinates.shape[-1] != arm.n:
         raise InputError(
-            f"arm {arm.name!r} has {arm.n} joints, so q has shape ({arm.n},) or (B, {arm.n}); came {coordinates.shape}."
+            f"{name}: {arm.name!r} has {arm.n} joints, so the shape is ({arm.n},) or (B, {arm.n}); came {coordinates.shape}."
         )
     return coordinates

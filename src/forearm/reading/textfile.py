@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import tomllib
 from pathlib import Path
@@ -11,6 +12,9 @@ from typing import Any
 from forearm.errors import InputError
 
 MAX_TOML_BYTES = 4_000_000
+# A key such as a.a.a... takes the TOML parser quadratic time in its parts.
+MAX_DOTS = 64
+DOTTED_KEY = re.compile(rb"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){%d}""" % MAX_DOTS)
 
 
 def read_bytes(path: Path, limit: int) -> bytes:
@@ -45,6 +49,8 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def parse_toml(data: bytes, name: str) -> dict[str, Any]:
     """The tables of TOML text; `name` is what messages call it."""
+    if DOTTED_KEY.search(data):
+        raise InputError(f"{name}: a key of more than {MAX_DOTS} dotted parts; no such key is known here.")
     try:
         return tomllib.loads(data.decode("utf-8"))
     except UnicodeDecodeError as error:

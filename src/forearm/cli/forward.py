@@ -1,0 +1,57 @@
+"""`forearm forward`: the accelerations that torques produce, by any method."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from forearm.cli.command import Command, add_arm, add_json, show_json, width
+from forearm.cli.inverse import add_load, read_load
+from forearm.cli.states import add_state, read_state
+from forearm.dynamics.reference import FORWARD, forward
+from forearm.files.load import load
+from forearm.tables import number, text_table
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_arm(parser)
+    for name, what in (("q", "positions"), ("qd", "velocities")):
+        add_state(parser, name, f"joint {what}, SI; zero unless given")
+    parser.add_argument("--tau", metavar="A,B,...", help="torques (forces), N m (N); zero unless given; one number a joint")
+    parser.add_argument(
+        "--method",
+        default="articulated-body",
+        metavar="NAME",
+        help=f"one of {', '.join(FORWARD)} (articulated-body unless given)",
+    )
+    add_load(parser)
+    add_json(parser)
+
+
+def _run(given: argparse.Namespace) -> int:
+    arm = load(given.arm, hand=given.hand)
+    arm = arm.rigid() if given.rigid else arm
+    q, qd, tau = (
+        np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees and name != "tau")
+        for name, text in (("q", given.q), ("qd", given.qd), ("tau", given.tau))
+    )
+    qdd = forward(arm, q, qd, tau, given.method, **read_load(given))
+    if given.json:
+        show_json({"name": arm.name, "method": given.method, "q": q, "qd": qd, "tau": tau, "qdd": qdd})
+        return 0
+    rows = [
+        [j.name, number(a), number(b), number(t), number(c), "rad/s^2" if j.kind == "revolute" else "m/s^2"]
+        for j, a, b, t, c in zip(arm.joints, q, qd, tau, qdd, strict=True)
+    ]
+    print(text_table(["joint", "q", "qd", "tau", "qdd", "unit"], rows, width()))
+    return 0
+
+
+COMMAND = Command(
+    "forward",
+    "Accelerations that torques produce, by any method, drives included.",
+    "forearm forward puma560 --q 0,0.8,-1.6,0,0.5,0 --tau 1,30,5,0,0,0",
+    _add_arguments,
+    _run,
+)

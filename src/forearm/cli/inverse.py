@@ -1,0 +1,84 @@
+"""`forearm inverse`: the torques that a state needs, by any formulation."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.cli.command import Command, add_arm, add_json, show_json, width
+from forearm.cli.states import add_state, read_numbers, read_state
+from forearm.dynamics.reference import INVERSE, inverse, trace
+from forearm.files.load import load
+from forearm.tables import number, text_table
+
+
+def add_load(parser: argparse.ArgumentParser) -> None:
+    """The options for what the surroundings do: the same for inverse and forward."""
+    parser.add_argument("--hand-force", metavar="X,Y,Z", help="force of the surroundings on the hand, hand axes, N")
+    parser.add_argument("--hand-moment", metavar="X,Y,Z", help="moment of the surroundings on the hand, hand axes, N m")
+    parser.add_argument("--rigid", action="store_true", help="without motors and friction")
+
+
+def read_load(given: argparse.Namespace) -> dict[str, Any]:
+    """The surroundings as the keyword arguments of the reference functions."""
+    options = {"hand_force": given.hand_force, "hand_moment": given.hand_moment}
+    return {k: read_numbers(v, k.replace("_", "-"), 3) for k, v in options.items() if v is not None}
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_arm(parser)
+    for name, what in (("q", "positions"), ("qd", "velocities"), ("qdd", "accelerations")):
+        add_state(parser, name, f"joint {what}, SI; zero unless given")
+    parser.add_argument(
+        "--formulation", default="newton-euler", metavar="NAME", help=f"one of {', '.join(INVERSE)} (newton-euler unless given)"
+    )
+    parser.add_argument("--trace", action="store_true", help="show every intermediate quantity under the document's symbol")
+    add_load(parser)
+    add_json(parser)
+
+
+def _run(given: argparse.Namespace) -> int:
+    arm = load(given.arm, hand=given.hand)
+    arm = arm.rigid() if given.rigid else arm
+    q, qd, qdd = (
+        np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees)
+        for name, text in (("q", given.q), ("qd", given.qd), ("qdd", given.qdd))
+    )
+    tau = inverse(arm, q, qd, qdd, given.formulation, **read_load(given))
+    traced = trace(arm, q, qd, qdd, given.formulation) if given.trace else None
+    if given.json:
+        document = {"name": arm.name, "formulation": given.formulation, "q": q, "qd": qd, "qdd": qdd, "tau": tau}
+        show_json(document | ({"trace": traced} if traced is not None else {}))
+        return 0
+    print(_table(arm, q, qd, qdd, tau))
+    if traced is not None:
+        rows = [[link, symbol, _words(value)] for link, symbols in traced.items() for symbol, value in symbols.items()]
+        print(f"\nTrace of {given.formulation}, rigid arm, hand free\n{text_table(['link', 'symbol', 'value'], rows)}")
+    return 0
+
+
+def _table(arm: Arm, q: Any, qd: Any, qdd: Any, tau: Any) -> str:
+    rows = [
+        [j.name, number(a), number(b), number(c), number(t), "N m" if j.kind == "revolute" else "N"]
+        for j, a, b, c, t in zip(arm.joints, q, qd, qdd, tau, strict=True)
+    ]
+    return text_table(["joint", "q", "qd", "qdd", "tau", "unit"], rows, width())
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, float):
+        return number(value)
+    rows = np.atleast_2d(np.asarray(value))
+    return " ; ".join(" ".join(number(float(v), 5) for v in row) for row in rows)
+
+
+COMMAND = Command(
+    "inverse",
+    "Torques that a state needs, by any formulation, drives included.",
+    "forearm inverse puma560 --q 0,0.8,-1.6,0,0.5,0 --qd 1,1,1,1,1,1",
+    _add_arguments,
+    _run,
+)

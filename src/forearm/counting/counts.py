@@ -1,0 +1,214 @@
+"""Exact operation counts of every inverse, inertia-matrix and forward method, for a generic chain or for an arm.
+
+Counted as `docs/counts.md` says: arm without drives, base at rest, gravity along z0, no load on the hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.counting.models import Chain
+from forearm.counting.scalars import Counts, Tally
+from forearm.dynamics.forward import articulated_body, conjugate_gradient, solve_symmetric
+from forearm.dynamics.model import AT_REST, Base, Model, Step, model_of, steps
+from forearm.dynamics.newton_euler import newton_euler
+from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
+from forearm.errors import NameNotFound, shorten, suggest
+
+METHODS: dict[str, tuple[str, ...]] = {"inverse": tuple(INVERSE), "inertia_matrix": tuple(INERTIA), "forward": FORWARD}
+Note = Callable[[str, int, Any], None]
+
+
+@dataclass(frozen=True)
+class Convention:
+    """What a count depends on beside the formulation. The defaults are those of the contract.
+
+    `customised`: parameters are numbers, whose 0, 1 and -1 fold; otherwise each is a symbol known beforehand.
+    `moving_base`: the base moves, so that the first link is like any other. `dense`: every rotation is a 3x3 matrix of nine
+    given entries; otherwise elementary turns one after the other. `everything`: what is computed and not used counts too.
+    `full_cross`: a vector product takes 6 mul and 3 add whatever is 0 in it. `no_acceleration`: qdd = 0, the bias.
+    """
+
+    customised: bool = False
+    moving_base: bool = False
+    dense: bool = False
+    everything: bool = False
+    full_cross: bool = False
+    no_acceleration: bool = False
+
+
+GENERAL = Convention()
+CUSTOMISED = Convention(customised=True)
+
+
+@dataclass(eq=False)
+class Run:
+    """A formulation that has been run on counting scalars: what came out, and what was done for it."""
+
+    tally: Tally
+    results: Any
+    noted: list[tuple[str, int, Any]]
+    convention: Convention
+
+    @property
+    def counts(self) -> Counts:
+        """The operations that the results need, or all of them where the convention says so."""
+        return self.tally.counts(None if self.convention.everything else self.results)
+
+    def by_quantity(self) -> dict[tuple[str, int], Counts]:
+        """For every noted quantity (symbol, link) the operations first done for it; those for none of them as ("", -1)."""
+        taken = bytearray(len(self.tally.kinds))
+        needed = bytearray(b"\1" * len(taken)) if self.convention.everything else self.tally.needed(self.results)
+        table: dict[tuple[str, int], Counts] = {}
+        for symbol, link, value in [*self.noted, ("", -1, self.results)]:
+            places = [p for p in self.tally.claim(value, taken) if needed[p]]
+            table[symbol, link] = table.get((symbol, link), Counts()) + self.tally.counts_of(places)
+        return table
+
+
+def count(arm: Arm | Chain, name: str, function: str = "inverse", convention: Convention | None = None) -> Counts:
+    """The operations of a method: of an arm customised to its numbers, of a generic chain with symbols for them.
+
+    `function` is "inverse", "inertia_matrix" or "forward"; `name` is one of METHODS[function].
+    """
+    return run(arm, name, function, convention).counts
+
+
+def run(arm: Arm | Chain, name: str, function: str = "inverse", convention: Convention | None = None) -> Run:
+    """The method, run on counting scalars."""
+    if function not in METHODS:
+        raise NameNotFound(f"count: there is no function {shorten(function)}; {suggest(str(function), METHODS)}")
+    if name not in METHODS[function]:
+        raise NameNotFound(f"count: {function} has no method {shorten(name)}; {suggest(str(name), METHODS[function])}")
+    if isinstance(arm, Chain):
+        model, convention = arm.model(), convention or GENERAL
+    else:
+        model, convention = rigid_model(arm), convention or CUSTOMISED
+    tally = Tally()
+    model = model.map(float if convention.customised else tally.parameter)
+    noted: list[tuple[str, int, Any]] = []
+    work = Work(model, tally, convention, lambda symbol, link, value: noted.append((symbol, link, value)))
+    results = {"inverse": work.inverse, "inertia_matrix": work.inertia_matrix, "forward": work.forward}[function](name)
+    return Run(tally, results, noted, convention)
+
+
+def rigid_model(arm: Arm) -> Model:
+    """An arm's model without drives, gravity along z0, over floats."""
+    return replace(model_of(arm.rigid()), g=np.array([0.0, 0.0, -9.81]))
+
+
+@dataclass(eq=False)
+class Work:
+    """One model over counting scalars at a generic state, and the methods on it."""
+
+    model: Model
+    tally: Tally
+    convention: Convention
+    note: Note
+
+    def inverse(self, name: str) -> list[Any]:
+        """The torques."""
+        q, qd, qdd = self._coordinates(), self._rates(0.31), self._rates(0.57)
+        if self.convention.no_acceleration:
+            qdd = [0.0] * len(qdd)
+        base = self._moving_base() if self.convention.moving_base else AT_REST
+        return self._gathered(self._told(INVERSE[name])(self.model, q, qd, qdd, base, None, self.note))
+
+    def inertia_matrix(self, name: str) -> list[Any]:
+        """The lower triangle of M: the rest is the same."""
+        M = self._gathered_matrix(self._told(INERTIA[name])(self.model, self._coordinates()))
+        return [M[j, : j + 1] for j in range(self.model.n)]
+
+    def forward(self, name: str) -> list[Any]:
+        """The accelerations."""
+        q, qd, n = self._coordinates(), self._rates(0.31), self.model.n
+        tau = np.array([self.tally.variable(1.0 + 0.3 * j) for j in range(n)], dtype=object)
+        if name == "articulated-body":
+            return list(articulated_body(self.model, q, qd, tau, [0.0] * n))
+        rest = [0.0] * len(self.model.bodies)
+        right = tau - np.array(self._gathered(newton_euler(self.model, q, qd, rest)), dtype=object)
+        if name == "conjugate-gradient":
+            return list(self._conjugate_gradient(q, right))
+        return list(solve_symmetric(self._gathered_matrix(INERTIA[name](self.model, q)), right))
+
+    def _conjugate_gradient(self, q: list[Any], right: Any) -> Any:
+        """n steps, which suffice in exact arithmetic."""
+        still, rest = replace(self.model, g=np.zeros(3)), [0.0] * len(q)
+
+        def product(p: Any) -> Any:
+            return np.array(self._gathered(newton_euler(still, q, rest, self._spread(p))), dtype=object)
+
+        told = retold(conjugate_gradient, float=AsItIs, range=lambda _many: range(self.model.n))
+        return told(product, right)
+
+    def _coordinates(self) -> list[Any]:
+        given = [self.tally.variable(0.4 + 0.37 * j) for j in range(self.model.n)]
+        return [s + o for s, o in zip(self._spread(given), self.model.offset, strict=True)]
+
+    def _rates(self, first: float) -> list[Any]:
+        return self._spread([self.tally.variable(first + 0.23 * j) for j in range(self.model.n)])
+
+    def _spread(self, freedoms: Any) -> list[Any]:
+        """One value a body from one a freedom."""
+        return [freedoms[f] * m for f, m in zip(self.model.freedom, self.model.multiplier, strict=True)]
+
+    def _gathered(self, tau: Any) -> list[Any]:
+        made: list[Any] = [0.0] * self.model.n
+        for value, f, m in zip(tau, self.model.freedom, self.model.multiplier, strict=True):
+            made[f] = made[f] + value * m
+        return made
+
+    def _gathered_matrix(self, M: Any) -> Any:
+        if self.model.freedom == tuple(range(self.model.n)):
+            return M
+        made = np.zeros((self.model.n, self.model.n), dtype=object)
+        movers = list(zip(self.model.freedom, self.model.multiplier, strict=True))
+        for j, (f, m) in enumerate(movers):
+            for k, (g, o) in enumerate(movers):
+                made[f, g] = made[f, g] + M[j, k] * (m * o)
+        return made
+
+    def _moving_base(self) -> Base:
+        three = [np.array([self.tally.variable(0.1 + 0.2 * i + 0.05 * k) for k in range(3)], dtype=object) for i in range(3)]
+        return Base(*three)
+
+    def _told(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function with the conventions on rotations and vector products in place."""
+        others: dict[str, Any] = {}
+        if self.convention.dense:
+            others["steps"] = self._dense_steps
+        if self.convention.full_cross:
+            others["cross"] = self._full_cross
+        return retold(function, **others) if others else function
+
+    def _dense_steps(self, model: Model, q: Any) -> list[Step]:
+        made = steps(model, q)
+        for step in made:
+            R = step.body.Rb @ step.Rz @ step.body.Ra
+            step.R = np.array([[self.tally.variable(float(x)) for x in row] for row in R], dtype=object)
+        return made
+
+    def _full_cross(self, a: Any, b: Any) -> Any:
+        lift = [[x if not isinstance(x, float) else self.tally.variable(x) for x in v] for v in (a, b)]
+        (a0, a1, a2), (b0, b1, b2) = lift
+        return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], dtype=object)
+
+
+def retold(function: Callable[..., Any], **others: Any) -> Callable[..., Any]:
+    """The very same function, with some of the names that it uses standing for others. Nothing outside it changes."""
+    assert isinstance(function, FunctionType)
+    names = {**function.__globals__, **others}
+    return FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+
+
+class AsItIs:
+    """Stands for `float` in a function that would turn counting scalars into floats: hands them back instead."""
+
+    def __new__(cls, value: Any) -> Any:  # noqa: D102
+        return value

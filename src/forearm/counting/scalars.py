@@ -1,0 +1,216 @@
+"""Scalars that remember what was done with them, so that running a formulation counts its operations.
+
+Every operation is recorded with its operands. What is counted afterwards are the operations that given results need:
+what the code computes and nobody uses costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+INPUT, MUL, ADD, DIV, SQRT, TRIG = range(6)
+NOTHING = -1  # the place of a value known beforehand, and the operand that an operation does not have
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Multiplications, additions (subtractions too), divisions, square roots, and sines and cosines."""
+
+    mul: int = 0
+    add: int = 0
+    div: int = 0
+    sqrt: int = 0
+    trig: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    def __sub__(self, other: Counts) -> Counts:
+        return Counts(*(a - b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    def __str__(self) -> str:
+        parts = [f"{getattr(self, f.name)} {f.name}" for f in fields(self) if getattr(self, f.name)]
+        return ", ".join(parts) or "nothing"
+
+
+class Tally:
+    """The record of a run: kind and operands of each operation, in the order in which they were done."""
+
+    def __init__(self) -> None:
+        self.kinds = bytearray()
+        self.left = array("q")
+        self.right = array("q")
+        self._turns: dict[tuple[int, float], tuple[Counted, Counted]] = {}
+
+    def parameter(self, value: float) -> Counted:
+        """A symbol whose value is known beforehand: what is computed from such values alone is free."""
+        return Counted(self, float(value), NOTHING)
+
+    def variable(self, value: float) -> Counted:
+        """A value that comes new with each evaluation."""
+        return self.record(INPUT, float(value), NOTHING, NOTHING)
+
+    def record(self, kind: int, value: float, left: int, right: int) -> Counted:
+        """One operation; `left` and `right` are the places of its operands."""
+        self.kinds.append(kind)
+        self.left.append(left)
+        self.right.append(right)
+        return Counted(self, value, len(self.kinds) - 1)
+
+    def turn(self, angle: Counted) -> tuple[Counted, Counted]:
+        """Cosine and sine of an angle, each computed once."""
+        key = (angle.place, angle.value)
+        if key not in self._turns:
+            pair = [
+                self.record(TRIG, f(angle.value), angle.place, NOTHING) if angle.place >= 0 else self.parameter(f(angle.value))
+                for f in (math.cos, math.sin)
+            ]
+            self._turns[key] = (pair[0], pair[1])
+        return self._turns[key]
+
+    def needed(self, results: Any) -> bytearray:
+        """For every operation whether the results need it."""
+        marks = bytearray(len(self.kinds))
+        self.claim(results, marks)
+        return marks
+
+    def claim(self, results: Any, taken: bytearray) -> list[int]:
+        """The operations that the results need and that are not taken yet; they are then."""
+        open_ends = [x.place for x in leaves(results) if isinstance(x, Counted) and x.place >= 0]
+        found = []
+        while open_ends:
+            place = open_ends.pop()
+            if taken[place]:
+                continue
+            taken[place] = 1
+            found.append(place)
+            open_ends += [p for p in (self.left[place], self.right[place]) if p >= 0 and not taken[p]]
+        return found
+
+    def counts(self, results: Any = None) -> Counts:
+        """What the results need; without results, everything that was done."""
+        if results is None:
+            return self.counts_of(range(len(self.kinds)))
+        marks = self.needed(results)
+        return self.counts_of(i for i, mark in enumerate(marks) if mark)
+
+    def counts_of(self, places: Iterable[int]) -> Counts:
+        """The operations at these places."""
+        number = [0] * 6
+        for place in places:
+            number[self.kinds[place]] += 1
+        return Counts(mul=number[MUL], add=number[ADD], div=number[DIV], sqrt=number[SQRT], trig=number[TRIG])
+
+
+class Counted:
+    """A number that has its operations recorded.
+
+    Plain floats beside it are known beforehand; the exact 0, 1 and -1 among them fold away, and so does x - x. A change of
+    sign is free: -x has the place of x.
+    """
+
+    __slots__ = ("place", "tally", "value")
+
+    def __init__(self, tally: Tally, value: float, place: int) -> None:
+        self.tally, self.value, self.place = tally, value, place
+
+    @property
+    def online(self) -> bool:
+        """Whether it must be computed at each evaluation."""
+        return self.place >= 0
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, Counted):
+            return self._operation(MUL, self.value * other.value, other.place)
+        if not isinstance(other, float | int):
+            return NotImplemented
+        if other == 0:
+            return 0.0
+        if other in (1, -1):
+            return self if other == 1 else -self
+        return self._operation(MUL, self.value * other, NOTHING)
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, Counted):
+            if self.online and self.place == other.place and self.value == -other.value:
+                return 0.0
+            return self._operation(ADD, self.value + other.value, other.place)
+        if not isinstance(other, float | int):
+            return NotImplemented
+        return self if other == 0 else self._operation(ADD, self.value + other, NOTHING)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self + -other if isinstance(other, Counted | float | int) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, Counted):
+            return self._operation(DIV, self.value / other.value, other.place)
+        if not isinstance(other, float | int):
+            return NotImplemented
+        if other in (1, -1):
+            return self if other == 1 else -self
+        return self._operation(DIV, self.value / other, NOTHING)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        if not isinstance(other, float | int):
+            return NotImplemented
+        return 0.0 if other == 0 else self._operation(DIV, other / self.value, NOTHING)
+
+    def __neg__(self) -> Counted:
+        return Counted(self.tally, -self.value, self.place)
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __le__(self, other: Any) -> bool:
+        return self.value <= float(other)
+
+    def __repr__(self) -> str:
+        return f"Counted({self.value!r}, {'online' if self.online else 'offline'})"
+
+    def sqrt(self) -> Counted:
+        """The square root."""
+        root: Counted = self._operation(SQRT, math.sqrt(self.value), NOTHING)
+        return root
+
+    def cos(self) -> Counted:
+        """The cosine; at most one is counted for an angle."""
+        return self.tally.turn(self)[0]
+
+    def sin(self) -> Counted:
+        """The sine; at most one is counted for an angle."""
+        return self.tally.turn(self)[1]
+
+    def _operation(self, kind: int, value: float, other: int) -> Any:
+        if self.place < 0 and other < 0:
+            return Counted(self.tally, value, NOTHING)
+        return self.tally.record(kind, value, self.place, other)
+
+
+def leaves(results: Any) -> Iterator[Any]:
+    """The scalars of nested lists, tuples, dicts and arrays."""
+    if isinstance(results, np.ndarray):
+        yield from results.flat
+    elif isinstance(results, list | tuple):
+        for result in results:
+            yield from leaves(result)
+    else:
+        yield results
+
+
+def values(results: Any) -> Any:
+    """The numbers of a result, as floats in an array of its shape."""
+    return np.array(np.vectorize(float, otypes=[float])(np.array(results, dtype=object)), dtype=float)

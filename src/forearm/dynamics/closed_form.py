@@ -1,0 +1,62 @@
+"""The closed form of the equations of motion: tau = D(q) qdd + h_ikm qd_k qd_m + c(q). Dhanaraj A.1; Paul's D and E."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.dynamics.lagrange import chain_of, kept_derivatives, trace_of_product
+from forearm.dynamics.model import model_of, refuse_tree
+from forearm.errors import InputError
+from forearm.kinematics.poses import as_coordinates
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """The coefficients at one posture: D (n, n), h (n, n, n) with tau_i = sum of h_ikm qd_k qd_m, c (n,) for gravity."""
+
+    D: Floats
+    h: Floats
+    c: Floats
+
+    def torque(self, qd: ArrayLike, qdd: ArrayLike) -> Floats:
+        """D qdd + h qd qd + c."""
+        rates = np.asarray(qd, dtype=float)
+        return np.asarray(self.D @ np.asarray(qdd, dtype=float) + self.velocity_torque(rates) + self.c, dtype=np.float64)
+
+    def velocity_torque(self, qd: Floats) -> Floats:
+        """h_ikm qd_k qd_m."""
+        return np.asarray(np.einsum("ikm,k,m->i", self.h, qd, qd), dtype=np.float64)
+
+
+def closed_form(arm: Arm, q: ArrayLike) -> ClosedForm:
+    """D_ik, h_ikm and c_i of the rigid serial arm at q (n,). Dhanaraj A.1."""
+    posture = as_coordinates(arm, q)
+    if posture.ndim != 1:
+        raise InputError(f"closed_form: one posture of shape ({arm.n},) is needed; came {posture.shape}.")
+    model = model_of(arm.rigid())
+    refuse_tree(model, "the closed form")
+    n = model.n
+    chain = chain_of(model, [float(v) for v in posture], [0.0] * n, [0.0] * n)
+    U, UU = kept_derivatives(chain)
+    D, h, c = np.zeros((n, n)), np.zeros((n, n, n)), np.zeros(n)
+    for j in range(n):
+        for i in range(j + 1):
+            UJ = U[j][i] @ chain.J[j]
+            c[i] -= chain.G @ (U[j][i] @ chain.mr[j])
+            for k in range(j + 1):
+                D[i, k] += trace_of_product(UJ, U[j][k])
+                for m in range(j + 1):
+                    h[i, k, m] += trace_of_product(UJ, UU(j, k, m))
+    return ClosedForm(D, h, c)
+
+
+def paul(arm: Arm, q: ArrayLike, qd: ArrayLike) -> tuple[Floats, Floats]:
+    """Paul's pair at a state: D, the inertia matrix, and E, everything that does not depend on acceleration. Waters IV."""
+    form = closed_form(arm, q)
+    return form.D, form.velocity_torque(as_coordinates(arm, qd, "qd")) + form.c

@@ -1,0 +1,80 @@
+"""Leaving terms out, and the error that it causes along a motion. Waters IV, simplifying the dynamic equations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.dynamics.energy import without_gravity
+from forearm.dynamics.lagrange import chain_of, recurrences, trace_of_product
+from forearm.dynamics.model import Model, Scalar, Vector, model_of, refuse_tree, silent
+from forearm.dynamics.newton_euler import newton_euler
+from forearm.errors import InputError
+from forearm.kinematics.poses import as_coordinates
+
+
+def no_velocity_terms(model: Model, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+    """Torques without the terms L: right for a slow arm only."""
+    return newton_euler(model, q, [0.0 for _ in qd], qdd)
+
+
+def no_gravity(model: Model, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+    """Torques without gravity: right for a counterbalanced arm only."""
+    return newton_euler(without_gravity(model), q, qd, qdd)
+
+
+def own_link_only(model: Model, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+    """F_i = tr(U_ii J_i (P_i + L_i)^T) - G_ii: each joint moves its own link and feels no link behind it."""
+    refuse_tree(model, "own-link-only")
+    c = chain_of(model, q, qd, qdd)
+    U, P, L = recurrences(c, silent)
+    return [trace_of_product(U[i] @ c.J[i], P[i] + L[i]) - c.G @ (U[i] @ c.mr[i]) for i in range(c.n)]
+
+
+DROPPED: dict[str, Callable[..., list[Any]]] = {
+    "no-velocity-terms": no_velocity_terms,
+    "no-gravity": no_gravity,
+    "own-link-only": own_link_only,
+}
+
+
+@dataclass(frozen=True)
+class DropError:
+    """What leaving terms out costs along a motion: torque error per joint (n,), N m (N), and the size of the torque itself."""
+
+    dropped: str
+    largest: NDArray[np.float64]
+    rms: NDArray[np.float64]
+    torque_rms: NDArray[np.float64]
+
+    @property
+    def relative(self) -> NDArray[np.float64]:
+        """The rms error over the rms torque, per joint; 0 where there is no torque at all."""
+        return np.divide(self.rms, self.torque_rms, out=np.zeros_like(self.rms), where=self.torque_rms > 0.0)
+
+
+def drop_errors(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> list[DropError]:
+    """The error of each simplification along a motion given as samples (B, n) of the rigid arm."""
+    states = [as_coordinates(arm, value, name) for name, value in (("q", q), ("qd", qd), ("qdd", qdd))]
+    if states[0].ndim != 2 or not len(states[0]) or any(s.shape != states[0].shape for s in states):
+        raise InputError(f"drop_errors: q, qd, qdd of one shape (B, {arm.n}) are needed; came {[s.shape for s in states]}.")
+    model = model_of(arm.rigid())
+    rows = [[[float(v) for v in row] for row in state] for state in states]
+    exact = np.array([newton_euler(model, *row) for row in zip(*rows, strict=True)], dtype=float)
+    found = []
+    for name, method in DROPPED.items():
+        if name == "own-link-only" and not model.is_serial:
+            continue
+        error = np.array([method(model, *row) for row in zip(*rows, strict=True)], dtype=float) - exact
+        found.append(DropError(name, np.abs(error).max(axis=0), _rms(error), _rms(exact)))
+    return found
+
+
+def _rms(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    rms: NDArray[np.float64] = np.sqrt(np.mean(values**2, axis=0))
+    return rms

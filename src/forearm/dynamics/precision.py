@@ -1,0 +1,127 @@
+"""How much single precision costs: every operation rounded to float32, against float64. Mata 5.1."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.dynamics.drives import refuse_what_is_not_built, rotor_inertia
+from forearm.dynamics.forward import articulated_body, solve_symmetric
+from forearm.dynamics.model import Model, model_of, refuse_tree
+from forearm.dynamics.newton_euler import newton_euler
+from forearm.dynamics.reference import INERTIA, INVERSE, inertia_matrix
+
+METHODS = ("articulated-body", "composite-body", "gibbs-appell")
+
+
+class Single:
+    """A number that is rounded to float32 after every operation, whatever it is combined with."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: float | np.floating[Any]) -> None:
+        self.value = np.float32(value)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def _rounded(self, other: Any, operation: Callable[[Any, Any], Any], swapped: bool = False) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented  # NumPy goes through the elements
+        theirs = other.value if isinstance(other, Single) else np.float32(other)
+        return Single(operation(theirs, self.value) if swapped else operation(self.value, theirs))
+
+    def __add__(self, other: Any) -> Any:
+        return self._rounded(other, operator.add)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._rounded(other, operator.sub)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._rounded(other, operator.sub, swapped=True)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._rounded(other, operator.mul)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._rounded(other, operator.truediv)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._rounded(other, operator.truediv, swapped=True)
+
+    def __neg__(self) -> Single:
+        return Single(-self.value)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def cos(self) -> Single:
+        """Cosine, rounded."""
+        return Single(math.cos(float(self.value)))
+
+    def sin(self) -> Single:
+        """Sine, rounded."""
+        return Single(math.sin(float(self.value)))
+
+
+@dataclass(frozen=True)
+class PrecisionStudy:
+    """Accelerations in double (B, n) and single precision per method (B, n), and the condition number of M (B,)."""
+
+    q: NDArray[np.float64]
+    double: NDArray[np.float64]
+    single: dict[str, NDArray[np.float64]]
+    condition: NDArray[np.float64]
+
+    def difference(self, method: str, joint: int) -> tuple[float, float]:
+        """Largest and mean difference of the acceleration of a joint, counted from 0."""
+        apart = np.abs(self.single[method][:, joint] - self.double[:, joint])
+        return float(apart.max()), float(apart.mean())
+
+
+def precision_study(
+    arm: Arm, q: Sequence[Sequence[float]] | NDArray[np.float64], qd: Any = None, tau: Any = None
+) -> PrecisionStudy:
+    """Forward dynamics at postures q (B, n), at rest and undriven unless qd and tau (B, n) say otherwise."""
+    refuse_what_is_not_built(arm)
+    model, rotor = model_of(arm), rotor_inertia(arm)
+    refuse_tree(model, "the precision study")
+    postures = np.asarray(q, dtype=float)
+    rates = np.zeros_like(postures) if qd is None else np.asarray(qd, dtype=float)
+    torques = np.zeros_like(postures) if tau is None else np.asarray(tau, dtype=float)
+    small = model.map(Single)
+    double: list[Any] = []
+    single: dict[str, list[Any]] = {method: [] for method in METHODS}
+    for row in zip(postures, rates, torques, strict=True):
+        at, rate, torque = ([float(v) for v in values] for values in row)
+        double.append(accelerations(model, "articulated-body", at, rate, torque, list(rotor)))
+        rounded = [[Single(v) for v in values] for values in (*row, rotor)]
+        for method in METHODS:
+            values = accelerations(small, method, rounded[0], rounded[1], rounded[2], rounded[3])
+            single[method].append([float(v) for v in values])
+    condition = [float(np.linalg.cond(inertia_matrix(arm, posture))) for posture in postures]
+    return PrecisionStudy(
+        postures, np.array(double, dtype=float), {k: np.array(v, dtype=float) for k, v in single.items()}, np.array(condition)
+    )
+
+
+def accelerations(model: Model, method: str, q: list[Any], qd: list[Any], tau: list[Any], rotor: list[Any]) -> list[Any]:
+    """Forward dynamics over any scalar: articulated bodies, or an inertia matrix with the matching bias and a solve."""
+    if method == "articulated-body":
+        return articulated_body(model, q, qd, tau, rotor)
+    inverse = INVERSE.get(method, newton_euler)
+    bias = inverse(model, q, qd, [0.0] * len(q))
+    M = INERTIA[method](model, q)
+    for i, extra in enumerate(rotor):
+        M[i, i] = M[i, i] + extra
+    right = np.empty(len(q), dtype=M.dtype)
+    for i in range(len(q)):
+        right[i] = tau[i] - bias[i]
+    return list(solve_symmetric(M, right))

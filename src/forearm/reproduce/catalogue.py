@@ -1,0 +1,124 @@
+"""The catalogue of printed figures and what becomes of them: exact, within tolerance, differs because, not reproducible because.
+
+Printed values are kept as the text of the document, so that the number of digits is known: a value is exact when ours,
+rounded to those digits, is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+from forearm.errors import NameNotFound, suggest
+from forearm.reading.fields import MAX_TEXT, Blocks, Choice, Number, Table, Text
+from forearm.reading.textfile import read_toml
+
+DOCUMENTS = ("swartz", "waters", "silver", "mata", "dhanaraj")
+Verdict = Literal["exact", "within tolerance", "differs", "not reproducible"]
+
+VALUE = Table(
+    {
+        "label": Text("which figure of the table"),
+        "printed": Text("as it stands in the document"),
+        "reason": Text("why ours differs, where it does", MAX_TEXT),
+    },
+    required=("label", "printed"),
+)
+ITEM = Table(
+    {
+        "id": Text(),
+        "place": Text("page, table, figure or equation"),
+        "title": Text("what it is", MAX_TEXT),
+        "assumed": Text("inputs that the document does not give, or convention chosen", MAX_TEXT),
+        "recompute": Text("function of forearm.reproduce.recompute that gives {label: value}; none if it cannot be"),
+        "tolerance": Number("absolute; half a unit of the last printed digit unless given", minimum=0.0),
+        "reason": Text("why it differs or cannot be reproduced", MAX_TEXT),
+        "value": Blocks(VALUE, "value"),
+    },
+    required=("id", "place", "title", "value"),
+)
+PRINTED = Table({"document": Choice(DOCUMENTS), "item": Blocks(ITEM, "item")}, required=("document", "item"))
+
+
+@dataclass(frozen=True)
+class Item:
+    """One table, figure or statement: where it stands, what is printed, what was assumed, and who recomputes it."""
+
+    document: str
+    id: str
+    place: str
+    title: str
+    values: tuple[tuple[str, str, str], ...]  # label, printed, reason
+    assumed: str = ""
+    recompute: str | None = None
+    tolerance: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """One printed figure beside ours, and the verdict."""
+
+    item: Item
+    label: str
+    printed: str
+    ours: float | None
+    verdict: Verdict
+    reason: str
+
+    @property
+    def unexplained(self) -> bool:
+        """Whether it differs or is missing without a word on why."""
+        return self.verdict in ("differs", "not reproducible") and not self.reason
+
+
+def catalogue(document: str = "all") -> tuple[Item, ...]:
+    """The items of one document, or of all."""
+    if document != "all" and document not in DOCUMENTS:
+        raise NameNotFound(f"there is no document {document!r}; {suggest(document, (*DOCUMENTS, 'all'))}")
+    return tuple(item for name in DOCUMENTS if document in (name, "all") for item in _read(name))
+
+
+def reproduce(document: str = "all") -> Iterator[Result]:
+    """Recompute every item of a document and compare, one result a printed figure."""
+    for item in catalogue(document):
+        yield from results(item)
+
+
+def results(item: Item) -> Iterator[Result]:
+    """The figures of one item, recomputed now."""
+    from forearm.reproduce import recompute
+
+    ours: dict[str, Any] = {}
+    if item.recompute is not None:
+        ours = getattr(recompute, item.recompute)()
+    for label, printed, reason in item.values:
+        value = ours.get(label)
+        verdict = judge(printed, value, item.tolerance)
+        said = "" if verdict == "exact" else reason or item.reason
+        yield Result(item, label, printed, None if value is None else float(value), verdict, said)
+
+
+def judge(printed: str, ours: float | None, tolerance: float | None = None) -> Verdict:
+    """Exact to the printed digits, within the tolerance that the item states, or different."""
+    if ours is None:
+        return "not reproducible"
+    number = Decimal(printed.replace(",", ""))
+    exponent = number.as_tuple().exponent
+    half_digit = 0.5 * 10.0 ** int(exponent) if isinstance(exponent, int) else 0.0
+    apart = abs(float(number) - ours)
+    if apart <= half_digit * (1.0 + 1e-9):
+        return "exact"
+    return "within tolerance" if tolerance is not None and apart <= tolerance else "differs"
+
+
+def _read(document: str) -> Iterator[Item]:
+    path = Path(__file__).parent / "printed" / f"{document}.toml"
+    data = PRINTED.read(read_toml(path), path.name)
+    for block in data["item"]:
+        values = tuple((v["label"], v["printed"], v.get("reason", "")) for v in block["value"])
+        rest = {key: value for key, value in block.items() if key != "value"}
+        yield Item(document=data["document"], values=values, **rest)

@@ -1,0 +1,155 @@
+"""Energies against those of tests/arms.py, which know no inertia code; power along a motion; Lagrange's equation itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from arms import DIFFERENCE, OFFSETS, SEVEN_POINTS, STEP, kinetic_energy, potential_energy, potential_slope, random_arm
+from dynamics.cases import INVERSE, SERIAL_ONLY, Array, assert_agree, random_state, rigid_arms, simple_drives, with_kinds
+
+from forearm import Arm, dynamics
+from forearm.dynamics.drives import friction_torque
+from forearm.kinematics import link_poses
+
+POWER = 1e-8  # a seven-point difference of energies that are exact to 1e-12 (their own differences), over steps of 2e-3
+LAGRANGE = 1e-7  # two such differences one in the other; the brief asks for 1e-5
+ARMS = {f"n{n}, {kind}": arm for n in (1, 4) for kind, arm in rigid_arms(n, seed=80).items()}
+ARMS |= {kinds: with_kinds(random_arm(90 + i, 3, "frames"), kinds) for i, kinds in enumerate(("PRR", "RRP", "PPR"))}
+DRIVEN = {
+    "chain": simple_drives(random_arm(95, 4, "standard")),
+    "tree": simple_drives(random_arm(96, 4, "frames", tree=True)),
+    "followers": simple_drives(random_arm(97, 4, "modified", mimic=True)),
+}
+
+each_arm = pytest.mark.parametrize("arm", ARMS.values(), ids=ARMS.keys())
+each_driven = pytest.mark.parametrize("arm", DRIVEN.values(), ids=DRIVEN.keys())
+
+
+class Motion:
+    """A smooth motion of every joint: q = centre + size sin(rate t + phase), with its derivatives."""
+
+    def __init__(self, arm: Arm, seed: int) -> None:
+        rng = np.random.default_rng([seed, 11])
+        self.centre, self.phase = rng.uniform(-1.0, 1.0, (2, arm.n))
+        self.size, self.rate = rng.uniform(0.3, 1.0, arm.n), rng.uniform(0.5, 2.0, arm.n)
+
+    def at(self, t: float) -> tuple[Array, Array, Array]:
+        angle = self.rate * t + self.phase
+        sin, cos = self.size * np.sin(angle), self.size * np.cos(angle)
+        return self.centre + sin, self.rate * cos, -(self.rate**2) * sin
+
+
+def slope(of: Callable[[float], float | Array], t: float) -> Array:
+    """The time derivative by seven points."""
+    return np.asarray(SEVEN_POINTS @ np.array([of(t + h) for h in OFFSETS]))
+
+
+def static_potential(arm: Arm) -> float:
+    """What the links that never move have: no part of the potential energy of the moving bodies."""
+    poses = link_poses(arm, np.zeros(arm.n))
+    still = [link for link in arm.links if arm.moving.frames[link.name][0] < 0]
+    return -sum(
+        link.mass * float(arm.gravity @ (poses[link.name][:3, :3] @ link.com + poses[link.name][:3, 3])) for link in still
+    )
+
+
+@each_arm
+def test_kinetic_energy_is_that_of_the_links(arm: Arm) -> None:
+    for seed in range(3):
+        q, qd, _ = random_state(arm, seed)
+        truth = kinetic_energy(arm, q, qd)
+        assert_agree(dynamics.kinetic_energy(arm, q, qd), truth, DIFFERENCE)
+        assert_agree(0.5 * qd @ dynamics.inertia_matrix(arm, q) @ qd, truth, DIFFERENCE)
+
+
+@each_arm
+def test_potential_energy_is_that_of_the_moving_links(arm: Arm) -> None:
+    for seed in range(3):
+        q = random_state(arm, seed).q
+        truth = potential_energy(arm, q) - static_potential(arm)
+        size = arm.mass * float(np.linalg.norm(arm.gravity))
+        np.testing.assert_allclose(dynamics.potential_energy(arm, q), truth, rtol=0, atol=1e-13 * size)
+
+
+@each_arm
+def test_gravity_is_the_slope_of_the_potential(arm: Arm) -> None:
+    for seed in range(2):
+        q = random_state(arm, seed).q
+        size = arm.mass * float(np.linalg.norm(arm.gravity))
+        np.testing.assert_allclose(dynamics.gravity(arm, q), potential_slope(arm, q), rtol=0, atol=DIFFERENCE * size)
+
+
+@each_driven
+def test_rotors_add_to_the_kinetic_energy(arm: Arm) -> None:
+    """Half N^2 J qd^2 for every joint that has a motor, followers at their own speed."""
+    q, qd, _ = random_state(arm, 1)
+    spin = 0.0
+    for body in arm.moving.bodies:
+        if body.joint.motor is not None:
+            speed = body.joint.motor.gear_ratio * body.multiplier * qd[body.freedom]
+            spin += 0.5 * body.joint.motor.rotor_inertia * speed**2
+    assert spin > 0.0
+    assert_agree(dynamics.kinetic_energy(arm, q, qd), kinetic_energy(arm, q, qd) + spin, DIFFERENCE)
+    assert_agree(0.5 * qd @ dynamics.inertia_matrix(arm, q) @ qd, dynamics.kinetic_energy(arm, q, qd))
+
+
+@each_arm
+def test_power_balance_along_a_motion(arm: Arm) -> None:
+    """d/dt (K + P) = tau . qd with the independent energies, by every formulation that takes the arm."""
+    motion = Motion(arm, 1)
+
+    def energy(t: float) -> float:
+        q, qd, _ = motion.at(t)
+        return kinetic_energy(arm, q, qd) + potential_energy(arm, q)
+
+    for t in (0.0, 1.3, 7.1):
+        q, qd, qdd = motion.at(t)
+        truth = slope(energy, t)
+        for formulation in INVERSE:
+            if formulation in SERIAL_ONLY and not arm.is_serial:
+                continue
+            tau = dynamics.inverse(arm, q, qd, qdd, formulation)
+            # Powers of single joints may cancel in the sum.
+            assert abs(tau @ qd - truth) <= POWER * (np.abs(tau * qd).sum() + abs(energy(t)))
+
+
+@each_driven
+def test_power_balance_with_rotors_and_friction(arm: Arm) -> None:
+    """What tau . qd does not put into K + P, friction takes, and it never gives any back."""
+    motion = Motion(arm, 2)
+
+    def energy(t: float) -> float:
+        q, qd, _ = motion.at(t)
+        return float(dynamics.kinetic_energy(arm, q, qd) + dynamics.potential_energy(arm, q))
+
+    for t in (0.0, 1.3, 7.1):
+        q, qd, qdd = motion.at(t)
+        tau, lost = dynamics.inverse(arm, q, qd, qdd), friction_torque(arm, qd) @ qd
+        assert lost > 0.0
+        assert abs(tau @ qd - lost - slope(energy, t)) <= POWER * (np.abs(tau * qd).sum() + abs(energy(t)))
+
+
+@each_arm
+def test_lagranges_equation(arm: Arm) -> None:
+    """d/dt dK/dqd - dK/dq + dP/dq = tau; K is quadratic in qd, so that dK/dqd by steps of 1 is exact."""
+    motion = Motion(arm, 3)
+
+    def momentum(t: float) -> Array:
+        q, qd, _ = motion.at(t)
+        return np.array([0.5 * (kinetic_energy(arm, q, qd + e) - kinetic_energy(arm, q, qd - e)) for e in np.eye(arm.n)])
+
+    q, qd, qdd = motion.at(0.7)
+    by_place = [SEVEN_POINTS @ np.array([kinetic_energy(arm, q + h * e, qd) for h in OFFSETS]) for e in np.eye(arm.n)]
+    truth = slope(momentum, 0.7) - np.array(by_place) + potential_slope(arm, q)
+    for formulation in INVERSE:
+        if formulation not in SERIAL_ONLY or arm.is_serial:
+            assert_agree(dynamics.inverse(arm, q, qd, qdd, formulation), truth, LAGRANGE)
+
+
+def test_the_step_is_that_of_the_offsets() -> None:
+    """The slope of t^6 and of sin, so that a wrong weight is found here and not in the physics."""
+    assert STEP == OFFSETS[4]
+    assert slope(lambda t: t**6, 1.0) == pytest.approx(6.0, rel=1e-11)
+    assert slope(np.sin, 0.4) == pytest.approx(np.cos(0.4), rel=1e-11)

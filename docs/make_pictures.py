@@ -12,6 +12,8 @@ import forearm as fa
 from forearm.files.armfile import json_schema
 from forearm.parts.database import json_schema as parts_schema
 from forearm.plots.arms import save_picture
+from forearm.plots.figure import save_figure
+from forearm.plots.precision import precision_figure
 
 HERE = Path(__file__).parent
 POSTURES = {
@@ -23,10 +25,13 @@ POSTURES = {
 
 
 def main() -> None:
-    """Write everything that is generated: pictures/arms.png and the two schemas."""
+    """Write everything that is generated: the pictures and the two schemas."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fa.ModelWarning)
         save_picture([(fa.load(name), q) for name, q in POSTURES.items()], HERE / "pictures" / "arms.png")
+    arm = fa.load("ascher2")
+    study = fa.dynamics.precision_study(arm, [[0.0, np.radians(2.0 * k)] for k in range(180)])
+    save_figure(precision_figure(arm, study, 1, 1), HERE / "pictures" / "precision.png")
     for name, schema in (("arm", json_schema()), ("parts", parts_schema())):
         text = json.dumps(schema, indent=1) + "\n"
         (HERE.parent / "src" / "forearm" / "schemas" / f"{name}.schema.json").write_text(text)

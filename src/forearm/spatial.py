@@ -60,9 +60,9 @@ def rotation_about(axis: Array, angle: float | Array) -> Array:
 
 
 def rotation_from_z(axis: Array) -> Array:
-    """The shortest turn that takes z to a unit axis; exact for axes along x, y and z."""
+    """A turn that takes z to a unit axis; exact for axes along x, y and z."""
     x, y, z = (float(v) for v in axis)
-    if z < -0.999:  # nearly opposite: first turn about x by half a turn, then the short way
+    if z < 0.0:  # half a turn about x first, then the short way: 1 + z is never small
         flip = np.diag([1.0, -1.0, -1.0])
         return flip @ rotation_from_z(flip @ axis)
     K = tilde(np.array([-y, x, 0.0]))

@@ -12,6 +12,7 @@ from forearm.errors import InputError, ModelError, shorten
 from forearm.spatial import is_rotation
 
 MAX_NAME = 200
+MAX_TEXT = 20_000
 # No length, mass or torque is larger; products of a few such numbers still fit a float.
 LARGEST = 1e30
 
@@ -20,6 +21,19 @@ def check_name(name: object, what: str) -> None:
     """Refuse a name that could not be written into a file and found again."""
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or not name.isprintable():
         raise InputError(f"a {what}'s name must be printable text of 1 to {MAX_NAME} characters; came {shorten(name)}.")
+
+
+def check_text(text: object, what: str) -> None:
+    """Refuse what is not text, or more of it than a file may hold."""
+    if not isinstance(text, str) or len(text) > MAX_TEXT:
+        raise InputError(f"{what}: text of at most {MAX_TEXT} characters is needed, came {shorten(text)}.")
+
+
+def check_kind(value: object, kinds: type | tuple[type, ...], what: str) -> None:
+    """Refuse what is not of one of these classes."""
+    if not isinstance(value, kinds):
+        names = " or ".join(k.__name__ for k in (kinds if isinstance(kinds, tuple) else (kinds,)) if k is not type(None))
+        raise InputError(f"{what}: a {names} is needed, came {shorten(value)}.")
 
 
 def check_number(
@@ -47,7 +61,10 @@ def check_number(
 def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
     """A read-only float64 copy of the given shape, finite throughout."""
     try:
-        array = np.array(value, dtype=np.float64)
+        given = np.array(value)
+        if given.dtype.kind not in "iufO":  # not text, truth values or complex numbers
+            raise TypeError
+        array = given.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{what}: numbers are needed, came {shorten(value)}.") from error
     if array.shape != shape:
@@ -64,7 +81,7 @@ def as_pose(value: Any, what: str) -> NDArray[np.float64]:
     """A (4, 4) pose from what a caller gave, refused with a reason when it is none."""
     try:
         T = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{what}: a pose is a (4, 4) array of numbers; came {type(value).__name__}.") from error
     if T.shape != (4, 4) or not np.isfinite(T).all():
         raise InputError(f"{what}: a pose is a (4, 4) array of finite numbers; came shape {T.shape}.")

@@ -149,7 +149,6 @@ def test_lock_at_a_limit_and_a_rounding_beyond_it(end: float) -> None:
         assert arm.lock({"joint3": float(position)}).n == 5
 
 
-@pytest.mark.xfail(strict=True, reason="bug: escapes as TypeError or AttributeError")
 @pytest.mark.parametrize("positions", [{4: 0.1}, ["joint1"], None])
 def test_lock_refuses_other_types_in_words(positions: Any) -> None:
     with pytest.raises(ForearmError, match="lock"):

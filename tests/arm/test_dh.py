@@ -186,7 +186,6 @@ def test_from_dh_refuses(changes: dict[str, Any], error: type[ForearmError], wor
         from_dh(**(sound | changes))
 
 
-@pytest.mark.xfail(strict=True, reason="bug: escapes as ValueError, TypeError or AttributeError")
 @pytest.mark.parametrize(
     "changes",
     [

@@ -114,7 +114,6 @@ MISSED: list[tuple[int, int, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.xfail(strict=True, reason="bug: six starts climbed one coordinate at a time end in lower hills")
 @pytest.mark.parametrize(("seed", "n", "kind"), MISSED)
 def test_worst_case_where_there_are_several_hills(seed: int, n: int, kind: dict[str, Any]) -> None:
     arm = random_arm(seed, n, **kind)
@@ -139,7 +138,6 @@ def test_limits_are_kept() -> None:
     assert balance(arm).postures[0] == pytest.approx([-2.0])
 
 
-@pytest.mark.xfail(strict=True, reason="bug: a limit on one side only is completed to a range on the wrong side of it")
 @pytest.mark.parametrize(("kind", "limits"), [("P", Limits(2.0, math.inf)), ("P", Limits(-math.inf, -2.0))])
 def test_limits_on_one_side_are_kept(kind: str, limits: Limits) -> None:
     arm = from_dh("p", [[0.3, 1.1, 0.1, 0.4], [0.2, 0.5, 0.1, 0.2]], convention="standard", joints="R" + kind,
@@ -265,14 +263,12 @@ def test_a_slide_on_one_branch_leaves_hope_for_the_other() -> None:
             assert joint.name in hopeless or torque <= CANCELLED * weight(balanced)
 
 
-@pytest.mark.xfail(strict=True, reason="bug: a joint that gravity cannot turn is called hopeless")
 def test_a_vertical_axis_under_a_slide_is_not_hopeless() -> None:
     found = balance(load("stanford"))
     assert found.balanced[0]
     assert "joint1" not in dict(found.hopeless)
 
 
-@pytest.mark.xfail(strict=True, reason="bug: only the first axis is seen to be vertical; parallel ones get a weight too")
 def test_a_scara_needs_no_counterweights_on_its_vertical_axes() -> None:
     arm = from_dh("scara", [[0.4, 0.0, 0.3, 0.0], [0.3, 0.0, 0.0, 0.0]], convention="standard", mass=[3.0, 2.0],
                   com=[[-0.2, 0.01, 0.02], [-0.1, 0.02, 0.03]])  # fmt: skip
@@ -281,7 +277,6 @@ def test_a_scara_needs_no_counterweights_on_its_vertical_axes() -> None:
     assert found.counterweights == ()
 
 
-@pytest.mark.xfail(strict=True, reason="bug: the leader of a follower elsewhere is neither balanced nor called hopeless")
 def test_with_followers_every_joint_is_balanced_or_named() -> None:
     for seed in range(10):
         arm = random_arm(seed, n=3, prismatic=False, tree=True, mimic=True)
@@ -293,14 +288,12 @@ def test_with_followers_every_joint_is_balanced_or_named() -> None:
             assert joint.name in hopeless or torque <= CANCELLED * weight(balanced)
 
 
-@pytest.mark.xfail(strict=True, reason="bug: ZeroDivisionError, or weights of negative mass")
 @pytest.mark.parametrize("distance", [0.0, -0.2, math.nan, "far"])
 def test_a_distance_is_positive(distance: Any) -> None:
     with pytest.raises(ForearmError, match="distance"):
         balance(load("chain2"), distance=distance)
 
 
-@pytest.mark.xfail(strict=True, reason="bug: a frozen result whose == raises ValueError and hash TypeError")
 def test_results_can_be_compared() -> None:
     arm = load("chain2")
     assert balance(arm) == balance(arm)

@@ -100,8 +100,14 @@ def random_state(arm: Arm, seed: int) -> State:
 
 def random_load(seed: int) -> Load:
     """A force and a moment on the hand and a base that turns and accelerates, all generic."""
-    force, moment, w, wd, a = np.random.default_rng([seed, 8]).normal(size=(5, 3)) * 3.0
-    return Load(force, moment, (w, wd, a))
+    w, wd, a = np.random.default_rng([seed, 9]).normal(size=(3, 3)) * 3.0
+    return Load(*random_wrench(seed), (w, wd, a))
+
+
+def random_wrench(seed: int) -> tuple[Array, Array]:
+    """A generic force on the hand, and a moment."""
+    force, moment = np.random.default_rng([seed, 8]).normal(size=(2, 3)) * 3.0
+    return force, moment
 
 
 def awkward_states(arm: Arm) -> dict[str, State]:

@@ -150,6 +150,6 @@ def test_lagranges_equation(arm: Arm) -> None:
 
 def test_the_step_is_that_of_the_offsets() -> None:
     """The slope of t^6 and of sin, so that a wrong weight is found here and not in the physics."""
-    assert STEP == OFFSETS[4]
+    assert OFFSETS[4] == STEP
     assert slope(lambda t: t**6, 1.0) == pytest.approx(6.0, rel=1e-11)
     assert slope(np.sin, 0.4) == pytest.approx(np.cos(0.4), rel=1e-11)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
 import tomllib
 from collections.abc import Callable
@@ -217,6 +218,8 @@ def test_the_sound_document_is_sound() -> None:
 def test_the_schema_is_a_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(json_schema())
     assert json_schema()["properties"]["schema"]["enum"] == [SCHEMA]
+    published = folder().parent / "schemas" / "arm.schema.json"
+    assert json.loads(published.read_text(encoding="utf-8")) == json_schema()
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from patience import TooLongError, patience
+from patience import patience
 
 import forearm as fa
 from forearm.arm import Arm

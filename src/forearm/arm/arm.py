@@ -16,7 +16,7 @@ from forearm.arm.moving import Moving, reduce_to_moving
 from forearm.arm.record import fields_of, record, set_field
 from forearm.arm.tree import depth_first, most_articulated_leaf, resolve_mimics, root_of
 from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
-from forearm.values import as_pose, check_name, frozen_array
+from forearm.values import as_pose, check_kind, check_name, check_text, frozen_array
 
 Named = TypeVar("Named", Link, Joint)
 
@@ -55,7 +55,9 @@ class Arm:
 
     def __post_init__(self) -> None:
         check_name(self.name, "arm")
-        links, tree = tuple(self.links), tuple(self.tree)
+        for name in ("source", "notes"):
+            check_text(getattr(self, name), f"arm {self.name!r}, {name}")
+        links, tree = (self._records(name, kind) for name, kind in (("links", Link), ("tree", Joint)))
         root = root_of(links, tree)
         tree = depth_first(root, tree)
         order = {name: i for i, name in enumerate([root, *(j.child for j in tree)])}
@@ -71,6 +73,13 @@ class Arm:
                 f"arm {self.name!r}: its joints mix the standard and the modified Denavit-Hartenberg convention; "
                 "write all of them in one convention, or the odd ones as frames."
             )
+
+    def _records(self, name: str, kind: type) -> tuple[Any, ...]:
+        given = getattr(self, name)
+        check_kind(given, (tuple, list), f"arm {self.name!r}, {name}")
+        for record_ in given:
+            check_kind(record_, kind, f"arm {self.name!r}, {name}")
+        return tuple(given)
 
     def _as_hand(self, value: Any, in_file_order: tuple[Link, ...]) -> Hand:
         if isinstance(value, Hand):

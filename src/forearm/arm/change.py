@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.arm.joint import Frame, Joint, Limits
 from forearm.arm.link import Link
-from forearm.errors import InputError, ModelError, NameNotFound, suggest
+from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
 from forearm.spatial import combine_bodies, turn_inertia
-from forearm.values import check_number, frozen_array
+from forearm.values import check_kind, check_number, frozen_array
 
 
 def rigid(arm: Arm) -> Arm:
@@ -95,9 +95,11 @@ def with_payload(
 def _held_positions(arm: Arm, positions: Mapping[str, float]) -> dict[str, float]:
     freedoms = [j.name for j in arm.joints]
     held: dict[str, float] = {}
+    check_kind(positions, Mapping, "lock, positions")
     for name, position in positions.items():
         if name not in freedoms:
-            raise NameNotFound(f"lock: arm {arm.name!r} has no movable joint {name!r}; {suggest(name, freedoms)}")
+            hint = suggest(str(name), freedoms)
+            raise NameNotFound(f"lock: arm {arm.name!r} has no movable joint {shorten(name)}; {hint}")
         held[name] = _within(arm.joint(name).limits, check_number(position, f"lock, {name}"), name)
     for body in arm.moving.bodies:
         leader = freedoms[body.freedom]

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import STANDARD_GRAVITY, Arm, Hand
 from forearm.arm.joint import DH, Convention, Joint, Kind, Limits
 from forearm.arm.link import Link
-from forearm.errors import InputError
+from forearm.errors import InputError, shorten
 from forearm.spatial import parallel_axis
-from forearm.values import frozen_array
+from forearm.values import as_pose, frozen_array
 
 LETTERS: dict[str, Kind] = {"R": "revolute", "P": "prismatic"}
 
@@ -29,17 +29,20 @@ def from_dh(
     are of links 1 to n in their own frames, the inertia about "com" or "origin" as `inertia_about` says; `tool` (4, 4)
     is the hand in frame n. Joints are called joint1, joint2, ... and links link0, link1, ...
     """
-    rows = np.asarray(table, dtype=float)
+    try:
+        rows = np.asarray(table, dtype=float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"DH table: rows (a, alpha, d, theta) of numbers are needed, came {shorten(table)}.") from error
     if rows.ndim != 2 or rows.shape[1] != 4 or not len(rows):
         raise InputError(f"DH table: rows (a, alpha, d, theta) are needed, shape (n, 4); came {rows.shape}.")
     n = len(rows)
-    kinds = (joints or "R" * n).upper()
+    kinds = "R" * n if joints is None else str(joints).upper()
     if len(kinds) != n or set(kinds) - set(LETTERS):
         raise InputError(f"joints: {n} letters R (revolute) or P (prismatic) are needed, came {joints!r}.")
     if inertia_about not in ("com", "origin"):
         raise InputError(f"inertia_about: must be 'com' or 'origin', came {inertia_about!r}.")
-    if limits is not None and len(limits) != n:
-        raise InputError(f"limits: {n} pairs (lower, upper) are needed, came {len(limits)}.")
+    if limits is not None and (np.ndim(limits) != 2 or np.shape(limits) != (n, 2)):
+        raise InputError(f"limits: {n} pairs (lower, upper) are needed, came {shorten(limits)}.")
     masses = np.zeros(n) if mass is None else frozen_array(mass, (n,), "mass")
     centres = np.zeros((n, 3)) if com is None else frozen_array(com, (n, 3), "com")
     tensors = np.zeros((n, 3, 3)) if inertia is None else frozen_array(inertia, (n, 3, 3), "inertia")
@@ -58,5 +61,5 @@ def from_dh(
                 limits=Limits(*limits[i]) if limits is not None else Limits(),
             )
         )
-    hand = Hand(link=f"link{n}") if tool is None else Hand(link=f"link{n}", pose=np.asarray(tool, dtype=float))
+    hand = Hand(link=f"link{n}") if tool is None else Hand(link=f"link{n}", pose=as_pose(tool, "tool"))
     return Arm(name=name, links=tuple(links), tree=tuple(chain), gravity=np.asarray(gravity), hand=hand)

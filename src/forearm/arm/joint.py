@@ -24,7 +24,7 @@ from forearm.spatial import (
     rotation_z,
     rpy_of,
 )
-from forearm.values import LARGEST, check_name, check_number, frozen_array
+from forearm.values import LARGEST, check_kind, check_name, check_number, frozen_array
 
 KINDS = ("revolute", "prismatic", "fixed")
 CONVENTIONS = ("standard", "modified")
@@ -168,6 +168,13 @@ class Joint:
         where = f"joint {self.name!r}"
         if self.kind not in KINDS:
             raise InputError(f"{where}, kind: must be one of {', '.join(KINDS)}; came {shorten(self.kind)}.")
+        check_kind(self.placement, (DH, Frame), f"{where}, placement")
+        drives = {"mimic": Mimic, "motor": Motor, "friction": Friction, "transmission": Transmission}
+        for name, kind in drives.items():
+            check_kind(getattr(self, name), (kind, type(None)), f"{where}, {name}")
+        check_kind(self.bearings, (tuple, list), f"{where}, bearings")
+        for bearing in self.bearings:
+            check_kind(bearing, Bearing, f"{where}, bearings")
         set_field(self, "limits", _checked_limits(self.limits, where))
         for name in ("max_speed", "max_effort"):
             if getattr(self, name) is not None:

@@ -50,6 +50,8 @@ class Moving:
 def reduce_to_moving(links: Sequence[Link], tree: Sequence[Joint]) -> Moving:
     """Merge every link on a fixed joint into the moving body that carries it. Waters IV, joint locking."""
     frames, movers = _place_links(links, tree)
+    for _, T in frames.values():
+        T.flags.writeable = False
     content: dict[int, list[tuple[float, NDArray[np.float64], NDArray[np.float64]]]] = {}
     for link in links:
         index, T = frames[link.name]
@@ -62,7 +64,10 @@ def reduce_to_moving(links: Sequence[Link], tree: Sequence[Joint]) -> Moving:
         parent, T_parent_link = frames[joint.parent]
         mass, com, inertia = combine_bodies(content[index])
         leader, multiplier, offset = followers.get(joint.name, (joint.name, 1.0, 0.0))
+        for array in (com, inertia):
+            array.flags.writeable = False
         before = joint.before if np.array_equal(T_parent_link, np.eye(4)) else T_parent_link @ joint.before
+        before.flags.writeable = False
         bodies.append(
             Body(
                 joint,

@@ -48,7 +48,10 @@ def _equal(self: Any, other: object) -> Any:
 
 
 def _hash(self: Any) -> int:
-    return hash((type(self).__name__, *(_key(v) for v in fields_of(self).values())))
+    # Kept, as what an arm is made of never changes and there is much of it.
+    if "_hash" not in self.__dict__:
+        set_field(self, "_hash", hash((type(self).__name__, *(_key(v) for v in fields_of(self).values()))))
+    return int(self.__dict__["_hash"])
 
 
 def _reduce(self: Any) -> tuple[Any, ...]:

@@ -6,27 +6,31 @@ Waters IV, counterbalancing; mission A8b.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
+from forearm.arm.joint import Limits
 from forearm.arm.link import Link
+from forearm.arm.record import record
 from forearm.checking.finding import Finding
 from forearm.kinematics.poses import as_coordinates, body_poses
 from forearm.spatial import combine_bodies
+from forearm.values import check_number
 
-STARTS = 6
+STARTS = 24  # the best samples of each joint that are climbed from
+CORNERS = 16  # postures at the limits, climbed from too
 SWEEPS = 40
 SETTLED = 1e-11  # a sweep that gains less, relative, is the last
 STRIDES = (1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 LONGEST_CLIMB = 8  # joints; longer arms are sampled instead
-SAMPLES = 4000
+SAMPLES = 4000  # postures looked at first
+LEVEL = 1e-12  # sine of the angle below which directions are the same
 BALANCED = 1e-9  # of mass x gravity x reach: less is rounding
 
 
-@dataclass(frozen=True)
+@record
 class Counterweight:
     """A point mass on a link that makes gravity's torque at its joint vanish: kg, and m in the link's frame.
 
@@ -41,7 +45,7 @@ class Counterweight:
     moment: float
 
 
-@dataclass(frozen=True)
+@record
 class Balance:
     """Gravity's worst torque at each joint (n,), the posture of each worst case (n, n), and what would remove it.
 
@@ -59,10 +63,18 @@ class Balance:
 
 def balance(arm: Arm, distance: float = 0.2) -> Balance:
     """What gravity costs an arm, and counterweights `distance` m from the axes that would remove it."""
+    distance = check_number(distance, "balance, distance", above=0.0)
     worst, postures, climbed = _worst_cases(arm)
     scale = sum(b.mass * (np.linalg.norm(b.com) + 1.0) for b in arm.moving.bodies) * np.linalg.norm(arm.gravity)
     weights, hopeless = _counterweights(arm, distance)
-    return Balance(worst, postures, worst <= BALANCED * scale, climbed, weights, hopeless)
+    return Balance(
+        worst=worst,
+        postures=postures,
+        balanced=worst <= BALANCED * scale,
+        climbed=climbed,
+        counterweights=weights,
+        hopeless=hopeless,
+    )
 
 
 def gravity_torque(arm: Arm, q: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -109,7 +121,8 @@ def gravity_findings(arm: Arm, found: Balance) -> list[Finding]:
             )
             findings.append(Finding("warning", "gravity-effort", joint.name, text))
     heavy = [f"{j.name} {found.worst[i]:.4g}" for i, j in enumerate(arm.joints) if not found.balanced[i]]
-    text = "gravity at worst, N m (N): " + ", ".join(heavy) if heavy else "the arm is balanced: gravity costs no torque"
+    least = "" if found.climbed else " (at least: sampled, not climbed to)"
+    text = f"gravity at worst{least}, N m (N): " + ", ".join(heavy) if heavy else "the arm is balanced: gravity costs no torque"
     findings.append(Finding("note", "gravity", arm.name, f"{text}."))
     return findings
 
@@ -118,25 +131,28 @@ def _worst_cases(arm: Arm) -> tuple[NDArray[np.float64], NDArray[np.float64], bo
     n = arm.n
     if n == 0 or not arm.gravity.any():
         return np.zeros(n), np.zeros((n, n)), True
-    lower, upper = (np.array([_finite(j.limits[k], j.kind, k) for j in arm.joints]) for k in (0, 1))
-    # Evenly spread starting postures without a random generator: multiples of square roots, modulo 1.
-    primes = np.sqrt(np.arange(2, n + 2) + 0.5)
+    ranges = np.array([_range(j.limits, j.kind) for j in arm.joints])
+    lower, upper = ranges[:, 0], ranges[:, 1]
+    # Evenly spread postures without a random generator: multiples of square roots, modulo 1; and some corners.
+    spread = np.modf(np.outer(np.arange(1, SAMPLES + 1), np.sqrt(np.arange(2, n + 2) + 0.5)))[0]
+    samples = lower + (upper - lower) * np.vstack([spread, np.rint(spread[:CORNERS])])
+    torques = np.abs(gravity_torque(arm, samples))
+    worst, postures = np.max(torques, axis=0), samples[np.argmax(torques, axis=0)]
     climbed = n <= LONGEST_CLIMB and not any(b.joint.mimic for b in arm.moving.bodies)
-    count = STARTS if climbed else SAMPLES
-    starts = lower + (upper - lower) * np.modf(np.outer(np.arange(1, count + 1), primes))[0]
-    torques = np.abs(gravity_torque(arm, starts))
-    postures = starts[np.argmax(torques, axis=0)]
-    worst = np.max(torques, axis=0)
-    if climbed:
-        for i in range(n):
-            worst[i], postures[i] = _climb(arm, i, starts, lower, upper)
+    for i in range(n) if climbed else ():
+        best = np.argsort(torques[:, i])[-STARTS:]
+        starts = np.vstack([samples[best], samples[SAMPLES:]])
+        worst[i], postures[i] = _climb(arm, i, starts, lower, upper)
     return worst, postures, climbed
 
 
-def _finite(limit: float, kind: str, side: int) -> float:
-    if math.isfinite(limit):
-        return limit
-    return (math.pi if kind == "revolute" else 1.0) * (2 * side - 1)
+def _range(limits: Limits, kind: str) -> tuple[float, float]:
+    """The range to look through: a turn or a metre where a side is open."""
+    whole = 2.0 * math.pi if kind == "revolute" else 1.0
+    lower, upper = limits
+    if not math.isfinite(lower) and not math.isfinite(upper):
+        return -0.5 * whole, 0.5 * whole
+    return (upper - whole if not math.isfinite(lower) else lower, lower + whole if not math.isfinite(upper) else upper)
 
 
 def _climb(
@@ -185,36 +201,58 @@ def _counterweights(arm: Arm, distance: float) -> tuple[tuple[Counterweight, ...
     if not arm.gravity.any():
         return (), ()
     bodies = arm.moving.bodies
+    level = _level_joints(arm)
     load = [[(b.mass, b.com, np.zeros((3, 3)))] for b in bodies]
     moves: list[str | None] = [None] * len(bodies)  # why the load on a body cannot be balanced by a fixed weight
     weights: list[Counterweight] = []
     hopeless: list[tuple[str, str]] = []
     for index in range(len(bodies) - 1, -1, -1):
-        body = bodies[index]
+        body, reason = bodies[index], moves[index]
         mass, com, _ = combine_bodies(load[index])
         com = (body.after @ np.append(com, 1.0))[:3]
         along = com @ body.axis
         off = com - along * body.axis
-        reason = moves[index]
-        if body.joint.mimic is not None:
-            reason = reason or f"{body.joint.name} follows another joint"
-        level = body.parent < 0 and np.linalg.norm(np.cross(body.before[:3, :3] @ body.axis, arm.gravity)) <= 1e-12 * float(
-            np.linalg.norm(arm.gravity)
-        )
         if body.kind == "prismatic":
-            if mass > 0.0:
+            if mass > 0.0 and not level[index]:
                 hopeless.append((body.joint.name, "a sliding joint carries its load itself"))
-                reason = f"{body.joint.name} slides the load"
+            reason = f"{body.joint.name} slides the load" if mass > 0.0 else reason
+        elif level[index]:
+            reason = reason or (f"{body.joint.name} turns the load" if off.any() else None)
         elif reason is not None:
             hopeless.append((body.joint.name, reason))
-        elif not level and mass * float(np.linalg.norm(off)) > BALANCED * mass:
+        elif mass * float(np.linalg.norm(off)) > BALANCED * mass:
             moment = mass * float(np.linalg.norm(off))
             position = com - off - off / np.linalg.norm(off) * distance
             in_link = np.linalg.inv(body.after) @ np.append(position, 1.0)
-            weights.append(Counterweight(body.joint.name, body.joint.child, moment / distance, in_link[:3], moment))
+            weights.append(
+                Counterweight(
+                    joint=body.joint.name,
+                    link=body.joint.child,
+                    mass=moment / distance,
+                    position=in_link[:3],
+                    moment=moment,
+                )
+            )
             mass += moment / distance
         if body.parent >= 0:
             point = body.before @ np.append(along * body.axis, 1.0)
             load[body.parent].append((mass, point[:3], np.zeros((3, 3))))
             moves[body.parent] = moves[body.parent] or reason
     return tuple(weights[::-1]), tuple(hopeless[::-1])
+
+
+def _level_joints(arm: Arm) -> list[bool]:
+    """Whether gravity can do no work at a joint whatever the posture: a turn about it, or a slide across it.
+
+    So it is where every joint before it turns about gravity's direction or slides, and it does likewise.
+    """
+    down = arm.gravity / np.linalg.norm(arm.gravity)
+    upright: list[bool] = []  # whether the body keeps its tilt
+    level: list[bool] = []
+    for body, W in zip(arm.moving.bodies, body_poses(arm, np.zeros(arm.n)), strict=True):
+        axis = (W @ np.linalg.inv(body.after))[:3, :3] @ body.axis
+        keeps = body.parent < 0 or upright[body.parent]
+        about = float(np.linalg.norm(np.cross(axis, down))) <= LEVEL
+        level.append(keeps and (about if body.kind == "revolute" else abs(float(axis @ down)) <= LEVEL))
+        upright.append(keeps and (about or body.kind == "prismatic"))
+    return level

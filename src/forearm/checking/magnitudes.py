@@ -25,17 +25,17 @@ def magnitude_findings(arm: Arm) -> list[Finding]:
 
 
 def reach(arm: Arm) -> float:
-    """How far the hand can get at most: the constant shifts along its path and the strokes of sliding joints, in m."""
-    bodies = arm.moving.bodies
-    index, T = arm.moving.frames[arm.hand.link]
-    total = float(np.linalg.norm((T @ arm.hand.pose)[:3, 3]))
-    while index >= 0:
-        body = bodies[index]
-        total += float(np.linalg.norm(body.before[:3, 3]) + np.linalg.norm(body.after[:3, 3]))
+    """How far any link or the hand can get at most: constant shifts along its path and strokes of sliding joints, in m."""
+    far = [0.0] * len(arm.moving.bodies)
+    for index, body in enumerate(arm.moving.bodies):
+        far[index] = far[body.parent] if body.parent >= 0 else 0.0
+        far[index] += float(np.linalg.norm(body.before[:3, 3]) + np.linalg.norm(body.after[:3, 3]))
         if body.kind == "prismatic":
-            total += max((abs(v) for v in body.joint.limits if math.isfinite(v)), default=0.0)
-        index = body.parent
-    return total
+            far[index] += max((abs(v) for v in body.joint.limits if math.isfinite(v)), default=0.0)
+    tips = [(index, T) for index, T in arm.moving.frames.values()]
+    index, T = arm.moving.frames[arm.hand.link]
+    tips.append((index, T @ arm.hand.pose))
+    return max((far[i] if i >= 0 else 0.0) + float(np.linalg.norm(T[:3, 3])) for i, T in tips)
 
 
 def solid_density(link: Link) -> float | None:

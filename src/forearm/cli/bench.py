@@ -13,15 +13,17 @@ from forearm.tables import number, text_table
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--peers", action="store_true", help="time other packages beside ours, where installed")
+    parser.add_argument("--only", choices=("loading", "dynamics"), help="measure only this")
     add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
-    from forearm.benchmarks import loading
+    from forearm.benchmarks import dynamics, loading
 
     if given.peers and find_spec("mujoco") is None:
         raise InputError("--peers needs MuJoCo: pip install mujoco")
-    rows = loading.rows(given.peers)
+    rooms = {"loading": loading.rows, "dynamics": dynamics.rows}
+    rows = [row for name, measure in rooms.items() if given.only in (None, name) for row in measure(given.peers)]
     if given.json:
         show_json({"machine": platform.processor() or platform.machine(), "rows": [vars(row) for row in rows]})
         return 0

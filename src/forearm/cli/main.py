@@ -13,7 +13,9 @@ from forearm import __version__
 from forearm.cli.command import Command, Parser, complain
 from forearm.errors import ForearmError
 
-COMMANDS = ("arms", "info", "check", "convert", "parts", "inverse", "forward", "reproduce", "bench", "demo")
+COMMANDS = (
+    "arms", "info", "check", "convert", "parts", "inverse", "forward", "count", "precision", "reproduce", "bench", "demo",
+)  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

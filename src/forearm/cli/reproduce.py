@@ -34,7 +34,8 @@ def _report(results: list[Result]) -> str:
     title = f"{item.document.capitalize()}, {item.place}: {item.title}"
     rows = [[r.label, r.printed, "-" if r.ours is None else number(r.ours, 7), r.verdict] for r in results]
     text = f"{title}\n{text_table(['figure', 'printed', 'ours', 'verdict'], rows, width())}"
-    notes = [("assumed", item.assumed), *dict.fromkeys(("why", r.reason) for r in results if r.reason)]
+    notes = [*dict.fromkeys(("assumed", r.item.assumed) for r in results)]
+    notes += [*dict.fromkeys((f"why ({r.label})" if len(results) > 8 else "why", r.reason) for r in results if r.reason)]
     for name, words in notes:
         if words:
             filled = textwrap.fill(" ".join(f"{name}: {words}".split()), width(), subsequent_indent="  ")

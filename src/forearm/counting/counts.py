@@ -5,6 +5,7 @@ Counted as `docs/counts.md` says: arm without drives, base at rest, gravity alon
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import FunctionType
@@ -19,7 +20,7 @@ from forearm.dynamics.forward import articulated_body, conjugate_gradient, solve
 from forearm.dynamics.model import AT_REST, Base, Model, Step, model_of, steps
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
-from forearm.errors import NameNotFound, shorten, suggest
+from forearm.errors import ModelError, NameNotFound, shorten, suggest
 
 METHODS: dict[str, tuple[str, ...]] = {"inverse": tuple(INVERSE), "inertia_matrix": tuple(INERTIA), "forward": FORWARD}
 Note = Callable[[str, int, Any], None]
@@ -90,6 +91,8 @@ def run(arm: Arm | Chain, name: str, function: str = "inverse", convention: Conv
         model, convention = arm.model(), convention or GENERAL
     else:
         model, convention = rigid_model(arm), convention or CUSTOMISED
+    if not model.bodies:
+        raise ModelError(f"count: {model.name!r} has no joint that moves, so there is nothing to count.")
     tally = Tally()
     model = model.map(float if convention.customised else tally.parameter)
     noted: list[tuple[str, int, Any]] = []
@@ -99,8 +102,20 @@ def run(arm: Arm | Chain, name: str, function: str = "inverse", convention: Conv
 
 
 def rigid_model(arm: Arm) -> Model:
-    """An arm's model without drives, gravity along z0, over floats."""
-    return replace(model_of(arm.rigid()), g=np.array([0.0, 0.0, -9.81]))
+    """An arm's model without drives, gravity along z0, over floats, offsets of angles taken into q.
+
+    A Denavit-Hartenberg joint whose angle has an offset is Rx(alpha) Rz(q + offset): one addition, where Rx(alpha) Rz(offset)
+    as a constant would be a full matrix.
+    """
+    model = replace(model_of(arm.rigid()), g=np.array([0.0, 0.0, -9.81]))
+    bodies, offsets = list(model.bodies), list(model.offset)
+    for i, body in enumerate(bodies):
+        R = body.Rb
+        if body.revolute and R[0, 2] == 0.0 and R[0, 0] != 0.0 and R[0, 1] != 0.0:
+            twist = np.array([[1.0, 0.0, 0.0], [0.0, R[2, 2], R[1, 2]], [0.0, -R[1, 2], R[2, 2]]])
+            bodies[i] = replace(body, Rb=twist)
+            offsets[i] += math.atan2(-R[0, 1], R[0, 0])
+    return replace(model, bodies=tuple(bodies), offset=tuple(offsets))
 
 
 @dataclass(eq=False)
@@ -122,7 +137,7 @@ class Work:
 
     def inertia_matrix(self, name: str) -> list[Any]:
         """The lower triangle of M: the rest is the same."""
-        M = self._gathered_matrix(self._told(INERTIA[name])(self.model, self._coordinates()))
+        M = self._gathered_matrix(self._told(INERTIA[name])(self.model, self._coordinates(), self.note))
         return [M[j, : j + 1] for j in range(self.model.n)]
 
     def forward(self, name: str) -> list[Any]:
@@ -130,6 +145,8 @@ class Work:
         q, qd, n = self._coordinates(), self._rates(0.31), self.model.n
         tau = np.array([self.tally.variable(1.0 + 0.3 * j) for j in range(n)], dtype=object)
         if name == "articulated-body":
+            if self.model.freedom != tuple(range(n)):
+                raise ModelError(f"count: articulated-body does not take the mimicking joints of {self.model.name!r}.")
             return list(articulated_body(self.model, q, qd, tau, [0.0] * n))
         rest = [0.0] * len(self.model.bodies)
         right = tau - np.array(self._gathered(newton_euler(self.model, q, qd, rest)), dtype=object)

@@ -13,7 +13,8 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.counting.counts import retold, rigid_model
 from forearm.counting.models import Chain as GenericChain
-from forearm.dynamics.lagrange import Chain, chain_of
+from forearm.counting.scalars import Counts
+from forearm.dynamics.lagrange import Chain, chain_of, joint_matrices, pseudo_inertia
 from forearm.dynamics.model import Model
 from forearm.dynamics.reference import INVERSE
 
@@ -24,6 +25,7 @@ WATERS = (
     "lagrange-recursive",
     "lagrange-recursive-d",
     "lagrange-waters",
+    "lagrange-hollerbach-4x4",
 )
 
 
@@ -50,37 +52,52 @@ class MatrixCounts:
 
 
 class Node:
-    """One operation on matrices: what it is, and the operations that its operands came from."""
+    """One operation on matrices: its cost in Waters' units and in scalars, and the operations that its operands came from."""
 
-    __slots__ = ("counts", "operands")
+    __slots__ = ("counts", "operands", "scalars")
 
-    def __init__(self, counts: MatrixCounts, *operands: Any) -> None:
-        self.counts, self.operands = counts, [x.node for x in operands if isinstance(x, Matrix | Vector | Number)]
+    def __init__(self, counts: MatrixCounts, scalars: Counts, *operands: Any) -> None:
+        self.counts, self.scalars = counts, scalars
+        self.operands = [x.node for x in operands if isinstance(x, Matrix | Vector | Number)]
 
 
-GIVEN = MatrixCounts()
-PRODUCT, ORDER_16 = MatrixCounts(m=1), MatrixCounts(a=1)
+NOTHING, PRODUCT, ORDER_16 = MatrixCounts(), MatrixCounts(m=1), MatrixCounts(a=1)
+ROW_BY_VECTOR = Counts(4, 3)  # of lower order to Waters, most of the time
+
+
+def given() -> Node:
+    """Where a matrix that is given comes from."""
+    return Node(NOTHING, Counts())
 
 
 class Matrix:
-    """A 4x4 matrix whose operations are recorded."""
+    """A 4x4 matrix whose operations are recorded, every entry taken as generic; `empty` is one that is known to be 0."""
 
     __array_ufunc__ = None  # so that arrays leave products to us
 
     def __init__(self, value: Any, node: Node | None = None) -> None:
-        self.value, self.node = value, node or Node(GIVEN)
+        self.value, self.node = value, node or given()
+        self.empty = node is None and not np.any(value)
 
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, Matrix):
-            return Matrix(self.value @ other.value, Node(PRODUCT, self, other))
+            if self.empty or other.empty:
+                return Matrix(np.zeros((4, 4)))
+            return Matrix(self.value @ other.value, Node(PRODUCT, Counts(64, 48), self, other))
         vector = other.value if isinstance(other, Vector) else other
-        return Vector(self.value @ vector, Node(ORDER_16, self, other))
+        return Vector(self.value @ vector, Node(ORDER_16, Counts(16, 12), self, other))
 
-    def __add__(self, other: Any) -> Matrix:
-        return Matrix(self.value + other.value, Node(ORDER_16, self, other))
+    def __rmatmul__(self, other: Any) -> Matrix:
+        """An array from the left: the base's identity, or its 0."""
+        return self if np.array_equal(other, np.eye(4)) else Matrix(other) @ self
+
+    def __add__(self, other: Matrix) -> Matrix:
+        if self.empty or other.empty:
+            return other if self.empty else self
+        return Matrix(self.value + other.value, Node(ORDER_16, Counts(0, 16), self, other))
 
     def __mul__(self, scalar: float) -> Matrix:
-        return Matrix(self.value * scalar, Node(ORDER_16, self))
+        return self if self.empty else Matrix(self.value * scalar, Node(ORDER_16, Counts(16), self))
 
     @property
     def T(self) -> Matrix:
@@ -89,11 +106,11 @@ class Matrix:
 
     def trace_with(self, other: Matrix) -> Number:
         """tr(X Y^T), of order 16."""
-        return Number(float((self.value * other.value).sum()), Node(ORDER_16, self, other))
+        return Number(float((self.value * other.value).sum()), Node(ORDER_16, Counts(16, 15), self, other))
 
 
 class Vector:
-    """A homogeneous vector that came from matrices; what is done among vectors is of lower order and ignored."""
+    """A homogeneous vector that came from matrices; what is done among vectors is of lower order to Waters."""
 
     __array_ufunc__ = None
 
@@ -101,75 +118,66 @@ class Vector:
         self.value, self.node = value, node
 
     def __add__(self, other: Any) -> Vector:
-        return Vector(self.value + (other.value if isinstance(other, Vector) else other), Node(GIVEN, self, other))
+        value = self.value + (other.value if isinstance(other, Vector) else other)
+        return Vector(value, Node(NOTHING, Counts(0, 4), self, other))
 
     __radd__ = __add__
 
     def __rmatmul__(self, row: Any) -> Number:
-        return Number(float(row @ self.value), Node(GIVEN, self))
+        return Number(float(row @ self.value), Node(NOTHING, ROW_BY_VECTOR, self))
 
 
 class Number:
-    """A scalar that came from matrices; sums of scalars are of lower order and ignored."""
+    """A scalar that came from matrices; sums of scalars are of lower order to Waters."""
 
-    def __init__(self, value: float, node: Node) -> None:
-        self.value, self.node = value, node
+    def __init__(self, value: float, node: Node | None = None) -> None:
+        self.value, self.node = value, node or given()
 
     def __add__(self, other: Number) -> Number:
-        return Number(self.value + other.value, Node(GIVEN, self, other))
+        return Number(self.value + other.value, Node(NOTHING, Counts(0, 1), self, other))
 
     def __sub__(self, other: Number) -> Number:
-        return Number(self.value - other.value, Node(GIVEN, self, other))
+        return Number(self.value - other.value, Node(NOTHING, Counts(0, 1), self, other))
 
     def __mul__(self, scalar: float) -> Number:
-        return Number(self.value * scalar, Node(GIVEN, self))
+        return Number(self.value * scalar, Node(NOTHING, Counts(1), self))
 
     def __neg__(self) -> Number:
         return Number(-self.value, self.node)
 
 
-def count_matrices(arm: Arm | GenericChain, name: str) -> MatrixCounts:
-    """What a Lagrange formulation costs in 4x4 matrices; matrices that no force needs are not counted."""
-    return cost_of([number.node for number in run_matrices(arm, name)[0]])
+@dataclass(eq=False)
+class MatrixRun:
+    """A formulation that has been run on counting matrices."""
+
+    forces: list[Number]
+    noted: list[tuple[str, int, Any]]
+
+    def needed(self, *symbols: str) -> list[Node]:
+        """The operations that the forces need, and those for every noted quantity of these symbols, needed or not."""
+        kept = [value.node for symbol, _, value in self.noted if symbol in symbols]
+        return claimed([force.node for force in self.forces] + kept, set())
+
+    def counts(self, *symbols: str) -> MatrixCounts:
+        """In Waters' units."""
+        return sum((node.counts for node in self.needed(*symbols)), NOTHING)
+
+    def scalars(self) -> Counts:
+        """In scalars, with every entry of every matrix generic."""
+        return sum((node.scalars for node in self.needed()), Counts())
+
+    def by_quantity(self) -> dict[tuple[str, int], MatrixCounts]:
+        """For every noted quantity (symbol, link) the operations first done for it."""
+        needed, taken = set(self.needed()), set[Node]()
+        table: dict[tuple[str, int], MatrixCounts] = {}
+        for symbol, link, value in [*self.noted, *(("F", i, force) for i, force in enumerate(self.forces))]:
+            nodes = [value.node] if isinstance(value, Matrix | Vector | Number) else []
+            own = sum((n.counts for n in claimed(nodes, taken) if n in needed), NOTHING)
+            table[symbol, link] = table.get((symbol, link), NOTHING) + own
+        return table
 
 
-def matrices_by_quantity(arm: Arm | GenericChain, name: str) -> dict[str, MatrixCounts]:
-    """The same by the symbol for which an operation was first done, all links together; "F" is what the forces add."""
-    forces, noted = run_matrices(arm, name)
-    needed: set[Node] = set()
-    cost_of([number.node for number in forces], needed)
-    taken: set[Node] = set()
-    table: dict[str, MatrixCounts] = {}
-    for symbol, value in [*noted, *(("F", force) for force in forces)]:
-        found = _claimed([value.node], taken) if isinstance(value, Matrix | Vector | Number) else []
-        own = sum((n.counts for n in found if n in needed), GIVEN)
-        table[symbol] = table.get(symbol, GIVEN) + own
-    return table
-
-
-def run_matrices(arm: Arm | GenericChain, name: str) -> tuple[list[Number], list[tuple[str, Any]]]:
-    """The forces, and what was noted on the way, by the very function that computes with arrays."""
-    model: Model = arm.model() if isinstance(arm, GenericChain) else rigid_model(arm)
-    n = len(model.bodies)
-    q, qd, qdd = ([first + step * j for j in range(n)] for first, step in ((0.4, 0.37), (0.31, 0.23), (0.57, 0.23)))
-
-    def counting_chain(*given: Any) -> Chain:
-        c = chain_of(*given)
-        A, dA, ddA, J = ([Matrix(x) for x in table] for table in (c.A, c.dA, c.ddA, c.J))
-        return Chain(A, dA, ddA, J, c.mr, c.G, c.qd, c.qdd)
-
-    noted: list[tuple[str, Any]] = []
-    told = retold(INVERSE[name], chain_of=counting_chain)
-    forces = told(model, q, qd, qdd, note=lambda symbol, _link, value: noted.append((symbol, value)))
-    return forces, noted
-
-
-def cost_of(nodes: list[Node], taken: set[Node] | None = None) -> MatrixCounts:
-    """Everything that these results need."""
-    return sum((node.counts for node in _claimed(nodes, set() if taken is None else taken)), GIVEN)
-
-
-def _claimed(nodes: list[Node], taken: set[Node]) -> list[Node]:
+def claimed(nodes: list[Node], taken: set[Node]) -> list[Node]:
     """The operations that these need and that are not taken yet; they are then."""
     found, open_ends = [], list(nodes)
     while open_ends:
@@ -179,3 +187,37 @@ def _claimed(nodes: list[Node], taken: set[Node]) -> list[Node]:
             found.append(node)
             open_ends += node.operands
     return found
+
+
+def count_matrices(arm: Arm | GenericChain, name: str) -> MatrixCounts:
+    """What a Lagrange formulation costs in 4x4 matrices; matrices that no force needs are not counted."""
+    return run_matrices(arm, name).counts()
+
+
+def run_matrices(arm: Arm | GenericChain, name: str, **others: Any) -> MatrixRun:
+    """The formulation by the very function that computes with arrays, on the matrices of a chain that count.
+
+    `others` stand for functions that it calls: that is how a printed figure's way of doing a step is tried.
+    """
+    model: Model = arm.model() if isinstance(arm, GenericChain) else rigid_model(arm)
+    n = len(model.bodies)
+    q, qd, qdd = ([first + step * j for j in range(n)] for first, step in ((0.4, 0.37), (0.31, 0.23), (0.57, 0.23)))
+    noted: list[tuple[str, int, Any]] = []
+    names = {"chain_of": counting_chain, "joint_matrices": _counting_joint, "pseudo_inertia": _counting_inertia, **others}
+    told = retold(INVERSE[name], **names)
+    return MatrixRun(told(model, q, qd, qdd, note=lambda *given: noted.append(given)), noted)
+
+
+def counting_chain(*given: Any) -> Chain:
+    """Waters' matrices, counting."""
+    c = chain_of(*given)
+    A, dA, ddA, J = ([Matrix(x) for x in table] for table in (c.A, c.dA, c.ddA, c.J))
+    return Chain(A, dA, ddA, J, c.mr, c.G, c.qd, c.qdd)
+
+
+def _counting_joint(*given: Any) -> Any:
+    return tuple(Matrix(x) for x in joint_matrices(*given))
+
+
+def _counting_inertia(*given: Any) -> Matrix:
+    return Matrix(pseudo_inertia(*given))

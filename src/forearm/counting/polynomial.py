@@ -25,6 +25,7 @@ class Polynomial:
         return len(self.coefficients) - 1
 
     def __call__(self, n: int) -> int:
+        """The value at n, a whole number."""
         value = sum(c * n**k for k, c in enumerate(self.coefficients))
         assert Fraction(value).denominator == 1
         return int(value)

@@ -76,9 +76,14 @@ class Tally:
 
     def needed(self, results: Any) -> bytearray:
         """For every operation whether the results need it."""
-        marks = bytearray(len(self.kinds))
-        self.claim(results, marks)
-        return marks
+        marks = bytearray(len(self.kinds) + 1)  # one more, for the operands that are nothing
+        for x in leaves(results):
+            if isinstance(x, Counted):
+                marks[x.place] = 1
+        for place in range(len(self.kinds) - 1, -1, -1):  # operands come before what is made of them
+            if marks[place]:
+                marks[self.left[place]] = marks[self.right[place]] = 1
+        return marks[:-1]
 
     def claim(self, results: Any, taken: bytearray) -> list[int]:
         """The operations that the results need and that are not taken yet; they are then."""
@@ -173,7 +178,7 @@ class Counted:
         return Counted(self.tally, -self.value, self.place)
 
     def __float__(self) -> float:
-        return self.value
+        return float(self.value)
 
     def __le__(self, other: Any) -> bool:
         return self.value <= float(other)

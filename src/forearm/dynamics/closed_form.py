@@ -16,7 +16,7 @@ from forearm.kinematics.poses import as_coordinates
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ClosedForm:
     """The coefficients at one posture: D (n, n), h (n, n, n) with tau_i = sum of h_ikm qd_k qd_m, c (n,) for gravity."""
 

@@ -43,7 +43,7 @@ DROPPED: dict[str, Callable[..., list[Any]]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DropError:
     """What leaving terms out costs along a motion: torque error per joint (n,), N m (N), and the size of the torque itself."""
 

@@ -20,12 +20,13 @@ def solve_symmetric(M: Array, b: Array) -> Array:
     x = np.array(b, dtype=M.dtype)
     d: list[Any] = [None] * n
     for j in range(n):
+        row = [L[j, k] * d[k] for k in range(j)]
         for k in range(j):
-            L[j, j] = L[j, j] - L[j, k] * (L[j, k] * d[k])
+            L[j, j] = L[j, j] - L[j, k] * row[k]
         d[j] = L[j, j]
         for i in range(j + 1, n):
             for k in range(j):
-                L[i, j] = L[i, j] - L[i, k] * (L[j, k] * d[k])
+                L[i, j] = L[i, j] - L[i, k] * row[k]
             L[i, j] = L[i, j] / d[j]
     for i in range(n):
         for k in range(i):

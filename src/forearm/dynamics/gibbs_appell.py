@@ -180,7 +180,7 @@ def inertia_sum(model: Model, q: Vector) -> Array:
     return D
 
 
-def inertia_gibbs_appell(model: Model, q: Vector) -> Array:
+def inertia_gibbs_appell(model: Model, q: Vector, note: Note = silent) -> Array:
     """The O(n^2) recursion for the Hessian of the Gibbs function. Mata 4.2.
 
     psi_j is the inertia of link j and all behind it about the joint's origin, phi_j their first moment, M_j their mass; s_kj
@@ -204,11 +204,13 @@ def inertia_gibbs_appell(model: Model, q: Vector) -> Array:
         for c in on[i]:
             phi_c = at[c].up(phi[c])
             mass, first = mass + M[c], first + phi_c
+            note("phi", i, first)
             second = second - both_ways(at[c].l, phi_c) + turned_symmetric(at[c], psi[c])
         if not body.ends_at_joint:
             second = second - both_ways(body.s, first) - mass * (tilde(body.s) @ tilde(body.s))
             first = first + mass * body.s
         M[i], phi[i], psi[i] = mass, first, mirrored(second)
+        note("psi", i, psi[i])
     D = zeros(model, count)
     before = ancestors(model, at)
     for j, body in enumerate(model.bodies):
@@ -219,10 +221,13 @@ def inertia_gibbs_appell(model: Model, q: Vector) -> Array:
         D[j, j] = z @ moment if body.revolute else z @ force
         # Steps 2, 3, 7
         for k, (z_k, s_kj) in before[j].items():
+            note("s", j, s_kj)
+            note("dwd", j, z_k)
             if model.bodies[k].revolute:
                 D[j, k] = D[k, j] = z_k @ (moment + cross(s_kj, force))
             else:
                 D[j, k] = D[k, j] = z_k @ force
+            note("D", j, D[j, k])
     return D
 
 
@@ -266,8 +271,9 @@ def turned_once(R: Array, S: Array) -> Array:
         if is_structure(R[k, k]) and R[k, k] == 1.0 and not is_structure(s):
             mixed = S[i, j]
             u = s * (S[i, i] - S[j, j]) + c * (mixed + mixed)
+            shift = s * u
             turned = np.array(S)
-            turned[i, i], turned[j, j] = S[i, i] - s * u, S[j, j] + s * u
+            turned[i, i], turned[j, j] = S[i, i] - shift, S[j, j] + shift
             turned[i, j] = turned[j, i] = c * u - mixed
             turned[i, k] = turned[k, i] = c * S[i, k] - s * S[j, k]
             turned[j, k] = turned[k, j] = s * S[i, k] + c * S[j, k]

@@ -8,11 +8,11 @@ import numpy as np
 
 from forearm.dynamics.energy import without_gravity
 from forearm.dynamics.gibbs_appell import mirrored, turned_symmetric, zeros
-from forearm.dynamics.model import Array, Model, Vector, children, cross, steps, tilde
+from forearm.dynamics.model import Array, Model, Note, Vector, children, cross, silent, steps, tilde
 from forearm.dynamics.newton_euler import newton_euler
 
 
-def inertia_unit_acceleration(model: Model, q: Vector) -> Array:
+def inertia_unit_acceleration(model: Model, q: Vector, note: Note = silent) -> Array:
     """Column j is the torque of a unit acceleration of joint j at rest without gravity. Swartz p. 10."""
     still = without_gravity(model)
     count = len(model.bodies)
@@ -21,10 +21,11 @@ def inertia_unit_acceleration(model: Model, q: Vector) -> Array:
         unit = np.zeros(count)
         unit[j] = 1.0
         H[:, j] = newton_euler(still, q, np.zeros(count), unit)
+        note("H", j, H[:, j])
     return H
 
 
-def inertia_composite_body(model: Model, q: Vector) -> Array:
+def inertia_composite_body(model: Model, q: Vector, note: Note = silent) -> Array:
     """Links j to N as one rigid "hand" that joint j accelerates; forces passed down the static arm. Swartz (16)-(26)."""
     at = steps(model, q)
     count = len(model.bodies)
@@ -48,6 +49,8 @@ def inertia_composite_body(model: Model, q: Vector) -> Array:
             inertia = inertia - pieces[0][0] * (shift @ shift)
         s = model.bodies[j].s
         M[j], c[j], E[j] = mass, (centre if model.bodies[j].ends_at_joint else centre + s), mirrored(inertia)
+        for symbol, value in (("M", M[j]), ("c", c[j]), ("E", E[j])):
+            note(symbol, j, value)
     H = zeros(model, count)
     for j in range(count):
         body, z = model.bodies[j], model.bodies[j].z
@@ -69,4 +72,5 @@ def inertia_composite_body(model: Model, q: Vector) -> Array:
                 n = n + cross(below.s, f)
             i = model.bodies[i].parent
             H[i, j] = H[j, i] = below.z @ n if below.revolute else below.z @ f
+        note("H", j, H[: j + 1, j])
     return H

@@ -71,12 +71,13 @@ def kane(
     return tau
 
 
-def inertia_orthogonal_complement(model: Model, q: Vector) -> Array:
+def inertia_orthogonal_complement(model: Model, q: Vector, note: Note = silent) -> Array:
     """T^T M T with the natural orthogonal complement T written out, six rows a body. Mata, after Angeles and Ma."""
     by = partials(model, steps(model, q))
     D = zeros(model, len(model.bodies))
     for i, body in enumerate(model.bodies):
         # The six rows of body i: dw/dqd_j over dv/dqd_j, and M times them.
+        note("T", i, [*by.wd[i].values(), *by.rdd[i].values()])
         for j, spin in by.wd[i].items():
             angular, linear = body.I @ spin, body.m * by.rdd[i][j]
             for k in by.wd[i]:
@@ -85,4 +86,5 @@ def inertia_orthogonal_complement(model: Model, q: Vector) -> Array:
     for j in range(len(model.bodies)):
         for k in range(j):
             D[k, j] = D[j, k]
+        note("D", j, D[j, : j + 1])
     return D

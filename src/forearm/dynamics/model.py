@@ -190,13 +190,13 @@ def cos_sin(q: Scalar) -> tuple[Scalar, Scalar]:
 
 def cross(a: Array, b: Array) -> Array:
     """The vector product over any scalar."""
-    (a0, a1, a2), (b0, b1, b2) = a, b
+    (a0, a1, a2), (b0, b1, b2) = a.tolist(), b.tolist()  # Python's own floats are faster than NumPy's one by one
     return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
 
 
 def tilde(v: Array) -> Array:
     """The matrix of the vector product with v, over any scalar."""
-    x, y, z = v
+    x, y, z = v.tolist()
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 

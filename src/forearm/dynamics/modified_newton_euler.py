@@ -62,8 +62,8 @@ def modified_newton_euler(
 
 def acceleration_matrix(w: Array, wd: Array) -> tuple[Array, Array]:
     """lambda with lambda r = wd x r + w x (w x r), and the products k = (wy wz, wz wx, wx wy). Dhanaraj 2.27, 2.28."""
-    x, y, z = w
-    ax, ay, az = wd
+    x, y, z = w.tolist()
+    ax, ay, az = wd.tolist()
     kx, ky, kz = y * z, z * x, x * y
     xx, yy, zz = x * x, y * y, z * z
     lam = np.array(
@@ -79,7 +79,7 @@ def acceleration_matrix(w: Array, wd: Array) -> tuple[Array, Array]:
 def gyroscopic_moment(body: Body, w: Array, k: Array) -> Array:
     """w x I w by products and differences of moments. Dhanaraj 2.41; 2.42 where the tensor is diagonal."""
     (Ixx, Ixy, Ixz), (_, Iyy, Iyz), (_, _, Izz) = body.I
-    kx, ky, kz = k
+    kx, ky, kz = k.tolist()
     moment = np.array([(Izz - Iyy) * kx, (Ixx - Izz) * ky, (Iyy - Ixx) * kz])
     if all(isinstance(v, float) and v == 0.0 for v in (Ixy, Ixz, Iyz)):
         return moment

@@ -71,7 +71,7 @@ class Single:
         return Single(math.sin(float(self.value)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PrecisionStudy:
     """Accelerations in double (B, n) and single precision per method (B, n), and the condition number of M (B,)."""
 

@@ -48,7 +48,7 @@ INVERSE: dict[str, Callable[..., list[Any]]] = {
     "gibbs-appell": gibbs_appell,
     "kane": kane,
 }
-INERTIA: dict[str, Callable[[Model, Any], Any]] = {
+INERTIA: dict[str, Callable[..., Any]] = {
     "unit-acceleration": inertia_unit_acceleration,
     "composite-body": inertia_composite_body,
     "gibbs-appell": inertia_gibbs_appell,

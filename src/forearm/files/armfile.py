@@ -7,7 +7,8 @@ from typing import Any
 
 from forearm.arm.drive import BEARINGS, INTERPOLATIONS, SIDES
 from forearm.arm.joint import CONVENTIONS, KINDS
-from forearm.reading.fields import MAX_TEXT, Angle, Blocks, Choice, Number, Row, Table, Text, published
+from forearm.reading.fields import Angle, Blocks, Choice, Number, Row, Table, Text, published
+from forearm.values import MAX_TEXT
 
 SCHEMA = "forearm-arm/1"
 

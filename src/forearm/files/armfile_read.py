@@ -13,8 +13,9 @@ from forearm.arm.drive import Bearing, Friction, Motor, Transmission
 from forearm.arm.joint import DH, Frame, Joint, Limits, Mimic
 from forearm.arm.link import Link
 from forearm.errors import ForearmError, InputError, shorten, suggest
-from forearm.files.armfile import ARM, SCHEMA
+from forearm.files.armfile import ARM, MOVES, SCHEMA
 from forearm.parts.refresh import refresh_links
+from forearm.reading.fields import Radians
 from forearm.reading.textfile import read_toml
 from forearm.spatial import parallel_axis, pose_xyz_rpy
 from forearm.values import as_pose
@@ -102,7 +103,7 @@ def _joints(data: dict[str, Any], name: str) -> tuple[list[Joint], list[Link]]:
 
 def _freedoms(block: dict[str, Any], data: dict[str, Any]) -> list[Joint]:
     """Several freedoms at one point: joints one behind the other with massless links between. Silver 1."""
-    alone = [key for key in ("kind", "axis", "limits", "motor", "dh", "mimic") if key in block]
+    alone = [key for key in (*MOVES, "dh", "mimic") if key in block and key != "name"]
     if alone or not block["freedoms"]:
         what = f"give {alone[0]!r} inside each freedom instead" if alone else "the list is empty"
         raise InputError(f"freedoms: {what}.")
@@ -123,6 +124,8 @@ def _freedoms(block: dict[str, Any], data: dict[str, Any]) -> list[Joint]:
 def _joint(block: dict[str, Any], data: dict[str, Any]) -> Joint:
     if "kind" not in block:
         raise InputError("the key 'kind' is missing: 'revolute', 'prismatic' or 'fixed'.")
+    if block["kind"] == "prismatic" and any(isinstance(v, Radians) for v in block.get("limits", ())):
+        raise InputError("limits: a sliding joint's are in m, so an angle cannot be meant; write plain numbers.")
     return Joint(
         name=block["name"],
         kind=block["kind"],

@@ -13,7 +13,7 @@ from forearm.arm.joint import Joint
 from forearm.kinematics.poses import body_poses
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Skeleton:
     """Line segments (2, 3) along the links, joints with point and axis, and the hand, in the base frame, m."""
 

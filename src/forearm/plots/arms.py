@@ -4,43 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.errors import InputError
 from forearm.kinematics.skeleton import Skeleton, skeleton
-from forearm.reading.textfile import write_bytes
+from forearm.plots.figure import BLUE, GREEN, RED, new_figure, save_figure
 
-# Okabe and Ito's colours: told apart by every kind of sight, and in grey print.
-BONE, TURN, SLIDE, HAND = "#444444", "#0072B2", "#D55E00", "#009E73"
-FORMATS = (".png", ".svg", ".pdf")
+BONE, TURN, SLIDE, HAND = "#444444", BLUE, RED, GREEN
 
 
 def save_picture(arms: Sequence[tuple[Arm, NDArray[np.float64]]], path: str | os.PathLike[str]) -> None:
     """Draw arms, each at its posture, side by side into a .png, .svg or .pdf file."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in FORMATS:
-        raise InputError(f"{path}: a picture ends in {', '.join(FORMATS)}.")
-    figure = picture(arms)
-    buffer = BytesIO()
-    # No date in the file, so that the same arm gives the same bytes.
-    metadata = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[suffix]
-    figure.savefig(buffer, format=suffix[1:], dpi=110, metadata=metadata)
-    write_bytes(path, buffer.getvalue())
+    save_figure(picture(arms), path)
 
 
 def picture(arms: Sequence[tuple[Arm, NDArray[np.float64]]]) -> Any:
     """The matplotlib figure with the arms side by side."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError("a picture needs matplotlib: pip install 'forearm[plot]'") from error
-    figure = Figure(figsize=(3.6 * len(arms), 4.0), layout="constrained")
+    figure = new_figure(3.6 * len(arms), 4.0)
     for k, (arm, q) in enumerate(arms):
         axes = figure.add_subplot(1, len(arms), k + 1, projection="3d")
         _draw(axes, skeleton(arm, q))

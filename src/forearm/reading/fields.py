@@ -14,11 +14,14 @@ from typing import Any, Protocol
 from forearm.errors import InputError, shorten, suggest
 from forearm.values import MAX_NAME, check_number
 
-MAX_TEXT = 20_000
 MAX_ITEMS = 10_000
 
 _ANGLE = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*(deg|rad)")
 _PI = re.compile(r"([+-])?(?:([0-9.]+)\s*\*\s*)?pi(?:\s*/\s*([0-9.]+))?")
+
+
+class Radians(float):
+    """A number that was written as an angle with its unit, and so cannot be a length."""
 
 
 class Field(Protocol):
@@ -59,11 +62,11 @@ class Angle:
     def read(self, value: Any, place: str) -> float:
         if not isinstance(value, str):
             return Number(infinite=self.infinite).read(value, place)
-        return check_number(parse_angle(value, place), place)
+        return Radians(check_number(parse_angle(value, place), place))
 
     def schema(self) -> dict[str, Any]:
         return _described(
-            {"oneOf": [{"type": "number"}, {"type": "string", "pattern": r"(deg|rad|pi)"}]},
+            {"oneOf": [{"type": "number"}, {"type": "string", "pattern": f"^\\s*({_ANGLE.pattern}|{_PI.pattern})\\s*$"}]},
             self.doc or "radians, or text such as '90 deg' or 'pi/2'",
         )
 

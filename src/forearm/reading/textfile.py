@@ -14,7 +14,10 @@ from forearm.errors import InputError
 MAX_TOML_BYTES = 4_000_000
 # A key such as a.a.a... takes the TOML parser quadratic time in its parts.
 MAX_DOTS = 64
-DOTTED_KEY = re.compile(rb"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){%d}""" % MAX_DOTS)
+DOTTED_KEY = re.compile(rb"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){%d}" % MAX_DOTS)
+STRING_OR_COMMENT = re.compile(
+    rb'"""(?:[^\\]|\\.)*?"""|' rb"\'\'\'.*?\'\'\'|" rb'"(?:[^"\\\n]|\\.)*+"|' rb"\'[^\'\n]*+\'|#[^\n]*+", re.DOTALL
+)
 
 
 def read_bytes(path: Path, limit: int) -> bytes:
@@ -49,7 +52,8 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def parse_toml(data: bytes, name: str) -> dict[str, Any]:
     """The tables of TOML text; `name` is what messages call it."""
-    if DOTTED_KEY.search(data):
+    bare = STRING_OR_COMMENT.sub(lambda found: b"" if found[0].startswith(b"#") else b"s", data)
+    if DOTTED_KEY.search(bare):
         raise InputError(f"{name}: a key of more than {MAX_DOTS} dotted parts; no such key is known here.")
     try:
         return tomllib.loads(data.decode("utf-8"))
@@ -77,10 +81,10 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
         os.chmod(temporary, mode)
         os.replace(temporary, target)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
-        raise InputError(f"{target}: cannot be written: {error.strerror or error}.") from error
+        raise InputError(f"{target}: cannot be written: {getattr(error, 'strerror', None) or error}.") from error
 
 
 def _umask() -> int:

@@ -1,4 +1,4 @@
-"""The catalogue of printed figures and what becomes of them: exact, within tolerance, differs because, not reproducible because.
+"""The catalogue of printed figures and what becomes of them: exact, within tolerance, different, or not reproducible, and why.
 
 Printed values are kept as the text of the document, so that the number of digits is known: a value is exact when ours,
 rounded to those digits, is the same.
@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from forearm.errors import NameNotFound, suggest
-from forearm.reading.fields import MAX_TEXT, Blocks, Choice, Number, Table, Text
+from forearm.reading.fields import Blocks, Choice, Number, Table, Text
 from forearm.reading.textfile import read_toml
+from forearm.values import MAX_TEXT
 
 DOCUMENTS = ("swartz", "waters", "silver", "mata", "dhanaraj")
 Verdict = Literal["exact", "within tolerance", "differs", "not reproducible"]
@@ -83,9 +84,28 @@ def catalogue(document: str = "all") -> tuple[Item, ...]:
 
 
 def reproduce(document: str = "all") -> Iterator[Result]:
-    """Recompute every item of a document and compare, one result a printed figure."""
+    """Recompute every item of a document and compare, one result a printed figure; operation counts come last."""
     for item in catalogue(document):
         yield from results(item)
+    yield from counted(document)
+
+
+def counted(document: str = "all") -> Iterator[Result]:
+    """The documents' operation counts, which the room `counting` compares, as results of the same kind."""
+    from forearm.counting.printed import compare, compare_steps, compare_table29
+
+    for comparison in (*compare(), *compare_steps(), *compare_table29()):
+        of, _, place = comparison.place.partition(" ")
+        if document not in (of.lower(), "all"):
+            continue
+        item = Item(of.lower(), f"counts: {comparison.place}", place, "operation counts", (), assumed=comparison.convention)
+        ours = comparison.ours if comparison.by_convention is None else comparison.by_convention
+        for unit, shown, value in zip(comparison.unit, comparison.printed, ours, strict=True):
+            verdict: Verdict = "exact" if shown == value else "differs"
+            if shown != value and comparison.verdict.startswith("not reproducible"):
+                verdict = "not reproducible"
+            reason = "" if verdict == "exact" else comparison.verdict.partition(" because ")[2]
+            yield Result(item, f"{comparison.what}, {unit}", str(shown), float(value), verdict, reason)
 
 
 def results(item: Item) -> Iterator[Result]:

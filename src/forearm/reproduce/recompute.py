@@ -97,3 +97,36 @@ def dhanaraj_puma_inertias() -> Figures:
         for k, axis in enumerate("XYZ"):
             figures[f"I{axis}{axis}{i}"] = float(about_origin[k, k] + (rotor if axis == "Z" else 0.0))
     return figures
+
+
+def waters_savings() -> Figures:
+    """Waters IV: the improvements that his printed counts amount to."""
+    from forearm.counting.printed import printed
+
+    figures = {figure["id"]: figure["printed"] for figure in printed()["figure"]}
+    (naive,), (recorded,), (recorded_a,) = (figures[f"waters-{x}"] for x in ("naive-m", "recorded-m", "recorded-a"))
+    m, a = figures["waters-recursive"]
+    return {
+        "every value recorded": naive / recorded,
+        "recurrences": (64 * recorded + 16 * recorded_a) / (64 * m + 16 * a),
+        "overall": naive / figures["waters-final"][0],
+    }
+
+
+def silver_ratios() -> Figures:
+    """Silver 1.4: total operations of our recursions on a general chain of six turning joints, over each other."""
+    from forearm.counting.counts import count
+    from forearm.counting.models import chain
+
+    names = ("lagrange-hollerbach-4x4", "lagrange-hollerbach", "newton-euler")
+    counts = [count(chain(6), name) for name in names]
+    big, small, plain = (c.mul + c.add for c in counts)
+    return {"4x4 over Newton-Euler": big / plain, "3x3 over Newton-Euler": small / plain, "4x4 over 3x3": big / small}
+
+
+def silver_uicker() -> Figures:
+    """Silver 1.2: the Uicker formulation's operations at n = 6 by the formulas that Dhanaraj's Table 1.1 prints."""
+    n = 6
+    mul = (32 + 1 / 2) * n**4 + (86 + 5 / 12) * n**3 + (171 + 1 / 4) * n**2 + (53 + 1 / 3) * n - 128
+    add = 25 * n**4 + (66 + 1 / 3) * n**3 + (129 + 1 / 2) * n**2 + (42 + 1 / 3) * n - 96
+    return {"operations": mul + add}

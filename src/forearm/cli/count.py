@@ -1,0 +1,214 @@
+"""`forearm count`: exact operation counts of every formulation, general and customised, and beside the printed figures."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from dataclasses import asdict
+from typing import Any
+
+from forearm.arm.arm import Arm
+from forearm.cli.command import Command, add_json, complain, show_json, width
+from forearm.counting.cost import General, general, general_matrices, per_joint
+from forearm.counting.counts import METHODS, Run, count, run
+from forearm.counting.matrices import WATERS, MatrixCounts, count_matrices
+from forearm.counting.models import chain
+from forearm.counting.printed import Comparison, compare, compare_steps, compare_table29, printed
+from forearm.counting.scalars import Counts
+from forearm.errors import ModelError, NameNotFound, suggest
+from forearm.files.load import load
+from forearm.tables import text_table
+
+TITLES = {"inverse": "Inverse dynamics", "inertia_matrix": "Inertia matrix", "forward": "Forward dynamics"}
+MOST = 3_000_000  # operations that are run for an arm; beyond it only the polynomial is given
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("arm", metavar="ARM", nargs="?", help="built-in name, or path to a .toml or .urdf file")
+    parser.add_argument("--formulation", metavar="NAME", help="only this formulation or method")
+    parser.add_argument(
+        "--explain", action="store_true", help="by quantity and link, for one formulation (newton-euler unless given)"
+    )
+    parser.add_argument("--printed", action="store_true", help="ours beside the figures that the documents print")
+    parser.add_argument("--plot", metavar="FILE", help="draw cost against n for every formulation (.png, .svg or .pdf)")
+    add_json(parser)
+
+
+def _run(given: argparse.Namespace) -> int:
+    if given.arm is None and not (given.printed or given.plot):
+        complain("count: an ARM is needed, or --printed, or --plot FILE. See 'forearm count --help'.")
+        return 2
+    if given.arm is None and (given.formulation or given.explain):
+        complain("count: --formulation and --explain need an ARM.")
+        return 2
+    document: dict[str, Any] = {}
+    blocks: list[str] = []
+    if given.arm is not None:
+        _count_arm(load(given.arm), given, document, blocks)
+    if given.printed:
+        _beside_printed(document, blocks)
+    if given.plot:
+        from forearm.plots.costs import save_cost_picture
+
+        save_cost_picture(given.plot)
+        document["plot"] = given.plot
+        blocks.append(f"drawn in {given.plot}")
+    if given.json:
+        show_json(document)
+    else:
+        print("\n\n".join(blocks))
+    return 0
+
+
+def _count_arm(arm: Arm, given: argparse.Namespace, document: dict[str, Any], blocks: list[str]) -> None:
+    chosen = _chosen(given.formulation or ("newton-euler" if given.explain else None))
+    document |= {"arm": arm.name, "n": arm.n}
+    if not arm.n:
+        raise ModelError(f"count: {arm.name!r} has no joint that moves, so there is nothing to count.")
+    if given.explain:
+        function = next(iter(chosen))
+        _explain(arm, function, chosen[function][0], document, blocks)
+        return
+    rows = {function: [_row(arm, name, function) for name in names] for function, names in chosen.items()}
+    document["methods"] = [row for group in rows.values() for row in group]
+    for row in document["methods"] if given.json else []:
+        row["per_joint"] = {kind: asdict(c) for kind, c in per_joint(row["name"], row["function"]).items()}
+    blocks.append(
+        f"{arm.name}, n = {arm.n}: multiplications and additions of one evaluation\n"
+        "general: a chain of turning joints with a symbol for each parameter; customised: this arm's numbers, rigid.\n"
+        "4x4: Waters' count for the general chain, m matrix products and a operations of order 16."
+    )
+    header = ["method", f"general n = {arm.n}", "customised", "div", "trig", "4x4"]
+    for function, group in rows.items():
+        table = text_table(header, [_cells(row) for row in group], width())
+        blocks.append(f"{TITLES[function]}\n{table}")
+    if any(row["customised"] is None for group in rows.values() for row in group):
+        reasons = sorted({row["reason"] for group in rows.values() for row in group if row["customised"] is None})
+        blocks.append("\n".join(f"-: {reason}" for reason in reasons))
+    lines = [_general_lines(row) for group in rows.values() for row in group]
+    blocks.append("\n".join(["General n, fitted to exact counts and confirmed at further n", *lines]))
+
+
+def _chosen(name: str | None) -> dict[str, tuple[str, ...]]:
+    """The methods asked for, by function."""
+    if name is None:
+        return METHODS
+    known = sorted({n for names in METHODS.values() for n in names})
+    if name not in known:
+        raise NameNotFound(f"count: there is no formulation {name!r}; {suggest(name, known)}")
+    return {function: (name,) for function, names in METHODS.items() if name in names}
+
+
+def _row(arm: Arm, name: str, function: str) -> dict[str, Any]:
+    by = general(name, function)
+    row: dict[str, Any] = {
+        "function": function, "name": name,
+        "general": {"mul": str(by.mul), "add": str(by.add), "div": str(by.div), "from": by.start},
+        "general_at_n": _at(by, arm.n),
+        "matrices": None,
+    }  # fmt: skip
+    if function == "inverse" and name in WATERS:
+        m, a = general_matrices(name)
+        at_n = count_matrices(chain(arm.n), name) if arm.n < max(m.start, a.start) else MatrixCounts(m(arm.n), a(arm.n))
+        row["matrices"] = {"m": at_n.m, "a": at_n.a, "general_m": str(m), "general_a": str(a)}
+    customised, row["reason"] = _customised(arm, name, function, by.at(arm.n))
+    row["customised"] = None if customised is None else asdict(customised)
+    return row
+
+
+def _at(by: General, n: int) -> dict[str, int]:
+    counts = by.at(n)
+    return {"mul": counts.mul, "add": counts.add, "div": counts.div}
+
+
+def _customised(arm: Arm, name: str, function: str, expected: Counts) -> tuple[Counts | None, str]:
+    if expected.mul + expected.add > MOST:
+        return None, f"more than {MOST:,} operations by the polynomial, not run"
+    try:
+        return count(arm, name, function), ""
+    except ModelError as error:
+        return None, str(error)
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    at_n, own, matrices = row["general_at_n"], row["customised"], row["matrices"]
+    return [
+        row["name"], _sum(at_n), _sum(own),
+        str(own["div"]) if own else "-", str(own["trig"]) if own else "-",
+        f"{matrices['m']}m+{matrices['a']}a" if matrices else "-",
+    ]  # fmt: skip
+
+
+def _general_lines(row: dict[str, Any]) -> str:
+    by = row["general"]
+    div = "" if by["div"] == "0" else f"\n    div  {by['div']}"
+    return f"{row['name']}, {TITLES[row['function']].lower()}\n    mul  {by['mul']}\n    add  {by['add']}{div}"
+
+
+def _sum(counts: dict[str, int] | None) -> str:
+    return f"{counts['mul']} + {counts['add']}" if counts else "-"
+
+
+def _explain(arm: Arm, function: str, name: str, document: dict[str, Any], blocks: list[str]) -> None:
+    """Counts by the symbol and link for which an operation was first done."""
+    if function == "forward":
+        raise NameNotFound(f"count: --explain is for inverse dynamics and inertia matrices; {name!r} is neither.")
+    result: Run = run(arm, name, function)
+    table = result.by_quantity()
+    links = [body.joint.child for body in arm.moving.bodies]
+    rows = [(symbol or "rest", links[link] if link >= 0 else "", counts) for (symbol, link), counts in table.items()]
+    rows = [row for row in rows if row[0] != "rest" or row[2] != Counts()]
+    total = result.counts
+    document["explain"] = {
+        "function": function, "name": name, "total": asdict(total),
+        "quantities": [{"symbol": symbol, "link": link, **asdict(counts)} for symbol, link, counts in rows],
+    }  # fmt: skip
+    cells = [[symbol, link, str(c.mul), str(c.add), str(c.div), str(c.trig)] for symbol, link, c in rows]
+    cells.append(["total", "", str(total.mul), str(total.add), str(total.div), str(total.trig)])
+    title = f"{name} on {arm.name}, customised: an operation belongs to the first quantity that needs it"
+    blocks.append(f"{title}\n{text_table(['quantity', 'link', 'mul', 'add', 'div', 'trig'], cells, width())}")
+
+
+def _beside_printed(document: dict[str, Any], blocks: list[str]) -> None:
+    groups = {
+        "Printed counts and ours (n = 6 unless said otherwise; ours: the code as it is)": compare(),
+        "Mata 4.1, each step for one link": compare_steps(),
+        "Dhanaraj Table 2.9, an interior joint": compare_table29(),
+    }
+    document["printed"] = [_plain(c) for group in groups.values() for c in group]
+    document["cited"] = [
+        {"place": table["place"], "row": row[0], "mul": row[1], "add": row[2]}
+        for table in printed()["cited"]
+        for row in table["rows"]
+    ]
+    for title, group in groups.items():
+        blocks.append("\n".join([title, *(_line(c) for c in group)]))
+    lines = [f"{table['place']}: {row[0]}: {row[1]} mul, {row[2]} add" for table in printed()["cited"] for row in table["rows"]]
+    blocks.append("\n".join(["Cited by the documents from papers that are not here, not recomputed", *lines]))
+
+
+def _plain(c: Comparison) -> dict[str, Any]:
+    return {**asdict(c), "exact": c.exact}
+
+
+def _line(c: Comparison) -> str:
+    by = f", so counted {_figure(c.by_convention, c.unit)}" if c.by_convention not in (None, c.ours) else ""
+    line = f"{c.place}, {c.what}: printed {_figure(c.printed, c.unit)}, ours {_figure(c.ours, c.unit)}{by}: {c.verdict}"
+    return textwrap.fill(line, width(), subsequent_indent="    ")
+
+
+def _figure(pair: tuple[int, ...] | None, unit: tuple[str, ...]) -> str:
+    if pair is None:
+        return "-"
+    return (
+        "+".join(f"{k}{u}" for k, u in zip(pair, unit, strict=True)) if "m" in unit or "a" in unit else "/".join(map(str, pair))
+    )
+
+
+COMMAND = Command(
+    "count",
+    "Exact multiplications and additions of every formulation.",
+    "forearm count puma560-akb --formulation gibbs-appell --explain",
+    _add_arguments,
+    _run,
+)

@@ -1,0 +1,87 @@
+"""Cost as a function of n: polynomials through the exact counts of every method, and what one more joint costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+from forearm.counting.counts import METHODS, count
+from forearm.counting.matrices import MatrixCounts, count_matrices
+from forearm.counting.models import Chain, chain
+from forearm.counting.polynomial import Polynomial, fit
+from forearm.counting.scalars import Counts
+
+# How far the cost of the expensive ones is drawn; the others go to the last.
+FARTHEST = {"lagrange-naive": 8, "lagrange-uicker": 16, "lagrange-stored": 30}
+LAST = 100
+
+
+@dataclass(frozen=True)
+class General:
+    """Operations of a generic chain of n turning joints, for every n from `start` on."""
+
+    mul: Polynomial
+    add: Polynomial
+    div: Polynomial
+    start: int
+    counted: dict[int, Counts]  # below `start`
+
+    def at(self, n: int) -> Counts:
+        """The counts for n joints, but for sines and cosines."""
+        if n < self.start:
+            return self.counted[n]
+        return Counts(self.mul(n), self.add(n), self.div(n))
+
+    @property
+    def degree(self) -> int:
+        """The order in n."""
+        return max(self.mul.degree, self.add.degree)
+
+
+@cache
+def general(name: str, function: str = "inverse") -> General:
+    """The polynomials of a method, fitted to exact counts."""
+    known: dict[int, Counts] = {}
+
+    def at(n: int) -> Counts:
+        if n not in known:
+            known[n] = count(chain(n), name, function)
+        return known[n]
+
+    mul, add, div = fit(lambda n: at(n).mul), fit(lambda n: at(n).add), fit(lambda n: at(n).div)
+    start = max(p.start for p in (mul, add, div))
+    return General(mul, add, div, start, {n: replace(at(n), trig=0) for n in range(1, start)})
+
+
+@cache
+def general_matrices(name: str) -> tuple[Polynomial, Polynomial]:
+    """The polynomials of m and a of a method on 4x4 matrices."""
+    known: dict[int, MatrixCounts] = {}
+
+    def at(n: int) -> MatrixCounts:
+        if n not in known:
+            known[n] = count_matrices(chain(n), name)
+        return known[n]
+
+    return fit(lambda n: at(n).m), fit(lambda n: at(n).a)
+
+
+@cache
+def per_joint(name: str, function: str = "inverse") -> dict[str, Counts]:
+    """What a seventh joint in the middle of a generic arm adds, by its kind."""
+    before = count(chain(6), name, function)
+    return {
+        kind: count(Chain(f"RRR{letter}RRR"), name, function) - before
+        for kind, letter in (("revolute", "R"), ("prismatic", "P"))
+    }
+
+
+def curves(function: str = "inverse") -> dict[str, tuple[list[int], list[int]]]:
+    """For every method n and mul + add of the generic chain: counted where n is small, by the polynomial from its start on."""
+    made = {}
+    for name in METHODS[function]:
+        by, last = general(name, function), FARTHEST.get(name, LAST)
+        places = list(range(1, last + 1))
+        counts = [by.at(n) for n in places]
+        made[name] = (places, [c.mul + c.add for c in counts])
+    return made

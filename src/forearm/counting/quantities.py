@@ -1,0 +1,36 @@
+"""What each quantity of an interior joint costs, by Newton-Euler plain and modified. Dhanaraj 2.5, Table 2.9."""
+
+from __future__ import annotations
+
+from forearm.counting.counts import Convention, run
+from forearm.counting.models import Chain
+from forearm.counting.scalars import Counts
+
+# The document's symbol, and what the two recursions note for it.
+SYMBOLS = {
+    "w": ("w", "w"),
+    "alpha": ("alpha", "wd"),
+    "lambda": ("lambda", ""),
+    "a": ("a", "vd"),
+    "a_c": ("a_c", "vd*"),
+    "F": ("F", "F"),
+    "N": ("N", "N"),
+    "f": ("f", "f"),
+    "f_in": ("f_in", "f_in"),
+    "n": ("n", "n"),
+}
+METHODS = {"modified-newton-euler": 0, "newton-euler": 1}
+MIDDLE = 2  # of five links: far enough from both ends that nothing folds
+
+
+def per_quantity(
+    kind: str, method: str = "modified-newton-euler", inertia: str = "diagonal", full_cross: bool = False
+) -> dict[str, Counts]:
+    """Counts by the document's symbol for an interior joint, "revolute" or "prismatic".
+
+    Rotations are 3x3 matrices whose nine entries are given. f_in is the force of the next link in this link's axes.
+    """
+    kinds = "RRRRR" if kind == "revolute" else "RRPRR"
+    convention = Convention(dense=True, everything=True, full_cross=full_cross)
+    by = run(Chain(kinds, inertia=inertia), method, "inverse", convention).by_quantity()
+    return {symbol: by.get((names[METHODS[method]], MIDDLE), Counts()) for symbol, names in SYMBOLS.items()}

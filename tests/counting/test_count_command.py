@@ -1,0 +1,72 @@
+"""`forearm count` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from forearm.cli.main import main
+from forearm.counting.counts import METHODS
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_one_formulation_as_table_and_json(capsys: Capture) -> None:
+    assert main(["count", "puma560-akb", "--formulation", "newton-euler"]) == 0
+    out = capsys.readouterr().out
+    assert "566 + 425" in out
+    assert "280 + 199" in out
+    assert "mul  117n - 136" in out
+    assert main(["count", "puma560-akb", "--formulation", "lagrange-waters", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    (row,) = document["methods"]
+    assert (document["arm"], document["n"]) == ("puma560-akb", 6)
+    assert row["general"]["mul"] == "304n - 371"
+    assert row["matrices"]["m"] == 44
+    assert row["per_joint"]["revolute"]["mul"] == 304
+
+
+def test_the_whole_table_has_every_method(capsys: Capture) -> None:
+    assert main(["count", "stanford", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["methods"]
+    assert [(row["function"], row["name"]) for row in rows] == [(f, name) for f, names in METHODS.items() for name in names]
+    assert all(row["customised"]["mul"] < row["general_at_n"]["mul"] for row in rows)
+
+
+def test_explain_adds_up(capsys: Capture) -> None:
+    assert main(["count", "stanford", "--explain", "--json"]) == 0
+    explained = json.loads(capsys.readouterr().out)["explain"]
+    assert explained["name"] == "newton-euler"
+    assert sum(row["mul"] for row in explained["quantities"]) == explained["total"]["mul"]
+    assert main(["count", "stanford", "--formulation", "composite-body", "--explain"]) == 0
+    assert "total" in capsys.readouterr().out
+
+
+def test_printed_figures_need_no_arm(capsys: Capture) -> None:
+    assert main(["count", "--printed"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    text = " ".join(out.split())
+    assert "printed 45m+77a, ours 44m+69a, so counted 45m+77a: exact" in text
+    assert "Angeles and Ma, NOC: n^3 + 17n^2 - 21n + 8 (710) mul" in text
+    assert main(["count", "--printed", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["printed"]) > 70
+
+
+def test_plot_writes_a_picture(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["count", "--plot", str(tmp_path / "cost.png")]) == 0
+    assert (tmp_path / "cost.png").read_bytes().startswith(b"\x89PNG")
+    assert "drawn in" in capsys.readouterr().out
+
+
+def test_mistakes_are_told(capsys: Capture) -> None:
+    assert main(["count"]) == 2
+    assert "an ARM is needed" in capsys.readouterr().err
+    assert main(["count", "--explain", "--printed"]) == 2
+    assert "need an ARM" in capsys.readouterr().err
+    assert main(["count", "puma560-akb", "--formulation", "newton-eular"]) == 2
+    assert "did you mean 'newton-euler'" in " ".join(capsys.readouterr().err.split())
+    assert main(["count", "puma560-akb", "--formulation", "articulated-body", "--explain"]) == 2
+    assert "--explain is for inverse dynamics" in " ".join(capsys.readouterr().err.split())

@@ -1,0 +1,74 @@
+"""The printed counts beside ours: every figure has a verdict, and the verdict is what running the code says."""
+
+from __future__ import annotations
+
+import pytest
+
+from forearm.counting.counts import count, run
+from forearm.counting.models import chain
+from forearm.counting.printed import RECOMPUTED, compare, compare_steps, compare_table29, printed, solving
+from forearm.counting.quantities import per_quantity
+from forearm.counting.scalars import Counts
+
+EXACT = {
+    "waters-naive-m", "waters-recorded-a", "waters-recursive", "waters-recursive-d", "waters-final", "waters-gravity",
+    "waters-inertial", "mata-1-per-link", "mata-2-from-steps", "mata-3-solve",
+}  # fmt: skip
+
+
+def test_every_figure_is_recomputed_and_reasons_stand_only_where_it_differs() -> None:
+    figures = {figure["id"]: figure for figure in printed()["figure"]}
+    assert set(figures) == set(RECOMPUTED)
+    compared = compare()
+    assert {c.id for c in compared if c.exact} == EXACT
+    for c in compared:
+        assert ("reason" in figures[c.id]) == (not c.exact), c.id
+        assert c.verdict.startswith(("exact", "consistent") if c.exact else ("differs because", "not reproducible because"))
+
+
+def test_printed_formulae_that_contradict_their_figures() -> None:
+    # Table 1.1 prints 66,271; its own formula gives another number.
+    n = 6
+    assert 32.5 * n**4 + (86 + 5 / 12) * n**3 + 171.25 * n**2 + (53 + 1 / 3) * n - 128 == pytest.approx(67143)
+    assert 25 * n**4 + (66 + 1 / 3) * n**3 + 129.5 * n**2 + (42 + 1 / 3) * n - 96 == pytest.approx(51548)
+
+
+def test_each_step_of_mata_is_what_he_prints() -> None:
+    assert [c.verdict for c in compare_steps()] == ["exact"] * 8
+    assert sum(c.ours[0] for c in compare_steps()) == 96
+    assert sum(c.ours[1] for c in compare_steps()) == 84
+
+
+def test_what_the_reasons_say_of_mata() -> None:
+    by = run(chain(6), "gibbs-appell", "inertia_matrix").by_quantity()
+    assert by["psi", 2] == Counts(25, 37)  # he prints 31, 40
+    assert by["s", 1] == Counts(4, 2)  # 8, 4
+    assert by["dwd", 1] == Counts(2)  # 0, 0
+    assert by["D", 1] == Counts(7, 6)  # as printed
+    aligned = [count(chain(n, aligned=True), "gibbs-appell") for n in (4, 6)]
+    assert [(c.mul, c.add) for c in aligned] == [(96 * n - 110, 84 * n - 106) for n in (4, 6)]
+
+
+def test_table_29_revolute_columns_agree_but_for_n() -> None:
+    cells = {c.id: c for c in compare_table29()}
+    assert len(cells) == 44
+    revolute = [c for c in cells.values() if "revolute" in c.id]
+    assert {c.id for c in revolute if not c.exact} == {
+        "n revolute_I", "n revolute_II", "total revolute_I", "total revolute_II"
+    }  # fmt: skip
+    assert cells["total revolute_I"].ours == (92, 82)
+    assert cells["total revolute_II"].ours == (135, 110)
+    assert all(c.exact or c.verdict.removeprefix("differs because ") for c in cells.values())
+
+
+def test_per_quantity_counts() -> None:
+    table = per_quantity("revolute")
+    # alpha: R^T alpha 9/6, qdd 0/1, the Coriolis term 2/2; N with a diagonal tensor 6/3.
+    assert (table["alpha"], table["N"]) == (Counts(11, 9), Counts(6, 3))
+    assert per_quantity("prismatic")["w"] == Counts(9, 6)
+
+
+def test_symmetric_solve() -> None:
+    # Forward and back substitution n(n - 1)/2 products and sums each, n divisions; factors (n^3 - n)/6 products and sums.
+    assert solving(6, factored=True) == Counts(mul=30, add=30, div=6)
+    assert solving(6, factored=False) - solving(6, factored=True) == Counts(mul=35 + 15, add=35, div=15)

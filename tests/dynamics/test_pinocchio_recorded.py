@@ -1,0 +1,124 @@
+"""Dynamics and poses against what Pinocchio said of the same URDF texts, recorded by tests/record_pinocchio.py."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from dynamics.cases import (
+    FORWARD,
+    INERTIA,
+    INVERSE,
+    LONGEST,
+    SERIAL_ONLY,
+    Array,
+    assert_agree,
+    geometric_jacobian,
+    random_wrench,
+)
+from record_pinocchio import ARMS as RECIPES
+from record_pinocchio import GRAVITY, STATES
+from urdf_making import random_urdf
+
+from forearm import Arm, dynamics
+from forearm.files.urdf_read import arm_from_urdf
+from forearm.kinematics import link_poses
+
+DATA = Path(__file__).parent.parent / "data" / "pinocchio.json"
+RECORDED = json.loads(DATA.read_text(encoding="utf-8"))
+PINOCCHIO = 1e-12  # relative: both round at 1e-16, some ten links deep
+CASES = {f"{arm['name']}-{i}": (arm, state) for arm in RECORDED["arms"] for i, state in enumerate(arm["states"])}
+
+each_case = pytest.mark.parametrize(("said", "state"), CASES.values(), ids=CASES.keys())
+
+
+class Case:
+    """An arm, its joints' places in Pinocchio's order, and the state in the arm's own order."""
+
+    def __init__(self, said: Any, state: Any) -> None:
+        self.arm: Arm = arm_from_urdf(said["urdf"].encode(), "recorded.urdf", said["hand"]).replace(gravity=GRAVITY)
+        self.order = [said["joints"].index(joint.name) for joint in self.arm.joints]
+        self.state = state
+        self.q, self.qd, self.qdd = (self["q"], self["qd"], self["qdd"])
+
+    def __getitem__(self, name: str) -> Array:
+        """A vector, or the last dimension of an array, in the order of the arm's joints."""
+        return np.array(self.state[name])[..., self.order]
+
+    def formulations(self) -> list[str]:
+        serial = [name for name in INVERSE if self.arm.is_serial or name not in SERIAL_ONLY]
+        return [name for name in serial if self.arm.n <= LONGEST.get(name, self.arm.n)]
+
+    @property
+    def has_followers(self) -> bool:
+        return any(joint.mimic for joint in self.arm.tree)
+
+
+def test_the_recording_is_of_the_arms_of_the_recorder() -> None:
+    assert DATA.stat().st_size < 400_000
+    assert tuple(RECORDED["gravity"]) == GRAVITY
+    assert {arm["name"]: arm["urdf"] for arm in RECORDED["arms"]} == {n: random_urdf(*r) for n, r in RECIPES.items()}
+    assert all(len(arm["states"]) == STATES for arm in RECORDED["arms"])
+    cases = [Case(*case) for case in CASES.values()]
+    assert any(case.has_followers for case in cases)
+    assert any(case.order != sorted(case.order) for case in cases), "an arm whose siblings Pinocchio sorts"
+    assert {case.arm.is_serial for case in cases} == {True, False}
+
+
+@each_case
+def test_inverse_dynamics(said: Any, state: Any) -> None:
+    case = Case(said, state)
+    rest = np.zeros(case.arm.n)
+    for name in case.formulations():
+        assert_agree(dynamics.inverse(case.arm, case.q, case.qd, case.qdd, name), case["rnea"], PINOCCHIO)
+        assert_agree(dynamics.inverse(case.arm, case.q, case.qd, rest, name), case["nonlinear_effects"], PINOCCHIO)
+        assert_agree(dynamics.inverse(case.arm, case.q, rest, rest, name), case["gravity"], PINOCCHIO)
+    assert_agree(dynamics.bias(case.arm, case.q, case.qd), case["nonlinear_effects"], PINOCCHIO)
+    assert_agree(dynamics.gravity(case.arm, case.q), case["gravity"], PINOCCHIO)
+
+
+@each_case
+def test_inertia_matrix(said: Any, state: Any) -> None:
+    case = Case(said, state)
+    truth = case["crba"][case.order]
+    for method in INERTIA:
+        assert_agree(dynamics.inertia_matrix(case.arm, case.q, method), truth, PINOCCHIO)
+
+
+@each_case
+def test_forward_dynamics(said: Any, state: Any) -> None:
+    """By articulated bodies there; with followers, which that does not take, the torques of the inverse dynamics."""
+    case = Case(said, state)
+    tau, truth = (case["rnea"], case.qdd) if case.has_followers else (case["tau"], case["aba"])
+    condition = float(np.linalg.cond(case["crba"]))
+    for method in FORWARD:
+        if method != "articulated-body" or not case.has_followers:
+            assert_agree(dynamics.forward(case.arm, case.q, case.qd, tau, method), truth, PINOCCHIO * condition)
+
+
+@each_case
+def test_poses_of_links(said: Any, state: Any) -> None:
+    case = Case(said, state)
+    poses = link_poses(case.arm, case.q)
+    assert set(poses) == set(state["placements"])
+    for name, placement in state["placements"].items():
+        assert_agree(poses[name][:3], placement, PINOCCHIO)
+
+
+@each_case
+def test_jacobian_of_the_hand(said: Any, state: Any) -> None:
+    """As poses give it, and as a load on the hand shows it: tau(load) - tau = -J^T (R force, R moment)."""
+    case = Case(said, state)
+    J = case["jacobian"]
+    if not case.has_followers:
+        assert_agree(geometric_jacobian(case.arm, case.q), J, PINOCCHIO)
+    R = np.array(state["placements"][said["hand"]])[:, :3]
+    force, moment = random_wrench(1)
+    truth = -J.T @ np.concatenate([R @ force, R @ moment])
+    motion = case.q, case.qd, case.qdd
+    for name in case.formulations():
+        loaded, free = dynamics.inverse(case.arm, *motion, name, force, moment), dynamics.inverse(case.arm, *motion, name)
+        np.testing.assert_allclose(loaded - free, truth, rtol=0, atol=PINOCCHIO * np.abs(free).max())

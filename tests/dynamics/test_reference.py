@@ -1,0 +1,611 @@
+"""The reference functions at their border: shapes, names, refusals by text, NaN, inputs left alone, and the trace."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+import warnings
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import OFFSETS, SEVEN_POINTS, random_arm
+from dynamics.cases import (
+    FORWARD,
+    INERTIA,
+    INVERSE,
+    SERIAL_ONLY,
+    Array,
+    assert_agree,
+    random_load,
+    random_state,
+    simple_drives,
+    with_kinds,
+)
+
+import forearm as fa
+from forearm import Arm, ForearmError, InputError, Link, NameNotFound, dynamics
+from forearm.kinematics import link_poses
+from forearm.spatial import tilde
+
+# Second derivatives by seven points: truncation h^6/560 of the eighth derivative, rounding 1e-16 / h^2 with h = 2e-3
+SECOND = 1e-8
+SECOND_POINTS = np.array([2.0, -27.0, 270.0, -490.0, 270.0, -27.0, 2.0]) / (180.0 * OFFSETS[4] ** 2)
+ARM = simple_drives(random_arm(25, 3, "standard"))  # turning, sliding, turning
+N = ARM.n
+none = np.zeros(N)
+
+# Every function by the names of its arguments of the arm's size, and the shape of its answer for one state.
+FUNCTIONS: dict[str, tuple[Callable[..., Array], tuple[str, ...], tuple[int, ...]]] = {
+    "inverse": (dynamics.inverse, ("q", "qd", "qdd"), (N,)),
+    "forward": (dynamics.forward, ("q", "qd", "tau"), (N,)),
+    "inertia_matrix": (dynamics.inertia_matrix, ("q",), (N, N)),
+    "bias": (dynamics.bias, ("q", "qd"), (N,)),
+    "gravity": (dynamics.gravity, ("q",), (N,)),
+    "coriolis_matrix": (dynamics.coriolis_matrix, ("q", "qd"), (N, N)),
+    "kinetic_energy": (dynamics.kinetic_energy, ("q", "qd"), ()),
+    "potential_energy": (dynamics.potential_energy, ("q",), ()),
+}
+# Every way to ask for one thing: a function with a formulation or method.
+WAYS: dict[str, tuple[Callable[..., Array], int]] = {name: (f, len(args)) for name, (f, args, _) in FUNCTIONS.items()}
+WAYS |= {f"inverse {name}": (partial(dynamics.inverse, formulation=name), 3) for name in INVERSE}
+WAYS |= {f"inertia {name}": (partial(dynamics.inertia_matrix, method=name), 1) for name in INERTIA}
+WAYS |= {f"forward {name}": (partial(dynamics.forward, method=name), 3) for name in FORWARD}
+
+each_function = pytest.mark.parametrize(("function", "names", "shape"), FUNCTIONS.values(), ids=FUNCTIONS.keys())
+each_way = pytest.mark.parametrize(("way", "count"), WAYS.values(), ids=WAYS.keys())
+
+
+def known(cases: Iterable[str], failing: Collection[str], reason: str) -> list[Any]:
+    """The cases, those of `failing` marked as known to fail, strictly, so that mending them is noticed."""
+    mark = pytest.mark.xfail(strict=True, reason=reason)
+    return [pytest.param(case, marks=mark) if case in failing else case for case in cases]
+
+
+def batch(count: int = 4) -> Array:
+    """(3, count, n) generic states."""
+    return np.random.default_rng(3).normal(size=(3, count, N))
+
+
+# ---- names
+
+
+def test_formulations_are_those_of_the_contract() -> None:
+    assert dynamics.formulations() == {
+        "inverse": [
+            "lagrange-naive", "lagrange-uicker", "lagrange-stored", "lagrange-recursive", "lagrange-recursive-d",
+            "lagrange-waters", "lagrange-hollerbach-4x4", "lagrange-hollerbach", "lagrange-silver", "newton-euler",
+            "modified-newton-euler", "gibbs-appell", "kane",
+        ],
+        "inertia_matrix": ["unit-acceleration", "composite-body", "gibbs-appell", "orthogonal-complement"],
+        "forward": ["unit-acceleration", "composite-body", "gibbs-appell", "orthogonal-complement", "conjugate-gradient",
+                    "articulated-body"],
+    }  # fmt: skip
+    dynamics.formulations()["inverse"].clear()
+    assert len(dynamics.formulations()["inverse"]) == 13
+
+
+def test_defaults_are_those_of_the_contract() -> None:
+    q, qd, last = batch(1)[:, 0]
+    assert np.array_equal(dynamics.inverse(ARM, q, qd, last), dynamics.inverse(ARM, q, qd, last, "newton-euler"))
+    assert np.array_equal(dynamics.inertia_matrix(ARM, q), dynamics.inertia_matrix(ARM, q, "composite-body"))
+    assert np.array_equal(dynamics.forward(ARM, q, qd, last), dynamics.forward(ARM, q, qd, last, "articulated-body"))
+
+
+def test_the_reference_is_reached_from_the_package() -> None:
+    assert fa.dynamics is dynamics
+    assert set(FUNCTIONS) | {"formulations", "trace"} <= set(dynamics.__all__)
+    assert [j.kind for j in ARM.joints] == ["revolute", "prismatic", "revolute"]
+
+
+WRONG_NAMES: dict[str, tuple[Callable[[str], Any], str, str]] = {
+    "inverse": (lambda name: dynamics.inverse(ARM, none, none, none, name), "newton-eular",
+                "^there is no formulation 'newton-eular'; did you mean 'newton-euler'"),
+    "inertia_matrix": (lambda name: dynamics.inertia_matrix(ARM, none, name), "composite",
+                       "^there is no method 'composite'; did you mean 'composite-body'"),
+    "forward": (lambda name: dynamics.forward(ARM, none, none, none, name), "articulated body",
+                r"^forward: there is no method 'articulated body'; did you mean 'articulated-body'\?$"),
+    "trace": (lambda name: dynamics.trace(ARM, none, none, none, name), "Kane", "there is no formulation 'Kane'; did you mean"),
+    "far off": (lambda name: dynamics.inertia_matrix(ARM, none, name), "zzz",
+                "'zzz'; there are: unit-acceleration, composite-body, gibbs-appell, orthogonal-complement.$"),
+    "of another table": (lambda name: dynamics.inertia_matrix(ARM, none, name), "articulated-body",
+                         "no method 'articulated-body'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "name", "said"), WRONG_NAMES.values(), ids=WRONG_NAMES.keys())
+def test_unknown_name(call: Callable[[str], Any], name: str, said: str) -> None:
+    with pytest.raises(NameNotFound, match=said):
+        call(name)
+
+
+@pytest.mark.parametrize("name", [None, 3, ("kane",)], ids=str)
+def test_a_name_that_is_no_text(name: Any) -> None:
+    with pytest.raises(NameNotFound, match="there is no formulation"):
+        dynamics.inverse(ARM, none, none, none, name)
+
+
+@pytest.mark.xfail(strict=True, reason="bug: `name not in table` raises TypeError on what cannot be hashed")
+@pytest.mark.parametrize("call", [0, 1, 2], ids=["inverse", "inertia_matrix", "trace"])
+def test_a_name_that_cannot_be_hashed(call: int) -> None:
+    name: Any = ["kane"]
+    calls = (
+        lambda: dynamics.inverse(ARM, none, none, none, name),
+        lambda: dynamics.inertia_matrix(ARM, none, name),
+        lambda: dynamics.trace(ARM, none, none, none, name),
+    )
+    with pytest.raises(NameNotFound, match="there is no"):
+        calls[call]()
+
+
+# ---- shapes
+
+
+@each_function
+def test_shapes(function: Callable[..., Array], names: tuple[str, ...], shape: tuple[int, ...]) -> None:
+    states = batch()[: len(names)]
+    for count in (1, 4):
+        many = function(ARM, *states[:, :count])
+        assert many.shape == (count, *shape)
+        assert many.dtype == np.float64
+    one = function(ARM, *states[:, 0])
+    assert isinstance(one, np.ndarray)
+    assert one.shape == shape
+    assert one.dtype == np.float64
+    empty = function(ARM, *states[:, :0])
+    assert empty.shape == (0, *shape)
+    assert empty.dtype == np.float64
+
+
+@each_way
+def test_a_batch_is_its_rows_bit_for_bit(way: Callable[..., Array], count: int) -> None:
+    states = batch()[:count]
+    assert np.array_equal(way(ARM, *states), np.array([way(ARM, *row) for row in states.transpose(1, 0, 2)]))
+
+
+@each_function
+def test_a_wrong_shape_is_refused(function: Callable[..., Array], names: tuple[str, ...], shape: tuple[int, ...]) -> None:
+    values: tuple[Any, ...] = (0.0, np.zeros(2), np.zeros(4), np.zeros((2, 4)), np.zeros((2, 2, 3)), [])
+    for wrong in values:
+        said = f"q: 'random25' has 3 joints, so the shape is (3,) or (B, 3); came {np.shape(wrong)}."
+        with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
+            function(ARM, wrong, *(none for _ in names[1:]))
+
+
+@each_function
+def test_nothing_is_broadcast(function: Callable[..., Array], names: tuple[str, ...], shape: tuple[int, ...]) -> None:
+    for at in range(1, len(names)):
+        for one, other in ((none, np.zeros((2, N))), (np.zeros((2, N)), none), (np.zeros((2, N)), np.zeros((1, N)))):
+            arguments = [one] * len(names)
+            arguments[at] = other
+            said = f"{names[at]}: all arguments share one shape; came {other.shape} beside {one.shape}. Nothing is broadcast."
+            with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
+                function(ARM, *arguments)
+
+
+def test_arms_of_no_joint() -> None:
+    """A pedestal alone: empty in, empty out."""
+    stone = Arm(name="stone", links=(Link(name="stone", mass=3.0),), tree=())
+    for name in INERTIA:
+        assert dynamics.inertia_matrix(stone, [], name).shape == (0, 0)
+    for name in FORWARD:
+        assert dynamics.forward(stone, [], [], [], name).shape == (0,)
+    assert dynamics.coriolis_matrix(stone, [], []).shape == (0, 0)
+    assert dynamics.kinetic_energy(stone, [], []) == 0.0
+    assert dynamics.trace(stone, [], [], []) == {}
+
+
+EMPTY_LAGRANGE = "bug: chain_of unpacks zip(*()) of an arm without joints: ValueError"
+
+
+@pytest.mark.parametrize("formulation", known(INVERSE, SERIAL_ONLY, EMPTY_LAGRANGE))
+def test_inverse_of_an_arm_of_no_joint(formulation: str) -> None:
+    stone = Arm(name="stone", links=(Link(name="stone", mass=3.0),), tree=())
+    assert dynamics.inverse(stone, [], [], [], formulation).shape == (0,)
+
+
+# ---- what comes in
+
+
+@pytest.mark.parametrize("made", [
+    lambda x: x.tolist(), lambda x: tuple(map(float, x)), lambda x: x.astype(np.longdouble), lambda x: np.repeat(x, 2)[::2],
+    lambda x: np.frombuffer(x.tobytes()),
+], ids=["list", "tuple", "longdouble", "strided", "read-only"])  # fmt: skip
+def test_anything_like_an_array_will_do(made: Callable[[Array], Any]) -> None:
+    states = batch(1)[:, 0]
+    assert np.array_equal(dynamics.inverse(ARM, *(made(s) for s in states)), dynamics.inverse(ARM, *states))
+
+
+def test_whole_numbers_and_short_floats_are_numbers() -> None:
+    whole = np.array([1, -2, 3])
+    floats = whole.astype(float)
+    assert np.array_equal(dynamics.inverse(ARM, whole, whole, whole), dynamics.inverse(ARM, floats, floats, floats))
+    short = batch(1)[:, 0].astype(np.float32)
+    assert np.array_equal(dynamics.inverse(ARM, *short), dynamics.inverse(ARM, *short.astype(float)))
+
+
+NO_NUMBERS: dict[str, Any] = {"text": "abc", "words": ["a", "b", "c"], "ragged": [[1.0], [1.0, 2.0]], "dict": {"q": 1.0},
+                              "object": object()}  # fmt: skip
+RAW_ERROR = "bug: zeros_like(asarray(q, dtype=float)) comes before the check: a bare ValueError or TypeError"
+RAW = [f"{function}-{what}" for function in ("bias", "gravity") for what in NO_NUMBERS]
+
+
+@pytest.mark.parametrize("case", known((f"{f}-{what}" for f in FUNCTIONS for what in NO_NUMBERS), RAW, RAW_ERROR))
+def test_what_is_no_number_is_refused(case: str) -> None:
+    name, what = case.split("-")
+    function, names, _ = FUNCTIONS[name]
+    with pytest.raises(InputError, match=r"^q: numbers are needed, came "):
+        function(ARM, NO_NUMBERS[what], *(none for _ in names[1:]))
+
+
+@pytest.mark.xfail(
+    strict=True, reason="bug: np.array(complex array, dtype=float64) drops the imaginary part with a warning only"
+)
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@each_function
+def test_complex_numbers_are_refused(function: Callable[..., Array], names: tuple[str, ...], shape: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match="numbers are needed"):
+        function(ARM, none + 1j, *(none for _ in names[1:]))
+
+
+@pytest.mark.parametrize("what", ["hand_force", "hand_moment"])
+@pytest.mark.parametrize("value", [1.0, [1.0, 2.0], np.zeros((1, 3)), np.zeros((3, 3)), []], ids=str)
+def test_a_load_of_the_wrong_shape_is_refused(what: str, value: Any) -> None:
+    load = {what: value}
+    with pytest.raises(InputError, match=rf"^{what}: three numbers are needed, came shape \("):
+        dynamics.inverse(ARM, none, none, none, **load)
+    with pytest.raises(InputError, match=rf"^{what}: three numbers are needed, came shape \("):
+        dynamics.forward(ARM, none, none, none, **load)
+
+
+@pytest.mark.xfail(strict=True, reason="bug: _vector lets NumPy's ValueError or TypeError through")
+@pytest.mark.parametrize("what", ["hand_force", "hand_moment"])
+@pytest.mark.parametrize(
+    "value", ["abc", ["a", "b", "c"], [[1.0], [1.0, 2.0]], object()], ids=["text", "words", "ragged", "object"]
+)
+def test_a_load_that_is_no_number_is_refused(what: str, value: Any) -> None:
+    load = {what: value}
+    with pytest.raises(InputError, match=f"^{what}: "):
+        dynamics.inverse(ARM, none, none, none, **load)
+
+
+@pytest.mark.parametrize("value", [3, [np.zeros(3)] * 2, [np.zeros(3)] * 4, "abc", [np.zeros(3), "abc", np.zeros(3)]],
+                         ids=["number", "two", "four", "text", "text inside"])  # fmt: skip
+def test_a_base_motion_that_is_none_is_refused(value: Any) -> None:
+    said = "^base_motion: three vectors are needed: angular velocity, angular acceleration, linear acceleration.$"
+    with pytest.raises(InputError, match=said):
+        dynamics.inverse(ARM, none, none, none, base_motion=value)
+
+
+def test_a_base_motion_of_the_wrong_shape_is_refused() -> None:
+    v = np.zeros(3)
+    with pytest.raises(InputError, match=r"^base_motion\[1\]: three numbers are needed, came shape \(2,\)\.$"):
+        dynamics.inverse(ARM, none, none, none, base_motion=(v, np.zeros(2), v))
+
+
+# ---- NaN and infinity: an error, or NaN, never a figure
+
+NAN_IN_M = "bug: M does not depend on q of the first joint, and these methods never look at it: a plausible matrix comes out"
+NAN_SILENT = ("inertia_matrix", "inertia composite-body", "inertia gibbs-appell", "inertia orthogonal-complement")
+ROOT_NAN = [f"{way} / 0 / 0" for way in NAN_SILENT]
+NAN_CASES = [f"{way} / {a} / {j}" for way, (_, count) in WAYS.items() for a in range(count) for j in range(N)]
+
+
+@pytest.mark.parametrize("case", known(NAN_CASES, ROOT_NAN, NAN_IN_M))
+def test_nan_in_gives_nan_out(case: str) -> None:
+    """NaN at any place of any argument: an error, or NaN wherever the true answer depends on that number."""
+    name, at, joint = case.split(" / ")
+    way, count = WAYS[name]
+    states = [*batch(1)[:count, 0]]
+    bumped = [s.copy() for s in states]
+    bumped[int(at)][int(joint)] += 0.37
+    truth, other = way(ARM, *states), way(ARM, *bumped)
+    depends = np.abs(truth - other) > 1e-9 * np.abs(truth).max()
+    states[int(at)][int(joint)] = np.nan
+    try:
+        found = way(ARM, *states)
+    except ForearmError:
+        return
+    assert np.isnan(found[depends]).all()
+    assert np.isnan(found).any()
+
+
+@pytest.mark.parametrize("formulation", INVERSE)
+@pytest.mark.parametrize("which", range(5))
+def test_nan_in_the_surroundings_gives_nan_out(which: int, formulation: str) -> None:
+    force, moment, base = random_load(1)
+    assert base is not None
+    given = [v.copy() for v in (force, moment, *base) if v is not None]
+    given[which][1] = np.nan
+    state = random_state(ARM, 1)
+    tau = dynamics.inverse(ARM, *state, formulation, given[0], given[1], given[2:])
+    assert np.isnan(tau).any()
+    qdd = dynamics.forward(ARM, *state, "articulated-body", given[0], given[1], given[2:])
+    assert np.isnan(qdd).all()
+
+
+def test_nan_in_one_row_stays_in_that_row() -> None:
+    states = batch()
+    clean = dynamics.inverse(ARM, *states)
+    states[1, 2, 0] = np.nan
+    found = dynamics.inverse(ARM, *states)
+    assert np.isnan(found[2]).any()
+    assert np.array_equal(found[[0, 1, 3]], clean[[0, 1, 3]])
+
+
+def test_a_joint_of_another_branch_is_not_troubled() -> None:
+    """On two branches of a fixed base the torques of one know nothing of the other: NaN there is no NaN here."""
+    arm = with_kinds(random_arm(3, 2, "frames", tree=True), "RR")
+    assert [b.parent for b in arm.moving.bodies] == [-1, -1]
+    state = random_state(arm, 1)
+    tau = dynamics.inverse(arm, *state)
+    state.qd[1] = np.nan
+    found = dynamics.inverse(arm, *state)
+    assert found[0] == tau[0]
+    assert np.isnan(found[1])
+
+
+INFINITE = "bug: math.cos(inf) raises a bare ValueError 'math domain error' for revolute joints"
+
+
+@pytest.mark.xfail(strict=True, reason=INFINITE)
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinite_angles_are_an_error_of_ours_or_nan(value: float, name: str) -> None:
+    arm = with_kinds(random_arm(4, N, "modified"), "RRR")
+    function, names, _ = FUNCTIONS[name]
+    q = np.array([0.3, 0.4, value])
+    try:
+        assert not np.isfinite(function(arm, q, *(none for _ in names[1:]))).all()
+    except ForearmError:
+        return
+
+
+INFINITE_TORQUE = "bug: rr <= goal is inf <= inf, so the loop ends before it starts and the answer is 0"
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("method", known(FORWARD, ["conjugate-gradient"], INFINITE_TORQUE))
+def test_infinite_torques_are_no_plausible_acceleration(method: str) -> None:
+    try:
+        assert not np.isfinite(dynamics.forward(ARM, none, none, [1.0, 2.0, np.inf], method)).all()
+    except ForearmError:
+        return
+
+
+@pytest.mark.parametrize("method", FORWARD)
+def test_a_joint_that_moves_nothing_gives_no_plausible_acceleration(method: str) -> None:
+    """The last link without mass: M is singular, so that no acceleration belongs to a torque."""
+    arm = random_arm(5, 3, "frames", prismatic=False, fixed=False).rigid()
+    arm = arm.with_link(Link(name=arm.links[-1].name))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        try:
+            found = dynamics.forward(arm, *random_state(arm, 1), method)
+        except ForearmError:
+            return
+    assert not np.isfinite(found).all()
+
+
+# ---- what is left alone
+
+
+@each_way
+def test_inputs_are_not_modified(way: Callable[..., Array], count: int) -> None:
+    for states in ([*batch()[:count]], [*batch(1)[:count, 0]]):
+        before = copy.deepcopy(states)
+        arm, bits = ARM, pickle.dumps(ARM)
+        answer = way(arm, *states)
+        for state, kept in zip(states, before, strict=True):
+            assert np.array_equal(state, kept)
+            assert not np.shares_memory(answer, state)
+        assert pickle.dumps(arm) == bits
+        answer[...] = np.nan  # a new array, that the caller may write on
+        assert np.isfinite(way(arm, *states)).all()
+
+
+def test_the_load_is_not_modified() -> None:
+    load = random_load(1)
+    kept = copy.deepcopy(load)
+    for formulation in INVERSE:
+        dynamics.inverse(ARM, *random_state(ARM, 1), formulation, *load)
+    dynamics.forward(ARM, *random_state(ARM, 1), "articulated-body", *load)
+    assert np.array_equal(np.array(load[:2]), np.array(kept[:2]))
+    assert load.base_motion is not None
+    assert kept.base_motion is not None
+    assert np.array_equal(np.array(load.base_motion), np.array(kept.base_motion))
+
+
+@each_way
+def test_the_same_again_bit_for_bit(way: Callable[..., Array], count: int) -> None:
+    """Also for an equal arm that is another object, and after other arms were computed with."""
+    states = batch()[:count]
+    first = way(ARM, *states)
+    for seed in range(3):
+        way(simple_drives(random_arm(30 + seed, N)), *states)
+    assert way(ARM, *states).tobytes() == first.tobytes()
+    again = pickle.loads(pickle.dumps(ARM))
+    assert again == ARM
+    assert way(again, *states).tobytes() == first.tobytes()
+
+
+def test_more_arms_than_are_remembered() -> None:
+    """Models are kept for some arms only; the answers of the others are right as well."""
+    q, qd, qdd = batch(1)[:, 0]
+    arms = [ARM.replace(gravity=(0.0, 0.1 * k, -9.81)) for k in range(80)]
+    once = [dynamics.inverse(arm, q, qd, qdd) for arm in arms]
+    for arm, tau in zip(arms, once, strict=True):
+        assert np.array_equal(dynamics.inverse(arm, q, qd, qdd), tau)
+    assert len({tau.tobytes() for tau in once}) == 80
+
+
+# ---- the trace
+
+TRACED = with_kinds(random_arm(6, 4, "standard"), "RPRR")
+BRANCHED = with_kinds(random_arm(7, 5, "frames", tree=True), "RRPRR")
+FIRST_LINK = "bug: recurrences() notes W, U_jj, V, P, L from the second link on; the first has none"
+
+
+def torque_of(row: dict[str, Any]) -> float:
+    return float(row["tau"] if "tau" in row else row["F"])
+
+
+@pytest.mark.parametrize("arm", [TRACED, BRANCHED], ids=["chain", "tree"])
+@pytest.mark.parametrize("formulation", INVERSE)
+def test_every_formulation_can_be_traced(formulation: str, arm: Arm) -> None:
+    if formulation in SERIAL_ONLY and not arm.is_serial:
+        with pytest.raises(fa.ModelError, match="serial chains"):
+            dynamics.trace(arm, *random_state(arm, 1), formulation)
+        return
+    state = random_state(arm, 1)
+    table = dynamics.trace(arm, *state, formulation)
+    assert list(table) == [joint.child for joint in arm.joints]
+    assert_agree([torque_of(row) for row in table.values()], dynamics.inverse(arm, *state, formulation), 1e-14)
+    for row in table.values():
+        for symbol, value in row.items():
+            assert isinstance(symbol, str)
+            assert type(value) is float or (isinstance(value, np.ndarray) and value.dtype == np.float64)
+            assert np.isfinite(value).all()
+
+
+LATE = ("lagrange-recursive", "lagrange-recursive-d", "lagrange-waters")
+
+
+@pytest.mark.parametrize("formulation", known(INVERSE, LATE, FIRST_LINK))
+def test_every_link_is_traced_alike(formulation: str) -> None:
+    table = dynamics.trace(TRACED, *random_state(TRACED, 1), formulation)
+    # What is passed in from the next link the last one does not have.
+    assert len({tuple(sorted(set(row) - {"f_in"})) for row in table.values()}) == 1
+
+
+BARE = ("lagrange-naive", "lagrange-uicker", "lagrange-stored")
+ONLY_TORQUE = "bug: the contract has every intermediate in the trace; these note the torque alone and neither U, P nor L"
+
+
+@pytest.mark.parametrize("formulation", known(INVERSE, BARE, ONLY_TORQUE))
+def test_the_trace_holds_more_than_the_torque(formulation: str) -> None:
+    table = dynamics.trace(TRACED, *random_state(TRACED, 1), formulation)
+    assert len(list(table.values())[-1]) > 1
+
+
+@pytest.mark.parametrize("arm", [TRACED, BRANCHED], ids=["chain", "tree"])
+def test_trace_of_newton_euler_is_the_motion_of_the_links(arm: Arm) -> None:
+    """w, wd and the accelerations, gravity included, by differences of poses along q(t); F and N from them; then sums."""
+    q, qd, qdd = random_state(arm, 2)
+    t = OFFSETS[:, None]
+    path = link_poses(arm, q + t * qd + 0.5 * t * t * qdd)
+    table = dynamics.trace(arm, q, qd, qdd)
+    pushes: dict[str, tuple[Array, Array, Array]] = {}  # where, force, moment about there, in base axes
+    for body in arm.moving.bodies:
+        row, poses = table[body.joint.child], path[body.joint.child]
+        R = poses[3, :3, :3]
+        first, second = (np.einsum("t,tij->ij", k, poses[:, :3, :3]) @ R.T for k in (SEVEN_POINTS, SECOND_POINTS))
+        w = np.array([first[2, 1], first[0, 2], first[1, 0]])
+        turn = second - tilde(w) @ tilde(w)
+        wd = np.array([turn[2, 1], turn[0, 2], turn[1, 0]])
+        centre = poses[:, :3, :3] @ body.com + poses[:, :3, 3]
+        truths = {
+            "w": R.T @ w,
+            "wd": R.T @ wd,
+            "vd": R.T @ (SECOND_POINTS @ poses[:, :3, 3] - arm.gravity),
+            "vd*": R.T @ (SECOND_POINTS @ centre - arm.gravity),
+        }
+        truths["F"] = body.mass * truths["vd*"]
+        truths["N"] = body.inertia @ truths["wd"] + np.cross(truths["w"], body.inertia @ truths["w"])
+        for symbol, truth in truths.items():
+            size = max(float(np.abs(truth).max()), 1e-3 * float(np.abs(qd).max() ** 2))
+            np.testing.assert_allclose(row[symbol], truth, rtol=0, atol=SECOND * 10 * size, err_msg=symbol)
+        pushes[body.joint.child] = (centre[3], R @ row["F"], R @ row["N"])
+    for i, body in enumerate(arm.moving.bodies):
+        joint, row = body.joint, table[body.joint.child]
+        R = path[joint.child][3, :3, :3]
+        at = path[joint.parent][3] @ joint.before
+        z = at[:3, :3] @ joint.axis
+        origin = at[:3, 3] + (z * q[i] if joint.kind == "prismatic" else 0.0)
+        borne = [pushes[other.joint.child] for k, other in enumerate(arm.moving.bodies) if is_behind(arm, k, i)]
+        force = np.sum([F for _, F, _ in borne], axis=0)
+        moment = np.sum([turn + np.cross(where - origin, F) for where, F, turn in borne], axis=0)
+        assert_agree(R @ row["f"], force, 1e-13)
+        assert_agree(R @ row["n"], moment, 1e-12)
+        assert row["tau"] == pytest.approx(z @ (force if joint.kind == "prismatic" else moment), rel=1e-11, abs=1e-12)
+
+
+def is_behind(arm: Arm, body: int, joint: int) -> bool:
+    while body > joint:
+        body = arm.moving.bodies[body].parent
+    return body == joint
+
+
+def test_traces_agree_on_what_they_share() -> None:
+    """The same quantity under each document's symbol; Silver's in base axes, Hollerbach's as poses and their derivatives."""
+    state = random_state(TRACED, 3)
+    tables = {name: dynamics.trace(TRACED, *state, name) for name in INVERSE}
+    poses = link_poses(TRACED, state.q)
+    for link, row in tables["newton-euler"].items():
+        R = poses[link][:3, :3]
+        also = {name: table[link] for name, table in tables.items()}
+        mne, ga, kane, silver = (also[n] for n in ("modified-newton-euler", "gibbs-appell", "kane", "lagrange-silver"))
+        for other in (mne["w"], ga["w"], kane["w"], R.T @ silver["w"]):
+            np.testing.assert_allclose(other, row["w"], rtol=0, atol=1e-13)
+        for other in (mne["alpha"], ga["wd"], kane["wd"], R.T @ silver["wd"]):
+            np.testing.assert_allclose(other, row["wd"], rtol=0, atol=1e-12)
+        for other in (mne["a_c"], ga["rdd"], kane["cdd"], R.T @ silver["vd"]):
+            assert_agree(other, row["vd*"], 1e-12)
+        for other in (mne["a"], ga["sdd"]):
+            assert_agree(other, row["vd"], 1e-12)
+        for other in (mne["F"], ga["f"], R.T @ silver["F"]):
+            assert_agree(other, row["F"], 1e-12)
+        for other in (mne["N"], ga["t"], R.T @ silver["N"]):
+            np.testing.assert_allclose(other, row["N"], rtol=0, atol=1e-13)
+        for other in (mne["f"], kane["force"]):
+            assert_agree(other, row["f"], 1e-12)
+        for other in (mne["n"], ga["chi"]):
+            assert_agree(other, row["n"], 1e-12)
+        matrix = tilde(row["wd"]) + tilde(row["w"]) @ tilde(row["w"])
+        assert_agree(mne["lambda"], matrix, 1e-12)
+        assert_agree(ga["Omega"], matrix, 1e-12)
+        h4, h3 = also["lagrange-hollerbach-4x4"], also["lagrange-hollerbach"]
+        assert_agree(h4["T"], poses[link], 1e-13)
+        assert_agree(h3["R"], R, 1e-13)
+        np.testing.assert_allclose(h4["Td"][:3, :3], R @ tilde(row["w"]), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(h3["Rdd"], R @ matrix, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(h3["rdd"] - TRACED.gravity, R @ row["vd"], rtol=0, atol=1e-11)
+        np.testing.assert_allclose(h4["Tdd"][:3, 3], h3["rdd"], rtol=0, atol=1e-11)
+        for name in ("lagrange-recursive", "lagrange-recursive-d", "lagrange-waters"):
+            if "W" in also[name]:
+                assert_agree(also[name]["W"], poses[link], 1e-13)
+                assert_agree(also[name]["V"], h4["Td"], 1e-12)
+                assert_agree(also[name]["P"] + also[name]["L"], h4["Tdd"], 1e-12)
+    assert "W" in list(tables["lagrange-waters"].values())[-1], "the comparison above took place"
+
+
+def test_trace_is_of_the_rigid_arm() -> None:
+    state = random_state(ARM, 1)
+    for formulation in INVERSE:
+        driven, rigid = (dynamics.trace(arm, *state, formulation) for arm in (ARM, ARM.rigid()))
+        assert list(driven) == list(rigid)
+        for link, row in driven.items():
+            assert all(np.array_equal(value, rigid[link][symbol]) for symbol, value in row.items())
+
+
+def test_trace_of_followers_has_a_row_for_each_of_them() -> None:
+    arm = random_arm(8, 3, mimic=True).rigid()
+    state = random_state(arm, 1)
+    table = dynamics.trace(arm, *state)
+    assert list(table) == [body.joint.child for body in arm.moving.bodies]
+    assert len(table) == 5
+    tau = np.zeros(3)
+    for body in arm.moving.bodies:
+        tau[body.freedom] += body.multiplier * table[body.joint.child]["tau"]
+    assert_agree(tau, dynamics.inverse(arm, *state), 1e-13)
+
+
+def test_trace_takes_one_state_at_a_time() -> None:
+    said = r"^trace: one state is traced at a time, shape \(3,\); came \(4, 3\)\.$"
+    with pytest.raises(InputError, match=said):
+        dynamics.trace(ARM, *batch())
+    with pytest.raises(InputError, match="qd: all arguments share one shape"):
+        dynamics.trace(ARM, none, np.zeros((1, N)), none)

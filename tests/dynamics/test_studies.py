@@ -1,0 +1,108 @@
+"""Closed form, Paul's pair, dropped terms and single precision, each against something that it did not come from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from arms import Style, random_arm
+
+import forearm as fa
+from forearm.dynamics import closed_form, drop_errors, paul, precision_study
+from forearm.dynamics.precision import METHODS, Single
+
+AGREEMENT = 1e-12
+
+
+@pytest.mark.parametrize("convention", ["standard", "modified", "frames"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_closed_form_is_the_torque_and_its_coefficients_are_derivatives(convention: Style, seed: int) -> None:
+    arm = random_arm(seed, n=4, convention=convention, drives=False)
+    q, qd, qdd = np.random.default_rng(seed).uniform(-1.5, 1.5, (3, arm.n))
+    form = closed_form(arm, q)
+    tau = fa.dynamics.inverse(arm, q, qd, qdd)
+    assert np.abs(form.torque(qd, qdd) - tau).max() <= AGREEMENT * np.abs(tau).max()
+    # h_ikm = 1/2 d2 tau_i / dqd_k dqd_m, and tau is quadratic in qd: differences of step 1 are exact.
+    unit, rest = np.eye(arm.n), np.zeros(arm.n)
+
+    def velocity_torque(rates: np.ndarray) -> np.ndarray:
+        return fa.dynamics.inverse(arm, q, rates, rest) - form.c
+
+    for k in range(arm.n):
+        for m in range(arm.n):
+            mixed = velocity_torque(unit[k] + unit[m]) - velocity_torque(unit[k]) - velocity_torque(unit[m])
+            assert np.abs(form.h[:, k, m] - 0.5 * mixed).max() < 1e-11 * max(np.abs(form.h).max(), 1.0)
+    D, E = paul(arm, q, qd)
+    assert np.abs(D @ qdd + E - tau).max() <= AGREEMENT * np.abs(tau).max()
+
+
+def test_closed_form_leaves_drives_out_and_refuses_trees_and_batches() -> None:
+    arm = random_arm(3, n=3, convention="modified", drives=False)
+    assert np.allclose(closed_form(arm, np.zeros(3)).D, fa.dynamics.inertia_matrix(arm, np.zeros(3)))
+    with pytest.raises(fa.ModelError, match="serial chains"):
+        closed_form(random_arm(4, n=4, convention="frames", tree=True), np.zeros(4))
+    with pytest.raises(fa.InputError, match="one posture"):
+        closed_form(arm, np.zeros((2, 3)))
+
+
+def test_dropped_terms_are_exactly_what_is_missing() -> None:
+    arm = random_arm(5, n=4, convention="standard", drives=False)
+    q, qd, qdd = np.random.default_rng(5).uniform(-1, 1, (3, 7, arm.n))
+    errors = {e.dropped: e for e in drop_errors(arm, q, qd, qdd)}
+    velocity = np.array([fa.dynamics.coriolis_matrix(arm, a, b) @ b for a, b in zip(q, qd, strict=True)])
+    gravity = np.array([fa.dynamics.gravity(arm, a) for a in q])
+    for name, missing in (("no-velocity-terms", velocity), ("no-gravity", gravity)):
+        assert np.allclose(errors[name].largest, np.abs(missing).max(axis=0), rtol=1e-9, atol=1e-12)
+        assert np.allclose(errors[name].rms, np.sqrt((missing**2).mean(axis=0)), rtol=1e-9, atol=1e-12)
+    # The last joint has no link behind it: nothing is lost there.
+    assert errors["own-link-only"].largest[-1] < 1e-12
+    assert errors["own-link-only"].largest[0] > 1e-3
+
+
+def test_own_link_only_is_the_arm_with_every_link_behind_weightless() -> None:
+    arm = random_arm(6, n=3, convention="modified", drives=False, fixed=False)
+    q, qd, qdd = np.random.default_rng(6).uniform(-1, 1, (3, arm.n))
+    exact = fa.dynamics.inverse(arm, q, qd, qdd)
+    (own,) = (e for e in drop_errors(arm, q[None], qd[None], qdd[None]) if e.dropped == "own-link-only")
+    for i, joint in enumerate(arm.joints):
+        behind = {j.child for j in arm.joints[i + 1 :]}
+        links = tuple(fa.Link(name=link.name) if link.name in behind else link for link in arm.links)
+        alone = fa.dynamics.inverse(arm.replace(links=links), q, qd, qdd)[i]
+        assert np.isclose(own.largest[i], abs(exact[i] - alone), rtol=1e-9, atol=1e-10), joint.name
+
+
+def test_drop_errors_needs_a_motion() -> None:
+    arm = random_arm(7, n=2, convention="modified")
+    with pytest.raises(fa.InputError, match="one shape"):
+        drop_errors(arm, np.zeros(2), np.zeros(2), np.zeros(2))
+
+
+def test_single_rounds_every_operation() -> None:
+    third = Single(1.0) / 3.0
+    assert float(third) == float(np.float32(1.0) / np.float32(3.0))
+    assert float(third * third - 0.1) == float(np.float32(np.float32(third.value * third.value) - np.float32(0.1)))
+    assert float(1.0 - third) == float(np.float32(1.0) - third.value)
+    assert float(2.0 / third) == float(np.float32(2.0) / third.value)
+    array = third * np.array([1.0, 2.0], dtype=object)
+    assert [float(v) for v in array] == [float(third), float(third * 2.0)]
+
+
+@pytest.mark.parametrize("name", ["ascher2", "panda", "chain4"])
+def test_single_precision_is_close_and_worse_where_the_matrix_is_ill_conditioned(name: str) -> None:
+    arm = fa.load(name)
+    q = np.random.default_rng(8).uniform(-1.5, 1.5, (12, arm.n))
+    study = precision_study(arm, q)
+    epsilon = float(np.finfo(np.float32).eps)
+    for method in METHODS:
+        apart = np.abs(study.single[method] - study.double).max(axis=1)
+        assert (apart > 0).any(), "float32 cannot be as good as float64 everywhere"
+        assert (apart <= 50 * epsilon * study.condition * np.abs(study.double).max(axis=1)).all()
+    truth = np.array([fa.dynamics.forward(arm, row, np.zeros(arm.n), np.zeros(arm.n), "composite-body") for row in q])
+    assert np.allclose(study.double, truth, rtol=1e-9, atol=1e-9)
+
+
+def test_articulated_bodies_keep_more_digits_on_the_two_bars() -> None:
+    arm = fa.load("ascher2")
+    study = precision_study(arm, [[0.0, np.radians(2.0 * k)] for k in range(0, 180, 6)])
+    largest = {method: study.difference(method, 1)[0] for method in METHODS}
+    assert largest["articulated-body"] < 1e-2 * largest["composite-body"]
+    assert study.condition.max() > 1e4

@@ -1,0 +1,72 @@
+"""The catalogue: every printed figure gets a verdict, every difference a reason."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import forearm as fa
+from forearm.cli.main import main
+from forearm.reproduce import DOCUMENTS, catalogue, recompute, reproduce
+from forearm.reproduce.catalogue import judge
+
+
+@pytest.fixture(scope="module")
+def results() -> list[object]:
+    return list(reproduce("all"))
+
+
+def test_no_difference_is_left_unexplained(results: list[object]) -> None:
+    assert [r.label for r in results if r.unexplained] == []  # type: ignore[attr-defined]
+
+
+def test_exact_figures_stay_exact(results: list[object]) -> None:
+    """What is known to reproduce: a change here is a change of an algorithm or of the catalogue."""
+    exact = [r for r in results if r.verdict == "exact"]  # type: ignore[attr-defined]
+    by_item = {r.item.id for r in exact}  # type: ignore[attr-defined]
+    assert {"dhanaraj-d.2-inertias", "dhanaraj-d.4-inertia", "dhanaraj-d.4-velocity"} <= by_item
+    assert len(exact) >= 16
+
+
+def test_every_item_has_a_function_or_a_reason() -> None:
+    ids = [item.id for item in catalogue()]
+    assert len(ids) == len(set(ids))
+    for item in catalogue():
+        assert item.recompute is None or hasattr(recompute, item.recompute), item.id
+        assert item.recompute is not None or item.reason, item.id
+        assert item.values, item.id
+    assert {item.document for item in catalogue()} == set(DOCUMENTS)
+
+
+@pytest.mark.parametrize(
+    ("printed", "ours", "tolerance", "verdict"),
+    [
+        ("1.25", 1.2549, None, "exact"),
+        ("1.25", 1.2551, None, "differs"),
+        ("1.25", 1.26, 0.02, "within tolerance"),
+        ("66,271", 66271.0, None, "exact"),
+        ("100", 100.6, None, "differs"),
+        ("6.9e-4", 6.94e-4, None, "exact"),
+        ("5.0", None, None, "not reproducible"),
+    ],
+)
+def test_verdicts(printed: str, ours: float | None, tolerance: float | None, verdict: str) -> None:
+    assert judge(printed, ours, tolerance) == verdict
+
+
+def test_command_prints_and_gives_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "dhanaraj"]) == 0
+    text = capsys.readouterr().out
+    assert "acccoeff" in text
+    assert "figures in all" in text
+    assert main(["reproduce", "dhanaraj", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["results"]
+    assert {"document", "place", "printed", "ours", "verdict", "reason"} <= set(rows[0])
+
+
+def test_unknown_document_gets_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "swarz"]) == 2
+    assert "did you mean 'swartz'" in capsys.readouterr().err
+    with pytest.raises(fa.NameNotFound):
+        catalogue("nobody")

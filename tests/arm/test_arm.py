@@ -602,25 +602,7 @@ def wrong_types() -> dict[str, Callable[[], object]]:
     }
 
 
-ESCAPES = {
-    "huge base": "OverflowError",
-    "huge hand": "OverflowError",
-    "no links": "TypeError",
-    "names for links": "AttributeError",
-    "name for a mimic": "AttributeError",
-    "number for notes": "an arm that is saved to a file that cannot be read",
-    "no source": "an arm",
-    "no placement": "a joint that fails when it is computed with",
-    "number for a motor": "a joint that fails when it is computed with",
-    "complex com": "a ComplexWarning and a number that was not given",
-    "com in words": "numbers",
-}
-
-
-@pytest.mark.parametrize(
-    "what",
-    [k for k in wrong_types()],
-)
+@pytest.mark.parametrize("what", list(wrong_types()))
 def test_what_is_of_the_wrong_type_is_refused_in_words(what: str) -> None:
     with pytest.raises(ForearmError):
         wrong_types()[what]()

@@ -168,7 +168,9 @@ def test_bearings_fit_the_joint(kind: Kind, bearing: Bearing, fits: bool) -> Non
             make()
 
 
-@pytest.mark.parametrize("drive", [{"motor": Motor()}, {"friction": Friction()}, {"bearings": (Bearing,)}])
+@pytest.mark.parametrize(
+    "drive", [{"motor": Motor()}, {"friction": Friction()}, {"bearings": (Bearing(kind="thrust", mu=0.1, radius=0.02),)}]
+)
 def test_a_fixed_joint_has_no_drive(drive: dict[str, object]) -> None:
     with pytest.raises(ModelError, match="joint 'j': a fixed joint has no motor"):
         Joint(name="j", kind="fixed", parent="a", child="b", placement=Frame(), **drive)  # type: ignore[arg-type]

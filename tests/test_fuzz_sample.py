@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from fuzz import READERS, fuzz, make, stl_documents
-from patience import TooLongError, patience
+from patience import patience
 
 from forearm.errors import InputError
 
@@ -14,6 +14,7 @@ COUNT = 1500
 SEED = 20  # any
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", ["toml", "urdf", "parts", "stl"])
 def test_every_input_gives_an_answer_or_an_error(reader: str) -> None:
     report = fuzz(reader, COUNT, SEED)

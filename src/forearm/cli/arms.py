@@ -45,4 +45,4 @@ def _about(arm: Arm, name: str) -> str:
     return "any number of joints, generic (7 shown)" if name == "chainN" else " ".join(arm.source.split())
 
 
-COMMAND = Command("arms", "List the built-in arms.", "forearm arms", _add_arguments, _run)
+COMMAND = Command("forearm arms", _add_arguments, _run)

@@ -37,4 +37,4 @@ def _run(given: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = Command("bench", "Measure speed on this machine.", "forearm bench --peers", _add_arguments, _run)
+COMMAND = Command("forearm bench --peers", _add_arguments, _run)

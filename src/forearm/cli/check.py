@@ -111,8 +111,6 @@ def _plain_balance(arm: Arm, cost: Balance) -> dict[str, object]:
 
 
 COMMAND = Command(
-    "check",
-    "Check an arm file: errors, and what is possible but implausible.",
     "forearm check my_arm.urdf",
     _add_arguments,
     _run,

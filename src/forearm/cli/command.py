@@ -19,10 +19,8 @@ from forearm.errors import suggest
 
 @dataclass(frozen=True)
 class Command:
-    """One command: its name, one line on what it does, an example that works, its options, and what it runs."""
+    """One command: an example that works, its options, and what it runs. Its name and summary stand in `main`."""
 
-    name: str
-    summary: str
     example: str
     add_arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]

@@ -48,8 +48,6 @@ def _locked(text: str) -> tuple[str, float]:
 
 
 COMMAND = Command(
-    "convert",
-    "Write an arm in another format: arm file (.toml) or URDF.",
     "forearm convert puma560 puma560.urdf",
     _add_arguments,
     _run,

@@ -206,8 +206,6 @@ def _figure(pair: tuple[int, ...] | None, unit: tuple[str, ...]) -> str:
 
 
 COMMAND = Command(
-    "count",
-    "Exact multiplications and additions of every formulation.",
     "forearm count puma560-akb --formulation gibbs-appell --explain",
     _add_arguments,
     _run,

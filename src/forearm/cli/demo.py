@@ -8,17 +8,21 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
+from forearm.arm.arm import Arm
 from forearm.arm.text import headline
 from forearm.checking import balance, check, with_counterweights
 from forearm.checking.balance import gravity_torque
 from forearm.cli.command import Command, add_json, show_json, width
 from forearm.cli.skeleton import draw
+from forearm.dynamics import formulations, forward, inverse
 from forearm.errors import InputError
 from forearm.files.builtin import folder as builtin_folder
 from forearm.files.load import load
-from forearm.kinematics import forward
+from forearm.kinematics import forward as hand_pose
 from forearm.parts.database import read_parts
+from forearm.plots.arms import save_picture
 from forearm.tables import number, text_table
 
 
@@ -62,28 +66,47 @@ def _run(given: argparse.Namespace) -> int:
         warnings.simplefilter("ignore")
         again, urdf = load(files[0]), load(files[1])
     q = np.array([0.1, -0.5, 0.7, 0.3, 0.2, -0.4])
-    apart = float(np.abs(forward(urdf, q) - forward(arm, q)).max())
+    apart = float(np.abs(hand_pose(urdf, q) - hand_pose(arm, q)).max())
     say(
         "5. Written and read back",
         f"{files[0]}: equal to the last bit: {again == arm}\n{files[1]}: hand poses {apart:.1e} apart",
     )
 
+    qd, qdd = np.linspace(0.5, 1.0, 6), np.linspace(-1.0, 1.0, 6)
+    tau, spread = _torques(arm, q, qd, qdd)
+    rigid = inverse(arm.rigid(), q, qd, qdd)
+    rows = [[j.name, number(r, 5), number(t, 5)] for j, r, t in zip(arm.joints, rigid, tau, strict=True)]
+    say("6. Torques, by thirteen formulations", f"they agree to {spread:.1e} of the largest")
+    say("   rigid, and with rotors and friction, N m", text_table(["joint", "rigid", "real arm"], rows))
+    found = forward(arm, q, qd, tau)
+    say("   and back: accelerations from these torques", f"{np.abs(found - qdd).max():.1e} rad/s^2 off")
+
     links = read_parts(builtin_folder() / "cmu-dd.parts.toml")
     rows = [[n.name, str(len(n.held)), str(sum(len(p.held) for p in n.held)), number(n.in_link.mass, 4)] for n in links]
-    say("6. An arm from its drawings: cmu-dd, from a parts file", text_table(["link", "parts", "sections", "kg"], rows))
+    say("7. An arm from its drawings: cmu-dd, from a parts file", text_table(["link", "parts", "sections", "kg"], rows))
     warned = [f.text for f in check(load("cmu-dd")) if f.level == "warning"]
     say("   checked", "\n".join(warned) or "nothing implausible found")
+    save_picture([(arm, q), (load("cmu-dd"), q)], folder / "arms.png")
+    files.append(folder / "arms.png")
     seconds = time.perf_counter() - start
     if given.json:
         show_json({"arm": arm.name, "equal": again == arm, "hand_poses_apart": apart, "gravity": cost.worst,
-                   "left_over": left, "files": [str(f) for f in files], "seconds": seconds})  # fmt: skip
+                   "left_over": left, "tau": tau, "formulations_apart": spread, "files": [str(f) for f in files], "seconds": seconds})  # fmt: skip
     else:
         print(f"\nDone in {seconds:.1f} s. Files are in {folder}. Next: forearm info cmu-dd")
     return 0
+
+
+def _torques(
+    arm: Arm, q: NDArray[np.float64], qd: NDArray[np.float64], qdd: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float]:
+    """The torque, and how far apart all formulations are, relative to the largest."""
+    every = np.array([inverse(arm, q, qd, qdd, name) for name in formulations()["inverse"]])
+    return every[0], float(np.ptp(every, axis=0).max() / np.abs(every).max())
 
 
 def _say(title: str, text: str) -> None:
     print(f"\n{title}\n" + "\n".join(f"   {line}" for line in text.splitlines()))
 
 
-COMMAND = Command("demo", "Tell the story on built-in arms.", "forearm demo", _add_arguments, _run)
+COMMAND = Command("forearm demo", _add_arguments, _run)

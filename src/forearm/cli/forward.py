@@ -49,8 +49,6 @@ def _run(given: argparse.Namespace) -> int:
 
 
 COMMAND = Command(
-    "forward",
-    "Accelerations that torques produce, by any method, drives included.",
     "forearm forward puma560 --q 0,0.8,-1.6,0,0.5,0 --tau 1,30,5,0,0,0",
     _add_arguments,
     _run,

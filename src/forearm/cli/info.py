@@ -62,8 +62,6 @@ def resting(arm: Arm) -> NDArray[np.float64]:
 
 
 COMMAND = Command(
-    "info",
-    "Show an arm: joints, links, drives, and a drawing of its skeleton.",
     "forearm info puma560 --q 0,45,-90,0,0,0 --degrees",
     _add_arguments,
     _run,

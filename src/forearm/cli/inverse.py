@@ -76,8 +76,6 @@ def _words(value: Any) -> str:
 
 
 COMMAND = Command(
-    "inverse",
-    "Torques that a state needs, by any formulation, drives included.",
     "forearm inverse puma560 --q 0,0.8,-1.6,0,0.5,0 --qd 1,1,1,1,1,1",
     _add_arguments,
     _run,

@@ -13,15 +13,28 @@ from forearm import __version__
 from forearm.cli.command import Command, Parser, complain
 from forearm.errors import ForearmError
 
-COMMANDS = (
-    "arms", "info", "check", "convert", "parts", "inverse", "forward", "count", "precision", "reproduce", "bench", "demo",
-)  # fmt: skip
+# Name and summary of every command; its module in this folder is imported only when it is called.
+COMMANDS = {
+    "arms": "List the built-in arms.",
+    "info": "Show an arm: joints, links, drives, and a drawing of its skeleton.",
+    "check": "Check an arm file: errors, and what is possible but implausible.",
+    "convert": "Write an arm in another format: arm file (.toml) or URDF.",
+    "parts": "Mass, centre and inertia of sections, parts and links of a parts file.",
+    "inverse": "Torques that a state needs, by any formulation, drives included.",
+    "forward": "Accelerations that torques produce, by any method, drives included.",
+    "count": "Exact multiplications and additions of every formulation.",
+    "precision": "What single precision costs in forward dynamics, by method.",
+    "reproduce": "Recompute the printed figures of the five documents.",
+    "bench": "Measure speed on this machine.",
+    "demo": "Tell the story on built-in arms.",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `forearm ...`; returns the exit code: 0 done, 2 bad usage or bad input, 130 interrupted."""
-    parser, commands = _parser()
-    given = parser.parse_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    parser = _parser(next((word for word in words if word in COMMANDS), None))
+    given = parser.parse_args(words)
     if given.command is None:
         parser.print_help()
         return 0
@@ -29,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.showwarning = _show_warning
-            return commands[given.command].run(given)
+            return _command(given.command).run(given)
     except ForearmError as error:
         complain(str(error))
         return 2
@@ -42,9 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
 
 
-def _parser() -> tuple[Parser, dict[str, Command]]:
-    commands = {name: _command(name) for name in COMMANDS}
-    listing = "\n".join(f"  {c.name:<9} {c.summary}" for c in commands.values())
+def _parser(called: str | None) -> Parser:
+    """The parser of the whole command line, with the options of the one command that is called."""
+    listing = "\n".join(f"  {name:<9} {summary}" for name, summary in COMMANDS.items())
     parser = Parser(
         prog="forearm",
         usage="forearm COMMAND [options]",
@@ -56,15 +69,17 @@ def _parser() -> tuple[Parser, dict[str, Command]]:
     subparsers = parser.add_subparsers(
         dest="command", prog="forearm", metavar="COMMAND", help=argparse.SUPPRESS, parser_class=Parser
     )
-    for command in commands.values():
+    for name, summary in COMMANDS.items():
+        command = _command(name) if name == called else None
         sub = subparsers.add_parser(
-            command.name,
-            description=command.summary,
-            epilog=f"example:\n  {command.example}",
+            name,
+            description=summary,
+            epilog=f"example:\n  {command.example}" if command is not None else None,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.add_arguments(sub)
-    return parser, commands
+        if command is not None:
+            command.add_arguments(sub)
+    return parser
 
 
 def _command(name: str) -> Command:

@@ -115,8 +115,6 @@ def _plain(node: Node) -> dict[str, Any]:
 
 
 COMMAND = Command(
-    "parts",
-    "Mass, centre and inertia of sections, parts and links of a parts file.",
     "forearm parts cmu-dd --link link3 --steps",
     _add_arguments,
     _run,

@@ -65,8 +65,6 @@ def _index(names: list[str], name: str) -> int:
 
 
 COMMAND = Command(
-    "precision",
-    "What single precision costs in forward dynamics, by method.",
     "forearm precision ascher2 --plot fig2.png",
     _add_arguments,
     _run,

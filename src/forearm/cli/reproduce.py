@@ -53,8 +53,6 @@ def _plain(result: Result) -> dict[str, object]:
 
 
 COMMAND = Command(
-    "reproduce",
-    "Recompute the printed figures of the five documents.",
     "forearm reproduce mata",
     _add_arguments,
     _run,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -86,12 +87,17 @@ def _run(given: argparse.Namespace) -> int:
     say("7. An arm from its drawings: cmu-dd, from a parts file", text_table(["link", "parts", "sections", "kg"], rows))
     warned = [f.text for f in check(load("cmu-dd")) if f.level == "warning"]
     say("   checked", "\n".join(warned) or "nothing implausible found")
-    save_picture([(arm, q), (load("cmu-dd"), q)], folder / "arms.png")
-    files.append(folder / "arms.png")
+    if find_spec("matplotlib") is not None:
+        save_picture([(arm, q), (load("cmu-dd"), q)], folder / "arms.png")
+        files.append(folder / "arms.png")
     seconds = time.perf_counter() - start
     if given.json:
-        show_json({"arm": arm.name, "equal": again == arm, "hand_poses_apart": apart, "gravity": cost.worst,
-                   "left_over": left, "tau": tau, "formulations_apart": spread, "files": [str(f) for f in files], "seconds": seconds})  # fmt: skip
+        figures = {"gravity": cost.worst, "left_over": left, "tau": tau, "formulations_apart": spread}
+        show_json(
+            {"arm": arm.name, "equal": again == arm, "hand_poses_apart": apart, "files": [str(f) for f in files]}
+            | figures
+            | {"seconds": seconds}
+        )
     else:
         print(f"\nDone in {seconds:.1f} s. Files are in {folder}. Next: forearm info cmu-dd")
     return 0

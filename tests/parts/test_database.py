@@ -106,8 +106,7 @@ def test_moves_add_up_to_the_whole(tmp_path: Path) -> None:
 def test_a_hole_takes_away_what_it_would_add(tmp_path: Path) -> None:
     block = '[[link]]\nname = "l"\n[[link.part]]\nname = "p"\n'
     ring = (
-        block
-        + '[[link.part.section]]\nshape = "tube"\nouter_radius = 0.3\ninner_radius = 0.1\nlength = 0.4\ndensity = 900\n'
+        block + '[[link.part.section]]\nshape = "tube"\nouter_radius = 0.3\ninner_radius = 0.1\nlength = 0.4\ndensity = 900\n'
     )
     bored = block + "".join(
         f'[[link.part.section]]\nshape = "cylinder"\nradius = {r}\nlength = 0.4\ndensity = 900\n{hole}'

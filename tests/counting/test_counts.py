@@ -14,9 +14,9 @@ from forearm.counting.counts import METHODS, Convention, count, run
 from forearm.counting.models import Chain, chain
 from forearm.counting.polynomial import Polynomial, fit
 from forearm.counting.scalars import Counts, values
-from forearm.dynamics.model import AT_REST
 from forearm.dynamics.reference import INVERSE
 from forearm.errors import ModelError, NameNotFound
+from forearm.model import AT_REST
 
 EVERY = [(function, name) for function, names in METHODS.items() for name in names]
 ROUNDING = 1e-12  # relative to the largest entry: the counted run adds in another order than NumPy's products

@@ -26,10 +26,10 @@ from dynamics.cases import (
 
 import forearm as fa
 from forearm import Arm, Frame, Friction, Joint, Link, Motor, dynamics, from_dh
-from forearm.dynamics.model import Body, Model, model_of
 from forearm.dynamics.reference import INERTIA as MATRICES
 from forearm.dynamics.reference import INVERSE as METHODS
 from forearm.kinematics import forward as hand_pose
+from forearm.model import Body, Model, model_of
 from forearm.spatial import parallel_axis, pose
 
 VECTORS = Path(__file__).parent.parent / "data" / "vectors"

@@ -17,10 +17,10 @@ from forearm.arm.arm import Arm
 from forearm.counting.models import Chain
 from forearm.counting.scalars import Counts, Tally
 from forearm.dynamics.forward import articulated_body, conjugate_gradient, solve_symmetric
-from forearm.dynamics.model import AT_REST, Base, Model, Step, model_of, steps
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
 from forearm.errors import ModelError, NameNotFound, shorten, suggest
+from forearm.model import AT_REST, Base, Model, Step, model_of, steps
 
 METHODS: dict[str, tuple[str, ...]] = {"inverse": tuple(INVERSE), "inertia_matrix": tuple(INERTIA), "forward": FORWARD}
 Note = Callable[[str, int, Any], None]

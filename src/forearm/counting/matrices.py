@@ -14,9 +14,10 @@ from forearm.arm.arm import Arm
 from forearm.counting.counts import retold, rigid_model
 from forearm.counting.models import Chain as GenericChain
 from forearm.counting.scalars import Counts
-from forearm.dynamics.lagrange import Chain, chain_of, joint_matrices, pseudo_inertia
-from forearm.dynamics.model import Model
+from forearm.dynamics.lagrange import Chain, chain_of, pseudo_inertia
 from forearm.dynamics.reference import INVERSE
+from forearm.kinematics.matrices import joint_matrices
+from forearm.model import Model
 
 WATERS = (
     "lagrange-naive",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from forearm.dynamics.model import Body, Model
+from forearm.model import Body, Model
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
 

@@ -1,6 +1,6 @@
 """The dynamics of arms: every classical formulation, each in a file of its own, over any scalar. One answer.
 
-`reference` calls them by name; `model` is what they all start from.
+`reference` calls them by name; `forearm.model` is what they all start from.
 """
 
 from forearm.dynamics.closed_form import ClosedForm, closed_form, paul

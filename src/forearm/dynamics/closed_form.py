@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.dynamics.lagrange import chain_of, kept_derivatives, trace_of_product
-from forearm.dynamics.model import model_of, refuse_tree
 from forearm.errors import InputError
 from forearm.kinematics.poses import as_coordinates
+from forearm.model import model_of, refuse_tree
 
 Floats = NDArray[np.float64]
 

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.dynamics.energy import without_gravity
 from forearm.dynamics.lagrange import chain_of, recurrences, trace_of_product
-from forearm.dynamics.model import Model, Scalar, Vector, model_of, refuse_tree, silent
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.errors import InputError
 from forearm.kinematics.poses import as_coordinates
+from forearm.model import Model, Scalar, Vector, model_of, refuse_tree, silent
 
 
 def no_velocity_terms(model: Model, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from forearm.dynamics.gibbs_appell import zeros
-from forearm.dynamics.model import Array, Model, Scalar, Vector, cross, steps, tilde
+from forearm.model import Array, Model, Scalar, Vector, cross, steps, tilde
 
 
 def jacobians(model: Model, q: Vector, qd: Vector) -> tuple[list[Any], list[Any], list[Any]]:

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from forearm.dynamics.model import (
+from forearm.dynamics.modified_newton_euler import acceleration_matrix
+from forearm.model import (
     AT_REST,
     Array,
     Base,
@@ -26,7 +27,6 @@ from forearm.dynamics.model import (
     steps,
     tilde,
 )
-from forearm.dynamics.modified_newton_euler import acceleration_matrix
 
 
 @dataclass(eq=False)

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from forearm.dynamics.lagrange import joint_matrices, pseudo_inertia, trace_of_product
-from forearm.dynamics.model import (
+from forearm.dynamics.lagrange import pseudo_inertia, trace_of_product
+from forearm.kinematics.matrices import joint_matrices
+from forearm.model import (
     AT_REST,
     Array,
     Base,

@@ -8,8 +8,8 @@ import numpy as np
 
 from forearm.dynamics.energy import without_gravity
 from forearm.dynamics.gibbs_appell import mirrored, turned_symmetric, zeros
-from forearm.dynamics.model import Array, Model, Note, Vector, children, cross, silent, steps, tilde
 from forearm.dynamics.newton_euler import newton_euler
+from forearm.model import Array, Model, Note, Vector, children, cross, silent, steps, tilde
 
 
 def inertia_unit_acceleration(model: Model, q: Vector, note: Note = silent) -> Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from forearm.dynamics.gibbs_appell import partials, zeros
-from forearm.dynamics.model import (
+from forearm.model import (
     AT_REST,
     Array,
     Base,

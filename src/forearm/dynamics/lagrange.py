@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from forearm.dynamics.model import (
+from forearm.kinematics.matrices import homogeneous, joint_matrices
+from forearm.model import (
     AT_REST,
     Array,
     Base,
@@ -22,7 +23,6 @@ from forearm.dynamics.model import (
     Scalar,
     Vector,
     Wrench,
-    cos_sin,
     refuse_tree,
     silent,
     tilde,
@@ -56,27 +56,6 @@ def chain_of(model: Model, q: Vector, qd: Vector, qdd: Vector) -> Chain:
     J = [pseudo_inertia(body.m, body.r, body.I) for body in model.bodies]
     mr = [np.append(body.m * body.r, body.m) for body in model.bodies]
     return Chain(list(A), list(dA), list(ddA), J, mr, np.append(model.g, 0.0), qd, qdd)
-
-
-def joint_matrices(body: Any, q: Scalar) -> tuple[Array, Array, Array]:
-    """A, dA/dq and d2A/dq2 of a rotary or a sliding joint."""
-    before, after = homogeneous(body.Rb, body.pb), homogeneous(body.Ra, body.pa)
-    zero = np.zeros((4, 4))
-    if body.revolute:
-        c, s = cos_sin(q)
-        m0 = np.array([[c, -s, 0.0, 0.0], [s, c, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
-        m1 = np.array([[-s, -c, 0.0, 0.0], [c, -s, 0.0, 0.0], [0.0] * 4, [0.0] * 4])
-        m2 = np.array([[-c, s, 0.0, 0.0], [-s, -c, 0.0, 0.0], [0.0] * 4, [0.0] * 4])
-    else:
-        m0 = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, q], [0.0, 0.0, 0.0, 1.0]])
-        m1, m2 = zero.copy(), zero
-        m1[2, 3] = 1.0
-    return before @ m0 @ after, before @ m1 @ after, before @ m2 @ after
-
-
-def homogeneous(R: Array, p: Array) -> Array:
-    """A pose from rotation and position, over any scalar."""
-    return np.vstack([np.hstack([R, p[:, None]]), np.array([[0.0, 0.0, 0.0, 1.0]])])
 
 
 def pseudo_inertia(m: Scalar, r: Array, inertia: Array) -> Array:

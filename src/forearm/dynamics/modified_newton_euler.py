@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from forearm.dynamics.model import (
+from forearm.dynamics.newton_euler import inward
+from forearm.model import (
     AT_REST,
     Array,
     Base,
@@ -18,7 +19,6 @@ from forearm.dynamics.model import (
     silent,
     steps,
 )
-from forearm.dynamics.newton_euler import inward
 
 
 def modified_newton_euler(

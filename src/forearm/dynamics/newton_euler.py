@@ -6,7 +6,7 @@ the modified one and URDF the lever l lies before it (Dhanaraj's p).
 
 from __future__ import annotations
 
-from forearm.dynamics.model import (
+from forearm.model import (
     AT_REST,
     Array,
     Base,

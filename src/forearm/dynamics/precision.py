@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.dynamics.drives import refuse_what_is_not_built, rotor_inertia
 from forearm.dynamics.forward import articulated_body, solve_symmetric
-from forearm.dynamics.model import Model, model_of, refuse_tree
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import INERTIA, INVERSE, inertia_matrix
+from forearm.model import Model, model_of, refuse_tree
 
 METHODS = ("articulated-body", "composite-body", "gibbs-appell")
 

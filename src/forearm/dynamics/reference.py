@@ -24,12 +24,12 @@ from forearm.dynamics.lagrange import (
     lagrange_uicker,
     lagrange_waters,
 )
-from forearm.dynamics.model import AT_REST, Base, Model, Wrench, model_of
 from forearm.dynamics.modified_newton_euler import modified_newton_euler
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.silver import lagrange_silver
 from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
 from forearm.kinematics.poses import as_coordinates
+from forearm.model import AT_REST, Base, Model, Wrench, model_of
 
 Floats = NDArray[np.float64]
 

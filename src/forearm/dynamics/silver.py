@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from forearm.dynamics.model import (
+from forearm.model import (
     AT_REST,
     Array,
     Base,

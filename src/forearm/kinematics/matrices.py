@@ -1,0 +1,75 @@
+"""Waters' 4x4 matrices: A of each joint with its derivatives, W, U and V of each link. Waters II.
+
+Written over any scalar for the formulations that use them, and over floats for users. The homogeneous coordinate stands
+last, where the document has it first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError
+from forearm.kinematics.poses import as_coordinates
+from forearm.model import Array, Body, Scalar, cos_sin, model_of, refuse_tree
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class WatersMatrices:
+    """At one state of a serial arm, each a list over links: A, dA/dq, d2A/dq2 of its joint; W its pose in the base; V = dW/dt.
+
+    U[i][j] = dW_i/dq_j for j <= i. A point r (x, y, z, 1) of link i is at W_i r and moves with V_i r.
+    """
+
+    A: list[Floats]
+    dA: list[Floats]
+    ddA: list[Floats]
+    W: list[Floats]
+    U: list[list[Floats]]
+    V: list[Floats]
+
+
+def waters_matrices(arm: Arm, q: ArrayLike, qd: ArrayLike) -> WatersMatrices:
+    """A, W, U and V at q, qd (n,), by the recurrences W_i = W_{i-1} A_i, U_ij = U_{i-1,j} A_i, V_i = sum of U_ij qd_j."""
+    posture, rates = as_coordinates(arm, q), as_coordinates(arm, qd, "qd")
+    if posture.ndim != 1 or rates.shape != posture.shape:
+        raise InputError(f"waters_matrices: one state of shape ({arm.n},) is needed; came {posture.shape} and {rates.shape}.")
+    model = model_of(arm)
+    refuse_tree(model, "Waters' matrices")
+    made = WatersMatrices([], [], [], [], [], [])
+    before = np.eye(4)
+    for body, position in zip(model.bodies, posture, strict=True):
+        A, dA, ddA = joint_matrices(body, float(position))
+        U = [*(inner @ A for inner in (made.U[-1] if made.U else [])), before @ dA]
+        before = before @ A
+        V = sum((u * rate for u, rate in zip(U, rates, strict=False)), np.zeros((4, 4)))
+        for row, value in ((made.A, A), (made.dA, dA), (made.ddA, ddA), (made.W, before), (made.V, V)):
+            row.append(value)
+        made.U.append(U)
+    return made
+
+
+def joint_matrices(body: Body, q: Scalar) -> tuple[Array, Array, Array]:
+    """A, dA/dq and d2A/dq2 of a rotary or a sliding joint."""
+    before, after = homogeneous(body.Rb, body.pb), homogeneous(body.Ra, body.pa)
+    zero = np.zeros((4, 4))
+    if body.revolute:
+        c, s = cos_sin(q)
+        m0 = np.array([[c, -s, 0.0, 0.0], [s, c, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+        m1 = np.array([[-s, -c, 0.0, 0.0], [c, -s, 0.0, 0.0], [0.0] * 4, [0.0] * 4])
+        m2 = np.array([[-c, s, 0.0, 0.0], [-s, -c, 0.0, 0.0], [0.0] * 4, [0.0] * 4])
+    else:
+        m0 = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, q], [0.0, 0.0, 0.0, 1.0]])
+        m1, m2 = zero.copy(), zero
+        m1[2, 3] = 1.0
+    return before @ m0 @ after, before @ m1 @ after, before @ m2 @ after
+
+
+def homogeneous(R: Array, p: Array) -> Array:
+    """A pose from rotation and position, over any scalar."""
+    return np.vstack([np.hstack([R, p[:, None]]), np.array([[0.0, 0.0, 0.0, 1.0]])])

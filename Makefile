@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench docs fuzz clean
+.PHONY: demo test test-peers check bench docs fuzz clean
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -18,6 +18,12 @@ test: $(VENV)/.installed  ## every test
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto
+
+test-peers: $(VENV)/.installed  ## Pinocchio live: installs it (over 800 MB) into .venv-peers and compares
+	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
+	.venv-peers/bin/python tests/record_pinocchio.py .venv-peers/pinocchio.json
+	FOREARM_PINOCCHIO=$(CURDIR)/.venv-peers/pinocchio.json $(BIN)/python -m pytest tests/dynamics/test_pinocchio_recorded.py
 
 check: $(VENV)/.installed  ## format, lint, types, import order and the quick tests
 	$(BIN)/ruff format .
@@ -37,4 +43,4 @@ docs: $(VENV)/.installed  ## pictures and schemas made anew, then the site, warn
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) site build dist demo-output
+	rm -rf $(VENV) .venv-peers site build dist demo-output

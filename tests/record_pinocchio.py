@@ -3,7 +3,7 @@
 Pinocchio is no dependency of forearm. To record anew, in an environment of its own:
     python3 -m venv /tmp/pin-venv
     /tmp/pin-venv/bin/pip install pin numpy
-    /tmp/pin-venv/bin/python tests/record_pinocchio.py
+    /tmp/pin-venv/bin/python tests/record_pinocchio.py [another target]
 The arms are those of tests/urdf_making.py; forearm itself is not imported. Rows and columns are in Pinocchio's order of
 joints, which sorts siblings: `joints` names them, followers left out. Angles are plain angles here, also of continuous joints.
 """
@@ -51,8 +51,9 @@ def main() -> None:
         "arms": [record(pinocchio, name, random_urdf(seed, making)) for name, (seed, making) in ARMS.items()],
     }
     text = json.dumps(recorded, indent=None, separators=(",", ":")).replace('{"name"', '\n{"name"').replace('{"q"', '\n{"q"')
-    TARGET.write_text(text + "\n", encoding="utf-8")
-    print(f"{TARGET.name}: {len(text) // 1000} KB, {len(ARMS)} arms, {STATES} states each")
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else TARGET
+    target.write_text(text + "\n", encoding="utf-8")
+    print(f"{target.name}: {len(text) // 1000} KB, {len(ARMS)} arms, {STATES} states each")
 
 
 def record(pin: Any, name: str, urdf: str) -> dict[str, Any]:

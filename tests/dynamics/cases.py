@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from arms import STYLES, random_arm
+import pytest
+from arms import STEP, STYLES, random_arm
 from numpy.typing import NDArray
 
 from forearm import Arm, Joint, Motor
@@ -18,6 +19,9 @@ from forearm.kinematics import link_poses
 Array = NDArray[np.float64]
 
 AGREEMENT = 1e-10  # of the contract: max|difference| <= this times max|value|, for forward dynamics times cond(M)
+# Second derivatives by seven points: truncation h^6/560 of the eighth derivative, rounding 1e-16 / h^2 with h = 2e-3
+SECOND = 1e-8
+SECOND_POINTS = np.array([2.0, -27.0, 270.0, -490.0, 270.0, -27.0, 2.0]) / (180.0 * STEP**2)
 INVERSE, INERTIA, FORWARD = (formulations()[kind] for kind in ("inverse", "inertia_matrix", "forward"))
 # Waters and Uicker wrote for one chain; everything else takes trees and followers too.
 SERIAL_ONLY = ("lagrange-naive", "lagrange-uicker", "lagrange-stored", "lagrange-recursive", "lagrange-recursive-d",
@@ -40,6 +44,12 @@ class Load(NamedTuple):
     hand_force: Array | None = None
     hand_moment: Array | None = None
     base_motion: tuple[Array, Array, Array] | None = None
+
+
+def known(cases: Iterable[str], failing: Collection[str], reason: str) -> list[Any]:
+    """The cases, those of `failing` marked as known to fail, strictly, so that mending them is noticed."""
+    mark = pytest.mark.xfail(strict=True, reason=reason)
+    return [pytest.param(case, marks=mark) if case in failing else case for case in cases]
 
 
 def assert_agree(found: Any, truth: Any, tolerance: float = AGREEMENT) -> None:

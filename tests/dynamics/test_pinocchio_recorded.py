@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ from forearm import Arm, dynamics
 from forearm.files.urdf_read import arm_from_urdf
 from forearm.kinematics import link_poses
 
-DATA = Path(__file__).parent.parent / "data" / "pinocchio.json"
+# `make test-peers` records anew, with the Pinocchio of the day, and names the file.
+DATA = Path(os.environ.get("FOREARM_PINOCCHIO", Path(__file__).parent.parent / "data" / "pinocchio.json"))
 RECORDED = json.loads(DATA.read_text(encoding="utf-8"))
 PINOCCHIO = 1e-12  # relative: both round at 1e-16, some ten links deep
 CASES = {f"{arm['name']}-{i}": (arm, state) for arm in RECORDED["arms"] for i, state in enumerate(arm["states"])}

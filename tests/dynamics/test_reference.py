@@ -1,4 +1,4 @@
-"""The reference functions at their border: shapes, names, refusals by text, NaN, inputs left alone, and the trace."""
+"""The reference functions at their border: shapes, names, refusals by text, NaN, and what is left alone."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import copy
 import pickle
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from arms import OFFSETS, SEVEN_POINTS, random_arm
+from arms import random_arm
 from dynamics.cases import (
     FORWARD,
     INERTIA,
     INVERSE,
     SERIAL_ONLY,
     Array,
-    assert_agree,
+    known,
     random_load,
     random_state,
     simple_drives,
@@ -28,12 +28,7 @@ from dynamics.cases import (
 
 import forearm as fa
 from forearm import Arm, ForearmError, InputError, Link, NameNotFound, dynamics
-from forearm.kinematics import link_poses
-from forearm.spatial import tilde
 
-# Second derivatives by seven points: truncation h^6/560 of the eighth derivative, rounding 1e-16 / h^2 with h = 2e-3
-SECOND = 1e-8
-SECOND_POINTS = np.array([2.0, -27.0, 270.0, -490.0, 270.0, -27.0, 2.0]) / (180.0 * OFFSETS[4] ** 2)
 ARM = simple_drives(random_arm(25, 3, "standard"))  # turning, sliding, turning
 N = ARM.n
 none = np.zeros(N)
@@ -57,12 +52,6 @@ WAYS |= {f"forward {name}": (partial(dynamics.forward, method=name), 3) for name
 
 each_function = pytest.mark.parametrize(("function", "names", "shape"), FUNCTIONS.values(), ids=FUNCTIONS.keys())
 each_way = pytest.mark.parametrize(("way", "count"), WAYS.values(), ids=WAYS.keys())
-
-
-def known(cases: Iterable[str], failing: Collection[str], reason: str) -> list[Any]:
-    """The cases, those of `failing` marked as known to fail, strictly, so that mending them is noticed."""
-    mark = pytest.mark.xfail(strict=True, reason=reason)
-    return [pytest.param(case, marks=mark) if case in failing else case for case in cases]
 
 
 def batch(count: int = 4) -> Array:
@@ -440,172 +429,3 @@ def test_more_arms_than_are_remembered() -> None:
     for arm, tau in zip(arms, once, strict=True):
         assert np.array_equal(dynamics.inverse(arm, q, qd, qdd), tau)
     assert len({tau.tobytes() for tau in once}) == 80
-
-
-# ---- the trace
-
-TRACED = with_kinds(random_arm(6, 4, "standard"), "RPRR")
-BRANCHED = with_kinds(random_arm(7, 5, "frames", tree=True), "RRPRR")
-FIRST_LINK = "bug: recurrences() notes W, U_jj, V, P, L from the second link on; the first has none"
-
-
-def torque_of(row: dict[str, Any]) -> float:
-    return float(row["tau"] if "tau" in row else row["F"])
-
-
-@pytest.mark.parametrize("arm", [TRACED, BRANCHED], ids=["chain", "tree"])
-@pytest.mark.parametrize("formulation", INVERSE)
-def test_every_formulation_can_be_traced(formulation: str, arm: Arm) -> None:
-    if formulation in SERIAL_ONLY and not arm.is_serial:
-        with pytest.raises(fa.ModelError, match="serial chains"):
-            dynamics.trace(arm, *random_state(arm, 1), formulation)
-        return
-    state = random_state(arm, 1)
-    table = dynamics.trace(arm, *state, formulation)
-    assert list(table) == [joint.child for joint in arm.joints]
-    assert_agree([torque_of(row) for row in table.values()], dynamics.inverse(arm, *state, formulation), 1e-14)
-    for row in table.values():
-        for symbol, value in row.items():
-            assert isinstance(symbol, str)
-            assert type(value) is float or (isinstance(value, np.ndarray) and value.dtype == np.float64)
-            assert np.isfinite(value).all()
-
-
-LATE = ("lagrange-recursive", "lagrange-recursive-d", "lagrange-waters")
-
-
-@pytest.mark.parametrize("formulation", known(INVERSE, LATE, FIRST_LINK))
-def test_every_link_is_traced_alike(formulation: str) -> None:
-    table = dynamics.trace(TRACED, *random_state(TRACED, 1), formulation)
-    # What is passed in from the next link the last one does not have.
-    assert len({tuple(sorted(set(row) - {"f_in"})) for row in table.values()}) == 1
-
-
-BARE = ("lagrange-naive", "lagrange-uicker", "lagrange-stored")
-ONLY_TORQUE = "bug: the contract has every intermediate in the trace; these note the torque alone and neither U, P nor L"
-
-
-@pytest.mark.parametrize("formulation", known(INVERSE, BARE, ONLY_TORQUE))
-def test_the_trace_holds_more_than_the_torque(formulation: str) -> None:
-    table = dynamics.trace(TRACED, *random_state(TRACED, 1), formulation)
-    assert len(list(table.values())[-1]) > 1
-
-
-@pytest.mark.parametrize("arm", [TRACED, BRANCHED], ids=["chain", "tree"])
-def test_trace_of_newton_euler_is_the_motion_of_the_links(arm: Arm) -> None:
-    """w, wd and the accelerations, gravity included, by differences of poses along q(t); F and N from them; then sums."""
-    q, qd, qdd = random_state(arm, 2)
-    t = OFFSETS[:, None]
-    path = link_poses(arm, q + t * qd + 0.5 * t * t * qdd)
-    table = dynamics.trace(arm, q, qd, qdd)
-    pushes: dict[str, tuple[Array, Array, Array]] = {}  # where, force, moment about there, in base axes
-    for body in arm.moving.bodies:
-        row, poses = table[body.joint.child], path[body.joint.child]
-        R = poses[3, :3, :3]
-        first, second = (np.einsum("t,tij->ij", k, poses[:, :3, :3]) @ R.T for k in (SEVEN_POINTS, SECOND_POINTS))
-        w = np.array([first[2, 1], first[0, 2], first[1, 0]])
-        turn = second - tilde(w) @ tilde(w)
-        wd = np.array([turn[2, 1], turn[0, 2], turn[1, 0]])
-        centre = poses[:, :3, :3] @ body.com + poses[:, :3, 3]
-        truths = {
-            "w": R.T @ w,
-            "wd": R.T @ wd,
-            "vd": R.T @ (SECOND_POINTS @ poses[:, :3, 3] - arm.gravity),
-            "vd*": R.T @ (SECOND_POINTS @ centre - arm.gravity),
-        }
-        truths["F"] = body.mass * truths["vd*"]
-        truths["N"] = body.inertia @ truths["wd"] + np.cross(truths["w"], body.inertia @ truths["w"])
-        for symbol, truth in truths.items():
-            size = max(float(np.abs(truth).max()), 1e-3 * float(np.abs(qd).max() ** 2))
-            np.testing.assert_allclose(row[symbol], truth, rtol=0, atol=SECOND * 10 * size, err_msg=symbol)
-        pushes[body.joint.child] = (centre[3], R @ row["F"], R @ row["N"])
-    for i, body in enumerate(arm.moving.bodies):
-        joint, row = body.joint, table[body.joint.child]
-        R = path[joint.child][3, :3, :3]
-        at = path[joint.parent][3] @ joint.before
-        z = at[:3, :3] @ joint.axis
-        origin = at[:3, 3] + (z * q[i] if joint.kind == "prismatic" else 0.0)
-        borne = [pushes[other.joint.child] for k, other in enumerate(arm.moving.bodies) if is_behind(arm, k, i)]
-        force = np.sum([F for _, F, _ in borne], axis=0)
-        moment = np.sum([turn + np.cross(where - origin, F) for where, F, turn in borne], axis=0)
-        assert_agree(R @ row["f"], force, 1e-13)
-        assert_agree(R @ row["n"], moment, 1e-12)
-        assert row["tau"] == pytest.approx(z @ (force if joint.kind == "prismatic" else moment), rel=1e-11, abs=1e-12)
-
-
-def is_behind(arm: Arm, body: int, joint: int) -> bool:
-    while body > joint:
-        body = arm.moving.bodies[body].parent
-    return body == joint
-
-
-def test_traces_agree_on_what_they_share() -> None:
-    """The same quantity under each document's symbol; Silver's in base axes, Hollerbach's as poses and their derivatives."""
-    state = random_state(TRACED, 3)
-    tables = {name: dynamics.trace(TRACED, *state, name) for name in INVERSE}
-    poses = link_poses(TRACED, state.q)
-    for link, row in tables["newton-euler"].items():
-        R = poses[link][:3, :3]
-        also = {name: table[link] for name, table in tables.items()}
-        mne, ga, kane, silver = (also[n] for n in ("modified-newton-euler", "gibbs-appell", "kane", "lagrange-silver"))
-        for other in (mne["w"], ga["w"], kane["w"], R.T @ silver["w"]):
-            np.testing.assert_allclose(other, row["w"], rtol=0, atol=1e-13)
-        for other in (mne["alpha"], ga["wd"], kane["wd"], R.T @ silver["wd"]):
-            np.testing.assert_allclose(other, row["wd"], rtol=0, atol=1e-12)
-        for other in (mne["a_c"], ga["rdd"], kane["cdd"], R.T @ silver["vd"]):
-            assert_agree(other, row["vd*"], 1e-12)
-        for other in (mne["a"], ga["sdd"]):
-            assert_agree(other, row["vd"], 1e-12)
-        for other in (mne["F"], ga["f"], R.T @ silver["F"]):
-            assert_agree(other, row["F"], 1e-12)
-        for other in (mne["N"], ga["t"], R.T @ silver["N"]):
-            np.testing.assert_allclose(other, row["N"], rtol=0, atol=1e-13)
-        for other in (mne["f"], kane["force"]):
-            assert_agree(other, row["f"], 1e-12)
-        for other in (mne["n"], ga["chi"]):
-            assert_agree(other, row["n"], 1e-12)
-        matrix = tilde(row["wd"]) + tilde(row["w"]) @ tilde(row["w"])
-        assert_agree(mne["lambda"], matrix, 1e-12)
-        assert_agree(ga["Omega"], matrix, 1e-12)
-        h4, h3 = also["lagrange-hollerbach-4x4"], also["lagrange-hollerbach"]
-        assert_agree(h4["T"], poses[link], 1e-13)
-        assert_agree(h3["R"], R, 1e-13)
-        np.testing.assert_allclose(h4["Td"][:3, :3], R @ tilde(row["w"]), rtol=0, atol=1e-12)
-        np.testing.assert_allclose(h3["Rdd"], R @ matrix, rtol=0, atol=1e-11)
-        np.testing.assert_allclose(h3["rdd"] - TRACED.gravity, R @ row["vd"], rtol=0, atol=1e-11)
-        np.testing.assert_allclose(h4["Tdd"][:3, 3], h3["rdd"], rtol=0, atol=1e-11)
-        for name in ("lagrange-recursive", "lagrange-recursive-d", "lagrange-waters"):
-            if "W" in also[name]:
-                assert_agree(also[name]["W"], poses[link], 1e-13)
-                assert_agree(also[name]["V"], h4["Td"], 1e-12)
-                assert_agree(also[name]["P"] + also[name]["L"], h4["Tdd"], 1e-12)
-    assert "W" in list(tables["lagrange-waters"].values())[-1], "the comparison above took place"
-
-
-def test_trace_is_of_the_rigid_arm() -> None:
-    state = random_state(ARM, 1)
-    for formulation in INVERSE:
-        driven, rigid = (dynamics.trace(arm, *state, formulation) for arm in (ARM, ARM.rigid()))
-        assert list(driven) == list(rigid)
-        for link, row in driven.items():
-            assert all(np.array_equal(value, rigid[link][symbol]) for symbol, value in row.items())
-
-
-def test_trace_of_followers_has_a_row_for_each_of_them() -> None:
-    arm = random_arm(8, 3, mimic=True).rigid()
-    state = random_state(arm, 1)
-    table = dynamics.trace(arm, *state)
-    assert list(table) == [body.joint.child for body in arm.moving.bodies]
-    assert len(table) == 5
-    tau = np.zeros(3)
-    for body in arm.moving.bodies:
-        tau[body.freedom] += body.multiplier * table[body.joint.child]["tau"]
-    assert_agree(tau, dynamics.inverse(arm, *state), 1e-13)
-
-
-def test_trace_takes_one_state_at_a_time() -> None:
-    said = r"^trace: one state is traced at a time, shape \(3,\); came \(4, 3\)\.$"
-    with pytest.raises(InputError, match=said):
-        dynamics.trace(ARM, *batch())
-    with pytest.raises(InputError, match="qd: all arguments share one shape"):
-        dynamics.trace(ARM, none, np.zeros((1, N)), none)

@@ -9,6 +9,8 @@ from arms import Style, random_arm
 import forearm as fa
 from forearm.dynamics import closed_form, drop_errors, paul, precision_study
 from forearm.dynamics.precision import METHODS, Single
+from forearm.dynamics.silver import lagrange_silver, lagrange_silver_w
+from forearm.model import AT_REST, Base, Wrench, model_of
 
 AGREEMENT = 1e-12
 
@@ -106,3 +108,17 @@ def test_articulated_bodies_keep_more_digits_on_the_two_bars() -> None:
     largest = {method: study.difference(method, 1)[0] for method in METHODS}
     assert largest["articulated-body"] < 1e-2 * largest["composite-body"]
     assert study.condition.max() > 1e4
+
+
+@pytest.mark.parametrize("convention", ["standard", "modified", "frames"])
+def test_silver_in_W_is_silver_in_angular_velocity(convention: Style) -> None:
+    """The memo's point: two representations of rotation, one torque; with a moving base and a loaded hand."""
+    arm = random_arm(11, n=5, convention=convention, drives=False)
+    model = model_of(arm)
+    rng = np.random.default_rng(11)
+    q, qd, qdd = ([float(v) for v in row] for row in rng.uniform(-1.5, 1.5, (3, arm.n)))
+    base, hand = Base(*rng.normal(size=(3, 3))), Wrench(*rng.normal(size=(2, 3)))
+    for surroundings in ((AT_REST, None), (base, None), (base, hand)):
+        by_w = np.array(lagrange_silver(model, q, qd, qdd, *surroundings))
+        by_W = np.array(lagrange_silver_w(model, q, qd, qdd, *surroundings))
+        assert np.abs(by_w - by_W).max() <= AGREEMENT * np.abs(by_w).max()

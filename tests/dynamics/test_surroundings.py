@@ -7,6 +7,8 @@ import pytest
 from arms import OFFSETS, SEVEN_POINTS, random_arm
 from dynamics.cases import (
     INVERSE,
+    SECOND,
+    SECOND_POINTS,
     SERIAL_ONLY,
     Array,
     assert_agree,
@@ -23,9 +25,6 @@ from forearm.kinematics import link_poses
 from forearm.spatial import tilde
 
 POWER = 1e-8  # velocities by seven-point differences of poses, exact to 1e-11, times forces that may cancel
-# Second derivatives by seven points: truncation h^6/560 of the eighth derivative, rounding 1e-16 / h^2 with h = 2e-3
-SECOND = 1e-8
-SECOND_POINTS = np.array([2.0, -27.0, 270.0, -490.0, 270.0, -27.0, 2.0]) / (180.0 * OFFSETS[4] ** 2)
 ARMS = {f"n{n}, {kind}": arm for n in (1, 4) for kind, arm in rigid_arms(n, seed=110).items()}
 
 each_arm = pytest.mark.parametrize("arm", ARMS.values(), ids=ARMS.keys())

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from forearm.dynamics.hollerbach import wrench_matrix
+from forearm.dynamics.lagrange import pseudo_inertia, trace_of_product
+from forearm.kinematics.matrices import joint_matrices
 from forearm.model import (
     AT_REST,
     Array,
@@ -14,6 +17,7 @@ from forearm.model import (
     Vector,
     Wrench,
     cross,
+    refuse_tree,
     silent,
     steps,
     tilde,
@@ -72,6 +76,36 @@ def lagrange_silver(
             j = model.bodies[j].parent
     for j, value in enumerate(tau):
         note("tau", j, value)
+    return tau
+
+
+def lagrange_silver_w(
+    model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None, note: Note = silent
+) -> list[Scalar]:
+    """The same torques in the other representation: tau_i = sum over j >= i of tr(dW_j/dq_i J_j Wdd_j^T). Silver 1.2.
+
+    W is the 4x4 pose of a link; gravity enters as the base's acceleration. For serial chains.
+    """
+    refuse_tree(model, "Silver's form in W")
+    W, Wd, Wdd = np.eye(4), np.zeros((4, 4)), np.zeros((4, 4))
+    Wd[:3, :3] = tilde(base.w)
+    Wdd[:3, :3] = tilde(base.wd) + tilde(base.w) @ tilde(base.w)
+    Wdd[:3, 3] = base.a - model.g
+    U: list[Array] = []
+    tau: list[Scalar] = [0.0] * len(model.bodies)
+    for j, body in enumerate(model.bodies):
+        A, dA, ddA = joint_matrices(body, q[j])
+        own = W @ dA
+        U = [*(inner @ A for inner in U), own]
+        Wdd = Wdd @ A + (Wd @ dA) * (2.0 * qd[j]) + (W @ ddA) * (qd[j] * qd[j]) + own * qdd[j]
+        Wd, W = Wd @ A + own * qd[j], W @ A
+        forces = pseudo_inertia(body.m, body.r, body.I) @ Wdd.T
+        if hand is not None and model.hand == j:
+            forces = forces - wrench_matrix(model, W[:3, :3], hand)
+        for symbol, value in (("W", W), ("Wd", Wd), ("Wdd", Wdd)):
+            note(symbol, j, value)
+        for i in range(j + 1):
+            tau[i] = tau[i] + trace_of_product(U[i], forces.T)
     return tau
 
 

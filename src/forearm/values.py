@@ -58,15 +58,20 @@ def check_number(
     return number
 
 
-def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
-    """A read-only float64 copy of the given shape, finite throughout."""
+def as_floats(value: ArrayLike, what: str) -> NDArray[np.float64]:
+    """A float64 copy of numbers; text, truth values and complex numbers are refused."""
     try:
         given = np.array(value)
-        if given.dtype.kind not in "iufO":  # not text, truth values or complex numbers
+        if given.dtype.kind not in "iufO":
             raise TypeError
-        array = given.astype(np.float64)
+        return given.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{what}: numbers are needed, came {shorten(value)}.") from error
+
+
+def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
+    """A read-only float64 copy of the given shape, finite throughout."""
+    array = as_floats(value, what)
     if array.shape != shape:
         raise InputError(f"{what}: shape {shape} is needed, came {array.shape}.")
     if not np.isfinite(array).all():

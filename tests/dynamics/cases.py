@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 from arms import STEP, STYLES, random_arm
 from numpy.typing import NDArray
 
@@ -44,12 +43,6 @@ class Load(NamedTuple):
     hand_force: Array | None = None
     hand_moment: Array | None = None
     base_motion: tuple[Array, Array, Array] | None = None
-
-
-def known(cases: Iterable[str], failing: Collection[str], reason: str) -> list[Any]:
-    """The cases, those of `failing` marked as known to fail, strictly, so that mending them is noticed."""
-    mark = pytest.mark.xfail(strict=True, reason=reason)
-    return [pytest.param(case, marks=mark) if case in failing else case for case in cases]
 
 
 def assert_agree(found: Any, truth: Any, tolerance: float = AGREEMENT) -> None:

@@ -14,7 +14,6 @@ from dynamics.cases import (
     SERIAL_ONLY,
     Array,
     assert_agree,
-    known,
     random_state,
     simple_drives,
     with_kinds,
@@ -27,7 +26,6 @@ from forearm.spatial import tilde
 
 TRACED = with_kinds(random_arm(6, 4, "standard"), "RPRR")
 BRANCHED = with_kinds(random_arm(7, 5, "frames", tree=True), "RRPRR")
-FIRST_LINK = "bug: recurrences() notes W, U_jj, V, P, L from the second link on; the first has none"
 
 
 def torque_of(row: dict[str, Any]) -> float:
@@ -52,21 +50,14 @@ def test_every_formulation_can_be_traced(formulation: str, arm: Arm) -> None:
             assert np.isfinite(value).all()
 
 
-LATE = ("lagrange-recursive", "lagrange-recursive-d", "lagrange-waters")
-
-
-@pytest.mark.parametrize("formulation", known(INVERSE, LATE, FIRST_LINK))
+@pytest.mark.parametrize("formulation", list(INVERSE))
 def test_every_link_is_traced_alike(formulation: str) -> None:
     table = dynamics.trace(TRACED, *random_state(TRACED, 1), formulation)
     # What is passed in from the next link the last one does not have.
     assert len({tuple(sorted(set(row) - {"f_in"})) for row in table.values()}) == 1
 
 
-BARE = ("lagrange-naive", "lagrange-uicker", "lagrange-stored")
-ONLY_TORQUE = "bug: the contract has every intermediate in the trace; these note the torque alone and neither U, P nor L"
-
-
-@pytest.mark.parametrize("formulation", known(INVERSE, BARE, ONLY_TORQUE))
+@pytest.mark.parametrize("formulation", list(INVERSE))
 def test_the_trace_holds_more_than_the_torque(formulation: str) -> None:
     table = dynamics.trace(TRACED, *random_state(TRACED, 1), formulation)
     assert len(list(table.values())[-1]) > 1

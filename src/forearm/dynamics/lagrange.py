@@ -89,6 +89,9 @@ def lagrange_naive(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base 
         return total(U(j, k, m) * (qd[k] * qd[m]) for k in range(j + 1) for m in range(j + 1))
 
     tau = []
+    for j in range(c.n if note is not silent else 0):
+        for symbol, value in (("U", [U(j, k) for k in range(j + 1)]), ("P", P(j)), ("L", L(j))):
+            note(symbol, j, value)
     for i in range(c.n):
         terms = [trace_of_product(U(j, i) @ c.J[j], P(j) + L(j)) - c.G @ (U(j, i) @ c.mr[j]) for j in range(i, c.n)]
         tau.append(total(terms))
@@ -102,6 +105,8 @@ def lagrange_uicker(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base
     refuse_tree(model, "lagrange-uicker")
     c = chain_of(model, q, qd, qdd)
     U, UU = kept_derivatives(c)
+    for j in range(c.n):
+        note("U", j, U[j])
     tau = []
     for i in range(c.n):
         terms = []
@@ -153,6 +158,8 @@ def lagrange_stored(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base
         squares = [UU(j, k, k) * (qd[k] * qd[k]) for k in range(j + 1)]
         mixed = [UU(j, k, m) * (2.0 * qd[k] * qd[m]) for k in range(j + 1) for m in range(k + 1, j + 1)]
         L.append(total([*squares, *mixed]))
+        for symbol, value in (("U", U[j]), ("P", P[j]), ("L", L[j])):
+            note(symbol, j, value)
     return sums(model, c, U, P, L, base, hand, note)
 
 
@@ -200,6 +207,8 @@ def recurrences(c: Chain, note: Note) -> tuple[list[Matrix], list[Matrix], list[
     """U_ii, P_j and L_j outwards, with W and V on the way. Waters II, IV."""
     W, V = c.A[0], c.dA[0] * c.qd[0]
     U, P, L = [c.dA[0]], [c.dA[0] * c.qdd[0]], [c.ddA[0] * (c.qd[0] * c.qd[0])]
+    for symbol, value in (("W", W), ("U_jj", U[0]), ("V", V), ("P", P[0]), ("L", L[0])):
+        note(symbol, 0, value)
     for j in range(1, c.n):
         U.append(W @ c.dA[j])
         U_jjj = W @ c.ddA[j]

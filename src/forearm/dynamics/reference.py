@@ -30,6 +30,7 @@ from forearm.dynamics.silver import lagrange_silver
 from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
 from forearm.kinematics.poses import as_coordinates
 from forearm.model import AT_REST, Base, Model, Wrench, model_of
+from forearm.values import as_floats
 
 Floats = NDArray[np.float64]
 
@@ -54,6 +55,7 @@ INERTIA: dict[str, Callable[..., Any]] = {
     "gibbs-appell": inertia_gibbs_appell,
     "orthogonal-complement": inertia_orthogonal_complement,
 }
+STALLED = 1e-6  # of the torque: a residual above this is no answer
 FORWARD = (*INERTIA, "conjugate-gradient", "articulated-body")
 
 
@@ -79,10 +81,10 @@ def inverse(
     model, rotor = model_of(arm), rotor_inertia(arm)
 
     def one(q: Floats, qd: Floats, qdd: Floats) -> Floats:
-        tau = method(model, *_joint_states(model, q, qd, qdd), base, hand)
+        tau = method(model, *_joint_states(model, q, qd, qdd), base, hand) if model.bodies else []
         return _gathered(model, tau) + rotor * qdd + friction_torque(arm, qd)
 
-    return _each(one, *states)
+    return _each(one, (arm.n,), *states)
 
 
 def inertia_matrix(arm: Arm, q: ArrayLike, method: str = "composite-body") -> Floats:
@@ -94,7 +96,7 @@ def inertia_matrix(arm: Arm, q: ArrayLike, method: str = "composite-body") -> Fl
     def one(q: Floats) -> Floats:
         return _gathered_matrix(model, compute(model, _joint_coordinates(model, q))) + np.diag(rotor)
 
-    return _each(one, q)
+    return _each(one, (arm.n, arm.n), q)
 
 
 def forward(
@@ -103,16 +105,17 @@ def forward(
     base_motion: Sequence[ArrayLike] | None = None,
 ) -> Floats:  # fmt: skip
     """The accelerations that torques produce: (n,) or (B, n), by any of the six methods."""
-    if method not in FORWARD:
+    if not isinstance(method, str) or method not in FORWARD:
         raise NameNotFound(f"forward: there is no method {shorten(method)}; {suggest(str(method), FORWARD)}")
     states = _states(arm, q=q, qd=qd, tau=tau)
     refuse_what_is_not_built(arm)
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
     model, rotor = model_of(arm), rotor_inertia(arm)
+    known = not any(np.isnan(v).any() for given in (base, hand) if given is not None for v in vars(given).values())
     if method == "articulated-body" and model.freedom != tuple(range(model.n)):
         raise ModelError(f"forward: articulated-body does not take the mimicking joints of {arm.name!r}; composite-body does.")
 
-    def one(q: Floats, qd: Floats, tau: Floats) -> Floats:
+    def accelerations(q: Floats, qd: Floats, tau: Floats) -> Floats:
         driven = tau - friction_torque(arm, qd)
         joints = _joint_states(model, q, qd, np.zeros(model.n))
         if method == "articulated-body":
@@ -123,17 +126,27 @@ def forward(
         M = _gathered_matrix(model, INERTIA[method](model, joints[0])) + np.diag(rotor)
         return np.asarray(solve_symmetric(M, driven - bias), dtype=np.float64)
 
-    return _each(one, *states)
+    def one(q: Floats, qd: Floats, tau: Floats) -> Floats:
+        with np.errstate(all="ignore"):
+            qdd = accelerations(q, qd, tau)
+        if not np.isfinite(qdd).all() and known:
+            raise ModelError(
+                f"forward: the inertia matrix of {arm.name!r} is singular at q = {shorten(q.tolist())}: a joint moves "
+                "neither mass nor inertia. fa.checking.check(arm) names it; give the links behind it mass."
+            )
+        return qdd
+
+    return _each(one, (arm.n,), *states)
 
 
 def bias(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
     """Inverse dynamics at zero acceleration: velocity torques, gravity and friction. Swartz (14)."""
-    return inverse(arm, q, qd, np.zeros_like(np.asarray(q, dtype=float)))
+    return inverse(arm, q, qd, np.zeros_like(as_coordinates(arm, q)))
 
 
 def gravity(arm: Arm, q: ArrayLike) -> Floats:
     """The torques that hold the arm still at q."""
-    rest = np.zeros_like(np.asarray(q, dtype=float))
+    rest = np.zeros_like(as_coordinates(arm, q))
     return inverse(arm, q, rest, rest)
 
 
@@ -146,7 +159,7 @@ def coriolis_matrix(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
         joints = _joint_states(model, q, qd, np.zeros(model.n))
         return _gathered_matrix(model, energy.coriolis(model, joints[0], joints[1]))
 
-    return _each(one, *states)
+    return _each(one, (arm.n, arm.n), *states)
 
 
 def kinetic_energy(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
@@ -158,14 +171,14 @@ def kinetic_energy(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
         joints = _joint_states(model, q, qd, np.zeros(model.n))
         return np.asarray(energy.kinetic(model, joints[0], joints[1]) + 0.5 * float(rotor @ qd**2))
 
-    return _each(one, *states)
+    return _each(one, (), *states)
 
 
 def potential_energy(arm: Arm, q: ArrayLike) -> Floats:
-    """The potential energy in J, zero where every centre of mass is at the height of the base's origin: () or (B,)."""
+    """The potential energy of the moving links in J, zero where their centres are level with the base's origin: () or (B,)."""
     (q,) = _states(arm, q=q)
     model = model_of(arm)
-    return _each(lambda q: np.asarray(energy.potential(model, _joint_coordinates(model, q))), q)
+    return _each(lambda q: np.asarray(energy.potential(model, _joint_coordinates(model, q))), (), q)
 
 
 def trace(
@@ -183,7 +196,8 @@ def trace(
     def note(symbol: str, link: int, value: Any) -> None:
         table[names[link]][symbol] = float(value) if np.ndim(value) == 0 else np.array(value, dtype=float)
 
-    method(model, *_joint_states(model, *states), AT_REST, None, note)
+    if model.bodies:
+        method(model, *_joint_states(model, *states), AT_REST, None, note)
     return table
 
 
@@ -191,13 +205,9 @@ def as_base(given: Sequence[ArrayLike] | None) -> Base:
     """The base's motion from what a caller gave."""
     if given is None:
         return AT_REST
-    try:
-        w, wd, a = (np.array(v, dtype=float) for v in given)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            "base_motion: three vectors are needed: angular velocity, angular acceleration, linear acceleration."
-        ) from error
-    return Base(*(_vector(v, f"base_motion[{i}]") for i, v in enumerate((w, wd, a))))
+    if not isinstance(given, Sequence | np.ndarray) or len(given) != 3:
+        raise InputError("base_motion: three vectors are needed: angular velocity, angular acceleration, linear acceleration.")
+    return Base(*(_vector(v, f"base_motion[{i}]") for i, v in enumerate(given)))
 
 
 def as_wrench(force: ArrayLike | None, moment: ArrayLike | None) -> Wrench | None:
@@ -212,14 +222,15 @@ def as_wrench(force: ArrayLike | None, moment: ArrayLike | None) -> Wrench | Non
 
 
 def _vector(value: ArrayLike, what: str) -> Floats:
-    vector = np.array(value, dtype=float)
+    vector = as_floats(value, what)
+    vector[np.isinf(vector)] = np.nan
     if vector.shape != (3,):
         raise InputError(f"{what}: three numbers are needed, came shape {vector.shape}.")
     return vector
 
 
 def _named(table: dict[str, Any], name: str, what: str) -> Any:
-    if name not in table:
+    if not isinstance(name, str) or name not in table:
         raise NameNotFound(f"there is no {what} {shorten(name)}; {suggest(str(name), table)}")
     return table[name]
 
@@ -235,14 +246,17 @@ def _states(arm: Arm, **given: ArrayLike) -> list[Floats]:
     return states
 
 
-def _each(one: Callable[..., Any], *states: Floats) -> Floats:
+def _each(one: Callable[..., Any], shape: tuple[int, ...], *states: Floats) -> Floats:
+    """The answer of one state, or of every row; NaN throughout where a state holds one, however little depends on it."""
+
+    def guarded(*row: Floats) -> Floats:
+        if not all(np.isfinite(values).all() for values in row):
+            return np.full(shape, np.nan)
+        return np.asarray(one(*row), dtype=np.float64)
+
     if states[0].ndim == 1:
-        return np.asarray(one(*states), dtype=np.float64)
-    rows = [one(*row) for row in zip(*states, strict=True)]
-    if rows:
-        return np.array(rows, dtype=np.float64)
-    like = np.asarray(one(*(np.zeros(states[0].shape[1]) for _ in states)))
-    return np.zeros((0, *like.shape))
+        return guarded(*states)
+    return np.array([guarded(*row) for row in zip(*states, strict=True)], dtype=np.float64).reshape(-1, *shape)
 
 
 def _joint_coordinates(model: Model, q: Floats) -> list[float]:
@@ -276,4 +290,10 @@ def _conjugate_gradient(model: Model, q: list[float], right: Floats, rotor: Floa
         return _gathered(model, newton_euler(still, q, rest, rates)) + rotor * p
 
     still, rest = energy.without_gravity(model), [0.0] * len(model.bodies)
-    return np.asarray(conjugate_gradient(product, right), dtype=np.float64)
+    qdd = np.asarray(conjugate_gradient(product, right), dtype=np.float64)
+    if np.linalg.norm(product(qdd) - right) > STALLED * np.linalg.norm(right):
+        raise ModelError(
+            f"forward: conjugate-gradient did not converge for {model.name!r}: its inertia matrix is too ill-conditioned; "
+            "use articulated-body."
+        )
+    return qdd

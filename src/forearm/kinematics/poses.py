@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import motion
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError
+from forearm.values import as_floats
 
 
 def forward(arm: Arm, q: ArrayLike, link: str | None = None) -> NDArray[np.float64]:
@@ -37,11 +38,9 @@ def body_poses(arm: Arm, q: ArrayLike) -> list[NDArray[np.float64]]:
 
 
 def as_coordinates(arm: Arm, q: ArrayLike, name: str = "q") -> NDArray[np.float64]:
-    """q as float64 of shape (n,) or (B, n), or an error that says which shape came."""
-    try:
-        coordinates = np.array(q, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name}: numbers are needed, came {shorten(q)}.") from error
+    """q as float64 of shape (n,) or (B, n), or an error that says which shape came; what is infinite becomes NaN."""
+    coordinates = as_floats(q, name)
+    coordinates[np.isinf(coordinates)] = np.nan
     if coordinates.ndim not in (1, 2) or coordinates.shape[-1] != arm.n:
         raise InputError(
             f"{name}: {arm.name!r} has {arm.n} joints, so the shape is ({arm.n},) or (B, {arm.n}); came {coordinates.shape}."

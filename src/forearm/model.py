@@ -214,7 +214,7 @@ def refuse_tree(model: Model, what: str) -> None:
     if not model.is_serial:
         raise ModelError(
             f"{what} is a method for serial chains, and {model.name!r} is a tree or has mimicking joints; "
-            "newton-euler, modified-newton-euler, gibbs-appell, kane and the Hollerbach forms take trees."
+            "newton-euler, modified-newton-euler, gibbs-appell, kane, lagrange-silver and the Hollerbach forms take trees."
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 GAP = 2
 NARROWEST = 12  # what a column of words may be cut to
+NARROWEST_NAME = 28  # the first column, which tells the rows apart
 
 
 def number(value: float | None, digits: int = 6) -> str:
@@ -38,7 +39,7 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int 
 def _cut_words(widths: list[int], right: list[bool], width: int) -> list[int]:
     widths = list(widths)
     while sum(widths) + GAP * (len(widths) - 1) > width:
-        words = [k for k in range(len(widths)) if not right[k] and widths[k] > NARROWEST]
+        words = [k for k in range(len(widths)) if not right[k] and widths[k] > (NARROWEST if k else NARROWEST_NAME)]
         if not words:
             break
         widths[max(words, key=lambda k: widths[k])] -= 1

@@ -11,7 +11,7 @@ from forearm.arm.dh import from_dh
 from forearm.errors import InputError
 from forearm.spatial import rotation_rpy
 
-MAX_JOINTS = 1000
+MAX_JOINTS = 9999  # with the base, as many links as an arm may have
 
 
 def chain(n: int) -> Arm:

@@ -33,7 +33,7 @@ def joint_table(arm: Arm, width: int | None = None) -> str:
     dh = next((j.placement.convention for j in arm.tree if isinstance(j.placement, DH)), None)
     if dh and all(isinstance(j.placement, DH) for j in arm.tree):
         header = ["joint", "kind", "a m", "alpha deg", "d m", "theta deg", "from", "to"]
-        title = f"Joints, {dh} Denavit-Hartenberg (q is added to theta, or to d where the joint slides)"
+        title = f"Joints, {dh} Denavit-Hartenberg (q adds to theta, to d if it slides)"
         rows = [[j.name, _kind(j), *_dh_cells(j.placement), *_limit_cells(j)] for j in arm.tree]  # type: ignore[arg-type]
     else:
         header = ["joint", "kind", "parent", "child", "xyz m", "rpy deg", "axis", "from", "to"]

@@ -19,7 +19,7 @@ def _run(given: argparse.Namespace) -> int:
     rows = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name in arms():
+        for name in (*arms(), "chainN"):
             arm = load_builtin("chain7" if name == "chainN" else name)
             rows.append((name, arm, _about(arm, name)))
     if given.json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 import warnings
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.checking import Balance, Finding, balance, check
 from forearm.cli.command import Command, add_json, complain, show_json, width
-from forearm.errors import ForearmError, ModelWarning
+from forearm.errors import ForearmError, ModelWarning, PartsWarning
 from forearm.files.load import load
 from forearm.tables import number, text_table
 
@@ -40,7 +41,9 @@ def _run(given: argparse.Namespace) -> int:
             return _refused(given, Finding("error", "cannot-load", given.file, str(error)))
     # What loading warned of the model is found again by the checks; the rest is of the file.
     ignored = [w for w in caught if not issubclass(w.category, ModelWarning)]
-    findings = [Finding("warning", "ignored", given.file, str(w.message)) for w in ignored] + list(check(arm))
+    codes: dict[type[Warning], str] = {PartsWarning: "parts-changed"}
+    findings = [Finding("warning", codes.get(w.category, "ignored"), given.file, str(w.message)) for w in ignored]
+    findings += check(arm)
     cost = balance(arm, given.counterweights)
     if given.json:
         show_json({"name": arm.name, "findings": _plain(findings), "balance": _plain_balance(arm, cost)})
@@ -62,7 +65,7 @@ def _show(findings: list[Finding]) -> None:
     warned = [f for f in findings if f.level == "warning"]
     print(f"errors: 0   warnings: {len(warned)}")
     for finding in warned:
-        print(f"warning [{finding.code}] {finding.text}")
+        print(textwrap.fill(f"warning [{finding.code}] {finding.text}", width(), subsequent_indent="    "))
     if not warned:
         print("Nothing implausible found.")
 

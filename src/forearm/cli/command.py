@@ -39,6 +39,12 @@ class Parser(argparse.ArgumentParser):
         complain(f"{message}{stop} See '{self.prog} --help'.")
         sys.exit(2)
 
+    def options_of(self, command: str | None) -> list[str]:
+        """The long options of a command, or of the whole line."""
+        choices = next((a.choices for a in self._actions if isinstance(a, argparse._SubParsersAction)), {})
+        parser = choices.get(command, self) if command else self
+        return [option for action in parser._actions for option in action.option_strings if option.startswith("--")]
+
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     """The --json option, the same everywhere."""

@@ -27,7 +27,10 @@ def _run(given: argparse.Namespace) -> int:
         raise InputError(f"OUT must end in .toml or .urdf, so that it is clear which to write; came {shorten(given.target)}.")
     arm = load(given.source, hand=given.hand)
     arm = arm.rigid() if given.rigid else arm
-    arm = arm.lock(dict(map(_locked, given.lock))) if given.lock else arm
+    locked = [_locked(text) for text in given.lock]
+    if len(dict(locked)) < len(locked):
+        raise InputError(f"--lock: a joint is held at two positions: {', '.join(given.lock)}; name each once.")
+    arm = arm.lock(dict(locked)) if locked else arm
     if target.suffix.lower() == ".toml":
         arm.save(target)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,8 +53,13 @@ def _run(given: argparse.Namespace) -> int:
     print(draw(arm, q, width(), unicode=(sys.stdout.encoding or "").lower().startswith("utf")))
     for title, text in (("Source", arm.source), ("Notes", arm.notes)):
         if text:
-            print(f"\n{title}\n{text.strip()}")
+            print(f"\n{title}\n{wrapped(text)}")
     return 0
+
+
+def wrapped(text: str) -> str:
+    """Text as written, its longer lines broken to fit the terminal."""
+    return "\n".join(textwrap.fill(line, width()) for line in text.strip().splitlines())
 
 
 def resting(arm: Arm) -> NDArray[np.float64]:

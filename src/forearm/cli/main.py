@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from importlib import import_module
 
 from forearm import __version__
 from forearm.cli.command import Command, Parser, complain
-from forearm.errors import ForearmError
+from forearm.errors import ForearmError, suggest
 
 # Name and summary of every command; its module in this folder is imported only when it is called.
 COMMANDS = {
@@ -34,7 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run `forearm ...`; returns the exit code: 0 done, 2 bad usage or bad input, 130 interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     parser = _parser(next((word for word in words if word in COMMANDS), None))
-    given = parser.parse_args(words)
+    given, unknown = parser.parse_known_args(_with_negative_numbers(words))
+    if unknown:
+        _complain_of(unknown, parser, given.command)
+        return 2
     if given.command is None:
         parser.print_help()
         return 0
@@ -53,6 +57,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of a pipe has gone (| head); what was written was enough for it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _with_negative_numbers(words: list[str]) -> list[str]:
+    """`--q -0.1,0.2` as `--q=-0.1,0.2`: a list that starts with a minus is a value, not an option."""
+    joined: list[str] = []
+    for word in words:
+        if joined and joined[-1].startswith("--") and "=" not in joined[-1] and re.match(r"-\.?\d", word):
+            joined[-1] = f"{joined[-1]}={word}"
+        else:
+            joined.append(word)
+    return joined
+
+
+def _complain_of(unknown: list[str], parser: Parser, called: str | None) -> None:
+    known = parser.options_of(called)
+    option = next((word.split("=")[0] for word in unknown if word.startswith("-")), unknown[0])
+    hint = suggest(option, known) if option.startswith("-") else "one word too many, or a missing option before it."
+    where = f"forearm {called}" if called else "forearm"
+    complain(f"there is no {option!r} here: {hint} See '{where} --help'.")
 
 
 def _parser(called: str | None) -> Parser:

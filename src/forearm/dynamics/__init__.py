@@ -18,10 +18,12 @@ from forearm.dynamics.reference import (
     potential_energy,
     trace,
 )
+from forearm.dynamics.variants import Gibbs, gibbs, inertia_by_sum, variant
 
 __all__ = [
     "ClosedForm",
     "DropError",
+    "Gibbs",
     "PrecisionStudy",
     "bias",
     "closed_form",
@@ -29,7 +31,9 @@ __all__ = [
     "drop_errors",
     "formulations",
     "forward",
+    "gibbs",
     "gravity",
+    "inertia_by_sum",
     "inertia_matrix",
     "inverse",
     "kinetic_energy",
@@ -37,4 +41,5 @@ __all__ = [
     "potential_energy",
     "precision_study",
     "trace",
+    "variant",
 ]

@@ -51,6 +51,8 @@ def conjugate_gradient(product: Callable[[Array], Array], right: Array) -> Array
         if rr <= goal:
             break
         Mp = product(p)
+        if not p @ Mp > 0.0:  # nothing moves in this direction: M is singular
+            break
         step = rr / float(p @ Mp)
         x, residual = x + step * p, residual - step * Mp
         before, rr = rr, float(residual @ residual)

@@ -104,7 +104,10 @@ def forward(
     hand_force: ArrayLike | None = None, hand_moment: ArrayLike | None = None,
     base_motion: Sequence[ArrayLike] | None = None,
 ) -> Floats:  # fmt: skip
-    """The accelerations that torques produce: (n,) or (B, n), by any of the six methods."""
+    """The accelerations that torques produce: (n,) or (B, n), by any of the six methods.
+
+    Articulated bodies know no joints that follow others: an arm with mimicking joints is solved by composite bodies instead.
+    """
     if not isinstance(method, str) or method not in FORWARD:
         raise NameNotFound(f"forward: there is no method {shorten(method)}; {suggest(str(method), FORWARD)}")
     states = _states(arm, q=q, qd=qd, tau=tau)
@@ -113,7 +116,7 @@ def forward(
     model, rotor = model_of(arm), rotor_inertia(arm)
     known = not any(np.isnan(v).any() for given in (base, hand) if given is not None for v in vars(given).values())
     if method == "articulated-body" and model.freedom != tuple(range(model.n)):
-        raise ModelError(f"forward: articulated-body does not take the mimicking joints of {arm.name!r}; composite-body does.")
+        method = "composite-body"
 
     def accelerations(q: Floats, qd: Floats, tau: Floats) -> Floats:
         driven = tau - friction_torque(arm, qd)

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from forearm.arm.arm import Arm
 from forearm.arm.chain import chain
-from forearm.errors import InputError, NameNotFound, suggest
 from forearm.files.armfile_read import read_armfile
 
-CHAIN = re.compile(r"chain([1-9][0-9]{0,3})")
+CHAIN = re.compile(r"chain([0-9]{1,9})")
 
 
 @cache
@@ -22,9 +21,8 @@ def folder() -> Path:
 
 
 def arms() -> list[str]:
-    """The names of the built-in arms; `chainN` stands for a chain of any N joints."""
-    names = sorted(p.name.removesuffix(".toml") for p in folder().glob("*.toml") if not p.name.endswith(".parts.toml"))
-    return [*names, "chainN"]
+    """The names of the built-in arms; beside them `chainN` loads a chain of any N joints, such as chain7."""
+    return sorted(p.name.removesuffix(".toml") for p in folder().glob("*.toml") if not p.name.endswith(".parts.toml"))
 
 
 def is_builtin(name: str) -> bool:
@@ -37,10 +35,6 @@ def load_builtin(name: str, hand: str | None = None) -> Arm:
     if match := CHAIN.fullmatch(name):
         made = chain(int(match[1]))
         return made if hand is None else made.replace(hand=hand)
-    if name == "chainN":
-        raise InputError("chainN: put a number in place of N, such as 'chain7'.")
-    if not is_builtin(name):
-        raise NameNotFound(f"there is no built-in arm {name!r}; {suggest(name, arms())}")
     return read_armfile(_file(name), hand)
 
 

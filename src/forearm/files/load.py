@@ -38,8 +38,10 @@ def _read(source: str | os.PathLike[str], hand: str | None) -> Arm:
     reader = READERS.get(path.suffix.lower())
     if reader is not None:
         return reader(path, hand)
+    if text == "chainN":
+        raise InputError("load: put a number in place of the N of 'chainN', such as 'chain7'.")
     if os.path.sep not in text and not os.path.exists(text):
         raise NameNotFound(
-            f"load: {shorten(text)} is neither a built-in arm nor a .toml or .urdf file; {suggest(text, arms())}"
+            f"load: {shorten(text)} is neither a built-in arm nor a .toml or .urdf file; {suggest(text, (*arms(), 'chain7'))}"
         )
     raise InputError(f"load: {shorten(text)}: the file must end in .toml (arm file) or .urdf, so that it is clear which.")

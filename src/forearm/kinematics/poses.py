@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import motion
-from forearm.errors import InputError
+from forearm.errors import InputError, shorten
 from forearm.values import as_floats
 
 
@@ -39,6 +39,8 @@ def body_poses(arm: Arm, q: ArrayLike) -> list[NDArray[np.float64]]:
 
 def as_coordinates(arm: Arm, q: ArrayLike, name: str = "q") -> NDArray[np.float64]:
     """q as float64 of shape (n,) or (B, n), or an error that says which shape came; what is infinite becomes NaN."""
+    if not isinstance(arm, Arm):
+        raise InputError(f"an Arm is needed, such as fa.load('puma560'); came {shorten(arm)}.")
     coordinates = as_floats(q, name)
     coordinates[np.isinf(coordinates)] = np.nan
     if coordinates.ndim not in (1, 2) or coordinates.shape[-1] != arm.n:

@@ -56,7 +56,7 @@ def parse_toml(data: bytes, name: str) -> dict[str, Any]:
     if DOTTED_KEY.search(bare):
         raise InputError(f"{name}: a key of more than {MAX_DOTS} dotted parts; no such key is known here.")
     try:
-        return tomllib.loads(data.decode("utf-8"))
+        return tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise InputError(f"{name}: not UTF-8 text (byte {error.start}). Is this an arm file?") from error
     except tomllib.TOMLDecodeError as error:

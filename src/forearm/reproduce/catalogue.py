@@ -1,7 +1,7 @@
-"""The catalogue of printed figures and what becomes of them: exact, within tolerance, different, or not reproducible, and why.
+"""The catalogue of printed figures and what becomes of them: exact, within rounding, different, or not reproducible, and why.
 
-Printed values are kept as the text of the document, so that the number of digits is known: a value is exact when ours,
-rounded to those digits, is the same.
+Printed values are kept as the text of the document, so that the number of digits is known: half a unit of the last one is
+rounding, unless the item says that the document rounded more.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from forearm.reading.textfile import read_toml
 from forearm.values import MAX_TEXT
 
 DOCUMENTS = ("swartz", "waters", "silver", "mata", "dhanaraj")
-Verdict = Literal["exact", "within tolerance", "differs", "not reproducible"]
+Verdict = Literal["exact", "within rounding", "differs", "not reproducible"]
 
 VALUE = Table(
     {
@@ -118,21 +118,22 @@ def results(item: Item) -> Iterator[Result]:
     for label, printed, reason in item.values:
         value = ours.get(label)
         verdict = judge(printed, value, item.tolerance)
-        said = "" if verdict == "exact" else reason or item.reason
+        said = "" if verdict in ("exact", "within rounding") else reason or item.reason
         yield Result(item, label, printed, None if value is None else float(value), verdict, said)
 
 
 def judge(printed: str, ours: float | None, tolerance: float | None = None) -> Verdict:
-    """Exact to the printed digits, within the tolerance that the item states, or different."""
+    """Exactly the printed number, the same once rounded as the document rounds, or different."""
     if ours is None:
         return "not reproducible"
     number = Decimal(printed.replace(",", ""))
     exponent = number.as_tuple().exponent
     half_digit = 0.5 * 10.0 ** int(exponent) if isinstance(exponent, int) else 0.0
     apart = abs(float(number) - ours)
-    if apart <= half_digit * (1.0 + 1e-9):
+    if apart <= 1e-12 * max(abs(ours), 1e-300):
         return "exact"
-    return "within tolerance" if tolerance is not None and apart <= tolerance else "differs"
+    allowed = max(half_digit * (1.0 + 1e-9), tolerance or 0.0)
+    return "within rounding" if apart <= allowed else "differs"
 
 
 def _read(document: str) -> Iterator[Item]:

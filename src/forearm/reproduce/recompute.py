@@ -125,8 +125,9 @@ def silver_ratios() -> Figures:
 
 
 def silver_uicker() -> Figures:
-    """Silver 1.2: the Uicker formulation's operations at n = 6 by the formulas that Dhanaraj's Table 1.1 prints."""
-    n = 6
-    mul = (32 + 1 / 2) * n**4 + (86 + 5 / 12) * n**3 + (171 + 1 / 4) * n**2 + (53 + 1 / 3) * n - 128
-    add = 25 * n**4 + (66 + 1 / 3) * n**3 + (129 + 1 / 2) * n**2 + (42 + 1 / 3) * n - 96
-    return {"operations": mul + add}
+    """Silver 1.2: our Uicker form on dense matrices, six links, multiplications and additions together."""
+    from forearm.counting.printed import compare
+
+    (uicker,) = (c for c in compare() if c.id == "dhanaraj-1.1-uicker")
+    assert uicker.by_convention is not None
+    return {"operations": float(sum(uicker.by_convention))}

@@ -1,0 +1,66 @@
+"""Forms of the documents beside the thirteen: Gibbs' function itself, the plain sums, and Silver's other representation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.dynamics.gibbs_appell import gibbs_appell_sum, gibbs_function, inertia_sum
+from forearm.dynamics.jets import Jet
+from forearm.dynamics.silver import lagrange_silver_w
+from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.kinematics.poses import as_coordinates
+from forearm.model import Model, model_of
+
+Floats = NDArray[np.float64]
+
+VARIANTS: dict[str, Callable[..., Any]] = {
+    "gibbs-appell-sum": gibbs_appell_sum,  # Mata (13), order n^2
+    "silver-w": lagrange_silver_w,  # Silver 1.2
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Gibbs:
+    """Gibbs' function at a state: G, its gradient in qdd, which is the torque, and its Hessian, the inertia matrix."""
+
+    G: float
+    gradient: Floats
+    hessian: Floats
+
+
+def gibbs(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Gibbs:
+    """G of the rigid arm and its derivatives in qdd, by differentiating the function. Mata (3)-(5), (19)."""
+    model, states = _one_state(arm, q=q, qd=qd, qdd=qdd)
+    variables = Jet.variables(np.array(states[2]))
+    G = gibbs_function(model.map(float), states[0], states[1], variables)
+    return Gibbs(float(G.value), G.gradient, G.hessian)
+
+
+def variant(arm: Arm, name: str, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Floats:
+    """The torques of the rigid arm by one of VARIANTS, shape (n,)."""
+    if not isinstance(name, str) or name not in VARIANTS:
+        raise NameNotFound(f"there is no variant {shorten(name)}; {suggest(str(name), VARIANTS)}")
+    model, states = _one_state(arm, q=q, qd=qd, qdd=qdd)
+    return np.array(VARIANTS[name](model, *states), dtype=np.float64)
+
+
+def inertia_by_sum(arm: Arm, q: ArrayLike) -> Floats:
+    """The inertia matrix of the rigid arm by the plain sum, order n^3. Mata (21)."""
+    model, states = _one_state(arm, q=q)
+    return np.asarray(inertia_sum(model, states[0]), dtype=np.float64)
+
+
+def _one_state(arm: Arm, **given: ArrayLike) -> tuple[Model, list[list[float]]]:
+    states = [as_coordinates(arm, value, name) for name, value in given.items()]
+    if any(state.ndim != 1 for state in states):
+        raise InputError(f"one state of shape ({arm.n},) is needed; came {[state.shape for state in states]}.")
+    model = model_of(arm.rigid())
+    if model.freedom != tuple(range(model.n)):
+        raise InputError(f"{arm.name!r} has mimicking joints, which these forms do not take; fa.dynamics.inverse does.")
+    return model, [[float(v) for v in state] for state in states]

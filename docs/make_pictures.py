@@ -12,6 +12,7 @@ import forearm as fa
 from forearm.files.armfile import json_schema
 from forearm.parts.database import json_schema as parts_schema
 from forearm.plots.arms import save_picture
+from forearm.plots.costs import save_cost_picture
 from forearm.plots.figure import save_figure
 from forearm.plots.precision import precision_figure
 
@@ -32,6 +33,7 @@ def main() -> None:
     arm = fa.load("ascher2")
     study = fa.dynamics.precision_study(arm, [[0.0, np.radians(2.0 * k)] for k in range(180)])
     save_figure(precision_figure(arm, study, 1, 1), HERE / "pictures" / "precision.png")
+    save_cost_picture(HERE / "pictures" / "cost.png")
     for name, schema in (("arm", json_schema()), ("parts", parts_schema())):
         text = json.dumps(schema, indent=1) + "\n"
         (HERE.parent / "src" / "forearm" / "schemas" / f"{name}.schema.json").write_text(text)

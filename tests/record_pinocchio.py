@@ -1,9 +1,7 @@
 """Record Pinocchio's answers for random URDF arms into tests/data/pinocchio.json, which test_pinocchio_recorded compares.
 
-Pinocchio is no dependency of forearm. To record anew, in an environment of its own:
-    python3 -m venv /tmp/pin-venv
-    /tmp/pin-venv/bin/pip install pin numpy
-    /tmp/pin-venv/bin/python tests/record_pinocchio.py [another target]
+Pinocchio is no dependency of forearm; `make test-peers` installs it into an environment of its own and runs this with another
+target. To record anew: .venv-peers/bin/python tests/record_pinocchio.py
 The arms are those of tests/urdf_making.py; forearm itself is not imported. Rows and columns are in Pinocchio's order of
 joints, which sorts siblings: `joints` names them, followers left out. Angles are plain angles here, also of continuous joints.
 """

@@ -23,10 +23,10 @@ def test_no_difference_is_left_unexplained(results: list[object]) -> None:
 
 def test_exact_figures_stay_exact(results: list[object]) -> None:
     """What is known to reproduce: a change here is a change of an algorithm or of the catalogue."""
-    exact = [r for r in results if r.verdict == "exact"]  # type: ignore[attr-defined]
+    exact = [r for r in results if r.verdict in ("exact", "within rounding")]  # type: ignore[attr-defined]
     by_item = {r.item.id for r in exact}  # type: ignore[attr-defined]
     assert {"dhanaraj-d.2-inertias", "dhanaraj-d.4-inertia", "dhanaraj-d.4-velocity"} <= by_item
-    assert len(exact) >= 16
+    assert len(exact) >= 120
 
 
 def test_every_item_has_a_function_or_a_reason() -> None:
@@ -42,12 +42,13 @@ def test_every_item_has_a_function_or_a_reason() -> None:
 @pytest.mark.parametrize(
     ("printed", "ours", "tolerance", "verdict"),
     [
-        ("1.25", 1.2549, None, "exact"),
+        ("1.25", 1.25, None, "exact"),
+        ("1.25", 1.2549, None, "within rounding"),
         ("1.25", 1.2551, None, "differs"),
-        ("1.25", 1.26, 0.02, "within tolerance"),
+        ("1.25", 1.26, 0.02, "within rounding"),
         ("66,271", 66271.0, None, "exact"),
         ("100", 100.6, None, "differs"),
-        ("6.9e-4", 6.94e-4, None, "exact"),
+        ("6.9e-4", 6.94e-4, None, "within rounding"),
         ("5.0", None, None, "not reproducible"),
     ],
 )

@@ -31,7 +31,7 @@ from forearm.errors import (
 )
 
 if TYPE_CHECKING:
-    from forearm import checking, dynamics, kinematics
+    from forearm import checking, counting, dynamics, kinematics, reproduce
     from forearm.files import arms, load
 
 __version__ = "0.1.0"
@@ -61,14 +61,17 @@ __all__ = [
     "__version__",
     "arms",
     "checking",
+    "counting",
     "dynamics",
     "from_dh",
     "kinematics",
     "load",
+    "reproduce",
 ]
 
 # Imported when first used, so that `import forearm` costs little: rooms, and the names that live in them.
-_LATER = {"checking": "checking", "dynamics": "dynamics", "kinematics": "kinematics", "arms": "files", "load": "files"}
+_LATER = {name: name for name in ("checking", "counting", "dynamics", "kinematics", "reproduce")}
+_LATER |= {"arms": "files", "load": "files"}
 
 
 def __getattr__(name: str) -> Any:
@@ -76,3 +79,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'forearm' has no attribute {name!r}")
     room = import_module(f"forearm.{_LATER[name]}")
     return room if _LATER[name] == name else getattr(room, name)
+
+
+def __dir__() -> list[str]:
+    return __all__

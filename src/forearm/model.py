@@ -86,7 +86,17 @@ class Model:
             return made
 
         bodies = tuple(
-            Body(b.parent, b.revolute, each(b.Rb), each(b.pb), each(b.Ra), each(b.pa), number(b.m), each(b.r), each(b.I))
+            Body(
+                b.parent,
+                b.revolute,
+                each(b.Rb),
+                each(b.pb),
+                each(b.Ra),
+                each(b.pa),
+                b.m if b.m == 0.0 else number(b.m),
+                each(b.r),
+                each(b.I),
+            )
             for b in self.bodies
         )
         return replace(self, bodies=bodies, g=each(self.g), R_hand=each(self.R_hand), p_hand=each(self.p_hand))
@@ -210,10 +220,10 @@ def children(model: Model) -> list[list[int]]:
 
 
 def refuse_tree(model: Model, what: str) -> None:
-    """A method for serial chains says so."""
+    """What is for serial chains says so."""
     if not model.is_serial:
         raise ModelError(
-            f"{what} is a method for serial chains, and {model.name!r} is a tree or has mimicking joints; "
+            f"{what} is a method for serial chains, and {model.name!r} is a tree or has mimicking joints; of the formulations, "
             "newton-euler, modified-newton-euler, gibbs-appell, kane, lagrange-silver and the Hollerbach forms take trees."
         )
 

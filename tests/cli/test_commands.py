@@ -64,7 +64,7 @@ def test_missing_argument_says_which_and_where_help_is(capsys: Capture) -> None:
 def test_arms_lists_all_built_in_names(capsys: Capture) -> None:
     code, out, _ = run(capsys, "arms", "--json")
     assert code == 0
-    assert [a["name"] for a in json.loads(out)["arms"]] == fa.arms()
+    assert [a["name"] for a in json.loads(out)["arms"]] == [*fa.arms(), "chainN"]
     _, table, _ = run(capsys, "arms")
     assert all(f"\n{name}" in table for name in fa.arms())
 
@@ -232,3 +232,47 @@ def test_version(capsys: Capture) -> None:
     with pytest.raises(SystemExit):
         main(["--version"])
     assert capsys.readouterr().out == f"forearm {fa.__version__}\n"
+
+
+@pytest.mark.parametrize("words", [("--q", "-0.1,0.2,0,0,0,0"), ("--q=-0.1,0.2,0,0,0,0",), ("--q", "-.1 .2 0 0 0 0")])
+def test_a_state_may_start_with_a_minus(words: tuple[str, ...], capsys: Capture) -> None:
+    code, out, _ = run(capsys, "inverse", "puma560", *words, "--hand-force", "-1,0,0", "--json")
+    assert code == 0
+    assert json.loads(out)["q"] == [-0.1, 0.2, 0.0, 0.0, 0.0, 0.0]
+
+
+def test_inverse_and_forward_are_each_others_inverse(capsys: Capture) -> None:
+    state = ("--q", "0.1,0.5,0.4,0.2,0.3,0.6", "--qd", "1,-1,0.2,1,1,1")
+    _, out, _ = run(capsys, "inverse", "stanford", *state, "--qdd", "1,2,3,4,5,6", "--formulation", "kane", "--json")
+    tau = ",".join(repr(v) for v in json.loads(out)["tau"])
+    _, out, _ = run(capsys, "forward", "stanford", *state, "--tau", tau, "--json")
+    assert np.allclose(json.loads(out)["qdd"], [1, 2, 3, 4, 5, 6], atol=1e-9)
+
+
+def test_trace_is_shown_and_given(capsys: Capture) -> None:
+    _, out, _ = run(capsys, "inverse", "panda", "--qd", "1,1,1,1,1,1,1", "--formulation", "modified-newton-euler", "--trace")
+    assert "lambda" in out
+    _, out, _ = run(capsys, "inverse", "panda", "--qd", "1,1,1,1,1,1,1", "--trace", "--json")
+    assert json.loads(out)["trace"]["link1"]["w"] == [0.0, 0.0, 1.0]
+
+
+def test_misspelt_option_gets_a_suggestion(capsys: Capture) -> None:
+    code, out, err = run(capsys, "inverse", "puma560", "--formulaton", "kane")
+    assert (code, out) == (2, "")
+    assert "did you mean '--formulation'" in " ".join(err.split())
+    assert "forearm inverse --help" in " ".join(err.split())
+
+
+def test_precision_command(capsys: Capture, tmp_path: Path) -> None:
+    target = tmp_path / "p.png"
+    code, out, _ = run(capsys, "precision", "ascher2", "--plot", str(target))
+    assert code == 0
+    assert "composite-body" in out
+    assert target.read_bytes().startswith(b"\x89PNG")
+    assert run(capsys, "precision", "ascher2", "--sweep", "joint9")[0] == 2
+
+
+def test_a_joint_is_locked_once(capsys: Capture, tmp_path: Path) -> None:
+    code, _, err = run(capsys, "convert", "panda", str(tmp_path / "a.toml"), "--lock", "joint1=0", "--lock", "joint1=1")
+    assert code == 2
+    assert "two positions" in err

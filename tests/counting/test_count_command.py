@@ -44,6 +44,18 @@ def test_explain_adds_up(capsys: Capture) -> None:
     assert "total" in capsys.readouterr().out
 
 
+def test_function_chooses_among_those_that_have_the_name(capsys: Capture) -> None:
+    explain = ["count", "stanford", "--formulation", "gibbs-appell", "--explain", "--json"]
+    assert main(explain) == 0
+    assert json.loads(capsys.readouterr().out)["explain"]["function"] == "inverse"
+    assert main([*explain, "--function", "inertia_matrix"]) == 0
+    explained = json.loads(capsys.readouterr().out)["explain"]
+    assert (explained["function"], explained["total"]["mul"], explained["total"]["add"]) == ("inertia_matrix", 64, 54)
+    assert main(["count", "stanford", "--function", "inertia_matrix", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["methods"]
+    assert [row["name"] for row in rows] == list(METHODS["inertia_matrix"])
+
+
 def test_printed_figures_need_no_arm(capsys: Capture) -> None:
     assert main(["count", "--printed"]) == 0
     out, err = capsys.readouterr()
@@ -68,5 +80,12 @@ def test_mistakes_are_told(capsys: Capture) -> None:
     assert "need an ARM" in capsys.readouterr().err
     assert main(["count", "puma560-akb", "--formulation", "newton-eular"]) == 2
     assert "did you mean 'newton-euler'" in " ".join(capsys.readouterr().err.split())
-    assert main(["count", "puma560-akb", "--formulation", "articulated-body", "--explain"]) == 2
-    assert "--explain is for inverse dynamics" in " ".join(capsys.readouterr().err.split())
+    for asked in (["articulated-body"], ["conjugate-gradient"], ["gibbs-appell", "--function", "forward"]):
+        assert main(["count", "puma560-akb", "--explain", "--formulation", *asked]) == 2
+        assert f"not for forward dynamics by {asked[0]};" in " ".join(capsys.readouterr().err.split())
+    assert main(["count", "puma560-akb", "--explain", "--function", "forward"]) == 2
+    assert "not for forward dynamics" in " ".join(capsys.readouterr().err.split())
+    assert main(["count", "puma560-akb", "--explain", "--function", "inertia_matrix"]) == 2
+    assert "needs a --formulation; there are: unit-acceleration" in " ".join(capsys.readouterr().err.split())
+    assert main(["count", "puma560-akb", "--formulation", "kane", "--function", "forward"]) == 2
+    assert "forward has no method 'kane'" in " ".join(capsys.readouterr().err.split())

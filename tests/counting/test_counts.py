@@ -10,13 +10,14 @@ from arms import random_arm
 
 import forearm as fa
 from forearm.counting.cost import FARTHEST, curves, general, general_matrices, per_joint
-from forearm.counting.counts import METHODS, Convention, count, run
-from forearm.counting.models import Chain, chain
+from forearm.counting.counts import METHODS, Convention, Work, count, retold, run
+from forearm.counting.models import GenericChain, chain
 from forearm.counting.polynomial import Polynomial, fit
 from forearm.counting.scalars import Counts, values
+from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import INVERSE
-from forearm.errors import ModelError, NameNotFound
-from forearm.model import AT_REST
+from forearm.errors import InputError, ModelError, NameNotFound
+from forearm.model import AT_REST, cross
 
 EVERY = [(function, name) for function, names in METHODS.items() for name in names]
 ROUNDING = 1e-12  # relative to the largest entry: the counted run adds in another order than NumPy's products
@@ -53,10 +54,10 @@ def test_counted_run_gives_the_answer_of_the_float_run(function: str, name: str,
 
 @pytest.mark.parametrize("name", METHODS["inverse"])
 def test_general_run_gives_the_same_torques_for_every_formulation(name: str) -> None:
-    model = Chain("RRPR").model()
+    model = GenericChain("RRPR").model()
     q, qd, qdd = ([f + s * j for j in range(4)] for f, s in ((0.4, 0.37), (0.31, 0.23), (0.57, 0.23)))
     expected = np.array(INVERSE["newton-euler"](model, q, qd, qdd, AT_REST, None), dtype=float)
-    counted = values(run(Chain("RRPR"), name).results)
+    counted = values(run(GenericChain("RRPR"), name).results)
     np.testing.assert_allclose(counted, expected, rtol=0.0, atol=ROUNDING * np.abs(expected).max())
 
 
@@ -65,6 +66,63 @@ def test_conventions_change_the_count_and_not_the_torque(options: dict[str, bool
     plain, other = run(chain(5), "newton-euler"), run(chain(5), "newton-euler", convention=Convention(**options))
     np.testing.assert_allclose(values(other.results), values(plain.results), rtol=1e-11)
     assert other.counts.mul > plain.counts.mul
+
+
+@pytest.mark.parametrize(
+    ("name", "crosses"),
+    [
+        # Each link: 1 in wd, 3 in a, 3 in a_c, 1 in N, 1 of its own and 1 of the next link in n.
+        ("newton-euler", 10 * 6 - 1),
+        # 1 in wd; in n as above.
+        ("modified-newton-euler", 3 * 6 - 1),
+        ("gibbs-appell", 3 * 6 - 1),
+    ],
+)
+def test_with_full_cross_each_vector_product_takes_six_and_three(
+    name: str, crosses: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    convention, calls = Convention(full_cross=True, everything=True), []
+
+    def free(work: Work, a: Any, b: Any) -> Any:
+        calls.append((a, b))
+        return np.array([work.tally.variable(x) for x in np.cross(values(a), values(b))], dtype=object)
+
+    full = count(chain(6), name, convention=convention)
+    monkeypatch.setattr(Work, "_full_cross", free)
+    rest = count(chain(6), name, convention=convention)
+    assert len(calls) == crosses
+    assert full - rest == Counts(mul=6 * crosses, add=3 * crosses)
+
+
+def test_retold_reaches_what_is_called_further_down_and_changes_no_module() -> None:
+    model, zero = chain(3).model(), [0.0] * 3
+    calls = []
+
+    def noted(a: Any, b: Any) -> Any:
+        calls.append(a)
+        return cross(a, b)
+
+    told = retold(INVERSE["modified-newton-euler"], {cross: noted})
+    assert told(model, zero, zero, zero) == INVERSE["modified-newton-euler"](model, zero, zero, zero)
+    assert len(calls) == 3 * 3 - 1, "those of newton_euler.inward too"
+    newton_euler(model, zero, zero, zero)
+    assert len(calls) == 3 * 3 - 1
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "option"),
+    [
+        ("forward", "articulated-body", "dense"),
+        ("forward", "composite-body", "full_cross"),
+        ("forward", "gibbs-appell", "no_acceleration"),
+        ("forward", "conjugate-gradient", "moving_base"),
+        ("inertia_matrix", "composite-body", "moving_base"),
+        ("inverse", "lagrange-waters", "dense"),
+    ],
+)
+def test_conventions_without_meaning_are_refused(function: str, name: str, option: str) -> None:
+    with pytest.raises(InputError, match=f"({function}|{name}) does not know the convention {option}"):
+        count(chain(3), name, function, Convention(**{option: True}))
 
 
 def test_moving_base_makes_the_first_link_like_any_other() -> None:
@@ -105,7 +163,7 @@ def test_single_pendulum_by_hand() -> None:
         # Half of n^2: s turned 8/7, z turned 8/4, D_jk 7/6: (23, 17)/2 as Mata has them.
         ("inertia_matrix", "gibbs-appell", "(23/2)n^2 + (15/2)n - 36", "(17/2)n^2 + (51/2)n - 65"),
         ("inertia_matrix", "orthogonal-complement", "n^3 + (45/2)n^2 - (99/2)n + 30", "n^3 + 15n^2 - 28n + 12"),
-        ("forward", "articulated-body", "294n - 428", "253n - 393"),
+        ("forward", "articulated-body", "295n - 427", "255n - 394"),
         ("forward", "conjugate-gradient", "73n^2 + 34n - 154", "58n^2 + 10n - 130"),
     ],
 )
@@ -154,10 +212,12 @@ def test_customised_chain_takes_the_general_count_and_one_addition_a_joint() -> 
         ("puma560-akb", "gibbs-appell", 233, 196),
         ("stanford", "modified-newton-euler", 188, 142),
         ("panda", "gibbs-appell", 390, 362),
+        ("puma560-akb", "articulated-body", 597, 491),
+        ("stanford", "articulated-body", 445, 360),
     ],
 )
 def test_customised_counts(arm: str, name: str, mul: int, add: int) -> None:
-    got = count(fa.load(arm), name)
+    got = count(fa.load(arm), name, "inverse" if name in METHODS["inverse"] else "forward")
     assert (got.mul, got.add) == (mul, add)
 
 

@@ -17,7 +17,7 @@ from forearm.kinematics import link_poses
 
 Array = NDArray[np.float64]
 
-AGREEMENT = 1e-10  # of the contract: max|difference| <= this times max|value|, for forward dynamics times cond(M)
+AGREEMENT = 1e-10  # max|difference| <= this times max|value|, for forward dynamics times cond(M)
 # Second derivatives by seven points: truncation h^6/560 of the eighth derivative, rounding 1e-16 / h^2 with h = 2e-3
 SECOND = 1e-8
 SECOND_POINTS = np.array([2.0, -27.0, 270.0, -490.0, 270.0, -27.0, 2.0]) / (180.0 * STEP**2)
@@ -46,7 +46,7 @@ class Load(NamedTuple):
 
 
 def assert_agree(found: Any, truth: Any, tolerance: float = AGREEMENT) -> None:
-    """max|found - truth| <= tolerance max|truth|, the contract's meaning of agreement; NaN never agrees."""
+    """max|found - truth| <= tolerance max|truth|, what agreement means here; NaN never agrees."""
     found, truth = np.asarray(found, dtype=float), np.asarray(truth, dtype=float)
     assert found.shape == truth.shape
     scale = float(np.abs(truth).max(initial=0.0))

@@ -141,12 +141,6 @@ FORWARD_ARMS = ARMS | SPECIAL
 @pytest.mark.parametrize("arm", FORWARD_ARMS.values(), ids=FORWARD_ARMS.keys())
 @pytest.mark.parametrize("method", FORWARD)
 def test_forward_inverts_inverse(arm: Arm, method: str) -> None:
-    if method == "articulated-body" and any(j.mimic for j in arm.tree):
-        state = random_state(arm, 1)
-        said = f"^forward: articulated-body does not take the mimicking joints of '{arm.name}'; composite-body does"
-        with pytest.raises(ModelError, match=said):
-            dynamics.forward(arm, *state, method)
-        return
     for number, (state, load) in enumerate(situations(arm)):
         if arm.n > 6 and number % 3:
             continue

@@ -60,7 +60,7 @@ def batch(count: int = 4) -> Array:
 # ---- names
 
 
-def test_formulations_are_those_of_the_contract() -> None:
+def test_formulations_are_those_promised() -> None:
     assert dynamics.formulations() == {
         "inverse": [
             "lagrange-naive", "lagrange-uicker", "lagrange-stored", "lagrange-recursive", "lagrange-recursive-d",
@@ -75,7 +75,7 @@ def test_formulations_are_those_of_the_contract() -> None:
     assert len(dynamics.formulations()["inverse"]) == 13
 
 
-def test_defaults_are_those_of_the_contract() -> None:
+def test_defaults_are_those_promised() -> None:
     q, qd, last = batch(1)[:, 0]
     assert np.array_equal(dynamics.inverse(ARM, q, qd, last), dynamics.inverse(ARM, q, qd, last, "newton-euler"))
     assert np.array_equal(dynamics.inertia_matrix(ARM, q), dynamics.inertia_matrix(ARM, q, "composite-body"))
@@ -319,7 +319,7 @@ def test_nan_anywhere_is_nan_everywhere_in_that_row() -> None:
     tau = dynamics.inverse(arm, *state)
     rows = [np.vstack([values, values]) for values in state]
     rows[1][1, 1] = np.nan
-    found = dynamics.inverse(arm, *rows)
+    found = dynamics.inverse(arm, rows[0], rows[1], rows[2])
     assert np.array_equal(found[0], tau)
     assert np.isnan(found[1]).all()
 

@@ -38,8 +38,12 @@ def test_closed_form_is_the_torque_and_its_coefficients_are_derivatives(conventi
 
 
 def test_closed_form_leaves_drives_out_and_refuses_trees_and_batches() -> None:
-    arm = random_arm(3, n=3, convention="modified", drives=False)
-    assert np.allclose(closed_form(arm, np.zeros(3)).D, fa.dynamics.inertia_matrix(arm, np.zeros(3)))
+    arm = random_arm(3, n=3, convention="modified", drives=True)
+    rigid = fa.dynamics.inertia_matrix(arm.rigid(), np.zeros(3))
+    assert np.allclose(closed_form(arm, np.zeros(3)).D, rigid)
+    assert not np.allclose(fa.dynamics.inertia_matrix(arm, np.zeros(3)), rigid)
+    with pytest.raises(fa.InputError, match="shape"):
+        closed_form(arm, np.zeros(3)).torque(np.zeros(2), np.zeros(3))
     with pytest.raises(fa.ModelError, match="serial chains"):
         closed_form(random_arm(4, n=4, convention="frames", tree=True), np.zeros(4))
     with pytest.raises(fa.InputError, match="one posture"):
@@ -122,3 +126,23 @@ def test_silver_in_W_is_silver_in_angular_velocity(convention: Style) -> None:
         by_w = np.array(lagrange_silver(model, q, qd, qdd, *surroundings))
         by_W = np.array(lagrange_silver_w(model, q, qd, qdd, *surroundings))
         assert np.abs(by_w - by_W).max() <= AGREEMENT * np.abs(by_w).max()
+
+
+@pytest.mark.parametrize("kind", [{"convention": "standard"}, {"convention": "frames", "tree": True}], ids=str)
+def test_gibbs_function_differentiated_is_the_torque_and_the_inertia_matrix(kind: dict[str, object]) -> None:
+    arm = random_arm(12, n=4, drives=False, **kind)  # type: ignore[arg-type]
+    q, qd, qdd = np.random.default_rng(12).uniform(-1, 1, (3, arm.n))
+    found = fa.dynamics.gibbs(arm, q, qd, qdd)
+    tau, M = fa.dynamics.inverse(arm, q, qd, qdd), fa.dynamics.inertia_matrix(arm, q)
+    assert np.abs(found.gradient - tau).max() <= 1e-11 * np.abs(tau).max()
+    assert np.abs(found.hessian - M).max() <= 1e-11 * np.abs(M).max()
+    assert np.abs(fa.dynamics.inertia_by_sum(arm, q) - M).max() <= 1e-11 * np.abs(M).max()
+    assert np.abs(fa.dynamics.variant(arm, "gibbs-appell-sum", q, qd, qdd) - tau).max() <= 1e-11 * np.abs(tau).max()
+
+
+def test_variants_are_refused_by_name() -> None:
+    arm = random_arm(13, n=2, convention="modified")
+    with pytest.raises(fa.NameNotFound, match="did you mean 'silver-w'"):
+        fa.dynamics.variant(arm, "silver-v", np.zeros(2), np.zeros(2), np.zeros(2))
+    with pytest.raises(fa.InputError, match="one state"):
+        fa.dynamics.gibbs(arm, np.zeros((2, 2)), np.zeros((2, 2)), np.zeros((2, 2)))

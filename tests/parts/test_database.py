@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import forearm as fa
+from forearm.cli.main import main
 from forearm.parts.database import SCHEMA, Node, json_schema, read_parts
 from forearm.parts.refresh import describe_change, link_of
 from forearm.parts.shapes import SHAPES
@@ -185,8 +186,6 @@ def arm_with_parts(folder: Path) -> Path:
 
 
 def test_loading_recomputes_and_says_which_link_changed_and_by_how_much(tmp_path: Path) -> None:
-    from forearm.cli.main import main
-
     armfile = arm_with_parts(tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -213,14 +212,104 @@ def test_parts_of_a_link_that_the_arm_does_not_have(tmp_path: Path) -> None:
         fa.load(armfile)
 
 
-def test_update_refuses_a_value_over_several_lines(tmp_path: Path) -> None:
-    from forearm.cli.main import main
+def unwrapped(said: str) -> str:
+    return " ".join(said.split())
 
+
+ONE_LINE_EACH = 'mass = 1 # kg, weighed\ncom = [0, 0, 0]\ninertia = { about = "com", xx = 1, yy = 1, zz = 1 }\n'
+OTHER_LINK = "\n[[link]]\nname = 'link2' # not of the parts\nmass = 3\n"
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_update_changes_the_numbers_and_nothing_else(tmp_path: Path, line_end: str) -> None:
     armfile = arm_with_parts(tmp_path)
-    armfile.write_text(armfile.read_text() + "com = [0,\n 0, 0]\n")
+    before = (armfile.read_text() + ONE_LINE_EACH + OTHER_LINK).replace("\n", line_end)
+    armfile.write_bytes(before.encode())
+    assert main(["parts", str(tmp_path / "a.parts.toml"), "--update", str(armfile)]) == 0
+    after = armfile.read_bytes().decode()
+    wanted = parts(tmp_path, HEAD + FLANGE)[0].in_link
+    was, now = tomllib.loads(before), tomllib.loads(after)
+    block = now["link"][0]
+    assert (block["mass"], block["com"]) == (wanted.mass, wanted.com.tolist())
+    assert (block["inertia"]["about"], block["inertia"]["xz"]) == ("com", wanted.inertia[0, 2])
+    was["link"][0] = block
+    assert now == was
+    pairs = list(zip(before.split(line_end), after.split(line_end), strict=True))
+    assert [old.split(" ")[0] for old, new in pairs if old != new] == ["mass", "com", "inertia"]
+    assert "# kg, weighed" in after
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        'mass = 1\n[link.inertia]\nabout = "com"\nxx = 1\nyy = 1\nzz = 1\n',
+        "  mass = 1\n",
+        '"mass" = 1\n',
+        'inertia.about = "com"\ninertia.xx = 1\ninertia.yy = 1\ninertia.zz = 1\n',
+        "com = [0,\n 0, 0]\n",
+    ],
+    ids=["sub-table", "indented", "quoted", "dotted", "several lines"],
+)
+def test_update_leaves_alone_what_it_cannot_change(tmp_path: Path, capsys: pytest.CaptureFixture[str], numbers: str) -> None:
+    armfile = arm_with_parts(tmp_path)
+    before = armfile.read_text() + numbers + OTHER_LINK
+    tomllib.loads(before)
+    armfile.write_text(before)
+    assert main(["parts", str(tmp_path / "a.parts.toml"), "--update", str(armfile)]) == 2
+    said = capsys.readouterr()
+    assert "recorded" not in said.out
+    assert "a.toml: nothing was recorded; write mass, com and inertia of each link as one line each, not indented" in unwrapped(
+        said.err
+    )
+    assert armfile.read_text() == before
+
+
+def test_update_leaves_alone_a_link_that_it_does_not_find(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    armfile = arm_with_parts(tmp_path)
+    before = armfile.read_text().replace("[[link]]", "[[ link ]]")
+    armfile.write_text(before)
+    assert main(["parts", str(tmp_path / "a.parts.toml"), "--update", str(armfile)]) == 2
+    assert "nothing was recorded" in unwrapped(capsys.readouterr().err)
+    assert armfile.read_text() == before
+
+
+def test_update_says_which_link_the_arm_file_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    armfile = arm_with_parts(tmp_path)
+    armfile.write_text(armfile.read_text().replace('name = "link1"', 'name = "link2"'))
     before = armfile.read_text()
     assert main(["parts", str(tmp_path / "a.parts.toml"), "--update", str(armfile)]) == 2
+    said = capsys.readouterr()
+    assert "a.parts.toml, link 'link1': the arm file a.toml has no such link; did you mean 'link2'?" in unwrapped(said.err)
+    assert "recorded" not in said.out
     assert armfile.read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("# \xe9\n".encode("latin-1"), "not UTF-8 text (byte 2)"),
+        (b"name = \n", "not valid TOML"),
+        ((HEAD + FLANGE).encode(), "schema"),
+    ],
+)
+def test_update_of_what_is_no_arm_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, message: str
+) -> None:
+    arm_with_parts(tmp_path)
+    other = tmp_path / "other.toml"
+    other.write_bytes(content)
+    assert main(["parts", str(tmp_path / "a.parts.toml"), "--update", str(other)]) == 2
+    said = unwrapped(capsys.readouterr().err)
+    assert "other.toml" in said
+    assert message in said
+    assert other.read_bytes() == content
+
+
+def test_two_links_of_one_name_are_refused_two_parts_are_not(tmp_path: Path) -> None:
+    with pytest.raises(fa.ModelError, match=r"p.parts.toml, link 'link1': 2 links of that name"):
+        parts(tmp_path, HEAD + FLANGE + FLANGE)
+    (node,) = parts(tmp_path, HEAD + FLANGE.replace('"counterweight"', '"flange"'))
+    assert [part.name for part in node.held] == ["flange", "flange"]
 
 
 def test_no_change_is_no_words(tmp_path: Path) -> None:

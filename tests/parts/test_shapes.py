@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from forearm.errors import InputError
 from forearm.parts.shapes import (
-    LARGEST,
+    LONGEST,
     MOST_POINTS,
     SHAPES,
-    SMALLEST,
+    SHORTEST,
     Moments,
     box,
     cone,
@@ -311,20 +311,20 @@ def test_tube_needs_a_wall(inner: float) -> None:
 def test_the_bounds_neither_vanish_nor_overflow(name: str) -> None:
     dimensions, _ = TRUTHS[name]
     least, most = min(dimensions.values()), max(dimensions.values())
-    for factor in (SMALLEST / least * 1.001, LARGEST / most * 0.999):
+    for factor in (SHORTEST / least * 1.001, LONGEST / most * 0.999):
         second = SHAPES[name].function(**{key: factor * value for key, value in dimensions.items()}).second
         assert np.isfinite(second).all()
         assert (np.diag(second) > 0).all()
 
 
 def test_the_bounds_themselves_are_allowed() -> None:
-    for radius in (SMALLEST, LARGEST):
+    for radius in (SHORTEST, LONGEST):
         assert sphere(radius=radius).volume == pytest.approx(4 / 3 * math.pi * radius**3, rel=ROUNDING)
     ring = [(math.cos(a), math.sin(a)) for a in np.linspace(0, 2 * math.pi, MOST_POINTS, endpoint=False)]
     area = MOST_POINTS / 2 * math.sin(2 * math.pi / MOST_POINTS)
     assert prism(points=ring, length=0.3).volume == pytest.approx(0.3 * area, rel=ROUNDING)
-    giant = [(-LARGEST / 2, 0.0), (LARGEST / 2, 0.0), (0.0, LARGEST)]
-    assert prism(points=giant, length=0.3).volume == pytest.approx(0.15 * LARGEST**2, rel=ROUNDING)
+    giant = [(-LONGEST / 2, 0.0), (LONGEST / 2, 0.0), (0.0, LONGEST)]
+    assert prism(points=giant, length=0.3).volume == pytest.approx(0.15 * LONGEST**2, rel=ROUNDING)
 
 
 def test_a_thin_prism_is_allowed_at_any_size() -> None:

@@ -407,7 +407,7 @@ def test_empty_and_garbage(tmp_path: Path, data: bytes, message: str) -> None:
 def test_too_large(tmp_path: Path) -> None:
     path = tmp_path / "part.stl"
     for size, message in (
-        (MOST_BYTES + 1, "larger than 64 MiB"),
+        (MOST_BYTES + 1, "larger than the 64 MB allowed"),
         (84 + 50 * (MOST_TRIANGLES + 1), "1000001 tri"),
     ):
         with path.open("wb") as file:
@@ -420,7 +420,7 @@ def test_too_large(tmp_path: Path) -> None:
 def test_what_is_no_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in ("missing.stl", "pipe", ".", "a\0b", "x" * 5000):
-        with pytest.raises(InputError, match=r"no such file|cannot be read"):
+        with pytest.raises(InputError, match=r"not there|a folder, not a file|cannot be read"):
             read_stl(tmp_path / name)
 
 

@@ -182,6 +182,8 @@ class Joint:
         set_field(self, "bearings", tuple(self.bearings))
         if self.kind == "fixed" and (self.mimic or self.has_drive):
             raise ModelError(f"{where}: a fixed joint has no motor, friction, bearing, transmission or mimic.")
+        if self.friction is not None and self.friction.side == "motor" and self.motor is None:
+            raise ModelError(f"{where}, friction: it is said on the motor's side, but there is no motor with its gear_ratio.")
         for bearing in self.bearings:
             if (bearing.kind == "linear") != (self.kind == "prismatic"):
                 raise ModelError(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from forearm.arm.joint import Joint, Kind
 from forearm.arm.link import Link
 from forearm.arm.tree import resolve_mimics
-from forearm.spatial import combine_bodies, turn_inertia
+from forearm.spatial import combine_bodies, inverse_pose, turn_inertia
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,10 @@ class Body:
     freedom: int
     multiplier: float
     offset: float
+
+    def joint_frame(self, W: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The joint's frame that moves with it, (4, 4) or (B, 4, 4), in the frame that the body's pose W is in."""
+        return W @ inverse_pose(self.after)
 
 
 @dataclass(frozen=True, eq=False)

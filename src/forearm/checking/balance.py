@@ -1,6 +1,6 @@
 """What gravity costs: is the arm balanced, what does each joint hold at worst, which counterweights would remove it.
 
-Waters IV, counterbalancing; mission A8b.
+Waters IV, counterbalancing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from forearm.arm.link import Link
 from forearm.arm.record import record
 from forearm.checking.finding import Finding
 from forearm.kinematics.poses import as_coordinates, body_poses
-from forearm.spatial import combine_bodies
+from forearm.spatial import combine_bodies, inverse_pose
 from forearm.values import check_number
 
 STARTS = 24  # the best samples of each joint that are climbed from
@@ -27,7 +27,7 @@ STRIDES = (1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 LONGEST_CLIMB = 8  # joints; longer arms are sampled instead
 SAMPLES = 4000  # postures looked at first
 LEVEL = 1e-12  # sine of the angle below which directions are the same
-BALANCED = 1e-9  # of mass x gravity x reach: less is rounding
+BALANCED = 1e-9  # of mass x gravity x (distance of the centre + 1 m): less is rounding
 
 
 @record
@@ -49,8 +49,8 @@ class Counterweight:
 class Balance:
     """Gravity's worst torque at each joint (n,), the posture of each worst case (n, n), and what would remove it.
 
-    `climbed` is False where the worst case was sampled and not climbed to. `hopeless` names joints that no fixed weight
-    can balance, and why.
+    `climbed` is False where the worst case was sampled and not climbed to. `hopeless` names joints that this
+    way of placing weights cannot balance, and why.
     """
 
     worst: NDArray[np.float64]
@@ -88,7 +88,7 @@ def gravity_torque(arm: Arm, q: NDArray[np.float64]) -> NDArray[np.float64]:
     torque = np.zeros_like(q)
     for index in range(len(bodies) - 1, -1, -1):
         body = bodies[index]
-        T = poses[index] @ np.linalg.inv(body.after)
+        T = body.joint_frame(poses[index])
         z, p = T[..., :3, :3] @ body.axis, T[..., :3, 3]
         moved = np.cross(z, moment[index] - mass[index] * p) if body.kind == "revolute" else mass[index] * z
         torque[..., body.freedom] -= body.multiplier * (moved @ arm.gravity)
@@ -138,7 +138,8 @@ def _worst_cases(arm: Arm) -> tuple[NDArray[np.float64], NDArray[np.float64], bo
     samples = lower + (upper - lower) * np.vstack([spread, np.rint(spread[:CORNERS])])
     torques = np.abs(gravity_torque(arm, samples))
     worst, postures = np.max(torques, axis=0), samples[np.argmax(torques, axis=0)]
-    climbed = n <= LONGEST_CLIMB and not any(b.joint.mimic for b in arm.moving.bodies)
+    endless = any(j.kind == "prismatic" and not all(map(math.isfinite, j.limits)) for j in arm.joints)
+    climbed = n <= LONGEST_CLIMB and not endless and not any(b.joint.mimic for b in arm.moving.bodies)
     for i in range(n) if climbed else ():
         best = np.argsort(torques[:, i])[-STARTS:]
         starts = np.vstack([samples[best], samples[SAMPLES:]])
@@ -217,13 +218,13 @@ def _counterweights(arm: Arm, distance: float) -> tuple[tuple[Counterweight, ...
                 hopeless.append((body.joint.name, "a sliding joint carries its load itself"))
             reason = f"{body.joint.name} slides the load" if mass > 0.0 else reason
         elif level[index]:
-            reason = reason or (f"{body.joint.name} turns the load" if off.any() else None)
+            pass  # gravity does no work here, and every joint before it is level too
         elif reason is not None:
             hopeless.append((body.joint.name, reason))
         elif mass * float(np.linalg.norm(off)) > BALANCED * mass:
             moment = mass * float(np.linalg.norm(off))
             position = com - off - off / np.linalg.norm(off) * distance
-            in_link = np.linalg.inv(body.after) @ np.append(position, 1.0)
+            in_link = inverse_pose(body.after) @ np.append(position, 1.0)
             weights.append(
                 Counterweight(
                     joint=body.joint.name,
@@ -250,7 +251,7 @@ def _level_joints(arm: Arm) -> list[bool]:
     upright: list[bool] = []  # whether the body keeps its tilt
     level: list[bool] = []
     for body, W in zip(arm.moving.bodies, body_poses(arm, np.zeros(arm.n)), strict=True):
-        axis = (W @ np.linalg.inv(body.after))[:3, :3] @ body.axis
+        axis = body.joint_frame(W)[:3, :3] @ body.axis
         keeps = body.parent < 0 or upright[body.parent]
         about = float(np.linalg.norm(np.cross(axis, down))) <= LEVEL
         level.append(keeps and (about if body.kind == "revolute" else abs(float(axis @ down)) <= LEVEL))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forearm.arm.arm import Arm
-from forearm.checking.balance import balance, gravity_findings
+from forearm.checking.balance import Balance, balance, gravity_findings
 from forearm.checking.finding import Finding
 from forearm.checking.limits import limit_findings
 from forearm.checking.links import inertia_without_mass, mass_without_inertia, triangle_violations
@@ -11,8 +11,8 @@ from forearm.checking.magnitudes import magnitude_findings
 from forearm.checking.structure import structure_findings
 
 
-def check(arm: Arm) -> tuple[Finding, ...]:
-    """What is implausible about an arm that could be loaded; empty of warnings for a sound one. Mission A8, A8b."""
+def check(arm: Arm, cost: Balance | None = None) -> tuple[Finding, ...]:
+    """What is implausible about an arm that could be loaded; no warnings for a sound one. `cost` is its balance, if known."""
     return (
         *triangle_violations(arm),
         *inertia_without_mass(arm),
@@ -20,7 +20,7 @@ def check(arm: Arm) -> tuple[Finding, ...]:
         *magnitude_findings(arm),
         *structure_findings(arm),
         *limit_findings(arm),
-        *gravity_findings(arm, balance(arm)),
+        *gravity_findings(arm, balance(arm) if cost is None else cost),
     )
 
 

@@ -42,7 +42,7 @@ def carried_inertia(arm: Arm, q: NDArray[np.float64]) -> NDArray[np.float64]:
         for index, body in enumerate(bodies):
             w, v = twists[body.parent] if body.parent >= 0 else (np.zeros(3), np.zeros(3))
             if body.freedom == freedom:
-                T = poses[index] @ np.linalg.inv(body.after)
+                T = body.joint_frame(poses[index])
                 z = T[:3, :3] @ body.axis * body.multiplier
                 w, v = (w + z, v + np.cross(T[:3, 3], z)) if body.kind == "revolute" else (w, v + z)
             twists.append((w, v))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.checking import Balance, Finding, balance, check
+from forearm.checking.balance import SAMPLES
 from forearm.cli.command import Command, add_json, complain, show_json, width
 from forearm.errors import ForearmError, ModelWarning, PartsWarning
 from forearm.files.load import load
@@ -30,9 +31,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(given: argparse.Namespace) -> int:
-    if not 1e-6 < given.counterweights < 1e6:
-        complain(f"--counterweights: a distance in m above 0 is needed, came {given.counterweights:g}.")
-        return 2
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -43,8 +41,8 @@ def _run(given: argparse.Namespace) -> int:
     ignored = [w for w in caught if not issubclass(w.category, ModelWarning)]
     codes: dict[type[Warning], str] = {PartsWarning: "parts-changed"}
     findings = [Finding("warning", codes.get(w.category, "ignored"), given.file, str(w.message)) for w in ignored]
-    findings += check(arm)
     cost = balance(arm, given.counterweights)
+    findings += check(arm, cost)
     if given.json:
         show_json({"name": arm.name, "findings": _plain(findings), "balance": _plain_balance(arm, cost)})
         return 0
@@ -79,7 +77,7 @@ def _gravity_text(arm: Arm, cost: Balance) -> str:
         ]
         for i, j in enumerate(arm.joints)
     ]
-    how = "" if cost.climbed else " (largest of 4000 postures: the true worst case is larger)"
+    how = "" if cost.climbed else f" (largest of {SAMPLES} postures: the true worst case may be larger)"
     text = f"Gravity at worst{how}\n" + text_table(["joint", "N m (N)", "at q"], rows, width())
     if cost.counterweights:
         weights = [[w.joint, w.link, number(w.mass, 4), _vector(w.position), number(w.moment, 4)] for w in cost.counterweights]

@@ -8,14 +8,14 @@ from dataclasses import asdict
 from typing import Any
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import Command, add_json, complain, show_json, width
+from forearm.cli.command import Command, add_json, show_json, width
 from forearm.counting.cost import General, general, general_matrices, per_joint
 from forearm.counting.counts import METHODS, Run, count, run
 from forearm.counting.matrices import WATERS, MatrixCounts, count_matrices
 from forearm.counting.models import chain
 from forearm.counting.printed import Comparison, compare, compare_steps, compare_table29, printed
 from forearm.counting.scalars import Counts
-from forearm.errors import ModelError, NameNotFound, suggest
+from forearm.errors import InputError, ModelError, NameNotFound, suggest
 from forearm.files.load import load
 from forearm.tables import text_table
 
@@ -26,9 +26,11 @@ MOST = 3_000_000  # operations that are run for an arm; beyond it only the polyn
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("arm", metavar="ARM", nargs="?", help="built-in name, or path to a .toml or .urdf file")
     parser.add_argument("--formulation", metavar="NAME", help="only this formulation or method")
+    parser.add_argument("--function", choices=tuple(METHODS), help="only what computes this")
     parser.add_argument(
-        "--explain", action="store_true", help="by quantity and link, for one formulation (newton-euler unless given)"
-    )
+        "--explain", action="store_true",
+        help="by quantity and link, for one formulation (newton-euler unless given) of the first function that has it",
+    )  # fmt: skip
     parser.add_argument("--printed", action="store_true", help="ours beside the figures that the documents print")
     parser.add_argument("--plot", metavar="FILE", help="draw cost against n for every formulation (.png, .svg or .pdf)")
     add_json(parser)
@@ -36,11 +38,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(given: argparse.Namespace) -> int:
     if given.arm is None and not (given.printed or given.plot):
-        complain("count: an ARM is needed, or --printed, or --plot FILE. See 'forearm count --help'.")
-        return 2
-    if given.arm is None and (given.formulation or given.explain):
-        complain("count: --formulation and --explain need an ARM.")
-        return 2
+        raise InputError("count: an ARM is needed, or --printed, or --plot FILE. See 'forearm count --help'.")
+    if given.arm is None and (given.formulation or given.function or given.explain):
+        raise InputError("count: --formulation, --function and --explain need an ARM.")
     document: dict[str, Any] = {}
     blocks: list[str] = []
     if given.arm is not None:
@@ -61,7 +61,14 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _count_arm(arm: Arm, given: argparse.Namespace, document: dict[str, Any], blocks: list[str]) -> None:
-    chosen = _chosen(given.formulation or ("newton-euler" if given.explain else None))
+    name = given.formulation
+    if given.explain and name is None:
+        if given.function == "inertia_matrix":
+            raise InputError(
+                f"count: --explain of {given.function} needs a --formulation; {suggest('', METHODS[given.function])}"
+            )
+        name = "newton-euler" if given.function != "forward" else METHODS["forward"][0]
+    chosen = _chosen(name, given.function)
     document |= {"arm": arm.name, "n": arm.n}
     if not arm.n:
         raise ModelError(f"count: {arm.name!r} has no joint that moves, so there is nothing to count.")
@@ -89,14 +96,16 @@ def _count_arm(arm: Arm, given: argparse.Namespace, document: dict[str, Any], bl
     blocks.append("\n".join(["General n, fitted to exact counts and confirmed at further n", *lines]))
 
 
-def _chosen(name: str | None) -> dict[str, tuple[str, ...]]:
+def _chosen(name: str | None, function: str | None) -> dict[str, tuple[str, ...]]:
     """The methods asked for, by function."""
+    among = METHODS if function is None else {function: METHODS[function]}
     if name is None:
-        return METHODS
-    known = sorted({n for names in METHODS.values() for n in names})
+        return among
+    known = sorted({n for names in among.values() for n in names})
     if name not in known:
-        raise NameNotFound(f"count: there is no formulation {name!r}; {suggest(name, known)}")
-    return {function: (name,) for function, names in METHODS.items() if name in names}
+        what = "there is no formulation" if function is None else f"{function} has no method"
+        raise NameNotFound(f"count: {what} {name!r}; {suggest(name, known)}")
+    return {f: (name,) for f, names in among.items() if name in names}
 
 
 def _row(arm: Arm, name: str, function: str) -> dict[str, Any]:
@@ -152,7 +161,10 @@ def _sum(counts: dict[str, int] | None) -> str:
 def _explain(arm: Arm, function: str, name: str, document: dict[str, Any], blocks: list[str]) -> None:
     """Counts by the symbol and link for which an operation was first done."""
     if function == "forward":
-        raise NameNotFound(f"count: --explain is for inverse dynamics and inertia matrices; {name!r} is neither.")
+        raise InputError(
+            f"count: --explain is for inverse dynamics and inertia matrices, not for forward dynamics by {name}; "
+            "without it the whole count is given."
+        )
     result: Run = run(arm, name, function)
     table = result.by_quantity()
     links = [body.joint.child for body in arm.moving.bodies]
@@ -175,7 +187,7 @@ def _beside_printed(document: dict[str, Any], blocks: list[str]) -> None:
         "Mata 4.1, each step for one link": compare_steps(),
         "Dhanaraj Table 2.9, an interior joint": compare_table29(),
     }
-    document["printed"] = [_plain(c) for group in groups.values() for c in group]
+    document["printed"] = [asdict(c) for group in groups.values() for c in group]
     document["cited"] = [
         {"place": table["place"], "row": row[0], "mul": row[1], "add": row[2]}
         for table in printed()["cited"]
@@ -187,13 +199,9 @@ def _beside_printed(document: dict[str, Any], blocks: list[str]) -> None:
     blocks.append("\n".join(["Cited by the documents from papers that are not here, not recomputed", *lines]))
 
 
-def _plain(c: Comparison) -> dict[str, Any]:
-    return {**asdict(c), "exact": c.exact}
-
-
 def _line(c: Comparison) -> str:
     by = f", so counted {_figure(c.by_convention, c.unit)}" if c.by_convention not in (None, c.ours) else ""
-    line = f"{c.place}, {c.what}: printed {_figure(c.printed, c.unit)}, ours {_figure(c.ours, c.unit)}{by}: {c.verdict}"
+    line = f"{c.place}, {c.what}: printed {_figure(c.printed, c.unit)}, ours {_figure(c.ours, c.unit)}{by}: {c.sentence}"
     return textwrap.fill(line, width(), subsequent_indent="    ")
 
 

@@ -77,7 +77,7 @@ def _run(given: argparse.Namespace) -> int:
     tau, spread = _torques(arm, q, qd, qdd)
     rigid = inverse(arm.rigid(), q, qd, qdd)
     rows = [[j.name, number(r, 5), number(t, 5)] for j, r, t in zip(arm.joints, rigid, tau, strict=True)]
-    say("6. Torques, by thirteen formulations", f"they agree to {spread:.1e} of the largest")
+    say(f"6. Torques, by {len(formulations()['inverse'])} formulations", f"they agree to {spread:.1e} of the largest")
     say("   rigid, and with rotors and friction, N m", text_table(["joint", "rigid", "real arm"], rows))
     found = forward(arm, q, qd, tau)
     say("   and back: accelerations from these torques", f"{np.abs(found - qdd).max():.1e} rad/s^2 off")

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from forearm.cli.command import Command, add_json, show_json, width
 from forearm.errors import NameNotFound, suggest
+from forearm.files.armfile import ARM
 from forearm.files.armfile_write import block_lines, link_block
 from forearm.files.builtin import folder
 from forearm.parts.database import Mass, Node, read_parts
-from forearm.parts.refresh import link_of, update_armfile_text
-from forearm.reading.textfile import MAX_TOML_BYTES, read_bytes, write_text
+from forearm.parts.refresh import link_of, refuse_unknown, update_armfile_text
+from forearm.reading.textfile import MAX_TOML_BYTES, parse_toml, read_bytes, write_text
 from forearm.tables import number, text_table
 
 HEADER = ["mass kg", "com x m", "y", "z", "Ixx kg m^2", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"]
@@ -44,7 +45,7 @@ def _run(given: argparse.Namespace) -> int:
             raise NameNotFound(f"{path.name} has no link {given.link!r}; {suggest(given.link, names)}")
         links = tuple(link for link in links if link.name == given.link)
     if given.update:
-        _update(Path(given.update), links)
+        _update(Path(given.update), links, path.name)
     if given.json:
         show_json({"links": [_plain(link) for link in links]})
         return 0
@@ -56,10 +57,12 @@ def _run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _update(armfile: Path, links: tuple[Node, ...]) -> None:
-    text = read_bytes(armfile, MAX_TOML_BYTES).decode("utf-8")
-    blocks = {link.name: block_lines(link_block(link_of(link))) for link in links}
-    write_text(armfile, update_armfile_text(text, {n: {k: v for k, v in b.items() if k != "name"} for n, b in blocks.items()}))
+def _update(armfile: Path, links: tuple[Node, ...], parts: str) -> None:
+    data = read_bytes(armfile, MAX_TOML_BYTES)
+    recorded = [block["name"] for block in ARM.read(parse_toml(data, armfile.name), armfile.name)["link"]]
+    refuse_unknown([link.name for link in links], recorded, parts, armfile.name)
+    lines = {link.name: block_lines(link_block(link_of(link))) for link in links}
+    write_text(armfile, update_armfile_text(data.decode("utf-8"), lines, armfile.name))
 
 
 def _report(link: Node) -> str:

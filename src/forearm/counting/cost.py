@@ -7,7 +7,7 @@ from functools import cache
 
 from forearm.counting.counts import METHODS, count
 from forearm.counting.matrices import MatrixCounts, count_matrices
-from forearm.counting.models import Chain, chain
+from forearm.counting.models import GenericChain, chain
 from forearm.counting.polynomial import Polynomial, fit
 from forearm.counting.scalars import Counts
 
@@ -71,16 +71,16 @@ def per_joint(name: str, function: str = "inverse") -> dict[str, Counts]:
     """What a seventh joint in the middle of a generic arm adds, by its kind."""
     before = count(chain(6), name, function)
     return {
-        kind: count(Chain(f"RRR{letter}RRR"), name, function) - before
+        kind: count(GenericChain(f"RRR{letter}RRR"), name, function) - before
         for kind, letter in (("revolute", "R"), ("prismatic", "P"))
     }
 
 
-def curves(function: str = "inverse") -> dict[str, tuple[list[int], list[int]]]:
-    """For every method n and mul + add of the generic chain: counted where n is small, by the polynomial from its start on."""
+def curves() -> dict[str, tuple[list[int], list[int]]]:
+    """For every inverse method n and mul + add of the generic chain: counted where n is small, then by the polynomial."""
     made = {}
-    for name in METHODS[function]:
-        by, last = general(name, function), FARTHEST.get(name, LAST)
+    for name in METHODS["inverse"]:
+        by, last = general(name), FARTHEST.get(name, LAST)
         places = list(range(1, last + 1))
         counts = [by.at(n) for n in places]
         made[name] = (places, [c.mul + c.add for c in counts])

@@ -14,16 +14,17 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.counting.models import Chain
+from forearm.counting.models import GenericChain
 from forearm.counting.scalars import Counts, Tally
 from forearm.dynamics.forward import articulated_body, conjugate_gradient, solve_symmetric
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
-from forearm.errors import ModelError, NameNotFound, shorten, suggest
-from forearm.model import AT_REST, Base, Model, Step, model_of, steps
+from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
+from forearm.model import AT_REST, Base, Model, Step, cross, model_of, steps
 
 METHODS: dict[str, tuple[str, ...]] = {"inverse": tuple(INVERSE), "inertia_matrix": tuple(INERTIA), "forward": FORWARD}
 Note = Callable[[str, int, Any], None]
+Stand = dict[Callable[..., Any], Callable[..., Any]]  # what stands for a function, by that function
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Convention:
     `moving_base`: the base moves, so that the first link is like any other. `dense`: every rotation is a 3x3 matrix of nine
     given entries; otherwise elementary turns one after the other. `everything`: what is computed and not used counts too.
     `full_cross`: a vector product takes 6 mul and 3 add whatever is 0 in it. `no_acceleration`: qdd = 0, the bias.
+    Inertia matrices know nothing of `moving_base` and `no_acceleration`; forward dynamics neither, nor of `dense` and
+    `full_cross`; the forms on 4x4 matrices not of `dense`. They are refused there.
     """
 
     customised: bool = False
@@ -44,6 +47,11 @@ class Convention:
     no_acceleration: bool = False
 
 
+WITHOUT_MEANING = {
+    "inverse": (),
+    "inertia_matrix": ("moving_base", "no_acceleration"),
+    "forward": ("moving_base", "no_acceleration", "dense", "full_cross"),
+}
 GENERAL = Convention()
 CUSTOMISED = Convention(customised=True)
 
@@ -73,7 +81,7 @@ class Run:
         return table
 
 
-def count(arm: Arm | Chain, name: str, function: str = "inverse", convention: Convention | None = None) -> Counts:
+def count(arm: Arm | GenericChain, name: str, function: str = "inverse", convention: Convention | None = None) -> Counts:
     """The operations of a method: of an arm customised to its numbers, of a generic chain with symbols for them.
 
     `function` is "inverse", "inertia_matrix" or "forward"; `name` is one of METHODS[function].
@@ -81,16 +89,19 @@ def count(arm: Arm | Chain, name: str, function: str = "inverse", convention: Co
     return run(arm, name, function, convention).counts
 
 
-def run(arm: Arm | Chain, name: str, function: str = "inverse", convention: Convention | None = None) -> Run:
+def run(arm: Arm | GenericChain, name: str, function: str = "inverse", convention: Convention | None = None) -> Run:
     """The method, run on counting scalars."""
     if function not in METHODS:
         raise NameNotFound(f"count: there is no function {shorten(function)}; {suggest(str(function), METHODS)}")
     if name not in METHODS[function]:
         raise NameNotFound(f"count: {function} has no method {shorten(name)}; {suggest(str(name), METHODS[function])}")
-    if isinstance(arm, Chain):
+    if isinstance(arm, GenericChain):
         model, convention = arm.model(), convention or GENERAL
     else:
         model, convention = rigid_model(arm), convention or CUSTOMISED
+    ignored = [option for option in WITHOUT_MEANING[function] if getattr(convention, option)]
+    if ignored:
+        raise InputError(f"count: {function} does not know the convention {' and '.join(ignored)}; leave it out.")
     if not model.bodies:
         raise ModelError(f"count: {model.name!r} has no joint that moves, so there is nothing to count.")
     tally = Tally()
@@ -98,6 +109,8 @@ def run(arm: Arm | Chain, name: str, function: str = "inverse", convention: Conv
     noted: list[tuple[str, int, Any]] = []
     work = Work(model, tally, convention, lambda symbol, link, value: noted.append((symbol, link, value)))
     results = {"inverse": work.inverse, "inertia_matrix": work.inertia_matrix, "forward": work.forward}[function](name)
+    if convention.dense and not work.turned:
+        raise InputError(f"count: {name} does not know the convention dense: it turns no vectors; leave it out.")
     return Run(tally, results, noted, convention)
 
 
@@ -126,6 +139,7 @@ class Work:
     tally: Tally
     convention: Convention
     note: Note
+    turned: bool = False  # whether dense rotations were asked for
 
     def inverse(self, name: str) -> list[Any]:
         """The torques."""
@@ -155,14 +169,13 @@ class Work:
         return list(solve_symmetric(self._gathered_matrix(INERTIA[name](self.model, q)), right))
 
     def _conjugate_gradient(self, q: list[Any], right: Any) -> Any:
-        """n steps, which suffice in exact arithmetic."""
+        """As many steps as freedoms, which suffice in exact arithmetic."""
         still, rest = replace(self.model, g=np.zeros(3)), [0.0] * len(q)
 
         def product(p: Any) -> Any:
             return np.array(self._gathered(newton_euler(still, q, rest, self._spread(p))), dtype=object)
 
-        told = retold(conjugate_gradient, float=AsItIs, range=lambda _many: range(self.model.n))
-        return told(product, right)
+        return conjugate_gradient(product, right, self.model.n)
 
     def _coordinates(self) -> list[Any]:
         given = [self.tally.variable(0.4 + 0.37 * j) for j in range(self.model.n)]
@@ -197,15 +210,15 @@ class Work:
 
     def _told(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function with the conventions on rotations and vector products in place."""
-        others: dict[str, Any] = {}
+        others: Stand = {}
         if self.convention.dense:
-            others["steps"] = self._dense_steps
+            others[steps] = self._dense_steps
         if self.convention.full_cross:
-            others["cross"] = self._full_cross
-        return retold(function, **others) if others else function
+            others[cross] = self._full_cross
+        return retold(function, others) if others else function
 
     def _dense_steps(self, model: Model, q: Any) -> list[Step]:
-        made = steps(model, q)
+        made, self.turned = steps(model, q), True
         for step in made:
             R = step.body.Rb @ step.Rz @ step.body.Ra
             step.R = np.array([[self.tally.variable(float(x)) for x in row] for row in R], dtype=object)
@@ -217,15 +230,29 @@ class Work:
         return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], dtype=object)
 
 
-def retold(function: Callable[..., Any], **others: Any) -> Callable[..., Any]:
-    """The very same function, with some of the names that it uses standing for others. Nothing outside it changes."""
+def retold(function: Callable[..., Any], others: Stand) -> Callable[..., Any]:
+    """The very same function, with others in the place of some functions that it calls, however deep in `forearm.dynamics`.
+
+    Each function of `forearm.dynamics` that it reaches by a global name is made again over a copy of its module's names;
+    the modules themselves stay as they are. Not reached is what is called as a method, by a name of a module
+    (`module.function`), from a cache, or inside another package: there the original is called.
+    """
+    copies: dict[int, dict[str, Any]] = {}  # by the identity of a module's names
+
+    def names_of(module: dict[str, Any]) -> dict[str, Any]:
+        if id(module) not in copies:
+            copies[id(module)] = copy = dict(module)
+            for name, value in module.items():
+                if isinstance(value, FunctionType):
+                    copy[name] = others[value] if value in others else again(value)
+        return copies[id(module)]
+
+    def again(value: FunctionType) -> FunctionType:
+        if not value.__module__.startswith("forearm.dynamics."):
+            return value
+        made = FunctionType(value.__code__, names_of(value.__globals__), value.__name__, value.__defaults__, value.__closure__)
+        made.__kwdefaults__ = value.__kwdefaults__
+        return made
+
     assert isinstance(function, FunctionType)
-    names = {**function.__globals__, **others}
-    return FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
-
-
-class AsItIs:
-    """Stands for `float` in a function that would turn counting scalars into floats: hands them back instead."""
-
-    def __new__(cls, value: Any) -> Any:  # noqa: D102
-        return value
+    return again(function)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.counting.counts import retold, rigid_model
-from forearm.counting.models import Chain as GenericChain
+from forearm.counting.counts import Stand, retold, rigid_model
+from forearm.counting.models import GenericChain
 from forearm.counting.scalars import Counts
 from forearm.dynamics.lagrange import Chain, chain_of, pseudo_inertia
 from forearm.dynamics.reference import INVERSE
@@ -195,17 +195,17 @@ def count_matrices(arm: Arm | GenericChain, name: str) -> MatrixCounts:
     return run_matrices(arm, name).counts()
 
 
-def run_matrices(arm: Arm | GenericChain, name: str, **others: Any) -> MatrixRun:
+def run_matrices(arm: Arm | GenericChain, name: str, others: Stand | None = None) -> MatrixRun:
     """The formulation by the very function that computes with arrays, on the matrices of a chain that count.
 
-    `others` stand for functions that it calls: that is how a printed figure's way of doing a step is tried.
+    `others` gives stand-ins for functions that it calls: that is how a printed figure's way of doing a step is tried.
     """
     model: Model = arm.model() if isinstance(arm, GenericChain) else rigid_model(arm)
     n = len(model.bodies)
     q, qd, qdd = ([first + step * j for j in range(n)] for first, step in ((0.4, 0.37), (0.31, 0.23), (0.57, 0.23)))
     noted: list[tuple[str, int, Any]] = []
-    names = {"chain_of": counting_chain, "joint_matrices": _counting_joint, "pseudo_inertia": _counting_inertia, **others}
-    told = retold(INVERSE[name], **names)
+    counting: Stand = {chain_of: counting_chain, joint_matrices: _counting_joint, pseudo_inertia: _counting_inertia}
+    told = retold(INVERSE[name], {**counting, **(others or {})})
     return MatrixRun(told(model, q, qd, qdd, note=lambda *given: noted.append(given)), noted)
 
 

@@ -1,4 +1,4 @@
-"""The arms that are counted: a generic chain with every parameter a symbol, or an arm with its own numbers."""
+"""The generic chain that is counted for general n: a model over floats of which none is special."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
 
 
 @dataclass(frozen=True)
-class Chain:
+class GenericChain:
     """A generic serial arm. Every choice here is a convention that a printed figure may depend on.
 
     `kinds` has an R or a P for each joint. `dh` is where the constant part of a joint lies: "modified" before it, "standard"
@@ -60,6 +60,6 @@ class Chain:
         return Body(i - 1, self.kinds[i] == "R", *frames, 1.0 + u[0] + u[7], r, inertia)
 
 
-def chain(n: int, **conventions: Any) -> Chain:
+def chain(n: int, **conventions: Any) -> GenericChain:
     """The generic chain of n turning joints."""
-    return Chain("R" * n, **conventions)
+    return GenericChain("R" * n, **conventions)

@@ -43,7 +43,7 @@ class Polynomial:
         return text
 
 
-def fit(value_at: Callable[[int], int], start: int = 1) -> Polynomial:
+def fit(value_at: Callable[[int], int]) -> Polynomial:
     """The polynomial that the values follow, from as small an n on as possible.
 
     It passes through degree + 1 values and through CONFIRMED_BY further ones that the fit did not need.
@@ -56,8 +56,8 @@ def fit(value_at: Callable[[int], int], start: int = 1) -> Polynomial:
                 known[n] = value_at(n)
         return [known[n] for n in range(first, first + many)]
 
-    for last in range(start + CONFIRMED_BY, LATEST_START + HIGHEST_DEGREE + CONFIRMED_BY + 1):
-        for first in range(start, last - CONFIRMED_BY + 1):
+    for last in range(1 + CONFIRMED_BY, LATEST_START + HIGHEST_DEGREE + CONFIRMED_BY + 1):
+        for first in range(1, last - CONFIRMED_BY + 1):
             row = [Fraction(v) for v in values(first, last - first + 1)]
             heads = []
             while len(row) > CONFIRMED_BY:
@@ -65,7 +65,7 @@ def fit(value_at: Callable[[int], int], start: int = 1) -> Polynomial:
                 row = [b - a for a, b in pairwise(row)]
             if not any(row):
                 return _from_differences(heads, first)
-    raise ValueError(f"no polynomial up to degree {HIGHEST_DEGREE} from n = {start} to {LATEST_START} on")
+    raise ValueError(f"no polynomial up to degree {HIGHEST_DEGREE} from n = {LATEST_START} on or before")
 
 
 def _from_differences(heads: list[Fraction], first: int) -> Polynomial:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from forearm.errors import ModelWarning
 from forearm.files.load import load
 
 Pair = tuple[int, ...]
+Verdict = Literal["exact", "differs", "not reproducible", "consistent"]
 LINKS = 6
 BIAS = Convention(no_acceleration=True)
 NEAREST_TO_LUH = Convention(dense=True, full_cross=True)
@@ -32,7 +33,11 @@ COLUMNS = ("revolute_I", "revolute_II", "prismatic_I", "prismatic_II")
 
 @dataclass(frozen=True)
 class Comparison:
-    """One printed figure: what is printed, what our code takes, what the named convention gives, and the verdict."""
+    """One printed figure: what is printed, what our code takes, what the named convention gives, and the verdict.
+
+    "consistent" is a figure that follows from others of the same document: no count of ours. `reason` is empty where the
+    verdict is "exact".
+    """
 
     id: str
     place: str
@@ -42,12 +47,15 @@ class Comparison:
     ours: Pair
     by_convention: Pair | None
     convention: str
-    verdict: str
+    verdict: Verdict
+    reason: str
 
     @property
-    def exact(self) -> bool:
-        """Whether ours, or what the convention gives, is the printed figure."""
-        return self.printed in (self.ours, self.by_convention)
+    def sentence(self) -> str:
+        """Verdict and reason in words; where only the convention makes it exact, the convention."""
+        if self.verdict == "exact":
+            return "exact" if self.ours == self.printed else f"exact, counting so: {self.convention}"
+        return f"{self.verdict}{':' if self.verdict == 'consistent' else ' because'} {self.reason}"
 
 
 def compare() -> list[Comparison]:
@@ -61,11 +69,7 @@ def compare_steps() -> list[Comparison]:
     made = []
     for step in printed()["step"]:
         c = by[step["symbol"], MIDDLE]
-        verdict = _verdict(tuple(step["printed"]), (c.mul, c.add), step)
-        place = "Mata 4.1"
-        made.append(
-            Comparison("", place, step["what"], ("mul", "add"), tuple(step["printed"]), (c.mul, c.add), None, "", verdict)
-        )
+        made.append(_judged(step["symbol"], "Mata 4.1", step, (c.mul, c.add)))
     return made
 
 
@@ -79,14 +83,10 @@ def compare_table29() -> list[Comparison]:
     ours = {column: _column(column) for column in COLUMNS}
     for symbol, row in printed()["table29"].items():
         for column in COLUMNS:
-            pair = tuple(row[column])
-            reason = {"verdict": "differs", "reason": printed()["reasons29"].get(f"{symbol} {column}", "")}
-            verdict = _verdict(pair, ours[column][symbol], reason)
-            place = "Dhanaraj Table 2.9"
-            what = f"{symbol}, {column.replace('_', ', Method ')}"
-            cells.append(
-                Comparison(f"{symbol} {column}", place, what, ("mul", "add"), pair, ours[column][symbol], None, "", verdict)
-            )
+            name, what = f"{symbol} {column}", f"{symbol}, {column.replace('_', ', Method ')}"
+            reason = printed()["reasons29"].get(name, "")
+            cell = {"what": what, "printed": row[column], "verdict": "differs", "reason": reason}
+            cells.append(_judged(name, "Dhanaraj Table 2.9", cell, ours[column][symbol]))
     return cells
 
 
@@ -98,21 +98,21 @@ def printed() -> dict[str, Any]:
 
 def _compared(figure: dict[str, Any]) -> Comparison:
     plain, by_convention = RECOMPUTED[figure["id"]]
-    ours, pair = plain(), tuple(figure["printed"])
-    conventional = by_convention() if by_convention else None
-    verdict = _verdict(pair, ours if conventional is None else conventional, figure)
-    if conventional is not None and conventional == pair and ours != pair:
-        verdict = f"exact, counting so: {figure['convention']}"
-    if "internal" in figure and ours == pair:
-        verdict = f"consistent: {figure['internal']}"
-    return Comparison(
-        figure["id"], figure["place"], figure["what"], tuple(figure["unit"]), pair, ours, conventional,
-        figure.get("convention", ""), verdict,
-    )  # fmt: skip
+    return _judged(figure["id"], figure["place"], figure, plain(), by_convention() if by_convention else None)
 
 
-def _verdict(pair: Pair, ours: Pair, figure: dict[str, Any]) -> str:
-    return "exact" if ours == pair else f"{figure['verdict']} because {figure['reason']}"
+def _judged(id: str, place: str, figure: dict[str, Any], ours: Pair, conventional: Pair | None = None) -> Comparison:
+    """The verdict is exact where ours is the printed figure; where it is not, as the figure's entry says."""
+    pair = tuple(figure["printed"])
+    verdict: Verdict = "exact"
+    if (ours if conventional is None else conventional) != pair:
+        verdict = figure["verdict"]
+    elif "internal" in figure:
+        verdict = "consistent"
+    reason = {"exact": "", "consistent": figure.get("internal", "")}.get(verdict, figure.get("reason", ""))
+    unit = tuple(figure.get("unit", ("mul", "add")))
+    convention = figure.get("convention", "")
+    return Comparison(id, place, figure["what"], unit, pair, ours, conventional, convention, verdict, reason)
 
 
 def _column(column: str) -> dict[str, Pair]:

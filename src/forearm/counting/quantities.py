@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forearm.counting.counts import Convention, run
-from forearm.counting.models import Chain
+from forearm.counting.models import GenericChain
 from forearm.counting.scalars import Counts
 
 # The document's symbol, and what the two recursions note for it.
@@ -32,5 +32,5 @@ def per_quantity(
     """
     kinds = "RRRRR" if kind == "revolute" else "RRPRR"
     convention = Convention(dense=True, everything=True, full_cross=full_cross)
-    by = run(Chain(kinds, inertia=inertia), method, "inverse", convention).by_quantity()
+    by = run(GenericChain(kinds, inertia=inertia), method, "inverse", convention).by_quantity()
     return {symbol: by.get((names[METHODS[method]], MIDDLE), Counts()) for symbol, names in SYMBOLS.items()}

@@ -14,18 +14,17 @@ from typing import Any
 
 import numpy as np
 
-INPUT, MUL, ADD, DIV, SQRT, TRIG = range(6)
+INPUT, MUL, ADD, DIV, TRIG = range(5)
 NOTHING = -1  # the place of a value known beforehand, and the operand that an operation does not have
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Multiplications, additions (subtractions too), divisions, square roots, and sines and cosines."""
+    """Multiplications, additions (subtractions too), divisions, and sines and cosines."""
 
     mul: int = 0
     add: int = 0
     div: int = 0
-    sqrt: int = 0
     trig: int = 0
 
     def __add__(self, other: Counts) -> Counts:
@@ -46,7 +45,7 @@ class Tally:
         self.kinds = bytearray()
         self.left = array("q")
         self.right = array("q")
-        self._turns: dict[tuple[int, float], tuple[Counted, Counted]] = {}
+        self._turns: dict[tuple[int, int, float], tuple[Counted, Counted]] = {}
 
     def parameter(self, value: float) -> Counted:
         """A symbol whose value is known beforehand: what is computed from such values alone is free."""
@@ -65,7 +64,7 @@ class Tally:
 
     def turn(self, angle: Counted) -> tuple[Counted, Counted]:
         """Cosine and sine of an angle, each computed once."""
-        key = (angle.place, angle.value)
+        key = (angle.place, angle.sign, angle.value)
         if key not in self._turns:
             pair = [
                 self.record(TRIG, f(angle.value), angle.place, NOTHING) if angle.place >= 0 else self.parameter(f(angle.value))
@@ -107,23 +106,23 @@ class Tally:
 
     def counts_of(self, places: Iterable[int]) -> Counts:
         """The operations at these places."""
-        number = [0] * 6
+        number = [0] * 5
         for place in places:
             number[self.kinds[place]] += 1
-        return Counts(mul=number[MUL], add=number[ADD], div=number[DIV], sqrt=number[SQRT], trig=number[TRIG])
+        return Counts(mul=number[MUL], add=number[ADD], div=number[DIV], trig=number[TRIG])
 
 
 class Counted:
     """A number that has its operations recorded.
 
     Plain floats beside it are known beforehand; the exact 0, 1 and -1 among them fold away, and so does x - x. A change of
-    sign is free: -x has the place of x.
+    sign is free: -x has the place of x, and the other `sign`. What a value happens to be decides nothing.
     """
 
-    __slots__ = ("place", "tally", "value")
+    __slots__ = ("place", "sign", "tally", "value")
 
-    def __init__(self, tally: Tally, value: float, place: int) -> None:
-        self.tally, self.value, self.place = tally, value, place
+    def __init__(self, tally: Tally, value: float, place: int, sign: int = 1) -> None:
+        self.tally, self.value, self.place, self.sign = tally, value, place, sign
 
     @property
     def online(self) -> bool:
@@ -145,7 +144,7 @@ class Counted:
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, Counted):
-            if self.online and self.place == other.place and self.value == -other.value:
+            if self.online and self.place == other.place and self.sign == -other.sign:
                 return 0.0
             return self._operation(ADD, self.value + other.value, other.place)
         if not isinstance(other, float | int):
@@ -175,7 +174,7 @@ class Counted:
         return 0.0 if other == 0 else self._operation(DIV, other / self.value, NOTHING)
 
     def __neg__(self) -> Counted:
-        return Counted(self.tally, -self.value, self.place)
+        return Counted(self.tally, -self.value, self.place, -self.sign)
 
     def __float__(self) -> float:
         return float(self.value)
@@ -185,11 +184,6 @@ class Counted:
 
     def __repr__(self) -> str:
         return f"Counted({self.value!r}, {'online' if self.online else 'offline'})"
-
-    def sqrt(self) -> Counted:
-        """The square root."""
-        root: Counted = self._operation(SQRT, math.sqrt(self.value), NOTHING)
-        return root
 
     def cos(self) -> Counted:
         """The cosine; at most one is counted for an angle."""
@@ -206,7 +200,7 @@ class Counted:
 
 
 def leaves(results: Any) -> Iterator[Any]:
-    """The scalars of nested lists, tuples, dicts and arrays."""
+    """The scalars of nested lists and tuples, and of arrays in them."""
     if isinstance(results, np.ndarray):
         yield from results.flat
     elif isinstance(results, list | tuple):

@@ -7,7 +7,7 @@ from typing import Any
 
 from forearm.counting.matrices import ROW_BY_VECTOR, Matrix, MatrixCounts, MatrixRun, Number, counting_chain, run_matrices
 from forearm.counting.models import chain
-from forearm.dynamics.lagrange import Chain, recurrences, total, trace_of_product
+from forearm.dynamics.lagrange import Chain, chain_of, inward, recurrences, sums, total, trace_of_product
 
 
 def naive_shared(n: int) -> MatrixCounts:
@@ -33,7 +33,7 @@ def recorded(n: int) -> MatrixCounts:
 
 def recursive(n: int) -> MatrixCounts:
     """Recurrences, V_n too; tr(U_ji J_j (P_j + L_j)^T) as written for each pair, sum and product by J_j included."""
-    return run_matrices(chain(n), "lagrange-recursive", sums=sums_as_written).counts("V")
+    return run_matrices(chain(n), "lagrange-recursive", {sums: sums_as_written}).counts("V")
 
 
 def recursive_d(n: int) -> MatrixCounts:
@@ -48,17 +48,17 @@ def final(n: int, plain: bool = False) -> MatrixCounts:
 
 def without_velocity(n: int, plain: bool = False) -> MatrixCounts:
     """The same with L_j = 0, for which no V is needed."""
-    return _his(run_matrices(chain(n), "lagrange-waters", recurrences=_no_velocity), plain, last_V=False)
+    return _his(run_matrices(chain(n), "lagrange-waters", {recurrences: _no_velocity}), plain, last_V=False)
 
 
 def without_gravity(n: int, plain: bool = False) -> MatrixCounts:
     """The same without the gravity terms."""
-    return _his(run_matrices(chain(n), "lagrange-waters", chain_of=_weightless), plain)
+    return _his(run_matrices(chain(n), "lagrange-waters", {chain_of: _weightless}), plain)
 
 
 def own_link_only(n: int, plain: bool = False) -> MatrixCounts:
     """The same with the outer sum left out: D_i = J_i (P_i + L_i)^T, G_i = m_i r_i."""
-    return _his(run_matrices(chain(n), "lagrange-waters", inward=lambda _chain, own, _note, _symbol: own), plain)
+    return _his(run_matrices(chain(n), "lagrange-waters", {inward: lambda _chain, own, _note, _symbol: own}), plain)
 
 
 def _his(run: MatrixRun, plain: bool, last_V: bool = True) -> MatrixCounts:

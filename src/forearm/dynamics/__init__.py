@@ -1,4 +1,4 @@
-"""The dynamics of arms: every classical formulation, each in a file of its own, over any scalar. One answer.
+"""The dynamics of arms: every classical formulation, by document, over any scalar. One answer.
 
 `reference` calls them by name; `forearm.model` is what they all start from.
 """

@@ -12,6 +12,7 @@ from forearm.dynamics.lagrange import chain_of, kept_derivatives, trace_of_produ
 from forearm.errors import InputError
 from forearm.kinematics.poses import as_coordinates
 from forearm.model import model_of, refuse_tree
+from forearm.values import as_floats
 
 Floats = NDArray[np.float64]
 
@@ -26,8 +27,10 @@ class ClosedForm:
 
     def torque(self, qd: ArrayLike, qdd: ArrayLike) -> Floats:
         """D qdd + h qd qd + c."""
-        rates = np.asarray(qd, dtype=float)
-        return np.asarray(self.D @ np.asarray(qdd, dtype=float) + self.velocity_torque(rates) + self.c, dtype=np.float64)
+        rates, accelerations = as_floats(qd, "qd"), as_floats(qdd, "qdd")
+        if rates.shape != self.c.shape or accelerations.shape != self.c.shape:
+            raise InputError(f"qd, qdd: shape {self.c.shape} is needed; came {rates.shape} and {accelerations.shape}.")
+        return np.asarray(self.D @ accelerations + self.velocity_torque(rates) + self.c, dtype=np.float64)
 
     def velocity_torque(self, qd: Floats) -> Floats:
         """h_ikm qd_k qd_m."""
@@ -42,6 +45,8 @@ def closed_form(arm: Arm, q: ArrayLike) -> ClosedForm:
     model = model_of(arm.rigid())
     refuse_tree(model, "the closed form")
     n = model.n
+    if n == 0:
+        return ClosedForm(np.zeros((0, 0)), np.zeros((0, 0, 0)), np.zeros(0))
     chain = chain_of(model, [float(v) for v in posture], [0.0] * n, [0.0] * n)
     U, UU = kept_derivatives(chain)
     D, h, c = np.zeros((n, n)), np.zeros((n, n, n)), np.zeros(n)
@@ -57,6 +62,6 @@ def closed_form(arm: Arm, q: ArrayLike) -> ClosedForm:
 
 
 def paul(arm: Arm, q: ArrayLike, qd: ArrayLike) -> tuple[Floats, Floats]:
-    """Paul's pair at a state: D, the inertia matrix, and E, everything that does not depend on acceleration. Waters IV."""
+    """Paul's pair of the rigid arm at a state (n,): D, the inertia matrix, and E, all that needs no acceleration. Waters IV."""
     form = closed_form(arm, q)
-    return form.D, form.velocity_torque(as_coordinates(arm, qd, "qd")) + form.c
+    return form.D, form.torque(as_coordinates(arm, qd, "qd"), np.zeros(arm.n))

@@ -38,24 +38,26 @@ def solve_symmetric(M: Array, b: Array) -> Array:
     return x
 
 
-def conjugate_gradient(product: Callable[[Array], Array], right: Array) -> Array:
+def conjugate_gradient(product: Callable[[Array], Array], right: Array, steps: int | None = None) -> Array:
     """x with M x = right without ever writing M down: `product` gives M p, an inverse dynamics. Walker-Orin 4.
 
-    In exact arithmetic n steps suffice; rounding may ask for some more.
+    In exact arithmetic n steps suffice; rounding may ask for some more. With `steps` exactly so many are made, over any
+    scalar and without asking whether they have converged; otherwise over floats until they have.
     """
     x = np.zeros(len(right))
-    residual = np.array(right, dtype=float)
-    p, rr = residual.copy(), float(residual @ residual)
-    goal = CONVERGED**2 * rr
-    for _ in range(20 * len(right) + 20):
-        if rr <= goal:
+    residual = np.array(right, dtype=float if steps is None else None)
+    p, rr = residual.copy(), residual @ residual
+    first = rr
+    for _ in range(20 * len(right) + 20 if steps is None else steps):
+        if steps is None and rr <= CONVERGED**2 * first:
             break
         Mp = product(p)
-        if not p @ Mp > 0.0:  # nothing moves in this direction: M is singular
+        pMp = p @ Mp
+        if steps is None and not pMp > 0.0:  # nothing moves in this direction: M is singular
             break
-        step = rr / float(p @ Mp)
+        step = rr / pMp
         x, residual = x + step * p, residual - step * Mp
-        before, rr = rr, float(residual @ residual)
+        before, rr = rr, residual @ residual
         p = residual + (rr / before) * p
     return x
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from forearm.dynamics.lagrange import pseudo_inertia, trace_of_product
-from forearm.kinematics.matrices import joint_matrices
+from forearm.kinematics.matrices import base_rates, joint_matrices
 from forearm.model import (
     AT_REST,
     Array,
@@ -33,9 +33,7 @@ def hollerbach_4x4(
     T: dict[int, Any] = {-1: np.eye(4)}
     Td, Tdd = {-1: np.zeros((4, 4))}, {-1: np.zeros((4, 4))}
     if base is not AT_REST:
-        Td[-1][:3, :3] = tilde(base.w)
-        Tdd[-1][:3, :3] = tilde(base.wd) + tilde(base.w) @ tilde(base.w)
-        Tdd[-1][:3, 3] = base.a
+        Td[-1], Tdd[-1] = base_rates(base)
     A, dT = [], []
     for i, body in enumerate(model.bodies):
         A_i, dA, ddA = joint_matrices(body, q[i])

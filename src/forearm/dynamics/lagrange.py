@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from forearm.kinematics.matrices import homogeneous, joint_matrices
+from forearm.kinematics.matrices import base_rates, homogeneous, joint_matrices
 from forearm.model import (
     AT_REST,
     Array,
@@ -25,7 +25,6 @@ from forearm.model import (
     Wrench,
     refuse_tree,
     silent,
-    tilde,
 )
 
 Matrix = Any  # 4x4: an array, or something that counts what is done with it
@@ -83,15 +82,16 @@ def lagrange_naive(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base 
         return reduce(lambda X, Y: X @ Y, factors)
 
     def P(j: int) -> Matrix:
-        return total(U(j, k) * qdd[k] for k in range(j + 1))
+        P_j = total(U(j, k) * qdd[k] for k in range(j + 1))
+        note("P", j, P_j)
+        return P_j
 
     def L(j: int) -> Matrix:
-        return total(U(j, k, m) * (qd[k] * qd[m]) for k in range(j + 1) for m in range(j + 1))
+        L_j = total(U(j, k, m) * (qd[k] * qd[m]) for k in range(j + 1) for m in range(j + 1))
+        note("L", j, L_j)
+        return L_j
 
     tau = []
-    for j in range(c.n if note is not silent else 0):
-        for symbol, value in (("U", [U(j, k) for k in range(j + 1)]), ("P", P(j)), ("L", L(j))):
-            note(symbol, j, value)
     for i in range(c.n):
         terms = [trace_of_product(U(j, i) @ c.J[j], P(j) + L(j)) - c.G @ (U(j, i) @ c.mr[j]) for j in range(i, c.n)]
         tau.append(total(terms))
@@ -266,10 +266,7 @@ def with_surroundings(model: Model, c: Chain, base: Base, hand: Wrench | None, t
         W.append(W[-1] @ c.A[j])
     U = all_U(c, U_ii)
     if base is not AT_REST:
-        V0, X0 = np.zeros((4, 4)), np.zeros((4, 4))
-        V0[:3, :3] = tilde(base.w)
-        X0[:3, :3] = tilde(base.wd) + tilde(base.w) @ tilde(base.w)
-        X0[:3, 3] = base.a
+        V0, X0 = base_rates(base)
         moved = [(X0 @ W[j] + 2.0 * (V0 @ V[j])) @ c.J[j] for j in range(c.n)]
         tau = [t + total(trace_of_product(U[j][i], moved[j]) for j in range(i, c.n)) for i, t in enumerate(tau)]
     if hand is not None and model.hand >= 0:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.dynamics.drives import refuse_what_is_not_built, rotor_inertia
 from forearm.dynamics.forward import articulated_body, solve_symmetric
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import INERTIA, INVERSE, inertia_matrix
+from forearm.errors import InputError
+from forearm.kinematics.poses import as_coordinates
 from forearm.model import Model, model_of, refuse_tree
 
 METHODS = ("articulated-body", "composite-body", "gibbs-appell")
@@ -86,25 +88,23 @@ class PrecisionStudy:
         return float(apart.max()), float(apart.mean())
 
 
-def precision_study(
-    arm: Arm, q: Sequence[Sequence[float]] | NDArray[np.float64], qd: Any = None, tau: Any = None
-) -> PrecisionStudy:
-    """Forward dynamics at postures q (B, n), at rest and undriven unless qd and tau (B, n) say otherwise."""
+def precision_study(arm: Arm, q: ArrayLike) -> PrecisionStudy:
+    """Forward dynamics of a serial arm at postures q (B, n), at rest and undriven; rotors count."""
     refuse_what_is_not_built(arm)
     model, rotor = model_of(arm), rotor_inertia(arm)
     refuse_tree(model, "the precision study")
-    postures = np.asarray(q, dtype=float)
-    rates = np.zeros_like(postures) if qd is None else np.asarray(qd, dtype=float)
-    torques = np.zeros_like(postures) if tau is None else np.asarray(tau, dtype=float)
+    postures = as_coordinates(arm, q)
+    if postures.ndim != 2:
+        raise InputError(f"precision_study: postures of shape (B, {arm.n}) are needed; came {postures.shape}.")
+    rest = [0.0] * arm.n
     small = model.map(Single)
     double: list[Any] = []
     single: dict[str, list[Any]] = {method: [] for method in METHODS}
-    for row in zip(postures, rates, torques, strict=True):
-        at, rate, torque = ([float(v) for v in values] for values in row)
-        double.append(accelerations(model, "articulated-body", at, rate, torque, list(rotor)))
-        rounded = [[Single(v) for v in values] for values in (*row, rotor)]
+    for row in postures:
+        double.append(accelerations(model, "articulated-body", [float(v) for v in row], rest, rest, list(rotor)))
+        at, still, extra = ([Single(v) for v in values] for values in (row, rest, rotor))
         for method in METHODS:
-            values = accelerations(small, method, rounded[0], rounded[1], rounded[2], rounded[3])
+            values = accelerations(small, method, at, still, still, extra)
             single[method].append([float(v) for v in values])
     condition = [float(np.linalg.cond(inertia_matrix(arm, posture))) for posture in postures]
     return PrecisionStudy(

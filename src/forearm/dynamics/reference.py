@@ -134,8 +134,8 @@ def forward(
             qdd = accelerations(q, qd, tau)
         if not np.isfinite(qdd).all() and known:
             raise ModelError(
-                f"forward: the inertia matrix of {arm.name!r} is singular at q = {shorten(q.tolist())}: a joint moves "
-                "neither mass nor inertia. fa.checking.check(arm) names it; give the links behind it mass."
+                f"forward: the inertia matrix of {arm.name!r} is singular at q = {shorten(q.tolist())}: usually a joint "
+                "moves neither mass nor inertia. fa.checking.check(arm) names it; give the links behind it mass."
             )
         return qdd
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from forearm.dynamics.hollerbach import wrench_matrix
 from forearm.dynamics.lagrange import pseudo_inertia, trace_of_product
-from forearm.kinematics.matrices import joint_matrices
+from forearm.kinematics.matrices import base_rates, joint_matrices
 from forearm.model import (
     AT_REST,
     Array,
@@ -87,10 +87,8 @@ def lagrange_silver_w(
     W is the 4x4 pose of a link; gravity enters as the base's acceleration. For serial chains.
     """
     refuse_tree(model, "Silver's form in W")
-    W, Wd, Wdd = np.eye(4), np.zeros((4, 4)), np.zeros((4, 4))
-    Wd[:3, :3] = tilde(base.w)
-    Wdd[:3, :3] = tilde(base.wd) + tilde(base.w) @ tilde(base.w)
-    Wdd[:3, 3] = base.a - model.g
+    W = np.eye(4)
+    Wd, Wdd = base_rates(Base(base.w, base.wd, base.a - model.g))
     U: list[Array] = []
     tau: list[Scalar] = [0.0] * len(model.bodies)
     for j, body in enumerate(model.bodies):

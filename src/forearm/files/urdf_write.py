@@ -160,7 +160,8 @@ def _hand_frame(arm: Arm) -> tuple[Link, Joint] | None:
         return None
     place = Frame.from_pose(arm.hand.pose)
     taken = {link.name for link in arm.links} | {joint.name for joint in arm.tree}
-    name = next(n for n in ("hand", *(f"hand{i}" for i in range(2, len(taken) + 3))) if n not in taken)
+    candidates = ("hand", *(f"hand{i}" for i in range(2, len(taken) + 3)))
+    name = next(n for n in candidates if n not in taken and f"{n}_joint" not in taken)
     joint = Joint(name=f"{name}_joint", kind="fixed", parent=arm.hand.link, child=name, placement=place)
     return Link(name=name), joint
 

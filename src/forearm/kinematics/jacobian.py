@@ -87,7 +87,7 @@ def _column(revolute: bool, z: Floats, lever: Floats) -> Floats:
 def _axis(arm: Arm, poses: list[Floats], index: int) -> tuple[Floats, Floats]:
     """Axis and origin of the joint that moves a body, in the base frame, the origin moving with the joint."""
     body = arm.moving.bodies[index]
-    T = poses[index] @ np.linalg.inv(body.after)
+    T = body.joint_frame(poses[index])
     return T[..., :3, :3] @ body.axis, T[..., :3, 3]
 
 

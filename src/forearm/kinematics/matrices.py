@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kinematics.poses import as_coordinates
-from forearm.model import Array, Body, Scalar, cos_sin, model_of, refuse_tree
+from forearm.model import Array, Base, Body, Scalar, cos_sin, model_of, refuse_tree, tilde
 
 Floats = NDArray[np.float64]
 
@@ -68,6 +68,16 @@ def joint_matrices(body: Body, q: Scalar) -> tuple[Array, Array, Array]:
         m1, m2 = zero.copy(), zero
         m1[2, 3] = 1.0
     return before @ m0 @ after, before @ m1 @ after, before @ m2 @ after
+
+
+def base_rates(base: Base) -> tuple[Array, Array]:
+    """dW/dt and d2W/dt2 of a moving base, over any scalar: tilde(w), and tilde(wd) + tilde(w)^2 with the acceleration."""
+    spin = tilde(base.w)
+    return _rate(spin, np.zeros(3)), _rate(tilde(base.wd) + spin @ spin, base.a)
+
+
+def _rate(R: Array, p: Array) -> Array:
+    return np.vstack([np.hstack([R, p[:, None]]), np.zeros((1, 4))])
 
 
 def homogeneous(R: Array, p: Array) -> Array:

@@ -34,7 +34,7 @@ def skeleton(arm: Arm, q: NDArray[np.float64]) -> Skeleton:
     for body, W in zip(arm.moving.bodies, poses, strict=True):
         parent = poses[body.parent] if body.parent >= 0 else np.eye(4)
         fixed = parent @ body.before
-        moved = W @ np.linalg.inv(body.after)
+        moved = body.joint_frame(W)
         stops = [T[:3, 3] for T in (parent, fixed, moved, W)]
         strokes += [np.array(pair) for pair in pairwise(stops) if not np.array_equal(*pair)]
         joints.append((body.joint, fixed[:3, 3], fixed[:3, :3] @ body.axis))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,6 +118,9 @@ def read_parts(path: Path) -> tuple[Node, ...]:
     if document.get("schema") != SCHEMA:
         raise InputError(f"{path.name}: not a parts file: the first line must be schema = {SCHEMA!r}.")
     data = PARTS.read(document, path.name)
+    for name, count in Counter(block["name"] for block in data["link"]).items():
+        if count > 1:
+            raise ModelError(f"{path.name}, link {name!r}: {count} links of that name; put their parts into one, or rename.")
     return tuple(_link(block, data.get("materials", {}), path) for block in data["link"])
 
 

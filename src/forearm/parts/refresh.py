@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +12,12 @@ import numpy as np
 from forearm.arm.link import Link
 from forearm.errors import InputError, ModelError, PartsWarning, suggest
 from forearm.parts.database import Node, read_parts
-from forearm.reading.textfile import beside
+from forearm.reading.textfile import beside, parse_toml
 
 # Recorded numbers are written in full, so anything above rounding is a change of the parts.
 UNCHANGED = 1e-9
+# The keys of a [[link]] that its parts give.
+RECORDED = ("mass", "com", "inertia")
 
 
 def refresh_links(links: Sequence[Link], parts: str, folder: Path | None, armfile: str) -> list[Link]:
@@ -23,10 +25,7 @@ def refresh_links(links: Sequence[Link], parts: str, folder: Path | None, armfil
     if folder is None:
         raise InputError(f"{armfile}, parts: {parts!r} cannot be found without the arm file's folder.")
     nodes = {node.name: node for node in read_parts(beside(folder / armfile, parts))}
-    names = [link.name for link in links]
-    for name in nodes:
-        if name not in names:
-            raise ModelError(f"{parts}, link {name!r}: the arm file {armfile} has no such link; {suggest(name, names)}")
+    refuse_unknown(nodes, [link.name for link in links], parts, armfile)
     refreshed = []
     for link in links:
         if link.name in nodes:
@@ -42,6 +41,13 @@ def refresh_links(links: Sequence[Link], parts: str, folder: Path | None, armfil
             link = new if change else link
         refreshed.append(link)
     return refreshed
+
+
+def refuse_unknown(names: Iterable[str], known: Sequence[str], parts: str, armfile: str) -> None:
+    """Refuse links of a parts file that the arm file does not have."""
+    for name in names:
+        if name not in known:
+            raise ModelError(f"{parts}, link {name!r}: the arm file {armfile} has no such link; {suggest(name, known)}")
 
 
 def link_of(node: Node) -> Link:
@@ -67,30 +73,47 @@ def describe_change(old: Link, new: Link) -> str:
     return ", ".join(said)
 
 
-def update_armfile_text(text: str, lines: dict[str, dict[str, str]]) -> str:
-    """The text of an arm file with the mass, com and inertia lines of these links exchanged; all else untouched.
+def update_armfile_text(text: str, lines: dict[str, dict[str, str]], armfile: str) -> str:
+    """The text of a valid arm file with the mass, com and inertia lines of these links exchanged; all else untouched.
 
-    `lines[link][key]` is the new line. A value that spans several lines cannot be exchanged and is refused.
+    `lines[link][key]` is the new line. The new text is read back: unless it says what the old one said but for these
+    values, the file is written in a way that lines cannot be exchanged in, and is refused.
     """
+    line_end = "\r\n" if "\r\n" in text else "\n"
     done: list[str] = []
     for block in re.split(r"(?m)^(?=\[\[)", text):
-        name = re.search(r"""(?m)^name\s*=\s*["']([^"']*)["'].*$""", block)
+        name = re.search(r"""(?m)^name\s*=\s*["']([^"']*)["'][^\r\n]*""", block)
         if block.startswith("[[link]]") and name is not None and name[1] in lines:
             missing = []
-            for key, line in lines[name[1]].items():
-                found = re.search(rf"(?m)^{key}\s*=.*$", block)
-                if found is None:
+            for key in RECORDED:
+                line = lines[name[1]].get(key)
+                found = re.search(rf"(?m)^{key}\s*=[^\r\n]*", block)
+                if line is not None and found is None:
                     missing.append(line)
-                else:
-                    block = block[: found.start()] + _exchanged(found[0], line, name[1]) + block[found.end() :]
-            block = block[: name.end()] + "".join(f"\n{line}" for line in missing) + block[name.end() :]
+                elif line is not None and found is not None:
+                    _, hash_sign, comment = found[0].partition("#")
+                    line += f" #{comment}" if hash_sign else ""
+                    block = block[: found.start()] + line + block[found.end() :]
+            block = block[: name.end()] + "".join(f"{line_end}{line}" for line in missing) + block[name.end() :]
         done.append(block)
-    return "".join(done)
+    new = "".join(done)
+    _refuse_other_meaning(text, new, lines, armfile)
+    return new
 
 
-def _exchanged(old: str, new: str, link: str) -> str:
-    value, hash_sign, comment = old.partition("#")
-    if value.count("[") != value.count("]") or value.count("{") != value.count("}"):
-        key = value.split("=")[0].strip()
-        raise InputError(f"link {link!r}: its {key!r} spans several lines; write it on one line to have it updated.")
-    return f"{new} #{comment}" if hash_sign else new
+def _refuse_other_meaning(old: str, new: str, lines: dict[str, dict[str, str]], armfile: str) -> None:
+    wanted = parse_toml(old.encode(), armfile)
+    for block in wanted["link"]:
+        if block["name"] in lines:
+            for key in RECORDED:
+                block.pop(key, None)
+            block |= parse_toml("\n".join(lines[block["name"]].values()).encode(), armfile)
+    try:
+        same = parse_toml(new.encode(), armfile) == wanted
+    except InputError:
+        same = False
+    if not same:
+        raise InputError(
+            f"{armfile}: nothing was recorded; write mass, com and inertia of each link as one line each, "
+            "not indented, to have them updated."
+        )

@@ -18,8 +18,8 @@ from forearm.errors import InputError, shorten
 Array = NDArray[np.float64]
 Triple = tuple[float, float, float]
 
-SMALLEST = 1e-12  # m; between these bounds the fifth powers below neither vanish nor overflow
-LARGEST = 1e12  # m
+SHORTEST = 1e-12  # m; between these bounds the fifth powers below neither vanish nor overflow
+LONGEST = 1e12  # m
 MOST_POINTS = 200  # of a prism: its crossing test compares every edge with every other
 FLAT = 1e-12  # of the squared extent: an area below this is rounding, not a figure
 
@@ -49,10 +49,10 @@ def inertia_from_second(second: Array) -> Array:
 
 
 def positive(where: str, name: str, value: object) -> float:
-    """Pass a number from SMALLEST to LARGEST, refuse everything else."""
-    if _is_number(value) and SMALLEST <= value <= LARGEST:
+    """Pass a number from SHORTEST to LONGEST, refuse everything else."""
+    if _is_number(value) and SHORTEST <= value <= LONGEST:
         return float(value)
-    allowed = f"a number > 0, from {SMALLEST:g} to {LARGEST:g} (lengths in metres)"
+    allowed = f"a number > 0, from {SHORTEST:g} to {LONGEST:g} (lengths in metres)"
     raise InputError(f"{where}: {name} is {shorten(value)}; give {allowed}.")
 
 
@@ -198,10 +198,10 @@ def _polygon(points: object) -> Array:
         raise InputError(f"prism: points: {count} given; give a list of 3 to {MOST_POINTS} points (x, y).")
     for number, point in enumerate(listed, 1):
         pair = isinstance(point, Sequence) and len(point) == 2
-        if not pair or not all(_is_number(value) and abs(value) <= LARGEST for value in point):
+        if not pair or not all(_is_number(value) and abs(value) <= LONGEST for value in point):
             raise InputError(
                 f"prism: point {number} is {shorten(point)}; "
-                f"give two numbers (x, y) from {-LARGEST:g} to {LARGEST:g} in metres."
+                f"give two numbers (x, y) from {-LONGEST:g} to {LONGEST:g} in metres."
             )
     corners = np.array(listed, dtype=np.float64)
     _refuse_folds(corners)

@@ -2,20 +2,19 @@
 
 import io
 import itertools
-import os
-import secrets
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.errors import InputError
-from forearm.parts.shapes import LARGEST, Moments, positive
+from forearm.parts.shapes import LONGEST, Moments, positive
+from forearm.reading.textfile import read_bytes, write_bytes
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.intp]
 
-MOST_BYTES = 64 * 2**20
+MOST_BYTES = 64_000_000
 MOST_TRIANGLES = 1_000_000  # only a binary file can reach it: 68 bytes is the shortest ASCII facet
 WELD = 1e-6  # of the bounding box diagonal: corners this near are one, for STL keeps seven digits
 NO_VOLUME = 1e-12  # of the cubed bounding box diagonal: less is rounding
@@ -78,7 +77,7 @@ def read_stl(path: Path, scale: float = 1.0) -> Array:
     """
     name = str(path)
     factor = positive(name, "scale", scale)
-    corners = _parse(_read_bytes(path), name)
+    corners = _parse(read_bytes(path, MOST_BYTES), name)
     with np.errstate(over="ignore"):  # what overflows here is refused in the same breath
         return _checked(corners * factor, name)
 
@@ -92,28 +91,20 @@ def write_stl(path: Path, triangles: Array) -> None:
     records["normal"] = np.divide(normal, size, out=np.zeros_like(normal), where=size > 0)
     records["corners"] = corners
     header = b"binary STL of forearm".ljust(80) + len(corners).to_bytes(4, "little")
-    try:
-        unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-        try:
-            unfinished.write_bytes(header + records.tobytes())
-            os.replace(unfinished, path)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    except (OSError, ValueError) as error:  # ValueError: no name, or a null character in it
-        raise InputError(f"{path}: cannot be written: {error}; give a path in a writable folder.") from error
+    write_bytes(path, header + records.tobytes())
 
 
 def _checked(triangles: Array, name: str) -> Array:
-    """Pass an array (m, 3, 3) of one to MOST_TRIANGLES triangles with corners within LARGEST."""
+    """Pass an array (m, 3, 3) of one to MOST_TRIANGLES triangles with corners within LONGEST."""
     if triangles.ndim != 3 or triangles.shape[1:] != (3, 3) or not 1 <= len(triangles) <= MOST_TRIANGLES:
         raise InputError(f"{name}: triangles of shape {triangles.shape}; give (m, 3, 3) with m from 1 to {MOST_TRIANGLES}.")
-    bad = ~(np.abs(triangles) <= LARGEST).all(axis=(1, 2))
+    bad = ~(np.abs(triangles) <= LONGEST).all(axis=(1, 2))
     if bad.any():
         first = int(bad.argmax())
-        corner = next(p for p in triangles[first] if not (np.abs(p) <= LARGEST).all())
+        corner = next(p for p in triangles[first] if not (np.abs(p) <= LONGEST).all())
         raise InputError(
             f"{name}: triangle {first + 1} has the corner {_point(corner)}; "
-            f"coordinates must be numbers within {LARGEST:g} m: repair the mesh or correct the scale."
+            f"coordinates must be numbers within {LONGEST:g} m: repair the mesh or correct the scale."
         )
     return triangles
 
@@ -182,20 +173,6 @@ def _edge_faults(corners: Labels) -> tuple[int, int, int, int] | None:
         return None
     triangle, side = divmod(int(first[faulty].min()), 3)
     return int(opened.sum()), int(doubled.sum()), int(turned.sum()), 3 * int(whole[triangle]) + side
-
-
-def _read_bytes(path: Path) -> bytes:
-    """Content of an ordinary file of at most MOST_BYTES."""
-    try:
-        if not path.is_file():  # a pipe would block for ever
-            raise InputError(f"{path}: no such file; give the path of an STL file.")
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}; give a readable STL file.") from error
-    if len(data) > MOST_BYTES:
-        raise InputError(f"{path}: larger than {MOST_BYTES // 2**20} MiB; export a coarser mesh.")
-    return data
 
 
 def _parse(data: bytes, name: str) -> Array:

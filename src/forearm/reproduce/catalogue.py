@@ -91,20 +91,21 @@ def reproduce(document: str = "all") -> Iterator[Result]:
 
 
 def counted(document: str = "all") -> Iterator[Result]:
-    """The documents' operation counts, which the room `counting` compares, as results of the same kind."""
+    """The documents' operation counts, which the room `counting` compares, as results of the same kind.
+
+    Figures that only agree with others of their document are no counts of ours, and left out.
+    """
     from forearm.counting.printed import compare, compare_steps, compare_table29
 
     for comparison in (*compare(), *compare_steps(), *compare_table29()):
         of, _, place = comparison.place.partition(" ")
-        if document not in (of.lower(), "all"):
+        if document not in (of.lower(), "all") or comparison.verdict == "consistent":
             continue
         item = Item(of.lower(), f"counts: {comparison.place}", place, "operation counts", (), assumed=comparison.convention)
         ours = comparison.ours if comparison.by_convention is None else comparison.by_convention
         for unit, shown, value in zip(comparison.unit, comparison.printed, ours, strict=True):
-            verdict: Verdict = "exact" if shown == value else "differs"
-            if shown != value and comparison.verdict.startswith("not reproducible"):
-                verdict = "not reproducible"
-            reason = "" if verdict == "exact" else comparison.verdict.partition(" because ")[2]
+            verdict: Verdict = "exact" if shown == value else comparison.verdict
+            reason = "" if verdict == "exact" else comparison.reason
             yield Result(item, f"{comparison.what}, {unit}", str(shown), float(value), verdict, reason)
 
 
@@ -116,7 +117,7 @@ def results(item: Item) -> Iterator[Result]:
     if item.recompute is not None:
         ours = getattr(recompute, item.recompute)()
     for label, printed, reason in item.values:
-        value = ours.get(label)
+        value = ours[label] if item.recompute is not None else None
         verdict = judge(printed, value, item.tolerance)
         said = "" if verdict in ("exact", "within rounding") else reason or item.reason
         yield Result(item, label, printed, None if value is None else float(value), verdict, said)

@@ -17,11 +17,10 @@ Figures = dict[str, float]
 
 def mata_masses() -> Figures:
     """Mata 5.1: the mass of bar 2 from that of bar 1 at equal density."""
-    bar1, bar2 = load_builtin("ascher2").links[1:]
+    bar1 = load_builtin("ascher2").link("link1")
     length1, length2, width = 0.02, 2.0, 0.02
     density = bar1.mass / (length1 * width * width)
-    assert math.isclose(bar2.mass, density * length2 * width * width)
-    return {"m2": bar2.mass}
+    return {"m2": density * length2 * width * width}
 
 
 def mata_table_5() -> Figures:
@@ -71,7 +70,6 @@ def dhanaraj_d4_inertia() -> Figures:
         "ac(3,3)": float(zero[2, 2]),
         "ac(1,3) factor": float(-zero[0, 2]),
         "ac(1,2) constant": float(D(90.0, 0.0)[0, 1] / -zero[0, 2]),
-        "ac(1,1) at q2 = q3 = 0": float(zero[0, 0]),
     }
 
 

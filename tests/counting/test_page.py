@@ -1,0 +1,96 @@
+"""docs/counts.md: every figure of its tables is what the code gives."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+import forearm as fa
+from forearm.cli.count import MOST
+from forearm.counting import Counts, count, general
+from forearm.counting.counts import METHODS
+from forearm.counting.matrices import WATERS, count_matrices
+from forearm.counting.models import chain
+from forearm.counting.printed import COLUMNS, compare, compare_table29
+
+PAGE = (Path(__file__).parents[2] / "docs" / "counts.md").read_text(encoding="utf-8")
+TITLES = {"inverse": "### Inverse dynamics", "inertia_matrix": "### Inertia matrix", "forward": "### Forward dynamics"}
+EVERY = [(function, name) for function, names in METHODS.items() for name in names]
+NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+def table_after(title: str) -> list[dict[str, str]]:
+    """The rows of the first table behind a title, by the names of its columns."""
+    text = PAGE[PAGE.index(f"{title}\n") :]
+    lines = re.search(r"(?:^\|.*\n)+", text, flags=re.M)
+    assert lines is not None
+    cells = [[cell.strip() for cell in line.strip().strip("|").split(" | ")] for line in lines[0].splitlines()]
+    return [dict(zip(cells[0], row, strict=True)) for row in cells[2:]]
+
+
+def pair(counts: Counts) -> str:
+    return f"{counts.mul} + {counts.add}"
+
+
+@pytest.mark.parametrize("function", METHODS)
+def test_tables_have_every_method(function: str) -> None:
+    assert [row["method"] for row in table_after(TITLES[function])] == list(METHODS[function])
+
+
+@pytest.mark.parametrize(("function", "name"), EVERY)
+def test_row_of_a_method(function: str, name: str) -> None:
+    (row,) = (row for row in table_after(TITLES[function]) if row["method"] == name)
+    by = general(name, function)
+    expected = {
+        "method": name, "general mul": str(by.mul), "general add": str(by.add), "n = 6": pair(by.at(6)),
+        "puma560-akb": pair(count(fa.load("puma560-akb"), name, function)),
+        "panda (7)": pair(count(fa.load("panda"), name, function)),
+        "stanford": pair(count(fa.load("stanford"), name, function)),
+    }  # fmt: skip
+    if function == "forward":
+        expected["div"] = str(by.div)
+    if function == "inverse":
+        expected["4x4, n = 6"] = str(count_matrices(chain(6), name)) if name in WATERS else ""
+    assert row == expected
+    assert by.start <= 3, "the page says from which n on"
+
+
+def test_how_far_the_naive_form_is_run() -> None:
+    (said,) = re.findall(r"the naive form is run up to (\w+) joints", PAGE)
+    totals = [general("lagrange-naive").at(n) for n in range(1, len(NUMBERS) + 3)]
+    assert sum(c.mul + c.add <= MOST for c in totals) == NUMBERS.index(said)
+
+
+def figure(numbers: tuple[int, ...] | None, unit: tuple[str, ...]) -> str:
+    if numbers is None:
+        return ""
+    if unit == ("mul", "add"):
+        return " / ".join(map(str, numbers))
+    return "+".join(f"{k}{u}" for k, u in zip(numbers, unit, strict=True))
+
+
+def test_printed_figures() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fa.ModelWarning)
+        expected = [
+            {
+                "figure": f"{c.place}: {c.what}", "printed": figure(c.printed, c.unit),
+                "the code as it is": figure(c.ours, c.unit), "so counted": figure(c.by_convention, c.unit),
+                "verdict": c.sentence,
+            }
+            for c in compare()
+        ]  # fmt: skip
+    assert table_after("## Beside the printed figures") == expected
+
+
+def test_table_29() -> None:
+    shown = {c.id: c for c in compare_table29()}
+    for row in table_after("### Dhanaraj Table 2.9"):
+        symbol, *cells = row.values()
+        for column, cell in zip(COLUMNS, cells, strict=True):
+            c = shown[f"{symbol} {column}"]
+            other = "" if c.verdict == "exact" else f" (printed {c.printed[0]}, {c.printed[1]})"
+            assert cell == f"{c.ours[0]}, {c.ours[1]}{other}"

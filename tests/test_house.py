@@ -30,6 +30,8 @@ def imports_of(tree: ast.AST, everywhere: bool) -> set[str]:
     nodes = ast.walk(tree) if everywhere else iter(tree.body if isinstance(tree, ast.Module) else [])
     found = set()
     for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {a.name.removeprefix("forearm.") for a in node.names if a.name.startswith("forearm.")}
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("forearm."):
             inner = node.module.removeprefix("forearm.")
             names = {f"{inner}.{a.name}" for a in node.names}
@@ -79,6 +81,8 @@ def test_every_room_is_on_the_map_and_introduces_itself() -> None:
         assert ast.get_docstring(ast.parse(module.read_text()))
     rooms = {module_name(p).split(".")[0] for p in MODULES} - {""}
     assert rooms == set(ROOMS)
+    listed = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", on_the_map, flags=re.M)
+    assert tuple(listed) == ROOMS, "the table is in the order in which imports may point"
 
 
 def test_citations_name_a_document_of_the_references() -> None:

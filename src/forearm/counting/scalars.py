@@ -20,11 +20,12 @@ NOTHING = -1  # the place of a value known beforehand, and the operand that an o
 
 @dataclass(frozen=True)
 class Counts:
-    """Multiplications, additions (subtractions too), divisions, and sines and cosines."""
+    """Multiplications, additions (subtractions too), divisions, square roots (no formulation takes one), sines and cosines."""
 
     mul: int = 0
     add: int = 0
     div: int = 0
+    sqrt: int = 0
     trig: int = 0
 
     def __add__(self, other: Counts) -> Counts:

@@ -128,10 +128,10 @@ def test_refused(cls: type[Any], given_: dict[str, Any], error: type[ForearmErro
 
 
 def test_borders_are_taken() -> None:
-    Motor(gear_ratio=-0.5, inductance=0.0, rotor_inertia=0.0)
-    Friction(coulomb=(0.3, -0.3), static=(0.3, -0.3), stribeck_speed=5e-324)
-    Bearing(kind="thrust", mu=0.0, radius=5e-324)
-    Transmission(efficiency=((0.0, 1.0),), rated_torque=5e-324)
+    assert Motor(gear_ratio=-0.5, inductance=0.0, rotor_inertia=0.0).reflected_inertia == 0.0
+    assert Friction(coulomb=(0.3, -0.3), static=(0.3, -0.3), stribeck_speed=5e-324).static == (0.3, -0.3)
+    assert Bearing(kind="thrust", mu=0.0, radius=5e-324).radius == 5e-324
+    assert Transmission(efficiency=((0.0, 1.0),), rated_torque=5e-324).efficiency == ((0.0, 1.0),)
 
 
 def test_numbers_of_numpy_become_floats_and_lists_tuples() -> None:

@@ -144,16 +144,16 @@ def test_forward_inverts_inverse(arm: Arm, method: str) -> None:
     for number, (state, load) in enumerate(situations(arm)):
         if arm.n > 6 and number % 3:
             continue
-        forward_inverts_inverse(arm, method, state, load)
+        assert_forward_inverts_inverse(arm, method, state, load)
 
 
 @pytest.mark.parametrize("arm", LONG.values(), ids=LONG.keys())
 @pytest.mark.parametrize("method", FORWARD)
 def test_forward_inverts_inverse_on_long_chains(arm: Arm, method: str) -> None:
-    forward_inverts_inverse(arm, method, random_state(arm, 1), random_load(1))
+    assert_forward_inverts_inverse(arm, method, random_state(arm, 1), random_load(1))
 
 
-def forward_inverts_inverse(arm: Arm, method: str, state: State, load: Load) -> None:
+def assert_forward_inverts_inverse(arm: Arm, method: str, state: State, load: Load) -> None:
     """Torques by Kane's equations, which no forward method uses, give the accelerations back; generic ones where 0."""
     q, qd, qdd = state
     qdd = qdd if qdd.any() else random_state(arm, 9).qdd
@@ -181,7 +181,7 @@ def test_forward_inverts_inverse_with_drives(style: str, method: str) -> None:
     assert any(j.motor for j in arm.tree)
     assert any(j.friction for j in arm.tree)
     for state, load in situations(arm):
-        forward_inverts_inverse(arm, method, state, load)
+        assert_forward_inverts_inverse(arm, method, state, load)
 
 
 C_ARMS = {name: arm for name, arm in (ARMS | SPECIAL).items() if arm.n <= 7}

@@ -51,7 +51,7 @@ def joint(name: str, parent: object, child: object, inside: str = "", kind: str 
     return f'<joint name="{name}" type="{kind}">{ends}{inside}</joint>'
 
 
-def refused(text: str | bytes, message: str, error: type[ForearmError] = InputError) -> None:
+def assert_refused(text: str | bytes, message: str, error: type[ForearmError] = InputError) -> None:
     """The text is refused with exactly this message behind the name of the file."""
     with pytest.raises(error) as caught:
         read(text)
@@ -66,7 +66,7 @@ NO_DOCTYPE = ", line 2: a document type declaration (<!DOCTYPE ...>) is not allo
 def test_billion_laughs() -> None:
     entities = "".join(f'<!ENTITY l{i + 1} "{f"&l{i};" * 10}">' for i in range(12))
     text = f'<?xml version="1.0"?>\n<!DOCTYPE robot [<!ENTITY l0 "lol">{entities}]>\n<robot name="&l12;"/>'
-    refused(text, NO_DOCTYPE)
+    assert_refused(text, NO_DOCTYPE)
 
 
 @pytest.mark.parametrize(
@@ -79,31 +79,31 @@ def test_billion_laughs() -> None:
     ],
 )
 def test_external_entities_are_not_fetched(doctype: str) -> None:
-    refused(f'<?xml version="1.0"?>\n{doctype}\n<robot name="r"><link name="&x;"/></robot>', NO_DOCTYPE)
+    assert_refused(f'<?xml version="1.0"?>\n{doctype}\n<robot name="r"><link name="&x;"/></robot>', NO_DOCTYPE)
 
 
 def test_entity_that_nobody_defined() -> None:
-    refused(robot('<link name="&x;"/>'), ", line 2, column 1: not valid XML: undefined entity.")
+    assert_refused(robot('<link name="&x;"/>'), ", line 2, column 1: not valid XML: undefined entity.")
 
 
 def test_million_links() -> None:
     text = robot(*(f'<link name="l{i}"/>' for i in range(1_000_000)))
-    refused(text, ", line 10002: more than 10000 <link> elements; the file is too large.")
+    assert_refused(text, ", line 10002: more than 10000 <link> elements; the file is too large.")
 
 
 def test_million_joints() -> None:
     text = robot(*(joint(f"j{i}", "a", "b") for i in range(100_000)))
-    refused(text, ", line 20002: more than 20000 <joint> elements; the file is too large.")
+    assert_refused(text, ", line 20002: more than 20000 <joint> elements; the file is too large.")
 
 
 def test_million_elements() -> None:
     text = robot(links("a"), "<t/>\n" * 1_000_000)
-    refused(text, ", line 500001: more than 500000 elements; the file is too large.")
+    assert_refused(text, ", line 500001: more than 500000 elements; the file is too large.")
 
 
 def test_deep_nesting() -> None:
     text = '<robot name="r">\n' + "<link>\n" * 100_000 + "</link>" * 100_000 + "</robot>"
-    refused(text, ", line 201: elements nested deeper than 200.")
+    assert_refused(text, ", line 201: elements nested deeper than 200.")
 
 
 def test_file_too_large(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_message_stays_readable(text: str) -> None:
     ],
 )
 def test_no_urdf(data: bytes, message: str) -> None:
-    refused(data, message)
+    assert_refused(data, message)
 
 
 def test_garbage() -> None:
@@ -173,8 +173,8 @@ def test_garbage() -> None:
 def test_xacro() -> None:
     said = ": this is a xacro file; expand it first: xacro bad.urdf > arm.urdf"
     namespace = 'xmlns:xacro="http://www.ros.org/wiki/xacro"'
-    refused(f'<robot name="r" {namespace}><xacro:property name="m" value="1"/></robot>', said)
-    refused(f'<robot name="r" {namespace}><link name="a"><xacro:block/></link></robot>', said)
+    assert_refused(f'<robot name="r" {namespace}><xacro:property name="m" value="1"/></robot>', said)
+    assert_refused(f'<robot name="r" {namespace}><link name="a"><xacro:block/></link></robot>', said)
     assert read(f'<robot name="r" {namespace}><link name="a"/></robot>').n == 0  # what xacro leaves behind
 
 
@@ -191,17 +191,17 @@ def test_cut_off_anywhere() -> None:
 
 def test_cycles() -> None:
     ring = [joint(f"j{i}", f"l{i}", f"l{(i + 1) % 4}") for i in range(4)]
-    refused(
+    assert_refused(
         robot(links("l0", "l1", "l2", "l3"), *ring),
         ": the joints form a cycle through link 'l0': no link is the base.",
         ModelError,
     )
-    refused(
+    assert_refused(
         robot(links("a", "b", "l0", "l1", "l2", "l3"), joint("k", "a", "b"), *ring),
         ": joint 'j0' (link 'l1') cannot be reached from the base 'a': the joints around it form a cycle.",
         ModelError,
     )
-    refused(
+    assert_refused(
         robot(links("a", "b"), joint("j", "b", "b")),
         ": joint 'j' (link 'b') cannot be reached from the base 'a': the joints around it form a cycle.",
         ModelError,
@@ -237,7 +237,7 @@ def test_cycles() -> None:
     ids=["two roots", "no child", "no parent", "two movers", "two links of a name", "two joints of a name"],
 )
 def test_no_tree(blocks: list[str], message: str) -> None:
-    refused(robot(*blocks), message, ModelError)
+    assert_refused(robot(*blocks), message, ModelError)
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_no_tree(blocks: list[str], message: str) -> None:
     ],
 )
 def test_incomplete_element(block: str, message: str) -> None:
-    refused(robot(links("a", "b"), block), message)
+    assert_refused(robot(links("a", "b"), block), message)
 
 
 # --- numbers -------------------------------------------------------------------------------------------
@@ -329,19 +329,19 @@ def test_numbers_are_sound_before_they_are_changed() -> None:
 @pytest.mark.parametrize("value", ["nan", "NaN", "inf", "-inf", "Infinity", "1e400", "-1e400"])
 @pytest.mark.parametrize("place", PLACES)
 def test_number_that_is_not_finite(place: str, value: str) -> None:
-    refused(with_number(place, value), f", {owner(place)}: {place.strip()} must be finite, came '{value}'.")
+    assert_refused(with_number(place, value), f", {owner(place)}: {place.strip()} must be finite, came '{value}'.")
 
 
 @pytest.mark.parametrize("value", ["one", "1_0", "0x10", "1,5", "--1", "1e", "\u0661", "${m}", "None", "true"])
 @pytest.mark.parametrize("place", PLACES)
 def test_number_that_is_none(place: str, value: str) -> None:
     shown = ascii(value)
-    refused(with_number(place, value), f", {owner(place)}: {place.strip()} must be a number, came {shown}.")
+    assert_refused(with_number(place, value), f", {owner(place)}: {place.strip()} must be a number, came {shown}.")
 
 
 @pytest.mark.parametrize("place", [p for p in PLACES if p.split()[0] not in ("xyz", "rpy")])
 def test_empty_number(place: str) -> None:
-    refused(with_number(place, ""), f", {owner(place)}: {place.strip()} must be a number, came ''.")
+    assert_refused(with_number(place, ""), f", {owner(place)}: {place.strip()} must be a number, came ''.")
 
 
 @pytest.mark.parametrize("place", [p for p in PLACES if p.split()[0] in ("xyz", "rpy")])
@@ -450,7 +450,7 @@ def test_cycle_beside_a_long_chain() -> None:
     chain = [joint(f"j{i}", i, i + 1) for i in range(n)]
     text = robot(links(*range(n + 1), "a", "b"), *chain, joint("k", "a", "b"), joint("l", "b", "a"))
     said = ": joint 'k' (link 'b') cannot be reached from the base '0': the joints around it form a cycle."
-    refused(text, said, ModelError)
+    assert_refused(text, said, ModelError)
 
 
 def test_long_chain_of_mimics() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from forearm.dynamics.gibbs_appell import zeros
+from forearm.dynamics.symmetric import zeros
 from forearm.model import Array, Model, Scalar, Vector, cross, steps, tilde
 
 

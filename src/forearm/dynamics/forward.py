@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from forearm.dynamics.gibbs_appell import mirrored, turned, turned_symmetric
+from forearm.dynamics.symmetric import mirrored, turned, turned_symmetric
 from forearm.model import AT_REST, Array, Base, Model, Scalar, Vector, Wrench, children, cross, steps, tilde
 
 CONVERGED = 1e-14  # of the residual, squared norm against that of the right-hand side

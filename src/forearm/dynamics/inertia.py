@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from forearm.dynamics.energy import without_gravity
-from forearm.dynamics.gibbs_appell import mirrored, turned_symmetric, zeros
 from forearm.dynamics.newton_euler import newton_euler
+from forearm.dynamics.symmetric import mirrored, turned_symmetric, zeros
 from forearm.model import Array, Model, Note, Vector, children, cross, silent, steps, tilde
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from forearm.dynamics.gibbs_appell import partials, zeros
+from forearm.dynamics.gibbs_appell import partials
+from forearm.dynamics.symmetric import zeros
 from forearm.model import (
     AT_REST,
     Array,

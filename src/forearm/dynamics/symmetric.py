@@ -1,0 +1,73 @@
+"""Matrices that are symmetric or skew, over any scalar: turned, mirrored and multiplied without doing the same work twice."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from forearm.model import Array, Model, Scalar, Step
+
+
+def turned(step: Step, X: Array) -> Array:
+    """R X R^T, the similarity transformation."""
+    half = np.array([step.up(row) for row in X.T]).T
+    return np.array([step.up(row) for row in half])
+
+
+def turned_symmetric(step: Step, S: Array) -> Array:
+    """R S R^T of a symmetric S, elementary turn by elementary turn over other scalars than floats. Mata 4.2, step 5."""
+    if step.R is not None:
+        return step.R @ S @ step.R.T
+    for R in (step.body.Ra, step.Rz, step.body.Rb):
+        S = turned_once(R, S)
+    return S
+
+
+def turned_once(R: Array, S: Array) -> Array:
+    """R S R^T of a symmetric S; where R turns about an axis of its own frame, with 8 multiplications and 8 additions.
+
+    In the plane that turns, with u = s (S_ii - S_jj) + c 2 S_ij: S_ii - s u, S_jj + s u, c u - S_ij.
+    """
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        c, s = R[i, i], R[j, i]
+        if is_structure(R[k, k]) and R[k, k] == 1.0 and not is_structure(s):
+            mixed = S[i, j]
+            u = s * (S[i, i] - S[j, j]) + c * (mixed + mixed)
+            shift = s * u
+            turned = np.array(S)
+            turned[i, i], turned[j, j] = S[i, i] - shift, S[j, j] + shift
+            turned[i, j] = turned[j, i] = c * u - mixed
+            turned[i, k] = turned[k, i] = c * S[i, k] - s * S[j, k]
+            turned[j, k] = turned[k, j] = s * S[i, k] + c * S[j, k]
+            return turned
+    return mirrored(R @ S @ R.T)
+
+
+def both_ways(a: Array, b: Array) -> Array:
+    """tilde(a) tilde(b) and its transpose, added: a b^T + b a^T - 2 (a . b) 1 with nine products."""
+    (ax, ay, az), (bx, by, bz) = a, b
+    x, y, z = ax * bx, ay * by, az * bz
+    xy, xz, yz = ax * by + ay * bx, ax * bz + az * bx, ay * bz + az * by
+    dx, dy, dz = y + z, x + z, x + y
+    return np.array([[-(dx + dx), xy, xz], [xy, -(dy + dy), yz], [xz, yz, -(dz + dz)]])
+
+
+def mirrored(S: Array) -> Array:
+    """A symmetric matrix by its upper half: over other scalars than floats the lower half need not be computed then."""
+    if S.dtype != object:
+        return S
+    made = np.array(S)
+    for i in range(len(S)):
+        for j in range(i):
+            made[i, j] = S[j, i]
+    return made
+
+
+def is_structure(x: Scalar) -> bool:
+    """Whether it is a plain 0, 1 or -1, which folds."""
+    return isinstance(x, float) and x in (0.0, 1.0, -1.0)
+
+
+def zeros(model: Model, count: int) -> Array:
+    """A square matrix to be filled, of the model's kind of scalar."""
+    return np.zeros((count, count), dtype=model.bodies[0].Rb.dtype if model.bodies else float)

@@ -181,3 +181,14 @@ def test_trace_takes_one_state_at_a_time() -> None:
         dynamics.trace(TRACED, *np.zeros((3, 3, 4)))
     with pytest.raises(InputError, match="qd: all arguments share one shape"):
         dynamics.trace(TRACED, np.zeros(4), np.zeros((1, 4)), np.zeros(4))
+
+
+@pytest.mark.parametrize("formulation", ["newton-euler", "gibbs-appell", "lagrange-hollerbach"])
+def test_the_trace_takes_the_surroundings(formulation: str) -> None:
+    arm = random_arm(21, 3, "standard", drives=False)
+    state = random_state(arm, 21)
+    force = np.array([1.0, -2.0, 3.0])
+    traced = dynamics.trace(arm, *state, formulation, hand_force=force)
+    tau = dynamics.inverse(arm, *state, formulation, hand_force=force)
+    found = [traced[body.joint.child]["tau"] for body in arm.moving.bodies]
+    np.testing.assert_allclose(found, tau, rtol=1e-12)

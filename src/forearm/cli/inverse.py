@@ -47,8 +47,9 @@ def _run(given: argparse.Namespace) -> int:
         np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees)
         for name, text in (("q", given.q), ("qd", given.qd), ("qdd", given.qdd))
     )
-    tau = inverse(arm, q, qd, qdd, given.formulation, **read_load(given))
-    traced = trace(arm, q, qd, qdd, given.formulation) if given.trace else None
+    surroundings = read_load(given)
+    tau = inverse(arm, q, qd, qdd, given.formulation, **surroundings)
+    traced = trace(arm, q, qd, qdd, given.formulation, **surroundings) if given.trace else None
     if given.json:
         document = {"name": arm.name, "formulation": given.formulation, "q": q, "qd": qd, "qdd": qdd, "tau": tau}
         show_json(document | ({"trace": traced} if traced is not None else {}))
@@ -56,7 +57,7 @@ def _run(given: argparse.Namespace) -> int:
     print(_table(arm, q, qd, qdd, tau))
     if traced is not None:
         rows = [[link, symbol, _words(value)] for link, symbols in traced.items() for symbol, value in symbols.items()]
-        print(f"\nTrace of {given.formulation}, rigid arm, hand free\n{text_table(['link', 'symbol', 'value'], rows)}")
+        print(f"\nTrace of {given.formulation}, rigid arm\n{text_table(['link', 'symbol', 'value'], rows)}")
     return 0
 
 

@@ -185,9 +185,14 @@ def potential_energy(arm: Arm, q: ArrayLike) -> Floats:
 
 
 def trace(
-    arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, formulation: str = "newton-euler"
-) -> dict[str, dict[str, Any]]:
-    """Every intermediate quantity of a formulation, by link and by the document's symbol: {"link1": {"w": ..., ...}, ...}."""
+    arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, formulation: str = "newton-euler",
+    hand_force: ArrayLike | None = None, hand_moment: ArrayLike | None = None,
+    base_motion: Sequence[ArrayLike] | None = None,
+) -> dict[str, dict[str, Any]]:  # fmt: skip
+    """Every intermediate quantity of a formulation, by link and by the document's symbol: {"link1": {"w": ..., ...}, ...}.
+
+    Of the rigid arm: what drives add is not part of any formulation.
+    """
     method = _named(INVERSE, formulation, "formulation")
     states = _states(arm, q=q, qd=qd, qdd=qdd)
     if states[0].ndim != 1:
@@ -200,7 +205,7 @@ def trace(
         table[names[link]][symbol] = float(value) if np.ndim(value) == 0 else np.array(value, dtype=float)
 
     if model.bodies:
-        method(model, *_joint_states(model, *states), AT_REST, None, note)
+        method(model, *_joint_states(model, *states), as_base(base_motion), as_wrench(hand_force, hand_moment), note)
     return table
 
 

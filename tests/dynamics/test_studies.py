@@ -137,6 +137,7 @@ def test_gibbs_function_differentiated_is_the_torque_and_the_inertia_matrix(kind
     assert np.abs(found.gradient - tau).max() <= 1e-11 * np.abs(tau).max()
     assert np.abs(found.hessian - M).max() <= 1e-11 * np.abs(M).max()
     assert np.abs(fa.dynamics.inertia_by_sum(arm, q) - M).max() <= 1e-11 * np.abs(M).max()
+    assert np.abs(fa.dynamics.inertia_by_moving_links(arm, q) - M).max() <= 1e-11 * np.abs(M).max()
     assert np.abs(fa.dynamics.variant(arm, "gibbs-appell-sum", q, qd, qdd) - tau).max() <= 1e-11 * np.abs(tau).max()
 
 

@@ -18,7 +18,7 @@ from forearm.dynamics.reference import (
     potential_energy,
     trace,
 )
-from forearm.dynamics.variants import Gibbs, gibbs, inertia_by_sum, variant
+from forearm.dynamics.variants import Gibbs, gibbs, inertia_by_moving_links, inertia_by_sum, variant
 
 __all__ = [
     "ClosedForm",
@@ -33,6 +33,7 @@ __all__ = [
     "forward",
     "gibbs",
     "gravity",
+    "inertia_by_moving_links",
     "inertia_by_sum",
     "inertia_matrix",
     "inverse",

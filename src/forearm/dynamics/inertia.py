@@ -1,4 +1,4 @@
-"""The inertia matrix by unit accelerations and by composite bodies. Swartz p. 10-12, Walker-Orin 1 and 3."""
+"""The inertia matrix by unit accelerations and by composite bodies. Swartz p. 10-12, Walker-Orin 1, 2 and 3."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from forearm.dynamics.energy import without_gravity
-from forearm.dynamics.newton_euler import newton_euler
+from forearm.dynamics.newton_euler import inward, newton_euler
 from forearm.dynamics.symmetric import mirrored, turned_symmetric, zeros
 from forearm.model import Array, Model, Note, Vector, children, cross, silent, steps, tilde
 
@@ -22,6 +22,38 @@ def inertia_unit_acceleration(model: Model, q: Vector, note: Note = silent) -> A
         unit[j] = 1.0
         H[:, j] = newton_euler(still, q, np.zeros(count), unit)
         note("H", j, H[:, j])
+    return H
+
+
+def inertia_moving_links(model: Model, q: Vector) -> Array:
+    """As by unit accelerations, but only the links behind joint j move, and only the elements on its way down are new.
+
+    Walker-Orin 2: at rest the links before joint j have no acceleration, and H is symmetric.
+    """
+    at = steps(model, q)
+    count = len(model.bodies)
+    H = zeros(model, count)
+    for j in range(count):
+        wd: dict[int, Any] = {}
+        a: dict[int, Any] = {}
+        F, N = [np.zeros(3) for _ in range(count)], [np.zeros(3) for _ in range(count)]
+        for i in range(j, count):
+            body, step = model.bodies[i], at[i]
+            if i == j:
+                wd[i] = body.z if body.revolute else np.zeros(3)
+                a[i] = cross(body.z, body.s) if body.revolute else body.z
+            elif body.parent in wd:
+                wd[i] = step.down(wd[body.parent])
+                a[i] = step.down(a[body.parent] + cross(wd[body.parent], step.l)) + cross(wd[i], body.s)
+            else:
+                continue  # on another branch
+            F[i] = body.m * (a[i] + cross(wd[i], body.r))
+            N[i] = body.I @ wd[i]
+        column = inward(model, at, F, N, None, silent)
+        i = j
+        while i >= 0:
+            H[i, j] = H[j, i] = column[i]
+            i = model.bodies[i].parent
     return H
 
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.dynamics.gibbs_appell import gibbs_appell_sum, gibbs_function, inertia_sum
+from forearm.dynamics.inertia import inertia_moving_links
 from forearm.dynamics.jets import Jet
 from forearm.dynamics.silver import lagrange_silver_w
 from forearm.errors import InputError, NameNotFound, shorten, suggest
@@ -54,6 +55,12 @@ def inertia_by_sum(arm: Arm, q: ArrayLike) -> Floats:
     """The inertia matrix of the rigid arm by the plain sum, order n^3. Mata (21)."""
     model, states = _one_state(arm, q=q)
     return np.asarray(inertia_sum(model, states[0]), dtype=np.float64)
+
+
+def inertia_by_moving_links(arm: Arm, q: ArrayLike) -> Floats:
+    """The inertia matrix of the rigid arm by Walker and Orin's second method: only what moves is computed."""
+    model, states = _one_state(arm, q=q)
+    return np.asarray(inertia_moving_links(model, states[0]), dtype=np.float64)
 
 
 def _one_state(arm: Arm, **given: ArrayLike) -> tuple[Model, list[list[float]]]:

@@ -97,11 +97,11 @@ def _six(inertia: NDArray[np.float64]) -> str:
 
 
 def _vector(v: NDArray[np.float64]) -> str:
-    return " ".join(number(x, 5) for x in v)
+    return " ".join(number(round(float(x), 12), 5) for x in v)  # what rounding leaves of a zero is a zero
 
 
 def _numbers(mass: Mass) -> list[str]:
-    return [number(mass.mass, 5), *(number(x, 4) for x in mass.com), *_six(mass.inertia).split()]
+    return [number(mass.mass, 5), *(number(round(float(x), 12), 4) for x in mass.com), *_six(mass.inertia).split()]
 
 
 def _plain(node: Node) -> dict[str, Any]:

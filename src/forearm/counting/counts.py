@@ -29,7 +29,7 @@ Stand = dict[Callable[..., Any], Callable[..., Any]]  # what stands for a functi
 
 @dataclass(frozen=True)
 class Convention:
-    """What a count depends on beside the formulation. The defaults are those of the contract.
+    """What a count depends on beside the formulation. The defaults are those of docs/counts.md.
 
     `customised`: parameters are numbers, whose 0, 1 and -1 fold; otherwise each is a symbol known beforehand.
     `moving_base`: the base moves, so that the first link is like any other. `dense`: every rotation is a 3x3 matrix of nine

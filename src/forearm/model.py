@@ -73,8 +73,12 @@ class Model:
     @property
     def is_serial(self) -> bool:
         """Whether each body is on the one before it and every joint is a freedom."""
-        chain = all(b.parent == i - 1 for i, b in enumerate(self.bodies))
-        return chain and self.freedom == tuple(range(self.n))
+        return not self.has_followers and all(b.parent == i - 1 for i, b in enumerate(self.bodies))
+
+    @property
+    def has_followers(self) -> bool:
+        """Whether some joint mimics another, so that there are fewer freedoms than joints."""
+        return self.freedom != tuple(range(self.n))
 
     def map(self, number: Callable[[float], Scalar]) -> Model:
         """The same model over another scalar; 0, 1 and -1 are structure and stay what they are."""

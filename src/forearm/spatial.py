@@ -108,6 +108,18 @@ def parallel_axis(mass: float, r: Array) -> Array:
     return shift
 
 
+def inertia_from_pseudo(J: Array) -> Array:
+    """I = tr(J) 1 - J, the inertia tensor from J = integral of r r^T dm, over any scalar. Silver 2.11."""
+    inertia: Array = np.trace(J) * np.eye(3) - J
+    return inertia
+
+
+def pseudo_from_inertia(inertia: Array) -> Array:
+    """J = 1/2 tr(I) 1 - I, over any scalar. Silver 2.11; Mata (11) calls it Euler's tensor."""
+    J: Array = 0.5 * np.trace(inertia) * np.eye(3) - inertia
+    return J
+
+
 def turn_inertia(R: Array, inertia: Array) -> Array:
     """The tensor in turned axes, R I R^T, kept exactly symmetric."""
     turned = R @ inertia @ R.T

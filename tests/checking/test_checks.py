@@ -278,7 +278,7 @@ def test_loading_a_sound_file_is_silent(tmp_path: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         random_arm(3).save(tmp_path / "arm.toml")
-        load(tmp_path / "arm.toml")
+        assert load(tmp_path / "arm.toml") == random_arm(3)
 
 
 def test_several_links_share_one_finding() -> None:

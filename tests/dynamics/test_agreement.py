@@ -30,9 +30,9 @@ import forearm as fa
 from forearm import Arm, Hand, Link, ModelError, dynamics
 from forearm.dynamics.gibbs_appell import gibbs_appell_sum, gibbs_function, inertia_sum
 from forearm.dynamics.lagrange import chain_of, kept_derivatives, trace_of_product
-from forearm.dynamics.silver import angular_velocity, inertia_from_pseudo, pseudo_from_inertia, rotation_rate
+from forearm.dynamics.silver import angular_velocity, rotation_rate
 from forearm.model import model_of
-from forearm.spatial import pose, rotation_rpy
+from forearm.spatial import inertia_from_pseudo, pose, pseudo_from_inertia, rotation_rpy
 
 DIFFERENCE = 1e-8  # seven-point differences of M: truncation near 1e-13, rounding 1e-16 / 2e-3, entries of 1e3 cancel
 SIZES = (1, 2, 6, 12)

@@ -660,6 +660,7 @@ def test_nothing_is_said_where_nothing_is_lost(tmp_path: Path) -> None:
     for name in ("panda", "chain5"):
         arm = fa.load(name)
         arm.to_urdf(tmp_path / "arm.urdf")  # a warning would be an error
+        assert fa.load(tmp_path / "arm.urdf").n == arm.n
 
 
 def test_written_whole_or_not_at_all(tmp_path: Path) -> None:

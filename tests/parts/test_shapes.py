@@ -21,7 +21,6 @@ from forearm.parts.shapes import (
     cylinder,
     frustum,
     hemisphere,
-    inertia_from_second,
     prism,
     semi_cylinder,
     sphere,
@@ -29,6 +28,7 @@ from forearm.parts.shapes import (
     wedge,
 )
 from forearm.parts.stl import mesh_moments
+from forearm.spatial import inertia_from_pseudo
 
 Array = NDArray[np.float64]
 Body = Callable[[Array, Array, Array], tuple[Array, Array, Array, Array]]  # (u, v, w) in 0..1 -> x, y, z, dV
@@ -149,7 +149,7 @@ def test_closed_form_is_the_integral(name: str) -> None:
     truth, inertia = integrate(body)
     found = shape.function(**dimensions)
     assert_equal(found, truth, QUADRATURE)
-    np.testing.assert_allclose(inertia_from_second(found.second), inertia, rtol=0, atol=QUADRATURE)
+    np.testing.assert_allclose(inertia_from_pseudo(found.second), inertia, rtol=0, atol=QUADRATURE)
 
 
 @pytest.mark.parametrize("name", TRUTHS)

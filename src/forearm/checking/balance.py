@@ -78,7 +78,10 @@ def balance(arm: Arm, distance: float = 0.2) -> Balance:
 
 
 def gravity_torque(arm: Arm, q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What each joint must supply against gravity: dU/dq, U = -sum of m g . c; (n,) or (B, n)."""
+    """What each joint must supply against gravity: dU/dq, U = -sum of m g . c; (n,) or (B, n).
+
+    The same as `fa.dynamics.gravity` of the rigid arm, for whole batches at once: climbing asks for thousands.
+    """
     q = as_coordinates(arm, q)
     poses = body_poses(arm, q)
     bodies = arm.moving.bodies

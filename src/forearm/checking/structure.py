@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.checking.finding import Finding
-from forearm.kinematics.poses import body_poses
+from forearm.dynamics.reference import inertia_matrix
 
 # Against the largest of the joints' inertias: below this a joint carries nothing but rounding.
 NOTHING = 1e-12
@@ -33,24 +33,4 @@ def structure_findings(arm: Arm) -> list[Finding]:
 
 def carried_inertia(arm: Arm, q: NDArray[np.float64]) -> NDArray[np.float64]:
     """What each freedom accelerates at q, the others held: the diagonal of the inertia matrix, rotors included."""
-    poses = body_poses(arm, q)
-    bodies = arm.moving.bodies
-    diagonal = np.zeros(arm.n)
-    for freedom in range(arm.n):
-        # Velocity (angular, at the base's origin) of every body when this freedom moves at unit speed.
-        twists: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
-        for index, body in enumerate(bodies):
-            w, v = twists[body.parent] if body.parent >= 0 else (np.zeros(3), np.zeros(3))
-            if body.freedom == freedom:
-                T = body.joint_frame(poses[index])
-                z = T[:3, :3] @ body.axis * body.multiplier
-                w, v = (w + z, v + np.cross(T[:3, 3], z)) if body.kind == "revolute" else (w, v + z)
-            twists.append((w, v))
-            R, p = poses[index][:3, :3], poses[index][:3, 3]
-            c = R @ body.com + p
-            at_com = v + np.cross(w, c)
-            diagonal[freedom] += body.mass * at_com @ at_com + w @ (R @ body.inertia @ R.T) @ w
-        for body in bodies:
-            if body.freedom == freedom and body.joint.motor is not None:
-                diagonal[freedom] += body.multiplier**2 * body.joint.motor.reflected_inertia
-    return diagonal
+    return np.diag(inertia_matrix(arm, q))

@@ -159,7 +159,7 @@ class Work:
         q, qd, n = self._coordinates(), self._rates(0.31), self.model.n
         tau = np.array([self.tally.variable(1.0 + 0.3 * j) for j in range(n)], dtype=object)
         if name == "articulated-body":
-            if self.model.freedom != tuple(range(n)):
+            if self.model.has_followers:
                 raise ModelError(f"count: articulated-body does not take the mimicking joints of {self.model.name!r}.")
             return list(articulated_body(self.model, q, qd, tau, [0.0] * n))
         rest = [0.0] * len(self.model.bodies)
@@ -195,7 +195,7 @@ class Work:
         return made
 
     def _gathered_matrix(self, M: Any) -> Any:
-        if self.model.freedom == tuple(range(self.model.n)):
+        if not self.model.has_followers:
             return M
         made = np.zeros((self.model.n, self.model.n), dtype=object)
         movers = list(zip(self.model.freedom, self.model.multiplier, strict=True))

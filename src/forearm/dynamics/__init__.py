@@ -18,6 +18,7 @@ from forearm.dynamics.reference import (
     potential_energy,
     trace,
 )
+from forearm.dynamics.silver import angular_velocity, rotation_rate
 from forearm.dynamics.variants import Gibbs, gibbs, inertia_by_moving_links, inertia_by_sum, variant
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "DropError",
     "Gibbs",
     "PrecisionStudy",
+    "angular_velocity",
     "bias",
     "closed_form",
     "coriolis_matrix",
@@ -41,6 +43,7 @@ __all__ = [
     "paul",
     "potential_energy",
     "precision_study",
+    "rotation_rate",
     "trace",
     "variant",
 ]

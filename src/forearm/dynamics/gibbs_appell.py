@@ -28,6 +28,7 @@ from forearm.model import (
     steps,
     tilde,
 )
+from forearm.spatial import pseudo_from_inertia
 
 
 @dataclass(eq=False)
@@ -71,8 +72,7 @@ def force_and_moment(model: Model, moving: Motion) -> tuple[list[Array], list[Ar
     f, t = [], []
     for i, body in enumerate(model.bodies):
         f.append(body.m * moving.rdd[i])
-        J = 0.5 * np.trace(body.I) * np.eye(3) - body.I
-        t.append(skew_part(moving.Omega[i], J))
+        t.append(skew_part(moving.Omega[i], pseudo_from_inertia(body.I)))
     return f, t
 
 

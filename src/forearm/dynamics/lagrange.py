@@ -26,6 +26,7 @@ from forearm.model import (
     refuse_tree,
     silent,
 )
+from forearm.spatial import pseudo_from_inertia
 
 Matrix = Any  # 4x4: an array, or something that counts what is done with it
 
@@ -59,7 +60,7 @@ def chain_of(model: Model, q: Vector, qd: Vector, qdd: Vector) -> Chain:
 
 def pseudo_inertia(m: Scalar, r: Array, inertia: Array) -> Array:
     """J = integral of r r^T dm over the link, homogeneous, from mass, centre and inertia about the centre. Silver 2.11."""
-    second = 0.5 * np.trace(inertia) * np.eye(3) - inertia + m * r[:, None] * r[None, :]
+    second = pseudo_from_inertia(inertia) + m * r[:, None] * r[None, :]
     return np.vstack([np.hstack([second, (m * r)[:, None]]), np.append(m * r, m)[None, :]])
 
 

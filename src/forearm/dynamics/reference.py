@@ -115,7 +115,7 @@ def forward(
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
     model, rotor = model_of(arm), rotor_inertia(arm)
     known = not any(np.isnan(v).any() for given in (base, hand) if given is not None for v in vars(given).values())
-    if method == "articulated-body" and model.freedom != tuple(range(model.n)):
+    if method == "articulated-body" and model.has_followers:
         method = "composite-body"
 
     def accelerations(q: Floats, qd: Floats, tau: Floats) -> Floats:

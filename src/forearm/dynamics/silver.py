@@ -116,13 +116,3 @@ def angular_velocity(W: Array, Wd: Array) -> Array:
     """The angular velocity from W and Wd: w_i = 1/2 P_ijk W_jl Wd_kl. Silver 2.6."""
     spin = Wd @ W.T
     return 0.5 * np.array([spin[2, 1] - spin[1, 2], spin[0, 2] - spin[2, 0], spin[1, 0] - spin[0, 1]])
-
-
-def inertia_from_pseudo(J: Array) -> Array:
-    """I = tr(J) 1 - J. Silver 2.11."""
-    return np.trace(J) * np.eye(3) - J
-
-
-def pseudo_from_inertia(inertia: Array) -> Array:
-    """J = 1/2 tr(I) 1 - I. Silver 2.11."""
-    return 0.5 * np.trace(inertia) * np.eye(3) - inertia

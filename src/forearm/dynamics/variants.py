@@ -68,6 +68,6 @@ def _one_state(arm: Arm, **given: ArrayLike) -> tuple[Model, list[list[float]]]:
     if any(state.ndim != 1 for state in states):
         raise InputError(f"one state of shape ({arm.n},) is needed; came {[state.shape for state in states]}.")
     model = model_of(arm.rigid())
-    if model.freedom != tuple(range(model.n)):
+    if model.has_followers:
         raise InputError(f"{arm.name!r} has mimicking joints, which these forms do not take; fa.dynamics.inverse does.")
     return model, [[float(v) for v in state] for state in states]

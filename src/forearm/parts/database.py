@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from forearm.arm.link import SEMIDEFINITE_SLACK
 from forearm.errors import ForearmError, InputError, ModelError, suggest
-from forearm.parts.shapes import SHAPES, Moments, inertia_from_second
+from forearm.parts.shapes import SHAPES, Moments
 from forearm.parts.stl import check_closed, mesh_moments, read_stl
 from forearm.reading.fields import Angle, Blocks, Choice, Flag, MapOf, Number, Row, Table, Text, published
 from forearm.reading.textfile import beside, read_toml
-from forearm.spatial import combine_bodies, parallel_axis, pose_xyz_rpy, turn_inertia
+from forearm.spatial import combine_bodies, inertia_from_pseudo, parallel_axis, pose_xyz_rpy, turn_inertia
 
 SCHEMA = "forearm-parts/1"
 MESH = "mesh"
@@ -147,7 +147,7 @@ def _section(name: str, block: dict[str, Any], materials: dict[str, float], path
     density = _density(block, materials, moments.volume)
     if block.get("hole", False):
         density = -density
-    own = Mass(density * moments.volume, moments.centroid, density * inertia_from_second(moments.second))
+    own = Mass(density * moments.volume, moments.centroid, density * inertia_from_pseudo(moments.second))
     return Node("section", name, own, _place(block), what=("hole: " if density < 0 else "") + block["shape"])
 
 

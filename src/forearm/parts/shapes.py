@@ -43,11 +43,6 @@ class Shape:
     summary: str
 
 
-def inertia_from_second(second: Array) -> Array:
-    """Inertia matrix about the point the second moments S belong to: I = tr(S) 1 - S."""
-    return np.asarray(np.trace(second) * np.eye(3) - second)
-
-
 def positive(where: str, name: str, value: object) -> float:
     """Pass a number from SHORTEST to LONGEST, refuse everything else."""
     if _is_number(value) and SHORTEST <= value <= LONGEST:

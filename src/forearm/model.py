@@ -80,6 +80,32 @@ class Model:
         """Whether some joint mimics another, so that there are fewer freedoms than joints."""
         return self.freedom != tuple(range(self.n))
 
+    def rates(self, freedoms: Vector) -> list[Scalar]:
+        """One rate, acceleration or step a joint from one a freedom: what follows another moves with its multiplier."""
+        return [freedoms[f] * m for f, m in zip(self.freedom, self.multiplier, strict=True)]
+
+    def coordinates(self, q: Vector) -> list[Scalar]:
+        """One coordinate a joint from one a freedom."""
+        return [rate + offset for rate, offset in zip(self.rates(q), self.offset, strict=True)]
+
+    def gathered(self, tau: Vector) -> list[Scalar]:
+        """Torques at the freedoms from those at the joints: the transpose of how freedoms move joints."""
+        made: list[Scalar] = [0.0] * self.n
+        for value, f, m in zip(tau, self.freedom, self.multiplier, strict=True):
+            made[f] = made[f] + value * m
+        return made
+
+    def gathered_matrix(self, M: Array) -> Array:
+        """A matrix over the freedoms from one over the joints."""
+        if not self.has_followers:
+            return M
+        made = np.zeros((self.n, self.n), dtype=M.dtype)
+        movers = list(zip(self.freedom, self.multiplier, strict=True))
+        for j, (f, m) in enumerate(movers):
+            for k, (g, o) in enumerate(movers):
+                made[f, g] = made[f, g] + M[j, k] * (m * o)
+        return made
+
     def map(self, number: Callable[[float], Scalar]) -> Model:
         """The same model over another scalar; 0, 1 and -1 are structure and stay what they are."""
 

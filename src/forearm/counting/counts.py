@@ -16,6 +16,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.counting.models import GenericChain
 from forearm.counting.scalars import Counts, Tally
+from forearm.dynamics.energy import without_gravity
 from forearm.dynamics.forward import articulated_body, conjugate_gradient, solve_symmetric
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
@@ -147,11 +148,11 @@ class Work:
         if self.convention.no_acceleration:
             qdd = [0.0] * len(qdd)
         base = self._moving_base() if self.convention.moving_base else AT_REST
-        return self._gathered(self._told(INVERSE[name])(self.model, q, qd, qdd, base, None, self.note))
+        return self.model.gathered(self._told(INVERSE[name])(self.model, q, qd, qdd, base, None, self.note))
 
     def inertia_matrix(self, name: str) -> list[Any]:
         """The lower triangle of M: the rest is the same."""
-        M = self._gathered_matrix(self._told(INERTIA[name])(self.model, self._coordinates(), self.note))
+        M = self.model.gathered_matrix(self._told(INERTIA[name])(self.model, self._coordinates(), self.note))
         return [M[j, : j + 1] for j in range(self.model.n)]
 
     def forward(self, name: str) -> list[Any]:
@@ -163,46 +164,25 @@ class Work:
                 raise ModelError(f"count: articulated-body does not take the mimicking joints of {self.model.name!r}.")
             return list(articulated_body(self.model, q, qd, tau, [0.0] * n))
         rest = [0.0] * len(self.model.bodies)
-        right = tau - np.array(self._gathered(newton_euler(self.model, q, qd, rest)), dtype=object)
+        right = tau - np.array(self.model.gathered(newton_euler(self.model, q, qd, rest)), dtype=object)
         if name == "conjugate-gradient":
             return list(self._conjugate_gradient(q, right))
-        return list(solve_symmetric(self._gathered_matrix(INERTIA[name](self.model, q)), right))
+        return list(solve_symmetric(self.model.gathered_matrix(INERTIA[name](self.model, q)), right))
 
     def _conjugate_gradient(self, q: list[Any], right: Any) -> Any:
         """As many steps as freedoms, which suffice in exact arithmetic."""
-        still, rest = replace(self.model, g=np.zeros(3)), [0.0] * len(q)
+        still, rest = without_gravity(self.model), [0.0] * len(q)
 
         def product(p: Any) -> Any:
-            return np.array(self._gathered(newton_euler(still, q, rest, self._spread(p))), dtype=object)
+            return np.array(self.model.gathered(newton_euler(still, q, rest, self.model.rates(p))), dtype=object)
 
         return conjugate_gradient(product, right, self.model.n)
 
     def _coordinates(self) -> list[Any]:
-        given = [self.tally.variable(0.4 + 0.37 * j) for j in range(self.model.n)]
-        return [s + o for s, o in zip(self._spread(given), self.model.offset, strict=True)]
+        return self.model.coordinates([self.tally.variable(0.4 + 0.37 * j) for j in range(self.model.n)])
 
     def _rates(self, first: float) -> list[Any]:
-        return self._spread([self.tally.variable(first + 0.23 * j) for j in range(self.model.n)])
-
-    def _spread(self, freedoms: Any) -> list[Any]:
-        """One value a body from one a freedom."""
-        return [freedoms[f] * m for f, m in zip(self.model.freedom, self.model.multiplier, strict=True)]
-
-    def _gathered(self, tau: Any) -> list[Any]:
-        made: list[Any] = [0.0] * self.model.n
-        for value, f, m in zip(tau, self.model.freedom, self.model.multiplier, strict=True):
-            made[f] = made[f] + value * m
-        return made
-
-    def _gathered_matrix(self, M: Any) -> Any:
-        if not self.model.has_followers:
-            return M
-        made = np.zeros((self.model.n, self.model.n), dtype=object)
-        movers = list(zip(self.model.freedom, self.model.multiplier, strict=True))
-        for j, (f, m) in enumerate(movers):
-            for k, (g, o) in enumerate(movers):
-                made[f, g] = made[f, g] + M[j, k] * (m * o)
-        return made
+        return self.model.rates([self.tally.variable(first + 0.23 * j) for j in range(self.model.n)])
 
     def _moving_base(self) -> Base:
         three = [np.array([self.tally.variable(0.1 + 0.2 * i + 0.05 * k) for k in range(3)], dtype=object) for i in range(3)]

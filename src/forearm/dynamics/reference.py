@@ -82,7 +82,7 @@ def inverse(
 
     def one(q: Floats, qd: Floats, qdd: Floats) -> Floats:
         tau = method(model, *_joint_states(model, q, qd, qdd), base, hand) if model.bodies else []
-        return _gathered(model, tau) + rotor * qdd + friction_torque(arm, qd)
+        return np.array(model.gathered(tau)) + rotor * qdd + friction_torque(arm, qd)
 
     return _each(one, (arm.n,), *states)
 
@@ -94,7 +94,7 @@ def inertia_matrix(arm: Arm, q: ArrayLike, method: str = "composite-body") -> Fl
     model, rotor = model_of(arm), rotor_inertia(arm)
 
     def one(q: Floats) -> Floats:
-        return _gathered_matrix(model, compute(model, _joint_coordinates(model, q))) + np.diag(rotor)
+        return np.asarray(model.gathered_matrix(compute(model, model.coordinates(q.tolist()))) + np.diag(rotor))
 
     return _each(one, (arm.n, arm.n), q)
 
@@ -123,10 +123,10 @@ def forward(
         joints = _joint_states(model, q, qd, np.zeros(model.n))
         if method == "articulated-body":
             return np.array(articulated_body(model, joints[0], joints[1], driven, rotor, base, hand), dtype=np.float64)
-        bias = _gathered(model, newton_euler(model, *joints, base, hand))
+        bias = np.array(model.gathered(newton_euler(model, *joints, base, hand)))
         if method == "conjugate-gradient":
             return _conjugate_gradient(model, joints[0], driven - bias, rotor)
-        M = _gathered_matrix(model, INERTIA[method](model, joints[0])) + np.diag(rotor)
+        M = model.gathered_matrix(INERTIA[method](model, joints[0])) + np.diag(rotor)
         return np.asarray(solve_symmetric(M, driven - bias), dtype=np.float64)
 
     def one(q: Floats, qd: Floats, tau: Floats) -> Floats:
@@ -160,7 +160,7 @@ def coriolis_matrix(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
 
     def one(q: Floats, qd: Floats) -> Floats:
         joints = _joint_states(model, q, qd, np.zeros(model.n))
-        return _gathered_matrix(model, energy.coriolis(model, joints[0], joints[1]))
+        return np.asarray(model.gathered_matrix(energy.coriolis(model, joints[0], joints[1])))
 
     return _each(one, (arm.n, arm.n), *states)
 
@@ -181,7 +181,7 @@ def potential_energy(arm: Arm, q: ArrayLike) -> Floats:
     """The potential energy of the moving links in J, zero where their centres are level with the base's origin: () or (B,)."""
     (q,) = _states(arm, q=q)
     model = model_of(arm)
-    return _each(lambda q: np.asarray(energy.potential(model, _joint_coordinates(model, q))), (), q)
+    return _each(lambda q: np.asarray(energy.potential(model, model.coordinates(q.tolist()))), (), q)
 
 
 def trace(
@@ -267,35 +267,14 @@ def _each(one: Callable[..., Any], shape: tuple[int, ...], *states: Floats) -> F
     return np.array([guarded(*row) for row in zip(*states, strict=True)], dtype=np.float64).reshape(-1, *shape)
 
 
-def _joint_coordinates(model: Model, q: Floats) -> list[float]:
-    return [m * float(q[f]) + o for f, m, o in zip(model.freedom, model.multiplier, model.offset, strict=True)]
-
-
 def _joint_states(model: Model, q: Floats, qd: Floats, qdd: Floats) -> tuple[list[float], list[float], list[float]]:
-    """One coordinate, rate and acceleration a body, from those of the freedoms."""
-    scaled = [(f, m) for f, m in zip(model.freedom, model.multiplier, strict=True)]
-    return _joint_coordinates(model, q), [m * float(qd[f]) for f, m in scaled], [m * float(qdd[f]) for f, m in scaled]
-
-
-def _gathered(model: Model, tau: Sequence[Any]) -> Floats:
-    """Torques at the freedoms from those at the joints: the transpose of how freedoms move joints."""
-    gathered = np.zeros(model.n)
-    for value, freedom, multiplier in zip(tau, model.freedom, model.multiplier, strict=True):
-        gathered[freedom] += multiplier * value
-    return gathered
-
-
-def _gathered_matrix(model: Model, M: Any) -> Floats:
-    gathered = np.zeros((model.n, model.n))
-    scale = np.array(model.multiplier)
-    np.add.at(gathered, np.ix_(model.freedom, model.freedom), np.asarray(M, dtype=float) * np.outer(scale, scale))
-    return gathered
+    """One coordinate, rate and acceleration a joint, from those of the freedoms; Python's floats, which are faster."""
+    return model.coordinates(q.tolist()), model.rates(qd.tolist()), model.rates(qdd.tolist())
 
 
 def _conjugate_gradient(model: Model, q: list[float], right: Floats, rotor: Floats) -> Floats:
     def product(p: Floats) -> Floats:
-        rates = [m * float(p[f]) for f, m in zip(model.freedom, model.multiplier, strict=True)]
-        return _gathered(model, newton_euler(still, q, rest, rates)) + rotor * p
+        return np.array(model.gathered(newton_euler(still, q, rest, model.rates(p.tolist())))) + rotor * p
 
     still, rest = energy.without_gravity(model), [0.0] * len(model.bodies)
     qdd = np.asarray(conjugate_gradient(product, right), dtype=np.float64)

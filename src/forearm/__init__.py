@@ -32,6 +32,7 @@ from forearm.errors import (
 
 if TYPE_CHECKING:
     from forearm import checking, counting, dynamics, kinematics, reproduce
+    from forearm.codegen.generate import Source, generate
     from forearm.files import arms, load
 
 __version__ = "0.1.0"
@@ -57,6 +58,7 @@ __all__ = [
     "Motor",
     "NameNotFound",
     "PartsWarning",
+    "Source",
     "Transmission",
     "__version__",
     "arms",
@@ -64,6 +66,7 @@ __all__ = [
     "counting",
     "dynamics",
     "from_dh",
+    "generate",
     "kinematics",
     "load",
     "reproduce",
@@ -71,7 +74,7 @@ __all__ = [
 
 # Imported when first used, so that `import forearm` costs little: rooms, and the names that live in them.
 _LATER = {name: name for name in ("checking", "counting", "dynamics", "kinematics", "reproduce")}
-_LATER |= {"arms": "files", "load": "files"}
+_LATER |= {"arms": "files", "load": "files", "generate": "codegen", "Source": "codegen"}
 
 
 def __getattr__(name: str) -> Any:

@@ -109,10 +109,15 @@ class Model:
     def map(self, number: Callable[[float], Scalar]) -> Model:
         """The same model over another scalar; 0, 1 and -1 are structure and stay what they are."""
 
+        def one(value: Scalar) -> Scalar:
+            if not isinstance(value, float):  # a symbol already
+                return value
+            return float(value) if value in (0.0, 1.0, -1.0) else number(float(value))
+
         def each(array: Array) -> Array:
             made = np.empty(array.shape, dtype=object)
             for index, value in np.ndenumerate(array):
-                made[index] = value if value in (0.0, 1.0, -1.0) else number(float(value))
+                made[index] = one(value)
             return made
 
         bodies = tuple(
@@ -123,7 +128,7 @@ class Model:
                 each(b.pb),
                 each(b.Ra),
                 each(b.pa),
-                b.m if b.m == 0.0 else number(b.m),
+                one(b.m),
                 each(b.r),
                 each(b.I),
             )

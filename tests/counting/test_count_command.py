@@ -36,7 +36,7 @@ def test_the_whole_table_has_every_method(capsys: Capture) -> None:
 
 
 def test_explain_adds_up(capsys: Capture) -> None:
-    assert main(["count", "stanford", "--explain", "--json"]) == 0
+    assert main(["count", "stanford", "--explain", "--formulation", "newton-euler", "--json"]) == 0
     explained = json.loads(capsys.readouterr().out)["explain"]
     assert explained["name"] == "newton-euler"
     assert sum(row["mul"] for row in explained["quantities"]) == explained["total"]["mul"]
@@ -83,9 +83,5 @@ def test_mistakes_are_told(capsys: Capture) -> None:
     for asked in (["articulated-body"], ["conjugate-gradient"], ["gibbs-appell", "--function", "forward"]):
         assert main(["count", "puma560-akb", "--explain", "--formulation", *asked]) == 2
         assert f"not for forward dynamics by {asked[0]};" in " ".join(capsys.readouterr().err.split())
-    assert main(["count", "puma560-akb", "--explain", "--function", "forward"]) == 2
-    assert "not for forward dynamics" in " ".join(capsys.readouterr().err.split())
-    assert main(["count", "puma560-akb", "--explain", "--function", "inertia_matrix"]) == 2
-    assert "needs a --formulation; there are: unit-acceleration" in " ".join(capsys.readouterr().err.split())
     assert main(["count", "puma560-akb", "--formulation", "kane", "--function", "forward"]) == 2
     assert "forward has no method 'kane'" in " ".join(capsys.readouterr().err.split())

@@ -13,11 +13,12 @@ from forearm.counting.cost import FARTHEST, curves, general, general_matrices, p
 from forearm.counting.counts import METHODS, Convention, Work, count, retold, run
 from forearm.counting.models import GenericChain, chain
 from forearm.counting.polynomial import Polynomial, fit
-from forearm.counting.scalars import Counts, values
+from forearm.counting.scalars import values
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import INVERSE
 from forearm.errors import InputError, ModelError, NameNotFound
 from forearm.model import AT_REST, cross
+from forearm.symbols.counts import Counts
 
 EVERY = [(function, name) for function, names in METHODS.items() for name in names]
 ROUNDING = 1e-12  # relative to the largest entry: the counted run adds in another order than NumPy's products

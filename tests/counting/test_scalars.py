@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from forearm.counting.scalars import Counts, Tally, values
+from forearm.counting.scalars import Tally, values
+from forearm.symbols.counts import Counts
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,10 @@ from forearm.arm.record import fields_of, record, set_field
 from forearm.arm.tree import depth_first, most_articulated_leaf, resolve_mimics, root_of
 from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
 from forearm.values import as_pose, check_kind, check_name, check_text, frozen_array
+
+if TYPE_CHECKING:
+    from forearm.reduction.base import BaseParameters
+    from forearm.reduction.regrouped import RegroupedArm
 
 Named = TypeVar("Named", Link, Joint)
 
@@ -176,6 +180,18 @@ class Arm:
         from forearm.arm.change import with_payload
 
         return with_payload(self, mass, com, inertia, longest)
+
+    def base_parameters(self) -> BaseParameters:
+        """The combinations of inertial parameters that joint torques can tell apart, with labels."""
+        from forearm.reduction.base import base_parameters
+
+        return base_parameters(self)
+
+    def regrouped(self) -> RegroupedArm:
+        """The equivalent arm with regrouped parameters and slid origins: the same joint torques with fewer operations."""
+        from forearm.reduction.regrouped import regrouped_arm
+
+        return regrouped_arm(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the arm file (TOML). Reading it back gives an equal arm."""

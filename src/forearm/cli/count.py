@@ -11,12 +11,13 @@ from forearm.arm.arm import Arm
 from forearm.cli.command import Command, add_json, show_json, width
 from forearm.counting.cost import General, general, general_matrices, per_joint
 from forearm.counting.counts import METHODS, Run, count, run
+from forearm.counting.fewest import fewest, steps_to_fewest, table_210
 from forearm.counting.matrices import WATERS, MatrixCounts, count_matrices
 from forearm.counting.models import chain
 from forearm.counting.printed import Comparison, compare, compare_steps, compare_table29, printed
-from forearm.counting.scalars import Counts
 from forearm.errors import InputError, ModelError, NameNotFound, suggest
 from forearm.files.load import load
+from forearm.symbols.counts import Counts
 from forearm.tables import text_table
 
 TITLES = {"inverse": "Inverse dynamics", "inertia_matrix": "Inertia matrix", "forward": "Forward dynamics"}
@@ -29,7 +30,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--function", choices=tuple(METHODS), help="only what computes this")
     parser.add_argument(
         "--explain", action="store_true",
-        help="by quantity and link, for one formulation (newton-euler unless given) of the first function that has it",
+        help="what each step towards the fewest operations saves; with a formulation, its cost by quantity and link",
     )  # fmt: skip
     parser.add_argument("--printed", action="store_true", help="ours beside the figures that the documents print")
     parser.add_argument("--plot", metavar="FILE", help="draw cost against n for every formulation (.png, .svg or .pdf)")
@@ -62,16 +63,13 @@ def _run(given: argparse.Namespace) -> int:
 
 def _count_arm(arm: Arm, given: argparse.Namespace, document: dict[str, Any], blocks: list[str]) -> None:
     name = given.formulation
-    if given.explain and name is None:
-        if given.function == "inertia_matrix":
-            raise InputError(
-                f"count: --explain of {given.function} needs a --formulation; {suggest('', METHODS[given.function])}"
-            )
-        name = "newton-euler" if given.function != "forward" else METHODS["forward"][0]
     chosen = _chosen(name, given.function)
     document |= {"arm": arm.name, "n": arm.n}
     if not arm.n:
         raise ModelError(f"count: {arm.name!r} has no joint that moves, so there is nothing to count.")
+    if given.explain and name is None:
+        _explain_steps(arm, given.function or "inverse", document, blocks)
+        return
     if given.explain:
         function = next(iter(chosen))
         _explain(arm, function, chosen[function][0], document, blocks)
@@ -86,14 +84,47 @@ def _count_arm(arm: Arm, given: argparse.Namespace, document: dict[str, Any], bl
         "4x4: Waters' count for the general chain, m matrix products and a operations of order 16."
     )
     header = ["method", f"general n = {arm.n}", "customised", "div", "trig", "4x4"]
+    if name is None:
+        document["fewest"] = {function: _fewest_row(arm, function) for function in rows}
     for function, group in rows.items():
-        table = text_table(header, [_cells(row) for row in group], width())
+        cells = [_cells(row) for row in group]
+        if name is None:
+            cells.append(_fewest_cells(document["fewest"][function]))
+        table = text_table(header, cells, width())
         blocks.append(f"{TITLES[function]}\n{table}")
     if any(row["customised"] is None for group in rows.values() for row in group):
         reasons = sorted({row["reason"] for group in rows.values() for row in group if row["customised"] is None})
         blocks.append("\n".join(f"-: {reason}" for reason in reasons))
     lines = [_general_lines(row) for group in rows.values() for row in group]
     blocks.append("\n".join(["General n, fitted to exact counts and confirmed at further n", *lines]))
+
+
+def _fewest_row(arm: Arm, function: str) -> dict[str, Any]:
+    """The generated code's counts, for this arm and for the general chain of as many turning joints."""
+    return {"customised": asdict(fewest(arm, function)), "general_at_n": asdict(fewest(chain(arm.n), function))}
+
+
+def _fewest_cells(row: dict[str, Any]) -> list[str]:
+    own = row["customised"]
+    return ["generated code", _sum(row["general_at_n"]), _sum(own), str(own["div"]), str(own["trig"]), "-"]
+
+
+def _explain_steps(arm: Arm, function: str, document: dict[str, Any], blocks: list[str]) -> None:
+    """What each step towards the fewest operations saved."""
+    steps = steps_to_fewest(arm, function)
+    rows, before = [], None
+    for step in steps:
+        c = step.counts
+        total = c.mul + c.add
+        rows.append(
+            [step.title, str(c.mul), str(c.add), str(total), "" if before is None else str(before - total), str(c.trig)]
+        )
+        before = total
+    document["steps"] = [{"title": step.title, **asdict(step.counts)} for step in steps]
+    blocks.append(
+        f"{TITLES[function]} of {arm.name}, rigid, gravity along z0: what each step leaves, and what it saved\n"
+        + text_table(["step", "mul", "add", "together", "saved", "trig"], rows, width())
+    )
 
 
 def _chosen(name: str | None, function: str | None) -> dict[str, tuple[str, ...]]:
@@ -195,6 +226,12 @@ def _beside_printed(document: dict[str, Any], blocks: list[str]) -> None:
     ]
     for title, group in groups.items():
         blocks.append("\n".join([title, *(_line(c) for c in group)]))
+    methods, rows = table_210()
+    document["table_210"] = [{"robot": robot, **dict(zip(methods, pairs, strict=True))} for robot, pairs in rows]
+    cells = [[robot, *(" + ".join(map(str, pair)) or "-" for pair in pairs)] for robot, pairs in rows]
+    table = text_table(["robot", *methods], cells, width())
+    note = textwrap.fill(printed()["table_210"]["note"], width())
+    blocks.append(f"Dhanaraj Table 2.10, mul + add of customised inverse dynamics, and ours\n{table}\n{note}")
     lines = [f"{table['place']}: {row[0]}: {row[1]} mul, {row[2]} add" for table in printed()["cited"] for row in table["rows"]]
     blocks.append("\n".join(["Cited by the documents from papers that are not here, not recomputed", *lines]))
 
@@ -214,7 +251,7 @@ def _figure(pair: tuple[int, ...] | None, unit: tuple[str, ...]) -> str:
 
 
 COMMAND = Command(
-    "forearm count puma560-akb --formulation gibbs-appell --explain",
+    "forearm count puma560-akb --explain",
     _add_arguments,
     _run,
 )

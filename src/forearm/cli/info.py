@@ -18,12 +18,14 @@ from forearm.cli.states import add_state, read_state
 from forearm.files.armfile_write import to_document
 from forearm.files.load import load
 from forearm.kinematics.poses import forward
+from forearm.reduction.base import base_parameters
 from forearm.tables import number
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     add_state(parser, "q", "posture to draw; zero, or the nearest to it within limits, unless given")
+    parser.add_argument("--base", action="store_true", help="also the base parameters: what joint torques can tell apart")
     parser.add_argument("--plot", metavar="FILE", help="also draw it into a .png, .svg or .pdf file")
     add_json(parser)
 
@@ -44,17 +46,32 @@ def _run(given: argparse.Namespace) -> int:
             "q": q,
             "hand": forward(arm, q),
         }
-        show_json(document | {"hand": forward(arm, q), "joints": [j.name for j in arm.joints], "arm": to_document(arm)})
+        document |= {"joints": [j.name for j in arm.joints], "arm": to_document(arm)}
+        if given.base:
+            base = base_parameters(arm)
+            rows = zip(base.names, base.values, base.labels, strict=True)
+            document["base_parameters"] = [{"name": name, "value": value, "label": label} for name, value, label in rows]
+        show_json(document)
         return 0
     print(describe(arm, width()))
     hand = forward(arm, q)[:3, 3]
     print(f"\nReach at most {number(reach(arm), 4)} m. Drawn at q = {' '.join(number(v, 4) for v in q) or '-'}:", end="")
     print(f" hand at {' '.join(number(v, 4) for v in hand)} m\n")
     print(draw(arm, q, width(), unicode=(sys.stdout.encoding or "").lower().startswith("utf")))
+    if given.base:
+        print(f"\n{_base_table(arm)}")
     for title, text in (("Source", arm.source), ("Notes", arm.notes)):
         if text:
             print(f"\n{title}\n{wrapped(text)}")
     return 0
+
+
+def _base_table(arm: Arm) -> str:
+    base = base_parameters(arm)
+    lines = [f"{number(value, 6):>12}  {label}" for value, label in zip(base.values, base.labels, strict=True)]
+    filled = [textwrap.fill(line, max(width(), 60), subsequent_indent=" " * 16, break_long_words=False) for line in lines]
+    title = f"Base parameters: {len(base)} of {len(base.standard)} (m in kg, mx in kg m, Ixx in kg m^2 about the link's origin)"
+    return "\n".join([title, *filled])
 
 
 def wrapped(text: str) -> str:

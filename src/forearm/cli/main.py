@@ -24,6 +24,7 @@ COMMANDS = {
     "inverse": "Torques that a state needs, by any formulation, drives included.",
     "forward": "Accelerations that torques produce, by any method, drives included.",
     "count": "Exact multiplications and additions of every formulation.",
+    "generate": "Write code for a function of an arm: C, C++, Fortran, Python, LaTeX.",
     "precision": "What single precision costs in forward dynamics, by method.",
     "reproduce": "Recompute the printed figures of the five documents.",
     "bench": "Measure speed on this machine.",

@@ -7,6 +7,6 @@ ours beside the figures of the documents, `waters` doing the steps in Waters' ow
 
 from forearm.counting.cost import general
 from forearm.counting.counts import count
-from forearm.counting.scalars import Counts
+from forearm.symbols.counts import Counts
 
 __all__ = ["Counts", "count", "general"]

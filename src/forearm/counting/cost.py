@@ -9,7 +9,7 @@ from forearm.counting.counts import METHODS, count
 from forearm.counting.matrices import MatrixCounts, count_matrices
 from forearm.counting.models import GenericChain, chain
 from forearm.counting.polynomial import Polynomial, fit
-from forearm.counting.scalars import Counts
+from forearm.symbols.counts import Counts
 
 # How far the cost of the expensive ones is drawn; the others go to the last.
 FARTHEST = {"lagrange-naive": 8, "lagrange-uicker": 16, "lagrange-stored": 30}

@@ -15,13 +15,14 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.counting.models import GenericChain
-from forearm.counting.scalars import Counts, Tally
+from forearm.counting.scalars import Tally
 from forearm.dynamics.energy import without_gravity
 from forearm.dynamics.forward import articulated_body, conjugate_gradient, solve_symmetric
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
 from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
 from forearm.model import AT_REST, Base, Model, Step, cross, model_of, steps
+from forearm.symbols.counts import Counts
 
 METHODS: dict[str, tuple[str, ...]] = {"inverse": tuple(INVERSE), "inertia_matrix": tuple(INERTIA), "forward": FORWARD}
 Note = Callable[[str, int, Any], None]

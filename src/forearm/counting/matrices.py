@@ -13,11 +13,11 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.counting.counts import Stand, retold, rigid_model
 from forearm.counting.models import GenericChain
-from forearm.counting.scalars import Counts
 from forearm.dynamics.lagrange import Chain, chain_of, pseudo_inertia
 from forearm.dynamics.reference import INVERSE
 from forearm.kinematics.matrices import joint_matrices
 from forearm.model import Model
+from forearm.symbols.counts import Counts
 
 WATERS = (
     "lagrange-naive",

@@ -18,10 +18,11 @@ from forearm.counting.counts import Convention, count, run
 from forearm.counting.matrices import MatrixCounts, count_matrices, run_matrices
 from forearm.counting.models import chain
 from forearm.counting.quantities import MIDDLE, per_quantity
-from forearm.counting.scalars import Counts, Tally
+from forearm.counting.scalars import Tally
 from forearm.dynamics.forward import solve_symmetric
 from forearm.errors import ModelWarning
 from forearm.files.load import load
+from forearm.symbols.counts import Counts
 
 Pair = tuple[int, ...]
 Verdict = Literal["exact", "differs", "not reproducible", "consistent"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forearm.counting.counts import Convention, run
 from forearm.counting.models import GenericChain
-from forearm.counting.scalars import Counts
+from forearm.symbols.counts import Counts
 
 # The document's symbol, and what the two recursions note for it.
 SYMBOLS = {

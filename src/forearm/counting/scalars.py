@@ -9,34 +9,14 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from forearm.symbols.counts import Counts
+
 INPUT, MUL, ADD, DIV, TRIG = range(5)
 NOTHING = -1  # the place of a value known beforehand, and the operand that an operation does not have
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Multiplications, additions (subtractions too), divisions, square roots (no formulation takes one), sines and cosines."""
-
-    mul: int = 0
-    add: int = 0
-    div: int = 0
-    sqrt: int = 0
-    trig: int = 0
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
-
-    def __sub__(self, other: Counts) -> Counts:
-        return Counts(*(a - b for a, b in zip(astuple(self), astuple(other), strict=True)))
-
-    def __str__(self) -> str:
-        parts = [f"{getattr(self, f.name)} {f.name}" for f in fields(self) if getattr(self, f.name)]
-        return ", ".join(parts) or "nothing"
 
 
 class Tally:

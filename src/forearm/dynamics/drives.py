@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
+from forearm.arm.drive import Friction
 from forearm.errors import ModelError
+from forearm.model import Array, Scalar, Vector
 
 
 def refuse_what_is_not_built(arm: Arm) -> None:
@@ -35,18 +37,27 @@ def rotor_inertia(arm: Arm) -> NDArray[np.float64]:
     return reflected
 
 
-def friction_torque(arm: Arm, qd: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What friction adds at each freedom, (n,): viscous and Coulomb, sgn(0) = 0.
+def friction_torque(arm: Arm, qd: Vector) -> Array:
+    """What friction adds at each freedom, (n,), over any scalar: viscous and Coulomb, sgn(0) = 0.
 
     On the joint side B qd + Tc; on the motor side |N| (B |N| qd + Tc), with Tc that of the direction of qd.
     """
-    torque = np.zeros(arm.n)
+    torque = np.zeros(arm.n, dtype=float if isinstance(qd, np.ndarray) and qd.dtype == float else object)
     for body in arm.moving.bodies:
         friction = body.joint.friction
         if friction is None:
             continue
         ratio = abs(body.joint.motor.gear_ratio) if friction.side == "motor" and body.joint.motor is not None else 1.0
-        speed = body.multiplier * float(qd[body.freedom])
-        dry = friction.coulomb[0] if speed > 0.0 else friction.coulomb[1] if speed < 0.0 else 0.0
-        torque[body.freedom] += body.multiplier * ratio * (friction.viscous * ratio * speed + dry)
+        speed = qd[body.freedom] * body.multiplier
+        felt = speed * (friction.viscous * ratio) + _dry(friction, speed)
+        torque[body.freedom] = torque[body.freedom] + felt * (body.multiplier * ratio)
     return torque
+
+
+def _dry(friction: Friction, speed: Scalar) -> Scalar:
+    """Coulomb friction: the first value forwards, the second backwards, none at rest."""
+    forwards, backwards = friction.coulomb
+    if isinstance(speed, float):
+        return forwards if speed > 0.0 else backwards if speed < 0.0 else 0.0
+    sign = speed.sign()
+    return sign * (0.5 * (forwards - backwards)) + sign * sign * (0.5 * (forwards + backwards))

@@ -130,9 +130,10 @@ def gibbs_function(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base 
 
 @dataclass(eq=False)
 class Partials:
-    """dwd_i/dqdd_j and drdd_i/dqdd_j in the axes of link i, for j on the path to i. Mata (7)."""
+    """dwd_i/dqdd_j, dsdd_i/dqdd_j and drdd_i/dqdd_j in the axes of link i, for j on the path to i. Mata (7)."""
 
     wd: list[dict[int, Array]]
+    sdd: list[dict[int, Array]]
     rdd: list[dict[int, Array]]
 
 
@@ -153,7 +154,7 @@ def partials(model: Model, at: list[Step]) -> Partials:
         wds.append(spin)
         origins.append(origin)
         rdds.append({j: origin[j] + cross(spin[j], body.r) for j in spin})
-    return Partials(wds, rdds)
+    return Partials(wds, origins, rdds)
 
 
 def gibbs_appell_sum(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST) -> list[Scalar]:

@@ -26,7 +26,10 @@ from forearm.dynamics.lagrange import (
 )
 from forearm.dynamics.modified_newton_euler import modified_newton_euler
 from forearm.dynamics.newton_euler import newton_euler
+from forearm.dynamics.regressor import PARAMETERS, parameters_of
+from forearm.dynamics.regressor import regressor as regressor_of
 from forearm.dynamics.silver import lagrange_silver
+from forearm.dynamics.states import each_state, joint_states, states_of
 from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
 from forearm.kinematics.poses import as_coordinates
 from forearm.model import AT_REST, Base, Model, Wrench, model_of
@@ -75,28 +78,28 @@ def inverse(
     velocity, angular acceleration, linear acceleration) of the base in base axes, gravity not included.
     """
     method = _named(INVERSE, formulation, "formulation")
-    states = _states(arm, q=q, qd=qd, qdd=qdd)
+    states = states_of(arm, q=q, qd=qd, qdd=qdd)
     refuse_what_is_not_built(arm)
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
     model, rotor = model_of(arm), rotor_inertia(arm)
 
     def one(q: Floats, qd: Floats, qdd: Floats) -> Floats:
-        tau = method(model, *_joint_states(model, q, qd, qdd), base, hand) if model.bodies else []
-        return np.array(model.gathered(tau)) + rotor * qdd + friction_torque(arm, qd)
+        tau = method(model, *joint_states(model, q, qd, qdd), base, hand) if model.bodies else []
+        return np.asarray(np.array(model.gathered(tau)) + rotor * qdd + friction_torque(arm, qd))
 
-    return _each(one, (arm.n,), *states)
+    return each_state(one, (arm.n,), *states)
 
 
 def inertia_matrix(arm: Arm, q: ArrayLike, method: str = "composite-body") -> Floats:
     """M(q) with the rotors' N^2 J on its diagonal: (n, n) or (B, n, n)."""
     compute = _named(INERTIA, method, "method")
-    (q,) = _states(arm, q=q)
+    (q,) = states_of(arm, q=q)
     model, rotor = model_of(arm), rotor_inertia(arm)
 
     def one(q: Floats) -> Floats:
         return np.asarray(model.gathered_matrix(compute(model, model.coordinates(q.tolist()))) + np.diag(rotor))
 
-    return _each(one, (arm.n, arm.n), q)
+    return each_state(one, (arm.n, arm.n), q)
 
 
 def forward(
@@ -110,7 +113,7 @@ def forward(
     """
     if not isinstance(method, str) or method not in FORWARD:
         raise NameNotFound(f"forward: there is no method {shorten(method)}; {suggest(str(method), FORWARD)}")
-    states = _states(arm, q=q, qd=qd, tau=tau)
+    states = states_of(arm, q=q, qd=qd, tau=tau)
     refuse_what_is_not_built(arm)
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
     model, rotor = model_of(arm), rotor_inertia(arm)
@@ -120,7 +123,7 @@ def forward(
 
     def accelerations(q: Floats, qd: Floats, tau: Floats) -> Floats:
         driven = tau - friction_torque(arm, qd)
-        joints = _joint_states(model, q, qd, np.zeros(model.n))
+        joints = joint_states(model, q, qd, np.zeros(model.n))
         if method == "articulated-body":
             return np.array(articulated_body(model, joints[0], joints[1], driven, rotor, base, hand), dtype=np.float64)
         bias = np.array(model.gathered(newton_euler(model, *joints, base, hand)))
@@ -139,7 +142,7 @@ def forward(
             )
         return qdd
 
-    return _each(one, (arm.n,), *states)
+    return each_state(one, (arm.n,), *states)
 
 
 def bias(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
@@ -155,33 +158,58 @@ def gravity(arm: Arm, q: ArrayLike) -> Floats:
 
 def coriolis_matrix(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
     """C(q, qd) with C qd the velocity torques of the rigid arm and dM/dt - 2 C skew-symmetric: (n, n) or (B, n, n)."""
-    states = _states(arm, q=q, qd=qd)
+    states = states_of(arm, q=q, qd=qd)
     model = model_of(arm)
 
     def one(q: Floats, qd: Floats) -> Floats:
-        joints = _joint_states(model, q, qd, np.zeros(model.n))
+        joints = joint_states(model, q, qd, np.zeros(model.n))
         return np.asarray(model.gathered_matrix(energy.coriolis(model, joints[0], joints[1])))
 
-    return _each(one, (arm.n, arm.n), *states)
+    return each_state(one, (arm.n, arm.n), *states)
 
 
 def kinetic_energy(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
     """The kinetic energy in J, rotors' spin about their own axes included: () or (B,)."""
-    states = _states(arm, q=q, qd=qd)
+    states = states_of(arm, q=q, qd=qd)
     model, rotor = model_of(arm), rotor_inertia(arm)
 
     def one(q: Floats, qd: Floats) -> Floats:
-        joints = _joint_states(model, q, qd, np.zeros(model.n))
+        joints = joint_states(model, q, qd, np.zeros(model.n))
         return np.asarray(energy.kinetic(model, joints[0], joints[1]) + 0.5 * float(rotor @ qd**2))
 
-    return _each(one, (), *states)
+    return each_state(one, (), *states)
 
 
 def potential_energy(arm: Arm, q: ArrayLike) -> Floats:
     """The potential energy of the moving links in J, zero where their centres are level with the base's origin: () or (B,)."""
-    (q,) = _states(arm, q=q)
+    (q,) = states_of(arm, q=q)
     model = model_of(arm)
-    return _each(lambda q: np.asarray(energy.potential(model, model.coordinates(q.tolist()))), (), q)
+    return each_state(lambda q: np.asarray(energy.potential(model, model.coordinates(q.tolist()))), (), q)
+
+
+def regressor(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Floats:
+    """Y with Y @ inertial_parameters(arm) the torques of the rigid arm: (n, 10 N) or (B, n, 10 N) for N moving bodies."""
+    states = states_of(arm, q=q, qd=qd, qdd=qdd)
+    model = model_of(arm)
+
+    def one(q: Floats, qd: Floats, qdd: Floats) -> Floats:
+        Y = regressor_of(model, *joint_states(model, q, qd, qdd))
+        return np.array(model.gathered(list(Y))) if model.has_followers else np.asarray(Y)
+
+    return each_state(one if model.bodies else lambda *_: np.zeros((0, 0)), (arm.n, 10 * len(model.bodies)), *states)
+
+
+def inertial_parameters(arm: Arm) -> Floats:
+    """Ten parameters of each moving body, links on fixed joints merged into it, about the origin of its link's frame: (10 N,).
+
+    In the order of `parameter_names`: m, the first moments m c, and the inertia about the origin.
+    """
+    return np.asarray(parameters_of(model_of(arm)), dtype=np.float64)
+
+
+def parameter_names(arm: Arm) -> list[str]:
+    """The names of `inertial_parameters`, such as "link2.Ixx"."""
+    return [f"{body.joint.child}.{name}" for body in arm.moving.bodies for name in PARAMETERS]
 
 
 def trace(
@@ -194,7 +222,7 @@ def trace(
     Of the rigid arm: what drives add is not part of any formulation.
     """
     method = _named(INVERSE, formulation, "formulation")
-    states = _states(arm, q=q, qd=qd, qdd=qdd)
+    states = states_of(arm, q=q, qd=qd, qdd=qdd)
     if states[0].ndim != 1:
         raise InputError(f"trace: one state is traced at a time, shape ({arm.n},); came {states[0].shape}.")
     model = model_of(arm)
@@ -205,7 +233,7 @@ def trace(
         table[names[link]][symbol] = float(value) if np.ndim(value) == 0 else np.array(value, dtype=float)
 
     if model.bodies:
-        method(model, *_joint_states(model, *states), as_base(base_motion), as_wrench(hand_force, hand_moment), note)
+        method(model, *joint_states(model, *states), as_base(base_motion), as_wrench(hand_force, hand_moment), note)
     return table
 
 
@@ -241,35 +269,6 @@ def _named(table: dict[str, Any], name: str, what: str) -> Any:
     if not isinstance(name, str) or name not in table:
         raise NameNotFound(f"there is no {what} {shorten(name)}; {suggest(str(name), table)}")
     return table[name]
-
-
-def _states(arm: Arm, **given: ArrayLike) -> list[Floats]:
-    """The arguments as float64 of one shape, (n,) or (B, n)."""
-    states: list[Floats] = []
-    for name, value in given.items():
-        states.append(as_coordinates(arm, value, name))
-        if states[-1].shape != states[0].shape:
-            came = f"{states[-1].shape} beside {states[0].shape}"
-            raise InputError(f"{name}: all arguments share one shape; came {came}. Nothing is broadcast.")
-    return states
-
-
-def _each(one: Callable[..., Any], shape: tuple[int, ...], *states: Floats) -> Floats:
-    """The answer of one state, or of every row; NaN throughout where a state holds one, however little depends on it."""
-
-    def guarded(*row: Floats) -> Floats:
-        if not all(np.isfinite(values).all() for values in row):
-            return np.full(shape, np.nan)
-        return np.asarray(one(*row), dtype=np.float64)
-
-    if states[0].ndim == 1:
-        return guarded(*states)
-    return np.array([guarded(*row) for row in zip(*states, strict=True)], dtype=np.float64).reshape(-1, *shape)
-
-
-def _joint_states(model: Model, q: Floats, qd: Floats, qdd: Floats) -> tuple[list[float], list[float], list[float]]:
-    """One coordinate, rate and acceleration a joint, from those of the freedoms; Python's floats, which are faster."""
-    return model.coordinates(q.tolist()), model.rates(qd.tolist()), model.rates(qdd.tolist())
 
 
 def _conjugate_gradient(model: Model, q: list[float], right: Floats, rotor: Floats) -> Floats:

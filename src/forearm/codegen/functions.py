@@ -1,0 +1,135 @@
+"""What can be generated: for each function its arguments, and how it is traced on the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from forearm.codegen.program import Argument
+from forearm.codegen.tracing import Tracing
+from forearm.model import Array
+
+Results = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the arm: `inputs` by name, `outputs` as name -> (shape in terms of n and N bodies, meaning)."""
+
+    title: str
+    inputs: tuple[str, ...]
+    outputs: dict[str, tuple[tuple[str | int, ...], str]]
+    trace: Callable[[Tracing], Results]
+    formulations: str = ""  # which table of dynamics.formulations() it takes a name of
+    internal: bool = field(default=False)  # whether it needs the arm as it is, nothing regrouped
+
+
+def _inverse(t: Tracing) -> Results:
+    return {"tau": t.inverse(t.qd, t.qdd)}
+
+
+def _bias(t: Tracing) -> Results:
+    return {"bias": t.inverse(t.qd, None)}
+
+
+def _gravity(t: Tracing) -> Results:
+    return {"gravity": t.inverse(None, None)}
+
+
+def _derivatives(t: Tracing) -> Results:
+    tau = t.inverse(t.qd, t.qdd)
+    return {"tau_q": t.jacobian(tau, t.q), "tau_qd": t.jacobian(tau, t.qd), "M": t.inertia_matrix()}
+
+
+N_M = "N m (N where a joint slides)"
+JOINTS = ("n",)
+SQUARE = ("n", "n")
+FUNCTIONS: dict[str, Function] = {
+    "inverse_dynamics": Function(
+        "Inverse dynamics", ("q", "qd", "qdd"), {"tau": (JOINTS, f"joint torques, {N_M}")}, _inverse, "inverse"
+    ),
+    "forward_dynamics": Function(
+        "Forward dynamics", ("q", "qd", "tau"), {"qdd": (JOINTS, "joint accelerations, rad/s^2 (m/s^2 where a joint slides)")},
+        lambda t: {"qdd": t.forward()}, "forward",
+    ),
+    "inertia_matrix": Function(
+        "Inertia matrix", ("q",), {"M": (SQUARE, "inertia matrix by rows, symmetric, kg m^2 (kg, kg m where joints slide)")},
+        lambda t: {"M": t.inertia_matrix()}, "inertia_matrix",
+    ),
+    "bias": Function("Bias: torques at zero acceleration", ("q", "qd"), {"bias": (JOINTS, f"torques, {N_M}")}, _bias),
+    "gravity": Function("Gravity: torques at rest", ("q",), {"gravity": (JOINTS, f"torques, {N_M}")}, _gravity),
+    "coriolis_matrix": Function(
+        "Coriolis matrix", ("q", "qd"),
+        {"C": (SQUARE, f"by rows: C qd are the velocity torques of the rigid arm, {N_M}; dM/dt - 2 C is skew-symmetric")},
+        lambda t: {"C": t.coriolis_matrix()},
+    ),
+    "forward_kinematics": Function(
+        "Forward kinematics", ("q",), {"T": ((4, 4), "pose of the hand in the base frame by rows, m")},
+        lambda t: {"T": t.hand_pose()},
+    ),
+    "jacobian": Function(
+        "Jacobian", ("q",), {"J": ((6, "n"), "by rows: velocity of the hand's origin, then angular velocity, base axes")},
+        lambda t: {"J": t.hand_jacobian()},
+    ),
+    "jacobian_derivative": Function(
+        "Time derivative of the Jacobian", ("q", "qd"), {"Jd": ((6, "n"), "dJ/dt by rows, linear rows first, base axes")},
+        lambda t: {"Jd": t.along(t.hand_jacobian(), t.q, t.qd)},
+    ),
+    "kinetic_energy": Function(
+        "Kinetic energy", ("q", "qd"), {"kinetic": ((1,), "J")}, lambda t: {"kinetic": [t.kinetic_energy()]}
+    ),
+    "potential_energy": Function(
+        "Potential energy", ("q",), {"potential": ((1,), "J, zero where the links' centres are level with the base's origin")},
+        lambda t: {"potential": [t.potential_energy()]},
+    ),
+    "regressor": Function(
+        "Regressor", ("q", "qd", "qdd"),
+        {"Y": (("n", "10N"), "by rows: Y times the inertial parameters are the torques of the rigid arm")},
+        lambda t: {"Y": t.regressor(base=False)}, internal=True,
+    ),
+    "base_regressor": Function(
+        "Regressor of the base parameters", ("q", "qd", "qdd"),
+        {"Y_base": (("n", "b"), "by rows: Y_base times the base parameters are the torques of the rigid arm")},
+        lambda t: {"Y_base": t.regressor(base=True)}, internal=True,
+    ),
+    "reactions": Function(
+        "Forces and moments in the joints", ("q", "qd", "qdd"),
+        {"wrench": (("N", 6), "a row a joint: force (N) and moment (N m) on the link behind it, at its origin, in its axes")},
+        lambda t: {"wrench": t.reactions()}, internal=True,
+    ),
+    "inverse_dynamics_derivatives": Function(
+        "Derivatives of inverse dynamics", ("q", "qd", "qdd"),
+        {
+            "tau_q": (SQUARE, "d tau_i / d q_j by rows"), "tau_qd": (SQUARE, "d tau_i / d qd_j by rows"),
+            "M": (SQUARE, "d tau_i / d qdd_j by rows: the inertia matrix"),
+        },
+        _derivatives,
+    ),
+}  # fmt: skip
+MEANINGS = {
+    "q": "joint coordinates, rad (m where a joint slides)",
+    "qd": "joint velocities, rad/s (m/s where a joint slides)",
+    "qdd": "joint accelerations, rad/s^2 (m/s^2 where a joint slides)",
+    "tau": f"joint torques, {N_M}",
+}
+
+
+def arguments(functions: Sequence[Function], sizes: dict[str, int]) -> tuple[tuple[Argument, ...], dict[str, Argument]]:
+    """Inputs of a set of functions, each once, and outputs by their own names; an output named as an input gets "_out"."""
+    names = list(dict.fromkeys(name for f in functions for name in f.inputs))
+    order = [name for name in MEANINGS if name in names]
+    inputs = tuple(Argument(name, (sizes["n"],), MEANINGS[name]) for name in order)
+    outputs: dict[str, Argument] = {}
+    for f in functions:
+        for name, (shape, meaning) in f.outputs.items():
+            size = tuple(s if isinstance(s, int) else sizes[s] for s in shape)
+            outputs.setdefault(name, Argument(f"{name}_out" if name in names else name, size, meaning))
+    return inputs, outputs
+
+
+def table_of(value: Any, shape: tuple[int, ...]) -> Array:
+    """A result as an array of its shape."""
+    return np.array(value, dtype=object).reshape(shape)

@@ -1,0 +1,46 @@
+"""C99: a header and a source, no allocation, nothing but math.h."""
+
+from __future__ import annotations
+
+from forearm.codegen.languages import c_family
+from forearm.codegen.languages.describing import title
+from forearm.codegen.languages.language import Language
+from forearm.codegen.languages.naming import legal
+from forearm.codegen.program import Program
+from forearm.codegen.text import Dialect, call, functions, number
+
+SIGN = """\
+static double sign_of(double x)
+{
+    return x > 0.0 ? 1.0 : (x < 0.0 ? -1.0 : x);
+}
+"""
+DIALECT = Dialect(number, c_family.entry, call)
+
+
+def write(program: Program) -> tuple[str, str]:
+    """The source and the header."""
+    program = legal(program)
+    return source(program), header(program)
+
+
+def header(program: Program) -> str:
+    """Declarations with all that a caller must know."""
+    guard = f"{program.name.upper()}_H"
+    about = c_family.description(program, "all double, float64 arithmetic throughout")
+    lines = [*c_family.comment(about), f"#ifndef {guard}", f"#define {guard}", ""]
+    lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+    lines += [*c_family.declarations(program, "double"), "", "#ifdef __cplusplus", "}", "#endif", "", "#endif"]
+    return "\n".join(lines) + "\n"
+
+
+def source(program: Program) -> str:
+    """The definitions."""
+    lines = c_family.comment([title(program), f"{program.name}.h has arguments, units and an example."])
+    lines += [f'#include "{program.name}.h"', "", "#include <math.h>", ""]
+    if "sign" in functions((*program.prepare, *program.statements)):
+        lines.append(SIGN)
+    return "\n".join([*lines, *c_family.definitions(program, DIALECT, "double")]) + "\n"
+
+
+LANGUAGE = Language("c", "C99", "c", "h", write)

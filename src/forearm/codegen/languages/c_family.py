@@ -1,0 +1,99 @@
+"""What C and C++ write alike: comments, signatures, statements, the example of a call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from forearm.codegen.languages import describing
+from forearm.codegen.program import Argument, Program, Ref, Statement
+from forearm.codegen.text import Dialect, expression, folded, number, paragraphs, read, sectioned
+
+# Where a comment would end or begin, or a trigraph stand.
+MARKS = re.compile(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)")
+INDENT = "    "
+Statements = tuple[Statement, ...]
+
+
+def entry(ref: Ref) -> str:
+    """q[2], or the name alone."""
+    return ref.name if ref.index is None else f"{ref.name}[{ref.index}]"
+
+
+def comment(lines: Iterable[str]) -> list[str]:
+    """A comment of its own lines, which no text can end."""
+    return ["/*", *(f" * {_harmless(line)}".rstrip() for line in paragraphs(lines)), " */"]
+
+
+def _harmless(text: str) -> str:
+    return MARKS.sub(" ", text)
+
+
+def description(program: Program, arithmetic: str) -> list[str]:
+    """The lines at the head of what a caller includes."""
+
+    def array(a: Argument) -> str:
+        order = f"  ({' x '.join(map(str, a.shape))}, row by row)" if len(a.shape) > 1 else ""
+        return f"{_array(a)}{order}"
+
+    return describing.full_description(program, arithmetic, array, entry, _example(program))
+
+
+def _example(program: Program) -> list[str]:
+    lines = [f"double {_array(a)} = {{0}};" for a in program.inputs] + [f"double {_array(a)};" for a in program.outputs]
+    if program.parameters:
+        values = ", ".join(map(number, program.defaults))
+        lines.append(f"double {_array(describing.parameters(program))} = {{{values}}}, {_array(describing.kept(program))};")
+        lines.append(f"{program.name}_prepare(p, k);")
+    names = ", ".join(a.name for a in (*describing.given(program), *program.outputs))
+    return [*lines, f"{program.name}({names});"]
+
+
+def _array(argument: Argument) -> str:
+    """q[6]; an array of nothing still has the one entry that C asks for."""
+    return f"{argument.name}[{max(argument.size, 1)}]"
+
+
+def declarations(program: Program, scalar: str) -> list[str]:
+    """The functions of the program, without what they do."""
+    return [f"{signature};" for signature, _, _ in _functions(program, scalar)]
+
+
+def definitions(
+    program: Program, dialect: Dialect, scalar: str, before: str = "", opening: Callable[[Statements], list[str]] = lambda _: []
+) -> list[str]:
+    """The functions of the program. `before` stands above each, the lines of `opening` at the start of each."""
+    lines: list[str] = []
+    for signature, arguments, statements in _functions(program, scalar):
+        first = [*_unused(statements, arguments), *opening(statements)]
+        lines += ["", *([before] if before else []), signature, "{", *first, *([""] if first and statements else [])]
+        lines += [*_body(statements, dialect, scalar), "}"]
+    return lines[1:]
+
+
+def _functions(program: Program, scalar: str) -> list[tuple[str, tuple[Argument, ...], Statements]]:
+    """Signature, arguments and statements of `prepare`, if there are parameters, and of the evaluation."""
+    given, p, k = describing.given(program), describing.parameters(program), describing.kept(program)
+    evaluation = (_signature(program.name, given, program.outputs, scalar), (*given, *program.outputs), program.statements)
+    if not program.parameters:
+        return [evaluation]
+    return [(_signature(f"{program.name}_prepare", (p,), (k,), scalar), (p, k), program.prepare), evaluation]
+
+
+def _signature(name: str, taken: tuple[Argument, ...], made: tuple[Argument, ...], scalar: str) -> str:
+    arguments = [f"const {scalar} {_array(a)}" for a in taken] + [f"{scalar} {_array(a)}" for a in made]
+    return "\n".join(folded(f"void {name}({', '.join(arguments) or 'void'})"))
+
+
+def _unused(statements: Statements, arguments: tuple[Argument, ...]) -> list[str]:
+    """What nothing depends on is said to be so, as compilers ask."""
+    used = read(statements) | {s.target.name for s in statements}
+    return [f"{INDENT}(void){a.name};" for a in arguments if a.name not in used]
+
+
+def _body(statements: Statements, dialect: Dialect, scalar: str) -> list[str]:
+    def written(statement: Statement) -> list[str]:
+        kind = f"const {scalar} " if statement.target.index is None else ""
+        return folded(f"{kind}{entry(statement.target)} = {expression(statement.value, dialect)};", INDENT)
+
+    return sectioned(statements, lambda section: f"{INDENT}/* {_harmless(section)} */", written)

@@ -1,0 +1,65 @@
+"""What a caller must know of a program, in lines that every language puts into its comment: arguments, units, parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from forearm.codegen.program import Argument, Program, Ref
+from forearm.codegen.text import number
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+def parameters(program: Program) -> Argument:
+    """The array p that the program's `prepare` takes."""
+    return Argument("p", (len(program.parameters),), "parameters, listed below")
+
+
+def kept(program: Program) -> Argument:
+    """The array k that `prepare` makes of p."""
+    return Argument("k", (program.kept,), f"what {program.name}_prepare made of the parameters")
+
+
+def given(program: Program) -> tuple[Argument, ...]:
+    """What goes into an evaluation: the inputs, then k if there are parameters."""
+    return (*program.inputs, *([kept(program)] if program.parameters else []))
+
+
+def shapes(*arguments: Argument) -> Shapes:
+    """The shape of each argument by name."""
+    return {a.name: a.shape for a in arguments}
+
+
+def subscripts(ref: Ref, known: Shapes) -> tuple[int, ...]:
+    """The subscripts, from 0, of an entry that has a flat index; none for a single value."""
+    return () if ref.index is None else tuple(int(i) for i in np.unravel_index(ref.index, known[ref.name]))
+
+
+def title(program: Program) -> str:
+    """The first line about the program."""
+    return program.about[0] if program.about else program.name
+
+
+def argument_lines(program: Program, array: Callable[[Argument], str]) -> list[str]:
+    """A line for each argument: direction, name with shape as `array` writes it, meaning."""
+    rows = [("in", a) for a in given(program)] + [("out", a) for a in program.outputs]
+    return [f"  {direction:3} {array(a)}  {a.meaning}" for direction, a in rows]
+
+
+def parameter_lines(program: Program, entry: Callable[[Ref], str]) -> list[str]:
+    """A line for each parameter: its place in p, its name, the arm's own value."""
+    pairs = zip(program.parameters, program.defaults, strict=True)
+    return [f"  {entry(Ref('p', i))}  {name} = {number(value)}" for i, (name, value) in enumerate(pairs)]
+
+
+def full_description(
+    program: Program, arithmetic: str, array: Callable[[Argument], str], entry: Callable[[Ref], str], example: list[str]
+) -> list[str]:
+    """All that the head of a file says: about the program, arguments, parameters and how it is called."""
+    lines = [*program.about, "", f"Arguments, {arithmetic}:", *argument_lines(program, array)]
+    if program.parameters:
+        lines += ["", f"Parameters {array(parameters(program))} of {program.name}_prepare, with the values of the arm:"]
+        lines += parameter_lines(program, entry)
+    return [*lines, "", "Call:", *(f"  {line}" for line in example)]

@@ -1,0 +1,131 @@
+"""Fortran 2008: one module with a pure subroutine, real64 throughout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from forearm.codegen.languages import describing
+from forearm.codegen.languages.describing import Shapes
+from forearm.codegen.languages.language import Language
+from forearm.codegen.languages.naming import LONGEST_IN_FORTRAN, legal
+from forearm.codegen.program import Argument, Program, Ref, Statement
+from forearm.codegen.text import (
+    CODE_WIDTH,
+    COMMENT_WIDTH,
+    Dialect,
+    call,
+    expression,
+    folded,
+    functions,
+    number,
+    paragraphs,
+    read,
+    sectioned,
+)
+
+SIGN = """
+    pure real(dp) function sign_of(x)
+        real(dp), intent(in) :: x
+
+        sign_of = x
+        if (x > 0.0_dp) sign_of = 1.0_dp
+        if (x < 0.0_dp) sign_of = -1.0_dp
+    end function sign_of""".splitlines()
+
+
+def write(program: Program) -> tuple[str, str]:
+    """The module."""
+    program = legal(program, LONGEST_IN_FORTRAN)
+    name, given = program.name, describing.given(program)
+    p, k = describing.parameters(program), describing.kept(program)
+    about = describing.full_description(program, "all real(dp), which is real64", _array, _parameter, _example(program))
+    public = [name, *([f"{name}_prepare"] if program.parameters else [])]
+    lines = [*_comment(about), f"module {name}_module", "    use, intrinsic :: iso_fortran_env, only: dp => real64"]
+    lines += ["    implicit none", "    private", f"    public :: {', '.join(public)}", "", "contains"]
+    if program.parameters:
+        lines += _subroutine(f"{name}_prepare", (p,), (k,), program.prepare)
+    lines += _subroutine(name, given, program.outputs, program.statements)
+    if "sign" in functions((*program.prepare, *program.statements)):
+        lines += SIGN
+    return "\n".join([*lines, "", f"end module {name}_module"]) + "\n", ""
+
+
+def _subroutine(
+    name: str, taken: tuple[Argument, ...], made: tuple[Argument, ...], statements: tuple[Statement, ...]
+) -> list[str]:
+    known = describing.shapes(*taken, *made)
+    names = ", ".join(a.name for a in (*taken, *made))
+    lines = ["", *_folded(f"pure subroutine {name}({names})", 1)]
+    lines += [f"        real(dp), intent(in) :: {_array(a)}" for a in taken]
+    lines += [f"        real(dp), intent(out) :: {_array(a)}" for a in made]
+    lines += _declared(s.target.name for s in statements if s.target.index is None)
+    lines += [*_idle(taken, made, statements), "", *_body(statements, known)]
+    return [*lines, f"    end subroutine {name}"]
+
+
+def _idle(taken: tuple[Argument, ...], made: tuple[Argument, ...], statements: tuple[Statement, ...]) -> list[str]:
+    """Arguments on which nothing depends are named once, and those of no entries set, as compilers ask."""
+    used, filled = read(statements), {s.target.name for s in statements}
+    unused = [a.name for a in taken if a.name not in used]
+    pairs = ", ".join(f"unused_{i} => {name}" for i, name in enumerate(unused, 1))
+    lines = ["", *_folded(f"associate ({pairs})", 2), "        end associate"] if unused else []
+    return lines + [f"        {a.name} = 0.0_dp" for a in made if a.name not in filled]
+
+
+def _declared(names: Iterable[str]) -> list[str]:
+    """Declarations in as many statements as lines, since continuation lines are limited."""
+    lines: list[str] = []
+    for name in names:
+        if lines and len(lines[-1]) + 2 + len(name) <= CODE_WIDTH:
+            lines[-1] += f", {name}"
+        else:
+            lines.append(f"        real(dp) :: {name}")
+    return lines
+
+
+def _body(statements: tuple[Statement, ...], known: Shapes) -> list[str]:
+    def entry(ref: Ref) -> str:
+        places = ", ".join(str(i + 1) for i in describing.subscripts(ref, known))
+        return f"{ref.name}({places})" if places else ref.name
+
+    def written(statement: Statement) -> list[str]:
+        return _folded(f"{entry(statement.target)} = {expression(statement.value, dialect)}", 2)
+
+    dialect = Dialect(_number, entry, call)
+    return sectioned(statements, lambda section: f"        ! {section}", written)
+
+
+def _number(value: float) -> str:
+    return f"{number(value)}_dp"
+
+
+def _array(argument: Argument) -> str:
+    sizes = ", ".join(map(str, argument.shape))
+    return f"{argument.name}({sizes})" if sizes else argument.name
+
+
+def _parameter(ref: Ref) -> str:
+    return f"{ref.name}({(ref.index or 0) + 1})"
+
+
+def _comment(lines: Iterable[str]) -> list[str]:
+    return [f"! {line}".rstrip() for line in paragraphs(lines)]
+
+
+def _folded(line: str, depth: int, width: int = CODE_WIDTH) -> list[str]:
+    return folded(line, "    " * depth, " &", width)
+
+
+def _example(program: Program) -> list[str]:
+    p, k = describing.parameters(program), describing.kept(program)
+    lines = [f"use {program.name}_module", "use, intrinsic :: iso_fortran_env, only: dp => real64"]
+    lines += [f"real(dp) :: {_array(a)}" for a in (*program.inputs, *program.outputs)]
+    lines += [f"real(dp) :: {_array(p)}, {_array(k)}"] if program.parameters else []
+    lines += [f"{a.name} = 0" for a in program.inputs]
+    if program.parameters:
+        lines += [f"p = [{', '.join(map(_number, program.defaults))}]", f"call {program.name}_prepare(p, k)"]
+    names = ", ".join(a.name for a in (*describing.given(program), *program.outputs))
+    return [piece for line in [*lines, f"call {program.name}({names})"] for piece in _folded(line, 0, COMMENT_WIDTH - 2)]
+
+
+LANGUAGE = Language("fortran", "Fortran 2008", "f90", "", write)

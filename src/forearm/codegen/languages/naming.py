@@ -1,0 +1,93 @@
+"""Names that every language takes: a value may be called after a word of C, or too long for Fortran."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from forearm.codegen.program import Argument, Op, Program, Ref, Statement, Tree
+from forearm.errors import InputError, shorten
+
+LONGEST = 63  # characters of a name in Fortran 2008
+SUFFIXES = ("", "_prepare", "_module")
+LONGEST_IN_FORTRAN = LONGEST - max(map(len, SUFFIXES))
+LONGEST_ELSEWHERE = 200  # characters: it is the name of a file, too
+# Without regard to case, as Fortran reads them. Words of C and C++, then what the generated code itself uses.
+RESERVED = frozenset(word.lower() for word in keyword.kwlist) | frozenset(
+    """
+    alignas alignof and_eq asm auto bitand bitor bool case catch char char8_t char16_t char32_t co_await co_return co_yield
+    compl concept const consteval constexpr constinit const_cast decltype default delete do double dynamic_cast enum explicit
+    export extern float friend goto inline int long mutable namespace new noexcept not_eq nullptr operator or_eq private
+    protected public register reinterpret_cast requires restrict short signed sizeof static static_assert static_cast struct
+    switch template this thread_local throw typedef typeid typename union unsigned using virtual void volatile wchar_t xor
+    xor_eq errno huge_val infinity linux main nan null std unix
+    batch cos dp end np real real64 scalar sign sign_of sin sqrt
+    """.split()  # noqa: SIM905
+)
+
+
+def legal(program: Program, longest: int = LONGEST_ELSEWHERE) -> Program:
+    """The program with its values and arguments under names that are legal, and mean nothing else, in every language.
+
+    The name of the program itself, of at most `longest` characters, is the caller's to choose and stays: one that cannot
+    be used is an InputError.
+    """
+    _check(program.name, longest)
+    arguments = (*program.inputs, *program.outputs)
+    values = [s.target.name for s in (*program.prepare, *program.statements) if s.target.index is None]
+    # Beside the prepared k, Fortran takes no K.
+    reserved = RESERVED | {program.name.lower() + suffix for suffix in SUFFIXES} | ({"k"} if program.parameters else set())
+    new = _renamed([*(a.name for a in arguments), *values], reserved)
+    if not new:
+        return program
+
+    def argument(old: Argument) -> Argument:
+        return replace(old, name=new.get(old.name, old.name))
+
+    def ref(old: Ref) -> Ref:
+        return replace(old, name=new.get(old.name, old.name))
+
+    def tree(old: Tree) -> Tree:
+        if isinstance(old, Op):
+            return replace(old, operands=tuple(map(tree, old.operands)))
+        return ref(old) if isinstance(old, Ref) else old
+
+    def statement(old: Statement) -> Statement:
+        return replace(old, target=ref(old.target), value=tree(old.value))
+
+    return replace(
+        program, inputs=tuple(map(argument, program.inputs)), outputs=tuple(map(argument, program.outputs)),
+        prepare=tuple(map(statement, program.prepare)), statements=tuple(map(statement, program.statements)),
+    )  # fmt: skip
+
+
+def _check(name: str, longest: int) -> None:
+    if not _fits(name, longest) or name.lower() in RESERVED:
+        raise InputError(
+            f"codegen: the program cannot be called {shorten(name)}; a letter and then letters, digits and underscores "
+            f"are allowed, {longest} at most, and no word of a language. Give it another name."
+        )
+
+
+def _fits(name: str, longest: int = LONGEST) -> bool:
+    return re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) is not None and len(name) <= longest
+
+
+def _renamed(names: Iterable[str], reserved: frozenset[str]) -> dict[str, str]:
+    """New names for those that cannot stay."""
+    all_names = list(dict.fromkeys(names))
+    bad = [name for name in all_names if not _fits(name) or name.lower() in reserved]
+    taken = reserved | {name.lower() for name in all_names}
+    new: dict[str, str] = {}
+    for name in bad:
+        stem = re.sub(r"[^A-Za-z0-9_]", "c", name)
+        stem = (stem if stem[:1].isalpha() else f"v{stem}")[: LONGEST - 8]
+        wanted, copy = stem, 1
+        while wanted.lower() in taken:
+            copy += 1
+            wanted = f"{stem}_{copy}"
+        new[name] = wanted
+        taken |= {wanted.lower()}
+    return new

@@ -1,0 +1,102 @@
+"""Python: one module that needs NumPy and nothing else, for one state or a batch of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from forearm.codegen.languages import describing
+from forearm.codegen.languages.describing import Shapes
+from forearm.codegen.languages.language import Language
+from forearm.codegen.languages.naming import legal
+from forearm.codegen.program import Argument, Program, Ref, Statement
+from forearm.codegen.text import CODE_WIDTH, Dialect, expression, folded, number, paragraphs, sectioned
+
+HEAD = """
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+def _given(name: str, value: ArrayLike, *shape: int) -> Floats:
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape[array.ndim - len(shape) :] != shape:
+        wanted = ", ".join(["...", *map(str, shape)])
+        raise ValueError(f"{name}: an array of shape ({wanted}) is needed; came shape {array.shape}.")
+    return array
+""".splitlines()
+
+
+def write(program: Program) -> tuple[str, str]:
+    """The module."""
+    program = legal(program)
+    p, k = describing.parameters(program), describing.kept(program)
+    lines = [*_docstring(program.about or [program.name], ""), *HEAD]
+    if program.parameters:
+        about = [f"What {program.name} needs of the parameters p, here with the values of the arm:", ""]
+        about += describing.parameter_lines(program, lambda ref: f"{ref.name}[{ref.index}]")
+        lines += _function(f"{program.name}_prepare", about, (p,), (k,), program.prepare)
+    about = [describing.title(program), "", "Arguments, float64; axes before those of the shapes are a batch, and broadcast:"]
+    about += [*describing.argument_lines(program, _array), "", "Call:", *(f"  {line}" for line in _example(program))]
+    lines += _function(program.name, about, describing.given(program), program.outputs, program.statements)
+    return "\n".join(lines) + "\n", ""
+
+
+def _function(
+    name: str, about: Iterable[str], taken: tuple[Argument, ...], made: tuple[Argument, ...], statements: tuple[Statement, ...]
+) -> list[str]:
+    known = describing.shapes(*taken, *made)
+    returned = "Floats" if len(made) == 1 else f"tuple[{', '.join(['Floats'] * len(made)) or '()'}]"
+    arguments = ", ".join(f"{a.name}: ArrayLike" for a in taken)
+    names = ", ".join(a.name for a in made)
+    lines = ["", "", *folded(f"def {name}({arguments}) -> {returned}:"), *_docstring(about, "    ")]
+    lines += [f'    {a.name} = _given("{a.name}", {", ".join([a.name, *map(str, a.shape)])})' for a in taken]
+    batches = [f"{a.name}.shape" + (f"[:-{len(a.shape)}]" if a.shape else "") for a in taken]
+    lines += folded(f"batch = np.broadcast_shapes({', '.join(batches)})", "    ")
+    lines += [f"    {a.name} = np.empty({_shape('*batch', a) if a.shape else 'batch'})" for a in made]
+    lines += ["", *_body(statements, known)]
+    return [*lines, f"    return {names or '()'}"]
+
+
+def _body(statements: tuple[Statement, ...], known: Shapes) -> list[str]:
+    def entry(ref: Ref) -> str:
+        places = "".join(f", {i}" for i in describing.subscripts(ref, known))
+        return ref.name if ref.index is None else f"{ref.name}[...{places}]"
+
+    def written(statement: Statement) -> list[str]:
+        target, value = entry(statement.target), expression(statement.value, dialect)
+        if len(f"    {target} = {value}") <= CODE_WIDTH:
+            return [f"    {target} = {value}"]
+        return [f"    {target} = (", *folded(value, "        "), "    )"]
+
+    dialect = Dialect(number, entry, lambda name, argument: f"np.{name}({argument})")
+    return sectioned(statements, lambda section: f"    # {section}", written)
+
+
+def _docstring(lines: Iterable[str], indent: str) -> list[str]:
+    """A docstring that no text can end, and in which no text is an example to run."""
+    words = [line.replace('"', "'").replace(">>>", "> > >") for line in paragraphs(lines)]
+    return [f'{indent}"""{words[0]}', *(f"{indent}{line}".rstrip() for line in words[1:]), f'{indent}"""']
+
+
+def _array(argument: Argument) -> str:
+    return f"{argument.name} {_shape('...', argument)}"
+
+
+def _shape(before: str, argument: Argument) -> str:
+    return f"({', '.join([before, *map(str, argument.shape)])})"
+
+
+def _example(program: Program) -> list[str]:
+    name = program.name
+    functions = [name, *([f"{name}_prepare"] if program.parameters else [])]
+    lines = ["import numpy as np", f"from {name} import {', '.join(functions)}"]
+    lines += [f"{a.name} = np.zeros({a.shape})" for a in program.inputs]
+    lines += [f"k = {name}_prepare([{', '.join(map(number, program.defaults))}])"] if program.parameters else []
+    outputs = ", ".join(a.name for a in program.outputs)
+    return [*lines, f"{outputs} = {name}({', '.join(a.name for a in describing.given(program))})"]
+
+
+LANGUAGE = Language("python", "Python with NumPy", "py", "", write)

@@ -1,0 +1,129 @@
+"""Programs as text, for every language that writes a + b * c: expressions, numbers, long lines, words in comments."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+import unicodedata
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from forearm.codegen.program import Op, Ref, Statement, Tree
+from forearm.errors import InputError
+
+SUM, PRODUCT, ATOM = range(3)
+CODE_WIDTH = 110
+COMMENT_WIDTH = 100
+DEEPEST = 20  # columns of indentation that a line of a comment keeps
+# A long line may be broken before an operator, after a comma and after the sign of equality.
+BREAKS = re.compile(r" (?=[-+*/] )|(?<=,) |(?<= =) ")
+LOOK_ALIKES = str.maketrans(
+    "\u2010\u2011\u2012\u2013\u2014\u2212\u2018\u2019\u201c\u201d\u00b5\u03bc\u00d7\u00b7", "------''\"\"uu**"
+)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a language writes numbers, entries and functions."""
+
+    number: Callable[[float], str]
+    entry: Callable[[Ref], str]
+    call: Callable[[str, str], str]  # name of the function, text of its argument
+
+
+def expression(tree: Tree, dialect: Dialect) -> str:
+    """The text of an expression, with as few parentheses as keep the order of operations."""
+    return _text(tree, dialect)[0]
+
+
+def _text(tree: Tree, dialect: Dialect) -> tuple[str, int]:
+    if isinstance(tree, float | int):
+        return dialect.number(tree), ATOM if math.copysign(1.0, tree) > 0.0 else SUM
+    if isinstance(tree, Ref):
+        return dialect.entry(tree), ATOM
+    if tree.operator == "neg":
+        return f"-{_inside(tree.operands[0], dialect, PRODUCT)}", SUM
+    if len(tree.operands) == 1:
+        return dialect.call(tree.operator, expression(tree.operands[0], dialect)), ATOM
+    a, b = tree.operands
+    if tree.operator in "*/":
+        return f"{_inside(a, dialect, PRODUCT)} {tree.operator} {_inside(b, dialect, ATOM)}", PRODUCT
+    return f"{_inside(a, dialect, SUM)} {tree.operator} {_inside(b, dialect, PRODUCT)}", SUM
+
+
+def _inside(tree: Tree, dialect: Dialect, least: int) -> str:
+    text, binding = _text(tree, dialect)
+    return text if binding >= least else f"({text})"
+
+
+def number(value: float) -> str:
+    """A number that reads back bit for bit, with a decimal point or an exponent."""
+    if not math.isfinite(value):
+        raise InputError(f"codegen: {value} cannot be written as a number of a program; only finite numbers can.")
+    return repr(float(value))
+
+
+def call(name: str, argument: str) -> str:
+    """A function under its own name, as in sin(x); the sign is one that the file defines, -1, 0 or 1, and NaN of NaN."""
+    return f"sign_of({argument})" if name == "sign" else f"{name}({argument})"
+
+
+def functions(statements: Iterable[Statement]) -> set[str]:
+    """The functions that the statements call, out of sqrt, cos, sin and sign."""
+    return {op.operator for s in statements for op in _parts(s.value) if isinstance(op, Op)} & {"sqrt", "cos", "sin", "sign"}
+
+
+def read(statements: Iterable[Statement]) -> set[str]:
+    """The names that stand on the right of the statements."""
+    return {ref.name for s in statements for ref in _parts(s.value) if isinstance(ref, Ref)}
+
+
+def _parts(tree: Tree) -> list[Tree]:
+    return [tree, *(part for operand in tree.operands for part in _parts(operand))] if isinstance(tree, Op) else [tree]
+
+
+def sectioned(
+    statements: Iterable[Statement], comment: Callable[[str], str], written: Callable[[Statement], list[str]]
+) -> list[str]:
+    """The lines of the statements, with a comment where a section begins."""
+    lines: list[str] = []
+    section = ""
+    for statement in statements:
+        if statement.section != section:
+            section = statement.section
+            lines += ([""] if lines else []) + [comment(line) for line in paragraphs([section]) if line]
+        lines += written(statement)
+    return lines
+
+
+def folded(line: str, indent: str = "", end: str = "", width: int = CODE_WIDTH) -> list[str]:
+    """A line of code as one or more of at most `width` columns; all but the last close with `end`."""
+    first, *rest = BREAKS.split(line)
+    lines = [indent + first]
+    for piece in rest:
+        if len(lines[-1]) + 1 + len(piece) + len(end) <= width:
+            lines[-1] += f" {piece}"
+        else:
+            lines[-1] += end
+            lines.append(f"{indent}    {piece}")
+    return lines
+
+
+def plain(text: str) -> str:
+    """Words for a comment: one line of printable ASCII without backslashes, which could reach beyond the line."""
+    spelt = unicodedata.normalize("NFKD", text.translate(LOOK_ALIKES))
+    ascii_only = "".join(c for c in spelt if not unicodedata.combining(c)).encode("ascii", "replace").decode()
+    return re.sub(r"[\x00-\x1f\x7f]", " ", ascii_only).replace("\\", "/")
+
+
+def paragraphs(lines: Iterable[str], width: int = COMMENT_WIDTH) -> list[str]:
+    """Lines for a comment, each plain and of at most `width` columns; what follows a break stands further in."""
+    made: list[str] = []
+    for line in (part for whole in lines for part in whole.splitlines() or [""]):
+        words = plain(line)
+        indent = " " * min(len(words) - len(words.lstrip()), DEEPEST)
+        made += textwrap.wrap(
+            words.strip(), width, initial_indent=indent, subsequent_indent=f"{indent}    ", break_on_hyphens=False
+        ) or [""]  # fmt: skip
+    return made

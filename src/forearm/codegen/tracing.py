@@ -1,0 +1,269 @@
+"""An arm on the graph: its functions traced over symbols, from the regrouped chain or by a formulation of a document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.dynamics.drives import friction_torque, refuse_what_is_not_built, rotor_inertia
+from forearm.dynamics.energy import without_gravity
+from forearm.dynamics.forward import articulated_body, conjugate_gradient, solve_symmetric
+from forearm.dynamics.newton_euler import newton_euler
+from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
+from forearm.dynamics.regressor import regressor
+from forearm.errors import ModelError, NameNotFound, suggest
+from forearm.model import AT_REST, Array, Model, Scalar, Vector, model_of
+from forearm.reduction import composite, energy, hand, recursion
+from forearm.reduction.base import BaseParameters, base_parameters
+from forearm.reduction.chain import Chain
+from forearm.reduction.frames import chain_of
+from forearm.reduction.plan import Plan, placed, planned
+from forearm.reduction.search import best_plan
+from forearm.reduction.symbolic import model_with_parameters, touched, with_parameters
+from forearm.symbols import Expr, Graph, derivative, jacobian
+from forearm.symbols.graph import ADD, COS, SIN, SUB
+
+OUTWARDS = ("w", "wd", "a", "F", "N", "v", "g", "Omega", "alpha", "lambda", "a_c", "vd", "vd*", "sdd", "rdd")
+
+
+class Tracing:
+    """One graph, the arm's states as its inputs, and what is asked of them. What two functions share is there once."""
+
+    def __init__(
+        self, arm: Arm, parameters: dict[str, float], formulation: str | None = None, plan: Plan | None = None
+    ) -> None:
+        self.arm, self.parameters, self.formulation = arm, parameters, formulation
+        self.graph = Graph()
+        self.model = model_of(arm)
+        n = arm.n
+        self.q, self.qd, self.qdd, self.tau = (
+            [self.graph.input(f"{name}[{i}]") for i in range(n)] for name in ("q", "qd", "qdd", "tau")
+        )
+        self.symbols = {name: self.graph.parameter(name) for name in parameters}
+        self.asked_plan = plan
+        self.rotor = rotor_inertia(arm)
+        self._marked = 0
+
+    @cached_property
+    def plain(self) -> Chain:
+        """The chain in its frames, nothing regrouped."""
+        return chain_of(self.model)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What is chosen about the chain: as asked, or the best found, with generic numbers for symbols."""
+        if self.asked_plan is not None:
+            return self.asked_plan
+        if not self.parameters:
+            return best_plan(self.plain)
+        generic = dict(zip(self.parameters, np.random.default_rng(1).uniform(0.5, 1.5, len(self.parameters)), strict=True))
+        stand_in = with_parameters(self.plain, self.arm, self.parameters, lambda name, _: float(generic[name]))
+        return best_plan(stand_in, frozenset(touched(self.arm, self.parameters)))
+
+    @cached_property
+    def chain(self) -> Chain:
+        """The regrouped chain, with symbols where parameters stay symbols."""
+        plan = self.plan
+        return planned(with_parameters(self.plain, self.arm, self.parameters, lambda name, _: self.symbols[name]), plan)
+
+    @property
+    def regrouped(self) -> bool:
+        """Whether anything was traced on the regrouped chain."""
+        return "chain" in self.__dict__
+
+    @property
+    def unit(self) -> float | None:
+        """The length in m that counts as 1 inside, where it was used."""
+        if not self.regrouped or self.plan.unit is None:
+            return None
+        segment, entry = self.plan.unit
+        return abs(float(placed(self.plain, self.plan).segments[segment].l[entry]))
+
+    @cached_property
+    def whole_model(self) -> Model:
+        """The model as it is, over symbols, for formulations of the documents."""
+        model = model_with_parameters(self.model, self.arm, self.parameters, lambda name, _: self.symbols[name])
+        return model.map(lambda value: value)
+
+    def inverse(self, qd: Vector | None, qdd: Vector | None) -> list[Scalar]:
+        """Torques at the freedoms, drives included; at rest or without acceleration where nothing is given."""
+        refuse_what_is_not_built(self.arm)
+        rest = [0.0] * self.arm.n
+        rates, accelerations = self._rates(rest if qd is None else qd), self._rates(rest if qdd is None else qdd)
+        if self.formulation is None:
+            torques = recursion.inverse(self.chain, self._rates(self.q), rates, accelerations, self._note)
+        else:
+            method = self._named(INVERSE)
+            coordinates = self.model.coordinates(self.q)
+            torques = method(self.whole_model, coordinates, rates, accelerations, AT_REST, None, self._note)
+        tau = self.model.gathered(torques)
+        if qd is not None:
+            tau = [t + f for t, f in zip(tau, friction_torque(self.arm, qd), strict=True)]
+        if qdd is not None:
+            tau = [t + a * J for t, a, J in zip(tau, qdd, self.rotor.tolist(), strict=True)]
+        self._mark("joints")
+        return tau
+
+    def forward(self) -> list[Scalar]:
+        """Accelerations of the freedoms."""
+        refuse_what_is_not_built(self.arm)
+        q, qd = self._rates(self.q), self._rates(self.qd)
+        driven = [t - f for t, f in zip(self.tau, friction_torque(self.arm, self.qd), strict=True)]
+        rotor = self.rotor.tolist()
+        if self.formulation is None:
+            qdd = composite.forward(self.chain, q, qd, driven, rotor, self._note)
+            self._mark("solution")
+            return qdd
+        if self.formulation not in FORWARD:
+            raise NameNotFound(
+                f"generate: forward_dynamics has no method {self.formulation!r}; {suggest(self.formulation, FORWARD)}"
+            )
+        return self._forward_by_formulation(driven, rotor)
+
+    def _forward_by_formulation(self, driven: list[Scalar], rotor: list[float]) -> list[Scalar]:
+        model, q, qd = self.whole_model, self.model.coordinates(self.q), self._rates(self.qd)
+        rest = [0.0] * len(q)
+        if self.formulation == "articulated-body":
+            if self.model.has_followers:
+                raise ModelError(f"generate: articulated-body does not take the mimicking joints of {self.arm.name!r}.")
+            return list(articulated_body(model, q, qd, driven, rotor))
+        right = np.array(driven, dtype=object) - np.array(self.model.gathered(newton_euler(model, q, qd, rest)), dtype=object)
+        if self.formulation == "conjugate-gradient":
+            still = without_gravity(model)
+
+            def product(p: Array) -> Array:
+                torque = self.model.gathered(newton_euler(still, q, rest, self._rates(list(p))))
+                return np.array([t + J * x for t, J, x in zip(torque, rotor, p, strict=True)], dtype=object)
+
+            return list(conjugate_gradient(product, right, self.arm.n))
+        return list(solve_symmetric(self.inertia_matrix(), right))
+
+    def inertia_matrix(self) -> Array:
+        """M over the freedoms, rotors on its diagonal."""
+        if self.formulation is None:
+            M = composite.inertia_matrix(self.chain, self._rates(self.q), self._note)
+        else:
+            M = self._named(INERTIA)(self.whole_model, self.model.coordinates(self.q))
+        M = self.model.gathered_matrix(M)
+        for j, J in enumerate(self.rotor.tolist()):
+            M[j, j] = M[j, j] + J
+        return self._done("inertia matrix", M)
+
+    def coriolis_matrix(self) -> Array:
+        """C_jk = 1/2 d h_j / d qd_k: velocity torques are quadratic in qd, with Christoffel's symbols as coefficients."""
+        rest = [0.0] * len(self.model.bodies)
+        falling = replace(self.chain, g=np.zeros(3))
+        torques = self.model.gathered(recursion.inverse(falling, self._rates(self.q), self._rates(self.qd), rest, self._note))
+        return self._done("Coriolis matrix", 0.5 * jacobian(self.graph, torques, self.qd))
+
+    def hand_pose(self) -> Array:
+        """The hand in the base frame."""
+        return self._done("hand", hand.hand_pose(self.plain, self._rates(self.q)))
+
+    def hand_jacobian(self) -> Array:
+        """The Jacobian at the hand's origin, (6, n)."""
+        J = hand.jacobian(self.plain, self._rates(self.q))
+        made = np.array([self.model.gathered(list(row)) for row in J], dtype=object).reshape(6, self.arm.n)
+        return self._done("hand", made)
+
+    def kinetic_energy(self) -> Scalar:
+        """Kinetic energy, rotors' own spin included."""
+        K = energy.kinetic(self.chain, self._rates(self.q), self._rates(self.qd), self._note)
+        for rate, J in zip(self.qd, self.rotor.tolist(), strict=True):
+            K = K + (0.5 * J) * (rate * rate)
+        return self._done("energy", K)
+
+    def potential_energy(self) -> Scalar:
+        """Potential energy of the moving links."""
+        return self._done("energy", energy.potential(self.chain, self._rates(self.q), self._note))
+
+    def regressor(self, base: bool) -> Array:
+        """The regressor of all inertial parameters, or of the base parameters."""
+        q, qd, qdd = self.model.coordinates(self.q), self._rates(self.qd), self._rates(self.qdd)
+        Y = regressor(self.whole_model, q, qd, qdd)
+        Y = np.array(self.model.gathered(list(Y)), dtype=object)
+        return self._done("regressor", Y[:, list(self.base.columns)] if base else Y)
+
+    @cached_property
+    def base(self) -> BaseParameters:
+        """The base parameters; where gravity stays a symbol, those that show under any gravity."""
+        if any(name.startswith("gravity.") for name in self.parameters):
+            return base_parameters(self.arm.replace(gravity=(3.0, 5.0, -7.0)))
+        return base_parameters(self.arm)
+
+    def reactions(self) -> Array:
+        """Force and moment at each joint by Newton-Euler on the arm as it is: what regrouping would not keep."""
+        felt: dict[tuple[str, int], Any] = {}
+
+        def note(symbol: str, link: int, value: Any) -> None:
+            felt[symbol, link] = value
+            self._note(symbol, link, value)
+
+        q, qd, qdd = self.model.coordinates(self.q), self._rates(self.qd), self._rates(self.qdd)
+        newton_euler(self.whole_model, q, qd, qdd, AT_REST, None, note)
+        rows = [[*felt["f", i], *self._at_origin(i, felt)] for i in range(len(self.model.bodies))]
+        return self._done("reactions", np.array(rows, dtype=object))
+
+    def _at_origin(self, i: int, felt: dict[tuple[str, int], Any]) -> Array:
+        """The moment about the link's origin; newton_euler has it about the joint's."""
+        (sx, sy, sz), (fx, fy, fz) = self.whole_model.bodies[i].s, felt["f", i]
+        return felt["n", i] - np.array([sy * fz - sz * fy, sz * fx - sx * fz, sx * fy - sy * fx], dtype=object)
+
+    def jacobian(self, results: Sequence[Scalar], inputs: list[Expr]) -> Array:
+        """Derivatives of results by inputs."""
+        return self._done("derivatives", jacobian(self.graph, results, inputs))
+
+    def along(self, table: Array, inputs: list[Expr], rates: list[Expr]) -> Array:
+        """The rate of change of a table while inputs change at given rates."""
+        changed = derivative(self.graph, list(table.flat), dict(zip(inputs, rates, strict=True)))
+        return self._done("derivatives", np.array(changed, dtype=object).reshape(table.shape))
+
+    def name_turns(self) -> None:
+        """Cosines and sines get the names that people give them: c2, s23."""
+        graph = self.graph
+        for place, kind in enumerate(graph.kinds):
+            if kind in (COS, SIN):
+                of = _indices(graph, graph.left[place])
+                text = ("_" if self.arm.n > 9 else "").join(str(i + 1) for i in of)
+                graph.names.setdefault(place, f"{'c' if kind == COS else 's'}{text}")
+
+    def _named(self, table: dict[str, Any]) -> Any:
+        if self.formulation not in table:
+            raise NameNotFound(
+                f"generate: there is no formulation {self.formulation!r}; {suggest(str(self.formulation), table)}"
+            )
+        return table[self.formulation]
+
+    def _rates(self, freedoms: Vector) -> list[Scalar]:
+        return self.model.rates(freedoms)
+
+    def _note(self, symbol: str, link: int, value: Any) -> None:
+        self.graph.name(f"{symbol}{link + 1}", value)
+        way = "outwards" if symbol in OUTWARDS else "inwards"
+        name = self.arm.moving.bodies[link].joint.child
+        self._mark("inertia matrix" if symbol.startswith("M") else f"{name}, {way}")
+
+    def _done(self, section: str, results: Any) -> Any:
+        self._mark(section)
+        return results
+
+    def _mark(self, section: str) -> None:
+        """What was made since the last mark belongs to this section."""
+        sections = self.graph.sections
+        sections[self._marked :] = [section] * (len(sections) - self._marked)
+        self._marked = len(sections)
+
+
+def _indices(graph: Graph, place: int) -> list[int]:
+    """The joints whose coordinates an angle is made of."""
+    if place in graph.leaves:
+        return [int(graph.leaves[place].split("[")[1][:-1])]
+    if graph.kinds[place] in (ADD, SUB):
+        return sorted({*_indices(graph, graph.left[place]), *_indices(graph, graph.right[place])})
+    below = [p for p in (graph.left[place], graph.right[place]) if p >= 0]
+    return sorted({i for p in below for i in _indices(graph, p)})

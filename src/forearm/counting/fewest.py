@@ -1,0 +1,166 @@
+"""The fewest operations reached here, for an arm and for the general chain, and what each step towards them saved."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.counting.counts import rigid_model
+from forearm.counting.models import GenericChain
+from forearm.counting.printed import printed
+from forearm.dynamics.newton_euler import newton_euler
+from forearm.errors import ModelError, ModelWarning, NameNotFound, shorten, suggest
+from forearm.files.load import load
+from forearm.model import Model
+from forearm.reduction.chain import SYMMETRIC, Chain
+from forearm.reduction.composite import forward, inertia_matrix
+from forearm.reduction.frames import chain_of
+from forearm.reduction.plan import PLAIN_PLAN, Plan, placed, planned, settled
+from forearm.reduction.recursion import inverse
+from forearm.reduction.search import best_plan
+from forearm.symbols import Counts, Graph, refined
+
+FUNCTIONS = ("inverse", "inertia_matrix", "forward")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step towards fewer operations, and what is left after it."""
+
+    title: str
+    counts: Counts
+
+
+def fewest(arm: Arm | GenericChain, function: str = "inverse") -> Counts:
+    """The operations of generated code: of an arm customised to its numbers, of a generic chain with symbols for them."""
+    graph, results = _traced(arm, function)
+    graph, results = refined(graph, results)
+    return graph.counts(results)
+
+
+def steps_to_fewest(arm: Arm, function: str = "inverse") -> list[Step]:
+    """A function of an arm, from the formulation as written to the generated code, step by step."""
+    _known(function)
+    model = _model(arm)
+    chain, plan = chain_of(model), best_plan(chain_of(model))
+    made: list[Step] = []
+
+    def take(title: str, graph: Graph, results: Any, everything: bool = False) -> None:
+        made.append(Step(title, graph.counts_of(range(len(graph))) if everything else graph.counts(results)))
+
+    if function == "inverse":
+        graph = Graph()
+        q, qd, qdd = _inputs(graph, model, "q", "qd", "qdd")
+        whole = newton_euler(model.map(float), model.coordinates(q), model.rates(qd), model.rates(qdd))
+        take("Newton-Euler, two elementary turns a joint, every value once", graph, whole, everything=True)
+        take("what no torque needs left out", graph, whole)
+    first = "one matrix Omega for forces and moments" if function == "inverse" else "composite bodies in moments"
+    stages = [(f"{first}, frames of common normals", replace(chain, summed=False))]
+    stages += [("angles added along parallel axes", chain), ("base parameters", planned(chain))]
+    so_far = PLAIN_PLAN
+    for title, name in (
+        ("moments kept where they cost less", "choices"), ("origins moved", "origins"), ("last frames rolled", "rolled"),
+        ("a length as unit", "unit"), ("squares from sums of squares", "squares"),
+        ("moments straight through runs", "straight"),
+    ):  # fmt: skip
+        if getattr(plan, name) != getattr(PLAIN_PLAN, name):
+            so_far = replace(so_far, **{name: getattr(plan, name)})
+            stages.append((title, planned(chain, so_far)))
+    for title, stage in stages:
+        graph, results = _trace(stage, function)
+        take(title, graph, results)
+    graph, results = refined(graph, results)
+    take("common factors, shared sums and products", graph, results)
+    return made
+
+
+def table_210() -> tuple[list[str], list[tuple[str, list[tuple[int, ...]]]]]:
+    """Dhanaraj's Table 2.10: methods, and for each robot (mul, add) by each of them, () for a dash; ours comes first."""
+    given = printed()["table_210"]
+    rows = []
+    for row in given["row"]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)  # his arms are kept as he printed them, implausible inertias and all
+            counts = fewest(load(row["arm"]))
+        rows.append((row["robot"], [(counts.mul, counts.add), *(tuple(pair) for pair in row["printed"])]))
+    return ["generated code", *given["methods"]], rows
+
+
+def _known(function: str) -> None:
+    if function not in FUNCTIONS:
+        raise NameNotFound(f"count: there is no function {shorten(function)}; {suggest(str(function), FUNCTIONS)}")
+
+
+def _model(arm: Arm) -> Model:
+    model = rigid_model(arm)
+    if not model.bodies:
+        raise ModelError(f"count: {model.name!r} has no joint that moves, so there is nothing to count.")
+    return model
+
+
+@lru_cache(maxsize=64)
+def _traced(arm: Arm | GenericChain, function: str) -> tuple[Graph, Any]:
+    _known(function)
+    chain = _chain(arm)
+    plan = best_plan(chain)
+    if isinstance(arm, GenericChain):
+        return _trace(chain, function, plan)
+    return _trace(planned(chain, plan), function)
+
+
+@lru_cache(maxsize=64)
+def _chain(arm: Arm | GenericChain) -> Chain:
+    return chain_of(arm.model() if isinstance(arm, GenericChain) else _model(arm))
+
+
+def _trace(chain: Chain, function: str, general: Plan | None = None) -> tuple[Graph, Any]:
+    """The function on a graph; with a plan the chain's numbers become symbols first, and the plan is followed over them."""
+    graph = Graph()
+    if general is not None:
+        chain = settled(_with_symbols(placed(chain, general), graph), general)
+    model = chain.model
+    q, qd, qdd, tau = _inputs(graph, model, "q", "qd", "qdd", "tau")
+    results: Any
+    if function == "inverse":
+        results = model.gathered(inverse(chain, model.rates(q), model.rates(qd), model.rates(qdd)))
+    elif function == "inertia_matrix":
+        M = model.gathered_matrix(inertia_matrix(chain, model.rates(q)))
+        results = [M[j, : j + 1] for j in range(model.n)]
+    else:
+        results = forward(chain, model.rates(q), model.rates(qd), tau, [0.0] * model.n)
+    return graph, results
+
+
+def _inputs(graph: Graph, model: Model, *names: str) -> list[list[Any]]:
+    return [[graph.input(f"{name}[{i}]") for i in range(model.n)] for name in names]
+
+
+def _with_symbols(chain: Chain, graph: Graph) -> Chain:
+    """Every number of the chain that is not 0, 1 or -1 as a symbol known beforehand; equal numbers are not the same symbol."""
+
+    def symbol(name: str, value: float) -> Any:
+        return value if value in (0.0, 1.0, -1.0) else graph.parameter(name)
+
+    def each(name: str, array: Any) -> Any:
+        return np.array([symbol(f"{name}{k}", float(x)) for k, x in enumerate(array)], dtype=object)
+
+    segments = []
+    for i, s in enumerate(chain.segments):
+        J = np.zeros((3, 3), dtype=object)
+        for a, b in SYMMETRIC:
+            J[a, b] = J[b, a] = symbol(f"J{i}{a}{b}", float(s.J[a, b]))
+        phi, alpha = (_turn(f"{name}{i}", turn, symbol) for name, turn in (("phi", s.phi), ("alpha", s.alpha)))
+        segments.append(
+            replace(s, l=each(f"l{i}", s.l), m=symbol(f"m{i}", float(s.m)), h=each(f"h{i}", s.h), J=J, phi=phi, alpha=alpha)
+        )
+    return replace(chain, segments=tuple(segments), g=each("g", chain.g))
+
+
+def _turn(name: str, turn: tuple[float, float], symbol: Callable[[str, float], Any]) -> tuple[Any, Any]:
+    return symbol(f"cos {name}", turn[0]), symbol(f"sin {name}", turn[1])

@@ -1,0 +1,45 @@
+"""States as callers give them: checked, taken row by row, spread from freedoms to joints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError
+from forearm.kinematics.poses import as_coordinates
+from forearm.model import Model
+
+Floats = NDArray[np.float64]
+
+
+def states_of(arm: Arm, **given: ArrayLike) -> list[Floats]:
+    """The arguments as float64 of one shape, (n,) or (B, n)."""
+    states: list[Floats] = []
+    for name, value in given.items():
+        states.append(as_coordinates(arm, value, name))
+        if states[-1].shape != states[0].shape:
+            came = f"{states[-1].shape} beside {states[0].shape}"
+            raise InputError(f"{name}: all arguments share one shape; came {came}. Nothing is broadcast.")
+    return states
+
+
+def each_state(one: Callable[..., Any], shape: tuple[int, ...], *states: Floats) -> Floats:
+    """The answer of one state, or of every row; NaN throughout where a state holds one, however little depends on it."""
+
+    def guarded(*row: Floats) -> Floats:
+        if not all(np.isfinite(values).all() for values in row):
+            return np.full(shape, np.nan)
+        return np.asarray(one(*row), dtype=np.float64)
+
+    if states[0].ndim == 1:
+        return guarded(*states)
+    return np.array([guarded(*row) for row in zip(*states, strict=True)], dtype=np.float64).reshape(-1, *shape)
+
+
+def joint_states(model: Model, q: Floats, qd: Floats, qdd: Floats) -> tuple[list[float], list[float], list[float]]:
+    """One coordinate, rate and acceleration a joint, from those of the freedoms; Python's floats, which are faster."""
+    return model.coordinates(q.tolist()), model.rates(qd.tolist()), model.rates(qdd.tolist())

@@ -1,0 +1,248 @@
+"""Base parameters: the combinations of inertial parameters that joint torques can tell apart, after Gautier and Khalil.
+
+Adding certain vectors to the parameters of two bodies at a joint changes no torque: mass on the axis of a turning joint
+may sit on either body, rotational inertia at a sliding joint too; a body that only ever turns about one direction shows one
+moment, one that does not turn only its mass. Each such vector lets one parameter be set to 0. What is left is compared with the
+numerical rank of the regressor, and should an arm have a special geometry that shows even less, completed from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.dynamics.reference import inertial_parameters, parameter_names, regressor
+from forearm.dynamics.regressor import INERTIA_ENTRIES, PARAMETERS
+from forearm.model import Model, model_of
+from forearm.reduction.frames import at_zero
+from forearm.spatial import inverse_pose, pose
+from forearm.values import as_floats
+
+Floats = NDArray[np.float64]
+# Which parameter becomes 0 where several could: mass, first moments, inertia; of these mz and Iyy, as Gautier and Khalil do.
+GROUPS = (("m",), ("mz", "my", "mx"), ("Iyy", "Ixx", "Izz", "Iyz", "Ixz", "Ixy"))
+NOTHING = 1e-9  # relative: a coefficient below is 0
+MOST_CHECKED = 24  # bodies up to which the rank is computed
+SHOWN = 1e-12  # relative: a coefficient below is left out of labels
+
+
+@dataclass(frozen=True, eq=False)
+class BaseParameters:
+    """Base parameters of an arm: `values` = `matrix` @ `standard`, and torques = regressor columns `columns` @ `values`.
+
+    `names` are the parameters that lead each combination, such as "link2.Ixx"; `labels` the combinations written out.
+    `standard` and `standard_names` are all inertial parameters, ten a moving body. `rank` is the numerical rank of the
+    regressor (None for long arms, where it was not computed); `completed` counts the parameters that went only because of it.
+    """
+
+    arm: Arm
+    names: tuple[str, ...]
+    labels: tuple[str, ...]
+    values: Floats
+    matrix: Floats
+    columns: tuple[int, ...]
+    standard: Floats
+    standard_names: tuple[str, ...]
+    rank: int | None
+    completed: int
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def of(self, standard: ArrayLike) -> Floats:
+        """The base parameters of another set of inertial parameters on the same geometry."""
+        return np.asarray(self.matrix @ as_floats(standard, "standard"), dtype=np.float64)
+
+    def regressor(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Floats:
+        """Y with Y @ values the torques of the rigid arm: (n, b) or (B, n, b)."""
+        return regressor(self.arm, q, qd, qdd)[..., list(self.columns)]
+
+
+@lru_cache(maxsize=32)
+def base_parameters(arm: Arm) -> BaseParameters:
+    """The base parameters of an arm."""
+    arm = arm.rigid()
+    model, names = model_of(arm), parameter_names(arm)
+    unseen = Unseen(len(names))
+    for vector in silent_changes(model):
+        unseen.add(vector)
+    closed, rank = len(unseen.rows), None
+    if 0 < len(model.bodies) <= MOST_CHECKED:
+        rank = _complete(arm, unseen)
+    kept = [k for k in range(len(names)) if k not in unseen.pivots]
+    matrix = np.eye(len(names))[kept]
+    for row, pivot in zip(unseen.rows, unseen.pivots, strict=True):
+        matrix[:, pivot] = -row[kept]
+    standard = inertial_parameters(arm)
+    return BaseParameters(
+        arm, tuple(names[k] for k in kept), tuple(_label(row, names) for row in matrix), matrix @ standard, matrix, tuple(kept),
+        standard, tuple(names), rank, len(unseen.rows) - closed,
+    )  # fmt: skip
+
+
+class Unseen:
+    """Changes of the parameters that no torque shows, each solved for one parameter: its pivot, with coefficient 1."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.rows: list[Floats] = []
+        self.pivots: list[int] = []
+
+    def add(self, vector: Floats) -> bool:
+        """Take one more, unless it follows from those that are there."""
+        largest = float(np.abs(vector).max())
+        for row, pivot in zip(self.rows, self.pivots, strict=True):
+            vector = vector - row * vector[pivot]
+        vector[np.abs(vector) < NOTHING * largest] = 0.0
+        if not vector.any():
+            return False
+        pivot = self._pivot(vector)
+        vector = vector / vector[pivot]
+        for k, row in enumerate(self.rows):
+            self.rows[k] = row - vector * row[pivot]
+        self.rows.append(vector)
+        self.pivots.append(pivot)
+        return True
+
+    def _pivot(self, vector: Floats) -> int:
+        """Of the outermost body that it touches, the first parameter of GROUPS whose coefficient is not small in its group."""
+        body = int(np.flatnonzero(vector).max()) // 10
+        for group in GROUPS:
+            places = [10 * body + PARAMETERS.index(name) for name in group]
+            largest = float(np.abs(vector[places]).max())
+            if largest > 0.0:
+                return next(k for k in places if abs(vector[k]) > 0.3 * largest)
+        raise AssertionError("a vector that is not zero has an entry that is not zero")
+
+
+def silent_changes(model: Model) -> Iterator[Floats]:
+    """Changes of the parameters that no torque shows, from the tips to the base, in closed form."""
+    poses, joints = at_zero(model)
+    for i in range(len(model.bodies) - 1, -1, -1):
+        body = model.bodies[i]
+        T_body_joint, T_parent_joint = inverse_pose(pose(body.Ra, body.pa)), pose(body.Rb, body.pb)
+        for D in _on_axis() if body.revolute else _pure_inertia():
+            yield _change(model, i, -_turned(T_body_joint, D), _turned(T_parent_joint, D))
+        turning = [k for k in _path(model, i) if model.bodies[k].revolute]
+        if not turning:  # it does not turn: only its mass is felt
+            for D in (*_pure_inertia(), *(_pair(k, 3) for k in range(3))):
+                yield _change(model, i, D)
+            continue
+        e = joints[turning[0]][:3, 2]
+        if any(np.linalg.norm(np.cross(e, joints[k][:3, 2])) > NOTHING for k in turning):
+            continue
+        yield from _of_one_direction(model, i, poses, joints, e)
+
+
+def _of_one_direction(model: Model, i: int, poses: list[Floats], joints: list[Floats], e: Floats) -> Iterator[Floats]:
+    """What does not show of a body that only ever turns about the direction e."""
+    body = model.bodies[i]
+    along = np.append(poses[i][:3, :3].T @ e, 0.0)
+    u, v = (np.append(column, 0.0) for column in np.linalg.svd(along[None, :3])[2][1:])
+    for a, b in ((along, along), (along, u), (along, v), (u, v)):
+        yield _change(model, i, np.outer(a, b) + np.outer(b, a))
+    yield _change(model, i, np.outer(u, u) - np.outer(v, v))
+    origin = np.array([0.0, 0.0, 0.0, 1.0])
+    yield _change(model, i, np.outer(along, origin) + np.outer(origin, along))
+    if not body.revolute and np.linalg.norm(np.cross(e, joints[i][:3, 2])) < NOTHING:
+        # where along e it stands does not matter: across e, its first moment may as well be that of its parent
+        T = pose(body.Rb, body.pb) @ pose(body.Ra, body.pa)
+        for across in (u, v):
+            D = np.outer(across, origin) + np.outer(origin, across)
+            yield _change(model, i, -D, T @ D @ T.T)
+    if _on_one_line(model, i, joints, e):
+        T = inverse_pose(pose(body.Ra, body.pa))
+        for k in (0, 1):
+            yield _change(model, i, T @ _pair(k, 3) @ T.T)
+
+
+def _on_one_line(model: Model, i: int, joints: list[Floats], e: Floats) -> bool:
+    """Whether body i turns about a line that nothing moves sideways, gravity along it: its centre may lie anywhere."""
+    if np.linalg.norm(np.cross(e, model.g)) > NOTHING * np.linalg.norm(model.g) or not model.bodies[i].revolute:
+        return False
+    p = joints[i][:3, 3]
+    for k in _path(model, i):
+        d = joints[k][:3, 3] - p
+        if np.linalg.norm(np.cross(e, joints[k][:3, 2])) > NOTHING:
+            return False
+        if model.bodies[k].revolute and np.linalg.norm(d - e * (e @ d)) > NOTHING:
+            return False
+    return True
+
+
+def _complete(arm: Arm, unseen: Unseen) -> int:
+    """The numerical rank of the regressor; where it is less than what is left, what else does not show."""
+    rng = np.random.default_rng(0)
+    samples = 2 + 3 * unseen.size // arm.n
+    q, qd, qdd = (scale * rng.uniform(-1.0, 1.0, (samples, arm.n)) for scale in (np.pi, 2.0, 5.0))
+    Y = regressor(arm, q, qd, qdd).reshape(-1, unseen.size)
+    kept = [k for k in range(unseen.size) if k not in unseen.pivots]
+    columns = Y[:, kept]
+    sizes = np.linalg.norm(columns, axis=0)
+    seen = columns / np.where(sizes > 0.0, sizes, 1.0)
+    triangle = np.linalg.qr(seen, mode="r")
+    _, singular, V = np.linalg.svd(triangle)
+    rank = int((singular > NOTHING * max(1.0, float(singular[0]))).sum())
+    for direction in V[rank:]:
+        vector = np.zeros(unseen.size)
+        vector[kept] = direction / np.where(sizes > 0.0, sizes, 1.0)
+        unseen.add(vector / np.abs(vector).max())
+    return rank
+
+
+def _change(model: Model, i: int, own: Floats, parent: Floats | None = None) -> Floats:
+    """The parameters of body i and its parent changed by second moments [J h; h^T m] (4, 4)."""
+    vector = np.zeros(10 * len(model.bodies))
+    vector[10 * i : 10 * i + 10] = _parameters(own)
+    before = model.bodies[i].parent
+    if parent is not None and before >= 0:
+        vector[10 * before : 10 * before + 10] = _parameters(parent)
+    return vector
+
+
+def _parameters(P: Floats) -> Floats:
+    inertia = np.trace(P[:3, :3]) * np.eye(3) - P[:3, :3]
+    return np.array([P[3, 3], *P[:3, 3], *(inertia[a, b] for a, b in INERTIA_ENTRIES)])
+
+
+def _on_axis() -> list[Floats]:
+    """Masses on the z axis: m, hz, Jzz."""
+    return [_pair(3, 3), _pair(2, 3), _pair(2, 2)]
+
+
+def _pure_inertia() -> list[Floats]:
+    return [_pair(a, b) for a, b in INERTIA_ENTRIES]
+
+
+def _pair(a: int, b: int) -> Floats:
+    D = np.zeros((4, 4))
+    D[a, b] = D[b, a] = 1.0
+    return D
+
+
+def _turned(T: Floats, D: Floats) -> Floats:
+    return np.asarray(T @ D @ T.T)
+
+
+def _path(model: Model, i: int) -> list[int]:
+    path = []
+    while i >= 0:
+        path.append(i)
+        i = model.bodies[i].parent
+    return path[::-1]
+
+
+def _label(row: Floats, names: list[str]) -> str:
+    """A combination as people write it: 1 before anything else, coefficients to six digits."""
+    terms = [(k, c) for k, c in enumerate(row) if abs(c) > SHOWN]
+    terms.sort(key=lambda term: (term[1] != 1.0, term[0]))
+    text = ""
+    for k, c in terms:
+        size = "" if abs(abs(c) - 1.0) < SHOWN else f"{abs(c):.6g} "
+        text += f"{' - ' if c < 0.0 else ' + '}{size}{names[k]}"
+    return text.removeprefix(" + ") if not text.startswith(" - ") else f"-{text.removeprefix(' - ')}"

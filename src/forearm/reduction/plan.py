@@ -1,0 +1,146 @@
+"""A plan: all that can be chosen about a chain without changing a torque. `search` looks for a good one.
+
+Origins slide along turning axes, and anywhere on bodies that slide; the last frame of a branch rolls about its axis; moments
+move across joints; lengths get another unit; squares of velocities are got in several ways; moments pass runs of parallel axes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from forearm.errors import ModelError
+from forearm.model import Array
+from forearm.reduction.chain import Chain, Segment, about_x, about_z, is_zero, moved
+from forearm.reduction.regroup import Choice, regrouped
+from forearm.symbols.graph import same
+
+DIGITS = 15  # of a constant: what lies beyond them is rounding
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is chosen, by segment; what is not in a table stays as `frames` made it.
+
+    `origins`: "next" slides a turning segment's origin to where the step to the next begins level; "centre" puts a sliding
+    segment's origin in its centre of mass. `unit` is (segment, entry of l): the length that counts as 1 inside.
+    """
+
+    choices: dict[int, Choice] = field(default_factory=dict)
+    origins: dict[int, str] = field(default_factory=dict)
+    rolled: frozenset[int] = frozenset()
+    unit: tuple[int, int] | None = None
+    squares: dict[int, str] = field(default_factory=dict)
+    straight: frozenset[int] = frozenset()
+
+
+PLAIN_PLAN = Plan()
+
+
+def planned(chain: Chain, plan: Plan = PLAIN_PLAN) -> Chain:
+    """The chain after the plan: the same joint torques, other operations. ModelError where the plan does not fit."""
+    return settled(placed(chain, plan), plan)
+
+
+def placed(chain: Chain, plan: Plan) -> Chain:
+    """The first half of the plan: origins and frames."""
+    for i, how in sorted(plan.origins.items()):
+        chain = slid(chain, i, _slide(chain, i, how))
+    for i in sorted(plan.rolled):
+        chain = rolled(chain, i)
+    return chain
+
+
+def settled(chain: Chain, plan: Plan) -> Chain:
+    """The second half: moments, units, and how the recursion goes about it."""
+    chain = regrouped(chain, plan.choices)
+    if plan.unit is not None:
+        chain = in_units(chain, plan.unit)
+    runs, on = chain.runs(), chain.children()
+    segments = [
+        replace(
+            s,
+            still=not on[i] and is_round(s),
+            squares=plan.squares.get(i, "both"),
+            straight=i in plan.straight and runs[i] != i,
+        )
+        for i, s in enumerate(map(_tidy, chain.segments))
+    ]
+    return replace(chain, segments=tuple(segments), g=_round(chain.g))
+
+
+def is_round(s: Segment) -> bool:
+    """Whether it looks the same however far it has turned about its axis."""
+    off = (s.h[0], s.h[1], s.J[0, 1], s.J[0, 2], s.J[1, 2])
+    return s.revolute and all(is_zero(x) for x in off) and same(s.J[0, 0], s.J[1, 1])
+
+
+def slid(chain: Chain, i: int, v: Array) -> Chain:
+    """Segment i with its origin moved by v, in its own axes: along its axis if it turns, anywhere if it slides."""
+    s = chain.segments[i]
+    m, h, J = moved(s.m, s.h, s.J, np.eye(3), -v)
+    l, offset = s.l + about_z(s.phi, about_x(s.alpha, v)), s.offset  # noqa: E741
+    if not s.revolute:  # what lies along the slide only adds to its coordinate
+        along = s.axis @ l
+        l, offset = l - s.axis * along, offset + along  # noqa: E741
+    chain = chain.changed(i, m=m, h=_cut(h), J=_cut(J), l=_cut(l), offset=offset)
+    for c in chain.children()[i]:
+        chain = chain.changed(c, l=_cut(chain.segments[c].l - v))
+    return chain
+
+
+def _slide(chain: Chain, i: int, how: str) -> Array:
+    s = chain.segments[i]
+    if how == "centre" and not s.revolute and isinstance(s.m, float) and s.m > 0.0:
+        return np.array(s.h / s.m, dtype=object)
+    steps = [chain.segments[c].l[2] for c in chain.children()[i]]
+    if how == "next" and s.revolute and steps and not is_zero(steps[0]):
+        return np.array([0.0, 0.0, steps[0]], dtype=object)
+    raise ModelError(f"plan: the origin of segment {i} cannot be moved to {how!r}.")
+
+
+def rolled(chain: Chain, i: int) -> Chain:
+    """Segment i, with nothing on it, with its frame turned about its axis so that hy vanishes."""
+    s = chain.segments[i]
+    if chain.children()[i] or not s.revolute or is_zero(s.h[1]) or not all(isinstance(x, float) for x in s.h):
+        raise ModelError(f"plan: the frame of segment {i} cannot be rolled.")
+    angle = math.atan2(s.h[1], s.h[0])
+    R = np.array([[math.cos(angle), math.sin(angle), 0.0], [-math.sin(angle), math.cos(angle), 0.0], [0.0, 0.0, 1.0]])
+    m, h, J = moved(s.m, s.h, s.J, R, np.zeros(3))
+    h[1] = 0.0
+    return chain.changed(i, m=m, h=h, J=J, offset=s.offset + angle)
+
+
+def in_units(chain: Chain, unit: tuple[int, int]) -> Chain:
+    """Lengths in units of one of the arm's own, masses in such units that torques stay N m. For arms that only turn."""
+    length = chain.segments[unit[0]].l[unit[1]]
+    if is_zero(length) or not all(s.revolute for s in chain.segments):
+        raise ModelError("plan: this length cannot be the unit.")
+    length = abs(length) if isinstance(length, float) else length
+    segments = [replace(s, l=s.l / length, m=s.m * (length * length), h=s.h * length) for s in chain.segments]
+    return replace(chain, segments=tuple(segments), g=chain.g / length, grounded=chain.grounded * length)
+
+
+def _tidy(s: Segment) -> Segment:
+    return replace(s, m=_round(np.array([s.m], dtype=object))[0], h=_round(s.h), J=_round(s.J), l=_round(s.l))
+
+
+def _round(array: Array) -> Array:
+    """Numbers to DIGITS digits, so that 0.30000000000000004 reads 0.3; a tenth of what agreement asks for."""
+    made = np.array(array, dtype=object)
+    for index, value in np.ndenumerate(made):
+        if isinstance(value, float):
+            made[index] = float(f"{value:.{DIGITS}g}")
+    return made
+
+
+def _cut(array: Array) -> Array:
+    """Zeros where a difference of equal numbers left its rounding."""
+    made = np.array(array, dtype=object)
+    numbers = [abs(x) for x in made.flat if isinstance(x, float)]
+    for index, value in np.ndenumerate(made):
+        if isinstance(value, float) and abs(value) < 1e-15 * max([1.0, *numbers]):
+            made[index] = 0.0
+    return made

@@ -1,0 +1,174 @@
+"""Inverse dynamics on a chain of moments: Omega acts on everything, and one skew part gives every moment.
+
+With Omega = tilde(wd) + tilde(w)^2 and a the acceleration of the origin, a body with moments m, h, J needs the force
+F = m a + Omega h and, about its origin, the moment N with tilde(N) = X - X^T, X = Omega J + a h^T. Mata (9)-(12); Omega is
+Dhanaraj's lambda, 2.27. Along a run of parallel axes angles and rates are added, and vectors turned once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from forearm.model import Array, Note, Scalar, Vector, cross, silent
+from forearm.reduction.chain import Chain, Segment, Turn, cos_sin_of, is_pair, is_zero, levers, turns
+from forearm.symbols.graph import same
+
+
+@dataclass(frozen=True, eq=False)
+class Spin:
+    """A body's angular velocity and acceleration, Omega, and the products (wy wz, wz wx, wx wy) and squares of w."""
+
+    w: Array
+    wd: Array
+    Omega: Array
+    products: tuple[Scalar, ...]
+    squares: tuple[Scalar, ...]
+
+
+REST = Spin(np.zeros(3), np.zeros(3), np.zeros((3, 3)), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+
+
+def inverse(chain: Chain, q: Vector, qd: Vector, qdd: Vector, note: Note = silent) -> list[Scalar]:
+    """Joint torques and forces, one a segment: outwards motions and what they need, inwards sums of it."""
+    at, l = turns(chain, q), levers(chain, q)  # noqa: E741
+    through = _runs(chain, q, qd, qdd, at)
+    spins: dict[int, Spin] = {-1: REST}
+    a: dict[int, Any] = {-1: -chain.g}
+    F: list[Array] = []
+    N: list[Array] = []
+    for i, s in enumerate(chain.segments):
+        if s.revolute:
+            spins[i] = _turned(chain, s, through[i], spins)
+            a[i] = at[i].down(a[s.parent] + spins[s.parent].Omega @ l[i])
+        else:  # it has the spin of what it slides on, in the same axes
+            spins[i] = spin = spins[s.parent]
+            a[i] = a[s.parent] + spin.Omega @ l[i] + s.axis * qdd[i] + cross(spin.w, s.axis) * (qd[i] + qd[i])
+        F.append(s.m * a[i] + spins[i].Omega @ s.h)
+        N.append(moment(s, spins[i]) + cross(s.h, a[i]))
+        for symbol, value in (("w", spins[i].w), ("wd", spins[i].wd), ("a", a[i]), ("F", F[i]), ("N", N[i])):
+            note(symbol, i, value)
+    return _inwards(chain, at, l, through, F, N, note)
+
+
+@dataclass(frozen=True, eq=False)
+class Through:
+    """A run of parallel axes up to one of them, as one joint on the body `root` that carries the run."""
+
+    root: int
+    turn: Turn
+    q: Scalar
+    offset: Scalar
+    rate: Scalar
+    acceleration: Scalar
+
+
+def _runs(chain: Chain, q: Vector, qd: Vector, qdd: Vector, at: list[Turn]) -> list[Through]:
+    made: list[Through] = []
+    first = chain.runs()
+    for i, s in enumerate(chain.segments):
+        if first[i] == i:
+            made.append(Through(s.parent, at[i], q[i], s.offset, qd[i], qdd[i]))
+            continue
+        before = made[s.parent]
+        angle, offset = before.q + q[i], before.offset + s.offset
+        turn = before.turn if s.still else Turn(chain.segments[first[i]], cos_sin_of(angle, offset))
+        made.append(Through(before.root, turn, angle, offset, before.rate + qd[i], before.acceleration + qdd[i]))
+    return made
+
+
+def _turned(chain: Chain, s: Segment, joint: Through, spins: dict[int, Spin]) -> Spin:
+    """The spin behind a turning joint."""
+    before = spins[joint.root]
+    w_in = joint.turn.down(before.w)
+    w = w_in + s.axis * joint.rate
+    wd = joint.turn.down(before.wd) + s.axis * joint.acceleration + cross(w_in, s.axis) * joint.rate
+    return spin_of(w, wd, s.squares, _level(joint.turn.segment, before))
+
+
+def _level(first: Segment, before: Spin) -> Scalar | None:
+    """wx^2 + wy^2 behind a joint, which its own turn leaves as it is, where the body before it has that sum already."""
+    if is_pair(first.phi, (1.0, 0.0)) and is_zero(first.alpha[1]):
+        return -before.Omega[2, 2]
+    if is_pair(first.phi, (1.0, 0.0)) and is_zero(first.alpha[0]):
+        return -before.Omega[1, 1]
+    return None
+
+
+def spin_of(w: Array, wd: Array, squares: str = "both", level: Scalar | None = None) -> Spin:
+    """Omega r = wd x r + w x (w x r). Dhanaraj 2.27.
+
+    Where `level` = wx^2 + wy^2 is known: "sum" takes it in the place of the sum, "x" and "y" compute one square and take the
+    other as the difference.
+    """
+    x, y, z = w
+    ax, ay, az = wd
+    kx, ky, kz = y * z, z * x, x * y
+    if level is None or squares == "both":
+        xx, yy = x * x, y * y
+        level = xx + yy
+    elif squares == "sum":
+        xx, yy = x * x, y * y
+    elif squares == "x":
+        xx = x * x
+        yy = level - xx
+    else:
+        yy = y * y
+        xx = level - yy
+    zz = z * z
+    Omega = np.array([[-(yy + zz), kz - az, ky + ay], [kz + az, -(xx + zz), kx - ax], [ky - ay, kx + ax, -level]])
+    return Spin(w, wd, Omega, (kx, ky, kz), (xx, yy, zz))
+
+
+def moment(s: Segment, spin: Spin) -> Array:
+    """N with tilde(N) = Omega J - (Omega J)^T."""
+    (Jxx, Jxy, Jxz), (_, Jyy, Jyz), (_, _, Jzz) = s.J
+    O, (kx, ky, kz), (xx, yy, zz) = spin.Omega, spin.products, spin.squares  # noqa: E741
+    ax, ay, az = spin.wd
+    return np.array(
+        [
+            _both(Jyy, Jzz, ax, kx) + O[2, 0] * Jxy + (zz - yy) * Jyz - O[1, 0] * Jxz,
+            _both(Jzz, Jxx, ay, ky) + O[0, 1] * Jyz + (xx - zz) * Jxz - O[2, 1] * Jxy,
+            _both(Jxx, Jyy, az, kz) + O[1, 2] * Jxz + (yy - xx) * Jxy - O[0, 2] * Jyz,
+        ]
+    )
+
+
+def _both(A: Scalar, B: Scalar, a: Scalar, k: Scalar) -> Scalar:
+    """A (a + k) + B (a - k), with one product where A and B are equal or opposite."""
+    if same(A, B):
+        return (A + B) * a
+    if same(A, -B):
+        return (A + A) * k
+    return A * (a + k) + B * (a - k)
+
+
+def _inwards(
+    chain: Chain, at: list[Turn], l: list[Array], through: list[Through], F: list[Array], N: list[Array], note: Note  # noqa: E741
+) -> list[Scalar]:  # fmt: skip
+    """Forces and moments from the tips to the base, and what of them lies along the joints. Swartz (8)-(10)."""
+    f, n = list(F), list(N)
+    tau: list[Scalar] = [0.0] * len(F)
+    for i in range(len(F) - 1, -1, -1):
+        s = chain.segments[i]
+        note("f", i, f[i])
+        note("n", i, n[i])
+        tau[i] = tau[i] + (s.axis @ n[i] if s.revolute else s.axis @ f[i])
+        note("tau", i, tau[i])
+        if s.parent < 0:
+            continue
+        passed = at[i].up(f[i])
+        f[s.parent] = f[s.parent] + passed
+        n[s.parent] = n[s.parent] + cross(l[i], passed)
+        if s.straight:
+            between, root = s.parent, through[i].root
+            while between != root:  # each axis of the run feels what lies along it
+                tau[between] = tau[between] + n[i][2]
+                between = chain.segments[between].parent
+            if root >= 0:
+                n[root] = n[root] + through[i].turn.up(n[i])
+        else:
+            n[s.parent] = n[s.parent] + at[i].up(n[i])
+    return tau

@@ -1,0 +1,124 @@
+"""Moments that joints cannot tell apart, moved from each body to the one before it. Gautier and Khalil's regrouping.
+
+Mass anywhere on the axis of a turning joint may as well sit on the body before it: m, hz and Jzz of the body behind the
+joint are free to choose. They are chosen so that three moments vanish, of that body or of its parent. A sliding joint cannot
+tell on which of its two bodies J sits. Joint torques stay what they are; forces and moments in the joints do not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from forearm.errors import ModelError
+from forearm.model import Array, Scalar, Z
+from forearm.reduction.chain import NO_TURN, Chain, Segment, about_x, about_z, is_zero
+from forearm.symbols.graph import same
+
+Choice = tuple[str, str, str]
+# What vanishes: "m", "hz", "Jzz", "Ixx" and "Iyy" of the body, "before.hx" and so on of the body before it.
+PLAIN: Choice = ("m", "hz", "Jzz")
+SMALLEST = 1e-3  # of the size of the equations: what would be divided by less is not tried
+_INDEX = {"x": 0, "y": 1, "z": 2}
+
+
+def regrouped(chain: Chain, choices: dict[int, Choice]) -> Chain:
+    """From the tips to the base; where no choice is made, m, hz and Jzz go to the body before."""
+    segments = list(chain.segments)
+    ground = Segment(-1, True, NO_TURN, NO_TURN, np.zeros(3), Z, 0.0, 0.0, chain.grounded, np.zeros((3, 3)))
+    for i in range(len(segments) - 1, -1, -1):
+        s = segments[i]
+        before = segments[s.parent] if s.parent >= 0 else ground
+        if s.revolute:
+            segments[i], before = _across_turning(s, before, choices.get(i, PLAIN))
+        else:
+            segments[i], before = replace(s, J=np.zeros((3, 3))), replace(before, J=before.J + s.J)
+        if s.parent >= 0:
+            segments[s.parent] = before
+        elif s.revolute:
+            ground = before
+        else:  # nothing turns before it: only its mass is felt
+            segments[i], ground = replace(segments[i], h=np.zeros(3)), replace(before, h=before.h + s.h)
+    return replace(chain, segments=tuple(segments), grounded=ground.h)
+
+
+def _across_turning(s: Segment, before: Segment, choice: Choice) -> tuple[Segment, Segment]:
+    """The two bodies at a turning joint after m, hz and Jzz were chosen so that three moments vanish."""
+    k = direction(s)
+    rows, right = zip(*(_equation(what, s, before, k) for what in choice), strict=True)
+    stay = solve_three([list(row) for row in rows], list(right))
+    m, hz, Jzz = (given - kept for given, kept in zip((s.m, s.h[2], s.J[2, 2]), stay, strict=True))
+    l = s.l  # noqa: E741
+    lk = np.outer(l, k)
+    h = np.array(before.h + m * l + hz * k, dtype=object)
+    J = np.array(before.J + m * np.outer(l, l) + hz * (lk + lk.T) + Jzz * np.outer(k, k), dtype=object)
+    own_h, own_J = np.array(s.h, dtype=object), np.array(s.J, dtype=object)
+    own_h[2], own_J[2, 2] = stay[1], stay[2]
+    for what in choice:  # exactly, where rounding would leave something
+        _vanish(what, own_h, own_J, h, J)
+    return replace(s, m=stay[0], h=own_h, J=own_J), replace(before, m=before.m + m, h=h, J=J)
+
+
+def direction(s: Segment) -> Array:
+    """The joint's axis in the parent's axes."""
+    return about_z(s.phi, about_x(s.alpha, np.array(s.axis, dtype=object)))
+
+
+def _equation(what: str, s: Segment, before: Segment, k: Array) -> tuple[tuple[Scalar, ...], Scalar]:
+    """Coefficients of the m, hz and Jzz that stay, and the right side, for what shall vanish."""
+    own = {
+        "m": ((1.0, 0.0, 0.0), 0.0),
+        "hz": ((0.0, 1.0, 0.0), 0.0),
+        "Jzz": ((0.0, 0.0, 1.0), 0.0),
+        "Ixx": ((0.0, 0.0, 1.0), -s.J[1, 1]),
+        "Iyy": ((0.0, 0.0, 1.0), -s.J[0, 0]),
+    }
+    if what in own:
+        return own[what]
+    l, at = s.l, [_INDEX[c] for c in what.removeprefix("before.")[1:]]  # noqa: E741
+    row: tuple[Scalar, ...]
+    if len(at) == 1:
+        row, there = (l[at[0]], k[at[0]], 0.0), before.h[at[0]]
+    else:
+        a, b = at
+        row, there = (l[a] * l[b], l[a] * k[b] + l[b] * k[a], k[a] * k[b]), before.J[a, b]
+    return row, there + s.m * row[0] + s.h[2] * row[1] + s.J[2, 2] * row[2]
+
+
+def _vanish(what: str, own_h: Array, own_J: Array, h: Array, J: Array) -> None:
+    if what == "Ixx":
+        own_J[2, 2] = -own_J[1, 1]
+    elif what == "Iyy":
+        own_J[2, 2] = -own_J[0, 0]
+    elif what.startswith("before."):
+        at = [_INDEX[c] for c in what.removeprefix("before.")[1:]]
+        if len(at) == 1:
+            h[at[0]] = 0.0
+        else:
+            J[at[0], at[1]] = J[at[1], at[0]] = 0.0
+
+
+def solve_three(A: list[list[Scalar]], b: list[Scalar]) -> list[Any]:
+    """x with A x = b, three by three over any scalar, by elimination; refused where a pivot is 0 or too small."""
+    order = []
+    for column in range(3):
+        rows = [r for r in range(3) if r not in order and not is_zero(A[r][column])]
+        pivot = max(rows, key=lambda r: abs(A[r][column]) if isinstance(A[r][column], float) else 0.0, default=None)
+        if pivot is None or (isinstance(A[pivot][column], float) and abs(A[pivot][column]) < SMALLEST):
+            raise ModelError("regrouping: what shall vanish does not depend on what can be moved across this joint.")
+        order.append(pivot)
+        for r in range(3):
+            if r not in order and not is_zero(A[r][column]):
+                factor = A[r][column] / A[pivot][column]
+                A[r] = [0.0 if c == column else x - factor * y for c, (x, y) in enumerate(zip(A[r], A[pivot], strict=True))]
+                b[r] = b[r] - factor * b[pivot]
+    x: list[Any] = [0.0] * 3
+    for column in (2, 1, 0):
+        row = order[column]
+        right = b[row]
+        for c in range(column + 1, 3):
+            right = right - A[row][c] * x[c]
+        x[column] = right if same(A[row][column], 1.0) else right / A[row][column]
+    return x

@@ -1,0 +1,82 @@
+"""The equivalent arm: other moments, other origins, the same joint torques, fewer operations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.dynamics.drives import friction_torque, refuse_what_is_not_built, rotor_inertia
+from forearm.dynamics.states import each_state, states_of
+from forearm.errors import ModelError
+from forearm.model import model_of
+from forearm.reduction import composite, recursion
+from forearm.reduction.chain import Chain
+from forearm.reduction.frames import chain_of
+from forearm.reduction.plan import Plan, planned
+from forearm.reduction.search import best_plan
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RegroupedArm:
+    """An arm with regrouped inertial parameters and slid origins: same torques and accelerations, no reactions.
+
+    `chain` has its segments: moments m, h, J about each origin, steps l and twists between origins. `plan` is what was chosen.
+    """
+
+    arm: Arm
+    plan: Plan
+    chain: Chain
+
+    def inverse(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Floats:
+        """The torques that a motion needs, drives included: (n,) or (B, n)."""
+        arm, model, rotor = self.arm, self.chain.model, rotor_inertia(self.arm)
+
+        def one(q: Floats, qd: Floats, qdd: Floats) -> Floats:
+            rates = [model.rates(x.tolist()) for x in (q, qd, qdd)]
+            torques = recursion.inverse(self.chain, rates[0], rates[1], rates[2])
+            return np.asarray(np.array(model.gathered(torques), dtype=float) + rotor * qdd + friction_torque(arm, qd))
+
+        return each_state(one, (arm.n,), *states_of(arm, q=q, qd=qd, qdd=qdd))
+
+    def inertia_matrix(self, q: ArrayLike) -> Floats:
+        """M with the rotors on its diagonal: (n, n) or (B, n, n)."""
+        model, rotor = self.chain.model, rotor_inertia(self.arm)
+
+        def one(q: Floats) -> Floats:
+            M = composite.inertia_matrix(self.chain, model.rates(q.tolist()))
+            return np.array(model.gathered_matrix(M), dtype=float) + np.diag(rotor)
+
+        return each_state(one, (self.arm.n, self.arm.n), *states_of(self.arm, q=q))
+
+    def forward(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> Floats:
+        """The accelerations that torques produce: (n,) or (B, n)."""
+        arm, model, rotor = self.arm, self.chain.model, rotor_inertia(self.arm).tolist()
+
+        def one(q: Floats, qd: Floats, tau: Floats) -> Floats:
+            driven = (tau - friction_torque(arm, qd)).tolist()
+            qdd = composite.forward(self.chain, model.rates(q.tolist()), model.rates(qd.tolist()), driven, rotor)
+            return np.array(qdd, dtype=np.float64)
+
+        return each_state(one, (arm.n,), *states_of(arm, q=q, qd=qd, tau=tau))
+
+    def reactions(self, *_: Any) -> NoReturn:
+        """Refused: regrouping keeps joint torques but not the forces and moments in the joints."""
+        raise ModelError(
+            f"{self.arm.name!r} is regrouped here: its joint torques are right, but forces and moments in its joints are not. "
+            "Take them from the arm as it is: fa.dynamics.trace(arm, q, qd, qdd) has them as f and n, "
+            'fa.generate(arm, "reactions") as code.'
+        )
+
+
+def regrouped_arm(arm: Arm) -> RegroupedArm:
+    """The equivalent arm with the fewest operations that the search finds."""
+    refuse_what_is_not_built(arm)
+    chain = chain_of(model_of(arm))
+    plan = best_plan(chain)
+    return RegroupedArm(arm, plan, planned(chain, plan))

@@ -1,0 +1,94 @@
+"""The search for a plan: one choice changed at a time, kept where it saves operations, until none does.
+
+What is counted is the inverse dynamics, traced and not yet refined: that takes about a millisecond and ranks plans as the
+refined count does. Forward dynamics and the rest follow the same plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+
+from forearm.errors import ModelError
+from forearm.reduction.chain import Chain
+from forearm.reduction.plan import PLAIN_PLAN, Plan, planned
+from forearm.reduction.recursion import inverse
+from forearm.reduction.regroup import PLAIN
+from forearm.symbols import Graph
+
+LONGEST = 12  # joints: longer arms keep the plain plan, as the search grows with the square of n
+SLOTS = (
+    ("m", "before.hx", "before.hy", "before.hz", "before.Jxz"),
+    ("hz", "before.hy"),
+    ("Jzz", "Ixx", "Iyy", "before.Jyy", "before.Jyz"),
+)
+SQUARES = ("both", "sum", "x", "y")
+LARGEST = 1e3  # times the largest moment of the plain plan: beyond it digits would be lost
+
+
+def cost(chain: Chain) -> tuple[int, int]:
+    """Multiplications and additions of the inverse dynamics together, and multiplications."""
+    graph = Graph()
+    q, qd, qdd = ([graph.input(f"{name}[{i}]") for i in range(len(chain.segments))] for name in ("q", "qd", "qdd"))
+    counts = graph.counts(inverse(chain, q, qd, qdd))
+    return counts.mul + counts.add, counts.mul
+
+
+@lru_cache(maxsize=64)
+def best_plan(chain: Chain, symbols: frozenset[int] = frozenset()) -> Plan:
+    """The plan found for a chain over floats.
+
+    Segments in `symbols` hold numbers that stand for symbols: their frames are not turned or moved by those numbers.
+    """
+    plan = PLAIN_PLAN
+    if len(chain.segments) > LONGEST or not chain.segments:
+        return plan
+    start = planned(chain)
+    best, limit = cost(start), LARGEST * _largest(start)
+    found = True
+    while found:
+        found = False
+        for step in range(len(chain.segments) * 3 + 1):
+            for other in _neighbours(chain, plan, step, symbols):
+                try:
+                    made = planned(chain, other)
+                except ModelError:
+                    continue
+                if (score := cost(made)) < best and _largest(made) <= limit:
+                    plan, best, found = other, score, True
+    return plan
+
+
+def _neighbours(chain: Chain, plan: Plan, step: int, symbols: frozenset[int]) -> Iterator[Plan]:
+    """Plans that differ in one thing, from the last segment to the first; at the end other units."""
+    last = len(chain.segments) - 1
+    if step == 3 * (last + 1):
+        if all(s.revolute for s in chain.segments):
+            yield from (replace(plan, unit=(i, k)) for i in range(last + 1) for k in range(3))
+        return
+    i = last - step // 3
+    s = chain.segments[i]
+    if step % 3 == 0 and s.revolute:
+        yield from _other_choices(plan, i, s.parent >= 0)
+    elif step % 3 == 1 and s.revolute:
+        yield from (replace(plan, squares={**plan.squares, i: how}) for how in SQUARES if how != plan.squares.get(i, "both"))
+        yield replace(plan, straight=plan.straight ^ {i})
+        if i not in symbols:
+            yield replace(plan, rolled=plan.rolled ^ {i})
+    elif step % 3 == 2 and (s.revolute or i not in symbols):
+        without = {k: how for k, how in plan.origins.items() if k != i}
+        yield replace(plan, origins=without if i in plan.origins else {**without, i: "next" if s.revolute else "centre"})
+
+
+def _other_choices(plan: Plan, i: int, has_parent: bool) -> Iterator[Plan]:
+    for slot, names in enumerate(SLOTS):
+        for name in names:
+            choice = list(plan.choices.get(i, PLAIN))
+            choice[slot] = name
+            if len(set(choice)) == 3 and (has_parent or not any(c.startswith("before") for c in choice)):
+                yield replace(plan, choices={**plan.choices, i: (choice[0], choice[1], choice[2])})
+
+
+def _largest(chain: Chain) -> float:
+    return max(abs(float(x)) for s in chain.segments for x in (s.m, *s.h, *s.J.flat))

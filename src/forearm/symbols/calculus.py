@@ -1,0 +1,83 @@
+"""Derivatives of expressions, as expressions of the same graph: forwards along one direction, or backwards from one result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from forearm.symbols.graph import ADD, COS, DIV, MUL, SIGN, SIN, SQRT, SUB, Expr, Graph, number
+
+Scalar = Any
+
+
+def jacobian(graph: Graph, results: Sequence[Scalar], inputs: Sequence[Expr]) -> Any:
+    """d results[i] / d inputs[j] as an array (len(results), len(inputs)), backwards if there are fewer results than inputs."""
+    if len(results) < len(inputs):
+        return np.array([gradient(graph, r, inputs) for r in results], dtype=object).reshape(len(results), len(inputs))
+    columns = [derivative(graph, results, {x: 1.0}) for x in inputs]
+    return np.array(columns, dtype=object).reshape(len(inputs), len(results)).T
+
+
+def derivative(graph: Graph, results: Sequence[Scalar], direction: dict[Expr, Scalar]) -> list[Scalar]:
+    """How the results change when the inputs change along a direction: forward mode, one sweep for all results."""
+    rate: dict[int, Scalar] = {x.node: -d if x.negative else d for x, d in direction.items()}
+    for place in graph.needed(list(results)):
+        if graph.kinds[place] < MUL or place in rate:
+            continue
+        total: Scalar = 0.0
+        for operand, slope in _slopes(graph, place):
+            moved = rate.get(operand, 0.0)
+            if not _is_zero(moved):
+                total = total + slope * moved
+        if not _is_zero(total):
+            rate[place] = total
+    return [_signed(rate.get(r.node, 0.0), r) if isinstance(r, Expr) else 0.0 for r in results]
+
+
+def gradient(graph: Graph, result: Scalar, inputs: Sequence[Expr]) -> list[Scalar]:
+    """How one result depends on every input: reverse mode, one sweep for all inputs."""
+    if not isinstance(result, Expr):
+        return [0.0] * len(inputs)
+    pull: dict[int, Scalar] = {result.node: -1.0 if result.negative else 1.0}
+    for place in reversed(graph.needed(result)):
+        if graph.kinds[place] < MUL or place not in pull:
+            continue
+        for operand, slope in _slopes(graph, place):
+            if not _is_zero(slope):
+                pull[operand] = pull.get(operand, 0.0) + slope * pull[place]
+    return [_signed(pull.get(x.node, 0.0), x) for x in inputs]
+
+
+def _slopes(graph: Graph, place: int) -> list[tuple[int, Scalar]]:
+    """For each operand of an operation the derivative of the operation by it; constants are left out."""
+    kind, a, b = graph.kinds[place], graph.left[place], graph.right[place]
+    x = Expr(graph, a, False)
+    made = Expr(graph, place, False)
+    slopes: list[tuple[int, Scalar]]
+    if kind == MUL:
+        slopes = [(a, Expr(graph, b, False)), (b, x)]
+    elif kind in (ADD, SUB):
+        slopes = [(a, 1.0), (b, 1.0 if kind == ADD else -1.0)]
+    elif kind == DIV:
+        y = Expr(graph, b, False)
+        slopes = [(a, 1.0 / y), (b, -(made / y))]
+    elif kind == SQRT:
+        slopes = [(a, 0.5 / made)]
+    elif kind == COS:
+        slopes = [(a, -x.sin())]
+    elif kind == SIN:
+        slopes = [(a, x.cos())]
+    else:
+        assert kind == SIGN  # flat wherever it has a slope
+        slopes = [(a, 0.0)]
+    return [(operand, number(slope)) for operand, slope in slopes if operand not in graph.values]
+
+
+def _signed(value: Scalar, of: Expr) -> Scalar:
+    return -value if of.negative else value
+
+
+def _is_zero(x: Scalar) -> bool:
+    return isinstance(x, float | int) and x == 0

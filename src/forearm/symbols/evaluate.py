@@ -1,0 +1,45 @@
+"""The values of expressions on NumPy arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from forearm.errors import InputError
+from forearm.symbols.graph import ADD, CONSTANT, COS, DIV, MUL, SIGN, SIN, SQRT, SUB, Expr, Graph
+
+BINARY = {MUL: np.multiply, ADD: np.add, SUB: np.subtract, DIV: np.divide}
+UNARY = {COS: np.cos, SIN: np.sin, SQRT: np.sqrt, SIGN: np.sign}
+
+
+def evaluate(graph: Graph, results: Any, given: dict[str, Any]) -> Any:
+    """The results with a number or an array for each input and parameter; arrays share one shape."""
+    values: dict[int, Any] = {}
+    for place in graph.needed(results):
+        kind = graph.kinds[place]
+        if kind == CONSTANT:
+            values[place] = graph.values[place]
+        elif place in graph.leaves:
+            name = graph.leaves[place]
+            if name not in given:
+                raise InputError(f"evaluate: no value for {name!r}; came values for {', '.join(sorted(given)) or 'nothing'}.")
+            values[place] = given[name]
+        elif kind in BINARY:
+            values[place] = BINARY[kind](values[graph.left[place]], values[graph.right[place]])
+        else:
+            values[place] = UNARY[kind](values[graph.left[place]])
+    return _taken(results, values)
+
+
+def _taken(results: Any, values: dict[int, Any]) -> Any:
+    if isinstance(results, Expr):
+        return -values[results.node] if results.negative else values[results.node]
+    if isinstance(results, np.ndarray):
+        flat = np.broadcast_arrays(*(_taken(entry, values) for entry in results.flat))
+        return np.array(flat).reshape(*results.shape, *flat[0].shape) if flat else results
+    if isinstance(results, dict):
+        return {key: _taken(entry, values) for key, entry in results.items()}
+    if isinstance(results, list | tuple):
+        return [_taken(entry, values) for entry in results]
+    return results

@@ -1,0 +1,370 @@
+"""The expression graph: every value once, signs outside, 0 and 1 and constants folded while it is built.
+
+A `Graph` is a growing list of operations; an `Expr` is a place in it with a sign. The same operation on the same operands
+is the same place, so formulas shared during a recursion are shared for good and nothing swells. A change of sign costs
+nothing and makes no node: x - y and y - x are one node with two signs.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from forearm.errors import InputError
+from forearm.symbols.counts import Counts
+
+# Kinds of nodes. Operands of SUB, DIV are in order, those of MUL, ADD sorted.
+CONSTANT, INPUT, PARAMETER, MUL, ADD, SUB, DIV, SQRT, COS, SIN, SIGN = range(11)
+COUNTED = {MUL: "mul", ADD: "add", SUB: "add", DIV: "div", SQRT: "sqrt", COS: "trig", SIN: "trig"}
+BINARY = {MUL: operator.mul, ADD: operator.add, SUB: operator.sub, DIV: operator.truediv}
+NOTHING = -1
+
+
+class Graph:
+    """Operations in the order in which they were made; operands always come before what is made of them."""
+
+    def __init__(self) -> None:
+        self.kinds: list[int] = []
+        self.left: list[int] = []
+        self.right: list[int] = []
+        self.offline: list[bool] = []  # known before any state is: constants, parameters, what is made of them alone
+        self.values: dict[int, float] = {}  # of constants, always positive
+        self.leaves: dict[int, str] = {}  # names of inputs and parameters
+        self.names: dict[int, str] = {}  # names given to what was computed
+        self.section = ""  # what is being computed now, such as "link 3, outwards"
+        self.sections: list[str] = []  # the section in which each node was made
+        self._places: dict[tuple[int, int, int], int] = {}
+        self._constants: dict[float, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def input(self, name: str) -> Expr:
+        """A value that comes new with each evaluation."""
+        return Expr(self, self._leaf(INPUT, name), False)
+
+    def parameter(self, name: str) -> Expr:
+        """A value that is known before the evaluations begin: what is computed from such values alone is offline."""
+        return Expr(self, self._leaf(PARAMETER, name), False)
+
+    def constant(self, value: float) -> Expr:
+        """A number as an expression. Plain floats need not be wrapped: they meet expressions as they are."""
+        return Expr(self, self._constant(abs(float(value))), math.copysign(1.0, value) < 0.0)
+
+    def name(self, symbol: str, value: Any) -> None:
+        """Give a computed value (a scalar, vector or matrix) its name in the document; the first name stays."""
+        if isinstance(value, Expr):
+            if value.node not in self.names and self.kinds[value.node] >= MUL:
+                self.names[value.node] = f"neg_{symbol}" if value.negative else symbol
+            return
+        for index, entry in np.ndenumerate(np.asarray(value, dtype=object)):
+            if isinstance(entry, Expr):
+                self.name(symbol + "".join("xyz"[i] if i < 3 else str(i) for i in index), entry)
+
+    def operation(self, kind: int, left: int, right: int = NOTHING) -> int:
+        """The place of an operation, made now if it was not there."""
+        key = (kind, left, right)
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = len(self.kinds)
+            self.kinds.append(kind)
+            self.left.append(left)
+            self.right.append(right)
+            self.sections.append(self.section)
+            self.offline.append(self.offline[left] and (right < 0 or self.offline[right]))
+        return place
+
+    def needed(self, results: Any) -> list[int]:
+        """The places that the results need, operands first."""
+        marks = bytearray(len(self.kinds))
+        for result in expressions(results):
+            if result.graph is not self:
+                raise InputError("symbols: a result belongs to another graph; ask the graph that it was made in.")
+            marks[result.node] = 1
+        for place in range(len(marks) - 1, -1, -1):
+            if marks[place] and self.kinds[place] >= MUL:
+                marks[self.left[place]] = 1
+                if self.right[place] >= 0:
+                    marks[self.right[place]] = 1
+        return [place for place, mark in enumerate(marks) if mark]
+
+    def counts(self, results: Any) -> Counts:
+        """The operations that the results need at each evaluation: what is offline costs nothing."""
+        return self.counts_of(place for place in self.needed(results) if not self.offline[place])
+
+    def counts_of(self, places: Iterable[int]) -> Counts:
+        """The operations at these places; 0 - x changes a sign and costs nothing."""
+        count = dict.fromkeys(("mul", "add", "div", "sqrt", "trig"), 0)
+        for place in places:
+            kind = COUNTED.get(self.kinds[place])
+            if kind and self.values.get(self.left[place]) != 0.0:
+                count[kind] += 1
+        return Counts(**count)
+
+    def _leaf(self, kind: int, name: str) -> int:
+        if name in self.leaves.values():
+            raise InputError(f"symbols: there is already an input or parameter {name!r} in this graph; give it another name.")
+        place = self._append_leaf(kind, offline=kind == PARAMETER)
+        self.leaves[place] = name
+        return place
+
+    def _constant(self, value: float) -> int:
+        if not math.isfinite(value):
+            raise InputError(f"symbols: {value} cannot be a constant of an expression; only finite numbers can.")
+        place = self._constants.get(value)
+        if place is None:
+            place = self._constants[value] = self._append_leaf(CONSTANT, offline=True)
+            self.values[place] = value
+        return place
+
+    def _append_leaf(self, kind: int, offline: bool) -> int:
+        self.kinds.append(kind)
+        self.left.append(NOTHING)
+        self.right.append(NOTHING)
+        self.sections.append("")
+        self.offline.append(offline)
+        return len(self.kinds) - 1
+
+
+class Expr:
+    """A value of the graph with its sign. Adds, multiplies and divides with others of its graph and with plain numbers."""
+
+    __slots__ = ("graph", "negative", "node")
+
+    def __init__(self, graph: Graph, node: int, negative: bool) -> None:
+        self.graph, self.node, self.negative = graph, node, negative
+
+    def __neg__(self) -> Expr:
+        return Expr(self.graph, self.node, not self.negative)
+
+    def __pos__(self) -> Expr:
+        return self
+
+    def __mul__(self, other: Any) -> Any:
+        if type(other) is not Expr:
+            if not isinstance(other, float | int):
+                return NotImplemented
+            return scaled(self, float(other))
+        graph = graph_of(self, other)
+        a, b = (self.node, other.node) if self.node <= other.node else (other.node, self.node)
+        negative = self.negative is not other.negative
+        if a in graph.values or b in graph.values:
+            k, x = (a, b) if a in graph.values else (b, a)
+            return scaled(Expr(graph, x, negative), graph.values[k])
+        return Expr(graph, graph.operation(MUL, a, b), negative)
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Any) -> Any:
+        if type(other) is not Expr:
+            if not isinstance(other, float | int):
+                return NotImplemented
+            if other == 0:
+                return self
+            other = self.graph.constant(float(other))
+        return total(self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if not isinstance(other, Expr | float | int):
+            return NotImplemented
+        return self + -other
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __truediv__(self, other: Any) -> Any:
+        other = number(other)
+        if type(other) is not Expr:
+            if not isinstance(other, float | int):
+                return NotImplemented
+            if other == 0:
+                raise ZeroDivisionError("symbols: an expression was divided by the number 0")
+            return scaled(self, 1.0 / float(other))
+        graph = graph_of(self, other)
+        if graph.values.get(self.node) == 0.0:
+            return 0.0
+        negative = self.negative is not other.negative
+        if self.node == other.node:
+            return -1.0 if negative else 1.0
+        return Expr(graph, graph.operation(DIV, self.node, other.node), negative)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        if not isinstance(other, float | int):
+            return NotImplemented
+        return self.graph.constant(float(other)) / self
+
+    def __pow__(self, exponent: int) -> Any:
+        if not isinstance(exponent, int) or exponent < 1:
+            return NotImplemented
+        power: Any = self
+        for _ in range(exponent - 1):
+            power = power * self
+        return power
+
+    def cos(self) -> Any:
+        """The cosine: even, so the sign of the angle falls away."""
+        return self._function(COS, math.cos, odd=False)
+
+    def sin(self) -> Any:
+        """The sine: odd, so the sign of the angle comes out."""
+        return self._function(SIN, math.sin, odd=True)
+
+    def sqrt(self) -> Any:
+        """The square root. A sign in front says nothing of the value, y - x may be -(x - y): it goes inside, as 0 - x."""
+        value, graph = number(self), self.graph
+        if isinstance(value, float) and value < 0.0:
+            raise InputError(f"symbols: the square root of {value} is not a real number.")
+        if self.negative and not isinstance(value, float):
+            inside = graph.operation(SUB, graph.constant(0.0).node, self.node)
+            return Expr(graph, inside, False).sqrt()
+        return self._function(SQRT, math.sqrt, odd=False)
+
+    def sign(self) -> Any:
+        """-1, 0 or 1."""
+        return self._function(SIGN, lambda x: math.copysign(1.0, x) if x else 0.0, odd=True)
+
+    def _function(self, kind: int, function: Callable[[float], float], odd: bool) -> Any:
+        value = number(self)
+        if isinstance(value, float):
+            return function(value)
+        return Expr(self.graph, self.graph.operation(kind, self.node), odd and self.negative)
+
+    def __repr__(self) -> str:
+        sign, graph = "-" if self.negative else "", self.graph
+        if self.node in graph.values:
+            return f"Expr({sign}{graph.values[self.node]!r})"
+        return f"Expr({sign}{graph.leaves.get(self.node) or graph.names.get(self.node) or f'#{self.node}'})"
+
+
+def scaled(x: Expr, factor: float) -> Any:
+    """factor x with 0, 1 and -1 folded, and a constant factor of x taken in."""
+    graph, negative = x.graph, x.negative is not (factor < 0.0)
+    factor, node = abs(factor), x.node
+    if node in graph.values:
+        factor *= graph.values[node]
+        return -factor if negative else factor
+    inner, node = multiple(graph, node)
+    factor *= inner
+    if factor == 0.0:  # perhaps because it is too small for a number
+        return 0.0
+    if factor == 1.0:
+        return Expr(graph, node, negative)
+    k = graph._constant(factor)
+    return Expr(graph, graph.operation(MUL, min(k, node), max(k, node)), negative)
+
+
+def total(x: Expr, y: Expr) -> Any:
+    """x + y: multiples of one value meet, and the sign of a sum is that of its earlier operand."""
+    graph = graph_of(x, y)
+    a, b = x.node, y.node
+    if a in graph.values and b in graph.values:
+        return number(x) + number(y)
+    if graph.values.get(a) == 0.0:
+        return y
+    if graph.values.get(b) == 0.0:
+        return x
+    if a == b:
+        return 0.0 if x.negative is not y.negative else Expr(graph, graph.operation(ADD, a, a), x.negative)
+    (ca, na), (cb, nb) = multiple(graph, a), multiple(graph, b)
+    if na == nb:
+        coefficient = (-ca if x.negative else ca) + (-cb if y.negative else cb)
+        return scaled(Expr(graph, na, False), coefficient)
+    if b < a:
+        a, b, x, y = b, a, y, x
+    rest = _without(graph, y, x)
+    if rest is not None:
+        return rest
+    return Expr(graph, graph.operation(ADD if x.negative is y.negative else SUB, a, b), x.negative)
+
+
+def _without(graph: Graph, whole: Expr, part: Expr) -> Expr | None:
+    """whole + part where the whole is a sum with -part in it: what else is in the sum."""
+    kind = graph.kinds[whole.node]
+    if kind not in (ADD, SUB):
+        return None
+    left, right = graph.left[whole.node], graph.right[whole.node]
+    second = whole.negative is not (kind == SUB)
+    if left == part.node and whole.negative is not part.negative:
+        return Expr(graph, right, second)
+    if right == part.node and second is not part.negative:
+        return Expr(graph, left, whole.negative)
+    return None
+
+
+def multiple(graph: Graph, node: int) -> tuple[float, int]:
+    """(c, x) with the node being c x, c a constant."""
+    if graph.kinds[node] == MUL:
+        left, right = graph.left[node], graph.right[node]
+        if left in graph.values:
+            return graph.values[left], right
+        if right in graph.values:
+            return graph.values[right], left
+    return 1.0, node
+
+
+def number(x: Any) -> Any:
+    """A constant as the plain number it is; everything else as it came."""
+    if isinstance(x, Expr) and x.node in x.graph.values:
+        value = x.graph.values[x.node]
+        return -value if x.negative else value
+    return x
+
+
+def graph_of(x: Expr, y: Expr) -> Graph:
+    """The graph of both."""
+    if x.graph is not y.graph:
+        raise InputError("symbols: two expressions of different graphs met; only those of one graph can be computed with.")
+    return x.graph
+
+
+def same(x: Any, y: Any) -> bool:
+    """Whether two scalars are known to be equal, be they numbers or expressions."""
+    if isinstance(x, Expr) and isinstance(y, Expr):
+        return x.node == y.node and x.negative is y.negative
+    return isinstance(x, float | int) and isinstance(y, float | int) and x == y
+
+
+def mapped(results: Any, change: Callable[[Expr], Any]) -> Any:
+    """Nested lists, tuples, dictionaries and arrays with each expression changed; plain numbers stay."""
+    if isinstance(results, Expr):
+        return change(results)
+    if isinstance(results, np.ndarray):
+        made = np.empty(results.shape, dtype=object)
+        for index, entry in np.ndenumerate(results):
+            made[index] = change(entry) if isinstance(entry, Expr) else entry
+        return made
+    if isinstance(results, dict):
+        return {key: mapped(entry, change) for key, entry in results.items()}
+    if isinstance(results, list | tuple):
+        return type(results)(mapped(entry, change) for entry in results)
+    return results
+
+
+def operate(kind: int, a: Any, b: Any = None) -> Any:
+    """An operation by its kind, on expressions and plain numbers."""
+    if kind in BINARY:
+        return BINARY[kind](a, b)
+    x = a if isinstance(a, Expr) else Graph().constant(a)
+    return {COS: Expr.cos, SIN: Expr.sin, SQRT: Expr.sqrt, SIGN: Expr.sign}[kind](x)
+
+
+def expressions(results: Any) -> Iterator[Expr]:
+    """The expressions in nested lists, tuples, dictionaries and arrays; plain numbers among them are left out."""
+    if isinstance(results, Expr):
+        yield results
+    elif isinstance(results, np.ndarray):
+        for entry in results.flat:
+            if isinstance(entry, Expr):
+                yield entry
+    elif isinstance(results, dict):
+        for entry in results.values():
+            yield from expressions(entry)
+    elif isinstance(results, list | tuple):
+        for entry in results:
+            yield from expressions(entry)

@@ -1,0 +1,110 @@
+"""An order of computation in which few values are alive at once, for machines with few registers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from heapq import heappop, heappush
+from typing import Any
+
+from forearm.symbols.graph import MUL, Graph, expressions
+
+
+def order(graph: Graph, results: Any) -> list[int]:
+    """The operations that the results need, operands first, in the best of some orders: as made, depth first, or greedy.
+
+    Depth first goes to the operand that needs more values at once before the other. Sethi and Ullman's rule for trees.
+    """
+    made = [place for place in graph.needed(results) if graph.kinds[place] >= MUL]
+    orders = (made, _depth_first(graph, results), _greedy(graph, made, oldest=False), _greedy(graph, made, oldest=True))
+    return min(orders, key=lambda places: most_live(graph, places, results))
+
+
+def most_live(graph: Graph, places: list[int], results: Any) -> int:
+    """How many computed values must be kept at once, at most, when the operations are done in this order.
+
+    Results leave as they are computed; inputs, parameters and constants stay where they are and do not count.
+    """
+    uses: Counter[int] = Counter()
+    for place in places:
+        uses.update(_operands(graph, place))
+    alive = most = 0
+    left = Counter(uses)
+    for place in places:
+        for operand in _operands(graph, place):
+            left[operand] -= 1
+            alive -= left[operand] == 0
+        alive += uses[place] > 0
+        most = max(most, alive)
+    return most
+
+
+def _operands(graph: Graph, place: int) -> list[int]:
+    pair = {graph.left[place], graph.right[place]}
+    return [p for p in pair if p >= 0 and graph.kinds[p] >= MUL]
+
+
+def _depth_first(graph: Graph, results: Any) -> list[int]:
+    need: dict[int, int] = {}
+    for place in graph.needed(results):
+        if graph.kinds[place] >= MUL:
+            below = sorted((need[p] for p in _operands(graph, place)), reverse=True)
+            need[place] = max([1, *(n + i for i, n in enumerate(below))])
+    done: set[int] = set()
+    made: list[int] = []
+    for result in expressions(results):
+        ends = [result.node] if graph.kinds[result.node] >= MUL else []
+        while ends:
+            place = ends[-1]
+            missing = [p for p in _operands(graph, place) if p not in done]
+            if not missing:
+                ends.pop()
+                if place not in done:
+                    done.add(place)
+                    made.append(place)
+                continue
+            ends.append(max(missing, key=lambda p: (need[p], p)))
+    return made
+
+
+def _greedy(graph: Graph, places: list[int], oldest: bool) -> list[int]:
+    """Of the operations that can be done, always the one after which fewest values are alive.
+
+    Among equals the one whose consumer is nearest to being done, then the one with fewest consumers; then as made, or what
+    uses the oldest value first.
+    """
+    operands = {place: _operands(graph, place) for place in places}
+    users: dict[int, list[int]] = {place: [] for place in places}
+    for place in places:
+        for operand in operands[place]:
+            users[operand].append(place)
+    missing = {place: len(operands[place]) for place in places}
+    left = {place: len(users[place]) for place in places}
+    done: dict[int, int] = {}  # place -> when
+    ready: list[tuple[int, ...]] = []
+
+    def offer(place: int) -> None:
+        """Put it among the ready ones; again when it has become more urgent, which is all that can happen to it."""
+        if missing[place] == 0 and place not in done:
+            growth = (left[place] > 0) - sum(left[p] == 1 for p in operands[place])
+            nearest = min((missing[u] for u in users[place]), default=0)
+            age = min((done[p] for p in operands[place]), default=len(places)) if oldest else 0
+            heappush(ready, (growth, nearest, len(users[place]), age, place))
+
+    for place in places:
+        offer(place)
+    while ready:
+        place = heappop(ready)[-1]
+        if place in done:
+            continue
+        done[place] = len(done)
+        for operand in operands[place]:
+            left[operand] -= 1
+            if left[operand] == 1:
+                for user in users[operand]:
+                    offer(user)
+        for user in users[place]:
+            missing[user] -= 1
+            offer(user)
+            for operand in operands[user]:
+                offer(operand)
+    return list(done)

@@ -1,0 +1,348 @@
+"""Fewer operations for the same values: common factors outside, common sums and products shared, constants gathered.
+
+The graph is read as sums and products of many terms, as far as nobody else needs what lies between. Then, as long as it
+saves something: a factor that several terms of one sum share goes outside, x y + x z = x (y + z); a pair of terms that
+several sums share, up to a factor, becomes a value of its own; and so does a pair of factors that several products share.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from forearm.symbols.graph import ADD, DIV, MUL, NOTHING, PARAMETER, SUB, Expr, Graph, expressions, mapped, operate
+
+ONE = -1  # stands for the number 1 in a sum
+Sum = dict[int, float]  # place -> coefficient
+
+
+def refined(graph: Graph, results: Any) -> tuple[Graph, Any]:
+    """A new graph and the same results in it, with fewer operations or as many."""
+    refinement = Refinement(graph, results)
+    refinement.search()
+    return refinement.rebuilt()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that saves operations, the definitions that it changes, and how to do it."""
+
+    gain: int
+    key: tuple[Any, ...]
+    places: frozenset[int]
+    do: Callable[[], None]
+
+
+class Refinement:
+    """What is computed, by place: `sums` and `products` of many terms; everything else stays as the graph has it."""
+
+    def __init__(self, graph: Graph, results: Any) -> None:
+        self.graph, self.results = graph, results
+        self.sums: dict[int, Sum] = {}
+        self.products: dict[int, list[int]] = {}
+        self.fresh = len(graph)
+        online = [place for place in graph.needed(results) if not graph.offline[place]]
+        self.others = [place for place in online if graph.kinds[place] >= DIV]
+        self.held = Counter(e.node for e in expressions(results))  # what is needed as it is, by results and functions
+        for place in self.others:
+            self.held.update(p for p in (graph.left[place], graph.right[place]) if p >= 0)
+        for place in online:
+            self._read(place)
+
+    def _read(self, place: int) -> None:
+        graph = self.graph
+        kind, a, b = graph.kinds[place], graph.left[place], graph.right[place]
+        if kind in (ADD, SUB):
+            entry: Sum = {}
+            for node, sign in ((a, 1.0), (b, 1.0 if kind == ADD else -1.0)):
+                if node in graph.values:
+                    _add(entry, ONE, sign * graph.values[node])
+                else:
+                    _add(entry, node, sign)
+            self.sums[place] = entry
+        elif kind == MUL and (a in graph.values or b in graph.values):
+            k, x = (a, b) if a in graph.values else (b, a)
+            self.sums[place] = {x: graph.values[k]}
+        elif kind == MUL:
+            self.products[place] = [a, b]
+
+    def _uses(self) -> Counter[int]:
+        uses = Counter(self.held)
+        for entry in self.sums.values():
+            uses.update(entry.keys())
+        for factors in self.products.values():
+            uses.update(factors)
+        return uses
+
+    def _flatten(self) -> bool:
+        """Sums in sums and products in products become one where nobody else needs the inner one; constants go outside."""
+        uses, changed = self._uses(), False
+        for place in list(self.products):
+            if place not in self.products:
+                continue
+            flat: list[int] = []
+            scale = 1.0
+            for f in self.products[place]:
+                inner = self.sums.get(f)
+                if uses[f] == 1 and f in self.products:
+                    flat += self.products.pop(f)
+                elif uses[f] == 1 and inner is not None and len(inner) == 1 and ONE not in inner:
+                    ((x, c),) = self.sums.pop(f).items()
+                    flat.append(x)
+                    scale *= c
+                else:
+                    flat.append(f)
+            changed = changed or flat != self.products[place]
+            self.products[place] = sorted(flat)
+            if scale != 1.0:
+                self.products[bare := self._new()] = self.products.pop(place)
+                self.sums[place] = {bare: scale}
+        for place in list(self.sums):
+            if place not in self.sums:
+                continue
+            entry: Sum = {}
+            for node, c in self.sums[place].items():
+                inner = self.sums.get(node)
+                if inner is None or uses[node] > 1 or (abs(c) != 1.0 and len(inner) > 1):
+                    _add(entry, node, c)
+                    continue
+                changed = True
+                for x, d in self.sums.pop(node).items():
+                    _add(entry, x, c * d)
+            self.sums[place] = entry
+        return changed
+
+    def search(self) -> None:
+        """Take the findings, the best first, as long as there are any."""
+        self._settle()
+        while self._pass():
+            self._settle()
+
+    def _settle(self) -> None:
+        """Equal definitions become one, and what only one other needs goes into it, as long as there are any."""
+        self._merge_equal()
+        while self._flatten():
+            self._merge_equal()
+
+    def _pass(self) -> bool:
+        uses = self._uses()
+        findings = [*self._common_factors(uses), *self._common_terms(), *self._common_products()]
+        findings.sort(key=lambda f: (-f.gain, f.key))
+        touched: set[int] = set()
+        for finding in findings:
+            if touched.isdisjoint(finding.places):
+                touched |= finding.places
+                finding.do()
+        return bool(findings)
+
+    def _common_factors(self, uses: Counter[int]) -> Iterator[Finding]:
+        """In each sum: constants that several terms share, and factors of products that only this sum needs."""
+        for place, entry in self.sums.items():
+            if len(entry) < 2:
+                continue
+            constants: dict[float, list[int]] = defaultdict(list)
+            factors: dict[int, list[int]] = defaultdict(list)
+            for node, c in entry.items():
+                if node == ONE:
+                    continue
+                if abs(c) != 1.0:
+                    constants[abs(c)].append(node)
+                if node in self.products and uses[node] == 1:
+                    for f in set(self.products[node]):
+                        factors[f].append(node)
+                else:
+                    factors[node].append(node)
+            for c, nodes in constants.items():
+                if len(nodes) > 1:
+                    do = partial(self._take_constant, place, c, tuple(nodes))
+                    yield Finding(len(nodes) - 1, (0, place, c), frozenset([place, *nodes]), do)
+            for f, nodes in factors.items():
+                if len(nodes) > 1 and (gain := _gain_of_factor(entry, f, nodes)) > 0:
+                    do = partial(self._take_factor, place, f, tuple(nodes))
+                    yield Finding(gain, (1, place, f), frozenset([place, *nodes]), do)
+
+    def _take_constant(self, place: int, c: float, nodes: tuple[int, ...]) -> None:
+        entry = self.sums[place]
+        inner = self._new()
+        self.sums[inner] = {node: entry.pop(node) / c for node in nodes}
+        entry[inner] = c
+
+    def _take_factor(self, place: int, factor: int, nodes: tuple[int, ...]) -> None:
+        entry = self.sums[place]
+        inside: Sum = {}
+        for node in nodes:
+            c = entry.pop(node)
+            if node == factor:
+                _add(inside, ONE, c)
+                continue
+            rest = self.products.pop(node)
+            rest.remove(factor)
+            if len(rest) > 1:
+                self.products[bare := self._new()] = rest
+                rest = [bare]
+            _add(inside, rest[0], c)
+        inner, product = self._new(), self._new()
+        self.sums[inner] = inside
+        self.products[product] = sorted([factor, inner])
+        entry[product] = 1.0
+
+    def _common_terms(self) -> Iterator[Finding]:
+        """Pairs of terms that several sums have in the same ratio."""
+        where: dict[tuple[int, int, float], list[int]] = defaultdict(list)
+        for place, entry in self.sums.items():
+            items = sorted(entry.items())
+            for i, (a, ca) in enumerate(items):
+                for b, cb in items[i + 1 :]:
+                    where[a, b, cb / ca].append(place)
+        for (a, b, ratio), places in where.items():
+            if len(places) > 1 and 0.0 < abs(ratio) < math.inf:
+                shared, gain = self._best_shared(a, b, places)
+                if gain > 0:
+                    do = partial(self._take_terms, a, b, shared, tuple(places))
+                    yield Finding(gain, (2, a, b, ratio), frozenset(places), do)
+
+    def _best_shared(self, a: int, b: int, places: list[int]) -> tuple[int, int]:
+        """The sum whose coefficients the shared pair takes over (that pair itself, if it is there), and what it saves."""
+        cost = {p: 1 + sum(node != ONE and abs(self.sums[p][node]) != 1.0 for node in (a, b)) for p in places}
+        alike = Counter(abs(self.sums[p][a]) for p in places)
+        after = {p: cost[p] + len(places) - alike[abs(self.sums[p][a])] for p in places}
+        shared = min(places, key=lambda p: (after[p], len(self.sums[p]) > 2, p))
+        return shared, sum(cost.values()) - after[shared]
+
+    def _take_terms(self, a: int, b: int, shared: int, places: tuple[int, ...]) -> None:
+        pair = {node: self.sums[shared][node] for node in (a, b)}
+        if len(self.sums[shared]) > 2:
+            self.sums[shared := self._new()] = pair
+        for p in places:
+            if p != shared:
+                c = self.sums[p].pop(a) / pair[a]
+                del self.sums[p][b]
+                _add(self.sums[p], shared, c)
+
+    def _common_products(self) -> Iterator[Finding]:
+        """Pairs of factors that several products have."""
+        where: dict[tuple[int, int], set[int]] = defaultdict(set)
+        for place, factors in self.products.items():
+            for i, a in enumerate(factors):
+                for b in factors[i + 1 :]:
+                    where[a, b].add(place)
+        for pair, places in where.items():
+            if len(places) > 1:
+                do = partial(self._take_product, pair, tuple(sorted(places)))
+                yield Finding(len(places) - 1, (3, *pair), frozenset(places), do)
+
+    def _take_product(self, pair: tuple[int, int], places: tuple[int, ...]) -> None:
+        shared = next((p for p in places if len(self.products[p]) == 2), None)
+        if shared is None:
+            shared = self._new()
+            self.products[shared] = list(pair)
+        for p in places:
+            if p != shared:
+                factors = self.products[p]
+                for f in pair:
+                    factors.remove(f)
+                factors.append(shared)
+                factors.sort()
+
+    def _merge_equal(self) -> None:
+        """Of equal definitions one stays; so does each that a result or a function asks for."""
+        while True:
+            seen: dict[Any, int] = {}
+            renamed: dict[int, int] = {}
+            for place in sorted(self.products):
+                renamed[place] = seen.setdefault(tuple(self.products[place]), place)
+            for place in sorted(self.sums):
+                renamed[place] = seen.setdefault(frozenset(self.sums[place].items()), place)
+            renamed = {a: b for a, b in renamed.items() if a != b and not self.held[a]}
+            if not renamed:
+                return
+            for place in renamed:
+                self.products.pop(place, None)
+                self.sums.pop(place, None)
+            for place, factors in self.products.items():
+                self.products[place] = sorted(renamed.get(f, f) for f in factors)
+            for entry in self.sums.values():
+                for node in [n for n in entry if n in renamed]:
+                    _add(entry, renamed[node], entry.pop(node))
+
+    def _new(self) -> int:
+        self.fresh += 1
+        return self.fresh - 1
+
+    def rebuilt(self) -> tuple[Graph, Any]:
+        """The graph again, made from the definitions in the order of the old one; names and sections stay."""
+        old, new = self.graph, Graph()
+        made: dict[int, Any] = {}
+        for place, name in old.leaves.items():
+            made[place] = new.parameter(name) if old.kinds[place] == PARAMETER else new.input(name)
+        needed = self._reached()
+        for place in sorted(p for p in needed if p < len(old)):
+            self._make(place, new, made)
+        for place, name in old.names.items():
+            value = made.get(place)
+            if isinstance(value, Expr):
+                plain = name.removeprefix("neg_")
+                new.name(plain, value if plain == name else -value)
+        return new, mapped(self.results, lambda e: -made[e.node] if e.negative else made[e.node])
+
+    def _reached(self) -> set[int]:
+        reached: set[int] = set()
+        ends = [e.node for e in expressions(self.results)]
+        while ends:
+            place = ends.pop()
+            if place not in reached:
+                reached.add(place)
+                ends += self._operands(place)
+        return reached
+
+    def _operands(self, place: int) -> list[int]:
+        if place in self.sums:
+            return [p for p in self.sums[place] if p != ONE]
+        if place in self.products:
+            return self.products[place]
+        return [p for p in (self.graph.left[place], self.graph.right[place]) if p >= 0]
+
+    def _make(self, root: int, new: Graph, made: dict[int, Any]) -> None:
+        ends = [root]
+        while ends:
+            place = ends[-1]
+            missing = [p for p in self._operands(place) if p not in made]
+            if place in made or not missing:
+                ends.pop()
+                if place not in made:
+                    new.section = self.graph.sections[min(place, root)]
+                    made[place] = self._made(place, made)
+                continue
+            ends += reversed(missing)
+
+    def _made(self, place: int, made: dict[int, Any]) -> Any:
+        if place in self.sums:
+            terms = [(1.0 if node == ONE else made[node], c) for node, c in self.sums[place].items()]
+            return sum((x * c for x, c in sorted(terms, key=lambda term: _age(term[0]))), start=0.0)
+        if place in self.products:
+            return math.prod(sorted((made[f] for f in self.products[place]), key=_age), start=1.0)
+        if place in self.graph.values:
+            return self.graph.values[place]
+        return operate(self.graph.kinds[place], made[self.graph.left[place]], made.get(self.graph.right[place]))
+
+
+def _gain_of_factor(entry: Sum, factor: int, nodes: list[int]) -> int:
+    """What x y + x z = x (y + z) saves, and 3 x + x y = x (3 + y)."""
+    return sum(n != factor for n in nodes) - 1 + (factor in nodes and abs(entry[factor]) != 1.0)
+
+
+def _age(x: Any) -> tuple[bool, int]:
+    """Sorts what is known beforehand first, then what was made early: it meets its like and need not wait for the rest."""
+    return (not x.graph.offline[x.node], x.node) if isinstance(x, Expr) else (False, NOTHING)
+
+
+def _add(entry: Sum, node: int, c: float) -> None:
+    value = entry.get(node, 0.0) + c
+    if value == 0.0:
+        entry.pop(node, None)
+    else:
+        entry[node] = value

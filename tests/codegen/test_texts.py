@@ -1,0 +1,226 @@
+"""What stands around the code: comments that no text can leave, long lines, names, and an example of a call that runs."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import itertools
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from codegen.programs import awkward_names, parameters
+from codegen.running import COMPILERS, EVERY, LANGUAGES, Case, assert_close, by_hand, imported, needs, random_state, run, write
+
+from forearm.codegen.program import Op, Ref
+from forearm.codegen.text import COMMENT_WIDTH, Dialect, expression, folded, number, plain
+from forearm.errors import InputError
+
+ENDS = [
+    "*/", "*\\", "*\\\n/", "*??/\n/", "/*", "\uff0a\uff0f", '"""', "'''", '"', "\\", "??/", "\\\n", "\r", "\x0b", "\u2028",
+    "\x00", "\x85", "\n",
+]  # fmt: skip
+CODE = [
+    "#error out", "int out(void) { return 1 }", "import out_of_the_docstring", "end module", ">>> raise SystemExit",
+    "& out out",
+]  # fmt: skip
+HOSTILE = [end + code + other for (end, other), code in itertools.product(zip(ENDS, ENDS[::-1], strict=True), CODE)]
+HOSTILE += [
+    "Gr\u00f6\u00dfe \u2014 \u03b1\u00b2 \U0001f9be \ud800", "word " * 200, "x" * 5000, " " * 500 + "y", "*" * 300 + "/" * 300,
+    "?" * 300 + "/",
+]  # fmt: skip
+
+
+def hostile() -> Case:
+    """Every text that comes from outside tries to end the comment it stands in."""
+    case = Case("hostile", {"q": (2,)}, about=tuple(HOSTILE), meaning=" ".join(HOSTILE))
+    (a, b), total = case.input("q"), 0.5
+    for i, text in enumerate(HOSTILE):
+        case.graph.section = text
+        total = total * a.sin() + b * case.parameter(text, 0.01 * i)
+        case.graph.name(f"w{i}", total)
+    case.results = {"tau": [total, b]}
+    return case
+
+
+@EVERY
+def test_no_text_ends_its_comment(language: str, tmp_path: Path) -> None:
+    case = hostile()
+    program, p = case.program(), np.array([*case.parameters.values()])
+    state = random_state(program)
+    text = write(program, language, tmp_path)
+    assert text.isascii()
+    assert "\\" not in text
+    assert not set(re.findall(r"[\x00-\x1f]", text)) - {"\n"}
+    # In C a space goes between any two marks, so that a line of nothing but marks doubles.
+    assert max(len(line) for line in text.splitlines()) <= (2 if language in ("c", "cpp") else 1) * (COMMENT_WIDTH + 12)
+    assert_close(run(program, language, tmp_path, state), case.expected(state, p))
+
+
+def test_no_text_is_an_example_to_run(tmp_path: Path) -> None:
+    write(hostile().program(), "python", tmp_path)
+    found = doctest.DocTestFinder(exclude_empty=False).find(imported("hostile", tmp_path))
+    assert {test.name for test in found} >= {"hostile", "hostile.hostile", "hostile.hostile_prepare"}
+    assert not [example for test in found for example in test.examples]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_only_generated_lines_stand_outside_comments(text: str) -> None:
+    """Without its comments, the code is the same whatever the texts say."""
+
+    def bare(words: str) -> list[Any]:
+        case = Case("bare", {"q": (1,)}, about=(words, f"Made of {words}"), meaning=words)
+        case.graph.section = words
+        case.results = {"tau": [case.input("q")[0].sin() * case.parameter(words, 0.5)]}
+        program = case.program()
+        c, header = LANGUAGES["c"].write(program)
+        codes = [re.sub(r"/\*.*?\*/", "", code, flags=re.S) for code in (c, header, LANGUAGES["cpp"].write(program)[0])]
+        codes.append(re.sub(r"^ *!.*\n", "", LANGUAGES["fortran"].write(program)[0], flags=re.M))
+        tree = ast.parse(LANGUAGES["python"].write(program)[0])
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Module | ast.FunctionDef) and ast.get_docstring(node):
+                node.body = node.body[1:]
+        return [*([line for line in code.splitlines() if line.strip()] for code in codes), ast.dump(tree)]
+
+    assert bare(text) == bare("words")
+
+
+def test_expressions_have_no_parentheses_that_do_nothing() -> None:
+    a, b, c = (Ref(name) for name in "abc")
+    trees = {
+        "a + b - c": Op("-", (Op("+", (a, b)), c)),
+        "a - (b - c)": Op("-", (a, Op("-", (b, c)))),
+        "a * b / c": Op("/", (Op("*", (a, b)), c)),
+        "a / (b * c)": Op("/", (a, Op("*", (b, c)))),
+        "a * b - b * c": Op("-", (Op("*", (a, b)), Op("*", (b, c)))),
+        "-a * b + c": Op("+", (Op("neg", (Op("*", (a, b)),)), c)),
+        "(-a) * b": Op("*", (Op("neg", (a,)), b)),
+        "-(a + b)": Op("neg", (Op("+", (a, b)),)),
+        "a - (-0.5)": Op("-", (a, -0.5)),
+        "sin(a + b)": Op("sin", (Op("+", (a, b)),)),
+    }
+    dialect = Dialect(number, lambda ref: ref.name, lambda name, argument: f"{name}({argument})")
+    assert [expression(tree, dialect) for tree in trees.values()] == [*trees]
+
+
+def test_words_stay_readable_in_ascii() -> None:
+    assert (
+        plain("M\u00fcller\u2019s \u201carm\u201d \u2013 5 \u00b5m\u00b2, \u03b1 \uff0a\uff0f")
+        == 'Muller\'s "arm" - 5 um2, ? */'
+    )
+
+
+def test_two_of_the_longest_names_fit_a_line_of_fortran() -> None:
+    lines = folded(f"{'a' * 63} = {'b' * 63}(10, 10) * {'c' * 63}", " " * 8, " &")
+    assert lines == [f"{' ' * 8}{'a' * 63} = &", f"{' ' * 12}{'b' * 63}(10, 10) &", f"{' ' * 12}* {'c' * 63}"]
+
+
+@EVERY
+def test_comments_and_code_are_folded(language: str, tmp_path: Path) -> None:
+    case = Case("wide", {f"input_{i}": (2,) for i in range(12)}, about=("word " * 100,), meaning="word " * 50)
+    total, values = 0.0, [x for name in case.inputs for x in case.input(name)]
+    for i, (a, b) in enumerate(itertools.pairwise(values)):
+        total = (total + a * b - 0.5) * (a - b) + (a * a - total) * b
+        case.graph.name(f"{'long_' * 11}{i:03}", total)
+    case.results = {"tau": [total]}
+    program, state = case.program(), random_state(case.program())
+    text = write(program, language, tmp_path)
+    assert max(len(line) for line in text.splitlines()) <= 115
+    assert re.search(r"[*+-] &?\n|\n +[*+-] ", text), "some statement is longer than a line"
+    assert_close(run(program, language, tmp_path, state), case.expected(state, np.array([])))
+
+
+@EVERY
+def test_the_head_says_what_a_caller_must_know(language: str, tmp_path: Path) -> None:
+    case = parameters()
+    text = write(case.program(), language, tmp_path)
+    for words in (*case.about, "position, rad", "torque, N m", "damping = 0.35", "not used = 7.0"):
+        assert words in text, words
+    first = "p(1)" if language == "fortran" else "p[0]"
+    assert f"  {first}  link 1, mass = 2.75\n" in text
+    shapes = {
+        "c": "p[6]  (3 x 2, row by row)",
+        "cpp": "p[6]  (3 x 2, row by row)",
+        "fortran": "p(3, 2)",
+        "python": "p (..., 3, 2)",
+    }
+    assert re.search(rf"out {re.escape(shapes[language])}  torque, N m", text)
+
+
+def many_parameters() -> Case:
+    case = Case("example", {"q": (2,), "qd": (2, 2)})
+    total = case.input("q")[0].sin() + case.input("qd")[1] + 0.125
+    for i in range(30):
+        total = total + case.parameter(f"parameter {i}", 0.1 * i + 1.0 / 3.0)
+    case.results = {"tau": [total, -total], "M": [[1.0, total]]}
+    return case
+
+
+@EVERY
+def test_the_example_of_a_call_runs(language: str, tmp_path: Path) -> None:
+    """The lines under "Call:" compile as they stand, and give the result at rest."""
+    needs(language)
+    case = many_parameters()
+    program = case.program()
+    text = write(program, language, tmp_path)
+    lines = text[text.index("Call:") :].splitlines()[1:]
+    ending = {"c": " */", "cpp": " *", "fortran": "module example_module", "python": '    """'}[language]
+    code = "\n".join(line.removeprefix(" *").removeprefix("!").strip() for line in lines[: lines.index(ending)])
+    printed = _printed(language, code, tmp_path)
+    rest = {name: np.zeros(shape) for name, shape in case.inputs.items()}
+    assert printed == pytest.approx(case.expected(rest, np.array(program.defaults))["tau"][0], rel=1e-12)
+
+
+def _printed(language: str, code: str, folder: Path) -> float:
+    """What a small program around the lines prints."""
+    if language == "python":
+        (folder / "main.py").write_text(f"{code}\nprint(repr(float(tau[0])))\n")
+        command = [sys.executable, "main.py"]
+    elif language == "fortran":
+        used, body = code.split("\nreal(dp)", 1)
+        (folder / "main.f90").write_text(
+            f"program main\n{used}\nimplicit none\nreal(dp){body}\nprint *, tau(1)\nend program main\n"
+        )
+        subprocess.run(
+            ["gfortran", "-std=f2008", "-finit-real=nan", "example.f90", "main.f90", "-o", "main"], cwd=folder, check=True
+        )
+        command = ["./main"]
+    else:
+        header, *sources = {"c": ["example.h", "main.c", "example.c", "-lm"], "cpp": ["example.hpp", "main.cpp"]}[language]
+        main = f'int main(void) {{\n{code}\nprintf("%.17g\\n", tau[0]); return 0; }}\n'
+        (folder / sources[0]).write_text(f'#include "{header}"\n#include <stdio.h>\n{main}')
+        subprocess.run([*COMPILERS[language][:2], *sources, "-o", "main"], cwd=folder, check=True)
+        command = ["./main"]
+    return float(subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout)
+
+
+@EVERY
+@pytest.mark.parametrize("name", ["", "two words", "9lives", "_x", "int", "Lambda", "x" * 201, 'x"\n#include "y', "arm\u00e9"])
+def test_a_program_under_an_impossible_name_is_refused(language: str, name: str) -> None:
+    with pytest.raises(InputError, match=r"codegen: the program cannot be called .*; a letter and then letters.* at most"):
+        LANGUAGES[language].write(by_hand(name, [], (), ()))
+
+
+def test_fortran_limits_the_length_of_a_program_s_name() -> None:
+    assert f"module {'x' * 55}_module\n" in LANGUAGES["fortran"].write(by_hand("x" * 55, [], (), ()))[0]
+    assert f"void {'x' * 56}(" in LANGUAGES["c"].write(by_hand("x" * 56, [], (), ()))[0]
+    with pytest.raises(InputError, match=r"the program cannot be called 'x+'; .* underscores are allowed, 55 at most"):
+        LANGUAGES["fortran"].write(by_hand("x" * 56, [], (), ()))
+
+
+def test_names_that_are_fine_stay_and_the_others_are_the_same_in_every_language() -> None:
+    def declared(language: str) -> set[str]:
+        return set(re.findall(r"[A-Za-z]\w*", LANGUAGES[language].write(program)[0]))
+
+    program = awkward_names().program()
+    own = {s.target.name for s in program.statements}
+    fine = {"tau", "x" * 63, "k_2", "p_2", "qcq"}
+    assert fine <= own, own
+    changed = {"if_2", "int_3", "sin_2", "v_x", "v9x", "grcc", "x" * 55, "x" * 55 + "_2", "lambda_2", "double_2"}
+    for language in LANGUAGES:
+        assert fine | changed <= declared(language), declared(language)
+        assert not {"x" * 80, "x" * 80 + "y"} & declared(language)

@@ -1,0 +1,133 @@
+"""The equivalent arm as users have it: torques, accelerations and matrices of the arm, drives included; no reactions."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from arms import every_kind, random_arm
+from dynamics.cases import awkward_states, random_state, simple_drives
+from reduction.cases import assert_close, special_geometry
+
+import forearm as fa
+from forearm import Arm, InputError, Link, ModelError, dynamics
+
+SPECIAL = special_geometry()
+ARMS: dict[str, Arm] = {name: fa.load(name) for name in ("puma560", "puma560-akb", "panda", "stanford")}
+ARMS |= {name: SPECIAL[name] for name in ("parallel", "PPP", "R", "PPRPR", "a point mass", "inertia without mass")}
+ARMS |= {f"kind {k}": simple_drives(arm) for k, arm in enumerate(every_kind(4, 3))}
+# Accelerations are wrong by cond(M) times what torques and matrices are wrong by, which is 1e-14.
+FORWARD = 1e-14
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_torques_matrices_and_accelerations_are_those_of_the_arm(name: str) -> None:
+    arm = ARMS[name]
+    made = arm.regrouped()
+    for seed in (1, 2):
+        q, qd, qdd = random_state(arm, seed)
+        M = dynamics.inertia_matrix(arm, q)
+        assert_close(made.inverse(q, qd, qdd), dynamics.inverse(arm, q, qd, qdd))
+        assert_close(made.inertia_matrix(q), M)
+        tau = 3.0 * qdd
+        accelerations = dynamics.forward(arm, q, qd, tau)
+        found = made.forward(q, qd, tau)
+        assert_close(found, accelerations, FORWARD * max(100.0, float(np.linalg.cond(M))))
+        assert_close(dynamics.inverse(arm, q, qd, found), tau, 1e-11)
+
+
+def test_drives_are_in_it() -> None:
+    arm = ARMS["puma560"]
+    q, qd, qdd = random_state(arm, 3)
+    made, bare = arm.regrouped(), arm.rigid().regrouped()
+    motors = made.inverse(q, qd, qdd) - bare.inverse(q, qd, qdd)
+    assert_close(motors, dynamics.inverse(arm, q, qd, qdd) - dynamics.inverse(arm.rigid(), q, qd, qdd))
+    assert np.abs(motors).min() > 0.1
+    assert np.diag(made.inertia_matrix(q) - bare.inertia_matrix(q)).min() > 0.1
+
+
+def test_states_where_things_break() -> None:
+    arm = ARMS["puma560"]
+    made = arm.regrouped()
+    for state in awkward_states(arm).values():
+        assert_close(made.inverse(*state), dynamics.inverse(arm, *state))
+        assert_close(made.forward(*state), dynamics.forward(arm, *state), 1e-11)
+
+
+def test_batches_are_rows() -> None:
+    arm = ARMS["kind 7"]
+    made = arm.regrouped()
+    states = [random_state(arm, seed) for seed in range(3)]
+    q, qd, qdd = (np.array(x) for x in zip(*states, strict=True))
+    assert made.inverse(q, qd, qdd).shape == made.forward(q, qd, qdd).shape == (3, arm.n)
+    assert made.inertia_matrix(q).shape == (3, arm.n, arm.n)
+    for k, state in enumerate(states):
+        assert np.array_equal(made.inverse(q, qd, qdd)[k], made.inverse(*state))
+        assert np.array_equal(made.forward(q, qd, qdd)[k], made.forward(*state))
+        assert np.array_equal(made.inertia_matrix(q)[k], made.inertia_matrix(state.q))
+    assert made.inverse(q[:0], qd[:0], qdd[:0]).shape == (0, arm.n)
+
+
+def test_nan_stays_in_its_row() -> None:
+    arm = ARMS["puma560"]
+    made = arm.regrouped()
+    q, qd, qdd = (np.tile(x, (3, 1)) for x in random_state(arm, 1))
+    q[1, 5] = np.nan  # on which torques hardly depend
+    for found in (made.inverse(q, qd, qdd), made.forward(q, qd, qdd), made.inertia_matrix(q)):
+        assert np.isnan(found[1]).all()
+        assert np.isfinite(found[[0, 2]]).all()
+
+
+def test_wrong_shapes_are_refused() -> None:
+    made = ARMS["puma560"].regrouped()
+    with pytest.raises(InputError, match=r"qd: all arguments share one shape"):
+        made.inverse(np.zeros(6), np.zeros((2, 6)), np.zeros(6))
+    with pytest.raises(InputError, match=r"so the shape is \(6,\) or \(B, 6\)"):
+        made.inertia_matrix(np.zeros(5))
+
+
+def test_reactions_are_refused_and_the_remedy_is_named() -> None:
+    made = ARMS["puma560"].regrouped()
+    with pytest.raises(ModelError) as refusal:
+        made.reactions(np.zeros(6), np.zeros(6), np.zeros(6))
+    text = str(refusal.value)
+    assert text.startswith(
+        "'puma560' is regrouped here: its joint torques are right, but forces and moments in its joints are not"
+    )
+    assert "fa.dynamics.trace(arm, q, qd, qdd) has them as f and n" in text
+    assert 'fa.generate(arm, "reactions") as code' in text
+
+
+def test_forces_in_the_joints_are_indeed_not_kept() -> None:
+    """What the refusal is for: the mass behind the last joint is gone, so no force would be found there."""
+    made = ARMS["puma560-akb"].regrouped()
+    assert made.chain.segments[-1].m == 0.0
+    assert ARMS["puma560-akb"].moving.bodies[-1].mass > 0.0
+
+
+def test_drives_that_are_not_built_are_refused_as_elsewhere() -> None:
+    arm = random_arm(2, 2, "frames")
+    assert any(j.bearings or j.transmission for j in arm.joints)
+    with pytest.raises(ModelError) as here:
+        arm.regrouped()
+    with pytest.raises(ModelError) as there:
+        dynamics.inverse(arm, *random_state(arm, 1))
+    assert str(here.value) == str(there.value)
+
+
+def test_an_arm_without_joints() -> None:
+    still = Arm(name="still", links=(Link(name="base", mass=1.0),), tree=())
+    made = still.regrouped()
+    none = np.zeros(0)
+    assert made.inverse(none, none, none).shape == (0,)
+    assert made.inertia_matrix(none).shape == (0, 0)
+    assert made.forward(none, none, none).shape == (0,)
+
+
+def test_the_equivalent_arm_is_a_record() -> None:
+    made = ARMS["puma560"].regrouped()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.plan = None  # type: ignore[misc, assignment]
+    assert made.arm is ARMS["puma560"]
+    assert len(made.chain.segments) == 6

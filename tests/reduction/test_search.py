@@ -1,0 +1,91 @@
+"""The plan that is found: never dearer than the plain one, always the same, and the arm stays what it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from arms import random_arm
+from reduction.cases import assert_same_dynamics, chain_for, dh_arm, special_geometry
+
+import forearm as fa
+from forearm import Arm, Link
+from forearm.reduction.plan import PLAIN_PLAN, planned
+from forearm.reduction.search import LARGEST, LONGEST, best_plan, cost
+
+SPECIAL = special_geometry()
+ARMS: dict[str, Arm] = {name: fa.load(name).rigid() for name in ("puma560", "stanford", "panda", "ascher2")}
+ARMS |= {name: SPECIAL[name] for name in ("parallel", "right angles", "as URDF", "gantry and wrist", "RPPR", "PPP", "R", "P")}
+ARMS |= {
+    "tree": random_arm(11, 4, "frames", tree=True).rigid(),
+    "followers": random_arm(12, 3, "standard", mimic=True).rigid(),
+    "tree, followers": random_arm(14, 3, "modified", tree=True, mimic=True).rigid(),
+}
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_the_arm_stays_what_it_is_and_is_not_dearer(name: str) -> None:
+    chain = chain_for(ARMS[name])
+    made = planned(chain, best_plan(chain))
+    assert_same_dynamics(made, ARMS[name], seeds=(1, 2, 3))
+    assert cost(made) <= cost(planned(chain)) <= cost(chain)
+
+
+@pytest.mark.parametrize("name", ["puma560", "panda", "stanford", "gantry and wrist", "tree"])
+def test_the_search_pays(name: str) -> None:
+    chain = chain_for(ARMS[name])
+    assert cost(planned(chain, best_plan(chain))) < cost(planned(chain)) < cost(chain)
+
+
+def test_cost_is_that_of_the_traced_inverse_dynamics() -> None:
+    """One joint about a level axis: two products and a sum a torque; about a vertical one only one product."""
+    one = dh_arm([(0.0, 0.0, 0.0, 0.0)]).replace(gravity=(0.0, -9.81, 0.0))
+    one = one.with_link(Link(name="link1", mass=2.0, com=np.array([0.5, 0.0, 0.0]), inertia=0.1 * np.eye(3)))
+    assert cost(planned(chain_for(one))) == (3, 2)  # I qdd + m g c cos q
+    assert cost(planned(chain_for(one.replace(gravity=(0.0, 0.0, -9.81))))) == (1, 1)
+
+
+@pytest.mark.parametrize("name", ["parallel", "tree, followers", "gantry and wrist"])
+def test_the_search_finds_the_same_again(name: str) -> None:
+    chain = chain_for(ARMS[name])
+    assert best_plan.__wrapped__(chain) == best_plan.__wrapped__(chain) == best_plan(chain)
+
+
+@pytest.mark.parametrize("name", ["puma560", "panda", "parallel", "tree"])
+def test_moments_do_not_grow_without_bound(name: str) -> None:
+    chain = chain_for(ARMS[name])
+    largest = [
+        max(abs(float(x)) for s in made.segments for x in (s.m, *s.h, *s.J.flat))
+        for made in (planned(chain, best_plan(chain)), planned(chain))
+    ]
+    assert largest[0] <= LARGEST * largest[1]
+
+
+def test_long_arms_and_arms_without_joints_keep_the_plain_plan() -> None:
+    long = fa.load(f"chain{LONGEST + 1}")
+    assert best_plan(chain_for(long)) is PLAIN_PLAN
+    assert_same_dynamics(planned(chain_for(long)), long)
+    still = Arm(name="still", links=(Link(name="base", mass=1.0),), tree=())
+    assert best_plan(chain_for(still)) is PLAIN_PLAN
+    shorter = fa.load("chain2")
+    assert best_plan(chain_for(shorter)) != PLAIN_PLAN
+
+
+def test_frames_of_symbols_are_not_turned_or_moved_by_their_numbers() -> None:
+    chain = chain_for(SPECIAL["RPPR"])
+    free, bound = best_plan(chain), best_plan(chain, frozenset(range(4)))
+    assert free.rolled == {3}
+    assert set(free.origins.values()) & {"centre"}
+    assert not bound.rolled
+    assert "centre" not in bound.origins.values()
+    assert_same_dynamics(planned(chain, bound), SPECIAL["RPPR"])
+
+
+def test_counting_leaves_the_chain_alone() -> None:
+    chain = chain_for(SPECIAL["parallel"])
+    before = [(s.m, s.h.copy(), s.J.copy(), s.l.copy()) for s in chain.segments]
+    best_plan.__wrapped__(chain)
+    for s, (m, h, J, l) in zip(chain.segments, before, strict=True):  # noqa: E741
+        assert s.m == m
+        assert np.array_equal(s.h, h)
+        assert np.array_equal(s.J, J)
+        assert np.array_equal(s.l, l)

@@ -1,0 +1,167 @@
+"""Derivatives against complex steps, differences, each other, and the inertia matrix that they must give."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import OFFSETS, SEVEN_POINTS
+from symbols.making import EVERY, SMOOTH, Floats, given, leaves_of, loaded, random_program, run, states, traced
+
+import forearm as fa
+from forearm.symbols import Graph, derivative, evaluate, gradient, jacobian
+from forearm.symbols.calculus import Scalar
+from forearm.symbols.graph import same
+
+TINY = 1e-30  # the complex step: no differences are taken, so it has no rounding of its own
+EXACT = 1e-11  # forty operations on values up to 50 and slopes of some thousands
+DIFFERENCES = 1e-6  # seven points, of second derivatives
+
+
+def complex_slopes(steps: Any, row: list[float], places: list[int]) -> Floats:
+    """d values[places] / d leaves by complex steps, (len(places), 5)."""
+    columns = []
+    for k in range(len(row)):
+        moved = [complex(v, TINY if i == k else 0.0) for i, v in enumerate(row)]
+        columns.append([complex(run(steps, moved)[p]).imag / TINY for p in places])
+    return np.array(columns).T
+
+
+def values(graph: Graph, table: Any, row: list[float]) -> Floats:
+    return np.asarray(evaluate(graph, table, given(row)), dtype=float)
+
+
+def agree(found: Floats, truth: Floats, tolerance: float) -> bool:
+    return bool(np.abs(found - truth).max() <= tolerance * max(1.0, float(np.abs(truth).max())))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_expressions(seed: int) -> None:
+    steps, rows = random_program(seed, EVERY, size=30)
+    graph = Graph()
+    leaves = leaves_of(graph)
+    made = run(steps, leaves)
+    places = [len(made) - 1, len(made) - 3, 0]
+    results = [made[places[0]], -made[places[1]], leaves[0]]
+    signs = np.array([[1.0], [-1.0], [1.0]])
+    backwards = np.array([gradient(graph, r, leaves) for r in results], dtype=object)
+    forwards = np.array([derivative(graph, results, {x: 1.0}) for x in leaves], dtype=object).T
+    for row in rows:
+        truth = signs * complex_slopes(steps, row, places)
+        assert agree(values(graph, backwards, row), truth, EXACT)
+        assert agree(values(graph, forwards, row), truth, EXACT)
+        assert agree(values(graph, jacobian(graph, results, leaves), row), truth, EXACT)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_second_derivatives(seed: int) -> None:
+    steps, rows = random_program(1000 + seed, SMOOTH, size=16)
+    graph = Graph()
+    leaves = leaves_of(graph)
+    made = run(steps, leaves)
+    H = jacobian(graph, gradient(graph, made[-1], leaves), leaves)
+    assert H.shape == (5, 5)
+    for row in rows:
+        columns = []
+        for k in range(5):
+            moved = [[v + h if i == k else v for i, v in enumerate(row)] for h in OFFSETS]
+            columns.append(SEVEN_POINTS @ np.array([complex_slopes(steps, m, [len(made) - 1])[0] for m in moved]))
+        found = values(graph, H, row)
+        assert agree(found, np.array(columns), DIFFERENCES)
+        assert agree(found, found.T, EXACT)
+
+
+def test_each_operation_by_hand() -> None:
+    graph = Graph()
+    x, y = graph.input("x"), graph.input("y")
+
+    def slopes(z: Scalar) -> list[Any]:
+        row = gradient(graph, z, [x, y])
+        assert all(same(a, b) for a, b in zip(row, jacobian(graph, [z], [x, y])[0], strict=True))
+        return row
+
+    def both(found: list[Any], wanted: list[Any]) -> bool:
+        return all(same(a, b) for a, b in zip(found, wanted, strict=True))
+
+    assert both(slopes(x * y), [y, x])
+    assert both(slopes(-(x * y)), [-y, -x])
+    assert both(slopes(x + y), [1.0, 1.0])
+    assert both(slopes(y - x), [-1.0, 1.0])
+    assert both(slopes(3.0 * x - 2.0), [3.0, 0.0])
+    assert both(slopes(x.sin() + y.cos()), [x.cos(), -y.sin()])
+    assert both(slopes(x * x), [x + x, 0.0])
+    assert both(slopes(x.sign() * y), [0.0, x.sign()])
+    assert both(slopes(x), [1.0, 0.0])
+    assert both(slopes(2.5), [0.0, 0.0])
+    assert both(slopes(graph.constant(2.5)), [0.0, 0.0])
+    at = {"x": 4.0, "y": 5.0}
+    assert evaluate(graph, slopes(x / y), at) == pytest.approx([0.2, -4.0 / 25.0], rel=1e-15)
+    assert evaluate(graph, slopes(3.0 / x), at) == [-3.0 / 16.0, 0.0]
+    assert evaluate(graph, slopes((x * y).sqrt()), at) == pytest.approx(
+        [2.5 / math.sqrt(20.0), 2.0 / math.sqrt(20.0)], rel=1e-15
+    )
+    assert evaluate(graph, slopes((y - x).sqrt()), at) == [-0.5, 0.5]
+
+
+def test_directions_signs_and_values_between() -> None:
+    graph = Graph()
+    x, y = graph.input("x"), graph.input("y")
+    assert evaluate(graph, derivative(graph, [x * y, 2.0, -x], {x: 2.0, y: -3.0}), {"x": 5.0, "y": 7.0}) == [-1.0, 0.0, -2.0]
+    moved = derivative(graph, [x * y], {x: y, y: x})
+    assert evaluate(graph, moved, {"x": 5.0, "y": 7.0}) == [74.0]
+    assert derivative(graph, [3.0 * x], {-x: 1.0}) == [-3.0]
+    assert gradient(graph, 3.0 * x, [-x]) == [-3.0]
+    between = x + y
+    result = between * between * x
+    for found in (derivative(graph, [result], {between: 1.0}), gradient(graph, result, [between])):
+        assert evaluate(graph, found, {"x": 2.0, "y": 3.0}) == [20.0], "with x held"
+    along = derivative(graph, [result], {between: 2.0, x: 1.0})
+    assert evaluate(graph, along, {"x": 2.0, "y": 3.0}) == [65.0], "the value between moves as it is told"
+
+
+def test_shapes_of_jacobians() -> None:
+    graph = Graph()
+    x, y, z = (graph.input(name) for name in "xyz")
+    assert jacobian(graph, [x * y], [x, y, z]).shape == (1, 3)
+    assert jacobian(graph, [x, y, z, 1.0], [x, y]).shape == (4, 2)
+    assert jacobian(graph, [x, y, z, 1.0], [x, y]).tolist() == [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]
+    assert jacobian(graph, [], [x, y]).shape == (0, 2)
+    assert jacobian(graph, [x, y], []).shape == (2, 0)
+
+
+def test_a_jacobian_goes_the_way_that_has_fewer_sweeps() -> None:
+    """One result of n factors backwards, n results of one input forwards: a small multiple of n, the other way n^2."""
+    graph = Graph()
+    inputs = [graph.input(f"x{i}") for i in range(20)]
+    result = inputs[0]
+    for x in inputs[1:]:
+        result = result * x
+    assert graph.counts([result, jacobian(graph, [result], inputs)]).mul < 60
+    chain = [inputs[0]]
+    for _ in range(20):
+        chain.append(chain[-1].sin())
+    assert graph.counts(jacobian(graph, chain, inputs[:1])).mul == 19
+
+
+@pytest.mark.parametrize("name", ["puma560-akb", "chain4"])
+def test_torques_by_accelerations_are_the_inertia_matrix(name: str) -> None:
+    graph, tau = traced(name, "newton-euler")
+    n = len(tau)
+    places = {leaf: place for place, leaf in graph.leaves.items()}
+    leaf = [[type(tau[-1])(graph, places[f"{symbol}{i}"], False) for i in range(n)] for symbol in ("q", "qd", "qdd")]
+    table, _ = states(name, "newton-euler", 2)
+    q, qd, qdd = (np.array([table[f"{symbol}{i}"] for i in range(n)]).T for symbol in ("q", "qd", "qdd"))
+    arm = loaded(name)
+    M = evaluate(graph, jacobian(graph, tau, leaf[2]), table)
+    np.testing.assert_allclose(np.moveaxis(M, 2, 0), fa.dynamics.inertia_matrix(arm, q), rtol=0.0, atol=1e-12)
+    found = evaluate(graph, jacobian(graph, tau, leaf[0] + leaf[1]), table)
+    for k in range(2):
+        for j in range(n):
+            step = OFFSETS[:, None] * np.eye(n)[j]
+            rest = np.zeros((7, n))
+            by_q = SEVEN_POINTS @ fa.dynamics.inverse(arm, q[k] + step, rest + qd[k], rest + qdd[k])
+            by_qd = SEVEN_POINTS @ fa.dynamics.inverse(arm, rest + q[k], qd[k] + step, rest + qdd[k])
+            np.testing.assert_allclose(found[:, j, k], by_q, rtol=0.0, atol=1e-8)
+            np.testing.assert_allclose(found[:, n + j, k], by_qd, rtol=0.0, atol=1e-8)

@@ -13,16 +13,16 @@ from forearm.tables import number, text_table
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--peers", action="store_true", help="time other packages beside ours, where installed")
-    parser.add_argument("--only", choices=("loading", "dynamics"), help="measure only this")
+    parser.add_argument("--only", choices=("loading", "dynamics", "code"), help="measure only this")
     add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
-    from forearm.benchmarks import dynamics, loading
+    from forearm.benchmarks import code, dynamics, loading
 
     if given.peers and find_spec("mujoco") is None:
         raise InputError("--peers needs MuJoCo: pip install mujoco")
-    rooms = {"loading": loading.rows, "dynamics": dynamics.rows}
+    rooms = {"loading": loading.rows, "dynamics": dynamics.rows, "code": code.rows}
     rows = [row for name, measure in rooms.items() if given.only in (None, name) for row in measure(given.peers)]
     if given.json:
         show_json({"machine": platform.processor() or platform.machine(), "rows": [vars(row) for row in rows]})
@@ -30,11 +30,19 @@ def _run(given: argparse.Namespace) -> int:
     cells = []
     for row in rows:
         ratio = row.peer_seconds / row.seconds if row.peer_seconds else None
-        peer = f"{row.peer} {1e3 * row.peer_seconds:.4g} ms" if row.peer_seconds else "-"
-        bar = None if row.bar is None else 1e3 * row.bar
-        cells.append([row.name, number(1e3 * row.seconds, 4), number(bar), peer, number(ratio, 3)])
-    print(text_table(["what", "median ms", "to stay under", "peer in the same run", "peer / ours"], cells, width()))
+        peer = f"{row.peer} {_time(row.peer_seconds)}" if row.peer_seconds else "-"
+        cells.append([row.name, _time(row.seconds), _time(row.bar), peer, number(ratio, 3)])
+    print(text_table(["what", "median", "to stay under", "peer in the same run", "peer / ours"], cells, width()))
     return 0
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    scale, unit = next(
+        (s, u) for s, u in ((1.0, "s"), (1e3, "ms"), (1e6, "us"), (1e9, "ns")) if seconds * s >= 1.0 or u == "ns"
+    )
+    return f"{seconds * scale:.3g} {unit}"
 
 
 COMMAND = Command("forearm bench --peers", _add_arguments, _run)

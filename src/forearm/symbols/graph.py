@@ -155,6 +155,9 @@ class Expr:
         if a in graph.values or b in graph.values:
             k, x = (a, b) if a in graph.values else (b, a)
             return scaled(Expr(graph, x, negative), graph.values[k])
+        if graph.offline[a] is not graph.offline[b]:
+            k, x = (a, b) if graph.offline[a] else (b, a)
+            return known_times(Expr(graph, k, negative), x)
         return Expr(graph, graph.operation(MUL, a, b), negative)
 
     __rmul__ = __mul__
@@ -250,6 +253,8 @@ def scaled(x: Expr, factor: float) -> Any:
         factor *= graph.values[node]
         return -factor if negative else factor
     inner, node = multiple(graph, node)
+    if isinstance(inner, Expr):
+        return scaled(Expr(graph, inner.node, negative), factor) * Expr(graph, node, False)
     factor *= inner
     if factor == 0.0:  # perhaps because it is too small for a number
         return 0.0
@@ -273,8 +278,7 @@ def total(x: Expr, y: Expr) -> Any:
         return 0.0 if x.negative is not y.negative else Expr(graph, graph.operation(ADD, a, a), x.negative)
     (ca, na), (cb, nb) = multiple(graph, a), multiple(graph, b)
     if na == nb:
-        coefficient = (-ca if x.negative else ca) + (-cb if y.negative else cb)
-        return scaled(Expr(graph, na, False), coefficient)
+        return Expr(graph, na, False) * ((-ca if x.negative else ca) + (-cb if y.negative else cb))
     if b < a:
         a, b, x, y = b, a, y, x
     rest = _without(graph, y, x)
@@ -297,14 +301,21 @@ def _without(graph: Graph, whole: Expr, part: Expr) -> Expr | None:
     return None
 
 
-def multiple(graph: Graph, node: int) -> tuple[float, int]:
-    """(c, x) with the node being c x, c a constant."""
+def known_times(k: Expr, node: int) -> Expr:
+    """k x for a k that is known beforehand; a factor of x that is known too is taken in, so that one product is left."""
+    inner, node = multiple(k.graph, node)
+    k = k * inner
+    return Expr(k.graph, k.graph.operation(MUL, min(k.node, node), max(k.node, node)), k.negative)
+
+
+def multiple(graph: Graph, node: int) -> tuple[Any, int]:
+    """(c, x) with the node being c x: c a constant, or an expression that is known beforehand while x is not."""
     if graph.kinds[node] == MUL:
-        left, right = graph.left[node], graph.right[node]
-        if left in graph.values:
-            return graph.values[left], right
-        if right in graph.values:
-            return graph.values[right], left
+        for c, x in ((graph.left[node], graph.right[node]), (graph.right[node], graph.left[node])):
+            if c in graph.values:
+                return graph.values[c], x
+            if graph.offline[c] and not graph.offline[x]:
+                return Expr(graph, c, False), x
     return 1.0, node
 
 

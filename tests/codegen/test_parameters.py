@@ -1,0 +1,250 @@
+"""Parameters that stay symbols: with the arm's own values the code is that of the arm, with others that of the other arm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import Array, random_arm
+from codegen.running import run
+from codegen.truths import assert_close, assert_true, by_python, given
+from dynamics.cases import simple_drives
+
+import forearm as fa
+from forearm import Arm, InputError, Link, NameNotFound
+from forearm.codegen.functions import FUNCTIONS
+from forearm.codegen.generate import generate, program_for
+from forearm.reduction.symbolic import AXES, TENSOR, chosen_parameters, parameter_values
+
+ARMS: dict[str, Arm] = {
+    "puma560-akb": fa.load("puma560-akb"),  # most centres on an axis, tensors diagonal, axes parallel and square
+    "stanford-dhanaraj3": fa.load("stanford-dhanaraj3"),
+    "ascher2": fa.load("ascher2"),
+    "tree": simple_drives(random_arm(31, 3, "frames", tree=True, mimic=True)),
+    "standard": random_arm(32, 3, "standard").rigid(),
+    "sliding": random_arm(36, 2, "modified", fixed=False).rigid(),
+}
+TORQUES = (
+    "inverse_dynamics",
+    "forward_dynamics",
+    "inertia_matrix",
+    "gravity",
+    "coriolis_matrix",
+    "kinetic_energy",
+    "potential_energy",
+)
+
+
+def other_values(arm: Arm, names: list[str], seed: int = 3) -> dict[str, float]:
+    """Other values for these parameters, with every zero and every symmetry gone, and every link still a body."""
+    rng = np.random.default_rng(seed)
+    own, made = parameter_values(arm), {}
+    for name in names:
+        kind = name.split(".")[-2] if name.split(".")[-1] in (*AXES, *TENSOR) else "mass"
+        change = {"mass": rng.uniform(0.5, 1.5), "com": rng.uniform(0.03, 0.1), "gravity": rng.uniform(1.0, 4.0)}
+        diagonal = rng.uniform(0.5, 0.9) if name[-1] == name[-2] else rng.uniform(0.02, 0.08)
+        made[name] = own[name] + float(change.get(kind, diagonal))
+    return made
+
+
+def with_values(arm: Arm, values: dict[str, float]) -> Arm:
+    """The arm with these values in their places, link by link."""
+    all_values = parameter_values(arm) | values
+    for link in arm.links:
+        if f"{link.name}.mass" not in all_values:
+            continue
+        tensor = np.zeros((3, 3))
+        for pair, (a, b) in TENSOR.items():
+            tensor[a, b] = tensor[b, a] = all_values[f"{link.name}.inertia.{pair}"]
+        com = np.array([all_values[f"{link.name}.com.{axis}"] for axis in AXES])
+        arm = arm.with_link(Link(name=link.name, mass=all_values[f"{link.name}.mass"], com=com, inertia=tensor))
+    return arm.replace(gravity=np.array([all_values[f"gravity.{axis}"] for axis in AXES]))
+
+
+def asked(arm: Arm) -> dict[str, Any]:
+    """Ways to ask: everything, gravity, one link, one number, a centre, several."""
+    first, last = arm.moving.bodies[0].joint.child, arm.moving.bodies[-1].joint.child
+    return {
+        "all": "all", "gravity": "gravity", "a link": last, "a mass": [f"{last}.mass"], "a centre": f"{first}.com",
+        "some": ["gravity.z", f"{last}.inertia.xx", f"{first}.inertia", f"{last}.com.y"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("which", ["all", "gravity", "a link", "a mass", "a centre", "some"])
+@pytest.mark.parametrize("name", ARMS)
+def test_own_values_give_the_arm_and_other_values_the_other_arm(name: str, which: str) -> None:
+    arm = ARMS[name]
+    parameters = asked(arm)[which]
+    g = given(arm, 1)
+    for function in TORQUES if which in ("all", "a link") else TORQUES[:2]:
+        program = program_for(arm, function, parameters)
+        source = generate(arm, function, "python", parameters)
+        assert dict(zip(program.parameters, program.defaults, strict=True)) == chosen_parameters(
+            arm, [parameters] if isinstance(parameters, str) else parameters
+        )
+        assert_true(by_python(program, source, g), arm, function, g)
+        other = other_values(arm, list(program.parameters))
+        assert_true(by_python(program, source, g, [*other.values()]), with_values(arm, other), function, g)
+
+
+@pytest.mark.parametrize("function", [f for f in FUNCTIONS if f not in (*TORQUES, "regressor", "base_regressor")])
+def test_other_functions_too(function: str) -> None:
+    for name in ("standard", "tree"):
+        arm = ARMS[name]
+        g = given(arm, 2)
+        program = program_for(arm, function, "all")
+        other = other_values(arm, list(program.parameters))
+        found = by_python(program, generate(arm, function, "python", "all"), g, [*other.values()])
+        assert_true(found, with_values(arm, other), function, g)
+
+
+@pytest.mark.parametrize("name", ["ascher2", "standard"])
+def test_the_regressor_depends_on_gravity(name: str) -> None:
+    arm = ARMS[name]
+    g = given(arm, 3)
+    program = program_for(arm, "regressor", "gravity")
+    other = other_values(arm, list(program.parameters))
+    found = by_python(program, generate(arm, "regressor", "python", "gravity"), g, [*other.values()])
+    assert_true(found, with_values(arm, other), "regressor", g)
+
+
+@pytest.mark.parametrize("formulation", ["newton-euler", "gibbs-appell", "kane", "lagrange-waters"])
+def test_formulations_take_parameters(formulation: str) -> None:
+    arm = ARMS["standard"]
+    g = given(arm, 4)
+    program = program_for(arm, "inverse_dynamics", "all", formulation)
+    other = other_values(arm, list(program.parameters))
+    source = generate(arm, "inverse_dynamics", "python", "all", formulation)
+    assert_true(by_python(program, source, g), arm, "inverse_dynamics", g)
+    assert_true(by_python(program, source, g, [*other.values()]), with_values(arm, other), "inverse_dynamics", g)
+
+
+@pytest.mark.parametrize("language", ["c", "cpp", "fortran"])
+def test_compiled_languages_prepare_alike(language: str, tmp_path: Any) -> None:
+    arm = ARMS["tree"]
+    g = given(arm, 5)
+    program = program_for(arm, ("inverse_dynamics", "inertia_matrix"), "all", name="both")
+    other = other_values(arm, list(program.parameters))
+    for p, truth in ((None, arm), (np.array([*other.values()]), with_values(arm, other))):
+        tau, M = run(program, language, tmp_path, g._asdict(), p).values()
+        assert_true([tau], truth, "inverse_dynamics", g)
+        assert_true([M], truth, "inertia_matrix", g)
+
+
+def test_a_round_tip_may_become_another() -> None:
+    """With numbers the tip of PUMA 560 need not turn at all; as a symbol it must."""
+    arm = fa.load("puma560-akb")
+    assert generate(arm, "inverse_dynamics").counts.trig < generate(arm, "inverse_dynamics", parameters="link6").counts.trig
+
+
+def test_gravity_may_come_from_anywhere() -> None:
+    """With numbers gravity along the first axis is worth much; as a symbol it may lie along anything."""
+    arm = fa.load("puma560-dhanaraj3")
+    g = given(arm, 6)
+    program = program_for(arm, "inverse_dynamics", "gravity")
+    source = generate(arm, "inverse_dynamics", "python", "gravity")
+    for gravity in ((0.0, 0.0, 0.0), (1.0, 2.0, 3.0), (9.81, 0.0, 0.0), (0.0, 0.0, -9.81)):
+        assert_true(by_python(program, source, g, gravity), arm.replace(gravity=gravity), "inverse_dynamics", g)
+
+
+def test_what_depends_on_parameters_alone_is_prepared() -> None:
+    """An evaluation costs hardly more with symbols than with numbers: no more than what one generic link costs."""
+    arm = fa.load("chain3")
+    plain, whole = generate(arm, "inverse_dynamics").counts, generate(arm, "inverse_dynamics", parameters="all").counts
+    assert whole.mul + whole.add <= 1.25 * (plain.mul + plain.add)
+    program = program_for(arm, "inverse_dynamics", "all")
+    assert program.prepare
+    assert 0 < program.kept <= len(program.prepare)
+    assert generate(arm, "inverse_dynamics", parameters="all").counts.div == 0
+
+
+def test_names_of_parameters() -> None:
+    arm = fa.load("stanford-dhanaraj3")
+    link3 = [
+        "link3.mass",
+        *(f"link3.com.{x}" for x in "xyz"),
+        *(f"link3.inertia.{p}" for p in ("xx", "xy", "xz", "yy", "yz", "zz")),
+    ]
+    assert list(chosen_parameters(arm, ["link3"])) == link3
+    assert list(chosen_parameters(arm, ["link3.inertia", "link3.mass", "link3.com"])) == link3
+    assert list(chosen_parameters(arm, ["gravity.z", "link1.mass"])) == ["link1.mass", "gravity.z"]
+    assert chosen_parameters(arm, ["gravity.z"]) == {"gravity.z": arm.gravity[2]}
+    assert chosen_parameters(arm, ()) == {}
+    assert len(chosen_parameters(arm, ["all"])) == 33
+    assert chosen_parameters(arm, ["all"]) == parameter_values(arm)
+
+
+def test_links_on_fixed_joints_count_if_they_move() -> None:
+    arm = ARMS["standard"]
+    values = parameter_values(arm)
+    moving = {link.name for link in arm.links if arm.moving.frames[link.name][0] >= 0}
+    assert {name.removesuffix(".mass") for name in values if name.endswith(".mass")} == moving
+    assert arm.base_link not in moving
+    assert len(moving) > arm.n
+
+
+@pytest.mark.parametrize(
+    ("parameters", "pieces"),
+    [
+        (
+            ["link2.mas"],
+            ("there is no 'link2.mas' in 'stanford-dhanaraj3'", "LINK.mass, LINK.com.x", "did you mean 'link2.mass'"),
+        ),
+        ("lnik3", ("there is no 'lnik3'", "did you mean 'link3'")),
+        ("gravity.w", ("there is no 'gravity.w'", "did you mean 'gravity.z' or 'gravity.y' or 'gravity.x'")),
+        ("link2.inertia.yx", ("there is no 'link2.inertia.yx'", "did you mean 'link2.inertia.")),
+        ("link0", ("there is no 'link0'", "that link cannot move, so nothing depends on it")),
+        (["link0.mass"], ("there is no 'link0.mass'", "that link cannot move")),
+        ("", ("there is no ''",)),
+    ],
+)
+def test_misspelt_parameters(parameters: Any, pieces: tuple[str, ...]) -> None:
+    with pytest.raises(NameNotFound) as error:
+        generate(fa.load("stanford-dhanaraj3"), "gravity", parameters=parameters)
+    for piece in pieces:
+        assert piece in str(error.value)
+
+
+@pytest.mark.parametrize("parameters", [5, None, [3], [None]])
+def test_what_is_no_name_is_refused(parameters: Any) -> None:
+    with pytest.raises(InputError, match="parameters"):
+        generate(fa.load("ascher2"), "gravity", parameters=parameters)
+
+
+def test_values_are_in_the_text_with_their_names() -> None:
+    source = generate(fa.load("ascher2"), "gravity", "c", ["link2.mass", "gravity.z"])
+    arm = fa.load("ascher2")
+    for k, (name, value) in enumerate({"link2.mass": arm.link("link2").mass, "gravity.z": arm.gravity[2]}.items()):
+        assert f"p[{k}]  {name} = {float(value)!r}" in source.header
+    assert "ascher2_gravity_prepare(const double p[2]" in source.header
+
+
+def test_counts_are_of_one_evaluation() -> None:
+    """What is prepared is not counted; what is left is counted in the statements."""
+    arm = ARMS["standard"]
+    program = program_for(arm, "inverse_dynamics", "all")
+    kinds = {"*": "mul", "+": "add", "-": "add", "/": "div", "cos": "trig", "sin": "trig"}
+    found = dict.fromkeys(("mul", "add", "div", "trig"), 0)
+
+    def walk(tree: Any) -> None:
+        for operand in getattr(tree, "operands", ()):
+            walk(operand)
+        if (kind := kinds.get(getattr(tree, "operator", ""))) is not None:
+            found[kind] += 1
+
+    for statement in program.statements:
+        walk(statement.value)
+    assert found == {kind: getattr(program.counts, kind) for kind in found}
+
+
+def test_equal_values_are_not_the_same_symbol() -> None:
+    """Two masses that happen to be equal may come apart."""
+    arm = fa.load("ascher2")
+    same: dict[str, Array] = {name: np.array(1.0) for name in ("link1.mass", "link2.mass")}
+    arm = with_values(arm, {name: float(value) for name, value in same.items()})
+    program = program_for(arm, "gravity", list(same))
+    g = given(arm, 7)
+    found = by_python(program, generate(arm, "gravity", "python", list(same)), g, [2.0, 3.0])
+    truth = with_values(arm, {"link1.mass": 2.0, "link2.mass": 3.0})
+    assert_close(found[0], fa.dynamics.gravity(truth, g.q))

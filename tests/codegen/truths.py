@@ -1,0 +1,158 @@
+"""What the functions of an arm are by the reference, and the ways to ask the generated ones: graph, Python, C."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, NamedTuple
+
+import numpy as np
+from arms import OFFSETS, SEVEN_POINTS, Array
+from codegen.running import caller, imported, needs, run_python
+from dynamics.cases import random_state
+
+from forearm import Arm, dynamics, kinematics
+from forearm.codegen.functions import FUNCTIONS
+from forearm.codegen.generate import generate, program_for
+from forearm.codegen.program import Program
+from forearm.codegen.tracing import Tracing
+from forearm.reduction.base import base_parameters
+from forearm.reduction.symbolic import chosen_parameters
+from forearm.symbols import evaluate, refined
+
+# Generated code and reference are both within some 1e-14 of the largest value; origins of the chain may lie lengths away.
+EXACT = 1e-12
+# Slopes by seven points: truncation and rounding near 1e-13, which grows with torques and rates of some 100.
+DIFFERENCE = 1e-9
+COMPILE = "gcc -std=c99 -Wall -Wextra -Wpedantic -Werror -shared -fPIC".split()  # noqa: SIM905
+
+
+class Given(NamedTuple):
+    """A state and torques, (n,) each, under the names of the generated functions' inputs."""
+
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+
+    def entries(self) -> dict[str, float]:
+        """By the names of the graph's inputs."""
+        return {f"{name}[{i}]": float(x) for name, row in self._asdict().items() for i, x in enumerate(row)}
+
+
+def given(arm: Arm, seed: int) -> Given:
+    return Given(*random_state(arm, seed), 10.0 * np.random.default_rng([seed, 5]).normal(size=arm.n))
+
+
+def assert_close(found: Any, truth: Any, tolerance: float = EXACT, what: str = "") -> None:
+    """max|found - truth| within a part of max|truth|, or of 1 where all of it is small."""
+    found, truth = np.asarray(found, dtype=float), np.asarray(truth, dtype=float)
+    assert found.shape == truth.shape, what
+    scale = max(1.0, float(np.abs(truth).max(initial=0.0)))
+    wrong = float(np.abs(found - truth).max(initial=0.0))
+    assert wrong <= tolerance * scale, f"{what} differs by {wrong:.3g} where the largest value is {scale:.3g}"
+
+
+def slopes(function: Callable[[Array], Array], x: Array) -> Array:
+    """d function_i / d x_j by seven points; the function takes many rows."""
+    columns = [np.einsum("t,t...->...", SEVEN_POINTS, function(x + OFFSETS[:, None] * e)) for e in np.eye(len(x))]
+    return np.moveaxis(np.array(columns), 0, -1)
+
+
+def rows(x: Array) -> Array:
+    return np.tile(x, (len(OFFSETS), 1))
+
+
+def reactions(arm: Arm, g: Given) -> Array:
+    """Force and moment on each link at its own origin: the trace has the moment about the joint's."""
+    table = dynamics.trace(arm, g.q, g.qd, g.qdd)
+    made = []
+    for body in arm.moving.bodies:
+        f, n = table[body.joint.child]["f"], table[body.joint.child]["n"]
+        from_joint = body.after[:3, :3].T @ body.after[:3, 3]
+        made.append(np.concatenate([f, n - np.cross(from_joint, f)]))
+    return np.array(made)
+
+
+def derivatives(arm: Arm, g: Given) -> list[Any]:
+    by_q = slopes(lambda q: dynamics.inverse(arm, q, rows(g.qd), rows(g.qdd)), g.q)
+    by_qd = slopes(lambda qd: dynamics.inverse(arm, rows(g.q), qd, rows(g.qdd)), g.qd)
+    return [by_q, by_qd, dynamics.inertia_matrix(arm, g.q)]
+
+
+# For each function its outputs in order.
+TRUTHS: dict[str, Callable[[Arm, Given], list[Any]]] = {
+    "inverse_dynamics": lambda arm, g: [dynamics.inverse(arm, g.q, g.qd, g.qdd)],
+    "forward_dynamics": lambda arm, g: [dynamics.forward(arm, g.q, g.qd, g.tau)],
+    "inertia_matrix": lambda arm, g: [dynamics.inertia_matrix(arm, g.q)],
+    "bias": lambda arm, g: [dynamics.bias(arm, g.q, g.qd)],
+    "gravity": lambda arm, g: [dynamics.gravity(arm, g.q)],
+    "coriolis_matrix": lambda arm, g: [dynamics.coriolis_matrix(arm, g.q, g.qd)],
+    "forward_kinematics": lambda arm, g: [kinematics.forward(arm, g.q)],
+    "jacobian": lambda arm, g: [kinematics.jacobian(arm, g.q)],
+    "jacobian_derivative": lambda arm, g: [kinematics.jacobian_derivative(arm, g.q, g.qd)],
+    "kinetic_energy": lambda arm, g: [[dynamics.kinetic_energy(arm, g.q, g.qd)]],
+    "potential_energy": lambda arm, g: [[dynamics.potential_energy(arm, g.q)]],
+    "regressor": lambda arm, g: [dynamics.regressor(arm, g.q, g.qd, g.qdd)],
+    "base_regressor": lambda arm, g: [base_parameters(arm).regressor(g.q, g.qd, g.qdd)],
+    "reactions": lambda arm, g: [reactions(arm, g)],
+    "inverse_dynamics_derivatives": derivatives,
+}
+
+
+def assert_true(found: Sequence[Any], arm: Arm, function: str, g: Given) -> None:
+    """The outputs of a function are what the reference says."""
+    truths = TRUTHS[function](arm, g)
+    assert len(found) == len(truths)
+    accelerations = function == "forward_dynamics"  # wrong by cond(M) times what torques are wrong by
+    tolerance = EXACT * max(1.0, float(np.linalg.cond(dynamics.inertia_matrix(arm, g.q))) / 100.0) if accelerations else EXACT
+    for k, (value, truth) in enumerate(zip(found, truths, strict=True)):
+        by_differences = function == "inverse_dynamics_derivatives" and k < 2
+        assert_close(value, truth, DIFFERENCE if by_differences else tolerance, f"{function} of {arm.name}, output {k}")
+
+
+def by_graph(
+    arm: Arm, function: str, g: Given, parameters: Sequence[str] = (), values: dict[str, float] | None = None
+) -> list[Any]:
+    """The outputs by the refined graph, evaluated."""
+    chosen = chosen_parameters(arm, parameters)
+    tracing = Tracing(arm, chosen)
+    graph, results = refined(tracing.graph, FUNCTIONS[function].trace(tracing))
+    made = evaluate(graph, results, g.entries() | (chosen | (values or {})))
+    return [np.array(made[name], dtype=float) for name in FUNCTIONS[function].outputs]
+
+
+def by_python(program: Program, source: Any, g: Given, p: Any = None) -> list[Array]:
+    """The outputs by the generated Python."""
+    folder = Path(mkdtemp())
+    source.save(folder)
+    return list(run_python(imported(source.name, folder), program, g._asdict(), p).values())
+
+
+@cache
+def library(arm: Arm) -> tuple[dict[str, Program], Callable[[str, list[Array]], None]]:
+    """Every function of an arm in one library of C."""
+    needs("c")
+    folder = Path(mkdtemp())
+    programs = {}
+    for function in FUNCTIONS:
+        generate(arm, function, "c", name=function).save(folder)
+        programs[function] = program_for(arm, function, name=function)
+    done = subprocess.run(
+        [*COMPILE, *(f"{f}.c" for f in FUNCTIONS), "-o", "all.so", "-lm"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return programs, caller(folder / "all.so", str)
+
+
+def by_c(arm: Arm, function: str, g: Given) -> list[Array]:
+    """The outputs by compiled C; what it leaves unset is NaN."""
+    programs, call = library(arm)
+    program = programs[function]
+    made = [np.full(a.shape, np.nan) for a in program.outputs]
+    call(function, [*(np.array(g._asdict()[a.name]) for a in program.inputs), *made])
+    return made

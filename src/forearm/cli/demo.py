@@ -17,6 +17,7 @@ from forearm.checking import balance, check, with_counterweights
 from forearm.checking.balance import gravity_torque
 from forearm.cli.command import Command, add_json, show_json, width
 from forearm.cli.skeleton import draw
+from forearm.codegen import generate
 from forearm.dynamics import formulations, forward, inverse
 from forearm.errors import InputError
 from forearm.files.builtin import folder as builtin_folder
@@ -82,9 +83,18 @@ def _run(given: argparse.Namespace) -> int:
     found = forward(arm, q, qd, tau)
     say("   and back: accelerations from these torques", f"{np.abs(found - qdd).max():.1e} rad/s^2 off")
 
+    source = generate(arm, "inverse_dynamics", "c")
+    files += source.save(folder)
+    base = arm.base_parameters()
+    say(
+        "7. Code for its controller",
+        f"{files[-2].name}: {source.counts} an evaluation, friction and rotors included\n"
+        f"of {len(base.standard)} inertial parameters {len(base)} combinations are felt, the first: {base.labels[0][:60]}...",
+    )
+
     links = read_parts(builtin_folder() / "cmu-dd.parts.toml")
     rows = [[n.name, str(len(n.held)), str(sum(len(p.held) for p in n.held)), number(n.in_link.mass, 4)] for n in links]
-    say("7. An arm from its drawings: cmu-dd, from a parts file", text_table(["link", "parts", "sections", "kg"], rows))
+    say("8. An arm from its drawings: cmu-dd, from a parts file", text_table(["link", "parts", "sections", "kg"], rows))
     warned = [f.text for f in check(load("cmu-dd")) if f.level == "warning"]
     say("   checked", "\n".join(warned) or "nothing implausible found")
     if find_spec("matplotlib") is not None:

@@ -1,0 +1,255 @@
+"""From an arm to a file of code: what is asked for wrongly, what the files are called, what they say, and that they never vary."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import random_arm
+from codegen.running import imported
+from codegen.truths import assert_close, given
+from dynamics.cases import simple_drives
+
+import forearm as fa
+from forearm import Arm, InputError, Link, NameNotFound
+from forearm.codegen.functions import FUNCTIONS
+from forearm.codegen.generate import LANGUAGES, generate, identifier, language_of, program_for
+from forearm.codegen.languages.naming import RESERVED, legal
+from forearm.codegen.program import Op, Program, Ref, Statement, Tree
+
+ARM = fa.load("ascher2")
+STILL = Arm(name="still", links=(Link(name="base", mass=1.0),), tree=())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "pieces"),
+    [
+        ({"function": "inverse_dynamic"}, NameNotFound, ("there is no function 'inverse_dynamic'", "did you mean 'inverse_dynamics'")),
+        ({"function": ("gravity", "mass")}, NameNotFound, ("there is no function 'mass'",)),
+        ({"function": ""}, NameNotFound, ("there is no function ''", "there are: inverse_dynamics,")),
+        ({"function": []}, InputError, ("a function is needed",)),
+        ({"function": 5}, InputError, ("function", "5")),
+        ({"function": None}, InputError, ("function", "None")),
+        ({"function": ["gravity", 3]}, InputError, ("function", "3")),
+        ({"language": "rust"}, NameNotFound, ("there is no language 'rust'", "there are: c, cpp, fortran, python, latex")),
+        ({"language": "pyhton"}, NameNotFound, ("did you mean 'python'",)),
+        ({"language": None}, NameNotFound, ("there is no language None",)),
+        ({"formulation": "newton-eular"}, NameNotFound, ("there is no formulation 'newton-eular'", "did you mean 'newton-euler'")),
+        ({"formulation": "composite-body"}, NameNotFound, ("there is no formulation 'composite-body'",)),
+        ({"formulation": 3}, NameNotFound, ("there is no formulation 3",)),
+        ({"function": "forward_dynamics", "formulation": "kane"}, NameNotFound, ("forward_dynamics has no method 'kane'",)),
+        ({"function": "gravity", "formulation": "kane"}, InputError, ("gravity is not one of the functions with formulations",)),
+        ({"name": ""}, InputError, ("name",)),
+        ({"name": 3}, InputError, ("name",)),
+        ({"name": "int"}, InputError, ("cannot be called 'int'", "Give it another name")),
+        ({"name": "x" * 201}, InputError, ("name",)),
+        ({"arm": "puma560"}, InputError, ("an Arm is needed, such as fa.load('puma560'); came 'puma560'",)),
+        ({"arm": STILL}, InputError, ("'still' has no joint that moves",)),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told(wrong: dict[str, Any], kind: type[Exception], pieces: tuple[str, ...]) -> None:
+    asked: dict[str, Any] = {"arm": ARM, "function": "inverse_dynamics", "language": "c"}
+    with pytest.raises(kind) as error:
+        generate(**(asked | wrong))
+    for piece in pieces:
+        assert piece in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("given_name", "made"),
+    [
+        ("Torque", "torque"),
+        ("my arm, v2", "my_arm_v2"),
+        ("2dof", "arm_2dof"),
+        ("_a_", "a"),
+        ("a--b", "a_b"),
+        ("tau\u00e9", "tau"),
+    ],
+)
+def test_names_become_identifiers(given_name: str, made: str) -> None:
+    assert identifier(given_name) == made
+    assert generate(ARM, "gravity", name=given_name).name == made
+
+
+def test_the_default_name_is_arm_and_functions_while_it_fits() -> None:
+    assert generate(fa.load("puma560-akb"), "gravity").name == "puma560_akb_gravity"
+    assert generate(ARM, ("gravity", "inertia_matrix")).name == "ascher2_gravity_inertia_matrix"
+    for language in LANGUAGES:  # Fortran ends names at 63
+        everything = generate(ARM, list(FUNCTIONS), language)
+        assert len(everything.name) < 55
+        assert everything.name.startswith("ascher2")
+
+
+def test_a_function_asked_for_twice_is_there_once() -> None:
+    assert generate(ARM, ("gravity", "gravity")) == generate(ARM, ("gravity",)) == generate(ARM, "gravity")
+
+
+@pytest.mark.parametrize(
+    ("language", "endings"),
+    [("c", (".c", ".h")), ("cpp", (".hpp",)), ("fortran", (".f90",)), ("python", (".py",)), ("latex", (".tex",))],
+)
+def test_files(language: str, endings: tuple[str, ...], tmp_path: Path) -> None:
+    source = generate(ARM, "inverse_dynamics", language)
+    paths = source.save(tmp_path / "new" / "folder")
+    assert [path.name for path in paths] == [f"ascher2_inverse_dynamics{ending}" for ending in endings]
+    assert list(source.files()) == [path.name for path in paths]
+    for path, text in zip(paths, source.files().values(), strict=True):
+        assert path.read_text(encoding="utf-8") == text
+        assert text.endswith("\n")
+        assert "\r" not in text
+        assert text.isascii() or language == "latex"
+    assert source.language == language
+    assert bool(source.header) == (language == "c")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_generate_writes_the_program(language: str) -> None:
+    """What other tests find of programs holds of the files."""
+    text, header = language_of(language).write(program_for(ARM, "bias", readable=language == "latex"))
+    source = generate(ARM, "bias", language)
+    assert (source.text, source.header) == (text, header)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_head_says_what_a_caller_must_know(language: str) -> None:
+    arm = fa.load("puma560")
+    source = generate(arm, "inverse_dynamics", language)
+    whole = " ".join((source.header + source.text).replace("*", " ").replace("!", " ").replace("%", " ").split())
+    pieces = [
+        "Inverse dynamics of puma560, 6 joints",
+        f"Generated by forearm {fa.__version__}",
+        "rotors' inertia",
+        "Coulomb friction",
+    ]
+    pieces += [f"{source.counts.mul} multiplications", f"{source.counts.add} additions"]
+    if language != "latex":
+        pieces += ["joint1, joint2, joint3, joint4, joint5, joint6", "N m", "rad/s^2", "-9.81", "regrouped"]
+    for piece in pieces:
+        assert piece in whole, piece
+    assert "friction" not in generate(arm.rigid(), "inverse_dynamics", language).text.split("inertia")[0]
+
+
+def test_reactions_are_of_the_arm_as_it_is() -> None:
+    assert "regrouped" not in generate(ARM, "reactions").header
+    assert "regrouped" in generate(ARM, "gravity").header
+
+
+def test_python_takes_batches(tmp_path: Path) -> None:
+    arm = fa.load("stanford")
+    source = generate(arm, ("inverse_dynamics", "inertia_matrix"), "python", name="both")
+    source.save(tmp_path)
+    states = [given(arm, seed) for seed in range(4)]
+    q, qd, qdd = (np.array([s[k] for s in states]) for k in range(3))
+    tau, M = imported("both", tmp_path).both(q, qd, qdd)
+    assert_close(tau, fa.dynamics.inverse(arm, q, qd, qdd))
+    assert_close(M, fa.dynamics.inertia_matrix(arm, q))
+
+
+def walk(tree: Tree) -> Iterator[Tree]:
+    yield tree
+    for operand in tree.operands if isinstance(tree, Op) else ():
+        yield from walk(operand)
+
+
+def assert_sound(program: Program) -> None:
+    """Every name is set once, before it is used; no name means two things, whatever the language thinks of case."""
+    outside = {a.name for a in (*program.inputs, *program.outputs)} | ({"k", "p"} if program.parameters else set())
+    values: set[str] = set()
+
+    def check(statements: tuple[Statement, ...], known: dict[str, int], made: dict[str, int]) -> None:
+        written: dict[str, set[int]] = {name: set() for name in made}
+        own: set[str] = set()
+        for statement in statements:
+            for ref in (t for t in walk(statement.value) if isinstance(t, Ref)):
+                if ref.index is None:
+                    assert ref.name in own, f"{ref.name} is used before it is set"
+                else:
+                    assert ref.index < known[ref.name]
+            target = statement.target
+            if target.index is None:
+                assert target.name.lower() not in {name.lower() for name in values | outside}, f"{target.name} is set twice"
+                assert target.name.lower() not in RESERVED
+                assert re.fullmatch(r"[A-Za-z]\w{0,62}", target.name, flags=re.ASCII)
+                own.add(target.name)
+                values.add(target.name)
+            else:
+                assert target.index not in written[target.name]
+                written[target.name].add(target.index)
+        assert written == {name: set(range(size)) for name, size in made.items()}, "an entry is left unset"
+
+    check(program.prepare, {"p": len(program.parameters)}, {"k": program.kept} if program.parameters else {})
+    known = {a.name: a.size for a in program.inputs} | {"k": program.kept}
+    check(program.statements, known, {a.name: a.size for a in program.outputs})
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_programs_are_sound(function: str) -> None:
+    for arm in (fa.load("puma560"), simple_drives(random_arm(21, 3, "frames", tree=True, mimic=True)), fa.load("ascher2")):
+        assert_sound(legal(program_for(arm, function)))
+
+
+def test_programs_of_many_functions_parameters_and_joints_are_sound() -> None:
+    assert_sound(legal(program_for(fa.load("puma560-dhanaraj3"), list(FUNCTIONS), "all")))
+    assert_sound(legal(program_for(fa.load("chain12"), ("inverse_dynamics", "inertia_matrix", "jacobian_derivative"))))
+    assert_sound(legal(program_for(fa.load("chain3"), ("inverse_dynamics", "inertia_matrix"), "all", "gibbs-appell")))
+
+
+def test_names_of_links_stay_in_comments() -> None:
+    """Links may be called anything: words of C, ends of comments, backslashes, line breaks of other alphabets."""
+    arm = random_arm(3, 3, "frames", fixed=False).rigid()
+    names = dict(zip((link.name for link in arm.links), ("base", "int", "*/ x = 1; /*", "tau\u00fc \\ //"), strict=True))
+    links = tuple(Link(name=names[k.name], mass=k.mass, com=k.com, inertia=k.inertia) for k in arm.links)
+    tree = tuple(
+        fa.Joint(name=f"q[{i}]", kind=j.kind, parent=names[j.parent], child=names[j.child], placement=j.placement)
+        for i, j in enumerate(arm.tree)
+    )  # fmt: skip
+    renamed = Arm(name="arm */ \u00e9", links=links, tree=tree, gravity=arm.gravity, source="of */ nowhere \\")
+    assert_sound(legal(program_for(renamed, ("inverse_dynamics", "reactions"), "int")))
+    text = generate(renamed, "inverse_dynamics", "c").text
+    assert text.count("/*") == text.count("*/")
+    assert [statement(line) for line in code_of(text)] == [
+        statement(line) for line in code_of(generate(arm, "inverse_dynamics", "c").text)
+    ]
+
+
+def statement(line: str) -> str:
+    return re.sub(r"void \w+\(", "void f(", line)
+
+
+def code_of(text: str) -> list[str]:
+    """The lines of a C file without comments and includes."""
+    return [line for line in re.sub(r"/\*.*?\*/", "", text, flags=re.S).splitlines() if line.strip() and "#include" not in line]
+
+
+DETERMINED = """
+import hashlib, warnings
+warnings.simplefilter("ignore")
+import forearm as fa
+made = [fa.generate(fa.load("puma560"), ("inverse_dynamics", "inertia_matrix", "jacobian"), language) for language in ("c", "python")]
+made.append(fa.generate(fa.load("stanford-dhanaraj3"), "forward_dynamics", "cpp", parameters=["link2", "gravity", "link3.com"]))
+made.append(fa.generate(fa.load("ascher2"), "inverse_dynamics", "latex"))
+made.append(fa.generate(fa.load("chain3"), "inverse_dynamics_derivatives", "fortran"))
+for source in made:
+    print(source.name, hashlib.sha256((source.text + source.header).encode()).hexdigest())
+for label in fa.load("panda").base_parameters().labels:
+    print(label)
+"""
+
+
+def test_the_text_is_the_same_in_every_process() -> None:
+    outputs = []
+    for seed in ("0", "1", "4242"):
+        done = subprocess.run(
+            [sys.executable, "-c", DETERMINED], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=False
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        outputs.append(done.stdout)
+    assert outputs[0].count("\n") == 5 + 43
+    assert outputs[0] == outputs[1] == outputs[2]

@@ -1,4 +1,4 @@
-"""From an arm to a file of code: what is asked for wrongly, what the files are called, what they say, and that they never vary."""
+"""From an arm to a file of code: mistakes that are told, names of files, what they say, and that they never vary."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STILL = Arm(name="still", links=(Link(name="base", mass=1.0),), tree=())
 @pytest.mark.parametrize(
     ("wrong", "kind", "pieces"),
     [
-        ({"function": "inverse_dynamic"}, NameNotFound, ("there is no function 'inverse_dynamic'", "did you mean 'inverse_dynamics'")),
+        ({"function": "gravty"}, NameNotFound, ("there is no function 'gravty'", "did you mean 'gravity'")),
         ({"function": ("gravity", "mass")}, NameNotFound, ("there is no function 'mass'",)),
         ({"function": ""}, NameNotFound, ("there is no function ''", "there are: inverse_dynamics,")),
         ({"function": []}, InputError, ("a function is needed",)),
@@ -41,11 +41,11 @@ STILL = Arm(name="still", links=(Link(name="base", mass=1.0),), tree=())
         ({"language": "rust"}, NameNotFound, ("there is no language 'rust'", "there are: c, cpp, fortran, python, latex")),
         ({"language": "pyhton"}, NameNotFound, ("did you mean 'python'",)),
         ({"language": None}, NameNotFound, ("there is no language None",)),
-        ({"formulation": "newton-eular"}, NameNotFound, ("there is no formulation 'newton-eular'", "did you mean 'newton-euler'")),
+        ({"formulation": "kan"}, NameNotFound, ("there is no formulation 'kan'", "did you mean 'kane'")),
         ({"formulation": "composite-body"}, NameNotFound, ("there is no formulation 'composite-body'",)),
         ({"formulation": 3}, NameNotFound, ("there is no formulation 3",)),
         ({"function": "forward_dynamics", "formulation": "kane"}, NameNotFound, ("forward_dynamics has no method 'kane'",)),
-        ({"function": "gravity", "formulation": "kane"}, InputError, ("gravity is not one of the functions with formulations",)),
+        ({"function": "gravity", "formulation": "kane"}, InputError, ("is not one of the functions with formulations",)),
         ({"name": ""}, InputError, ("name",)),
         ({"name": 3}, InputError, ("name",)),
         ({"name": "int"}, InputError, ("cannot be called 'int'", "Give it another name")),
@@ -197,7 +197,7 @@ def test_programs_are_sound(function: str) -> None:
 
 def test_programs_of_many_functions_parameters_and_joints_are_sound() -> None:
     assert_sound(legal(program_for(fa.load("puma560-dhanaraj3"), list(FUNCTIONS), "all")))
-    assert_sound(legal(program_for(fa.load("chain12"), ("inverse_dynamics", "inertia_matrix", "jacobian_derivative"))))
+    assert_sound(legal(program_for(fa.load("chain13"), ("inverse_dynamics", "inertia_matrix", "jacobian_derivative"))))
     assert_sound(legal(program_for(fa.load("chain3"), ("inverse_dynamics", "inertia_matrix"), "all", "gibbs-appell")))
 
 
@@ -232,7 +232,8 @@ DETERMINED = """
 import hashlib, warnings
 warnings.simplefilter("ignore")
 import forearm as fa
-made = [fa.generate(fa.load("puma560"), ("inverse_dynamics", "inertia_matrix", "jacobian"), language) for language in ("c", "python")]
+stanford = fa.load("stanford")
+made = [fa.generate(stanford, ("inverse_dynamics", "inertia_matrix", "jacobian"), language) for language in ("c", "python")]
 made.append(fa.generate(fa.load("stanford-dhanaraj3"), "forward_dynamics", "cpp", parameters=["link2", "gravity", "link3.com"]))
 made.append(fa.generate(fa.load("ascher2"), "inverse_dynamics", "latex"))
 made.append(fa.generate(fa.load("chain3"), "inverse_dynamics_derivatives", "fortran"))
@@ -245,11 +246,10 @@ for label in fa.load("panda").base_parameters().labels:
 
 def test_the_text_is_the_same_in_every_process() -> None:
     outputs = []
-    for seed in ("0", "1", "4242"):
-        done = subprocess.run(
-            [sys.executable, "-c", DETERMINED], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=False
-        )  # fmt: skip
+    for seed in ("0", "4242"):
+        chance = os.environ | {"PYTHONHASHSEED": seed}
+        done = subprocess.run([sys.executable, "-c", DETERMINED], env=chance, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         outputs.append(done.stdout)
     assert outputs[0].count("\n") == 5 + 43
-    assert outputs[0] == outputs[1] == outputs[2]
+    assert outputs[0] == outputs[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,13 @@ from codegen.truths import assert_close, assert_true, by_python, given
 from dynamics.cases import simple_drives
 
 import forearm as fa
-from forearm import Arm, InputError, Link, NameNotFound
+from forearm import DH, Arm, InputError, Joint, Link, NameNotFound
 from forearm.codegen.functions import FUNCTIONS
 from forearm.codegen.generate import generate, program_for
-from forearm.reduction.symbolic import AXES, TENSOR, chosen_parameters, parameter_values
+from forearm.reduction.base import base_parameters
+from forearm.reduction.geometry import GEOMETRY, geometry_values
+from forearm.reduction.inertial import AXES, TENSOR
+from forearm.reduction.symbolic import chosen_parameters, parameter_values
 
 ARMS: dict[str, Arm] = {
     "puma560-akb": fa.load("puma560-akb"),  # most centres on an axis, tensors diagonal, axes parallel and square
@@ -24,7 +29,10 @@ ARMS: dict[str, Arm] = {
     "tree": simple_drives(random_arm(31, 3, "frames", tree=True, mimic=True)),
     "standard": random_arm(32, 3, "standard").rigid(),
     "sliding": random_arm(36, 2, "modified", fixed=False).rigid(),
+    "standard table": random_arm(33, 3, "standard", prismatic=False, fixed=False).rigid(),
+    "modified table": simple_drives(random_arm(34, 2, "modified", prismatic=False, fixed=False)),
 }
+TABLES = ("ascher2", "standard table", "modified table")
 TORQUES = (
     "inverse_dynamics",
     "forward_dynamics",
@@ -41,15 +49,19 @@ def other_values(arm: Arm, names: list[str], seed: int = 3) -> dict[str, float]:
     rng = np.random.default_rng(seed)
     own, made = parameter_values(arm), {}
     for name in names:
-        kind = name.split(".")[-2] if name.split(".")[-1] in (*AXES, *TENSOR) else "mass"
-        change = {"mass": rng.uniform(0.5, 1.5), "com": rng.uniform(0.03, 0.1), "gravity": rng.uniform(1.0, 4.0)}
-        diagonal = rng.uniform(0.5, 0.9) if name[-1] == name[-2] else rng.uniform(0.02, 0.08)
-        made[name] = own[name] + float(change.get(kind, diagonal))
+        last = name.split(".")[-1]
+        if last in TENSOR:
+            change = rng.uniform(0.5, 0.9) if last[0] == last[1] else rng.uniform(0.02, 0.08)
+        elif name.startswith("gravity"):
+            change = rng.uniform(1.0, 4.0)
+        else:
+            change = rng.uniform(0.5, 1.5) if last in ("mass", "alpha", "theta") else rng.uniform(0.03, 0.1)
+        made[name] = own[name] + float(change)
     return made
 
 
 def with_values(arm: Arm, values: dict[str, float]) -> Arm:
-    """The arm with these values in their places, link by link."""
+    """The arm with these values in their places, link by link and joint by joint."""
     all_values = parameter_values(arm) | values
     for link in arm.links:
         if f"{link.name}.mass" not in all_values:
@@ -59,7 +71,16 @@ def with_values(arm: Arm, values: dict[str, float]) -> Arm:
             tensor[a, b] = tensor[b, a] = all_values[f"{link.name}.inertia.{pair}"]
         com = np.array([all_values[f"{link.name}.com.{axis}"] for axis in AXES])
         arm = arm.with_link(Link(name=link.name, mass=all_values[f"{link.name}.mass"], com=com, inertia=tensor))
-    return arm.replace(gravity=np.array([all_values[f"gravity.{axis}"] for axis in AXES]))
+    return arm.replace(gravity=np.array([all_values[f"gravity.{axis}"] for axis in AXES]), tree=tuple(_joints(arm, all_values)))
+
+
+def _joints(arm: Arm, values: dict[str, float]) -> Iterator[Joint]:
+    for joint in arm.tree:
+        place = joint.placement
+        if isinstance(place, DH) and f"{joint.name}.a" in values:
+            a, alpha, d, theta = (values[f"{joint.name}.{name}"] for name in GEOMETRY)
+            joint = replace(joint, placement=DH(convention=place.convention, a=a, alpha=alpha, d=d, theta=theta))
+        yield joint
 
 
 def asked(arm: Arm) -> dict[str, Any]:
@@ -106,6 +127,67 @@ def test_the_regressor_depends_on_gravity(name: str) -> None:
     other = other_values(arm, list(program.parameters))
     found = by_python(program, g, [*other.values()])
     assert_true(found, with_values(arm, other), "regressor", g)
+
+
+GEOMETRIC = ("joint2.alpha", "joint2", "joint1.theta", ["joint1.a", "joint2.d"], "all")
+
+
+@pytest.mark.parametrize("parameters", GEOMETRIC, ids=str)
+@pytest.mark.parametrize("name", TABLES)
+def test_geometry_may_stay_symbols_where_it_is_a_table(name: str, parameters: Any) -> None:
+    arm = ARMS[name]
+    g = given(arm, 8)
+    for function in FUNCTIONS:
+        if function == "base_regressor":
+            continue  # which columns are left depends on the geometry
+        program = program_for(arm, function, parameters)
+        assert_true(by_python(program, g), arm, function, g)
+        other = other_values(arm, list(program.parameters))
+        assert_true(by_python(program, g, [*other.values()]), with_values(arm, other), function, g)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_geometry_may_become_special(name: str) -> None:
+    """Every length 0, every axis parallel: what was found with generic numbers must hold there too."""
+    arm = ARMS[name]
+    g = given(arm, 9)
+    program = program_for(arm, ("inverse_dynamics", "inertia_matrix", "jacobian"), "all", name="f")
+    special = dict(zip(program.parameters, program.defaults, strict=True)) | dict.fromkeys(geometry_values(arm), 0.0)
+    tau, M, J = by_python(program, g, [*special.values()])
+    there = with_values(arm, special)
+    for function, found in (("inverse_dynamics", tau), ("inertia_matrix", M), ("jacobian", J)):
+        assert_true([found], there, function, g)
+
+
+@pytest.mark.parametrize("formulation", ["newton-euler", "kane", "lagrange-waters"])
+def test_formulations_take_geometry(formulation: str) -> None:
+    for name in ("standard table", "modified table"):
+        arm = ARMS[name]
+        g = given(arm, 10)
+        program = program_for(arm, "inverse_dynamics", "all", formulation)
+        other = other_values(arm, list(program.parameters))
+        assert_true(by_python(program, g), arm, "inverse_dynamics", g)
+        assert_true(by_python(program, g, [*other.values()]), with_values(arm, other), "inverse_dynamics", g)
+
+
+def test_geometry_is_a_parameter_only_of_tables() -> None:
+    for name in ("tree", "standard", "sliding", "stanford-dhanaraj3"):
+        assert geometry_values(ARMS[name]) == {}
+    assert len(geometry_values(ARMS["standard table"])) == 12
+    with pytest.raises(NameNotFound, match="geometry can stay symbols only where a serial arm of turning joints is one"):
+        generate(ARMS["sliding"], "gravity", parameters="joint1.a")
+
+
+@pytest.mark.parametrize("gravity", [(0.0, 0.0, -9.81), (0.0, 0.0, 0.0), (1.0, 2.0, 3.0)])
+def test_base_parameters_are_enough_for_every_gravity(gravity: tuple[float, float, float]) -> None:
+    """Along the first axis two fewer would do, but gravity may come from anywhere."""
+    arm = fa.load("puma560-dhanaraj3")
+    g = given(arm, 4)
+    general = base_parameters(arm.replace(gravity=(1.0, 1.0, 1.0)))
+    (Y,) = by_python(program_for(arm, "base_regressor", "gravity"), g, gravity)
+    assert Y.shape == (3, len(general)) == (3, len(base_parameters(arm)) + 2)
+    torques = fa.dynamics.inverse(arm.replace(gravity=gravity), g.q, g.qd, g.qdd)
+    assert_close(Y @ general.of(fa.dynamics.inertial_parameters(arm)), torques)
 
 
 @pytest.mark.parametrize("formulation", ["newton-euler", "gibbs-appell", "kane", "lagrange-waters"])

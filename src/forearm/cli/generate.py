@@ -23,7 +23,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="DIR", help="folder for the files; without it the code is printed")
     parser.add_argument(
         "--parameter", action="append", default=[], metavar="NAME",
-        help="stays a symbol: LINK.mass, LINK.com.x, LINK.inertia.xx, a whole LINK, gravity.z, all; may be repeated",
+        help="stays a symbol: LINK.mass, LINK.com.x, LINK.inertia.xx, JOINT.alpha, a whole LINK or JOINT, gravity.z, all; "
+        "may be repeated",
     )  # fmt: skip
     parser.add_argument("--formulation", metavar="NAME", help="trace this formulation of the documents as it is")
     parser.add_argument("--rigid", action="store_true", help="leave out motors, friction, bearings and transmissions")

@@ -61,8 +61,8 @@ def generate(
     """Straight-line code for a function of an arm, or for several as one function that shares what they share.
 
     `parameters` stay symbols (a second function prepares what depends on them alone): "link6.mass", "link6.com.x",
-    "link6.inertia.xx", a whole "link6", "gravity.z", or "all". `formulation` traces a formulation of the documents
-    as it is; without it, the fewest operations known here. `name` is the name of the generated function.
+    "link6.inertia.xx", "joint6.alpha", a whole "link6" or "joint6", "gravity.z", or "all". `formulation` traces a
+    formulation of the documents as it is; without it, the fewest operations known here. `name` is that of the function.
     """
     target = language_of(language)
     program = program_for(arm, function, parameters, formulation, name, readable=target.name == "latex")
@@ -123,8 +123,8 @@ def identifier(name: str) -> str:
 
 def _default_name(arm: Arm, names: list[str]) -> str:
     """The arm and its functions; where that is longer than every language takes, the arm and how many there are."""
-    full = identifier(f"{arm.name}_{'_'.join(names)}")
-    return full if len(full) <= LONGEST_NAME else identifier(f"{arm.name[:30]}_{len(names)}_functions")
+    full = f"{arm.name}_{'_'.join(names)}"
+    return identifier(full if len(full) <= LONGEST_NAME else f"{arm.name[:30]}_{len(names)}_functions")
 
 
 def _function(name: str) -> Function:

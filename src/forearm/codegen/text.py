@@ -71,16 +71,17 @@ def call(name: str, argument: str) -> str:
 
 def functions(statements: Iterable[Statement]) -> set[str]:
     """The functions that the statements call, out of sqrt, cos, sin and sign."""
-    return {op.operator for s in statements for op in _parts(s.value) if isinstance(op, Op)} & {"sqrt", "cos", "sin", "sign"}
+    return {op.operator for s in statements for op in parts(s.value) if isinstance(op, Op)} & {"sqrt", "cos", "sin", "sign"}
 
 
 def read(statements: Iterable[Statement]) -> set[str]:
     """The names that stand on the right of the statements."""
-    return {ref.name for s in statements for ref in _parts(s.value) if isinstance(ref, Ref)}
+    return {ref.name for s in statements for ref in parts(s.value) if isinstance(ref, Ref)}
 
 
-def _parts(tree: Tree) -> list[Tree]:
-    return [tree, *(part for operand in tree.operands for part in _parts(operand))] if isinstance(tree, Op) else [tree]
+def parts(tree: Tree) -> list[Tree]:
+    """A tree and all that it is made of."""
+    return [tree, *(part for operand in tree.operands for part in parts(operand))] if isinstance(tree, Op) else [tree]
 
 
 def sectioned(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -16,17 +16,16 @@ from forearm.dynamics.forward import articulated_body, conjugate_gradient, solve
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
 from forearm.dynamics.regressor import regressor
-from forearm.errors import ModelError, NameNotFound, suggest
+from forearm.errors import InputError, ModelError, NameNotFound, suggest
 from forearm.model import AT_REST, Array, Model, Scalar, Vector, model_of
 from forearm.reduction import composite, energy, hand, recursion
 from forearm.reduction.base import BaseParameters, base_parameters
 from forearm.reduction.chain import Chain
-from forearm.reduction.frames import chain_of
+from forearm.reduction.geometry import geometry_values
 from forearm.reduction.plan import Plan, placed, planned
-from forearm.reduction.search import best_plan
-from forearm.reduction.symbolic import model_with_parameters, touched, with_parameters
+from forearm.reduction.symbolic import best_plan_for, symbolic_chain, symbolic_model
 from forearm.symbols import Expr, Graph, derivative, jacobian
-from forearm.symbols.graph import ADD, COS, SIN, SUB
+from forearm.symbols.graph import COS, INPUT, SIN
 
 OUTWARDS = ("w", "wd", "a", "F", "N", "v", "g", "Omega", "alpha", "lambda", "a_c", "vd", "vd*", "sdd", "rdd")
 
@@ -51,25 +50,20 @@ class Tracing:
 
     @cached_property
     def plain(self) -> Chain:
-        """The chain in its frames, nothing regrouped."""
-        return chain_of(self.model)
+        """The chain in its frames, nothing regrouped, with symbols where parameters stay symbols."""
+        return symbolic_chain(self.arm, self.parameters, lambda name, _: self.symbols[name])
 
     @cached_property
     def plan(self) -> Plan:
         """What is chosen about the chain: as asked, or the best found, with generic numbers for symbols."""
         if self.asked_plan is not None:
             return self.asked_plan
-        if not self.parameters:
-            return best_plan(self.plain)
-        generic = dict(zip(self.parameters, np.random.default_rng(1).uniform(0.5, 1.5, len(self.parameters)), strict=True))
-        stand_in = with_parameters(self.plain, self.arm, self.parameters, lambda name, _: float(generic[name]))
-        return best_plan(stand_in, frozenset(touched(self.arm, self.parameters)))
+        return best_plan_for(self.arm, self.parameters)
 
     @cached_property
     def chain(self) -> Chain:
-        """The regrouped chain, with symbols where parameters stay symbols."""
-        plan = self.plan
-        return planned(with_parameters(self.plain, self.arm, self.parameters, lambda name, _: self.symbols[name]), plan)
+        """The regrouped chain."""
+        return planned(self.plain, self.plan)
 
     @property
     def regrouped(self) -> bool:
@@ -82,13 +76,13 @@ class Tracing:
         if not self.regrouped or self.plan.unit is None:
             return None
         segment, entry = self.plan.unit
-        return abs(float(placed(self.plain, self.plan).segments[segment].l[entry]))
+        length = placed(self.plain, self.plan).segments[segment].l[entry]
+        return None if isinstance(length, Expr) else abs(float(length))
 
     @cached_property
     def whole_model(self) -> Model:
         """The model as it is, over symbols, for formulations of the documents."""
-        model = model_with_parameters(self.model, self.arm, self.parameters, lambda name, _: self.symbols[name])
-        return model.map(lambda value: value)
+        return symbolic_model(self.arm, self.parameters, lambda name, _: self.symbols[name])
 
     def inverse(self, qd: Vector | None, qdd: Vector | None) -> list[Scalar]:
         """Torques at the freedoms, drives included; at rest or without acceleration where nothing is given."""
@@ -116,14 +110,23 @@ class Tracing:
         driven = [t - f for t, f in zip(self.tau, friction_torque(self.arm, self.qd), strict=True)]
         rotor = self.rotor.tolist()
         if self.formulation is None:
-            qdd = composite.forward(self.chain, q, qd, driven, rotor, self._note)
+            qdd = self._solved(lambda: composite.forward(self.chain, q, qd, driven, rotor, self._note))
             self._mark("solution")
             return qdd
         if self.formulation not in FORWARD:
             raise NameNotFound(
                 f"generate: forward_dynamics has no method {self.formulation!r}; {suggest(self.formulation, FORWARD)}"
             )
-        return self._forward_by_formulation(driven, rotor)
+        return self._solved(lambda: self._forward_by_formulation(driven, rotor))
+
+    def _solved(self, solve: Callable[[], list[Scalar]]) -> list[Scalar]:
+        try:
+            return solve()
+        except ZeroDivisionError:
+            raise ModelError(
+                f"generate: the inertia matrix of {self.arm.name!r} is singular at every q: a joint moves neither mass nor "
+                "inertia. fa.checking.check(arm) names it; give the links behind it mass."
+            ) from None
 
     def _forward_by_formulation(self, driven: list[Scalar], rotor: list[float]) -> list[Scalar]:
         model, q, qd = self.whole_model, self.model.coordinates(self.q), self._rates(self.qd)
@@ -192,6 +195,11 @@ class Tracing:
     @cached_property
     def base(self) -> BaseParameters:
         """The base parameters; where gravity stays a symbol, those that show under any gravity."""
+        if any(name in geometry_values(self.arm) for name in self.parameters):
+            raise InputError(
+                "generate: which parameters are base parameters depends on the geometry, so base_regressor takes no symbols of "
+                "joints; generate regressor, which has all columns."
+            )
         if any(name.startswith("gravity.") for name in self.parameters):
             return base_parameters(self.arm.replace(gravity=(3.0, 5.0, -7.0)))
         return base_parameters(self.arm)
@@ -227,8 +235,7 @@ class Tracing:
         """Cosines and sines get the names that people give them: c2, s23."""
         graph = self.graph
         for place, kind in enumerate(graph.kinds):
-            if kind in (COS, SIN):
-                of = _indices(graph, graph.left[place])
+            if kind in (COS, SIN) and (of := _indices(graph, graph.left[place])):
                 text = ("_" if self.arm.n > 9 else "").join(str(i + 1) for i in of)
                 graph.names.setdefault(place, f"{'c' if kind == COS else 's'}{text}")
 
@@ -262,8 +269,6 @@ class Tracing:
 def _indices(graph: Graph, place: int) -> list[int]:
     """The joints whose coordinates an angle is made of."""
     if place in graph.leaves:
-        return [int(graph.leaves[place].split("[")[1][:-1])]
-    if graph.kinds[place] in (ADD, SUB):
-        return sorted({*_indices(graph, graph.left[place]), *_indices(graph, graph.right[place])})
+        return [int(graph.leaves[place].split("[")[1][:-1])] if graph.kinds[place] == INPUT else []
     below = [p for p in (graph.left[place], graph.right[place]) if p >= 0]
     return sorted({i for p in below for i in _indices(graph, p)})

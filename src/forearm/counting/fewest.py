@@ -108,10 +108,9 @@ def _model(arm: Arm) -> Model:
 def _traced(arm: Arm | GenericChain, function: str) -> tuple[Graph, Any]:
     _known(function)
     chain = _chain(arm)
-    plan = best_plan(chain)
-    if isinstance(arm, GenericChain):
-        return _trace(chain, function, plan)
-    return _trace(planned(chain, plan), function)
+    if isinstance(arm, GenericChain):  # a symbol may turn out to be 0: nothing is divided by a length or a twist
+        return _trace(chain, function, best_plan(chain, any_geometry=True))
+    return _trace(planned(chain, best_plan(chain)), function)
 
 
 @lru_cache(maxsize=64)

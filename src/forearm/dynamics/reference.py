@@ -136,13 +136,18 @@ def forward(
         with np.errstate(all="ignore"):
             qdd = accelerations(q, qd, tau)
         if not np.isfinite(qdd).all() and known:
-            raise ModelError(
-                f"forward: the inertia matrix of {arm.name!r} is singular at q = {shorten(q.tolist())}: usually a joint "
-                "moves neither mass nor inertia. fa.checking.check(arm) names it; give the links behind it mass."
-            )
+            raise singular(arm, q)
         return qdd
 
     return each_state(one, (arm.n,), *states)
+
+
+def singular(arm: Arm, q: Floats) -> ModelError:
+    """What to say where torques do not fix accelerations."""
+    return ModelError(
+        f"forward: the inertia matrix of {arm.name!r} is singular at q = {shorten(q.tolist())}: usually a joint "
+        "moves neither mass nor inertia. fa.checking.check(arm) names it; give the links behind it mass."
+    )
 
 
 def bias(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:

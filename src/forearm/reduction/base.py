@@ -181,16 +181,16 @@ def _complete(arm: Arm, unseen: Unseen) -> int:
     samples = 2 + 3 * unseen.size // arm.n
     q, qd, qdd = (scale * rng.uniform(-1.0, 1.0, (samples, arm.n)) for scale in (np.pi, 2.0, 5.0))
     Y = regressor(arm, q, qd, qdd).reshape(-1, unseen.size)
+    sizes = np.linalg.norm(Y, axis=0)
+    for k in np.flatnonzero(sizes <= NOTHING * sizes.max()):
+        unseen.add(np.eye(unseen.size)[k])
     kept = [k for k in range(unseen.size) if k not in unseen.pivots]
-    columns = Y[:, kept]
-    sizes = np.linalg.norm(columns, axis=0)
-    seen = columns / np.where(sizes > 0.0, sizes, 1.0)
-    triangle = np.linalg.qr(seen, mode="r")
+    triangle = np.linalg.qr(Y[:, kept] / sizes[kept], mode="r")
     _, singular, V = np.linalg.svd(triangle)
-    rank = int((singular > NOTHING * max(1.0, float(singular[0]))).sum())
+    rank = int((singular > NOTHING * singular[0]).sum()) if kept else 0
     for direction in V[rank:]:
         vector = np.zeros(unseen.size)
-        vector[kept] = direction / np.where(sizes > 0.0, sizes, 1.0)
+        vector[kept] = direction / sizes[kept]
         unseen.add(vector / np.abs(vector).max())
     return rank
 

@@ -141,13 +141,14 @@ def _axes(z: Floats, x: Floats) -> Floats:
 def _turns(R: Floats) -> tuple[Pair, Pair, Pair]:
     """phi, alpha, psi with R = Rz(phi) Rx(alpha) Rz(psi)."""
     if math.hypot(R[0, 2], R[1, 2]) < ROUNDING:
-        return NO_TURN, (math.copysign(1.0, R[2, 2]), 0.0), _pair(R[0, 0], -R[0, 1])
-    phi = NO_TURN if abs(R[0, 2]) < 10.0 * ROUNDING else _pair(-R[1, 2], R[0, 2])
-    alpha = _pair(R[2, 2], -R[1, 2] * phi[0] + R[0, 2] * phi[1])
-    return phi, alpha, _pair(R[0, 0] * phi[0] + R[1, 0] * phi[1], -(R[0, 1] * phi[0] + R[1, 1] * phi[1]))
+        return NO_TURN, (math.copysign(1.0, R[2, 2]), 0.0), snapped_pair(R[0, 0], -R[0, 1])
+    phi = NO_TURN if abs(R[0, 2]) < 10.0 * ROUNDING else snapped_pair(-R[1, 2], R[0, 2])
+    alpha = snapped_pair(R[2, 2], -R[1, 2] * phi[0] + R[0, 2] * phi[1])
+    return phi, alpha, snapped_pair(R[0, 0] * phi[0] + R[1, 0] * phi[1], -(R[0, 1] * phi[0] + R[1, 1] * phi[1]))
 
 
-def _pair(c: float, s: float) -> Pair:
+def snapped_pair(c: float, s: float) -> Pair:
+    """Cosine and sine, exact where a quarter turn was meant."""
     size = math.hypot(c, s)
     c, s = float(c / size), float(s / size)
     if abs(s) < ROUNDING:

@@ -55,7 +55,9 @@ def _hand(chain: Chain, frames: list[tuple[int, Array, Array]]) -> tuple[Array, 
     if not frames:  # the hand is on the base: undo what the chain's base frame turned
         return chain.R_base.T @ model.R_hand, chain.R_base.T @ model.p_hand
     i, R, p = frames[-1]
-    own = np.where(np.abs(chain.own[i]) < 1e-15, 0.0, chain.own[i])
+    own = chain.own[i]
+    if own.dtype != object:
+        own = np.where(np.abs(own) < 1e-15, 0.0, own)
     return R @ (own[:3, :3] @ model.R_hand), p + R @ (own[:3, :3] @ model.p_hand + own[:3, 3])
 
 

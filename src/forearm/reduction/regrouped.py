@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.dynamics.drives import friction_torque, refuse_what_is_not_built, rotor_inertia
+from forearm.dynamics.reference import singular
 from forearm.dynamics.states import each_state, states_of
 from forearm.errors import ModelError
 from forearm.model import model_of
@@ -60,7 +61,10 @@ class RegroupedArm:
 
         def one(q: Floats, qd: Floats, tau: Floats) -> Floats:
             driven = (tau - friction_torque(arm, qd)).tolist()
-            qdd = composite.forward(self.chain, model.rates(q.tolist()), model.rates(qd.tolist()), driven, rotor)
+            try:
+                qdd = composite.forward(self.chain, model.rates(q.tolist()), model.rates(qd.tolist()), driven, rotor)
+            except ZeroDivisionError:
+                raise singular(arm, q) from None
             return np.array(qdd, dtype=np.float64)
 
         return each_state(one, (arm.n,), *states_of(arm, q=q, qd=qd, tau=tau))

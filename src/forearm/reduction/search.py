@@ -36,10 +36,11 @@ def cost(chain: Chain) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=64)
-def best_plan(chain: Chain, symbols: frozenset[int] = frozenset()) -> Plan:
+def best_plan(chain: Chain, symbols: frozenset[int] = frozenset(), any_geometry: bool = False) -> Plan:
     """The plan found for a chain over floats.
 
-    Segments in `symbols` hold numbers that stand for symbols: their frames are not turned or moved by those numbers.
+    Segments in `symbols` hold numbers that stand for symbols: their frames are not turned or moved by those numbers. With
+    `any_geometry` lengths and twists stand for symbols too, which may be 0: nothing is chosen that divides by them.
     """
     plan = PLAIN_PLAN
     if len(chain.segments) > LONGEST or not chain.segments:
@@ -50,7 +51,7 @@ def best_plan(chain: Chain, symbols: frozenset[int] = frozenset()) -> Plan:
     while found:
         found = False
         for step in range(len(chain.segments) * 3 + 1):
-            for other in _neighbours(chain, plan, step, symbols):
+            for other in _neighbours(chain, plan, step, symbols, any_geometry):
                 try:
                     made = planned(chain, other)
                 except ModelError:
@@ -60,17 +61,19 @@ def best_plan(chain: Chain, symbols: frozenset[int] = frozenset()) -> Plan:
     return plan
 
 
-def _neighbours(chain: Chain, plan: Plan, step: int, symbols: frozenset[int]) -> Iterator[Plan]:
+def _neighbours(
+    chain: Chain, plan: Plan, step: int, symbols: frozenset[int], any_geometry: bool
+) -> Iterator[Plan]:  # fmt: skip
     """Plans that differ in one thing, from the last segment to the first; at the end other units."""
     last = len(chain.segments) - 1
     if step == 3 * (last + 1):
-        if all(s.revolute for s in chain.segments):
+        if all(s.revolute for s in chain.segments) and not any_geometry:
             yield from (replace(plan, unit=(i, k)) for i in range(last + 1) for k in range(3))
         return
     i = last - step // 3
     s = chain.segments[i]
     if step % 3 == 0 and s.revolute:
-        yield from _other_choices(plan, i, s.parent >= 0)
+        yield from _other_choices(plan, i, s.parent >= 0 and not any_geometry)
     elif step % 3 == 1 and s.revolute:
         yield from (replace(plan, squares={**plan.squares, i: how}) for how in SQUARES if how != plan.squares.get(i, "both"))
         yield replace(plan, straight=plan.straight ^ {i})
@@ -81,12 +84,12 @@ def _neighbours(chain: Chain, plan: Plan, step: int, symbols: frozenset[int]) ->
         yield replace(plan, origins=without if i in plan.origins else {**without, i: "next" if s.revolute else "centre"})
 
 
-def _other_choices(plan: Plan, i: int, has_parent: bool) -> Iterator[Plan]:
+def _other_choices(plan: Plan, i: int, of_parent: bool) -> Iterator[Plan]:
     for slot, names in enumerate(SLOTS):
         for name in names:
             choice = list(plan.choices.get(i, PLAIN))
             choice[slot] = name
-            if len(set(choice)) == 3 and (has_parent or not any(c.startswith("before") for c in choice)):
+            if len(set(choice)) == 3 and (of_parent or not any(c.startswith("before") for c in choice)):
                 yield replace(plan, choices={**plan.choices, i: (choice[0], choice[1], choice[2])})
 
 

@@ -1,0 +1,100 @@
+"""The statements of a program as they are, for outputs without a closed form."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from forearm.codegen.closed_form import MOST_TERMS, Trig
+from forearm.codegen.closed_form.angles import SAME_ANGLE, affine, affine_values
+from forearm.codegen.closed_form.expansion import all_statements, needed
+from forearm.codegen.program import Op, Program, Ref, Statement, Tree
+from forearm.codegen.text import ATOM, PRODUCT, SUM
+from forearm.codegen.typesetting.equations import aligned
+from forearm.codegen.typesetting.escaping import escape
+from forearm.codegen.typesetting.formulas import FUNCTIONS, Page
+from forearm.codegen.typesetting.names import letter
+
+
+def statements(program: Program, page: Page) -> list[str]:
+    """The statements that compute the outputs without a closed form, in order, by sections."""
+    outputs = [o for o in program.outputs if o.name not in page.form.outputs]
+    if not outputs:
+        return []
+    listed = _listed(program, [Ref(o.name, i) for o in outputs for i in range(o.size)], page)
+    names = ", ".join(f"${letter(o.name)}$" for o in outputs)
+    lines = ["", f"No closed form of {names} is given: an equation would have more than {MOST_TERMS} terms."]
+    lines.append("These statements compute the same, one after the other.")
+    for section, group in groupby(listed, key=lambda s: s.section):
+        rows = [(page.names[s.target], [_text(s.value, page)[0]]) for s in group if not _says_nothing(s, page)]
+        if rows:
+            lines += [rf"\subsubsection*{{{escape(section)}}}"] if section else []
+            lines += aligned(rows, "")
+    return lines
+
+
+def _listed(program: Program, targets: list[Ref], page: Page) -> list[Statement]:
+    """What the targets need but for cosines and sines with an abbreviation; all of them get their names."""
+    everything = all_statements(program)
+    short = _short_ones(everything, page)
+    wanted = needed(everything, targets, short)
+    for target, trig in short.items():
+        if target in wanted:
+            page.names.share(target, page.factor(trig))
+    listed = [s for s in everything if s.target in wanted and s.target not in short]
+    same = {s.value: s.target for s in listed if s.target in targets and isinstance(s.value, Ref)}
+    for statement in listed:
+        if statement.target.index is None:
+            page.names.temporary(statement.target, same.get(statement.target))
+    return listed
+
+
+def _short_ones(everything: tuple[Statement, ...], page: Page) -> dict[Ref, Trig]:
+    """The statements that are cosines and sines with an abbreviation, of angles whose offset is that of their joints."""
+    known = affine_values(everything)
+    found: dict[Ref, Trig] = {}
+    for s in everything:
+        if s.target.index is None and isinstance(s.value, Op) and s.value.operator in ("cos", "sin"):
+            angle = affine(s.value.operands[0], known)
+            if angle is not None and abs(angle.beyond(page.form.offsets)) <= SAME_ANGLE:
+                joints = sorted(angle.coefficients.items(), key=lambda item: item[0].index or 0)
+                trig = Trig(s.value.operator == "sin", tuple(joints))
+                if page.abbreviated(trig) is not None:
+                    found[s.target] = trig
+    return found
+
+
+def _says_nothing(statement: Statement, page: Page) -> bool:
+    """Whether it only gives a value the name that it has."""
+    return isinstance(statement.value, Ref) and page.names[statement.value] == page.names[statement.target]
+
+
+def _text(tree: Tree, page: Page) -> tuple[str, int]:
+    """The text of an expression, and what binds it."""
+    if isinstance(tree, float | int):
+        return page.number(tree), ATOM if tree >= 0.0 else SUM
+    if isinstance(tree, Ref):
+        return page.names[tree], ATOM
+    if tree.operator == "neg":
+        return f"-{_inside(tree.operands[0], PRODUCT, page)}", SUM
+    if tree.operator == "sqrt":
+        return rf"\sqrt{{{_text(tree.operands[0], page)[0]}}}", ATOM
+    if len(tree.operands) == 1:
+        return f"{FUNCTIONS[tree.operator]}({_text(tree.operands[0], page)[0]})", ATOM
+    a, b = tree.operands
+    if tree.operator == "/":
+        return rf"\frac{{{_text(a, page)[0]}}}{{{_text(b, page)[0]}}}", PRODUCT
+    if tree.operator == "*" and a == b:
+        base = _inside(a, ATOM, page)
+        return f"{base}^{{2}}" if isinstance(a, Ref) and not set(base) & set("'^") else f"{{{base}}}^{{2}}", ATOM
+    if tree.operator == "*":
+        a, b = (b, a) if isinstance(b, float) and not isinstance(a, float) else (a, b)
+        second = _inside(b, PRODUCT, page)
+        between = r" \cdot " if second[0].isdigit() else " "
+        return f"{_inside(a, PRODUCT, page)}{between}{second}", PRODUCT
+    least = SUM if tree.operator == "+" else PRODUCT
+    return f"{_inside(a, SUM, page)} {tree.operator} {_inside(b, least, page)}", SUM
+
+
+def _inside(tree: Tree, least: int, page: Page) -> str:
+    text, binding = _text(tree, page)
+    return text if binding >= least and not text.startswith("-") else f"({text})"

@@ -1,0 +1,98 @@
+"""Denavit-Hartenberg parameters that stay symbols, for serial arms of turning joints in one convention.
+
+Either convention gives the same chain: segment i turns by q_i + theta_i, and the step to the next is d_i along z, a along
+x, a twist alpha about x. The link's frame lies behind d (modified) or behind all three (standard).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.arm.joint import DH
+from forearm.model import Array, Model, Scalar, Z
+from forearm.reduction.chain import NO_TURN, Chain, Pair, Segment, moved
+from forearm.reduction.frames import snapped_pair
+from forearm.reduction.inertial import Value, gravity_of, link_moments, value_of
+
+GEOMETRY = ("a", "alpha", "d", "theta")
+
+
+def geometry_values(arm: Arm) -> dict[str, float]:
+    """The geometric parameters by name, such as "joint2.alpha"; none where the arm is not described by one such table."""
+    placements = [joint.placement for joint in arm.tree]
+    tables = {p.convention for p in placements if isinstance(p, DH)}
+    plain = all(j.kind == "revolute" and j.mimic is None and isinstance(j.placement, DH) for j in arm.tree)
+    if not plain or not arm.is_serial or len(tables) != 1:
+        return {}
+    return {f"{j.name}.{name}": float(getattr(j.placement, name)) for j in arm.tree for name in GEOMETRY}
+
+
+def chain_of_table(model: Model, arm: Arm, chosen: dict[str, float], value: Value) -> Chain:
+    """The chain of an arm by its Denavit-Hartenberg table, with other values in the place of the chosen parameters."""
+    segments: list[Segment] = []
+    own: list[Any] = []
+    step, twist = np.zeros(3, dtype=object), NO_TURN
+    for i, joint in enumerate(arm.tree):
+        a, alpha, d, theta = _row(arm, i, chosen, value)
+        if _modified(arm):
+            before, turn, frame = step + np.array([a, 0.0, 0.0], dtype=object), alpha, _pose(NO_TURN, (0.0, 0.0, d))
+            step = np.array([0.0, 0.0, d], dtype=object)
+        else:
+            before, turn, frame = step, twist, _pose(alpha, (a, 0.0, d))
+            step, twist = np.array([a, 0.0, d], dtype=object), alpha
+        m, h, J = moved(*link_moments(arm.link(joint.child), chosen, value), frame[:3, :3], frame[:3, 3])
+        segments.append(Segment(i - 1, True, NO_TURN, turn, before, Z, theta, m, h, J))
+        own.append(frame)
+    return Chain(model, tuple(segments), gravity_of(arm, chosen, value), np.eye(3), tuple(own))
+
+
+def model_of_table(model: Model, arm: Arm, chosen: dict[str, float], value: Value) -> Model:
+    """The model with other values in the place of the chosen geometric parameters."""
+    bodies = list(model.bodies)
+    for i in range(len(bodies)):
+        a, alpha, d, theta = _row(arm, i, chosen, value)
+        about_z = _turn_z(_pair(theta))
+        along = _pose(alpha, (a, 0.0, 0.0))
+        if _modified(arm):
+            Rb, pb = along[:3, :3] @ about_z, along[:3, 3] + along[:3, 2] * d
+            bodies[i] = replace(bodies[i], Rb=Rb, pb=pb)
+        else:
+            p = np.array([a, 0.0, d], dtype=object)
+            bodies[i] = replace(bodies[i], Rb=about_z, pb=np.zeros(3), Ra=along[:3, :3], pa=p)
+    return replace(model, bodies=tuple(bodies))
+
+
+def _modified(arm: Arm) -> bool:
+    placement = arm.tree[0].placement
+    return isinstance(placement, DH) and placement.convention == "modified"
+
+
+def _row(arm: Arm, i: int, chosen: dict[str, float], value: Value) -> tuple[Scalar, Pair, Scalar, Scalar]:
+    joint = arm.tree[i]
+    a, alpha, d, theta = (
+        value_of(f"{joint.name}.{name}", float(getattr(joint.placement, name)), chosen, value) for name in GEOMETRY
+    )
+    return a, _pair(alpha), d, theta
+
+
+def _pair(angle: Scalar) -> Pair:
+    if isinstance(angle, float):
+        return snapped_pair(math.cos(angle), math.sin(angle))
+    return angle.cos(), angle.sin()
+
+
+def _turn_z(pair: Pair) -> Array:
+    c, s = pair
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]], dtype=object)
+
+
+def _pose(alpha: Pair, p: tuple[Scalar, ...]) -> Array:
+    """A twist about x and a place."""
+    c, s = alpha
+    rows = [[1.0, 0.0, 0.0, p[0]], [0.0, c, -s, p[1]], [0.0, s, c, p[2]], [0.0, 0.0, 0.0, 1.0]]
+    return np.array(rows, dtype=object)

@@ -1,0 +1,75 @@
+"""Inertial parameters of links and gravity, over any scalar, with some values chosen by the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.arm.link import Link
+from forearm.model import Array, Scalar
+from forearm.reduction.chain import moments, moved
+
+Value = Callable[[str, float], Scalar]  # name and number of a parameter -> what stands for it
+AXES = ("x", "y", "z")
+TENSOR = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}
+
+
+def inertial_values(arm: Arm) -> dict[str, float]:
+    """Mass, centre and inertia of every link that can move, and gravity, by name."""
+    values: dict[str, float] = {}
+    for link in arm.links:
+        if arm.moving.frames[link.name][0] >= 0:
+            values[f"{link.name}.mass"] = link.mass
+            values |= {f"{link.name}.com.{axis}": float(c) for axis, c in zip(AXES, link.com, strict=True)}
+            values |= {f"{link.name}.inertia.{pair}": float(link.inertia[ij]) for pair, ij in TENSOR.items()}
+    return values | {f"gravity.{axis}": float(g) for axis, g in zip(AXES, arm.gravity, strict=True)}
+
+
+def value_of(name: str, number: float, chosen: dict[str, float], value: Value) -> Scalar:
+    """The number itself, or what stands for it if it is chosen."""
+    return value(name, number) if name in chosen else number
+
+
+def gravity_of(arm: Arm, chosen: dict[str, float], value: Value) -> Array:
+    """Free fall in base axes."""
+    entries = [value_of(f"gravity.{axis}", float(g), chosen, value) for axis, g in zip(AXES, arm.gravity, strict=True)]
+    return np.array(entries, dtype=object)
+
+
+def link_values(link: Link, chosen: dict[str, float], value: Value) -> tuple[Scalar, Array, Array]:
+    """Mass, centre and inertia about the centre of a link."""
+    mass = value_of(f"{link.name}.mass", link.mass, chosen, value)
+    com = [value_of(f"{link.name}.com.{axis}", float(c), chosen, value) for axis, c in zip(AXES, link.com, strict=True)]
+    inertia = np.zeros((3, 3), dtype=object)
+    for pair, (a, b) in TENSOR.items():
+        inertia[a, b] = inertia[b, a] = value_of(f"{link.name}.inertia.{pair}", float(link.inertia[a, b]), chosen, value)
+    return mass, np.array(com, dtype=object), inertia
+
+
+def link_moments(link: Link, chosen: dict[str, float], value: Value) -> tuple[Scalar, Array, Array]:
+    """Moments of a link about its origin, in the axes of its frame."""
+    return moments(*link_values(link, chosen, value))
+
+
+def links_on(arm: Arm, body: int) -> list[tuple[Link, Array]]:
+    """The links that a body is made of, with their poses in its frame."""
+    frames = [(link, *arm.moving.frames[link.name]) for link in arm.links]
+    return [(link, T) for link, index, T in frames if index == body]
+
+
+def body_moments(pose: Array, arm: Arm, body: int, chosen: dict[str, float], value: Value) -> tuple[Scalar, Array, Array]:
+    """The moments of everything on a body, in a frame in which the body has this pose."""
+    m, h, J = 0.0, np.zeros(3, dtype=object), np.zeros((3, 3), dtype=object)
+    for link, T in links_on(arm, body):
+        there = np.where(np.abs(pose @ T) < 1e-15, 0.0, pose @ T)
+        part = moved(*link_moments(link, chosen, value), there[:3, :3], there[:3, 3])
+        m, h, J = m + part[0], h + part[1], J + part[2]
+    return m, h, J
+
+
+def touched(arm: Arm, chosen: dict[str, float]) -> set[int]:
+    """The bodies whose moments depend on the chosen parameters."""
+    links = {link.name for link in arm.links for name in chosen if name.startswith(f"{link.name}.")}
+    return {arm.moving.frames[name][0] for name in links} - {-1}

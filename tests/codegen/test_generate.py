@@ -196,7 +196,8 @@ def test_programs_are_sound(function: str) -> None:
 
 
 def test_programs_of_many_functions_parameters_and_joints_are_sound() -> None:
-    assert_sound(legal(program_for(fa.load("puma560-dhanaraj3"), list(FUNCTIONS), "all")))
+    functions = [function for function in FUNCTIONS if function != "base_regressor"]  # which refuses symbols of joints
+    assert_sound(legal(program_for(fa.load("puma560-dhanaraj3"), functions, "all")))
     assert_sound(legal(program_for(fa.load("chain13"), ("inverse_dynamics", "inertia_matrix", "jacobian_derivative"))))
     assert_sound(legal(program_for(fa.load("chain3"), ("inverse_dynamics", "inertia_matrix"), "all", "gibbs-appell")))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from arms import Array, random_arm
 from codegen.running import run
-from codegen.truths import assert_close, assert_true, by_python, given
+from codegen.truths import Given, assert_close, assert_true, by_python, given
 from dynamics.cases import simple_drives
 
 import forearm as fa
@@ -98,14 +98,20 @@ def test_own_values_give_the_arm_and_other_values_the_other_arm(name: str, which
     arm = ARMS[name]
     parameters = asked(arm)[which]
     g = given(arm, 1)
-    for function in TORQUES if which in ("all", "a link") and name != "puma560-akb" else TORQUES[:2]:
-        program = program_for(arm, function, parameters)
-        assert dict(zip(program.parameters, program.defaults, strict=True)) == chosen_parameters(
-            arm, [parameters] if isinstance(parameters, str) else parameters
-        )
-        assert_true(by_python(program, g), arm, function, g)
-        other = other_values(arm, list(program.parameters))
-        assert_true(by_python(program, g, [*other.values()]), with_values(arm, other), function, g)
+    program = program_for(arm, TORQUES, parameters, name="fused")  # one search for the plan instead of one a function
+    chosen = chosen_parameters(arm, [parameters] if isinstance(parameters, str) else parameters)
+    assert dict(zip(program.parameters, program.defaults, strict=True)) == chosen
+    assert_all_true(TORQUES, by_python(program, g), arm, g)
+    other = other_values(arm, list(chosen))
+    assert_all_true(TORQUES, by_python(program, g, [*other.values()]), with_values(arm, other), g)
+
+
+def assert_all_true(functions: Sequence[str], found: list[Array], arm: Arm, g: Given) -> None:
+    """The outputs of fused functions, one function after the other; an output that two share stands where it came first."""
+    outputs = list(dict.fromkeys(output for function in functions for output in FUNCTIONS[function].outputs))
+    by_name = dict(zip(outputs, found, strict=True))
+    for function in functions:
+        assert_true([by_name[output] for output in FUNCTIONS[function].outputs], arm, function, g)
 
 
 @pytest.mark.parametrize("function", [f for f in FUNCTIONS if f not in (*TORQUES, "regressor", "base_regressor")])
@@ -137,13 +143,11 @@ GEOMETRIC = ("joint2.alpha", "joint2", "joint1.theta", ["joint1.a", "joint2.d"],
 def test_geometry_may_stay_symbols_where_it_is_a_table(name: str, parameters: Any) -> None:
     arm = ARMS[name]
     g = given(arm, 8)
-    for function in FUNCTIONS:
-        if function == "base_regressor":
-            continue  # which columns are left depends on the geometry
-        program = program_for(arm, function, parameters)
-        assert_true(by_python(program, g), arm, function, g)
-        other = other_values(arm, list(program.parameters))
-        assert_true(by_python(program, g, [*other.values()]), with_values(arm, other), function, g)
+    functions = [function for function in FUNCTIONS if function != "base_regressor"]  # its columns depend on the geometry
+    program = program_for(arm, functions, parameters, name="fused")
+    assert_all_true(functions, by_python(program, g), arm, g)
+    other = other_values(arm, list(program.parameters))
+    assert_all_true(functions, by_python(program, g, [*other.values()]), with_values(arm, other), g)
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -168,6 +172,12 @@ def test_formulations_take_geometry(formulation: str) -> None:
         other = other_values(arm, list(program.parameters))
         assert_true(by_python(program, g), arm, "inverse_dynamics", g)
         assert_true(by_python(program, g, [*other.values()]), with_values(arm, other), "inverse_dynamics", g)
+
+
+def test_base_parameters_refuse_symbols_of_joints() -> None:
+    with pytest.raises(InputError, match=r"depends on the geometry, so base_regressor takes no symbols of joints"):
+        generate(ARMS["standard table"], "base_regressor", parameters="joint2.alpha")
+    program_for(ARMS["standard table"], "base_regressor", "part2.mass")
 
 
 def test_geometry_is_a_parameter_only_of_tables() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -117,16 +118,25 @@ MEANINGS = {
 }
 
 
-def arguments(functions: Sequence[Function], sizes: dict[str, int]) -> tuple[tuple[Argument, ...], dict[str, Argument]]:
-    """Inputs of a set of functions, each once, and outputs by their own names; an output named as an input gets "_out"."""
+def arguments(
+    functions: Sequence[Function], sizes: dict[str, int], slides: bool
+) -> tuple[tuple[Argument, ...], dict[str, Argument]]:
+    """Inputs of a set of functions, each once, and outputs by their own names; an output named as an input gets "_out".
+
+    What a meaning says of joints that slide is left out where none does.
+    """
+
+    def said(meaning: str) -> str:
+        return meaning if slides else re.sub(r" \([^()]* where (a joint slides|joints slide)\)", "", meaning)
+
     names = list(dict.fromkeys(name for f in functions for name in f.inputs))
     order = [name for name in MEANINGS if name in names]
-    inputs = tuple(Argument(name, (sizes["n"],), MEANINGS[name]) for name in order)
+    inputs = tuple(Argument(name, (sizes["n"],), said(MEANINGS[name])) for name in order)
     outputs: dict[str, Argument] = {}
     for f in functions:
         for name, (shape, meaning) in f.outputs.items():
             size = tuple(s if isinstance(s, int) else sizes[s] for s in shape)
-            outputs.setdefault(name, Argument(f"{name}_out" if name in names else name, size, meaning))
+            outputs.setdefault(name, Argument(f"{name}_out" if name in names else name, size, said(meaning)))
     return inputs, outputs
 
 

@@ -24,6 +24,10 @@ from forearm.values import check_name
 # Each is a module of forearm.codegen.languages with a LANGUAGE.
 LANGUAGES = ("c", "cpp", "fortran", "python", "latex")
 WORDS = {"mul": "multiplications", "add": "additions", "div": "divisions", "sqrt": "square roots", "trig": "sines and cosines"}
+NAMES = (
+    "Names: w, wd angular velocity and acceleration of a link, a acceleration of its origin with gravity in it, F, N force and "
+    "moment for its own motion, f, n those that pass its joint, c23 = cos(q2 + q3); a trailing n means negated."
+)
 LONGEST_NAME = 50  # Fortran takes 63 characters, of which some are needed for "_prepare"
 
 
@@ -47,9 +51,12 @@ class Source:
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write the files into a folder, which is made if it is not there."""
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be a folder to write to ({error.strerror}); name another.") from error
         paths = [Path(folder) / name for name in self.files()]
         for path, text in zip(paths, self.files().values(), strict=True):
-            path.parent.mkdir(parents=True, exist_ok=True)
             write_text(path, text)
         return paths
 
@@ -89,7 +96,7 @@ def program_for(
     sizes = {"n": arm.n, "N": len(arm.moving.bodies), "10N": 10 * len(arm.moving.bodies)}
     if "base_regressor" in names:
         sizes["b"] = len(tracing.base)
-    inputs, outputs = arguments(chosen, sizes)
+    inputs, outputs = arguments(chosen, sizes, slides=any(not b.revolute for b in tracing.model.bodies))
     tables = {outputs[key].name: table_of(value, outputs[key].shape) for key, value in results.items()}
     graph, tables = refined(tracing.graph, tables)
     title = identifier(name) if name is not None else _default_name(arm, names)
@@ -149,7 +156,7 @@ def _about(
 ) -> tuple[str, ...]:  # fmt: skip
     what = "; ".join(f.title for f in chosen)
     lines = [f"{what} of {arm.name}, {arm.n} joints, from {', '.join(a.name for a in inputs)}.", ""]
-    lines += [f"Parameters: {arm.source}" if arm.source else "Parameters: as in the arm's file."]
+    lines += [f"Parameters: {' '.join(arm.source.split()) or 'as in the file of the arm.'}"]
     g = ", ".join(f"{x:g}" for x in arm.gravity)
     lines += [f"Joints in order: {', '.join(j.name for j in arm.joints)}. Gravity ({g}) m/s^2 in the base frame."]
     friction = any(b.joint.friction is not None for b in arm.moving.bodies)
@@ -160,6 +167,7 @@ def _about(
         lines += [f"By the formulation {formulation}, as it is."]
     elif tracing.regrouped:
         lines += ["Inertial parameters are regrouped: torques are the arm's, values inside are not the forces in its joints."]
+        lines += [NAMES]
         if (length := tracing.unit) is not None:
             lines += [f"Inside, lengths are in units of {length:g} m and masses in units of {1.0 / length**2:g} kg."]
     words = {

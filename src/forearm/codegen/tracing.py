@@ -251,9 +251,13 @@ class Tracing:
 
     def _note(self, symbol: str, link: int, value: Any) -> None:
         self.graph.name(f"{symbol}{link + 1}", value)
-        way = "outwards" if symbol in OUTWARDS else "inwards"
-        name = self.arm.moving.bodies[link].joint.child
-        self._mark("inertia matrix" if symbol.startswith("M") else f"{name}, {way}")
+        if symbol == "turn":
+            self._mark("angles, and rates along parallel axes")
+        elif symbol.startswith("M"):
+            self._mark("inertia matrix")
+        else:
+            way = "outwards" if symbol in OUTWARDS else "inwards"
+            self._mark(f"{self.arm.moving.bodies[link].joint.child}, {way}")
 
     def _done(self, section: str, results: Any) -> Any:
         self._mark(section)

@@ -49,14 +49,14 @@ def friction_torque(arm: Arm, qd: Vector) -> Array:
             continue
         ratio = abs(body.joint.motor.gear_ratio) if friction.side == "motor" and body.joint.motor is not None else 1.0
         speed = qd[body.freedom] * body.multiplier
-        felt = speed * (friction.viscous * ratio) + _dry(friction, speed)
-        torque[body.freedom] = torque[body.freedom] + felt * (body.multiplier * ratio)
+        scale = body.multiplier * ratio
+        torque[body.freedom] = torque[body.freedom] + speed * (friction.viscous * ratio * scale) + _dry(friction, speed, scale)
     return torque
 
 
-def _dry(friction: Friction, speed: Scalar) -> Scalar:
-    """Coulomb friction: the first value forwards, the second backwards, none at rest."""
-    forwards, backwards = friction.coulomb
+def _dry(friction: Friction, speed: Scalar, scale: float) -> Scalar:
+    """Coulomb friction times a scale: the first value forwards, the second backwards, none at rest."""
+    forwards, backwards = (scale * torque for torque in friction.coulomb)
     if isinstance(speed, float):
         return forwards if speed > 0.0 else backwards if speed < 0.0 else 0.0
     sign = speed.sign()

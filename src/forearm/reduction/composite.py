@@ -21,6 +21,7 @@ Six = list[Scalar]  # a symmetric matrix by the entries of SYMMETRIC
 def inertia_matrix(chain: Chain, q: Vector, note: Note = silent) -> Array:
     """M over the joints, one a segment."""
     at, l = turns(chain, q), levers(chain, q)  # noqa: E741
+    note("turn", 0, ())
     m, h, J = composites(chain, at, l)
     count = len(chain.segments)
     M = np.zeros((count, count), dtype=object)

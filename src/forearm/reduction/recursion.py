@@ -35,6 +35,7 @@ def inverse(chain: Chain, q: Vector, qd: Vector, qdd: Vector, note: Note = silen
     """Joint torques and forces, one a segment: outwards motions and what they need, inwards sums of it."""
     at, l = turns(chain, q), levers(chain, q)  # noqa: E741
     through = _runs(chain, q, qd, qdd, at)
+    note("turn", 0, ())
     spins: dict[int, Spin] = {-1: REST}
     a: dict[int, Any] = {-1: -chain.g}
     F: list[Array] = []

@@ -11,7 +11,7 @@ from arms import Array, random_arm, real_tensor
 from dynamics.cases import State, random_state, rigid_arms, with_kinds
 
 import forearm as fa
-from forearm import Arm, Frame, Hand, Joint, Link, Mimic, dynamics, kinematics
+from forearm import DH, Arm, Frame, Hand, Joint, Link, Mimic, dynamics, kinematics
 from forearm.arm.joint import Convention
 from forearm.model import model_of
 from forearm.reduction import composite, energy, hand, recursion
@@ -196,6 +196,21 @@ def with_gravity(arm: Arm, gravity: Vector) -> Arm:
 def changed_link(arm: Arm, name: str, **changes: Any) -> Arm:
     """The arm with something else in one link."""
     return arm.with_link(dataclasses.replace(arm.link(name), **changes))
+
+
+def scaled(arm: Arm, length: float, mass: float) -> Arm:
+    """The arm with all lengths and masses so many times as large."""
+
+    def placed(joint: Joint) -> Joint:
+        p = joint.placement
+        if isinstance(p, DH):
+            p = dataclasses.replace(p, a=length * p.a, d=length * p.d)
+        else:
+            p = dataclasses.replace(p, xyz=length * p.xyz)
+        return dataclasses.replace(joint, placement=p)
+
+    links = [Link(name=k.name, mass=mass * k.mass, com=length * k.com, inertia=mass * length**2 * k.inertia) for k in arm.links]
+    return arm.replace(links=tuple(links), tree=tuple(placed(joint) for joint in arm.tree))
 
 
 def all_arms(n: int, seed: int = 5) -> dict[str, Arm]:

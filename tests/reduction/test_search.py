@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from arms import random_arm
-from reduction.cases import assert_same_dynamics, chain_for, dh_arm, special_geometry
+from dynamics.cases import random_state
+from reduction.cases import (
+    EXACT,
+    assert_same_dynamics,
+    chain_for,
+    dh_arm,
+    dynamics_of,
+    reference,
+    scaled,
+    special_geometry,
+)
 
 import forearm as fa
 from forearm import Arm, Link
@@ -30,6 +40,19 @@ def test_the_arm_stays_what_it_is_and_is_not_dearer(name: str) -> None:
     made = planned(chain, best_plan(chain))
     assert_same_dynamics(made, ARMS[name], seeds=(1, 2, 3))
     assert cost(made) <= cost(planned(chain)) <= cost(chain)
+
+
+@pytest.mark.parametrize(("length", "mass"), [(1e-2, 1e-4), (1e-3, 1e-6), (1e-4, 1e-9), (100.0, 1e6)])
+def test_arms_of_any_size(length: float, mass: float) -> None:
+    """From a tenth of a millimetre to a hundred metres: nothing may be taken for 0 because it is small in kilograms and metres."""
+    for name in ("parallel", "crossing", "as URDF", "right angles"):
+        arm = scaled(SPECIAL[name], length, mass)
+        chain = chain_for(arm)
+        for made in (planned(chain), planned(chain, best_plan(chain))):
+            state = random_state(arm, 1)
+            truth = reference(arm, state)
+            for what, value in dynamics_of(made, state).items():
+                assert np.abs(value - truth[what]).max() <= EXACT * np.abs(truth[what]).max(), (name, what)
 
 
 @pytest.mark.parametrize("name", ["puma560", "panda", "stanford", "gantry and wrist", "tree"])

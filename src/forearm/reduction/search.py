@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from forearm.errors import ModelError
-from forearm.reduction.chain import Chain
+from forearm.reduction.chain import Chain, is_zero
 from forearm.reduction.plan import PLAIN_PLAN, Plan, planned
 from forearm.reduction.recursion import inverse
 from forearm.reduction.regroup import PLAIN
@@ -47,17 +47,17 @@ def best_plan(chain: Chain, symbols: frozenset[int] = frozenset(), any_geometry:
         return plan
     start = planned(chain)
     best, limit = cost(start), LARGEST * _largest(start)
-    found = True
-    while found:
-        found = False
-        for step in range(len(chain.segments) * 3 + 1):
-            for other in _neighbours(chain, plan, step, symbols, any_geometry):
-                try:
-                    made = planned(chain, other)
-                except ModelError:
-                    continue
-                if (score := cost(made)) < best and _largest(made) <= limit:
-                    plan, best, found = other, score, True
+    steps = 3 * len(chain.segments) + 1
+    step = last = 0
+    while step - last < steps:  # until a whole round has brought nothing
+        for other in _neighbours(chain, plan, step % steps, symbols, any_geometry):
+            try:
+                made = planned(chain, other)
+            except ModelError:
+                continue
+            if (score := cost(made)) < best and _largest(made) <= limit:
+                plan, best, last = other, score, step
+        step += 1
     return plan
 
 
@@ -75,9 +75,13 @@ def _neighbours(
     if step % 3 == 0 and s.revolute:
         yield from _other_choices(plan, i, s.parent >= 0 and not any_geometry)
     elif step % 3 == 1 and s.revolute:
-        yield from (replace(plan, squares={**plan.squares, i: how}) for how in SQUARES if how != plan.squares.get(i, "both"))
-        yield replace(plan, straight=plan.straight ^ {i})
-        if i not in symbols:
+        if is_zero(s.alpha[0]) or is_zero(s.alpha[1]):
+            yield from (
+                replace(plan, squares={**plan.squares, i: how}) for how in SQUARES if how != plan.squares.get(i, "both")
+            )
+        if chain.runs()[i] != i:
+            yield replace(plan, straight=plan.straight ^ {i})
+        if i not in symbols and not chain.children()[i]:
             yield replace(plan, rolled=plan.rolled ^ {i})
     elif step % 3 == 2 and (s.revolute or i not in symbols):
         without = {k: how for k, how in plan.origins.items() if k != i}

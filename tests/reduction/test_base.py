@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
 import pytest
 from arms import Array, every_kind, random_arm
 from dynamics.cases import random_state, simple_drives
-from reduction.cases import GRAVITIES, all_arms, assert_close, parallelogram, special_geometry, with_gravity
+from reduction.cases import (
+    GRAVITIES,
+    all_arms,
+    assert_close,
+    dh_arm,
+    nearly_parallel,
+    parallelogram,
+    special_geometry,
+    with_gravity,
+)
 
 import forearm as fa
 from forearm import Arm, Link, dynamics
@@ -110,6 +120,35 @@ def test_the_closed_form_needs_no_completion(name: str, monkeypatch: pytest.Monk
     made = base_parameters.__wrapped__(arm)
     assert (made.rank, made.completed) == (None, 0)
     assert len(made) == rank_of(arm.rigid())
+
+
+@pytest.mark.parametrize("off", [1e-2, 1e-3, 3e-4, 1e-4, 6e-5, 3e-5, 1e-5, 3e-6, 1e-6, 1e-7, 1e-9, 1e-12])
+def test_twists_that_are_nearly_right_angles(off: float) -> None:
+    """The first axis lies along y of link 1 but for a little: Izz shows, but so little that it must not be what is kept."""
+    for kinds in ("RPPP", "RRR", "R"):
+        rows = [(0.3, math.pi / 2.0 + off, 0.2, 0.1), (0.2, 0.7, 0.1, 0.4), (0.1, -0.9, 0.2, 0.3), (0.2, 0.4, 0.1, 0.2)]
+        assert_right(dh_arm(rows[: len(kinds)], kinds, "standard"))
+
+
+def nearly_special(off: float) -> dict[str, Arm]:
+    """Axes that are nearly parallel, slides that are nearly along an axis, gravity nearly along it, lines nearly the same."""
+    return {
+        "skewed": nearly_parallel(off, skewed=True),
+        "parallel": dh_arm([(0.1, 0.4, 0.2, 0.3), (0.3, off, 0.2, 0.1), (0.2, 0.0, 0.1, 0.2)]),
+        "slide": dh_arm([(0.1, 0.4, 0.2, 0.3), (0.0, off, 0.2, 0.1), (0.2, 0.9, 0.1, 0.2)], "RPR"),
+        "gravity": with_gravity(dh_arm([(0.0, off, 0.2, 0.3), (0.3, 0.5, 0.2, 0.1)]), GRAVITIES["down"]),
+        "line": dh_arm([(0.1, 0.4, 0.2, 0.3), (off, 0.0, 0.2, 0.1), (0.2, 0.5, 0.1, 0.2)]),
+    }
+
+
+@pytest.mark.parametrize("off", [10.0**-k for k in range(2, 15)])
+def test_nearly_special_geometry_loses_no_torque(off: float) -> None:
+    """Whether such an arm counts as special is a matter of taste; that its torques are right is not."""
+    for arm in nearly_special(off).values():
+        made = base_parameters(arm)
+        q, qd, qdd = samples(arm, 6)
+        torques = np.einsum("bij,j->bi", made.regressor(q, qd, qdd), made.values)
+        assert_close(torques, dynamics.inverse(arm, q, qd, qdd))
 
 
 @pytest.mark.parametrize("axis", [(0.0, 0.0, 1.0), (0.2, 0.5, 1.0)])

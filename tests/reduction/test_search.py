@@ -44,9 +44,9 @@ def test_the_arm_stays_what_it_is_and_is_not_dearer(name: str) -> None:
 
 @pytest.mark.parametrize(("length", "mass"), [(1e-2, 1e-4), (1e-3, 1e-6), (1e-4, 1e-9), (100.0, 1e6)])
 def test_arms_of_any_size(length: float, mass: float) -> None:
-    """From a tenth of a millimetre to a hundred metres: nothing may be taken for 0 because it is small in kilograms and metres."""
-    for name in ("parallel", "crossing", "as URDF", "right angles"):
-        arm = scaled(SPECIAL[name], length, mass)
+    """From a tenth of a millimetre to a hundred metres: nothing is 0 only because it is small in kilograms and metres."""
+    for name in ("parallel", "crossing", "as URDF", "right angles", "puma560-akb"):
+        arm = scaled(SPECIAL.get(name) or fa.load(name), length, mass)
         chain = chain_for(arm)
         for made in (planned(chain), planned(chain, best_plan(chain))):
             state = random_state(arm, 1)

@@ -19,14 +19,16 @@ from forearm.arm.arm import Arm
 from forearm.dynamics.reference import inertial_parameters, parameter_names, regressor
 from forearm.dynamics.regressor import INERTIA_ENTRIES, PARAMETERS
 from forearm.model import Model, model_of
-from forearm.reduction.frames import at_zero
+from forearm.reduction.frames import PARALLEL, at_zero
 from forearm.spatial import inverse_pose, pose
 from forearm.values import as_floats
 
 Floats = NDArray[np.float64]
 # Which parameter becomes 0 where several could: mass, first moments, inertia; of these mz and Iyy, as Gautier and Khalil do.
 GROUPS = (("m",), ("mz", "my", "mx"), ("Iyy", "Ixx", "Izz", "Iyz", "Ixz", "Ixy"))
-NOTHING = 1e-9  # relative: a coefficient below is 0
+NOTHING = 1e-12  # relative: a vector or a column below shows nothing new
+ROUNDING = 1e-14  # relative: a coefficient below is 0
+SMALL = 1e-6  # relative: nothing is divided by a coefficient below
 MOST_CHECKED = 24  # bodies up to which the rank is computed
 SHOWN = 1e-12  # relative: a coefficient below is left out of labels
 
@@ -98,9 +100,9 @@ class Unseen:
         largest = float(np.abs(vector).max())
         for row, pivot in zip(self.rows, self.pivots, strict=True):
             vector = vector - row * vector[pivot]
-        vector[np.abs(vector) < NOTHING * largest] = 0.0
-        if not vector.any():
+        if float(np.abs(vector).max()) < NOTHING * largest:
             return False
+        vector[np.abs(vector) < ROUNDING * largest] = 0.0
         pivot = self._pivot(vector)
         vector = vector / vector[pivot]
         for k, row in enumerate(self.rows):
@@ -110,13 +112,14 @@ class Unseen:
         return True
 
     def _pivot(self, vector: Floats) -> int:
-        """Of the outermost body that it touches, the first parameter of GROUPS whose coefficient is not small in its group."""
-        body = int(np.flatnonzero(vector).max()) // 10
+        """Of the outermost body that it touches, the largest of the first of GROUPS that it touches; of equals the first."""
+        least = SMALL * float(np.abs(vector).max())
+        body = int(np.flatnonzero(np.abs(vector) > least).max()) // 10
         for group in GROUPS:
             places = [10 * body + PARAMETERS.index(name) for name in group]
             largest = float(np.abs(vector[places]).max())
-            if largest > 0.0:
-                return next(k for k in places if abs(vector[k]) > 0.3 * largest)
+            if largest > least:
+                return next(k for k in places if abs(vector[k]) > (1.0 - 1e-6) * largest)
         raise AssertionError("a vector that is not zero has an entry that is not zero")
 
 
@@ -134,7 +137,7 @@ def silent_changes(model: Model) -> Iterator[Floats]:
                 yield _change(model, i, D)
             continue
         e = joints[turning[0]][:3, 2]
-        if any(np.linalg.norm(np.cross(e, joints[k][:3, 2])) > NOTHING for k in turning):
+        if any(np.linalg.norm(np.cross(e, joints[k][:3, 2])) > PARALLEL for k in turning):
             continue
         yield from _of_one_direction(model, i, poses, joints, e)
 
@@ -149,7 +152,7 @@ def _of_one_direction(model: Model, i: int, poses: list[Floats], joints: list[Fl
     yield _change(model, i, np.outer(u, u) - np.outer(v, v))
     origin = np.array([0.0, 0.0, 0.0, 1.0])
     yield _change(model, i, np.outer(along, origin) + np.outer(origin, along))
-    if not body.revolute and np.linalg.norm(np.cross(e, joints[i][:3, 2])) < NOTHING:
+    if not body.revolute and np.linalg.norm(np.cross(e, joints[i][:3, 2])) < PARALLEL:
         # where along e it stands does not matter: across e, its first moment may as well be that of its parent
         T = pose(body.Rb, body.pb) @ pose(body.Ra, body.pa)
         for across in (u, v):
@@ -163,14 +166,14 @@ def _of_one_direction(model: Model, i: int, poses: list[Floats], joints: list[Fl
 
 def _on_one_line(model: Model, i: int, joints: list[Floats], e: Floats) -> bool:
     """Whether body i turns about a line that nothing moves sideways, gravity along it: its centre may lie anywhere."""
-    if np.linalg.norm(np.cross(e, model.g)) > NOTHING * np.linalg.norm(model.g) or not model.bodies[i].revolute:
+    if np.linalg.norm(np.cross(e, model.g)) > PARALLEL * np.linalg.norm(model.g) or not model.bodies[i].revolute:
         return False
     p = joints[i][:3, 3]
     for k in _path(model, i):
         d = joints[k][:3, 3] - p
-        if np.linalg.norm(np.cross(e, joints[k][:3, 2])) > NOTHING:
+        if np.linalg.norm(np.cross(e, joints[k][:3, 2])) > PARALLEL:
             return False
-        if model.bodies[k].revolute and np.linalg.norm(d - e * (e @ d)) > NOTHING:
+        if model.bodies[k].revolute and np.linalg.norm(d - e * (e @ d)) > PARALLEL:
             return False
     return True
 
@@ -183,7 +186,8 @@ def _complete(arm: Arm, unseen: Unseen) -> int:
     Y = regressor(arm, q, qd, qdd).reshape(-1, unseen.size)
     sizes = np.linalg.norm(Y, axis=0)
     for k in np.flatnonzero(sizes <= NOTHING * sizes.max()):
-        unseen.add(np.eye(unseen.size)[k])
+        if k not in unseen.pivots:
+            unseen.add(np.eye(unseen.size)[k])
     kept = [k for k in range(unseen.size) if k not in unseen.pivots]
     triangle = np.linalg.qr(Y[:, kept] / sizes[kept], mode="r")
     _, singular, V = np.linalg.svd(triangle)

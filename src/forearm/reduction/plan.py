@@ -85,9 +85,10 @@ def slid(chain: Chain, i: int, v: Array) -> Chain:
     if not s.revolute:  # what lies along the slide only adds to its coordinate
         along = s.axis @ l
         l, offset = l - s.axis * along, offset + along  # noqa: E741
-    chain = chain.changed(i, m=m, h=_cut(h), J=_cut(J), l=_cut(l), offset=offset)
+    chain = chain.changed(i, m=m, h=_cut(h, s.h, s.m * v), J=_cut(J, s.J, np.outer(s.h, v)), l=_cut(l, s.l, v), offset=offset)
     for c in chain.children()[i]:
-        chain = chain.changed(c, l=_cut(chain.segments[c].l - v))
+        before = chain.segments[c].l
+        chain = chain.changed(c, l=_cut(before - v, before, v))
     return chain
 
 
@@ -136,11 +137,11 @@ def _round(array: Array) -> Array:
     return made
 
 
-def _cut(array: Array) -> Array:
-    """Zeros where a difference of equal numbers left its rounding."""
+def _cut(array: Array, *terms: Array) -> Array:
+    """Zeros where a sum of these terms left its rounding."""
     made = np.array(array, dtype=object)
-    numbers = [abs(x) for x in made.flat if isinstance(x, float)]
+    largest = max([0.0, *(abs(x) for term in terms for x in term.flat if isinstance(x, float))])
     for index, value in np.ndenumerate(made):
-        if isinstance(value, float) and abs(value) < 1e-15 * max([1.0, *numbers]):
+        if isinstance(value, float) and abs(value) < 1e-15 * largest:
             made[index] = 0.0
     return made

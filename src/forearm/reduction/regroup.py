@@ -20,7 +20,7 @@ from forearm.symbols.graph import same
 Choice = tuple[str, str, str]
 # What vanishes: "m", "hz", "Jzz", "Ixx" and "Iyy" of the body, "before.hx" and so on of the body before it.
 PLAIN: Choice = ("m", "hz", "Jzz")
-SMALLEST = 1e-3  # of the size of the equations: what would be divided by less is not tried
+SMALLEST = 1e-9  # what would be divided by less is not tried
 _INDEX = {"x": 0, "y": 1, "z": 2}
 
 

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,24 +127,23 @@ def by_graph(
 
 def by_python(program: Program, g: Given, p: Any = None) -> list[Array]:
     """The outputs by the generated Python."""
-    return list(run(program, "python", Path(mkdtemp()), g._asdict(), p).values())
+    with TemporaryDirectory() as folder:
+        return list(run(program, "python", Path(folder), g._asdict(), p).values())
 
 
 @cache
 def library(arm: Arm) -> tuple[dict[str, Program], Callable[[str, list[Array]], None]]:
     """Every function of an arm in one library of C."""
     needs("c")
-    folder = Path(mkdtemp())
-    programs = {}
-    for function in FUNCTIONS:
-        programs[function] = program_for(arm, function, name=function)
-        write(programs[function], "c", folder)
-    done = subprocess.run(
-        [*COMPILE, *(f"{f}.c" for f in FUNCTIONS), "-o", "all.so", "-lm"],
-        cwd=folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return programs, caller(folder / "all.so", str)
+    programs = {function: program_for(arm, function, name=function) for function in FUNCTIONS}
+    with TemporaryDirectory() as name:  # what is loaded stays when the file goes
+        folder = Path(name)
+        for program in programs.values():
+            write(program, "c", folder)
+        command = [*COMPILE, *(f"{function}.c" for function in FUNCTIONS), "-o", "all.so", "-lm"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return programs, caller(folder / "all.so", str)
 
 
 def by_c(arm: Arm, function: str, g: Given) -> list[Array]:

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from arms import Array, every_kind, random_arm
+from arms import STYLES, Array, every_kind, random_arm
 from dynamics.cases import random_state, simple_drives
 from reduction.cases import (
     GRAVITIES,
@@ -86,6 +86,20 @@ EVERY = {name: arm for n in (1, 2, 3) for name, arm in all_arms(n).items()} | {
 @pytest.mark.parametrize("name", EVERY)
 def test_every_kind_of_arm(name: str) -> None:
     assert_right(EVERY[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(6))
+def test_many_random_arms(block: int) -> None:
+    """Chains and trees, sliding, fixed and following joints, gravity or none: 240 arms, some nearly special by chance."""
+    for seed in range(1000 + 40 * block, 1040 + 40 * block):
+        rng = np.random.default_rng(seed)
+        style, chance = STYLES[int(rng.integers(3))], rng.random(4)
+        arm = random_arm(
+            seed, int(rng.integers(1, 5)), style, prismatic=bool(chance[0] < 0.6), tree=bool(chance[1] < 0.5),
+            fixed=bool(chance[2] < 0.5), mimic=bool(chance[3] < 0.4),
+        )  # fmt: skip
+        assert_right(with_gravity(arm.rigid(), list(GRAVITIES.values())[seed % 4]))
 
 
 @pytest.mark.parametrize("name", [name for name in SPECIAL if "mass" not in name])

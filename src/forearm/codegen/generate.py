@@ -123,7 +123,7 @@ def language_of(name: str) -> Language:
 
 def identifier(name: str) -> str:
     """A name that every language takes for a function."""
-    check_name(name, "name")
+    check_name(name, "function")
     plain = re.sub(r"\W+", "_", name.lower(), flags=re.ASCII).strip("_")
     return plain if plain[:1].isalpha() else f"arm_{plain}".strip("_")
 

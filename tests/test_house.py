@@ -13,7 +13,7 @@ SOURCE = ROOT / "src" / "forearm"
 # The order of docs/architecture.md: a room imports from itself and from those before it.
 ROOMS = (
     "errors", "spatial", "values", "tables", "symbols", "reading", "arm", "model", "kinematics", "dynamics", "reduction",
-    "checking", "parts", "files", "counting", "codegen", "reproduce", "plots", "benchmarks", "cli",
+    "checking", "parts", "files", "counting", "codegen", "kernels", "reproduce", "plots", "benchmarks", "cli",
 )  # fmt: skip
 # Reached when called, not when imported: the methods of Arm that users expect on it.
 DEFERRED_EXCEPTIONS = {

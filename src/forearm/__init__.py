@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from forearm import checking, counting, dynamics, kinematics, reproduce
     from forearm.codegen.generate import Source, generate
     from forearm.files import arms, load
+    from forearm.kernels.kernel import Kernel, compile
 
 __version__ = "0.1.0"
 
@@ -49,6 +50,7 @@ __all__ = [
     "IgnoredWarning",
     "InputError",
     "Joint",
+    "Kernel",
     "Limits",
     "Link",
     "LossWarning",
@@ -63,6 +65,7 @@ __all__ = [
     "__version__",
     "arms",
     "checking",
+    "compile",
     "counting",
     "dynamics",
     "from_dh",
@@ -75,6 +78,7 @@ __all__ = [
 # Imported when first used, so that `import forearm` costs little: rooms, and the names that live in them.
 _LATER = {name: name for name in ("checking", "counting", "dynamics", "kinematics", "reproduce")}
 _LATER |= {"arms": "files", "load": "files", "generate": "codegen", "Source": "codegen"}
+_LATER |= {"compile": "kernels", "Kernel": "kernels"}
 
 
 def __getattr__(name: str) -> Any:

@@ -13,16 +13,16 @@ from forearm.tables import number, text_table
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--peers", action="store_true", help="time other packages beside ours, where installed")
-    parser.add_argument("--only", choices=("loading", "dynamics", "code"), help="measure only this")
+    parser.add_argument("--only", choices=("loading", "dynamics", "code", "kernels"), help="measure only this")
     add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
-    from forearm.benchmarks import code, dynamics, loading
+    from forearm.benchmarks import code, dynamics, kernels, loading
 
     if given.peers and find_spec("mujoco") is None:
         raise InputError("--peers needs MuJoCo: pip install mujoco")
-    rooms = {"loading": loading.rows, "dynamics": dynamics.rows, "code": code.rows}
+    rooms = {"loading": loading.rows, "dynamics": dynamics.rows, "code": code.rows, "kernels": kernels.rows}
     rows = [row for name, measure in rooms.items() if given.only in (None, name) for row in measure(given.peers)]
     if given.json:
         show_json({"machine": platform.processor() or platform.machine(), "rows": [vars(row) for row in rows]})

@@ -1,0 +1,72 @@
+"""Sine and cosine as vector code, against the C library in extended precision and everywhere they change their form."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import pytest
+
+from forearm.codegen.program import Argument
+from forearm.kernels.ir import Traced, function_text, module_text
+from forearm.kernels.native import compiled, host
+from forearm.symbols import Graph
+
+ULP = {"float64": 2.0, "float32": 2.0}  # units in the last place of the result, at least of 1e-3 of 1 near zeros
+
+
+def sine_and_cosine(dtype: str, x: Any, lanes: int | None = None) -> Any:
+    graph = Graph()
+    angle = graph.input("x[0]")
+    results = {"y": np.array([angle.sin(), angle.cos()], dtype=object)}
+    traced = Traced("both", graph, results, (Argument("x", (1,), ""),), (Argument("y", (2,), ""),))
+    target = host(dtype, lanes)
+    native = compiled(module_text([function_text(traced, target)], target), "both", 2)
+    x = np.ascontiguousarray(x, dtype=dtype)
+    y = np.empty((len(x), 2), dtype=dtype)
+    native.call(x.ctypes.data, y.ctypes.data, len(x))
+    return y
+
+
+def error_in_ulp(dtype: str, x: Any) -> Any:
+    y = sine_and_cosine(dtype, x)
+    long = np.asarray(x, dtype=dtype).astype(np.longdouble)
+    truth = np.stack([np.sin(long), np.cos(long)], axis=1)
+    spacing = np.spacing(np.maximum(np.abs(truth), 1e-3).astype(dtype)).astype(np.longdouble)
+    return np.abs(y - truth) / spacing
+
+
+@pytest.mark.parametrize(("dtype", "largest"), [("float64", 1e5), ("float32", 1e3)])
+def test_within_two_units_in_the_last_place(dtype: str, largest: float) -> None:
+    rng = np.random.default_rng(0)
+    quarters = np.arange(-2000, 2000) * (np.pi / 4.0)
+    near = np.concatenate([quarters + d for d in (0.0, 1e-9, -1e-9, 1e-4)])
+    spread = [rng.uniform(-s, s, 20000) for s in (1e-6, 0.8, 4.0, 100.0, largest)]
+    x = np.concatenate([*spread, near[np.abs(near) < largest], [0.0, largest, -largest]])
+    assert error_in_ulp(dtype, x).max() <= ULP[dtype]
+
+
+def test_beyond_the_c_library_is_asked() -> None:
+    x = np.random.default_rng(1).uniform(-1e12, 1e12, 1000)
+    x[::7] = 0.5
+    assert np.allclose(sine_and_cosine("float64", x), np.stack([np.sin(x), np.cos(x)], axis=1), rtol=0, atol=4e-16)
+
+
+def test_small_and_special() -> None:
+    y = sine_and_cosine("float64", [0.0, 1e-300, 5e-324, -1e-20, np.nan, np.inf, -np.inf, 1.0])
+    assert y[:4, 0].tolist() == [0.0, 1e-300, 5e-324, -1e-20]
+    assert y[:4, 1].tolist() == [1.0] * 4
+    assert np.isnan(y[4:7]).all()
+    assert abs(y[7, 0] - np.sin(1.0)) < 2e-16
+
+
+def test_every_width_has_the_same_bits() -> None:
+    x = np.random.default_rng(2).uniform(-50.0, 50.0, 1001)
+    one = sine_and_cosine("float64", x, 1)
+    for lanes in (2, 4, 8, 16):
+        assert np.array_equal(sine_and_cosine("float64", x, lanes), one)
+
+
+def test_the_pointer_type_is_as_wide_as_addresses() -> None:
+    assert ctypes.sizeof(ctypes.c_void_p) == 8

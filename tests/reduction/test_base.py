@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -294,3 +296,24 @@ def test_an_arm_without_joints_has_none() -> None:
     assert len(made) == 0
     assert made.values.shape == (0,)
     assert made.rank is None
+
+
+def test_a_rule_that_drops_what_shows_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = base.silent_changes
+
+    def too_many(model: Any) -> Iterator[Any]:
+        yield from rules(model)
+        yield np.eye(70)[49]
+
+    monkeypatch.setattr(base, "silent_changes", too_many)
+    with pytest.raises(AssertionError, match="42 in closed form, but the regressor has rank 43"):
+        base_parameters.__wrapped__(fa.load("panda"))
+
+
+def test_what_is_kept_cannot_be_changed() -> None:
+    made = base_parameters(fa.load("panda"))
+    for array in (made.values, made.matrix, made.standard):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 99.0
+    with pytest.raises(fa.InputError, match="70 numbers are needed"):
+        made.of([1.0, 2.0])

@@ -119,3 +119,23 @@ def test_counting_leaves_the_chain_alone() -> None:
         assert np.array_equal(s.h, h)
         assert np.array_equal(s.J, J)
         assert np.array_equal(s.l, l)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_calibrated_arm_loses_no_digits(seed: int) -> None:
+    """Lengths and twists a little off 0: dividing by them would make moments of a million times the arm's."""
+    rng = np.random.default_rng(seed)
+    rows = [[j.placement.a, j.placement.alpha, j.placement.d, j.placement.theta] for j in fa.load("panda").tree]  # type: ignore[union-attr]
+    table = np.array(rows) + rng.normal(0.0, 1e-6, (7, 4))
+    panda = fa.load("panda")
+    arm = fa.from_dh(
+        "calibrated", table, convention="modified", mass=[k.mass for k in panda.links[1:]],
+        com=[k.com for k in panda.links[1:]], inertia=[k.inertia for k in panda.links[1:]],
+    )  # fmt: skip
+    chain = chain_for(arm)
+    made = planned(chain, best_plan(chain))
+    for number in range(3):
+        state = random_state(arm, number)
+        truth = reference(arm, state)
+        for what, value in dynamics_of(made, state).items():
+            assert np.abs(value - truth[what]).max() <= EXACT * np.abs(truth[what]).max(), what

@@ -80,7 +80,8 @@ def _count_arm(arm: Arm, given: argparse.Namespace, document: dict[str, Any], bl
         row["per_joint"] = {kind: asdict(c) for kind, c in per_joint(row["name"], row["function"]).items()}
     blocks.append(
         f"{arm.name}, n = {arm.n}: multiplications and additions of one evaluation\n"
-        "general: a chain of turning joints with a symbol for each parameter; customised: this arm's numbers, rigid.\n"
+        "general: a chain of turning joints with a symbol for each parameter; customised: this arm's numbers, rigid,\n"
+        "gravity along z0; code for an arm with other gravity or with drives takes more ('forearm generate' says how much).\n"
         "4x4: Waters' count for the general chain, m matrix products and a operations of order 16."
     )
     header = ["method", f"general n = {arm.n}", "customised", "div", "trig", "4x4"]

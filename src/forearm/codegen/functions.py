@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,8 @@ class Function:
     inputs: tuple[str, ...]
     outputs: dict[str, tuple[tuple[str | int, ...], str]]
     trace: Callable[[Tracing], Results]
-    formulations: str = ""  # which table of dynamics.formulations() it takes a name of
-    internal: bool = field(default=False)  # whether it needs the arm as it is, nothing regrouped
+    has_formulations: bool = False
+    drives: tuple[str, ...] = ()  # what of the drives is in it: "rotors", "friction"
 
 
 def _inverse(t: Tracing) -> Results:
@@ -46,21 +46,24 @@ def _derivatives(t: Tracing) -> Results:
 
 
 N_M = "N m (N where a joint slides)"
+BOTH = ("rotors", "friction")
 JOINTS = ("n",)
 SQUARE = ("n", "n")
 FUNCTIONS: dict[str, Function] = {
     "inverse_dynamics": Function(
-        "Inverse dynamics", ("q", "qd", "qdd"), {"tau": (JOINTS, f"joint torques, {N_M}")}, _inverse, "inverse"
+        "Inverse dynamics", ("q", "qd", "qdd"), {"tau": (JOINTS, f"joint torques, {N_M}")}, _inverse, True, BOTH
     ),
     "forward_dynamics": Function(
         "Forward dynamics", ("q", "qd", "tau"), {"qdd": (JOINTS, "joint accelerations, rad/s^2 (m/s^2 where a joint slides)")},
-        lambda t: {"qdd": t.forward()}, "forward",
+        lambda t: {"qdd": t.forward()}, True, BOTH,
     ),
     "inertia_matrix": Function(
         "Inertia matrix", ("q",), {"M": (SQUARE, "inertia matrix by rows, symmetric, kg m^2 (kg, kg m where joints slide)")},
-        lambda t: {"M": t.inertia_matrix()}, "inertia_matrix",
+        lambda t: {"M": t.inertia_matrix()}, True, ("rotors",),
     ),
-    "bias": Function("Bias: torques at zero acceleration", ("q", "qd"), {"bias": (JOINTS, f"torques, {N_M}")}, _bias),
+    "bias": Function(
+        "Bias: torques at zero acceleration", ("q", "qd"), {"bias": (JOINTS, f"torques, {N_M}")}, _bias, drives=("friction",)
+    ),
     "gravity": Function("Gravity: torques at rest", ("q",), {"gravity": (JOINTS, f"torques, {N_M}")}, _gravity),
     "coriolis_matrix": Function(
         "Coriolis matrix", ("q", "qd"),
@@ -80,7 +83,7 @@ FUNCTIONS: dict[str, Function] = {
         lambda t: {"Jd": t.along(t.hand_jacobian(), t.q, t.qd)},
     ),
     "kinetic_energy": Function(
-        "Kinetic energy", ("q", "qd"), {"kinetic": ((1,), "J")}, lambda t: {"kinetic": [t.kinetic_energy()]}
+        "Kinetic energy", ("q", "qd"), {"kinetic": ((1,), "J")}, lambda t: {"kinetic": [t.kinetic_energy()]}, drives=("rotors",)
     ),
     "potential_energy": Function(
         "Potential energy", ("q",), {"potential": ((1,), "J, zero where the links' centres are level with the base's origin")},
@@ -89,17 +92,17 @@ FUNCTIONS: dict[str, Function] = {
     "regressor": Function(
         "Regressor", ("q", "qd", "qdd"),
         {"Y": (("n", "10N"), "by rows: Y times the inertial parameters are the torques of the rigid arm")},
-        lambda t: {"Y": t.regressor(base=False)}, internal=True,
+        lambda t: {"Y": t.regressor(base=False)},
     ),
     "base_regressor": Function(
         "Regressor of the base parameters", ("q", "qd", "qdd"),
         {"Y_base": (("n", "b"), "by rows: Y_base times the base parameters are the torques of the rigid arm")},
-        lambda t: {"Y_base": t.regressor(base=True)}, internal=True,
+        lambda t: {"Y_base": t.regressor(base=True)},
     ),
     "reactions": Function(
         "Forces and moments in the joints", ("q", "qd", "qdd"),
         {"wrench": (("N", 6), "a row a joint: force (N) and moment (N m) on the link behind it, at its origin, in its axes")},
-        lambda t: {"wrench": t.reactions()}, internal=True,
+        lambda t: {"wrench": t.reactions()},
     ),
     "inverse_dynamics_derivatives": Function(
         "Derivatives of inverse dynamics", ("q", "qd", "qdd"),
@@ -107,7 +110,7 @@ FUNCTIONS: dict[str, Function] = {
             "tau_q": (SQUARE, "d tau_i / d q_j by rows"), "tau_qd": (SQUARE, "d tau_i / d qd_j by rows"),
             "M": (SQUARE, "d tau_i / d qdd_j by rows: the inertia matrix"),
         },
-        _derivatives,
+        _derivatives, drives=BOTH,
     ),
 }  # fmt: skip
 MEANINGS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import re
 from collections.abc import Iterable
@@ -14,6 +15,7 @@ from forearm.codegen.functions import FUNCTIONS, Function, arguments, table_of
 from forearm.codegen.languages.language import Language
 from forearm.codegen.program import Argument, Program, program_of
 from forearm.codegen.tracing import Tracing
+from forearm.dynamics.reference import parameter_names
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.reading.textfile import write_text
 from forearm.reduction.plan import PLAIN_PLAN
@@ -26,8 +28,14 @@ LANGUAGES = ("c", "cpp", "fortran", "python", "latex")
 WORDS = {"mul": "multiplications", "add": "additions", "div": "divisions", "sqrt": "square roots", "trig": "sines and cosines"}
 NAMES = (
     "Names: w, wd angular velocity and acceleration of a link, a acceleration of its origin with gravity in it, F, N force and "
-    "moment for its own motion, f, n those that pass its joint, c23 = cos(q2 + q3); a trailing n means negated."
+    "moment for its own motion, f, n those that pass its joint, c23 the cosine of q2 + q3 (with a joint's constant offset, if "
+    "any); a trailing n means negated."
 )
+UNITS = (
+    "Of a link, mass is in kg, com in m in its frame, inertia in kg m^2 about its centre of mass in the axes of its frame; of "
+    "a joint, a and d are in m, alpha and theta in rad; gravity is free fall in the base frame, m/s^2."
+)
+MOMENTS = "m in kg, first moments mx in kg m, inertia Ixx in kg m^2 about the origin of the link's frame, in its axes."
 LONGEST_NAME = 50  # Fortran takes 63 characters, of which some are needed for "_prepare"
 
 
@@ -53,8 +61,8 @@ class Source:
         """Write the files into a folder, which is made if it is not there."""
         try:
             Path(folder).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{folder}: cannot be a folder to write to ({error.strerror}); name another.") from error
+        except (OSError, TypeError, ValueError) as error:
+            raise InputError(f"{shorten(folder)}: cannot be a folder to write to ({error}); name another.") from error
         paths = [Path(folder) / name for name in self.files()]
         for path, text in zip(paths, self.files().values(), strict=True):
             write_text(path, text)
@@ -87,7 +95,8 @@ def program_for(
     names = _names(function, "function")
     chosen = [_function(given) for given in names]
     if not chosen or arm.n == 0:
-        raise InputError(f"generate: {'a function is needed' if not chosen else f'{arm.name!r} has no joint that moves'}.")
+        what = f"a function is needed; {suggest('', FUNCTIONS)}" if not chosen else f"{arm.name!r} has no joint that moves."
+        raise InputError(f"generate: {what}")
     _check_formulation(names, chosen, formulation)
     symbols = chosen_parameters(arm, _names(parameters, "parameters"))
     tracing = Tracing(arm, symbols, formulation, PLAIN_PLAN if readable else None)
@@ -100,7 +109,7 @@ def program_for(
     tables = {outputs[key].name: table_of(value, outputs[key].shape) for key, value in results.items()}
     graph, tables = refined(tracing.graph, tables)
     title = identifier(name) if name is not None else _default_name(arm, names)
-    about = _about(arm, chosen, formulation, graph.counts(tables), tracing, inputs)
+    about = _about(arm, chosen, formulation, graph.counts(tables), tracing, inputs, not readable)
     return program_of(graph, tables, title, about, inputs, tuple(outputs.values()), symbols)
 
 
@@ -129,9 +138,11 @@ def identifier(name: str) -> str:
 
 
 def _default_name(arm: Arm, names: list[str]) -> str:
-    """The arm and its functions; where that is longer than every language takes, the arm and how many there are."""
-    full = f"{arm.name}_{'_'.join(names)}"
-    return identifier(full if len(full) <= LONGEST_NAME else f"{arm.name[:30]}_{len(names)}_functions")
+    """The arm and its functions; where that is longer than languages take, less of the arm, and several functions by a hash."""
+    what = "_".join(names)
+    if len(what) > LONGEST_NAME // 2 and len(names) > 1:
+        what = f"{len(names)}_functions_{hashlib.sha256(what.encode()).hexdigest()[:6]}"
+    return identifier(f"{arm.name[: LONGEST_NAME - len(what) - 1]}_{what}")
 
 
 def _function(name: str) -> Function:
@@ -143,8 +154,10 @@ def _function(name: str) -> Function:
 def _check_formulation(names: list[str], chosen: list[Function], formulation: str | None) -> None:
     if formulation is None:
         return
+    if not isinstance(formulation, str):
+        raise InputError(f"generate: formulation is a name, such as gibbs-appell; came {shorten(formulation)}.")
     for name, function in zip(names, chosen, strict=True):
-        if not function.formulations:
+        if not function.has_formulations:
             raise InputError(
                 f"generate: {name} is not one of the functions with formulations; leave formulation out, or generate "
                 "inverse_dynamics, inertia_matrix or forward_dynamics."
@@ -152,31 +165,49 @@ def _check_formulation(names: list[str], chosen: list[Function], formulation: st
 
 
 def _about(
-    arm: Arm, chosen: list[Function], formulation: str | None, counts: Counts, tracing: Tracing, inputs: tuple[Argument, ...]
+    arm: Arm, chosen: list[Function], formulation: str | None, counts: Counts, tracing: Tracing, inputs: tuple[Argument, ...],
+    named: bool,
 ) -> tuple[str, ...]:  # fmt: skip
     what = "; ".join(f.title for f in chosen)
     lines = [f"{what} of {arm.name}, {arm.n} joints, from {', '.join(a.name for a in inputs)}.", ""]
     lines += [f"Parameters: {' '.join(arm.source.split()) or 'as in the file of the arm.'}"]
     g = ", ".join(f"{x:g}" for x in arm.gravity)
     lines += [f"Joints in order: {', '.join(j.name for j in arm.joints)}. Gravity ({g}) m/s^2 in the base frame."]
-    friction = any(b.joint.friction is not None for b in arm.moving.bodies)
-    if tracing.rotor.any() or friction:
-        parts = [("rotors' inertia", tracing.rotor.any()), ("viscous and Coulomb friction", friction)]
-        lines += [f"Torques are motor torque times gear ratio and include {' and '.join(p for p, there in parts if there)}."]
+    lines += _drives_said(arm, chosen, tracing)
     if formulation is not None:
-        lines += [f"By the formulation {formulation}, as it is."]
+        lines += [f"Traced from the formulation {formulation}, common values shared."]
     elif tracing.regrouped:
         lines += ["Inertial parameters are regrouped: torques are the arm's, values inside are not the forces in its joints."]
-        lines += [NAMES]
+        lines += [NAMES] if named else []
         if (length := tracing.unit) is not None:
             lines += [f"Inside, lengths are in units of {length:g} m and masses in units of {1.0 / length**2:g} kg."]
-    words = {
-        "mul": "multiplications",
-        "add": "additions",
-        "div": "divisions",
-        "sqrt": "square roots",
-        "trig": "sines and cosines",
-    }
-    spent = [f"{number} {words[kind]}" for kind, number in asdict(counts).items() if number or kind in ("mul", "add")]
+    spent = [f"{number} {WORDS[kind]}" for kind, number in asdict(counts).items() if number or kind in ("mul", "add")]
+    lines += _columns_said(chosen, tracing)
+    if tracing.parameters:
+        lines += [UNITS]
     lines += [f"One evaluation: {', '.join(spent)}.", f"Generated by forearm {__version__}."]
     return tuple(lines)
+
+
+def _drives_said(arm: Arm, chosen: list[Function], tracing: Tracing) -> list[str]:
+    """What of the arm's drives is in the code, if anything."""
+    friction = any(b.joint.friction is not None for b in arm.moving.bodies)
+    there = {"rotors": bool(tracing.rotor.any()), "friction": friction}
+    words = {"rotors": "rotors' inertia", "friction": "viscous and Coulomb friction"}
+    said = [words[part] for part in words if there[part] and any(part in f.drives for f in chosen)]
+    return [f"Torques are motor torque times gear ratio; {' and '.join(said)} included."] if said else []
+
+
+def _columns_said(chosen: list[Function], tracing: Tracing) -> list[str]:
+    """What the columns of regressors and the rows of reactions belong to."""
+    lines: list[str] = []
+    for function in chosen:
+        if "Y" in function.outputs:
+            lines += [f"Columns of Y: {', '.join(parameter_names(tracing.arm))}: {MOMENTS}"]
+        if "Y_base" in function.outputs:
+            base = tracing.base
+            lines += [f"Columns of Y_base, {MOMENTS}"]
+            lines += [f"  {k}: {label} = {v:.9g}" for k, (label, v) in enumerate(zip(base.labels, base.values, strict=True))]
+        if "wrench" in function.outputs:
+            lines += [f"Rows of wrench: {', '.join(b.joint.name for b in tracing.arm.moving.bodies)}."]
+    return lines

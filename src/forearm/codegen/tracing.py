@@ -11,8 +11,7 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.dynamics.drives import friction_torque, refuse_what_is_not_built, rotor_inertia
-from forearm.dynamics.energy import without_gravity
-from forearm.dynamics.forward import articulated_body, conjugate_gradient, solve_symmetric
+from forearm.dynamics.forward import articulated_body, solve_symmetric
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
 from forearm.dynamics.regressor import regressor
@@ -113,6 +112,11 @@ class Tracing:
             qdd = self._solved(lambda: composite.forward(self.chain, q, qd, driven, rotor, self._note))
             self._mark("solution")
             return qdd
+        if self.formulation == "conjugate-gradient":
+            raise InputError(
+                "generate: conjugate-gradient stops when its residual is small, which code without loops cannot; take another "
+                "method, or leave the formulation out."
+            )
         if self.formulation not in FORWARD:
             raise NameNotFound(
                 f"generate: forward_dynamics has no method {self.formulation!r}; {suggest(self.formulation, FORWARD)}"
@@ -136,14 +140,6 @@ class Tracing:
                 raise ModelError(f"generate: articulated-body does not take the mimicking joints of {self.arm.name!r}.")
             return list(articulated_body(model, q, qd, driven, rotor))
         right = np.array(driven, dtype=object) - np.array(self.model.gathered(newton_euler(model, q, qd, rest)), dtype=object)
-        if self.formulation == "conjugate-gradient":
-            still = without_gravity(model)
-
-            def product(p: Array) -> Array:
-                torque = self.model.gathered(newton_euler(still, q, rest, self._rates(list(p))))
-                return np.array([t + J * x for t, J, x in zip(torque, rotor, p, strict=True)], dtype=object)
-
-            return list(conjugate_gradient(product, right, self.arm.n))
         return list(solve_symmetric(self.inertia_matrix(), right))
 
     def inertia_matrix(self) -> Array:

@@ -37,7 +37,7 @@ def each_state(one: Callable[..., Any], shape: tuple[int, ...], *states: Floats)
 
     if states[0].ndim == 1:
         return guarded(*states)
-    return np.array([guarded(*row) for row in zip(*states, strict=True)], dtype=np.float64).reshape(-1, *shape)
+    return np.array([guarded(*row) for row in zip(*states, strict=True)], dtype=np.float64).reshape(len(states[0]), *shape)
 
 
 def joint_states(model: Model, q: Floats, qd: Floats, qdd: Floats) -> tuple[list[float], list[float], list[float]]:

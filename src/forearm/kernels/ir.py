@@ -16,6 +16,8 @@ from forearm.kernels.sines import DOUBLE, SINGLE, Series
 from forearm.symbols import Expr, Graph
 from forearm.symbols.graph import ADD, COS, DIV, MUL, SIGN, SIN, SQRT, SUB, expressions
 
+EIGHTH = 0.8  # of a turn, and a little: beyond it r is only where x is too large to say in which quadrant it lies
+
 
 @dataclass(frozen=True)
 class Target:
@@ -62,7 +64,6 @@ class Body:
         self.target = target
         self.lines: list[str] = []
         self.count = 0
-        self.block = "body"  # the label of the block that is being written
 
     def emit(self, text: str) -> str:
         """A line that makes a value; its name."""
@@ -112,70 +113,46 @@ class Body:
         return value
 
     def sine_and_cosine(self, x: str) -> tuple[str, str]:
-        """(sin x, cos x) by `sines`, for |x| up to its largest; NaN of NaN and of infinity."""
+        """(sin x, cos x) by `sines`; NaN of NaN and of infinity."""
         t, series = self.target, self.target.series
         k = self.call("rint", self.op("fmul", x, self.constant(0.6366197723675814)))
         first, second, third = series.parts
         near = self.fma(k, self.constant(-first), x)
         step = self.op("fmul", k, self.constant(second))
-        r = self.op("fsub", near, step)
+        r = self._within(self.op("fsub", near, step), EIGHTH)
         rest = self.op("fsub", self.op("fsub", near, r), step)  # what rounding took from r
-        rest = self.fma(k, self.constant(-third), rest)
+        rest = self._within(self.fma(k, self.constant(-third), rest), 1e-3)
         r2 = self.op("fmul", r, r)
         sine = self.op("fadd", self.fma(self.op("fmul", r, r2), self.polynomial(series.sine, r2), rest), r)
         half = self.fma(r2, self.constant(-0.5), self.constant(1.0))
         small = self.op("fmul", self.negated(r), rest)
         cosine = self.op("fadd", self.fma(self.op("fmul", r2, r2), self.polynomial(series.cosine, r2), small), half)
         whole = self.emit(f"freeze {t.whole} {self.emit(f'fptosi {t.vector} {k} to {t.whole}')}")
-        quick = self._quadrant(whole, sine, cosine), self._quadrant(self._plus_one(whole), sine, cosine)
-        return self._or_by_library(x, quick)
+        odd = self.emit(f"trunc {t.whole} {whole} to <{t.lanes} x i1>")
+        one = self.emit(f"select <{t.lanes} x i1> {odd}, {t.vector} {cosine}, {t.vector} {sine}")
+        other = self.emit(f"select <{t.lanes} x i1> {odd}, {t.vector} {sine}, {t.vector} {cosine}")
+        next_one = self.emit(f"add {t.whole} {whole}, {self._whole(1)}")
+        return self._signed(one, whole), self._signed(other, next_one)
 
-    def _or_by_library(self, x: str, quick: tuple[str, str]) -> tuple[str, str]:
-        """What was found, or what the C library finds where a lane is too large for it."""
+    def _within(self, x: str, bound: float) -> str:
+        """x, or the bound where it is beyond; NaN stays NaN."""
         t = self.target
-        size = self.call("fabs", x)
-        large = self.emit(f"fcmp ogt {t.vector} {size}, {self.constant(t.series.largest)}")
-        any_large = self.emit(f"call i1 @llvm.vector.reduce.or.v{t.lanes}i1(<{t.lanes} x i1> {large})")
-        before, number = self.block, self.count
-        self.lines += [f"  br i1 {any_large}, label %large{number}, label %found{number}", f"large{number}:"]
-        by = self.by_library("sin", x), self.by_library("cos", x)
-        self.lines += [f"  br label %found{number}", f"found{number}:"]
-        self.block = f"found{number}"
-        made = [
-            self.emit(f"phi {t.vector} [ {q}, %{before} ], [ {b}, %large{number} ]") for q, b in zip(quick, by, strict=True)
-        ]
-        return made[0], made[1]
-
-    def _plus_one(self, whole: str) -> str:
-        return self.emit(f"add {self.target.whole} {whole}, {self._whole(1)}")
+        for test, limit in (("ogt", bound), ("olt", -bound)):
+            beyond = self.emit(f"fcmp {test} {t.vector} {x}, {self.constant(limit)}")
+            x = self.emit(f"select <{t.lanes} x i1> {beyond}, {t.vector} {self.constant(limit)}, {t.vector} {x}")
+        return x
 
     def _whole(self, value: int) -> str:
         kind = "i64" if self.target.scalar == "double" else "i32"
         return "<" + ", ".join([f"{kind} {value}"] * self.target.lanes) + ">"
 
-    def _quadrant(self, whole: str, sine: str, cosine: str) -> str:
-        """sine, cosine, -sine, -cosine in turn."""
-        t = self.target
-        odd = self._bit(whole, 1)
-        turned = self._bit(whole, 2)
-        value = self.emit(f"select <{t.lanes} x i1> {odd}, {t.vector} {cosine}, {t.vector} {sine}")
-        return self.emit(f"select <{t.lanes} x i1> {turned}, {t.vector} {self.negated(value)}, {t.vector} {value}")
-
-    def _bit(self, whole: str, bit: int) -> str:
-        t = self.target
-        masked = self.emit(f"and {t.whole} {whole}, {self._whole(bit)}")
-        return self.emit(f"icmp ne {t.whole} {masked}, {self._whole(0)}")
-
-    def by_library(self, name: str, x: str) -> str:
-        """sin or cos lane by lane, by the C library."""
-        t = self.target
-        value = f"{t.vector} poison"
-        suffix = "" if t.scalar == "double" else "f"
-        for lane in range(t.lanes):
-            one = self.emit(f"extractelement {t.vector} {x}, i32 {lane}")
-            found = self.emit(f"call {t.scalar} @{name}{suffix}({t.scalar} {one})")
-            value = f"{t.vector} " + self.emit(f"insertelement {value}, {t.scalar} {found}, i32 {lane}")
-        return value.removeprefix(f"{t.vector} ")
+    def _signed(self, value: str, whole: str) -> str:
+        """The value, negated in the quadrants 2 and 3: the second bit of the quadrant becomes the sign."""
+        t, bits = self.target, 8 * self.target.size
+        moved = self.emit(f"shl {t.whole} {whole}, {self._whole(bits - 2)}")
+        sign = self.emit(f"and {t.whole} {moved}, {self._whole(-(2 ** (bits - 1)))}")
+        plain = self.emit(f"bitcast {t.vector} {value} to {t.whole}")
+        return self.emit(f"bitcast {t.whole} {self.emit(f'xor {t.whole} {plain}, {sign}')} to {t.vector}")
 
     def sign(self, x: str) -> str:
         """-1, 0, 1; NaN of NaN."""
@@ -348,12 +325,10 @@ def _sum(body: Body, graph: Graph, values: dict[int, str], place: int, product: 
 
 def module_text(functions: list[str], target: Target) -> str:
     """Functions, and what they call."""
-    v, s, t = target.vector, target.suffix, target
-    suffix = "" if t.scalar == "double" else "f"
-    declared = [f"declare {v} @llvm.{name}.{s}({v})" for name in ("rint", "fabs", "sqrt")]
+    v, s = target.vector, target.suffix
+    declared = [f"declare {v} @llvm.{name}.{s}({v})" for name in ("rint", "sqrt")]
     declared += [
-        f"declare {v} @llvm.fma.{s}({v}, {v}, {v})", f"declare i1 @llvm.vector.reduce.or.v{t.lanes}i1(<{t.lanes} x i1>)",
+        f"declare {v} @llvm.fma.{s}({v}, {v}, {v})",
         "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
-        f"declare {t.scalar} @sin{suffix}({t.scalar})", f"declare {t.scalar} @cos{suffix}({t.scalar})",
     ]  # fmt: skip
     return "\n\n".join(["\n".join(declared), *functions]) + "\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import threading
 from dataclasses import dataclass
 from functools import cache
@@ -61,16 +60,7 @@ def compiled(text: str, name: str, arrays: int, outside: dict[str, int] | None =
 def _machine() -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    _offer_library()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3
     )  # fmt: skip
-
-
-@cache
-def _offer_library() -> None:
-    """The C library's sine and cosine, for angles beyond what the vector code serves."""
-    library = ctypes.CDLL(ctypes.util.find_library("m") or ctypes.util.find_library("c"))
-    for name in ("sin", "cos", "sinf", "cosf"):
-        llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)

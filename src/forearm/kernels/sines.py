@@ -2,7 +2,8 @@
 
 x = k pi/2 + r with k the nearest whole number, pi/2 in three parts (Cody and Waite), each step a fused multiply-add. The
 polynomials are fdlibm's in double precision, Cephes' in single; so are the parts in double precision, in single they are
-pi/2 rounded, and twice what is left. Beyond `largest` the C library is asked instead.
+pi/2 rounded, and twice what is left. From some 1e6 (1e4 in single precision) on digits are lost slowly, and where x does not
+say in which quadrant it lies, some point of the circle is found.
 """
 
 from __future__ import annotations
@@ -12,17 +13,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Series:
-    """Parts of pi/2, the largest |x| they serve, and coefficients in r^2, from the highest power down."""
+    """Parts of pi/2, and coefficients in r^2, from the highest power down."""
 
     parts: tuple[float, ...]
-    largest: float
     sine: tuple[float, ...]  # sin r = r + r^3 P(r^2)
     cosine: tuple[float, ...]  # cos r = 1 - r^2 / 2 + r^4 Q(r^2)
 
 
 DOUBLE = Series(
     parts=(1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21),
-    largest=1e5,
     sine=(
         1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06, -1.98412698298579493134e-04,
         8.33333333332248946124e-03, -1.66666666666666324348e-01,
@@ -34,7 +33,6 @@ DOUBLE = Series(
 )  # fmt: skip
 SINGLE = Series(
     parts=(1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15),
-    largest=1e3,
     sine=(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1),
     cosine=(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2),
 )

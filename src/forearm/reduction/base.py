@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.dynamics.reference import inertial_parameters, parameter_names, regressor
 from forearm.dynamics.regressor import INERTIA_ENTRIES, PARAMETERS
+from forearm.errors import InputError
 from forearm.model import Model, model_of
 from forearm.reduction.frames import PARALLEL, at_zero
 from forearm.spatial import inverse_pose, pose
@@ -58,7 +59,12 @@ class BaseParameters:
 
     def of(self, standard: ArrayLike) -> Floats:
         """The base parameters of another set of inertial parameters on the same geometry."""
-        return np.asarray(self.matrix @ as_floats(standard, "standard"), dtype=np.float64)
+        given = as_floats(standard, "standard")
+        if given.shape != self.standard.shape:
+            raise InputError(
+                f"standard: {len(self.standard)} numbers are needed, in the order of standard_names; came {given.shape}."
+            )
+        return np.asarray(self.matrix @ given, dtype=np.float64)
 
     def regressor(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Floats:
         """Y with Y @ values the torques of the rigid arm: (n, b) or (B, n, b)."""
@@ -81,8 +87,11 @@ def base_parameters(arm: Arm) -> BaseParameters:
     for row, pivot in zip(unseen.rows, unseen.pivots, strict=True):
         matrix[:, pivot] = -row[kept]
     standard = inertial_parameters(arm)
+    values = matrix @ standard
+    for array in (matrix, standard, values):  # the answer is kept for the next who asks
+        array.flags.writeable = False
     return BaseParameters(
-        arm, tuple(names[k] for k in kept), tuple(_label(row, names) for row in matrix), matrix @ standard, matrix, tuple(kept),
+        arm, tuple(names[k] for k in kept), tuple(_label(row, names) for row in matrix), values, matrix, tuple(kept),
         standard, tuple(names), rank, len(unseen.rows) - closed,
     )  # fmt: skip
 
@@ -189,14 +198,22 @@ def _complete(arm: Arm, unseen: Unseen) -> int:
         if k not in unseen.pivots:
             unseen.add(np.eye(unseen.size)[k])
     kept = [k for k in range(unseen.size) if k not in unseen.pivots]
-    triangle = np.linalg.qr(Y[:, kept] / sizes[kept], mode="r")
-    _, singular, V = np.linalg.svd(triangle)
-    rank = int((singular > NOTHING * singular[0]).sum()) if kept else 0
-    for direction in V[rank:]:
+    shown = np.flatnonzero(sizes > NOTHING * sizes.max())
+    rank = _rank(Y[:, shown] / sizes[shown])[0]
+    if rank > len(kept):
+        raise AssertionError(f"base parameters of {arm.name!r}: {len(kept)} in closed form, but the regressor has rank {rank}")
+    left, V = _rank(Y[:, kept] / sizes[kept])
+    for direction in V[left:]:
         vector = np.zeros(unseen.size)
         vector[kept] = direction / sizes[kept]
         unseen.add(vector / np.abs(vector).max())
     return rank
+
+
+def _rank(columns: Floats) -> tuple[int, Floats]:
+    """The numerical rank of columns of length 1, and their right singular vectors, those that show nothing last."""
+    _, singular, V = np.linalg.svd(np.linalg.qr(columns, mode="r"))
+    return (int((singular > NOTHING * singular[0]).sum()) if len(singular) else 0), V
 
 
 def _change(model: Model, i: int, own: Floats, parent: Floats | None = None) -> Floats:

@@ -44,6 +44,9 @@ def chain_of(model: Model) -> Chain:
                 m, _snapped(h, abs(m) * size), _snapped(J, float(np.abs(J).max())),
             )
         )  # fmt: skip
+    for s in segments:  # the chain is kept for the next who asks
+        for array in (s.l, s.axis, s.h, s.J):
+            array.flags.writeable = False
     R_base = _snapped(base[:3, :3])
     g = _snapped(R_base.T @ model.g, float(np.abs(model.g).max()))
     return Chain(model, tuple(segments), g, R_base, tuple(own))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from forearm.errors import ModelError
-from forearm.reduction.chain import Chain, is_zero
+from forearm.reduction.chain import Chain, Segment, is_zero
 from forearm.reduction.plan import PLAIN_PLAN, Plan, planned
 from forearm.reduction.recursion import inverse
 from forearm.reduction.regroup import PLAIN
@@ -24,7 +24,7 @@ SLOTS = (
     ("Jzz", "Ixx", "Iyy", "before.Jyy", "before.Jyz"),
 )
 SQUARES = ("both", "sum", "x", "y")
-LARGEST = 1e3  # times the largest moment of the plain plan: beyond it digits would be lost
+LARGEST = 10.0  # times the largest of its kind in the plain plan: beyond it digits would be lost
 
 
 def cost(chain: Chain) -> tuple[int, int]:
@@ -46,7 +46,7 @@ def best_plan(chain: Chain, symbols: frozenset[int] = frozenset(), any_geometry:
     if len(chain.segments) > LONGEST or not chain.segments:
         return plan
     start = planned(chain)
-    best, limit = cost(start), LARGEST * _largest(start)
+    best, limits = cost(start), [LARGEST * size for size in _sizes(start)]
     steps = 3 * len(chain.segments) + 1
     step = last = 0
     while step - last < steps:  # until a whole round has brought nothing
@@ -55,7 +55,7 @@ def best_plan(chain: Chain, symbols: frozenset[int] = frozenset(), any_geometry:
                 made = planned(chain, other)
             except ModelError:
                 continue
-            if (score := cost(made)) < best and _largest(made) <= limit:
+            if (score := cost(made)) < best and _stays_small(chain, other, limits):
                 plan, best, last = other, score, step
         step += 1
     return plan
@@ -97,5 +97,26 @@ def _other_choices(plan: Plan, i: int, of_parent: bool) -> Iterator[Plan]:
                 yield replace(plan, choices={**plan.choices, i: (choice[0], choice[1], choice[2])})
 
 
-def _largest(chain: Chain) -> float:
-    return max(abs(float(x)) for s in chain.segments for x in (s.m, *s.h, *s.J.flat))
+def _stays_small(chain: Chain, plan: Plan, limits: list[float]) -> bool:
+    """Whether no moment is much larger than those of the plain plan, all in SI units."""
+    in_metres = planned(chain, replace(plan, unit=None))
+    return all(size <= limit for size, limit in zip(_sizes(in_metres), limits, strict=True))
+
+
+def _sizes(chain: Chain) -> list[float]:
+    """The largest mass, first and second moment in the arm; where there is none of a kind, as much as the others make of it."""
+    m, h, J = (max(abs(float(x)) for s in chain.segments for x in entries(s)) for entries in (_mass, _first, _second))
+    length = max([1e-6, *(abs(float(x)) for s in chain.segments for x in s.l)])
+    return [max(m, h / length, J / length**2), max(h, J / length), J]
+
+
+def _mass(s: Segment) -> list[float]:
+    return [s.m]
+
+
+def _first(s: Segment) -> list[float]:
+    return list(s.h)
+
+
+def _second(s: Segment) -> list[float]:
+    return list(s.J.flat)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -89,13 +90,17 @@ def symbolic_model(arm: Arm, chosen: dict[str, float], value: Value) -> Model:
 
 def best_plan_for(arm: Arm, chosen: dict[str, float]) -> Plan:
     """The plan for an arm some of whose parameters stay symbols, found with generic numbers in their place."""
-    if not chosen:
-        return best_plan(chain_of(model_of(arm)))
+    return _best_plan_for(arm, tuple(chosen.items())) if chosen else best_plan(chain_of(model_of(arm)))
+
+
+@lru_cache(maxsize=64)
+def _best_plan_for(arm: Arm, items: tuple[tuple[str, float], ...]) -> Plan:
+    chosen = dict(items)
     generic = dict(zip(chosen, np.random.default_rng(1).uniform(0.5, 1.5, len(chosen)).tolist(), strict=True))
     stand_in = symbolic_chain(arm, chosen, lambda name, _: generic[name])
     geometric = _geometric(arm, chosen)
     symbols = frozenset(range(len(stand_in.segments)) if geometric else touched(arm, chosen))
-    return best_plan(stand_in, symbols, geometric)
+    return best_plan.__wrapped__(stand_in, symbols, geometric)
 
 
 def _gravity(chosen: dict[str, float]) -> bool:

@@ -279,3 +279,9 @@ def test_headers_say_what_columns_are_and_of_drives_only_what_is_in_them() -> No
     assert "link6.Izz" in generate(arm, "regressor").header
     assert "ratio; viscous and Coulomb friction included" in generate(arm, "bias").header.replace("\n *    ", "")
     assert "ratio; rotors' inertia included" in generate(arm, "inertia_matrix").header.replace("\n *    ", "")
+
+
+@pytest.mark.parametrize("name", ["exp", "printf", "malloc", "Hypot", "int"])
+def test_names_of_the_c_library_are_refused(name: str) -> None:
+    with pytest.raises(InputError, match="Give it another name"):
+        generate(fa.load("ascher2"), "gravity", name=name)

@@ -14,7 +14,8 @@ LONGEST = 63  # characters of a name in Fortran 2008
 SUFFIXES = ("", "_prepare", "_module")
 LONGEST_IN_FORTRAN = LONGEST - max(map(len, SUFFIXES))
 LONGEST_ELSEWHERE = 200  # characters: it is the name of a file, too
-# Without regard to case, as Fortran reads them. Words of C and C++, then what the generated code itself uses.
+# Without regard to case, as Fortran reads them. Words of C and C++, what the generated code itself uses,
+# and functions of the C library that compilers know.
 RESERVED = frozenset(word.lower() for word in keyword.kwlist) | frozenset(
     """
     alignas alignof and_eq asm auto bitand bitor bool case catch char char8_t char16_t char32_t co_await co_return co_yield
@@ -24,6 +25,10 @@ RESERVED = frozenset(word.lower() for word in keyword.kwlist) | frozenset(
     switch template this thread_local throw typedef typeid typename union unsigned using virtual void volatile wchar_t xor
     xor_eq errno huge_val infinity linux main nan null std unix
     batch cos dp end np real real64 scalar sign sign_of sin sqrt
+    abort abs acos asin atan atan2 atexit calloc cbrt ceil cosh erf exit exp exp2 expm1 fabs fclose fdim floor fma fmax fmin
+    fmod fopen fprintf free frexp fscanf getchar hypot isnan labs ldexp lgamma log log10 log1p log2 malloc memcpy memset
+    modf pow printf putchar puts qsort rand realloc remainder rint round scanf sinh sprintf srand strcmp strcpy strlen
+    system tan tanh tgamma time trunc
     """.split()  # noqa: SIM905
 )
 

@@ -32,7 +32,7 @@ def states(arm: fa.Arm, count: int, seed: int = 0) -> list[Any]:
     return [q, rng.uniform(-2.0, 2.0, (count, arm.n)), rng.uniform(-3.0, 3.0, (count, arm.n))]
 
 
-def close(got: Any, want: Any, tolerance: float) -> None:
+def assert_close(got: Any, want: Any, tolerance: float) -> None:
     assert got.shape == want.shape
     assert np.abs(got - want).max() <= tolerance * np.abs(want).max()
 
@@ -72,7 +72,7 @@ def test_every_function_is_the_reference(name: str) -> None:
     found, truth = each(fa.compile(arm), q, qd, x), reference(arm, q, qd, x)
     condition = float(np.linalg.cond(truth["inertia_matrix"]).max())
     for function, value in found.items():
-        close(value, truth[function], FORWARD * condition if function == "forward_dynamics" else DOUBLE)
+        assert_close(value, truth[function], FORWARD * condition if function == "forward_dynamics" else DOUBLE)
 
 
 @pytest.mark.parametrize("name", ["puma560", "panda"])
@@ -84,9 +84,9 @@ def test_single_precision(name: str) -> None:
     for function, value in found.items():
         assert value.dtype == np.float32
         if function != "forward_dynamics":
-            close(value, truth[function], SINGLE)
+            assert_close(value, truth[function], SINGLE)
     back = kernel.inverse_dynamics(given[0], given[1], found["forward_dynamics"])
-    close(back, given[2], 1e-2)  # the wrist's inertia is a millionth of the shoulder's
+    assert_close(back, given[2], 1e-2)  # the wrist's inertia is a millionth of the shoulder's
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 15, 17, 64, 1003])
@@ -123,7 +123,7 @@ def test_derivatives_are_slopes(puma: Any) -> None:
                 assert np.abs(found[:, :, j] - slope).max() <= SLOPE * np.abs(found).max()
     M, inverse = rigid.inertia_matrix(q), rigid.forward_dynamics_derivatives(q, qd, x)[2]
     assert np.allclose(M @ inverse, np.eye(arm.n), atol=1e-9)
-    close(rigid.inverse_dynamics_derivatives(q, qd, x)[2], M, DOUBLE)
+    assert_close(rigid.inverse_dynamics_derivatives(q, qd, x)[2], M, DOUBLE)
 
 
 def test_whatever_arrays_come(puma: Any) -> None:
@@ -299,8 +299,8 @@ def test_angles_far_from_zero() -> None:
     for size in (1e2, 9e4, 2e5, 1e9):
         q = size * np.random.default_rng(1).uniform(-1.0, 1.0, (9, arm.n))
         # joint 7 turns by q + a constant, a sum that is rounded
-        close(kernel.gravity(q), fa.dynamics.gravity(arm, q), max(DOUBLE, size * np.finfo(float).eps))
-        close(fa.compile(arm, "float32").gravity(q[:2] / size * 1e3), fa.dynamics.gravity(arm, q[:2] / size * 1e3), 1e-3)
+        assert_close(kernel.gravity(q), fa.dynamics.gravity(arm, q), max(DOUBLE, size * np.finfo(float).eps))
+        assert_close(fa.compile(arm, "float32").gravity(q[:2] / size * 1e3), fa.dynamics.gravity(arm, q[:2] / size * 1e3), 1e-3)
 
 
 def test_speeds_of_zero_have_no_friction(puma: Any) -> None:

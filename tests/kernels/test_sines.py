@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
-from forearm.kernels.ir import Traced, function_text, module_text
+from forearm.kernels.ir import function_text, module_text
 from forearm.kernels.native import compiled, host
 from forearm.symbols import Graph
 
@@ -20,9 +21,9 @@ def sine_and_cosine(dtype: str, x: Any, lanes: int | None = None) -> Any:
     graph = Graph()
     angle = graph.input("x[0]")
     results = {"y": np.array([angle.sin(), angle.cos()], dtype=object)}
-    traced = Traced("both", graph, results, (Argument("x", (1,), ""),), (Argument("y", (2,), ""),))
+    traced = Traced(graph, results, (Argument("x", (1,), ""),), (Argument("y", (2,), ""),))
     target = host(dtype, lanes)
-    native = compiled(module_text([function_text(traced, target)], target), "both", 2)
+    native = compiled(module_text([function_text("both", traced, target)], target), "both", 2)
     x = np.ascontiguousarray(x, dtype=dtype)
     y = np.empty((len(x), 2), dtype=dtype)
     native.call(x.ctypes.data, y.ctypes.data, len(x))

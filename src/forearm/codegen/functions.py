@@ -12,6 +12,7 @@ import numpy as np
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.model import Array
+from forearm.symbols import Graph, refined
 
 Results = dict[str, Any]
 
@@ -143,6 +144,31 @@ def arguments(
     return inputs, outputs
 
 
-def table_of(value: Any, shape: tuple[int, ...]) -> Array:
-    """A result as an array of its shape."""
-    return np.array(value, dtype=object).reshape(shape)
+@dataclass(frozen=True, eq=False)
+class Traced:
+    """Functions on the graph: results as arrays by the names of their outputs, and the arrays that go in and come out."""
+
+    graph: Graph
+    results: dict[str, Array]
+    inputs: tuple[Argument, ...]
+    outputs: tuple[Argument, ...]
+
+    @property
+    def arrays(self) -> tuple[Argument, ...]:
+        """All arrays, inputs first."""
+        return (*self.inputs, *self.outputs)
+
+
+def trace(tracing: Tracing, functions: Sequence[Function]) -> Traced:
+    """A set of functions traced as one, and refined."""
+    results = {key: value for f in functions for key, value in f.trace(tracing).items()}
+    tracing.name_turns()
+    bodies = tracing.model.bodies
+    sizes = {"n": tracing.arm.n, "N": len(bodies), "10N": 10 * len(bodies)}
+    if "Y_base" in results:
+        sizes["b"] = len(tracing.base)
+    inputs, outputs = arguments(functions, sizes, slides=any(not b.revolute for b in bodies))
+    shapes = {key: (outputs[key].name, outputs[key].shape) for key in results}
+    tables = {name: np.array(results[key], dtype=object).reshape(shape) for key, (name, shape) in shapes.items()}
+    graph, tables = refined(tracing.graph, tables)
+    return Traced(graph, tables, inputs, tuple(outputs.values()))

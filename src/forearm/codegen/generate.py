@@ -11,7 +11,7 @@ from pathlib import Path
 
 from forearm import __version__
 from forearm.arm.arm import Arm
-from forearm.codegen.functions import FUNCTIONS, Function, arguments, table_of
+from forearm.codegen.functions import FUNCTIONS, Function, trace
 from forearm.codegen.languages.language import Language
 from forearm.codegen.program import Argument, Program, program_of
 from forearm.codegen.tracing import Tracing
@@ -20,7 +20,7 @@ from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.reading.textfile import write_text
 from forearm.reduction.plan import PLAIN_PLAN
 from forearm.reduction.symbolic import chosen_parameters
-from forearm.symbols import Counts, refined
+from forearm.symbols import Counts
 from forearm.values import check_name
 
 # Each is a module of forearm.codegen.languages with a LANGUAGE.
@@ -100,17 +100,11 @@ def program_for(
     _check_formulation(names, chosen, formulation)
     symbols = chosen_parameters(arm, _names(parameters, "parameters"))
     tracing = Tracing(arm, symbols, formulation, PLAIN_PLAN if readable else None)
-    results = {key: value for f in chosen for key, value in f.trace(tracing).items()}
-    tracing.name_turns()
-    sizes = {"n": arm.n, "N": len(arm.moving.bodies), "10N": 10 * len(arm.moving.bodies)}
-    if "base_regressor" in names:
-        sizes["b"] = len(tracing.base)
-    inputs, outputs = arguments(chosen, sizes, slides=any(not b.revolute for b in tracing.model.bodies))
-    tables = {outputs[key].name: table_of(value, outputs[key].shape) for key, value in results.items()}
-    graph, tables = refined(tracing.graph, tables)
+    traced = trace(tracing, chosen)
     title = identifier(name) if name is not None else _default_name(arm, names)
-    about = _about(arm, chosen, formulation, graph.counts(tables), tracing, inputs, not readable)
-    return program_of(graph, tables, title, about, inputs, tuple(outputs.values()), symbols)
+    counts = traced.graph.counts(traced.results)
+    about = _about(arm, chosen, formulation, counts, tracing, traced.inputs, not readable)
+    return program_of(traced.graph, traced.results, title, about, traced.inputs, traced.outputs, symbols)
 
 
 def _names(given: object, what: str) -> list[str]:

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
-from forearm.kernels.ir import Target, Traced
 
 # Where the fields of an array object are, in bytes, on CPython with 8-byte pointers.
 TYPE, DATA, ND, DIMENSIONS, DESCR, FLAGS = 8, 16, 24, 32, 56, 64
@@ -101,12 +101,12 @@ def symbols() -> dict[str, int]:
     return made | {"forearm_PyArray_New": array_new()}
 
 
-def entry_text(traced: Traced, target: Target, dtype: Any) -> str:
+def entry_text(name: str, traced: Traced, dtype: Any) -> str:
     """`PyObject *name_direct(self, args, count, keywords)`: computes, or hands everything to `self`, the ordinary method."""
     (output,) = traced.outputs
     given = len(traced.inputs)
     lines = [
-        f"define ptr @{traced.name}_direct(ptr %self, ptr %args, i64 %count, ptr %names) nounwind {{", "entry:",
+        f"define ptr @{name}_direct(ptr %self, ptr %args, i64 %count, ptr %names) nounwind {{", "entry:",
         f"  %enough = icmp eq i64 %count, {given}", "  br i1 %enough, label %counted, label %other",
         "counted:", "  %bare = icmp eq ptr %names, null", "  br i1 %bare, label %arrays, label %named",
         "named:", f"  %size.at = getelementptr i8, ptr %names, i64 {TUPLE_SIZE}", "  %size = load i64, ptr %size.at",
@@ -131,7 +131,7 @@ def entry_text(traced: Traced, target: Target, dtype: Any) -> str:
         "  %to = phi ptr [ %data.out, %take ], [ %made.data, %filled ]",
     ]  # fmt: skip
     call = ", ".join([*(f"ptr %data.in{k}" for k in range(given)), "ptr %to", "i64 1"])
-    lines += [f"  call void @{traced.name}({call})", "  ret ptr %result", "error:", "  ret ptr null", "other:"]
+    lines += [f"  call void @{name}({call})", "  ret ptr %result", "error:", "  ret ptr null", "other:"]
     lines += [
         "  %answer = call ptr @PyObject_Vectorcall(ptr %self, ptr %args, i64 %count, ptr %names)",
         "  ret ptr %answer",

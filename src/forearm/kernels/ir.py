@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
 from forearm.kernels.sines import DOUBLE, SINGLE, Series
 from forearm.symbols import Expr, Graph
@@ -163,27 +164,11 @@ class Body:
         return self.emit(f"select <{t.lanes} x i1> {up}, {t.vector} {self.constant(1.0)}, {t.vector} {value}")
 
 
-@dataclass(frozen=True)
-class Traced:
-    """A function on the graph: its name, results by the names of its outputs, and the arrays that go in and come out."""
-
-    name: str
-    graph: Graph
-    results: dict[str, Any]
-    inputs: tuple[Argument, ...]
-    outputs: tuple[Argument, ...]
-
-    @property
-    def arrays(self) -> tuple[Argument, ...]:
-        """All arrays, in the order of the compiled function's arguments."""
-        return (*self.inputs, *self.outputs)
-
-
-def function_text(traced: Traced, target: Target) -> str:
+def function_text(name: str, traced: Traced, target: Target) -> str:
     """`void name(inputs..., outputs..., i64 count)`: arrays of `count` rows one after the other."""
     scalar, size = target.scalar, target.size
     parameters = ", ".join([*(f"ptr noalias nocapture %{a.name}" for a in traced.arrays), "i64 %count"])
-    lines = [f"define void @{traced.name}({parameters}) nounwind {{", "entry:"]
+    lines = [f"define void @{name}({parameters}) nounwind {{", "entry:"]
     lines += [f"  %buffer.{a.name} = alloca [{a.size * target.lanes} x {scalar}], align 64" for a in traced.arrays]
     lines += [
         "  %none = icmp sle i64 %count, 0", "  br i1 %none, label %done, label %head",

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.codegen.functions import FUNCTIONS, arguments, table_of
+from forearm.codegen.functions import FUNCTIONS, trace
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.kernels import direct
-from forearm.kernels.ir import Traced, function_text, module_text
+from forearm.kernels.ir import function_text, module_text
 from forearm.kernels.native import Native, compiled, host
-from forearm.symbols import Counts, refined
+from forearm.symbols import Counts
 
 DTYPES = ("float64", "float32")
 ROWS = 2048  # states a thread takes at a time: their inputs and outputs stay in the nearest caches
@@ -218,25 +218,15 @@ def compile(arm: Arm, dtype: str = "float64", device: str = "cpu") -> Kernel:
 
 
 def _compile(arm: Arm, name: str, dtype: str) -> Compiled:
-    function = FUNCTIONS[name]
-    tracing = Tracing(arm, {})
-    traced = function.trace(tracing)
-    sizes = {"n": arm.n, "N": len(arm.moving.bodies), "10N": 10 * len(arm.moving.bodies)}
-    if name == "base_regressor":
-        sizes["b"] = len(tracing.base)
-    inputs, outputs = arguments([function], sizes, slides=True)
-    tables = {outputs[key].name: table_of(value, outputs[key].shape) for key, value in traced.items()}
-    graph, tables = refined(tracing.graph, tables)
-
-    whole = Traced(name, graph, tables, inputs, tuple(outputs.values()))
+    traced = trace(Tracing(arm, {}), [FUNCTIONS[name]])
     wide, one = host(dtype), host(dtype, 1)
-    texts = [function_text(whole, one)]
-    entry = len(outputs) == 1 and direct.is_possible()
+    texts = [function_text(name, traced, one)]
+    entry = len(traced.outputs) == 1 and direct.is_possible()
     if entry:
-        texts.append(direct.entry_text(whole, one, np.dtype(dtype)))
-    batch = compiled(module_text([function_text(whole, wide)], wide), name, len(whole.arrays))
-    single = compiled(module_text(texts, one), name, len(whole.arrays), direct.symbols() if entry else None)
-    return Compiled(inputs, whole.outputs, graph.counts(tables), batch, single)
+        texts.append(direct.entry_text(name, traced, np.dtype(dtype)))
+    batch = compiled(module_text([function_text(name, traced, wide)], wide), name, len(traced.arrays))
+    single = compiled(module_text(texts, one), name, len(traced.arrays), direct.symbols() if entry else None)
+    return Compiled(traced.inputs, traced.outputs, traced.graph.counts(traced.results), batch, single)
 
 
 def _workers(count: int, threads: int | None) -> int:

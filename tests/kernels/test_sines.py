@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import numpy as np
@@ -75,7 +74,3 @@ def test_every_width_has_the_same_bits() -> None:
     one = sine_and_cosine("float64", x, 1)
     for lanes in (2, 4, 8, 16):
         assert np.array_equal(sine_and_cosine("float64", x, lanes), one)
-
-
-def test_the_pointer_type_is_as_wide_as_addresses() -> None:
-    assert ctypes.sizeof(ctypes.c_void_p) == 8

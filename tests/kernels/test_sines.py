@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
 from forearm.kernels.ir import function_text, module_text
-from forearm.kernels.native import compiled, host
+from forearm.kernels.native import host, loaded, object_code
 from forearm.symbols import Graph
 
 ULP = {"float64": 2.0, "float32": 2.0}  # units in the last place of the result, at least of 1e-3 of 1 near zeros
@@ -22,10 +23,11 @@ def sine_and_cosine(dtype: str, x: Any, lanes: int | None = None) -> Any:
     results = {"y": np.array([angle.sin(), angle.cos()], dtype=object)}
     traced = Traced(graph, results, (Argument("x", (1,), ""),), (Argument("y", (2,), ""),))
     target = host(dtype, lanes)
-    native = compiled(module_text([function_text("both", traced, target)], target), "both", 2)
+    memory = loaded(object_code(module_text([function_text("both", traced, target)], target)), ["both"])
+    both = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(memory.addresses["both"])
     x = np.ascontiguousarray(x, dtype=dtype)
     y = np.empty((len(x), 2), dtype=dtype)
-    native.call(x.ctypes.data, y.ctypes.data, len(x))
+    both(x.ctypes.data, y.ctypes.data, len(x))
     return y
 
 

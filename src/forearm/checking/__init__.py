@@ -3,7 +3,18 @@
 Errors are found when an arm is loaded; what is found here can be computed with, but should be looked at.
 """
 
-from forearm.checking.balance import Balance, Counterweight, balance, with_counterweights
-from forearm.checking.findings import Finding, check
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from forearm.checking.balance import Balance, Counterweight, balance, with_counterweights
+    from forearm.checking.findings import Finding, check
 
 __all__ = ["Balance", "Counterweight", "Finding", "balance", "check", "with_counterweights"]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when first used: loading an arm needs only `links`.
+    if name not in __all__:
+        raise AttributeError(f"module 'forearm.checking' has no attribute {name!r}")
+    return getattr(import_module(f"forearm.checking.{'findings' if name in ('Finding', 'check') else 'balance'}"), name)

@@ -14,7 +14,6 @@ from forearm.arm.joint import DH, Frame, Joint, Limits, Mimic
 from forearm.arm.link import Link
 from forearm.errors import ForearmError, InputError, shorten, suggest
 from forearm.files.armfile import ARM, MOVES, SCHEMA
-from forearm.parts.refresh import refresh_links
 from forearm.reading.fields import Radians
 from forearm.reading.textfile import read_toml
 from forearm.spatial import parallel_axis, pose_xyz_rpy
@@ -35,6 +34,8 @@ def arm_from_document(document: dict[str, Any], name: str, folder: Path | None =
     try:
         links = [_link(block) for block in data["link"]]
         if "parts" in data:
+            from forearm.parts.refresh import refresh_links  # where used: few arm files have parts
+
             links = refresh_links(links, data["parts"], folder, name)
         base = _pose(data.get("base", {}), f"{name}, base")
         joints, massless = _joints(data, name)

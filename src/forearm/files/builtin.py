@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 from forearm.arm.arm import Arm
@@ -17,7 +16,7 @@ CHAIN = re.compile(r"chain([0-9]{1,9})")
 @cache
 def folder() -> Path:
     """Where the built-in arm files lie."""
-    return Path(str(resources.files("forearm") / "builtin"))
+    return Path(__file__).parent.parent / "builtin"
 
 
 def arms() -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 from forearm.arm.arm import Arm
@@ -11,9 +12,6 @@ from forearm.checking.links import inertia_without_mass, triangle_violations
 from forearm.errors import InputError, ModelWarning, NameNotFound, shorten, suggest
 from forearm.files.armfile_read import read_armfile
 from forearm.files.builtin import arms, is_builtin, load_builtin
-from forearm.files.urdf_read import read_urdf
-
-READERS = {".toml": read_armfile, ".urdf": read_urdf, ".xml": read_urdf}
 
 
 def load(source: str | os.PathLike[str], hand: str | None = None) -> Arm:
@@ -35,8 +33,7 @@ def _read(source: str | os.PathLike[str], hand: str | None) -> Arm:
     if isinstance(source, str) and is_builtin(source):
         return load_builtin(source, hand)
     path = Path(text)
-    reader = READERS.get(path.suffix.lower())
-    if reader is not None:
+    if reader := _reader(path.suffix.lower()):
         return reader(path, hand)
     if text == "chainN":
         raise InputError("load: put a number in place of the N of 'chainN', such as 'chain7'.")
@@ -45,3 +42,12 @@ def _read(source: str | os.PathLike[str], hand: str | None) -> Arm:
             f"load: {shorten(text)} is neither a built-in arm nor a .toml or .urdf file; {suggest(text, (*arms(), 'chain7'))}"
         )
     raise InputError(f"load: {shorten(text)}: the file must end in .toml (arm file) or .urdf, so that it is clear which.")
+
+
+def _reader(ending: str) -> Callable[[Path, str | None], Arm] | None:
+    """What reads files that end like this."""
+    if ending in (".urdf", ".xml"):
+        from forearm.files.urdf_read import read_urdf  # where used: loading an arm is part of every start
+
+        return read_urdf
+    return read_armfile if ending == ".toml" else None

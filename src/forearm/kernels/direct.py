@@ -1,8 +1,9 @@
-"""Compiled functions that Python calls without anything in between, for one state in arrays that need no conversion.
+"""Compiled functions that Python calls without anything in between, for arrays that need no conversion.
 
 The machine code reads NumPy's array objects itself: type, dtype, shape, flags, data. What does not fit exactly (lists, other
-dtypes, many states, keywords it does not know) goes to the ordinary method with the arguments untouched. That the objects lie
-in memory as they are expected to is probed against known arrays first; where they do not, only the ordinary method is used.
+dtypes, batches worth several threads, keywords it does not know) goes to the ordinary method with the arguments untouched. That
+the objects lie in memory as they are expected to is probed against known arrays first; where they do not, only the ordinary
+method is used. Addresses of this process are in a table beside the code, filled after it was loaded.
 """
 
 from __future__ import annotations
@@ -16,9 +17,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-
-from forearm.codegen.functions import Traced
-from forearm.codegen.program import Argument
 
 # Where the fields of an array object are, in bytes, on CPython with 8-byte pointers.
 TYPE, DATA, ND, DIMENSIONS, DESCR, FLAGS = 8, 16, 24, 32, 56, 64
@@ -94,82 +92,27 @@ def array_new() -> int:
     return int(ctypes.c_void_p.from_address(table + 8 * ARRAY_NEW).value or 0)
 
 
-def symbols() -> dict[str, int]:
-    """What the code below calls: addresses by name."""
+# What the code needs of this process, in the order of the table that it reads them from.
+OBJECTS = (
+    "out", "ndarray", "dtype", "PyObject_Vectorcall", "Py_IncRef", "PyArray_New", "PyEval_SaveThread", "PyEval_RestoreThread",
+    "batch", "most",
+)  # fmt: skip
+LONG = 512  # states from which on Python's lock is released
+
+
+def fill(table: int, dtype: Any) -> None:
+    """Write this process's addresses into the table of some code; batches follow with `allow_batches`."""
     api = ctypes.pythonapi
-    made = {name: ctypes.cast(getattr(api, name), ctypes.c_void_p).value or 0 for name in ("PyObject_Vectorcall", "Py_IncRef")}
-    return made | {"forearm_PyArray_New": array_new()}
+    known = {"out": id(OUT), "ndarray": id(np.ndarray), "dtype": id(dtype), "PyArray_New": array_new(), "batch": 0, "most": 0}
+    for place, name in enumerate(OBJECTS):
+        value = known[name] if name in known else ctypes.cast(getattr(api, name), ctypes.c_void_p).value or 0
+        ctypes.c_int64.from_address(table + 8 * place).value = value
 
 
-def entry_text(name: str, traced: Traced, dtype: Any) -> str:
-    """`PyObject *name_direct(self, args, count, keywords)`: computes, or hands everything to `self`, the ordinary method."""
-    (output,) = traced.outputs
-    given = len(traced.inputs)
-    lines = [
-        f"define ptr @{name}_direct(ptr %self, ptr %args, i64 %count, ptr %names) nounwind {{", "entry:",
-        f"  %enough = icmp eq i64 %count, {given}", "  br i1 %enough, label %counted, label %other",
-        "counted:", "  %bare = icmp eq ptr %names, null", "  br i1 %bare, label %arrays, label %named",
-        "named:", f"  %size.at = getelementptr i8, ptr %names, i64 {TUPLE_SIZE}", "  %size = load i64, ptr %size.at",
-        "  %single = icmp eq i64 %size, 1", "  br i1 %single, label %one, label %other",
-        "one:", f"  %item.at = getelementptr i8, ptr %names, i64 {TUPLE_ITEMS}", "  %item = load i64, ptr %item.at",
-        f"  %is.out = icmp eq i64 %item, {id(OUT)}", "  br i1 %is.out, label %arrays, label %other", "arrays:",
-    ]  # fmt: skip
-    for k, a in enumerate(traced.inputs):
-        lines += _checked(k, a, dtype, CONTIGUOUS | ALIGNED, f"in{k}", f"next{k}")
-    lines += ["  br i1 %bare, label %new, label %given", "given:"]
-    lines += _checked(given, output, dtype, CONTIGUOUS | ALIGNED | WRITEABLE, "out", "take")
-    lines += ["  call void @Py_IncRef(ptr %object.out)", "  br label %run"]
-    dims = ", ".join(f"i64 {n}" for n in output.shape)
-    lines += [
-        "new:", f"  %dims = alloca [{len(output.shape)} x i64]", f"  store [{len(output.shape)} x i64] [{dims}], ptr %dims",
-        f"  %kind = inttoptr i64 {id(np.ndarray)} to ptr",
-        f"  %made = call ptr @forearm_PyArray_New(ptr %kind, i32 {len(output.shape)}, ptr %dims, i32 {dtype.num}, "
-        "ptr null, ptr null, i32 0, i32 0, ptr null)",
-        "  %failed = icmp eq ptr %made, null", "  br i1 %failed, label %error, label %filled", "filled:",
-        f"  %made.at = getelementptr i8, ptr %made, i64 {DATA}", "  %made.data = load ptr, ptr %made.at", "  br label %run",
-        "run:", "  %result = phi ptr [ %object.out, %take ], [ %made, %filled ]",
-        "  %to = phi ptr [ %data.out, %take ], [ %made.data, %filled ]",
-    ]  # fmt: skip
-    call = ", ".join([*(f"ptr %data.in{k}" for k in range(given)), "ptr %to", "i64 1"])
-    lines += [f"  call void @{name}({call})", "  ret ptr %result", "error:", "  ret ptr null", "other:"]
-    lines += [
-        "  %answer = call ptr @PyObject_Vectorcall(ptr %self, ptr %args, i64 %count, ptr %names)",
-        "  ret ptr %answer",
-        "}",
-    ]
-    declared = [
-        "declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)", "declare void @Py_IncRef(ptr)",
-        "declare ptr @forearm_PyArray_New(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)",
-    ]  # fmt: skip
-    return "\n".join([*declared, *lines])
-
-
-def _checked(k: int, a: Argument, dtype: Any, flags: int, tag: str, onward: str) -> list[str]:
-    """Argument k is an array of this dtype, these flags and this shape, or everything goes to the ordinary method."""
-    conditions = [
-        (TYPE, "i64", str(id(np.ndarray))), (ND, "i32", str(len(a.shape))), (DESCR, "i64", str(id(dtype))),
-    ]  # fmt: skip
-    lines = [f"  %slot.{tag} = getelementptr ptr, ptr %args, i64 {k}", f"  %object.{tag} = load ptr, ptr %slot.{tag}"]
-    for number, (offset, kind, expected) in enumerate(conditions):
-        lines += [f"  %at.{tag}.{number} = getelementptr i8, ptr %object.{tag}, i64 {offset}"]
-        lines += [f"  %is.{tag}.{number} = load {kind}, ptr %at.{tag}.{number}"]
-        lines += [f"  %ok.{tag}.{number} = icmp eq {kind} %is.{tag}.{number}, {expected}"]
-        lines += [f"  br i1 %ok.{tag}.{number}, label %{tag}.{number}.yes, label %other", f"{tag}.{number}.yes:"]
-    lines += [f"  %at.{tag}.flags = getelementptr i8, ptr %object.{tag}, i64 {FLAGS}"]
-    lines += [f"  %is.{tag}.flags = load i32, ptr %at.{tag}.flags", f"  %have.{tag} = and i32 %is.{tag}.flags, {flags}"]
-    lines += [f"  %ok.{tag}.flags = icmp eq i32 %have.{tag}, {flags}"]
-    lines += [f"  %at.{tag}.dims = getelementptr i8, ptr %object.{tag}, i64 {DIMENSIONS}"]
-    lines += [f"  %dims.{tag} = load ptr, ptr %at.{tag}.dims"]
-    fits = f"%ok.{tag}.flags"
-    for axis, size in enumerate(a.shape):
-        lines += [f"  %dim.{tag}.{axis}.at = getelementptr i64, ptr %dims.{tag}, i64 {axis}"]
-        lines += [f"  %dim.{tag}.{axis} = load i64, ptr %dim.{tag}.{axis}.at"]
-        lines += [f"  %fits.{tag}.{axis} = icmp eq i64 %dim.{tag}.{axis}, {size}"]
-        lines += [f"  %all.{tag}.{axis} = and i1 {fits}, %fits.{tag}.{axis}"]
-        fits = f"%all.{tag}.{axis}"
-    lines += [f"  %at.{tag}.data = getelementptr i8, ptr %object.{tag}, i64 {DATA}"]
-    lines += [f"  %data.{tag} = load ptr, ptr %at.{tag}.data", f"  br i1 {fits}, label %{onward}, label %other", f"{onward}:"]
-    return lines
+def allow_batches(table: int, address: int, most: int) -> None:
+    """From now on batches of up to so many states are computed by the function at this address without a detour."""
+    ctypes.c_int64.from_address(table + 8 * OBJECTS.index("most")).value = most
+    ctypes.c_int64.from_address(table + 8 * OBJECTS.index("batch")).value = address
 
 
 def callable_at(address: int, name: str, ordinary: Callable[..., Any]) -> tuple[Any, Any]:

@@ -4,60 +4,47 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.codegen.functions import FUNCTIONS, trace
-from forearm.codegen.program import Argument
-from forearm.codegen.tracing import Tracing
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.kernels import direct
-from forearm.kernels.ir import function_text, module_text
-from forearm.kernels.native import Native, compiled, host
-from forearm.symbols import Counts
+from forearm.kernels.compiled import Compiled, Native, Request
+from forearm.symbols.counts import Counts
 
 DTYPES = ("float64", "float32")
 ROWS = 2048  # states a thread takes at a time: their inputs and outputs stay in the nearest caches
 WORTH = 4 * ROWS  # states from which on more than one thread is used
 Array = NDArray[Any]
-
-
-@dataclass(frozen=True, eq=False)
-class Compiled:
-    """One function as machine code: for a block of states in the lanes of vectors, and for one state alone."""
-
-    inputs: tuple[Argument, ...]
-    outputs: tuple[Argument, ...]
-    counts: Counts
-    batch: Native
-    single: Native
+Parameters = Mapping[str, ArrayLike] | ArrayLike
 
 
 class Kernel:
     """An arm's functions compiled when they are first called. Made by `fa.compile`; may be pickled and shared by threads.
 
     Arguments are (n,) for one state or (B, n) for many, all of one shape; results are new arrays unless `out` is given. NaN or
-    infinity in a state makes everything of that state NaN.
+    infinity in a state makes everything of that state NaN. `parameters` are values for those left open, (P,) for all states or
+    (B, P) one row a state, or a table of some of them by name; the arm's own where nothing is given.
     """
 
-    def __init__(self, arm: Arm, dtype: str = "float64") -> None:
+    def __init__(self, arm: Arm, dtype: str = "float64", parameters: tuple[str, ...] = ()) -> None:
         self.arm, self.dtype = arm, dtype
+        self.parameters = _open(arm, parameters)
         self._dtype = np.dtype(dtype)
-        self._made: dict[str, Compiled] = {}
+        self._made: dict[tuple[str, ...], Compiled] = {}
         self._kept: list[Any] = []  # what functions called directly point to
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Kernel, (self.arm, self.dtype)
+        return Kernel, (self.arm, self.dtype, tuple(self.parameters))
 
     def __repr__(self) -> str:
-        return f"<Kernel of {self.arm.name!r}, {self.dtype}, compiled: {', '.join(self._made) or 'nothing yet'}>"
+        made = ", ".join(" + ".join(names) for names in self._made) or "nothing yet"
+        return f"<Kernel of {self.arm.name!r}, {self.dtype}, compiled: {made}>"
 
     @property
     def counts(self) -> Mapping[str, Counts]:
@@ -65,100 +52,162 @@ class Kernel:
         return _CountsByName(self)
 
     def inverse_dynamics(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, out: Array | None = None, threads: int | None = None
-    ) -> Array:
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, out: Array | None = None, threads: int | None = None,
+        *, parameters: Parameters | None = None,
+    ) -> Array:  # fmt: skip
         """Torques, drives included: (n,) -> (n,), (B, n) -> (B, n)."""
-        return self._run("inverse_dynamics", (q, qd, qdd), out, threads)[0]
+        return self._one("inverse_dynamics", (q, qd, qdd), out, threads, parameters)
 
     def forward_dynamics(
-        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, out: Array | None = None, threads: int | None = None
-    ) -> Array:
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, out: Array | None = None, threads: int | None = None,
+        *, parameters: Parameters | None = None,
+    ) -> Array:  # fmt: skip
         """Accelerations, drives included."""
-        return self._run("forward_dynamics", (q, qd, tau), out, threads)[0]
+        return self._one("forward_dynamics", (q, qd, tau), out, threads, parameters)
 
-    def inertia_matrix(self, q: ArrayLike, out: Array | None = None, threads: int | None = None) -> Array:
+    def inertia_matrix(
+        self, q: ArrayLike, out: Array | None = None, threads: int | None = None, *, parameters: Parameters | None = None
+    ) -> Array:
         """M with the rotors on its diagonal: (n, n) or (B, n, n)."""
-        return self._run("inertia_matrix", (q,), out, threads)[0]
+        return self._one("inertia_matrix", (q,), out, threads, parameters)
 
-    def bias(self, q: ArrayLike, qd: ArrayLike, out: Array | None = None, threads: int | None = None) -> Array:
+    def bias(
+        self, q: ArrayLike, qd: ArrayLike, out: Array | None = None, threads: int | None = None,
+        *, parameters: Parameters | None = None,
+    ) -> Array:  # fmt: skip
         """Inverse dynamics without acceleration."""
-        return self._run("bias", (q, qd), out, threads)[0]
+        return self._one("bias", (q, qd), out, threads, parameters)
 
-    def gravity(self, q: ArrayLike, out: Array | None = None, threads: int | None = None) -> Array:
+    def gravity(
+        self, q: ArrayLike, out: Array | None = None, threads: int | None = None, *, parameters: Parameters | None = None
+    ) -> Array:
         """Torques that hold the arm still."""
-        return self._run("gravity", (q,), out, threads)[0]
+        return self._one("gravity", (q,), out, threads, parameters)
 
-    def forward_kinematics(self, q: ArrayLike, out: Array | None = None, threads: int | None = None) -> Array:
+    def forward_kinematics(
+        self, q: ArrayLike, out: Array | None = None, threads: int | None = None, *, parameters: Parameters | None = None
+    ) -> Array:
         """The hand in the base frame: (4, 4) or (B, 4, 4)."""
-        return self._run("forward_kinematics", (q,), out, threads)[0]
+        return self._one("forward_kinematics", (q,), out, threads, parameters)
 
-    def jacobian(self, q: ArrayLike, out: Array | None = None, threads: int | None = None) -> Array:
+    def jacobian(
+        self, q: ArrayLike, out: Array | None = None, threads: int | None = None, *, parameters: Parameters | None = None
+    ) -> Array:
         """J at the hand's origin, linear rows first, base axes: (6, n) or (B, 6, n)."""
-        return self._run("jacobian", (q,), out, threads)[0]
+        return self._one("jacobian", (q,), out, threads, parameters)
 
     def inverse_dynamics_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, threads: int | None = None
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, threads: int | None = None, *, parameters: Parameters | None = None
     ) -> tuple[Array, Array, Array]:
         """(dtau/dq, dtau/dqd, M), each (n, n) or (B, n, n) with [i, j] = d tau_i / d x_j."""
-        made = self._run("inverse_dynamics_derivatives", (q, qd, qdd), None, threads)
+        made = self._run(self.compiled("inverse_dynamics_derivatives"), (q, qd, qdd), None, threads, parameters)
         return made[0], made[1], made[2]
 
     def forward_dynamics_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, threads: int | None = None
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, threads: int | None = None, *, parameters: Parameters | None = None
     ) -> tuple[Array, Array, Array]:
         """(dqdd/dq, dqdd/dqd, inverse of M): -M^-1 times the derivatives of inverse dynamics at the resulting acceleration."""
-        qdd = self.forward_dynamics(q, qd, tau, threads=threads)
-        by_q, by_qd, M = self.inverse_dynamics_derivatives(q, qd, qdd, threads=threads)
+        qdd = self.forward_dynamics(q, qd, tau, threads=threads, parameters=parameters)
+        by_q, by_qd, M = self.inverse_dynamics_derivatives(q, qd, qdd, threads=threads, parameters=parameters)
         known = np.isfinite(M).all(axis=(-2, -1), keepdims=True)
         inverse = np.where(known, np.linalg.inv(np.where(known, M, np.eye(self.arm.n, dtype=M.dtype))), np.nan).astype(M.dtype)
         return -inverse @ by_q, -inverse @ by_qd, inverse
 
-    def compiled(self, name: str) -> Compiled:
-        """A function by name, compiled now if it was not yet."""
-        if name not in FUNCTIONS:
-            raise NameNotFound(f"compile: there is no function {shorten(name)}; {suggest(str(name), FUNCTIONS)}")
-        with self._lock:
-            if name not in self._made:
-                self._made[name] = made = _compile(self.arm, name, self.dtype)
-                ordinary = getattr(self, name, None)
-                if made.single.entry and ordinary is not None:  # from now on Python calls the machine code itself
-                    function, definition = direct.callable_at(made.single.entry, name, ordinary)
-                    self._kept.append(definition)
-                    setattr(self, name, function)
-            return self._made[name]
+    def fused(self, functions: Iterable[str]) -> Fused:
+        """Several functions compiled as one, which shares what they share: any of those that `fa.generate` knows."""
+        names = [functions] if isinstance(functions, str) else list(functions)
+        if not names:
+            raise InputError("fused: the names of functions are needed, such as ['inverse_dynamics', 'inertia_matrix'].")
+        return Fused(self, self.compiled(*dict.fromkeys(names)))
 
-    def _run(self, name: str, given: tuple[ArrayLike, ...], out: Array | None, threads: int | None) -> list[Array]:
-        function = self._made.get(name) or self.compiled(name)
-        states = [self._state(a.name, value) for a, value in zip(function.inputs, given, strict=True)]
-        for a, state in zip(function.inputs, states, strict=True):
+    def compiled(self, *names: str) -> Compiled:
+        """A function by name, or several as one; made when it is first called."""
+        found = self._made.get(names)
+        if found is not None:
+            return found
+        _check_names(names)
+        with self._lock:
+            if names not in self._made:
+                self._made[names] = Compiled(Request(self.arm, names, self.dtype, tuple(self.parameters)))
+            return self._made[names]
+
+    def _one(
+        self, name: str, given: tuple[ArrayLike, ...], out: Array | None, threads: int | None, parameters: Parameters | None
+    ) -> Array:
+        function = self._made.get((name,)) or self.compiled(name)
+        if name not in self.__dict__:
+            self._call_directly(name, function)
+        return self._run(function, given, None if out is None else [out], threads, parameters)[0]
+
+    def _call_directly(self, name: str, function: Compiled) -> None:
+        """From now on Python calls the machine code itself, where that is possible."""
+        with self._lock:
+            if name in self.__dict__ or not (single := function.single).entry:
+                return
+            direct.fill(single.table, self._dtype)
+            called, definition = direct.callable_at(single.entry, name, getattr(self, name))
+            self._kept.append(definition)
+            setattr(self, name, called)
+
+    def _run(
+        self, function: Compiled, given: tuple[ArrayLike, ...], out: list[Array] | None, threads: int | None,
+        parameters: Parameters | None,
+    ) -> list[Array]:  # fmt: skip
+        slots = function.inputs[: len(given)]
+        states = [self._state(slot.name, value) for slot, value in zip(slots, given, strict=True)]
+        for slot, state in zip(slots, states, strict=True):
             if state.shape != states[0].shape:
                 came = f"{state.shape} beside {states[0].shape}"
-                raise InputError(f"{a.name}: all arguments share one shape; came {came}. Nothing is broadcast.")
+                raise InputError(f"{slot.name}: all arguments share one shape; came {came}. Nothing is broadcast.")
         batch = states[0].shape[:-1]
-        results = [self._result(batch + a.shape, out) for a in function.outputs]
+        workers = _workers(batch[0] if batch else 1, threads)
+        if self.parameters:
+            states.append(self._values(parameters, batch))
+        elif parameters is not None:
+            raise InputError(
+                "parameters: this kernel has all its numbers built in; fa.compile(arm, parameters=...) leaves some open."
+            )
+        shapes = [batch + slot.shape for slot in function.outputs]
+        results = [self._result(shape, None if out is None else out[k]) for k, shape in enumerate(shapes)]
         pointers = [array.__array_interface__["data"][0] for array in (*states, *results)]
         if not batch:
             function.single.call(*pointers, 1)
-        else:
-            self._rows(function, pointers, batch[0], threads)
+            return results
+        each = bool(self.parameters) and states[-1].ndim == 2
+        native = function.each if each else function.batch
+        if not self.parameters and len(function.outputs) == 1 and function.single.table:
+            direct.allow_batches(function.single.table, native.address, WORTH - 1)
+        steps = [slot.size * self._dtype.itemsize for slot in (*function.inputs, *function.outputs)]
+        if self.parameters and not each:
+            steps[len(given)] = 0
+        _rows(native, pointers, steps, batch[0], workers)
         return results
 
-    def _rows(self, function: Compiled, pointers: list[int], count: int, threads: int | None) -> None:
-        """Blocks of rows, by one thread or several; the answer is the same."""
-        workers = _workers(count, threads)
-        size = np.dtype(self.dtype).itemsize
-        steps = [a.size * size for a in (*function.inputs, *function.outputs)]
-
-        def block(start: int) -> None:
-            rows = min(step, count - start)
-            function.batch.call(*(p + s * start for p, s in zip(pointers, steps, strict=True)), rows)
-
-        step = count if workers == 1 else max(ROWS, -(-count // (8 * workers)))
-        if workers == 1:
-            block(0)
-            return
-        with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(block, range(0, count, step)))
+    def _values(self, given: Parameters | None, batch: tuple[int, ...]) -> Array:
+        """Values of the parameters: (P,), or (B, P) where any of them differs from state to state."""
+        own, names = list(self.parameters.values()), list(self.parameters)
+        if given is None:
+            return np.array(own, dtype=self._dtype)
+        if isinstance(given, Mapping):
+            if unknown := [name for name in given if name not in self.parameters]:
+                raise NameNotFound(f"parameters: {shorten(unknown[0])} was not left open; {suggest(str(unknown[0]), names)}")
+            columns = [np.asarray(given.get(name, value)) for name, value in self.parameters.items()]
+            shapes = {column.shape for column in columns if column.shape}
+            if shapes and shapes != {batch}:
+                raise InputError(
+                    f"parameters: a value is a number or {batch or 'one'} of them, as there are states; came {shapes}."
+                )
+            given = np.stack(np.broadcast_arrays(*columns), axis=-1)
+        try:
+            values = np.ascontiguousarray(given, dtype=self._dtype)
+        except (TypeError, ValueError):
+            raise InputError(f"parameters: real numbers are needed; came {shorten(given)}.") from None
+        if values.shape not in ((len(own),), (*batch, len(own))):
+            raise InputError(
+                f"parameters: {len(own)} were left open, so the shape is ({len(own)},), or {(*batch, len(own))} with one row a "
+                f"state; came {values.shape}."
+            )
+        return values
 
     def _state(self, name: str, value: ArrayLike) -> Array:
         if type(value) is np.ndarray and value.dtype == self._dtype and value.flags.c_contiguous:
@@ -190,6 +239,47 @@ class Kernel:
         return out
 
 
+class Fused:
+    """Several functions of a kernel as one: call it with its `inputs`; it gives its `outputs` by name."""
+
+    def __init__(self, kernel: Kernel, function: Compiled) -> None:
+        self._kernel, self._function = kernel, function
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Kernel.fused, (self._kernel, self._function.request.functions)
+
+    def __repr__(self) -> str:
+        return f"<{' + '.join(self._function.request.functions)} of {self._kernel!r}>"
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the arguments, in order."""
+        return tuple(slot.name for slot in self._function.inputs if slot.name != "parameters")
+
+    @property
+    def outputs(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the results for one state, by name."""
+        return {slot.name: slot.shape for slot in self._function.outputs}
+
+    @property
+    def counts(self) -> Counts:
+        """Operations of one evaluation."""
+        return self._function.counts
+
+    def __call__(
+        self, *states: ArrayLike, out: Mapping[str, Array] | None = None, threads: int | None = None,
+        parameters: Parameters | None = None,
+    ) -> dict[str, Array]:  # fmt: skip
+        """The results by name, each (B, ...) for many states; `out` has an array for each of them."""
+        if len(states) != len(self.inputs):
+            raise InputError(f"{self!r}: the arguments are {', '.join(self.inputs)}; came {len(states)}.")
+        if out is not None and set(out) != set(self.outputs):
+            raise InputError(f"out: an array each for {', '.join(self.outputs)} is needed; came {', '.join(map(str, out))}.")
+        given = None if out is None else [out[name] for name in self.outputs]
+        made = self._kernel._run(self._function, states, given, threads, parameters)
+        return dict(zip(self.outputs, made, strict=True))
+
+
 class _CountsByName(Mapping[str, Counts]):
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
@@ -198,14 +288,21 @@ class _CountsByName(Mapping[str, Counts]):
         return self.kernel.compiled(name).counts
 
     def __iter__(self) -> Iterator[str]:
+        from forearm.codegen.functions import FUNCTIONS
+
         return iter(FUNCTIONS)
 
     def __len__(self) -> int:
-        return len(FUNCTIONS)
+        return sum(1 for _ in self)
 
 
-def compile(arm: Arm, dtype: str = "float64", device: str = "cpu") -> Kernel:
-    """The arm's functions as machine code, each compiled when it is first called: `dtype` "float64" or "float32"."""
+def compile(
+    arm: Arm, dtype: str = "float64", device: str = "cpu", parameters: str | Iterable[str] = ()
+) -> Kernel:  # fmt: skip
+    """The arm's functions as machine code, each compiled when it is first called: `dtype` "float64" or "float32".
+
+    `parameters` are left open, to be given with each call: "link6.mass", "link6", "gravity.z", or "all", as for `fa.generate`.
+    """
     if not isinstance(arm, Arm):
         raise InputError(f"compile: an Arm is needed, such as fa.load('puma560'); came {shorten(arm)}.")
     if arm.n == 0:
@@ -214,19 +311,51 @@ def compile(arm: Arm, dtype: str = "float64", device: str = "cpu") -> Kernel:
         raise InputError(f"compile: dtype must be one of {', '.join(DTYPES)}; came {shorten(dtype)}.")
     if device != "cpu":
         raise InputError(f"compile: device must be 'cpu', which is what this version has; came {shorten(device)}.")
-    return Kernel(arm, dtype)
+    names = [parameters] if isinstance(parameters, str) else list(parameters)
+    return Kernel(arm, dtype, tuple(names))
 
 
-def _compile(arm: Arm, name: str, dtype: str) -> Compiled:
-    traced = trace(Tracing(arm, {}), [FUNCTIONS[name]])
-    wide, one = host(dtype), host(dtype, 1)
-    texts = [function_text(name, traced, one)]
-    entry = len(traced.outputs) == 1 and direct.is_possible()
-    if entry:
-        texts.append(direct.entry_text(name, traced, np.dtype(dtype)))
-    batch = compiled(module_text([function_text(name, traced, wide)], wide), name, len(traced.arrays))
-    single = compiled(module_text(texts, one), name, len(traced.arrays), direct.symbols() if entry else None)
-    return Compiled(traced.inputs, traced.outputs, traced.graph.counts(traced.results), batch, single)
+def _open(arm: Arm, names: tuple[str, ...]) -> dict[str, float]:
+    """The parameters left open, with the arm's own values."""
+    if not names:
+        return {}
+    from forearm.reduction.symbolic import chosen_parameters
+
+    return chosen_parameters(arm, names)
+
+
+# What a kernel's own methods compute: known without looking at the table of all functions.
+OWN = (
+    "inverse_dynamics", "forward_dynamics", "inertia_matrix", "bias", "gravity", "forward_kinematics", "jacobian",
+    "inverse_dynamics_derivatives",
+)  # fmt: skip
+
+
+def _check_names(names: tuple[str, ...]) -> None:
+    if all(name in OWN for name in names):
+        return
+    from forearm.codegen.functions import FUNCTIONS
+
+    for name in names:
+        if name not in FUNCTIONS:
+            raise NameNotFound(f"compile: there is no function {shorten(name)}; {suggest(str(name), FUNCTIONS)}")
+
+
+def _rows(native: Native, pointers: list[int], steps: list[int], count: int, workers: int) -> None:
+    """Blocks of rows, by one thread or several; the answer is the same."""
+    step = count if workers == 1 else max(ROWS, -(-count // (8 * workers)))
+
+    def block(start: int) -> None:
+        places = (p + s * start for p, s in zip(pointers, steps, strict=True))
+        native.call(*places, min(step, count - start))
+
+    if workers == 1:
+        block(0)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # where used: a first call should not wait for it
+
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(block, range(0, count, step)))
 
 
 def _workers(count: int, threads: int | None) -> int:

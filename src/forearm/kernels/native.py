@@ -1,35 +1,27 @@
-"""Machine code from LLVM's text, in this process, for this machine."""
+"""Machine code from LLVM's text, and its functions in memory. LLVM itself is loaded only when it is needed."""
 
 from __future__ import annotations
 
-import ctypes
 import threading
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import llvmlite.binding as llvm
+from forearm.kernels import elf
+from forearm.kernels.elf import Loaded
 
-from forearm.kernels.ir import Target
+if TYPE_CHECKING:
+    from forearm.kernels.vectors import Target
 
 _LOCK = threading.Lock()  # LLVM's own tables are shared by the whole process
-
-
-@dataclass(frozen=True, eq=False)
-class Native:
-    """A compiled function of arrays and a count; what it needs to stay in memory is kept with it.
-
-    `entry` is the address of the function that Python calls directly, 0 if there is none.
-    """
-
-    call: Any
-    engine: Any
-    entry: int
 
 
 @cache
 def host(dtype: str, lanes: int | None = None) -> Target:
     """The target for this machine: vectors as wide as its registers unless a number of lanes is given."""
+    import llvmlite.binding as llvm
+
+    from forearm.kernels.vectors import Target
+
     features = llvm.get_host_cpu_features()
     width = 64 if features.get("avx512f") else 32 if features.get("avx") else 16
     scalar, size = ("double", 8) if dtype == "float64" else ("float", 4)
@@ -38,29 +30,51 @@ def host(dtype: str, lanes: int | None = None) -> Target:
     return Target(scalar, lanes or width // size, fused)
 
 
-def compiled(text: str, name: str, arrays: int, outside: dict[str, int] | None = None) -> Native:
-    """The function `name` of a module's text: pointers to so many arrays, then the count. `outside` are symbols it calls."""
+def object_code(text: str) -> bytes:
+    """A module's text as an object file for this machine."""
+    import llvmlite.binding as llvm
+
     with _LOCK:
         machine = _machine()
-        for symbol, address in (outside or {}).items():
-            llvm.add_symbol(symbol, address)
         module = llvm.parse_assembly(text)
         module.verify()
         options = llvm.create_pipeline_tuning_options(speed_level=2)
         options.slp_vectorization = options.loop_vectorization = False  # the vectors are written out already
         builder = llvm.create_pass_builder(machine, options)
         builder.getModulePassManager().run(module, builder)
-        engine = llvm.create_mcjit_compiler(module, machine)
+        code: bytes = machine.emit_object(module)
+    return code
+
+
+def loaded(code: bytes, names: list[str]) -> Loaded:
+    """An object file in memory, with the addresses of what is named in it."""
+    if elf.is_possible():
+        try:
+            return elf.load(code)
+        except elf.NotHere:
+            pass
+    return loaded_by_llvm(code, names)
+
+
+def loaded_by_llvm(code: bytes, names: list[str]) -> Loaded:
+    """The same by LLVM's own loader."""
+    import llvmlite.binding as llvm
+
+    with _LOCK:
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
-        address = engine.get_function_address(name)
-        entry = engine.get_function_address(f"{name}_direct") if outside else 0
-    return Native(ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * arrays, ctypes.c_int64)(address), engine, entry)
+        addresses = {name: engine.get_function_address(name) or engine.get_global_value_address(name) for name in names}
+    return Loaded({name: address for name, address in addresses.items() if address}, engine)
 
 
 def _machine() -> Any:
+    import llvmlite.binding as llvm
+
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
+    # Small and position-independent: constants are operands of instructions, and the code may lie anywhere.
     return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3, reloc="pic", codemodel="small"
     )  # fmt: skip

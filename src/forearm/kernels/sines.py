@@ -1,9 +1,10 @@
-"""Sine and cosine as branch-free vector code: reduction to an eighth of a turn in three parts, then polynomials.
+"""Sine and cosine as branch-free vector code: reduction to an eighth of a turn, then polynomials.
 
-x = k pi/2 + r with k the nearest whole number, pi/2 in three parts (Cody and Waite), each step a fused multiply-add. The
-polynomials are fdlibm's in double precision, Cephes' in single; so are the parts in double precision, in single they are
-pi/2 rounded, and twice what is left. From some 1e6 (1e4 in single precision) on digits are lost slowly, and where x does not
-say in which quadrant it lies, some point of the circle is found.
+x = k pi/2 + r with k the nearest whole number, found by adding a number so large that only k is left in its last bits. With
+fused multiply-add x - k p, p being pi/2 rounded, is exact: both are multiples of the last place of p, and what is left fits.
+Two more steps with what p lacks, and r is right to its own last place. Without it pi/2 is taken in parts short enough that
+k times a part is exact (Cody and Waite). The polynomials are fdlibm's in double precision, Cephes' in single. From some 1e15
+(5e6 in single precision) on x does not say in which quadrant it lies, and some point of the circle is found.
 """
 
 from __future__ import annotations
@@ -13,15 +14,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Series:
-    """Parts of pi/2, and coefficients in r^2, from the highest power down."""
+    """Parts of pi/2, the number that shifts k into the last bits, and coefficients in r^2, from the highest power down."""
 
     parts: tuple[float, ...]
+    short_parts: tuple[float, ...]  # for machines without fused multiply-add
+    shift: float
     sine: tuple[float, ...]  # sin r = r + r^3 P(r^2)
     cosine: tuple[float, ...]  # cos r = 1 - r^2 / 2 + r^4 Q(r^2)
 
 
 DOUBLE = Series(
-    parts=(1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21),
+    parts=(1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
+    short_parts=(1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21),
+    shift=1.5 * 2.0**52,
     sine=(
         1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06, -1.98412698298579493134e-04,
         8.33333333332248946124e-03, -1.66666666666666324348e-01,
@@ -33,6 +38,8 @@ DOUBLE = Series(
 )  # fmt: skip
 SINGLE = Series(
     parts=(1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15),
+    short_parts=(1.5703125, 0.0004837512969970703, 7.549533620476723e-08, 2.5633440682570896e-12),
+    shift=1.5 * 2.0**23,
     sine=(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1),
     cosine=(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2),
 )

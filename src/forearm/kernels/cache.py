@@ -1,0 +1,173 @@
+"""Machine code on disk, so that a later process need not make it again.
+
+A file holds one object with what must be known about it, under a name that says what it was made of: the arm, the functions,
+the machine, the versions. Files are written beside and renamed, checked by a digest when read, and a folder that others could
+write to is not used. Whatever goes wrong with the disk, code is compiled as if there were no cache.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+MAGIC = b"forearm-kernel/1\n"
+ENDING = ".kernel"
+DIGEST = 64  # characters
+LARGEST = 64 * 2**20  # bytes of one file
+BOUND = 256 * 2**20  # bytes of all files, unless FOREARM_CACHE_BYTES says otherwise
+STALE = 3600.0  # s after which a file half written by someone is taken for abandoned
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file of the cache."""
+
+    path: Path
+    size: int
+    used: float  # s since 1970
+
+
+def folder() -> Path | None:
+    """Where files are: FOREARM_CACHE (nowhere if that is empty or "off"), or forearm in the user's own folder for caches."""
+    named = os.environ.get("FOREARM_CACHE")
+    if named is not None:
+        return Path(named).expanduser() if named not in ("", "off") else None
+    try:
+        if os.name == "nt":
+            return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "forearm" / "cache"
+        given = os.environ.get("XDG_CACHE_HOME", "")
+        return (Path(given) if os.path.isabs(given) else Path.home() / ".cache") / "forearm"
+    except RuntimeError:  # no home
+        return None
+
+
+def bound() -> int:
+    """Bytes that all files together may take."""
+    given = os.environ.get("FOREARM_CACHE_BYTES", "")
+    return int(given) if given.isdigit() else BOUND
+
+
+def trouble(place: Path) -> str | None:
+    """Why a folder is not used: code that others could have put there must not be executed."""
+    try:
+        found = os.stat(place)
+    except OSError as error:
+        return f"{error.strerror or error}"
+    if not stat.S_ISDIR(found.st_mode):
+        return "is not a folder"
+    if hasattr(os, "getuid"):
+        if found.st_uid != os.getuid():
+            return "belongs to another user"
+        if found.st_mode & 0o022:
+            return "can be written to by others; chmod go-w makes it usable"
+    return None
+
+
+def key_of(*parts: Any) -> str:
+    """The name under which code made of these parts is kept."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def read(key: str) -> tuple[dict[str, Any], bytes] | None:
+    """What is known about some code, and the code; None if it is not there or not whole."""
+    place = folder()
+    if place is None or trouble(place) is not None:
+        return None
+    path = place / f"{key}{ENDING}"
+    try:
+        with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+                return None
+            content = file.read(LARGEST)
+        head, code = _opened(content)
+        if head["key"] != key:
+            return None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(path)
+    return head, code
+
+
+def _opened(content: bytes) -> tuple[dict[str, Any], bytes]:
+    """The parts of a file; ValueError if anything is not as it was written."""
+    start = len(MAGIC) + DIGEST
+    if content[: len(MAGIC)] != MAGIC or hashlib.sha256(content[start:]).hexdigest().encode() != content[len(MAGIC) : start]:
+        raise ValueError("not a whole file of the cache")
+    line, _, code = content[start:].partition(b"\n")
+    head = json.loads(line)
+    if not isinstance(head, dict):
+        raise ValueError("no table at the start")
+    return head, code
+
+
+def write(key: str, about: dict[str, Any], code: bytes) -> None:
+    """Keep some code, if the disk lets us; the oldest files go when there is too much."""
+    place = folder()
+    body = json.dumps({"key": key, **about}, sort_keys=True).encode() + b"\n" + code
+    content = MAGIC + hashlib.sha256(body).hexdigest().encode() + body
+    if place is None or len(content) > min(LARGEST, bound()):
+        return
+    beside = place / f"{key}.{os.getpid()}.{time.monotonic_ns()}.part"
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if trouble(place) is not None:
+            return
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "wb") as file:
+            file.write(content)
+        os.replace(beside, place / f"{key}{ENDING}")
+        _bounded(place)
+    except OSError:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+
+
+def entries(place: Path) -> list[Entry]:
+    """The files of the cache, the longest unused first."""
+    return sorted(_files(place, ENDING), key=lambda e: e.used)
+
+
+def clear(place: Path) -> tuple[int, int]:
+    """Remove what the cache wrote, and nothing else: how many files, and bytes."""
+    count = size = 0
+    for entry in [*_files(place, ENDING), *_files(place, ".part")]:
+        with contextlib.suppress(OSError):
+            entry.path.unlink()
+            count, size = count + 1, size + entry.size
+    return count, size
+
+
+def _bounded(place: Path) -> None:
+    found = entries(place)
+    total = sum(e.size for e in found)
+    for entry in found:
+        if total <= bound():
+            break
+        with contextlib.suppress(OSError):
+            entry.path.unlink()
+            total -= entry.size
+    for entry in _files(place, ".part"):
+        if time.time() - entry.used > STALE:
+            with contextlib.suppress(OSError):
+                entry.path.unlink()
+
+
+def _files(place: Path, ending: str) -> Iterator[Entry]:
+    try:
+        with os.scandir(place) as found:
+            for item in found:
+                name = item.name
+                if name.endswith(ending) and len(name.split(".")[0]) == DIGEST and item.is_file(follow_symlinks=False):
+                    status = item.stat(follow_symlinks=False)
+                    yield Entry(Path(item.path), status.st_size, status.st_mtime)
+    except OSError:
+        return

@@ -1,0 +1,136 @@
+"""Functions as machine code, loaded from the cache or made when they are first needed."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+from forearm.arm.arm import Arm
+from forearm.kernels import cache, direct
+from forearm.kernels.identity import surroundings, told
+from forearm.kernels.native import loaded
+from forearm.symbols.counts import Counts
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be compiled: functions of an arm as one, with these parameters left open."""
+
+    arm: Arm
+    functions: tuple[str, ...]
+    dtype: str
+    parameters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Slot:
+    """An array that goes in or comes out, as one state has it."""
+
+    name: str
+    shape: tuple[int, ...]
+
+    @cached_property
+    def size(self) -> int:
+        """The number of entries."""
+        return prod(self.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Native:
+    """A compiled function `call(arrays..., count)`; what it needs to stay in memory is kept with it.
+
+    `entry` is the address of the function that Python calls directly, 0 if there is none, `table` that of what it reads.
+    """
+
+    call: Any
+    address: int
+    entry: int
+    table: int
+    memory: Any
+
+
+class Compiled:
+    """Functions of an arm as one: `batch` for blocks of states in the lanes of vectors, `single` for a state alone."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self._about: dict[str, Any] | None = None
+        self._parts: dict[str, Native] = {}
+        self._lock = threading.RLock()
+
+    @property
+    def inputs(self) -> tuple[Slot, ...]:
+        """The arrays that go in; `parameters` last, where some were left open."""
+        return self._told["inputs"]  # type: ignore[no-any-return]
+
+    @property
+    def outputs(self) -> tuple[Slot, ...]:
+        """The arrays that come out."""
+        return self._told["outputs"]  # type: ignore[no-any-return]
+
+    @property
+    def counts(self) -> Counts:
+        """Operations of one evaluation."""
+        return self._told["counts"]  # type: ignore[no-any-return]
+
+    @property
+    def single(self) -> Native:
+        """For a state alone, and for Python to call."""
+        return self.part("single")
+
+    @property
+    def batch(self) -> Native:
+        """For many states; where parameters were left open, with one set of them for all."""
+        return self.part("batch")
+
+    @property
+    def each(self) -> Native:
+        """For many states, each with parameters of its own."""
+        return self.part("each")
+
+    @property
+    def _told(self) -> dict[str, Any]:
+        if self._about is None:
+            self.part("single")
+        assert self._about is not None
+        return self._about
+
+    def part(self, name: str) -> Native:
+        """One of the forms, from memory, from the cache, or made now."""
+        found = self._parts.get(name)
+        if found is None:
+            with self._lock:
+                if name not in self._parts:
+                    self._parts[name] = self._found(name)
+                found = self._parts[name]
+        return found
+
+    def _found(self, part: str) -> Native:
+        request = self.request
+        with_entry = part == "single" and not request.parameters and direct.is_possible()
+        key = cache.key_of(told(request), part, with_entry, surroundings())
+        kept = cache.read(key)
+        if kept is None:
+            from forearm.kernels.making import made
+
+            about, code = made(request, part, with_entry)
+            cache.write(key, about, code)
+        else:
+            about, code = kept
+        if self._about is None:
+            self._about = {
+                "inputs": tuple(Slot(name, tuple(shape)) for name, shape in about["inputs"]),
+                "outputs": tuple(Slot(name, tuple(shape)) for name, shape in about["outputs"]),
+                "counts": Counts(**about["counts"]),
+            }
+        name = about["name"]
+        names = [name, *([f"{name}_direct", f"{name}_objects"] if about["entry"] else [])]
+        memory = loaded(code, names)
+        found = memory.addresses
+        arrays = len(about["inputs"]) + len(about["outputs"])
+        call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * arrays, ctypes.c_int64)(found[name])
+        return Native(call, found[name], found.get(f"{name}_direct", 0), found.get(f"{name}_objects", 0), memory)

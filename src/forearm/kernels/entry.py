@@ -1,0 +1,117 @@
+"""The text of the function that Python calls directly: it looks at the array objects, and computes if all is plain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forearm.codegen.functions import Traced
+from forearm.codegen.program import Argument
+from forearm.kernels.direct import (
+    ALIGNED,
+    CONTIGUOUS,
+    DATA,
+    DESCR,
+    DIMENSIONS,
+    FLAGS,
+    LONG,
+    ND,
+    OBJECTS,
+    TUPLE_ITEMS,
+    TUPLE_SIZE,
+    TYPE,
+    WRITEABLE,
+)
+
+
+def entry_text(name: str, traced: Traced, dtype: Any) -> str:
+    """`PyObject *name_direct(self, args, count, keywords)`: computes, or hands everything to `self`, the ordinary method.
+
+    One state (n,) goes to the function `name` beside it, many (B, n) to the one that the table names, if it does.
+    """
+    (output,) = traced.outputs
+    given, rank = len(traced.inputs), len(output.shape)
+    lines = [
+        f"@{name}_objects = dso_local global [{len(OBJECTS)} x i64] zeroinitializer",
+        f"define ptr @{name}_direct(ptr %self, ptr %args, i64 %count, ptr %names) nounwind {{", "entry:",
+    ]  # fmt: skip
+    for place, what in enumerate(OBJECTS):
+        kind = "ptr" if what[:2] == "Py" or what == "batch" else "i64"
+        lines += [
+            f"  %{what}.at = getelementptr i64, ptr @{name}_objects, i64 {place}",
+            f"  %{what} = load {kind}, ptr %{what}.at",
+        ]
+    lines += [
+        f"  %enough = icmp eq i64 %count, {given}", "  br i1 %enough, label %counted, label %other",
+        "counted:", "  %bare = icmp eq ptr %names, null", "  br i1 %bare, label %arrays, label %named",
+        "named:", f"  %size.at = getelementptr i8, ptr %names, i64 {TUPLE_SIZE}", "  %size = load i64, ptr %size.at",
+        "  %single = icmp eq i64 %size, 1", "  br i1 %single, label %one, label %other",
+        "one:", f"  %item.at = getelementptr i8, ptr %names, i64 {TUPLE_ITEMS}", "  %item = load i64, ptr %item.at",
+        "  %is.out = icmp eq i64 %item, %out", "  br i1 %is.out, label %arrays, label %other", "arrays:",
+        "  %first = load ptr, ptr %args", *_field("nd", "i32", "%first", ND), *_field("type", "i64", "%first", TYPE),
+        "  %is.array = icmp eq i64 %type, %ndarray", "  %more = sub i32 %nd, 1", "  %fits.nd = icmp ult i32 %more, 2",
+        "  %fits.first = and i1 %is.array, %fits.nd", "  br i1 %fits.first, label %ranked, label %other",
+        "ranked:", "  %many = icmp eq i32 %more, 1", "  %extra = zext i32 %more to i64",
+        *_field("dims", "ptr", "%first", DIMENSIONS), "  %rows = load i64, ptr %dims",
+        "  %few = icmp sle i64 %rows, %most", "  %alone = xor i1 %many, true",
+        "  %here = or i1 %alone, %few", "  br i1 %here, label %checks, label %other", "checks:",
+    ]  # fmt: skip
+    for k, a in enumerate(traced.inputs):
+        lines += _checked(k, a, CONTIGUOUS | ALIGNED, f"in{k}", f"next{k}")
+    lines += ["  br i1 %bare, label %new, label %given", "given:"]
+    lines += _checked(given, output, CONTIGUOUS | ALIGNED | WRITEABLE, "out", "take")
+    lines += ["  call void %Py_IncRef(ptr %object.out)", "  br label %run", "new:", f"  %shape = alloca [{rank + 1} x i64]"]
+    lines += ["  store i64 %rows, ptr %shape"]
+    for axis, size in enumerate(output.shape, start=1):
+        lines += [f"  %shape.{axis} = getelementptr i64, ptr %shape, i64 {axis}", f"  store i64 {size}, ptr %shape.{axis}"]
+    call = ", ".join([*(f"ptr %data.in{k}" for k in range(given)), "ptr %to"])
+    lines += [
+        "  %begin = sub i64 1, %extra", "  %from = getelementptr i64, ptr %shape, i64 %begin",
+        f"  %made.nd = add i32 %more, {rank}", "  %kind = inttoptr i64 %ndarray to ptr",
+        f"  %made = call ptr %PyArray_New(ptr %kind, i32 %made.nd, ptr %from, i32 {dtype.num}, "
+        "ptr null, ptr null, i32 0, i32 0, ptr null)",
+        "  %failed = icmp eq ptr %made, null", "  br i1 %failed, label %error, label %filled", "filled:",
+        *_field("made.data", "ptr", "%made", DATA), "  br label %run",
+        "run:", "  %result = phi ptr [ %object.out, %take ], [ %made, %filled ]",
+        "  %to = phi ptr [ %data.out, %take ], [ %made.data, %filled ]", "  br i1 %many, label %batches, label %state",
+        "state:", f"  call void @{name}({call}, i64 1)", "  ret ptr %result",
+        "batches:", f"  %long = icmp sge i64 %rows, {LONG}", "  br i1 %long, label %unlocked, label %locked",
+        "locked:", f"  call void %batch({call}, i64 %rows)", "  ret ptr %result",
+        "unlocked:", "  %thread = call ptr %PyEval_SaveThread()", f"  call void %batch({call}, i64 %rows)",
+        "  call void %PyEval_RestoreThread(ptr %thread)", "  ret ptr %result",
+        "error:", "  ret ptr null",
+        "other:", "  %answer = call ptr %PyObject_Vectorcall(ptr %self, ptr %args, i64 %count, ptr %names)",
+        "  ret ptr %answer", "}",
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _field(name: str, kind: str, of: str, offset: int) -> list[str]:
+    """A field of an object."""
+    return [f"  %{name}.at = getelementptr i8, ptr {of}, i64 {offset}", f"  %{name} = load {kind}, ptr %{name}.at"]
+
+
+def _checked(k: int, a: Argument, flags: int, tag: str, onward: str) -> list[str]:
+    """Argument k is an array of the dtype, these flags and this shape for each state, or all goes to the ordinary method."""
+    lines = [f"  %slot.{tag} = getelementptr ptr, ptr %args, i64 {k}", f"  %object.{tag} = load ptr, ptr %slot.{tag}"]
+    lines += [*_field(f"type.{tag}", "i64", f"%object.{tag}", TYPE), f"  %ok.{tag} = icmp eq i64 %type.{tag}, %ndarray"]
+    lines += [f"  br i1 %ok.{tag}, label %{tag}.array, label %other", f"{tag}.array:"]
+    lines += [*_field(f"nd.{tag}", "i32", f"%object.{tag}", ND), f"  %rank.{tag} = add i32 %more, {len(a.shape)}"]
+    lines += [f"  %ranks.{tag} = icmp eq i32 %nd.{tag}, %rank.{tag}"]
+    lines += [*_field(f"descr.{tag}", "i64", f"%object.{tag}", DESCR), f"  %kinds.{tag} = icmp eq i64 %descr.{tag}, %dtype"]
+    lines += [*_field(f"flags.{tag}", "i32", f"%object.{tag}", FLAGS), f"  %have.{tag} = and i32 %flags.{tag}, {flags}"]
+    lines += [f"  %flagged.{tag} = icmp eq i32 %have.{tag}, {flags}", f"  %both.{tag} = and i1 %ranks.{tag}, %kinds.{tag}"]
+    lines += [f"  %all.{tag} = and i1 %both.{tag}, %flagged.{tag}"]
+    lines += [f"  br i1 %all.{tag}, label %{tag}.shape, label %other", f"{tag}.shape:"]
+    lines += _field(f"dims.{tag}", "ptr", f"%object.{tag}", DIMENSIONS)
+    lines += [f"  %lead.{tag} = load i64, ptr %dims.{tag}", f"  %least.{tag} = select i1 %many, i64 %rows, i64 {a.shape[0]}"]
+    lines += [f"  %fits.{tag}.lead = icmp eq i64 %lead.{tag}, %least.{tag}"]
+    fits = f"%fits.{tag}.lead"
+    for axis, size in enumerate(a.shape):
+        lines += [f"  %axis.{tag}.{axis} = add i64 %extra, {axis}"]
+        lines += [f"  %dim.{tag}.{axis}.at = getelementptr i64, ptr %dims.{tag}, i64 %axis.{tag}.{axis}"]
+        lines += [f"  %dim.{tag}.{axis} = load i64, ptr %dim.{tag}.{axis}.at"]
+        lines += [f"  %is.{tag}.{axis} = icmp eq i64 %dim.{tag}.{axis}, {size}"]
+        lines += [f"  %fits.{tag}.{axis} = and i1 {fits}, %is.{tag}.{axis}"]
+        fits = f"%fits.{tag}.{axis}"
+    lines += _field(f"data.{tag}", "ptr", f"%object.{tag}", DATA)
+    return [*lines, f"  br i1 {fits}, label %{onward}, label %other", f"{onward}:"]

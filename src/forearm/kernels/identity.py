@@ -1,0 +1,75 @@
+"""What machine code depends on, as text: the arm, this machine, the versions of what made it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from dataclasses import fields, is_dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import forearm
+
+
+def told(value: Any) -> Any:
+    """A value as lists, text and whole numbers that are equal only where the value is, bit for bit."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return [type(value).__name__, *(told(getattr(value, f.name)) for f in fields(value))]
+    if isinstance(value, np.ndarray):
+        return [list(value.shape), value.dtype.str, value.tobytes().hex()]
+    if isinstance(value, float | np.floating):
+        return float(value).hex()
+    if isinstance(value, dict):
+        return [[told(k), told(v)] for k, v in value.items()]
+    if isinstance(value, list | tuple):
+        return [told(v) for v in value]
+    if isinstance(value, set | frozenset):
+        return sorted(str(told(v)) for v in value)
+    return value if isinstance(value, str | int | bool | None) else repr(value)
+
+
+@cache
+def surroundings() -> list[str]:
+    """This machine, this Python, NumPy, llvmlite and this package as it stands on disk."""
+    python = f"{sys.implementation.cache_tag} {platform.machine()} {sys.platform}"
+    return [_processor(), python, np.__version__, _llvm(), forearm.__version__, _sources()]
+
+
+def _processor() -> str:
+    """The processor and what it can do, without LLVM where the system tells."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            first = file.read(1 << 16).split("\n\n")[0]
+        kept = [line for line in first.splitlines() if line.split(":")[0].strip() in PROCESSOR]
+        if kept and platform.machine() == "x86_64":
+            return "\n".join(kept)
+    except OSError:
+        pass
+    import llvmlite.binding as llvm
+
+    return f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
+
+
+PROCESSOR = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")
+
+
+def _llvm() -> str:
+    """llvmlite's library by size and date, without loading it."""
+    found = find_spec("llvmlite")
+    folder = Path(found.origin).parent / "binding" if found is not None and found.origin else Path()
+    return _dated([Path(item.path) for item in os.scandir(folder) if "llvmlite." in item.name]) if folder.is_dir() else ""
+
+
+def _sources() -> str:
+    """This package's own files by size and date: code made by another state of it is not used."""
+    return _dated(sorted(Path(forearm.__file__).parent.rglob("*.py")))
+
+
+def _dated(paths: list[Path]) -> str:
+    states = [path.stat() for path in paths]
+    return " ".join(f"{path.name}:{s.st_size}:{s.st_mtime_ns}" for path, s in zip(paths, states, strict=True))

@@ -1,0 +1,192 @@
+"""LLVM's text for one block of code: values are vectors, a lane a state, and every operation is written out.
+
+Fused multiply-adds are chosen here and nothing may be reassociated: a state gives the same bits in every lane, with any
+number of lanes.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, replace
+
+from forearm.kernels.sines import DOUBLE, SINGLE, Series
+
+TWO_OVER_PI = 0.6366197723675814
+EIGHTH = 0.8  # of a turn, and a little: beyond it r is only where x is too large to say in which quadrant it lies
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the code is written for: the scalar, how many lanes a vector has, and whether the machine has fused multiply-add."""
+
+    scalar: str  # "double" or "float"
+    lanes: int
+    fused: bool
+
+    @property
+    def vector(self) -> str:
+        """The type of a value."""
+        return f"<{self.lanes} x {self.scalar}>"
+
+    @property
+    def size(self) -> int:
+        """Bytes of a scalar."""
+        return 8 if self.scalar == "double" else 4
+
+    def wide(self, count: int) -> str:
+        """The type of a vector of so many scalars."""
+        return f"<{count} x {self.scalar}>"
+
+    @property
+    def whole(self) -> str:
+        """The type of a vector of whole numbers as wide as the values."""
+        return f"<{self.lanes} x {'i64' if self.scalar == 'double' else 'i32'}>"
+
+    @property
+    def suffix(self) -> str:
+        """How LLVM's intrinsics call the vector."""
+        return f"v{self.lanes}f{64 if self.scalar == 'double' else 32}"
+
+    @property
+    def series(self) -> Series:
+        """The polynomials of sine and cosine."""
+        return DOUBLE if self.scalar == "double" else SINGLE
+
+
+class Body:
+    """Lines of one block of code, each value with a name of its own."""
+
+    def __init__(self, target: Target, letter: str = "v") -> None:
+        self.target, self.letter = target, letter
+        self.lines: list[str] = []
+
+    def emit(self, text: str) -> str:
+        """A line that makes a value; its name."""
+        name = f"%{self.letter}{len(self.lines)}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def widened(self, lanes: int) -> Body:
+        """The same block, going on with other vectors."""
+        other = Body(replace(self.target, lanes=lanes), self.letter)
+        other.lines = self.lines
+        return other
+
+    def constant(self, value: float) -> str:
+        """The same number in every lane."""
+        t = self.target
+        if t.scalar == "float":
+            value = struct.unpack("f", struct.pack("f", value))[0]
+        text = f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
+        return "<" + ", ".join([f"{t.scalar} {text}"] * t.lanes) + ">"
+
+    def op(self, name: str, a: str, b: str) -> str:
+        """fadd, fsub, fmul, fdiv."""
+        return self.emit(f"{name} {self.target.vector} {a}, {b}")
+
+    def negated(self, a: str) -> str:
+        """-a."""
+        return self.emit(f"fneg {self.target.vector} {a}")
+
+    def fma(self, a: str, b: str, c: str) -> str:
+        """a b + c, rounded once where the machine can."""
+        v = self.target.vector
+        if not self.target.fused:
+            return self.op("fadd", self.op("fmul", a, b), c)
+        return self.emit(f"call {v} @llvm.fma.{self.target.suffix}({v} {a}, {v} {b}, {v} {c})")
+
+    def shuffled(self, a: str, b: str, size: int, order: list[int]) -> str:
+        """Entries of two vectors of this size, one behind the other, in this order."""
+        wide, mask = self.target.wide(size), ", ".join(f"i32 {k}" for k in order)
+        return self.emit(f"shufflevector {wide} {a}, {wide} {b}, <{len(order)} x i32> <{mask}>")
+
+    def joined(self, parts: list[str], size: int) -> str:
+        """Vectors of this size, a power of two of them, as one."""
+        while len(parts) > 1:
+            order = list(range(2 * size))
+            parts = [self.shuffled(a, b, size, order) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+            size *= 2
+        return parts[0]
+
+    def part(self, a: str, size: int, start: int, count: int) -> str:
+        """Some entries of a vector of this size."""
+        return a if count == size else self.shuffled(a, a, size, list(range(start, start + count)))
+
+    def at(self, pointer: str, place: int) -> str:
+        """A pointer to a scalar further on."""
+        return self.emit(f"getelementptr {self.target.scalar}, ptr {pointer}, i64 {place}") if place else pointer
+
+    def load(self, pointer: str, place: int, count: int) -> str:
+        """So many scalars from memory."""
+        t = self.target
+        return self.emit(f"load {t.wide(count)}, ptr {self.at(pointer, place)}, align {t.size}")
+
+    def splat(self, pointer: str, place: int) -> str:
+        """One scalar from memory in every lane."""
+        value = self.load(pointer, place, 1)
+        return self.shuffled(value, value, 1, [0] * self.target.lanes)
+
+    def store(self, pointer: str, place: int, value: str, count: int) -> None:
+        """So many scalars to memory."""
+        t = self.target
+        self.lines.append(f"  store {t.wide(count)} {value}, ptr {self.at(pointer, place)}, align {t.size}")
+
+    def call(self, name: str, a: str) -> str:
+        """An intrinsic of one value."""
+        v = self.target.vector
+        return self.emit(f"call {v} @llvm.{name}.{self.target.suffix}({v} {a})")
+
+    def polynomial(self, coefficients: tuple[float, ...], x: str) -> str:
+        """From the highest power down."""
+        value = self.constant(coefficients[0])
+        for c in coefficients[1:]:
+            value = self.fma(value, x, self.constant(c))
+        return value
+
+    def sine_and_cosine(self, x: str) -> tuple[str, str]:
+        """(sin x, cos x) by `sines`; NaN of NaN and of infinity."""
+        t, series = self.target, self.target.series
+        shifted = self.fma(x, self.constant(TWO_OVER_PI), self.constant(series.shift))  # k in the last bits
+        k = self.op("fsub", shifted, self.constant(series.shift))
+        r = x
+        for part in series.parts if t.fused else series.short_parts:
+            r = self.fma(k, self.constant(-part), r)
+        r = self._within(r, EIGHTH)
+        r2 = self.op("fmul", r, r)
+        sine = self.fma(self.op("fmul", r, r2), self.polynomial(series.sine, r2), r)
+        half = self.fma(r2, self.constant(-0.5), self.constant(1.0))
+        cosine = self.fma(self.op("fmul", r2, r2), self.polynomial(series.cosine, r2), half)
+        whole = self.emit(f"bitcast {t.vector} {shifted} to {t.whole}")
+        odd = self.emit(f"trunc {t.whole} {whole} to <{t.lanes} x i1>")
+        one = self.emit(f"select <{t.lanes} x i1> {odd}, {t.vector} {cosine}, {t.vector} {sine}")
+        other = self.emit(f"select <{t.lanes} x i1> {odd}, {t.vector} {sine}, {t.vector} {cosine}")
+        next_one = self.emit(f"add {t.whole} {whole}, {self._whole(1)}")
+        return self._signed(one, whole), self._signed(other, next_one)
+
+    def _within(self, x: str, bound: float) -> str:
+        """x, or the bound where it is beyond; NaN stays NaN."""
+        t = self.target
+        for test, limit in (("ogt", bound), ("olt", -bound)):
+            beyond = self.emit(f"fcmp {test} {t.vector} {x}, {self.constant(limit)}")
+            x = self.emit(f"select <{t.lanes} x i1> {beyond}, {t.vector} {self.constant(limit)}, {t.vector} {x}")
+        return x
+
+    def _whole(self, value: int) -> str:
+        kind = "i64" if self.target.scalar == "double" else "i32"
+        return "<" + ", ".join([f"{kind} {value}"] * self.target.lanes) + ">"
+
+    def _signed(self, value: str, whole: str) -> str:
+        """The value, negated in the quadrants 2 and 3: the second bit of the quadrant becomes the sign."""
+        t, bits = self.target, 8 * self.target.size
+        moved = self.emit(f"shl {t.whole} {whole}, {self._whole(bits - 2)}")
+        sign = self.emit(f"and {t.whole} {moved}, {self._whole(-(2 ** (bits - 1)))}")
+        plain = self.emit(f"bitcast {t.vector} {value} to {t.whole}")
+        return self.emit(f"bitcast {t.whole} {self.emit(f'xor {t.whole} {plain}, {sign}')} to {t.vector}")
+
+    def sign(self, x: str) -> str:
+        """-1, 0, 1; NaN of NaN."""
+        t, zero = self.target, self.constant(0.0)
+        up = self.emit(f"fcmp ogt {t.vector} {x}, {zero}")
+        down = self.emit(f"fcmp olt {t.vector} {x}, {zero}")
+        value = self.emit(f"select <{t.lanes} x i1> {down}, {t.vector} {self.constant(-1.0)}, {t.vector} {x}")
+        return self.emit(f"select <{t.lanes} x i1> {up}, {t.vector} {self.constant(1.0)}, {t.vector} {value}")

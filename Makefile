@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-peers check bench docs fuzz clean
+.PHONY: demo test test-peers check bench bench-peers docs fuzz clean
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -33,6 +33,12 @@ check: $(VENV)/.installed  ## format, lint, types, import order and the quick te
 
 bench: $(VENV)/.installed  ## figures, measured now
 	$(BIN)/forearm bench
+
+bench-peers:  ## the same beside Pinocchio, MuJoCo and the Robotics Toolbox, installed (over 1 GB) into .venv-peers
+	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
+	test -e .venv-peers/casadi || ! command -v c++ || .venv-peers/bin/python tests/write_casadi.py
+	.venv-peers/bin/forearm bench --peers
 
 fuzz: $(VENV)/.installed  ## 20,000 hostile files for each reader
 	$(BIN)/python tests/fuzz.py --count 20000

@@ -12,8 +12,8 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "forearm"
 # The order of docs/architecture.md: a room imports from itself and from those before it.
 ROOMS = (
-    "errors", "spatial", "values", "tables", "symbols", "reading", "arm", "model", "kinematics", "dynamics", "reduction",
-    "checking", "parts", "files", "counting", "codegen", "kernels", "reproduce", "plots", "benchmarks", "cli",
+    "errors", "spatial", "values", "tables", "symbols", "reading", "logs", "arm", "model", "kinematics", "dynamics",
+    "reduction", "checking", "parts", "files", "counting", "codegen", "kernels", "reproduce", "plots", "benchmarks", "cli",
 )  # fmt: skip
 # Reached when called, not when imported: the methods of Arm that users expect on it.
 DEFERRED_EXCEPTIONS = {

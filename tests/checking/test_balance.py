@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from forearm import Arm, ForearmError, Frame, InputError, Joint, Limits, Link, from_dh, load
 from forearm.checking import Balance, balance, with_counterweights
-from forearm.checking.balance import gravity_torque
+from forearm.checking.balancing import gravity_torque
 
 pytestmark = pytest.mark.filterwarnings("ignore::forearm.errors.ModelWarning")
 

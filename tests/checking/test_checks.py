@@ -14,7 +14,7 @@ from arms import DIFFERENCE, Array, every_kind, kinetic_energy, posture, random_
 
 from forearm import DH, Arm, Frame, Hand, Joint, Limits, Link, ModelWarning, Motor, arms, load
 from forearm.checking import Finding, balance, check
-from forearm.checking.balance import gravity_findings
+from forearm.checking.balancing import gravity_findings
 from forearm.checking.limits import FAST, LONG_STROKE, MANY_TURNS, limit_findings
 from forearm.checking.links import inertia_without_mass, mass_without_inertia, triangle_violations
 from forearm.checking.magnitudes import (

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import forearm as fa
-from forearm.checking.balance import gravity_torque
+from forearm.checking.balancing import gravity_torque
 from forearm.checking.structure import carried_inertia
 
 PROMISED = {

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 
+from forearm.benchmarks.peers import problem
 from forearm.benchmarks.timing import Row, median_time
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE, forward, inertia_matrix, inverse
 from forearm.files.builtin import load_builtin
@@ -19,7 +20,7 @@ def rows(peers: bool) -> list[Row]:
         warnings.simplefilter("ignore")
         arm = load_builtin("puma560")
     q, qd, third = np.random.default_rng(1).uniform(-1.0, 1.0, (3, arm.n))
-    peer = _mujoco_inverse(q, qd, third) if peers else None
+    peer = _mujoco_inverse(q, qd, third) if peers and problem("MuJoCo") is None else None
     made = []
     for name in INVERSE:
         calls = 1 if name == "lagrange-naive" else CALLS

@@ -1,68 +1,113 @@
-"""Compiled functions from Python: one call, and a state of a large batch by one thread."""
+"""Compiled functions: one call, a state of a large batch by one thread, one state at a time in machine code; beside peers."""
 
 from __future__ import annotations
 
 import warnings
-from importlib.util import find_spec
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from forearm.benchmarks.timing import Row, median_time
+from forearm.benchmarks import start
+from forearm.benchmarks.peers import problem
+from forearm.benchmarks.peers.casadi import CasADi
+from forearm.benchmarks.peers.mujoco import MuJoCo
+from forearm.benchmarks.peers.pinocchio import Pinocchio
+from forearm.benchmarks.peers.toolbox import Toolbox
+from forearm.benchmarks.roofline import operations, peak_share
+from forearm.benchmarks.timing import Row, beside
+from forearm.benchmarks.work import Ours
 from forearm.files.builtin import load_builtin
 from forearm.kernels.kernel import compile as compile_arm
 
 BATCH = 100_000
-CALLS = 20_000
+PEERS = {"Pinocchio": Pinocchio, "CasADi": CasADi, "MuJoCo": MuJoCo, "Robotics Toolbox": Toolbox}
+# The arms, and who is asked; MuJoCo refuses the PUMA for its massless first link.
+ARMS = {"panda": tuple(PEERS), "puma560-akb": ("Pinocchio", "CasADi", "Robotics Toolbox")}
+CHAINS = (24, 50, 100)  # joints
+CALLS, SHORT_LOOPS, LONG_BATCHES = 15, 101, 3  # times that they are repeated, where it is not 11
+SHORT = {
+    "inverse_dynamics": "inverse", "forward_dynamics": "forward", "inertia_matrix": "inertia",
+    "inverse_dynamics_derivatives": "d(inverse)", "forward_dynamics_derivatives": "d(forward)",
+}  # fmt: skip
+BOTH = ("inverse_dynamics", "forward_dynamics")
+# What the ratio to a peer should reach, by arm, what is measured and whose work stands beside it.
+AT_LEAST = {
+    ("panda", "inverse, one call, out=", "pin.rnea"): 6.0,
+    ("panda", "inverse, one call, new array", "pin.rnea"): 4.5,
+    ("panda", "inverse, batch", "Pinocchio batch"): 40.0,
+    ("panda", "forward, batch", "Pinocchio batch"): 45.0,
+    ("panda", "inverse, batch", "CasADi C, loop"): 6.0,
+    ("panda", "forward, batch", "CasADi C, loop"): 6.0,
+    ("panda", "inverse, one at C level", "CasADi C"): 1.8,
+    ("panda", "forward, one at C level", "CasADi C"): 1.8,
+    ("chains", "chain of 50, inverse, batch", "Pinocchio batch"): 15.0,
+}
+STAY_UNDER = {("panda", "inverse, batch, float32"): 12e-9}  # s
 
 
-def rows(peers: bool) -> list[Row]:
-    """The Panda, seven joints with full tensors, rigid."""
+@dataclass(frozen=True)
+class Subject:
+    """An arm under test: our kernel on its states, and the peers that are here."""
+
+    name: str
+    ours: Ours
+    peers: Mapping[str, Any]
+    prefix: str = ""  # of what its rows are called
+
+    def rows(
+        self, way: str, function: str, ending: str, asked: tuple[str, ...] = (), repeats: int = 11, **how: Any
+    ) -> Iterator[Row]:
+        """One function called in one way, a row for every peer that was asked, or one for ours alone."""
+        title = f"{self.prefix}{SHORT[function]}, {ending}"
+        ours = getattr(self.ours, way)(function, **how)
+        for theirs in [getattr(self.peers[peer], way)(function) for peer in asked if peer in self.peers] or [None]:
+            at_least = None if theirs is None else AT_LEAST.get((self.name, title, theirs.who))
+            row = beside(
+                title, ours, theirs, repeats, group=self.name, at_least=at_least, bar=STAY_UNDER.get((self.name, title))
+            )  # fmt: skip
+            yield self._with_share(row, function) if way == "batch" else row
+
+    def _with_share(self, row: Row, function: str) -> Row:
+        counts = self.ours.kernel.counts[function]
+        share = peak_share(counts, row.seconds, self.ours.kernel.dtype)
+        return replace(row, operations=operations(counts), peak_share=share)
+
+
+def rows(peers: bool) -> Iterator[Row]:
+    """The Panda with full tensors, the PUMA, chains, and a fresh process; all arms rigid."""
+    for name, asked in ARMS.items():
+        double = _subject(name, asked if peers else ())
+        yield from _one_call(double)
+        for function in BOTH:
+            yield from double.rows("at_c_level", function, "one at C level", ("CasADi",), repeats=SHORT_LOOPS)
+        for function in BOTH:
+            yield from double.rows("batch", function, "batch", ("Pinocchio", "CasADi"))
+        for function in ("inertia_matrix", "inverse_dynamics_derivatives"):
+            yield from double.rows("batch", function, "batch")
+        single = _subject(name, (), "float32")
+        for function in (*BOTH, "inertia_matrix"):
+            yield from single.rows("batch", function, "batch, float32")
+    for n in CHAINS:
+        chain = replace(_subject(f"chain{n}", ("Pinocchio",) if peers else ()), name="chains", prefix=f"chain of {n}, ")
+        yield from chain.rows("batch", "inverse_dynamics", "batch", ("Pinocchio",), repeats=LONG_BATCHES)
+    yield from start.rows()
+
+
+def _one_call(subject: Subject) -> Iterator[Row]:
+    for function in (*BOTH, "inertia_matrix"):
+        asked = ("Pinocchio", "MuJoCo", "Robotics Toolbox") if function in BOTH else ("Pinocchio",)
+        yield from subject.rows("one_call", function, "one call, out=", asked, repeats=CALLS, out=True)
+        yield from subject.rows("one_call", function, "one call, new array", ("Pinocchio",), repeats=CALLS, out=False)
+    for function in ("inverse_dynamics_derivatives", "forward_dynamics_derivatives"):
+        yield from subject.rows("one_call", function, "one call", ("Pinocchio",), repeats=CALLS, out=False)
+
+
+def _subject(name: str, asked: tuple[str, ...], dtype: str = "float64") -> Subject:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        arm = load_builtin("panda").rigid()
-    q, qd, third = np.random.default_rng(1).uniform(-1.0, 1.0, (3, BATCH, arm.n))
-    one = [v[0].copy() for v in (q, qd, third)]
-    peer = _pinocchio(*one) if peers and find_spec("pinocchio") is not None else {}
-    made = []
-    for dtype in ("float64", "float32"):
-        kernel = compile_arm(arm, dtype=dtype)
-        batch = [v.astype(dtype) for v in (q, qd, third)]
-        for name in ("inverse_dynamics", "forward_dynamics", "inertia_matrix"):
-            function, given = getattr(kernel, name), batch[: 1 if name == "inertia_matrix" else 3]
-            out = function(*given, threads=1)
-            seconds = median_time(lambda f=function, g=given, o=out: f(*g, out=o, threads=1)) / BATCH  # type: ignore[misc]
-            made.append(Row(f"{name}, {dtype}, a state of {BATCH:,}, one thread", seconds))
-    kernel = compile_arm(arm)
-    kernel.inverse_dynamics(*one)
-    function, out = kernel.inverse_dynamics, np.empty(arm.n)
-    shown = ("pin.rnea from Python", peer["inverse"]) if peer else (None, None)
-    made.append(
-        Row("one call of inverse_dynamics with out=", median_time(lambda: _calls(function, one, out)) / CALLS, None, *shown)
-    )
-    made.append(Row("the same returning a new array", median_time(lambda: _calls(function, one, None)) / CALLS, None, *shown))
-    return made
-
-
-def _calls(function: object, given: list[object], out: object) -> None:
-    q, qd, third = given
-    if out is None:
-        for _ in range(CALLS):
-            function(q, qd, third)  # type: ignore[operator]
-    else:
-        for _ in range(CALLS):
-            function(q, qd, third, out=out)  # type: ignore[operator]
-
-
-def _pinocchio(q: object, qd: object, qdd: object) -> dict[str, float]:
-    import pinocchio
-
-    from forearm.files.urdf_write import urdf_text
-
-    model = pinocchio.buildModelFromXML(urdf_text(load_builtin("panda").rigid()))
-    data = model.createData()
-
-    def work() -> None:
-        for _ in range(CALLS):
-            pinocchio.rnea(model, data, q, qd, qdd)
-
-    return {"inverse": median_time(work) / CALLS}
+        arm = load_builtin(name).rigid()
+    states = np.random.default_rng(1).uniform(-1.0, 1.0, (3, BATCH, arm.n))
+    peers = {peer: PEERS[peer](arm, states) for peer in asked if problem(peer) is None}
+    return Subject(name, Ours(compile_arm(arm, dtype=dtype), states), peers)

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from forearm.arm.chain import chain
+from forearm.benchmarks.peers import problem
 from forearm.benchmarks.timing import Row, median_process_time, median_time
 from forearm.files.load import load
 from forearm.files.urdf_write import urdf_text
@@ -16,6 +17,7 @@ LINKS = 200
 
 def rows(peers: bool) -> list[Row]:
     """Import, two commands, and a URDF of 200 links; beside MuJoCo's reader when peers are asked for."""
+    peers = peers and problem("MuJoCo") is None
     empty = median_process_time(["-c", "pass"])
     numpy = median_process_time(["-c", "import numpy"])
     with TemporaryDirectory() as folder, warnings.catch_warnings():

@@ -7,29 +7,99 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+APART = 1e-6  # two that compute the same may differ by so much of the largest value, and no more
 
 
 @dataclass(frozen=True)
 class Row:
-    """One figure: what was timed, the median in s, what it should stay under, and a peer's median in the same run."""
+    """One figure: what was timed, the median in s, what it should stay under, and a peer's median in the same run.
+
+    `at_least` is what the ratio peer / ours should reach; `agreement` the largest difference of the two answers over the
+    largest value; `operations` those of one state without sines and cosines; `peak_share` their share of the machine's peak.
+    """
 
     name: str
     seconds: float
     bar: float | None = None
     peer: str | None = None
     peer_seconds: float | None = None
+    group: str = ""
+    at_least: float | None = None
+    agreement: float | None = None
+    operations: int | None = None
+    peak_share: float | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times the peer's time is ours."""
+        return None if self.peer_seconds is None else self.peer_seconds / self.seconds
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the time and the ratio are what they should be; None where nothing is asked, or no peer was there."""
+        said = [] if self.bar is None else [self.seconds <= self.bar]
+        said += [] if self.at_least is None or self.ratio is None else [self.ratio >= self.at_least]
+        return all(said) if said else None
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether the two answers differ, or one of them is no number."""
+        return self.agreement is not None and not self.agreement <= APART
+
+    def document(self) -> dict[str, Any]:
+        """Every field and what follows from them, for JSON."""
+        return asdict(self) | {"ratio": self.ratio, "met": self.met, "disagrees": self.disagrees}
+
+
+@dataclass(frozen=True)
+class Work:
+    """Something to time: who does it, how, for how many states, and the answer that it has left after one run."""
+
+    who: str
+    run: Callable[[], object]
+    states: int
+    answer: Callable[[], NDArray[Any]]
+
+
+def beside(name: str, ours: Work, theirs: Work | None = None, repeats: int = 7, **said: Any) -> Row:
+    """Both timed in turns, so that noise meets both, and their answers compared; what is `said` goes into the row."""
+    if theirs is None:
+        (seconds,) = medians([ours.run], repeats)
+        return Row(name, seconds / ours.states, **said)
+    seconds, peer_seconds = medians([ours.run, theirs.run], repeats)
+    apart = apart_by(ours.answer(), theirs.answer())
+    return Row(
+        name, seconds / ours.states, peer=theirs.who, peer_seconds=peer_seconds / theirs.states, agreement=apart, **said
+    )  # fmt: skip
+
+
+def apart_by(a: NDArray[Any], b: NDArray[Any]) -> float:
+    """The largest difference over the largest value."""
+    return float(np.max(np.abs(a - b)) / np.max(np.abs(b)))
+
+
+def medians(works: Sequence[Callable[[], object]], repeats: int = 7) -> list[float]:
+    """The median of several runs of each, in turns, after one of each to warm up, in s."""
+    for work in works:
+        work()
+    times: list[list[float]] = [[] for _ in works]
+    for _ in range(repeats):
+        for work, taken in zip(works, times, strict=True):
+            start = time.perf_counter()
+            work()
+            taken.append(time.perf_counter() - start)
+    return [statistics.median(taken) for taken in times]
 
 
 def median_time(work: Callable[[], object], repeats: int = 7) -> float:
     """The median of several runs after one to warm up, in s."""
-    work()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    return medians([work], repeats)[0]
 
 
 def median_process_time(arguments: Sequence[str], repeats: int = 7) -> float:

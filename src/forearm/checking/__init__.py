@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from forearm.checking.balance import Balance, Counterweight, balance, with_counterweights
+    from forearm.checking.balancing import Balance, Counterweight, balance, with_counterweights
     from forearm.checking.findings import Finding, check
 
 __all__ = ["Balance", "Counterweight", "Finding", "balance", "check", "with_counterweights"]
@@ -17,4 +17,4 @@ def __getattr__(name: str) -> Any:
     # Imported when first used: loading an arm needs only `links`.
     if name not in __all__:
         raise AttributeError(f"module 'forearm.checking' has no attribute {name!r}")
-    return getattr(import_module(f"forearm.checking.{'findings' if name in ('Finding', 'check') else 'balance'}"), name)
+    return getattr(import_module(f"forearm.checking.{'findings' if name in ('Finding', 'check') else 'balancing'}"), name)

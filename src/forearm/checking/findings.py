@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forearm.arm.arm import Arm
-from forearm.checking.balance import Balance, balance, gravity_findings
+from forearm.checking.balancing import Balance, balance, gravity_findings
 from forearm.checking.finding import Finding
 from forearm.checking.limits import limit_findings
 from forearm.checking.links import inertia_without_mass, mass_without_inertia, triangle_violations

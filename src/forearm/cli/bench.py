@@ -1,39 +1,138 @@
-"""`forearm bench`: figures measured now, on this machine."""
+"""`forearm bench`: figures measured now, on this machine, beside peers on request."""
 
 from __future__ import annotations
 
 import argparse
-import platform
-from importlib.util import find_spec
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from forearm.cli.command import Command, add_json, show_json, width
-from forearm.errors import InputError
+from forearm.cli.command import Command, add_json, complain, show_json, width
 from forearm.tables import number, text_table
+
+if TYPE_CHECKING:
+    from forearm.benchmarks.timing import Row
+
+HEADER = ("what", "ours", "peer", "its time", "ratio", "bar", "apart", "peak")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--peers", action="store_true", help="time other packages beside ours, where installed")
     parser.add_argument("--only", choices=("loading", "dynamics", "code", "kernels"), help="measure only this")
+    parser.add_argument("--plot", metavar="FILE", help="draw the times (.png, .svg or .pdf)")
     add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
     from forearm.benchmarks import code, dynamics, kernels, loading
+    from forearm.benchmarks.machine import machine
+    from forearm.benchmarks.peers import problems
 
-    if given.peers and find_spec("mujoco") is None:
-        raise InputError("--peers needs MuJoCo: pip install mujoco")
     rooms = {"loading": loading.rows, "dynamics": dynamics.rows, "code": code.rows, "kernels": kernels.rows}
-    rows = [row for name, measure in rooms.items() if given.only in (None, name) for row in measure(given.peers)]
+    missing = problems() if given.peers else []
+    rows: list[Row] = []
+    for name, measure in rooms.items():
+        if given.only in (None, name):
+            rows += [replace(row, group=row.group or name) for row in _announced(measure(given.peers))]
+    peaks = _peaks(rows)
+    document: dict[str, Any] = {"machine": machine(), "peak_flops": peaks, "missing": missing}
+    document["rows"] = [row.document() for row in rows]
+    if given.plot:
+        from forearm.plots.speeds import save_speed_picture
+
+        save_speed_picture(bars(rows), given.plot)
+        document["plot"] = given.plot
     if given.json:
-        show_json({"machine": platform.processor() or platform.machine(), "rows": [vars(row) for row in rows]})
-        return 0
-    cells = []
+        show_json(document)
+    else:
+        blocks = [f"{group}\n{table(found)}" for group, found in grouped(rows).items()]
+        blocks += [notes(peaks)] if peaks else []
+        blocks += ["\n".join(missing)] if missing else []
+        blocks += [f"drawn in {given.plot}"] if given.plot else []
+        print("\n\n".join(blocks))
+    return _verdict(rows)
+
+
+def grouped(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Rows by group, in the order in which groups first come."""
+    groups: dict[str, list[Row]] = {}
     for row in rows:
-        ratio = row.peer_seconds / row.seconds if row.peer_seconds else None
-        peer = f"{row.peer} {_time(row.peer_seconds)}" if row.peer_seconds else "-"
-        cells.append([row.name, _time(row.seconds), _time(row.bar), peer, number(ratio, 3)])
-    print(text_table(["what", "median", "to stay under", "peer in the same run", "peer / ours"], cells, width()))
-    return 0
+        groups.setdefault(row.group, []).append(row)
+    return groups
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows of a group; columns in which nothing stands are left out."""
+    cells = [_cells(row) for row in rows]
+    kept = [k for k in range(len(HEADER)) if any(row[k] != "-" for row in cells)]
+    return text_table([HEADER[k] for k in kept], [[row[k] for k in kept] for row in cells], width())
+
+
+def notes(peaks: dict[str, float]) -> str:
+    """What the columns mean."""
+    measured = ", ".join(f"{value / 1e9:.0f} GFLOP/s in {dtype}" for dtype, value in peaks.items())
+    text = (
+        "One thread; medians of runs in turns. A batch is of 100,000 states, its time that of one state. ratio: its time over "
+        "ours; bar: what the ratio should reach, or our time stay under; apart: largest difference of the two answers over the "
+        "largest value; peak: multiplications, additions and divisions of the kernel, sines and cosines not counted, over our "
+        f"time, as a share of what one core reaches with fused multiply-adds alone, measured in this run: {measured}."
+    )
+    return textwrap.fill(text, width())
+
+
+def bars(rows: Iterable[Row]) -> dict[str, list[tuple[str, str | None, float]]]:
+    """By group and title, (what, who, s): ours once, the median of its rows' times, then the peers'."""
+    drawn: dict[str, list[tuple[str, str | None, float]]] = {}
+    for group, found in grouped(rows).items():
+        for title in dict.fromkeys(row.name for row in found):
+            same = [row for row in found if row.name == title]
+            times = sorted(row.seconds for row in same)
+            drawn.setdefault(group, []).append((title, None, times[len(times) // 2]))
+            drawn[group] += [(title, row.peer, row.peer_seconds) for row in same if row.peer and row.peer_seconds]
+    return drawn
+
+
+def _announced(rows: Iterable[Row]) -> Iterable[Row]:
+    """The same rows; where standard error is a terminal it says which came last."""
+    shown = sys.stderr.isatty()
+    for count, row in enumerate(rows, 1):
+        if shown:
+            line = f"{count} measured: {row.group} {row.name}"
+            print(f"\r{line[: width() - 1]}\x1b[K", end="", file=sys.stderr, flush=True)
+        yield row
+    if shown:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _peaks(rows: Iterable[Row]) -> dict[str, float]:
+    from forearm.benchmarks.roofline import peak
+
+    shared = any(row.peak_share is not None for row in rows)
+    return {dtype: peak(dtype) for dtype in ("float64", "float32")} if shared else {}
+
+
+def _cells(row: Row) -> list[str]:
+    said = [] if row.bar is None else [f"< {_time(row.bar)}"]
+    said += [] if row.at_least is None else [f">= {number(row.at_least, 3)}"]
+    if said and row.met is not None:
+        said.append("met" if row.met else "MISSED")
+    apart = "-" if row.agreement is None else f"{row.agreement:.0e}" + (" DISAGREES" if row.disagrees else "")
+    peak = "-" if row.peak_share is None else f"{100.0 * row.peak_share:.0f} %"
+    return [
+        row.name, _time(row.seconds), row.peer or "-", _time(row.peer_seconds), number(row.ratio, 3), " ".join(said) or "-",
+        apart, peak,
+    ]  # fmt: skip
+
+
+def _verdict(rows: Iterable[Row]) -> int:
+    """1 where a peer computes something else, since then nothing was compared; 0 otherwise."""
+    apart = [row for row in rows if row.disagrees]
+    for row in apart:
+        what = f"{row.group}, {row.name}: forearm and {row.peer} DISAGREE by {row.agreement:.1e} of the largest value"
+        complain(f"{what}; the times of this row compare nothing.")
+    return 1 if apart else 0
 
 
 def _time(seconds: float | None) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.checking import Balance, Finding, balance, check
-from forearm.checking.balance import SAMPLES
+from forearm.checking.balancing import SAMPLES
 from forearm.cli.command import Command, add_json, complain, show_json, width
 from forearm.errors import ForearmError, ModelWarning, PartsWarning
 from forearm.files.load import load

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.arm.text import headline
 from forearm.checking import balance, check, with_counterweights
-from forearm.checking.balance import gravity_torque
+from forearm.checking.balancing import gravity_torque
 from forearm.cli.command import Command, add_json, show_json, width
 from forearm.cli.skeleton import draw
 from forearm.codegen import generate

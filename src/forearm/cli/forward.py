@@ -8,10 +8,15 @@ import numpy as np
 
 from forearm.cli.command import Command, add_arm, add_json, show_json, width
 from forearm.cli.inverse import add_load, read_load
+from forearm.cli.logfiles import FORWARD as MANY
+from forearm.cli.logfiles import add_files, check_files, run_files
 from forearm.cli.states import add_state, read_state
 from forearm.dynamics.reference import FORWARD, forward
 from forearm.files.load import load
 from forearm.tables import number, text_table
+
+USUAL = "articulated-body"
+ONE_STATE = {"q": None, "qd": None, "tau": None, "method": USUAL, "hand_force": None, "hand_moment": None}
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,17 +26,21 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tau", metavar="A,B,...", help="torques (forces), N m (N); zero unless given; one number a joint")
     parser.add_argument(
         "--method",
-        default="articulated-body",
+        default=USUAL,
         metavar="NAME",
-        help=f"one of {', '.join(FORWARD)} (articulated-body unless given)",
+        help=f"one of {', '.join(FORWARD)} ({USUAL} unless given)",
     )
     add_load(parser)
+    add_files(parser, MANY)
     add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
+    check_files(given, ONE_STATE)
     arm = load(given.arm, hand=given.hand)
     arm = arm.rigid() if given.rigid else arm
+    if given.source is not None:
+        return run_files(given, arm, MANY)
     q, qd, tau = (
         np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees and name != "tau")
         for name, text in (("q", given.q), ("qd", given.qd), ("tau", given.tau))
@@ -49,7 +58,8 @@ def _run(given: argparse.Namespace) -> int:
 
 
 COMMAND = Command(
-    "forearm forward puma560 --q 0,0.8,-1.6,0,0.5,0 --tau 1,30,5,0,0,0",
+    "forearm forward puma560 --q 0,0.8,-1.6,0,0.5,0 --tau 1,30,5,0,0,0\n"
+    "  forearm forward puma560 --from log.csv --to accelerations.csv",
     _add_arguments,
     _run,
 )

@@ -9,10 +9,15 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.cli.command import Command, add_arm, add_json, show_json, width
+from forearm.cli.logfiles import INVERSE as MANY
+from forearm.cli.logfiles import add_files, check_files, run_files
 from forearm.cli.states import add_state, read_numbers, read_state
 from forearm.dynamics.reference import INVERSE, inverse, trace
 from forearm.files.load import load
 from forearm.tables import number, text_table
+
+USUAL = "newton-euler"
+ONE_STATE = {"q": None, "qd": None, "qdd": None, "formulation": USUAL, "trace": False, "hand_force": None, "hand_moment": None}
 
 
 def add_load(parser: argparse.ArgumentParser) -> None:
@@ -33,16 +38,20 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, what in (("q", "positions"), ("qd", "velocities"), ("qdd", "accelerations")):
         add_state(parser, name, f"joint {what}, SI; zero unless given")
     parser.add_argument(
-        "--formulation", default="newton-euler", metavar="NAME", help=f"one of {', '.join(INVERSE)} (newton-euler unless given)"
+        "--formulation", default=USUAL, metavar="NAME", help=f"one of {', '.join(INVERSE)} ({USUAL} unless given)"
     )
     parser.add_argument("--trace", action="store_true", help="show every intermediate quantity under the document's symbol")
     add_load(parser)
+    add_files(parser, MANY)
     add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
+    check_files(given, ONE_STATE)
     arm = load(given.arm, hand=given.hand)
     arm = arm.rigid() if given.rigid else arm
+    if given.source is not None:
+        return run_files(given, arm, MANY)
     q, qd, qdd = (
         np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees)
         for name, text in (("q", given.q), ("qd", given.qd), ("qdd", given.qdd))
@@ -77,7 +86,8 @@ def _words(value: Any) -> str:
 
 
 COMMAND = Command(
-    "forearm inverse puma560 --q 0,0.8,-1.6,0,0.5,0 --qd 1,1,1,1,1,1",
+    "forearm inverse puma560 --q 0,0.8,-1.6,0,0.5,0 --qd 1,1,1,1,1,1\n"
+    "  forearm inverse puma560 --from log.csv --to torques.csv",
     _add_arguments,
     _run,
 )

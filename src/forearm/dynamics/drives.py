@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.arm.drive import Friction
+from forearm.arm.moving import Body
 from forearm.errors import ModelError
 from forearm.model import Array, Scalar, Vector
 
@@ -44,20 +44,26 @@ def friction_torque(arm: Arm, qd: Vector) -> Array:
     """
     torque = np.zeros(arm.n, dtype=float if isinstance(qd, np.ndarray) and qd.dtype == float else object)
     for body in arm.moving.bodies:
-        friction = body.joint.friction
-        if friction is None:
-            continue
-        ratio = abs(body.joint.motor.gear_ratio) if friction.side == "motor" and body.joint.motor is not None else 1.0
-        speed = qd[body.freedom] * body.multiplier
-        scale = body.multiplier * ratio
-        torque[body.freedom] = torque[body.freedom] + speed * (friction.viscous * ratio * scale) + _dry(friction, speed, scale)
+        if body.joint.friction is not None:
+            speed = qd[body.freedom] * body.multiplier
+            torque[body.freedom] = torque[body.freedom] + simple_friction(*friction_coefficients(body), speed)
     return torque
 
 
-def _dry(friction: Friction, speed: Scalar, scale: float) -> Scalar:
-    """Coulomb friction times a scale: the first value forwards, the second backwards, none at rest."""
+def friction_coefficients(body: Body) -> tuple[float, float, float]:
+    """Of the friction that a body's joint adds at its freedom: viscous, and dry forwards and backwards."""
+    friction, motor = body.joint.friction, body.joint.motor
+    if friction is None:
+        return 0.0, 0.0, 0.0
+    ratio = abs(motor.gear_ratio) if friction.side == "motor" and motor is not None else 1.0
+    scale = body.multiplier * ratio
     forwards, backwards = (scale * torque for torque in friction.coulomb)
+    return friction.viscous * ratio * scale, forwards, backwards
+
+
+def simple_friction(viscous: Scalar, forwards: Scalar, backwards: Scalar, speed: Scalar) -> Scalar:
+    """Viscous friction and Coulomb's: the first value forwards, the second backwards, none at rest."""
     if isinstance(speed, float):
-        return forwards if speed > 0.0 else backwards if speed < 0.0 else 0.0
+        return speed * viscous + (forwards if speed > 0.0 else backwards if speed < 0.0 else 0.0)
     sign = speed.sign()
-    return sign * (0.5 * (forwards - backwards)) + sign * sign * (0.5 * (forwards + backwards))
+    return speed * viscous + (sign * (0.5 * (forwards - backwards)) + sign * sign * (0.5 * (forwards + backwards)))

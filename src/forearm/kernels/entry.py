@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
 from forearm.kernels.direct import (
     ALIGNED,
@@ -23,13 +22,12 @@ from forearm.kernels.direct import (
 )
 
 
-def entry_text(name: str, traced: Traced, dtype: Any) -> str:
+def entry_text(name: str, inputs: tuple[Argument, ...], output: Argument, dtype: Any) -> str:
     """`PyObject *name_direct(self, args, count, keywords)`: computes, or hands everything to `self`, the ordinary method.
 
     One state (n,) goes to the function `name` beside it, many (B, n) to the one that the table names, if it does.
     """
-    (output,) = traced.outputs
-    given, rank = len(traced.inputs), len(output.shape)
+    given, rank = len(inputs), len(output.shape)
     lines = [
         f"@{name}_objects = dso_local global [{len(OBJECTS)} x i64] zeroinitializer",
         f"define ptr @{name}_direct(ptr %self, ptr %args, i64 %count, ptr %names) nounwind {{", "entry:",
@@ -55,7 +53,7 @@ def entry_text(name: str, traced: Traced, dtype: Any) -> str:
         "  %few = icmp sle i64 %rows, %most", "  %alone = xor i1 %many, true",
         "  %here = or i1 %alone, %few", "  br i1 %here, label %checks, label %other", "checks:",
     ]  # fmt: skip
-    for k, a in enumerate(traced.inputs):
+    for k, a in enumerate(inputs):
         lines += _checked(k, a, CONTIGUOUS | ALIGNED, f"in{k}", f"next{k}")
     lines += ["  br i1 %bare, label %new, label %given", "given:"]
     lines += _checked(given, output, CONTIGUOUS | ALIGNED | WRITEABLE, "out", "take")

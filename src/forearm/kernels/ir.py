@@ -15,7 +15,7 @@ from forearm.codegen.program import Argument
 from forearm.kernels.rows import load_columns, store_columns
 from forearm.kernels.vectors import Body, Target
 from forearm.symbols import Expr, Graph
-from forearm.symbols.graph import ADD, COS, DIV, MUL, NOTHING, SIGN, SIN, SQRT, SUB, expressions
+from forearm.symbols.graph import ADD, COS, DIV, MUL, SIGN, SIN, SQRT, SUB, expressions
 
 BYTES_AT_ONCE = 32  # of angles, where one state's sines and cosines are computed side by side
 
@@ -37,7 +37,7 @@ def function_text(name: str, traced: Traced, target: Target, parameters: Sequenc
         before = Body(target, "p")
         for k, place in enumerate(_leaves(traced.graph, parameters)):
             known[place] = before.splat("%parameters", k)
-        _compute(before, traced.graph, _offline(traced.graph, traced.results), known)
+        compute(before, traced.graph, traced.graph.known_before(traced.results), known)
         lines += before.lines
     lines += [
         "  %none = icmp sle i64 %count, 0", "  br i1 %none, label %done, label %head",
@@ -50,7 +50,7 @@ def function_text(name: str, traced: Traced, target: Target, parameters: Sequenc
         lines += [f"  %part.{a.name} = mul i64 %rows, {a.size}"]
     lines += ["  br i1 %full, label %body, label %copied", "copied:"]
     for a in rows[: -len(traced.outputs)]:
-        lines += [_copy(f"%buffer.{a.name}", f"%there.{a.name}", f"%part.{a.name}", a.size * target.lanes)]
+        lines += [copy_text(f"%buffer.{a.name}", f"%there.{a.name}", f"%part.{a.name}", a.size * target.lanes)]
     lines += ["  br label %body", "body:"]
     lines += [f"  %at.{a.name} = phi ptr [ %there.{a.name}, %head ], [ %buffer.{a.name}, %copied ]" for a in rows]
     body = Body(target)
@@ -59,7 +59,7 @@ def function_text(name: str, traced: Traced, target: Target, parameters: Sequenc
         known = dict(zip(_leaves(traced.graph, parameters), columns, strict=True))
     _block(body, traced, known)
     lines += [*body.lines, "  br i1 %full, label %tail, label %back", "back:"]
-    lines += [_copy(f"%there.{a.name}", f"%buffer.{a.name}", f"%part.{a.name}", f"%part.{a.name}") for a in traced.outputs]
+    lines += [copy_text(f"%there.{a.name}", f"%buffer.{a.name}", f"%part.{a.name}", f"%part.{a.name}") for a in traced.outputs]
     lines += [
         "  br label %tail", "tail:", "  %next = add i64 %at, %rows", "  %more = icmp slt i64 %next, %count",
         "  br i1 %more, label %head, label %done", "done:", "  ret void", "}",
@@ -73,20 +73,12 @@ def _leaves(graph: Graph, names: Sequence[str]) -> list[int]:
     return [places[name] for name in names]
 
 
-def _offline(graph: Graph, results: Any) -> list[Expr]:
-    """What is known before any state is, and used by what is not."""
-    used = {e.node for e in expressions(results)}
-    for place in graph.needed(results):
-        if not graph.offline[place]:
-            used |= {graph.left[place], graph.right[place]} - {NOTHING}
-    return [Expr(graph, place, False) for place in sorted(used) if graph.offline[place] and place not in graph.values]
-
-
-def _copy(to: str, there: str, count: str, whole: int | str) -> str:
+def copy_text(to: str, there: str, count: str, whole: int | str) -> str:
+    """A call of the function below."""
     return f"  call void @copied(ptr {to}, ptr {there}, i64 {count}, i64 {whole})"
 
 
-def _copying(scalar: str) -> str:
+def copying(scalar: str) -> str:
     """`void copied(to, from, count, whole)`: count scalars copied, zeros from there to the whole. It calls nothing."""
     return f"""define internal void @copied(ptr %to, ptr %from, i64 %count, i64 %whole) nounwind noinline "no-builtins" {{
 entry:
@@ -117,9 +109,9 @@ def _block(body: Body, traced: Traced, known: dict[int, str]) -> None:
     states = _loaded(body, traced)
     values = known | states
     unknown = _unknown(body, list(states.values()))
-    _compute(body, traced.graph, traced.results, values)
+    compute(body, traced.graph, traced.results, values)
     for a in traced.outputs:
-        columns = [body.op("fadd", _result(body, e, values), unknown) for e in traced.results[a.name].flat]
+        columns = [body.op("fadd", result(body, e, values), unknown) for e in traced.results[a.name].flat]
         store_columns(body, f"%at.{a.name}", columns)
 
 
@@ -140,13 +132,14 @@ def _loaded(body: Body, traced: Traced) -> dict[int, str]:
     return values
 
 
-def _result(body: Body, e: Any, values: dict[int, str]) -> str:
+def result(body: Body, e: Any, values: dict[int, str]) -> str:
+    """A result with its sign, or a plain number."""
     if not isinstance(e, Expr):
         return body.constant(float(e))
     return body.negated(values[e.node]) if e.negative else values[e.node]
 
 
-def _compute(body: Body, graph: Graph, results: Any, values: dict[int, str]) -> None:
+def compute(body: Body, graph: Graph, results: Any, values: dict[int, str]) -> None:
     """What the results need and is not there yet, operands first; angles, with their sines and cosines, before the rest."""
     needed = [place for place in graph.needed(results) if place not in values]
     absorbed = _absorbed(graph, results, needed)
@@ -156,7 +149,7 @@ def _compute(body: Body, graph: Graph, results: Any, values: dict[int, str]) -> 
     known = set(early)
     pairs: dict[int, tuple[str, str]] = {}
 
-    def compute(places: list[int]) -> None:
+    def write(places: list[int]) -> None:
         for place in places:
             kind, a, b = graph.kinds[place], graph.left[place], graph.right[place]
             if place in graph.values:
@@ -174,9 +167,9 @@ def _compute(body: Body, graph: Graph, results: Any, values: dict[int, str]) -> 
             elif kind == SIGN:
                 values[place] = body.sign(values[a])
 
-    compute(early)
+    write(early)
     pairs.update(zip(angles, sines_and_cosines(body, [values[place] for place in angles]), strict=True))
-    compute([place for place in needed if place not in known])
+    write([place for place in needed if place not in known])
 
 
 def sines_and_cosines(body: Body, angles: list[str]) -> list[tuple[str, str]]:
@@ -227,4 +220,4 @@ def module_text(functions: list[str], target: Target) -> str:
     for wide in (replace(target, lanes=count) for count in lanes):
         v, s = wide.vector, wide.suffix
         declared += [f"declare {v} @llvm.sqrt.{s}({v})", f"declare {v} @llvm.fma.{s}({v}, {v}, {v})"]
-    return "\n\n".join(["\n".join(declared), _copying(target.scalar), *functions]) + "\n"
+    return "\n\n".join(["\n".join(declared), copying(target.scalar), *functions]) + "\n"

@@ -8,32 +8,60 @@ from typing import Any
 import numpy as np
 
 from forearm.codegen.functions import FUNCTIONS, Traced, trace
+from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.kernels.compiled import Request
 from forearm.kernels.entry import entry_text
 from forearm.kernels.ir import function_text, module_text
+from forearm.kernels.looped import LOOPS, can_loop
+from forearm.kernels.loops import loop_text
 from forearm.kernels.native import host, object_code
+from forearm.kernels.vectors import Target
 from forearm.reduction.symbolic import chosen_parameters
 from forearm.symbols.counts import Counts
+
+# Joints from which on a loop over them is taken: `forearm bench --only loops` shows both forms around these.
+LONG = {"inverse_dynamics": 45, "bias": 45, "gravity": 90, "forward_dynamics": 21, "inertia_matrix": 28}
 
 
 def made(request: Request, part: str, with_entry: bool) -> tuple[dict[str, Any], bytes]:
     """What must be known about the code, and the object file. `part` is "single", "batch" or "each"."""
-    traced, parameters = _traced(request)
     name = "_and_".join(request.functions)[:80]
     target = host(request.dtype, 1 if part == "single" else None)
-    texts = [function_text(name, traced, target, parameters, each=part == "each")]
-    entry = with_entry and len(traced.outputs) == 1
-    if entry:
-        texts.append(entry_text(name, traced, np.dtype(request.dtype)))
-    inputs: list[tuple[str, tuple[int, ...]]] = [(a.name, a.shape) for a in traced.inputs]
-    counts: Counts = traced.graph.counts(traced.results)
+    written = _loop if is_long(request) else _straight
+    text, inputs, outputs, counts = written(name, request, target, part == "each")
+    entry = with_entry and len(outputs) == 1
+    texts = [text, entry_text(name, inputs, outputs[0], np.dtype(request.dtype))] if entry else [text]
     about = {
         "name": name, "arm": request.arm.name, "functions": request.functions, "dtype": request.dtype, "part": part,
-        "entry": entry, "inputs": inputs + ([("parameters", (len(parameters),))] if parameters else []),
-        "outputs": [(a.name, a.shape) for a in traced.outputs], "counts": vars(counts),
+        "entry": entry, "inputs": [(a.name, a.shape) for a in inputs], "outputs": [(a.name, a.shape) for a in outputs],
+        "counts": vars(counts),
     }  # fmt: skip
     return about, object_code(module_text(texts, target))
+
+
+def is_long(request: Request) -> bool:
+    """Whether a loop over the joints pays, and there is one."""
+    if len(request.functions) > 1 or request.parameters:
+        return False
+    return request.arm.n >= LONG.get(request.functions[0], np.inf) and can_loop(request.arm)
+
+
+Written = tuple[str, tuple[Argument, ...], tuple[Argument, ...], Counts]
+
+
+def _straight(name: str, request: Request, target: Target, each: bool) -> Written:
+    traced, parameters = _traced(request)
+    inputs = traced.inputs + ((Argument("parameters", (len(parameters),), ""),) if parameters else ())
+    counts: Counts = traced.graph.counts(traced.results)
+    return function_text(name, traced, target, parameters, each), inputs, traced.outputs, counts
+
+
+def _loop(name: str, request: Request, target: Target, _: bool) -> Written:
+    looped = LOOPS[request.functions[0]](request.arm)
+    shape = (looped.n,) if looped.walk is None else (looped.n, looped.n)
+    inputs = tuple(Argument(a, (looped.n,), "") for a in looped.inputs)
+    return loop_text(name, looped, target), inputs, (Argument(looped.output, shape, ""),), looped.counts
 
 
 @lru_cache(maxsize=8)

@@ -18,7 +18,7 @@ def load_columns(body: Body, pointer: str, size: int) -> list[str]:
     columns: list[str] = [""] * size
     for start, width, second in _squares(size, body.target.lanes):
         for place, column in zip(
-            _places(start, width, second), _load_square(body, pointer, size, start, width, second), strict=True
+            _places(start, width, second), load_square(body, pointer, size, start, width, second), strict=True
         ):
             columns[place] = column
     return columns
@@ -28,7 +28,7 @@ def store_columns(body: Body, pointer: str, columns: list[str]) -> None:
     """Vectors, one lane a row, as the columns of a block of rows."""
     for start, width, second in _squares(len(columns), body.target.lanes):
         chosen = [columns[place] for place in _places(start, width, second)]
-        _store_square(body, pointer, len(columns), chosen, start, second)
+        store_square(body, pointer, len(columns), chosen, start, second)
 
 
 def _squares(size: int, lanes: int) -> Iterator[tuple[int, int, int]]:
@@ -48,7 +48,8 @@ def _places(start: int, width: int, second: int) -> list[int]:
     return [*range(start, start + half), *range(second, second + width - half)]
 
 
-def _load_square(body: Body, pointer: str, size: int, start: int, width: int, second: int) -> list[str]:
+def load_square(body: Body, pointer: str, size: int, start: int, width: int, second: int) -> list[str]:
+    """Columns from `start` on, `width` of them, the second half of them from `second` on."""
     lanes = body.target.lanes
     if width == 1:
         return [body.joined([body.load(pointer, row * size + start, 1) for row in range(lanes)], 1)]
@@ -61,7 +62,8 @@ def _load_square(body: Body, pointer: str, size: int, start: int, width: int, se
     return _rounds(body, [halves[k] for k in range(width)], half)
 
 
-def _store_square(body: Body, pointer: str, size: int, columns: list[str], start: int, second: int) -> None:
+def store_square(body: Body, pointer: str, size: int, columns: list[str], start: int, second: int) -> None:
+    """The same way back."""
     lanes, width = body.target.lanes, len(columns)
     if width == 1:
         for row in range(lanes):

@@ -72,13 +72,15 @@ class Body:
         other.lines = self.lines
         return other
 
+    def number(self, value: float) -> str:
+        """A scalar as LLVM writes it, to the last bit."""
+        if self.target.scalar == "float":
+            value = struct.unpack("f", struct.pack("f", value))[0]
+        return f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
+
     def constant(self, value: float) -> str:
         """The same number in every lane."""
-        t = self.target
-        if t.scalar == "float":
-            value = struct.unpack("f", struct.pack("f", value))[0]
-        text = f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
-        return "<" + ", ".join([f"{t.scalar} {text}"] * t.lanes) + ">"
+        return "<" + ", ".join([f"{self.target.scalar} {self.number(value)}"] * self.target.lanes) + ">"
 
     def op(self, name: str, a: str, b: str) -> str:
         """fadd, fsub, fmul, fdiv."""

@@ -6,8 +6,10 @@ import os
 import re
 import tempfile
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from forearm.errors import InputError
 
@@ -72,19 +74,37 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Write the file whole or not at all: a temporary file beside it, then a rename."""
+    with replacing(path) as stream:
+        stream.write(data)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A stream whose bytes become the file once the block ends well; after any failure nothing of them is left."""
     target = Path(path)
     temporary = None
     try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as stream:
+        if target.exists() and not (target.is_file() or target.is_dir()):
+            raise OSError("it is a device or a pipe, which a file cannot replace")
+        with _temporary_beside(target) as stream:
             temporary = stream.name
-            stream.write(data)
+            yield stream
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
         os.chmod(temporary, mode)
         os.replace(temporary, target)
-    except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
-        raise InputError(f"{target}: cannot be written: {getattr(error, 'strerror', None) or error}.") from error
+        temporary = None
+    except OSError as error:
+        raise InputError(f"{target}: cannot be written: {error.strerror or error}.") from error
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def _temporary_beside(target: Path) -> BinaryIO:
+    try:
+        return cast(BinaryIO, tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False))
+    except ValueError as error:  # a path with a NUL in it
+        raise OSError(str(error)) from error
 
 
 def _umask() -> int:

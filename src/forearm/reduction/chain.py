@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.model import Array, Model, Scalar, Vector, cos_sin
+from forearm.symbols.graph import REAL
 
 Floats = NDArray[np.float64]
 Pair = tuple[Scalar, Scalar]  # cosine and sine
@@ -143,7 +144,7 @@ def back(turn: Pair) -> Pair:
 
 def is_zero(x: Scalar) -> bool:
     """Whether a scalar is known to be 0."""
-    return isinstance(x, float | int) and x == 0
+    return isinstance(x, REAL) and x == 0
 
 
 def is_pair(turn: Pair, other: Pair) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from forearm.dynamics.forward import solve_symmetric
 from forearm.model import Array, Note, Scalar, Vector, cross, silent
-from forearm.reduction.chain import SYMMETRIC, Chain, Pair, Turn, is_zero, levers, turns
+from forearm.reduction.chain import SYMMETRIC, Chain, Pair, Segment, Turn, is_zero, levers, turns
 from forearm.reduction.recursion import inverse
 
 Six = list[Scalar]  # a symmetric matrix by the entries of SYMMETRIC
@@ -26,11 +26,7 @@ def inertia_matrix(chain: Chain, q: Vector, note: Note = silent) -> Array:
     count = len(chain.segments)
     M = np.zeros((count, count), dtype=object)
     for j, s in enumerate(chain.segments):
-        xx, _, xz, yy, yz, _ = J[j]
-        if s.revolute:
-            f, n = np.array([-h[j][1], h[j][0], 0.0], dtype=object), np.array([-xz, -yz, xx + yy], dtype=object)
-        else:
-            f, n = m[j] * s.axis, cross(h[j], s.axis)
+        f, n = accelerated(s, m[j], h[j], J[j])
         i = j
         while True:
             felt = chain.segments[i]
@@ -38,10 +34,23 @@ def inertia_matrix(chain: Chain, q: Vector, note: Note = silent) -> Array:
             note(f"M{i + 1}_", j, M[i, j])
             if felt.parent < 0:
                 break
-            f = at[i].up(f)
-            n = at[i].up(n) + cross(l[i], f)
+            f, n = passed(at[i], l[i], f, n)
             i = felt.parent
     return M
+
+
+def accelerated(s: Segment, m: Scalar, h: Array, J: Six) -> tuple[Array, Array]:
+    """The force and moment that a unit acceleration of a joint asks of everything behind it."""
+    if not s.revolute:
+        return m * s.axis, cross(h, s.axis)
+    xx, _, xz, yy, yz, _ = J
+    return np.array([-h[1], h[0], 0.0], dtype=object), np.array([-xz, -yz, xx + yy], dtype=object)
+
+
+def passed(turn: Turn, l: Array, f: Array, n: Array) -> tuple[Array, Array]:  # noqa: E741
+    """A force and a moment at a segment's origin as its parent feels them."""
+    f = turn.up(f)
+    return f, turn.up(n) + cross(l, f)
 
 
 def composites(chain: Chain, at: list[Turn], l: list[Array]) -> tuple[list[Scalar], list[Array], list[Six]]:  # noqa: E741
@@ -55,12 +64,19 @@ def composites(chain: Chain, at: list[Turn], l: list[Array]) -> tuple[list[Scala
             continue
         # first what is known beforehand, the mass at the end of l
         m[p] = m[p] + m[c]
-        hc, lc = at[c].up(h[c]), l[c]
-        h[p] = (h[p] + m[c] * lc) + hc
-        across = [lc[a] * hc[b] + lc[b] * hc[a] if a != b else (lc[a] + lc[a]) * hc[a] for a, b in SYMMETRIC]
-        known = [m[c] * (lc[a] * lc[b]) for a, b in SYMMETRIC]
-        J[p] = [((own + k) + t) + x for own, k, t, x in zip(J[p], known, turned(at[c], J[c]), across, strict=True)]
+        point, hc, known, own, across = shifted(at[c], l[c], m[c], h[c], J[c])
+        h[p] = (h[p] + point) + hc
+        J[p] = [((x + k) + t) + y for x, k, t, y in zip(J[p], known, own, across, strict=True)]
     return m, h, J
+
+
+def shifted(
+    turn: Turn, l: Array, m: Scalar, h: Array, J: Six  # noqa: E741
+) -> tuple[Array, Array, Six, Six, Six]:  # fmt: skip
+    """What moments add to the parent's: the mass at the end of l, and h turned; m l l^T, J turned, and l h^T + h l^T."""
+    hc = turn.up(h)
+    across = [l[a] * hc[b] + l[b] * hc[a] if a != b else (l[a] + l[a]) * hc[a] for a, b in SYMMETRIC]
+    return m * l, hc, [m * (l[a] * l[b]) for a, b in SYMMETRIC], turned(turn, J), across
 
 
 def turned(turn: Turn, J: Six) -> Six:

@@ -41,17 +41,28 @@ def inverse(chain: Chain, q: Vector, qd: Vector, qdd: Vector, note: Note = silen
     F: list[Array] = []
     N: list[Array] = []
     for i, s in enumerate(chain.segments):
-        if s.revolute:
-            spins[i] = _turned(chain, s, through[i], spins)
-            a[i] = at[i].down(a[s.parent] + spins[s.parent].Omega @ l[i])
-        else:  # it has the spin of what it slides on, in the same axes
-            spins[i] = spin = spins[s.parent]
-            a[i] = a[s.parent] + spin.Omega @ l[i] + s.axis * qdd[i] + cross(spin.w, s.axis) * (qd[i] + qd[i])
-        F.append(s.m * a[i] + spins[i].Omega @ s.h)
-        N.append(moment(s, spins[i]) + cross(s.h, a[i]))
+        before = spins[s.parent]
+        spins[i] = turned(s, through[i], spins[through[i].root]) if s.revolute else before
+        a[i] = carried(s, at[i], l[i], before, a[s.parent], qd[i], qdd[i])
+        force, about = needed(s, spins[i], a[i])
+        F.append(force)
+        N.append(about)
         for symbol, value in (("w", spins[i].w), ("wd", spins[i].wd), ("a", a[i]), ("F", F[i]), ("N", N[i])):
             note(symbol, i, value)
     return _inwards(chain, at, l, through, F, N, note)
+
+
+def carried(s: Segment, turn: Turn, l: Array, spin: Spin, a: Array, rate: Scalar, acceleration: Scalar) -> Array:  # noqa: E741
+    """The acceleration of a segment's origin, from the spin and acceleration of what carries it."""
+    if s.revolute:
+        return turn.down(a + spin.Omega @ l)
+    # it has the axes of what it slides on
+    return a + spin.Omega @ l + s.axis * acceleration + cross(spin.w, s.axis) * (rate + rate)
+
+
+def needed(s: Segment, spin: Spin, a: Array) -> tuple[Array, Array]:
+    """The force, and the moment about its origin, that a segment's own motion needs."""
+    return s.m * a + spin.Omega @ s.h, moment(s, spin) + cross(s.h, a)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +91,8 @@ def _runs(chain: Chain, q: Vector, qd: Vector, qdd: Vector, at: list[Turn]) -> l
     return made
 
 
-def _turned(chain: Chain, s: Segment, joint: Through, spins: dict[int, Spin]) -> Spin:
-    """The spin behind a turning joint."""
-    before = spins[joint.root]
+def turned(s: Segment, joint: Through, before: Spin) -> Spin:
+    """The spin behind a turning joint, or behind a run of parallel ones, from that of what carries it."""
     w_in = joint.turn.down(before.w)
     w = w_in + s.axis * joint.rate
     wd = joint.turn.down(before.wd) + s.axis * joint.acceleration + cross(w_in, s.axis) * joint.rate
@@ -146,6 +156,11 @@ def _both(A: Scalar, B: Scalar, a: Scalar, k: Scalar) -> Scalar:
     return A * (a + k) + B * (a - k)
 
 
+def along(s: Segment, f: Array, n: Array) -> Scalar:
+    """What a joint's drive feels of the force and moment that pass it."""
+    return s.axis @ n if s.revolute else s.axis @ f
+
+
 def _inwards(
     chain: Chain, at: list[Turn], l: list[Array], through: list[Through], F: list[Array], N: list[Array], note: Note  # noqa: E741
 ) -> list[Scalar]:  # fmt: skip
@@ -156,7 +171,7 @@ def _inwards(
         s = chain.segments[i]
         note("f", i, f[i])
         note("n", i, n[i])
-        tau[i] = tau[i] + (s.axis @ n[i] if s.revolute else s.axis @ f[i])
+        tau[i] = tau[i] + along(s, f[i], n[i])
         note("tau", i, tau[i])
         if s.parent < 0:
             continue

@@ -68,7 +68,8 @@ def _neighbours(
     last = len(chain.segments) - 1
     if step == 3 * (last + 1):
         if all(s.revolute for s in chain.segments) and not any_geometry:
-            yield from (replace(plan, unit=(i, k)) for i in range(last + 1) for k in range(3))
+            units = [(i, k) for i in range(last + 1) for k in range(3)]
+            yield from (replace(plan, unit=unit) for unit in units if unit != plan.unit)
         return
     i = last - step // 3
     s = chain.segments[i]
@@ -92,6 +93,8 @@ def _other_choices(plan: Plan, i: int, of_parent: bool) -> Iterator[Plan]:
     for slot, names in enumerate(SLOTS):
         for name in names:
             choice = list(plan.choices.get(i, PLAIN))
+            if choice[slot] == name:
+                continue
             choice[slot] = name
             if len(set(choice)) == 3 and (of_parent or not any(c.startswith("before") for c in choice)):
                 yield replace(plan, choices={**plan.choices, i: (choice[0], choice[1], choice[2])})

@@ -22,6 +22,7 @@ CONSTANT, INPUT, PARAMETER, MUL, ADD, SUB, DIV, SQRT, COS, SIN, SIGN = range(11)
 COUNTED = {MUL: "mul", ADD: "add", SUB: "add", DIV: "div", SQRT: "sqrt", COS: "trig", SIN: "trig"}
 BINARY = {MUL: operator.mul, ADD: operator.add, SUB: operator.sub, DIV: operator.truediv}
 NOTHING = -1
+REAL = (float, int)
 
 
 class Graph:
@@ -92,6 +93,14 @@ class Graph:
                     marks[self.right[place]] = 1
         return [place for place, mark in enumerate(marks) if mark]
 
+    def known_before(self, results: Any) -> list[Expr]:
+        """What is known before any state is, and used by what is not, or is a result itself; plain numbers are left out."""
+        used = {e.node for e in expressions(results)}
+        for place in self.needed(results):
+            if not self.offline[place]:
+                used |= {self.left[place], self.right[place]} - {NOTHING}
+        return [Expr(self, place, False) for place in sorted(used) if self.offline[place] and place not in self.values]
+
     def counts(self, results: Any) -> Counts:
         """The operations that the results need at each evaluation: what is offline costs nothing."""
         return self.counts_of(place for place in self.needed(results) if not self.offline[place])
@@ -146,17 +155,18 @@ class Expr:
 
     def __mul__(self, other: Any) -> Any:
         if type(other) is not Expr:
-            if not isinstance(other, float | int):
-                return NotImplemented
-            return scaled(self, float(other))
-        graph = graph_of(self, other)
+            return scaled(self, float(other)) if isinstance(other, REAL) else NotImplemented
+        graph = self.graph if self.graph is other.graph else graph_of(self, other)
         a, b = (self.node, other.node) if self.node <= other.node else (other.node, self.node)
         negative = self.negative is not other.negative
+        offline = graph.offline
+        if not offline[a] and not offline[b]:
+            return Expr(graph, graph.operation(MUL, a, b), negative)
         if a in graph.values or b in graph.values:
             k, x = (a, b) if a in graph.values else (b, a)
             return scaled(Expr(graph, x, negative), graph.values[k])
-        if graph.offline[a] is not graph.offline[b]:
-            k, x = (a, b) if graph.offline[a] else (b, a)
+        if offline[a] is not offline[b]:
+            k, x = (a, b) if offline[a] else (b, a)
             return known_times(Expr(graph, k, negative), x)
         return Expr(graph, graph.operation(MUL, a, b), negative)
 
@@ -164,7 +174,7 @@ class Expr:
 
     def __add__(self, other: Any) -> Any:
         if type(other) is not Expr:
-            if not isinstance(other, float | int):
+            if not isinstance(other, REAL):
                 return NotImplemented
             if other == 0:
                 return self
@@ -174,9 +184,9 @@ class Expr:
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        if not isinstance(other, Expr | float | int):
-            return NotImplemented
-        return self + -other
+        if type(other) is Expr:
+            return total(self, Expr(other.graph, other.node, not other.negative))
+        return self + -other if isinstance(other, REAL) else NotImplemented
 
     def __rsub__(self, other: Any) -> Any:
         return -self + other
@@ -184,7 +194,7 @@ class Expr:
     def __truediv__(self, other: Any) -> Any:
         other = number(other)
         if type(other) is not Expr:
-            if not isinstance(other, float | int):
+            if not isinstance(other, REAL):
                 return NotImplemented
             if other == 0:
                 raise ZeroDivisionError("symbols: an expression was divided by the number 0")
@@ -198,7 +208,7 @@ class Expr:
         return Expr(graph, graph.operation(DIV, self.node, other.node), negative)
 
     def __rtruediv__(self, other: Any) -> Any:
-        if not isinstance(other, float | int):
+        if not isinstance(other, REAL):
             return NotImplemented
         return self.graph.constant(float(other)) / self
 
@@ -247,6 +257,10 @@ class Expr:
 
 def scaled(x: Expr, factor: float) -> Any:
     """factor x with 0, 1 and -1 folded, and a constant factor of x taken in."""
+    if factor == 0.0:
+        return 0.0
+    if (factor == 1.0 or factor == -1.0) and x.node not in x.graph.values:
+        return x if factor == 1.0 else -x
     graph, negative = x.graph, x.negative is not (factor < 0.0)
     factor, node = abs(factor), x.node
     if node in graph.values:
@@ -266,14 +280,13 @@ def scaled(x: Expr, factor: float) -> Any:
 
 def total(x: Expr, y: Expr) -> Any:
     """x + y: multiples of one value meet, and the sign of a sum is that of its earlier operand."""
-    graph = graph_of(x, y)
-    a, b = x.node, y.node
-    if a in graph.values and b in graph.values:
-        return number(x) + number(y)
-    if graph.values.get(a) == 0.0:
-        return y
-    if graph.values.get(b) == 0.0:
-        return x
+    graph = x.graph if x.graph is y.graph else graph_of(x, y)
+    a, b, values = x.node, y.node, graph.values
+    if a in values or b in values:
+        if a in values and b in values:
+            return number(x) + number(y)
+        if values.get(a) == 0.0 or values.get(b) == 0.0:
+            return y if values.get(a) == 0.0 else x
     if a == b:
         return 0.0 if x.negative is not y.negative else Expr(graph, graph.operation(ADD, a, a), x.negative)
     (ca, na), (cb, nb) = multiple(graph, a), multiple(graph, b)
@@ -338,7 +351,7 @@ def same(x: Any, y: Any) -> bool:
     """Whether two scalars are known to be equal, be they numbers or expressions."""
     if isinstance(x, Expr) and isinstance(y, Expr):
         return x.node == y.node and x.negative is y.negative
-    return isinstance(x, float | int) and isinstance(y, float | int) and x == y
+    return isinstance(x, REAL) and isinstance(y, REAL) and x == y
 
 
 def mapped(results: Any, change: Callable[[Expr], Any]) -> Any:

@@ -1,0 +1,73 @@
+"""What one core could do at the most: fused multiply-adds of full vectors that do not wait for each other."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from forearm.benchmarks.timing import median_time
+from forearm.symbols import Counts
+
+CHAINS = 12  # independent sums: more than two units times their latency; with a and b they fit 16 registers
+STEPS = 1_000_000
+
+
+def operations(counts: Counts) -> int:
+    """Multiplications, additions, divisions and square roots, each as one; sines and cosines left out."""
+    return counts.mul + counts.add + counts.div + counts.sqrt
+
+
+def peak_share(counts: Counts, seconds: float, dtype: str) -> float:
+    """Counted operations over time over the peak of one core; sines, cosines, loads and stores take time uncounted."""
+    return operations(counts) / seconds / peak(dtype)
+
+
+@cache
+def vector_bytes() -> int:
+    """How wide this machine's vectors are."""
+    features = llvm.get_host_cpu_features()
+    return 64 if features.get("avx512f") else 32 if features.get("avx") else 16
+
+
+@cache
+def peak(dtype: str) -> float:
+    """Floating-point operations a second of one core, measured now; a fused multiply-add is two."""
+    size = np.dtype(dtype).itemsize
+    lanes = vector_bytes() // size
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3
+    )  # fmt: skip
+    module = llvm.parse_assembly(loop_text("double" if size == 8 else "float", 8 * size, lanes))
+    engine = llvm.create_mcjit_compiler(module, machine)
+    engine.finalize_object()
+    loop = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(engine.get_function_address("peak"))
+    values = np.full((CHAINS + 2, lanes), 0.5, dtype=dtype)
+    seconds = min(median_time(lambda: loop(values.ctypes.data, STEPS), repeats=1) for _ in range(15))  # a peak: the best
+    return 2.0 * lanes * CHAINS * STEPS / seconds
+
+
+def loop_text(scalar: str, bits: int, lanes: int) -> str:
+    """`peak(values, steps)` in LLVM's text: every step s_k = s_k a + b for all chains; a, b and the sums lie in `values`."""
+    vector, chains = f"<{lanes} x {scalar}>", range(CHAINS)
+    size = lanes * bits // 8
+    lines = [
+        f"declare {vector} @llvm.fmuladd.v{lanes}f{bits}({vector}, {vector}, {vector})",
+        "define void @peak(ptr %values, i64 %steps) {", "entry:",
+    ]  # fmt: skip
+    for k in range(CHAINS + 2):
+        lines.append(f"  %at{k} = getelementptr i8, ptr %values, i64 {k * size}")
+        lines.append(f"  %start{k} = load {vector}, ptr %at{k}, align {bits // 8}")
+    lines += ["  br label %loop", "loop:", "  %i = phi i64 [ 0, %entry ], [ %next, %loop ]"]
+    lines += [f"  %s{k} = phi {vector} [ %start{k}, %entry ], [ %t{k}, %loop ]" for k in chains]
+    a, b = f"%start{CHAINS}", f"%start{CHAINS + 1}"
+    lines += [
+        f"  %t{k} = call {vector} @llvm.fmuladd.v{lanes}f{bits}({vector} %s{k}, {vector} {a}, {vector} {b})" for k in chains
+    ]
+    lines += ["  %next = add i64 %i, 1", "  %more = icmp slt i64 %next, %steps", "  br i1 %more, label %loop, label %done"]
+    lines += ["done:", *(f"  store {vector} %t{k}, ptr %at{k}, align {bits // 8}" for k in chains), "  ret void", "}"]
+    return "\n".join(lines)

@@ -1,0 +1,44 @@
+"""How long a fresh process, forearm imported, needs to its first torques: nothing kept from before, and once again."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from forearm.benchmarks.timing import Row
+
+FIRST_TORQUES = """\
+import time, warnings
+import numpy as np
+import forearm as fa
+warnings.simplefilter("ignore")
+q = np.full(7, 0.3)
+start = time.perf_counter()
+fa.compile(fa.load("panda").rigid()).inverse_dynamics(q, q, q)
+print(time.perf_counter() - start)
+"""
+REPEATS = 5
+COLD, WARM = 0.5, 0.05  # s
+
+
+def rows() -> Iterator[Row]:
+    """The Panda loaded, compiled and asked once; the cache of compiled functions empty, and filled by the run before."""
+    with TemporaryDirectory() as folder:
+        cold = [_first_torques(Path(folder, str(k))) for k in range(REPEATS)]
+        yield Row("first torques, nothing cached", statistics.median(cold), bar=COLD, group="a fresh process, panda")
+        warm = [_first_torques(Path(folder, "0")) for _ in range(REPEATS)]
+        yield Row("first torques, cached", statistics.median(warm), bar=WARM, group="a fresh process, panda")
+
+
+def _first_torques(cache: Path) -> float:
+    cache.mkdir(exist_ok=True)
+    run = subprocess.run(
+        [sys.executable, "-c", FIRST_TORQUES], env=os.environ | {"FOREARM_CACHE": str(cache)}, check=True, capture_output=True,
+        text=True,
+    )  # fmt: skip
+    return float(run.stdout)

@@ -1,0 +1,172 @@
+"""Many states: the rows of a file, computed by compiled code block after block."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.cli.command import show_json, width
+from forearm.cli.progress import Progress
+from forearm.errors import InputError
+from forearm.logs.block import Array, Writer
+from forearm.logs.columns import Columns, Question, find_columns
+from forearm.logs.stream import STANDARD, Log, check_apart, reading, writing
+from forearm.logs.summary import Summary
+from forearm.tables import number, text_table
+
+ANGULAR = ("q", "qd", "qdd")  # what --degrees is about
+DEGREE = math.pi / 180.0
+Evaluate = Callable[[Mapping[str, Array]], Array]
+
+
+@dataclass(frozen=True)
+class Computation:
+    """What every row is asked for: the quantities needed, the one made, and the compiled function between them."""
+
+    needed: tuple[str, str, str]
+    made: str
+    function: str
+
+    def unit(self, kind: str, degrees: bool) -> str:
+        """The unit of what is made, for a joint of this kind."""
+        if self.made == "tau":
+            return "N m" if kind == "revolute" else "N"
+        angle = "deg" if degrees else "rad"
+        return f"{angle}/s^2" if kind == "revolute" else "m/s^2"
+
+
+INVERSE = Computation(("q", "qd", "qdd"), "tau", "inverse_dynamics")
+FORWARD = Computation(("q", "qd", "tau"), "qdd", "forward_dynamics")
+
+
+def add_files(parser: argparse.ArgumentParser, what: Computation) -> None:
+    """The options --from and --to."""
+    columns = ", ".join(f"{x}1.." for x in what.needed)
+    source = f"many states: a .csv or .parquet file with columns {columns}; - is CSV on standard input"
+    target = f"with --from: write its columns and {what.made}1.. to this .csv or .parquet file; - is CSV on standard output"
+    parser.add_argument("--from", dest="source", metavar="FILE", help=source)
+    parser.add_argument("--to", dest="target", metavar="FILE", help=target)
+
+
+def check_files(given: argparse.Namespace, one_state: Mapping[str, object]) -> None:
+    """Refuse --to without --from, and beside --from the options of one state (their names and what they are unless given)."""
+    if given.source is None:
+        if given.target is not None:
+            raise InputError("--to: it is for many states; give their file by --from FILE.")
+        return
+    for name, usual in one_state.items():
+        option = f"--{name.replace('_', '-')}"
+        if getattr(given, name) == usual:
+            continue
+        if name in ("formulation", "method"):
+            raise InputError(f"{option}: many states are computed by compiled code; leave {option} out.")
+        raise InputError(f"{option}: it is for one state, and --from {given.source} gives many; leave one of the two out.")
+    if given.target is not None:
+        check_apart(given.source, given.target)
+    if given.target == STANDARD and given.json:
+        raise InputError("--json: standard output is taken by --to -; give --to a file.")
+
+
+def run_files(given: argparse.Namespace, arm: Arm, what: Computation) -> int:
+    """Compute every row of --from, write --to, and show a summary."""
+    start = time.perf_counter()
+    question = Question(tuple(j.name for j in arm.joints), what.needed, what.made)
+    evaluate = _evaluation(arm, what, given.degrees)
+    with _ended_cleanly(), reading(given.source) as log:
+        columns = find_columns(log.header, question, log.name, given.target is not None)
+        if given.target is None:
+            summary = _stream(log, columns, evaluate, None)
+        else:
+            with writing(given.target, log, columns) as writer:
+                summary = _stream(log, columns, evaluate, writer)
+    seconds = time.perf_counter() - start
+    if given.json:
+        show_json(_document(given, arm, summary, seconds))
+    elif given.target != STANDARD:
+        print(_report(given, arm, what, summary, seconds))
+    return 0
+
+
+def _evaluation(arm: Arm, what: Computation, degrees: bool) -> Evaluate:
+    """From states as the file has them to results as the file will: with --degrees, both in degrees."""
+    from forearm.kernels.kernel import compile as compile_arm
+
+    function = getattr(compile_arm(arm), what.function)
+    scale = np.array([DEGREE if degrees and j.kind == "revolute" else 1.0 for j in arm.joints])
+
+    def evaluate(states: Mapping[str, Array]) -> Array:
+        results = function(*(states[x] * scale if degrees and x in ANGULAR else states[x] for x in what.needed))
+        made: Array = results / scale if degrees and what.made in ANGULAR else results
+        return made
+
+    return evaluate
+
+
+def _stream(log: Log, columns: Columns, evaluate: Evaluate, writer: Writer | None) -> Summary:
+    summary = Summary(len(columns.made))
+    with Progress() as progress:
+        for block in log.blocks(columns, whole=writer is not None):
+            results = evaluate(block.states)
+            summary.add(results)
+            if writer is not None:
+                writer.write(block, results)
+            progress.show(summary.rows, log.fraction())
+    return summary
+
+
+@contextmanager
+def _ended_cleanly() -> Iterator[None]:
+    """A request to end (SIGTERM) is taken as Ctrl-C is, so that no half-written file stays behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _document(given: argparse.Namespace, arm: Arm, summary: Summary, seconds: float) -> dict[str, Any]:
+    return {
+        "name": arm.name,
+        "from": given.source,
+        "to": given.target,
+        "rows": summary.rows,
+        "not_finite": summary.not_finite,
+        "seconds": seconds,
+        "rows_per_second": summary.rows / seconds,
+        "joints": [j.name for j in arm.joints],
+        "min": summary.smallest,
+        "max": summary.largest,
+        "rms": summary.rms,
+        "max_abs": summary.max_abs,
+        "max_abs_row": summary.max_abs_row,
+    }
+
+
+def _report(given: argparse.Namespace, arm: Arm, what: Computation, summary: Summary, seconds: float) -> str:
+    to = "" if given.target is None else f", written to {given.target}"
+    lines = [f"{summary.rows} rows of {given.source} in {seconds:.2f} s{to}"]
+    if summary.not_finite:
+        lines.append(f"Not finite: {summary.not_finite} rows, left out below. Are all numbers in SI units?")
+    if summary.rows > summary.not_finite:
+        figures = zip(summary.smallest, summary.largest, summary.rms, summary.max_abs, summary.max_abs_row, strict=True)
+        rows = [
+            [j.name, *(number(float(v)) for v in values), str(at), what.unit(j.kind, given.degrees)]
+            for j, (*values, at) in zip(arm.joints, figures, strict=True)
+        ]
+        made = what.made
+        header = ["joint", f"{made} min", "max", "rms", f"|{made}| max", "at row", "unit"]
+        lines += ["", text_table(header, rows, width())]
+    return "\n".join(lines)

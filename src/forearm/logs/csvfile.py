@@ -1,0 +1,229 @@
+"""Logs as text: one header row, then numbers between commas, semicolons or tabs."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+from typing import BinaryIO
+
+import numpy as np
+
+from forearm.errors import InputError, shorten
+from forearm.logs import arrow
+from forearm.logs.block import Array, Block, Lines, states_of
+from forearm.logs.columns import MAX_COLUMNS, Columns
+
+SEPARATORS = (",", ";", "\t")
+MAX_LINE = 1_000_000  # bytes
+BLOCK = 2_000_000  # bytes read at a time
+
+
+class CsvReader:
+    """A text log: its header is read at once, its rows when they are asked for."""
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self.name = name
+        self._stream = stream
+        self._read = 0
+        self._size = _size(stream)
+        line, self._line = self._top()
+        self.separator = max(SEPARATORS, key=line.count)
+        self.header = tuple(field.strip() for field in self.fields(line, self._line - 1))
+        if any(_is_number(field) for field in self.header):
+            raise InputError(
+                f"{name}, line {self._line - 1}: a header row such as t,q1,q2,...,qd1,qd2,... is needed above the numbers; "
+                f"came {shorten(line)}. A header behind a # is a comment: take the # away."
+            )
+
+    def blocks(self, columns: Columns, whole: bool) -> Iterator[Block]:
+        """Block after block of at most BLOCK bytes and one line more; a fault is reported with its line and column."""
+        for data in self._pieces():
+            text = self._text(data)
+            lines = Lines(data, text.split("\n"), self._line)
+            numbers = self._numbers(lines, columns.flat, '"' in text)
+            self._line += len(lines.rows)
+            yield Block(len(lines.rows), states_of(numbers, columns), lines)
+
+    def fraction(self) -> float | None:
+        """How much of the file is read; None for a pipe."""
+        return min(self._read / self._size, 1.0) if self._size else None
+
+    def _top(self) -> tuple[str, int]:
+        """The header line and the number of the line after it; comments and blank lines above it are passed over."""
+        number = 0
+        while data := self._take(MAX_LINE + 1, line=True):
+            number += 1
+            if len(data) > MAX_LINE:
+                raise self._too_long(number)
+            self._line = number
+            text = self._text(data).removeprefix("\ufeff" if number == 1 else "").strip("\r\n")
+            if text.strip() and not text.lstrip().startswith("#"):
+                return text, number + 1
+        raise InputError(f"{self.name}: empty; a header row and rows of numbers are needed.")
+
+    def _pieces(self) -> Iterator[bytes]:
+        """Whole lines, the last without its end; blank lines at the end of the file are no rows."""
+        rest = b""
+        line = self._line
+        while chunk := self._take(BLOCK):
+            data = rest + chunk
+            # What waits for the next chunk: a line that has begun, or blank lines that may be the last of the file.
+            filled = len(data.rstrip(b"\r\n"))
+            is_complete = filled > 0 and b"\n" in data[filled:]
+            end = data.find(b"\n", filled) if is_complete else data.rfind(b"\n", 0, filled)
+            rest = data[end + 1 :]
+            if end >= 0:
+                piece = _with_plain_ends(data[: end + 1])[:-1]
+                line += piece.count(b"\n") + 1
+                yield piece
+            if len(rest) > MAX_LINE:
+                raise self._too_long(line)
+        if rest := rest.rstrip(b"\r\n"):
+            yield _with_plain_ends(rest)
+
+    def _take(self, size: int, line: bool = False) -> bytes:
+        try:
+            data = self._stream.readline(size) if line else self._stream.read(size)
+        except OSError as error:
+            raise InputError(f"{self.name}: cannot be read: {error.strerror or error}.") from error
+        self._read += len(data)
+        return data
+
+    def _text(self, data: bytes) -> str:
+        """UTF-8 without NUL, or the line at which it is not."""
+        try:
+            place = data.find(b"\0")
+            if place < 0:
+                return data.decode("utf-8")
+            what = "a byte 0, so this is no text, or text in UTF-16"
+        except UnicodeDecodeError as error:
+            place = error.start
+            what = "not UTF-8 text"
+        line = self._line + data.count(b"\n", 0, place)
+        raise InputError(f"{self.name}, line {line}: {what}. Save it as CSV in UTF-8.")
+
+    def _numbers(self, lines: Lines, places: tuple[int, ...], is_quoted: bool) -> Array:
+        """The numbers at these places of every line: all at once, and line by line only to find a fault."""
+        self._check_widths(lines, is_quoted)
+        numbers = None if is_quoted else arrow.parsed(lines.data, len(self.header), self.separator, places)
+        if numbers is None or not _is_good(numbers, lines):
+            try:
+                numbers = _parsed(lines.rows, self.separator, places, is_quoted)
+            except ValueError as error:
+                raise self._fault(lines, places) from error
+        if not _is_good(numbers, lines):
+            raise self._fault(lines, places)
+        return numbers
+
+    def _check_widths(self, lines: Lines, is_quoted: bool) -> None:
+        counts = list(map(str.count, lines.rows, repeat(self.separator)))
+        if is_quoted:
+            counts = [
+                len(self.fields(row, lines.first + k)) - 1 if '"' in row else count
+                for k, (row, count) in enumerate(zip(lines.rows, counts, strict=True))
+            ]
+        width = len(self.header)
+        if counts.count(width - 1) != len(counts):
+            k = next(k for k, count in enumerate(counts) if count != width - 1)
+            row = lines.rows[k]
+            came = "came a blank line" if not row.strip() else f"came {counts[k] + 1}: {shorten(row)}"
+            raise InputError(f"{self.name}, line {lines.first + k}: {width} fields are needed as in the header; {came}.")
+
+    def _fault(self, lines: Lines, places: Sequence[int]) -> InputError:
+        """The first field that is no finite number."""
+        for k, row in enumerate(lines.rows):
+            fields = self.fields(row, lines.first + k)
+            for place in places:
+                if not _is_finite(fields[place]):
+                    where = f"{self.name}, line {lines.first + k}, column {shorten(self.header[place])}"
+                    came = shorten(fields[place]) if fields[place].strip() else "an empty field"
+                    hint = " Decimals follow a point, not a comma." if _is_finite(fields[place].replace(",", ".")) else ""
+                    return InputError(f"{where}: a finite number is needed, came {came}.{hint}")
+        return InputError(
+            f"{self.name}, lines {lines.first} to {lines.first + len(lines.rows) - 1}: cannot be read as numbers."
+        )
+
+    def fields(self, row: str, line: int) -> list[str]:
+        """The fields of one line, quotes taken off."""
+        if '"' not in row:
+            if row.count(self.separator) >= MAX_COLUMNS:
+                raise InputError(f"{self.name}, line {line}: more than {MAX_COLUMNS} columns.")
+            return row.split(self.separator)
+        try:
+            return next(csv.reader([row], delimiter=self.separator, strict=True))
+        except csv.Error as error:
+            raise InputError(f"{self.name}, line {line}: quotes that do not fit: {error}; came {shorten(row)}.") from None
+
+    def _too_long(self, line: int) -> InputError:
+        return InputError(f"{self.name}, line {line}: longer than the {MAX_LINE} bytes allowed. Is this a CSV file?")
+
+
+class CsvWriter:
+    """Rows as they came with the results behind them: the text of the input is copied, never formatted anew."""
+
+    def __init__(self, stream: BinaryIO, header: Sequence[str], separator: str) -> None:
+        self._stream = stream
+        self._separator = separator
+        self._stream.write(header_line(header, separator).encode())
+
+    def write(self, block: Block, results: Array) -> None:
+        """The rows as they came, and the results (B, n) behind them."""
+        parts = [self._separator] * (3 * block.count)
+        parts[0::3] = block.came.rows
+        parts[2::3] = _ends(results, self._separator)
+        self._stream.write("".join(parts).encode())
+
+    def close(self) -> None:
+        """Nothing belongs at the end."""
+
+
+def header_line(header: Sequence[str], separator: str) -> str:
+    """The names of the columns, quoted where they must be."""
+    quoted = [f'"{name.replace(chr(34), chr(34) * 2)}"' if {separator, '"', "\n"} & set(name) else name for name in header]
+    return separator.join(quoted) + "\n"
+
+
+def _ends(results: Array, separator: str) -> list[str]:
+    """The end of every line: each number by the shortest text that reads back to the same bits."""
+    text = arrow.written(results, separator)
+    if text is None:
+        text = repr(results.tolist())[2:-2].replace("], [", "\n").replace(", ", separator) + "\n"  # one call for the block
+    return text.splitlines(keepends=True)
+
+
+def _is_good(numbers: Array, lines: Lines) -> bool:
+    return len(numbers) == len(lines.rows) and bool(np.isfinite(numbers).all())
+
+
+def _parsed(rows: Sequence[str], separator: str, places: Sequence[int], is_quoted: bool) -> Array:
+    quote = '"' if is_quoted else None
+    return np.loadtxt(rows, delimiter=separator, comments=None, usecols=places, ndmin=2, quotechar=quote)
+
+
+def _is_finite(field: str) -> bool:
+    """Whether the parser of whole blocks takes this one field."""
+    try:
+        return bool(field.strip()) and bool(np.isfinite(_parsed([field], "\x1f", [0], False)).all())
+    except ValueError:
+        return False
+
+
+def _with_plain_ends(data: bytes) -> bytes:
+    return data.replace(b"\r\n", b"\n") if b"\r" in data else data
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _size(stream: BinaryIO) -> int | None:
+    try:
+        return os.fstat(stream.fileno()).st_size or None
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,85 @@
+"""The doors: a log opened by its name, and one written beside it whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+from forearm.errors import InputError
+from forearm.logs.block import Writer
+from forearm.logs.columns import Columns
+from forearm.logs.convert import ParquetToText, TextToParquet
+from forearm.logs.csvfile import CsvReader, CsvWriter
+from forearm.logs.parquet import ParquetReader, ParquetWriter
+from forearm.reading.textfile import replacing
+
+Log: TypeAlias = CsvReader | ParquetReader
+TEXT = (".csv", ".tsv", ".txt")
+PARQUET = (".parquet", ".pq")
+STANDARD = "-"  # standard input or output, as text
+
+
+@contextmanager
+def reading(path: str) -> Iterator[Log]:
+    """A log by its path; `-` is text on standard input."""
+    if path == STANDARD:
+        yield CsvReader(sys.stdin.buffer, "standard input")
+        return
+    file = Path(path)
+    kind = _kind(file, TEXT)
+    try:
+        if file.is_dir() or not file.exists():
+            what = "a folder, not a file" if file.is_dir() else "not there"
+            raise InputError(f"{path}: {what}. Check the path.")
+        if kind in PARQUET and not file.is_file():
+            raise InputError(f"{path}: a pipe or a device; only CSV can come from one.")
+        stream = file.open("rb")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+    with stream:
+        if kind in TEXT:
+            yield CsvReader(stream, file.name)
+            return
+        with closing(ParquetReader(file)) as log:
+            yield log
+
+
+@contextmanager
+def writing(path: str, source: Log, columns: Columns) -> Iterator[Writer]:
+    """A log of the rows of another and results behind them; it appears when everything is written."""
+    if path == STANDARD:
+        with closing(_writer(sys.stdout.buffer, ".csv", source, columns, "standard output")) as writer:
+            yield writer
+        sys.stdout.buffer.flush()
+        return
+    kind = _kind(Path(path), TEXT[:1])
+    with replacing(path) as stream, closing(_writer(stream, kind, source, columns, Path(path).name)) as writer:
+        yield writer
+
+
+def check_apart(source: str, target: str) -> None:
+    """Refuse a log that would be written over the one that is read."""
+    there = source != STANDARD and target != STANDARD and os.path.exists(source) and os.path.exists(target)
+    if there and os.path.samefile(source, target):
+        raise InputError(f"--to {target}: that is the file which --from reads; give the result another name.")
+
+
+def _writer(stream: BinaryIO, kind: str, source: Log, columns: Columns, name: str) -> Writer:
+    if isinstance(source, CsvReader):
+        if kind in PARQUET:
+            return TextToParquet(stream, source, columns, name)
+        return CsvWriter(stream, [*source.header, *columns.made], source.separator)
+    if kind in PARQUET:
+        return ParquetWriter(stream, source.schema, columns.made, name)
+    return ParquetToText(stream, source, columns, name)
+
+
+def _kind(path: Path, text: tuple[str, ...]) -> str:
+    kind = path.suffix.lower()
+    if kind not in (*text, *PARQUET):
+        raise InputError(f"{path.name}: the name must end in one of {', '.join((*text, *PARQUET))}; - is CSV on a pipe.")
+    return kind

@@ -1,0 +1,44 @@
+"""What became of a long computation, in one figure a joint: smallest, largest, root mean square."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from forearm.logs.block import Array
+
+
+class Summary:
+    """Figures of results (B, n) that come block after block; rows count from 1. What is not finite is only counted."""
+
+    def __init__(self, n: int) -> None:
+        self.rows = 0
+        self.not_finite = 0
+        self.smallest = np.full(n, np.inf)
+        self.largest = np.full(n, -np.inf)
+        self.max_abs = np.full(n, -np.inf)
+        self.max_abs_row = np.zeros(n, dtype=np.int64)
+        self._squares = np.zeros(n)
+
+    def add(self, results: Array) -> None:
+        """Take in the next rows."""
+        good = np.isfinite(results).all(axis=1)
+        numbers = np.flatnonzero(good) + self.rows + 1
+        self.rows += len(results)
+        self.not_finite += int(len(results) - len(numbers))
+        if not len(numbers):
+            return
+        results = results[good]
+        sizes = np.abs(results)
+        peaks = sizes.max(axis=0)
+        self.max_abs_row = np.where(peaks > self.max_abs, numbers[sizes.argmax(axis=0)], self.max_abs_row)
+        self.max_abs = np.maximum(self.max_abs, peaks)
+        self.smallest = np.minimum(self.smallest, results.min(axis=0))
+        self.largest = np.maximum(self.largest, results.max(axis=0))
+        with np.errstate(over="ignore"):
+            self._squares = self._squares + (results**2).sum(axis=0)
+
+    @property
+    def rms(self) -> Array:
+        """Root mean square of the finite rows."""
+        count = self.rows - self.not_finite
+        return np.sqrt(self._squares / count) if count else np.full_like(self._squares, np.nan)

@@ -1,0 +1,77 @@
+"""Times as bars on a logarithmic axis: ours and the peers' under each other, a block for each thing measured."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from forearm.plots.figure import BLUE, ORANGE, new_figure, save_figure
+
+Bar = tuple[str, str | None, float]  # what was measured, who (None for forearm), s
+GAP, HEIGHT = 0.45, 0.19  # between blocks, in bars; of a bar, in inches
+UNITS = ((1e-9, "ns"), (1e-6, "us"), (1e-3, "ms"), (1.0, "s"))
+
+
+def save_speed_picture(groups: Mapping[str, Sequence[Bar]], path: str | os.PathLike[str]) -> None:
+    """Draw the bars of every group into a .png, .svg or .pdf file."""
+    save_figure(speed_picture(groups), path)
+
+
+def speed_picture(groups: Mapping[str, Sequence[Bar]]) -> Any:
+    """The matplotlib figure: one panel a group, each put into the column that is shorter so far."""
+    columns: list[dict[str, Sequence[Bar]]] = [{} for _ in range(min(2, len(groups)))]
+    for title, bars in groups.items():
+        min(columns, key=_height)[title] = bars
+    figure = new_figure(7.0 * len(columns), HEIGHT * max(map(_height, columns)))
+    parts = figure.subfigures(1, len(columns), squeeze=False)[0]
+    for part, column in zip(parts, columns, strict=True):
+        panels = part.subplots(len(column), 1, squeeze=False, height_ratios=[_height({t: column[t]}) for t in column])[:, 0]
+        for axes, (title, bars) in zip(panels, column.items(), strict=True):
+            _draw(axes, title, bars)
+    return figure
+
+
+def _height(column: Mapping[str, Sequence[Bar]]) -> float:
+    """How tall panels under each other are, in bars, with their titles and axes."""
+    return sum(_places(bars)[-1] + 5.0 for bars in column.values())
+
+
+def written(seconds: float) -> str:
+    """A time with its unit, short."""
+    size, unit = next(((s, u) for s, u in reversed(UNITS) if seconds >= 0.9999 * s), UNITS[0])
+    value = seconds / size
+    return f"{value:.0f} {unit}" if value >= 99.5 else f"{value:.3g} {unit}"
+
+
+def _places(bars: Sequence[Bar]) -> list[float]:
+    """How far down each bar lies: one apart, more where another thing begins."""
+    places = [0.0]
+    for before, bar in pairwise(bars):
+        places.append(places[-1] + 1.0 + (GAP if bar[0] != before[0] else 0.0))
+    return places
+
+
+def _draw(axes: Any, title: str, bars: Sequence[Bar]) -> None:
+    places = _places(bars)
+    seconds = [bar[2] for bar in bars]
+    axes.barh(places, seconds, height=0.82, color=[BLUE if who is None else ORANGE for _, who, _ in bars])
+    axes.set_yticks(places, [what if who is None else who for what, who, _ in bars], fontsize=8)
+    for label, (_, who, _) in zip(axes.get_yticklabels(), bars, strict=True):
+        label.set_fontweight("bold" if who is None else "normal")
+    for place, value in zip(places, seconds, strict=True):
+        axes.text(value * 1.06, place, written(value), va="center", fontsize=7.5)
+    axes.set_ylim(places[-1] + 0.8, -0.8)
+    axes.set_title(f"{title} (blue: forearm)", fontsize=10, loc="left")
+    axes.grid(axis="x", color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    least, most = 0.4 * min(seconds), 4.0 * max(seconds)  # room for the figure behind the longest bar
+    axes.set_xscale("log")
+    axes.set_xlim(least, most)
+    axes.set_xlabel("median time, logarithmic", fontsize=8)
+    ticks = [10.0**k for k in range(-10, 4) if least <= 10.0**k <= most]
+    axes.set_xticks(ticks, [written(t) for t in ticks], fontsize=8)
+    axes.minorticks_off()
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)

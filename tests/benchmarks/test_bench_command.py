@@ -1,0 +1,135 @@
+"""`forearm bench` as a user meets it: tables, JSON, picture, missing peers, and what happens when a peer disagrees."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from forearm.benchmarks import kernels, peers
+from forearm.benchmarks.timing import Row
+from forearm.cli.bench import bars, grouped, notes, table
+from forearm.cli.main import main
+
+Capture = pytest.CaptureFixture[str]
+ROWS = [
+    Row("inverse, batch", 20e-9, peer="A", peer_seconds=1e-6, group="panda", at_least=40.0, agreement=2e-15, operations=600,
+        peak_share=0.43),
+    Row("inverse, batch", 24e-9, peer="B", peer_seconds=120e-9, group="panda", at_least=6.0, agreement=3e-15),
+    Row("forward, batch", 30e-9, group="panda"),
+    Row("first torques", 0.7, bar=0.5, group="a fresh process"),
+]  # fmt: skip
+APART = Row("inverse, batch", 20e-9, peer="Fake", peer_seconds=1e-6, group="panda", agreement=2e-3)
+
+
+@pytest.fixture
+def without_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forearm.benchmarks.roofline.peak", {"float64": 6e10, "float32": 12e10}.__getitem__)
+    monkeypatch.setattr(kernels, "rows", lambda peers: iter(ROWS))
+
+
+def test_table_shows_ratio_bar_and_verdict() -> None:
+    first, second, third = table(ROWS[:3]).splitlines()[2:]
+    assert first.split() == ["inverse,", "batch", "20", "ns", "A", "1", "us", "50", ">=", "40", "met", "2e-15", "43", "%"]
+    assert second.split()[-6:] == ["5", ">=", "6", "MISSED", "3e-15", "-"]
+    assert third.split()[:4] == ["forward,", "batch", "30", "ns"]
+
+
+def test_table_leaves_empty_columns_out() -> None:
+    assert table(ROWS[3:]).splitlines()[0].split() == ["what", "ours", "bar"]
+    assert "< 500 ms MISSED" in table(ROWS[3:])
+
+
+def test_groups_keep_their_order() -> None:
+    assert list(grouped(ROWS)) == ["panda", "a fresh process"]
+
+
+def test_notes_say_what_the_peak_is() -> None:
+    said = " ".join(notes({"float64": 6e10}).split())
+    assert "sines and cosines not counted" in said
+    assert "60 GFLOP/s in float64" in said
+
+
+@pytest.mark.usefixtures("without_clock")
+def test_tables_of_all_groups_and_exit_0(capsys: Capture) -> None:
+    assert main(["bench", "--only", "kernels"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("panda\nwhat")
+    assert "\n\na fresh process\nwhat" in out
+    assert "not installed" not in out, "peers are no matter unless asked for"
+
+
+@pytest.mark.usefixtures("without_clock")
+def test_json_has_machine_peak_and_every_row(capsys: Capture) -> None:
+    assert main(["bench", "--only", "kernels", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert set(document) == {"machine", "peak_flops", "missing", "rows"}
+    assert set(document["machine"]) == {"cpu", "cores", "vector_bits", "system", "python", "versions"}
+    assert {"numpy", "llvmlite"} <= set(document["machine"]["versions"])
+    assert document["machine"]["vector_bits"] in (128, 256, 512)
+    assert document["peak_flops"] == {"float64": 6e10, "float32": 12e10}
+    assert document["rows"] == [row.document() for row in ROWS]
+
+
+def test_a_peer_that_disagrees_is_told_loudly_and_exits_with_1(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "rows", lambda peers: iter([APART]))
+    assert main(["bench", "--only", "kernels"]) == 1
+    out, err = capsys.readouterr()
+    assert "2e-03 DISAGREES" in out
+    assert "panda, inverse, batch: forearm and Fake DISAGREE by 2.0e-03 of the largest value" in " ".join(err.split())
+
+
+@pytest.mark.usefixtures("without_clock")
+def test_missing_peers_are_named_with_what_to_install(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = "Pinocchio is not installed: pip install 'forearm[bench]'"
+    monkeypatch.setattr(peers, "problems", lambda: [line])
+    assert main(["bench", "--only", "kernels", "--peers"]) == 0
+    assert line in capsys.readouterr().out
+    assert main(["bench", "--only", "kernels", "--peers", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["missing"] == [line]
+
+
+def test_bars_have_ours_once_and_every_peer() -> None:
+    assert bars(ROWS) == {
+        "panda": [("inverse, batch", None, 24e-9), ("inverse, batch", "A", 1e-6), ("inverse, batch", "B", 120e-9),
+                  ("forward, batch", None, 30e-9)],
+        "a fresh process": [("first torques", None, 0.7)],
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("without_clock")
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_plot_writes_a_picture(suffix: str, tmp_path: Path, capsys: Capture) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / f"speeds{suffix}"
+    assert main(["bench", "--only", "kernels", "--plot", str(path)]) == 0
+    assert path.stat().st_size > 5000
+    assert f"drawn in {path}" in capsys.readouterr().out
+
+
+def test_picture_has_a_panel_for_each_group_with_all_bars() -> None:
+    pytest.importorskip("matplotlib")
+    from forearm.plots.speeds import speed_picture, written
+
+    figure = speed_picture(bars(ROWS))
+    panels = [axes for part in figure.subfigs for axes in part.axes]
+    assert [axes.get_title(loc="left").split(" (")[0] for axes in panels] == ["panda", "a fresh process"]
+    assert [label.get_text() for label in panels[0].get_yticklabels()] == ["inverse, batch", "A", "B", "forward, batch"]
+    assert [written(t) for t in (9e-10, 24e-9, 1e-6, 123.4e-6, 0.7, 1.0)] == [
+        "0.9 ns",
+        "24 ns",
+        "1 us",
+        "123 us",
+        "700 ms",
+        "1 s",
+    ]
+
+
+def test_progress_names_what_was_measured_where_there_is_a_terminal(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, without_clock: Iterator[None]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main(["bench", "--only", "kernels"]) == 0
+    assert "2 measured: panda inverse, batch" in capsys.readouterr().err

@@ -1,0 +1,105 @@
+"""Columns found by every spelling, in any order; what is missing, double or ambiguous is named."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+from forearm.errors import IgnoredWarning, InputError
+from forearm.logs.columns import MAX_COLUMNS, Columns, Question, find_columns
+
+QUESTION = Question(("base", "elbow", "wrist"), ("q", "qd", "qdd"), "tau")
+
+
+def find(header: list[str], question: Question = QUESTION, is_written: bool = True) -> Columns:
+    return find_columns(header, question, "log.csv", is_written)
+
+
+@pytest.mark.parametrize(
+    ("q", "tau"),
+    [
+        (["q1", "q2", "q3"], ("tau1", "tau2", "tau3")),
+        (["q_1", "q_2", "q_3"], ("tau_1", "tau_2", "tau_3")),
+        (["q[0]", "q[1]", "q[2]"], ("tau[0]", "tau[1]", "tau[2]")),
+        (["q_base", "q_elbow", "q_wrist"], ("tau_base", "tau_elbow", "tau_wrist")),
+        (["q.base", "q.elbow", "q.wrist"], ("tau.base", "tau.elbow", "tau.wrist")),
+    ],
+)
+def test_every_spelling_is_taken_and_kept_for_the_results(q: list[str], tau: tuple[str, ...]) -> None:
+    columns = find(["t", *q])
+    assert columns.places == {"q": (1, 2, 3)}
+    assert columns.absent == ("qd", "qdd")
+    assert columns.made == tau
+
+
+def test_columns_come_in_any_order() -> None:
+    columns = find(["qd3", "q1", "note", "qd1", "q3", "q2", "qd2"])
+    assert columns.places == {"q": (1, 5, 4), "qd": (3, 6, 0)}
+    assert columns.flat == (1, 5, 4, 3, 6, 0)
+
+
+def test_spelling_of_results_follows_the_first_quantity_there_is() -> None:
+    assert find(["qd[0]", "qd[1]", "qd[2]"]).made == ("tau[0]", "tau[1]", "tau[2]")
+
+
+def test_missing_columns_are_named_with_every_spelling() -> None:
+    with pytest.raises(InputError) as error:
+        find(["q1", "q2", "q3", "qd2"])
+    assert str(error.value) == (
+        "log.csv: qd is there for some joints only; missing: qd1, qd3. "
+        "qd1 may also be spelled qd_1, qd[0], qd_base or qd.base. Give qd for every joint, or for none, which is zero."
+    )
+
+
+def test_a_log_without_any_quantity_is_told_what_a_header_needs() -> None:
+    with pytest.raises(InputError) as error:
+        find(["t", "x"])
+    assert str(error.value) == (
+        "log.csv: no column is a joint's q or qd or qdd. The header needs q1..q3, qd1..qd3, qdd1..qdd3, or for the first joint "
+        "q1, q_1, q[0], q_base or q.base; it has t, x."
+    )
+
+
+def test_results_that_are_there_already_stop_writing_only() -> None:
+    header = ["q1", "q2", "q3", "tau_elbow"]
+    with pytest.raises(InputError, match=r"tau_elbow would be written, but is in the file already\. Rename there first"):
+        find(header)
+    assert find(header, is_written=False).places == {"q": (0, 1, 2)}
+
+
+def test_one_quantity_in_two_spellings_is_refused() -> None:
+    with pytest.raises(InputError, match=r"'q1' and 'q_base' are the same quantity; leave one out\."):
+        find(["q1", "q2", "q3", "q_base"])
+
+
+def test_a_name_that_is_also_a_number_of_another_joint_is_refused() -> None:
+    question = Question(("2", "1"), ("q", "qd", "qdd"), "tau")
+    with pytest.raises(InputError, match=r"'q_1' may be either of two joints, by number or by name; write q\[0\] or q\[1\]\."):
+        find(["q_1", "q_2"], question)
+    assert find(["q.2", "q.1"], question).places == {"q": (0, 1)}
+    # A joint named by its own number is no contradiction.
+    assert find(["q_1", "q_2"], Question(("1", "2"), ("q",), "tau")).places == {"q": (0, 1)}
+
+
+def test_a_column_twice_and_too_many_columns_are_refused() -> None:
+    with pytest.raises(InputError, match="the column 't' is there twice; rename one"):
+        find(["t", "q1", "q2", "q3", "t"])
+    with pytest.raises(InputError, match=f"10001 columns; at most {MAX_COLUMNS} are allowed"):
+        find([f"x{k}" for k in range(MAX_COLUMNS + 1)])
+
+
+def test_joints_that_the_arm_does_not_have_are_warned_of() -> None:
+    with pytest.warns(IgnoredWarning, match=r"no such joint in an arm of 3, so not read: q4, qd\[7\]\."):
+        find(["q1", "q2", "q3", "q4", "qd[7]", "x4"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        find(["q1", "q2", "q3", "query4", "temperature1"])
+
+
+def test_messages_stay_short_for_hostile_headers() -> None:
+    with pytest.raises(InputError) as error:
+        find([f"{k}{'x' * 5000}\n" for k in range(5000)])
+    assert len(str(error.value)) < 2000
+    assert "and 4988 more" in str(error.value)
+    assert "\n" not in str(error.value)

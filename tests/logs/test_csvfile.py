@@ -1,0 +1,179 @@
+"""Text logs: what is read, what is refused and where, with Arrow and without; written numbers keep their bits."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from forearm.errors import InputError
+from forearm.logs import arrow, csvfile
+from forearm.logs.block import Array, Block
+from forearm.logs.columns import MAX_COLUMNS, Question, find_columns
+from forearm.logs.csvfile import CsvReader, CsvWriter
+
+QUESTION = Question(("a", "b"), ("q", "qd"), "tau")
+
+
+@pytest.fixture(params=["with Arrow", "without"], autouse=True)
+def _either_parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "without":
+        monkeypatch.setattr(arrow, "arrow", lambda: None)
+
+
+@pytest.fixture
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csvfile, "BLOCK", 64)
+
+
+def blocks(data: bytes | str, question: Question = QUESTION) -> Iterator[Block]:
+    reader = CsvReader(io.BytesIO(data if isinstance(data, bytes) else data.encode()), "log.csv")
+    yield from reader.blocks(find_columns(reader.header, question, "log.csv", True), whole=True)
+
+
+def q_of(data: bytes | str) -> list[list[float]]:
+    return [row for block in blocks(data) for row in block.states["q"].tolist()]
+
+
+def refusal(data: bytes | str) -> str:
+    with pytest.raises(InputError) as error:
+        list(blocks(data))
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "q1,q2\n1,2\n3,4\n",
+        "q1,q2\n1,2\n3,4",
+        "q1;q2\n1;2\n3;4\n",
+        "q1\tq2\n1\t2\n3\t4\n",
+        "q2,t,q1\n2,now,1\n4,then,3\n",
+        "\ufeffq1,q2\n1,2\n3,4\n",
+        "q1,q2\r\n1,2\r\n3,4\r\n",
+        "# made by a robot\n\n  # q1;q2\nq1,q2\n1,2\n3,4\n\n\n\r\n",
+        " q1 , q2 \n 1 , 2\n3.0,+4e0\n",
+        '"q1","q2",note\n1,2,"a, b"\n"3",4,plain\n',
+    ],
+)
+def test_what_a_csv_may_look_like(data: str) -> None:
+    assert q_of(data) == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_absent_quantities_are_zero() -> None:
+    (block,) = blocks("q1,q2\n1,2\n3,4\n")
+    assert block.states["qd"].tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_one_column_needs_no_separator() -> None:
+    (block,) = blocks("q1\n1\n-2\n", Question(("a",), ("q",), "tau"))
+    assert block.states["q"].tolist() == [[1.0], [-2.0]]
+
+
+def test_a_header_without_rows_has_no_block() -> None:
+    assert q_of("q1,q2\n") == q_of("q1,q2") == q_of("q1,q2\n\n\n") == []
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("1,x,5", "column 'q2': a finite number is needed, came 'x'."),
+        ("1,,5", "column 'q2': a finite number is needed, came an empty field."),
+        ("nan,2,5", "column 'q1': a finite number is needed, came 'nan'."),
+        ("1,-inf,5", "column 'q2': a finite number is needed, came '-inf'."),
+        ("1e999,2,5", "column 'q1': a finite number is needed, came '1e999'."),
+        ("1_0,2,5", "column 'q1': a finite number is needed, came '1_0'."),
+        ("__import__('os'),2,5", "column 'q1': a finite number is needed, came \"__import__('os')\"."),
+        ("1,2", "3 fields are needed as in the header; came 2: '1,2'."),
+        ("1,2,5,6", "3 fields are needed as in the header; came 4: '1,2,5,6'."),
+        ("", "3 fields are needed as in the header; came a blank line."),
+        ('1,2,"5', "quotes that do not fit: unexpected end of data; came '1,2,\"5'."),
+        ("1,2,5\0", "a byte 0, so this is no text, or text in UTF-16. Save it as CSV in UTF-8."),
+    ],
+)
+@pytest.mark.usefixtures("_small_blocks")
+def test_a_fault_is_reported_with_its_line_wherever_the_block_begins(row: str, message: str) -> None:
+    for before in (0, 1, 7, 20, 50):
+        data = "# top\nq1,q2,t\n" + "1.5,2.5,0\n" * before + row + "\n" + "3,4,5\n" * 9
+        text = refusal(data)
+        where = f"log.csv, line {before + 3}"
+        assert text in (f"{where}, {message}", f"{where}: {message}")
+
+
+def test_a_decimal_comma_gets_a_hint() -> None:
+    assert "came '1,5'. Decimals follow a point, not a comma." in refusal("q1;q2\n1,5;2\n")
+
+
+def test_two_rows_of_the_wrong_length_do_not_make_up_for_each_other() -> None:
+    assert "line 2: 2 fields are needed as in the header; came 3" in refusal("q1,q2\n1,2,3\n4\n")
+
+
+def test_text_of_another_encoding_is_refused_with_its_line() -> None:
+    assert refusal(b"q1,q2,t\n1,2,a\n1,2,\xe9\n") == "log.csv, line 3: not UTF-8 text. Save it as CSV in UTF-8."
+    assert "line 1: a byte 0, so this is no text, or text in UTF-16" in refusal("q1,q2\n1,2\n".encode("utf-16"))
+
+
+def test_a_carriage_return_within_a_line_is_refused() -> None:
+    assert "line" in refusal("q1,q2\n1,2\n3\r,4\n")
+
+
+def test_a_file_without_header_is_told_what_is_expected() -> None:
+    assert refusal("# q1,q2\n1,2\n3,4\n") == (
+        "log.csv, line 2: a header row such as t,q1,q2,...,qd1,qd2,... is needed above the numbers; came '1,2'. "
+        "A header behind a # is a comment: take the # away."
+    )
+    assert refusal("") == refusal("# only\n\n") == "log.csv: empty; a header row and rows of numbers are needed."
+
+
+def test_endless_lines_and_headers_are_refused_without_being_held() -> None:
+    assert "line 1: longer than the 1000000 bytes allowed" in refusal(b"q" * 5_000_000)
+    assert "line 3: longer than the 1000000 bytes allowed" in refusal(b"q1,q2\n1,2\n" + b"1" * 9_000_000)
+    assert f"more than {MAX_COLUMNS} columns" in refusal("q1,q2" + ",x" * MAX_COLUMNS + "\n")
+    assert "line 2: longer" in refusal("q1,q2\n" + "\n" * 5_000_000 + "1,2\n")
+
+
+def test_thousands_of_columns_are_read() -> None:
+    header = ",".join(f"x{k}" for k in range(5000))
+    assert q_of(f"{header},q2,q1\n{'7,' * 5000}2,1\n") == [[1.0, 2.0]]
+
+
+@pytest.mark.usefixtures("_small_blocks")
+def test_blocks_together_are_the_file() -> None:
+    numbers = np.random.default_rng(5).normal(size=(300, 2))
+    data = "q1,q2\n" + "".join(f"{a!r},{b!r}\n" for a, b in numbers.tolist())
+    assert len(list(blocks(data))) > 50
+    assert np.array_equal(q_of(data), numbers)
+    assert np.array_equal(q_of(data.replace("\n", "\r\n") + "\r\n" * 80), numbers)
+
+
+def written(rows: str, results: Array, separator: str = ",") -> str:
+    (block,) = blocks(f"q1{separator}q2{separator}t\n{rows}")
+    stream = io.BytesIO()
+    writer = CsvWriter(stream, ["q1", "q2", "t", "tau1", "tau2"], separator)
+    writer.write(block, results)
+    writer.close()
+    return stream.getvalue().decode()
+
+
+def test_rows_are_copied_as_they_came() -> None:
+    text = written("1.50;2e0;now\n 3 ;4;\n", np.array([[0.5, -1.25], [1e-300, 2.5]]), ";")
+    assert text == "q1;q2;t;tau1;tau2\n1.50;2e0;now;0.5;-1.25\n 3 ;4;;1e-300;2.5\n"
+
+
+@given(arrays(np.float64, st.tuples(st.integers(1, 8), st.just(2)), elements=st.floats(allow_nan=False, allow_infinity=False)))
+def test_written_numbers_read_back_bit_for_bit(numbers: Array) -> None:
+    for way in (arrow.written, lambda *_: None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(arrow, "written", way)
+            text = written("1,2,3\n" * len(numbers), numbers)
+        (block,) = blocks(text.replace("q1,q2,t,tau1,tau2", "x,y,t,q1,q2"))
+        assert block.states["q"].tobytes() == numbers.tobytes()
+
+
+def test_names_are_quoted_where_they_must_be() -> None:
+    assert csvfile.header_line(["a,b", 'say "x"', "q1"], ",") == '"a,b","say ""x""",q1\n'

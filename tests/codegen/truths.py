@@ -83,6 +83,12 @@ def derivatives(arm: Arm, g: Given) -> list[Any]:
     return [by_q, by_qd, dynamics.inertia_matrix(arm, g.q)]
 
 
+def forward_derivatives(arm: Arm, g: Given) -> list[Any]:
+    by_q = slopes(lambda q: dynamics.forward(arm, q, rows(g.qd), rows(g.tau)), g.q)
+    by_qd = slopes(lambda qd: dynamics.forward(arm, rows(g.q), qd, rows(g.tau)), g.qd)
+    return [by_q, by_qd, np.linalg.inv(dynamics.inertia_matrix(arm, g.q))]
+
+
 # For each function its outputs in order.
 TRUTHS: dict[str, Callable[[Arm, Given], list[Any]]] = {
     "inverse_dynamics": lambda arm, g: [dynamics.inverse(arm, g.q, g.qd, g.qdd)],
@@ -100,6 +106,7 @@ TRUTHS: dict[str, Callable[[Arm, Given], list[Any]]] = {
     "base_regressor": lambda arm, g: [base_parameters(arm).regressor(g.q, g.qd, g.qdd)],
     "reactions": lambda arm, g: [reactions(arm, g)],
     "inverse_dynamics_derivatives": derivatives,
+    "forward_dynamics_derivatives": forward_derivatives,
 }
 
 
@@ -107,11 +114,12 @@ def assert_true(found: Sequence[Any], arm: Arm, function: str, g: Given) -> None
     """The outputs of a function are what the reference says."""
     truths = TRUTHS[function](arm, g)
     assert len(found) == len(truths)
-    accelerations = function == "forward_dynamics"  # wrong by cond(M) times what torques are wrong by
-    tolerance = EXACT * max(1.0, float(np.linalg.cond(dynamics.inertia_matrix(arm, g.q))) / 100.0) if accelerations else EXACT
+    growth = 1.0
+    if function.startswith("forward_dynamics"):  # wrong by cond(M) times what torques are wrong by
+        growth = max(1.0, float(np.linalg.cond(dynamics.inertia_matrix(arm, g.q))) / 100.0)
     for k, (value, truth) in enumerate(zip(found, truths, strict=True)):
-        by_differences = function == "inverse_dynamics_derivatives" and k < 2
-        assert_close(value, truth, DIFFERENCE if by_differences else tolerance, f"{function} of {arm.name}, output {k}")
+        by_differences = function.endswith("dynamics_derivatives") and k < 2
+        assert_close(value, truth, growth * (DIFFERENCE if by_differences else EXACT), f"{function} of {arm.name}, output {k}")
 
 
 def by_graph(

@@ -28,6 +28,7 @@ COMMANDS = {
     "precision": "What single precision costs in forward dynamics, by method.",
     "reproduce": "Recompute the printed figures of the five documents.",
     "bench": "Measure speed on this machine.",
+    "cache": "Show or clear compiled code that is kept on disk.",
     "demo": "Tell the story on built-in arms.",
 }
 

@@ -46,6 +46,14 @@ def _derivatives(t: Tracing) -> Results:
     return {"tau_q": t.jacobian(tau, t.q), "tau_qd": t.jacobian(tau, t.qd), "M": t.inertia_matrix()}
 
 
+def _forward_derivatives(t: Tracing) -> Results:
+    """d qdd = -M^-1 d tau, tau being the inverse dynamics at the acceleration that results."""
+    qdd = t.forward()
+    tau, inverse = t.inverse(t.qd, t.qdd), t.inverse_inertia_matrix()
+    by_q, by_qd = (t.substituted(t.jacobian(tau, x), t.qdd, qdd) for x in (t.q, t.qd))
+    return {"qdd_q": -(inverse @ by_q), "qdd_qd": -(inverse @ by_qd), "M_inverse": inverse}
+
+
 N_M = "N m (N where a joint slides)"
 BOTH = ("rotors", "friction")
 JOINTS = ("n",)
@@ -112,6 +120,14 @@ FUNCTIONS: dict[str, Function] = {
             "M": (SQUARE, "d tau_i / d qdd_j by rows: the inertia matrix"),
         },
         _derivatives, drives=BOTH,
+    ),
+    "forward_dynamics_derivatives": Function(
+        "Derivatives of forward dynamics", ("q", "qd", "tau"),
+        {
+            "qdd_q": (SQUARE, "d qdd_i / d q_j by rows"), "qdd_qd": (SQUARE, "d qdd_i / d qd_j by rows"),
+            "M_inverse": (SQUARE, "d qdd_i / d tau_j by rows: the inverse of the inertia matrix"),
+        },
+        _forward_derivatives, drives=BOTH,
     ),
 }  # fmt: skip
 MEANINGS = {

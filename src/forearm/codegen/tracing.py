@@ -23,7 +23,7 @@ from forearm.reduction.chain import Chain
 from forearm.reduction.geometry import geometry_values
 from forearm.reduction.plan import Plan, placed, planned
 from forearm.reduction.symbolic import best_plan_for, symbolic_chain, symbolic_model
-from forearm.symbols import Expr, Graph, derivative, jacobian
+from forearm.symbols import Expr, Graph, derivative, jacobian, substituted
 from forearm.symbols.graph import COS, INPUT, SIN
 
 OUTWARDS = ("w", "wd", "a", "F", "N", "v", "g", "Omega", "alpha", "lambda", "a_c", "vd", "vd*", "sdd", "rdd")
@@ -153,6 +153,14 @@ class Tracing:
             M[j, j] = M[j, j] + J
         return self._done("inertia matrix", M)
 
+    def inverse_inertia_matrix(self) -> Array:
+        """M^-1, a column for each unit torque."""
+        M, n = self.inertia_matrix(), self.arm.n
+        backwards = M[::-1, ::-1]  # as forward dynamics does it: what they share is there once
+        units = np.eye(n, dtype=object)[::-1]
+        columns = self._solved(lambda: [solve_symmetric(backwards, unit)[::-1] for unit in units])
+        return self._done("inverse of the inertia matrix", np.array(columns, dtype=object).T)
+
     def coriolis_matrix(self) -> Array:
         """C_jk = 1/2 d h_j / d qd_k: velocity torques are quadratic in qd, with Christoffel's symbols as coefficients."""
         rest = [0.0] * len(self.model.bodies)
@@ -221,6 +229,10 @@ class Tracing:
     def jacobian(self, results: Sequence[Scalar], inputs: list[Expr]) -> Array:
         """Derivatives of results by inputs."""
         return self._done("derivatives", jacobian(self.graph, results, inputs))
+
+    def substituted(self, table: Array, inputs: list[Expr], values: list[Scalar]) -> Array:
+        """A table with values in the place of inputs."""
+        return self._done("derivatives", substituted(self.graph, table, dict(zip(inputs, values, strict=True))))
 
     def along(self, table: Array, inputs: list[Expr], rates: list[Expr]) -> Array:
         """The rate of change of a table while inputs change at given rates."""

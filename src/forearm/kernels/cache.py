@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import stat
 import time
 from collections.abc import Iterator
@@ -19,8 +20,11 @@ from pathlib import Path
 from typing import Any
 
 MAGIC = b"forearm-kernel/1\n"
-ENDING = ".kernel"
+OFF = ("", "off")  # values of FOREARM_CACHE
+ENDING, PART = ".kernel", ".part"
 DIGEST = 64  # characters
+WRITTEN = re.compile(rf"[0-9a-f]{{{DIGEST}}}(\.kernel|\.\d+\.\d+\.part)")  # the names that are given here, and no other
+HEAD = 2**16  # bytes within which what is known about some code ends
 LARGEST = 64 * 2**20  # bytes of one file
 BOUND = 256 * 2**20  # bytes of all files, unless FOREARM_CACHE_BYTES says otherwise
 STALE = 3600.0  # s after which a file half written by someone is taken for abandoned
@@ -38,9 +42,9 @@ class Entry:
 def folder() -> Path | None:
     """Where files are: FOREARM_CACHE (nowhere if that is empty or "off"), or forearm in the user's own folder for caches."""
     named = os.environ.get("FOREARM_CACHE")
-    if named is not None:
-        return Path(named).expanduser() if named not in ("", "off") else None
     try:
+        if named is not None:
+            return Path(named).expanduser() if named not in OFF else None
         if os.name == "nt":
             return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "forearm" / "cache"
         given = os.environ.get("XDG_CACHE_HOME", "")
@@ -52,7 +56,7 @@ def folder() -> Path | None:
 def bound() -> int:
     """Bytes that all files together may take."""
     given = os.environ.get("FOREARM_CACHE_BYTES", "")
-    return int(given) if given.isdigit() else BOUND
+    return int(given) if re.fullmatch("[0-9]{1,18}", given) else BOUND
 
 
 def trouble(place: Path) -> str | None:
@@ -83,19 +87,43 @@ def read(key: str) -> tuple[dict[str, Any], bytes] | None:
         return None
     path = place / f"{key}{ENDING}"
     try:
-        with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
-                return None
-            content = file.read(LARGEST)
+        content, _ = _start(path, LARGEST)
         head, code = _opened(content)
         if head["key"] != key:
             return None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, RecursionError):
         return None
     with contextlib.suppress(OSError):
         os.utime(path)
     return head, code
+
+
+def about(path: Path) -> dict[str, Any] | None:
+    """What a file says that it holds, from its start alone; None if it is damaged: the code itself is checked by `read`."""
+    try:
+        content, size = _start(path, len(MAGIC) + DIGEST + HEAD)
+        line, newline, _ = content[len(MAGIC) + DIGEST :].partition(b"\n")
+        head = json.loads(line)
+        words = [head["arm"], head["dtype"], head["part"], *head["functions"]]
+        whole = len(MAGIC) + DIGEST + len(line) + len(newline) + head["bytes"]
+        if content[: len(MAGIC)] != MAGIC or not newline or size != whole or head["key"] != path.name.split(".")[0]:
+            return None
+        return head if all(isinstance(w, str) and w.isprintable() for w in words) else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _start(path: Path, most: int) -> tuple[bytes, int]:
+    """The first bytes of a file of our own, and its size; links are not followed, and pipes not waited for."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+            raise ValueError("not a file of the cache")
+        # A folder that is safe now may not have been when the file was put there.
+        if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o022):
+            raise ValueError("not ours alone")
+        return file.read(most), found.st_size
 
 
 def _opened(content: bytes) -> tuple[dict[str, Any], bytes]:
@@ -113,11 +141,11 @@ def _opened(content: bytes) -> tuple[dict[str, Any], bytes]:
 def write(key: str, about: dict[str, Any], code: bytes) -> None:
     """Keep some code, if the disk lets us; the oldest files go when there is too much."""
     place = folder()
-    body = json.dumps({"key": key, **about}, sort_keys=True).encode() + b"\n" + code
+    body = json.dumps({"key": key, "bytes": len(code), **about}, sort_keys=True).encode() + b"\n" + code
     content = MAGIC + hashlib.sha256(body).hexdigest().encode() + body
     if place is None or len(content) > min(LARGEST, bound()):
         return
-    beside = place / f"{key}.{os.getpid()}.{time.monotonic_ns()}.part"
+    beside = place / f"{key}.{os.getpid()}.{time.monotonic_ns()}{PART}"
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         if trouble(place) is not None:
@@ -136,10 +164,15 @@ def entries(place: Path) -> list[Entry]:
     return sorted(_files(place, ENDING), key=lambda e: e.used)
 
 
+def unfinished(place: Path) -> list[Entry]:
+    """Files that are being written, or that someone stopped writing."""
+    return list(_files(place, PART))
+
+
 def clear(place: Path) -> tuple[int, int]:
     """Remove what the cache wrote, and nothing else: how many files, and bytes."""
     count = size = 0
-    for entry in [*_files(place, ENDING), *_files(place, ".part")]:
+    for entry in [*entries(place), *unfinished(place)]:
         with contextlib.suppress(OSError):
             entry.path.unlink()
             count, size = count + 1, size + entry.size
@@ -155,7 +188,7 @@ def _bounded(place: Path) -> None:
         with contextlib.suppress(OSError):
             entry.path.unlink()
             total -= entry.size
-    for entry in _files(place, ".part"):
+    for entry in unfinished(place):
         if time.time() - entry.used > STALE:
             with contextlib.suppress(OSError):
                 entry.path.unlink()
@@ -166,8 +199,9 @@ def _files(place: Path, ending: str) -> Iterator[Entry]:
         with os.scandir(place) as found:
             for item in found:
                 name = item.name
-                if name.endswith(ending) and len(name.split(".")[0]) == DIGEST and item.is_file(follow_symlinks=False):
-                    status = item.stat(follow_symlinks=False)
-                    yield Entry(Path(item.path), status.st_size, status.st_mtime)
+                if name.endswith(ending) and WRITTEN.fullmatch(name) and item.is_file(follow_symlinks=False):
+                    with contextlib.suppress(FileNotFoundError):  # another process was faster
+                        status = item.stat(follow_symlinks=False)
+                        yield Entry(Path(item.path), status.st_size, status.st_mtime)
     except OSError:
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import threading
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any
 
 from forearm.arm.arm import Arm
 from forearm.kernels import cache, direct
+from forearm.kernels.elf import NotHere
 from forearm.kernels.identity import surroundings, told
 from forearm.kernels.native import loaded
 from forearm.symbols.counts import Counts
@@ -88,6 +90,12 @@ class Compiled:
         return self.part("batch")
 
     @property
+    def table(self) -> int:
+        """The table of the function that Python calls directly, once there is one."""
+        single = self._parts.get("single")
+        return 0 if single is None else single.table
+
+    @property
     def each(self) -> Native:
         """For many states, each with parameters of its own."""
         return self.part("each")
@@ -114,23 +122,29 @@ class Compiled:
         with_entry = part == "single" and not request.parameters and direct.is_possible()
         key = cache.key_of(told(request), part, with_entry, surroundings())
         kept = cache.read(key)
-        if kept is None:
-            from forearm.kernels.making import made
+        if kept is not None:
+            with contextlib.suppress(KeyError, TypeError, ValueError, NotHere):  # not what was written: made again
+                return self._placed(*kept, made_here=False)
+        from forearm.kernels.making import made
 
-            about, code = made(request, part, with_entry)
-            cache.write(key, about, code)
-        else:
-            about, code = kept
-        if self._about is None:
-            self._about = {
-                "inputs": tuple(Slot(name, tuple(shape)) for name, shape in about["inputs"]),
-                "outputs": tuple(Slot(name, tuple(shape)) for name, shape in about["outputs"]),
-                "counts": Counts(**about["counts"]),
-            }
+        about, code = made(request, part, with_entry)
+        cache.write(key, about, code)
+        return self._placed(about, code, made_here=True)
+
+    def _placed(self, about: dict[str, Any], code: bytes, made_here: bool) -> Native:
+        """The code in memory, ready to be called."""
+        known: dict[str, Any] = {
+            "inputs": tuple(Slot(name, tuple(map(int, shape))) for name, shape in about["inputs"]),
+            "outputs": tuple(Slot(name, tuple(map(int, shape))) for name, shape in about["outputs"]),
+            "counts": Counts(**about["counts"]),
+        }
         name = about["name"]
         names = [name, *([f"{name}_direct", f"{name}_objects"] if about["entry"] else [])]
-        memory = loaded(code, names)
-        found = memory.addresses
-        arrays = len(about["inputs"]) + len(about["outputs"])
-        call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * arrays, ctypes.c_int64)(found[name])
-        return Native(call, found[name], found.get(f"{name}_direct", 0), found.get(f"{name}_objects", 0), memory)
+        memory = loaded(code, names, made_here)
+        function, *direct_ones = (memory.addresses[n] for n in names)
+        entry, table = direct_ones or (0, 0)
+        kinds = [ctypes.c_void_p] * (len(known["inputs"]) + len(known["outputs"]))
+        call = ctypes.CFUNCTYPE(None, *kinds, ctypes.c_int64)(function)
+        if self._about is None:
+            self._about = known
+        return Native(call, function, entry, table, memory)

@@ -35,6 +35,10 @@ class MethodDef(ctypes.Structure):
     )  # fmt: skip
 
 
+# A built-in function reads its definition even while it is being freed, so definitions stay: some hundred bytes each.
+DEFINITIONS: list[MethodDef] = []
+
+
 @cache
 def is_possible() -> bool:
     """Whether objects lie in memory as expected: this CPython, and arrays of every kind that is told apart."""
@@ -94,7 +98,8 @@ def array_new() -> int:
 
 # What the code needs of this process, in the order of the table that it reads them from.
 OBJECTS = (
-    "out", "ndarray", "dtype", "PyObject_Vectorcall", "Py_IncRef", "PyArray_New", "PyEval_SaveThread", "PyEval_RestoreThread",
+    "out", "ndarray", "dtype", "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem",
+    "PyArray_New", "PyEval_SaveThread", "PyEval_RestoreThread",
     "batch", "most",
 )  # fmt: skip
 LONG = 512  # states from which on Python's lock is released
@@ -103,7 +108,7 @@ LONG = 512  # states from which on Python's lock is released
 def fill(table: int, dtype: Any) -> None:
     """Write this process's addresses into the table of some code; batches follow with `allow_batches`."""
     api = ctypes.pythonapi
-    known = {"out": id(OUT), "ndarray": id(np.ndarray), "dtype": id(dtype), "PyArray_New": array_new(), "batch": 0, "most": 0}
+    known = {"out": id(OUT), "ndarray": id(np.ndarray), "dtype": id(dtype), "PyArray_New": array_new(), "batch": 0, "most": -1}
     for place, name in enumerate(OBJECTS):
         value = known[name] if name in known else ctypes.cast(getattr(api, name), ctypes.c_void_p).value or 0
         ctypes.c_int64.from_address(table + 8 * place).value = value
@@ -111,13 +116,14 @@ def fill(table: int, dtype: Any) -> None:
 
 def allow_batches(table: int, address: int, most: int) -> None:
     """From now on batches of up to so many states are computed by the function at this address without a detour."""
-    ctypes.c_int64.from_address(table + 8 * OBJECTS.index("most")).value = most
-    ctypes.c_int64.from_address(table + 8 * OBJECTS.index("batch")).value = address
+    for name, value in (("batch", address), ("most", most)):  # in this order: other threads may be reading
+        ctypes.c_int64.from_address(table + 8 * OBJECTS.index(name)).value = value
 
 
-def callable_at(address: int, name: str, ordinary: Callable[..., Any]) -> tuple[Any, Any]:
-    """The machine code at an address as a built-in function of Python, and what must stay in memory with it."""
+def callable_at(address: int, name: str, ordinary: Callable[..., Any]) -> Any:
+    """The machine code at an address as a built-in function of Python."""
     definition = MethodDef(name.encode(), address, FASTCALL_KEYWORDS, (ordinary.__doc__ or "").encode())
+    DEFINITIONS.append(definition)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    return make(ctypes.addressof(definition), ordinary, None), definition
+    return make(ctypes.addressof(definition), ordinary, None)

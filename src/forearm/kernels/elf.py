@@ -60,7 +60,7 @@ def load(code: bytes) -> Loaded:
         for section in sections:
             if section.kind == RELA and section.info in places:
                 _relocate(code, section, memory, base, places[section.info], symbols)
-    except (struct.error, IndexError, ValueError, UnicodeDecodeError) as error:
+    except (struct.error, IndexError, ValueError, OverflowError, OSError) as error:
         raise NotHere(f"not an object as expected: {error}") from None
     _protect(base, sum(_pages(sections[k].size, sections[k].align) for k in places if sections[k].flags & EXECUTABLE))
     return Loaded(addresses, memory)
@@ -95,7 +95,9 @@ def _placed(code: bytes, sections: list[Section]) -> tuple[Any, int, dict[int, i
     total = sum(_pages(sections[k].size, sections[k].align) for k in chosen)
     if not 0 < total < BUFFER:
         raise NotHere("no code, or too much")
-    memory = mmap.mmap(-1, total, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    # Not shared: a child of this process fills the tables with addresses of its own.
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    memory = mmap.mmap(-1, total, flags=flags, prot=mmap.PROT_READ | mmap.PROT_WRITE)
     base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     places, at = {}, 0
     for k in chosen:

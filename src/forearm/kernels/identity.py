@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
+import hashlib
 import platform
 import sys
 from dataclasses import fields, is_dataclass
@@ -61,15 +62,20 @@ PROCESSOR = ("vendor_id", "cpu family", "model", "model name", "stepping", "flag
 def _llvm() -> str:
     """llvmlite's library by size and date, without loading it."""
     found = find_spec("llvmlite")
-    folder = Path(found.origin).parent / "binding" if found is not None and found.origin else Path()
-    return _dated([Path(item.path) for item in os.scandir(folder) if "llvmlite." in item.name]) if folder.is_dir() else ""
+    if found is None or not found.origin:
+        return ""
+    libraries = sorted((Path(found.origin).parent / "binding").glob("*llvmlite.*"))
+    states = [path.stat() for path in libraries]
+    return " ".join(f"{path.name}:{s.st_size}:{s.st_mtime_ns}" for path, s in zip(libraries, states, strict=True))
 
 
 def _sources() -> str:
-    """This package's own files by size and date: code made by another state of it is not used."""
-    return _dated(sorted(Path(forearm.__file__).parent.rglob("*.py")))
+    """A digest of this package's own files: code made by another state of it is not used.
 
-
-def _dated(paths: list[Path]) -> str:
-    states = [path.stat() for path in paths]
-    return " ".join(f"{path.name}:{s.st_size}:{s.st_mtime_ns}" for path, s in zip(paths, states, strict=True))
+    By content, as there are installers that give all files one date.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(Path(forearm.__file__).parent.rglob("*.py")):
+        with contextlib.suppress(OSError):  # the lock of an editor, which leads nowhere
+            digest.update(f"{path.name}\n".encode() + path.read_bytes())
+    return digest.hexdigest()

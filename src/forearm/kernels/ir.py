@@ -29,14 +29,16 @@ def function_text(name: str, traced: Traced, target: Target, parameters: Sequenc
     offline = (Argument("parameters", (len(parameters),), ""),) if parameters else ()
     inputs = (*traced.inputs, *offline)
     rows = (*(inputs if each else traced.inputs), *traced.outputs)
-    arguments = ", ".join([*(f"ptr noalias nocapture %{a.name}" for a in (*inputs, *traced.outputs)), "i64 %count"])
+    arguments = ", ".join([*(f"ptr nocapture %{a.name}" for a in (*inputs, *traced.outputs)), "i64 %count"])
     lines = [f"define void @{name}({arguments}) nounwind {{", "entry:"]
     lines += [f"  %buffer.{a.name} = alloca [{a.size * target.lanes} x {scalar}], align 64" for a in rows]
     known: dict[int, str] = {}
+    unknown: str | None = None
     if parameters and not each:
         before = Body(target, "p")
         for k, place in enumerate(_leaves(traced.graph, parameters)):
             known[place] = before.splat("%parameters", k)
+        unknown = _unknown(before, list(known.values()))
         compute(before, traced.graph, traced.graph.known_before(traced.results), known)
         lines += before.lines
     lines += [
@@ -57,7 +59,9 @@ def function_text(name: str, traced: Traced, target: Target, parameters: Sequenc
     if each:
         columns = load_columns(body, "%at.parameters", len(parameters))
         known = dict(zip(_leaves(traced.graph, parameters), columns, strict=True))
-    _block(body, traced, known)
+        unknown = _unknown(body, columns)
+        compute(body, traced.graph, traced.graph.known_before(traced.results), known)  # by itself, as where all share them
+    _block(body, traced, known, unknown)
     lines += [*body.lines, "  br i1 %full, label %tail, label %back", "back:"]
     lines += [copy_text(f"%there.{a.name}", f"%buffer.{a.name}", f"%part.{a.name}", f"%part.{a.name}") for a in traced.outputs]
     lines += [
@@ -104,20 +108,20 @@ done:
 }}"""
 
 
-def _block(body: Body, traced: Traced, known: dict[int, str]) -> None:
+def _block(body: Body, traced: Traced, known: dict[int, str], unknown: str | None) -> None:
     """One block of states: loaded, computed, stored."""
     states = _loaded(body, traced)
     values = known | states
-    unknown = _unknown(body, list(states.values()))
+    unknown = _unknown(body, list(states.values()), unknown)
     compute(body, traced.graph, traced.results, values)
     for a in traced.outputs:
         columns = [body.op("fadd", result(body, e, values), unknown) for e in traced.results[a.name].flat]
         store_columns(body, f"%at.{a.name}", columns)
 
 
-def _unknown(body: Body, states: list[str]) -> str:
+def _unknown(body: Body, states: list[str], before: str | None = None) -> str:
     """0 in the lanes of states that are finite, NaN in others: added to results, it lets none of them look known."""
-    total = body.constant(0.0)
+    total = body.constant(0.0) if before is None else before
     for state in states:
         total = body.fma(state, body.constant(0.0), total)
     return total
@@ -215,7 +219,7 @@ def _sum(body: Body, graph: Graph, values: dict[int, str], place: int, product: 
 
 def module_text(functions: list[str], target: Target) -> str:
     """Functions, and what they call."""
-    lanes = sorted({target.lanes, BYTES_AT_ONCE // target.size})
+    lanes = sorted({target.lanes, BYTES_AT_ONCE // target.size, 1, 2, 4, 8})
     declared = []
     for wide in (replace(target, lanes=count) for count in lanes):
         v, s = wide.vector, wide.suffix

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from forearm.symbols.counts import Counts
 
 DTYPES = ("float64", "float32")
 ROWS = 2048  # states a thread takes at a time: their inputs and outputs stay in the nearest caches
+LONGEST_TRACED = 12  # joints: derivatives of longer arms, written out, take seconds to compile
 WORTH = 4 * ROWS  # states from which on more than one thread is used
 Array = NDArray[Any]
 Parameters = Mapping[str, ArrayLike] | ArrayLike
@@ -36,7 +38,6 @@ class Kernel:
         self.parameters = _open(arm, parameters)
         self._dtype = np.dtype(dtype)
         self._made: dict[tuple[str, ...], Compiled] = {}
-        self._kept: list[Any] = []  # what functions called directly point to
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -100,18 +101,47 @@ class Kernel:
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, threads: int | None = None, *, parameters: Parameters | None = None
     ) -> tuple[Array, Array, Array]:
         """(dtau/dq, dtau/dqd, M), each (n, n) or (B, n, n) with [i, j] = d tau_i / d x_j."""
-        made = self._run(self.compiled("inverse_dynamics_derivatives"), (q, qd, qdd), None, threads, parameters)
-        return made[0], made[1], made[2]
+        if self._is_long:
+            return self._long_inverse_derivatives(q, qd, qdd, threads)
+        by_q, by_qd, M = self._several("inverse_dynamics_derivatives", (q, qd, qdd), threads, parameters)
+        return by_q, by_qd, M
 
     def forward_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, threads: int | None = None, *, parameters: Parameters | None = None
     ) -> tuple[Array, Array, Array]:
         """(dqdd/dq, dqdd/dqd, inverse of M): -M^-1 times the derivatives of inverse dynamics at the resulting acceleration."""
-        qdd = self.forward_dynamics(q, qd, tau, threads=threads, parameters=parameters)
-        by_q, by_qd, M = self.inverse_dynamics_derivatives(q, qd, qdd, threads=threads, parameters=parameters)
-        known = np.isfinite(M).all(axis=(-2, -1), keepdims=True)
-        inverse = np.where(known, np.linalg.inv(np.where(known, M, np.eye(self.arm.n, dtype=M.dtype))), np.nan).astype(M.dtype)
-        return -inverse @ by_q, -inverse @ by_qd, inverse
+        if self._is_long:
+            by_q, by_qd, M = self._long_inverse_derivatives(q, qd, self.forward_dynamics(q, qd, tau, threads=threads), threads)
+            known = np.isfinite(M).all(axis=(-2, -1), keepdims=True)
+            inverse = np.where(known, np.linalg.inv(np.where(known, M, np.eye(self.arm.n))), np.nan).astype(self._dtype)
+            return -inverse @ by_q, -inverse @ by_qd, inverse
+        by_q, by_qd, inverse = self._several("forward_dynamics_derivatives", (q, qd, tau), threads, parameters)
+        return by_q, by_qd, inverse
+
+    @cached_property
+    def _is_long(self) -> bool:
+        """Whether derivatives come from inverse dynamics; those of mimicking joints and open parameters are always traced."""
+        if self.arm.n <= LONGEST_TRACED or self.parameters:
+            return False
+        from forearm.model import model_of
+
+        return not model_of(self.arm).has_followers
+
+    @cached_property
+    def _rigid(self) -> Kernel:
+        return Kernel(self.arm.rigid(), self.dtype)
+
+    def _long_inverse_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, threads: int | None
+    ) -> tuple[Array, Array, Array]:
+        from forearm.kernels.long_derivatives import inverse_derivatives
+
+        M = self.inertia_matrix(q, threads=threads)
+        states = [self._state(name, value) for name, value in (("q", q), ("qd", qd), ("qdd", qdd))]
+        _check_shapes(("q", "qd", "qdd"), states)
+        n = self.arm.n
+        by_q, by_qd = inverse_derivatives(self.arm, self._rigid, [v.reshape(-1, n) for v in states], threads)
+        return by_q.reshape(M.shape), by_qd.reshape(M.shape), M
 
     def fused(self, functions: Iterable[str]) -> Fused:
         """Several functions compiled as one, which shares what they share: any of those that `fa.generate` knows."""
@@ -134,10 +164,21 @@ class Kernel:
     def _one(
         self, name: str, given: tuple[ArrayLike, ...], out: Array | None, threads: int | None, parameters: Parameters | None
     ) -> Array:
+        return self._run(self._function(name, given), given, None if out is None else [out], threads, parameters)[0]
+
+    def _several(
+        self, name: str, given: tuple[ArrayLike, ...], threads: int | None, parameters: Parameters | None
+    ) -> list[Array]:
+        return self._run(self._function(name, given), given, None, threads, parameters)
+
+    def _function(self, name: str, given: tuple[ArrayLike, ...]) -> Compiled:
         function = self._made.get((name,)) or self.compiled(name)
-        if name not in self.__dict__:
+        large = isinstance(given[0], np.ndarray) and given[0].ndim == 2 and len(given[0]) >= WORTH
+        if (
+            not large and not self.parameters and name not in self.__dict__
+        ):  # whoever has large batches need not wait for the code of one state
             self._call_directly(name, function)
-        return self._run(function, given, None if out is None else [out], threads, parameters)[0]
+        return function
 
     def _call_directly(self, name: str, function: Compiled) -> None:
         """From now on Python calls the machine code itself, where that is possible."""
@@ -145,20 +186,18 @@ class Kernel:
             if name in self.__dict__ or not (single := function.single).entry:
                 return
             direct.fill(single.table, self._dtype)
-            called, definition = direct.callable_at(single.entry, name, getattr(self, name))
-            self._kept.append(definition)
-            setattr(self, name, called)
+            setattr(self, name, direct.callable_at(single.entry, name, getattr(self, name)))
 
     def _run(
         self, function: Compiled, given: tuple[ArrayLike, ...], out: list[Array] | None, threads: int | None,
         parameters: Parameters | None,
     ) -> list[Array]:  # fmt: skip
+        function.part(
+            "batch" if np.ndim(given[0]) == 2 and not self.parameters else "single"
+        )  # what is told of it is known now
         slots = function.inputs[: len(given)]
         states = [self._state(slot.name, value) for slot, value in zip(slots, given, strict=True)]
-        for slot, state in zip(slots, states, strict=True):
-            if state.shape != states[0].shape:
-                came = f"{state.shape} beside {states[0].shape}"
-                raise InputError(f"{slot.name}: all arguments share one shape; came {came}. Nothing is broadcast.")
+        _check_shapes([slot.name for slot in slots], states)
         batch = states[0].shape[:-1]
         workers = _workers(batch[0] if batch else 1, threads)
         if self.parameters:
@@ -168,20 +207,21 @@ class Kernel:
                 "parameters: this kernel has all its numbers built in; fa.compile(arm, parameters=...) leaves some open."
             )
         shapes = [batch + slot.shape for slot in function.outputs]
-        results = [self._result(shape, None if out is None else out[k]) for k, shape in enumerate(shapes)]
+        asked = [self._result(shape, None if out is None else out[k]) for k, shape in enumerate(shapes)]
+        results = asked if out is None else [_apart(array, states) for array in asked]
         pointers = [array.__array_interface__["data"][0] for array in (*states, *results)]
         if not batch:
             function.single.call(*pointers, 1)
-            return results
+            return _copied(results, asked)
         each = bool(self.parameters) and states[-1].ndim == 2
         native = function.each if each else function.batch
-        if not self.parameters and len(function.outputs) == 1 and function.single.table:
-            direct.allow_batches(function.single.table, native.address, WORTH - 1)
+        if function.table:
+            direct.allow_batches(function.table, native.address, WORTH - 1)
         steps = [slot.size * self._dtype.itemsize for slot in (*function.inputs, *function.outputs)]
         if self.parameters and not each:
             steps[len(given)] = 0
         _rows(native, pointers, steps, batch[0], workers)
-        return results
+        return _copied(results, asked)
 
     def _values(self, given: Parameters | None, batch: tuple[int, ...]) -> Array:
         """Values of the parameters: (P,), or (B, P) where any of them differs from state to state."""
@@ -191,17 +231,14 @@ class Kernel:
         if isinstance(given, Mapping):
             if unknown := [name for name in given if name not in self.parameters]:
                 raise NameNotFound(f"parameters: {shorten(unknown[0])} was not left open; {suggest(str(unknown[0]), names)}")
-            columns = [np.asarray(given.get(name, value)) for name, value in self.parameters.items()]
+            columns = [self._numbers(f"parameters, {name}", given.get(name, own)) for name, own in self.parameters.items()]
             shapes = {column.shape for column in columns if column.shape}
             if shapes and shapes != {batch}:
                 raise InputError(
                     f"parameters: a value is a number or {batch or 'one'} of them, as there are states; came {shapes}."
                 )
             given = np.stack(np.broadcast_arrays(*columns), axis=-1)
-        try:
-            values = np.ascontiguousarray(given, dtype=self._dtype)
-        except (TypeError, ValueError):
-            raise InputError(f"parameters: real numbers are needed; came {shorten(given)}.") from None
+        values = self._numbers("parameters", given)
         if values.shape not in ((len(own),), (*batch, len(own))):
             raise InputError(
                 f"parameters: {len(own)} were left open, so the shape is ({len(own)},), or {(*batch, len(own))} with one row a "
@@ -212,14 +249,17 @@ class Kernel:
     def _state(self, name: str, value: ArrayLike) -> Array:
         if type(value) is np.ndarray and value.dtype == self._dtype and value.flags.c_contiguous:
             return self._shaped(name, value)
+        return self._shaped(name, self._numbers(name, value))
+
+    def _numbers(self, name: str, value: ArrayLike) -> Array:
+        """A contiguous array of the kernel's dtype."""
         try:
             array = np.asarray(value)
             if array.dtype.kind not in "fiu":
                 raise TypeError
-            array = np.ascontiguousarray(array, dtype=self.dtype)
+            return np.asarray(array, dtype=self._dtype, order="C")
         except (TypeError, ValueError):
             raise InputError(f"{name}: an array of real numbers is needed; came {shorten(value)}.") from None
-        return self._shaped(name, array)
 
     def _shaped(self, name: str, array: Array) -> Array:
         if array.ndim not in (1, 2) or array.shape[-1] != self.arm.n:
@@ -273,7 +313,7 @@ class Fused:
         """The results by name, each (B, ...) for many states; `out` has an array for each of them."""
         if len(states) != len(self.inputs):
             raise InputError(f"{self!r}: the arguments are {', '.join(self.inputs)}; came {len(states)}.")
-        if out is not None and set(out) != set(self.outputs):
+        if out is not None and (set(out) != set(self.outputs) or any(array is None for array in out.values())):
             raise InputError(f"out: an array each for {', '.join(self.outputs)} is needed; came {', '.join(map(str, out))}.")
         given = None if out is None else [out[name] for name in self.outputs]
         made = self._kernel._run(self._function, states, given, threads, parameters)
@@ -327,7 +367,7 @@ def _open(arm: Arm, names: tuple[str, ...]) -> dict[str, float]:
 # What a kernel's own methods compute: known without looking at the table of all functions.
 OWN = (
     "inverse_dynamics", "forward_dynamics", "inertia_matrix", "bias", "gravity", "forward_kinematics", "jacobian",
-    "inverse_dynamics_derivatives",
+    "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
 )  # fmt: skip
 
 
@@ -339,6 +379,27 @@ def _check_names(names: tuple[str, ...]) -> None:
     for name in names:
         if name not in FUNCTIONS:
             raise NameNotFound(f"compile: there is no function {shorten(name)}; {suggest(str(name), FUNCTIONS)}")
+
+
+def _check_shapes(names: Sequence[str], states: list[Array]) -> None:
+    for name, state in zip(names, states, strict=True):
+        if state.shape != states[0].shape:
+            came = f"{state.shape} beside {states[0].shape}"
+            raise InputError(f"{name}: all arguments share one shape; came {came}. Nothing is broadcast.")
+
+
+def _apart(out: Array, inputs: list[Array]) -> Array:
+    """The array to compute into: another one where `out` lies across an input; exactly in its place it may lie."""
+    here = out.__array_interface__["data"][0], out.shape
+    across = (a for a in inputs if (a.__array_interface__["data"][0], a.shape) != here)
+    return np.empty_like(out) if any(np.may_share_memory(out, a) for a in across) else out
+
+
+def _copied(results: list[Array], asked: list[Array]) -> list[Array]:
+    for result, out in zip(results, asked, strict=True):
+        if result is not out:
+            out[...] = result
+    return asked
 
 
 def _rows(native: Native, pointers: list[int], steps: list[int], count: int, workers: int) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.dynamics.drives import friction_coefficients, refuse_what_is_not_built, rotor_inertia, simple_friction
+from forearm.errors import ModelError
 from forearm.model import Array, Scalar, model_of
 from forearm.reduction import articulated
 from forearm.reduction.chain import NO_TURN, SYMMETRIC, Chain, Segment, Turn
@@ -216,6 +217,7 @@ def _inverse(arm: Arm, inputs: tuple[str, ...]) -> Looped:
 def _forward(arm: Arm) -> Looped:
     """Forward dynamics by articulated bodies."""
     tracer = Tracer(arm)
+    _refuse_singular(arm, tracer.chain)
     body_names = [*(f"I{k}" for k in range(6)), *(f"H{k}" for k in range(9)), *(f"M{k}" for k in range(6))]
     body_names += [f"{name}{k}" for name in "pf" for k in range(3)]
 
@@ -248,6 +250,21 @@ def _forward(arm: Arm) -> Looped:
     passes = [Pass(True, tracer.steps(outwards)), Pass(False, tracer.steps(inwards)), Pass(True, tracer.steps(answers))]
     base = _row(w=np.zeros(3), e=np.zeros(3), a=-tracer.chain.g)
     return _made(tracer, ("q", "qd", "tau"), "qdd", passes, None, base)
+
+
+def _refuse_singular(arm: Arm, chain: Chain) -> None:
+    """Whether the inertia matrix can be solved with, at a posture like any other."""
+    q, qd, tau = np.random.default_rng(1).uniform(0.1, 1.0, (3, arm.n))
+    with np.errstate(all="ignore"):
+        try:
+            known = np.isfinite(np.array(articulated.forward(chain, q, qd, tau, rotor_inertia(arm)), dtype=float)).all()
+        except ZeroDivisionError:
+            known = False
+    if not known:
+        raise ModelError(
+            f"compile: the inertia matrix of {arm.name!r} is singular: a joint moves neither mass nor inertia. "
+            "fa.checking.check(arm) names it; give the links behind it mass."
+        )
 
 
 def _inertia_matrix(arm: Arm) -> Looped:

@@ -35,7 +35,8 @@ def lanes_for(looped: Looped, target: Target) -> int:
     lanes = target.lanes
     while lanes > 1 and (lanes > looped.n or lanes * memory(looped, target) > MOST):
         lanes //= 2
-    if lanes == 1 and memory(looped, target) > MOST_ALONE:
+    alone = memory(looped, target) - target.size * looped.given  # one state's results are written where they belong
+    if lanes == 1 and alone > MOST_ALONE:
         raise ModelError(f"compile: {looped.n} joints are more than a thread's stack holds; fa.dynamics computes such arms.")
     return lanes
 
@@ -83,7 +84,7 @@ def _through(name: str, looped: Looped, target: Target) -> str:
     sizes = [looped.n] * len(looped.inputs) + [looped.given]
     lanes, scalar = target.lanes, target.scalar
     lines = [
-        f"define void @{name}({', '.join(f'ptr noalias nocapture %{a}' for a in arrays)}, i64 %count) nounwind {{",
+        f"define void @{name}({', '.join(f'ptr nocapture %{a}' for a in arrays)}, i64 %count) nounwind {{",
         "entry:",
     ]
     lines += ["  br label %head", "head:", "  %at = phi i64 [ 0, %entry ], [ %after, %block ], [ %next, %one ]"]
@@ -116,7 +117,7 @@ class Block:
         arrays = [*looped.inputs, looped.output]
         padded = n * lanes + BYTES_AT_ONCE
         self.lines += [
-            f"define internal void @{self.name}({', '.join(f'ptr noalias %{a}' for a in arrays)}) nounwind {{",
+            f"define internal void @{self.name}({', '.join(f'ptr nocapture %{a}' for a in arrays)}) nounwind {{",
             "entry:",
         ]
         sizes = {f"in.{a}": padded for a in (*looped.inputs, "c", "s")}
@@ -269,7 +270,11 @@ class Block:
         body, lanes = self._body(), self.target.lanes
         values = {place: body.splat(f"%{label}.table", column) for place, column in step.columns.items()}
         for place in step.graph.needed(step.results):
-            if place in step.graph.leaves and place not in values and not step.graph.offline[place]:
+            if place in values or place in step.graph.values:
+                continue
+            if step.graph.offline[place]:
+                values[place] = ""  # nothing but the table was made of it
+            elif place in step.graph.leaves:
                 values[place] = self._read(body, label, step.graph.leaves[place])
         compute(body, step.graph, step.results, values)
         made = {name: result(body, e, values) for name, e in step.results.items()}

@@ -21,20 +21,19 @@ from forearm.reduction.symbolic import chosen_parameters
 from forearm.symbols.counts import Counts
 
 # Joints from which on a loop over them is taken: `forearm bench --only loops` shows both forms around these.
-LONG = {"inverse_dynamics": 45, "bias": 45, "gravity": 90, "forward_dynamics": 21, "inertia_matrix": 28}
+LONG = {"inverse_dynamics": 40, "bias": 40, "gravity": 90, "forward_dynamics": 19, "inertia_matrix": 21}
 
 
 def made(request: Request, part: str, with_entry: bool) -> tuple[dict[str, Any], bytes]:
     """What must be known about the code, and the object file. `part` is "single", "batch" or "each"."""
     name = "_and_".join(request.functions)[:80]
     target = host(request.dtype, 1 if part == "single" else None)
-    written = _loop if is_long(request) else _straight
+    written = loop if is_long(request) else straight
     text, inputs, outputs, counts = written(name, request, target, part == "each")
-    entry = with_entry and len(outputs) == 1
-    texts = [text, entry_text(name, inputs, outputs[0], np.dtype(request.dtype))] if entry else [text]
+    texts = [text, entry_text(name, inputs, outputs, np.dtype(request.dtype))] if with_entry else [text]
     about = {
         "name": name, "arm": request.arm.name, "functions": request.functions, "dtype": request.dtype, "part": part,
-        "entry": entry, "inputs": [(a.name, a.shape) for a in inputs], "outputs": [(a.name, a.shape) for a in outputs],
+        "entry": with_entry, "inputs": [(a.name, a.shape) for a in inputs], "outputs": [(a.name, a.shape) for a in outputs],
         "counts": vars(counts),
     }  # fmt: skip
     return about, object_code(module_text(texts, target))
@@ -50,14 +49,16 @@ def is_long(request: Request) -> bool:
 Written = tuple[str, tuple[Argument, ...], tuple[Argument, ...], Counts]
 
 
-def _straight(name: str, request: Request, target: Target, each: bool) -> Written:
+def straight(name: str, request: Request, target: Target, each: bool) -> Written:
+    """Every operation written out."""
     traced, parameters = _traced(request)
     inputs = traced.inputs + ((Argument("parameters", (len(parameters),), ""),) if parameters else ())
     counts: Counts = traced.graph.counts(traced.results)
     return function_text(name, traced, target, parameters, each), inputs, traced.outputs, counts
 
 
-def _loop(name: str, request: Request, target: Target, _: bool) -> Written:
+def loop(name: str, request: Request, target: Target, _: bool) -> Written:
+    """A loop over the joints."""
     looped = LOOPS[request.functions[0]](request.arm)
     shape = (looped.n,) if looped.walk is None else (looped.n, looped.n)
     inputs = tuple(Argument(a, (looped.n,), "") for a in looped.inputs)

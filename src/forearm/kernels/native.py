@@ -43,13 +43,18 @@ def object_code(text: str) -> bytes:
     return code
 
 
-def loaded(code: bytes, names: list[str]) -> Loaded:
-    """An object file in memory, with the addresses of what is named in it."""
+def loaded(code: bytes, names: list[str], made_here: bool = True) -> Loaded:
+    """An object file in memory, with the addresses of what is named in it.
+
+    LLVM's loader ends the process on an object that it does not understand. One that was not made in this process goes there
+    only where there is no other loader.
+    """
     if elf.is_possible():
         try:
             return elf.load(code)
         except elf.NotHere:
-            pass
+            if not made_here:
+                raise
     return loaded_by_llvm(code, names)
 
 
@@ -59,7 +64,11 @@ def loaded_by_llvm(code: bytes, names: list[str]) -> Loaded:
 
     with _LOCK:
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        found = llvm.ObjectFileRef.from_data(code)
+        if not found._ptr:
+            found.detach()
+            raise elf.NotHere("not an object file")
+        engine.add_object_file(found)
         engine.finalize_object()
         addresses = {name: engine.get_function_address(name) or engine.get_global_value_address(name) for name in names}
     return Loaded({name: address for name, address in addresses.items() if address}, engine)

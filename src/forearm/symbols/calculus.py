@@ -7,7 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from forearm.symbols.graph import ADD, COS, DIV, MUL, SIGN, SIN, SQRT, SUB, Expr, Graph, number
+from forearm.symbols.graph import (
+    ADD,
+    BINARY,
+    COS,
+    DIV,
+    MUL,
+    SIGN,
+    SIN,
+    SQRT,
+    SUB,
+    Expr,
+    Graph,
+    mapped,
+    number,
+    operate,
+)
 
 Scalar = Any
 
@@ -48,6 +63,18 @@ def gradient(graph: Graph, result: Scalar, inputs: Sequence[Expr]) -> list[Scala
             if not _is_zero(slope):
                 pull[operand] = pull.get(operand, 0.0) + slope * pull[place]
     return [_signed(pull.get(x.node, 0.0), x) for x in inputs]
+
+
+def substituted(graph: Graph, results: Any, table: dict[Expr, Scalar]) -> Any:
+    """The results with other values in the place of inputs; what does not depend on these inputs stays."""
+    values: dict[int, Scalar] = {x.node: -value if x.negative else value for x, value in table.items()}
+    for place in graph.needed(results):
+        kind, a, b = graph.kinds[place], graph.left[place], graph.right[place]
+        if kind < MUL or (a not in values and b not in values):
+            continue
+        x, y = (values.get(k, Expr(graph, k, False)) for k in (a, b))
+        values[place] = operate(kind, x, y) if kind in BINARY else operate(kind, x)
+    return mapped(results, lambda e: _signed(values.get(e.node, Expr(graph, e.node, False)), e))
 
 
 def _slopes(graph: Graph, place: int) -> list[tuple[int, Scalar]]:

@@ -1,0 +1,49 @@
+"""Loops over joints beside straight-line code, around the number of joints from which on kernels take the loop."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from forearm.benchmarks.timing import Row, Work, beside
+from forearm.files.builtin import load_builtin
+from forearm.kernels.compiled import Request
+from forearm.kernels.ir import module_text
+from forearm.kernels.making import LONG, loop, straight
+from forearm.kernels.native import host, loaded, object_code
+
+STATES = 2048
+AROUND = (0.5, 1.0, 1.5)  # times the number of joints from which on the loop is taken
+
+
+def rows(peers: bool) -> Iterator[Row]:
+    """A state of a batch by one thread, and how long each form takes to make; ratios above 1 speak for the loop."""
+    for function, switch in LONG.items():
+        for n in (round(share * switch) for share in AROUND):
+            looped, loop_made = _work("loop", function, n)
+            written, straight_made = _work("straight-line", function, n)
+            yield beside(f"{function}, {n} joints", looped, written)
+            yield Row("  made in", loop_made, peer=written.who, peer_seconds=straight_made)
+
+
+def _work(form: str, function: str, n: int) -> tuple[Work, float]:
+    request = Request(load_builtin(f"chain{n}").rigid(), (function,), "float64")
+    start = time.perf_counter()
+    target = host("float64")
+    text, inputs, (output,), _ = (loop if form == "loop" else straight)("f", request, target, False)
+    memory = loaded(object_code(module_text([text], target)), ["f"])
+    made = time.perf_counter() - start
+    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(inputs) + 1), ctypes.c_int64)(memory.addresses["f"])
+    given = list(np.random.default_rng(1).uniform(-1.0, 1.0, (len(inputs), STATES, n)))
+    out = np.zeros((STATES, *output.shape))
+    pointers = [array.ctypes.data for array in (*given, out)]
+    kept = (memory, given)
+
+    def run() -> None:
+        assert kept
+        call(*pointers, STATES)
+
+    return Work(form, run, STATES, lambda: out), made

@@ -1,0 +1,376 @@
+"""Batches that Python hands to the machine code itself: the bits, errors and objects of the ordinary method."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import BuiltinFunctionType
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import posture, random_arm
+from dynamics.cases import simple_drives
+
+import forearm as fa
+from forearm.kernels import direct
+from forearm.kernels.kernel import WORTH, Kernel
+
+pytestmark = pytest.mark.skipif(not direct.is_possible(), reason="this interpreter has no direct calls")
+ARM = simple_drives(random_arm(41, 4, "standard", tree=True))
+N = ARM.n
+FUNCTIONS = {
+    "inverse_dynamics": 3, "forward_dynamics": 3, "inertia_matrix": 1, "bias": 2, "gravity": 1, "forward_kinematics": 1,
+    "jacobian": 1,
+}  # fmt: skip
+
+
+def warmed(arm: fa.Arm = ARM, dtype: str = "float64") -> Any:
+    """A kernel all of whose functions are called directly, batches too."""
+    kernel = fa.compile(arm, dtype)
+    for name, count in FUNCTIONS.items():
+        for shape in ((arm.n,), (2, arm.n)):
+            getattr(kernel, name)(*[np.zeros(shape, dtype)] * count)
+        assert isinstance(getattr(kernel, name), BuiltinFunctionType)
+    return kernel
+
+
+KERNEL: Any = warmed()
+
+
+def states(count: int, arm: fa.Arm = ARM, seed: int = 0) -> list[Any]:
+    rng = np.random.default_rng(seed)
+    return [posture(arm, seed, count), rng.uniform(-2.0, 2.0, (count, arm.n)), rng.uniform(-3.0, 3.0, (count, arm.n))]
+
+
+def ordinary(name: str) -> Callable[..., Any]:
+    """The method as it is written in Python, whatever was set in its place."""
+    method: Callable[..., Any] = getattr(Kernel, name).__get__(KERNEL)
+    return method
+
+
+@pytest.fixture
+def nothing_ordinary(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not done directly fails: the ordinary way of this kernel is closed."""
+
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("this went the ordinary way")
+
+    monkeypatch.setattr(KERNEL, "_run", refuse)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 511, 512, 513, WORTH - 1, WORTH])
+def test_bits_are_those_of_the_ordinary_method(count: int) -> None:
+    given = states(count, seed=count)
+    for name, arguments in FUNCTIONS.items():
+        some = given[:arguments]
+        want = ordinary(name)(*some, threads=1)
+        found = getattr(KERNEL, name)(*some)
+        assert type(found) is np.ndarray
+        assert found.flags.c_contiguous
+        assert found.flags.owndata
+        assert found.dtype == want.dtype
+        assert found.shape == want.shape
+        assert np.array_equal(found, want)
+
+
+@pytest.mark.usefixtures("nothing_ordinary")
+@pytest.mark.parametrize("count", [1, 7, 511, 512, WORTH - 1])
+def test_so_many_states_go_directly(count: int) -> None:
+    given = states(count)
+    for name, arguments in FUNCTIONS.items():
+        found = getattr(KERNEL, name)(*given[:arguments])
+        assert getattr(KERNEL, name)(*given[:arguments], out=found) is found
+        assert getattr(KERNEL, name)(*(x[0] for x in given[:arguments])).shape == found.shape[1:]
+    with pytest.raises(AssertionError, match="ordinary way"):
+        KERNEL.gravity(np.zeros((WORTH, N)))
+
+
+@pytest.mark.usefixtures("nothing_ordinary")
+def test_what_is_not_plain_goes_the_ordinary_way() -> None:
+    q, qd, x = states(6)
+    wide = np.zeros((6, 2 * N))
+    unaligned = np.frombuffer(b"x" + q.tobytes(), dtype=np.float64, offset=1).reshape(q.shape)
+    for other in (
+        q.tolist(), q.astype(np.float32), q.astype(">f8"), q.view(Sub), np.asfortranarray(q), wide[:, ::2], unaligned,
+        q[None], q[:5], q[0], q[:, :3], np.zeros((6, N), int), None, 1.0,
+    ):  # fmt: skip
+        for given in ((other, qd, x), (q, other, x), (q, qd, other)):
+            with pytest.raises(AssertionError, match="ordinary way"):
+                KERNEL.inverse_dynamics(*given)
+    for options in ({"threads": 1}, {"out": None}, {"parameters": None}, {"out": np.zeros((6, N)), "threads": 1}):
+        with pytest.raises(AssertionError, match="ordinary way"):
+            KERNEL.inverse_dynamics(q, qd, x, **options)
+    with pytest.raises(AssertionError, match="ordinary way"):
+        KERNEL.inverse_dynamics(q, qd, qdd=x)
+    with pytest.raises(AssertionError, match="ordinary way"):
+        KERNEL.inverse_dynamics(q, qd, x, np.zeros((6, N)))
+
+
+class Sub(np.ndarray):
+    """An array that is not exactly an array."""
+
+
+def test_whatever_arrays_come_the_answer_is_the_same() -> None:
+    q, qd, x = states(6)
+    want = KERNEL.inverse_dynamics(q, qd, x)
+    wide = np.zeros((12, 3 * N))
+    wide[::2, ::3] = q
+    for other in (q.tolist(), q.astype(">f8"), q.view(Sub), np.asfortranarray(q), wide[::2, ::3], q[::-1][::-1]):
+        found = KERNEL.inverse_dynamics(other, qd, x)
+        assert type(found) is np.ndarray
+        assert np.array_equal(found, want)
+    frozen = q.copy()
+    frozen.flags.writeable = False
+    assert np.array_equal(KERNEL.inverse_dynamics(frozen, qd, x), want)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        (((5, N), (6, N), (5, N)), "qd: all arguments share one shape"), (((N,), (1, N), (N,)), "qd: all arguments share one"),
+        (((1, N), (N,), (1, N)), "qd: all arguments share one shape"), (((N, N), (N,), (N, N)), "qd: all arguments share one"),
+        (((N, N), (N, N), (N,)), "qdd: all arguments share one shape"), (((N,), (N,), (N, N)), "qdd: all arguments share one"),
+        (((5, N + 1),) * 3, r"so the shape is \(4,\) or \(B, 4\); came \(5, 5\)"), (((N, 5),) * 3, r"came \(4, 5\)"),
+        (((2, 2, N),) * 3, r"came \(2, 2, 4\)"), (((),) * 3, r"came \(\)"), (((0,),) * 3, r"came \(0,\)"),
+    ],
+)  # fmt: skip
+def test_shapes_that_do_not_fit_are_told(shapes: Any, message: str) -> None:
+    with pytest.raises(fa.InputError, match=message):
+        KERNEL.inverse_dynamics(*(np.zeros(shape) for shape in shapes))
+
+
+def test_as_many_states_as_joints() -> None:
+    """(n, n) is a batch of n states, and as `out` of the inertia matrix the matrix of one."""
+    q, qd, x = states(N)
+    for k in range(N):
+        assert np.array_equal(KERNEL.inverse_dynamics(q, qd, x)[k], KERNEL.inverse_dynamics(q[k], qd[k], x[k]))
+    M = np.zeros((N, N))
+    assert KERNEL.inertia_matrix(q[0], out=M) is M
+    many = np.zeros((N, N, N))
+    assert KERNEL.inertia_matrix(q, out=many) is many
+    assert np.array_equal(many[0], M)
+    assert np.array_equal(many, ordinary("inertia_matrix")(q, threads=1))
+    for given, out in ((q, M), (q[0], many), (q[0], np.zeros(N)), (q, np.zeros((N, N, N, 1))), (q[:1], M)):
+        before = out.copy()
+        with pytest.raises(fa.InputError, match="out: a writeable C-contiguous array"):
+            KERNEL.inertia_matrix(given, out=out)
+        assert np.array_equal(out, before)
+    one, alone = KERNEL.inertia_matrix(q[:1]), KERNEL.inertia_matrix(q[0])
+    assert (one.shape, alone.shape) == ((1, N, N), (N, N))
+    assert np.array_equal(one[0], alone)
+
+
+def test_one_joint_and_one_state() -> None:
+    """Where (1,), (1, 1) and (1, 1, 1) are hardest to tell apart."""
+    arm = random_arm(2, 1, drives=False, prismatic=False).rigid()
+    kernel = warmed(arm)
+    q = np.full((1, 1), 0.3)
+    want = fa.dynamics.inertia_matrix(arm, q)
+    for given, shape in ((q, (1, 1, 1)), (q[0], (1, 1))):
+        found = kernel.inertia_matrix(given)
+        assert found.shape == shape
+        assert abs(found.item() - want.item()) <= 1e-12 * want.item()
+        assert kernel.inertia_matrix(given, out=found) is found
+        with pytest.raises(fa.InputError, match="out: a writeable"):
+            kernel.inertia_matrix(given, out=np.zeros((*shape, 1)))
+    with pytest.raises(fa.InputError, match="share one shape"):
+        kernel.bias(q, q[0])
+
+
+def test_out_is_filled_and_returned_or_refused() -> None:
+    given = states(9)
+    want = KERNEL.inverse_dynamics(*given)
+    memory = np.full((11, N), 7.0)
+    out = memory[1:10]
+    assert KERNEL.inverse_dynamics(*given, out=out) is out
+    assert np.array_equal(out, want)
+    assert (memory[[0, 10]] == 7.0).all()
+    frozen = np.zeros((9, N))
+    frozen.flags.writeable = False
+    wrong = [
+        np.zeros((8, N)), np.zeros((9, N + 1)), np.zeros(N), np.zeros((9, N, 1)), np.zeros((9, N), np.float32), frozen,
+        np.zeros((9, 2 * N))[:, ::2], np.zeros((N, 9)).T, np.zeros((9, N), ">f8"), [[0.0] * N] * 9,
+    ]  # fmt: skip
+    for other in wrong:
+        before = np.array(other)
+        with pytest.raises(fa.InputError, match=r"out: a writeable C-contiguous array \(9, 4\) of float64 is needed"):
+            KERNEL.inverse_dynamics(*given, out=other)
+        assert np.array_equal(np.array(other), before), "nothing was written"
+
+
+@pytest.mark.parametrize("count", [1, 5, 8, 30, 600])
+def test_out_may_lie_on_the_arguments(count: int) -> None:
+    """In the place of one of them, or across: the answer is that of arrays apart."""
+    want = KERNEL.inverse_dynamics(*states(count))
+    for k in range(3):
+        given = states(count)
+        assert KERNEL.inverse_dynamics(*given, out=given[k]) is given[k]
+        assert np.array_equal(given[k], want)
+    for shift in (1, -1, 3):
+        memory = np.zeros((count + 3, N))
+        first, second = (memory[: len(memory) - shift], memory[shift:]) if shift > 0 else (memory[1:], memory[:-1])
+        first, second = first[:count], second[:count]
+        given = states(count)
+        first[...] = given[0]
+        given[0] = first
+        assert np.array_equal(KERNEL.inverse_dynamics(*given, out=second), want)
+    flat = np.zeros(count * N * N + N)
+    q = states(count)[0]
+    M = KERNEL.inertia_matrix(q)
+    flat[: q.size] = q.ravel()
+    out = flat[: count * N * N].reshape(count, N, N)
+    assert np.array_equal(KERNEL.inertia_matrix(flat[: q.size].reshape(q.shape), out=out), M)
+
+
+@pytest.mark.parametrize("n", [9])
+def test_loops_over_joints_go_directly_too(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from forearm.kernels import making
+
+    monkeypatch.setenv("FOREARM_CACHE", "off")
+    monkeypatch.setitem(making.LONG, "inverse_dynamics", n)
+    arm = simple_drives(random_arm(5, n, tree=True))
+    kernel: Any = fa.compile(arm)
+    for count in (5, 21, 600):
+        given = states(count, arm)
+        kernel.inverse_dynamics(*given)
+        want = Kernel.inverse_dynamics(kernel, given[0], given[1], given[2], threads=1)
+        assert np.array_equal(kernel.inverse_dynamics(*given), want)
+        out = given[2]
+        assert kernel.inverse_dynamics(*given, out=out) is out
+        assert np.array_equal(out, want)
+
+
+def test_objects_are_counted_right() -> None:
+    """Neither good calls nor refused ones keep anything, or give back what is not theirs."""
+    for count in (3, 600):
+        given, out = states(count), np.zeros((count, N))
+        held = [*given, out, np.dtype(np.float64), np.ndarray]
+        before = [sys.getrefcount(o) for o in held]
+        for _ in range(300):
+            KERNEL.inverse_dynamics(*given)
+            KERNEL.inverse_dynamics(*given, out=out)
+            for wrong in ((given[0][:2], *given[1:]), (*given[:2], given[2][0])):
+                with pytest.raises(fa.InputError):
+                    KERNEL.inverse_dynamics(*wrong)
+            with pytest.raises(fa.InputError):
+                KERNEL.inverse_dynamics(*given, out=given[0][:2])
+            with pytest.raises(TypeError):
+                KERNEL.inverse_dynamics(*given, wrong=out)
+        assert all(abs(sys.getrefcount(o) - b) < 20 for o, b in zip(held, before, strict=True))
+        made = KERNEL.inverse_dynamics(*given)
+        other = np.zeros(3)
+        assert sys.getrefcount(made) == sys.getrefcount(other)
+
+
+def test_the_lock_is_released_while_a_batch_runs() -> None:
+    """Another thread gets on during batches that are long enough, and during no others."""
+    turns, stop = 0, threading.Event()
+    interval = sys.getswitchinterval()
+
+    def count() -> None:
+        nonlocal turns
+        while not stop.is_set():
+            turns += 1
+            time.sleep(0.0)
+
+    def got_on(q: Any) -> bool:
+        for _ in range(500):
+            before = turns
+            KERNEL.inertia_matrix(q)
+            if turns != before:
+                return True
+        return False
+
+    other = threading.Thread(target=count)
+    short, long = (posture(ARM, 1, rows) for rows in (direct.LONG - 1, WORTH - 1))
+    want = ordinary("inertia_matrix")(long, threads=1)
+    try:
+        sys.setswitchinterval(1000.0)  # Python itself takes the lock from nobody: whoever gets on was given it
+        other.start()
+        found = got_on(short), got_on(long)
+    finally:
+        stop.set()
+        sys.setswitchinterval(interval)
+        other.join()
+    assert found == (False, True)
+    assert np.array_equal(KERNEL.inertia_matrix(long), want)
+
+
+def test_many_threads_at_once() -> None:
+    begin = threading.Barrier(8)
+
+    def work(seed: int) -> bool:
+        given = states(600 + seed, seed=seed)
+        want = ordinary("inverse_dynamics")(*given, threads=1)
+        out = np.empty_like(want)
+        begin.wait()
+        right = True
+        for k in range(60):
+            right &= np.array_equal(KERNEL.inverse_dynamics(*given, out=out), want)
+            right &= np.array_equal(KERNEL.inverse_dynamics(*(x[k] for x in given)), want[k])
+            right &= np.array_equal(KERNEL.inverse_dynamics(*(x[:k] for x in given)), want[:k])
+            gc.collect(0)
+        return right
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(8)))
+
+
+def test_single_precision() -> None:
+    kernel = warmed(dtype="float32")
+    given = [x.astype(np.float32) for x in states(600)]
+    found = kernel.inverse_dynamics(*given)
+    assert found.dtype == np.float32
+    assert np.array_equal(found, Kernel.inverse_dynamics(kernel, given[0], given[1], given[2], threads=1))
+    assert np.array_equal(kernel.inverse_dynamics(*given, out=given[0]), found)
+    q = given[1]
+    assert kernel.gravity(q.astype(float)).dtype == np.float32
+
+
+def python(code: str, **more: str) -> int:
+    """The end of a process of its own, which may crash."""
+    head = "import gc, numpy as np, forearm as fa; from arms import random_arm\n"
+    head += "arm, z = random_arm(2, 2, drives=False).rigid(), np.zeros(2)\n"
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", head + code], cwd=Path(__file__).parent.parent, env={**os.environ, **more},
+        capture_output=True, check=False,
+    )  # fmt: skip
+    return done.returncode
+
+
+def test_no_states_before_there_was_any_batch() -> None:
+    code = "k = fa.compile(arm); k.gravity(z); assert k.gravity(np.zeros((0, 2))).shape == (0, 2)"
+    assert python(code) == 0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the C library there fills what is freed")
+def test_kernels_go_without_touching_what_is_freed() -> None:
+    """Freed memory is filled with a byte that, read as the flags of a function, says that it has a class to give back."""
+    code = "for _ in range(100):\n k = fa.compile(arm); k.gravity(z); k.bias(z, z); del k; gc.collect()"
+    assert python(code, PYTHONMALLOC="malloc", MALLOC_PERTURB_="255") == 0
+
+
+def test_batches_are_allowed_only_when_there_is_code_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread may call between any two lines: it must never find a size without an address."""
+    table = np.zeros(len(direct.OBJECTS), dtype=np.int64)
+    address, most = direct.OBJECTS.index("batch"), direct.OBJECTS.index("most")
+    seen = []
+
+    def watch(*_: Any) -> Any:
+        seen.append((int(table[address]), int(table[most])))
+        return watch
+
+    sys.settrace(watch)
+    direct.allow_batches(table.ctypes.data, 4096, 100)
+    sys.settrace(None)
+    seen.append((int(table[address]), int(table[most])))
+    assert seen[-1] == (4096, 100)
+    assert all(a or not m for a, m in seen)

@@ -1,0 +1,115 @@
+"""Accelerations by articulated bodies: those that the reference's inertia matrix and bias give, on every kind of arm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import every_kind, random_arm
+from dynamics.cases import awkward_states, random_state, simple_drives, with_kinds
+from reduction.cases import assert_close, special_geometry
+
+import forearm as fa
+from forearm import Arm, dynamics
+from forearm.dynamics.drives import friction_torque, rotor_inertia
+from forearm.model import model_of
+from forearm.reduction import articulated
+from forearm.reduction.chain import Chain
+from forearm.reduction.frames import chain_of
+from forearm.reduction.plan import planned
+from forearm.symbols import Graph, evaluate
+
+FORWARD = 1e-13  # times the condition number of M: articulated bodies and a solution of M qdd = ... lose the same digits
+KINDS = {"chain": 0, "modified": 1, "frames": 2, "tree": 3, "modified tree": 4, "frames tree": 5, "turning": -1}
+ARMS = {f"{kind}, {n}": every_kind(8 + n, n)[k] for n in (1, 2, 5) for kind, k in KINDS.items()}
+ARMS |= {f"{kinds}": with_kinds(random_arm(60 + k, len(kinds)), kinds) for k, kinds in enumerate(("P", "PPP", "RPPR", "PRRP"))}
+SPECIAL = special_geometry()
+# What hangs behind the last joint has inertia about it, so that M can be inverted.
+ARMS |= {name: SPECIAL[name] for name in ("parallel", "in one line", "right angles", "cylinder", "gantry and wrist", "as URDF")}
+ARMS = {name: simple_drives(arm) for name, arm in ARMS.items()}
+
+
+def chains(arm: Arm) -> list[Chain]:
+    chain = chain_of(model_of(arm))
+    return [chain, planned(chain)]
+
+
+def accelerations(chain: Chain, arm: Arm, q: Any, qd: Any, tau: Any) -> Any:
+    net = tau - friction_torque(arm, qd)
+    return articulated.forward(chain, q.tolist(), qd.tolist(), net.tolist(), rotor_inertia(arm).tolist())
+
+
+def solved(arm: Arm, q: Any, qd: Any, tau: Any) -> Any:
+    return np.linalg.solve(dynamics.inertia_matrix(arm, q), tau - dynamics.bias(arm, q, qd))
+
+
+def assert_solved(arm: Arm, q: Any, qd: Any, tau: Any) -> None:
+    condition = float(np.linalg.cond(dynamics.inertia_matrix(arm, q)))
+    for chain in chains(arm):
+        found = accelerations(chain, arm, q, qd, tau)
+        assert_close(found, solved(arm, q, qd, tau), FORWARD * max(10.0, condition))
+
+
+@pytest.mark.parametrize("bare", [False, True], ids=["driven", "rigid"])
+@pytest.mark.parametrize("name", ARMS)
+def test_what_matrix_and_bias_give(name: str, bare: bool) -> None:
+    arm = ARMS[name].rigid() if bare else ARMS[name]
+    for seed in (1, 2):
+        q, qd, tau = random_state(arm, seed)
+        assert_solved(arm, q, qd, 5.0 * tau)
+
+
+def test_the_arms_are_what_they_are_meant_to_be() -> None:
+    """Rotors, trees, sliding and turning joints and regrouped masses are all there, and no followers."""
+    made = [chain_of(model_of(arm)) for arm in ARMS.values()]
+    assert any(rotor_inertia(arm).min() > 0.0 for arm in ARMS.values())
+    assert any(s.parent != k - 1 for chain in made for k, s in enumerate(chain.segments))
+    assert {s.revolute for chain in made for s in chain.segments} == {True, False}
+    assert any(planned(chain).segments[-1].m != chain.segments[-1].m for chain in made)
+    assert not any(model_of(arm).has_followers for arm in ARMS.values())
+
+
+@pytest.mark.parametrize("name", ["puma560", "panda", "stanford"])
+def test_built_in_arms_wherever_things_break(name: str) -> None:
+    arm = fa.load(name)
+    for q, qd, tau in awkward_states(arm).values():
+        assert_solved(arm, q, qd, tau)
+
+
+def test_fifty_joints_give_back_their_torques() -> None:
+    """Where M is hard to invert: what inverse dynamics gives back, measured by the parts it is made of."""
+    arm = simple_drives(random_arm(3, 50, tree=True))
+    q, qd, tau = random_state(arm, 4)
+    for chain in chains(arm):
+        qdd = np.array(accelerations(chain, arm, q, qd, tau))
+        parts = np.abs(dynamics.inertia_matrix(arm, q)) @ np.abs(qdd)
+        assert np.abs(dynamics.inverse(arm, q, qd, qdd) - tau).max() <= 1e-12 * parts.max()
+
+
+def test_rotors_and_torques_each_matter() -> None:
+    arm = ARMS["frames tree, 5"]
+    q, qd, tau = random_state(arm, 5)
+    chain, rotor = planned(chain_of(model_of(arm))), rotor_inertia(arm)
+    own = np.array(articulated.forward(chain, q.tolist(), qd.tolist(), tau.tolist(), rotor.tolist()))
+    for k in range(arm.n):
+        for given in (tau, rotor):
+            before, given[k] = given[k], 1.01 * given[k]
+            found = np.array(articulated.forward(chain, q.tolist(), qd.tolist(), tau.tolist(), rotor.tolist()))
+            given[k] = before
+            assert abs(found[k] - own[k]) > 1e-9 * np.abs(own).max()
+
+
+def test_symbols_give_the_same() -> None:
+    """The same functions over expressions, as kernels trace them."""
+    arm = ARMS["frames tree, 5"]
+    state = random_state(arm, 6)
+    graph = Graph()
+    names = [[f"{letter}{k}" for k in range(arm.n)] for letter in ("q", "qd", "tau")]
+    q, qd, tau = ([graph.input(name) for name in row] for row in names)
+    chain = planned(chain_of(model_of(arm)))
+    qdd = articulated.forward(chain, q, qd, tau, rotor_inertia(arm).tolist())
+    values = {name: float(x) for row, xs in zip(names, state, strict=True) for name, x in zip(row, xs, strict=True)}
+    found = np.array(evaluate(graph, qdd, values), dtype=float)
+    want = articulated.forward(chain, state.q.tolist(), state.qd.tolist(), state.qdd.tolist(), rotor_inertia(arm).tolist())
+    assert_close(found, want, 1e-11)

@@ -253,7 +253,8 @@ def test_a_state_that_is_no_number_spoils_only_itself() -> None:
         ({"gravity.x": [1.0, 2.0]}, r"a value is a number or \(4,\) of them, as there are states"),
         ({"gravity.x": np.ones((4, 1))}, "as there are states"),
         (["a", "b", "c"], "parameters: an array of real numbers is needed"),
-        ([1j, 2.0, 3.0], "parameters: an array of real numbers is needed"), ({"gravity.x": "down"}, "parameters, gravity.x: an array of real numbers is needed"),
+        ([1j, 2.0, 3.0], "parameters: an array of real numbers is needed"),
+        ({"gravity.x": "down"}, "parameters, gravity.x: an array of real numbers is needed"),
     ],
 )  # fmt: skip
 def test_values_that_do_not_fit_are_told(values: Any, message: str) -> None:
@@ -264,7 +265,7 @@ def test_values_that_do_not_fit_are_told(values: Any, message: str) -> None:
 
 @pytest.mark.parametrize("values", [[None] * 3, ["1", "2", "3"], {"gravity.x": "1"}, {"gravity.x": None}, {"gravity.x": 1j}])
 def test_what_only_looks_like_numbers_is_told(values: Any) -> None:
-    with pytest.raises(fa.InputError, match="parameters.*: an array of real numbers is needed"):
+    with pytest.raises(fa.InputError, match=r"parameters.*: an array of real numbers is needed"):
         kernel_for("gravity of a tree").gravity(np.zeros((4, 3)), parameters=values)
 
 

@@ -36,7 +36,6 @@ def rows() -> Iterator[Row]:
 
 
 def _first_torques(cache: Path) -> float:
-    cache.mkdir(exist_ok=True)
     run = subprocess.run(
         [sys.executable, "-c", FIRST_TORQUES], env=os.environ | {"FOREARM_CACHE": str(cache)}, check=True, capture_output=True,
         text=True,

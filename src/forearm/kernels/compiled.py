@@ -8,14 +8,16 @@ import threading
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forearm.arm.arm import Arm
 from forearm.kernels import cache, direct
 from forearm.kernels.elf import NotHere
 from forearm.kernels.identity import surroundings, told
 from forearm.kernels.native import loaded
-from forearm.symbols.counts import Counts
+
+if TYPE_CHECKING:
+    from forearm.symbols.counts import Counts
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,9 @@ class Compiled:
     @property
     def counts(self) -> Counts:
         """Operations of one evaluation."""
-        return self._told["counts"]  # type: ignore[no-any-return]
+        from forearm.symbols.counts import Counts  # where used: a first call need not wait for the graph
+
+        return Counts(**self._told["counts"])
 
     @property
     def single(self) -> Native:
@@ -136,7 +140,7 @@ class Compiled:
         known: dict[str, Any] = {
             "inputs": tuple(Slot(name, tuple(map(int, shape))) for name, shape in about["inputs"]),
             "outputs": tuple(Slot(name, tuple(map(int, shape))) for name, shape in about["outputs"]),
-            "counts": Counts(**about["counts"]),
+            "counts": {key: int(value) for key, value in about["counts"].items()},
         }
         name = about["name"]
         names = [name, *([f"{name}_direct", f"{name}_objects"] if about["entry"] else [])]

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import struct
 import sys
-import sysconfig
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -42,7 +41,7 @@ DEFINITIONS: list[MethodDef] = []
 @cache
 def is_possible() -> bool:
     """Whether objects lie in memory as expected: this CPython, and arrays of every kind that is told apart."""
-    if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or sysconfig.get_config_var("Py_GIL_DISABLED"):
+    if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return False
     try:
         samples = [np.arange(5.0), np.arange(6.0).reshape(2, 3), np.arange(6.0)[::2], np.arange(4, dtype=np.float32)]

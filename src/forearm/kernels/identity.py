@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import platform
 import sys
 from dataclasses import fields, is_dataclass
@@ -70,12 +71,17 @@ def _llvm() -> str:
 
 
 def _sources() -> str:
-    """A digest of this package's own files: code made by another state of it is not used.
+    """A digest of those of this package's files that code depends on: what another state of them made is not used.
 
     By content, as there are installers that give all files one date.
     """
-    digest = hashlib.sha256()
-    for path in sorted(Path(forearm.__file__).parent.rglob("*.py")):
-        with contextlib.suppress(OSError):  # the lock of an editor, which leads nowhere
-            digest.update(f"{path.name}\n".encode() + path.read_bytes())
+    digest, package = hashlib.sha256(), os.path.dirname(forearm.__file__)
+    for room in ("", *MAKERS):
+        for name in sorted(os.listdir(os.path.join(package, room))):
+            if name.endswith(".py"):
+                with contextlib.suppress(OSError), open(os.path.join(package, room, name), "rb") as file:  # some editors' locks
+                    digest.update(f"{room}/{name}\n".encode() + file.read())
     return digest.hexdigest()
+
+
+MAKERS = ("arm", "codegen", "dynamics", "kernels", "kinematics", "reduction", "symbols")  # rooms that code comes from

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,9 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.kernels import direct
 from forearm.kernels.compiled import Compiled, Native, Request
-from forearm.symbols.counts import Counts
+
+if TYPE_CHECKING:
+    from forearm.symbols.counts import Counts
 
 DTYPES = ("float64", "float32")
 ROWS = 2048  # states a thread takes at a time: their inputs and outputs stay in the nearest caches
@@ -320,7 +322,7 @@ class Fused:
         return dict(zip(self.outputs, made, strict=True))
 
 
-class _CountsByName(Mapping[str, Counts]):
+class _CountsByName(Mapping[str, "Counts"]):
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -102,6 +101,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 def _temporary_beside(target: Path) -> BinaryIO:
     try:
+        import tempfile  # where used: whoever only reads need not wait for it
+
         return cast(BinaryIO, tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False))
     except ValueError as error:  # a path with a NUL in it
         raise OSError(str(error)) from error

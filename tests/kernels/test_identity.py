@@ -136,7 +136,9 @@ def test_the_same_arm_has_the_same_key_in_any_process() -> None:
 
 
 def test_sources_are_known_by_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = tmp_path / "one.py"
+    for room in identity.MAKERS:
+        (tmp_path / room).mkdir()
+    module = tmp_path / "kernels" / "one.py"
     monkeypatch.setattr(fa, "__file__", str(tmp_path / "__init__.py"))
     (tmp_path / "lock.py").symlink_to(tmp_path / "nowhere")
     told = []

@@ -140,7 +140,7 @@ class Compiled:
         known: dict[str, Any] = {
             "inputs": tuple(Slot(name, tuple(map(int, shape))) for name, shape in about["inputs"]),
             "outputs": tuple(Slot(name, tuple(map(int, shape))) for name, shape in about["outputs"]),
-            "counts": {key: int(value) for key, value in about["counts"].items()},
+            "counts": {key: int(about["counts"][key]) for key in ("mul", "add", "div", "sqrt", "trig")},
         }
         name = about["name"]
         names = [name, *([f"{name}_direct", f"{name}_objects"] if about["entry"] else [])]

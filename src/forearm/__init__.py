@@ -31,10 +31,11 @@ from forearm.errors import (
 )
 
 if TYPE_CHECKING:
-    from forearm import checking, counting, dynamics, kinematics, reproduce
+    from forearm import checking, counting, drives, dynamics, kinematics, reproduce, simulation
     from forearm.codegen.generate import Source, generate
     from forearm.files import arms, load
     from forearm.kernels.kernel import Kernel, compile
+    from forearm.simulation import Schedule, Simulation, load_simulation, simulate, simulate_many
 
 __version__ = "0.1.0"
 
@@ -60,6 +61,8 @@ __all__ = [
     "Motor",
     "NameNotFound",
     "PartsWarning",
+    "Schedule",
+    "Simulation",
     "Source",
     "Transmission",
     "__version__",
@@ -67,18 +70,24 @@ __all__ = [
     "checking",
     "compile",
     "counting",
+    "drives",
     "dynamics",
     "from_dh",
     "generate",
     "kinematics",
     "load",
+    "load_simulation",
     "reproduce",
+    "simulate",
+    "simulate_many",
+    "simulation",
 ]
 
 # Imported when first used, so that `import forearm` costs little: rooms, and the names that live in them.
-_LATER = {name: name for name in ("checking", "counting", "dynamics", "kinematics", "reproduce")}
+_LATER = {name: name for name in ("checking", "counting", "drives", "dynamics", "kinematics", "reproduce", "simulation")}
 _LATER |= {"arms": "files", "load": "files", "generate": "codegen", "Source": "codegen"}
 _LATER |= {"compile": "kernels", "Kernel": "kernels"}
+_LATER |= dict.fromkeys(("Schedule", "Simulation", "load_simulation", "simulate", "simulate_many"), "simulation")
 
 
 def __getattr__(name: str) -> Any:

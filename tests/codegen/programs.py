@@ -28,6 +28,22 @@ def operators() -> Case:
     return case
 
 
+def bends() -> Case:
+    """Sizes and exponentials, alone, nested and of parameters."""
+    case = Case("bends", {"q": (3,), "qd": (2,)})
+    (a, b, c), (u, v) = case.input("q"), case.input("qd")
+    mass = case.parameter("mass", -1.3)
+    case.graph.name("fabs", abs(a - b))
+    case.graph.name("exp", (a * b).exp())
+    case.results = {
+        "tau": [
+            abs(a - b), abs(b - a) * c, -abs(u * v), a.exp(), (-a).exp(), (-(u * u)).exp() * abs(v), abs(abs(a) - abs(c)),
+            (a * b).exp() - abs(mass) * c, mass.exp() * u, 0.5 * (a + abs(a)), (abs(b) + 0.5).sqrt(), u / abs(v - 7.0),
+        ]
+    }  # fmt: skip
+    return case
+
+
 def matrices() -> Case:
     """Arrays that are not square, with every entry different."""
     case = Case("matrices", {"A": (2, 3), "x": (3,), "s": ()})
@@ -139,6 +155,7 @@ def random_graph(seed: int) -> Case:
 
 
 CASES = [make() for make in (
-    operators, matrices, parameters, numbers, partly, nothing, no_arguments, empty_arrays, awkward_names, named_as_the_scalar,
+    operators, bends, matrices, parameters, numbers, partly, nothing, no_arguments, empty_arrays, awkward_names,
+    named_as_the_scalar,
     *(lambda seed=seed: random_graph(seed) for seed in range(4)),
 )]  # fmt: skip

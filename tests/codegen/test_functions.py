@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -20,10 +22,11 @@ from codegen.truths import (
     given,
     slopes,
 )
+from drives.making import loaded_arm
 from dynamics.cases import FORWARD, INERTIA, INVERSE, SERIAL_ONLY, awkward_states, simple_drives, with_kinds
 
 import forearm as fa
-from forearm import Arm, Hand, Link, ModelError, dynamics
+from forearm import Arm, Hand, InputError, Link, ModelError, dynamics
 from forearm.codegen.functions import FUNCTIONS
 from forearm.codegen.generate import generate, program_for
 from forearm.reduction.base import base_parameters
@@ -260,16 +263,61 @@ def test_regrouping_beats_every_formulation() -> None:
         assert ours.mul + ours.add < theirs.mul + theirs.add, formulation
 
 
-def test_drives_that_are_not_built_are_refused_where_they_matter() -> None:
-    arm = random_arm(2, 2, "frames")  # with bearings and transmissions
-    g = given(arm, 1)
-    with pytest.raises(ModelError) as here:
-        generate(arm, "inverse_dynamics")
-    with pytest.raises(ModelError) as there:
-        dynamics.inverse(arm, g.q, g.qd, g.qdd)
-    assert str(here.value) == str(there.value)
-    for function in ("inertia_matrix", "coriolis_matrix", "forward_kinematics", "kinetic_energy", "regressor", "reactions"):
-        assert_true(by_graph(arm, function, g), arm, function, g)
+def test_formulations_of_the_documents_know_no_load() -> None:
+    """They are traced as they stand, without reactions: where friction asks for them the formulation must go."""
+    arm = loaded_arm("chain", 2, 2)
+    said = (
+        r"generate: a formulation is traced as the documents have it, without {}; leave the formulation out, or take arm\.rigid"
+    )
+    with pytest.raises(InputError, match=said.format("bearings")):
+        generate(arm, "inverse_dynamics", formulation="gibbs-appell")
+    with pytest.raises(InputError, match=said.format("friction that depends on the load")):
+        generate(arm, "forward_dynamics", formulation="articulated-body")
+    generate(arm.rigid(), "inverse_dynamics", formulation="gibbs-appell")
+
+
+LOADED = {"chain": loaded_arm("chain", 2, 2), "followers": loaded_arm("followers", 7, 2), "tree": loaded_arm("tree", 4, 3)}
+# What the load has no part in, and torques; accelerations are asked below what torques they need.
+UNDER_LOAD = (
+    "inverse_dynamics",
+    "bias",
+    "gravity",
+    "inertia_matrix",
+    "coriolis_matrix",
+    "kinetic_energy",
+    "regressor",
+    "reactions",
+)
+
+
+@pytest.mark.parametrize("name", LOADED)
+def test_friction_that_depends_on_the_load(name: str) -> None:
+    """By the graph, by Python and by C: torques of the reference."""
+    arm = LOADED[name]
+    for seed in range(2):
+        g = given(arm, seed)
+        for function in UNDER_LOAD:
+            assert_true(by_graph(arm, function, g), arm, function, g)
+        program = program_for(arm, "inverse_dynamics")
+        assert_true(by_python(program, g), arm, "inverse_dynamics", g)
+        with TemporaryDirectory() as folder:
+            assert_true(list(run(program, "c", Path(folder), g._asdict()).values()), arm, "inverse_dynamics", g)
+
+
+@pytest.mark.parametrize("name", LOADED)
+def test_accelerations_under_load_need_the_torques_that_were_given(name: str) -> None:
+    """Eight of Newton's steps written out: in Python and in C, for torques of any size, and at rest."""
+    arm = LOADED[name]
+    program = program_for(arm, "forward_dynamics")
+    for seed, size in enumerate((0.0, 1.0, 30.0, 1.0)):
+        g = given(arm, seed)
+        g = g._replace(tau=size * g.tau, qd=g.qd if seed < 3 else 0.0 * g.qd)
+        with TemporaryDirectory() as folder:
+            made = [next(iter(run(program, language, Path(folder), g._asdict()).values())) for language in ("c", "python")]
+        for qdd in made:
+            needed = dynamics.inverse(arm, g.q, g.qd, qdd)
+            assert_close(needed, g.tau, 1e-10, f"{name}, torques times {size}")
+        assert_close(made[0], made[1], 1e-10)
 
 
 def test_friction_of_two_directions_has_no_torque_at_rest() -> None:

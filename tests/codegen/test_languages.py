@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from codegen.programs import CASES, matrices, numbers, operators, parameters, partly, random_graph
+from codegen.programs import CASES, bends, matrices, numbers, operators, parameters, partly, random_graph
 from codegen.running import (
     EVERY,
     LANGUAGES,
@@ -43,9 +43,25 @@ def test_generated_code_gives_what_the_graph_gives(language: str, case: Case, tm
         assert_close(run(program, language, tmp_path, state, p), case.expected(state, p))
 
 
+SIZES = {"c": "fabs(", "cpp": "abs(", "fortran": "abs(", "python": "np.abs("}
+
+
+@EVERY
+def test_sizes_and_exponentials_as_the_language_has_them(language: str, tmp_path: Path) -> None:
+    """C's own abs is for whole numbers; none is defined where none is used."""
+    text = write(bends().program(), language, tmp_path)
+    assert SIZES[language] in text
+    assert ("np.exp(" if language == "python" else "exp(") in text
+    if language == "c":
+        assert " abs(" not in text
+    plain = write(matrices().program(), language, tmp_path)
+    assert "abs" not in plain.replace("ABOUT", "")
+    assert "exp(" not in plain
+
+
 MEANING: dict[str, Any] = {
     "*": operator.mul, "+": operator.add, "-": operator.sub, "/": operator.truediv,
-    "neg": operator.neg, "sqrt": math.sqrt, "sign": np.sign,
+    "neg": operator.neg, "sqrt": math.sqrt, "sign": np.sign, "abs": abs, "exp": math.exp,
 }  # fmt: skip
 
 
@@ -127,7 +143,7 @@ def test_c_header_serves_cpp(tmp_path: Path) -> None:
 def test_cpp_headers_stand_together_and_serve_float(tmp_path: Path) -> None:
     """Both define a sign of their own; the second time a header is included it adds nothing."""
     needs("cpp")
-    cases = [operators(), parameters()]
+    cases = [operators(), parameters(), bends()]
     sources = [shim(case.name, write(case.program(), "cpp", tmp_path), "float", tmp_path) for case in cases]
     (tmp_path / "both.cpp").write_text("".join(f'#include "{s}"\n'.replace("_float.cpp", ".hpp") for s in sources) * 2)
     both = "".join((tmp_path / s).read_text().replace("typedef float S;", "") for s in sources)
@@ -182,7 +198,7 @@ def test_cpp_serves_automatic_differentiation(tmp_path: Path) -> None:
         assert_close({"tau": tau[:, 1]}, {"tau": np.array(changes, dtype=float)}, tolerance=1e-13)
 
 
-@pytest.mark.parametrize("make", [operators, matrices, parameters, numbers, partly, lambda: random_graph(9)])
+@pytest.mark.parametrize("make", [operators, bends, matrices, parameters, numbers, partly, lambda: random_graph(9)])
 def test_python_takes_batches(make: Any, tmp_path: Path) -> None:
     """A batch gives what its states give one by one, results that are numbers included; one state serves a whole batch."""
     case = make()

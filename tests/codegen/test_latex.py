@@ -36,6 +36,7 @@ TOLERANCE = 1e-12  # relative to the largest entry: sums in another order
 RIGHT = math.pi / 2.0
 FUNCTIONS: dict[str, Callable[[float], float]] = {
     "inverse": lambda x: 1.0 / x, "sqrt": math.sqrt, "sign": np.sign, "cos": math.cos, "sin": math.sin,
+    "abs": abs, "exp": math.exp,
 }  # fmt: skip
 
 
@@ -354,6 +355,18 @@ def test_quotients_and_roots_cancel_where_they_can() -> None:
     assert_whole(document(program))
 
 
+def test_sizes_and_exponentials() -> None:
+    graph, values = Graph(), {"a": -1.3}
+    a, (q, v) = graph.parameter("a"), [graph.input(f"q[{i}]") for i in range(2)]
+    results = {"x": [abs(q - v) * a, (-(q * q)).exp() + q, abs(a) * v, abs(q * v + 1.0) * (a * v).exp()]}
+    program = made_of(results, graph, values, q=2)
+    assert_equal_to_graph(graph, results, program)
+    text = document(program)
+    assert r"\operatorname{abs}" in text
+    assert r"\exp" in text
+    assert_whole(text)
+
+
 def test_forward_dynamics_stands_over_one_denominator() -> None:
     graph = Graph()
     q, tau = ([graph.input(f"{name}[{i}]") for i in range(2)] for name in ("q", "tau"))
@@ -446,7 +459,8 @@ ENVIRONMENTS = {"document", "longtable", "align*", "equation*", "bmatrix"}
 COMMANDS = set(
     """
     documentclass usepackage setlength parindent parskip allowdisplaybreaks begin end section subsubsection par hline textwidth
-    cos sin frac sqrt operatorname dot ddot bar tau omega Omega alpha lambda theta vartheta Delta mathrm times cdot quad qquad
+    cos sin exp frac sqrt operatorname dot ddot bar tau omega Omega alpha lambda theta vartheta
+    Delta mathrm times cdot quad qquad
     bigl bigr Bigl Bigr textbackslash textasciicircum textasciitilde textless textgreater textbar H
     """.split()  # noqa: SIM905
 )

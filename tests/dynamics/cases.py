@@ -79,7 +79,7 @@ def with_kinds(arm: Arm, kinds: str) -> Arm:
 
 
 def simple_drives(arm: Arm) -> Arm:
-    """The arm with what of its drives is computed today: rotors, viscous and Coulomb friction."""
+    """The arm with drives that no load changes: rotors, viscous and Coulomb friction."""
 
     def changed(joint: Joint) -> Joint:
         friction = joint.friction and dataclasses.replace(joint.friction, static=None, stribeck_speed=None)

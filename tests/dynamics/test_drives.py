@@ -1,4 +1,4 @@
-"""Drives inside inverse and forward dynamics: friction on either side of the gear, rotors, followers, what is refused."""
+"""Drives in inverse and forward dynamics: friction on either side of the gear, rotors, followers, and what they leave."""
 
 from __future__ import annotations
 
@@ -123,42 +123,38 @@ def test_forward_with_drives_inverts_inverse(name: str, method: str) -> None:
         assert_agree(dynamics.forward(arm, q, qd, tau, method, *load), qdd, 1e-13 * condition)
 
 
-REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
-    "bearings": ("bearings", {"bearings": (Bearing(kind="journal", mu=0.1, radius=0.05, distance=0.2),)}),
-    "transmission": ("a transmission curve", {"transmission": Transmission(efficiency=((0.1, 0.8),), rated_torque=50.0)}),
-    "stribeck": ("Stribeck friction",
-                 {"friction": Friction(coulomb=(0.1, -0.1), static=(0.2, -0.2), stribeck_speed=0.1)}),
-}  # fmt: skip
+COMPUTED: dict[str, dict[str, Any]] = {
+    "bearings": {"bearings": (Bearing(kind="journal", mu=0.1, radius=0.05, distance=0.2),)},
+    "transmission": {"transmission": Transmission(efficiency=((0.1, 0.8),), rated_torque=50.0)},
+    "stribeck": {"friction": Friction(coulomb=(0.1, -0.1), static=(0.2, -0.2), stribeck_speed=0.1)},
+}
 
 
-@pytest.mark.parametrize(("words", "drive"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_is_not_computed_is_refused(words: str, drive: dict[str, Any]) -> None:
-    """With arm, joint and remedy; never a torque that leaves it out."""
+@pytest.mark.parametrize("drive", COMPUTED.values(), ids=COMPUTED.keys())
+def test_what_friction_there_is_counts_in_torques_alone(drive: dict[str, Any]) -> None:
+    """On the first joint it moves the first torque against the motion, and neither energies, matrix nor what holds the arm."""
     arm = driven(random_arm(6, 3, prismatic=False, drives=False), **drive)
-    state = random_state(arm, 1)
-    said = (
-        f"^arm 'random6', joint 'joint1': its file asks for {words}, which dynamics does not compute yet; "
-        r"use arm\.rigid\(\), or take that from the file, rather than a wrong torque\.$"
-    )
-    with pytest.raises(ModelError, match=said):
-        dynamics.inverse(arm, *state)
-    with pytest.raises(ModelError, match=said):
-        dynamics.forward(arm, *state)
-    with pytest.raises(ModelError, match=said):
-        dynamics.bias(arm, state.q, state.qd)
-    with pytest.raises(ModelError, match=said):
-        dynamics.gravity(arm, state.q)
-    assert np.isfinite(dynamics.inverse(arm.rigid(), *state)).all()
-    # Neither has anything to do with the energies and the inertia matrix.
-    assert np.array_equal(dynamics.inertia_matrix(arm, state.q), dynamics.inertia_matrix(arm.rigid(), state.q))
+    q, qd, qdd = random_state(arm, 1)
+    added = on_top(arm, q, qd, qdd)
+    assert added[0] * qd[0] > 0.0
+    assert np.abs(added[1:]).max() == 0.0
+    assert np.array_equal(dynamics.gravity(arm, q), dynamics.gravity(arm.rigid(), q))
+    assert np.array_equal(dynamics.inertia_matrix(arm, q), dynamics.inertia_matrix(arm.rigid(), q))
+    assert dynamics.kinetic_energy(arm, q, qd) == dynamics.kinetic_energy(arm.rigid(), q, qd)
+    tau = dynamics.inverse(arm, q, qd, qdd)
+    assert_agree(dynamics.forward(arm, q, qd, tau), qdd, 1e-10)
 
 
-def test_what_is_not_computed_is_refused_on_followers_too() -> None:
+def test_bearings_of_followers_count_by_their_multiplier() -> None:
+    """A follower of -0.7 times the speed: what its bearing resists reaches the leader as -0.7 of it."""
     arm = random_arm(7, 3, prismatic=False, drives=False, mimic=True)
     bearing = Bearing(kind="journal", mu=0.1, radius=0.05, distance=0.2)
-    arm = arm.replace(tree=tuple(dataclasses.replace(j, bearings=(bearing,)) if j.mimic else j for j in arm.tree))
-    with pytest.raises(ModelError, match="joint 'follower1': its file asks for bearings"):
-        dynamics.inverse(arm, *random_state(arm, 1))
+    braked = arm.replace(tree=tuple(dataclasses.replace(j, bearings=(bearing,)) if j.mimic else j for j in arm.tree))
+    q, qd, qdd = random_state(arm, 1)
+    added = dynamics.inverse(braked, q, qd, qdd) - dynamics.inverse(arm, q, qd, qdd)
+    assert added @ qd > 0.0
+    leaders = {b.freedom for b in arm.moving.bodies if b.joint.mimic}
+    assert all((added[k] * qd[k] > 0.0) == (k in leaders) for k in range(arm.n))
 
 
 def freed(arm: Arm) -> Arm:

@@ -10,8 +10,9 @@ from arms import DIFFERENCE, OFFSETS, SEVEN_POINTS, STEP, kinetic_energy, potent
 from dynamics.cases import INVERSE, SERIAL_ONLY, Array, assert_agree, random_state, rigid_arms, simple_drives, with_kinds
 
 from forearm import Arm, dynamics
-from forearm.dynamics.drives import friction_torque
+from forearm.drives.joint import driven
 from forearm.kinematics import link_poses
+from forearm.model import model_of
 
 POWER = 1e-8  # a seven-point difference of energies that are exact to 1e-12 (their own differences), over steps of 2e-3
 LAGRANGE = 1e-7  # two such differences one in the other; the brief asks for 1e-5
@@ -126,7 +127,9 @@ def test_power_balance_with_rotors_and_friction(arm: Arm) -> None:
 
     for t in (0.0, 1.3, 7.1):
         q, qd, qdd = motion.at(t)
-        tau, lost = dynamics.inverse(arm, q, qd, qdd), friction_torque(arm, qd) @ qd
+        rates = model_of(arm).rates(qd.tolist())
+        friction = model_of(arm).gathered(driven(arm, [0.0] * len(rates), None, rates))
+        tau, lost = dynamics.inverse(arm, q, qd, qdd), np.array(friction) @ qd
         assert lost > 0.0
         assert abs(tau @ qd - lost - slope(energy, t)) <= POWER * (np.abs(tau * qd).sum() + abs(energy(t)))
 

@@ -168,7 +168,7 @@ def test_what_does_not_fit_is_told() -> None:
             both(q, qd, qdd, out={"tau": np.zeros((5, 3)), "M": wrong})  # type: ignore[dict-item]
     with pytest.raises(fa.InputError, match="qd: all arguments share one shape"):
         both(q, qd[:4], qdd)
-    with pytest.raises(fa.InputError, match="parameters: this kernel has all its numbers built in"):
+    with pytest.raises(fa.InputError, match="parameters: none were left open in this kernel"):
         both(q, qd, qdd, parameters={})
     with pytest.raises(fa.NameNotFound, match="did you mean 'gravity'"):
         kernel().fused(["inverse_dynamics", "gravty"])

@@ -14,7 +14,7 @@ from arms import every_kind, posture, random_arm
 from dynamics.cases import simple_drives, with_kinds
 
 import forearm as fa
-from forearm.dynamics.drives import rotor_inertia
+from forearm.drives.joint import rotor_inertia
 from forearm.kernels import making
 from forearm.kernels.ir import module_text
 from forearm.kernels.kernel import Kernel

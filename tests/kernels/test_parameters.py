@@ -279,7 +279,7 @@ def test_names_that_are_not_there() -> None:
         fa.compile(arm, parameters=["gravty"])
     closed = fa.compile(arm)
     for given in ({}, {"gravity.x": 1.0}, np.zeros(3)):
-        with pytest.raises(fa.InputError, match=r"parameters: this kernel has all its numbers built in; fa\.compile"):
+        with pytest.raises(fa.InputError, match=r"parameters: none were left open in this kernel; fa\.compile"):
             closed.gravity(z, parameters=given)
     assert closed.parameters == {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -106,14 +107,26 @@ def test_forces_in_the_joints_are_indeed_not_kept() -> None:
     assert ARMS["puma560-akb"].moving.bodies[-1].mass > 0.0
 
 
-def test_drives_that_are_not_built_are_refused_as_elsewhere() -> None:
-    arm = random_arm(2, 2, "frames")
-    assert any(j.bearings or j.transmission for j in arm.joints)
-    with pytest.raises(ModelError) as here:
-        arm.regrouped()
-    with pytest.raises(ModelError) as there:
-        dynamics.inverse(arm, *random_state(arm, 1))
-    assert str(here.value) == str(there.value)
+@pytest.mark.parametrize("what", ["bearings", "transmission"])
+def test_friction_that_depends_on_the_load_is_refused(what: str) -> None:
+    """With the arm and two ways out; the rigid arm can be regrouped, and Stribeck's friction, which knows no load, stays."""
+    arm = random_arm(2, 3, "frames")
+    without: dict[str, Any] = {"bearings": {"transmission": None}, "transmission": {"bearings": ()}}
+    some = arm.replace(tree=tuple(dataclasses.replace(j, **without[what]) for j in arm.tree))
+    said = (
+        r"^'random2': the friction of its bearings or gears depends on forces that regrouping does not keep; take "
+        r"arm\.rigid\(\)\.regrouped\(\), or fa\.compile\(arm\), which keeps both\.$"
+    )
+    with pytest.raises(ModelError, match=said):
+        some.regrouped()
+    some.rigid().regrouped()
+    none = arm.replace(tree=tuple(dataclasses.replace(j, bearings=(), transmission=None) for j in arm.tree))
+    assert any(j.friction and j.friction.static for j in none.joints)
+    q, qd, qdd = random_state(none, 1)
+    qd *= 0.03
+    tau = dynamics.inverse(none, q, qd, qdd)
+    np.testing.assert_allclose(none.regrouped().inverse(q, qd, qdd), tau, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(none.regrouped().forward(q, qd, tau), qdd, rtol=1e-8)
 
 
 def test_an_arm_without_joints() -> None:

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 Step = tuple[str, int | float, int | float]
 EXACT = "++--**h"  # sums, products and halves of small whole numbers have no rounding
 SMOOTH = "+++---****/cnq"
-EVERY = SMOOTH + "s"
+EVERY = SMOOTH + "sae"
 LEAVES = ("x", "y", "z", "p", "r")  # the last two are parameters
 INVERSE = {"newton-euler": newton_euler, "gibbs-appell": gibbs_appell, "modified-newton-euler": modified_newton_euler}
 
@@ -47,8 +47,18 @@ def sign(x: Any) -> Any:
     return x.sign() if isinstance(x, Expr) else math.copysign(1.0, x.real) if x else 0.0
 
 
+def size(x: Any) -> Any:
+    return abs(x) if not isinstance(x, complex) else x if x.real > 0.0 else -x
+
+
+def exp(x: Any) -> Any:
+    return x.exp() if isinstance(x, Expr) else cmath.exp(x) if isinstance(x, complex) else math.exp(x)
+
+
 BINARY = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
-UNARY: dict[str, Callable[[Any], Any]] = {"c": cos, "n": sin, "q": sqrt, "s": sign, "h": lambda x: x / 2.0}
+UNARY: dict[str, Callable[[Any], Any]] = {
+    "c": cos, "n": sin, "q": sqrt, "s": sign, "a": size, "e": exp, "h": lambda x: x / 2.0
+}  # fmt: skip
 
 
 def run(steps: Sequence[Step], leaves: Sequence[Any]) -> list[Any]:
@@ -92,7 +102,7 @@ def random_program(seed: int, operations: str, size: int = 40) -> tuple[list[Ste
 
 
 def _tame(operation: str, x: float, y: float) -> bool:
-    return {"/": abs(y) > 0.5, "q": x > 0.3, "s": abs(x) > 0.1}.get(operation, True)
+    return {"/": abs(y) > 0.5, "q": x > 0.3, "s": abs(x) > 0.1, "a": abs(x) > 0.1, "e": abs(x) < 3.0}.get(operation, True)
 
 
 def leaves_of(graph: Graph) -> list[Expr]:

@@ -165,3 +165,17 @@ def test_torques_by_accelerations_are_the_inertia_matrix(name: str) -> None:
             by_qd = SEVEN_POINTS @ fa.dynamics.inverse(arm, rest + q[k], qd[k] + step, rest + qdd[k])
             np.testing.assert_allclose(found[:, j, k], by_q, rtol=0.0, atol=1e-8)
             np.testing.assert_allclose(found[:, n + j, k], by_qd, rtol=0.0, atol=1e-8)
+
+
+def test_slopes_of_sizes_and_exponentials() -> None:
+    graph = Graph()
+    x, y = graph.input("x"), graph.input("y")
+    for at in ({"x": 0.7, "y": 0.2}, {"x": 0.2, "y": 0.7}):
+        side, gap = math.copysign(1.0, at["x"] - at["y"]), at["x"] - at["y"]
+        assert evaluate(graph, gradient(graph, abs(x - y), [x, y]), at) == [side, -side]
+        slopes = evaluate(graph, gradient(graph, (-(x - y) * (x - y)).exp(), [x, y]), at)
+        bump = math.exp(-(gap**2))
+        assert slopes == pytest.approx([-2.0 * gap * bump, 2.0 * gap * bump], rel=1e-14)
+        twice = derivative(graph, derivative(graph, [x.exp()], {x: 1.0}), {x: 1.0})
+        assert evaluate(graph, twice, at) == pytest.approx([math.exp(at["x"])], rel=1e-15)
+    assert evaluate(graph, gradient(graph, abs(x), [x]), {"x": 0.0}) == [0.0]

@@ -67,10 +67,10 @@ def test_many_results_of_one_array() -> None:
 def test_constants_leaves_and_signs() -> None:
     graph = Graph()
     x, m = graph.input("x"), graph.parameter("m")
-    results = [graph.constant(-2.0), x, -x, -(x + m), x.cos(), x.sin(), m.sqrt(), (-x).sign(), m / x]
+    results = [graph.constant(-2.0), x, -x, -(x + m), x.cos(), x.sin(), m.sqrt(), (-x).sign(), m / x, abs(-x), (-x).exp()]
     found = evaluate(graph, results, {"x": 0.7, "m": 2.0})
     assert found == pytest.approx(
-        [-2.0, 0.7, -0.7, -2.7, math.cos(0.7), math.sin(0.7), math.sqrt(2.0), -1.0, 2.0 / 0.7], rel=1e-15
+        [-2.0, 0.7, -0.7, -2.7, math.cos(0.7), math.sin(0.7), math.sqrt(2.0), -1.0, 2.0 / 0.7, 0.7, math.exp(-0.7)], rel=1e-15
     )
 
 

@@ -396,3 +396,22 @@ def test_counts_add_and_tell() -> None:
     assert str(a) == "5 mul, 4 add, 3 div, 2 sqrt, 1 trig"
     assert str(Counts(mul=2, trig=1)) == "2 mul, 1 trig"
     assert str(Counts()) == "nothing"
+
+
+def test_sizes_and_exponentials() -> None:
+    """|x| does not see a sign, e^x does: y - x and x - y are one node with two signs."""
+    graph = Graph()
+    x, y = graph.input("x"), graph.input("y")
+    assert same(abs(x - y), abs(y - x))
+    assert same(abs(-x), abs(x))
+    assert not same(abs(x), x)
+    assert not same((x - y).exp(), (y - x).exp())
+    assert same((-(x * y)).exp(), (-(x * y)).exp())
+    results = [abs(x - y), (x - y).exp(), (y - x).exp(), (-x).exp(), abs(-(x * y))]
+    at = {"x": 0.7, "y": -1.1}
+    truth = [1.8, math.exp(1.8), math.exp(-1.8), math.exp(-0.7), 0.77]
+    assert evaluate(graph, results, at) == pytest.approx(truth, rel=1e-15)
+    assert graph.counts(results) == Counts(mul=1, add=1, trig=3)  # |x| costs nothing, an exponential as much as a sine
+    assert [abs(graph.constant(-3.0)), graph.constant(0.0).exp(), graph.constant(-2.0).exp()] == [3.0, 1.0, math.exp(-2.0)]
+    m = graph.parameter("m")
+    assert graph.counts([abs(m).sqrt() * x, (m * m).exp() * y]) == Counts(mul=2)  # known before any state is

@@ -20,18 +20,20 @@ HEADER = ("what", "ours", "peer", "its time", "ratio", "bar", "apart", "peak")
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--peers", action="store_true", help="time other packages beside ours, where installed")
-    parser.add_argument("--only", choices=("loading", "dynamics", "code", "kernels", "loops"), help="measure only this")
+    parser.add_argument(
+        "--only", choices=("loading", "dynamics", "code", "kernels", "loops", "simulation"), help="measure only this"
+    )
     parser.add_argument("--plot", metavar="FILE", help="draw the times (.png, .svg or .pdf)")
     add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
-    from forearm.benchmarks import code, dynamics, kernels, loading, loops
+    from forearm.benchmarks import code, dynamics, kernels, loading, loops, simulation
     from forearm.benchmarks.machine import machine
     from forearm.benchmarks.peers import problems
 
     rooms = {"loading": loading.rows, "dynamics": dynamics.rows, "code": code.rows, "kernels": kernels.rows}
-    rooms["loops"] = loops.rows
+    rooms |= {"loops": loops.rows, "simulation": simulation.rows}
     missing = problems() if given.peers else []
     rows: list[Row] = []
     for name, measure in rooms.items():

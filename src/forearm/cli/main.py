@@ -23,6 +23,8 @@ COMMANDS = {
     "parts": "Mass, centre and inertia of sections, parts and links of a parts file.",
     "inverse": "Torques that a state needs, by any formulation, drives included.",
     "forward": "Accelerations that torques produce, by any method, drives included.",
+    "simulate": "The motion of an arm over time, driven by torques or voltages.",
+    "sim": "Swartz's interpreter: variables and commands, at a terminal or from a script.",
     "count": "Exact multiplications and additions of every formulation.",
     "generate": "Write code for a function of an arm: C, C++, Fortran, Python, LaTeX.",
     "precision": "What single precision costs in forward dynamics, by method.",

@@ -70,8 +70,9 @@ def call(name: str, argument: str) -> str:
 
 
 def functions(statements: Iterable[Statement]) -> set[str]:
-    """The functions that the statements call, out of sqrt, cos, sin and sign."""
-    return {op.operator for s in statements for op in parts(s.value) if isinstance(op, Op)} & {"sqrt", "cos", "sin", "sign"}
+    """The functions that the statements call, out of sqrt, cos, sin, sign, abs and exp."""
+    called = {op.operator for s in statements for op in parts(s.value) if isinstance(op, Op)}
+    return called & {"sqrt", "cos", "sin", "sign", "abs", "exp"}
 
 
 def read(statements: Iterable[Statement]) -> set[str]:

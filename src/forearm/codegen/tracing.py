@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.dynamics.drives import friction_torque, refuse_what_is_not_built, rotor_inertia
-from forearm.dynamics.forward import articulated_body, solve_symmetric
+from forearm.drives.joint import Drive, Reaction, depends_on_load, driven, needs_reactions, rotor_inertia
+from forearm.drives.scalars import sign
+from forearm.dynamics.forward import articulated_body, solve_general, solve_symmetric
+from forearm.dynamics.loaded import Loads, newton_step, reactions_of
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
 from forearm.dynamics.regressor import regressor
@@ -23,9 +25,10 @@ from forearm.reduction.chain import Chain
 from forearm.reduction.geometry import geometry_values
 from forearm.reduction.plan import Plan, placed, planned
 from forearm.reduction.symbolic import best_plan_for, symbolic_chain, symbolic_model
-from forearm.symbols import Expr, Graph, derivative, jacobian, substituted
+from forearm.symbols import Expr, Graph, derivative, gradient, jacobian, substituted
 from forearm.symbols.graph import COS, INPUT, SIN
 
+NEWTON_STEPS = 8  # in code without loops, where friction depends on the load
 OUTWARDS = ("w", "wd", "a", "F", "N", "v", "g", "Omega", "alpha", "lambda", "a_c", "vd", "vd*", "sdd", "rdd")
 
 
@@ -45,7 +48,7 @@ class Tracing:
         self.symbols = {name: self.graph.parameter(name) for name in parameters}
         self.asked_plan = plan
         self.rotor = rotor_inertia(arm)
-        self._marked = 0
+        self._marked = self._stand_ins = 0
 
     @cached_property
     def plain(self) -> Chain:
@@ -83,20 +86,26 @@ class Tracing:
         """The model as it is, over symbols, for formulations of the documents."""
         return symbolic_model(self.arm, self.parameters, lambda name, _: self.symbols[name])
 
-    def inverse(self, qd: Vector | None, qdd: Vector | None) -> list[Scalar]:
-        """Torques at the freedoms, drives included; at rest or without acceleration where nothing is given."""
-        refuse_what_is_not_built(self.arm)
+    def inverse(self, qd: Vector | None, qdd: Vector | None, directions: Vector | None = None) -> list[Scalar]:
+        """Torques at the freedoms, drives included; at rest or without acceleration where nothing is given.
+
+        Directions of friction are those of the joints' velocities unless given, one a joint.
+        """
         rest = [0.0] * self.arm.n
         rates, accelerations = self._rates(rest if qd is None else qd), self._rates(rest if qdd is None else qdd)
-        if self.formulation is None:
+        reactions = None
+        if needs_reactions(self.arm):
+            self._without_formulation("bearings")
+            torques, reactions = self._reactions(rates, accelerations)
+        elif self.formulation is None:
             torques = recursion.inverse(self.chain, self._rates(self.q), rates, accelerations, self._note)
         else:
             method = self._named(INVERSE)
             coordinates = self.model.coordinates(self.q)
             torques = method(self.whole_model, coordinates, rates, accelerations, AT_REST, None, self._note)
-        tau = self.model.gathered(torques)
         if qd is not None:
-            tau = [t + f for t, f in zip(tau, friction_torque(self.arm, qd), strict=True)]
+            torques = driven(self.arm, torques, reactions, rates, directions)
+        tau = self.model.gathered(torques)
         if qdd is not None:
             tau = [t + a * J for t, a, J in zip(tau, qdd, self.rotor.tolist(), strict=True)]
         self._mark("joints")
@@ -104,12 +113,15 @@ class Tracing:
 
     def forward(self) -> list[Scalar]:
         """Accelerations of the freedoms."""
-        refuse_what_is_not_built(self.arm)
         q, qd = self._rates(self.q), self._rates(self.qd)
-        driven = [t - f for t, f in zip(self.tau, friction_torque(self.arm, self.qd), strict=True)]
+        if depends_on_load(self.arm):
+            self._without_formulation("friction that depends on the load")
+            return self.forward_under_load()
+        friction = self.model.gathered(driven(self.arm, [0.0] * len(qd), None, qd))
+        right = [t - f for t, f in zip(self.tau, friction, strict=True)]
         rotor = self.rotor.tolist()
         if self.formulation is None:
-            qdd = self._solved(lambda: composite.forward(self.chain, q, qd, driven, rotor, self._note))
+            qdd = self._solved(lambda: composite.forward(self.chain, q, qd, right, rotor, self._note))
             self._mark("solution")
             return qdd
         if self.formulation == "conjugate-gradient":
@@ -121,7 +133,97 @@ class Tracing:
             raise NameNotFound(
                 f"generate: forward_dynamics has no method {self.formulation!r}; {suggest(self.formulation, FORWARD)}"
             )
-        return self._solved(lambda: self._forward_by_formulation(driven, rotor))
+        return self._solved(lambda: self._forward_by_formulation(right, rotor))
+
+    def forward_under_load(self, steps: int = NEWTON_STEPS) -> list[Scalar]:
+        """Accelerations where friction depends on the load: so many of Newton's steps, halved where they lead astray."""
+        x: list[Scalar] = [0.0] * self.arm.n
+        left, delta, _ = self.newton_at(x)
+        share: Scalar = 1.0
+        for step in range(steps):
+            tried = [a + share * d for a, d in zip(x, delta, strict=True)]
+            new_left, new_delta, _ = self.newton_at(tried)
+            if step == steps - 1:
+                x = tried
+                break
+            before, after = (sum((e * e for e in v[1:]), v[0] * v[0]) for v in (left, new_left))
+            take = 0.5 + 0.5 * sign(before - after)  # 1 where less is left, 0 where more
+            x, left, delta = (
+                [a + take * (b - a) for a, b in zip(old, new, strict=True)]
+                for old, new in ((x, tried), (left, new_left), (delta, new_delta))
+            )
+            share = 0.5 * share + take * (1.0 - 0.5 * share)
+        self._mark("solution")
+        return x
+
+    def held_forward(self, tau: list[Scalar], ways: list[Scalar] | None, free: list[Scalar]) -> list[Scalar]:
+        """Accelerations with friction in given directions, one a joint, and joints held still where `free` is 0, 1 elsewhere.
+
+        For friction that does not depend on the load; `newton_at` takes the same for the other.
+        """
+        qd, n = self._rates(self.qd), self.arm.n
+        friction = self.model.gathered(driven(self.arm, [0.0] * len(qd), None, qd, ways))
+        bias = self.model.gathered(recursion.inverse(self.chain, self._rates(self.q), qd, [0.0] * len(qd), self._note))
+        right = np.array([(t - f - b) * a for t, f, b, a in zip(tau, friction, bias, free, strict=True)], dtype=object)
+        M = self.model.gathered_matrix(composite.inertia_matrix(self.chain, self._rates(self.q), self._note))
+        for j, J in enumerate(self.rotor.tolist()):
+            M[j, j] = M[j, j] + J
+        M = held(M, free, n)
+        return self._solved(lambda: list(solve_symmetric(M[::-1, ::-1], right[::-1])[::-1]))
+
+    def newton_at(
+        self, x: list[Scalar], tau: list[Scalar] | None = None, ways: list[Scalar] | None = None,
+        free: list[Scalar] | None = None,
+    ) -> tuple[list[Scalar], list[Scalar], Scalar]:  # fmt: skip
+        """(left, delta, size) of what `dynamics.loaded` solves: what is left of tau at x, the step from there, its scale."""
+        rates = self._rates(self.qd)
+        driving, at = np.array(self.tau if tau is None else tau, dtype=object), np.array(x, dtype=object)
+        ways = [sign(rate) for rate in rates] if ways is None else ways
+        J, left, given = newton_step(self.arm, self.loads, at, driving, rates, ways, self._partials)
+        if free is not None:
+            J, left = held(J, free, self.arm.n), np.array([a * e for a, e in zip(free, left, strict=True)], dtype=object)
+        delta = self._solved(lambda: list(solve_general(J, left)))
+        size: Scalar = 1e-30
+        for value in (*driving, *given, *(torque for torque, _ in self.loads.at(at))):
+            size = size + abs(value)
+        return list(left), delta, size
+
+    @cached_property
+    def loads(self) -> Loads:
+        """What accelerations load the joints with: torques on the regrouped chain, reactions on the arm as it is."""
+        model, n, q, qd = self.model, self.arm.n, self._rates(self.q), self._rates(self.qd)
+        moving = np.array([model.rates(row) for row in np.eye(n).tolist()], dtype=object).T  # (N, n)
+        Y = composite.inertia_matrix(self.chain, q, self._note) @ moving
+        y0 = np.array(recursion.inverse(self.chain, q, qd, [0.0] * len(q), self._note), dtype=object)
+        if not needs_reactions(self.arm):
+            return Loads(y0, Y, np.zeros((len(q), 6)), None)
+        x = [self.graph.input(f"x[{j}]") for j in range(n)]
+        _, reactions = self._reactions(qd, self._rates(x))
+        flat = [value for reaction in reactions for vector in reaction for value in vector]
+        A = jacobian(self.graph, flat, x).reshape(len(q), 6, n)
+        r0 = np.array(substituted(self.graph, flat, dict.fromkeys(x, 0.0)), dtype=object).reshape(len(q), 6)
+        return Loads(y0, Y, r0, A)
+
+    def _partials(self, drive: Drive, torque: Scalar, reaction: Reaction | None, rate: Scalar, way: Scalar) -> list[Scalar]:
+        """d torque of a drive / d (rigid torque, reaction): of symbols that stand for them, which are then put in."""
+        if not drive.depends_on_load:
+            return [1.0] + [0.0] * 6
+        values = [torque, *(() if reaction is None else (*reaction[0], *reaction[1]))]
+        self._stand_ins += 1
+        symbols = [self.graph.input(f"load{self._stand_ins}[{k}]") for k in range(len(values))]
+        felt = None if reaction is None else (np.array(symbols[1:4], dtype=object), np.array(symbols[4:], dtype=object))
+        slopes = gradient(self.graph, drive.torque(symbols[0], felt, rate, way), symbols)
+        return list(substituted(self.graph, slopes, dict(zip(symbols, values, strict=True))))
+
+    def _reactions(self, rates: Vector, accelerations: Vector) -> tuple[list[Scalar], list[Reaction]]:
+        return reactions_of(self.whole_model, self.model.coordinates(self.q), rates, accelerations)
+
+    def _without_formulation(self, what: str) -> None:
+        if self.formulation is not None:
+            raise InputError(
+                f"generate: a formulation is traced as the documents have it, without {what}; leave the formulation out, or "
+                "take arm.rigid()."
+            )
 
     def _solved(self, solve: Callable[[], list[Scalar]]) -> list[Scalar]:
         try:
@@ -276,6 +378,15 @@ class Tracing:
         sections = self.graph.sections
         sections[self._marked :] = [section] * (len(sections) - self._marked)
         self._marked = len(sections)
+
+
+def held(M: Array, free: list[Scalar], n: int) -> Array:
+    """A matrix with the rows and columns of held joints (free is 0) those of the identity."""
+    made = np.empty((n, n), dtype=object)
+    for i in range(n):
+        for j in range(n):
+            made[i, j] = M[i, j] * (free[i] * free[j]) if i != j else (M[i, i] - 1.0) * free[i] + 1.0
+    return made
 
 
 def _indices(graph: Graph, place: int) -> list[int]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.dynamics.drives import refuse_what_is_not_built, rotor_inertia
+from forearm.drives.joint import rotor_inertia
 from forearm.dynamics.forward import articulated_body, solve_symmetric
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import INERTIA, INVERSE, inertia_matrix
@@ -90,7 +90,6 @@ class PrecisionStudy:
 
 def precision_study(arm: Arm, q: ArrayLike) -> PrecisionStudy:
     """Forward dynamics of a serial arm at postures q (B, n), at rest and undriven; rotors count."""
-    refuse_what_is_not_built(arm)
     model, rotor = model_of(arm), rotor_inertia(arm)
     refuse_tree(model, "the precision study")
     postures = as_coordinates(arm, q)

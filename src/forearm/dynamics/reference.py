@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
+from forearm.drives.joint import depends_on_load, driven, needs_reactions, rotor_inertia
 from forearm.dynamics import energy
-from forearm.dynamics.drives import friction_torque, refuse_what_is_not_built, rotor_inertia
 from forearm.dynamics.forward import articulated_body, conjugate_gradient, solve_symmetric
 from forearm.dynamics.gibbs_appell import gibbs_appell, inertia_gibbs_appell
 from forearm.dynamics.hollerbach import hollerbach_3x3, hollerbach_4x4
@@ -24,6 +24,7 @@ from forearm.dynamics.lagrange import (
     lagrange_uicker,
     lagrange_waters,
 )
+from forearm.dynamics.loaded import Solution, reactions_of, solve_loaded
 from forearm.dynamics.modified_newton_euler import modified_newton_euler
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.regressor import PARAMETERS, parameters_of
@@ -79,13 +80,15 @@ def inverse(
     """
     method = _named(INVERSE, formulation, "formulation")
     states = states_of(arm, q=q, qd=qd, qdd=qdd)
-    refuse_what_is_not_built(arm)
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
     model, rotor = model_of(arm), rotor_inertia(arm)
+    asks = needs_reactions(arm)
 
     def one(q: Floats, qd: Floats, qdd: Floats) -> Floats:
-        tau = method(model, *joint_states(model, q, qd, qdd), base, hand) if model.bodies else []
-        return np.asarray(np.array(model.gathered(tau)) + rotor * qdd + friction_torque(arm, qd))
+        joints = joint_states(model, q, qd, qdd)
+        torques = method(model, *joints, base, hand) if model.bodies else []
+        reactions = reactions_of(model, *joints, base, hand)[1] if asks else None
+        return np.asarray(np.array(model.gathered(driven(arm, torques, reactions, joints[1]))) + rotor * qdd)
 
     return each_state(one, (arm.n,), *states)
 
@@ -114,23 +117,25 @@ def forward(
     if not isinstance(method, str) or method not in FORWARD:
         raise NameNotFound(f"forward: there is no method {shorten(method)}; {suggest(str(method), FORWARD)}")
     states = states_of(arm, q=q, qd=qd, tau=tau)
-    refuse_what_is_not_built(arm)
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
     model, rotor = model_of(arm), rotor_inertia(arm)
+    loaded = depends_on_load(arm)
     known = not any(np.isnan(v).any() for given in (base, hand) if given is not None for v in vars(given).values())
     if method == "articulated-body" and model.has_followers:
         method = "composite-body"
 
     def accelerations(q: Floats, qd: Floats, tau: Floats) -> Floats:
-        driven = tau - friction_torque(arm, qd)
         joints = joint_states(model, q, qd, np.zeros(model.n))
+        if loaded:
+            return solve_loaded(arm, model, q, qd, tau, base, hand).qdd
+        right = tau - np.array(model.gathered(driven(arm, [0.0] * len(model.bodies), None, joints[1])))
         if method == "articulated-body":
-            return np.array(articulated_body(model, joints[0], joints[1], driven, rotor, base, hand), dtype=np.float64)
+            return np.array(articulated_body(model, joints[0], joints[1], right, rotor, base, hand), dtype=np.float64)
         bias = np.array(model.gathered(newton_euler(model, *joints, base, hand)))
         if method == "conjugate-gradient":
-            return _conjugate_gradient(model, joints[0], driven - bias, rotor)
+            return _conjugate_gradient(model, joints[0], right - bias, rotor)
         M = model.gathered_matrix(INERTIA[method](model, joints[0])) + np.diag(rotor)
-        return np.asarray(solve_symmetric(M, driven - bias), dtype=np.float64)
+        return np.asarray(solve_symmetric(M, right - bias), dtype=np.float64)
 
     def one(q: Floats, qd: Floats, tau: Floats) -> Floats:
         with np.errstate(all="ignore"):
@@ -140,6 +145,18 @@ def forward(
         return qdd
 
     return each_state(one, (arm.n,), *states)
+
+
+def forward_report(
+    arm: Arm, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, hand_force: ArrayLike | None = None,
+    hand_moment: ArrayLike | None = None, base_motion: Sequence[ArrayLike] | None = None,
+) -> Solution:  # fmt: skip
+    """`forward` of one state, (n,), with how it was solved: iterations, and what is left of the equation."""
+    q, qd, tau = states_of(arm, q=q, qd=qd, tau=tau)
+    if q.ndim != 1:
+        raise InputError(f"forward_report: one state is reported at a time, shape ({arm.n},); came {q.shape}.")
+    base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
+    return solve_loaded(arm, model_of(arm), q, qd, tau, base, hand)
 
 
 def singular(arm: Arm, q: Floats) -> ModelError:

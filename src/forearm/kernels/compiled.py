@@ -84,6 +84,11 @@ class Compiled:
         return Counts(**self._told["counts"])
 
     @property
+    def operations(self) -> int:
+        """About how much work a state is: the operations counted, at least 1."""
+        return max(1, int(sum(self._told["counts"].values())))
+
+    @property
     def single(self) -> Native:
         """For a state alone, and for Python to call."""
         return self.part("single")

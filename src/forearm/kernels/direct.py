@@ -97,17 +97,28 @@ def array_new() -> int:
 
 # What the code needs of this process, in the order of the table that it reads them from.
 OBJECTS = (
-    "out", "ndarray", "dtype", "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem",
+    "ordinary", "out", "ndarray", "dtype", "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem",
     "PyArray_New", "PyEval_SaveThread", "PyEval_RestoreThread",
     "batch", "most",
 )  # fmt: skip
 LONG = 512  # states from which on Python's lock is released
 
 
-def fill(table: int, dtype: Any) -> None:
-    """Write this process's addresses into the table of some code; batches follow with `allow_batches`."""
+def fill(table: int, dtype: Any, ordinary: Callable[..., Any]) -> None:
+    """Write this process's addresses into the table of some code; batches follow with `allow_batches`.
+
+    `ordinary` is the method that takes whatever the code does not; the caller keeps it as long as the code is called.
+    """
     api = ctypes.pythonapi
-    known = {"out": id(OUT), "ndarray": id(np.ndarray), "dtype": id(dtype), "PyArray_New": array_new(), "batch": 0, "most": -1}
+    known = {
+        "ordinary": id(ordinary),
+        "out": id(OUT),
+        "ndarray": id(np.ndarray),
+        "dtype": id(dtype),
+        "PyArray_New": array_new(),
+        "batch": 0,
+        "most": -1,
+    }
     for place, name in enumerate(OBJECTS):
         value = known[name] if name in known else ctypes.cast(getattr(api, name), ctypes.c_void_p).value or 0
         ctypes.c_int64.from_address(table + 8 * place).value = value
@@ -119,10 +130,17 @@ def allow_batches(table: int, address: int, most: int) -> None:
         ctypes.c_int64.from_address(table + 8 * OBJECTS.index(name)).value = value
 
 
-def callable_at(address: int, name: str, ordinary: Callable[..., Any]) -> Any:
-    """The machine code at an address as a built-in function of Python."""
-    definition = MethodDef(name.encode(), address, FASTCALL_KEYWORDS, (ordinary.__doc__ or "").encode())
+def callable_at(address: int, name: str, owner: Any) -> Any:
+    """The machine code at an address as a built-in function of Python, under the name of a method of its owner."""
+    method = getattr(type(owner), name)
+    code, optional = method.__code__, method.__defaults__ or ()
+    taken = list(code.co_varnames[1 : code.co_argcount])
+    first = len(taken) - len(optional)
+    named = [f"{argument}=None" if k >= first else argument for k, argument in enumerate(taken)]
+    only = [f"{argument}=None" for argument in code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]]
+    doc = f"{name}({', '.join(['$self', *named, *(['*', *only] if only else [])])})\n--\n\n{method.__doc__ or ''}"
+    definition = MethodDef(name.encode(), address, FASTCALL_KEYWORDS, doc.encode())
     DEFINITIONS.append(definition)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    return make(ctypes.addressof(definition), ordinary, None)
+    return make(ctypes.addressof(definition), owner, None)

@@ -23,7 +23,7 @@ from forearm.kernels.direct import (
 
 
 def entry_text(name: str, inputs: tuple[Argument, ...], outputs: tuple[Argument, ...], dtype: Any) -> str:
-    """`PyObject *name_direct(self, args, count, keywords)`: computes, or hands everything to `self`, the ordinary method.
+    """`PyObject *name_direct(self, args, count, keywords)`: computes, or hands everything to the ordinary method.
 
     One state (n,) goes to the function `name` beside it, many (B, n) to the one that the table names, if it does. Several
     outputs come as a tuple of new arrays; `out` can be given where there is one.
@@ -33,7 +33,7 @@ def entry_text(name: str, inputs: tuple[Argument, ...], outputs: tuple[Argument,
         f"define ptr @{name}_direct(ptr %self, ptr %args, i64 %count, ptr %names) nounwind {{", "entry:",
     ]  # fmt: skip
     for place, what in enumerate(OBJECTS):
-        kind = "ptr" if what[:2] == "Py" or what == "batch" else "i64"
+        kind = "ptr" if what[:2] == "Py" or what in ("batch", "ordinary") else "i64"
         lines += [f"  %{what}.at = getelementptr i64, ptr @{name}_objects, i64 {place}"]
         lines += [f"  %{what} = load {kind}, ptr %{what}.at"]
     lines += _arguments(len(inputs), len(outputs) == 1)
@@ -60,7 +60,7 @@ def entry_text(name: str, inputs: tuple[Argument, ...], outputs: tuple[Argument,
         "unlocked:", "  %thread = call ptr %PyEval_SaveThread()", f"  call void %batch({call}, i64 %rows)",
         "  call void %PyEval_RestoreThread(ptr %thread)", "  br label %done", "done:",
         *(["  ret ptr %result"] if len(outputs) == 1 else _together(len(outputs))),
-        "other:", "  %answer = call ptr %PyObject_Vectorcall(ptr %self, ptr %args, i64 %count, ptr %names)",
+        "other:", "  %answer = call ptr %PyObject_Vectorcall(ptr %ordinary, ptr %args, i64 %count, ptr %names)",
         "  ret ptr %answer", "}",
     ]  # fmt: skip
     return "\n".join(lines)

@@ -6,7 +6,7 @@ A block that is not full is copied to and from a buffer.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,15 +15,19 @@ from forearm.codegen.program import Argument
 from forearm.kernels.rows import load_columns, store_columns
 from forearm.kernels.vectors import Body, Target
 from forearm.symbols import Expr, Graph
-from forearm.symbols.graph import ADD, COS, DIV, MUL, SIGN, SIN, SQRT, SUB, expressions
+from forearm.symbols.graph import ABS, ADD, COS, DIV, EXP, MUL, SIGN, SIN, SQRT, SUB, expressions
 
 BYTES_AT_ONCE = 32  # of angles, where one state's sines and cosines are computed side by side
 
 
-def function_text(name: str, traced: Traced, target: Target, parameters: Sequence[str] = (), each: bool = False) -> str:
+def function_text(
+    name: str, traced: Traced, target: Target, parameters: Sequence[str] = (), each: bool = False,
+    write_block: Callable[[Body], None] | None = None,
+) -> str:  # fmt: skip
     """`void name(inputs..., [parameters,] outputs..., i64 count)`: arrays of `count` rows one after the other.
 
     One row of parameters serves all states, and what depends on them alone is computed once; or `each` state has its own.
+    `write_block` writes the code of one block where it is not that of the traced results.
     """
     scalar = target.scalar
     offline = (Argument("parameters", (len(parameters),), ""),) if parameters else ()
@@ -38,7 +42,7 @@ def function_text(name: str, traced: Traced, target: Target, parameters: Sequenc
         before = Body(target, "p")
         for k, place in enumerate(_leaves(traced.graph, parameters)):
             known[place] = before.splat("%parameters", k)
-        unknown = _unknown(before, list(known.values()))
+        unknown = unknown_of(before, list(known.values()))
         compute(before, traced.graph, traced.graph.known_before(traced.results), known)
         lines += before.lines
     lines += [
@@ -59,9 +63,12 @@ def function_text(name: str, traced: Traced, target: Target, parameters: Sequenc
     if each:
         columns = load_columns(body, "%at.parameters", len(parameters))
         known = dict(zip(_leaves(traced.graph, parameters), columns, strict=True))
-        unknown = _unknown(body, columns)
+        unknown = unknown_of(body, columns)
         compute(body, traced.graph, traced.graph.known_before(traced.results), known)  # by itself, as where all share them
-    _block(body, traced, known, unknown)
+    if write_block is None:
+        _block(body, traced, known, unknown)
+    else:
+        write_block(body)
     lines += [*body.lines, "  br i1 %full, label %tail, label %back", "back:"]
     lines += [copy_text(f"%there.{a.name}", f"%buffer.{a.name}", f"%part.{a.name}", f"%part.{a.name}") for a in traced.outputs]
     lines += [
@@ -110,16 +117,16 @@ done:
 
 def _block(body: Body, traced: Traced, known: dict[int, str], unknown: str | None) -> None:
     """One block of states: loaded, computed, stored."""
-    states = _loaded(body, traced)
+    states = load_states(body, traced)
     values = known | states
-    unknown = _unknown(body, list(states.values()), unknown)
+    unknown = unknown_of(body, list(states.values()), unknown)
     compute(body, traced.graph, traced.results, values)
     for a in traced.outputs:
         columns = [body.op("fadd", result(body, e, values), unknown) for e in traced.results[a.name].flat]
         store_columns(body, f"%at.{a.name}", columns)
 
 
-def _unknown(body: Body, states: list[str], before: str | None = None) -> str:
+def unknown_of(body: Body, states: list[str], before: str | None = None) -> str:
     """0 in the lanes of states that are finite, NaN in others: added to results, it lets none of them look known."""
     total = body.constant(0.0) if before is None else before
     for state in states:
@@ -127,7 +134,7 @@ def _unknown(body: Body, states: list[str], before: str | None = None) -> str:
     return total
 
 
-def _loaded(body: Body, traced: Traced) -> dict[int, str]:
+def load_states(body: Body, traced: Traced) -> dict[int, str]:
     """Each entry of the states as a vector, one lane a state."""
     values: dict[int, str] = {}
     for a in traced.inputs:
@@ -170,6 +177,10 @@ def compute(body: Body, graph: Graph, results: Any, values: dict[int, str]) -> N
                 values[place] = body.call("sqrt", values[a])
             elif kind == SIGN:
                 values[place] = body.sign(values[a])
+            elif kind == ABS:
+                values[place] = body.call("fabs", values[a])
+            elif kind == EXP:
+                values[place] = body.exponential(values[a])
 
     write(early)
     pairs.update(zip(angles, sines_and_cosines(body, [values[place] for place in angles]), strict=True))
@@ -219,9 +230,14 @@ def _sum(body: Body, graph: Graph, values: dict[int, str], place: int, product: 
 
 def module_text(functions: list[str], target: Target) -> str:
     """Functions, and what they call."""
-    lanes = sorted({target.lanes, BYTES_AT_ONCE // target.size, 1, 2, 4, 8})
+    return "\n\n".join([*intrinsics(target), copying(target.scalar), *functions]) + "\n"
+
+
+def intrinsics(target: Target) -> list[str]:
+    """What LLVM must be told of, for every width in use."""
     declared = []
-    for wide in (replace(target, lanes=count) for count in lanes):
+    for wide in (replace(target, lanes=count) for count in sorted({target.lanes, BYTES_AT_ONCE // target.size, 1, 2, 4, 8})):
         v, s = wide.vector, wide.suffix
-        declared += [f"declare {v} @llvm.sqrt.{s}({v})", f"declare {v} @llvm.fma.{s}({v}, {v}, {v})"]
-    return "\n\n".join(["\n".join(declared), copying(target.scalar), *functions]) + "\n"
+        declared += [f"declare {v} @llvm.{name}.{s}({v})" for name in ("sqrt", "fabs")]
+        declared += [f"declare {v} @llvm.fma.{s}({v}, {v}, {v})"]
+    return ["\n".join(declared)]

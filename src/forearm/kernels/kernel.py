@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 DTYPES = ("float64", "float32")
 ROWS = 2048  # states a thread takes at a time: their inputs and outputs stay in the nearest caches
-LONGEST_TRACED = 12  # joints: derivatives of longer arms, written out, take seconds to compile
-WORTH = 4 * ROWS  # states from which on more than one thread is used
+LONGEST_TRACED = 10  # joints: derivatives of longer arms, written out, take too many seconds to compile
+WORTH = 4 * ROWS  # states from which on a batch may be shared by threads, however little each of them needs
+WORK = 15_000_000  # operations, some 0.6 ms: less is not worth starting a thread for
+AT_ONCE = 1 << 16  # states whose arrays are converted together
 Array = NDArray[Any]
 Parameters = Mapping[str, ArrayLike] | ArrayLike
 
@@ -40,6 +42,7 @@ class Kernel:
         self.parameters = _open(arm, parameters)
         self._dtype = np.dtype(dtype)
         self._made: dict[tuple[str, ...], Compiled] = {}
+        self._ordinary: list[Any] = []
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -104,6 +107,7 @@ class Kernel:
     ) -> tuple[Array, Array, Array]:
         """(dtau/dq, dtau/dqd, M), each (n, n) or (B, n, n) with [i, j] = d tau_i / d x_j."""
         if self._is_long:
+            _refuse(parameters)
             return self._long_inverse_derivatives(q, qd, qdd, threads)
         by_q, by_qd, M = self._several("inverse_dynamics_derivatives", (q, qd, qdd), threads, parameters)
         return by_q, by_qd, M
@@ -113,6 +117,7 @@ class Kernel:
     ) -> tuple[Array, Array, Array]:
         """(dqdd/dq, dqdd/dqd, inverse of M): -M^-1 times the derivatives of inverse dynamics at the resulting acceleration."""
         if self._is_long:
+            _refuse(parameters)
             by_q, by_qd, M = self._long_inverse_derivatives(q, qd, self.forward_dynamics(q, qd, tau, threads=threads), threads)
             known = np.isfinite(M).all(axis=(-2, -1), keepdims=True)
             inverse = np.where(known, np.linalg.inv(np.where(known, M, np.eye(self.arm.n))), np.nan).astype(self._dtype)
@@ -125,9 +130,9 @@ class Kernel:
         """Whether derivatives come from inverse dynamics; those of mimicking joints and open parameters are always traced."""
         if self.arm.n <= LONGEST_TRACED or self.parameters:
             return False
-        from forearm.model import model_of
+        from forearm.kernels.looped import can_loop
 
-        return not model_of(self.arm).has_followers
+        return can_loop(self.arm)
 
     @cached_property
     def _rigid(self) -> Kernel:
@@ -138,16 +143,16 @@ class Kernel:
     ) -> tuple[Array, Array, Array]:
         from forearm.kernels.long_derivatives import inverse_derivatives
 
-        M = self.inertia_matrix(q, threads=threads)
         states = [self._state(name, value) for name, value in (("q", q), ("qd", qd), ("qdd", qdd))]
         _check_shapes(("q", "qd", "qdd"), states)
-        n = self.arm.n
+        M, n = self.inertia_matrix(states[0], threads=threads), self.arm.n
+        M[~np.isfinite(np.stack(states)).all(axis=(0, -1))] = np.nan
         by_q, by_qd = inverse_derivatives(self.arm, self._rigid, [v.reshape(-1, n) for v in states], threads)
         return by_q.reshape(M.shape), by_qd.reshape(M.shape), M
 
     def fused(self, functions: Iterable[str]) -> Fused:
         """Several functions compiled as one, which shares what they share: any of those that `fa.generate` knows."""
-        names = [functions] if isinstance(functions, str) else list(functions)
+        names = _names("fused", functions)
         if not names:
             raise InputError("fused: the names of functions are needed, such as ['inverse_dynamics', 'inertia_matrix'].")
         return Fused(self, self.compiled(*dict.fromkeys(names)))
@@ -175,7 +180,7 @@ class Kernel:
 
     def _function(self, name: str, given: tuple[ArrayLike, ...]) -> Compiled:
         function = self._made.get((name,)) or self.compiled(name)
-        large = isinstance(given[0], np.ndarray) and given[0].ndim == 2 and len(given[0]) >= WORTH
+        large = _rows_of(given[0]) >= WORTH
         if (
             not large and not self.parameters and name not in self.__dict__
         ):  # whoever has large batches need not wait for the code of one state
@@ -187,27 +192,28 @@ class Kernel:
         with self._lock:
             if name in self.__dict__ or not (single := function.single).entry:
                 return
-            direct.fill(single.table, self._dtype)
-            setattr(self, name, direct.callable_at(single.entry, name, getattr(self, name)))
+            ordinary = getattr(self, name)
+            direct.fill(single.table, self._dtype, ordinary)
+            self._ordinary.append(ordinary)  # which the table points to
+            setattr(self, name, direct.callable_at(single.entry, name, self))
 
     def _run(
         self, function: Compiled, given: tuple[ArrayLike, ...], out: list[Array] | None, threads: int | None,
         parameters: Parameters | None,
     ) -> list[Array]:  # fmt: skip
-        function.part(
-            "batch" if np.ndim(given[0]) == 2 and not self.parameters else "single"
-        )  # what is told of it is known now
+        many = _rows_of(given[0]) >= 0 and not self.parameters
+        function.part("batch" if many else "single")  # from now on it is known what goes in and out
         slots = function.inputs[: len(given)]
+        if many and _rows_of(given[0]) > AT_ONCE and not all(map(self._is_ready, given)):
+            return self._piecewise(function, given, out, threads, parameters)
         states = [self._state(slot.name, value) for slot, value in zip(slots, given, strict=True)]
         _check_shapes([slot.name for slot in slots], states)
         batch = states[0].shape[:-1]
-        workers = _workers(batch[0] if batch else 1, threads)
+        workers = _workers(batch[0] if batch else 1, threads, function.operations)
         if self.parameters:
             states.append(self._values(parameters, batch))
         elif parameters is not None:
-            raise InputError(
-                "parameters: this kernel has all its numbers built in; fa.compile(arm, parameters=...) leaves some open."
-            )
+            _refuse(parameters)
         shapes = [batch + slot.shape for slot in function.outputs]
         asked = [self._result(shape, None if out is None else out[k]) for k, shape in enumerate(shapes)]
         results = asked if out is None else [_apart(array, states) for array in asked]
@@ -218,12 +224,35 @@ class Kernel:
         each = bool(self.parameters) and states[-1].ndim == 2
         native = function.each if each else function.batch
         if function.table:
-            direct.allow_batches(function.table, native.address, WORTH - 1)
+            direct.allow_batches(function.table, native.address, min(WORTH, WORK // function.operations) - 1)
         steps = [slot.size * self._dtype.itemsize for slot in (*function.inputs, *function.outputs)]
         if self.parameters and not each:
             steps[len(given)] = 0
         _rows(native, pointers, steps, batch[0], workers)
         return _copied(results, asked)
+
+    def _is_ready(self, value: ArrayLike) -> bool:
+        """Whether machine code takes an array as it is."""
+        return type(value) is np.ndarray and value.dtype == self._dtype and value.flags.c_contiguous
+
+    def _piecewise(
+        self, function: Compiled, given: tuple[ArrayLike, ...], out: list[Array] | None, threads: int | None,
+        parameters: Parameters | None,
+    ) -> list[Array]:  # fmt: skip
+        """Large arrays that must be converted, some states at a time: a copy of all of them might not fit."""
+        arrays = [np.asarray(value) for value in given]
+        for slot, array in zip(function.inputs, arrays, strict=False):
+            self._shaped(slot.name, array)
+        _check_shapes([slot.name for slot in function.inputs], arrays)
+        count = len(arrays[0])
+        shapes = [(count, *slot.shape) for slot in function.outputs]
+        results = [self._result(shape, None if out is None else out[k]) for k, shape in enumerate(shapes)]
+        if out is not None and any(np.may_share_memory(r, a) for r in results for a in arrays):
+            results = [np.empty_like(r) for r in results]
+        for start in range(0, count, AT_ONCE):
+            part = slice(start, start + AT_ONCE)
+            self._run(function, tuple(a[part] for a in arrays), [r[part] for r in results], threads, parameters)
+        return results if out is None else _copied(results, out)
 
     def _values(self, given: Parameters | None, batch: tuple[int, ...]) -> Array:
         """Values of the parameters: (P,), or (B, P) where any of them differs from state to state."""
@@ -249,9 +278,7 @@ class Kernel:
         return values
 
     def _state(self, name: str, value: ArrayLike) -> Array:
-        if type(value) is np.ndarray and value.dtype == self._dtype and value.flags.c_contiguous:
-            return self._shaped(name, value)
-        return self._shaped(name, self._numbers(name, value))
+        return self._shaped(name, value if self._is_ready(value) else self._numbers(name, value))  # type: ignore[arg-type]
 
     def _numbers(self, name: str, value: ArrayLike) -> Array:
         """A contiguous array of the kernel's dtype."""
@@ -315,8 +342,12 @@ class Fused:
         """The results by name, each (B, ...) for many states; `out` has an array for each of them."""
         if len(states) != len(self.inputs):
             raise InputError(f"{self!r}: the arguments are {', '.join(self.inputs)}; came {len(states)}.")
-        if out is not None and (set(out) != set(self.outputs) or any(array is None for array in out.values())):
-            raise InputError(f"out: an array each for {', '.join(self.outputs)} is needed; came {', '.join(map(str, out))}.")
+        if out is not None and not (isinstance(out, Mapping) and set(out) == set(self.outputs)):
+            raise InputError(f"out: an array each for {', '.join(self.outputs)} is needed; came {shorten(out)}.")
+        if out is not None and (
+            any(array is None for array in out.values()) or len({id(array) for array in out.values()}) < len(out)
+        ):
+            raise InputError(f"out: {', '.join(self.outputs)} need an array each, none of them twice.")
         given = None if out is None else [out[name] for name in self.outputs]
         made = self._kernel._run(self._function, states, given, threads, parameters)
         return dict(zip(self.outputs, made, strict=True))
@@ -349,12 +380,28 @@ def compile(
         raise InputError(f"compile: an Arm is needed, such as fa.load('puma560'); came {shorten(arm)}.")
     if arm.n == 0:
         raise InputError(f"compile: {arm.name!r} has no joint that moves.")
-    if dtype not in DTYPES:
+    if not isinstance(dtype, str | np.dtype) or str(dtype) not in DTYPES:
         raise InputError(f"compile: dtype must be one of {', '.join(DTYPES)}; came {shorten(dtype)}.")
     if device != "cpu":
         raise InputError(f"compile: device must be 'cpu', which is what this version has; came {shorten(device)}.")
-    names = [parameters] if isinstance(parameters, str) else list(parameters)
-    return Kernel(arm, dtype, tuple(names))
+    return Kernel(arm, str(np.dtype(dtype)), tuple(_names("compile, parameters", parameters)))
+
+
+def _names(where: str, given: object) -> list[str]:
+    names: list[Any] = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [None]
+    if not all(isinstance(name, str) for name in names):
+        raise InputError(f"{where}: a name or a list of names is needed; came {shorten(given)}.")
+    return names
+
+
+def _refuse(parameters: Parameters | None) -> None:
+    if parameters is not None:
+        raise InputError("parameters: none were left open in this kernel; fa.compile(arm, parameters=...) does that.")
+
+
+def _rows_of(value: ArrayLike) -> int:
+    """How many states an array holds, -1 if it is not an array of many."""
+    return len(value) if isinstance(value, np.ndarray) and value.ndim == 2 else -1
 
 
 def _open(arm: Arm, names: tuple[str, ...]) -> dict[str, float]:
@@ -406,7 +453,7 @@ def _copied(results: list[Array], asked: list[Array]) -> list[Array]:
 
 def _rows(native: Native, pointers: list[int], steps: list[int], count: int, workers: int) -> None:
     """Blocks of rows, by one thread or several; the answer is the same."""
-    step = count if workers == 1 else max(ROWS, -(-count // (8 * workers)))
+    step = count if workers == 1 else -(-count // (8 * workers))
 
     def block(start: int) -> None:
         places = (p + s * start for p, s in zip(pointers, steps, strict=True))
@@ -415,16 +462,29 @@ def _rows(native: Native, pointers: list[int], steps: list[int], count: int, wor
     if workers == 1:
         block(0)
         return
-    from concurrent.futures import ThreadPoolExecutor  # where used: a first call should not wait for it
+    starts = iter(range(0, count, step))
 
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(block, range(0, count, step)))
+    def work() -> None:
+        for start in starts:  # shared: whoever is free takes the next
+            block(start)
+
+    others = [threading.Thread(target=work) for _ in range(workers - 1)]
+    for thread in others:
+        thread.start()
+    work()
+    for thread in others:
+        thread.join()
 
 
-def _workers(count: int, threads: int | None) -> int:
-    if threads is not None and (not isinstance(threads, int) or threads < 1):
+def _workers(count: int, threads: int | None, operations: int) -> int:
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1):
         raise InputError(f"threads: a whole number of at least 1 is needed; came {shorten(threads)}.")
     if threads is None:
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        threads = threads if count >= WORTH else 1
-    return min(threads, max(1, -(-count // ROWS)))
+        threads = threads if count * operations >= WORK else 1
+    return int(min(threads, max(1, -(-count // _block(operations)))))
+
+
+def _block(operations: int) -> int:
+    """States that a thread takes at a time, at least: fewer where each of them is much work."""
+    return max(8, min(ROWS, WORK // (4 * operations)))

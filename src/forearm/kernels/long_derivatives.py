@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.dynamics.drives import friction_coefficients
+from forearm.drives.joint import drives_of
 
 if TYPE_CHECKING:
     from forearm.kernels.kernel import Kernel
@@ -39,7 +39,7 @@ def inverse_derivatives(arm: Arm, rigid: Kernel, given: list[Array], threads: in
         if not turning.all():
             by_q[part] = np.where(turning, by_q[part], _columns(rigid, states, 0, LINE, threads))
         by_qd[part] = _columns(rigid, states, 1, LINE, threads)
-    viscous = [friction_coefficients(body)[0] for body in arm.moving.bodies]
+    viscous = [drive.at_joint.viscous for drive in drives_of(arm)]
     by_qd[:, range(n), range(n)] += np.array(viscous, dtype=by_qd.dtype)
     return by_q, by_qd
 

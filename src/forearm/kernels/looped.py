@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.dynamics.drives import friction_coefficients, refuse_what_is_not_built, rotor_inertia, simple_friction
+from forearm.drives.friction import dry
+from forearm.drives.joint import drives_of, is_simple, rotor_inertia
 from forearm.errors import ModelError
 from forearm.model import Array, Scalar, model_of
 from forearm.reduction import articulated
@@ -91,13 +92,12 @@ class Tracer:
     """Traces steps over one joint's symbols and gathers the table of constants."""
 
     def __init__(self, arm: Arm) -> None:
-        refuse_what_is_not_built(arm)
         self.chain = long_chain(arm)
         self.columns: list[NDArray[np.float64]] = []
         rotor = rotor_inertia(arm)
         self.numbers = [
-            _numbers(s) | dict(zip(SHARED, (*friction_coefficients(body), float(J)), strict=True))
-            for s, body, J in zip(self.chain.segments, arm.moving.bodies, rotor, strict=True)
+            _numbers(s) | dict(zip(SHARED, (d.at_joint.viscous, *d.at_joint.coulomb, float(J)), strict=True))
+            for s, d, J in zip(self.chain.segments, drives_of(arm), rotor, strict=True)
         ]
 
     def steps(self, what: Callable[[Segment, Values, Callable[[str], Scalar]], Values]) -> dict[bool, Step]:
@@ -204,7 +204,7 @@ def _inverse(arm: Arm, inputs: tuple[str, ...]) -> Looped:
         f, n = _vector(leaf, "own.f"), _vector(leaf, "own.n")
         tau = along(s, f, n)
         if moving:
-            tau = tau + simple_friction(values["viscous"], values["forwards"], values["backwards"], leaf("in.qd"))
+            tau = tau + _friction(values, leaf("in.qd"))
         if driven:
             tau = tau + leaf("in.qdd") * values["rotor"]
         f, n = passed(turn, l, f, n)
@@ -234,7 +234,7 @@ def _forward(arm: Arm) -> Looped:
         turn, l = _placed(s, leaf)  # noqa: E741
         kept = np.array([leaf(f"own.{name}") for name in body_names], dtype=object)
         body = articulated.Body(list(kept[:6]), kept[6:15].reshape(3, 3), list(kept[15:21]), kept[21:24], kept[24:])
-        rubbed = simple_friction(values["viscous"], values["forwards"], values["backwards"], leaf("in.qd"))
+        rubbed = _friction(values, leaf("in.qd"))
         joint = articulated.seen(s, body, leaf("in.tau") - rubbed, values["rotor"])
         given = articulated.handed(turn, l, body, joint, _vector(leaf, "own.b"), _vector(leaf, "own.d"))
         felt = {f"up.{name}": value for name, value in zip(body_names, entries(given), strict=True)}
@@ -298,6 +298,10 @@ def _inertia_matrix(arm: Arm) -> Looped:
     return _made(tracer, ("q",), "M", passes, walk, {})
 
 
+def _friction(values: Values, rate: Scalar) -> Scalar:
+    return rate * values["viscous"] + dry(values["forwards"], values["backwards"], rate.sign())
+
+
 def _row(**vectors: Array) -> dict[str, float]:
     return {f"{name}{k}": float(x) for name, vector in vectors.items() for k, x in enumerate(vector)}
 
@@ -345,5 +349,5 @@ LOOPS: dict[str, Callable[[Arm], Looped]] = {
 
 
 def can_loop(arm: Arm) -> bool:
-    """Whether the joints of an arm can be gone through in a loop: each must be a freedom of its own."""
-    return not model_of(arm).has_followers
+    """Whether the joints of an arm can be gone through in a loop: each a freedom of its own, with simple friction."""
+    return not model_of(arm).has_followers and is_simple(arm)

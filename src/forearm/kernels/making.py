@@ -10,9 +10,11 @@ import numpy as np
 from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
+from forearm.drives.joint import depends_on_load
 from forearm.kernels.compiled import Request
 from forearm.kernels.entry import entry_text
 from forearm.kernels.ir import function_text, module_text
+from forearm.kernels.iterated import solve_block, traced_step
 from forearm.kernels.looped import LOOPS, can_loop
 from forearm.kernels.loops import loop_text
 from forearm.kernels.native import host, object_code
@@ -51,6 +53,10 @@ Written = tuple[str, tuple[Argument, ...], tuple[Argument, ...], Counts]
 
 def straight(name: str, request: Request, target: Target, each: bool) -> Written:
     """Every operation written out."""
+    if request.functions == ("forward_dynamics",) and not request.parameters and depends_on_load(request.arm):
+        step = traced_step(request.arm)
+        text = function_text(name, step, target, write_block=lambda body: solve_block(body, step))
+        return text, step.inputs, step.outputs, step.graph.counts(step.results)
     traced, parameters = _traced(request)
     inputs = traced.inputs + ((Argument("parameters", (len(parameters),), ""),) if parameters else ())
     counts: Counts = traced.graph.counts(traced.results)

@@ -10,6 +10,7 @@ k times a part is exact (Cody and Waite). The polynomials are fdlibm's in double
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import factorial
 
 
 @dataclass(frozen=True)
@@ -43,3 +44,25 @@ SINGLE = Series(
     sine=(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1),
     cosine=(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2),
 )
+
+
+@dataclass(frozen=True)
+class Exponent:
+    """Of e^x: ln 2 in two parts, the bit at which the exponent begins, Taylor's series from the highest power, and bounds of x.
+
+    Beyond the bounds e^x is taken at them: some 1e-304 and 1e304 (1e-37 and 1e37 in single precision).
+    """
+
+    parts: tuple[float, float]
+    place: int
+    series: tuple[float, ...]
+    lowest: float
+    highest: float
+
+
+def _taylor(terms: int) -> tuple[float, ...]:
+    return tuple(1.0 / factorial(k) for k in range(terms, -1, -1))
+
+
+EXPONENT = Exponent((0.6931471805599453, 2.3190468138462996e-17), 52, _taylor(13), -700.0, 700.0)
+SHORT_EXPONENT = Exponent((0.6931471824645996, -1.904654323148236e-09), 23, _taylor(7), -85.0, 85.0)

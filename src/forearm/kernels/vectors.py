@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, replace
 
-from forearm.kernels.sines import DOUBLE, SINGLE, Series
+from forearm.kernels.sines import DOUBLE, EXPONENT, SHORT_EXPONENT, SINGLE, Exponent, Series
 
 TWO_OVER_PI = 0.6366197723675814
 EIGHTH = 0.8  # of a turn, and a little: beyond it r is only where x is too large to say in which quadrant it lies
@@ -46,6 +46,11 @@ class Target:
     def suffix(self) -> str:
         """How LLVM's intrinsics call the vector."""
         return f"v{self.lanes}f{64 if self.scalar == 'double' else 32}"
+
+    @property
+    def exponent(self) -> Exponent:
+        """What the exponential is made of."""
+        return EXPONENT if self.scalar == "double" else SHORT_EXPONENT
 
     @property
     def series(self) -> Series:
@@ -167,8 +172,11 @@ class Body:
 
     def _within(self, x: str, bound: float) -> str:
         """x, or the bound where it is beyond; NaN stays NaN."""
+        return self._between(x, -bound, bound)
+
+    def _between(self, x: str, low: float, high: float) -> str:
         t = self.target
-        for test, limit in (("ogt", bound), ("olt", -bound)):
+        for test, limit in (("ogt", high), ("olt", low)):
             beyond = self.emit(f"fcmp {test} {t.vector} {x}, {self.constant(limit)}")
             x = self.emit(f"select <{t.lanes} x i1> {beyond}, {t.vector} {self.constant(limit)}, {t.vector} {x}")
         return x
@@ -184,6 +192,20 @@ class Body:
         sign = self.emit(f"and {t.whole} {moved}, {self._whole(-(2 ** (bits - 1)))}")
         plain = self.emit(f"bitcast {t.vector} {value} to {t.whole}")
         return self.emit(f"bitcast {t.whole} {self.emit(f'xor {t.whole} {plain}, {sign}')} to {t.vector}")
+
+    def exponential(self, x: str) -> str:
+        """e^x: x = k ln 2 + r, a Taylor series in r, and k added to the exponent; 0 and infinity where it goes beyond."""
+        t, e = self.target, self.target.exponent
+        x = self._between(x, e.lowest, e.highest)
+        shifted = self.fma(x, self.constant(1.4426950408889634), self.constant(t.series.shift))
+        k = self.op("fsub", shifted, self.constant(t.series.shift))
+        r = self.fma(k, self.constant(-e.parts[0]), x)
+        r = self.fma(k, self.constant(-e.parts[1]), r)
+        value = self.polynomial(e.series, r)
+        whole = self.emit(f"bitcast {t.vector} {shifted} to {t.whole}")
+        raised = self.emit(f"shl {t.whole} {whole}, {self._whole(e.place)}")
+        plain = self.emit(f"bitcast {t.vector} {value} to {t.whole}")
+        return self.emit(f"bitcast {t.whole} {self.emit(f'add {t.whole} {plain}, {raised}')} to {t.vector}")
 
     def sign(self, x: str) -> str:
         """-1, 0, 1; NaN of NaN."""

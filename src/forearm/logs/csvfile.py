@@ -172,7 +172,7 @@ class CsvWriter:
         """The rows as they came, and the results (B, n) behind them."""
         parts = [self._separator] * (3 * block.count)
         parts[0::3] = block.came.rows
-        parts[2::3] = _ends(results, self._separator)
+        parts[2::3] = text_of(results, self._separator).splitlines(keepends=True)
         self._stream.write("".join(parts).encode())
 
     def close(self) -> None:
@@ -185,12 +185,12 @@ def header_line(header: Sequence[str], separator: str) -> str:
     return separator.join(quoted) + "\n"
 
 
-def _ends(results: Array, separator: str) -> list[str]:
-    """The end of every line: each number by the shortest text that reads back to the same bits."""
-    text = arrow.written(results, separator)
+def text_of(numbers: Array, separator: str) -> str:
+    """Lines of numbers (B, m), each number by the shortest text that reads back to the same bits."""
+    text = arrow.written(numbers, separator)
     if text is None:
-        text = repr(results.tolist())[2:-2].replace("], [", "\n").replace(", ", separator) + "\n"  # one call for the block
-    return text.splitlines(keepends=True)
+        text = repr(numbers.tolist())[2:-2].replace("], [", "\n").replace(", ", separator) + "\n"  # one call for the block
+    return text
 
 
 def _is_good(numbers: Array, lines: Lines) -> bool:

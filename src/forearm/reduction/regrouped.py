@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.dynamics.drives import friction_torque, refuse_what_is_not_built, rotor_inertia
+from forearm.drives.joint import depends_on_load, driven, rotor_inertia
 from forearm.dynamics.reference import singular
 from forearm.dynamics.states import each_state, states_of
 from forearm.errors import ModelError
@@ -41,7 +41,7 @@ class RegroupedArm:
         def one(q: Floats, qd: Floats, qdd: Floats) -> Floats:
             rates = [model.rates(x.tolist()) for x in (q, qd, qdd)]
             torques = recursion.inverse(self.chain, rates[0], rates[1], rates[2])
-            return np.asarray(np.array(model.gathered(torques), dtype=float) + rotor * qdd + friction_torque(arm, qd))
+            return np.asarray(np.array(model.gathered(driven(arm, torques, None, rates[1])), dtype=float) + rotor * qdd)
 
         return each_state(one, (arm.n,), *states_of(arm, q=q, qd=qd, qdd=qdd))
 
@@ -60,9 +60,10 @@ class RegroupedArm:
         arm, model, rotor = self.arm, self.chain.model, rotor_inertia(self.arm).tolist()
 
         def one(q: Floats, qd: Floats, tau: Floats) -> Floats:
-            driven = (tau - friction_torque(arm, qd)).tolist()
+            rates = model.rates(qd.tolist())
+            right = tau - np.array(model.gathered(driven(arm, [0.0] * len(rates), None, rates)))
             try:
-                qdd = composite.forward(self.chain, model.rates(q.tolist()), model.rates(qd.tolist()), driven, rotor)
+                qdd = composite.forward(self.chain, model.rates(q.tolist()), rates, right.tolist(), rotor)
             except ZeroDivisionError:
                 raise singular(arm, q) from None
             return np.array(qdd, dtype=np.float64)
@@ -80,7 +81,11 @@ class RegroupedArm:
 
 def regrouped_arm(arm: Arm) -> RegroupedArm:
     """The equivalent arm with the fewest operations that the search finds."""
-    refuse_what_is_not_built(arm)
+    if depends_on_load(arm):
+        raise ModelError(
+            f"{arm.name!r}: the friction of its bearings or gears depends on forces that regrouping does not keep; take "
+            "arm.rigid().regrouped(), or fa.compile(arm), which keeps both."
+        )
     chain = chain_of(model_of(arm))
     plan = best_plan(chain)
     return RegroupedArm(arm, plan, planned(chain, plan))

@@ -9,8 +9,12 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.dh import from_dh
+from forearm.arm.drive import Bearing, Transmission
+from forearm.drives.bearings import bearing_friction
+from forearm.drives.transmission import through
 from forearm.dynamics import closed_form, precision_study
 from forearm.files.builtin import load_builtin
+from forearm.symbols import Graph
 
 Figures = dict[str, float]
 
@@ -95,6 +99,39 @@ def dhanaraj_puma_inertias() -> Figures:
         for k, axis in enumerate("XYZ"):
             figures[f"I{axis}{axis}{i}"] = float(about_origin[k, k] + (rotor if axis == "Z" else 0.0))
     return figures
+
+
+def dhanaraj_table_3_5() -> Figures:
+    """Dhanaraj Table 3.5: friction of joints added, then through the transmissions."""
+    rows = (
+        (1.2140, 1.7803, 0.4543, 6.3, 97.6, 1.0), (-15.6364, -0.3281, 0.5619, 5.5, 186.4, -1.0),
+        (-0.8042, 0.1241, 0.3458, 2.6, 89.4, 1.0),
+    )  # fmt: skip
+    figures: Figures = {}
+    for link, (basic, friction, eta, breakaway, most, way) in enumerate(rows, start=1):
+        out = basic + friction
+        gear = Transmission(efficiency=((abs(out) / most, eta),), rated_torque=most, breakaway=breakaway)
+        given = float(through(gear, out, way))
+        figures |= {f"total at joint, link {link}": out, f"input torque, link {link}": given}
+        figures[f"transmission friction, link {link}"] = given - out
+    return figures
+
+
+def dhanaraj_table_3_3() -> Figures:
+    """Dhanaraj Table 3.3: the operations of our friction model, traced for one joint."""
+    figures: Figures = {}
+    for name, bearing in (
+        ("journal bearing", Bearing(kind="journal", mu=0.1, radius=0.08, distance=0.2)),
+        ("linear bearing", Bearing(kind="linear", mu=0.1, distance=0.2)),
+    ):
+        graph = Graph()
+        f, n = (np.array([graph.input(f"{v}[{k}]") for k in range(3)], dtype=object) for v in "fn")
+        counts = graph.counts(bearing_friction(bearing, f, n, graph.input("way")))
+        figures |= {f"{name}, multiplications": counts.mul, f"{name}, additions": counts.add}
+    graph = Graph()
+    gear = Transmission(efficiency=((0.0, 0.3), (1.0, 0.9)), rated_torque=97.6, breakaway=6.3)
+    counts = graph.counts(through(gear, graph.input("load"), graph.input("way")))
+    return figures | {"transmission, linear, multiplications": counts.mul, "transmission, linear, additions": counts.add}
 
 
 def waters_savings() -> Figures:

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from forearm.symbols.graph import (
+    ABS,
     ADD,
     BINARY,
     COS,
     DIV,
+    EXP,
     MUL,
     SIGN,
     SIN,
@@ -96,6 +98,10 @@ def _slopes(graph: Graph, place: int) -> list[tuple[int, Scalar]]:
         slopes = [(a, -x.sin())]
     elif kind == SIN:
         slopes = [(a, x.cos())]
+    elif kind == ABS:
+        slopes = [(a, x.sign())]
+    elif kind == EXP:
+        slopes = [(a, made)]
     else:
         assert kind == SIGN  # flat wherever it has a slope
         slopes = [(a, 0.0)]

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from forearm.errors import InputError
-from forearm.symbols.graph import ADD, CONSTANT, COS, DIV, MUL, SIGN, SIN, SQRT, SUB, Expr, Graph
+from forearm.symbols.graph import ABS, ADD, CONSTANT, COS, DIV, EXP, MUL, SIGN, SIN, SQRT, SUB, Expr, Graph
 
 BINARY = {MUL: np.multiply, ADD: np.add, SUB: np.subtract, DIV: np.divide}
-UNARY = {COS: np.cos, SIN: np.sin, SQRT: np.sqrt, SIGN: np.sign}
+UNARY = {COS: np.cos, SIN: np.sin, SQRT: np.sqrt, SIGN: np.sign, ABS: np.abs, EXP: np.exp}
 
 
 def evaluate(graph: Graph, results: Any, given: dict[str, Any]) -> Any:

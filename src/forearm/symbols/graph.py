@@ -18,8 +18,9 @@ from forearm.errors import InputError
 from forearm.symbols.counts import Counts
 
 # Kinds of nodes. Operands of SUB, DIV are in order, those of MUL, ADD sorted.
-CONSTANT, INPUT, PARAMETER, MUL, ADD, SUB, DIV, SQRT, COS, SIN, SIGN = range(11)
-COUNTED = {MUL: "mul", ADD: "add", SUB: "add", DIV: "div", SQRT: "sqrt", COS: "trig", SIN: "trig"}
+CONSTANT, INPUT, PARAMETER, MUL, ADD, SUB, DIV, SQRT, COS, SIN, SIGN, ABS, EXP = range(13)
+# A sign looked at or taken away costs nothing, as a change of sign does; an exponential counts as a sine does.
+COUNTED = {MUL: "mul", ADD: "add", SUB: "add", DIV: "div", SQRT: "sqrt", COS: "trig", SIN: "trig", EXP: "trig"}
 BINARY = {MUL: operator.mul, ADD: operator.add, SUB: operator.sub, DIV: operator.truediv}
 NOTHING = -1
 REAL = (float, int)
@@ -242,6 +243,17 @@ class Expr:
         """-1, 0 or 1."""
         return self._function(SIGN, lambda x: math.copysign(1.0, x) if x else 0.0, odd=True)
 
+    def __abs__(self) -> Any:
+        return self._function(ABS, abs, odd=False)
+
+    def exp(self) -> Any:
+        """The exponential. A sign in front goes inside, as 0 - x."""
+        value, graph = number(self), self.graph
+        if self.negative and not isinstance(value, float):
+            inside = graph.operation(SUB, graph.constant(0.0).node, self.node)
+            return Expr(graph, inside, False).exp()
+        return self._function(EXP, math.exp, odd=False)
+
     def _function(self, kind: int, function: Callable[[float], float], odd: bool) -> Any:
         value = number(self)
         if isinstance(value, float):
@@ -375,7 +387,8 @@ def operate(kind: int, a: Any, b: Any = None) -> Any:
     if kind in BINARY:
         return BINARY[kind](a, b)
     x = a if isinstance(a, Expr) else Graph().constant(a)
-    return {COS: Expr.cos, SIN: Expr.sin, SQRT: Expr.sqrt, SIGN: Expr.sign}[kind](x)
+    functions = {COS: Expr.cos, SIN: Expr.sin, SQRT: Expr.sqrt, SIGN: Expr.sign, ABS: Expr.__abs__, EXP: Expr.exp}
+    return functions[kind](x)
 
 
 def expressions(results: Any) -> Iterator[Expr]:

@@ -97,10 +97,10 @@ class Expansion:
             return self._quotient(x, y)
         if tree.operator == "sqrt":
             return self._root(x)
-        assert tree.operator == "sign", tree.operator
-        if not x or set(x) == {ONE}:
+        if tree.operator == "sign" and (not x or set(x) == {ONE}):
             return {ONE: math.copysign(1.0, x[ONE])} if x else {}
-        return ring.symbol(_function("sign", x, ring))
+        assert tree.operator in ("sign", "abs", "exp"), tree.operator
+        return ring.symbol(_function(tree.operator, x, ring))
 
     def _quotient(self, a: Polynomial, b: Polynomial) -> Polynomial:
         """a / b: divided out where that goes without remainder, otherwise a times the inverse of b as a symbol."""

@@ -22,7 +22,7 @@ class Trig:
 
 @dataclass(frozen=True)
 class Function:
-    """inverse, sqrt, sign, cos or sin of something that does not multiply out."""
+    """inverse, sqrt, sign, abs, exp, cos or sin of something that does not multiply out."""
 
     name: str
     argument: Sum

@@ -15,7 +15,8 @@ static double sign_of(double x)
     return x > 0.0 ? 1.0 : (x < 0.0 ? -1.0 : x);
 }
 """
-DIALECT = Dialect(number, c_family.entry, call)
+# C's own abs is for whole numbers.
+DIALECT = Dialect(number, c_family.entry, lambda name, argument: call("fabs" if name == "abs" else name, argument))
 
 
 def write(program: Program) -> tuple[str, str]:

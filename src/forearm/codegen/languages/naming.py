@@ -24,7 +24,7 @@ RESERVED = frozenset(word.lower() for word in keyword.kwlist) | frozenset(
     protected public register reinterpret_cast requires restrict short signed sizeof static static_assert static_cast struct
     switch template this thread_local throw typedef typeid typename union unsigned using virtual void volatile wchar_t xor
     xor_eq errno huge_val infinity linux main nan null std unix
-    batch cos dp end np real real64 scalar sign sign_of sin sqrt
+    abs batch cos dp end exp fabs np real real64 scalar sign sign_of sin sqrt
     abort abs acos asin atan atan2 atexit calloc cbrt ceil cosh erf exit exp exp2 expm1 fabs fclose fdim floor fma fmax fmin
     fmod fopen fprintf free frexp fscanf getchar hypot isnan labs ldexp lgamma log log10 log1p log2 malloc memcpy memset
     modf pow printf putchar puts qsort rand realloc remainder rint round scanf sinh sprintf srand strcmp strcpy strlen

@@ -12,7 +12,7 @@ from forearm.codegen.typesetting.names import Names, indices
 INDENT = 6.0  # of lines that go on, in digits
 TOGETHER = 75.0  # a bracket in a bracket is broken only if it is wider
 SHORT = 24.0  # of an argument of a function; longer ones get a name
-FUNCTIONS = {"cos": r"\cos", "sin": r"\sin", "sign": r"\operatorname{sgn}"}
+FUNCTIONS = {"cos": r"\cos", "sin": r"\sin", "sign": r"\operatorname{sgn}", "abs": r"\operatorname{abs}", "exp": r"\exp"}
 BRACKETS = (("(", ")"), (r"\bigl[", r"\bigr]"), (r"\Bigl\{", r"\Bigr\}"))  # by how many are nested inside
 
 

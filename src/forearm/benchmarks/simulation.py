@@ -1,0 +1,150 @@
+"""Simulations: 10 s of the Panda beside MuJoCo, what drives cost on the PUMA, ten thousand arms at once; one thread."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.arm.drive import Bearing, Transmission
+from forearm.benchmarks.peers import problem
+from forearm.benchmarks.timing import Row, Work, beside, median_time, medians
+from forearm.files.builtin import load_builtin
+from forearm.files.urdf_write import urdf_text
+from forearm.kernels.kernel import compile as compile_arm
+from forearm.kernels.rolling import Roller
+from forearm.simulation.methods import tableau_of
+from forearm.simulation.running import simulate, simulate_many
+
+STEP, STEPS = 1e-3, 10_000
+COMPARED = 100  # steps after which answers are compared: in 10 s an undriven arm makes much of the last bit
+MANY, MANY_STEPS = 10_000, 1000
+FASTER = 10.0  # than MuJoCo
+MANY_UNDER = 3.0  # s
+# What a drive's parts may cost, in times of the rigid arm's simulation.
+COSTS = {"motors, viscous, Coulomb": 2.5, "the same and gears": 2.5, "the same and bearings": 6.0}
+GEAR = Transmission(efficiency=((0.1, 0.7), (1.0, 0.85)), rated_torque=100.0, breakaway=0.3)
+PUSH = np.array([80.0, 150.0, 80.0, 20.0, 20.0, 20.0])  # N m
+BEARING = Bearing(kind="journal", mu=0.01, radius=0.02, distance=0.2)
+
+Floats = NDArray[np.float64]
+
+
+def rows(peers: bool) -> Iterator[Row]:
+    """The figures of docs/performance.md, Simulation."""
+    panda = _loaded("panda").rigid()
+    rng = np.random.default_rng(1)
+    q, qd = rng.uniform(-1.0, 1.0, (2, panda.n))
+    theirs = MuJoCo(panda, q, qd) if peers and problem("MuJoCo") is None else None
+    work = None if theirs is None else theirs.work()
+    alone = Alone(panda, q, qd)
+    row = beside("10 s of the Panda, steps alone", alone.work(), work, 5, group="simulation", at_least=FASTER)
+    yield row
+    yield beside("the same by simulate", _whole(panda, q, qd), work, 5, group="simulation")
+    yield Row(f"energy kept to {alone.energy_error():.3g} J in", row.seconds, group="simulation")
+    if theirs is not None and row.peer_seconds is not None:
+        yield Row(f"by MuJoCo to {theirs.energy_error():.3g} J in", row.peer_seconds, group="simulation")
+    yield from _costs()
+    qs, qds = rng.uniform(-1.0, 1.0, (2, MANY, panda.n))
+    seconds = median_time(lambda: simulate_many(panda, qs, qds, MANY_STEPS * STEP, step=STEP), 3)
+    yield Row("10,000 Pandas, 1 s each at 1 ms", seconds, MANY_UNDER, group="simulation")
+
+
+def _costs() -> Iterator[Row]:
+    """The PUMA with more and more of its drives; the peer is the rigid arm, so that the ratio is one over the cost."""
+    puma = _loaded("puma560")
+    geared = _each(puma, transmission=GEAR)
+    arms = dict(zip(COSTS, (puma, geared, _each(geared, bearings=(BEARING,))), strict=True))
+    q, qd = np.random.default_rng(2).uniform(-1.0, 1.0, (2, puma.n))
+    t = STEP * np.arange(STEPS + 1)[:, None]
+    u = PUSH * np.sin(t * np.linspace(5.0, 9.0, puma.n))  # so that joints move, most of the time
+    rigid = Alone(puma.rigid(), q, qd, u)
+    for name, arm in arms.items():
+        ours, theirs = medians([Alone(arm, q, qd, u).run, rigid.run], 5)
+        row = Row(f"10 s of the PUMA, {name}", ours, peer="rigid", peer_seconds=theirs, group="drives")
+        yield replace(row, at_least=1.0 / COSTS[name])
+
+
+def _each(arm: Arm, **drive: Any) -> Arm:
+    return arm.replace(tree=tuple(replace(j, **drive) if j.kind != "fixed" else j for j in arm.tree))
+
+
+def _whole(arm: Arm, q: Floats, qd: Floats) -> Work:
+    kept: dict[str, Any] = {}
+
+    def run() -> None:
+        kept["q"] = simulate(arm, q, qd, STEPS * STEP, method="rk4", step=STEP).q[COMPARED]
+
+    return Work("ours", run, 1, lambda: kept["q"])
+
+
+def _loaded(name: str) -> Arm:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return load_builtin(name)
+
+
+class Alone:
+    """The steps in machine code and their record, driven by torques or undriven, and nothing else."""
+
+    def __init__(self, arm: Arm, q: Floats, qd: Floats, u: Floats | None = None) -> None:
+        c, a, b = tableau_of("rk4").floats
+        self.arm, self.q, self.qd, self.u = arm, q, qd, np.zeros(arm.n) if u is None else u
+        self.roller = Roller(arm, False, tuple(c), tuple(tuple(row) for row in a), tuple(b))
+        self.record: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
+
+    def run(self) -> None:
+        """All steps from the start."""
+        state = self.roller.at_rest_or_moving(self.q[None], self.qd[None])
+        self.record = self.roller.run(state, self.u, STEPS, STEP, 1, linear=False)
+
+    def work(self) -> Work:
+        """To be timed."""
+        return Work("ours", self.run, 1, lambda: self.record[0][0, COMPARED])
+
+    def energy_error(self) -> float:
+        """In J, of the whole record."""
+        return _drift(self.arm, self.record[0][0], self.record[1][0])
+
+
+class MuJoCo:
+    """The same arm from URDF, RK4, constraints off; its steps in a loop of its own C (rollout)."""
+
+    def __init__(self, arm: Arm, q: Floats, qd: Floats) -> None:
+        self.mujoco, self.rollout = import_module("mujoco"), import_module("mujoco.rollout")
+        self.model = self.mujoco.MjModel.from_xml_string(urdf_text(arm))
+        self.model.opt.disableflags |= self.mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+        self.model.opt.integrator = self.mujoco.mjtIntegrator.mjINT_RK4
+        self.model.opt.timestep = STEP
+        self.arm, self.data = arm, self.mujoco.MjData(self.model)
+        self.data.qpos[:], self.data.qvel[:] = q, qd
+        size = self.mujoco.mj_stateSize(self.model, self.mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        self.start = np.zeros(size)
+        self.mujoco.mj_getState(self.model, self.data, self.start, self.mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        self.states = np.zeros((1, STEPS, size))
+
+    def run(self) -> None:
+        """All steps from the start."""
+        self.states, _ = self.rollout.rollout(self.model, self.data, self.start[None], nstep=STEPS)
+
+    def work(self) -> Work:
+        """To be timed."""
+        return Work("MuJoCo rollout", self.run, 1, lambda: self.states[0, COMPARED - 1, 1 : 1 + self.arm.n])
+
+    def energy_error(self) -> float:
+        """In J, of all of its states, by our function of them."""
+        n, states = self.arm.n, np.concatenate([self.start[None], self.states[0]])
+        return _drift(self.arm, states[:, 1 : 1 + n], states[:, 1 + n : 1 + 2 * n])
+
+
+def _drift(arm: Arm, q: Floats, qd: Floats) -> float:
+    """How far the energy of an undriven arm goes from where it was."""
+    both = compile_arm(arm).fused(["kinetic_energy", "potential_energy"])(np.ascontiguousarray(q), np.ascontiguousarray(qd))
+    total = both["kinetic"] + both["potential"]
+    return float(np.abs(total - total[0]).max())

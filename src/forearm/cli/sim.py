@@ -1,0 +1,78 @@
+"""`forearm sim`: Swartz's interpreter at a terminal, from a script or a pipe."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from pathlib import Path
+
+from forearm.cli.command import Command, complain, show_json, width
+from forearm.cli.simulate import add_dac, read_dac
+from forearm.files.load import load
+from forearm.interpreter.interpreter import Interpreter
+from forearm.interpreter.lines import Lines, TextLines
+from forearm.interpreter.session import Session, welcome
+from forearm.interpreter.terminal import Terminal
+from forearm.reading.textfile import read_bytes
+
+USUAL = "cmu-dd"
+MAX_SCRIPT_BYTES = 10_000_000
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "arm", metavar="ARM", nargs="?", default=USUAL, help=f"the arm loaded at the start; {USUAL} unless given"
+    )
+    parser.add_argument("--hand", metavar="LINK", help="the link that is the hand, where it is another than usual")
+    parser.add_argument("--script", metavar="FILE", help="read commands from this file, not from standard input")
+    add_dac(parser, period=False)
+    parser.add_argument(
+        "--json", action="store_true", help="no output but one JSON document at the end: the variables, and what was printed"
+    )
+
+
+def _run(given: argparse.Namespace) -> int:
+    arm = load(given.arm, hand=given.hand)
+    dac = read_dac(given)
+    lines = _lines(given.script, with_prompts=not given.json)
+    out = io.StringIO() if given.json else sys.stdout
+    interpreter = Interpreter(arm, lines, out, complain, dac, None if given.json else width())
+    if lines.is_terminal:
+        print(welcome(arm, interpreter.session.variables.gravity))
+        print("help lists commands and variables, quit ends.")
+    code = interpreter.run()
+    if code == 0 and isinstance(out, io.StringIO):
+        show_json(_document(interpreter.session, out.getvalue()))
+    return code
+
+
+def _lines(script: str | None, with_prompts: bool) -> Lines:
+    """A script, the terminal, or a pipe."""
+    if script is None:
+        return Terminal() if sys.stdin.isatty() and with_prompts else TextLines(sys.stdin)
+    data = read_bytes(Path(script), MAX_SCRIPT_BYTES)
+    return TextLines(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig"))
+
+
+def _document(session: Session, printed: str) -> dict[str, object]:
+    v, run = session.variables, session.simulation
+    known = v.voltage is not None
+    return {
+        "name": v.arm.name,
+        "gravity": v.gravity,
+        "DACTimePeriod": v.dac.period,
+        "q": v.theta,
+        "qd": v.omega,
+        "qdd": v.alpha,
+        "tau": v.torque,
+        "voltage": v.voltage,
+        "DACOut": v.get("DACOut") if known else None,
+        "simulation": None if run is None else {"t": run.t[-1], "rows": len(run.t), "message": run.message},
+        "printed": printed.splitlines(),
+    }
+
+
+COMMAND = Command(
+    "forearm sim\n  forearm sim puma560 --script session.txt\n  echo 'inverse_arm' | forearm sim", _add_arguments, _run
+)

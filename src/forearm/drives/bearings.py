@@ -1,0 +1,36 @@
+"""Friction in bearings from the force and moment that they carry. Dhanaraj 3.3, with the signs of mechanics.
+
+Supports at +-d/2 along the joint's axis carry (fx/2 +- ny/d, fy/2 -+ nx/d): the pairs are (-ny, +nx) and (+ny, -nx), printed as
+(-, -) and (+, +).
+"""
+
+from __future__ import annotations
+
+from forearm.arm.drive import Bearing
+from forearm.drives.scalars import Scalar, root
+from forearm.model import Array
+
+
+def bearing_friction(bearing: Bearing, f: Array, n: Array, direction: Scalar) -> Scalar:
+    """The torque (force) that a bearing adds against the motion; f and n act at the joint's origin, in axes with z along it."""
+    return direction * bearing_level(bearing, f, n)
+
+
+def bearing_level(bearing: Bearing, f: Array, n: Array) -> Scalar:
+    """How much a bearing resists, whichever way. 3.3 (journal), 3.4 (linear), 3.5 (thrust, with f_z)."""
+    (fx, fy, fz), (nx, ny, _) = f, n
+    if bearing.kind == "thrust":
+        return (bearing.mu * _given(bearing.radius)) * abs(fz)
+    d = _given(bearing.distance)
+    if bearing.offset:  # about the midpoint of the supports
+        nx, ny = nx + bearing.offset * fy, ny - bearing.offset * fx
+    x, y = 0.5 * d * fx, 0.5 * d * fy
+    if bearing.kind == "linear":
+        return (bearing.mu / d) * (abs(x - ny) + abs(y + nx) + abs(x + ny) + abs(y - nx))
+    near, far = (x - ny) * (x - ny) + (y + nx) * (y + nx), (x + ny) * (x + ny) + (y - nx) * (y - nx)
+    return (bearing.mu * _given(bearing.radius) / d) * (root(near) + root(far))
+
+
+def _given(value: float | None) -> float:
+    assert value is not None  # Bearing has seen to it
+    return value

@@ -1,0 +1,133 @@
+"""All that the drive of one joint adds to the torque of the rigid arm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.arm.drive import Bearing, Friction, Motor, Transmission
+from forearm.arm.moving import Body
+from forearm.drives.bearings import bearing_friction
+from forearm.drives.friction import friction_torque
+from forearm.drives.scalars import Scalar, sign
+from forearm.drives.transmission import curve_of, through
+from forearm.model import Array
+
+# Force and moment at the joint's origin, in axes with z along it.
+Reaction = tuple[Array, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """The drive of one joint: `ratio` is |N|, `multiplier` that of a joint that follows a freedom."""
+
+    freedom: int
+    multiplier: float
+    ratio: float
+    friction: Friction | None
+    bearings: tuple[Bearing, ...]
+    transmission: Transmission | None
+    motor: Motor | None
+
+    @property
+    def needs_reaction(self) -> bool:
+        """Whether its friction depends on what the joint's bearings carry."""
+        return bool(self.bearings)
+
+    @property
+    def depends_on_load(self) -> bool:
+        """Whether its friction depends on accelerations, through torques or reactions."""
+        return bool(self.bearings) or self.transmission is not None
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether it can hold a joint still."""
+        f = self.friction
+        rubs = f is not None and (f.coulomb != (0.0, 0.0) or f.static not in (None, (0.0, 0.0)))
+        return rubs or any(b.mu > 0.0 for b in self.bearings) or self.transmission is not None
+
+    def torque(self, rigid: Scalar, reaction: Reaction | None, rate: Scalar, direction: Scalar) -> Scalar:
+        """Motor torque times gear ratio, without the rotor: T(rigid + bearings + friction here) + friction at the motor."""
+        load = rigid
+        for bearing in self.bearings:
+            assert reaction is not None
+            load = load + bearing_friction(bearing, *reaction, direction)
+        if self.friction is not None and self.friction.side == "joint":
+            load = load + friction_torque(self.friction, rate, direction)
+        if self.transmission is not None:
+            load = through(self.transmission, load, direction)
+        if self.friction is not None and self.friction.side == "motor":
+            load = load + friction_torque(self.at_joint, rate, direction)
+        return load
+
+    @cached_property
+    def at_joint(self) -> Friction:
+        """Its friction as the joint feels it: |N| (B |N| qd + Tc) where it is the motor's."""
+        f = self.friction or Friction()
+        if f.side == "joint":
+            return f
+        N = self.ratio
+        static = None if f.static is None else (N * f.static[0], N * f.static[1])
+        speed = None if f.stribeck_speed is None else f.stribeck_speed / N
+        return Friction(
+            viscous=N * f.viscous * N, coulomb=(N * f.coulomb[0], N * f.coulomb[1]), static=static, stribeck_speed=speed
+        )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def drives_of(arm: Arm) -> tuple[Drive, ...]:
+    """The drives of the moving bodies, in their order; curves that no gear has are refused here."""
+    made = tuple(_drive(body) for body in arm.moving.bodies)
+    for drive in made:
+        if drive.transmission is not None:
+            curve_of(drive.transmission)
+    return made
+
+
+def _drive(body: Body) -> Drive:
+    joint = body.joint
+    ratio = abs(joint.motor.gear_ratio) if joint.motor is not None else 1.0
+    return Drive(body.freedom, body.multiplier, ratio, joint.friction, joint.bearings, joint.transmission, joint.motor)
+
+
+def needs_reactions(arm: Arm) -> bool:
+    """Whether friction somewhere asks what a joint's bearings carry."""
+    return any(drive.needs_reaction for drive in drives_of(arm))
+
+
+def depends_on_load(arm: Arm) -> bool:
+    """Whether friction somewhere depends on accelerations."""
+    return any(drive.depends_on_load for drive in drives_of(arm))
+
+
+def is_simple(arm: Arm) -> bool:
+    """Whether friction is viscous and Coulomb's alone."""
+    return not any(d.depends_on_load or (d.friction is not None and d.friction.static is not None) for d in drives_of(arm))
+
+
+def rotor_inertia(arm: Arm) -> NDArray[np.float64]:
+    """N^2 J of the drives of each freedom, (n,); a mimicking joint's drive counts with the square of its multiplier."""
+    reflected = np.zeros(arm.n)
+    for drive in drives_of(arm):
+        if drive.motor is not None:
+            reflected[drive.freedom] += drive.multiplier**2 * drive.motor.reflected_inertia
+    return reflected
+
+
+def driven(
+    arm: Arm, torques: Sequence[Scalar], reactions: Sequence[Reaction] | None, rates: Sequence[Scalar],
+    directions: Sequence[Scalar] | None = None,
+) -> list[Scalar]:  # fmt: skip
+    """For each joint what its drive must give, rotors apart: from the rigid arm's torques, and reactions where they are needed.
+
+    Directions are those of the rates unless they are given.
+    """
+    given: list[Any] = [None] * len(torques) if reactions is None else list(reactions)
+    ways = [sign(rate) for rate in rates] if directions is None else directions
+    return [d.torque(*values) for d, values in zip(drives_of(arm), zip(torques, given, rates, ways, strict=True), strict=True)]

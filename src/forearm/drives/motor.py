@@ -1,0 +1,106 @@
+"""A motor behind a gear, and what feeds it. Swartz (11), (12) with gear ratio N: V = R i + Kt N qd, tau = N Kt i."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.arm.drive import Motor
+from forearm.errors import InputError, ModelError, shorten
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Of all motors, one entry a freedom: N Kt in N m / A, R in ohm, limits in V and A (infinite where none is given)."""
+
+    K: Floats
+    R: Floats
+    most_voltage: Floats
+    most_current: Floats
+    inductance: Floats
+
+
+def constants_of(arm: Arm) -> Constants:
+    """The motors' constants; ModelError names the joints whose motor is not known well enough."""
+    motors: list[Motor | None] = [joint.motor for joint in arm.joints]
+    unknown = [
+        joint.name for joint, m in zip(arm.joints, motors, strict=True)
+        if m is None or m.torque_constant is None or m.resistance is None
+    ]  # fmt: skip
+    if unknown:
+        raise ModelError(
+            f"arm {arm.name!r}: voltages need torque_constant and resistance of every motor; {', '.join(unknown)} "
+            f"{'has' if len(unknown) == 1 else 'have'} none. Give them in the arm file, or compute with torques."
+        )
+
+    def each(value: Any) -> Floats:
+        return np.array([value(m) for m in motors], dtype=np.float64)
+
+    return Constants(
+        each(lambda m: m.gear_ratio * m.torque_constant), each(lambda m: m.resistance),
+        each(lambda m: np.inf if m.max_voltage is None else m.max_voltage),
+        each(lambda m: np.inf if m.max_current is None else m.max_current), each(lambda m: m.inductance or 0.0),
+    )  # fmt: skip
+
+
+def voltage_of(arm: Arm, tau: ArrayLike, qd: ArrayLike) -> Floats:
+    """The voltages that torques need at these speeds, V = R tau / K + K qd with K = N Kt: (n,) or (B, n). Swartz (11)."""
+    c = constants_of(arm)
+    return np.asarray(c.R * np.asarray(tau) / c.K + c.K * np.asarray(qd))
+
+
+def current_of(arm: Arm, voltage: ArrayLike, qd: ArrayLike) -> Floats:
+    """The currents that voltages drive at these speeds, within the motors' limits of both; inductance not in it."""
+    c = constants_of(arm)
+    V = np.clip(voltage, -c.most_voltage, c.most_voltage)
+    return np.asarray(np.clip((V - c.K * np.asarray(qd)) / c.R, -c.most_current, c.most_current))
+
+
+def torque_of(arm: Arm, voltage: ArrayLike, qd: ArrayLike) -> Floats:
+    """The torques that voltages produce, tau = K (V - K qd) / R within the motors' limits. Swartz (12)."""
+    return np.asarray(constants_of(arm).K * current_of(arm, voltage, qd))
+
+
+@dataclass(frozen=True)
+class DAC:
+    """What turns numbers into voltages: it holds each for `period` s, in steps of its `bits` within +-`span` V, times `gain`.
+
+    DACOut = voltage / gain is what it is asked for. Without bits it has no steps, without a span no bound.
+    """
+
+    period: float = 1e-3
+    bits: int | None = None
+    span: float | None = None
+    gain: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.period > 0.0 or not np.isfinite(self.period):
+            raise InputError(f"DAC, period: more than 0 s is needed; came {shorten(self.period)}.")
+        if self.gain == 0.0 or not np.isfinite(self.gain):
+            raise InputError(f"DAC, gain: a number other than 0 is needed; came {shorten(self.gain)}.")
+        if self.bits is not None and (self.span is None or not 1 <= self.bits <= 52):
+            raise InputError("DAC, bits: from 1 to 52, and only with a span: the steps divide it.")
+        if self.span is not None and (not self.span > 0.0 or not np.isfinite(self.span)):
+            raise InputError(f"DAC, span: more than 0 V is needed; came {shorten(self.span)}.")
+
+    def out(self, voltage: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
+        """DACOut for the voltages that are asked for, in its steps and bounds; and where it is at a bound (saturated)."""
+        wanted = np.asarray(voltage, dtype=np.float64) / self.gain
+        if self.span is None:
+            return wanted, np.zeros(wanted.shape, dtype=bool)
+        over = np.abs(wanted) > self.span
+        held = np.clip(wanted, -self.span, self.span)
+        if self.bits is not None:
+            step = 2.0 * self.span / (2**self.bits - 1)
+            held = np.round((held + self.span) / step) * step - self.span
+        return held, over
+
+    def voltage(self, out: ArrayLike) -> Floats:
+        """What the amplifier makes of DACOut."""
+        return np.asarray(out, dtype=np.float64) * self.gain

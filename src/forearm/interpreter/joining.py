@@ -1,0 +1,39 @@
+"""A simulation and the one that went on from its end, as one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from forearm.simulation.result import STATES, Array, Simulation
+
+COUNTED_ON = ("supplied", "lost")  # energies that add up over time
+
+
+def joined(before: Simulation, after: Simulation) -> Simulation:
+    """Both as one simulation; the sample at which they meet is the later one's, whose input is already there."""
+
+    def put_together(a: Array, b: Array) -> Array:
+        return np.concatenate([a[:-1], b])
+
+    has_voltage = before.voltage is not None and after.voltage is not None
+    return Simulation(
+        arm=after.arm,
+        method=after.method,
+        step=after.step,
+        t=put_together(before.t, after.t),
+        **{name: put_together(getattr(before, name), getattr(after, name)) for name in STATES},
+        voltage=put_together(before.voltage, after.voltage) if has_voltage else None,  # type: ignore[arg-type]
+        energy={
+            name: put_together(before.energy[name], column + (before.energy[name][-1] if name in COUNTED_ON else 0.0))
+            for name, column in after.energy.items()
+            if name in before.energy
+        },
+        lost={
+            name: put_together(before.lost[name], block + before.lost[name][-1])
+            for name, block in after.lost.items()
+            if name in before.lost
+        },
+        events=(*before.events, *after.events),
+        message=after.message,
+        checkpoint=after.checkpoint,
+    )

@@ -1,0 +1,136 @@
+"""Where lines come from, what is in a line, and questions that the following lines answer."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Protocol, TextIO, TypeVar
+
+from forearm.errors import InputError, shorten
+from forearm.interpreter.names import meant
+from forearm.values import LARGEST
+
+MAX_LINE = 10_000  # characters
+ASSIGNMENT = re.compile(r"\s*([^\s=\"'#]*)\s*=([^#]*)")
+T = TypeVar("T")
+
+
+class Lines(Protocol):
+    """A source of lines: a terminal, or a text."""
+
+    number: int  # of the line last read, from 1
+    is_terminal: bool
+
+    def line(self, prompt: str) -> str:
+        """The next line without its end; EOFError where there is none. A terminal shows the prompt, a text does not."""
+        ...
+
+
+class TextLines:
+    """The lines of a script or of a pipe; no prompts."""
+
+    is_terminal = False
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream, self.number = stream, 0
+
+    def line(self, prompt: str) -> str:
+        """The next line, of bounded length."""
+        self.number += 1
+        try:
+            text = self.stream.readline(MAX_LINE + 2)
+        except UnicodeDecodeError as error:
+            raise InputError("the input is not UTF-8 text; write the script as plain text.") from error
+        if not text:
+            raise EOFError
+        return bounded(text.removesuffix("\n"))
+
+
+class Answers:
+    """What a command asks for: first the words behind its name, then lines of their own."""
+
+    def __init__(self, words: list[str], lines: Lines) -> None:
+        self._words, self._lines = list(words), lines
+
+    def text(self, question: str, default: str | None = None) -> str:
+        """The answer as it was given; an empty line is the default where there is one."""
+        if self._words:
+            return self._words.pop(0)
+        usual = f" [{default}]" if default is not None else ""
+        try:
+            line = self._lines.line(f"{question}{usual} ")
+            while is_comment(line):
+                line = self._lines.line(f"{question}{usual} ")
+        except EOFError:
+            raise InputError(f"the input ended where an answer was needed: {question}") from None
+        answer = " ".join(words_of(line)) or default
+        if answer is None:
+            raise InputError(f"an empty line is no answer here: {question}")
+        return answer
+
+    def choice(self, question: str, allowed: Mapping[str, T]) -> T:
+        """One of the words allowed, or the beginning of one."""
+        answer = self.text(question)
+        found = {allowed[name] for name in allowed if name.startswith(answer.lower())}
+        if len(found) == 1:
+            return found.pop()
+        return allowed[meant(answer, allowed, "answer")]
+
+    def number(self, question: str, default: float) -> float:
+        """A finite number."""
+        return numbers_of(self.text(question, f"{default:g}"), 1, question)[0]
+
+
+def words_of(line: str) -> list[str]:
+    """The words of a line without its comment; quotes keep blanks, and a # that is no comment, in a word."""
+    lexer = shlex.shlex(line, posix=True)
+    lexer.whitespace_split, lexer.escape, lexer.commenters = True, "", "#"
+    try:
+        return list(lexer)
+    except ValueError:
+        raise InputError(f"a quote is opened and not closed: {shorten(line)}.") from None
+
+
+def assignment_of(line: str) -> tuple[str, str] | None:
+    """Name and values of `name = values`; None for any other line."""
+    found = ASSIGNMENT.match(line)
+    return (found[1], found[2]) if found else None
+
+
+def is_comment(line: str) -> bool:
+    """Whether a line holds a comment and nothing else."""
+    return line.lstrip().startswith("#")
+
+
+def numbers_of(text: str, count: int, what: str) -> list[float]:
+    """That many finite numbers, with blanks or commas between."""
+    words = text.replace(",", " ").split()
+    needed = "one number is needed" if count == 1 else f"{count} numbers are needed, one a joint"
+    if len(words) != count:
+        raise InputError(f"{what}: {needed}, came {len(words)}: {shorten(text.strip())}.")
+    return [_number(word, what) for word in words]
+
+
+def whole_number(text: str) -> int | None:
+    """The whole number that a text is, or None."""
+    return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text) else None
+
+
+def bounded(line: str) -> str:
+    """The line, unless it is too long to be one."""
+    if len(line) > MAX_LINE:
+        raise InputError(f"a line of more than {MAX_LINE} characters; no command needs that many.")
+    return line
+
+
+def _number(word: str, what: str) -> float:
+    try:
+        if "_" in word:  # Python's own way of writing, not one of numbers
+            raise ValueError
+        value = float(word)
+    except ValueError:
+        raise InputError(f"{what}: {shorten(word)} is not a number; write it like 0.5, -2 or 1e-3.") from None
+    if not abs(value) <= LARGEST:
+        raise InputError(f"{what}: a finite number of at most {LARGEST:g} is needed, came {shorten(word)}.")
+    return value

@@ -1,0 +1,107 @@
+"""The command `simulate`: its questions, the run, and what it leaves in the variables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from forearm.errors import InputError, shorten
+from forearm.interpreter.joining import joined
+from forearm.interpreter.lines import Answers, whole_number
+from forearm.interpreter.session import Session
+from forearm.interpreter.sets import plain
+from forearm.interpreter.variables import Floats, Variables
+from forearm.simulation.result import Simulation
+from forearm.simulation.running import simulate
+from forearm.simulation.schedule import Schedule
+
+METHOD, STEP = "rk3", 1e-3  # s. Swartz: third-order Runge-Kutta with a fixed stepsize of 1 millisecond
+MOST_STEPS = 1_000_000
+NEW = {"new": True, "yes": True, "continue": False, "no": False}
+YES_NO = {"yes": True, "no": False}
+
+
+def simulated(session: Session, answers: Answers) -> tuple[Simulation, Variables]:
+    """Ask, simulate, and give the simulation, with the earlier one in front where it goes on, and the variables at its end."""
+    is_new = answers.choice("New simulation, or continue the last one? (new or continue)", NEW)
+    before = None if is_new else _to_go_on(session)
+    v = session.variables
+    if is_new and answers.choice("Set theta and omega to zero first? (yes or no)", YES_NO):
+        zero = np.zeros(v.arm.n)
+        v = replace(v, theta=zero, omega=zero).tied()
+    drive, steps = _drive(answers, v)
+    start = 0.0 if before is None else float(before.t[-1])
+    duration = _duration(drive, start) if isinstance(drive, Schedule) else STEP * steps
+    run = _run(v, drive, duration, before)
+    return (run if before is None else joined(before, run)), _at_the_end(v, run, drive)
+
+
+def _to_go_on(session: Session) -> Simulation:
+    """The last simulation, where nothing of its end was changed since."""
+    before, v = session.run_so_far("simulate, continue"), session.variables
+    changed = [n for n, now, then in (("theta", v.theta, before.q), ("omega", v.omega, before.qd)) if (now != then[-1]).any()]
+    if v.arm != before.arm:
+        changed.append("gravity")
+    if changed:
+        raise InputError(
+            f"simulate: {' and '.join(changed)} changed since the last simulation, so it cannot be continued; start a new one."
+        )
+    return before
+
+
+def _drive(answers: Answers, v: Variables) -> tuple[Floats | Schedule, int]:
+    """A schedule, or what is held and for how many steps."""
+    text = answers.text("Is a voltage schedule file used? (yes, its name, no, or the number of timesteps)")
+    if text and "yes".startswith(text.lower()):
+        text = answers.text("Name of the voltage schedule file?")
+        return Schedule.read(plain(text), v.arm), 0
+    if text and "no".startswith(text.lower()):
+        text = answers.text("Number of timesteps?")
+        return _held(v), _steps(text)
+    if whole_number(text) is None and "." in text:
+        return Schedule.read(plain(text), v.arm), 0
+    return _held(v), _steps(text)
+
+
+def _held(v: Variables) -> Floats:
+    return v.torque if v.voltage is None else v.voltage
+
+
+def _steps(text: str) -> int:
+    steps = whole_number(text)
+    if steps is None or not 1 <= steps <= MOST_STEPS:
+        raise InputError(f"simulate: a whole number of timesteps from 1 to {MOST_STEPS} is needed, came {shorten(text)}.")
+    return steps
+
+
+def _duration(schedule: Schedule, start: float) -> float:
+    end = float(schedule.times[-1])
+    if end <= start:
+        raise InputError(
+            f"simulate: the simulation is at {start:g} s and the schedule's last row at {end:g} s, which is where it ends; "
+            "give it a later row."
+        )
+    if end - start > MOST_STEPS * STEP:
+        raise InputError(f"simulate: the schedule ends at {end:g} s; at most {MOST_STEPS * STEP:g} s are simulated at a time.")
+    return end - start
+
+
+def _run(v: Variables, drive: Floats | Schedule, duration: float, before: Simulation | None) -> Simulation:
+    given = {("torque" if _is_torque(drive, v) else "voltage"): drive}
+    return simulate(v.arm, v.theta, v.omega, duration, method=METHOD, step=STEP, dac=v.dac, continued=before, **given)  # type: ignore[arg-type]
+
+
+def _is_torque(drive: Floats | Schedule, v: Variables) -> bool:
+    """Whether torques drive: those that a schedule says it holds, or all there is where motors are not known."""
+    said = drive.quantity if isinstance(drive, Schedule) else None
+    return said == "torque" or (said is None and v.voltage is None)
+
+
+def _at_the_end(v: Variables, run: Simulation, drive: Floats | Schedule) -> Variables:
+    """The variables as the simulation leaves them; a voltage that was held stays as it was set."""
+    end = replace(v, theta=run.q[-1].copy(), omega=run.qd[-1].copy(), alpha=run.qdd[-1].copy())
+    if _is_torque(drive, v):
+        return replace(end, torque=run.tau[-1].copy(), kept="torque").tied()
+    last = drive.value(float(run.t[-1])) if isinstance(drive, Schedule) else drive
+    return replace(end, voltage=last, kept="voltage").tied()

@@ -1,0 +1,144 @@
+"""The variables of `sim`, under Swartz's names, and how they hang together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.drives.motor import DAC, torque_of, voltage_of
+from forearm.errors import ModelError
+from forearm.tables import number
+
+Floats = NDArray[np.float64]
+
+GRAVITY = -9.80621  # m/s^2, Swartz's default: the z axis of the base points down
+DIGITS = 8  # of the numbers shown
+AT_LIMIT = 1e-9  # of a voltage: more than this is missing where a motor is at its limit
+SCALARS = {
+    "gravity": "the arm falls by (0, 0, -gravity), m/s^2",
+    "DACTimePeriod": "the time between changes of what the converter puts out, s",
+}
+VECTORS = {
+    "theta": "positions of the joints from the base on",
+    "omega": "velocities, the first derivative of theta",
+    "alpha": "accelerations; the result of forward_arm",
+    "torque": "what the motors produce at the joints; tied to voltage",
+    "voltage": "what the motors get; tied to torque",
+    "DACOut": "what the converter puts out: voltage / amplifier gain",
+}
+NAMES = (*SCALARS, *VECTORS)
+UNITS = {
+    "theta": ("rad", "m"), "omega": ("rad/s", "m/s"), "alpha": ("rad/s^2", "m/s^2"), "torque": ("N m", "N"),
+    "voltage": ("V", "V"), "DACOut": ("V", "V"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Variables:
+    """What the commands work on. Torque and voltage are tied by the motors at the present omega. Swartz (11), (12).
+
+    `arm` falls by this session's gravity, (0, 0, -gravity). `kept` is the one of torque and voltage that was given, which stays
+    when omega changes. `voltage` is None for an arm whose motors are not known well enough.
+    """
+
+    arm: Arm
+    gravity: float
+    dac: DAC
+    theta: Floats
+    omega: Floats
+    alpha: Floats
+    torque: Floats
+    voltage: Floats | None
+    kept: Literal["torque", "voltage"] = "voltage"
+
+    @classmethod
+    def of(cls, arm: Arm, gravity: float = GRAVITY, dac: DAC | None = None) -> Variables:
+        """An arm at rest at zero, without voltage."""
+        zero = np.zeros(arm.n)
+        falling = arm.replace(gravity=(0.0, 0.0, -gravity))
+        return cls(falling, gravity, dac or DAC(), zero, zero, zero, zero, zero if _has_motors(arm) else None)
+
+    def set(self, name: str, values: Sequence[float]) -> Variables:
+        """One of them set, and what hangs on it."""
+        if name == "gravity":
+            return replace(self, gravity=values[0], arm=self.arm.replace(gravity=(0.0, 0.0, -values[0])))
+        if name == "DACTimePeriod":
+            return replace(self, dac=replace(self.dac, period=values[0]))
+        row = np.array(values, dtype=np.float64)
+        if name == "torque":
+            return replace(self, torque=row, kept="torque").tied()
+        if name == "voltage":
+            self.checked_voltage()
+            return replace(self, voltage=row, kept="voltage").tied()
+        if name == "DACOut":
+            return self.set("voltage", list(self.dac.voltage(self.dac.out(self.dac.voltage(row))[0])))
+        if name == "omega":
+            return replace(self, omega=row).tied()
+        return replace(self, theta=row) if name == "theta" else replace(self, alpha=row)
+
+    def tied(self) -> Variables:
+        """Of torque and voltage, the one that was not given computed from the other."""
+        if self.voltage is None:
+            return self
+        if self.kept == "torque":
+            return replace(self, voltage=voltage_of(self.arm, self.torque, self.omega))
+        return replace(self, torque=torque_of(self.arm, self.voltage, self.omega))
+
+    def get(self, name: str) -> Floats:
+        """The values of one, a single one for a scalar."""
+        if name == "gravity":
+            return np.array([self.gravity])
+        if name == "DACTimePeriod":
+            return np.array([self.dac.period])
+        if name == "voltage":
+            return self.checked_voltage()
+        if name == "DACOut":
+            return self.dac.out(self.checked_voltage())[0]
+        values: Floats = getattr(self, name)
+        return values
+
+    def checked_voltage(self) -> Floats:
+        """The voltages, or an error that names the joints without motor constants."""
+        if self.voltage is None:
+            voltage_of(self.arm, self.torque, self.omega)  # says which joints
+            raise ModelError(f"arm {self.arm.name!r}: no voltages.")
+        return self.voltage
+
+    def shown(self, name: str) -> str:
+        """A line that shows a variable and could be typed in."""
+        unit = {"gravity": "m/s^2", "DACTimePeriod": "s"}.get(name)
+        if unit is None:
+            kinds = {joint.kind for joint in self.arm.joints}
+            turning, sliding = UNITS[name]
+            units = ([turning] if "revolute" in kinds else []) + ([sliding] if "prismatic" in kinds else [])
+            unit = " or ".join(dict.fromkeys(units))
+        return f"{name} = {' '.join(number(v, DIGITS) for v in self.get(name))}  # {unit}"
+
+    def notes(self) -> list[str]:
+        """What the motors and the converter cannot give of the present torques and voltages."""
+        if self.voltage is None:
+            return []
+        given = torque_of(self.arm, self.voltage, self.omega)
+        missing = np.abs(voltage_of(self.arm, given, self.omega) - self.voltage) > AT_LIMIT * (1.0 + np.abs(self.voltage))
+        notes = []
+        if missing.any():
+            names = [f"{j.name} ({number(t)})" for j, t, is_at in zip(self.arm.joints, given, missing, strict=True) if is_at]
+            notes.append(f"at the limit of voltage or current, with the torque that the motor then gives: {', '.join(names)}")
+        over = self.dac.out(self.voltage)[1]
+        if over.any():
+            names = [j.name for j, is_over in zip(self.arm.joints, over, strict=True) if is_over]
+            notes.append(f"beyond the range of the converter: {', '.join(names)}")
+        return notes
+
+
+def _has_motors(arm: Arm) -> bool:
+    try:
+        voltage_of(arm, np.zeros(arm.n), np.zeros(arm.n))
+    except ModelError:
+        return False
+    return True

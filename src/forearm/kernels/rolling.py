@@ -1,0 +1,132 @@
+"""Simulations in machine code, from the cache or made now: whole runs of fixed steps, and the functions inside them."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.drives.joint import drives_of
+from forearm.kernels import cache
+from forearm.kernels.identity import surroundings, told
+from forearm.kernels.native import loaded
+
+Floats = NDArray[np.float64]
+NAMES = ("rollout", "core", "require", "accelerate")
+
+
+@dataclass(eq=False)
+class State:
+    """Simulations under way, (B, n) each: `way` is the direction in which friction acts, `free` 0 where a joint stands."""
+
+    q: Floats
+    qd: Floats
+    way: Floats
+    free: Floats
+
+    def copy(self) -> State:
+        """The same, apart."""
+        return State(*(v.copy() for v in (self.q, self.qd, self.way, self.free)))
+
+
+def held_freedoms(arm: Arm) -> list[bool]:
+    """For each freedom whether friction can hold it."""
+    made = [False] * arm.n
+    for drive in drives_of(arm):
+        made[drive.freedom] = made[drive.freedom] or drive.is_dry
+    return made
+
+
+class Roller:
+    """An arm driven by torques or voltages, under an explicit method with the tableau c, a, b."""
+
+    def __init__(
+        self, arm: Arm, voltage: bool, c: tuple[float, ...], a: tuple[tuple[float, ...], ...], b: tuple[float, ...]
+    ) -> None:
+        self.arm, self.voltage = arm, voltage
+        self.tableau = (c, a, b)
+        self._parts: dict[str, dict[str, Any]] = {}
+
+    @cached_property
+    def dry(self) -> NDArray[np.bool_]:
+        """For each freedom whether friction can hold it."""
+        return np.array(held_freedoms(self.arm), dtype=bool)
+
+    def at_rest_or_moving(self, q: Floats, qd: Floats) -> State:
+        """Simulations that begin at (B, n): joints with dry friction and no velocity stand."""
+        free = np.where(self.dry & (qd == 0.0), 0.0, 1.0)
+        return State(q.copy(), qd.copy(), np.sign(qd) + 0.0, free)
+
+    def run(self, state: State, u: Floats, steps: int, h: float, every: int, linear: bool) -> tuple[Floats, Floats]:
+        """Go on for so many steps; the state is changed. (q, qd) of every `every`-th step, (B, steps / every + 1, n) each.
+
+        u is (n,), or (B, 1, n), held throughout, or (steps + 1, n) for all: held from step to step, or going straight.
+        """
+        count, n = state.q.shape
+        if u.ndim == 1:
+            u, by_state, by_step = np.concatenate([u, u]), 0, 0
+        elif u.ndim == 3:
+            by_state, by_step = n, 0
+        else:
+            by_state, by_step = 0, n
+        u = np.ascontiguousarray(u, dtype=np.float64)
+        out = [np.empty((count, steps // every + 1, n)) for _ in range(2)]
+        part = self._part("single" if count == 1 else "batch")
+        arrays = (state.q, state.qd, state.way, state.free, u, *out)
+        pointers = [array.ctypes.data for array in arrays]
+        part["rollout"](*pointers, count, steps, every, by_state, by_step, h, 1.0 if linear else 0.0)
+        return out[0], out[1]
+
+    def accelerations(self, q: Floats, qd: Floats, u: Floats, way: Floats, free: Floats) -> Floats:
+        """Of one simulation, (n,)."""
+        return self._called("core", q, qd, u, way, free)
+
+    def accelerations_of(self, q: Floats, qd: Floats, u: Floats, way: Floats, free: Floats) -> Floats:
+        """Of many, (B, n)."""
+        arrays = [np.ascontiguousarray(v, dtype=np.float64) for v in (q, qd, u, way, free)]
+        out = np.empty(arrays[0].shape)
+        self._part("batch")["accelerate"](*(v.ctypes.data for v in (*arrays, out)), len(out))
+        return out
+
+    def required(self, q: Floats, qd: Floats, qdd: Floats, way: Floats) -> Floats:
+        """What the drives of one simulation must give for a motion with friction in these directions, (n,)."""
+        return self._called("require", q, qd, qdd, way, way)
+
+    def _called(self, name: str, *given: Floats) -> Floats:
+        out = np.empty(self.arm.n)
+        arrays = [np.ascontiguousarray(v, dtype=np.float64) for v in given]
+        self._part("single")[name](*(v.ctypes.data for v in arrays), out.ctypes.data)
+        return out
+
+    def _part(self, name: str) -> dict[str, Any]:
+        if name not in self._parts:
+            self._parts[name] = self._found(name)
+        return self._parts[name]
+
+    def _found(self, part: str) -> dict[str, Any]:
+        key = cache.key_of("rollout", told(self.arm), self.voltage, told(self.tableau), part, surroundings())
+        kept = cache.read(key)
+        if kept is None:
+            from forearm.kernels.native import host, object_code
+            from forearm.kernels.rollout import Plan, rollout_text
+
+            plan = Plan(self.arm, self.voltage, *self.tableau)
+            code = object_code(rollout_text(plan, host("float64", 1 if part == "single" else None)))
+            about = {"name": "rollout", "arm": self.arm.name, "functions": ["simulate"], "dtype": "float64", "part": part}
+            cache.write(key, about, code)
+        else:
+            code = kept[1]
+        memory = loaded(code, list(NAMES))
+        p, i, d = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
+        kinds: dict[str, list[Any]] = {"rollout": [p] * 7 + [i] * 5 + [d] * 2, "core": [p] * 6, "require": [p] * 6}
+        kinds["accelerate"] = [p] * 6 + [i]
+        made: dict[str, Any] = {"memory": memory}
+        for name, address in memory.addresses.items():
+            if name in kinds:
+                made[name] = ctypes.CFUNCTYPE(None, *kinds[name])(address)
+        return made

@@ -1,0 +1,269 @@
+"""Integration over time: steps sized by their error, dense output, events, breakpoints.
+
+`integrate` is for one state; the explicit methods and Radau share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import inf, isfinite
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from forearm.errors import InputError
+from forearm.simulation.events import EventFunction, EventHit, Watch
+from forearm.simulation.implicit import Jacobian, Radau
+from forearm.simulation.methods import Acceleration, Floats, Tableau, stacked, tableau_of
+from forearm.simulation.solution import Solution, Status
+from forearm.simulation.stepping import PARTS, Explicit, Failure, Stepper, System, Tolerance, Trial, along, tolerance, unfinite
+
+Progress: TypeAlias = Callable[[float, int], object]
+
+SAFETY = 0.9
+SHRINK, GROW = 0.2, 10.0
+# The error a controller with memory believes in before its first step: E. Hairer's FACOLD.
+FIRST_ERROR = 1e-4
+# A step that does not even give numbers, or whose equations could not be solved, is tried again this much shorter.
+AFTER_FAILURE = 0.25
+# Steps below this many roundings of the time are no steps.
+FLOOR_SPACINGS = 16.0
+
+
+def integrate(
+    f: Acceleration,
+    t0: float,
+    t1: float,
+    q: ArrayLike,
+    qd: ArrayLike,
+    *,
+    method: str | Tableau = "dp45",
+    rtol: float = 1e-6,
+    atol_q: ArrayLike = 1e-9,
+    atol_qd: ArrayLike = 1e-9,
+    jacobian: Jacobian | None = None,
+    events: Sequence[EventFunction] = (),
+    breakpoints: ArrayLike = (),
+    first_step: float | None = None,
+    max_step: float = inf,
+    min_step: float = 0.0,
+    max_steps: int = 1_000_000,
+    progress: Progress | None = None,
+) -> Solution:
+    """q'' = f(t, q, qd) from t0 to t1, each step's error within atol + rtol |y| in every component of q and qd.
+
+    Steps end at the breakpoints, and f is asked in each stretch between them only at times t with start <= t < end, so that an
+    input that jumps there is seen from one side. A method without an error estimate keeps `first_step`. `progress(t, steps)` is
+    called after every step. Failure is a status of the solution, with the partial result; `.checked()` raises it.
+    """
+    y = stacked(q, qd)
+    stretches = _stretches(t0, t1, breakpoints)
+    _check(y, first_step, max_step, min_step, max_steps)
+    system = System(f, y.shape[1])
+    stepper = _stepper(method, system, tolerance(rtol, atol_q, atol_qd, y.shape[1]), jacobian, first_step)
+    run = _Run(system, stepper, Watch(events, t0, y), _Limits(max_step, min_step, max_steps), progress, t0, y)
+    for start, end in stretches:
+        if not run.stretch(start, end, first_step if start == t0 else None):
+            break
+    return run.solution()
+
+
+@dataclass(frozen=True)
+class _Limits:
+    max_step: float
+    min_step: float
+    max_steps: int
+
+
+class _Run:
+    """An integration under way."""
+
+    def __init__(
+        self, system: System, stepper: Stepper, watch: Watch, limits: _Limits, progress: Progress | None, t: float, y: Floats
+    ) -> None:
+        self.system, self.stepper, self.watch, self.limits, self.progress = system, stepper, watch, limits, progress
+        self.t, self.y, self.h, self.error_before = t, y, 0.0, FIRST_ERROR
+        self.times, self.states = [t], [y]
+        self.dense: list[Floats] = []
+        self.widths: list[float] = []
+        self.hits: list[EventHit] = []
+        self.rejected = 0
+        self.status, self.message = Status.END, Status.END.value
+        self.component: int | None = None
+
+    def stretch(self, start: float, end: float, first_step: float | None) -> bool:
+        """From one breakpoint to the next; False where the integration ends before."""
+        self.system.before = end
+        self.stepper.restart()
+        self.error_before = FIRST_ERROR
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            self.rate = self.system(start, self.y)
+            failure = unfinite(self.y, [self.rate], self.y)
+            if failure is not None:
+                return self._fail(Status.DIVERGED, failure)
+            if self.h == 0.0:
+                self.h = (
+                    first_step if first_step is not None else first_guess(self.system, self.stepper, start, self.y, self.rate)
+                )
+            while self.t < end:
+                if not self._step(end):
+                    return False
+        return True
+
+    def _step(self, end: float) -> bool:
+        """One step accepted, after as many as it takes rejected; False where the integration ends."""
+        failure: Failure | None = None
+        while len(self.dense) + self.rejected < self.limits.max_steps:
+            h, landing = self._size(end)
+            floor = self._floor(end)
+            if h < floor and not landing:
+                if failure is not None:
+                    return self._fail(Status.DIVERGED if failure.diverged else Status.STEP_TOO_SMALL, failure)
+                h, landing = (floor, False) if floor < end - self.t else (end - self.t, True)
+            trial = self.stepper.attempt(self.t, self.y, self.rate, h)
+            worst = 0.0 if trial.error is None else float(trial.error.max())
+            if trial.failure is None and worst <= 1.0:
+                return self._accept(trial, worst, end if landing else self.t + h, failure is not None)
+            failure = trial.failure or self._blame(trial)
+            if not self.stepper.adaptive:
+                return self._fail(Status.DIVERGED, failure)
+            self.h = h * (self._factor(worst, growth=1.0) if trial.failure is None and isfinite(worst) else AFTER_FAILURE)
+            self.rejected += 1
+        return self._fail(Status.TOO_MANY_STEPS, Failure(f"{self.limits.max_steps} steps are done"))
+
+    def _size(self, end: float) -> tuple[float, bool]:
+        """The size of the next step, and whether it lands on the end of the stretch; the last two steps share what is left."""
+        h, left = min(self.h, self.limits.max_step), end - self.t
+        if not self.stepper.adaptive:
+            return (left, True) if left <= h * (1.0 + 1e-9) else (h, False)
+        if left <= h:
+            return left, True
+        return (h, False) if left >= 2.0 * h else (0.5 * left, False)
+
+    def _floor(self, end: float) -> float:
+        return max(self.limits.min_step, FLOOR_SPACINGS * float(np.spacing(max(abs(self.t), abs(end)))))
+
+    def _factor(self, error: float, growth: float) -> float:
+        """The next step over this one, by the error of this one and of the one before (Hairer and Wanner, section IV.2)."""
+        memory = self.stepper.memory
+        now, before = max(error, 1e-10), self.error_before
+        factor = SAFETY * now ** (0.75 * memory - self.stepper.exponent) * before**memory
+        return min(max(float(factor), SHRINK), growth)
+
+    def _accept(self, trial: Trial, error: float, t_new: float, rejected: bool) -> bool:
+        rate_end, dense = self.stepper.finish(self.t, self.y, self.rate, trial)
+        hits = self._events(trial, dense)
+        if hits and hits[-1].terminal:
+            return self._stop(trial, dense, hits)
+        if self.stepper.adaptive:
+            factor = self._factor(error, growth=1.0 if rejected else GROW)
+            proposed = trial.h * (1.0 if 1.0 <= factor <= self.stepper.deadband else factor)
+            # A step cut short by the end of a stretch says nothing against the size it was cut from.
+            self.h = max(proposed, self.h) if trial.h < self.h and not rejected else proposed
+            self.error_before = max(error, FIRST_ERROR)
+        self._take(t_new, trial.y, trial.h, dense, hits)
+        self.rate = rate_end
+        failure = unfinite(self.y, [rate_end], self.y)
+        return self._fail(Status.DIVERGED, failure) if failure is not None else True
+
+    def _events(self, trial: Trial, dense: Floats) -> list[EventHit]:
+        if not self.watch.rows:
+            return []
+        states = [(theta, along(self.y, dense, theta)) for theta in self.stepper.sections] + [(1.0, trial.y)]
+        return self.watch.step(self.t, trial.h, states, partial(along, self.y, dense))
+
+    def _stop(self, trial: Trial, dense: Floats, hits: list[EventHit]) -> bool:
+        """The end at a terminal event, on the curve of the step that crossed it."""
+        last = hits[-1]
+        self._take(last.t, np.stack([last.q, last.qd]), trial.h, dense, hits)
+        self.status = Status.EVENT
+        self.message = f"event {last.name!r} at t = {last.t:.9g}: {Status.EVENT.value}."
+        return False
+
+    def _take(self, t: float, y: Floats, h: float, dense: Floats, hits: list[EventHit]) -> None:
+        self.t, self.y = t, y
+        self.times.append(t)
+        self.states.append(y)
+        self.dense.append(dense)
+        self.widths.append(h)
+        self.hits += hits
+        if self.progress is not None:
+            self.progress(t, len(self.dense))
+
+    def _blame(self, trial: Trial) -> Failure:
+        """The component whose error is largest, for a message."""
+        assert trial.error is not None
+        part, index = np.unravel_index(int(np.argmax(trial.error)), trial.error.shape)
+        size, error = self.y[part, index], trial.error[part, index]
+        return Failure(
+            f"the error of {PARTS[int(part)]}[{index}], which is {size:.6g}, is {error:.3g} times what is allowed", int(index)
+        )
+
+    def _fail(self, status: Status, failure: Failure) -> bool:
+        self.status, self.component = status, failure.component
+        self.message = f"integration stopped at t = {self.t:.9g} with step {self.h:.3g}: {failure.reason}; {status.value}."
+        return False
+
+    def solution(self) -> Solution:
+        """What was reached so far."""
+        states = np.stack(self.states)
+        return Solution(
+            np.array(self.times), states[:, 0], states[:, 1], self.status, self.message, self.component, tuple(self.hits),
+            self.h, self.system.evaluations, self.rejected, tuple(self.dense), np.array(self.widths),
+        )  # fmt: skip
+
+
+def first_guess(system: System, stepper: Stepper, t: float, y: Floats, rate: Floats) -> float:
+    """A first step from the sizes of y, y' and y'' (Hairer, Norsett and Wanner, section II.4)."""
+    scale = stepper.tolerance.scale(y)
+    size, speed = float(np.max(np.abs(y) / scale)), float(np.max(np.abs(rate) / scale))
+    h = 0.01 * size / speed if size > 1e-5 and speed > 1e-5 else 1e-6
+    change = system(t + h, y + h * rate) - rate
+    bend = float(np.max(np.abs(change) / scale)) / h
+    if not isfinite(bend):
+        return h
+    largest = max(speed, bend)
+    return min(100.0 * h, max(1e-6, 1e-3 * h) if largest <= 1e-15 else (0.01 / largest) ** stepper.exponent)
+
+
+def _stepper(
+    name: str | Tableau, system: System, allowed: Tolerance, jacobian: Jacobian | None, first_step: float | None
+) -> Stepper:
+    tableau = tableau_of(name)
+    if tableau.name == "radau":
+        return Radau(system, allowed, jacobian)
+    if not tableau.explicit:
+        raise InputError(
+            f"method {tableau.name!r}: integrate takes the explicit methods and 'radau'; use implicit_step or symplectic_step."
+        )
+    if jacobian is not None:
+        raise InputError(f"method {tableau.name!r} is explicit and takes no jacobian; leave it away or use 'radau'.")
+    if tableau.error_weights is None and first_step is None:
+        raise InputError(f"method {tableau.name!r} has no error estimate; give first_step, which it keeps.")
+    return Explicit(tableau, system, allowed)
+
+
+def _stretches(t0: float, t1: float, breakpoints: ArrayLike) -> list[tuple[float, float]]:
+    """(start, end) between the breakpoints that lie inside t0 and t1."""
+    knots = np.asarray(breakpoints, dtype=float)
+    if not (isfinite(t0) and isfinite(t1) and t1 > t0):
+        raise InputError(f"t1 must lie after t0 and both be finite; came t0 = {t0:g}, t1 = {t1:g}.")
+    if knots.ndim != 1 or np.isnan(knots).any():
+        raise InputError("breakpoints: a list of times is needed, without NaN.")
+    inside = np.unique(knots[(knots > t0) & (knots < t1)]).tolist()
+    return list(zip([t0, *inside], [*inside, t1], strict=True))
+
+
+def _check(y: Floats, first_step: float | None, max_step: float, min_step: float, max_steps: int) -> None:
+    if y.ndim != 2:
+        raise InputError(f"q and qd: one state (n,) is needed, came {y.shape[1:]}; step batches with explicit_step.")
+    for name, value in (("max_step", max_step), ("first_step", first_step)):
+        if value is not None and not value > 0.0:
+            raise InputError(f"{name}: must be above 0, came {value:g}.")
+    if not 0.0 <= min_step <= max_step:
+        raise InputError(f"min_step: must lie between 0 and max_step, came {min_step:g}.")
+    if max_steps < 1:
+        raise InputError(f"max_steps: must be at least 1, came {max_steps}.")

@@ -1,0 +1,150 @@
+"""NPZ files that hold more than arrays: plain zips of .npy files and one header of JSON, read without trust.
+
+numpy.load opens them too. Our own reader takes only what our writer writes, so that a hostile file runs nothing and
+takes no more memory than its own size.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import struct
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.errors import InputError, shorten
+from forearm.reading.textfile import replacing
+
+HEADER = "header"  # the entry of the JSON text, as bytes
+MAX_BYTES = 2_000_000_000  # up to here a zip needs none of the extensions for long files
+MAX_ENTRIES = 10_000
+MAX_DIRECTORY = 4_000_000  # bytes of the list of entries
+MAX_HEADER = 64_000_000
+MAX_DEPTH = 50
+END = struct.Struct("<4s4H2LH")  # the last record of a zip without a comment
+TYPES = ("|b1", "|i1", "|u1", *(f"<{kind}{size}" for kind in "iu" for size in (2, 4, 8)), "<f2", "<f4", "<f8", "<c8", "<c16")
+SHAPE = rb"\(((?:\d{1,12}, ?)*(?:\d{1,12})?)\)"
+NPY = re.compile(
+    rb"\x93NUMPY\x01\x00..\{'descr': '([|<]\w\d{1,2})', 'fortran_order': False, 'shape': " + SHAPE + rb", \} *\n", re.DOTALL
+)
+ARRAY = "$array"  # marks, in the JSON, where an array was
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def write_archive(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays and a header that may hold more of them, whole or not at all."""
+    entries = {name: _plain(array, name) for name, array in arrays.items()}
+    text = json.dumps(pack(header, entries)).encode()
+    entries[HEADER] = np.frombuffer(text, dtype=np.uint8)
+    size = sum(array.nbytes for array in entries.values())
+    if size > MAX_BYTES - MAX_DIRECTORY or len(text) > MAX_HEADER or len(entries) > MAX_ENTRIES:
+        raise InputError(
+            f"{Path(path).name}: {size // 1_000_000} MB in {len(entries)} arrays are too much for an .npz file of "
+            f"{MAX_BYTES // 1_000_000} MB; save fewer samples, or as .parquet."
+        )
+    with replacing(path) as stream:
+        np.savez(stream, **entries)  # type: ignore[arg-type]
+
+
+def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
+    """The header and the arrays, which are read-only."""
+    where = Path(path)
+    try:
+        if not where.is_file():
+            raise InputError(f"{where}: {'a folder, not a file' if where.is_dir() else 'not there'}. Check the path.")
+        with where.open("rb") as stream:
+            entries = {name: _array(data, name, where.name) for name, data in _members(stream, where.name).items()}
+        text = bytes(entries.pop(HEADER).data)
+        header = unpack(json.loads(text), entries)
+    except KeyError as error:
+        raise _damaged(where.name, f"no entry {error}") from error
+    except (OSError, ValueError, RecursionError, struct.error, RuntimeError, EOFError, zipfile.BadZipFile) as error:
+        raise _damaged(where.name, str(error)) from error
+    if not isinstance(header, dict):
+        raise _damaged(where.name, "its header is no table")
+    return header, entries
+
+
+def pack(value: Any, arrays: Arrays, depth: int = 0) -> Any:
+    """The value as JSON knows it; arrays in it are put among `arrays`, and their place is marked."""
+    if depth > MAX_DEPTH:
+        raise InputError(f"checkpoint: nested deeper than {MAX_DEPTH}.")
+    if isinstance(value, np.ndarray):
+        name = f"array_{len(arrays)}"
+        arrays[name] = _plain(value, name)
+        return {ARRAY: name}
+    if isinstance(value, np.bool_ | np.integer | np.floating):
+        return value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [pack(item, arrays, depth + 1) for item in value]
+    if isinstance(value, Mapping) and all(isinstance(key, str) and key != ARRAY for key in value):
+        return {key: pack(item, arrays, depth + 1) for key, item in value.items()}
+    raise InputError(
+        f"checkpoint: numbers, text, lists, arrays and tables with names as keys can be saved; came {shorten(value)}."
+    )
+
+
+def unpack(value: Any, arrays: Arrays) -> Any:
+    """What `pack` was given, tuples as lists; the arrays in it are taken out of `arrays`."""
+    if isinstance(value, list):
+        return [unpack(item, arrays) for item in value]
+    if isinstance(value, dict):
+        if set(value) == {ARRAY} and isinstance(value[ARRAY], str):
+            return arrays.pop(value[ARRAY])
+        return {key: unpack(item, arrays) for key, item in value.items()}
+    return value
+
+
+def _plain(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """The array as it lies in the file: rows first, low bytes first."""
+    low = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
+    if low.dtype.str not in TYPES:
+        raise InputError(f"{name}: an array of numbers is needed, came one of {shorten(str(array.dtype))}.")
+    return low
+
+
+def _members(stream: Any, where: str) -> dict[str, bytes]:
+    """The bytes of every entry, after a look at how much there is to read."""
+    size = stream.seek(0, os.SEEK_END)
+    if size > MAX_BYTES:
+        raise InputError(f"{where}: larger than the {MAX_BYTES // 1_000_000} MB allowed for such a file.")
+    stream.seek(max(0, size - END.size))
+    mark, _, _, _, count, directory, _, _ = END.unpack(stream.read(END.size))
+    if mark != b"PK\x05\x06" or count > MAX_ENTRIES or directory > MAX_DIRECTORY:
+        raise _damaged(where, "it does not end as a zip of arrays does")
+    with zipfile.ZipFile(stream) as archive:
+        infos = archive.infolist()
+        is_stored = all(i.compress_type == zipfile.ZIP_STORED and i.compress_size == i.file_size for i in infos)
+        if not is_stored or sum(i.file_size for i in infos) > size or len({i.filename for i in infos}) != len(infos):
+            raise _damaged(where, "compressed, overlapping or repeated entries, which it is never written with")
+        return {i.filename.removesuffix(".npy"): archive.read(i) for i in infos}
+
+
+def _array(data: bytes, name: str, where: str) -> NDArray[Any]:
+    """The array of an .npy entry: numbers only, as many as its head says."""
+    head = NPY.match(data)
+    if head is None or head[1].decode() not in TYPES:
+        raise _damaged(where, f"{shorten(name)} is no array of numbers")
+    dtype = np.dtype(head[1].decode())
+    shape = tuple(int(size) for size in head[2].split(b",") if size.strip())
+    if math.prod(shape) * dtype.itemsize != len(data) - head.end():
+        raise _damaged(where, f"{shorten(name)} is not as long as its shape {shorten(shape)} says")
+    count = math.prod(shape)
+    flat = np.frombuffer(data, dtype, count, head.end()) if count else np.empty(0, dtype)
+    array = flat.reshape(shape)
+    array.flags.writeable = False
+    return array
+
+
+def _damaged(where: str, why: str) -> InputError:
+    return InputError(f"{where}: no simulation, or damaged: {shorten(why, 200)}. Save the simulation again as .npz.")

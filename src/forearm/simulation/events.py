@@ -1,0 +1,150 @@
+"""Events: functions of the state whose zero crossings are found while integrating, and where they were found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil, inf, log2
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from forearm.errors import InputError, shorten
+from forearm.simulation.methods import Floats
+
+# A crossing is bracketed to this part of the step, or to a few roundings of the time where those are more.
+LOCATED = 1e-12
+
+StateAt: TypeAlias = Callable[[float], Floats]
+
+
+@dataclass(frozen=True)
+class EventFunction:
+    """A function g(t, q, qd), a number or (m,), whose crossings of zero count: rising (+1), falling (-1) or both (0).
+
+    A terminal event ends the integration at the first crossing. An event stands just past its zero, within the tolerance, so
+    that going on from there does not meet it again; a g that starts at exactly 0 has crossed already.
+    """
+
+    name: str
+    g: Callable[[float, Floats, Floats], ArrayLike]
+    direction: int = 0
+    terminal: bool = False
+
+    def __post_init__(self) -> None:
+        if self.direction not in (-1, 0, 1):
+            raise InputError(
+                f"event {self.name!r}: direction must be -1 (falling), 0 or 1 (rising), came {shorten(self.direction)}."
+            )
+
+
+@dataclass(frozen=True)
+class EventHit:
+    """A crossing: of which event, which component of its g, when, in which state, rising (+1) or falling (-1)."""
+
+    name: str
+    component: int
+    t: float
+    q: Floats
+    qd: Floats
+    direction: int
+    terminal: bool
+
+
+class Watch:
+    """The events of one integration: the sign of every component of every g, followed from step to step."""
+
+    def __init__(self, events: Sequence[EventFunction], t: float, y: Floats) -> None:
+        self.events = events
+        sizes = [np.size(event.g(t, y[0], y[1])) for event in events]
+        # For each row of the joint vector of all g: its event, and its component there.
+        self.rows = [(event, k) for event, size in zip(events, sizes, strict=True) for k in range(size)]
+        self.signs = np.sign(self.values(t, y))
+
+    def values(self, t: float, y: Floats) -> Floats:
+        """All g at a state, one after the other."""
+        if not self.events:
+            return np.zeros(0)
+        parts = [np.ravel(np.asarray(event.g(t, y[0], y[1]), dtype=float)) for event in self.events]
+        joint = np.concatenate(parts)
+        if joint.size != len(self.rows) or np.isnan(joint).any():
+            sick = next((e for e, part in zip(self.events, parts, strict=True) if np.isnan(part).any()), None)
+            what = f"event {sick.name!r}: g is not a number" if sick else "events: a g changed its shape"
+            raise InputError(f"{what} at t = {t:.9g}; it must be defined, in one shape, wherever the arm comes.")
+        return joint
+
+    def step(self, t: float, h: float, states: Sequence[tuple[float, Floats]], at: StateAt) -> list[EventHit]:
+        """The crossings of a step in the order of time, up to the first terminal one, which is then the last.
+
+        `states` are (theta, y) at the sections of the step and its end; `at` gives the state at any theta.
+        """
+        end = inf
+        hits: list[EventHit] = []
+        for theta, index, direction in sorted(self._crossings(t, h, states, at)):
+            if theta > end:
+                break
+            event, component = self.rows[index]
+            y = at(theta)
+            hits.append(EventHit(event.name, component, t + theta * h, y[0], y[1], direction, event.terminal))
+            if event.terminal:
+                end = theta
+        return sorted(hits, key=lambda hit: hit.terminal) if end < inf else hits
+
+    def _crossings(
+        self, t: float, h: float, states: Sequence[tuple[float, Floats]], at: StateAt
+    ) -> list[tuple[float, int, int]]:
+        """(theta, row, direction) of every crossing that its event asks for."""
+        found = []
+        low = 0.0
+        for theta, y in states:
+            signs = np.sign(self.values(t + theta * h, y))
+            for index in np.flatnonzero((self.signs != 0.0) & (signs != self.signs)).tolist():
+                direction = -int(self.signs[index])
+                if self.rows[index][0].direction in (0, direction):
+                    found.append((self._located(t, h, low, theta, index, at), index, direction))
+            self.signs, low = signs, theta
+        return found
+
+    def _located(self, t: float, h: float, low: float, high: float, index: int, at: StateAt) -> float:
+        event, component = self.rows[index]
+
+        def g(theta: float) -> float:
+            y = at(theta)
+            return float(np.ravel(np.asarray(event.g(t + theta * h, y[0], y[1]), dtype=float))[component])
+
+        return bracketed(g, low, high, max(LOCATED, 4.0 * float(np.spacing(abs(t) + h)) / h))
+
+
+def bracketed(g: Callable[[float], float], low: float, high: float, width: float) -> float:
+    """A point just past a sign change of g within (low, high], to a bracket of the given width.
+
+    Steps interpolated, truncated and projected (I. F. D. Oliveira, R. H. C. Takahashi, An enhancement of the bisection method,
+    ACM Trans. Math. Software 47, 2020): at most one more than bisection takes. `high` where the ends have one sign.
+    """
+    g_low, g_high = g(low), g(high)
+    if g_high == 0.0 or (g_low > 0.0) == (g_high > 0.0):
+        return high
+    most = max(0, ceil(log2((high - low) / width))) + 1
+    start = high - low
+    for k in range(most + 1):
+        if high - low <= width:
+            break
+        middle = 0.5 * (low + high)
+        radius = 0.5 * width * 2.0 ** (most - k) - 0.5 * (high - low)
+        secant = (g_high * low - g_low * high) / (g_high - g_low)
+        side = 1.0 if middle >= secant else -1.0
+        shift = 0.2 / start * (high - low) ** 2
+        point = secant + side * shift if shift <= abs(middle - secant) else middle
+        if abs(point - middle) > radius:
+            point = middle - side * radius
+        if not low < point < high:
+            point = middle
+        g_point = g(point)
+        if (g_point > 0.0) == (g_low > 0.0) and g_point != 0.0:
+            low, g_low = point, g_point
+        else:
+            high, g_high = point, g_point
+            if g_point == 0.0:
+                break
+    return high

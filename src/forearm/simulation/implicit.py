@@ -1,0 +1,215 @@
+"""Implicit Runge-Kutta steps for stiff systems q'' = f(t, q, qd): Radau IIA of order 5 with step control.
+
+Newton's equations for the stages are reduced to positions: the velocities follow from them, which leaves 3n unknowns of 6n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import sqrt
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from forearm.errors import InputError
+from forearm.simulation.methods import RADAU, Acceleration, Floats, Tableau, stacked
+from forearm.simulation.stepping import Failure, System, Tolerance, Trial, sections, unfinite
+
+Jacobian: TypeAlias = Callable[[float, Floats, Floats], tuple[ArrayLike, ArrayLike]]
+
+NEWTON_STEPS = 7
+# Newton may leave this part of the allowed error of a step.
+NEWTON_PART = 0.03
+# A Jacobian is kept while Newton's corrections shrink at least this fast.
+FAST_NEWTON = 1e-3
+
+
+class StageEquations:
+    """(B x I - I x J) x = r solved for stages x (s, 2, n), with J = [[0, I], [fq, fqd]] and B (s, s) = inverse(a) / h.
+
+    By x_qd = B x_q - r_q it becomes (B^2 x I - B x fqd - I x fq) x_q = r_qd + (B x I - I x fqd) r_q.
+    """
+
+    def __init__(self, B: Floats, fq: Floats, fqd: Floats) -> None:
+        self.B, self.fqd = B, fqd
+        one = np.eye(len(fq))
+        matrix = np.kron(B @ B, one) - np.kron(B, fqd) - np.kron(np.eye(len(B)), fq)
+        self.inverse = np.linalg.inv(matrix)
+
+    def solve(self, r: Floats) -> Floats:
+        """x (s, 2, n) for r (s, 2, n)."""
+        x = np.empty_like(r)
+        right = r[:, 1] + self.B @ r[:, 0] - r[:, 0] @ self.fqd.T
+        x[:, 0] = (self.inverse @ right.ravel()).reshape(right.shape)
+        x[:, 1] = self.B @ x[:, 0] - r[:, 0]
+        return x
+
+
+def differences(system: System, t: float, y: Floats, rate: Floats) -> tuple[Floats, Floats]:
+    """df/dq and df/dqd (n, n) by forward differences, 2n evaluations."""
+    n = y.shape[1]
+    columns = np.empty((2, n, n))
+    for part in range(2):
+        for k in range(n):
+            moved = y.copy()
+            moved[part, k] += sqrt(np.finfo(float).eps * max(1e-5, abs(float(y[part, k]))))
+            columns[part, :, k] = (system(t, moved)[1] - rate[1]) / (moved[part, k] - y[part, k])
+    return columns[0], columns[1]
+
+
+def jacobian_of(jacobian: Jacobian | None, system: System, t: float, y: Floats, rate: Floats) -> tuple[Floats, Floats]:
+    """df/dq and df/dqd by the caller's function, or by differences."""
+    if jacobian is None:
+        return differences(system, t, y, rate)
+    fq, fqd = (np.asarray(block, dtype=float) for block in jacobian(t, y[0], y[1]))
+    n = y.shape[1]
+    if fq.shape != (n, n) or fqd.shape != (n, n):
+        raise InputError(
+            f"jacobian(t, q, qd) must give df/dq and df/dqd of shape {(n, n)}; it gave {fq.shape} and {fqd.shape}."
+        )
+    return fq, fqd
+
+
+def correction(system: System, tableau: Tableau, equations: StageEquations, t: float, y: Floats, h: float, Z: Floats) -> Floats:
+    """Newton's step for the stages, from the residual F(t + c h, y + Z) - B Z."""
+    F = np.stack([system(t + c * h, y + Z_i) for c, Z_i in zip(tableau.floats[0], Z, strict=True)])
+    return equations.solve(F - np.tensordot(equations.B, Z, 1))
+
+
+def implicit_step(
+    tableau: Tableau, f: Acceleration, t: float, q: ArrayLike, qd: ArrayLike, h: float, jacobian: Jacobian | None = None
+) -> tuple[Floats, Floats]:
+    """One step of q'' = f(t, q, qd) by an implicit method, its stages solved to rounding; for one state (n,)."""
+    y = stacked(q, qd)
+    if tableau.explicit or y.ndim != 2:
+        raise InputError(
+            f"implicit_step: an implicit method and one state (n,) are needed, came {tableau.name!r} and {y.shape[1:]}."
+        )
+    system = System(f, y.shape[-1])
+    fq, fqd = jacobian_of(jacobian, system, t, y, system(t, y))
+    inverse = np.linalg.inv(np.array(tableau.floats[1]))
+    equations = StageEquations(inverse / h, fq, fqd)
+    Z = np.zeros((len(inverse), *y.shape))
+    size_before = np.inf
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(50):
+            step = correction(system, tableau, equations, t, y, h, Z)
+            size = float(np.max(np.abs(step) / (np.abs(y) + np.abs(Z).max(axis=(0, 2))[:, None] + 1e-300)))
+            Z = Z + step
+            if size < 1e-15 or (size < 1e-10 and size >= size_before):
+                y = y + np.tensordot(np.array(tableau.floats[2]) @ inverse, Z, 1)
+                return y[0], y[1]
+            size_before = size
+    raise InputError(
+        f"implicit_step: at t = {t:.9g} a step of {h:g} is too long for Newton's method to converge; take a shorter one."
+    )
+
+
+class Radau:
+    """Radau IIA, 3 stages, order 5, stiffly accurate, at work on one system (Hairer and Wanner, section IV.8)."""
+
+    exponent = 0.25
+    memory = 0.0
+    deadband = 1.2
+    adaptive = True
+    sections = sections(RADAU)
+
+    _inverse = np.linalg.inv(np.array(RADAU.floats[1]))
+    # The real eigenvalue of the inverse of a, and the weights of the stages in the error estimate.
+    _eigenvalue = 3.0 + 3.0 ** (2 / 3) - 3.0 ** (1 / 3)
+    _error = np.array([-13.0 - 7.0 * sqrt(6.0), -13.0 + 7.0 * sqrt(6.0), -1.0]) / 3.0
+    # From the stages to the coefficients of the cubic through them.
+    _cubic = np.linalg.inv(np.array([[c, c**2, c**3] for c in RADAU.floats[0]]))
+
+    def __init__(self, system: System, tolerance: Tolerance, jacobian: Jacobian | None = None) -> None:
+        self.system, self.tolerance, self.jacobian = system, tolerance, jacobian
+        eps = float(np.finfo(float).eps)
+        self.left = max(10.0 * eps / tolerance.rtol, min(NEWTON_PART, sqrt(tolerance.rtol)))
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the Jacobian, its inverses and the last step."""
+        self._blocks: tuple[Floats, Floats] | None = None
+        self._fresh = False
+        self._solved: tuple[float, StageEquations, StageEquations] | None = None
+        self._last: tuple[Floats, float] | None = None
+        self._rejected = True
+
+    def attempt(self, t: float, y: Floats, rate: Floats, h: float) -> Trial:
+        """A step, with a new Jacobian where the old one does not let Newton converge."""
+        scale = self.tolerance.scale(y)
+        while True:
+            try:
+                stages, single = self._equations(t, y, rate, h)
+            except np.linalg.LinAlgError:
+                return Trial(h, y, [], None, Failure("the equations of the stages are singular"))
+            solved = self._newton(stages, t, y, h, scale)
+            if solved is not None:
+                break
+            if self._fresh:
+                self._rejected = True
+                bad = unfinite(y, [self.system(t + h, y)], y)
+                return Trial(h, y, [], None, bad or Failure("Newton's iteration for the stages does not converge"))
+            self._blocks = None
+        Z, newton_rate, steps = solved
+        y_new = y + Z[2]
+        pull = np.tensordot(self._error, Z, 1) / h
+        error = single.solve((rate + pull)[None])[0]
+        scale = self.tolerance.scale(y, y_new)
+        if self._rejected and np.max(np.abs(error) / scale) > 1.0:
+            error = single.solve((self.system(t, y + error) + pull)[None])[0]
+        self._slow = steps > 2 and newton_rate > FAST_NEWTON
+        self._rejected = not np.max(np.abs(error) / scale) <= 1.0
+        return Trial(h, y_new, Z, np.abs(error) / scale, unfinite(y_new, [rate], y))
+
+    def finish(self, t: float, y: Floats, rate: Floats, trial: Trial) -> tuple[Floats, Floats]:
+        """The rate at the end, and the cubic through the start and the stages."""
+        dense = np.tensordot(self._cubic, np.asarray(trial.stages), 1)
+        self._last = dense, trial.h
+        self._fresh = False
+        if self._slow:
+            self._blocks = None
+        return self.system(t + trial.h, trial.y), dense
+
+    def _newton(
+        self, equations: StageEquations, t: float, y: Floats, h: float, scale: Floats
+    ) -> tuple[Floats, float, int] | None:
+        """The stages Z_i = Y_i - y, to `left` times `scale`; how fast the steps shrank and how many; None if they did not."""
+        Z, rate, size_before = self._guess(h), 0.0, 0.0
+        for k in range(NEWTON_STEPS):
+            step = correction(self.system, RADAU, equations, t, y, h, Z)
+            size = float(np.max(np.abs(step) / scale))
+            if not np.isfinite(size):
+                return None
+            rate = size / size_before if k else 0.0
+            if k and (rate >= 1.0 or rate ** (NEWTON_STEPS - 1 - k) / (1.0 - rate) * size > self.left):
+                return None
+            Z = Z + step
+            if size == 0.0 or (k and rate / (1.0 - rate) * size < self.left):
+                return Z, rate, k + 1
+            size_before = size
+        return None
+
+    def _equations(self, t: float, y: Floats, rate: Floats, h: float) -> tuple[StageEquations, StageEquations]:
+        """Newton's equations of the stages and of the error estimate, made anew when the Jacobian or the step changed."""
+        if self._blocks is None:
+            self._blocks = jacobian_of(self.jacobian, self.system, t, y, rate)
+            self._fresh, self._solved = True, None
+        if self._solved is None or self._solved[0] != h:
+            stages = StageEquations(self._inverse / h, *self._blocks)
+            single = StageEquations(np.array([[self._eigenvalue / h]]), *self._blocks)
+            self._solved = h, stages, single
+        return self._solved[1], self._solved[2]
+
+    def _guess(self, h: float) -> Floats:
+        """The stages where the cubic of the last step goes on to, less its end."""
+        n = self.tolerance.atol.shape[1]
+        Z = np.zeros((3, 2, n))
+        if self._last is not None:
+            dense, width = self._last
+            end = dense.sum(axis=0)
+            for i, c in enumerate(RADAU.floats[0]):
+                theta = 1.0 + c * h / width
+                Z[i] = ((dense[2] * theta + dense[1]) * theta + dense[0]) * theta - end
+        return Z

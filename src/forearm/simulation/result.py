@@ -1,0 +1,258 @@
+"""What a simulation leaves: states, torques and energies at sampled times, events, and what it takes to go on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import ForearmError, InputError, NameNotFound, shorten, suggest
+from forearm.files.armfile_read import arm_from_document
+from forearm.files.armfile_write import to_document
+from forearm.logs.table import ENDINGS, write_table
+from forearm.simulation.archive import read_archive, write_archive
+from forearm.values import as_floats, check_kind, check_name, check_number, check_text
+
+Array: TypeAlias = NDArray[np.float64]
+
+FORMAT = "forearm-simulation/1"
+EVENTS = ("stop", "stick", "slip", "condition", "diverged")
+STATES = ("q", "qd", "qdd", "tau")
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened at a time, s: one of EVENTS, at a joint (its name) or, where None, at none of them."""
+
+    t: float
+    kind: str
+    joint: str | None = None
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "t", check_number(self.t, "event, t"))
+        check_kind(self.kind, str, "event, kind")
+        if self.kind not in EVENTS:
+            raise NameNotFound(f"event: there is no kind {shorten(self.kind)}; {suggest(self.kind, EVENTS)}")
+        check_kind(self.joint, (str, type(None)), "event, joint")
+        check_text(self.text, "event, text")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Simulation:
+    """A simulated motion: T samples of the n joints of an arm, in SI units.
+
+    `t` (T,) never falls; two samples of one time are before and after a jump. `q`, `qd`, `qdd`, `tau` and, where motors
+    were driven, `voltage` are (T, n). `energy` has (T,) arrays such as kinetic, potential, supplied, lost, in J; `lost`
+    what was lost so far (T, n) in bearing, gear, friction or winding of each joint. `message` says why it ended,
+    `checkpoint` holds what going on needs. Arrays are taken over as they are, and are read-only through it.
+    """
+
+    arm: Arm
+    method: str
+    step: float | None
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+    voltage: Array | None
+    energy: dict[str, Array]
+    lost: dict[str, Array]
+    events: tuple[Event, ...]
+    message: str
+    checkpoint: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        check_kind(self.arm, Arm, "simulation, arm")
+        check_name(self.method, "simulation's method")
+        if self.step is not None:
+            object.__setattr__(self, "step", check_number(self.step, "simulation, step", above=0.0))
+        check_text(self.message, "simulation, message")
+        check_kind(self.checkpoint, (dict, type(None)), "simulation, checkpoint")
+        samples = np.size(self.t)
+        t = _taken(self.t, (samples,), "t")
+        if not samples or not np.isfinite(t).all() or (np.diff(t) < 0.0).any():
+            raise InputError("simulation, t: at least one time is needed, all finite, none before another.")
+        object.__setattr__(self, "t", t)
+        for name in (*STATES, *(["voltage"] if self.voltage is not None else [])):
+            object.__setattr__(self, name, _taken(getattr(self, name), (samples, self.arm.n), name))
+        object.__setattr__(self, "energy", _taken_by_name(self.energy, (samples,), "energy"))
+        object.__setattr__(self, "lost", _taken_by_name(self.lost, (samples, self.arm.n), "lost"))
+        object.__setattr__(self, "events", tuple(self.events))
+        for event in self.events:
+            check_kind(event, Event, "simulation, events")
+            if event.joint is not None:
+                self.arm.joint(event.joint)
+
+    def at(self, t: ArrayLike) -> tuple[Array, Array]:
+        """q and qd at a time, (n,) each, or at times (m,), (m, n) each: cubic between samples, exact at them.
+
+        q is Hermite's cubic of the neighbours' q and qd, qd its derivative; both differ from a smooth motion by a bound
+        that falls as the third power of the distance of samples, q's by the fourth. At a jump it is what comes after.
+        """
+        asked = as_floats(t, "at")
+        if asked.ndim > 1:
+            raise InputError(f"at: a time or times (m,) are needed, came shape {asked.shape}.")
+        at = np.atleast_1d(asked)
+        outside = ~((at >= self.t[0]) & (at <= self.t[-1]))
+        if outside.any():
+            raise InputError(
+                f"at: {float(at[outside][0])!r} s is outside of the simulation, which goes from {float(self.t[0])!r} to "
+                f"{float(self.t[-1])!r} s. Simulate for longer, or ask within."
+            )
+        q, qd = self._between(at)
+        return (q[0], qd[0]) if asked.ndim == 0 else (q, qd)
+
+    def _between(self, at: Array) -> tuple[Array, Array]:
+        """Hermite's cubic and its derivative at times (m,) within the simulation."""
+        k = np.searchsorted(self.t, at, side="right") - 1
+        exact = self.t[k] == at
+        k = np.where(exact, 0, k)  # any place will do: what the samples say is put in below
+        after = np.minimum(k + 1, len(self.t) - 1)
+        h = np.where(exact, 1.0, self.t[after] - self.t[k])[:, None]
+        s = np.where(exact, 0.0, at - self.t[k])[:, None] / h
+        q0, q1, v0, v1 = self.q[k], self.q[after], self.qd[k], self.qd[after]
+        mean = (q1 - q0) / h
+        q = q0 + s * h * (v0 + s * (3.0 * mean - 2.0 * v0 - v1 + s * (v0 + v1 - 2.0 * mean)))
+        qd = v0 + s * (2.0 * (3.0 * mean - 2.0 * v0 - v1) + 3.0 * s * (v0 + v1 - 2.0 * mean))
+        there = np.searchsorted(self.t, at[exact], side="right") - 1
+        q[exact], qd[exact] = self.q[there], self.qd[there]
+        return q, qd
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it whole or not at all: .npz holds everything and can be loaded, .csv and .parquet the table."""
+        kind = Path(path).suffix.lower()
+        if kind == ".npz":
+            write_archive(path, self._header(), self._arrays())
+        elif kind in ENDINGS:
+            write_table(path, self.columns())
+        else:
+            raise InputError(f"{Path(path).name}: a simulation is saved as .npz, {', '.join(ENDINGS)}; to_html writes .html.")
+
+    def columns(self) -> dict[str, Array]:
+        """The table of CSV and Parquet: t, q1.., qd1.., qdd1.., tau1.., voltage1.., energy_kinetic.., lost_gear1.. ."""
+        blocks = {name: getattr(self, name) for name in STATES}
+        blocks |= {"voltage": self.voltage} if self.voltage is not None else {}
+        table = {"t": self.t}
+        table |= {f"{name}{i + 1}": block[:, i] for name, block in blocks.items() for i in range(self.arm.n)}
+        table |= {f"energy_{name}": column for name, column in self.energy.items()}
+        table |= {f"lost_{name}{i + 1}": block[:, i] for name, block in self.lost.items() for i in range(self.arm.n)}
+        return table
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A matplotlib figure of positions, velocities, torques, voltages, energies and events; saved where a path is given."""
+        from forearm.plots.motion import motion_picture, save_figure
+
+        figure = motion_picture(self)
+        if path is not None:
+            save_figure(figure, path)
+        return figure
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Write one file that a browser plays without network: the arm moving beside the curves of its joints."""
+        from forearm.simulation.player import write_player
+
+        write_player(self, path)
+
+    def _header(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "arm": to_document(self.arm),
+            "method": self.method,
+            "step": self.step,
+            "message": self.message,
+            "energy": list(self.energy),
+            "lost": list(self.lost),
+            "events": [[event.t, event.kind, event.joint, event.text] for event in self.events],
+            "checkpoint": self.checkpoint,
+        }
+
+    def _arrays(self) -> dict[str, Array]:
+        arrays = {"t": self.t} | {name: getattr(self, name) for name in STATES}
+        arrays |= {"voltage": self.voltage} if self.voltage is not None else {}
+        arrays |= {f"energy_{name}": column for name, column in self.energy.items()}
+        return arrays | {f"lost_{name}": block for name, block in self.lost.items()}
+
+    def __repr__(self) -> str:
+        span = f"{self.t[0]:g} to {self.t[-1]:g} s in {len(self.t)} samples"
+        return f"<Simulation of {self.arm.name!r} by {self.method}: {span}, {len(self.events)} events; {self.message}>"
+
+
+def load_simulation(path: str | os.PathLike[str], arm: Arm | None = None) -> Simulation:
+    """The simulation in an .npz file, to the last bit; with an arm given, it must be the one that was simulated.
+
+    The arm is in the file; one that is given replaces it, so that names and notes may differ but no number.
+    """
+    name = Path(path).name
+    if Path(path).suffix.lower() != ".npz":
+        raise InputError(f"{name}: only .npz files hold a whole simulation; .csv and .parquet are tables for other programs.")
+    header, arrays = read_archive(path)
+    try:
+        if header["format"] != FORMAT:
+            raise InputError(f"this version reads {FORMAT!r}, came {shorten(header['format'])}.")
+        loaded = _simulation(header, arrays, _arm(header["arm"], arm))
+    except ForearmError as error:
+        raise InputError(f"{name}: {error}") from error
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise InputError(f"{name}: no simulation, or damaged: {shorten(str(error), 200)}.") from error
+    return loaded
+
+
+def _simulation(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], arm: Arm) -> Simulation:
+    for name, array in arrays.items():
+        if array.dtype != np.float64:
+            raise InputError(f"{shorten(name)}: numbers of 64 bits are needed, came {array.dtype}.")
+    return Simulation(
+        arm=arm,
+        method=header["method"],
+        step=header["step"],
+        message=header["message"],
+        t=arrays["t"],
+        **{name: arrays[name] for name in STATES},
+        voltage=arrays.get("voltage"),
+        energy={name: arrays[f"energy_{name}"] for name in header["energy"]},
+        lost={name: arrays[f"lost_{name}"] for name in header["lost"]},
+        events=tuple(Event(*event) for event in header["events"]),
+        checkpoint=header["checkpoint"],
+    )
+
+
+def _arm(document: Any, given: Arm | None) -> Arm:
+    """The arm of the file, or the one given where its numbers are the same."""
+    check_kind(document, dict, "arm")
+    if "parts" in document:
+        raise InputError("arm: its numbers are needed here, not a file of parts.")
+    kept = arm_from_document(document, "arm")
+    if given is None:
+        return kept
+    check_kind(given, Arm, "load_simulation, arm")
+    if given.replace(name=kept.name, source=kept.source, notes=kept.notes) != kept:
+        raise InputError(
+            f"it was computed with {kept.name!r}, {kept.n} joints, and {given.name!r}, {given.n} joints, has other numbers. "
+            "Leave the arm out to get the one it was computed with."
+        )
+    return given
+
+
+def _taken(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
+    """A read-only view of float64 numbers of this shape; anything else that is numbers is converted."""
+    array = value if isinstance(value, np.ndarray) and value.dtype == np.float64 else as_floats(value, f"simulation, {what}")
+    if array.shape != shape:
+        raise InputError(f"simulation, {what}: shape {shape} is needed, came {array.shape}.")
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _taken_by_name(values: Mapping[str, ArrayLike], shape: tuple[int, ...], what: str) -> dict[str, Array]:
+    check_kind(values, Mapping, f"simulation, {what}")
+    for name in values:
+        check_name(name, f"simulation's {what}")
+    return {name: _taken(value, shape, f"{what} {name!r}") for name, value in values.items()}

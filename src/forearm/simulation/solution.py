@@ -1,0 +1,87 @@
+"""What an integration gives back: the states it stepped through, all states between them, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from forearm.errors import ForearmError, InputError
+from forearm.simulation.events import EventHit
+from forearm.simulation.methods import Floats
+
+
+class Status(Enum):
+    """How an integration ended; the value says what to do."""
+
+    END = "the end was reached"
+    EVENT = "a terminal event was met; change the state and go on from there, or stop"
+    DIVERGED = (
+        "a component is no finite number any more; look at the input and the state at the last step, or take smaller steps"
+    )
+    STEP_TOO_SMALL = (
+        "the error stays too large however small the step; name breakpoints where the input jumps, take method 'radau' where "
+        "the system is stiff, loosen rtol and atol, or see why the state grows"
+    )
+    TOO_MANY_STEPS = "max_steps is spent; raise it, or take method 'radau' where the system is stiff"
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The steps t (k,), q and qd (k, n), and by calling it the states between them.
+
+    `component` is the joint to blame where one is; `next_step` as first_step of a run from the last state goes on as if there
+    had been no end there but a breakpoint, bit for bit.
+    """
+
+    t: Floats
+    q: Floats
+    qd: Floats
+    status: Status
+    message: str
+    component: int | None
+    events: tuple[EventHit, ...]
+    next_step: float
+    evaluations: int
+    rejected: int
+    dense: tuple[Floats, ...] = field(repr=False)
+    widths: Floats = field(repr=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the end or a terminal event was reached."""
+        return self.status in (Status.END, Status.EVENT)
+
+    def checked(self) -> Solution:
+        """This solution, or an error that says when, where and why the integration failed."""
+        if not self.ok:
+            raise ForearmError(self.message)
+        return self
+
+    def __call__(self, t: ArrayLike) -> tuple[Floats, Floats]:
+        """q and qd at a time, (n,), or at times (m,), (m, n), by the dense output of the method."""
+        times = np.asarray(t, dtype=float)
+        if times.size and not (self.t[0] <= times.min() and times.max() <= self.t[-1]):
+            wrong = times.min() if not self.t[0] <= times.min() else times.max()
+            ending = "." if self.ok else f": {self.message}"
+            raise InputError(f"t = {wrong:.9g} is outside what was integrated, {self.t[0]:.9g} to {self.t[-1]:.9g}{ending}")
+        flat = np.atleast_1d(times)
+        out = np.empty((2, flat.size, self.q.shape[1]))
+        index = np.clip(np.searchsorted(self.t, flat, side="right") - 1, 0, len(self.t) - 1)
+        for k in np.unique(index):
+            rows = np.flatnonzero(index == k)
+            out[0, rows], out[1, rows] = self.q[k], self.qd[k]
+            if k < len(self.dense):
+                theta = (flat[rows] - self.t[k]) / self.widths[k]
+                out[:, rows] += _powers(self.dense[k], theta)
+        return out[0].reshape(*times.shape, -1), out[1].reshape(*times.shape, -1)
+
+
+def _powers(dense: Floats, theta: Floats) -> Floats:
+    """sum_k theta^k D_k (2, m, n) at m places of one step."""
+    total: Floats = dense[-1][:, None] * theta[:, None]
+    for D in dense[-2::-1]:
+        total = (total + D[:, None]) * theta[:, None]
+    return total

@@ -1,0 +1,253 @@
+"""`forearm simulate` and `forearm sim` as a user meets them."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import forearm as fa
+from forearm.cli.main import main
+from forearm.drives import DAC
+from forearm.simulation import Schedule, load_simulation, simulate
+
+Capture = pytest.CaptureFixture[str]
+Q = [0.1, -0.4, 0.7, 0.3, -0.9, 0.5]
+QD = [0.2, 0.3, -0.5, 0.7, 1.1, -1.3]
+VOLTAGE = [1.3, 8.1, -1.1, 4.7, 0.6, -0.9]
+STATE = ("--q", ",".join(map(str, Q)), "--qd", ",".join(map(str, QD)))
+VOLTS = ("--voltage", ",".join(map(str, VOLTAGE)))
+SCHEDULE = "t,u1,u2,u3,u4,u5,u6\n0,1,8,1,7,1,1\n0.01,2,7,0.5,6,-0.5,0.25\n0.03,0,0,0,0,0,0\n"
+
+
+def run(capsys: Capture, *arguments: object) -> tuple[int, str, str]:
+    code = main([str(word) for word in arguments])
+    out, err = capsys.readouterr()
+    return code, out, " ".join(err.split())
+
+
+def document(capsys: Capture, *arguments: object) -> Any:
+    code, out, _ = run(capsys, "simulate", *arguments, "--json")
+    assert code == 0
+    return json.loads(out)
+
+
+def same_end(shown: Any, run: fa.Simulation) -> None:
+    for name in ("q", "qd", "qdd", "tau"):
+        assert shown[name] == getattr(run, name)[-1].tolist()
+    assert shown["t"] == run.t[-1]
+    assert shown["rows"] == len(run.t)
+    assert shown["energy"] == {name: column[-1] for name, column in run.energy.items()}
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        ((), {}),
+        (VOLTS, {"voltage": VOLTAGE}),
+        (("--torque", "1,2,3,4,0.5,-0.6"), {"torque": [1.0, 2.0, 3.0, 4.0, 0.5, -0.6]}),
+        (
+            (*VOLTS, "--method", "rk4", "--step", "0.002", "--record", "5"),
+            {"voltage": VOLTAGE, "method": "rk4", "step": 0.002, "record": 5},
+        ),
+        (
+            (*VOLTS, "--method", "dp45", "--rtol", "1e-8", "--atol", "1e-10"),
+            {"voltage": VOLTAGE, "method": "dp45", "rtol": 1e-8, "atol": 1e-10},
+        ),
+        (
+            (*VOLTS, "--dac-period", "0.002", "--dac-bits", "8", "--dac-range", "5", "--dac-gain", "2"),
+            {"voltage": VOLTAGE, "dac": DAC(0.002, 8, 5.0, 2.0)},
+        ),
+    ],
+)  # fmt: skip
+def test_it_is_fa_simulate(options: tuple[str, ...], arguments: dict[str, Any], capsys: Capture) -> None:
+    shown = document(capsys, "cmu-dd", "--duration", "0.04", *STATE, *options)
+    same_end(shown, simulate(fa.load("cmu-dd"), Q, QD, 0.04, **arguments))
+    assert shown["message"] == "the end was reached"
+
+
+@pytest.mark.parametrize("kind", ["voltage", "torque"])
+@pytest.mark.parametrize("linear", [False, True])
+def test_schedule_files_drive(kind: str, linear: bool, tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "u.csv"
+    path.write_text(SCHEDULE)
+    arm = fa.load("cmu-dd")
+    options = ("--linear",) if linear else ()
+    shown = document(capsys, "cmu-dd", "--duration", "0.03", f"--{kind}-file", path, *options)
+    schedule = Schedule.read(path, arm, how="linear" if linear else "hold")
+    drive: dict[str, Any] = {kind: schedule}
+    same_end(shown, simulate(arm, [0.0] * 6, [0.0] * 6, 0.03, **drive))
+
+
+def test_degrees_and_rigid_and_limits(capsys: Capture) -> None:
+    arm = fa.load("cmu-dd").rigid()
+    shown = document(capsys, "cmu-dd", "--duration", "0.01", "--q", "10,20,30,-40,50,60", "--degrees", "--rigid")
+    same_end(shown, simulate(arm, np.radians([10.0, 20.0, 30.0, -40.0, 50.0, 60.0]), [0.0] * 6, 0.01))
+    assert shown["voltage"] is None
+    stopped = document(capsys, "cmu-dd", "--duration", "1", "--q", "0,0,0,0,0,1.8", "--qd", "0,0,0,0,0,2", "--stops")
+    assert stopped["t"] < 0.1
+    assert [event["kind"] for event in stopped["events"]] == ["stop"]
+    assert stopped["events"][0]["joint"] == "joint6"
+
+
+def test_continued_it_is_one_longer_run(tmp_path: Path, capsys: Capture) -> None:
+    half, whole = tmp_path / "half.npz", tmp_path / "whole.npz"
+    document(capsys, "cmu-dd", "--duration", "0.02", *STATE, *VOLTS, "--method", "rk4", "--step", "0.002", "--to", half)
+    shown = document(capsys, "cmu-dd", "--duration", "0.03", *VOLTS, "--continue", half, "--to", whole)
+    once = simulate(fa.load("cmu-dd"), Q, QD, 0.05, voltage=VOLTAGE, method="rk4", step=0.002)
+    joined = load_simulation(whole)
+    assert shown["method"] == "rk4"
+    assert np.array_equal(joined.q, once.q)
+    assert np.array_equal(joined.qd, once.qd)
+    assert joined.t == pytest.approx(once.t, rel=1e-14)
+    for name, column in once.energy.items():
+        assert joined.energy[name] == pytest.approx(column, rel=1e-12, abs=1e-12)
+
+
+def test_files_are_written_and_the_table_tells(tmp_path: Path, capsys: Capture) -> None:
+    pytest.importorskip("matplotlib")
+    csv, png, html = (tmp_path / name for name in ("m.csv", "m.png", "m.html"))
+    code, out, err = run(
+        capsys,
+        "simulate",
+        "stanford",
+        "--duration",
+        "0.02",
+        "--q",
+        "0,0.1,0.4,0,0,0",
+        "--to",
+        csv,
+        "--plot",
+        png,
+        "--html",
+        html,
+    )
+    assert (code, err) == (0, "")
+    assert out.startswith("stanford at 0.02 s, by rk3 in steps of 0.001 s, 21 samples: the end was reached\n")
+    for piece in ("joint3", "m, N", "energy, J: kinetic", f"written: {csv}", f"written: {png}", f"written: {html}"):
+        assert piece in out
+    assert csv.read_text().startswith("t,q1,")
+    assert len(csv.read_text().splitlines()) == 22
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert "<html" in html.read_text().lower()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--q", "1,2"), "--q: cmu-dd needs 6 finite numbers, came 2"),
+        (("--voltage", "1,2"), "--voltage: cmu-dd needs 6 finite numbers, came 2"),
+        (("--linear",), "--linear: it is about the rows of a file"),
+        (("--dac-bits", "8"), "--dac-bits: the steps divide a range; give it by --dac-range V."),
+        (("--method", "euler"), "there is no method 'euler'"),
+        (("--step", "0"), "step: must be above 0"),
+        (("--record", "0"), "record: a whole number of at least 1"),
+        (("--to", "m.txt"), "--to m.txt: the name must end in one of .csv, .parquet, .pq, .npz."),
+        (("--plot", "m.gif"), "--plot m.gif: the name must end in"),
+        (("--html", "m.txt"), "--html m.txt: the name must end in"),
+        (("--voltage-file", "absent.csv"), "absent.csv: not there"),
+        (("--continue", "absent.npz"), "absent.npz"),
+        (("--continue", "a.npz", "--q", "0,0,0,0,0,0"), "--continue: it goes on from where the other simulation ended"),
+    ],
+)
+def test_wrong_options_are_refused(options: tuple[str, ...], said: str, capsys: Capture) -> None:
+    code, out, err = run(capsys, "simulate", "cmu-dd", "--duration", "0.01", *options)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+@pytest.mark.parametrize("options", [(), ("--duration", "x"), ("--duration", "1", *VOLTS, "--torque", "1")])
+def test_wrong_usage_is_refused(options: tuple[str, ...], capsys: Capture) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["simulate", "cmu-dd", *options])
+    assert stop.value.code == 2
+    assert "--help" in capsys.readouterr().err
+
+
+def test_divergence_is_told_on_standard_error(capsys: Capture) -> None:
+    fast = ",".join(["1e9"] * 6)
+    code, out, err = run(capsys, "simulate", "cmu-dd", "--duration", "1", "--step", "0.1", "--qd", fast)
+    assert code == 0
+    assert "warning:" in err
+    assert "diverged" in out
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+
+
+def test_sim_reads_a_pipe_without_prompts(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    typed(monkeypatch, "gravity\nsimulate\nnew\nyes\n5\n")
+    code, out, err = run(capsys, "sim")
+    assert (code, err) == (0, "")
+    assert out.startswith("gravity = -9.80621  # m/s^2\n0.005 s, 6 samples")
+    typed(monkeypatch, "gravity\ntheta = 1\ngravity\n")
+    code, out, err = run(capsys, "sim")
+    assert (code, out) == (2, "gravity = -9.80621  # m/s^2\n")
+    assert err.startswith("forearm: line 2: theta: 6 numbers are needed")
+
+
+def test_sim_reads_a_script_and_gives_json(tmp_path: Path, capsys: Capture) -> None:
+    script = tmp_path / "session.txt"
+    script.write_text("\ufeff# on another arm\ntheta = 0.3 -0.2\ngravity\nsim new no 5\n", encoding="utf-8")
+    code, out, _ = run(capsys, "sim", "ascher2", "--script", script, "--json")
+    assert code == 0
+    shown = json.loads(out)
+    arm = fa.load("ascher2").replace(gravity=(0.0, 0.0, 9.80621))
+    assert shown["q"] == simulate(arm, [0.3, -0.2], [0.0, 0.0], 0.005).q[-1].tolist()
+    assert (shown["name"], shown["voltage"], shown["simulation"]["rows"]) == ("ascher2", None, 6)
+    assert shown["printed"][0] == "gravity = -9.80621  # m/s^2"
+    assert run(capsys, "sim", "--script", tmp_path / "absent.txt")[0] == 2
+    script.write_text("nonsense\n")
+    assert run(capsys, "sim", "--script", script, "--json")[:2] == (2, "")
+
+
+def test_sim_takes_the_converter_s_options(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    typed(monkeypatch, "voltage = 3 0 0 0 0 0\nDACOut\n")
+    code, out, _ = run(capsys, "sim", "--dac-gain", "2")
+    assert (code, out) == (0, "DACOut = 1.5 0 0 0 0 0  # V\n")
+
+
+def read_until(terminal: int, end: bytes) -> bytes:
+    """What a terminal shows up to some words; a program that does not come to them in time is a failure."""
+    shown = b""
+    deadline = time.monotonic() + 30.0
+    while end not in shown:
+        ready = select.select([terminal], [], [], max(deadline - time.monotonic(), 0.0))[0]
+        assert ready, f"{end!r} never came; shown was {shown!r}"
+        shown += os.read(terminal, 4096)
+    return shown
+
+
+def test_sim_at_a_terminal_prompts_and_survives_errors() -> None:
+    ours, theirs = pty.openpty()
+    program = [sys.executable, "-m", "forearm.cli.main", "sim"]
+    environment = os.environ | {"TERM": "dumb", "COLUMNS": "100"}
+    with subprocess.Popen(program, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
+        try:
+            assert b"cmu-dd: 6 joints" in read_until(ours, b"sim> ")
+            for typed_in, answer, prompt in (
+                (b"nonsense\n", b"no command or variable 'nonsense'", b"sim> "),
+                (b"gravi\t\n", b"gravity = -9.80621", b"sim> "),
+                (b"simulate\n", b"new or continue", b"(new or continue) "),
+                (b"new\n", b"zero first", b"(yes or no) "),
+                (b"\x04", b"the input ended where an answer was needed", b"sim> "),
+            ):
+                os.write(ours, typed_in)
+                assert answer in read_until(ours, prompt)
+            os.write(ours, b"quit\n")
+            assert process.wait(timeout=60) == 0
+        finally:
+            process.kill()
+            os.close(ours)
+            os.close(theirs)

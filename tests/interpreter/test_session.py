@@ -1,0 +1,322 @@
+"""Every command and variable in scripted sessions, against the functions of the package that are meant."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from interpreter.talking import Talk, fails, talk
+
+import forearm as fa
+from forearm.drives import DAC, torque_of, voltage_of
+from forearm.interpreter.commands import COMMANDS
+from forearm.interpreter.variables import GRAVITY, NAMES, VECTORS
+from forearm.simulation import Schedule, load_simulation, simulate
+
+DOC = Path(__file__).parent.parent.parent / "docs" / "sim.md"
+HANGING = fa.load("cmu-dd").replace(gravity=(0.0, 0.0, 9.80621))
+THETA = [0.1, -0.4, 0.7, 0.3, -0.9, 0.5]
+OMEGA = [0.2, 0.3, -0.5, 0.7, 1.1, -1.3]
+ALPHA = [1.7, -1.9, 2.3, 2.9, -3.1, 3.7]
+VOLTAGE = [1.3, 8.1, -1.1, 4.7, 0.6, -0.9]
+# Shown are 8 digits; computed is the same by the same function.
+SHOWN = 1e-7
+# Compiled code and the reference round differently.
+CLOSE = 1e-9
+SCHEDULE = "t,v1,v2,v3,v4,v5,v6\n0,1,8,1,7,1,1\n0.01,2,7,0.5,6,-0.5,0.25\n0.03,0,0,0,0,0,0\n"
+
+
+def line(name: str, values: list[float]) -> str:
+    return f"{name} = {' '.join(map(repr, values))}"
+
+
+START = (line("theta", THETA), line("omega", OMEGA), line("alpha", ALPHA))
+
+
+def shown(ended: Talk, name: str) -> np.ndarray:
+    """The numbers last shown of a variable."""
+    found = re.findall(rf"^{name} = (.*?)  #", ended.out, flags=re.M)
+    return np.array([float(word) for word in found[-1].split()])
+
+
+def test_the_built_in_arm_starts_at_rest_hanging_and_every_name_shows_a_variable() -> None:
+    ended = talk(*NAMES)
+    assert (ended.code, ended.errors) == (0, [])
+    assert shown(ended, "gravity") == pytest.approx([-9.80621])
+    assert shown(ended, "DACTimePeriod") == pytest.approx([0.001])
+    for name in VECTORS:
+        assert np.array_equal(shown(ended, name), np.zeros(6))
+    assert "theta = 0 0 0 0 0 0  # rad\n" in ended.out
+
+
+def test_gravity_keeps_swartz_s_sign() -> None:
+    hanging, standing = talk(*START, "inverse_arm"), talk("gravity = 9.80621", *START, "inverse_arm")
+    arm = fa.load("cmu-dd")
+    assert arm.gravity[2] == -9.80621
+    assert hanging.session.variables.torque == pytest.approx(fa.dynamics.inverse(HANGING, THETA, OMEGA, ALPHA), rel=CLOSE)
+    assert standing.session.variables.torque == pytest.approx(fa.dynamics.inverse(arm, THETA, OMEGA, ALPHA), rel=CLOSE)
+    assert GRAVITY == -9.80621
+
+
+def test_inverse_arm_and_forward_arm_are_inverses_and_show_their_results() -> None:
+    ended = talk(*START, "inverse_arm", "alpha = 0 0 0 0 0 0", "forward_arm")
+    v = ended.session.variables
+    assert v.alpha == pytest.approx(ALPHA, rel=CLOSE)
+    assert v.voltage == pytest.approx(voltage_of(HANGING, v.torque, OMEGA), rel=CLOSE)
+    for name, values in (("torque", v.torque), ("voltage", v.voltage), ("DACOut", v.voltage), ("alpha", v.alpha)):
+        assert shown(ended, name) == pytest.approx(values, rel=SHOWN)
+
+
+def test_torque_and_voltage_are_tied_at_the_present_omega() -> None:
+    torque = [3.0, 40.0, 1.0, 5.0, 0.5, 0.2]
+    set_torque = talk(line("omega", OMEGA), line("torque", torque)).session.variables
+    assert np.array_equal(set_torque.torque, torque)
+    assert np.array_equal(set_torque.get("voltage"), voltage_of(HANGING, torque, OMEGA))
+    set_voltage = talk(line("omega", OMEGA), line("voltage", VOLTAGE)).session.variables
+    assert np.array_equal(set_voltage.get("voltage"), VOLTAGE)
+    assert np.array_equal(set_voltage.torque, torque_of(HANGING, VOLTAGE, OMEGA))
+    assert np.array_equal(set_voltage.get("DACOut"), VOLTAGE)
+
+
+def test_what_was_set_last_stays_when_omega_changes() -> None:
+    torque = [3.0, 40.0, 1.0, 5.0, 0.5, 0.2]
+    after_torque = talk(line("torque", torque), line("omega", OMEGA)).session.variables
+    assert np.array_equal(after_torque.torque, torque)
+    assert np.array_equal(after_torque.get("voltage"), voltage_of(HANGING, torque, OMEGA))
+    after_voltage = talk(line("voltage", VOLTAGE), line("omega", OMEGA)).session.variables
+    assert np.array_equal(after_voltage.get("voltage"), VOLTAGE)
+    assert np.array_equal(after_voltage.torque, torque_of(HANGING, VOLTAGE, OMEGA))
+
+
+def test_dacout_is_voltage_over_gain_in_the_steps_and_bounds_of_the_converter() -> None:
+    dac = DAC(bits=6, span=4.0, gain=2.5)
+    ended = talk(line("voltage", VOLTAGE), "DACOut", line("dacout", [0.3, -0.2, 9.0, 0.1, 0.0, -5.0]), "voltage", dac=dac)
+    assert f"DACOut = {' '.join(f'{v:.8g}' for v in dac.out(VOLTAGE)[0])}  # V" in ended.out
+    held = dac.out(dac.voltage([0.3, -0.2, 9.0, 0.1, 0.0, -5.0]))[0]
+    assert shown(ended, "voltage") == pytest.approx(2.5 * held, rel=SHOWN, abs=1e-12)
+    assert talk("voltage = 20 0 0 0 0 -11", dac=dac).out.endswith("note: beyond the range of the converter: joint1, joint6\n")
+
+
+def test_limits_of_the_motors_are_told() -> None:
+    ended = talk("voltage = 100 0 0 0 0 40")
+    assert (
+        "note: at the limit of voltage or current, with the torque that the motor then gives: joint1 (280), joint6 (6)"
+        in ended.out
+    )
+    assert "joint2 (300)" in talk("torque = 0 301 0 0 0 0").out
+    assert "note" not in talk("torque = 0 299 0 0 0 0").out
+
+
+@pytest.mark.parametrize("answers", [("new", "no", "no", "30"), ("yes", "no", "30"), ("ne", "n", "n", "30  # ms")])
+def test_simulate_asks_and_its_end_is_in_the_variables(answers: tuple[str, ...]) -> None:
+    ended = talk(*START, line("voltage", VOLTAGE), "simulate", "# what is asked", *answers)
+    run = simulate(HANGING, THETA, OMEGA, 0.03, voltage=VOLTAGE, method="rk3", step=1e-3)
+    v = ended.session.variables
+    assert ended.code == 0
+    assert np.array_equal(v.theta, run.q[-1])
+    assert np.array_equal(v.omega, run.qd[-1])
+    assert np.array_equal(v.alpha, run.qdd[-1])
+    assert np.array_equal(v.torque, torque_of(HANGING, VOLTAGE, run.qd[-1]))
+    assert np.array_equal(v.get("voltage"), VOLTAGE)
+    assert "0.03 s, 31 samples: the end was reached\nenergy, J: kinetic" in ended.out
+    assert "?" not in ended.out
+
+
+def test_zero_first_starts_at_zero_with_the_voltage_that_was_set() -> None:
+    ended = talk(*START, line("voltage", VOLTAGE), "simulate new yes 10")
+    run = simulate(HANGING, [0.0] * 6, [0.0] * 6, 0.01, voltage=VOLTAGE)
+    assert np.array_equal(ended.session.variables.theta, run.q[-1])
+
+
+def test_continue_gives_the_same_as_one_longer_run() -> None:
+    parts = talk(*START, line("voltage", VOLTAGE), "simulate new no 20", "simulate", "continue", "15", "sim c 5")
+    whole = talk(*START, line("voltage", VOLTAGE), "simulate new no 40")
+    a, b = parts.session.run_so_far(""), whole.session.run_so_far("")
+    assert a.t == pytest.approx(b.t, rel=1e-14)
+    for name in ("q", "qd", "qdd", "tau", "voltage"):
+        assert np.array_equal(getattr(a, name), getattr(b, name))
+    for name, column in b.energy.items():
+        assert a.energy[name] == pytest.approx(column, rel=1e-12, abs=1e-12)
+    assert a.lost["winding"] == pytest.approx(b.lost["winding"], rel=1e-12)
+
+
+def test_continue_takes_a_new_voltage() -> None:
+    ended = talk(line("voltage", VOLTAGE), "simulate new no 20", "voltage = 1 2 3 4 5 6", "simulate continue 20")
+    run = ended.session.run_so_far("")
+    first = simulate(HANGING, [0.0] * 6, [0.0] * 6, 0.02, voltage=VOLTAGE)
+    then = simulate(HANGING, first.q[-1], first.qd[-1], 0.02, voltage=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    assert np.array_equal(run.q[-1], then.q[-1])
+    assert np.array_equal(run.q[:21], first.q)
+    assert len(run.t) == 41
+
+
+@pytest.mark.parametrize("how", [("yes", "volts.csv"), ("volts.csv",)])
+def test_simulate_from_a_schedule_file_goes_to_its_last_row(
+    how: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("volts.csv").write_text(SCHEDULE)
+    ended = talk("DACTimePeriod = 0.002", "simulate", "new", "yes", *how)
+    schedule = Schedule.read("volts.csv", HANGING)
+    run = simulate(HANGING, [0.0] * 6, [0.0] * 6, 0.03, voltage=schedule, dac=DAC(period=0.002))
+    assert np.array_equal(ended.session.variables.theta, run.q[-1])
+    assert ended.session.run_so_far("").t[-1] == pytest.approx(0.03)
+    assert np.array_equal(ended.session.variables.get("voltage"), np.zeros(6))
+
+
+def test_a_schedule_goes_on_at_the_time_of_the_simulation(tmp_path: Path) -> None:
+    path = tmp_path / "volts.csv"
+    path.write_text(SCHEDULE)
+    ended = talk("voltage = 1 8 1 7 1 1", "simulate new yes 10", f"simulate continue yes {path}")
+    whole = talk(f"simulate new yes {path}")
+    assert np.array_equal(ended.session.run_so_far("").q, whole.session.run_so_far("").q)
+    assert "the simulation is at 0.03 s and the schedule's last row at 0.03 s" in fails(
+        f"simulate new yes {path}", f"simulate continue {path}"
+    )
+
+
+def test_an_arm_without_motors_is_driven_by_torques(tmp_path: Path) -> None:
+    arm = fa.load("ascher2")
+    falling = arm.replace(gravity=(0.0, 0.0, 9.80621))
+    ended = talk("theta = 0.3 -0.7", "torque = 1.5 -0.5", "simulate new no 20", "inverse_arm", arm=arm)
+    run = simulate(falling, [0.3, -0.7], [0.0, 0.0], 0.02, torque=[1.5, -0.5])
+    assert np.array_equal(ended.session.variables.theta, run.q[-1])
+    assert "voltage" not in ended.out
+    assert "voltages need torque_constant and resistance" in fails("voltage = 1 2", arm=arm)
+    assert "voltages need torque_constant and resistance" in fails("DACOut", arm=arm)
+    path = tmp_path / "torques.csv"
+    path.write_text("t,tau1,tau2\n0,1.5,-0.5\n0.02,0,0\n")
+    again = talk("theta = 0.3 -0.7", f"simulate new no {path}", arm=arm)
+    assert np.array_equal(again.session.variables.theta, run.q[-1])
+
+
+def test_print_simulation_shows_the_samples_asked_for() -> None:
+    ended = talk(line("voltage", VOLTAGE), "simulate new no 40", "print_simulation", "0.01", "0.03", "0.005", width=None)
+    header, _, *rows = ended.out.splitlines()[-7:]
+    assert header.split()[:7] == ["t", "theta1", "theta2", "theta3", "theta4", "theta5", "theta6"]
+    assert header.split()[-1] == "voltage6"
+    run = ended.session.run_so_far("")
+    for row, k in zip(rows, (10, 15, 20, 25, 30), strict=True):
+        numbers = np.array([float(word) for word in row.split()])
+        shown_there = np.r_[run.t[k], run.q[k], run.qd[k], run.qdd[k], run.tau[k], VOLTAGE]
+        assert numbers == pytest.approx(shown_there, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("asked", "count"), [("0 0.04 0", 41), ("0 0.04 0.0001", 41), ("0.02 0.02 0", 1), ("0 0.04 1", 1), ("0 0.04 0.015", 3)]
+)
+def test_print_simulation_with_steps_of_any_size(asked: str, count: int) -> None:
+    ended = talk("simulate new no 40", f"print_simulation {asked}", width=None)
+    assert len(ended.out.splitlines()) == 4 + 2 + count
+
+
+def test_empty_lines_take_the_defaults_of_print_simulation() -> None:
+    ended = talk("simulate new no 40", "print_simulation", "", "", "", width=None)
+    assert len(ended.out.splitlines()) == 4 + 2 + 11
+
+
+def test_output_file_gets_results_too_and_listings_alone(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    ended = talk(
+        "simulate new no 4",
+        "open_output_file",
+        str(path),
+        "theta",
+        "print_simulation 0 0.004 0.002",
+        "close_output_file",
+        "omega",
+    )
+    written = path.read_text()
+    assert written.startswith(ended.session.variables.shown("theta"))
+    assert "theta1  " in written
+    assert len(written.splitlines()) == 1 + 2 + 3
+    assert "omega = " not in written
+    assert "theta1" not in ended.out
+    assert f"3 samples to {path}" in ended.out
+    assert ended.session.variables.shown("omega") in ended.out
+
+
+def test_output_file_is_whole_after_the_end_of_the_input(tmp_path: Path) -> None:
+    path = tmp_path / "with blank.txt"
+    ended = talk(f"open '{path}'", "gravity")
+    assert path.read_text() == "gravity = -9.80621  # m/s^2\n"
+    assert not ended.session.output.is_open
+
+
+def test_pictures_and_pages_have_names_unless_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    ended = talk(
+        "simulate new no 20",
+        "plot_simulation",
+        "plot motion.svg",
+        "write_graphic_file",
+        "write motion.html",
+        "write motion.npz",
+    )
+    assert ended.errors == []
+    assert Path("simulation.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in Path("motion.svg").read_text()
+    assert Path("simulation.html").read_text() == Path("motion.html").read_text()
+    assert np.array_equal(load_simulation("motion.npz").q, ended.session.run_so_far("").q)
+
+
+def test_database_read_takes_files_and_names_and_starts_anew(tmp_path: Path) -> None:
+    path = tmp_path / "arm.toml"
+    fa.load("chain3").save(path)
+    ended = talk("gravity = 1.5", "simulate new yes 5", "database_read", str(path), "theta", "print_simulation")
+    assert ended.session.variables.arm.n == 3
+    assert tuple(ended.session.variables.arm.gravity) == (0.0, 0.0, -1.5)
+    assert "theta = 0 0 0  # rad" in ended.out
+    assert "nothing is simulated yet" in ended.errors[0]
+    stanford = talk("database_read stanford", "theta")
+    assert "note: gravity is that of the session, -9.80621; its own would be 9.8" in stanford.out
+    assert "theta = 0 0 0 0 0 0  # rad or m" in stanford.out
+
+
+@pytest.mark.parametrize("names", [("theta", "omega", "alpha", "torque"), ("q", "qd", "qdd", "tau")])
+def test_inverse_arm_on_many_sets(names: tuple[str, ...], tmp_path: Path) -> None:
+    rows = np.random.default_rng(5).uniform(-1.0, 1.0, (40, 18))
+    header = ",".join(["label", *(f"{name}{i + 1}" for name in names[:3] for i in range(6))])
+    source, target = tmp_path / "sets.csv", tmp_path / "torques.csv"
+    source.write_text("\n".join([header, *(",".join(["x", *map(repr, row)]) for row in rows.tolist())]) + "\n")
+    ended = talk(f"inverse_arm {source} {target}", f"inverse_arm {source}", width=None)
+    assert (ended.code, ended.errors) == (0, [])
+    torque = fa.dynamics.inverse(HANGING, rows[:, :6], rows[:, 6:12], rows[:, 12:])
+    both = np.hstack([torque, voltage_of(HANGING, torque, rows[:, 6:12])])
+    made, *lines = target.read_text().splitlines()
+    assert made.split(",")[19:] == [f"{names[3]}{i + 1}" for i in range(6)] + [f"voltage{i + 1}" for i in range(6)]
+    assert np.array([[float(x) for x in text.split(",")[19:]] for text in lines]) == pytest.approx(both, rel=CLOSE, abs=CLOSE)
+    table = np.array([[float(x) for x in text.split()] for text in ended.out.splitlines()[3:]])
+    assert table[:, 1:] == pytest.approx(both, rel=1e-5)
+    assert np.array_equal(ended.session.variables.torque, np.zeros(6))
+
+
+def test_help_knows_every_name() -> None:
+    listed = talk("help").out
+    for name in (*COMMANDS, *NAMES):
+        assert f"\n{name} " in listed
+        one = talk(f"help {name}")
+        assert one.code == 0
+        assert one.out.startswith(name)
+    assert "DACOut = v1 v2 v3 v4 v5 v6\n" in talk("help daco").out
+
+
+def test_the_page_documents_every_name() -> None:
+    page = DOC.read_text()
+    for name in (*COMMANDS, *NAMES):
+        assert f"`{name}`" in page or f"`{name} [" in page, name
+
+
+def test_the_transcript_of_the_page_is_what_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    printed = re.findall(r"^```text\n(sim> .*?)^```", DOC.read_text(), flags=re.M | re.S)[0]
+    prompts = re.compile(r"^(?:sim> |[A-Z][^?]*\?(?: \([^)]*\))? )(.*)$")
+    typed = [found[1] for text in printed.splitlines() if (found := prompts.match(text))]
+    ended = talk(*typed, typed=True)
+    assert ended.errors == []
+    for was, now in zip(printed.splitlines(), ended.out.splitlines(), strict=True):
+        for a, b in zip(re.split(r"[ ,]+", was), re.split(r"[ ,]+", now), strict=True):
+            assert a == b or float(a) == pytest.approx(float(b), rel=1e-6, abs=1e-9), (was, now)

@@ -1,0 +1,187 @@
+"""Sessions that go wrong: what is said, where, and that nothing is changed by it."""
+
+from __future__ import annotations
+
+import io
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from interpreter.talking import fails, talk
+
+import forearm as fa
+from forearm.interpreter import Interpreter, TextLines
+from forearm.interpreter.interpreter import completions
+from forearm.interpreter.lines import MAX_LINE
+from forearm.interpreter.terminal import complete
+
+SHORT = ("theta = 0.1 0.2 0.3 0.4 0.5 0.6", "simulate new no 3")
+EVERYTHING = (
+    "# a session", "theta = 0.1 0.2 0.3 0.4 0.5 0.6", "", "inverse_arm", "forward_arm", "simulate", "new", "yes", "no", "4",
+    "simulate", "continue", "no", "2", "open_output_file", "out.txt", "print_simulation", "0", "0.006", "0.002",
+    "close_output_file", "database_read", "chain2", "help", "omega", "quit",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (("tehta = 1 2 3 4 5 6",), "line 1: there is no variable 'tehta'; did you mean 'theta'?"),
+        (("", "inverse",  "forward_amr"), "line 3: there is no command or variable 'forward_amr'; did you mean 'forward_arm'?"),
+        (("= 1",), "there is no variable ''"),
+        (("simulate = 1",), "there is no variable 'simulate'"),
+        (("theta = 1 2 3",), "theta: 6 numbers are needed, one a joint, came 3: '1 2 3'."),
+        (("theta =",), "theta: 6 numbers are needed, one a joint, came 0"),
+        (("theta = 1 2 3 4 5 6 7",), "came 7"),
+        (("theta = 1 2 3 4 5 x",), "theta: 'x' is not a number; write it like 0.5, -2 or 1e-3."),
+        (("theta = 1 2 3 4 5 = 6",), "came 7"),
+        (("theta = 1 2 3 4 5 1_0",), "'1_0' is not a number"),
+        (("theta = 1 2 3 4 5 nan",), "theta: a finite number of at most 1e+30 is needed, came 'nan'."),
+        (("omega = 1 2 3 4 5 1e999",), "a finite number"),
+        (("theta = __import__('os') 2 3 4 5 6",), "is not a number"),
+        (("gravity = 1 2",), "gravity: one number is needed, came 2: '1 2'."),
+        (("DACTimePeriod = 0",), "DAC, period: more than 0 s is needed"),
+        (("DACTimePeriod = 0.0015", "sim new yes 3"), "must be a whole number of steps"),
+        (("theta 1 2 3 4 5 6",), "theta: a variable is set by 'theta = ...', and shown by its name alone."),
+        (("t",), "line 1: 't' may be theta or torque; write more of it."),
+        (("o",), "'o' may be open_output_file or omega; write more of it."),
+        (("dac = 1",), "'dac' may be DACTimePeriod or DACOut; write more of it."),
+        (("forward_arm now",), "forward_arm: no words may stand behind it, came 1; see 'help forward_arm'."),
+        (("print_simulation 1 2 3 4",), "at most 3 words may stand behind it, came 4"),
+        (("help me",), "there is no command or variable 'me'"),
+        (("open 'x",), "a quote is opened and not closed"),
+        (("x" * (MAX_LINE + 1),), f"a line of more than {MAX_LINE} characters"),
+        (("simulate", "maybe"), "line 2: there is no answer 'maybe'; there are: new, yes, continue, no."),
+        (("simulate", "n"), "'n' may be new or no; write more of it."),
+        (("simulate", ""), "line 2: an empty line is no answer here: New simulation"),
+        (("simulate new no no ten",), "a whole number of timesteps from 1 to 1000000 is needed, came 'ten'."),
+        (("simulate new no 0",), "came '0'"),
+        (("simulate new no -5",), "came '-5'"),
+        (("simulate new no 1000001",), "came '1000001'"),
+        (("simulate new no ten",), "came 'ten'"),
+        (("simulate new no 1.5",), "1.5: the name must end in one of"),
+        (("simulate new no absent.csv",), "absent.csv: not there. Check the path."),
+        (("simulate new no yes -",), "-: standard input and output belong to the session; name a file."),
+        (("simulate continue",), "simulate, continue: nothing is simulated yet; do simulate first."),
+        ((*SHORT, "theta = 1 2 3 4 5 6", "sim c 3"), "theta changed since the last simulation, so it cannot be continued"),
+        ((*SHORT, "omega = 1 2 3 4 5 6", "gravity = 1", "sim c 3"), "omega and gravity changed since the last simulation"),
+        (("plot_simulation",), "plot_simulation: nothing is simulated yet"),
+        (("print_simulation",), "print_simulation: nothing is simulated yet"),
+        (("write_graphic_file",), "write_graphic_file: nothing is simulated yet"),
+        ((*SHORT, "print_simulation 0 1 0.1"), "both within 0 to 0.003 s, and a step of at least 0 s are needed"),
+        ((*SHORT, "print_simulation 0.002 0.001 0"), "came 0.002, 0.001, 0"),
+        ((*SHORT, "print_simulation 0 0.003 -1"), "came 0, 0.003, -1"),
+        ((*SHORT, "print_simulation a b c"), "Start, s?: 'a' is not a number"),
+        ((*SHORT, "plot motion.gif"), "a picture ends in .png, .svg, .pdf."),
+        ((*SHORT, "write motion.txt"), "a simulation is saved as .npz"),
+        ((*SHORT, "write absent/motion.html"), "cannot be written"),
+        (("open_output_file .",), ".: not a plain file"),
+        (("open_output_file absent/out.txt",), "absent/out.txt: cannot be written: No such file or directory."),
+        (("open a.txt", "open b.txt"), "line 2: the output file 'a.txt' is open; close_output_file first."),
+        (("close_output_file",), "close_output_file: no output file is open."),
+        (("database_read pmua560",), "did you mean 'puma560'"),
+        (("database_read absent.toml",), "absent.toml: not there"),
+        (("inverse_arm absent.csv",), "absent.csv: not there"),
+        (("inverse_arm sets.csv sets.csv",), "sets.csv"),
+        (("omega = 1e30 1e30 1e30 1e30 1e30 1e30", "omega = 1 1 1 1 1 1", "omega = 1 2"), "line 3"),
+    ],
+)  # fmt: skip
+def test_an_error_names_line_place_and_remedy(
+    lines: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sets.csv").write_text("theta1,theta2,theta3,theta4,theta5,theta6\n1,2,3,4,5,6\n")
+    message = fails(*lines)
+    assert said in message
+    assert message.startswith(f"line {len(lines)}: ")
+
+
+def test_an_error_changes_nothing_and_a_terminal_goes_on() -> None:
+    ended = talk("theta = 1 2 3 4 5 6", "theta = 1", "nonsense", "simulate", "new", "perhaps", "theta", typed=True)
+    assert ended.code == 0
+    assert len(ended.errors) == 3
+    assert not any("line" in error.split(":")[0] for error in ended.errors)
+    assert ended.out.endswith("theta = 1 2 3 4 5 6  # rad\n")
+    assert ended.session.simulation is None
+
+
+def test_a_script_stops_at_its_first_error() -> None:
+    ended = talk("theta = 1", "gravity")
+    assert (ended.code, ended.out) == (2, "")
+
+
+def test_numbers_beyond_all_bounds_are_refused_before_they_are_stored() -> None:
+    large = "theta = 1 1 1 1 1 1", f"omega = {' '.join(['1e30'] * 6)}", f"alpha = {' '.join(['1e30'] * 6)}"
+    ended = talk(*large, "inverse_arm", "forward_arm", typed=True)
+    assert np.isfinite(ended.session.variables.torque).all()
+    assert np.isfinite(ended.session.variables.alpha).all()
+
+
+def test_the_end_of_the_input_is_welcome_anywhere_but_at_a_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    questions = {6, 7, 8, 9, 11, 12, 13, 15, 17, 18, 19, 22}
+    for count in range(len(EVERYTHING) + 1):
+        ended = talk(*EVERYTHING[:count])
+        assert ended.code == (2 if count in questions else 0), (count, ended.errors)
+        if count in questions:
+            assert f"line {count + 1}: the input ended where an answer was needed: " in ended.errors[0]
+        typed = talk(*EVERYTHING[:count], typed=True)
+        assert typed.code == 0
+
+
+def test_lines_after_quit_are_not_read() -> None:
+    assert talk("quit", "nonsense").code == talk("exit", "nonsense").code == talk("q", "nonsense").code == 0
+
+
+def test_a_last_line_without_its_end_counts() -> None:
+    out, errors = io.StringIO(), list[str]()
+    assert Interpreter(fa.load("cmu-dd"), TextLines(io.StringIO("gravity")), out, errors.append).run() == 0
+    assert out.getvalue() == "gravity = -9.80621  # m/s^2\n"
+
+
+def test_bytes_that_are_no_text_are_refused() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(b"gravity\n\xff\xfe\n"), encoding="utf-8")
+    errors = list[str]()
+    assert Interpreter(fa.load("cmu-dd"), TextLines(stream), io.StringIO(), errors.append).run() == 2
+    assert "not UTF-8 text" in errors[0]
+
+
+def test_lines_of_anything_never_end_in_anything_but_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = random.Random(7)
+    words = [
+        *EVERYTHING,
+        "theta",
+        "torque =",
+        "voltage = 1 2 3 4 5 6",
+        "=",
+        "#",
+        "'",
+        '"',
+        "\0",
+        "\x1b[2J",
+        "1e30",
+        "-1",
+        "no",
+        "2",
+    ]
+    words = [word for word in words if word not in ("quit", "new")]
+    for _ in range(60):
+        lines = [" ".join(rng.choices(words, k=rng.choice((1, 1, 2)))) for _ in range(12)]
+        ended = talk(*(text.replace("\n", " ") for text in lines), typed=True)
+        assert ended.code == 0
+
+
+def test_completion_knows_names_arms_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("volts.csv").write_text("")
+    assert completions("th", "th") == ["theta"]
+    assert completions("DACO", "DACO") == ["DACOut"]
+    assert completions("o", "o") == ["open_output_file", "omega"]
+    assert len(completions("", "")) == 20
+    assert completions("help inv", "inv") == ["inverse_arm"]
+    assert "puma560" in completions("database_read pum", "pum")
+    assert completions("zzz", "zzz") == []
+    assert complete("simulate new no vo", "vo") == ["volts.csv"]
+    assert complete("vol", "vol") == ["voltage"]

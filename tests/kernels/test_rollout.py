@@ -1,0 +1,184 @@
+"""Runs of fixed steps in machine code, against single steps in Python with the reference's accelerations."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import posture, random_arm, speed
+from numpy.typing import NDArray
+from one_joint import beam, block
+
+import forearm as fa
+from forearm.drives import torque_of
+from forearm.kernels.rolling import Roller, State
+from forearm.simulation.methods import explicit_step, tableau_of
+
+Floats = NDArray[np.float64]
+SAME = 1e-10  # of the largest value: roundings of 40 steps in another order of operations
+PATIENCE = 120  # s that a process may take before it is said to hang
+RIGID = {
+    "puma": fa.load("puma560-akb").rigid(),
+    "tree": random_arm(3, 4, tree=True, drives=False),
+    "slides": random_arm(5, 3, "modified", drives=False),
+    "followers": random_arm(2, 3, mimic=True, drives=False),
+}
+STEPS, H = 40, 2e-3
+
+
+def roller(arm: fa.Arm, method: str = "rk4", voltage: bool = False) -> Roller:
+    c, a, b = tableau_of(method).floats
+    return Roller(arm, voltage, tuple(c), tuple(tuple(row) for row in a), tuple(b))
+
+
+def stepped(arm: fa.Arm, method: str, q: Floats, qd: Floats, torque: Any, steps: int = STEPS) -> tuple[Floats, Floats]:
+    """The same steps by hand; `torque(k, s, qd)` at the share s of step k."""
+    states = [(q, qd)]
+    for k in range(steps):
+
+        def f(t: float, q: Floats, qd: Floats, k: int = k) -> Any:
+            return fa.dynamics.forward(arm, q, qd, torque(k, t / H, qd))
+
+        states.append(explicit_step(tableau_of(method), f, 0.0, *states[-1], H))
+    both = np.array(states)
+    return both[:, 0], both[:, 1]
+
+
+def close(a: Floats, b: Floats) -> bool:
+    return bool(np.max(np.abs(a - b)) <= SAME * np.max(np.abs(b)))
+
+
+@pytest.mark.parametrize("method", ["rk3", "rk4", "gill"])
+@pytest.mark.parametrize("name", RIGID)
+def test_steps_are_those_of_the_method(name: str, method: str) -> None:
+    arm = RIGID[name]
+    q, qd, u = posture(arm, 1), speed(arm, 2), np.linspace(-2.0, 3.0, arm.n)
+    made = roller(arm, method)
+    state = made.at_rest_or_moving(q[None], qd[None])
+    found = made.run(state, u, STEPS, H, 1, linear=False)
+    right = stepped(arm, method, q, qd, lambda k, s, qd: u)
+    assert close(found[0][0], right[0])
+    assert close(found[1][0], right[1])
+    assert np.array_equal(state.q[0], found[0][0, -1])
+    assert np.array_equal(state.qd[0], found[1][0, -1])
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_inputs_are_held_or_go_straight(linear: bool) -> None:
+    arm = RIGID["slides"]
+    q, qd = posture(arm, 1), speed(arm, 2)
+    table = np.random.default_rng(4).uniform(-5.0, 5.0, (STEPS + 1, arm.n))
+    made = roller(arm)
+    found = made.run(made.at_rest_or_moving(q[None], qd[None]), table, STEPS, H, 1, linear)
+    share = 1.0 if linear else 0.0
+    right = stepped(arm, "rk4", q, qd, lambda k, s, qd: table[k] + share * s * (table[k + 1] - table[k]))
+    assert close(found[0][0], right[0])
+    assert close(found[1][0], right[1])
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_voltages_act_through_the_motors(limited: bool) -> None:
+    motor = fa.Motor(gear_ratio=-12.0, rotor_inertia=2e-4, torque_constant=0.11, resistance=1.3)
+    if limited:
+        motor = fa.Motor(
+            gear_ratio=-12.0, rotor_inertia=2e-4, torque_constant=0.11, resistance=1.3, max_voltage=9.0, max_current=4.0
+        )  # fmt: skip
+    arm = beam(motor=motor)
+    reached = set()
+    for V in (3.0, -7.0, 30.0):
+
+        def torque(k: int, s: float, qd: Floats, V: float = V) -> Floats:
+            tau = torque_of(arm, [V], qd)
+            reached.add(round(float(abs(tau[0])), 9))
+            return tau
+
+        made = roller(arm, voltage=True)
+        state = made.at_rest_or_moving(np.array([[0.3]]), np.array([[0.8]]))
+        found = made.run(state, np.array([V]), STEPS, H, 1, linear=False)
+        right = stepped(arm, "rk4", np.array([0.3]), np.array([0.8]), torque)
+        assert close(found[1][0], right[1])
+    assert (round(4.0 * 12.0 * 0.11, 9) in reached) == limited, "the current was at its limit"
+
+
+@pytest.mark.parametrize("arm", [RIGID["tree"], random_arm(1, 3), random_arm(6, 3)], ids=["rigid", "drives", "more drives"])
+def test_a_simulation_has_the_same_bits_alone_and_among_others(arm: fa.Arm) -> None:
+    rng = np.random.default_rng(1)
+    q, qd = posture(arm, 1, 11), 0.3 * rng.normal(size=(11, arm.n))
+    qd[::3] = 0.0
+    u = rng.uniform(-20.0, 20.0, (11, arm.n))
+    made = roller(arm)
+    together = made.at_rest_or_moving(q, qd)
+    made.run(together, u[:, None], 25, 1e-3, 25, linear=False)
+    for k in range(11):
+        alone = made.at_rest_or_moving(q[k : k + 1], qd[k : k + 1])
+        made.run(alone, u[k], 25, 1e-3, 25, linear=False)
+        for name in ("q", "qd", "way", "free"):
+            assert np.array_equal(getattr(alone, name)[0], getattr(together, name)[k], equal_nan=True), (k, name)
+
+
+def test_inputs_of_as_many_simulations_as_times_are_not_taken_for_a_table() -> None:
+    made = roller(block())
+    state = made.at_rest_or_moving(np.zeros((6, 1)), np.zeros((6, 1)))
+    made.run(state, np.arange(6.0)[:, None, None], 5, 0.1, 5, linear=False)
+    assert np.allclose(state.qd[:, 0], np.arange(6.0) * 0.5 / 1.7, rtol=1e-14, atol=0.0)
+
+
+@pytest.mark.parametrize("every", [1, 5, 20])
+def test_the_record_has_every_so_manieth_state(every: int) -> None:
+    arm = RIGID["slides"]
+    made = roller(arm)
+    start = made.at_rest_or_moving(posture(arm, 1, 3), posture(arm, 2, 3))
+    all_, some = (made.run(start.copy(), np.zeros(arm.n), 20, 1e-3, k, linear=False) for k in (1, every))
+    assert some[0].shape == (3, 20 // every + 1, arm.n)
+    assert all(np.array_equal(a[:, ::every], b) for a, b in zip(all_, some, strict=True))
+
+
+def test_a_joint_that_is_not_driven_hard_enough_stays_where_it_is_to_the_bit() -> None:
+    made = roller(block(friction=fa.Friction(coulomb=(2.0, -3.0))))
+    q = np.full((4, 1), 0.1)
+    state = made.at_rest_or_moving(q, np.zeros((4, 1)))
+    u = np.array([1.999999, -2.999999, 2.000001, -3.000001])[:, None, None]
+    made.run(state, u, 1000, 1e-3, 1000, linear=False)
+    assert np.array_equal(state.q[:2], q[:2])
+    assert np.array_equal(state.free[:, 0], [0.0, 0.0, 1.0, 1.0])
+    assert np.allclose(state.qd[:, 0], np.array([0.0, 0.0, 1e-6, -1e-6]) / 1.7, rtol=1e-6, atol=0.0)
+
+
+def test_states_say_which_joints_stand() -> None:
+    made = roller(random_arm(1, 3))
+    assert made.dry.all()
+    state = made.at_rest_or_moving(np.zeros((1, 3)), np.array([[0.0, -0.5, 0.2]]))
+    assert np.array_equal(state.free, [[0.0, 1.0, 1.0]])
+    assert np.array_equal(state.way, [[0.0, -1.0, 1.0]])
+    assert not roller(RIGID["tree"]).dry.any()
+    assert isinstance(state.copy(), State)
+    assert state.copy().q is not state.q
+
+
+def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
+    work = """
+import sys
+import numpy as np
+import forearm as fa
+
+arm = fa.load("ascher2")
+q, qd = fa.simulate_many(arm, np.full((3, 2), 0.2), np.zeros((3, 2)), 0.1)
+end = fa.simulate(arm, [0.2, 0.2], [0.0, 0.0], 0.1, method="rk4")
+assert np.array_equal(end.q[-1], q[0])
+print(q.tobytes().hex())
+"""
+    nothing_made = "import sys\nsys.modules['forearm.kernels.rollout'] = sys.modules['forearm.kernels.making'] = None\n"
+    printed = []
+    for code in (work, nothing_made + work):
+        made = subprocess.run(
+            [sys.executable, "-c", code], env=os.environ | {"FOREARM_CACHE": str(tmp_path / "cache")}, capture_output=True,
+            text=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        assert made.returncode == 0, made.stderr
+        printed.append(made.stdout)
+    assert printed[0] == printed[1] != ""

@@ -1,0 +1,362 @@
+"""Adaptive steps, dense output, events and breakpoints against closed forms; failures by their words."""
+
+from __future__ import annotations
+
+from math import log2, pi
+from typing import Any
+
+import numpy as np
+import pendulum
+import pytest
+
+from forearm.errors import ForearmError, InputError
+from forearm.simulation.adaptive import integrate
+from forearm.simulation.events import EventFunction, bracketed
+from forearm.simulation.methods import DP45, DP87, RK4, Tableau
+from forearm.simulation.solution import Solution, Status
+from forearm.simulation.stepping import Explicit, System, tolerance
+
+ADAPTIVE = ("dp45", "dp87", "radau")
+START = 2.3
+
+
+def spring(t: float, q: Any, qd: Any) -> Any:
+    return -q
+
+
+def spring_from_one(until: float = 10.0, **options: Any) -> Solution:
+    """q = cos t, with no event or jump in the way."""
+    options = {"rtol": 1e-9, "atol_q": 1e-9, "atol_qd": 1e-9} | options
+    return integrate(spring, 0.0, until, [1.0], [0.0], **options)
+
+
+def swing(method: str, rtol: float) -> tuple[Solution, float]:
+    """A pendulum over several swings, and its largest error between the steps as well as at them."""
+    solution = integrate(pendulum.acceleration, 0.0, 12.0, [START], [0.0], method=method, rtol=rtol, atol_q=rtol, atol_qd=rtol)
+    times = np.linspace(0.0, 12.0, 487)
+    q, qd = solution(times)
+    truth = np.array([pendulum.swing(START, t) for t in times])
+    return solution, float(np.abs(np.column_stack([q, qd]) - truth).max())
+
+
+@pytest.mark.parametrize("method", ADAPTIVE)
+def test_the_error_follows_the_tolerance(method: str) -> None:
+    runs = [swing(method, rtol) for rtol in (1e-5, 1e-7, 1e-9)]
+    # An error per step grows along the way: some tens of steps or periods of growth, not thousands.
+    for (_, error), rtol in zip(runs, (1e-5, 1e-7, 1e-9), strict=True):
+        assert error < 200 * rtol
+    assert runs[2][1] < 1e-2 * runs[0][1]
+    assert len(runs[0][0].t) < len(runs[2][0].t)
+
+
+def test_a_higher_order_needs_fewer_evaluations_for_many_digits() -> None:
+    low, low_error = swing("dp45", 1e-12)
+    high, high_error = swing("dp87", 1e-12)
+    assert low_error < 1e-10
+    assert high_error < 1e-10
+    assert high.evaluations < 0.7 * low.evaluations
+
+
+def dense_error(tableau: Tableau, h: float) -> float:
+    """The largest error inside one step, against the closed form."""
+    system = System(pendulum.acceleration, 1)
+    stepper = Explicit(tableau, system, tolerance(1e-6, 1e-6, 1e-6, 1))
+    y = np.array(pendulum.swing(START, 1.1))[:, None]
+    rate = system(1.1, y)
+    _, dense = stepper.finish(1.1, y, rate, stepper.attempt(1.1, y, rate, h))
+    errors = []
+    for theta in np.linspace(0.05, 0.95, 19):
+        inside = y + sum(D * theta ** (k + 1) for k, D in enumerate(dense))
+        errors.append(np.abs(inside[:, 0] - pendulum.swing(START, 1.1 + theta * h)).max())
+    return float(max(errors))
+
+
+@pytest.mark.parametrize(
+    ("tableau", "local", "h"), [(RK4, 4, 0.1), (DP45, 5, 0.1), (DP87, 8, 0.4)], ids=lambda v: getattr(v, "name", "")
+)
+def test_order_of_the_dense_output(tableau: Tableau, local: int, h: float) -> None:
+    assert log2(dense_error(tableau, h) / dense_error(tableau, h / 2)) > local - 0.4
+
+
+def test_dense_output_meets_the_steps() -> None:
+    for method in ADAPTIVE:
+        solution = spring_from_one(method=method)
+        for k in range(len(solution.t) - 1):
+            inside = np.nextafter(solution.t[k + 1], 0.0)
+            np.testing.assert_allclose(solution(inside)[0], solution.q[k + 1], atol=1e-14)
+        assert np.array_equal(solution(solution.t)[1], solution.qd)
+        assert solution(2.5)[0].shape == (1,)
+        assert solution([2.5, 3.5])[0].shape == (2, 1)
+
+
+@pytest.mark.parametrize("method", [*ADAPTIVE, "rk4", "rk3"])
+def test_zeros_are_found_where_they_are(method: str) -> None:
+    zero = EventFunction("zero", lambda t, q, qd: q[0])
+    step = {"first_step": 0.01} if method in ("rk4", "rk3") else {}
+    solution = spring_from_one(method=method, events=[zero], **step)
+    times = [hit.t for hit in solution.events]
+    np.testing.assert_allclose(times, [pi / 2, 3 * pi / 2, 5 * pi / 2], rtol=0, atol=1e-6 if method == "rk3" else 2e-9)
+    assert [hit.direction for hit in solution.events] == [-1, 1, -1]
+    for hit in solution.events:  # to a part of the step, and just past the zero
+        assert abs(hit.q[0]) < 1e-12
+        assert hit.q[0] * hit.direction >= 0.0
+    assert solution.status is Status.END
+
+
+def test_direction_and_components_of_events() -> None:
+    levels = np.array([-0.25, 0.5])
+    both = EventFunction("levels", lambda t, q, qd: q[0] - levels)
+    rising = EventFunction("rising", lambda t, q, qd: q - levels, direction=1)
+    falling = EventFunction("falling", lambda t, q, qd: q - levels, direction=-1)
+    hits = spring_from_one(2 * pi, events=[both, rising, falling]).events
+    down = {0: np.arccos(-0.25), 1: np.arccos(0.5)}
+    expected = [("levels", k, down[k]) for k in (0, 1)] + [("falling", k, down[k]) for k in (0, 1)]
+    expected += [("levels", k, 2 * pi - down[k]) for k in (0, 1)] + [("rising", k, 2 * pi - down[k]) for k in (0, 1)]
+    assert sorted((h.name, h.component) for h in hits) == sorted((name, k) for name, k, _ in expected)
+    for hit in hits:
+        assert min(abs(hit.t - t) for name, k, t in expected if (name, k) == (hit.name, hit.component)) < 1e-8
+    assert [h.t for h in hits] == sorted(h.t for h in hits)
+
+
+@pytest.mark.parametrize("gap", [0.49, 0.2])
+def test_two_zeros_within_one_step_are_both_found(gap: float) -> None:
+    """A parabola above zero for `gap` seconds around the middle of a step, below it at both ends."""
+    event = EventFunction("above", lambda t, q, qd: (gap / 2) ** 2 - (t - 0.5) ** 2)
+    solution = integrate(lambda t, q, qd: np.zeros(1), 0.0, 1.0, [0.0], [1.0], first_step=1.0, events=[event])
+    assert len(solution.t) == 2
+    np.testing.assert_allclose([h.t for h in solution.events], [0.5 - gap / 2, 0.5 + gap / 2], atol=1e-12)
+
+
+def test_a_terminal_event_ends_the_integration_there() -> None:
+    stop = EventFunction("stop", lambda t, q, qd: q[0] + 0.5, terminal=True)
+    before = EventFunction("zero", lambda t, q, qd: q[0])
+    after = EventFunction("after", lambda t, q, qd: q[0] + 0.500001)
+    for method in ADAPTIVE:
+        solution = spring_from_one(method=method, events=[stop, before, after])
+        assert solution.status is Status.EVENT
+        assert solution.ok
+        assert [h.name for h in solution.events] == ["zero", "stop"]
+        assert solution.t[-1] == solution.events[-1].t == pytest.approx(2 * pi / 3, abs=1e-8)
+        assert np.array_equal(solution.q[-1], solution.events[-1].q)
+        assert solution.message.startswith("event 'stop' at t = 2.09439")
+        inside = np.linspace(solution.t[-2], solution.t[-1], 9)
+        np.testing.assert_allclose(solution(inside)[0][:, 0], np.cos(inside), atol=1e-8)
+        with pytest.raises(InputError, match=r"t = 3 is outside what was integrated, 0 to 2.0943"):
+            solution(3.0)
+        again = integrate(
+            spring, solution.t[-1], 10.0, solution.q[-1], solution.qd[-1], method=method, rtol=1e-9, events=[stop]
+        )
+        assert again.t[-1] == pytest.approx(4 * pi / 3, abs=1e-7), "going on does not meet the same event again"
+
+
+def test_events_at_one_time_are_all_reported_and_the_terminal_one_last() -> None:
+    def g(t: float, q: Any, qd: Any) -> float:
+        return t - 0.7
+
+    events = [EventFunction("stop", g, terminal=True), EventFunction("same", g)]
+    assert [h.name for h in spring_from_one(events=events).events] == ["same", "stop"]
+
+
+def test_bouncing_ball() -> None:
+    """Fall from 1 m with restitution 0.8: the bounces come after t1 (1 + 2 sum e^k) with t1 = sqrt(2 / g)."""
+    ground = EventFunction("ground", lambda t, q, qd: q[0], direction=-1, terminal=True)
+    t, q, qd = 0.0, np.array([1.0]), np.array([0.0])
+    bounces = []
+    for _ in range(12):
+        solution = integrate(lambda t, q, qd: np.array([-9.81]), t, t + 3.0, q, qd, events=[ground])
+        assert solution.status is Status.EVENT
+        t, q, qd = solution.t[-1], solution.q[-1], -0.8 * solution.qd[-1]
+        bounces.append(t)
+    first = np.sqrt(2 / 9.81)
+    np.testing.assert_allclose(bounces, first * (1 + 2 * np.cumsum([0.0, *(0.8**k for k in range(1, 12))])), rtol=1e-11)
+
+
+def test_bracketing_takes_few_steps_and_keeps_to_the_far_side() -> None:
+    calls = []
+
+    def g(x: float) -> float:
+        calls.append(x)
+        return float(np.expm1(5 * (x - 0.3)))
+
+    root = bracketed(g, 0.0, 1.0, 1e-13)
+    assert 0.3 <= root <= 0.3 + 1e-13
+    assert len(calls) < 20
+    assert bracketed(lambda x: 1.0 if x > 0.123 else -1.0, 0.0, 1.0, 1e-13) == pytest.approx(0.123, abs=1e-13)
+    assert bracketed(lambda x: 1.0, 0.0, 1.0, 1e-13) == 1.0
+
+
+KNOTS = np.array([0.0, 0.31, 0.55, 1.2, 1.7])
+HELD = np.array([1.0, -3.0, 0.5, 2.5, -1.5])
+
+
+def held(t: float) -> float:
+    return float(HELD[np.searchsorted(KNOTS, t, side="right") - 1])
+
+
+@pytest.mark.parametrize("method", [*ADAPTIVE, "rk3", "rk4", "gill"])
+def test_an_input_that_jumps_at_breakpoints_is_integrated_exactly(method: str) -> None:
+    seen = []
+
+    def f(t: float, q: Any, qd: Any) -> Any:
+        seen.append(t)
+        return np.array([held(t)])
+
+    step = 0.04 if method in ("rk3", "rk4", "gill") else None
+    solution = integrate(f, 0.0, 2.0, [0.1], [0.2], method=method, breakpoints=KNOTS, first_step=step)
+    ends = [*KNOTS[1:], 2.0]
+    q, qd = 0.1, 0.2
+    for start, end, a in zip(KNOTS, ends, HELD, strict=True):
+        h = end - start
+        q, qd = q + h * qd + a * h * h / 2, qd + a * h
+        assert end in solution.t
+        np.testing.assert_allclose([*solution(end)[0], *solution(end)[1]], [q, qd], rtol=1e-12)
+    assert not set(ends[:-1]) - set(seen), "each stretch is entered at its start"
+    assert max(seen) < 2.0
+    assert solution.rejected == 0
+
+
+def test_without_breakpoints_jumps_cost_accuracy_or_steps() -> None:
+    solution = integrate(lambda t, q, qd: np.array([held(t)]), 0.0, 2.0, [0.1], [0.2])
+    assert solution.rejected > 10
+
+
+@pytest.mark.parametrize("method", [*ADAPTIVE, "rk4"])
+def test_going_on_from_a_breakpoint_gives_the_same_bits(method: str) -> None:
+    def f(t: float, q: Any, qd: Any) -> Any:
+        return np.array([-np.sin(q[0]) - 0.3 * qd[1], held(t) - q[1] ** 3 - 0.1 * qd[0]])
+
+    options: dict[str, Any] = {"method": method, "breakpoints": KNOTS}
+    step = 0.03 if method == "rk4" else None
+    whole = integrate(f, 0.0, 2.0, [0.1, 0.5], [0.2, -0.3], first_step=step, **options)
+    first = integrate(f, 0.0, 1.2, [0.1, 0.5], [0.2, -0.3], first_step=step, **options)
+    rest = integrate(f, 1.2, 2.0, first.q[-1], first.qd[-1], first_step=first.next_step, **options)
+    assert np.array_equal(whole.t, [*first.t, *rest.t[1:]])
+    assert np.array_equal(whole.q, [*first.q, *rest.q[1:]])
+    assert np.array_equal(whole.qd, [*first.qd, *rest.qd[1:]])
+
+
+def test_a_stretch_cut_short_does_not_shorten_the_steps_after_it() -> None:
+    solution = spring_from_one(breakpoints=[4.0, 4.0 + 1e-7])
+    sizes = np.diff(solution.t[solution.t > 4.0])
+    assert sizes[0] > 0.5 * np.diff(solution.t[solution.t <= 4.0])[-1]
+
+
+def test_tolerances_hold_for_each_component_and_part() -> None:
+    def f(t: float, q: Any, qd: Any) -> Any:
+        return np.array([-1.0, -900.0]) * q
+
+    def steps(**options: Any) -> int:
+        options = {"rtol": 1e-9, "atol_q": 1e-9, "atol_qd": 1e-9} | options
+        return len(integrate(f, 0.0, 2.0, [1.0, 1e-4], [0.0, 0.0], **options).t)
+
+    fine = steps()
+    # The quick component is small: not asking for it in both q and qd lets the steps grow, in one of them alone does not.
+    assert steps(atol_q=[1e-9, 1.0], atol_qd=[1e-9, 1.0]) < fine / 5
+    assert steps(atol_q=[1e-9, 1.0]) > fine / 2
+
+
+def test_step_sizes_as_asked() -> None:
+    called: list[tuple[float, int]] = []
+    solution = spring_from_one(first_step=1e-3, max_step=0.02, progress=lambda t, steps: called.append((t, steps)))
+    assert solution.t[1] == 1e-3
+    assert np.diff(solution.t).max() <= 0.02 * (1 + 1e-12)
+    assert [t for t, _ in called] == solution.t[1:].tolist()
+    assert [steps for _, steps in called] == list(range(1, len(solution.t)))
+    fixed = spring_from_one(method="rk4", first_step=0.1)
+    np.testing.assert_allclose(fixed.t, np.arange(101) * 0.1, rtol=1e-14)
+    assert fixed.t[-1] == 10.0
+    assert fixed.evaluations == 401
+
+
+def test_two_runs_are_bit_for_bit_the_same() -> None:
+    one, two = swing("dp45", 1e-8)[0], swing("dp45", 1e-8)[0]
+    assert np.array_equal(one.q, two.q)
+    assert one.evaluations == two.evaluations
+
+
+def test_a_blow_up_ends_at_its_time_with_its_component() -> None:
+    """q = 1 / (1 - t) in the second component solves q'' = 2 q^3 up to t = 1."""
+    solution = integrate(lambda t, q, qd: np.array([-q[0], 2 * q[1] ** 3]), 0.0, 2.0, [1.0, 1.0], [0.0, 1.0])
+    assert solution.status is Status.STEP_TOO_SMALL
+    assert not solution.ok
+    assert solution.component == 1
+    assert solution.t[-1] == pytest.approx(1.0, abs=1e-5)
+    with pytest.raises(
+        ForearmError, match=r"stopped at t = \S+ with step \S+: the error of qd?\[1\], which is .* take method 'radau'"
+    ):
+        solution.checked()
+
+
+@pytest.mark.parametrize("method", [*ADAPTIVE, "rk4"])
+def test_what_is_no_number_stops_with_time_and_component(method: str) -> None:
+    def f(t: float, q: Any, qd: Any) -> Any:
+        return np.array([-q[0], np.sqrt(1.0 - t) * q[1], 0.0])
+
+    solution = integrate(f, 0.0, 2.0, [1.0, 1.0, 1.0], [0.0, 0.0, 0.0], method=method, first_step=1e-3)
+    assert solution.status is Status.DIVERGED
+    assert solution.component == 1
+    assert solution.t[-1] == pytest.approx(1.0, abs=2e-3)
+    assert np.isfinite(solution.q).all()
+    assert "qdd[1] became nan" in solution.message
+    with pytest.raises(InputError, match=r"outside what was integrated, 0 to .*: integration stopped at t = "):
+        solution(1.5)
+
+
+def test_a_bad_start_is_told_at_once() -> None:
+    solution = integrate(lambda t, q, qd: q * np.array([1.0, np.nan]), 0.5, 1.0, [1.0, 2.0], [0.0, 0.0])
+    assert solution.status is Status.DIVERGED
+    assert solution.t.tolist() == [0.5]
+    assert solution.component == 1
+
+
+def test_when_many_joints_go_at_once_the_fastest_is_named() -> None:
+    def f(t: float, q: Any, qd: Any) -> Any:
+        return np.full(3, np.nan) if t > 0.5 else np.array([0.1, -7.0, 3.0])
+
+    assert integrate(f, 0.0, 1.0, [0.0] * 3, [0.0] * 3).component == 1
+
+
+def test_limits_on_steps_say_so() -> None:
+    few = spring_from_one(max_steps=7)
+    assert few.status is Status.TOO_MANY_STEPS
+    assert len(few.t) + few.rejected == 8
+    with pytest.raises(ForearmError, match=r"at t = \S+ with step \S+: 7 steps are done; max_steps is spent; raise it"):
+        few.checked()
+    loose = spring_from_one(0.7, rtol=0.1, atol_q=1.0, atol_qd=1.0, min_step=0.4, first_step=0.01)
+    np.testing.assert_allclose(loose.t, [0.0, 0.4, 0.7], rtol=1e-15)
+    coarse = spring_from_one(min_step=0.5)
+    assert coarse.status is Status.STEP_TOO_SMALL
+    assert coarse.component == 0
+    assert "times what is allowed" in coarse.message
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rtol": 1e-16}, r"rtol: must lie between 1e-14 and 0.1, came 1e-16"),
+        ({"atol_q": 0.0}, r"atol_q: a number above 0 or 1 of them are needed"),
+        ({"atol_qd": [1e-6, 1e-6]}, r"atol_qd: a number above 0 or 1 of them are needed"),
+        ({"method": "rk4"}, r"'rk4' has no error estimate; give first_step, which it keeps"),
+        ({"method": "gauss4"}, r"integrate takes the explicit methods and 'radau'"),
+        ({"jacobian": lambda t, q, qd: (0, 0)}, r"'dp45' is explicit and takes no jacobian"),
+        ({"first_step": 0.0}, r"first_step: must be above 0, came 0"),
+        ({"max_step": -1.0}, r"max_step: must be above 0"),
+        ({"min_step": -1.0}, r"min_step: must lie between 0 and max_step"),
+        ({"max_steps": 0}, r"max_steps: must be at least 1"),
+        ({"breakpoints": [0.1, np.nan]}, r"breakpoints: a list of times is needed, without NaN"),
+        ({"until": 0.0}, r"t1 must lie after t0 and both be finite; came t0 = 0, t1 = 0"),
+        ({"events": [EventFunction("sick", lambda t, q, qd: np.nan * t)]}, r"event 'sick': g is not a number at t = 0"),
+    ],
+)  # fmt: skip
+def test_arguments_are_refused_with_a_reason(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        spring_from_one(**options)
+
+
+def test_shapes_are_checked() -> None:
+    with pytest.raises(InputError, match=r"accelerations of shape \(2,\); at t = 0 it gave \(1,\)"):
+        integrate(lambda t, q, qd: np.zeros(1), 0.0, 1.0, [0.0, 0.0], [0.0, 0.0])
+    with pytest.raises(InputError, match=r"one state \(n,\) is needed, came \(2, 3\); step batches with explicit_step"):
+        integrate(spring, 0.0, 1.0, np.zeros((2, 3)), np.zeros((2, 3)))
+    with pytest.raises(InputError, match=r"event 'up': direction must be -1 \(falling\), 0 or 1 \(rising\), came 2"):
+        EventFunction("up", lambda t, q, qd: 0.0, direction=2)

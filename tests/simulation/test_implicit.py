@@ -1,0 +1,193 @@
+"""Implicit methods: their orders, their stability, and stiff systems with known solutions in few steps."""
+
+from __future__ import annotations
+
+from math import log2
+from typing import Any
+
+import numpy as np
+import pendulum
+import pytest
+
+from forearm.errors import InputError
+from forearm.simulation.adaptive import integrate
+from forearm.simulation.implicit import StageEquations, differences, implicit_step
+from forearm.simulation.methods import GAUSS4, MIDPOINT, RADAU, RK4, Tableau
+from forearm.simulation.solution import Status
+from forearm.simulation.stepping import System
+
+START = 2.3
+
+
+@pytest.mark.parametrize(
+    ("tableau", "steps"), [(RADAU, 20), (GAUSS4, 20), (MIDPOINT, 100)], ids=lambda v: getattr(v, "name", "")
+)
+def test_convergence_to_the_pendulum(tableau: Tableau, steps: int) -> None:
+    def error(count: int) -> float:
+        q, qd, h = np.array([START]), np.array([0.0]), 2.0 / count
+        for k in range(count):
+            q, qd = implicit_step(tableau, pendulum.acceleration, k * h, q, qd, h)
+        return float(np.hypot(*(np.array([q[0], qd[0]]) - pendulum.swing(START, 2.0))))
+
+    assert log2(error(steps) / error(2 * steps)) == pytest.approx(tableau.order, abs=0.25)
+
+
+def growth(tableau: Tableau, z: complex) -> complex:
+    """R(z) = 1 + z b' (1 - z a)^-1 1: what a step makes of y' = (z / h) y."""
+    _, a, b = tableau.floats
+    ones = np.ones(len(b))
+    return complex(1 + z * np.array(b) @ np.linalg.solve(np.eye(len(b)) - z * np.array(a), ones))
+
+
+@pytest.mark.parametrize("tableau", [RADAU, GAUSS4, MIDPOINT], ids=lambda t: t.name)
+def test_a_stability(tableau: Tableau) -> None:
+    """|R| <= 1 on the imaginary axis, and no poles on the left: so it is on the whole left half-plane."""
+    for y in np.geomspace(1e-3, 1e6, 200):
+        assert abs(growth(tableau, 1j * y)) <= 1 + 1e-12
+        assert abs(growth(tableau, -y + 1j * y)) <= 1 + 1e-12
+    assert np.linalg.eigvals(np.array(tableau.floats[1])).real.min() > 0
+    assert abs(growth(tableau, 0.01) - np.exp(0.01)) < 1e-6
+
+
+def test_radau_forgets_what_is_infinitely_stiff() -> None:
+    assert abs(growth(RADAU, -1e9)) < 1e-8
+    assert abs(growth(GAUSS4, -1e9)) == pytest.approx(1.0)
+    assert RADAU.a[-1] == RADAU.b  # stiffly accurate
+
+
+STIFF = 1e6
+
+
+def chase(t: float, q: Any, qd: Any) -> Any:
+    """y' = -1e6 (y - cos t) for the velocity y."""
+    return -STIFF * (qd - np.cos(t))
+
+
+def chased(t: Any, start: float) -> Any:
+    """Its solution from y(0) = start."""
+    steady = (STIFF**2 * np.cos(t) + STIFF * np.sin(t)) / (STIFF**2 + 1)
+    return steady + (start - STIFF**2 / (STIFF**2 + 1)) * np.exp(-STIFF * np.asarray(t))
+
+
+@pytest.mark.parametrize("start", [0.0, 1.0, -30.0])
+def test_a_stiff_chase_in_few_steps(start: float) -> None:
+    rtol = 1e-7
+    solution = integrate(chase, 0.0, 1.0, [0.0], [start], method="radau", rtol=rtol, atol_q=rtol, atol_qd=rtol)
+    assert solution.status is Status.END
+    assert len(solution.t) + solution.rejected < 300
+    np.testing.assert_allclose(solution.qd[:, 0], chased(solution.t, start), atol=30 * rtol)
+    times = np.linspace(0.0, 1.0, 333)
+    np.testing.assert_allclose(solution(times)[1][:, 0], chased(times, start), atol=100 * rtol)
+
+
+def test_an_explicit_method_needs_a_hundred_times_more() -> None:
+    stuck = integrate(chase, 0.0, 1.0, [0.0], [1.0], max_steps=5_000)
+    assert stuck.status is Status.TOO_MANY_STEPS
+    assert stuck.t[-1] < 0.02
+    assert "'radau'" in stuck.message
+
+
+def test_a_motor_with_tiny_inductance() -> None:
+    """Charge and angle, i = dQ/dt: L i' = V - R i - k w, J w' = k i - B w, by the matrix exponential."""
+    L, R, k, J, B, V = 1.3e-6, 1.7, 0.09, 2.1e-4, 3e-4, 12.0
+
+    def f(t: float, q: Any, qd: Any) -> Any:
+        i, w = qd
+        return np.array([(V - R * i - k * w) / L, (k * i - B * w) / J])
+
+    A = np.array([[-R / L, -k / L], [k / J, -B / J]])
+    values, vectors = np.linalg.eig(A)
+    steady = -np.linalg.solve(A, [V / L, 0.0])
+    assert abs(values).max() > 1e6
+
+    def truth(t: float) -> Any:
+        return steady + vectors @ (np.exp(values * t) * np.linalg.solve(vectors, -steady))
+
+    asked = []
+
+    def jacobian(t: float, q: Any, qd: Any) -> Any:
+        asked.append(t)
+        return np.zeros((2, 2)), A
+
+    given = integrate(f, 0.0, 1.0, [0.0, 0.0], [0.0, 0.0], method="radau", rtol=1e-7, jacobian=jacobian)
+    found = integrate(f, 0.0, 1.0, [0.0, 0.0], [0.0, 0.0], method="radau", rtol=1e-7)
+    for solution in (given, found):
+        assert solution.status is Status.END
+        assert len(solution.t) < 300
+        for t, qd in zip(solution.t[::7], solution.qd[::7], strict=True):
+            np.testing.assert_allclose(qd, truth(t), rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(found.q[-1], given.q[-1], rtol=1e-7)
+    assert given.evaluations < found.evaluations
+    assert asked == [0.0], "a Jacobian that serves is kept"
+
+
+def test_newton_starts_from_the_curve_of_the_last_step() -> None:
+    solution = integrate(pendulum.acceleration, 0.0, 5.0, [START], [0.0], method="radau", rtol=1e-8)
+    assert solution.evaluations < 9 * len(solution.t)  # two of Newton's steps, three stages each, with Jacobians and ends
+
+
+def test_strong_viscous_friction_on_a_pendulum() -> None:
+    """q'' = -1e6 (qd + 1e-3 sin q): the pendulum creeps as tan(q / 2) = tan(q0 / 2) exp(-1e-3 t), to the order of 1e-9."""
+    solution = integrate(lambda t, q, qd: -1e6 * (qd + 1e-3 * np.sin(q)), 0.0, 1.0, [2.0], [-3.0], method="radau", rtol=1e-8)
+    slipped = 2.0 - 3.0e-6  # the start velocity brakes within a microsecond
+    creep = 2 * np.arctan(np.tan(slipped / 2) * np.exp(-1e-3))
+    assert solution.q[-1, 0] == pytest.approx(creep, abs=5e-9)
+    assert len(solution.t) + solution.rejected < 300
+
+
+def test_van_der_pol_through_its_jumps() -> None:
+    """The printed reference solution of the oscillator with parameter 1e-6 at t = 2 (F. Mazzia, C. Magherini, Test Set for IVP
+    Solvers, 2008, problem VDPOL)."""
+
+    def f(t: float, q: Any, qd: Any) -> Any:
+        return ((1 - q**2) * qd - q) / 1e-6
+
+    solution = integrate(f, 0.0, 2.0, [2.0], [0.0], method="radau", rtol=1e-8, atol_q=1e-8, atol_qd=1e-8)
+    assert solution.q[-1, 0] == pytest.approx(1.706167732170483, abs=1e-6)
+    assert solution.qd[-1, 0] == pytest.approx(-0.8928097010247975, abs=1e-6)
+    assert len(solution.t) < 4000
+
+
+def test_stage_equations_are_those_of_the_whole_system() -> None:
+    """The reduced solution against the full matrix over q and qd of all stages."""
+    generator = np.random.default_rng(3)
+    fq, fqd = generator.normal(size=(2, 4, 4))
+    B = np.linalg.inv(np.array(RADAU.floats[1])) / 0.13
+    r = generator.normal(size=(3, 2, 4))
+    J = np.block([[np.zeros((4, 4)), np.eye(4)], [fq, fqd]])
+    whole = np.kron(B, np.eye(8)) - np.kron(np.eye(3), J)
+    np.testing.assert_allclose(StageEquations(B, fq, fqd).solve(r).ravel(), np.linalg.solve(whole, r.ravel()), rtol=1e-10)
+
+
+def test_differences_give_the_jacobian() -> None:
+    def f(t: float, q: Any, qd: Any) -> Any:
+        return np.array([np.sin(q[0]) * qd[1], q[1] ** 2 - t * qd[0] + 3.0 * q[0]])
+
+    y = np.array([[0.4, -1.1], [0.7, 0.0]])
+    system = System(f, 2)
+    fq, fqd = differences(system, 2.0, y, system(2.0, y))
+    np.testing.assert_allclose(fq, [[np.cos(0.4) * 0.0, 0.0], [3.0, -2.2]], atol=1e-6)
+    np.testing.assert_allclose(fqd, [[0.0, np.sin(0.4)], [-2.0, 0.0]], atol=1e-6)
+    assert system.evaluations == 5
+
+
+def test_what_cannot_be_used_is_refused_with_a_reason() -> None:
+    with pytest.raises(InputError, match=r"an implicit method and one state \(n,\) are needed, came 'rk4' and \(1,\)"):
+        implicit_step(RK4, pendulum.acceleration, 0.0, [0.1], [0.0], 0.1)
+    with pytest.raises(InputError, match=r"df/dq and df/dqd of shape \(1, 1\); it gave \(2, 2\) and \(1, 1\)"):
+        integrate(chase, 0.0, 1.0, [0.0], [1.0], method="radau", jacobian=lambda t, q, qd: (np.eye(2), np.eye(1)))
+    with pytest.raises(InputError, match=r"at t = 0 a step of 3 is too long for Newton's method"):
+        implicit_step(RADAU, lambda t, q, qd: np.exp(q) * q + qd**3, 0.0, [0.3], [2.0], 3.0)
+
+
+def test_singular_equations_shorten_the_step() -> None:
+    """A Jacobian that makes the first matrix singular, far from the truth, must not end the integration."""
+
+    def jacobian(t: float, q: Any, qd: Any) -> Any:
+        return np.zeros((1, 1)), np.array([[3.0 + 3.0 ** (2 / 3) - 3.0 ** (1 / 3)]]) / 0.25
+
+    solution = integrate(
+        lambda t, q, qd: -q, 0.0, 1.0, [1.0], [0.0], method="radau", first_step=0.25, jacobian=jacobian, rtol=1e-8
+    )
+    assert solution.status is Status.END
+    assert solution.q[-1, 0] == pytest.approx(np.cos(1.0), abs=1e-6)

@@ -1,0 +1,208 @@
+"""Symplectic steps on a double pendulum written out here: the symplectic identity, no drift of energy, order, the way back."""
+
+from __future__ import annotations
+
+from math import cos, log2, sin
+from typing import Any
+
+import numpy as np
+import pendulum
+import pytest
+
+from forearm.errors import InputError
+from forearm.simulation.adaptive import integrate
+from forearm.simulation.methods import GAUSS4, MIDPOINT, RK3, RK4, Tableau, explicit_step
+from forearm.simulation.symplectic import symplectic_step
+
+METHODS = pytest.mark.parametrize("tableau", [MIDPOINT, GAUSS4], ids=lambda t: t.name)
+
+# Two rods hung from each other: masses m, lengths l of the first, centres at r, inertias about the centres; absolute angles q.
+M1, M2, L1, R1, R2, I1, I2, G = 1.3, 0.9, 0.7, 0.31, 0.42, 0.051, 0.037, 9.81
+A, B, C = M1 * R1**2 + M2 * L1**2 + I1, M2 * R2**2 + I2, M2 * L1 * R2
+W1, W2 = (M1 * R1 + M2 * L1) * G, M2 * R2 * G
+Q0, QD0 = np.array([1.1, -0.6]), np.array([0.3, 1.7])
+
+
+def inertia(q: Any) -> Any:
+    c = C * np.cos(q[..., 0] - q[..., 1])
+    return np.stack([np.stack([A + 0 * c, c], -1), np.stack([c, B + 0 * c], -1)], -2)
+
+
+def velocity(q: Any, p: Any) -> Any:
+    c = C * np.cos(q[..., 0] - q[..., 1])
+    D = A * B - c * c
+    return np.stack([B * p[..., 0] - c * p[..., 1], A * p[..., 1] - c * p[..., 0]], -1) / D[..., None]
+
+
+def force(q: Any, qd: Any) -> Any:
+    s = C * np.sin(q[..., 0] - q[..., 1]) * qd[..., 0] * qd[..., 1]
+    return np.stack([-s - W1 * np.sin(q[..., 0]), s - W2 * np.sin(q[..., 1])], -1)
+
+
+def momentum(q: Any, qd: Any) -> Any:
+    return np.squeeze(inertia(q) @ qd[..., None], -1)
+
+
+def energy(q: Any, p: Any) -> Any:
+    return 0.5 * np.sum(p * velocity(q, p), -1) - W1 * np.cos(q[..., 0]) - W2 * np.cos(q[..., 1])
+
+
+def quick_velocity(q: Any, p: Any) -> Any:
+    """`velocity` for one stage of one state, in plain floats."""
+    (q1, q2), (p1, p2) = q[0].tolist(), p[0].tolist()
+    c = C * cos(q1 - q2)
+    D = A * B - c * c
+    return [[(B * p1 - c * p2) / D, (A * p2 - c * p1) / D]]
+
+
+def quick_force(q: Any, qd: Any) -> Any:
+    (q1, q2), (w1, w2) = q[0].tolist(), qd[0].tolist()
+    s = C * sin(q1 - q2) * w1 * w2
+    return [[-s - W1 * sin(q1), s - W2 * sin(q2)]]
+
+
+def acceleration(t: float, q: Any, qd: Any) -> Any:
+    """M qdd = p' - M' qd, by the time derivative of M written out."""
+    rate = -C * np.sin(q[..., 0] - q[..., 1]) * (qd[..., 0] - qd[..., 1])
+    right = force(q, qd) - np.stack([rate * qd[..., 1], rate * qd[..., 0]], -1)
+    return velocity(q, right)
+
+
+def test_the_fixture_is_consistent() -> None:
+    """force = d/dq of the Lagrangian and velocity = M^-1 p, by differences; the quick forms are the same functions."""
+    p = momentum(Q0, QD0)
+    np.testing.assert_allclose(velocity(Q0, p), QD0, rtol=1e-14)
+    np.testing.assert_allclose(quick_velocity(Q0[None], p[None]), velocity(Q0, p)[None], rtol=1e-15)
+    np.testing.assert_allclose(quick_force(Q0[None], QD0[None]), force(Q0, QD0)[None], rtol=1e-15)
+    h = 1e-6
+    for k in range(2):
+        e = h * np.eye(2)[k]
+        np.testing.assert_allclose(-(energy(Q0 + e, p) - energy(Q0 - e, p)) / (2 * h), force(Q0, QD0)[k], rtol=1e-8)
+
+
+def step_map(tableau: Tableau, h: float) -> Any:
+    """The derivative (4, 4) of a step in (q, p) by central differences."""
+    z = np.concatenate([Q0, momentum(Q0, QD0)])
+    columns = []
+    for k in range(4):
+        e = 1e-5 * np.eye(4)[k]
+        ends = [np.concatenate(symplectic_step(tableau, velocity, force, w[:2], w[2:], h)) for w in (z + e, z - e)]
+        columns.append((ends[0] - ends[1]) / 2e-5)
+    return np.stack(columns, -1)
+
+
+@METHODS
+def test_the_step_is_symplectic(tableau: Tableau) -> None:
+    S = np.block([[np.zeros((2, 2)), np.eye(2)], [-np.eye(2), np.zeros((2, 2))]])
+    D = step_map(tableau, 0.05)
+    np.testing.assert_allclose(D.T @ S @ D, S, atol=2e-9)
+
+
+def test_a_step_in_velocities_is_not_symplectic() -> None:
+    """What the momenta are for: the midpoint rule in (q, qd), measured in (q, p), misses the identity by far."""
+    from forearm.simulation.implicit import implicit_step
+
+    S = np.block([[np.zeros((2, 2)), np.eye(2)], [-np.eye(2), np.zeros((2, 2))]])
+    z = np.concatenate([Q0, momentum(Q0, QD0)])
+
+    def step(z: Any) -> Any:
+        q, qd = implicit_step(MIDPOINT, acceleration, 0.0, z[:2], velocity(z[:2], z[2:]), 0.05)
+        return np.concatenate([q, momentum(q, qd)])
+
+    D = np.stack([(step(z + e) - step(z - e)) / 2e-5 for e in 1e-5 * np.eye(4)], -1)
+    assert np.abs(D.T @ S @ D - S).max() > 1e-5
+
+
+@METHODS
+def test_order(tableau: Tableau) -> None:
+    """Against the adaptive solution in (q, qd) with 12 digits."""
+    truth = integrate(acceleration, 0.0, 1.0, Q0, QD0, method="dp87", rtol=1e-13, atol_q=1e-13, atol_qd=1e-13)
+
+    def error(count: int) -> float:
+        q, p = Q0, momentum(Q0, QD0)
+        for _ in range(count):
+            q, p = symplectic_step(tableau, velocity, force, q, p, 1.0 / count)
+        return float(np.abs(np.concatenate([q - truth.q[-1], velocity(q, p) - truth.qd[-1]])).max())
+
+    assert log2(error(80) / error(160)) == pytest.approx(tableau.order, abs=0.1)
+
+
+def test_a_pendulum_of_unit_inertia_against_its_closed_form() -> None:
+    q, p = np.array([2.3]), np.array([0.0])
+    for _ in range(200):
+        q, p = symplectic_step(GAUSS4, lambda q, p: p, lambda q, qd: -np.sin(q), q, p, 0.01)
+    np.testing.assert_allclose([q[0], p[0]], pendulum.swing(2.3, 2.0), atol=1e-9)
+
+
+@METHODS
+def test_the_way_back(tableau: Tableau) -> None:
+    """The same steps backwards, and the same steps with the momenta turned round, lead to the start."""
+    q, p = Q0, momentum(Q0, QD0)
+    for _ in range(50):
+        q, p = symplectic_step(tableau, velocity, force, q, p, 0.02)
+    back, turned = (q, p), (q, -p)
+    for _ in range(50):
+        back = symplectic_step(tableau, velocity, force, *back, -0.02)
+        turned = symplectic_step(tableau, velocity, force, *turned, 0.02)
+    np.testing.assert_allclose(np.concatenate(back), np.concatenate([Q0, momentum(Q0, QD0)]), atol=1e-11)
+    np.testing.assert_allclose(np.concatenate(turned), np.concatenate([Q0, -momentum(Q0, QD0)]), atol=1e-11)
+
+
+def energies(count: int, h: float) -> Any:
+    q, p = Q0, momentum(Q0, QD0)
+    kept = np.empty((count, 2, 2))
+    for k in range(count):
+        q, p = symplectic_step(MIDPOINT, quick_velocity, quick_force, q, p, h)
+        kept[k] = q, p
+    return energy(kept[:, 0], kept[:, 1]) - energy(Q0, momentum(Q0, QD0))
+
+
+@pytest.mark.slow
+def test_energy_does_not_drift_in_a_hundred_thousand_steps() -> None:
+    errors = energies(100_000, 0.002)
+    whole = W1 + W2
+    first, last = np.abs(errors[:10_000]).max(), np.abs(errors[-10_000:]).max()
+    assert np.abs(errors).max() < 1e-3 * whole
+    assert last < 1.5 * first
+    assert abs(errors[-10_000:].mean() - errors[:10_000].mean()) < 0.2 * first
+
+
+def test_energy_stays_where_an_explicit_method_of_higher_order_loses_it() -> None:
+    count, h = 4_000, 0.02
+    errors = energies(count, h)
+    assert np.abs(errors[-1000:]).max() < 1.5 * np.abs(errors[:1000]).max()
+    q, qd = Q0, QD0
+    drift = []
+    for _ in range(count):
+        q, qd = explicit_step(RK3, acceleration, 0.0, q, qd, h)
+        drift.append(energy(q, momentum(q, qd)) - energy(Q0, momentum(Q0, QD0)))
+    assert abs(np.mean(drift[-1000:])) > 5 * abs(np.mean(drift[:1000]))
+    assert abs(np.mean(drift[-1000:])) > 5 * abs(errors[-1000:].mean())
+
+
+@METHODS
+def test_a_batch_is_its_states(tableau: Tableau) -> None:
+    generator = np.random.default_rng(8)
+    q, p = generator.normal(size=(2, 5, 2))
+    together = symplectic_step(tableau, velocity, force, q, p, 0.01)
+    for k in range(5):
+        alone = symplectic_step(tableau, velocity, force, q[k], p[k], 0.01)
+        np.testing.assert_allclose(together[0][k], alone[0], rtol=1e-14, atol=1e-15)
+        np.testing.assert_allclose(together[1][k], alone[1], rtol=1e-14, atol=1e-15)
+
+
+def test_rest_stays_at_rest() -> None:
+    q, p = symplectic_step(GAUSS4, velocity, force, np.zeros(2), np.zeros(2), 0.1)
+    assert not q.any()
+    assert not p.any()
+
+
+def test_what_cannot_be_used_is_refused_with_a_reason() -> None:
+    with pytest.raises(InputError, match=r"'rk4' is not symplectic here; use 'midpoint' or 'gauss4'"):
+        symplectic_step(RK4, velocity, force, Q0, QD0, 0.1)
+    with pytest.raises(
+        InputError, match=r"a step of 3 is too long for the stages to converge in this state; take a shorter one"
+    ):
+        symplectic_step(MIDPOINT, velocity, force, Q0, QD0, 3.0)
+    with pytest.raises(InputError, match=r"too long for the stages to converge"):
+        symplectic_step(MIDPOINT, velocity, lambda q, qd: q * np.nan, Q0, QD0, 0.01)

@@ -146,12 +146,10 @@ def test_slopes_of_torques(name: str) -> None:
         (by_qd, slopes(lambda x: fa.dynamics.inverse(arm, q, x, qdd), qd)),
     ):
         assert np.abs(found - truth).max() <= SLOPE * np.abs(truth).max()
-    assert np.abs(M - fa.dynamics.inertia_matrix(arm, q)).max() <= DOUBLE * np.abs(M).max()
+    truth = slopes(lambda x: fa.dynamics.inverse(arm, q, qd, x), qdd)  # not the inertia matrix: friction follows the load
+    assert np.abs(M - truth).max() <= SLOPE * np.abs(truth).max()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="codegen.functions takes M for d tau / d qdd, which it is not where friction follows the load"
-)
 def test_slopes_of_accelerations() -> None:
     arm, (q, qd, tau) = ARMS["chain"], states("chain", 9, 5)
     by_q, by_qd, by_tau = kernel("chain").forward_dynamics_derivatives(q, qd, tau)

@@ -11,6 +11,8 @@ import numpy as np
 
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
+from forearm.drives.joint import depends_on_load
+from forearm.errors import InputError
 from forearm.model import Array
 from forearm.symbols import Graph, refined
 
@@ -43,11 +45,17 @@ def _gravity(t: Tracing) -> Results:
 
 def _derivatives(t: Tracing) -> Results:
     tau = t.inverse(t.qd, t.qdd)
-    return {"tau_q": t.jacobian(tau, t.q), "tau_qd": t.jacobian(tau, t.qd), "M": t.inertia_matrix()}
+    M = t.jacobian(tau, t.qdd) if depends_on_load(t.arm) else t.inertia_matrix()
+    return {"tau_q": t.jacobian(tau, t.q), "tau_qd": t.jacobian(tau, t.qd), "M": M}
 
 
 def _forward_derivatives(t: Tracing) -> Results:
     """d qdd = -M^-1 d tau, tau being the inverse dynamics at the acceleration that results."""
+    if depends_on_load(t.arm):
+        raise InputError(
+            "generate: where friction depends on the load, derivatives of forward dynamics are those of inverse dynamics at "
+            "the acceleration that results, solved with its third; generate these two. fa.compile(arm) does so by itself."
+        )
     qdd = t.forward()
     tau, inverse = t.inverse(t.qd, t.qdd), t.inverse_inertia_matrix()
     by_q, by_qd = (t.substituted(t.jacobian(tau, x), t.qdd, qdd) for x in (t.q, t.qd))
@@ -117,7 +125,7 @@ FUNCTIONS: dict[str, Function] = {
         "Derivatives of inverse dynamics", ("q", "qd", "qdd"),
         {
             "tau_q": (SQUARE, "d tau_i / d q_j by rows"), "tau_qd": (SQUARE, "d tau_i / d qd_j by rows"),
-            "M": (SQUARE, "d tau_i / d qdd_j by rows: the inertia matrix"),
+            "M": (SQUARE, "d tau_i / d qdd_j by rows: the inertia matrix, unless friction depends on the load"),
         },
         _derivatives, drives=BOTH,
     ),
@@ -177,6 +185,12 @@ class Traced:
 
 def trace(tracing: Tracing, functions: Sequence[Function]) -> Traced:
     """A set of functions traced as one, and refined."""
+    both = {FUNCTIONS["inertia_matrix"].title, FUNCTIONS["inverse_dynamics_derivatives"].title}
+    if both <= {f.title for f in functions} and depends_on_load(tracing.arm):
+        raise InputError(
+            "the inertia matrix and d tau / d qdd are not the same where friction depends on the load; take inertia_matrix and "
+            "inverse_dynamics_derivatives one by one."
+        )
     results = {key: value for f in functions for key, value in f.trace(tracing).items()}
     tracing.name_turns()
     bodies = tracing.model.bodies

@@ -97,8 +97,8 @@ class DAC:
         over = np.abs(wanted) > self.span
         held = np.clip(wanted, -self.span, self.span)
         if self.bits is not None:
-            step = 2.0 * self.span / (2**self.bits - 1)
-            held = np.round((held + self.span) / step) * step - self.span
+            step, half = 2.0 * self.span / 2**self.bits, 2 ** (self.bits - 1)
+            held = np.clip(np.round(held / step), -half, half - 1) * step  # 0 is one of its levels
         return held, over
 
     def voltage(self, out: ArrayLike) -> Floats:

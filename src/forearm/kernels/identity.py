@@ -84,4 +84,4 @@ def _sources() -> str:
     return digest.hexdigest()
 
 
-MAKERS = ("arm", "codegen", "dynamics", "kernels", "kinematics", "reduction", "symbols")  # rooms that code comes from
+MAKERS = ("arm", "codegen", "drives", "dynamics", "kernels", "kinematics", "reduction", "symbols")  # rooms that code comes from

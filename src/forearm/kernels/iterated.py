@@ -66,6 +66,7 @@ def solved(body: Body, step: Iterated, states: dict[int, str], unknown: str) -> 
         f"  %active = phi {flags} [ {known}, %solve.before ], [ %active.next, %solve ]",
         f"  %norm = phi {t.vector} [ {huge}, %solve.before ], [ %norm.next, %solve ]",
         f"  %share = phi {t.vector} [ {one}, %solve.before ], [ %share.next, %solve ]",
+        f"  %size = phi {t.vector} [ {one}, %solve.before ], [ %size.next, %solve ]",
     ]  # fmt: skip
     old = [(body.load("%x", k * t.lanes, t.lanes), body.load("%delta", k * t.lanes, t.lanes)) for k in range(n)]
     tried = [body.fma("%share", delta, x) for x, delta in old]
@@ -91,12 +92,13 @@ def solved(body: Body, step: Iterated, states: dict[int, str], unknown: str) -> 
     body.lines += [
         f"  %share.next = select {flags} {take}, {t.vector} {one}, {t.vector} {shorter}",
         f"  %norm.next = select {flags} {take}, {t.vector} {norm}, {t.vector} %norm",
+        f"  %size.next = select {flags} {take}, {t.vector} {scale}, {t.vector} %size",
         f"  %undone = xor {flags} {over}, {_all(t.lanes)}", f"  %active.next = and {flags} %active, %undone",
         "  %turn.next = add i32 %turn, 1", f"  %bits = bitcast {flags} %active.next to i{t.lanes}",
         f"  %some = icmp ne i{t.lanes} %bits, 0", f"  %again = icmp slt i32 %turn.next, {MOST}",
         "  %go = and i1 %some, %again", "  br i1 %go, label %solve, label %solved", "solved:",
     ]  # fmt: skip
-    limit = body.op("fmul", scale, body.constant(GIVEN_UP if t.scalar == "double" else 1e-3))
+    limit = body.op("fmul", "%size.next", body.constant(GIVEN_UP if t.scalar == "double" else 1e-3))
     lost = body.emit(f"fcmp ugt {t.vector} %norm.next, {body.op('fmul', limit, limit)}")
     nothing = body.constant(float("nan"))
     spoilt = body.emit(f"select {flags} {lost}, {t.vector} {nothing}, {t.vector} {unknown}")

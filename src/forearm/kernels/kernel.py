@@ -119,11 +119,27 @@ class Kernel:
         if self._is_long:
             _refuse(parameters)
             by_q, by_qd, M = self._long_inverse_derivatives(q, qd, self.forward_dynamics(q, qd, tau, threads=threads), threads)
-            known = np.isfinite(M).all(axis=(-2, -1), keepdims=True)
-            inverse = np.where(known, np.linalg.inv(np.where(known, M, np.eye(self.arm.n))), np.nan).astype(self._dtype)
-            return -inverse @ by_q, -inverse @ by_qd, inverse
+            return self._solved_derivatives(by_q, by_qd, M)
+        if self._is_loaded:
+            qdd = self.forward_dynamics(q, qd, tau, threads=threads, parameters=parameters)
+            return self._solved_derivatives(
+                *self.inverse_dynamics_derivatives(q, qd, qdd, threads=threads, parameters=parameters)
+            )
         by_q, by_qd, inverse = self._several("forward_dynamics_derivatives", (q, qd, tau), threads, parameters)
         return by_q, by_qd, inverse
+
+    def _solved_derivatives(self, by_q: Array, by_qd: Array, M: Array) -> tuple[Array, Array, Array]:
+        """Those of accelerations, from those of torques and d tau / d qdd."""
+        known = np.isfinite(M).all(axis=(-2, -1), keepdims=True)
+        inverse = np.where(known, np.linalg.inv(np.where(known, M, np.eye(self.arm.n))), np.nan).astype(self._dtype)
+        return -inverse @ by_q, -inverse @ by_qd, inverse
+
+    @cached_property
+    def _is_loaded(self) -> bool:
+        """Whether friction depends on the load."""
+        from forearm.drives.joint import depends_on_load
+
+        return depends_on_load(self.arm)
 
     @cached_property
     def _is_long(self) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import Drive, Reaction, depends_on_load, driven, needs_reactions, rotor_inertia
-from forearm.drives.scalars import sign
+from forearm.drives.scalars import root, sign
 from forearm.dynamics.forward import articulated_body, solve_general, solve_symmetric
 from forearm.dynamics.loaded import Loads, newton_step, reactions_of
 from forearm.dynamics.newton_euler import newton_euler
@@ -28,6 +28,7 @@ from forearm.reduction.symbolic import best_plan_for, symbolic_chain, symbolic_m
 from forearm.symbols import Expr, Graph, derivative, gradient, jacobian, substituted
 from forearm.symbols.graph import COS, INPUT, SIN
 
+UNSOLVED = 1e-9  # of the torques: accelerations that leave more are not given
 NEWTON_STEPS = 8  # in code without loops, where friction depends on the load
 OUTWARDS = ("w", "wd", "a", "F", "N", "v", "g", "Omega", "alpha", "lambda", "a_c", "vd", "vd*", "sdd", "rdd")
 
@@ -136,16 +137,16 @@ class Tracing:
         return self._solved(lambda: self._forward_by_formulation(right, rotor))
 
     def forward_under_load(self, steps: int = NEWTON_STEPS) -> list[Scalar]:
-        """Accelerations where friction depends on the load: so many of Newton's steps, halved where they lead astray."""
+        """Accelerations where friction depends on the load: so many of Newton's steps, halved where they lead astray.
+
+        They are NaN, as the root of a negative number, where more is left of the equation than UNSOLVED of its terms.
+        """
         x: list[Scalar] = [0.0] * self.arm.n
-        left, delta, _ = self.newton_at(x)
+        left, delta, size = self.newton_at(x)
         share: Scalar = 1.0
-        for step in range(steps):
+        for _ in range(steps):
             tried = [a + share * d for a, d in zip(x, delta, strict=True)]
-            new_left, new_delta, _ = self.newton_at(tried)
-            if step == steps - 1:
-                x = tried
-                break
+            new_left, new_delta, size = self.newton_at(tried)
             before, after = (sum((e * e for e in v[1:]), v[0] * v[0]) for v in (left, new_left))
             take = 0.5 + 0.5 * sign(before - after)  # 1 where less is left, 0 where more
             x, left, delta = (
@@ -153,8 +154,11 @@ class Tracing:
                 for old, new in ((x, tried), (left, new_left), (delta, new_delta))
             )
             share = 0.5 * share + take * (1.0 - 0.5 * share)
+        bound = UNSOLVED * size
+        over = sign(sum((e * e for e in left[1:]), left[0] * left[0]) - bound * bound)
+        spoilt = root(-(0.5 * (over + abs(over))))
         self._mark("solution")
-        return x
+        return [a + spoilt for a in x]
 
     def held_forward(self, tau: list[Scalar], ways: list[Scalar] | None, free: list[Scalar]) -> list[Scalar]:
         """Accelerations with friction in given directions, one a joint, and joints held still where `free` is 0, 1 elsewhere.

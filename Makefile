@@ -40,8 +40,9 @@ bench-peers:  ## the same beside Pinocchio, MuJoCo and the Robotics Toolbox, ins
 	test -e .venv-peers/casadi || ! command -v c++ || .venv-peers/bin/python tests/write_casadi.py
 	.venv-peers/bin/forearm bench --peers
 
-fuzz: $(VENV)/.installed  ## 20,000 hostile files for each reader
+fuzz: $(VENV)/.installed  ## 20,000 hostile files for each reader, ten million requests for the planner
 	$(BIN)/python tests/fuzz.py --count 20000
+	$(BIN)/python tests/fuzz_trajectories.py --count 10000000
 
 docs: $(VENV)/.installed  ## pictures and schemas made anew, then the site, warnings as errors
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"

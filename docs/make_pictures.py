@@ -15,6 +15,8 @@ from forearm.plots.arms import save_picture
 from forearm.plots.costs import save_cost_picture
 from forearm.plots.figure import save_figure
 from forearm.plots.precision import precision_figure
+from forearm.plots.trajectories import waters_figure
+from forearm.trajectories.requestfile import request_schema
 
 HERE = Path(__file__).parent
 POSTURES = {
@@ -26,7 +28,7 @@ POSTURES = {
 
 
 def main() -> None:
-    """Write everything that is generated: the pictures and the two schemas."""
+    """Write everything that is generated: the pictures and the schemas."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fa.ModelWarning)
         save_picture([(fa.load(name), q) for name, q in POSTURES.items()], HERE / "pictures" / "arms.png")
@@ -34,7 +36,8 @@ def main() -> None:
     study = fa.dynamics.precision_study(arm, [[0.0, np.radians(2.0 * k)] for k in range(180)])
     save_figure(precision_figure(arm, study, 1, 1), HERE / "pictures" / "precision.png")
     save_cost_picture(HERE / "pictures" / "cost.png")
-    for name, schema in (("arm", json_schema()), ("parts", parts_schema())):
+    save_figure(waters_figure(), HERE / "pictures" / "phase-plane.png")
+    for name, schema in (("arm", json_schema()), ("parts", parts_schema()), ("request", request_schema())):
         text = json.dumps(schema, indent=1) + "\n"
         (HERE.parent / "src" / "forearm" / "schemas" / f"{name}.schema.json").write_text(text)
 

@@ -31,15 +31,18 @@ from forearm.errors import (
 )
 
 if TYPE_CHECKING:
-    from forearm import checking, counting, drives, dynamics, kinematics, reproduce, simulation
+    from forearm import checking, counting, drives, dynamics, kinematics, reproduce, simulation, trajectories
     from forearm.codegen.generate import Source, generate
+    from forearm.drives import DAC
     from forearm.files import arms, load
     from forearm.kernels.kernel import Kernel, compile
     from forearm.simulation import Schedule, Simulation, load_simulation, simulate, simulate_many
+    from forearm.trajectories import Plan, Request, Waypoint, plan
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "DAC",
     "DH",
     "Arm",
     "Bearing",
@@ -61,10 +64,13 @@ __all__ = [
     "Motor",
     "NameNotFound",
     "PartsWarning",
+    "Plan",
+    "Request",
     "Schedule",
     "Simulation",
     "Source",
     "Transmission",
+    "Waypoint",
     "__version__",
     "arms",
     "checking",
@@ -77,16 +83,19 @@ __all__ = [
     "kinematics",
     "load",
     "load_simulation",
+    "plan",
     "reproduce",
     "simulate",
     "simulate_many",
     "simulation",
+    "trajectories",
 ]
 
 # Imported when first used, so that `import forearm` costs little: rooms, and the names that live in them.
 _LATER = {name: name for name in ("checking", "counting", "drives", "dynamics", "kinematics", "reproduce", "simulation")}
 _LATER |= {"arms": "files", "load": "files", "generate": "codegen", "Source": "codegen"}
-_LATER |= {"compile": "kernels", "Kernel": "kernels"}
+_LATER |= {"compile": "kernels", "Kernel": "kernels", "DAC": "drives"}
+_LATER |= {"trajectories": "trajectories"} | dict.fromkeys(("Plan", "Request", "Waypoint", "plan"), "trajectories")
 _LATER |= dict.fromkeys(("Schedule", "Simulation", "load_simulation", "simulate", "simulate_many"), "simulation")
 
 

@@ -45,6 +45,7 @@ def test_the_largest_gear_can_be_computed_with() -> None:
         (Motor, {"torque_constant": 0.0}, ModelError, ["motor, torque_constant", "above 0"]),
         (Motor, {"resistance": -1.0}, ModelError, ["motor, resistance", "above 0", "-1"]),
         (Motor, {"inductance": -1.0}, ModelError, ["motor, inductance", "at least 0", "-1"]),
+        (Motor, {"amplifier_gain": 0.0}, ModelError, ["motor, amplifier_gain", "must not be 0", "leave it out"]),
         (Motor, {"max_voltage": math.inf}, InputError, ["motor, max_voltage", "finite", "inf"]),
         (Motor, {"max_current": 0}, ModelError, ["motor, max_current", "above 0"]),
         (Motor, {"rotor_inertia": True}, InputError, ["motor, rotor_inertia", "a number is needed", "True"]),

@@ -179,7 +179,47 @@ def test_divergence_is_told_on_standard_error(capsys: Capture) -> None:
     code, out, err = run(capsys, "simulate", "cmu-dd", "--duration", "1", "--step", "0.1", "--qd", fast)
     assert code == 0
     assert "warning:" in err
+    assert "take smaller steps" in err
     assert "diverged" in out
+
+
+def test_a_run_that_diverged_is_not_gone_on_with(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "run.npz"
+    shown = document(capsys, "cmu-dd", "--duration", "1", "--step", "0.1", "--qd", ",".join(["1e9"] * 6), "--to", path)
+    assert shown["status"] == "diverged"
+    code, out, err = run(capsys, "simulate", "cmu-dd", "--duration", "1", "--continue", path)
+    assert (code, out) == (2, "")
+    assert "continued: that run failed" in err
+
+
+def test_inductance_and_gain_of_the_arm_file(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "wound.toml"
+    fa.load("cmu-dd").save(path)
+    path.write_text(path.read_text().replace("torque_constant", "amplifier_gain = 4.0, inductance = 0.001, torque_constant"))
+    code, _, err = run(capsys, "simulate", path, "--duration", "0.01", *VOLTS)
+    assert code == 2
+    assert "'rk3' takes voltages without inductance only" in err
+    wound = document(capsys, path, "--duration", "0.01", *VOLTS, "--method", "dp45")
+    assert wound["energy"]["field"] > 0.0
+    plain = document(capsys, path, "--duration", "0.01", *VOLTS, "--no-inductance")
+    assert plain["q"] == document(capsys, "cmu-dd", "--duration", "0.01", *VOLTS)["q"]
+    code, _, err = run(capsys, "simulate", path, "--duration", "0.01", "--dac-gain", "1")
+    assert code == 2
+    assert "--dac-gain: motors of 'cmu-dd' have an amplifier_gain in the arm file" in err
+
+
+def test_progress_is_shown_at_a_terminal_alone(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ("simulate", "cmu-dd", "--duration", "30", *VOLTS)
+    assert run(capsys, *options)[2] == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("forearm.cli.progress.EVERY", 0.0)
+    code = main([str(word) for word in options])
+    out, err = capsys.readouterr()
+    assert code == 0
+    assert " 20,000 rows" in err
+    assert "67 %" in err
+    assert err.endswith("\r\x1b[K"), "it is wiped out at the end"
+    assert "\x1b" not in out
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:

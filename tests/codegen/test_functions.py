@@ -12,6 +12,7 @@ from arms import OFFSETS, SEVEN_POINTS, random_arm
 from codegen.running import EVERY, run
 from codegen.truths import (
     DIFFERENCE,
+    GENERAL,
     TRUTHS,
     Given,
     assert_close,
@@ -48,10 +49,10 @@ COMPILED = ("puma560", "panda", "stanford", "tree", "standard tree", "one slide"
 
 
 def test_every_function_has_its_truth() -> None:
-    assert list(TRUTHS) == list(FUNCTIONS)
+    assert list(TRUTHS) == GENERAL
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("function", GENERAL)
 @pytest.mark.parametrize("name", ARMS)
 def test_by_the_graph(name: str, function: str) -> None:
     arm = ARMS[name]
@@ -64,14 +65,14 @@ def test_by_the_graph(name: str, function: str) -> None:
 def test_by_generated_python(name: str) -> None:
     arm = ARMS[name]
     g = given(arm, 3)
-    for function in FUNCTIONS:
+    for function in GENERAL:
         assert_true(by_python(program_for(arm, function), g), arm, function, g)
 
 
 @pytest.mark.parametrize("name", COMPILED)
 def test_by_compiled_c(name: str) -> None:
     arm = ARMS[name]
-    for function in FUNCTIONS:
+    for function in GENERAL:
         for seed in (4, 5):
             g = given(arm, seed)
             assert_true(by_c(arm, function, g), arm, function, g)

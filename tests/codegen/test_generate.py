@@ -14,12 +14,11 @@ import numpy as np
 import pytest
 from arms import random_arm
 from codegen.running import imported
-from codegen.truths import assert_close, given
+from codegen.truths import GENERAL, assert_close, given
 from dynamics.cases import simple_drives
 
 import forearm as fa
 from forearm import Arm, InputError, Link, NameNotFound
-from forearm.codegen.functions import FUNCTIONS
 from forearm.codegen.generate import LANGUAGES, generate, identifier, language_of, program_for
 from forearm.codegen.languages.naming import RESERVED, legal
 from forearm.codegen.program import Op, Program, Ref, Statement, Tree
@@ -82,7 +81,7 @@ def test_the_default_name_is_arm_and_functions_while_it_fits() -> None:
     assert generate(fa.load("puma560-akb"), "gravity").name == "puma560_akb_gravity"
     assert generate(ARM, ("gravity", "inertia_matrix")).name == "ascher2_gravity_inertia_matrix"
     for language in LANGUAGES:  # Fortran ends names at 63
-        everything = generate(ARM, list(FUNCTIONS), language)
+        everything = generate(ARM, GENERAL, language)
         assert len(everything.name) < 55
         assert everything.name.startswith("ascher2")
 
@@ -189,14 +188,14 @@ def assert_sound(program: Program) -> None:
     check(program.statements, known, {a.name: a.size for a in program.outputs})
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("function", GENERAL)
 def test_programs_are_sound(function: str) -> None:
     for arm in (fa.load("puma560"), simple_drives(random_arm(21, 3, "frames", tree=True, mimic=True)), fa.load("ascher2")):
         assert_sound(legal(program_for(arm, function)))
 
 
 def test_programs_of_many_functions_parameters_and_joints_are_sound() -> None:
-    functions = [function for function in FUNCTIONS if function != "base_regressor"]  # which refuses symbols of joints
+    functions = [function for function in GENERAL if function != "base_regressor"]  # which refuses symbols of joints
     assert_sound(legal(program_for(fa.load("puma560-dhanaraj3"), functions, "all")))
     assert_sound(legal(program_for(fa.load("chain13"), ("inverse_dynamics", "inertia_matrix", "jacobian_derivative"))))
     assert_sound(legal(program_for(fa.load("chain3"), ("inverse_dynamics", "inertia_matrix"), "all", "gibbs-appell")))

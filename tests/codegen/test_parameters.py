@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from arms import Array, random_arm
 from codegen.running import run
-from codegen.truths import Given, assert_close, assert_true, by_python, given
+from codegen.truths import GENERAL, Given, assert_close, assert_true, by_python, given
 from dynamics.cases import simple_drives
 
 import forearm as fa
@@ -114,7 +114,7 @@ def assert_all_true(functions: Sequence[str], found: list[Array], arm: Arm, g: G
         assert_true([by_name[output] for output in FUNCTIONS[function].outputs], arm, function, g)
 
 
-@pytest.mark.parametrize("function", [f for f in FUNCTIONS if f not in (*TORQUES, "regressor", "base_regressor")])
+@pytest.mark.parametrize("function", [f for f in GENERAL if f not in (*TORQUES, "regressor", "base_regressor")])
 def test_other_functions_too(function: str) -> None:
     for name in ("standard", "tree"):
         arm = ARMS[name]
@@ -143,7 +143,7 @@ GEOMETRIC = ("joint2.alpha", "joint2", "joint1.theta", ["joint1.a", "joint2.d"],
 def test_geometry_may_stay_symbols_where_it_is_a_table(name: str, parameters: Any) -> None:
     arm = ARMS[name]
     g = given(arm, 8)
-    functions = [function for function in FUNCTIONS if function != "base_regressor"]  # its columns depend on the geometry
+    functions = [function for function in GENERAL if function != "base_regressor"]  # its columns depend on the geometry
     program = program_for(arm, functions, parameters, name="fused")
     assert_all_true(functions, by_python(program, g), arm, g)
     other = other_values(arm, list(program.parameters))

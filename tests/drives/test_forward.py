@@ -109,6 +109,7 @@ def test_bearings_that_wedge_leave_several_motions_for_one_torque() -> None:
                 others += 1
                 signs = [np.sign(np.linalg.det(slope(arm, q, qd, x, load))) for x in (qdd, found.qdd)]
                 assert signs[0] == -signs[1]
+                assert found.is_wedged == (signs[1] <= 0.0)
     assert others
 
 
@@ -129,6 +130,10 @@ def test_a_drawer_that_jams() -> None:
     assert torques[2] > 0.0
     found = float(dynamics.forward(arm, q, qd, np.array([torques[2]]))[0])
     assert float(dynamics.inverse(arm, q, qd, np.array([found]))[0]) == pytest.approx(torques[2], rel=1e-10)
+    reports = [dynamics.forward_report(arm, q, qd, np.array([t])) for t in torques[::2]]
+    assert [bool(report.is_wedged) for report in reports] == [float(report.qdd[0]) < 0.0 for report in reports]
+    mild = dataclasses.replace(last, bearings=(Bearing(kind="linear", mu=0.03, distance=0.04),))  # 2 mu l / d = 0.75
+    assert not dynamics.forward_report(arm.replace(tree=(mild,)), q, qd, np.array([-1.0])).is_wedged
     with pytest.raises(ModelError, match=r"left .* of the torque unsolved after 60 steps.*are coefficients"):
         dynamics.forward(arm, q, qd, np.array([-5.0]))  # nothing needs a pull
 

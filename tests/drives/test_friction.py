@@ -13,7 +13,7 @@ from drives.making import KINDS, loaded_arm
 from forearm import Bearing, Friction, Transmission
 from forearm.drives.friction import friction_torque
 from forearm.drives.joint import Drive, depends_on_load, drives_of, is_simple, needs_reactions, rotor_inertia
-from forearm.drives.scalars import exponential, hinge, root, sign
+from forearm.symbols.scalars import exponential, hinge, root, sign
 
 STRIBECK = Friction(viscous=0.23, coulomb=(0.8, -1.1), static=(1.7, -2.6), stribeck_speed=0.09)
 

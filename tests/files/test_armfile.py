@@ -151,6 +151,7 @@ def awkward_joints(draw: st.DrawFn, name: str, parent: str, child: str, leader: 
             inductance=draw(optional),
             max_voltage=draw(optional),
             max_current=draw(optional),
+            amplifier_gain=draw(st.one_of(st.none(), floats.filter(bool))),
         ),
         friction=draw(
             st.sampled_from(

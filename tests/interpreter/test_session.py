@@ -99,6 +99,27 @@ def test_dacout_is_voltage_over_gain_in_the_steps_and_bounds_of_the_converter() 
     assert talk("voltage = 20 0 0 0 0 -11", dac=dac).out.endswith("note: beyond the range of the converter: joint1, joint6\n")
 
 
+def test_amplifiers_of_the_arm_file_stand_behind_the_converter(tmp_path: Path) -> None:
+    path = tmp_path / "amplified.toml"
+    fa.load("cmu-dd").save(path)
+    path.write_text(path.read_text().replace("torque_constant", "amplifier_gain = 4.0, inductance = 0.001, torque_constant"))
+    arm = fa.load(path)
+    ended = talk("voltage = 2 0 0 0 0 -6", "DACOut", "dacout = 1 0 0 0 0 0.5", "voltage", arm=arm)
+    assert "DACOut = 0.5 0 0 0 0 -1.5  # V" in ended.out
+    assert "voltage = 4 0 0 0 0 2  # V" in ended.out
+    ended = talk(f"database_read {path}", "voltage = 2 0 0 0 0 -6", "simulate new no 5")
+    assert "note: inductance of its windings is left out; currents follow the voltages\n" in ended.out
+    plain = talk("voltage = 2 0 0 0 0 -6", "simulate new no 5")
+    assert np.array_equal(ended.session.variables.theta, plain.session.variables.theta)
+    assert "amplifier_gain of their own" in fails_with(DAC(gain=2.0), f"database_read {path}")
+
+
+def fails_with(dac: DAC, *lines: str) -> str:
+    ended = talk(*lines, dac=dac)
+    assert ended.code == 2
+    return ended.errors[0]
+
+
 def test_limits_of_the_motors_are_told() -> None:
     ended = talk("voltage = 100 0 0 0 0 40")
     assert (

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import posture, random_arm
+from codegen.truths import GENERAL
 from dynamics.cases import simple_drives
 
 import forearm as fa
@@ -22,9 +23,7 @@ FORWARD = 1e-12  # times the condition number of M
 ARM = simple_drives(random_arm(25, 3, "standard"))
 # Of the pairs of all functions those of which one is in the first row: what kernels have methods for.
 NAMES = ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "gravity", "jacobian")
-OTHERS = tuple(
-    name for name in FUNCTIONS if name not in (*NAMES, "inverse_dynamics_derivatives", "forward_dynamics_derivatives")
-)
+OTHERS = tuple(name for name in GENERAL if name not in (*NAMES, "inverse_dynamics_derivatives", "forward_dynamics_derivatives"))
 PAIRS = [*combinations(NAMES, 2), *zip(OTHERS, NAMES * 3, strict=False)]
 CONDITIONED = ("forward_dynamics", "forward_dynamics_derivatives")
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import posture, random_arm, speed
+from drives.making import loaded_arm, with_efficiency
 from numpy.typing import NDArray
 from one_joint import beam, block
 
@@ -182,3 +183,35 @@ print(q.tobytes().hex())
         assert made.returncode == 0, made.stderr
         printed.append(made.stdout)
     assert printed[0] == printed[1] != ""
+
+
+@pytest.mark.parametrize("kind", ["turning", "chain", "tree, followers"])
+@pytest.mark.parametrize("method", ["rk3", "rk4", "gill"])
+def test_loads_that_are_nearly_known_lead_to_the_same_motion(kind: str, method: str) -> None:
+    """Stages begin with the loads of the last ones; by hand each is solved from rest, by the reference."""
+    arm = with_efficiency(loaded_arm(kind, 5, 3), 1)
+    q, qd = posture(arm, 1), 3.0 * speed(arm, 2)
+    table = np.random.default_rng(3).normal(size=(STEPS + 1, arm.n))  # held, so that loads jump at every step
+    run = roller(arm, method)
+    state = run.at_rest_or_moving(q[None], qd[None])
+    found = run.run(state, table, STEPS, H, 1, linear=False)
+    moving = int(np.argmin((np.sign(found[1][0]) == np.sign(qd)).all(axis=1))) or STEPS + 1  # until a joint turns round
+    assert moving > 3
+    truth = stepped(arm, method, q, qd, lambda k, s, qd: table[k], moving - 1)
+    for a, b in zip(found, truth, strict=True):
+        assert close(a[0, :moving], b)
+
+
+def test_where_a_load_is_far_from_what_was_expected_it_is_found_all_the_same() -> None:
+    """Loads that are nowhere near, of either sign and of any size, cost steps but change nothing."""
+    arm = with_efficiency(loaded_arm("chain", 5, 3), 1)
+    run = roller(arm)
+    q, qd = posture(arm, 1)[None], speed(arm, 2)[None]
+    ends = []
+    for size in (0.0, 1.0, -30.0, 1e4, -1e9):
+        state = run.at_rest_or_moving(q, qd)
+        state.felt[:] = size * np.random.default_rng(4).uniform(0.5, 1.0, state.felt.shape)
+        run.run(state, np.array([1.0, -2.0, 0.5]), 3, H, 3, linear=False)
+        ends.append(np.concatenate([state.q[0], state.qd[0]]))
+    for end in ends[1:]:
+        assert close(end, ends[0])

@@ -191,3 +191,14 @@ def test_singular_equations_shorten_the_step() -> None:
     )
     assert solution.status is Status.END
     assert solution.q[-1, 0] == pytest.approx(np.cos(1.0), abs=1e-6)
+
+
+@pytest.mark.parametrize("atol_q", [1e-9, 1.0, 1e300])
+def test_a_body_that_moves_evenly_is_no_hard_case(atol_q: float) -> None:
+    """Newton's corrections are rounding from the first on, and do not shrink."""
+    found = integrate(
+        lambda t, q, qd: np.zeros(2), 0.02, 0.1, [0.0, 0.0], [0.0, 3.0], method="radau", rtol=1e-9, atol_q=atol_q, atol_qd=1e-12
+    )
+    assert found.status is Status.END
+    np.testing.assert_allclose(found.q[-1], [0.0, 0.24], rtol=1e-12)
+    np.testing.assert_allclose(found.qd[-1], [0.0, 3.0], rtol=1e-12)

@@ -14,7 +14,7 @@ from one_joint import MASS, beam, block
 
 import forearm as fa
 from forearm.drives import DAC, torque_of
-from forearm.simulation import Schedule, Simulation, load_simulation
+from forearm.simulation import Schedule, Simulation, Status, load_simulation, without_inductance
 from forearm.simulation.methods import explicit_step, tableau_of
 
 Floats = NDArray[np.float64]
@@ -24,6 +24,16 @@ MOTOR = fa.Motor(gear_ratio=9.0, rotor_inertia=1e-4, torque_constant=0.12, resis
 RIGID = random_arm(5, 3, drives=False)
 METHODS = ("rk3", "rk4", "gill", "dp45", "dp87", "radau")
 FIXED = METHODS[:3]
+
+
+def two_blocks() -> fa.Arm:
+    """Blocks on two level tables of one base: m q'' = tau for each."""
+    one = block()
+    joint, (table, load) = one.tree[0], one.links
+    fields = {f: getattr(joint, f) for f in joint.__dataclass_fields__}
+    joints = tuple(fa.Joint(**fields | {"name": name, "child": f"{name} block"}) for name in ("first", "second"))
+    links = [fa.Link(name=j.child, mass=load.mass, com=load.com, inertia=load.inertia) for j in joints]
+    return fa.Arm(name="two", links=(table, *links), tree=joints, gravity=one.gravity)
 
 
 def kinds(simulation: Simulation) -> list[tuple[str, str | None]]:
@@ -234,7 +244,7 @@ def test_a_standing_joint_is_set_going_by_another() -> None:
 @pytest.mark.parametrize("seed", [1, 4, 6, 10])
 @pytest.mark.parametrize("kind", ["torque", "voltage"])
 def test_energy_is_accounted_for(seed: int, kind: str) -> None:
-    arm = random_arm(seed, 3)
+    arm = without_inductance(random_arm(seed, 3))
     start = posture(arm, seed), speed(arm, seed), 0.3
     given: dict[str, Any] = {kind: np.random.default_rng(seed).uniform(-20.0, 20.0, 3)}
     run = fa.simulate(arm, *start, method="dp45", rtol=1e-9, atol=1e-11, **given)
@@ -293,7 +303,7 @@ def test_what_torques_supply_is_what_a_rigid_arm_has(method: str, kind: str) -> 
 @pytest.mark.parametrize("kind", ["torque", "voltage", "schedule", "controller", "callable"])
 @pytest.mark.parametrize("seed", [1, 6])
 def test_going_on_gives_the_bits_of_one_run(kind: str, seed: int, tmp_path: Path) -> None:
-    arm = random_arm(seed, 3)
+    arm = without_inductance(random_arm(seed, 3))
     start = posture(arm, seed), speed(arm, seed)
     u = np.random.default_rng(seed).uniform(-20.0, 20.0, 3)
     table = Schedule(times=np.array([0.0, 0.013, 0.05]), values=np.array([u, -u, 2.0 * u]))
@@ -327,7 +337,7 @@ def test_going_on_after_an_end_before_time_begins_at_the_last_sample() -> None:
     assert np.array_equal(second.q[-1], whole.q[len(first.t) + len(second.t) - 2])
 
 
-@pytest.mark.parametrize("arm", [RIGID, random_arm(1, 3)], ids=["rigid", "drives"])
+@pytest.mark.parametrize("arm", [RIGID, without_inductance(random_arm(1, 3))], ids=["rigid", "drives"])
 @pytest.mark.parametrize("kind", ["torque", "voltage"])
 def test_many_are_as_one_by_one(arm: fa.Arm, kind: str) -> None:
     if kind == "voltage" and arm is RIGID:
@@ -393,6 +403,41 @@ def test_what_leaves_all_numbers_ends_with_time_and_joint(method: str) -> None:
     assert np.array_equal(run.checkpoint["q"][0], run.q[-1])
 
 
+@pytest.mark.parametrize("record", [1, 7])
+def test_the_joint_that_went_first_is_named(record: int) -> None:
+    """Two blocks that know nothing of each other, the second driven without measure: all numbers of the first stay finite."""
+    arm = two_blocks()
+    push = [0.0, 1e306]
+    run = fa.simulate(arm, [0.0, 0.0], [5.0, 0.0], 900.0, torque=push, step=1.0, record=record)
+    (event,) = run.events
+    assert (event.kind, event.joint) == ("diverged", "second")
+    exact = fa.simulate(arm, [0.0, 0.0], [5.0, 0.0], 900.0, torque=push, step=1.0).events[0].t
+    assert event.t == exact, "to the step, however few samples are kept"
+    assert run.t[-1] <= event.t - 1.0
+
+
+def test_of_joints_that_went_together_the_fastest_is_named() -> None:
+    for fast in (0, 1):
+        push = np.where(np.arange(2) == fast, 1.01e306, 1e306)  # both go in one step
+        run = fa.simulate(two_blocks(), [0.0, 0.0], [0.0, 0.0], 900.0, torque=push, step=1.0)
+        assert run.events[0].joint == ("first", "second")[fast]
+
+
+@pytest.mark.parametrize("method", ["rk4", "dp45"])
+def test_how_it_ended_is_a_status(method: str) -> None:
+    well = fa.simulate(block(), [0.0], [1.0], 0.1, method=method)
+    assert (well.status, well.ok, well.checked()) == (Status.END, True, well)
+    stopped = fa.simulate(block(), [2.9], [1.0], 9.0, stops=True, method=method)
+    assert (stopped.status, stopped.ok) == (Status.EVENT, True)
+    arm = random_arm(3, 3)
+    jammed = fa.simulate(arm, posture(arm, 3), speed(arm, 3), 0.1, torque=[1.0, -2.0, 3.0], method=method)
+    assert (jammed.status, jammed.ok) == (Status.DIVERGED, False)
+    with pytest.raises(fa.ForearmError, match=f"simulation of '{arm.name}' by {method}: joint.*look at the input"):
+        jammed.checked()
+    with pytest.raises(fa.InputError, match=r"continued: that run failed: joint.*Start a new one before that"):
+        fa.simulate(arm, posture(arm, 3), speed(arm, 3), 0.1, continued=jammed, method=method)
+
+
 # What is refused
 
 
@@ -420,6 +465,28 @@ def test_what_cannot_be_done_is_said(given: dict[str, Any], text: str) -> None:
     with pytest.raises(fa.ForearmError) as caught:
         fa.simulate(block(), [0.0], [0.0], 1.0, **given)
     assert text in str(caught.value)
+
+
+def test_another_arm_is_not_gone_on_with() -> None:
+    first = fa.simulate(block(), [0.0], [1.0], 0.1)
+    renamed = block().replace(name="the same", notes="by another name")
+    assert fa.simulate(renamed, [0.0], [0.0], 0.1, continued=first).q[0] == first.q[-1]
+    for other in (block(friction=RUBBING), beam(), block().with_payload(mass=0.1)):
+        with pytest.raises(
+            fa.InputError, match=r"whose numbers are not those of 'one'\. Start a new one from its last q and qd"
+        ):
+            fa.simulate(other, [0.0], [0.0], 0.1, continued=first)
+
+
+@pytest.mark.parametrize("name", ["q", "qd", "way", "free", "t", "origin", "done", "step"])
+def test_a_damaged_checkpoint_is_refused(name: str) -> None:
+    first = fa.simulate(block(friction=RUBBING), [0.0], [1.0], 0.1)
+    assert first.checkpoint is not None
+    fields = {f: getattr(first, f) for f in first.__dataclass_fields__}
+    for wrong in (np.zeros((1, 5)), np.array([[math.nan]]), "x", [["x"]], None):
+        bad = Simulation(**fields | {"checkpoint": first.checkpoint | {name: wrong}})
+        with pytest.raises(fa.InputError, match="simulate, continued: "):
+            fa.simulate(first.arm, [0.0], [0.0], 0.1, continued=bad)
 
 
 def test_states_are_checked() -> None:

@@ -14,6 +14,7 @@ import forearm as fa
 from forearm.symbols import Graph, derivative, evaluate, gradient, jacobian
 from forearm.symbols.calculus import Scalar
 from forearm.symbols.graph import same
+from forearm.symbols.scalars import arctangent
 
 TINY = 1e-30  # the complex step: no differences are taken, so it has no rounding of its own
 EXACT = 1e-11  # forty operations on values up to 50 and slopes of some thousands
@@ -179,3 +180,19 @@ def test_slopes_of_sizes_and_exponentials() -> None:
         twice = derivative(graph, derivative(graph, [x.exp()], {x: 1.0}), {x: 1.0})
         assert evaluate(graph, twice, at) == pytest.approx([math.exp(at["x"])], rel=1e-15)
     assert evaluate(graph, gradient(graph, abs(x), [x]), {"x": 0.0}) == [0.0]
+
+
+def test_slopes_of_an_angle() -> None:
+    """d angle = (x dy - y dx) / (x^2 + y^2), in every quadrant and with signs in front of either leg."""
+    graph = Graph()
+    x, y = graph.input("x"), graph.input("y")
+    for values in ((0.3, 1.2), (-0.7, 0.4), (-0.5, -2.0), (1.5, -0.2)):
+        at = dict(zip(("x", "y"), values, strict=True))
+        square = values[0] ** 2 + values[1] ** 2
+        for angle, sign in ((y.arctangent(x), 1.0), ((-y).arctangent(x), -1.0), ((-y).arctangent(-x), 1.0)):
+            slopes = evaluate(graph, gradient(graph, angle, [x, y]), at)
+            np.testing.assert_allclose(slopes, [-sign * values[1] / square, sign * values[0] / square], rtol=1e-14)
+    assert y.graph.constant(1.0).arctangent(-2.0) == math.atan2(1.0, -2.0)
+    assert evaluate(graph, [x.arctangent(-1.0), arctangent(1.0, x), arctangent(1.0, -1.0)], {"x": 0.3}) == [
+        math.atan2(0.3, -1.0), math.atan2(1.0, 0.3), math.atan2(1.0, -1.0)
+    ]  # fmt: skip

@@ -32,6 +32,7 @@ class Motor:
     inductance: float | None = None  # H
     max_voltage: float | None = None  # V
     max_current: float | None = None  # A
+    amplifier_gain: float | None = None  # voltage / output of the converter
 
     def __post_init__(self) -> None:
         ratio = check_number(self.gear_ratio, "motor, gear_ratio")
@@ -42,6 +43,9 @@ class Motor:
         for name in ("torque_constant", "resistance", "max_voltage", "max_current"):
             _optional(self, name, "motor", above=0.0)
         _optional(self, "inductance", "motor", minimum=0.0)
+        _optional(self, "amplifier_gain", "motor")
+        if self.amplifier_gain == 0.0:
+            raise ModelError("motor, amplifier_gain: must not be 0; leave it out where there is no amplifier.")
 
     @property
     def reflected_inertia(self) -> float:

@@ -15,29 +15,28 @@ from forearm.tables import number, text_table
 if TYPE_CHECKING:
     from forearm.benchmarks.timing import Row
 
+ROOMS = ("loading", "dynamics", "code", "kernels", "loops", "simulation", "inverse_kinematics", "planning")
 HEADER = ("what", "ours", "peer", "its time", "ratio", "bar", "apart", "peak")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--peers", action="store_true", help="time other packages beside ours, where installed")
-    parser.add_argument(
-        "--only", choices=("loading", "dynamics", "code", "kernels", "loops", "simulation"), help="measure only this"
-    )
+    parser.add_argument("--only", choices=ROOMS, help="measure only this")
     parser.add_argument("--plot", metavar="FILE", help="draw the times (.png, .svg or .pdf)")
     add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
-    from forearm.benchmarks import code, dynamics, kernels, loading, loops, simulation
+    from importlib import import_module
+
     from forearm.benchmarks.machine import machine
     from forearm.benchmarks.peers import problems
 
-    rooms = {"loading": loading.rows, "dynamics": dynamics.rows, "code": code.rows, "kernels": kernels.rows}
-    rooms |= {"loops": loops.rows, "simulation": simulation.rows}
     missing = problems() if given.peers else []
     rows: list[Row] = []
-    for name, measure in rooms.items():
+    for name in ROOMS:
         if given.only in (None, name):
+            measure = import_module(f"forearm.benchmarks.{name}").rows
             rows += [replace(row, group=row.group or name) for row in _announced(measure(given.peers))]
     peaks = _peaks(rows)
     document: dict[str, Any] = {"machine": machine(), "peak_flops": peaks, "missing": missing}

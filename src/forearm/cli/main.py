@@ -21,6 +21,8 @@ COMMANDS = {
     "check": "Check an arm file: errors, and what is possible but implausible.",
     "convert": "Write an arm in another format: arm file (.toml) or URDF.",
     "parts": "Mass, centre and inertia of sections, parts and links of a parts file.",
+    "kinematics": "Where the hand is and how it moves; every posture that brings it to a pose.",
+    "plan": "From points, poses or a line of the hand to a motion with its torques and voltages.",
     "inverse": "Torques that a state needs, by any formulation, drives included.",
     "forward": "Accelerations that torques produce, by any method, drives included.",
     "simulate": "The motion of an arm over time, driven by torques or voltages.",
@@ -84,7 +86,7 @@ def _complain_of(unknown: list[str], parser: Parser, called: str | None) -> None
 
 def _parser(called: str | None) -> Parser:
     """The parser of the whole command line, with the options of the one command that is called."""
-    listing = "\n".join(f"  {name:<9} {summary}" for name, summary in COMMANDS.items())
+    listing = "\n".join(f"  {name:<10} {summary}" for name, summary in COMMANDS.items())
     parser = Parser(
         prog="forearm",
         usage="forearm COMMAND [options]",

@@ -1,32 +1,78 @@
-"""`forearm reproduce`: the printed figures of the five documents, recomputed."""
+"""`forearm reproduce`: the printed figures of the five documents, recomputed, and drawn where the document draws."""
 
 from __future__ import annotations
 
 import argparse
 import textwrap
 from collections import Counter
+from pathlib import Path
+from typing import Any
 
 from forearm.cli.command import Command, add_json, show_json, width
-from forearm.reproduce import DOCUMENTS, Result, reproduce
+from forearm.errors import InputError
+from forearm.reproduce import DOCUMENTS, Result, catalogue, reproduce
 from forearm.tables import number, text_table
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("document", nargs="?", default="all", metavar="DOCUMENT", help=f"{', '.join(DOCUMENTS)} or all")
+    parser.add_argument(
+        "--figures", metavar="DIR", help="also draw the figures of the document (mata, dhanaraj) into this folder, as .png"
+    )
     add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
+    catalogue(given.document)  # a name that is none is refused before anything is drawn
+    drawn = _draw(given.document, Path(given.figures)) if given.figures else []
     results = list(reproduce(given.document))
     if given.json:
-        show_json({"results": [_plain(result) for result in results]})
+        show_json({"results": [_plain(result) for result in results], "figures": [str(path) for path in drawn]})
         return 0
     items = list(dict.fromkeys(result.item.id for result in results))
     for item in items:
         print(_report([result for result in results if result.item.id == item]) + "\n")
     verdicts = Counter(result.verdict for result in results)
     print(", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common()) + f": {len(results)} figures in all")
+    if given.figures:
+        print("\n".join(f"written: {path}" for path in drawn) or f"no figure of {given.document} is drawn")
     return 0
+
+
+def _draw(document: str, folder: Path) -> list[Path]:
+    """The pictures that there are of a document, each written whole."""
+    from forearm.plots.figure import save_figure
+
+    wanted = {name: pictures for name, pictures in DRAWN.items() if document in (name, "all")}
+    try:
+        if wanted:
+            folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: no folder can be made there ({error.strerror}); name another after --figures.") from error
+    paths = []
+    for name, pictures in wanted.items():
+        for figure_name, figure in pictures().items():
+            path = folder / f"{name}-{figure_name}.png"
+            save_figure(figure, path)
+            paths.append(path)
+    return paths
+
+
+def _mata() -> dict[str, Any]:
+    from forearm.plots.precision import precision_figure
+    from forearm.reproduce.recompute.mata import sweep
+
+    arm, study = sweep()
+    return {"fig-2": precision_figure(arm, study, swept=1, shown=1)}
+
+
+def _dhanaraj() -> dict[str, Any]:
+    from forearm.plots.friction import friction_figures
+
+    return friction_figures()
+
+
+DRAWN = {"mata": _mata, "dhanaraj": _dhanaraj}
 
 
 def _report(results: list[Result]) -> str:
@@ -34,13 +80,22 @@ def _report(results: list[Result]) -> str:
     title = f"{item.document.capitalize()}, {item.place}: {item.title}"
     rows = [[r.label, r.printed, "-" if r.ours is None else number(r.ours, 7), r.verdict] for r in results]
     text = f"{title}\n{text_table(['figure', 'printed', 'ours', 'verdict'], rows, width())}"
-    notes = [*dict.fromkeys(("assumed", r.item.assumed) for r in results)]
-    notes += [*dict.fromkeys((f"why ({r.label})" if len(results) > 8 else "why", r.reason) for r in results if r.reason)]
+    notes = [*dict.fromkeys(("assumed", r.item.assumed) for r in results)] + _reasons(results)
     for name, words in notes:
         if words:
             filled = textwrap.fill(" ".join(f"{name}: {words}".split()), width(), subsequent_indent="  ")
             text += f"\n{filled}"
     return text
+
+
+def _reasons(results: list[Result]) -> list[tuple[str, str]]:
+    """Each reason once; the figures that it is for are named where a long table has several, or most need none."""
+    labels: dict[str, list[str]] = {}
+    for result in results:
+        if result.reason:
+            labels.setdefault(result.reason, []).append(result.label)
+    few = len(results) <= 8 or (len(labels) == 1 and sum(map(len, labels.values())) > 3)
+    return [("why" if few else f"why ({'; '.join(named)})", reason) for reason, named in labels.items()]
 
 
 def _plain(result: Result) -> dict[str, object]:
@@ -53,7 +108,7 @@ def _plain(result: Result) -> dict[str, object]:
 
 
 COMMAND = Command(
-    "forearm reproduce mata",
+    "forearm reproduce mata\n  forearm reproduce dhanaraj --figures figures",
     _add_arguments,
     _run,
 )

@@ -34,7 +34,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(given: argparse.Namespace) -> int:
     arm = load(given.arm, hand=given.hand)
-    dac = read_dac(given)
+    dac = read_dac(given, arm)
     lines = _lines(given.script, with_prompts=not given.json)
     out = io.StringIO() if given.json else sys.stdout
     interpreter = Interpreter(arm, lines, out, complain, dac, None if given.json else width())

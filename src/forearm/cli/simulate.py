@@ -10,19 +10,22 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.cli.command import Command, add_arm, add_json, complain, show_json, width
+from forearm.cli.progress import Progress
 from forearm.cli.states import add_state, read_numbers, read_state
 from forearm.drives.motor import DAC
 from forearm.errors import InputError
 from forearm.files.load import load
-from forearm.interpreter.joining import joined
 from forearm.interpreter.listing import energies_at_end, events_listed
 from forearm.logs.table import ENDINGS
-from forearm.simulation.result import Simulation, load_simulation
-from forearm.simulation.running import ADAPTIVE, FIXED, simulate
+from forearm.simulation.joining import joined
+from forearm.simulation.result import Simulation
+from forearm.simulation.running import ALL as METHODS
+from forearm.simulation.running import simulate
 from forearm.simulation.schedule import Schedule
+from forearm.simulation.stored import load_simulation
+from forearm.simulation.windings import without_inductance
 from forearm.tables import number, text_table
 
-METHODS = (*FIXED, *ADAPTIVE)
 PICTURES = (".png", ".svg", ".pdf")
 DRIVES = ("torque", "voltage", "torque_file", "voltage_file")
 
@@ -33,16 +36,20 @@ def add_dac(parser: argparse.ArgumentParser, period: bool = True) -> None:
         parser.add_argument("--dac-period", type=float, metavar="S", help="what drives is sampled and held for this time, s")
     parser.add_argument("--dac-bits", type=int, metavar="N", help="the converter's steps; needs --dac-range")
     parser.add_argument("--dac-range", type=float, metavar="V", help="the converter gives from -V to V")
-    parser.add_argument("--dac-gain", type=float, metavar="X", help="of the amplifier behind the converter; 1 unless given")
+    parser.add_argument(
+        "--dac-gain", type=float, metavar="X", help="of the amplifiers behind the converter; unless given the arm file's, or 1"
+    )
 
 
-def read_dac(given: argparse.Namespace) -> DAC | None:
+def read_dac(given: argparse.Namespace, arm: Arm) -> DAC | None:
     """The converter, where one of its options is given."""
     period = getattr(given, "dac_period", None)
     if all(value is None for value in (period, given.dac_bits, given.dac_range, given.dac_gain)):
         return None
     if given.dac_bits is not None and given.dac_range is None:
         raise InputError("--dac-bits: the steps divide a range; give it by --dac-range V.")
+    if given.dac_gain is not None and any(j.motor is not None and j.motor.amplifier_gain is not None for j in arm.joints):
+        raise InputError(f"--dac-gain: motors of {arm.name!r} have an amplifier_gain in the arm file; leave the option out.")
     return DAC(
         1e-3 if period is None else period, given.dac_bits, given.dac_range, 1.0 if given.dac_gain is None else given.dac_gain
     )
@@ -60,7 +67,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     drive.add_argument("--voltage-file", metavar="FILE", help="voltages over time, in the same form")
     parser.add_argument("--linear", action="store_true", help="rows of the file are joined by straight lines, not held")
     parser.add_argument("--method", metavar="NAME", help=f"one of {', '.join(METHODS)} (rk3 unless given)")
-    parser.add_argument("--step", type=float, metavar="S", help="of rk3, rk4 and gill, s; 0.001 unless given")
+    parser.add_argument("--step", type=float, metavar="S", help="of rk3, rk4, gill, midpoint, gauss4, s; 0.001 unless given")
     parser.add_argument(
         "--rtol", type=float, default=1e-6, metavar="X", help="of dp45, dp87, radau: relative error a step; 1e-6"
     )
@@ -69,6 +76,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stops", action="store_true", help="end where a joint reaches its limit")
     add_dac(parser)
     parser.add_argument("--rigid", action="store_true", help="without motors and friction")
+    parser.add_argument("--no-inductance", action="store_true", help="currents follow the voltages at once")
     parser.add_argument("--continue", dest="before", metavar="FILE", help="go on from the end of a simulation kept as .npz")
     parser.add_argument("--to", dest="target", metavar="FILE", help="keep it: .csv, .parquet, or .npz, which holds everything")
     parser.add_argument("--plot", metavar="FILE", help="a picture: .png, .svg or .pdf")
@@ -78,21 +86,29 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(given: argparse.Namespace) -> int:
     _check(given)
-    arm = load(given.arm, hand=given.hand)
-    arm = arm.rigid() if given.rigid else arm
+    arm = _arm(given)
     before = None if given.before is None else load_simulation(given.before, arm)
     q, qd = (
         np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees)
         for name, text in (("q", given.q), ("qd", given.qd))
     )
-    run = simulate(
-        arm, q, qd, given.duration, **_drive(given, arm), dac=read_dac(given), record=given.record, rtol=given.rtol,
-        atol=given.atol, stops=given.stops, continued=before, **_method(given, before),
-    )  # fmt: skip
+    start = 0.0 if before is None else float(before.t[-1])
+    with Progress() as bar:
+        run = simulate(
+            arm, q, qd, given.duration, **_drive(given, arm), dac=read_dac(given, arm), record=given.record, rtol=given.rtol,
+            atol=given.atol, stops=given.stops, continued=before, **_method(given, before),
+            progress=lambda t, steps: bar.show(steps, (t - start) / given.duration),
+        )  # fmt: skip
     whole = run if before is None else joined(before, run)
     _write(given, whole)
     _tell(given, whole)
     return 0
+
+
+def _arm(given: argparse.Namespace) -> Arm:
+    arm = load(given.arm, hand=given.hand)
+    arm = without_inductance(arm) if given.no_inductance else arm
+    return arm.rigid() if given.rigid else arm
 
 
 def _check(given: argparse.Namespace) -> None:
@@ -135,9 +151,8 @@ def _write(given: argparse.Namespace, run: Simulation) -> None:
 
 
 def _tell(given: argparse.Namespace, run: Simulation) -> None:
-    for event in run.events:
-        if event.kind == "diverged":
-            complain(event.text, kind="warning")
+    if not run.ok:
+        complain(f"{run.message}: {run.status.value}.", kind="warning")
     if given.json:
         show_json(_document(given, run))
         return
@@ -167,6 +182,7 @@ def _document(given: argparse.Namespace, run: Simulation) -> dict[str, Any]:
         "energy": {name: column[-1] for name, column in run.energy.items()},
         "lost": {name: block[-1] for name, block in run.lost.items()},
         "events": [{"t": e.t, "kind": e.kind, "joint": e.joint, "text": e.text} for e in run.events],
+        "status": run.status.name.lower(),
         "message": run.message,
         "to": given.target,
         "plot": given.plot,

@@ -91,6 +91,11 @@ FUNCTIONS: dict[str, Function] = {
         "Forward kinematics", ("q",), {"T": ((4, 4), "pose of the hand in the base frame by rows, m")},
         lambda t: {"T": t.hand_pose()},
     ),
+    "inverse_kinematics": Function(
+        "Inverse kinematics", ("T",),
+        {"q_branches": (("m", "n"), "a row a branch, NaN where there is none within limits, rad (m where a joint slides)")},
+        lambda t: {"q_branches": t.branches},
+    ),
     "jacobian": Function(
         "Jacobian", ("q",), {"J": ((6, "n"), "by rows: velocity of the hand's origin, then angular velocity, base axes")},
         lambda t: {"J": t.hand_jacobian()},
@@ -143,6 +148,7 @@ MEANINGS = {
     "qd": "joint velocities, rad/s (m/s where a joint slides)",
     "qdd": "joint accelerations, rad/s^2 (m/s^2 where a joint slides)",
     "tau": f"joint torques, {N_M}",
+    "T": "pose of the hand in the base frame by rows, m",
 }
 
 
@@ -159,7 +165,7 @@ def arguments(
 
     names = list(dict.fromkeys(name for f in functions for name in f.inputs))
     order = [name for name in MEANINGS if name in names]
-    inputs = tuple(Argument(name, (sizes["n"],), said(MEANINGS[name])) for name in order)
+    inputs = tuple(Argument(name, (4, 4) if name == "T" else (sizes["n"],), said(MEANINGS[name])) for name in order)
     outputs: dict[str, Argument] = {}
     for f in functions:
         for name, (shape, meaning) in f.outputs.items():
@@ -197,6 +203,8 @@ def trace(tracing: Tracing, functions: Sequence[Function]) -> Traced:
     sizes = {"n": tracing.arm.n, "N": len(bodies), "10N": 10 * len(bodies)}
     if "Y_base" in results:
         sizes["b"] = len(tracing.base)
+    if "q_branches" in results:
+        sizes["m"] = len(tracing.branches)
     inputs, outputs = arguments(functions, sizes, slides=any(not b.revolute for b in bodies))
     shapes = {key: (outputs[key].name, outputs[key].shape) for key in results}
     tables = {name: np.array(results[key], dtype=object).reshape(shape) for key, (name, shape) in shapes.items()}

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from forearm.symbols import Counts, Expr, Graph
-from forearm.symbols.graph import ABS, ADD, COS, DIV, EXP, INPUT, MUL, PARAMETER, SIGN, SIN, SQRT, SUB, expressions
+from forearm.symbols.graph import ABS, ADD, ATAN2, COS, DIV, EXP, INPUT, MUL, PARAMETER, SIGN, SIN, SQRT, SUB, expressions
 
 OPERATORS = {
     MUL: "*", ADD: "+", SUB: "-", DIV: "/", SQRT: "sqrt", COS: "cos", SIN: "sin", SIGN: "sign", ABS: "abs", EXP: "exp",
+    ATAN2: "atan2",
 }  # fmt: skip
 LONGEST = 6  # operations in one statement, beyond those of values that have a name
 
@@ -160,7 +161,7 @@ class _Writer:
             operands = [p for p in (self.graph.left[place], self.graph.right[place]) if p >= 0]
             self.sizes[place] = 1 + sum(self.sizes.get(p, 0) for p in operands if p not in self.named)
             name = self.graph.names.get(place)
-            function = self.graph.kinds[place] in (COS, SIN, SQRT, SIGN, ABS, EXP)
+            function = self.graph.kinds[place] in (COS, SIN, SQRT, SIGN, ABS, EXP, ATAN2)
             if name is None and not function and self.uses[place] <= 1 and self.sizes[place] < LONGEST:
                 continue
             tree = self._tree(place)

@@ -29,7 +29,7 @@ class Dialect:
 
     number: Callable[[float], str]
     entry: Callable[[Ref], str]
-    call: Callable[[str, str], str]  # name of the function, text of its argument
+    call: Callable[[str, str], str]  # name of the function, text of its arguments
 
 
 def expression(tree: Tree, dialect: Dialect) -> str:
@@ -47,6 +47,8 @@ def _text(tree: Tree, dialect: Dialect) -> tuple[str, int]:
     if len(tree.operands) == 1:
         return dialect.call(tree.operator, expression(tree.operands[0], dialect)), ATOM
     a, b = tree.operands
+    if tree.operator == "atan2":
+        return dialect.call("atan2", f"{expression(a, dialect)}, {expression(b, dialect)}"), ATOM
     if tree.operator in "*/":
         return f"{_inside(a, dialect, PRODUCT)} {tree.operator} {_inside(b, dialect, ATOM)}", PRODUCT
     return f"{_inside(a, dialect, SUM)} {tree.operator} {_inside(b, dialect, PRODUCT)}", SUM
@@ -70,9 +72,9 @@ def call(name: str, argument: str) -> str:
 
 
 def functions(statements: Iterable[Statement]) -> set[str]:
-    """The functions that the statements call, out of sqrt, cos, sin, sign, abs and exp."""
+    """The functions that the statements call, out of sqrt, cos, sin, sign, abs, exp and atan2."""
     called = {op.operator for s in statements for op in parts(s.value) if isinstance(op, Op)}
-    return called & {"sqrt", "cos", "sin", "sign", "abs", "exp"}
+    return called & {"sqrt", "cos", "sin", "sign", "abs", "exp", "atan2"}
 
 
 def read(statements: Iterable[Statement]) -> set[str]:

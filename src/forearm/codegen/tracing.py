@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
+from forearm.codegen.inverse_kinematics import branches as traced_branches
 from forearm.drives.joint import Drive, Reaction, depends_on_load, driven, needs_reactions, rotor_inertia
-from forearm.drives.scalars import root, sign
 from forearm.dynamics.forward import articulated_body, solve_general, solve_symmetric
 from forearm.dynamics.loaded import Loads, newton_step, reactions_of
 from forearm.dynamics.newton_euler import newton_euler
@@ -26,7 +26,8 @@ from forearm.reduction.geometry import geometry_values
 from forearm.reduction.plan import Plan, placed, planned
 from forearm.reduction.symbolic import best_plan_for, symbolic_chain, symbolic_model
 from forearm.symbols import Expr, Graph, derivative, gradient, jacobian, substituted
-from forearm.symbols.graph import COS, INPUT, SIN
+from forearm.symbols.graph import ADD, COS, INPUT, MUL, SIN, SUB
+from forearm.symbols.scalars import root, sign
 
 UNSOLVED = 1e-9  # of the torques: accelerations that leave more are not given
 NEWTON_STEPS = 8  # in code without loops, where friction depends on the load
@@ -177,35 +178,45 @@ class Tracing:
 
     def newton_at(
         self, x: list[Scalar], tau: list[Scalar] | None = None, ways: list[Scalar] | None = None,
-        free: list[Scalar] | None = None,
+        free: list[Scalar] | None = None, felt: list[tuple[Scalar, Reaction | None]] | None = None,
     ) -> tuple[list[Scalar], list[Scalar], Scalar]:  # fmt: skip
-        """(left, delta, size) of what `dynamics.loaded` solves: what is left of tau at x, the step from there, its scale."""
+        """(left, delta, size) of what `dynamics.loaded` solves: what is left of tau at x, the step from there, its scale.
+
+        With loads `felt` the step is that of drives taken as straight from these loads on.
+        """
         rates = self._rates(self.qd)
         driving, at = np.array(self.tau if tau is None else tau, dtype=object), np.array(x, dtype=object)
         ways = [sign(rate) for rate in rates] if ways is None else ways
-        J, left, given = newton_step(self.arm, self.loads, at, driving, rates, ways, self._partials)
+        step = newton_step(self.arm, self.loads, at, driving, rates, ways, self._partials, felt)
+        J, right, left = step.J, step.right, step.left
         if free is not None:
-            J, left = held(J, free, self.arm.n), np.array([a * e for a, e in zip(free, left, strict=True)], dtype=object)
-        delta = self._solved(lambda: list(solve_general(J, left)))
+            J = held(J, free, self.arm.n)
+            right, left = (np.array([a * e for a, e in zip(free, v, strict=True)], dtype=object) for v in (right, left))
+        if step.is_symmetric:
+            delta = self._solved(lambda: list(solve_symmetric(J[::-1, ::-1], right[::-1])[::-1]))
+        else:
+            delta = self._solved(lambda: list(solve_general(J, right)))
         size: Scalar = 1e-30
-        for value in (*driving, *given, *(torque for torque, _ in self.loads.at(at))):
+        for value in (*driving, *step.given, *(torque for torque, _ in self.loads.at(at))):
             size = size + abs(value)
         return list(left), delta, size
 
     @cached_property
     def loads(self) -> Loads:
-        """What accelerations load the joints with: torques on the regrouped chain, reactions on the arm as it is."""
+        """What accelerations load the joints with: torques on the regrouped chain, or with reactions on the arm as it is."""
         model, n, q, qd = self.model, self.arm.n, self._rates(self.q), self._rates(self.qd)
-        moving = np.array([model.rates(row) for row in np.eye(n).tolist()], dtype=object).T  # (N, n)
-        Y = composite.inertia_matrix(self.chain, q, self._note) @ moving
-        y0 = np.array(recursion.inverse(self.chain, q, qd, [0.0] * len(q), self._note), dtype=object)
         if not needs_reactions(self.arm):
+            moving = np.array([model.rates(row) for row in np.eye(n).tolist()], dtype=object).T  # (N, n)
+            Y = composite.inertia_matrix(self.chain, q, self._note) @ moving
+            y0 = np.array(recursion.inverse(self.chain, q, qd, [0.0] * len(q), self._note), dtype=object)
             return Loads(y0, Y, np.zeros((len(q), 6)), None)
         x = [self.graph.input(f"x[{j}]") for j in range(n)]
         _, reactions = self._reactions(qd, self._rates(x))
         flat = [value for reaction in reactions for vector in reaction for value in vector]
         A = jacobian(self.graph, flat, x).reshape(len(q), 6, n)
         r0 = np.array(substituted(self.graph, flat, dict.fromkeys(x, 0.0)), dtype=object).reshape(len(q), 6)
+        along = [5 if body.revolute else 2 for body in self.whole_model.bodies]  # the reaction's part that moves the joint
+        y0, Y = (np.array([table[i, k] for i, k in enumerate(along)], dtype=object) for table in (r0, A))
         return Loads(y0, Y, r0, A)
 
     def _partials(self, drive: Drive, torque: Scalar, reaction: Reaction | None, rate: Scalar, way: Scalar) -> list[Scalar]:
@@ -277,6 +288,20 @@ class Tracing:
     def hand_pose(self) -> Array:
         """The hand in the base frame."""
         return self._done("hand", hand.hand_pose(self.plain, self._rates(self.q)))
+
+    @cached_property
+    def branches(self) -> Array:
+        """Every closed-form solution of a pose T, (m, n) with angles within the limits; NaN, as roots of negative numbers,
+        where forward kinematics or the limits do not agree."""
+        self._without_formulation("inverse kinematics")
+        if self.parameters:
+            raise InputError("generate: inverse_kinematics is written for an arm as it is; it takes no open parameters.")
+        made = traced_branches(self.arm, [self.graph.input(f"T[{k}]") for k in range(16)], self._pose_at)
+        self._mark("branches")
+        return made
+
+    def _pose_at(self, q: list[Scalar]) -> Array:
+        return self.substituted(self.hand_pose(), self.q, q)
 
     def hand_jacobian(self) -> Array:
         """The Jacobian at the hand's origin, (6, n)."""
@@ -397,5 +422,7 @@ def _indices(graph: Graph, place: int) -> list[int]:
     """The joints whose coordinates an angle is made of."""
     if place in graph.leaves:
         return [int(graph.leaves[place].split("[")[1][:-1])] if graph.kinds[place] == INPUT else []
+    if graph.kinds[place] not in (MUL, ADD, SUB):  # no sum of coordinates
+        return []
     below = [p for p in (graph.left[place], graph.right[place]) if p >= 0]
     return sorted({i for p in below for i in _indices(graph, p)})

@@ -7,8 +7,8 @@ Supports at +-d/2 along the joint's axis carry (fx/2 +- ny/d, fy/2 -+ nx/d): the
 from __future__ import annotations
 
 from forearm.arm.drive import Bearing
-from forearm.drives.scalars import Scalar, root
 from forearm.model import Array
+from forearm.symbols.scalars import Scalar, root
 
 
 def bearing_friction(bearing: Bearing, f: Array, n: Array, direction: Scalar) -> Scalar:

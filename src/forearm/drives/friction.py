@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forearm.arm.drive import Friction
-from forearm.drives.scalars import Scalar, exponential
+from forearm.symbols.scalars import Scalar, exponential
 
 
 def friction_torque(friction: Friction, speed: Scalar, direction: Scalar) -> Scalar:

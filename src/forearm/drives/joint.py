@@ -15,9 +15,9 @@ from forearm.arm.drive import Bearing, Friction, Motor, Transmission
 from forearm.arm.moving import Body
 from forearm.drives.bearings import bearing_friction
 from forearm.drives.friction import friction_torque
-from forearm.drives.scalars import Scalar, sign
 from forearm.drives.transmission import curve_of, through
 from forearm.model import Array
+from forearm.symbols.scalars import Scalar, sign
 
 # Force and moment at the joint's origin, in axes with z along it.
 Reaction = tuple[Array, Array]

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.drive import Transmission
-from forearm.drives.scalars import Scalar, hinge, sign
 from forearm.errors import ModelError, shorten
+from forearm.symbols.scalars import Scalar, hinge, sign
 
 Floats = NDArray[np.float64]
 LOOKED_AT = 200  # loads between two points, for what no gear does

@@ -33,11 +33,16 @@ NUDGE = 1e-6  # of a load, for a slope
 
 @dataclass(frozen=True)
 class Solution:
-    """Accelerations, how many steps they took, and what is left of the torques' equation, relative to its largest term."""
+    """Accelerations, how many steps they took, and what is left of the torques' equation, relative to its largest term.
+
+    Where friction in bearings grows faster with the acceleration than inertia does, the arm is wedged: more torque would need
+    less acceleration, and another motion, or none, may answer to the same torque.
+    """
 
     qdd: Floats
     iterations: int
     residual: float
+    is_wedged: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,27 +72,57 @@ def reactions_of(
     return torques, [(b.Ra @ felt["f", i], b.Ra @ felt["n", i]) for i, b in enumerate(model.bodies)]
 
 
+@dataclass(frozen=True, eq=False)
+class Step:
+    """J delta = right is the step from where `left` is left and the drives give `given`."""
+
+    J: Array
+    right: Array
+    left: Array
+    given: Array
+    is_symmetric: bool
+
+
 def newton_step(
-    arm: Arm, loads: Loads, x: Array, tau: Array, rates: Sequence[Scalar], directions: Sequence[Scalar], partials: Partials
-) -> tuple[Array, Array, Array]:
-    """(J, left, given): left of tau once the drives have what x needs, its negative slope J in x, and what the drives give."""
+    arm: Arm, loads: Loads, x: Array, tau: Array, rates: Sequence[Scalar], directions: Sequence[Scalar], partials: Partials,
+    felt: Sequence[tuple[Scalar, Reaction | None]] | None = None,
+) -> Step:  # fmt: skip
+    """What is left of tau once the drives have what x needs, and the equation of the step that takes it away.
+
+    Drives are taken as straight from the loads `felt` on, if given: the step then leads to where they do, whatever x is.
+    """
     rotor = rotor_inertia(arm)
     n = len(rotor)
     given = np.zeros(n, dtype=x.dtype)
     J = np.zeros((n, n), dtype=x.dtype)
-    for k, (drive, (torque, reaction)) in enumerate(zip(drives_of(arm), loads.at(x), strict=True)):
+    now, steep = loads.at(x), []
+    for k, (drive, (torque, reaction)) in enumerate(zip(drives_of(arm), now if felt is None else felt, strict=True)):
         f, m = drive.freedom, drive.multiplier
-        given[f] = given[f] + m * drive.torque(torque, reaction, rates[k], directions[k])
+        made = drive.torque(torque, reaction, rates[k], directions[k])
         slopes = partials(drive, torque, reaction, rates[k], directions[k])
+        steep.append(slopes[0])
         row = slopes[0] * loads.Y[k]
         if loads.A is not None and drive.needs_reaction:
             for slope, A in zip(slopes[1:], loads.A[k], strict=True):
                 row = row + slope * A
+        if felt is not None:
+            made = made + sum(slope * (b - a) for slope, a, b in zip(slopes, flat(*felt[k]), flat(*now[k]), strict=False))
+        given[f] = given[f] + m * made
         J[f] = J[f] + m * row
     for j in range(n):
         J[j, j] = J[j, j] + rotor[j]
         given[j] = given[j] + rotor[j] * x[j]
-    return J, tau - given, given
+    left = tau - given
+    if loads.A is not None or len(steep) > n:
+        return Step(J, left, left, given, is_symmetric=False)
+    gentle = [1.0 / slope for slope in steep]  # each freedom has one joint: row by row J is its slope times M
+    M = np.array([[loads.Y[i, j] + (rotor[i] * gentle[i] if i == j else 0.0) for j in range(n)] for i in range(n)])
+    return Step(M, np.array([g * e for g, e in zip(gentle, left, strict=True)]), left, given, is_symmetric=True)
+
+
+def flat(torque: Scalar, reaction: Reaction | None) -> list[Scalar]:
+    """A load as one row: the torque, and the reaction if there is one."""
+    return [torque] if reaction is None else [torque, *reaction[0], *reaction[1]]
 
 
 def solve_loaded(
@@ -99,21 +134,21 @@ def solve_loaded(
     ways = [float(np.sign(rate)) for rate in rates] if directions is None else list(directions)
     loads = loads_at(arm, model, q, qd, base, hand)
 
-    def at(x: Floats) -> tuple[Floats, Floats, float]:
-        J, left, given = newton_step(arm, loads, x, tau, rates, ways, slopes_by_differences)
-        size = max(float(np.abs(v).max()) for v in (tau, given, loads.y0 + loads.Y @ x)) + 1e-30
-        return J, left, size
+    def at(x: Floats) -> tuple[Step, Floats, float]:
+        step = newton_step(arm, loads, x, tau, rates, ways, slopes_by_differences)
+        size = max(float(np.abs(v).max()) for v in (tau, step.given, loads.y0 + loads.Y @ x)) + 1e-30
+        return step, step.left, size
 
     x = np.zeros(len(tau))
-    J, left, size = at(x)
-    for step in range(MOST):
+    step, left, size = at(x)
+    for count in range(MOST):
         error = float(np.abs(left).max()) / size
         if error <= CLOSE:
-            return Solution(x, step, error)
+            return Solution(x, count, error, _is_wedged(step))
         if not np.isfinite(left).all():  # what was given is not known
-            return Solution(np.full(len(tau), np.nan), step, np.nan)
+            return Solution(np.full(len(tau), np.nan), count, np.nan)
         try:
-            delta = np.linalg.solve(J, left)
+            delta = np.linalg.solve(step.J, step.right)
         except np.linalg.LinAlgError:
             raise ModelError(
                 f"forward: torques do not fix the accelerations of {arm.name!r} at q = {shorten(q.tolist())}, the matrix is "
@@ -126,15 +161,19 @@ def solve_loaded(
                 break
         else:
             if error <= ENOUGH:  # rounding is all that is left
-                return Solution(x, step, error)
+                return Solution(x, count, error, _is_wedged(step))
         x = x + share * delta
-        J, left, size = made
+        step, left, size = made
     if (error := float(np.abs(left).max()) / size) > ENOUGH:
         raise ModelError(
             f"forward: the friction of {arm.name!r} that depends on the load left {error:.1e} of the torque unsolved after "
             f"{MOST} steps at q = {shorten(q.tolist())}; are coefficients or efficiencies out of proportion?"
         )
-    return Solution(x, MOST, error)
+    return Solution(x, MOST, error, _is_wedged(step))
+
+
+def _is_wedged(step: Step) -> bool:
+    return bool(np.linalg.det(step.J) <= 0.0)
 
 
 def loads_at(arm: Arm, model: Model, q: Floats, qd: Floats, base: Base = AT_REST, hand: Wrench | None = None) -> Loads:

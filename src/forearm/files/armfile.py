@@ -49,6 +49,7 @@ MOTOR = Table(
         "inductance": Number("H", minimum=0.0),
         "max_voltage": Number("V", above=0.0),
         "max_current": Number("A", above=0.0),
+        "amplifier_gain": Number("motor voltage / output of the converter in front of it; 1 unless given"),
     }
 )
 FRICTION = Table(

@@ -85,7 +85,7 @@ def _losses(arm: Arm) -> Iterable[str]:
 
 
 def _lost_of(joint: Joint) -> Iterator[str]:
-    constants = ("torque_constant", "resistance", "inductance", "max_voltage", "max_current")
+    constants = ("torque_constant", "resistance", "inductance", "max_voltage", "max_current", "amplifier_gain")
     if joint.motor is not None and any(getattr(joint.motor, k) is not None for k in constants):
         yield "motor constants"
     if joint.friction is not None and sum(joint.friction.coulomb) != 0.0:

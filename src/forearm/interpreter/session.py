@@ -10,6 +10,7 @@ from forearm.interpreter.lines import Lines
 from forearm.interpreter.output import Output
 from forearm.interpreter.variables import Variables
 from forearm.simulation.result import Simulation
+from forearm.simulation.windings import has_inductance
 from forearm.tables import number
 
 
@@ -61,4 +62,7 @@ def welcome(arm: Arm, gravity: float) -> str:
     """The arm that is loaded, and which way it falls."""
     joints = ", ".join(joint.name for joint in arm.joints[:8]) + (", ..." if arm.n > 8 else "")
     way = "the arm has no weight" if gravity == 0.0 else f"z of the base points {'down' if gravity < 0.0 else 'up'}"
-    return f"{arm.name}: {arm.n} joints ({joints}); gravity = {number(gravity, 8)}: {way}"
+    text = f"{arm.name}: {arm.n} joints ({joints}); gravity = {number(gravity, 8)}: {way}"
+    return (
+        f"{text}\nnote: inductance of its windings is left out; currents follow the voltages" if has_inductance(arm) else text
+    )

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from forearm.errors import InputError, shorten
-from forearm.interpreter.joining import joined
 from forearm.interpreter.lines import Answers, whole_number
 from forearm.interpreter.session import Session
 from forearm.interpreter.sets import plain
 from forearm.interpreter.variables import Floats, Variables
+from forearm.simulation.joining import joined
 from forearm.simulation.result import Simulation
 from forearm.simulation.running import simulate
 from forearm.simulation.schedule import Schedule

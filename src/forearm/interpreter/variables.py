@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC, torque_of, voltage_of
 from forearm.errors import ModelError
+from forearm.simulation.converter import Converter, converter_of
+from forearm.simulation.windings import without_inductance
 from forearm.tables import number
 
 Floats = NDArray[np.float64]
@@ -42,8 +44,9 @@ UNITS = {
 class Variables:
     """What the commands work on. Torque and voltage are tied by the motors at the present omega. Swartz (11), (12).
 
-    `arm` falls by this session's gravity, (0, 0, -gravity). `kept` is the one of torque and voltage that was given, which stays
-    when omega changes. `voltage` is None for an arm whose motors are not known well enough.
+    `arm` falls by this session's gravity, (0, 0, -gravity), and its currents follow the voltages at once. `kept` is the one of
+    torque and voltage that was given, which stays when omega changes. `voltage` is None for an arm whose motors are not known
+    well enough.
     """
 
     arm: Arm
@@ -60,8 +63,14 @@ class Variables:
     def of(cls, arm: Arm, gravity: float = GRAVITY, dac: DAC | None = None) -> Variables:
         """An arm at rest at zero, without voltage."""
         zero = np.zeros(arm.n)
-        falling = arm.replace(gravity=(0.0, 0.0, -gravity))
+        falling = without_inductance(arm).replace(gravity=(0.0, 0.0, -gravity))
+        converter_of(falling, dac or DAC())
         return cls(falling, gravity, dac or DAC(), zero, zero, zero, zero, zero if _has_motors(arm) else None)
+
+    @property
+    def converter(self) -> Converter:
+        """The converter with the arm's amplifiers behind it."""
+        return converter_of(self.arm, self.dac)
 
     def set(self, name: str, values: Sequence[float]) -> Variables:
         """One of them set, and what hangs on it."""
@@ -76,7 +85,7 @@ class Variables:
             self.checked_voltage()
             return replace(self, voltage=row, kept="voltage").tied()
         if name == "DACOut":
-            return self.set("voltage", list(self.dac.voltage(self.dac.out(self.dac.voltage(row))[0])))
+            return self.set("voltage", list(self.converter.limited(self.converter.voltage(row))))
         if name == "omega":
             return replace(self, omega=row).tied()
         return replace(self, theta=row) if name == "theta" else replace(self, alpha=row)
@@ -98,7 +107,7 @@ class Variables:
         if name == "voltage":
             return self.checked_voltage()
         if name == "DACOut":
-            return self.dac.out(self.checked_voltage())[0]
+            return self.converter.out(self.checked_voltage())[0]
         values: Floats = getattr(self, name)
         return values
 
@@ -129,7 +138,7 @@ class Variables:
         if missing.any():
             names = [f"{j.name} ({number(t)})" for j, t, is_at in zip(self.arm.joints, given, missing, strict=True) if is_at]
             notes.append(f"at the limit of voltage or current, with the torque that the motor then gives: {', '.join(names)}")
-        over = self.dac.out(self.voltage)[1]
+        over = self.converter.out(self.voltage)[1]
         if over.any():
             names = [j.name for j, is_over in zip(self.arm.joints, over, strict=True) if is_over]
             notes.append(f"beyond the range of the converter: {', '.join(names)}")

@@ -15,7 +15,7 @@ from forearm.codegen.program import Argument
 from forearm.kernels.rows import load_columns, store_columns
 from forearm.kernels.vectors import Body, Target
 from forearm.symbols import Expr, Graph
-from forearm.symbols.graph import ABS, ADD, COS, DIV, EXP, MUL, SIGN, SIN, SQRT, SUB, expressions
+from forearm.symbols.graph import ABS, ADD, ATAN2, COS, DIV, EXP, MUL, SIGN, SIN, SQRT, SUB, expressions
 
 BYTES_AT_ONCE = 32  # of angles, where one state's sines and cosines are computed side by side
 
@@ -179,6 +179,8 @@ def compute(body: Body, graph: Graph, results: Any, values: dict[int, str]) -> N
                 values[place] = body.sign(values[a])
             elif kind == ABS:
                 values[place] = body.call("fabs", values[a])
+            elif kind == ATAN2:
+                values[place] = body.angle(values[a], values[b])
             elif kind == EXP:
                 values[place] = body.exponential(values[a])
 

@@ -9,14 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from forearm.arm.arm import Arm
 from forearm.codegen.functions import FUNCTIONS, Traced, arguments
+from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
-from forearm.dynamics.loaded import CLOSE
+from forearm.drives.joint import drives_of
+from forearm.dynamics.loaded import CLOSE, flat
 from forearm.kernels.ir import compute, load_states, result, unknown_of
 from forearm.kernels.rows import store_columns
 from forearm.kernels.vectors import Body
-from forearm.symbols import Expr, Graph
+from forearm.symbols import Expr, Graph, refined, substituted
 from forearm.symbols.graph import NOTHING, expressions
 
 MOST = 64  # steps
@@ -26,19 +30,53 @@ GIVEN_UP = 1e-9  # of the torques: what is left must be less, or the answer is N
 
 @dataclass(frozen=True, eq=False)
 class Iterated(Traced):
-    """A step on the graph: `results` are left, delta and size at the accelerations that stand in `candidate`."""
+    """A step on the graph: the `solution` with drives taken as straight from the loads `felt` on.
 
-    candidate: tuple[Expr, ...]
+    The other `results` are left, size and felt: what is left at accelerations `x`, its scale, and the loads there.
+    """
+
+    x: tuple[Expr, ...]
+    felt: tuple[Expr, ...]
 
 
 def traced_step(arm: Arm) -> Iterated:
     """One of Newton's steps for an arm."""
     tracing = Tracing(arm, {})
-    candidate = tuple(tracing.graph.input(f"candidate[{j}]") for j in range(arm.n))
-    left, delta, size = tracing.newton_at(list(candidate))
     inputs, outputs = arguments([FUNCTIONS["forward_dynamics"]], {"n": arm.n}, slides=True)
-    results: dict[str, Any] = {"left": left, "delta": delta, "size": size}
-    return Iterated(tracing.graph, results, inputs, tuple(outputs.values()), candidate)
+    return iterated(tracing, inputs, tuple(outputs.values()))
+
+
+def iterated(
+    tracing: Tracing, inputs: tuple[Argument, ...] = (), outputs: tuple[Argument, ...] = (), tau: list[Any] | None = None,
+    ways: list[Any] | None = None, free: list[Any] | None = None,
+) -> Iterated:  # fmt: skip
+    """One of Newton's steps under torques and with friction in given directions, joints held where `free` is 0."""
+    graph, arm = tracing.graph, tracing.arm
+    x = [graph.input(f"at[{j}]") for j in range(arm.n)]
+    now = tracing.loads.at(np.array(x, dtype=object))
+    felt, symbols = [], []
+    for k, (drive, (torque, reaction)) in enumerate(zip(drives_of(arm), now, strict=True)):
+        if not drive.depends_on_load:
+            felt.append((torque, reaction))
+            continue
+        here = [graph.input(f"felt{k}[{i}]") for i in range(len(flat(torque, reaction)))]
+        symbols += here
+        both = None if reaction is None else (np.array(here[1:4], dtype=object), np.array(here[4:], dtype=object))
+        felt.append((here[0], both))
+    _, solution, _ = tracing.newton_at([0.0] * arm.n, tau, ways, free, felt)
+    left, _, size = tracing.newton_at(x, tau, ways, free)
+    loads = [flat(*load) for drive, load in zip(drives_of(arm), now, strict=True) if drive.depends_on_load]
+    results: dict[str, Any] = {
+        "solution": solution,
+        "left": left,
+        "size": size,
+        "felt": [value for load in loads for value in load],
+    }
+    names = [graph.leaves[e.node] for e in (*x, *symbols)]
+    graph, results = refined(graph, results)
+    places = {leaf: place for place, leaf in graph.leaves.items()}
+    again = tuple(Expr(graph, places[name], False) if name in places else graph.input(name) for name in names)
+    return Iterated(graph, results, inputs, outputs, again[: len(x)], again[len(x) :])
 
 
 def solve_block(body: Body, step: Iterated) -> None:
@@ -48,60 +86,82 @@ def solve_block(body: Body, step: Iterated) -> None:
     store_columns(body, f"%at.{step.outputs[0].name}", columns)
 
 
-def solved(body: Body, step: Iterated, states: dict[int, str], unknown: str) -> list[str]:
-    """The accelerations, NaN where states are not known or no solution was found; once in a function, as it has labels."""
-    t, n, graph = body.target, len(step.candidate), step.graph
-    moving = _depends(graph, [e.node for e in step.candidate])
-    compute(body, graph, _still(graph, step.results, moving), states)
-    flags = f"<{t.lanes} x i1>"
-    for name, size in (("x", n), ("delta", n)):
+def solved(
+    body: Body, step: Iterated, states: dict[int, str], unknown: str, loads: str | None = None, close: float = CLOSE
+) -> list[str]:  # fmt: skip
+    """The accelerations, NaN where states are not known or no solution was found; once in a function, as it has labels.
+
+    Lanes begin with the loads at rest. With `loads`, a pointer, they begin with those there, with the loads at rest if that
+    leads nowhere, and leave the loads that they end with. What is left is at most `close` of the torques that were added up.
+    """
+    t, n, graph = body.target, len(step.x), step.graph
+    moving = _depends(graph, [e.node for e in (*step.x, *step.felt)])
+    at_rest = substituted(graph, step.results["felt"], dict.fromkeys(step.x, 0.0))
+    compute(body, graph, [*_still(graph, step.results, moving), *at_rest], states)
+    flags, everyone = f"<{t.lanes} x i1>", _all(t.lanes)
+    one, zero, huge = (body.constant(value) for value in (1.0, 0.0, _largest(t.scalar)))
+    rest = [result(body, e, states) for e in at_rest]
+    for name, size in (("x", n), ("felt", len(rest))):
         body.lines.append(f"  %{name} = alloca [{size * t.lanes} x {t.scalar}], align 64")
-        for k in range(n):
-            body.store(f"%{name}", k * t.lanes, body.constant(0.0), t.lanes)
-    known = body.emit(f"fcmp oeq {t.vector} {unknown}, {body.constant(0.0)}")
+    for k in range(n):
+        body.store("%x", k * t.lanes, zero, t.lanes)
+    for k, load in enumerate(rest):
+        body.store("%felt", k * t.lanes, load if loads is None else body.load(loads, k * t.lanes, t.lanes), t.lanes)
+    known = body.emit(f"fcmp oeq {t.vector} {unknown}, {zero}")
     body.lines += ["  br label %solve.before", "solve.before:", "  br label %solve", "solve:"]
-    one, huge = body.constant(1.0), body.constant(_largest(t.scalar))
     body.lines += [
         "  %turn = phi i32 [ 0, %solve.before ], [ %turn.next, %solve ]",
         f"  %active = phi {flags} [ {known}, %solve.before ], [ %active.next, %solve ]",
+        f"  %fresh = phi {flags} [ {everyone if loads is None else _none(t.lanes)}, %solve.before ], [ %fresh.next, %solve ]",
         f"  %norm = phi {t.vector} [ {huge}, %solve.before ], [ %norm.next, %solve ]",
         f"  %share = phi {t.vector} [ {one}, %solve.before ], [ %share.next, %solve ]",
         f"  %size = phi {t.vector} [ {one}, %solve.before ], [ %size.next, %solve ]",
     ]  # fmt: skip
-    old = [(body.load("%x", k * t.lanes, t.lanes), body.load("%delta", k * t.lanes, t.lanes)) for k in range(n)]
-    tried = [body.fma("%share", delta, x) for x, delta in old]
-    values = dict(states) | {e.node: c for e, c in zip(step.candidate, tried, strict=True)}
-    compute(body, graph, step.results, values)
-    left, delta = ([result(body, e, values) for e in step.results[name]] for name in ("left", "delta"))
+    x = [body.load("%x", k * t.lanes, t.lanes) for k in range(n)]
+    felt = [body.load("%felt", k * t.lanes, t.lanes) for k in range(len(rest))]
+    values = states | {e.node: v for e, v in zip(step.felt, felt, strict=True)}
+    compute(body, graph, step.results["solution"], values)
+    onwards = [body.op("fsub", result(body, e, values), at) for e, at in zip(step.results["solution"], x, strict=True)]
+    tried = [body.fma("%share", delta, at) for delta, at in zip(onwards, x, strict=True)]
+    values = states | {e.node: v for e, v in zip(step.x, tried, strict=True)}
+    compute(body, graph, [step.results[name] for name in ("left", "size", "felt")], values)
+    new, left = ([result(body, e, values) for e in step.results[name]] for name in ("felt", "left"))
     scale = result(body, step.results["size"], values)
-    norm, largest = body.constant(0.0), body.constant(0.0)
+    norm, largest = zero, zero
     for value in left:
         norm = body.fma(value, value, norm)
         largest = _greater(body, body.call("fabs", value), largest)
     less = body.emit(f"fcmp olt {t.vector} {norm}, %norm")
-    done = body.emit(f"fcmp ole {t.vector} {largest}, {body.op('fmul', scale, body.constant(_close(t.scalar)))}")
+    done = body.emit(f"fcmp ole {t.vector} {largest}, {body.op('fmul', scale, body.constant(_close(t.scalar, close)))}")
     better = body.emit(f"or {flags} {less}, {done}")
     take = body.emit(f"and {flags} %active, {better}")
     short = body.emit(f"fcmp olt {t.vector} %share, {body.constant(SHORTEST)}")
-    stuck = body.emit(f"and {flags} {short}, {body.emit(f'xor {flags} {better}, {_all(t.lanes)}')}")
-    over = body.emit(f"or {flags} {done}, {stuck}")
-    for k in range(n):
-        for name, new, before in (("x", tried[k], old[k][0]), ("delta", delta[k], old[k][1])):
-            body.store(f"%{name}", k * t.lanes, _chosen(body, take, new, before), t.lanes)
+    stuck = body.emit(f"and {flags} {short}, {body.emit(f'xor {flags} {better}, {everyone}')}")
+    lost = body.emit(f"and {flags} {stuck}, {body.emit(f'xor {flags} %fresh, {everyone}')}")  # and begins again at rest
+    over = body.emit(f"or {flags} {done}, {body.emit(f'and {flags} {stuck}, %fresh')}")
+    for name, now, before, first in (("x", tried, x, [zero] * n), ("felt", new, felt, rest)):
+        for k, (a, b, c) in enumerate(zip(now, before, first, strict=True)):
+            kept = body.chosen(take, a, b)
+            body.store(f"%{name}", k * t.lanes, kept if loads is None else body.chosen(lost, c, kept), t.lanes)
     shorter = body.op("fmul", "%share", body.constant(0.5))
+    whole = body.emit(f"or {flags} {take}, {lost}")
     body.lines += [
-        f"  %share.next = select {flags} {take}, {t.vector} {one}, {t.vector} {shorter}",
-        f"  %norm.next = select {flags} {take}, {t.vector} {norm}, {t.vector} %norm",
+        f"  %share.next = select {flags} {whole}, {t.vector} {one}, {t.vector} {shorter}",
+        f"  %reached = select {flags} {take}, {t.vector} {norm}, {t.vector} %norm",
+        f"  %norm.next = select {flags} {lost}, {t.vector} {huge}, {t.vector} %reached",
         f"  %size.next = select {flags} {take}, {t.vector} {scale}, {t.vector} %size",
-        f"  %undone = xor {flags} {over}, {_all(t.lanes)}", f"  %active.next = and {flags} %active, %undone",
+        f"  %fresh.next = or {flags} %fresh, {lost}",
+        f"  %undone = xor {flags} {over}, {everyone}", f"  %active.next = and {flags} %active, %undone",
         "  %turn.next = add i32 %turn, 1", f"  %bits = bitcast {flags} %active.next to i{t.lanes}",
         f"  %some = icmp ne i{t.lanes} %bits, 0", f"  %again = icmp slt i32 %turn.next, {MOST}",
         "  %go = and i1 %some, %again", "  br i1 %go, label %solve, label %solved", "solved:",
     ]  # fmt: skip
+    if loads is not None:
+        for k in range(len(rest)):
+            body.store(loads, k * t.lanes, body.load("%felt", k * t.lanes, t.lanes), t.lanes)
     limit = body.op("fmul", "%size.next", body.constant(GIVEN_UP if t.scalar == "double" else 1e-3))
-    lost = body.emit(f"fcmp ugt {t.vector} %norm.next, {body.op('fmul', limit, limit)}")
-    nothing = body.constant(float("nan"))
-    spoilt = body.emit(f"select {flags} {lost}, {t.vector} {nothing}, {t.vector} {unknown}")
+    missed = body.emit(f"fcmp ugt {t.vector} %norm.next, {body.op('fmul', limit, limit)}")
+    spoilt = body.chosen(missed, body.constant(float("nan")), unknown)
     return [body.op("fadd", body.load("%x", k * t.lanes, t.lanes), spoilt) for k in range(n)]
 
 
@@ -127,21 +187,20 @@ def _still(graph: Graph, results: Any, moving: bytearray) -> list[Expr]:
 
 
 def _greater(body: Body, a: str, b: str) -> str:
-    return _chosen(body, body.emit(f"fcmp ugt {body.target.vector} {a}, {b}"), a, b)
-
-
-def _chosen(body: Body, mask: str, a: str, b: str) -> str:
-    v = body.target.vector
-    return body.emit(f"select <{body.target.lanes} x i1> {mask}, {v} {a}, {v} {b}")
+    return body.chosen(body.emit(f"fcmp ugt {body.target.vector} {a}, {b}"), a, b)
 
 
 def _all(lanes: int) -> str:
     return "<" + ", ".join(["i1 true"] * lanes) + ">"
 
 
+def _none(lanes: int) -> str:
+    return "<" + ", ".join(["i1 false"] * lanes) + ">"
+
+
 def _largest(scalar: str) -> float:
     return 1e300 if scalar == "double" else 1e30
 
 
-def _close(scalar: str) -> float:
-    return CLOSE if scalar == "double" else 1e-6
+def _close(scalar: str, close: float) -> float:
+    return close if scalar == "double" else 1e-6

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.kernels import direct
-from forearm.kernels.compiled import Compiled, Native, Request
+from forearm.kernels.compiled import Compiled, Native, Request, Slot
 
 if TYPE_CHECKING:
     from forearm.symbols.counts import Counts
@@ -102,6 +102,20 @@ class Kernel:
         """J at the hand's origin, linear rows first, base axes: (6, n) or (B, 6, n)."""
         return self._one("jacobian", (q,), out, threads, parameters)
 
+    def inverse_kinematics(self, T: ArrayLike, threads: int | None = None) -> Array:
+        """Every closed-form branch of poses of the hand: (4, 4) -> (m, n), (B, 4, 4) -> (B, m, n).
+
+        NaN where a branch does not exist or leaves the limits. Branches that meet at a singular pose are not told apart;
+        `fa.kinematics.inverse` does that, and says why there are none.
+        """
+        if self.dtype != "float64":
+            raise InputError("inverse_kinematics: branches are told apart by forward kinematics to 1e-7, which takes float64.")
+        poses = self._numbers("T", T)
+        if poses.ndim not in (2, 3) or poses.shape[-2:] != (4, 4):
+            raise InputError(f"T: poses have the shape (4, 4) or (B, 4, 4); came {poses.shape}.")
+        flat = poses.reshape(*poses.shape[:-2], 16)
+        return self._run(self.compiled("inverse_kinematics"), (flat,), None, threads, None)[0]
+
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, threads: int | None = None, *, parameters: Parameters | None = None
     ) -> tuple[Array, Array, Array]:
@@ -159,7 +173,7 @@ class Kernel:
     ) -> tuple[Array, Array, Array]:
         from forearm.kernels.long_derivatives import inverse_derivatives
 
-        states = [self._state(name, value) for name, value in (("q", q), ("qd", qd), ("qdd", qdd))]
+        states = [self._state(Slot(name, (self.arm.n,)), value) for name, value in (("q", q), ("qd", qd), ("qdd", qdd))]
         _check_shapes(("q", "qd", "qdd"), states)
         M, n = self.inertia_matrix(states[0], threads=threads), self.arm.n
         M[~np.isfinite(np.stack(states)).all(axis=(0, -1))] = np.nan
@@ -222,7 +236,7 @@ class Kernel:
         slots = function.inputs[: len(given)]
         if many and _rows_of(given[0]) > AT_ONCE and not all(map(self._is_ready, given)):
             return self._piecewise(function, given, out, threads, parameters)
-        states = [self._state(slot.name, value) for slot, value in zip(slots, given, strict=True)]
+        states = [self._state(slot, value) for slot, value in zip(slots, given, strict=True)]
         _check_shapes([slot.name for slot in slots], states)
         batch = states[0].shape[:-1]
         workers = _workers(batch[0] if batch else 1, threads, function.operations)
@@ -258,7 +272,7 @@ class Kernel:
         """Large arrays that must be converted, some states at a time: a copy of all of them might not fit."""
         arrays = [np.asarray(value) for value in given]
         for slot, array in zip(function.inputs, arrays, strict=False):
-            self._shaped(slot.name, array)
+            self._shaped(slot, array)
         _check_shapes([slot.name for slot in function.inputs], arrays)
         count = len(arrays[0])
         shapes = [(count, *slot.shape) for slot in function.outputs]
@@ -293,8 +307,8 @@ class Kernel:
             )
         return values
 
-    def _state(self, name: str, value: ArrayLike) -> Array:
-        return self._shaped(name, value if self._is_ready(value) else self._numbers(name, value))  # type: ignore[arg-type]
+    def _state(self, slot: Slot, value: ArrayLike) -> Array:
+        return self._shaped(slot, value if self._is_ready(value) else self._numbers(slot.name, value))  # type: ignore[arg-type]
 
     def _numbers(self, name: str, value: ArrayLike) -> Array:
         """A contiguous array of the kernel's dtype."""
@@ -306,12 +320,11 @@ class Kernel:
         except (TypeError, ValueError):
             raise InputError(f"{name}: an array of real numbers is needed; came {shorten(value)}.") from None
 
-    def _shaped(self, name: str, array: Array) -> Array:
-        if array.ndim not in (1, 2) or array.shape[-1] != self.arm.n:
-            n = self.arm.n
-            raise InputError(
-                f"{name}: {self.arm.name!r} has {n} joints, so the shape is ({n},) or (B, {n}); came {array.shape}."
-            )  # fmt: skip
+    def _shaped(self, slot: Slot, array: Array) -> Array:
+        if array.ndim not in (1, 2) or array.shape[-1] != slot.size:
+            n = slot.size
+            why = f"{self.arm.name!r} has {n} joints" if slot.shape == (self.arm.n,) else f"it has {n} entries"
+            raise InputError(f"{slot.name}: {why}, so the shape is ({n},) or (B, {n}); came {array.shape}.")
         return array
 
     def _result(self, shape: tuple[int, ...], out: Array | None) -> Array:
@@ -432,7 +445,7 @@ def _open(arm: Arm, names: tuple[str, ...]) -> dict[str, float]:
 # What a kernel's own methods compute: known without looking at the table of all functions.
 OWN = (
     "inverse_dynamics", "forward_dynamics", "inertia_matrix", "bias", "gravity", "forward_kinematics", "jacobian",
-    "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
+    "inverse_kinematics", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
 )  # fmt: skip
 
 

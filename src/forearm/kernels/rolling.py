@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.drives.joint import drives_of
+from forearm.drives.joint import drives_of, needs_reactions
 from forearm.kernels import cache
 from forearm.kernels.identity import surroundings, told
 from forearm.kernels.native import loaded
@@ -22,16 +22,21 @@ NAMES = ("rollout", "core", "require", "accelerate")
 
 @dataclass(eq=False)
 class State:
-    """Simulations under way, (B, n) each: `way` is the direction in which friction acts, `free` 0 where a joint stands."""
+    """Simulations under way, (B, n) each: `way` is the direction in which friction acts, `free` 0 where a joint stands.
+
+    `felt` (B, 2 m) are the loads on drives with friction that depends on them, and how they changed in the last step: where
+    the next begins to look for them.
+    """
 
     q: Floats
     qd: Floats
     way: Floats
     free: Floats
+    felt: Floats
 
     def copy(self) -> State:
         """The same, apart."""
-        return State(*(v.copy() for v in (self.q, self.qd, self.way, self.free)))
+        return State(*(v.copy() for v in (self.q, self.qd, self.way, self.free, self.felt)))
 
 
 def held_freedoms(arm: Arm) -> list[bool]:
@@ -40,6 +45,11 @@ def held_freedoms(arm: Arm) -> list[bool]:
     for drive in drives_of(arm):
         made[drive.freedom] = made[drive.freedom] or drive.is_dry
     return made
+
+
+def count_of_loads(arm: Arm) -> int:
+    """How many numbers drives with friction that depends on the load feel: a torque each, and six of the reaction."""
+    return (7 if needs_reactions(arm) else 1) * sum(drive.depends_on_load for drive in drives_of(arm))
 
 
 class Roller:
@@ -60,7 +70,7 @@ class Roller:
     def at_rest_or_moving(self, q: Floats, qd: Floats) -> State:
         """Simulations that begin at (B, n): joints with dry friction and no velocity stand."""
         free = np.where(self.dry & (qd == 0.0), 0.0, 1.0)
-        return State(q.copy(), qd.copy(), np.sign(qd) + 0.0, free)
+        return State(q.copy(), qd.copy(), np.sign(qd) + 0.0, free, np.zeros((len(q), 2 * count_of_loads(self.arm))))
 
     def run(self, state: State, u: Floats, steps: int, h: float, every: int, linear: bool) -> tuple[Floats, Floats]:
         """Go on for so many steps; the state is changed. (q, qd) of every `every`-th step, (B, steps / every + 1, n) each.
@@ -77,7 +87,7 @@ class Roller:
         u = np.ascontiguousarray(u, dtype=np.float64)
         out = [np.empty((count, steps // every + 1, n)) for _ in range(2)]
         part = self._part("single" if count == 1 else "batch")
-        arrays = (state.q, state.qd, state.way, state.free, u, *out)
+        arrays = (state.q, state.qd, state.way, state.free, state.felt, u, *out)
         pointers = [array.ctypes.data for array in arrays]
         part["rollout"](*pointers, count, steps, every, by_state, by_step, h, 1.0 if linear else 0.0)
         return out[0], out[1]
@@ -123,7 +133,7 @@ class Roller:
             code = kept[1]
         memory = loaded(code, list(NAMES))
         p, i, d = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
-        kinds: dict[str, list[Any]] = {"rollout": [p] * 7 + [i] * 5 + [d] * 2, "core": [p] * 6, "require": [p] * 6}
+        kinds: dict[str, list[Any]] = {"rollout": [p] * 8 + [i] * 5 + [d] * 2, "core": [p] * 6, "require": [p] * 6}
         kinds["accelerate"] = [p] * 6 + [i]
         made: dict[str, Any] = {"memory": memory}
         for name, address in memory.addresses.items():

@@ -1,8 +1,8 @@
 """A simulation as machine code: fixed steps of an explicit Runge-Kutta method, a lane a simulation, no Python inside.
 
-`core` gives accelerations, `require` what drives must give in some direction. A joint with dry friction moves in a direction
-until its velocity passes 0, where it stands; it begins to move again when the motor gives more than motion in one direction,
-or the other, would need.
+`core` gives accelerations, `stage` the same from loads that are nearly known, `require` what drives must give in some
+direction. A joint with dry friction moves in a direction until its velocity passes 0, where it stands; it begins to move again
+when the motor gives more than motion in one direction, or the other, would need.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.drives.joint import depends_on_load, drives_of
 from forearm.drives.motor import constants_of
+from forearm.dynamics.loaded import CLOSE
 from forearm.kernels.ir import compute, copying, function_text, intrinsics, result
-from forearm.kernels.iterated import Iterated, solved
-from forearm.kernels.rolling import held_freedoms
+from forearm.kernels.iterated import Iterated, iterated, solved
+from forearm.kernels.rolling import count_of_loads, held_freedoms
 from forearm.kernels.rows import load_columns, store_columns
 from forearm.kernels.vectors import Body, Target
 from forearm.symbols import refined
 
-STATES = ("q", "qd", "way", "free")
+STATES = ("q", "qd", "way", "free", "felt")
+ROUGH = 1e-10  # of the torques: what a stage may leave of the equation, less than the method leaves of the motion
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,15 +42,20 @@ class Plan:
     b: tuple[float, ...]
 
     @property
+    def loads(self) -> int:
+        """How many numbers the drives feel whose friction depends on them."""
+        return count_of_loads(self.arm)
+
+    @property
     def dry(self) -> list[bool]:
         """For each freedom whether friction can hold it."""
         return held_freedoms(self.arm)
 
 
 def rollout_text(plan: Plan, target: Target) -> str:
-    """The module: `core` and `require` on lanes, `accelerate` on rows, and `rollout`.
+    """The module: `core`, `stage` and `require` on lanes, `accelerate` on rows, and `rollout`.
 
-    `void rollout(q, qd, way, free, u, out_q, out_qd, count, steps, every, u_state, u_step, h, slope)`: count simulations,
+    `void rollout(q, qd, way, free, felt, u, out_q, out_qd, count, steps, every, u_state, u_step, h, slope)`: count simulations,
     states (count, n) in and out, inputs at u + state u_state + step u_step, and a record (count, steps / every + 1, n) for each
     output; `slope` is 0 where inputs are held and 1 where they go straight to the next.
     `void accelerate(q, qd, u, way, free, out, count)`.
@@ -56,6 +63,8 @@ def rollout_text(plan: Plan, target: Target) -> str:
     traced = _traced(plan)
     names = ("q", "qd", "u", "way", "free")
     texts = [_lane_function("core", traced, names, plan.arm.n, target), _row_function(traced, names, plan.arm.n, target)]
+    if plan.loads:
+        texts.append(_lane_function("stage", traced, names, plan.arm.n, target, loads="%loads"))
     if any(plan.dry):
         texts.append(_lane_function("require", _traced_need(plan), names, plan.arm.n, target))
     return "\n\n".join([*intrinsics(target), copying(target.scalar), *texts, Driver(plan, target).text()])
@@ -93,9 +102,7 @@ def _traced(plan: Plan) -> Traced:
     if not depends_on_load(plan.arm):
         results = {"out": np.array(tracing.held_forward(tau, joints, loose), dtype=object)}
         return Traced(*refined(tracing.graph, results), (), ())
-    candidate = tuple(_inputs(tracing, "candidate"))
-    left, delta, size = tracing.newton_at(list(candidate), tau, joints, loose)
-    return Iterated(tracing.graph, {"left": left, "delta": delta, "size": size}, (), (), candidate)
+    return iterated(tracing, tau=tau, ways=joints, free=loose)
 
 
 def _traced_need(plan: Plan) -> Traced:
@@ -111,12 +118,15 @@ def _sign(x: float) -> float:
     return 1.0 if x > 0.0 else -1.0
 
 
-def _lane_function(name: str, traced: Traced, names: Sequence[str], n: int, target: Target) -> str:
-    """A function whose arrays have a lane a simulation already."""
+def _lane_function(
+    name: str, traced: Traced, names: Sequence[str], n: int, target: Target, loads: str | None = None
+) -> str:  # fmt: skip
+    """A function whose arrays have a lane a simulation already; with `loads` one more, of where to begin and what came out."""
     body, L = Body(target), target.lanes
-    for j, column in enumerate(_columns(body, traced, names, n, lambda a, j: body.load(f"%{a}", j * L, L))):
+    for j, column in enumerate(_columns(body, traced, names, n, lambda a, j: body.load(f"%{a}", j * L, L), loads)):
         body.store("%out", j * L, column, L)
-    arguments = ", ".join(f"ptr nocapture %{a}" for a in (*names, "out"))
+    pointers = [*(f"%{a}" for a in names), *([] if loads is None else [loads]), "%out"]
+    arguments = ", ".join(f"ptr nocapture {p}" for p in pointers)
     return "\n".join([f"define void @{name}({arguments}) nounwind {{", "entry:", *body.lines, "  ret void", "}"])
 
 
@@ -132,14 +142,14 @@ def _row_function(traced: Traced, names: Sequence[str], n: int, target: Target) 
 
 
 def _columns(
-    body: Body, traced: Traced, names: Sequence[str], n: int, given: Callable[[str, int], str]
+    body: Body, traced: Traced, names: Sequence[str], n: int, given: Callable[[str, int], str], loads: str | None = None
 ) -> list[str]:  # fmt: skip
     """The results of a block, from its inputs by name and joint; those that nothing needs are not asked for."""
     needed = set(traced.graph.needed(traced.results))
     places = {leaf: place for place, leaf in traced.graph.leaves.items() if place in needed}
     states = {places[f"{a}[{j}]"]: given(a, j) for a in names for j in range(n) if f"{a}[{j}]" in places}
     if isinstance(traced, Iterated):
-        return solved(body, traced, states, body.constant(0.0))
+        return solved(body, traced, states, body.constant(0.0), loads, CLOSE if loads is None else ROUGH)
     compute(body, traced.graph, traced.results, states)
     return [result(body, e, states) for e in traced.results["out"]]
 
@@ -149,6 +159,7 @@ class Driver:
 
     def __init__(self, plan: Plan, target: Target) -> None:
         self.plan, self.target, self.n = plan, target, plan.arm.n
+        self.widths = {s: 2 * plan.loads if s == "felt" else plan.arm.n for s in STATES if s != "felt" or plan.loads}
         self.lines: list[str] = []
         self.bodies = 0
 
@@ -164,11 +175,22 @@ class Driver:
             f"{t.scalar} %slope",
         ]
         stages = len(self.plan.b)
-        arrays = [*(f"m.{s}" for s in STATES), "m.u", "m.v", "m.x", "m.now", "y.q", "y.qd", *(f"k.{s}" for s in range(stages))]
+        arrays = [
+            *(f"m.{s}" for s in STATES if s != "felt"),
+            "m.u",
+            "m.v",
+            "m.x",
+            "m.now",
+            "y.q",
+            "y.qd",
+            *(f"k.{s}" for s in range(stages)),
+        ]
         arrays += [f"v.{s}" for s in range(stages)] + ["plus", "minus", "trial"]
         self.lines = [f"define void @rollout({', '.join(arguments)}) nounwind {{", "entry:"]
         self.lines += [f"  %{a} = alloca [{n * L} x {t.scalar}], align 64" for a in arrays]
-        self.lines += [f"  %buffer.{s} = alloca [{n * L} x {t.scalar}], align 64" for s in STATES]
+        self.lines += [f"  %buffer.{s} = alloca [{m * L} x {t.scalar}], align 64" for s, m in self.widths.items()]
+        loads = {"m.felt": 2 * self.plan.loads} | {f"f.{s}": self.plan.loads for s in range(stages)}
+        self.lines += [f"  %{a} = alloca [{m * L} x {t.scalar}], align 64" for a, m in loads.items() if m]
         self.lines += [
             f"  %h1 = insertelement <1 x {t.scalar}> poison, {t.scalar} %h, i32 0",
             f"  %hs = shufflevector <1 x {t.scalar}> %h1, <1 x {t.scalar}> poison, <{L} x i32> zeroinitializer",
@@ -180,13 +202,13 @@ class Driver:
             "  %none = icmp sle i64 %left, 0", "  br i1 %none, label %finish, label %block",
             "finish:", "  ret void",
             "block:", f"  %full = icmp sge i64 %left, {L}", f"  %some = select i1 %full, i64 {L}, i64 %left",
-            f"  %at.n = mul i64 %at, {n}", f"  %some.n = mul i64 %some, {n}",
         ]  # fmt: skip
-        for s in STATES:
-            self.lines += [f"  %there.{s} = getelementptr {t.scalar}, ptr %{s}, i64 %at.n"]
-            self.lines += [f"  call void @copied(ptr %buffer.{s}, ptr %there.{s}, i64 %some.n, i64 {n * L})"]
+        for s, m in self.widths.items():
+            self.lines += [f"  %at.{s} = mul i64 %at, {m}", f"  %some.{s} = mul i64 %some, {m}"]
+            self.lines += [f"  %there.{s} = getelementptr {t.scalar}, ptr %{s}, i64 %at.{s}"]
+            self.lines += [f"  call void @copied(ptr %buffer.{s}, ptr %there.{s}, i64 %some.{s}, i64 {m * L})"]
             body = self._body()
-            for j, column in enumerate(load_columns(body, f"%buffer.{s}", n)):
+            for j, column in enumerate(load_columns(body, f"%buffer.{s}", m)):
                 body.store(f"%m.{s}", j * L, column, L)
             self.lines += body.lines
         self._record("first", "0")
@@ -201,10 +223,10 @@ class Driver:
         self.lines += ["  br i1 %due, label %record, label %time.end", "record:", "  %which = sdiv i64 %k.next, %every"]
         self._record("each", "%which")
         self.lines += ["  br label %time.end", "time.end:", "  br label %time", "time.done:"]
-        for s in STATES:
+        for s, m in self.widths.items():
             body = self._body()
-            store_columns(body, f"%buffer.{s}", [body.load(f"%m.{s}", j * L, L) for j in range(n)])
-            self.lines += [*body.lines, f"  call void @copied(ptr %there.{s}, ptr %buffer.{s}, i64 %some.n, i64 %some.n)"]
+            store_columns(body, f"%buffer.{s}", [body.load(f"%m.{s}", j * L, L) for j in range(m)])
+            self.lines += [*body.lines, f"  call void @copied(ptr %there.{s}, ptr %buffer.{s}, i64 %some.{s}, i64 %some.{s})"]
         self.lines += ["  br label %block.end", "block.end:", f"  %at.next = add i64 %at, {L}", "  br label %blocks", "}"]
         return "\n".join(self.lines)
 
@@ -273,9 +295,11 @@ class Driver:
                 body.store(f"%v.{s}", place, body.load("%y.qd", place, L), L)
                 u = body.fma(body.load("%m.v", place, L), body.constant(c), body.load("%m.u", place, L))
                 body.store("%m.now", place, u, L)
+            self._expected(body, s)
             self.lines += body.lines
-            self.lines += [f"  call void @core(ptr %y.q, ptr %y.qd, ptr %m.now, ptr %m.way, ptr %m.free, ptr %k.{s})"]
+            self.lines += [self._accelerated("y.q", "y.qd", "m.now", s, f"k.{s}")]
         body = self._body()
+        self._remembered(body)
         for j in range(n):
             place = j * L
             dq, dqd = self._sum(body, plan.b, "v", place), self._sum(body, plan.b, "k", place)
@@ -287,6 +311,38 @@ class Driver:
                 qd = self._stopped(body, j, qd)
             body.store("%m.qd", place, qd, L)
         self.lines += body.lines
+
+    def _accelerated(self, q: str, qd: str, u: str, s: int, out: str) -> str:
+        """A call for accelerations, which begins with the loads that stage s expects and leaves those that it finds."""
+        name, loads = ("stage", f"ptr %f.{s}, ") if self.plan.loads else ("core", "")
+        return f"  call void @{name}(ptr %{q}, ptr %{qd}, ptr %{u}, ptr %m.way, ptr %m.free, {loads}ptr %{out})"
+
+    def _expected(self, body: Body, s: int) -> None:
+        """The loads from which stage s begins: those at its time, or where a straight line through what is known leads."""
+        L, m, c = self.target.lanes, self.plan.loads, self.plan.c
+        same = [r for r in range(s) if c[r] == c[s]]
+        other = [r for r in range(s) if c[r] != c[0]]
+        for k in range(m):
+            first = body.load("%f.0" if s else "%m.felt", k * L, L)
+            if same:
+                first = body.load(f"%f.{same[-1]}", k * L, L)
+            elif other:
+                change = body.op("fsub", body.load(f"%f.{other[-1]}", k * L, L), first)
+                first = body.fma(change, body.constant((c[s] - c[0]) / (c[other[-1]] - c[0])), first)
+            elif s:
+                first = body.fma(body.load("%m.felt", (m + k) * L, L), body.constant(c[s] - c[0]), first)
+            body.store(f"%f.{s}", k * L, first, L)
+
+    def _remembered(self, body: Body) -> None:
+        """The loads at the end of the step, and how they changed in it, as the next step's first stage and slope."""
+        L, m, c = self.target.lanes, self.plan.loads, self.plan.c
+        last = max(range(len(c)), key=lambda s: (c[s], s))
+        for k in range(m):
+            begin, end = body.load("%f.0", k * L, L), body.load(f"%f.{last}", k * L, L)
+            body.store("%m.felt", k * L, end, L)
+            if last:
+                change = body.op("fmul", body.op("fsub", end, begin), body.constant(1.0 / (c[last] - c[0])))
+                body.store("%m.felt", (m + k) * L, change, L)
 
     def _sum(self, body: Body, weights: Sequence[float], name: str, place: int) -> str | None:
         """The stages' rates, weighted."""
@@ -302,14 +358,10 @@ class Driver:
         t, place, zero = self.target, j * self.target.lanes, body.constant(0.0)
         way, free = body.load("%m.way", place, t.lanes), body.load("%m.free", place, t.lanes)
         against = body.emit(f"fcmp olt {t.vector} {body.op('fmul', way, qd)}, {zero}")
-        body.store("%m.free", place, self._select(body, against, zero, free), t.lanes)
-        new = self._select(body, body.emit(f"fcmp oeq {t.vector} {way}, {zero}"), body.sign(qd), way)
-        body.store("%m.way", place, self._select(body, against, zero, new), t.lanes)
-        return self._select(body, against, zero, qd)
-
-    def _select(self, body: Body, mask: str, a: str, b: str) -> str:
-        t = self.target
-        return body.emit(f"select <{t.lanes} x i1> {mask}, {t.vector} {a}, {t.vector} {b}")
+        body.store("%m.free", place, body.chosen(against, zero, free), t.lanes)
+        new = body.chosen(body.emit(f"fcmp oeq {t.vector} {way}, {zero}"), body.sign(qd), way)
+        body.store("%m.way", place, body.chosen(against, zero, new), t.lanes)
+        return body.chosen(against, zero, qd)
 
     def _loosened(self) -> None:
         """Joints that stand and are driven harder than either direction of motion would need begin to move."""
@@ -322,12 +374,13 @@ class Driver:
                 standing = mask if standing is None else body.emit(f"or <{L} x i1> {standing}, {mask}")
         bits = body.emit(f"bitcast <{L} x i1> {standing} to i{L}")
         body.lines += [f"  %any = icmp ne i{L} {bits}, 0", "  br i1 %any, label %hold, label %moving", "hold:"]
-        body.lines += ["  call void @core(ptr %m.q, ptr %m.qd, ptr %m.u, ptr %m.way, ptr %m.free, ptr %m.x)"]
+        self._expected(body, 0)
+        body.lines += [self._accelerated("m.q", "m.qd", "m.u", 0, "m.x")]
         for name, value in (("plus", 1.0), ("minus", -1.0)):
             for j in range(n):
                 way, free = body.load("%m.way", j * L, L), body.load("%m.free", j * L, L)
                 stands = body.emit(f"fcmp oeq {t.vector} {free}, {body.constant(0.0)}")
-                body.store("%trial", j * L, self._select(body, stands, body.constant(value), way) if dry[j] else way, L)
+                body.store("%trial", j * L, body.chosen(stands, body.constant(value), way) if dry[j] else way, L)
             body.lines += [f"  call void @require(ptr %m.q, ptr %m.qd, ptr %m.x, ptr %trial, ptr %m.free, ptr %{name})"]
         drives = self._torques(body)
         for j in range(n):
@@ -337,9 +390,9 @@ class Driver:
                 up = body.emit(f"fcmp ogt {t.vector} {drives[j]}, {body.load('%plus', j * L, L)}")
                 down = body.emit(f"fcmp olt {t.vector} {drives[j]}, {body.load('%minus', j * L, L)}")
                 goes = body.emit(f"and <{L} x i1> {stands}, {body.emit(f'or <{L} x i1> {up}, {down}')}")
-                towards = self._select(body, up, body.constant(1.0), body.constant(-1.0))
-                body.store("%m.way", j * L, self._select(body, goes, towards, way), L)
-                body.store("%m.free", j * L, self._select(body, goes, body.constant(1.0), free), L)
+                towards = body.chosen(up, body.constant(1.0), body.constant(-1.0))
+                body.store("%m.way", j * L, body.chosen(goes, towards, way), L)
+                body.store("%m.free", j * L, body.chosen(goes, body.constant(1.0), free), L)
         self.lines += [*body.lines, "  br label %moving", "moving:"]
 
     def _torques(self, body: Body) -> list[str]:

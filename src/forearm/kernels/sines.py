@@ -1,4 +1,4 @@
-"""Sine and cosine as branch-free vector code: reduction to an eighth of a turn, then polynomials.
+"""Sine, cosine, exponential and angle as branch-free vector code: reduction to an eighth of a turn, then polynomials.
 
 x = k pi/2 + r with k the nearest whole number, found by adding a number so large that only k is left in its last bits. With
 fused multiply-add x - k p, p being pi/2 rounded, is exact: both are multiples of the last place of p, and what is left fits.
@@ -58,6 +58,30 @@ class Exponent:
     series: tuple[float, ...]
     lowest: float
     highest: float
+
+
+@dataclass(frozen=True)
+class Angle:
+    """Of the angle of (x, y): pi/4 in two parts, and coefficients of atan r = r - r z P(z), z = r^2, from the highest power."""
+
+    parts: tuple[float, float]
+    series: tuple[float, ...]
+
+
+# fdlibm's in double precision, good to |r| = 7/16; Cephes' in single. tan(pi/8) is the most that is asked for.
+ANGLE = Angle(
+    (0.7853981633974483, 3.061616997868383e-17),
+    (
+        1.62858201153657823623e-02, -3.65315727442169155270e-02, 4.97687799461593236017e-02, -5.83357013379057348645e-02,
+        6.66107313738753120669e-02, -7.69187620504482999495e-02, 9.09088713343650656196e-02, -1.11111104054623557880e-01,
+        1.42857142725034663711e-01, -1.99999999998764832476e-01, 3.33333333333329318027e-01,
+    ),
+)  # fmt: skip
+SHORT_ANGLE = Angle(
+    (0.7853981852531433, -2.1855694143368964e-08),
+    (-8.05374449538e-2, 1.38776856032e-1, -1.99777106478e-1, 3.33329491539e-1),
+)
+TAN_EIGHTH = 0.41421356237309503  # of half a turn
 
 
 def _taylor(terms: int) -> tuple[float, ...]:

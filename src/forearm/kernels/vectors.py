@@ -9,7 +9,18 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, replace
 
-from forearm.kernels.sines import DOUBLE, EXPONENT, SHORT_EXPONENT, SINGLE, Exponent, Series
+from forearm.kernels.sines import (
+    ANGLE,
+    DOUBLE,
+    EXPONENT,
+    SHORT_ANGLE,
+    SHORT_EXPONENT,
+    SINGLE,
+    TAN_EIGHTH,
+    Angle,
+    Exponent,
+    Series,
+)  # fmt: skip
 
 TWO_OVER_PI = 0.6366197723675814
 EIGHTH = 0.8  # of a turn, and a little: beyond it r is only where x is too large to say in which quadrant it lies
@@ -51,6 +62,11 @@ class Target:
     def exponent(self) -> Exponent:
         """What the exponential is made of."""
         return EXPONENT if self.scalar == "double" else SHORT_EXPONENT
+
+    @property
+    def angle(self) -> Angle:
+        """What the angle of a point is made of."""
+        return ANGLE if self.scalar == "double" else SHORT_ANGLE
 
     @property
     def series(self) -> Series:
@@ -206,6 +222,38 @@ class Body:
         raised = self.emit(f"shl {t.whole} {whole}, {self._whole(e.place)}")
         plain = self.emit(f"bitcast {t.vector} {value} to {t.whole}")
         return self.emit(f"bitcast {t.whole} {self.emit(f'add {t.whole} {plain}, {raised}')} to {t.vector}")
+
+    def angle(self, y: str, x: str) -> str:
+        """The angle of (x, y), from -pi to pi: s atan r + k pi/4, r the ratio of the legs or of their difference and sum."""
+        t, zero = self.target, self.constant(0.0)
+        tall, wide = self.call("fabs", y), self.call("fabs", x)
+        steep = self.emit(f"fcmp ogt {t.vector} {tall}, {wide}")
+        most, least = self.chosen(steep, tall, wide), self.chosen(steep, wide, tall)
+        turned = self.emit(f"fcmp ogt {t.vector} {least}, {self.op('fmul', most, self.constant(TAN_EIGHTH))}")
+        below = self.chosen(turned, self.op("fadd", least, most), most)
+        none = self.emit(f"fcmp oeq {t.vector} {below}, {zero}")
+        above = self.chosen(turned, self.op("fsub", least, most), least)
+        r = self.op("fdiv", above, self.chosen(none, self.constant(1.0), below))
+        z = self.op("fmul", r, r)
+        value = self.fma(self.op("fmul", self.negated(r), z), self.polynomial(t.angle.series, z), r)
+        k = self.chosen(turned, self.constant(1.0), zero)
+        for mirrored, turns in ((steep, 2.0), (self._is_negative(x), 4.0)):
+            k = self.chosen(mirrored, self.op("fsub", self.constant(turns), k), k)
+            value = self.chosen(mirrored, self.negated(value), value)
+        for part in reversed(t.angle.parts):
+            value = self.fma(k, self.constant(part), value)
+        return self.chosen(self._is_negative(y), self.negated(value), value)
+
+    def chosen(self, mask: str, a: str, b: str) -> str:
+        """a in the lanes of the mask, b in others."""
+        t = self.target
+        return self.emit(f"select <{t.lanes} x i1> {mask}, {t.vector} {a}, {t.vector} {b}")
+
+    def _is_negative(self, x: str) -> str:
+        """By the bit of the sign, which zeros have too."""
+        t = self.target
+        bits = self.emit(f"bitcast {t.vector} {x} to {t.whole}")
+        return self.emit(f"icmp slt {t.whole} {bits}, {self._whole(0)}")
 
     def sign(self, x: str) -> str:
         """-1, 0, 1; NaN of NaN."""

@@ -10,20 +10,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from forearm.errors import NameNotFound, suggest
 from forearm.reading.fields import Blocks, Choice, Number, Table, Text
 from forearm.reading.textfile import read_toml
+from forearm.reproduce.recompute import Figures, function
 from forearm.values import MAX_TEXT
 
 DOCUMENTS = ("swartz", "waters", "silver", "mata", "dhanaraj")
+NOT_PRINTED = "none"  # where a document says that something was computed and shows no number of it
 Verdict = Literal["exact", "within rounding", "differs", "not reproducible"]
 
 VALUE = Table(
     {
         "label": Text("which figure of the table"),
-        "printed": Text("as it stands in the document"),
+        "printed": Text(f"as it stands in the document; {NOT_PRINTED!r} where it shows no number"),
         "reason": Text("why ours differs, where it does", MAX_TEXT),
     },
     required=("label", "printed"),
@@ -34,7 +36,7 @@ ITEM = Table(
         "place": Text("page, table, figure or equation"),
         "title": Text("what it is", MAX_TEXT),
         "assumed": Text("inputs that the document does not give, or convention chosen", MAX_TEXT),
-        "recompute": Text("function of forearm.reproduce.recompute that gives {label: value}; none if it cannot be"),
+        "recompute": Text("module.function of forearm.reproduce.recompute that gives {label: value}; none if it cannot be"),
         "tolerance": Number("absolute; half a unit of the last printed digit unless given", minimum=0.0),
         "reason": Text("why it differs or cannot be reproduced", MAX_TEXT),
         "value": Blocks(VALUE, "value"),
@@ -111,11 +113,7 @@ def counted(document: str = "all") -> Iterator[Result]:
 
 def results(item: Item) -> Iterator[Result]:
     """The figures of one item, recomputed now."""
-    from forearm.reproduce import recompute
-
-    ours: dict[str, Any] = {}
-    if item.recompute is not None:
-        ours = getattr(recompute, item.recompute)()
+    ours: Figures = {} if item.recompute is None else function(item.recompute)()
     for label, printed, reason in item.values:
         value = ours[label] if item.recompute is not None else None
         verdict = judge(printed, value, item.tolerance)
@@ -124,8 +122,8 @@ def results(item: Item) -> Iterator[Result]:
 
 
 def judge(printed: str, ours: float | None, tolerance: float | None = None) -> Verdict:
-    """Exactly the printed number, the same once rounded as the document rounds, or different."""
-    if ours is None:
+    """Exactly the printed number, the same once rounded as the document rounds, different, or without any to compare with."""
+    if ours is None or printed == NOT_PRINTED:
         return "not reproducible"
     number = Decimal(printed.replace(",", ""))
     exponent = number.as_tuple().exponent

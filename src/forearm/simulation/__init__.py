@@ -3,8 +3,14 @@
 `Schedule` is what drives it, `Simulation` the result, which is saved, loaded, plotted and played in a browser.
 """
 
-from forearm.simulation.result import Event, Simulation, load_simulation
+from forearm.simulation.joining import joined
+from forearm.simulation.result import Event, Simulation
 from forearm.simulation.running import simulate, simulate_many
 from forearm.simulation.schedule import Schedule
+from forearm.simulation.solution import Status
+from forearm.simulation.stored import load_simulation
+from forearm.simulation.windings import without_inductance
 
-__all__ = ["Event", "Schedule", "Simulation", "load_simulation", "simulate", "simulate_many"]
+__all__ = [
+    "Event", "Schedule", "Simulation", "Status", "joined", "load_simulation", "simulate", "simulate_many", "without_inductance",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Where the energy went: supplied = kinetic + potential + lost in bearings, gears, friction and windings.
+"""Where the energy went: supplied = kinetic + potential + field of the windings + lost in bearings, gears, friction, windings.
 
 Between two samples the motion is what the method has there, or Hermite's cubic of positions and velocities; powers are added up
 by Gauss's rule of four points.
@@ -6,8 +6,7 @@ by Gauss's rule of four points.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,73 +16,90 @@ from forearm.arm.arm import Arm
 from forearm.drives.bearings import bearing_level
 from forearm.drives.friction import friction_torque
 from forearm.drives.joint import Drive, drives_of, needs_reactions
-from forearm.drives.motor import constants_of
 from forearm.drives.transmission import through
-from forearm.kernels.kernel import compile as compile_arm
 from forearm.kernels.rolling import Roller
 from forearm.model import model_of
+from forearm.simulation.course import Course, Flow
+from forearm.simulation.machine import kernel_of
 
 Floats = NDArray[np.float64]
 NODES, WEIGHTS = (0.5 * (v + w) for v, w in zip(np.polynomial.legendre.leggauss(4), (1.0, 0.0), strict=True))
 
 
-@dataclass(frozen=True, eq=False)
 class Books:
-    """Accelerations at the samples, energies (T,) in J, and what was lost so far by kind (T, n)."""
+    """What a motion leads to at its samples, each computed when it is first asked for."""
 
-    qdd: Floats
-    energy: dict[str, Floats]
-    lost: dict[str, Floats]
+    def __init__(self, course: Course) -> None:
+        self._course = course
+
+    @cached_property
+    def qdd(self) -> Floats:
+        """Accelerations (T, n), with friction against the velocities and joints that stand held."""
+        return _accelerations(self._course.roller, self._course.q, self._course.qd, self._flow.u)
+
+    @property
+    def tau(self) -> Floats:
+        """Torques (T, n)."""
+        return self._flow.tau
+
+    @property
+    def voltage(self) -> Floats | None:
+        """What the motors got, (T, n), or would need for the torques; None where they are not known well enough."""
+        return self._flow.voltage
+
+    @property
+    def energy(self) -> dict[str, Floats]:
+        """Energies (T,) in J by name."""
+        return self._sums[0]
+
+    @property
+    def lost(self) -> dict[str, Floats]:
+        """What was lost so far, (T, n), by kind."""
+        return self._sums[1]
+
+    @cached_property
+    def _flow(self) -> Flow:
+        return self._course.supply(self._course.given(), self._course.qd)
+
+    @cached_property
+    def _sums(self) -> tuple[dict[str, Floats], dict[str, Floats]]:
+        return _added_up(self._course, self._flow)
 
 
-# For each of Gauss's points: q, qd (T - 1, n) and what drives the arm there.
-Between = Callable[[float], tuple[Floats, Floats, Floats]]
-
-
-def energy_books(
-    roller: Roller, t: Floats, q: Floats, qd: Floats, u: Floats, between: Between,
-    torque: Callable[[Floats, Floats], Floats], voltage: bool, held: bool,
-) -> Books:  # fmt: skip
-    """The books of samples (T, n) driven by u; `between(s)` is the motion at the share s of each interval.
-
-    `held`: u does not change between samples, so that without losses what a torque supplies is tau (q_new - q).
-    """
-    arm = roller.arm
-    qdd = _accelerations(roller, q, qd, u)
+def _added_up(course: Course, flow: Flow) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """Energies, and losses by kind. Held torques without losses supply tau (q_new - q) to the bit."""
+    arm, t, q, qd = course.roller.arm, course.t, course.q, course.qd
     kinetic, potential = _energies(arm, q, qd)
     supplied = np.zeros(len(t))
     lost = {name: np.zeros((len(t), arm.n)) for name in ("bearing", "gear", "friction", "winding")}
     h = np.diff(t)[:, None]
     rubs = any(d.friction or d.depends_on_load for d in drives_of(arm))
-    is_short = held and not rubs and not voltage
+    is_short = course.is_held and not rubs and flow.winding is None
     if is_short:
-        supplied[1:] = np.cumsum(np.sum(u[:-1] * np.diff(q, axis=0), axis=1))
+        supplied[1:] = np.cumsum(np.sum(flow.u[:-1] * np.diff(q, axis=0), axis=1))
     for node, weight in zip(NODES, WEIGHTS, strict=True) if len(t) > 1 and not is_short else ():
-        at, rate, given = between(float(node))
-        rate = np.where((qd[:-1] == 0.0) & (qd[1:] == 0.0) & roller.dry, 0.0, rate)
-        tau = torque(given, rate)
-        power = np.sum(tau * rate, axis=1)
-        losses = _losses(arm, at, rate, _accelerations(roller, at, rate, given)) if rubs else {}
-        if voltage:
-            c = constants_of(arm)
-            losses["winding"] = c.R * (tau / c.K) ** 2
-            power = power + losses["winding"].sum(axis=1)
-        supplied[1:] += np.cumsum(weight * h[:, 0] * power)
+        at, rate, given = course.between(float(node))
+        rate = np.where((qd[:-1] == 0.0) & (qd[1:] == 0.0) & course.roller.dry, 0.0, rate)
+        there = course.supply(given, rate)
+        losses = _losses(arm, at, rate, _accelerations(course.roller, at, rate, there.u)) if rubs else {}
+        if there.winding is not None:
+            losses["winding"] = there.winding
+        supplied[1:] += np.cumsum(weight * h[:, 0] * there.power)
         for name, value in losses.items():
             lost[name][1:] += np.cumsum(weight * h * value, axis=0)
     total = sum((value.sum(axis=1) for value in lost.values()), np.zeros(len(t)))
     energy = {"kinetic": kinetic, "potential": potential, "supplied": supplied, "lost": total}
-    return Books(qdd, energy, lost)
+    return energy if flow.field is None else energy | {"field": flow.field}, lost
 
 
 def _accelerations(roller: Roller, q: Floats, qd: Floats, u: Floats) -> Floats:
-    """With friction against the velocities, and joints that stand held."""
+    """Of many states, with friction against the velocities and joints that stand held."""
     stands = (qd == 0.0) & roller.dry
     return roller.accelerations_of(q, qd, u, np.sign(qd), np.where(stands, 0.0, 1.0))
 
 
 def _energies(arm: Arm, q: Floats, qd: Floats) -> tuple[Floats, Floats]:
-    both = compile_arm(arm).fused(["kinetic_energy", "potential_energy"])(np.ascontiguousarray(q), np.ascontiguousarray(qd))
+    both = kernel_of(arm).fused(["kinetic_energy", "potential_energy"])(np.ascontiguousarray(q), np.ascontiguousarray(qd))
     return both["kinetic"][:, 0], both["potential"][:, 0]
 
 
@@ -128,9 +144,9 @@ def _rigid(arm: Arm, q: Floats, qd: Floats, qdd: Floats) -> tuple[list[Floats], 
     """The rigid arm's torques at each joint (N) of (T,), and reactions of ((3, T), (3, T)) where they are needed."""
     model = model_of(arm)
     if not needs_reactions(arm) and not model.has_followers:
-        return list(compile_arm(arm.rigid()).inverse_dynamics(q, qd, qdd).T), None
+        return list(kernel_of(arm.rigid()).inverse_dynamics(q, qd, qdd).T), None
     states = (np.ascontiguousarray(v) for v in (q, qd, qdd))
-    about_links = compile_arm(arm.rigid()).fused(["reactions"])(*states)["wrench"]
+    about_links = kernel_of(arm.rigid()).fused(["reactions"])(*states)["wrench"]
     torques, reactions = [], []
     for body, wrench in zip(model.bodies, about_links.transpose(1, 2, 0), strict=True):
         f, n = wrench[:3], wrench[3:] + np.cross(body.s, wrench[:3], axisb=0, axisc=0)

@@ -125,7 +125,9 @@ class Radau:
     def __init__(self, system: System, tolerance: Tolerance, jacobian: Jacobian | None = None) -> None:
         self.system, self.tolerance, self.jacobian = system, tolerance, jacobian
         eps = float(np.finfo(float).eps)
-        self.left = max(10.0 * eps / tolerance.rtol, min(NEWTON_PART, sqrt(tolerance.rtol)))
+        # Corrections of this size are rounding, and their ratio says nothing.
+        self.noise = 10.0 * eps / tolerance.rtol
+        self.left = max(self.noise, min(NEWTON_PART, sqrt(tolerance.rtol)))
         self.restart()
 
     def restart(self) -> None:
@@ -182,6 +184,8 @@ class Radau:
             size = float(np.max(np.abs(step) / scale))
             if not np.isfinite(size):
                 return None
+            if k and size <= self.noise:
+                return Z + step, 0.0, k + 1
             rate = size / size_before if k else 0.0
             if k and (rate >= 1.0 or rate ** (NEWTON_STEPS - 1 - k) / (1.0 - rate) * size > self.left):
                 return None

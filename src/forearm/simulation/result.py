@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,17 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import ForearmError, InputError, NameNotFound, shorten, suggest
-from forearm.files.armfile_read import arm_from_document
-from forearm.files.armfile_write import to_document
 from forearm.logs.table import ENDINGS, write_table
-from forearm.simulation.archive import read_archive, write_archive
+from forearm.simulation.solution import Status
 from forearm.values import as_floats, check_kind, check_name, check_number, check_text
 
 Array: TypeAlias = NDArray[np.float64]
 
-FORMAT = "forearm-simulation/1"
 EVENTS = ("stop", "stick", "slip", "condition", "diverged")
 STATES = ("q", "qd", "qdd", "tau")
+LATER = ("qdd", "tau", "voltage", "energy", "lost")
 
 
 @dataclass(frozen=True)
@@ -50,8 +48,8 @@ class Simulation:
 
     `t` (T,) never falls; two samples of one time are before and after a jump. `q`, `qd`, `qdd`, `tau` and, where motors
     were driven, `voltage` are (T, n). `energy` has (T,) arrays such as kinetic, potential, supplied, lost, in J; `lost`
-    what was lost so far (T, n) in bearing, gear, friction or winding of each joint. `message` says why it ended,
-    `checkpoint` holds what going on needs. Arrays are taken over as they are, and are read-only through it.
+    what was lost so far (T, n) in bearing, gear, friction or winding of each joint. `status` and `message` say why it
+    ended, `checkpoint` holds what going on needs. Arrays are taken over as they are, and are read-only through it.
     """
 
     arm: Arm
@@ -69,27 +67,77 @@ class Simulation:
     message: str
     checkpoint: dict[str, Any] | None = None
 
+    status: Status = Status.END
+
     def __post_init__(self) -> None:
+        self._check_motion()
+        for name in LATER:
+            object.__setattr__(self, name, self._checked(name, self.__dict__[name]))
+
+    @classmethod
+    def of_motion(cls, later: Callable[[str], Any], **motion: Any) -> Simulation:
+        """A simulation whose other fields are there, while `later` gives each of LATER when it is first asked for."""
+        self = object.__new__(cls)
+        self.__dict__.update(motion, _later=later)
+        self._check_motion()
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        """What is not there yet, made and kept."""
+        later = self.__dict__.get("_later")
+        if name in self.__dict__:  # another thread made it
+            return self.__dict__[name]
+        if name not in LATER or later is None:
+            raise AttributeError(f"a simulation has no {name!r}")
+        value = self._checked(name, later(name))
+        object.__setattr__(self, name, value)
+        if all(other in self.__dict__ for other in LATER):
+            self.__dict__.pop("_later", None)  # with all that it holds of the run
+        return value
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything, computed: what a pickle and a copy hold."""
+        whole = {name: getattr(self, name) for name in LATER}
+        return {name: value for name, value in self.__dict__.items() if name != "_later"} | whole
+
+    @property
+    def ok(self) -> bool:
+        """Whether the end, or an event that was to end it, was reached."""
+        return self.status in (Status.END, Status.EVENT)
+
+    def checked(self) -> Simulation:
+        """This simulation, or an error that says when, where and why it failed, and what to do."""
+        if not self.ok:
+            raise ForearmError(f"simulation of {self.arm.name!r} by {self.method}: {self.message}; {self.status.value}.")
+        return self
+
+    def _check_motion(self) -> None:
         check_kind(self.arm, Arm, "simulation, arm")
         check_name(self.method, "simulation's method")
         if self.step is not None:
             object.__setattr__(self, "step", check_number(self.step, "simulation, step", above=0.0))
         check_text(self.message, "simulation, message")
         check_kind(self.checkpoint, (dict, type(None)), "simulation, checkpoint")
+        check_kind(self.status, Status, "simulation, status")
         samples = np.size(self.t)
         t = _taken(self.t, (samples,), "t")
         if not samples or not np.isfinite(t).all() or (np.diff(t) < 0.0).any():
             raise InputError("simulation, t: at least one time is needed, all finite, none before another.")
         object.__setattr__(self, "t", t)
-        for name in (*STATES, *(["voltage"] if self.voltage is not None else [])):
+        for name in ("q", "qd"):
             object.__setattr__(self, name, _taken(getattr(self, name), (samples, self.arm.n), name))
-        object.__setattr__(self, "energy", _taken_by_name(self.energy, (samples,), "energy"))
-        object.__setattr__(self, "lost", _taken_by_name(self.lost, (samples, self.arm.n), "lost"))
         object.__setattr__(self, "events", tuple(self.events))
         for event in self.events:
             check_kind(event, Event, "simulation, events")
             if event.joint is not None:
                 self.arm.joint(event.joint)
+
+    def _checked(self, name: str, value: Any) -> Any:
+        """One of LATER as it is kept."""
+        samples, n = len(self.t), self.arm.n
+        if name in ("energy", "lost"):
+            return _taken_by_name(value, (samples,) if name == "energy" else (samples, n), name)
+        return None if name == "voltage" and value is None else _taken(value, (samples, n), name)
 
     def at(self, t: ArrayLike) -> tuple[Array, Array]:
         """q and qd at a time, (n,) each, or at times (m,), (m, n) each: cubic between samples, exact at them.
@@ -130,7 +178,9 @@ class Simulation:
         """Write it whole or not at all: .npz holds everything and can be loaded, .csv and .parquet the table."""
         kind = Path(path).suffix.lower()
         if kind == ".npz":
-            write_archive(path, self._header(), self._arrays())
+            from forearm.simulation.stored import write_simulation
+
+            write_simulation(self, path)
         elif kind in ENDINGS:
             write_table(path, self.columns())
         else:
@@ -161,84 +211,9 @@ class Simulation:
 
         write_player(self, path)
 
-    def _header(self) -> dict[str, Any]:
-        return {
-            "format": FORMAT,
-            "arm": to_document(self.arm),
-            "method": self.method,
-            "step": self.step,
-            "message": self.message,
-            "energy": list(self.energy),
-            "lost": list(self.lost),
-            "events": [[event.t, event.kind, event.joint, event.text] for event in self.events],
-            "checkpoint": self.checkpoint,
-        }
-
-    def _arrays(self) -> dict[str, Array]:
-        arrays = {"t": self.t} | {name: getattr(self, name) for name in STATES}
-        arrays |= {"voltage": self.voltage} if self.voltage is not None else {}
-        arrays |= {f"energy_{name}": column for name, column in self.energy.items()}
-        return arrays | {f"lost_{name}": block for name, block in self.lost.items()}
-
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s in {len(self.t)} samples"
         return f"<Simulation of {self.arm.name!r} by {self.method}: {span}, {len(self.events)} events; {self.message}>"
-
-
-def load_simulation(path: str | os.PathLike[str], arm: Arm | None = None) -> Simulation:
-    """The simulation in an .npz file, to the last bit; with an arm given, it must be the one that was simulated.
-
-    The arm is in the file; one that is given replaces it, so that names and notes may differ but no number.
-    """
-    name = Path(path).name
-    if Path(path).suffix.lower() != ".npz":
-        raise InputError(f"{name}: only .npz files hold a whole simulation; .csv and .parquet are tables for other programs.")
-    header, arrays = read_archive(path)
-    try:
-        if header["format"] != FORMAT:
-            raise InputError(f"this version reads {FORMAT!r}, came {shorten(header['format'])}.")
-        loaded = _simulation(header, arrays, _arm(header["arm"], arm))
-    except ForearmError as error:
-        raise InputError(f"{name}: {error}") from error
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise InputError(f"{name}: no simulation, or damaged: {shorten(str(error), 200)}.") from error
-    return loaded
-
-
-def _simulation(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], arm: Arm) -> Simulation:
-    for name, array in arrays.items():
-        if array.dtype != np.float64:
-            raise InputError(f"{shorten(name)}: numbers of 64 bits are needed, came {array.dtype}.")
-    return Simulation(
-        arm=arm,
-        method=header["method"],
-        step=header["step"],
-        message=header["message"],
-        t=arrays["t"],
-        **{name: arrays[name] for name in STATES},
-        voltage=arrays.get("voltage"),
-        energy={name: arrays[f"energy_{name}"] for name in header["energy"]},
-        lost={name: arrays[f"lost_{name}"] for name in header["lost"]},
-        events=tuple(Event(*event) for event in header["events"]),
-        checkpoint=header["checkpoint"],
-    )
-
-
-def _arm(document: Any, given: Arm | None) -> Arm:
-    """The arm of the file, or the one given where its numbers are the same."""
-    check_kind(document, dict, "arm")
-    if "parts" in document:
-        raise InputError("arm: its numbers are needed here, not a file of parts.")
-    kept = arm_from_document(document, "arm")
-    if given is None:
-        return kept
-    check_kind(given, Arm, "load_simulation, arm")
-    if given.replace(name=kept.name, source=kept.source, notes=kept.notes) != kept:
-        raise InputError(
-            f"it was computed with {kept.name!r}, {kept.n} joints, and {given.name!r}, {given.n} joints, has other numbers. "
-            "Leave the arm out to get the one it was computed with."
-        )
-    return given
 
 
 def _taken(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:

@@ -25,6 +25,7 @@ class Status(Enum):
         "the error stays too large however small the step; name breakpoints where the input jumps, take method 'radau' where "
         "the system is stiff, loosen rtol and atol, or see why the state grows"
     )
+    STEP_TOO_LONG = "the equations of an implicit step were not solved; take a shorter step, or an adaptive method"
     TOO_MANY_STEPS = "max_steps is spent; raise it, or take method 'radau' where the system is stiff"
 
 

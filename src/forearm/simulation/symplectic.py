@@ -25,6 +25,10 @@ ROUNDING = 1e-17
 PLATEAU = 1e-11
 
 
+class StageError(InputError):
+    """A step whose stages were not found."""
+
+
 def symplectic_step(
     tableau: Tableau, velocity: Pairing, force: Pairing, q: ArrayLike, p: ArrayLike, h: float
 ) -> tuple[Floats, Floats]:
@@ -63,7 +67,7 @@ def _stage_rates(tableau: Tableau, velocity: Pairing, force: Pairing, y: Floats,
         if not isfinite(change):
             break
         before = change
-    raise InputError(
+    raise StageError(
         f"symplectic_step: a step of {h:g} is too long for the stages to converge in this state; "
         "take a shorter one, or an adaptive method."
     )

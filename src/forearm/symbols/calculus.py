@@ -10,7 +10,7 @@ import numpy as np
 from forearm.symbols.graph import (
     ABS,
     ADD,
-    BINARY,
+    ATAN2,
     COS,
     DIV,
     EXP,
@@ -75,7 +75,7 @@ def substituted(graph: Graph, results: Any, table: dict[Expr, Scalar]) -> Any:
         if kind < MUL or (a not in values and b not in values):
             continue
         x, y = (values.get(k, Expr(graph, k, False)) for k in (a, b))
-        values[place] = operate(kind, x, y) if kind in BINARY else operate(kind, x)
+        values[place] = operate(kind, x, y) if b >= 0 else operate(kind, x)
     return mapped(results, lambda e: _signed(values.get(e.node, Expr(graph, e.node, False)), e))
 
 
@@ -91,7 +91,11 @@ def _slopes(graph: Graph, place: int) -> list[tuple[int, Scalar]]:
         slopes = [(a, 1.0), (b, 1.0 if kind == ADD else -1.0)]
     elif kind == DIV:
         y = Expr(graph, b, False)
-        slopes = [(a, 1.0 / y), (b, -(made / y))]
+        inverse = made * (1.0 / graph.values[a]) if graph.values.get(a) else 1.0 / y  # c / y is there already
+        slopes = [(a, inverse), (b, -(made * inverse) if a in graph.values else -(made / y))]
+    elif kind == ATAN2:
+        y, square = Expr(graph, b, False), x * x + Expr(graph, b, False) * Expr(graph, b, False)
+        slopes = [(a, y / square), (b, -(x / square))]
     elif kind == SQRT:
         slopes = [(a, 0.5 / made)]
     elif kind == COS:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from forearm.errors import InputError
-from forearm.symbols.graph import ABS, ADD, CONSTANT, COS, DIV, EXP, MUL, SIGN, SIN, SQRT, SUB, Expr, Graph
+from forearm.symbols.graph import ABS, ADD, ATAN2, CONSTANT, COS, DIV, EXP, MUL, SIGN, SIN, SQRT, SUB, Expr, Graph
 
-BINARY = {MUL: np.multiply, ADD: np.add, SUB: np.subtract, DIV: np.divide}
+BINARY = {MUL: np.multiply, ADD: np.add, SUB: np.subtract, DIV: np.divide, ATAN2: np.arctan2}
 UNARY = {COS: np.cos, SIN: np.sin, SQRT: np.sqrt, SIGN: np.sign, ABS: np.abs, EXP: np.exp}
 
 

@@ -18,9 +18,9 @@ from forearm.errors import InputError
 from forearm.symbols.counts import Counts
 
 # Kinds of nodes. Operands of SUB, DIV are in order, those of MUL, ADD sorted.
-CONSTANT, INPUT, PARAMETER, MUL, ADD, SUB, DIV, SQRT, COS, SIN, SIGN, ABS, EXP = range(13)
-# A sign looked at or taken away costs nothing, as a change of sign does; an exponential counts as a sine does.
-COUNTED = {MUL: "mul", ADD: "add", SUB: "add", DIV: "div", SQRT: "sqrt", COS: "trig", SIN: "trig", EXP: "trig"}
+CONSTANT, INPUT, PARAMETER, MUL, ADD, SUB, DIV, SQRT, COS, SIN, SIGN, ABS, EXP, ATAN2 = range(14)
+# A sign looked at or taken away costs nothing, as a change of sign does; exponentials and angles count as sines do.
+COUNTED = {MUL: "mul", ADD: "add", SUB: "add", DIV: "div", SQRT: "sqrt", COS: "trig", SIN: "trig", EXP: "trig", ATAN2: "trig"}
 BINARY = {MUL: operator.mul, ADD: operator.add, SUB: operator.sub, DIV: operator.truediv}
 NOTHING = -1
 REAL = (float, int)
@@ -111,7 +111,7 @@ class Graph:
         count = dict.fromkeys(("mul", "add", "div", "sqrt", "trig"), 0)
         for place in places:
             kind = COUNTED.get(self.kinds[place])
-            if kind and self.values.get(self.left[place]) != 0.0:
+            if kind and (self.kinds[place] == ATAN2 or self.values.get(self.left[place]) != 0.0):
                 count[kind] += 1
         return Counts(**count)
 
@@ -254,6 +254,17 @@ class Expr:
             return Expr(graph, inside, False).exp()
         return self._function(EXP, math.exp, odd=False)
 
+    def arctangent(self, x: Any) -> Any:
+        """The angle of (x, y), y being this value: odd in y, so that its sign comes out; a sign of x goes inside, as 0 - x."""
+        graph, y, given = self.graph, number(self), number(x)
+        if isinstance(y, REAL) and isinstance(given, REAL):
+            return math.atan2(y, given)
+        across = given if isinstance(given, Expr) else graph.constant(float(given))
+        graph_of(self, across)
+        if across.negative:
+            across = Expr(graph, graph.operation(SUB, graph.constant(0.0).node, across.node), False)
+        return Expr(graph, graph.operation(ATAN2, self.node, across.node), self.negative)
+
     def _function(self, kind: int, function: Callable[[float], float], odd: bool) -> Any:
         value = number(self)
         if isinstance(value, float):
@@ -386,7 +397,11 @@ def operate(kind: int, a: Any, b: Any = None) -> Any:
     """An operation by its kind, on expressions and plain numbers."""
     if kind in BINARY:
         return BINARY[kind](a, b)
+    if kind == ATAN2 and not isinstance(a, Expr):
+        a = (b.graph if isinstance(b, Expr) else Graph()).constant(a)
     x = a if isinstance(a, Expr) else Graph().constant(a)
+    if kind == ATAN2:
+        return x.arctangent(b)
     functions = {COS: Expr.cos, SIN: Expr.sin, SQRT: Expr.sqrt, SIGN: Expr.sign, ABS: Expr.__abs__, EXP: Expr.exp}
     return functions[kind](x)
 

@@ -12,7 +12,13 @@ from importlib.util import find_spec
 
 from forearm.benchmarks.peers.casadi import FOLDER
 
-PACKAGES = {"Pinocchio": "pinocchio", "MuJoCo": "mujoco", "Robotics Toolbox": "roboticstoolbox"}  # name: what is imported
+PACKAGES = {
+    "Pinocchio": "pinocchio",
+    "MuJoCo": "mujoco",
+    "Robotics Toolbox": "roboticstoolbox",
+    "EAIK": "eaik",
+    "Ruckig": "ruckig",
+}  # name: what is imported
 
 
 @cache

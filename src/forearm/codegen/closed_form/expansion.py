@@ -86,6 +86,8 @@ class Expansion:
             return self._named(tree)
         if tree.operator in ("cos", "sin"):
             return self._wave(tree)
+        if tree.operator == "atan2":
+            raise NoClosedForm
         x, y = self._value(tree.operands[0]), self._value(tree.operands[-1])
         if tree.operator == "neg":
             return {key: -c for key, c in x.items()}

@@ -71,7 +71,7 @@ def _body(statements: tuple[Statement, ...], known: Shapes) -> list[str]:
             return [f"    {target} = {value}"]
         return [f"    {target} = (", *folded(value, "        "), "    )"]
 
-    dialect = Dialect(number, entry, lambda name, argument: f"np.{name}({argument})")
+    dialect = Dialect(number, entry, lambda name, argument: f"np.{'arctan2' if name == 'atan2' else name}({argument})")
     return sectioned(statements, lambda section: f"    # {section}", written)
 
 

@@ -81,6 +81,8 @@ def _text(tree: Tree, page: Page) -> tuple[str, int]:
     if len(tree.operands) == 1:
         return f"{FUNCTIONS[tree.operator]}({_text(tree.operands[0], page)[0]})", ATOM
     a, b = tree.operands
+    if tree.operator == "atan2":
+        return rf"\operatorname{{atan2}}({_text(tree.operands[0], page)[0]}, {_text(tree.operands[1], page)[0]})", ATOM
     if tree.operator == "/":
         return rf"\frac{{{_text(a, page)[0]}}}{{{_text(b, page)[0]}}}", PRODUCT
     if tree.operator == "*" and a == b:

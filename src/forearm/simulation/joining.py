@@ -36,4 +36,5 @@ def joined(before: Simulation, after: Simulation) -> Simulation:
         events=(*before.events, *after.events),
         message=after.message,
         checkpoint=after.checkpoint,
+        status=after.status,
     )

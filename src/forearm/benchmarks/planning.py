@@ -1,0 +1,85 @@
+"""Plans from state to state, seven joints without jerk limit: one at a time and many, beside Ruckig."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.benchmarks.peers import problem
+from forearm.benchmarks.timing import Row, Work, beside
+from forearm.trajectories import MotionLimits, bang_bang, bang_bang_many
+
+JOINTS, FEW, MANY = 7, 1000, 100_000
+ONE_UNDER, EACH_UNDER = 100e-6, 1.5e-6  # s a plan, one at a time and of many
+VELOCITY, ACCELERATION = np.linspace(1.0, 2.5, JOINTS), np.linspace(2.0, 8.0, JOINTS)
+
+Floats = NDArray[np.float64]
+
+
+def rows(peers: bool) -> Iterator[Row]:
+    """The figures of docs/trajectories.md; requests are random, at rest and moving at either end."""
+    rng = np.random.default_rng(4)
+    q0, q1 = rng.uniform(-2.5, 2.5, (2, MANY, JOINTS))
+    qd0, qd1 = rng.uniform(-1.0, 1.0, (2, MANY, JOINTS)) * VELOCITY
+    states = (q0, qd0, q1, qd1)
+    few = tuple(x[:FEW] for x in states)
+    there = peers and problem("Ruckig") is None
+    yield beside(
+        "a plan, one at a time", ours(few, False), Ruckig(few).work() if there else None, 5, group="plans", bar=ONE_UNDER
+    )
+    yield beside(
+        "a plan, 100,000 at once",
+        ours(states, True),
+        Ruckig(states).work() if there else None,
+        3,
+        group="plans",
+        bar=EACH_UNDER,
+    )
+
+
+def ours(states: tuple[Floats, ...], together: bool) -> Work:
+    """All plans, by one call or one after the other; the answers are their durations."""
+    limits, kept = MotionLimits(ACCELERATION, VELOCITY), {"durations": np.zeros(len(states[0]))}
+    q0, qd0, q1, qd1 = states
+
+    def run() -> None:
+        if together:
+            kept["durations"] = bang_bang_many(q0, qd0, q1, qd1, limits).duration
+        else:
+            each = zip(q0, qd0, q1, qd1, strict=True)
+            kept["durations"] = np.array([bang_bang(a, b, c, d, limits).duration for a, b, c, d in each])
+
+    return Work("ours", run, len(states[0]), lambda: kept["durations"])
+
+
+class Ruckig:
+    """The same by Ruckig, its inputs filled from Python one by one; what is timed is its calculation alone."""
+
+    def __init__(self, states: tuple[Floats, ...]) -> None:
+        ruckig: Any = import_module("ruckig")
+        self.inputs = []
+        for q0, qd0, q1, qd1 in zip(*states, strict=True):
+            request = ruckig.InputParameter(JOINTS)
+            request.current_position, request.current_velocity = q0.tolist(), qd0.tolist()
+            request.target_position, request.target_velocity = q1.tolist(), qd1.tolist()
+            request.max_velocity, request.max_acceleration = VELOCITY.tolist(), ACCELERATION.tolist()
+            request.max_jerk = [math.inf] * JOINTS
+            self.inputs.append(request)
+        self.planner, self.trajectory = ruckig.Ruckig(JOINTS), ruckig.Trajectory(JOINTS)
+        self.durations = np.zeros(len(self.inputs))
+
+    def run(self) -> None:
+        """All plans."""
+        calculate, trajectory = self.planner.calculate, self.trajectory
+        for k, request in enumerate(self.inputs):
+            calculate(request, trajectory)
+            self.durations[k] = trajectory.duration
+
+    def work(self) -> Work:
+        """To be timed."""
+        return Work("Ruckig", self.run, len(self.inputs), lambda: self.durations)

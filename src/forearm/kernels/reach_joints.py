@@ -1,0 +1,77 @@
+"""What numeric inverse kinematics knows of an arm's joints: where they may stand, and which of them move the hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import ModelError
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+UNLIMITED = 1.0  # m to both sides of 0, where a sliding joint has no limit
+
+
+def limits_of(arm: Arm) -> tuple[Floats, Floats]:
+    """Lower and upper limits of the freedoms, (n,) each, those of what follows them included."""
+    lower, upper = np.full(arm.n, -math.inf), np.full(arm.n, math.inf)
+    for body in arm.moving.bodies:
+        if body.multiplier != 0.0:
+            ends = sorted((limit - body.offset) / body.multiplier for limit in body.joint.limits)
+            lower[body.freedom], upper[body.freedom] = max(lower[body.freedom], ends[0]), min(upper[body.freedom], ends[1])
+    for joint, low, high in zip(arm.joints, lower, upper, strict=True):
+        if low > high:
+            raise ModelError(
+                f"inverse_numeric: joint {joint.name!r} of {arm.name!r} can stand nowhere: its limits and those of what "
+                f"follows it leave {low:g} to {high:g}. Widen them."
+            )
+    return lower, upper
+
+
+def range_of(arm: Arm) -> tuple[Floats, Floats]:
+    """Middle and half width, (n,) each, of what starts are drawn from: the limits, but no more than a turn.
+
+    Freedoms that do not move the hand have no width: they stay in the middle.
+    """
+    lower, upper = limits_of(arm)
+    revolute = np.array([j.kind == "revolute" for j in arm.joints], dtype=bool)
+    most = np.where(revolute, math.pi, UNLIMITED)
+    low_known, high_known = np.isfinite(lower), np.isfinite(upper)
+    low = np.where(low_known, lower, np.where(high_known, upper - 2.0 * most, -most))
+    high = np.where(high_known, upper, np.where(low_known, lower + 2.0 * most, most))
+    half = 0.5 * (high - low)
+    half = np.where(revolute, np.minimum(half, most), half)
+    return 0.5 * (low + high), np.where(moves_hand(arm), half, 0.0)
+
+
+def moves_hand(arm: Arm) -> Flags:
+    """For each freedom whether it moves the hand."""
+    made = np.zeros(arm.n, dtype=bool)
+    index = arm.moving.frames[arm.hand.link][0]
+    while index >= 0:
+        body = arm.moving.bodies[index]
+        made[body.freedom] = True
+        index = body.parent
+    return made
+
+
+def is_periodic(arm: Arm) -> Flags:
+    """For each freedom whether a whole turn changes nothing: what follows it must make whole turns too."""
+    made = np.ones(arm.n, dtype=bool)
+    for body in arm.moving.bodies:
+        made[body.freedom] &= body.kind == "revolute" and float(body.multiplier).is_integer()
+    return made
+
+
+def put_inside(q: Floats, lower: Floats, upper: Floats, periodic: Flags) -> Floats:
+    """Postures (..., n) within bounds: moved by whole turns where that leads inside, to the bound elsewhere."""
+    if np.all((q >= lower) & (q <= upper)):
+        return q
+    with np.errstate(invalid="ignore"):  # infinite bounds are never passed
+        down = q - math.tau * np.ceil((q - upper) / math.tau)
+        up = q + math.tau * np.ceil((lower - q) / math.tau)
+        q = np.where(periodic & (q > upper) & (down >= lower), down, np.where(periodic & (q < lower) & (up <= upper), up, q))
+    return np.clip(q, lower, upper)

@@ -1,0 +1,165 @@
+"""Numeric inverse kinematics as LLVM's text: a lane a pose, which takes the next start, or the next pose, when a run is over.
+
+`step` moves all lanes at once; `turn` looks after one lane between runs, in scalars. What a lane computes does not depend on
+its neighbours, so a pose has the same bits alone, in a batch and in any order.
+"""
+
+from __future__ import annotations
+
+import math
+
+from forearm.arm.arm import Arm
+from forearm.kernels.ir import compute, intrinsics, result
+from forearm.kernels.reach_joints import is_periodic
+from forearm.kernels.reach_step import Step, traced_step
+from forearm.kernels.reach_turn import KEPT, nearest_text, place_of, told, turn_text
+from forearm.kernels.vectors import Body, Target
+
+# The damping is a share of the squared error: so much of the one before after a step that helped, or did not, within bounds.
+LESS, MORE = 0.5, 4.0
+LEAST, MOST = 1e-4, 1e3
+NEVER_SINGULAR = 1e-14  # damping at a solution, above the rounding of J J^T
+LONGEST = 1.0  # rad or m in a step
+SHORTER = 0.25  # of a step that did not help: what is tried next
+SHORTEST = 1e-6  # of a step: if that does not help, rounding is all that is left
+SLOW = 0.8  # of the squared error: a step that leaves more is slow
+
+
+def reach_text(arm: Arm, position_only: bool, target: Target) -> str:
+    """The module: `void reach(order)` with an order as `reach_turn` has it.
+
+    T (count, 12) poses, first (count or 1, n) starts where given, bounds (2, n), table (starts, BLOCK (COLUMNS + n)), and
+    out (count, n + FIGURES).
+    """
+    step = traced_step(arm, position_only)
+    texts = [nearest_text(target), turn_text(arm.n, target.lanes), _reach(arm, step, target)]
+    return "\n\n".join([*intrinsics(target), *texts]) + "\n"
+
+
+def _reach(arm: Arm, step: Step, target: Target) -> str:
+    n, L = arm.n, target.lanes
+    size, pose = (2 * n + 12 + len(KEPT)) * L, place_of(n, L, "pose")
+    lines = ["define void @reach(ptr nocapture %order) nounwind {", "entry:"]
+    lines += [f"  %m = alloca [{size} x double], align 64"]
+    lines += [*told("bounds", "ptr"), *told("square", "double")]
+    lines += [f"  %m{k} = getelementptr double, ptr %m, i64 {k}\n  store double 0.0, ptr %m{k}" for k in range(size)]
+    lines += [f"  store i64 -1, ptr %m{pose + lane}" for lane in range(L)]
+    lines += [
+        "  br label %deal",
+        "deal:", f"  %bits = phi i64 [ {2**L - 1}, %entry ], [ %over, %step ]", "  br label %each",
+        "each:", "  %lane = phi i64 [ 0, %deal ], [ %lane.next, %each.end ]", "  %moved = lshr i64 %bits, %lane",
+        "  %bit = trunc i64 %moved to i1", "  br i1 %bit, label %each.turn, label %each.end",
+        "each.turn:", "  call void @turn(ptr %m, ptr %order, i64 %lane)", "  br label %each.end",
+        "each.end:", "  %lane.next = add i64 %lane, 1", f"  %lanes.left = icmp slt i64 %lane.next, {L}",
+        "  br i1 %lanes.left, label %each, label %dealt",
+        "dealt:", f"  %poses = load <{L} x i64>, ptr %m{pose}, align 8",
+        f"  %busy = icmp sge <{L} x i64> %poses, zeroinitializer", f"  %busy.bits = bitcast <{L} x i1> %busy to i{L}",
+        f"  %none = icmp eq i{L} %busy.bits, 0", "  br i1 %none, label %done, label %step", "step:",
+    ]  # fmt: skip
+    body = Body(target)
+    over = _step(body, step, is_periodic(arm).tolist())
+    lines += [
+        *body.lines, f"  %ended = and <{L} x i1> {over}, %busy", f"  %ended.bits = bitcast <{L} x i1> %ended to i{L}",
+        f"  %over = zext i{L} %ended.bits to i64", "  %some = icmp ne i64 %over, 0",
+        "  br i1 %some, label %deal, label %step", "done:", "  ret void", "}",
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _step(body: Body, step: Step, periodic: list[bool]) -> str:
+    """All lanes: the step tried, taken where it helps, and the next one; the mask of lanes whose run is over."""
+    L, n = body.target.lanes, len(step.q)
+    places = {name: place_of(n, L, name) for name in KEPT}
+    kept = {name: body.load("%m", place, L) for name, place in places.items() if name not in ("pose", "tries")}
+    x = [body.load("%m", j * L, L) for j in range(n)]
+    dq = [body.load("%m", (n + j) * L, L) for j in range(n)]
+    bounds = [(body.splat("%bounds", j), body.splat("%bounds", n + j)) for j in range(n)]
+    tried = [_within(body, body.fma(kept["share"], dq[j], x[j]), *bounds[j], periodic[j]) for j in range(n)]
+    values = {e.node: v for e, v in zip(step.q, tried, strict=True)}
+    values |= {e.node: body.load("%m", (2 * n + k) * L, L) for k, e in enumerate(step.target)}
+    compute(body, step.graph, [step.position, 0.0 if step.rotation is None else step.rotation, *step.slope], values)
+    position, rotation = (result(body, 0.0 if e is None else e, values) for e in (step.position, step.rotation))
+    cost, square = body.op("fadd", position, rotation), _spread(body, "%square")
+    solved = _both(body, "and", _compared(body, "ole", position, square), _compared(body, "ole", rotation, square))
+    less = _compared(body, "olt", cost, kept["cost"])
+    take = _both(body, "or", less, solved)
+    damping = _damping(body, take, kept["damping"])
+    values[step.damping.node] = body.fma(damping, cost, body.constant(NEVER_SINGULAR))
+    for j, (low, high) in enumerate(bounds):
+        values[step.free[j].node] = _free(body, tried[j], result(body, step.slope[j], values), low, high)
+    compute(body, step.graph, step.dq, values)
+    new = _shortened(body, [result(body, e, values) for e in step.dq])
+    for j in range(n):
+        body.store("%m", j * L, _chosen(body, take, tried[j], x[j]), L)
+        body.store("%m", (n + j) * L, _chosen(body, take, new[j], dq[j]), L)
+    for name, value in (("cost", cost), ("position", position), ("rotation", rotation)):
+        body.store("%m", places[name], _chosen(body, take, value, kept[name]), L)
+    body.store("%m", places["damping"], damping, L)
+    return _both(body, "or", solved, _stuck(body, kept, places, take, cost))
+
+
+def _stuck(body: Body, kept: dict[str, str], places: dict[str, int], take: str, cost: str) -> str:
+    """The mask of lanes that make no headway, or have made as many steps as they may; what is counted is kept."""
+    share = _chosen(body, take, body.constant(1.0), body.op("fmul", kept["share"], body.constant(SHORTER)))
+    quick = _compared(body, "olt", cost, body.op("fmul", kept["cost"], body.constant(SLOW)))
+    slow = _chosen(body, quick, body.constant(0.0), body.op("fadd", kept["slow"], body.constant(1.0)))
+    steps = body.op("fadd", kept["steps"], body.constant(1.0))
+    for name, value in (("share", share), ("slow", slow), ("steps", steps)):
+        body.store("%m", places[name], value, body.target.lanes)
+    late = _both(body, "or", _compared(body, "oge", slow, kept["patience"]), _compared(body, "oge", steps, kept["most"]))
+    return _both(body, "or", late, _compared(body, "olt", share, body.constant(SHORTEST)))
+
+
+def _within(body: Body, x: str, low: str, high: str, periodic: bool) -> str:
+    """x between its bounds: a whole turn on where that is inside, the bound elsewhere."""
+    for test, inside, bound, other, turn in (("ogt", "oge", high, low, -math.tau), ("olt", "ole", low, high, math.tau)):
+        beyond, put = _compared(body, test, x, bound), bound
+        if periodic:
+            turned = body.op("fadd", x, body.constant(turn))
+            put = _chosen(body, _compared(body, inside, turned, other), turned, bound)
+        x = _chosen(body, beyond, put, x)
+    return x
+
+
+def _free(body: Body, x: str, slope: str, low: str, high: str) -> str:
+    """0 where x is at a bound and would go beyond it, 1 elsewhere."""
+    zero = body.constant(0.0)
+    down = _both(body, "and", _compared(body, "ole", x, low), _compared(body, "olt", slope, zero))
+    up = _both(body, "and", _compared(body, "oge", x, high), _compared(body, "ogt", slope, zero))
+    return _chosen(body, _both(body, "or", down, up), zero, body.constant(1.0))
+
+
+def _damping(body: Body, take: str, before: str) -> str:
+    less, more = (body.op("fmul", before, body.constant(times)) for times in (LESS, MORE))
+    less = _chosen(body, _compared(body, "olt", less, body.constant(LEAST)), body.constant(LEAST), less)
+    more = _chosen(body, _compared(body, "ogt", more, body.constant(MOST)), body.constant(MOST), more)
+    return _chosen(body, take, less, more)
+
+
+def _shortened(body: Body, dq: list[str]) -> list[str]:
+    """The step, or as much of it as moves no joint by more than LONGEST."""
+    largest = body.constant(LONGEST)
+    for value in dq:
+        size = body.call("fabs", value)
+        largest = _chosen(body, _compared(body, "ogt", size, largest), size, largest)
+    part = body.op("fdiv", body.constant(LONGEST), largest)
+    return [body.op("fmul", part, value) for value in dq]
+
+
+def _compared(body: Body, test: str, a: str, b: str) -> str:
+    return body.emit(f"fcmp {test} {body.target.vector} {a}, {b}")
+
+
+def _both(body: Body, how: str, a: str, b: str) -> str:
+    return body.emit(f"{how} <{body.target.lanes} x i1> {a}, {b}")
+
+
+def _chosen(body: Body, mask: str, a: str, b: str) -> str:
+    v = body.target.vector
+    return body.emit(f"select <{body.target.lanes} x i1> {mask}, {v} {a}, {v} {b}")
+
+
+def _spread(body: Body, scalar: str) -> str:
+    """A scalar in every lane."""
+    one = body.emit(f"insertelement <1 x double> poison, double {scalar}, i32 0")
+    return body.shuffled(one, one, 1, [0] * body.target.lanes)

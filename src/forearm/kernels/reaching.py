@@ -1,0 +1,125 @@
+"""Numeric inverse kinematics in machine code, from the cache or made now, and the table of postures that it starts from."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm, Hand
+from forearm.errors import InputError
+from forearm.kernels import cache
+from forearm.kernels.elf import Loaded, NotHere
+from forearm.kernels.identity import surroundings, told
+from forearm.kernels.native import loaded
+from forearm.kernels.reach_joints import is_periodic, limits_of, put_inside, range_of
+from forearm.kernels.reach_turn import BLOCK, FIGURES, ORDER
+from forearm.kinematics.poses import forward
+
+Floats = NDArray[np.float64]
+MOST_JOINTS = 200  # which take some seconds to compile
+SPREADS = (0.6, 0.8, 1.0)  # of the range of each joint that starts are drawn from, in turns: few limits are met from the middle
+TURNING = 1.0 / 3.0  # of the positions' variance: what a turn counts beside a distance when starts are compared
+
+
+class _Order(ctypes.Structure):
+    """What a call is told."""
+
+    _fields_ = [(name, ctypes.c_double if name in ("square", "most") else ctypes.c_int64) for name in ORDER]
+
+
+@lru_cache(maxsize=32)
+def reacher_of(arm: Arm, link: str | None, position_only: bool, limits: bool) -> Reacher:
+    """The one for the hand, or for a named link."""
+    return Reacher(arm if link is None else arm.replace(hand=Hand(link=link)), position_only, limits)
+
+
+class Reacher:
+    """An arm whose hand is to reach poses, all of them or their positions alone, within the joints' limits or without."""
+
+    def __init__(self, arm: Arm, position_only: bool, limits: bool) -> None:
+        if arm.n > MOST_JOINTS:
+            raise InputError(
+                f"inverse_numeric: {arm.name!r} has {arm.n} joints, and steps are written out for at most {MOST_JOINTS}; "
+                "lock some of them with arm.lock."
+            )
+        self.arm, self.position_only = arm, position_only
+        self.bounds = np.stack(limits_of(arm) if limits else [np.full(arm.n, s * math.inf) for s in (-1.0, 1.0)])
+        self.periodic = is_periodic(arm)
+        self._tables: dict[int, Floats] = {}  # by seed, the last one
+        self._parts: dict[str, tuple[Any, Loaded]] = {}
+
+    def run(self, T: Floats, first: Floats | None, starts: int, seed: int, tolerance: float, most: int) -> Floats:
+        """For poses (B, 12) the rows (q, position^2, rotation^2, steps, starts), (B, n + FIGURES).
+
+        `first` (B, n) or (1, n) is tried first, if given, and the table's starts after it.
+        """
+        T, count, n = np.ascontiguousarray(T), len(T), self.arm.n
+        out = np.full((count, n + FIGURES), np.nan)
+        if first is not None:
+            first = np.ascontiguousarray(put_inside(first, self.bounds[0], self.bounds[1], self.periodic))
+        table = self._table(starts if first is None else starts - 1, seed)
+        order = _Order(
+            T.ctypes.data, 0 if first is None else first.ctypes.data, self.bounds.ctypes.data, table.ctypes.data,
+            out.ctypes.data, count, n if first is not None and len(first) > 1 else 0, starts, int(first is not None), 0,
+            tolerance * tolerance, float(most),
+        )  # fmt: skip
+        self._part("single" if count == 1 else "batch")(ctypes.byref(order))
+        return out
+
+    def _table(self, starts: int, seed: int) -> Floats:
+        """Blocks of postures, (starts or more, BLOCK (COLUMNS + n)): each drawn by itself, so more starts only add blocks."""
+        table = self._tables.get(seed)
+        if table is None or len(table) < starts:
+            table = np.stack([self._block(k, seed) for k in range(max(starts, 1))])
+            self._tables = {seed: table}
+        return table
+
+    def _block(self, index: int, seed: int) -> Floats:
+        """64 postures and what weighs them: score = weights . T - |p|^2 / 2, largest where the pose is nearest.
+
+        |p - p'|^2 / 2 + w |R - R'|^2 / 2 = -(p . p' + w R . R') + |p|^2 / 2 + what does not depend on the posture.
+        """
+        n, (middle, half) = self.arm.n, range_of(self.arm)
+        raw = np.random.Philox(key=np.array([seed, index], dtype=np.uint64)).random_raw(BLOCK * n)
+        uniform = (raw >> np.uint64(11)).astype(np.float64).reshape(BLOCK, n) * 2.0**-52 - 1.0
+        q = middle + SPREADS[index % len(SPREADS)] * half * uniform
+        if index == 0:
+            q[0] = middle
+        T = forward(self.arm, q)[:, :3]
+        p = T[:, :, 3]
+        weights = T.copy()
+        turning = 0.0 if self.position_only else TURNING * float(p.var(axis=0).sum())
+        weights[:, :, :3] *= turning
+        columns = np.concatenate([weights.reshape(BLOCK, 12).T, -0.5 * (p * p).sum(axis=1)[None]])
+        return np.concatenate([columns.ravel(), q.ravel()])
+
+    def _part(self, name: str) -> Any:
+        if name not in self._parts:
+            self._parts[name] = self._found(name)
+        return self._parts[name][0]
+
+    def _found(self, part: str) -> tuple[Any, Loaded]:
+        key = cache.key_of("reach", told(self.arm), self.position_only, part, surroundings())
+        kept = cache.read(key)
+        if kept is not None:
+            with contextlib.suppress(KeyError, ValueError, NotHere):  # not what was written: made again
+                return _placed(kept[1], made_here=False)
+        from forearm.kernels.native import host, object_code
+        from forearm.kernels.reach_text import reach_text
+
+        code = object_code(reach_text(self.arm, self.position_only, host("float64", 1 if part == "single" else None)))
+        about = {"name": "reach", "arm": self.arm.name, "functions": ["inverse_numeric"], "dtype": "float64", "part": part}
+        cache.write(key, about, code)
+        return _placed(code, made_here=True)
+
+
+def _placed(code: bytes, made_here: bool) -> tuple[Any, Loaded]:
+    """The function, and the memory that it lies in."""
+    memory = loaded(code, ["reach"], made_here)
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(memory.addresses["reach"]), memory

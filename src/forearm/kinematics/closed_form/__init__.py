@@ -1,0 +1,4 @@
+"""Closed-form inverse kinematics: the kind of arm read from its axes, every branch by square roots and arctangents.
+
+`recognition` finds the decoupling, `branches.solve` gives the branches over any scalar, `poses` checks and presents them.
+"""

@@ -1,0 +1,93 @@
+"""Along a path of poses the branch nearest to the last one, whole turns added so that no joint jumps, and what happens then."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError
+from forearm.kinematics.answers import FollowedPath, PathEvent
+from forearm.kinematics.closed_form.answering import as_poses, as_posture, known_geometry
+from forearm.kinematics.closed_form.checked import Checked, checked_branches
+from forearm.kinematics.closed_form.limits import placed
+from forearm.kinematics.closed_form.newton import REACHED, polished
+from forearm.kinematics.closed_form.singular import is_singular, scaled_jacobian
+
+Floats = NDArray[np.float64]
+# A joint that moves more between two poses (rad, m) is said to jump.
+JUMP = 1.0
+
+
+def follow(arm: Arm, poses: ArrayLike, near: ArrayLike, *, limits: bool = True) -> FollowedPath:
+    """Postures along poses (B, 4, 4), the first nearest to `near` (n,), each nearest to the one before. Dhanaraj D.1.3.
+
+    Where a pose is singular, of the family of solutions that nearest to the last posture is taken. Poses that are not
+    reached give NaN, and the path goes on from the last posture that was.
+    """
+    geometry = known_geometry(arm)
+    T, single = as_poses(poses)
+    if single:
+        raise InputError("poses: a path of shape (B, 4, 4) is needed; for one pose use fa.kinematics.inverse with near.")
+    last = as_posture(arm, near)
+    if last is None:
+        raise InputError(f"near: the posture that the path begins near, {arm.n} numbers, is needed.")
+    found = checked_branches(arm, geometry, T)
+    q = np.full((len(T), arm.n), np.nan)
+    for k in range(len(T)):
+        chosen = _nearest(arm, found, k, T[k], last, limits)
+        if chosen is not None:
+            q[k] = last = chosen
+    events = tuple(sorted((*_unreached(q, found), *_passed(arm, q)), key=lambda event: event.index))
+    return FollowedPath(q, not any(event.kind in ("unreachable", "jump") for event in events), events)
+
+
+def _nearest(arm: Arm, found: Checked, k: int, T: Floats, last: Floats, limits: bool) -> Floats | None:
+    """The branch of pose k nearest to the last posture, or None."""
+    q, inside = placed(arm, found.q[k][found.exists[k]], limits, last)
+    candidates = list(q[inside])
+    if found.singular[k].any() or not candidates:
+        straight, error = polished(arm, last[None], T[None], nearly=np.inf, steps=40)
+        straight, inside = placed(arm, straight, limits, last)
+        if inside[0] and error[0] < REACHED:
+            candidates.append(straight[0])
+    return min(candidates, key=lambda q: float(((q - last) ** 2).sum())) if candidates else None
+
+
+def _unreached(q: Floats, found: Checked) -> list[PathEvent]:
+    """One event for each run of poses that are not reached."""
+    missing = np.isnan(q[:, 0])
+    starts = np.flatnonzero(missing & ~np.concatenate([[False], missing[:-1]]))
+    events = []
+    for start in (int(s) for s in starts):
+        end = start + int(np.argmin(np.append(missing[start:], False))) - 1
+        run = f"pose {start} is" if end == start else f"poses {start} to {end} are"
+        some = found.exists[start : end + 1].any()
+        how = "reached only outside the limits" if some else "out of reach"
+        events.append(PathEvent(start, "unreachable", f"{run} {how}."))
+    return events
+
+
+def _passed(arm: Arm, q: Floats) -> list[PathEvent]:
+    """Singular postures, those passed between two poses, and jumps."""
+    reached = np.flatnonzero(~np.isnan(q[:, 0]))
+    if not reached.size:
+        return []
+    path = q[reached]
+    singular = is_singular(arm, path)
+    side = np.where(singular, 0.0, np.sign(np.linalg.det(scaled_jacobian(arm, path))))
+    events = []
+    before = 0.0
+    for i, k in enumerate(int(k) for k in reached):
+        if singular[i]:
+            events.append(PathEvent(k, "singular", f"pose {k} is singular: branches meet there."))
+        elif before and side[i] != before and not singular[i - 1]:
+            events.append(PathEvent(k, "crossing", f"before pose {k} a singular posture was passed, onto another branch."))
+        before = side[i] or before
+        step = np.abs(path[i] - path[i - 1]) if i else np.zeros(arm.n)
+        if step.max() > JUMP:
+            joint = int(np.argmax(step))
+            unit = "rad" if arm.joints[joint].kind == "revolute" else "m"
+            text = f"{arm.joints[joint].name} moves by {step[joint]:.3g} {unit} between poses {reached[i - 1]} and {k}."
+            events.append(PathEvent(k, "jump", text))
+    return events

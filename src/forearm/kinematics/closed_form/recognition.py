@@ -1,0 +1,150 @@
+"""Which closed form an arm has, read from its axes at q = 0; where it has none, the reason in millimetres and degrees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import ModelError
+from forearm.kinematics.closed_form.branches import Branch, solve
+from forearm.kinematics.closed_form.carrying import Third
+from forearm.kinematics.closed_form.geometry import (
+    Geometry,
+    Parallel,
+    in_hand,
+    parallel_geometry,
+    position_geometry,
+    spherical_geometry,
+)
+from forearm.kinematics.closed_form.newton import error_of, hand_jacobian, off_by
+from forearm.kinematics.closed_form.quartic import third_joint_quartic
+from forearm.kinematics.closed_form.screws import MEETING, Screws, angle_between, meeting_point, screws_of
+from forearm.kinematics.closed_form.third import needs_quartic, third_joint
+from forearm.kinematics.poses import forward
+
+Floats = NDArray[np.float64]
+
+# Where the found form is tried out, and how well it must do there before Newton's steps.
+TRIALS = 6
+PLAUSIBLE = 1e-3
+# The smallest singular value (m, rad) that a Jacobian has somewhere when the joints move the hand in all directions.
+MOVES = 1e-6
+
+
+@lru_cache(maxsize=64)
+def geometry_of(arm: Arm) -> Geometry:
+    """The closed form of an arm, or a ModelError that says why it has none."""
+    if not arm.is_serial:
+        raise _refusal(arm, "it is a tree or has joints that follow others")
+    if arm.n not in (3, 6):
+        raise _refusal(arm, f"it has {arm.n} joints, and closed forms are for 6, or for 3 that place the hand's origin")
+    if arm.moving.frames[arm.hand.link][0] != arm.n - 1:
+        raise _refusal(arm, f"its hand is on link {arm.hand.link!r}, which the last joint does not move")
+    screws = screws_of(arm)
+    found = _position_only(screws) if arm.n == 3 else _six_joints(screws)
+    if isinstance(found, str):
+        raise _refusal(arm, found)
+    rng = np.random.default_rng(1)
+    q = rng.uniform(-2.0, 2.0, (TRIALS, arm.n)) * np.array([1.0 if r else 0.3 for r in screws.revolute])
+    if np.linalg.svd(hand_jacobian(arm, q), compute_uv=False)[:, -1].max() < MOVES:
+        what = "hand's origin" if arm.n == 3 else "hand"
+        raise _refusal(arm, f"its joints do not move the {what} in all directions, in any of {TRIALS} postures tried")
+    found = replace(found, uses_roots_only=isinstance(found.carrier, Parallel) or not needs_quartic(found.carrier))
+    miss = _trial(arm, found, q)
+    if miss > PLAUSIBLE:
+        raise _refusal(arm, f"its closed form ({found.kind}) is off by {miss:.2g} m or rad")
+    return replace(found, miss=miss)
+
+
+def third_for(geometry: Geometry) -> Third:
+    """The way to find joint 3 over arrays: square roots where they are enough, the quartic elsewhere."""
+    return third_joint if geometry.uses_roots_only else third_joint_quartic
+
+
+def branches_of(geometry: Geometry, T: Floats) -> Floats:
+    """Every branch for poses (B, 4, 4) as an array (B, branches, n), whether it exists or not."""
+    entries = np.moveaxis(T, 0, -1)
+    with np.errstate(all="ignore"):  # branches that do not exist may divide by 0
+        found: list[Branch] = solve(geometry, entries, third_for(geometry))
+    made = np.empty((len(T), len(found), geometry.n))
+    for k, branch in enumerate(found):
+        for j, x in enumerate(branch):
+            made[:, k, j] = x
+    return made
+
+
+def _six_joints(screws: Screws) -> Geometry | str:
+    """The first decoupling that fits, or the reasons why none does."""
+    reasons = []
+    for backwards, part in ((False, screws), (True, screws.backwards())):
+        names = (6, 5, 4, 3, 2, 1) if backwards else (1, 2, 3, 4, 5, 6)
+        for found in (_spherical(part, backwards, names), _parallel(part, backwards, names)):
+            if isinstance(found, Geometry):
+                return found
+            reasons.append(found)
+    return "; ".join(reasons)
+
+
+def _spherical(screws: Screws, backwards: bool, names: tuple[int, ...]) -> Geometry | str:
+    w, p = screws.w[3:], screws.p[3:]
+    last = ", ".join(str(i) for i in sorted(names[3:]))
+    if not all(screws.revolute[3:]):
+        return f"axes {last} are not all of joints that turn"
+    for i in (0, 1):
+        if angle_between(w[i], w[i + 1]) < MEETING:
+            return f"axes {names[3 + i]} and {names[4 + i]} are parallel"
+    centre, miss = meeting_point(w, p)
+    if miss > MEETING:
+        return f"axes {last} miss a common point by {1e3 * miss:.3g} mm"
+    return spherical_geometry(screws, centre, backwards)
+
+
+def _parallel(screws: Screws, backwards: bool, names: tuple[int, ...]) -> Geometry | str:
+    w, p = screws.w, screws.p
+    middle = ", ".join(str(i) for i in sorted(names[1:4]))
+    if not all(screws.revolute):
+        return f"axes {middle} parallel would help only if every joint turned"
+    apart = max(angle_between(w[1], w[2]), angle_between(w[1], w[3]))
+    if apart > MEETING:
+        return f"axes {middle} are not parallel, by {np.degrees(apart):.3g} degrees"
+    for i, j in ((0, 1), (3, 4), (4, 5)):
+        if angle_between(w[i], w[j]) < MEETING:
+            return f"axes {names[i]} and {names[j]} are parallel"
+    centre, miss = meeting_point(w[4:], p[4:])
+    if miss > MEETING:
+        return f"axes {middle} are parallel, but axes {names[4]} and {names[5]} miss each other by {1e3 * miss:.3g} mm"
+    for i, j in ((1, 2), (2, 3)):
+        off = p[j] - p[i]
+        if np.linalg.norm(off - (off @ w[1]) * w[1]) < MEETING:
+            return f"axes {names[i]} and {names[j]} are one line"
+    return parallel_geometry(screws, centre, backwards)
+
+
+def _position_only(screws: Screws) -> Geometry | str:
+    point = screws.home[:3, 3]
+    off = point - screws.p[2]
+    lever = np.linalg.norm(off - (off @ screws.w[2]) * screws.w[2])
+    if screws.revolute[2] and lever < MEETING:
+        return "the hand's origin is on the axis of joint 3, which then does not move it; give the arm a hand beside that axis"
+    position = position_geometry(screws, point)
+    return Geometry("three joints place the hand's origin", 3, position, None, in_hand(screws, point), False, (1.0,) * 3)
+
+
+def _trial(arm: Arm, geometry: Geometry, q: Floats) -> float:
+    """How far the best branch is from the poses of some postures, at worst."""
+    T = forward(arm, q)
+    found = branches_of(geometry, T)
+    count = found.shape[1]
+    errors = error_of(off_by(arm, found.reshape(-1, arm.n), np.repeat(T, count, axis=0)))
+    return float(errors.reshape(len(q), count).min(axis=1).max())
+
+
+def _refusal(arm: Arm, reason: str) -> ModelError:
+    return ModelError(
+        f"inverse kinematics of {arm.name!r}: there is no closed form, as {reason}. "
+        "fa.kinematics.inverse_numeric works for any arm."
+    )

@@ -1,0 +1,121 @@
+"""The axes of a serial arm in its home position, and the common normals between them.
+
+The arm is T(q) = e(S_1 q_1) ... e(S_n q_n) home: each S_i a turn about, or a slide along, a line of the base frame.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.spatial import inverse_pose, pose
+
+Floats = NDArray[np.float64]
+
+# Axes that miss each other by less are taken to meet, and to be parallel when their angle is less (rad): what angles
+# written with five digits leave. What remains is made good by Newton's steps on the arm as it is.
+MEETING = 2e-5
+# sines and cosines this close to 0 and 1 stand for them
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Screws:
+    """Lines of the joints at q = 0: `revolute` (n,), directions w (n, 3), points p (n, 3); `home` (4, 4) the hand there."""
+
+    revolute: tuple[bool, ...]
+    w: Floats
+    p: Floats
+    home: Floats
+
+    @property
+    def n(self) -> int:
+        """How many joints there are."""
+        return len(self.revolute)
+
+    def backwards(self) -> Screws:
+        """The arm that is held by its hand: T^-1 = home^-1 e(-S_n q_n) ... e(-S_1 q_1), its coordinates -q_n ... -q_1."""
+        T = inverse_pose(self.home)
+        return Screws(self.revolute[::-1], (self.w @ T[:3, :3].T)[::-1], (self.p @ T[:3, :3].T + T[:3, 3])[::-1], T)
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """From one axis to the next along their common normal: z by d, x by a, about x by the twist (cosine c, sine s).
+
+    `turn` is the angle about the first axis from its x to the normal.
+    """
+
+    turn: float
+    d: float
+    a: float
+    c: float
+    s: float
+
+
+def screws_of(arm: Arm) -> Screws:
+    """The joint axes of a serial arm at q = 0, in the base frame."""
+    W = np.eye(4)
+    w, p = [], []
+    for body in arm.moving.bodies:
+        at = W @ body.before
+        w.append(at[:3, :3] @ body.axis)
+        p.append(at[:3, 3])
+        W = at @ body.after
+    index, T = arm.moving.frames[arm.hand.link]
+    assert index == arm.n - 1
+    return Screws(tuple(b.kind == "revolute" for b in arm.moving.bodies), np.array(w), np.array(p), W @ T @ arm.hand.pose)
+
+
+def link_between(frame: Floats, w: Floats, p: Floats) -> tuple[Link, Floats]:
+    """The link from a frame, whose z is an axis, to the axis (w, p), and the frame that is then on that axis.
+
+    Axes that are nearly parallel, or nearly meet, are taken to be so; of parallel axes the normal through the origin is taken.
+    """
+    z, origin = frame[:3, 2], frame[:3, 3]
+    across, along = np.cross(z, w), float(z @ w)
+    sine = float(np.linalg.norm(across))
+    if sine < MEETING:
+        off = p - origin
+        off = off - (off @ z) * z
+        a, d = float(np.linalg.norm(off)), 0.0
+        x = off / a if a > MEETING else frame[:3, 0]
+        c, s = math.copysign(1.0, along), 0.0
+    else:
+        x = across / sine
+        a = float((p - origin) @ x)
+        # z d + x a - w e = p - origin, so d is the part along z of what remains in the plane of z and w.
+        d = float(np.cross(p - origin, w) @ across) / sine**2
+        c, s = (0.0, 1.0) if abs(along) < MEETING else (along, sine)
+    a, d = (0.0 if abs(v) < MEETING else v for v in (a, d))
+    turn = math.atan2(float(x @ frame[:3, 1]), float(x @ frame[:3, 0]))
+    link = Link(snapped(turn), d, a, c, s)
+    return link, frame @ link_pose(link)
+
+
+def link_pose(link: Link) -> Floats:
+    """Rz(turn) Tz(d) Tx(a) Rx(twist)."""
+    ct, st = math.cos(link.turn), math.sin(link.turn)
+    R = np.array([[ct, -st * link.c, st * link.s], [st, ct * link.c, -ct * link.s], [0.0, link.s, link.c]])
+    return pose(R, (ct * link.a, st * link.a, link.d))
+
+
+def snapped(value: float) -> float:
+    """0, 1 or -1 where the value stands for it."""
+    return float(round(value)) if abs(value - round(value)) < ROUNDING and abs(value) < 1.5 else value
+
+
+def meeting_point(w: Floats, p: Floats) -> tuple[Floats, float]:
+    """The point nearest to several lines, and the largest distance (m) of a line from it."""
+    across = [np.eye(3) - np.outer(d, d) for d in w]
+    point: Floats = np.linalg.lstsq(sum(across), sum(A @ q for A, q in zip(across, p, strict=True)), rcond=1e-9)[0]
+    return point, max(float(np.linalg.norm(A @ (point - q))) for A, q in zip(across, p, strict=True))
+
+
+def angle_between(v: Floats, w: Floats) -> float:
+    """The angle between two lines, 0 to 90 degrees, in rad."""
+    return math.atan2(float(np.linalg.norm(np.cross(v, w))), abs(float(v @ w)))

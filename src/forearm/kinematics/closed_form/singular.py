@@ -1,0 +1,56 @@
+"""Singular postures: where the hand cannot move in every direction, and which joints can move while it stands."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.kinematics.closed_form.newton import REACHED, hand_jacobian, polished
+from forearm.kinematics.poses import forward
+
+Floats = NDArray[np.float64]
+Truths = NDArray[np.bool_]
+# Singular: the smallest singular value of the Jacobian, lengths in arms' lengths, is less.
+SINGULAR = 1e-6
+# How far joints are moved to see whether the hand can be brought back without moving them back, and what counts as moved.
+TRY = 0.3
+MOVED = 1e-3
+
+
+def scaled_jacobian(arm: Arm, q: Floats) -> Floats:
+    """The Jacobian (B, 6 or 3, n) with lengths measured in the length of the arm."""
+    J = hand_jacobian(arm, q)
+    J[..., :3, :] /= arm_length(arm)
+    return J
+
+
+def is_singular(arm: Arm, q: Floats) -> Truths:
+    """Whether each posture (B, n) is singular."""
+    J = scaled_jacobian(arm, q)
+    size = np.linalg.norm(J, axis=(-2, -1))
+    # The product of the singular values bounds the smallest: most postures need no decomposition.
+    suspects = np.flatnonzero(np.abs(np.linalg.det(J)) <= SINGULAR * size ** (J.shape[-1] - 1))
+    made = np.zeros(len(q), dtype=bool)
+    made[suspects] = np.linalg.svd(J[suspects], compute_uv=False)[:, -1] < SINGULAR
+    return made
+
+
+def arm_length(arm: Arm) -> float:
+    """The way along the arm at q = 0, from joint to joint to the hand, m: what turns lengths into angles."""
+    W, points = np.eye(4), []
+    for body in arm.moving.bodies:
+        points.append((W @ body.before)[:3, 3])
+        W = W @ body.before @ body.after
+    points.append(forward(arm, np.zeros(arm.n))[:3, 3])
+    return max(float(np.linalg.norm(np.diff(np.array(points), axis=0), axis=-1).sum()), 1e-3)
+
+
+def free_joints(arm: Arm, q: Floats, T: Floats) -> Truths:
+    """Which joints (B, n) of singular postures can move while the hand stands at T; none where two branches only meet."""
+    weak = np.linalg.svd(scaled_jacobian(arm, q))[2][:, -1, :]
+    back, error = polished(arm, q + TRY * weak, T, nearly=np.inf, steps=30)
+    moved = np.abs(back - q)
+    family = (error < REACHED) & (moved.max(axis=-1) > TRY / 4.0)
+    free: Truths = family[:, None] & (moved > MOVED)
+    return free

@@ -1,0 +1,97 @@
+"""Hand-oriented coordinates: where the hand is, how it is turned and how it moves, from joint coordinates. Waters II."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError
+from forearm.kinematics.angles import axis_of
+from forearm.kinematics.jacobian import jacobian, jacobian_derivative
+from forearm.kinematics.orientation import orientation_of, orientation_rates, rotation_from
+from forearm.kinematics.poses import as_coordinates, forward
+from forearm.values import as_floats, frozen_array
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class HandMotion:
+    """The pose (4, 4), velocity, angular velocity, acceleration and angular acceleration (3,) of the hand, or (B, ...).
+
+    All in base axes; velocity and acceleration are those of the hand's origin (of the point that was named).
+    """
+
+    pose: Floats
+    velocity: Floats
+    angular_velocity: Floats
+    acceleration: Floats
+    angular_acceleration: Floats
+
+    @property
+    def position(self) -> Floats:
+        """Where the hand's origin is, (3,) or (B, 3)."""
+        return self.pose[..., :3, 3]
+
+    def orientation(self, form: str) -> Floats:
+        """How the hand is turned, in one of `orientation_forms()`."""
+        return orientation_of(self.pose[..., :3, :3], form)
+
+    def orientation_rates(self, form: str) -> Floats:
+        """The time derivative of `orientation(form)`."""
+        return orientation_rates(self.orientation(form), self.angular_velocity, form)
+
+
+def hand_motion(
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike | None = None,
+    qdd: ArrayLike | None = None,
+    link: str | None = None,
+    point: ArrayLike = (0.0, 0.0, 0.0),
+) -> HandMotion:
+    """The motion of the hand, or of a point of a named link: (v; w) = J qd, (a; wd) = J qdd + J' qd; zero rates unless given.
+
+    The pose has its origin at the point.
+    """
+    coordinates = as_coordinates(arm, q)
+    rates, seconds = (_beside(arm, coordinates, given, name) for given, name in ((qd, "qd"), (qdd, "qdd")))
+    T = forward(arm, coordinates, link)
+    T[..., :3, 3] += T[..., :3, :3] @ frozen_array(point, (3,), "point")
+    J, Jd = jacobian(arm, coordinates, link, point), jacobian_derivative(arm, coordinates, rates, link, point)
+    first = np.einsum("...ij,...j->...i", J, rates)
+    second = np.einsum("...ij,...j->...i", J, seconds) + np.einsum("...ij,...j->...i", Jd, rates)
+    return HandMotion(T, first[..., :3], first[..., 3:], second[..., :3], second[..., 3:])
+
+
+def hand_pose(position: ArrayLike, orientation: ArrayLike, form: str) -> Floats:
+    """The pose (..., 4, 4) of a position (..., 3) in m and an orientation in a named form."""
+    at, R = as_floats(position, "position"), rotation_from(orientation, form)
+    if at.shape != R.shape[:-1]:
+        raise InputError(f"position: shape {R.shape[:-1]} is needed beside that orientation, came {at.shape}.")
+    T = np.zeros((*at.shape[:-1], 4, 4))
+    T[..., :3, :3], T[..., :3, 3], T[..., 3, 3] = R, at, 1.0
+    return T
+
+
+def twist_of(W: ArrayLike, V: ArrayLike) -> tuple[Floats, Floats]:
+    """Velocity of the origin and angular velocity (..., 3) from a pose W and its time derivative V (..., 4, 4): w from V W^-1.
+
+    V W^-1 has the cross product by w in its upper left corner. Waters II takes w from one other point of the hand, which
+    cannot tell how it turns about the line to that point.
+    """
+    pose, rate = as_floats(W, "W"), as_floats(V, "V")
+    if pose.shape[-2:] != (4, 4) or rate.shape != pose.shape:
+        raise InputError(f"W, V: both have shape (..., 4, 4), came {pose.shape} and {rate.shape}.")
+    spin = rate[..., :3, :3] @ np.swapaxes(pose[..., :3, :3], -1, -2)
+    return rate[..., :3, 3], axis_of(spin)
+
+
+def _beside(arm: Arm, q: Floats, given: ArrayLike | None, name: str) -> Floats:
+    rates = np.zeros_like(q) if given is None else as_coordinates(arm, given, name)
+    if rates.shape != q.shape:
+        raise InputError(f"{name}: all arguments share one shape; came {rates.shape} beside {q.shape}. Nothing is broadcast.")
+    return rates

@@ -1,0 +1,49 @@
+"""How far an arm is from a singular posture: singular values of the Jacobian, their product, their ratio."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import NameNotFound, shorten, suggest
+from forearm.kinematics.jacobian import jacobian
+
+Floats = NDArray[np.float64]
+Part = Literal["all", "linear", "angular"]
+ROWS = {"all": slice(0, 6), "linear": slice(0, 3), "angular": slice(3, 6)}
+
+
+def singular_values(arm: Arm, q: ArrayLike, part: Part = "all", link: str | None = None) -> Floats:
+    """The singular values of the hand's Jacobian, or of its linear or angular rows, largest first: (k,) or (B, k).
+
+    m and rad stand side by side in SI, so those of the whole Jacobian depend on the unit of length.
+    """
+    if not isinstance(part, str) or part not in ROWS:
+        raise NameNotFound(f"part: there is no {shorten(part)}; {suggest(str(part), ROWS)}")
+    J = jacobian(arm, q, link)[..., ROWS[part], :]
+    known = np.asarray(np.isfinite(J).all(axis=(-2, -1)))
+    values = np.linalg.svd(np.where(known[..., None, None], J, np.zeros_like(J)), compute_uv=False)
+    found: Floats = np.where(known[..., None], values, np.nan)
+    return found
+
+
+def manipulability(arm: Arm, q: ArrayLike, part: Part = "all", link: str | None = None) -> Floats:
+    """sqrt(det J J^T), 0 in singular postures; scalar array or (B,).
+
+    It is taken as the product of the singular values; with fewer joints than rows that is sqrt(det J^T J).
+    """
+    product: Floats = np.prod(singular_values(arm, q, part, link), axis=-1)
+    return product
+
+
+def condition_number(arm: Arm, q: ArrayLike, part: Part = "all", link: str | None = None) -> Floats:
+    """Largest over smallest singular value of J, infinite where the smallest is 0; scalar array or (B,)."""
+    values = singular_values(arm, q, part, link)
+    if values.shape[-1] == 0:
+        return np.full(values.shape[:-1], np.nan)
+    smallest = values[..., -1]
+    ratio: Floats = np.where(smallest == 0.0, np.inf, values[..., 0] / np.where(smallest == 0.0, 1.0, smallest))
+    return ratio

@@ -1,0 +1,150 @@
+"""Numeric inverse kinematics: joint coordinates that bring the hand, or a link, to a pose; for any arm, within its limits."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError, shorten
+from forearm.kinematics.poses import as_coordinates
+from forearm.values import LARGEST, as_floats, check_kind, check_number
+
+Floats = NDArray[np.float64]
+
+MOST_STARTS, MOST_STEPS = 1000, 10_000
+FINEST = 1e-12  # m and rad: less than this is rounding
+ROTATION = 2.5e-9  # root of the sum of the squares of what is wrong with a pose: 1e-9 for each of six products, and no less
+CLOSER = 0.99  # of the tolerance is asked of the machine code, so that no other rounding can contradict `solved`
+
+
+@dataclass(frozen=True, eq=False)
+class NumericSolution:
+    """What was found for one pose, or for B of them.
+
+    `q` (n,) or (B, n) is the solution where `solved`, and the nearest posture found elsewhere. `error` (2,) or (B, 2) is
+    what is left of position, m, and rotation, rad; rotation is NaN where only the position was asked for. `steps` counts
+    those of all starts.
+    """
+
+    q: Floats
+    solved: bool | NDArray[np.bool_]
+    error: Floats
+    steps: int | NDArray[np.int64]
+    starts: int | NDArray[np.int64]
+    message: str
+
+
+def inverse_numeric(
+    arm: Arm, T: ArrayLike, *, start: ArrayLike | None = None, link: str | None = None, position_only: bool = False,
+    limits: bool = True, tolerance: float = 1e-9, starts: int = 64, seed: int = 0, most_steps: int = 100,
+) -> NumericSolution:  # fmt: skip
+    """Joint coordinates that bring the hand, or a named link, to poses (4, 4) or (B, 4, 4) in the base frame.
+
+    Damped least squares, dq = J^T (J J^T + damping)^-1 e, within the joints' limits, from `start` (n,) or (B, n) if given and
+    then from others drawn with the seed, until position (m) and rotation (rad) are within the tolerance. Where no start leads
+    there the nearest posture found is given, by the least position^2 + rotation^2, and `solved` is False. An answer depends on
+    its pose alone, not on the others of the batch.
+    """
+    for name, value in (("position_only", position_only), ("limits", limits)):
+        check_kind(value, bool, f"inverse_numeric, {name}")
+    tolerance = check_number(tolerance, "inverse_numeric, tolerance", minimum=FINEST, maximum=1.0)
+    for name, number, most in (("starts", starts, MOST_STARTS), ("most_steps", most_steps, MOST_STEPS)):
+        _check_count(number, name, 1, most)
+    _check_count(seed, "seed", 0, 2**64 - 1)
+    check_kind(arm, Arm, "inverse_numeric")
+    rows, single = _poses(T)
+    first = None if start is None else _starts(arm, start, len(rows))
+    from forearm.kernels.reaching import reacher_of
+
+    reacher = reacher_of(arm, None if link is None else arm.link(link).name, position_only, limits)
+    found = reacher.run(rows, first, starts, seed, CLOSER * tolerance, most_steps)
+    square = (CLOSER * tolerance) ** 2
+    return _one(found[0], square, position_only) if single else _many(found, square, position_only)
+
+
+def _one(row: Floats, square: float, position_only: bool) -> NumericSolution:
+    """A row of the machine code: q, squared errors, steps, starts."""
+    position, rotation, steps, starts = row[-4:].tolist()
+    solved = position <= square and rotation <= square
+    error = [math.sqrt(position), math.nan if position_only else math.sqrt(rotation)]
+    message = _of_one(solved, error, int(steps), int(starts))
+    return NumericSolution(row[:-4].copy(), solved, np.array(error), int(steps), int(starts), message)
+
+
+def _many(rows: Floats, square: float, position_only: bool) -> NumericSolution:
+    solved = np.asarray((rows[:, -4:-2] <= square).all(axis=1))
+    error = np.sqrt(rows[:, -4:-2])
+    if position_only:
+        error[:, 1] = np.nan
+    steps, starts = rows[:, -2:].astype(np.int64).T.copy()
+    return NumericSolution(rows[:, :-4].copy(), solved, error, steps, starts, _of_many(solved))
+
+
+def _of_one(solved: bool, error: list[float], steps: int, starts: int) -> str:
+    said = f"{steps} step{'s' if steps != 1 else ''} from {starts} start{'s' if starts != 1 else ''}"
+    if solved:
+        return f"solved in {said}"
+    away = f"{error[0]:.3g} m" + ("" if np.isnan(error[1]) else f" and {error[1]:.3g} rad")
+    return f"not solved in {said}: the nearest found is {away} away; the pose is out of reach, or more starts are needed"
+
+
+def _of_many(solved: NDArray[np.bool_]) -> str:
+    bad = np.flatnonzero(~solved)
+    if not len(bad):
+        return f"all {len(solved)} solved"
+    good = f"{len(solved) - len(bad)} of {len(solved)} solved"
+    return f"{good}; the nearest found is given for the others, the first of which is {bad[0]}"
+
+
+def _poses(T: ArrayLike) -> tuple[Floats, bool]:
+    """The first three rows of each pose, (B, 12), checked, and whether one pose came."""
+    poses = as_floats(T, "inverse_numeric, T")
+    single = poses.ndim == 2
+    if poses.shape[-2:] != (4, 4) or poses.ndim not in (2, 3):
+        raise InputError(f"inverse_numeric, T: a pose is (4, 4), several are (B, 4, 4); came {poses.shape}.")
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told below
+        good = _is_pose(poses.tolist() if single else poses.transpose(1, 2, 0))
+    if not np.all(good):
+        index = 0 if single else int(np.flatnonzero(~good)[0])
+        _refuse(poses if single else poses[index], "T" if single else f"T[{index}]")
+    return poses[..., :3, :].reshape(-1, 12), single
+
+
+def _is_pose(rows: Any) -> Any:
+    """Whether four rows of four numbers, or arrays, are poses: what is wrong with R R^T = 1 and 0 0 0 1, and det R."""
+    (a, b, c, x), (d, e, f, y), (g, h, i, z), (r, s, t, u) = rows
+    wrong = [a * a + b * b + c * c - 1.0, d * d + e * e + f * f - 1.0, g * g + h * h + i * i - 1.0]
+    wrong += [a * d + b * e + c * f, a * g + b * h + c * i, d * g + e * h + f * i, r, s, t, u - 1.0]
+    squares = sum(w * w for w in wrong)
+    right_handed = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g) > 0.0
+    return (squares <= ROTATION * ROTATION) & right_handed & (abs(x) + abs(y) + abs(z) <= LARGEST)
+
+
+def _refuse(pose: Floats, which: str) -> NoReturn:
+    if not np.isfinite(pose).all() or np.abs(pose[:3, 3]).sum() > LARGEST:
+        raise InputError(f"inverse_numeric, {which}: every number must be finite and none exceed {LARGEST:g}.")
+    raise InputError(
+        f"inverse_numeric, {which}: the upper left 3x3 must be a rotation (to 1e-9) and the last row 0 0 0 1; "
+        "orthonormalise the rotation first."
+    )
+
+
+def _starts(arm: Arm, start: ArrayLike, count: int) -> Floats:
+    """(1, n) for all, or (B, n)."""
+    first = np.atleast_2d(as_coordinates(arm, start, "start"))
+    if len(first) not in (1, count):
+        raise InputError(f"start: one posture ({arm.n},), or one for each of the {count} poses; came {first.shape}.")
+    unknown = ~np.isfinite(first).all(axis=1)
+    if unknown.any():
+        raise InputError(f"start: every number must be finite; row {int(np.flatnonzero(unknown)[0])} is not.")
+    return first
+
+
+def _check_count(value: object, name: str, least: int, most: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise InputError(f"inverse_numeric, {name}: a whole number from {least} to {most} is needed; came {shorten(value)}.")

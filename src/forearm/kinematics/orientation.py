@@ -1,0 +1,210 @@
+"""The orientation of the hand in the forms people use, to and from its rotation matrix, and the rates of each. Waters II.
+
+R = R_base_hand: its columns are the hand's axes in the base frame. Angular velocities are in base axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.kinematics import angles as formula
+from forearm.values import as_floats
+
+Floats = NDArray[np.float64]
+
+ORTHONORMAL = 1e-9  # how far R R^T may be from 1
+UNIT = 1e-3  # how far the length of a quaternion may be from 1: rounded to four digits it still passes
+
+
+@dataclass(frozen=True)
+class Form:
+    """One form: shape and names of its numbers, which are angles, and the four ways between it, R and w."""
+
+    shape: tuple[int, ...]
+    names: tuple[str, ...]
+    angles: bool
+    of_matrix: Callable[[Floats], Floats]
+    to_matrix: Callable[[Floats], Floats]
+    rates: Callable[[Floats, Floats], Floats]
+    spin: Callable[[Floats, Floats], Floats]
+
+
+def orientation_forms() -> tuple[str, ...]:
+    """The names of the forms.
+
+    matrix: R itself, (..., 3, 3).
+    waters: x, y, z: x is the angle from Y_0 to the hand's Y axis as seen along X_0 (the hand's axis projected onto the plane
+    across X_0), y from Z_0 to Z_H about Y_0, z from X_0 to X_H about Z_0. Three angles belong to a rotation where
+    cos x cos y cos z + sin x sin y sin z > 0, and to one only. Where a projection vanishes its angle is 0, and the three do
+    not give R back. They are no successive turns. Waters II.
+    rpy: roll, pitch, yaw with R = Rz(yaw) Ry(pitch) Rx(roll), as URDF has it; roll is 0 at pitch +-pi/2.
+    zyz: a, b, c with R = Rz(a) Ry(b) Rz(c), b in [0, pi]; a is 0 at b = 0 and pi. Mata 5.2.
+    quaternion_wxyz, quaternion_xyzw: unit, w >= 0; of a half turn the first of x, y, z that is not 0 is positive.
+    rotation_vector: axis times angle in [0, pi], the axis of a half turn as with quaternions.
+    """
+    return tuple(FORMS)
+
+
+def orientation_of(R: ArrayLike, form: str) -> Floats:
+    """A rotation matrix (..., 3, 3) in another form: (..., 3), for quaternions (..., 4). NaN in gives NaN."""
+    return _form(form).of_matrix(_matrices(R))
+
+
+def rotation_from(values: ArrayLike, form: str) -> Floats:
+    """The rotation matrix (..., 3, 3) of an orientation; NaN where three Waters angles belong to no rotation."""
+    return _form(form).to_matrix(_values(values, form))
+
+
+def orientation_rates(values: ArrayLike, w: ArrayLike, form: str) -> Floats:
+    """The time derivative of an orientation whose frame turns with w (..., 3); the shape of `values`.
+
+    NaN where the form has no finite rate for every w: rpy at pitch +-pi/2, zyz at b = 0 and pi, Waters where an angle is
+    open. A rotation vector has one everywhere but at whole turns.
+    """
+    given = _values(values, form)
+    return _form(form).rates(given, _vectors(w, given, form))
+
+
+def angular_velocity(values: ArrayLike, rates: ArrayLike, form: str) -> Floats:
+    """The angular velocity (..., 3), base axes, of an orientation that changes with these rates; the opposite of the above."""
+    given, rate = _values(values, form), as_floats(rates, "rates")
+    if rate.shape != given.shape:
+        raise InputError(f"rates: the shape of the orientation, {given.shape}, is needed; came {rate.shape}.")
+    return _form(form).spin(given, rate)
+
+
+def _form(name: str) -> Form:
+    if not isinstance(name, str) or name not in FORMS:
+        raise NameNotFound(f"there is no form of orientation {shorten(name)}; {suggest(str(name), FORMS)}")
+    return FORMS[name]
+
+
+def _matrices(R: ArrayLike) -> Floats:
+    given = as_floats(R, "R")
+    if given.shape[-2:] != (3, 3):
+        raise InputError(f"R: rotation matrices have shape (..., 3, 3), came {given.shape}. Of a pose T take T[..., :3, :3].")
+    given[~np.isfinite(given).all(axis=(-2, -1))] = np.nan
+    off = np.abs(given @ np.swapaxes(given, -1, -2) - np.eye(3)).max(axis=(-2, -1), initial=0.0)
+    if (off > ORTHONORMAL).any() or (formula.determinant(given) < 0.0).any():
+        raise InputError(f"R: a rotation matrix is orthonormal to {ORTHONORMAL:g} and right-handed; orthonormalise it first.")
+    return given
+
+
+def _values(values: ArrayLike, name: str) -> Floats:
+    form = _form(name)
+    if name == "matrix":
+        return _matrices(values)
+    given = as_floats(values, name)
+    if given.shape[-1:] != form.shape:
+        raise InputError(f"{name}: {form.shape[0]} numbers ({', '.join(form.names)}) are needed, came shape {given.shape}.")
+    given[~np.isfinite(given).all(axis=-1)] = np.nan
+    if form.shape == (4,) and (np.abs(np.linalg.norm(given, axis=-1) - 1.0) > UNIT).any():
+        raise InputError(f"{name}: a quaternion of length 1 is needed, to {UNIT:g}; divide it by its length.")
+    return given
+
+
+def _vectors(w: ArrayLike, values: Floats, name: str) -> Floats:
+    given = as_floats(w, "w")
+    needed = (*values.shape[: values.ndim - len(_form(name).shape)], 3)
+    if given.shape != needed:
+        raise InputError(f"w: an angular velocity for each orientation is needed, shape {needed}; came {given.shape}.")
+    given[~np.isfinite(given)] = np.nan
+    return given
+
+
+def _solved(E: Floats, b: Floats) -> Floats:
+    """x with E x = b, NaN where E is singular."""
+    regular = np.abs(formula.determinant(E)) > formula.ROUNDING  # False for NaN too
+    x = np.linalg.solve(np.where(regular[..., None, None], E, np.eye(3)), b[..., None])[..., 0]
+    found: Floats = np.where(regular[..., None], x, np.nan)
+    return found
+
+
+def _times(E: Floats, x: Floats) -> Floats:
+    product: Floats = np.einsum("...ij,...j->...i", E, x)
+    return product
+
+
+def _by_axes(
+    names: tuple[str, str, str], of: Callable[[Floats], Floats], to: Callable[[Floats], Floats], E: Callable[[Floats], Floats]
+) -> Form:
+    """A form of three numbers with w = E(values) rates."""
+    return Form(
+        (3,),
+        names,
+        True,
+        of,
+        to,
+        rates=lambda values, w: _solved(E(values), w),
+        spin=lambda values, rates: _times(E(values), rates),
+    )
+
+
+def _quaternion_rates(q: Floats, w: Floats) -> Floats:
+    """q' = (0, w) q / 2, order w, x, y, z."""
+    scalar = -np.einsum("...i,...i->...", w, q[..., 1:])[..., None]
+    return 0.5 * np.concatenate([scalar, q[..., :1] * w + np.cross(w, q[..., 1:])], axis=-1)
+
+
+def _quaternion_spin(q: Floats, rates: Floats) -> Floats:
+    """w = 2 q' q*, the vector part; the rate of the length does not turn anything."""
+    spin: Floats = 2.0 * (q[..., :1] * rates[..., 1:] - rates[..., :1] * q[..., 1:] - np.cross(rates[..., 1:], q[..., 1:]))
+    return spin
+
+
+def _last_first(q: Floats) -> Floats:
+    return np.roll(q, 1, axis=-1)
+
+
+def _first_last(q: Floats) -> Floats:
+    return np.roll(q, -1, axis=-1)
+
+
+FORMS = {
+    "matrix": Form(
+        (3, 3),
+        ("xx", "xy", "xz", "yx", "yy", "yz", "zx", "zy", "zz"),
+        False,
+        lambda R: R,
+        lambda R: R,
+        rates=lambda R, w: formula.cross_matrix(w) @ R,
+        spin=lambda R, rates: formula.axis_of(rates @ np.swapaxes(R, -1, -2)),
+    ),
+    "waters": Form(
+        (3,),
+        ("x", "y", "z"),
+        True,
+        formula.waters_of_matrix,
+        formula.matrix_of_waters,
+        rates=lambda values, w: _times(formula.slopes_of_waters(formula.matrix_of_waters(values)), w),
+        spin=lambda values, rates: _solved(formula.slopes_of_waters(formula.matrix_of_waters(values)), rates),
+    ),
+    "rpy": _by_axes(("roll", "pitch", "yaw"), formula.rpy_of_matrix, formula.matrix_of_rpy, formula.axes_of_rpy),
+    "zyz": _by_axes(("a", "b", "c"), formula.zyz_of_matrix, formula.matrix_of_zyz, formula.axes_of_zyz),
+    "quaternion_wxyz": Form(
+        (4,),
+        ("w", "x", "y", "z"),
+        False,
+        formula.quaternion_of_matrix,
+        formula.matrix_of_quaternion,
+        rates=_quaternion_rates,
+        spin=_quaternion_spin,
+    ),
+    "quaternion_xyzw": Form(
+        (4,),
+        ("x", "y", "z", "w"),
+        False,
+        lambda R: _first_last(formula.quaternion_of_matrix(R)),
+        lambda q: formula.matrix_of_quaternion(_last_first(q)),
+        rates=lambda q, w: _first_last(_quaternion_rates(_last_first(q), w)),
+        spin=lambda q, rates: _quaternion_spin(_last_first(q), _last_first(rates)),
+    ),
+    "rotation_vector": _by_axes(
+        ("x", "y", "z"), formula.vector_of_matrix, formula.matrix_of_vector, formula.spin_of_vector
+    ),
+}  # fmt: skip

@@ -1,0 +1,172 @@
+"""Joint rates from the rates of the hand: Whitney's Jacobian, and the finite step that Waters II puts beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError
+from forearm.kinematics.angles import matrix_of_vector
+from forearm.kinematics.jacobian import jacobian, jacobian_derivative
+from forearm.kinematics.newton import solve_nearby
+from forearm.kinematics.poses import as_coordinates, forward
+from forearm.values import as_floats, check_number
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+NEAR = 1e-3  # smallest over largest singular value below which damping begins
+MET = 1e-9  # what the hand may miss of its rates, relative to them, and still be said to have them
+
+
+@dataclass(frozen=True, eq=False)
+class JointRates:
+    """Joint rates (n,) or (B, n) for rates of the hand, and how well they give them.
+
+    `error` is what the hand then misses of the rates asked for (its rows in order), `smallest` and `largest` are the singular
+    values of J, `damping` is lambda, `singular` whether damping was needed, `met` whether the hand has its rates to 1e-9.
+    """
+
+    rates: Floats
+    error: Floats
+    smallest: Floats
+    largest: Floats
+    damping: Floats
+    singular: Flags
+    met: Flags
+
+    @property
+    def message(self) -> str:
+        """What there is to say, in a sentence."""
+        if np.isnan(self.rates).any():
+            return "NaN came in and goes out."
+        if self.singular.any():
+            return (
+                f"Near a singular posture (smallest singular value {self.smallest.min():.3g}): damped by "
+                f"{self.damping.max():.3g}; the hand misses its rates by {np.abs(self.error).max():.3g}."
+            )
+        if not self.met.all():
+            return f"The joints cannot give these rates; the hand misses them by {np.abs(self.error).max():.3g} at least."
+        return "The joints give these rates."
+
+
+def joint_rates(
+    arm: Arm, q: ArrayLike, velocity: ArrayLike, angular_velocity: ArrayLike | None = None, near: float = NEAR
+) -> JointRates:
+    """Joint rates that give the hand this velocity and, unless left out, angular velocity (3,) or (B, 3), base axes.
+
+    qd = J^-1 (v; w), Whitney's method; the least |qd| where joints are more, the least error where they are fewer. Where the
+    smallest singular value s is below `near` times the largest S, qd = J^T (J J^T + lambda^2)^-1 (v; w) with
+    lambda^2 = (near S)^2 - s^2. Waters II.
+    """
+    coordinates = as_coordinates(arm, q)
+    wanted = _wanted(coordinates, ("velocity", velocity), ("angular_velocity", angular_velocity))
+    return _solved(jacobian(arm, coordinates)[..., : wanted.shape[-1], :], wanted, near)
+
+
+def joint_accelerations(
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike,
+    acceleration: ArrayLike,
+    angular_acceleration: ArrayLike | None = None,
+    near: float = NEAR,
+) -> JointRates:
+    """Joint accelerations at q, qd that give the hand these: J qdd = (a; wd) - J' qd, solved as `joint_rates` does."""
+    coordinates = as_coordinates(arm, q)
+    wanted = _wanted(coordinates, ("acceleration", acceleration), ("angular_acceleration", angular_acceleration))
+    rows = wanted.shape[-1]
+    rates = as_coordinates(arm, qd, "qd")
+    turning = np.einsum("...ij,...j->...i", jacobian_derivative(arm, coordinates, rates), rates)
+    return _solved(jacobian(arm, coordinates)[..., :rows, :], wanted - turning[..., :rows], near)
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteSteps:
+    """Joint rates by steps of time dt (m,) beside Whitney's: (Q(S + S' dt) - Q(S)) / dt (m, n), and their differences.
+
+    `expected` is dt/2 times the joint accelerations of a hand that keeps its rates, the first term of the difference.
+    `order` is the slope of log difference over log dt, about 1; NaN with one step. `converged` says for which steps a
+    posture was found; the others are NaN.
+    """
+
+    steps: Floats
+    whitney: Floats
+    finite: Floats
+    difference: Floats
+    expected: Floats
+    order: float
+    converged: Flags
+
+
+def finite_step_rates(
+    arm: Arm, q: ArrayLike, velocity: ArrayLike, angular_velocity: ArrayLike | None = None, steps: ArrayLike = (1e-2, 5e-3)
+) -> FiniteSteps:
+    """Waters' approximation at q (n,): where joints are when the hand has gone on for dt, minus where they are, over dt.
+
+    Its error falls as dt. With more joints than the hand needs the posture reached is the nearest. Waters II.
+    """
+    at = as_coordinates(arm, q)
+    if at.ndim != 1:
+        raise InputError(f"finite_step_rates: one posture of shape ({arm.n},) is needed; came {at.shape}.")
+    dt = np.atleast_1d(as_floats(steps, "steps"))
+    if dt.ndim != 1 or not np.isfinite(dt).all() or (dt == 0.0).any():
+        raise InputError(f"steps: times in s other than 0 are needed, one or a list; came shape {dt.shape}.")
+    wanted = _wanted(at, ("velocity", velocity), ("angular_velocity", angular_velocity))
+    attitude = wanted.size == 6
+    poses = np.repeat(forward(arm, at)[None], len(dt), axis=0)
+    poses[:, :3, 3] += dt[:, None] * wanted[:3]
+    if attitude:
+        poses[:, :3, :3] = matrix_of_vector(dt[:, None] * wanted[3:]) @ poses[:, :3, :3]
+    found = solve_nearby(arm, poses, np.repeat(at[None], len(dt), axis=0), attitude)
+    finite = np.where(found.converged[:, None], (found.q - at) / dt[:, None], np.nan)
+    whitney = joint_rates(arm, at, wanted[:3], wanted[3:] if attitude else None).rates
+    zero = np.zeros(3)
+    going_on = joint_accelerations(arm, at, whitney, zero, zero if attitude else None).rates
+    difference = finite - whitney
+    order = _slope(dt, np.linalg.norm(difference, axis=-1))
+    return FiniteSteps(dt, whitney, finite, difference, 0.5 * dt[:, None] * going_on, order, found.converged)
+
+
+def _wanted(q: Floats, linear: tuple[str, ArrayLike], angular: tuple[str, ArrayLike | None]) -> Floats:
+    """Rates of the hand side by side, (..., 6), or (..., 3) where the turning is left open."""
+    rows = []
+    for name, given in (linear, angular):
+        if given is not None:
+            rate = as_floats(given, name)
+            if rate.shape != (*q.shape[:-1], 3):
+                raise InputError(f"{name}: shape {(*q.shape[:-1], 3)} is needed beside q {q.shape}; came {rate.shape}.")
+            rate[np.isinf(rate)] = np.nan
+            rows.append(rate)
+    return np.concatenate(rows, axis=-1)
+
+
+def _solved(J: Floats, wanted: Floats, near: float) -> JointRates:
+    near = check_number(near, "near", minimum=0.0, maximum=1.0)
+    shape, n = J.shape[:-2], J.shape[-1]
+    if n == 0:
+        none = np.zeros(shape)
+        met = np.asarray(~wanted.any(axis=-1))
+        return JointRates(np.zeros((*shape, 0)), wanted, none, none, none, np.zeros(shape, dtype=bool), met)
+    known = np.asarray(np.isfinite(J).all(axis=(-2, -1)) & np.isfinite(wanted).all(axis=-1))
+    J, wanted = np.where(known[..., None, None], J, np.nan), np.where(known[..., None], wanted, np.nan)
+    U, s, Vt = np.linalg.svd(np.where(known[..., None, None], J, np.zeros_like(J)), full_matrices=False)
+    smallest, largest = np.where(known, s[..., -1], np.nan), np.where(known, s[..., 0], np.nan)
+    damping = np.asarray(np.sqrt(np.maximum((near * largest) ** 2 - smallest**2, 0.0)))
+    gain = s / np.where(s == 0.0, 1.0, s**2 + damping[..., None] ** 2)
+    rates = np.einsum("...kn,...k,...rk,...r->...n", Vt, gain, U, wanted)
+    error = wanted - np.einsum("...ij,...j->...i", J, rates)
+    met = np.abs(error).max(axis=-1) <= MET * np.abs(wanted).max(axis=-1)
+    singular = np.asarray((~(smallest >= near * largest) | (largest == 0.0)) & known)
+    return JointRates(rates, error, smallest, largest, damping, singular, np.asarray(met))
+
+
+def _slope(steps: Floats, errors: Floats) -> float:
+    usable = np.isfinite(errors) & (errors > 0.0)
+    x, y = np.log(np.abs(steps[usable])), np.log(errors[usable])
+    if len(x) < 2 or np.ptp(x) == 0.0:
+        return float("nan")
+    return float(np.dot(x - x.mean(), y - y.mean()) / np.dot(x - x.mean(), x - x.mean()))

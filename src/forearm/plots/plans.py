@@ -1,0 +1,86 @@
+"""A plan as a picture: what the joints and the motors do over time, and the hand's way in space."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.kinematics.poses import forward
+from forearm.plots.figure import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, new_figure, save_figure
+from forearm.trajectories.planning import Plan
+from forearm.trajectories.switching import Switching
+
+Array = NDArray[np.float64]
+COLOURS = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK)
+DASHES = ("-", "--", ":", "-.")  # tell those of one colour apart
+MAX_LABELS = 24
+MOST = 4000  # samples of a curve
+EVEN = 0.15  # of the longest side of the hand's box: the least length of another
+
+
+def save_plan_picture(plan: Plan, path: str | os.PathLike[str]) -> None:
+    """Write the picture as .png, .svg or .pdf."""
+    save_figure(plan_figure(plan), path)
+
+
+def plan_figure(plan: Plan) -> Any:
+    """Panels of curves on the left, the hand's path on the right."""
+    panels = _panels(plan)
+    figure = new_figure(13.0, 1.0 + 1.8 * len(panels))
+    left, right = figure.subfigures(1, 2, width_ratios=(1.7, 1.0))
+    axes = list(left.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0])
+    thin = slice(None, None, max(1, len(plan.t) // MOST))
+    for axis, (label, block) in zip(axes, panels.items(), strict=True):
+        for i, joint in enumerate(plan.arm.joints):
+            look = {"color": COLOURS[i % len(COLOURS)], "linestyle": DASHES[i // len(COLOURS) % len(DASHES)]}
+            drawn = "steps-post" if label.startswith("acceleration") and isinstance(plan.motion, Switching) else "default"
+            axis.plot(
+                plan.t[thin], block[thin, i], linewidth=1.3, label=joint.name.replace("$", r"\$"), drawstyle=drawn, **look
+            )
+        axis.set_ylabel(label)
+        axis.grid(color="#dddddd", linewidth=0.6)
+        axis.set_axisbelow(True)
+        axis.margins(x=0.01)
+    if plan.arm.n <= MAX_LABELS:
+        axes[0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False)
+    axes[0].set_title(f"{plan.arm.name}: {plan.duration:.4g} s"[:80], fontsize=10, loc="left", parse_math=False)
+    axes[-1].set_xlabel("time, s")
+    left.align_ylabels(axes)
+    _draw_hand(right, plan, thin)
+    return figure
+
+
+def _panels(plan: Plan) -> dict[str, Array]:
+    kinds = {joint.kind for joint in plan.arm.joints}
+
+    def unit(turning: str, sliding: str) -> str:
+        return ", ".join(name for kind, name in (("revolute", turning), ("prismatic", sliding)) if kind in kinds)
+
+    panels = {
+        f"position\n{unit('rad', 'm')}": plan.q,
+        f"velocity\n{unit('rad/s', 'm/s')}": plan.qd,
+        f"acceleration\n{unit('rad/s$^2$', 'm/s$^2$')}": plan.qdd,
+        f"{unit('torque', 'force')}\n{unit('N m', 'N')}": plan.tau,
+    }
+    return panels | ({} if plan.voltage is None else {"voltage\nV": plan.voltage})
+
+
+def _draw_hand(figure: Any, plan: Plan, thin: slice) -> None:
+    """The hand's origin over the whole motion, its points marked; a box with equal scales."""
+    axis = figure.add_subplot(projection="3d")
+    path = forward(plan.arm, plan.q[thin])[:, :3, 3]
+    axis.plot(*path.T, color=BLUE, linewidth=1.6)
+    passed = forward(plan.arm, plan.motion.at(plan.motion.times)[0])[:, :3, 3]
+    axis.plot(*passed.T, "o", color=BLACK, markersize=4)
+    axis.plot(*passed[:1].T, "o", color=GREEN, markersize=8, label="start")
+    axis.plot(*passed[-1:].T, "s", color=RED, markersize=7, label="end")
+    size = np.nanmax(path, axis=0) - np.nanmin(path, axis=0)
+    axis.set_box_aspect(np.maximum(size, EVEN * max(float(np.nanmax(size)), 1e-9)))
+    for name, put in zip("xyz", (axis.set_xlabel, axis.set_ylabel, axis.set_zlabel), strict=True):
+        put(f"{name}, m")
+    axis.set_title("the hand", fontsize=10)
+    axis.legend(loc="upper right", fontsize=8, frameon=False)
+    axis.tick_params(labelsize=7)

@@ -1,0 +1,18 @@
+"""The functions that compute the documents' figures anew, each giving {label: value}.
+
+An item in `printed` names its function as module.function: `mata.table_5`. There is a module a document or a theme.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+Figures = dict[str, float]
+
+
+def function(name: str) -> Callable[[], Figures]:
+    """The function that an item names, its module imported now."""
+    module, _, inner = name.partition(".")
+    found: Callable[[], Figures] = getattr(import_module(f"{__name__}.{module}"), inner)
+    return found

@@ -1,0 +1,71 @@
+"""Tasks with precedence: what has to be done, at what cost, and what must come before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from forearm.errors import InputError
+
+
+@dataclass(frozen=True)
+class Task:
+    """One piece of work: its name, its cost (in operations, or in units of time), and the part of the arm it belongs to."""
+
+    name: str
+    cost: float = 1.0
+    group: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class TaskGraph:
+    """Tasks in an order in which they could be done one after the other; `before[k]` are the tasks that k waits for."""
+
+    tasks: tuple[Task, ...]
+    before: tuple[tuple[int, ...], ...]
+    name: str = "tasks"
+
+    def __post_init__(self) -> None:
+        if len(self.before) != len(self.tasks):
+            raise InputError(f"{self.name}: {len(self.tasks)} tasks came with {len(self.before)} lists of what comes before.")
+        for k, earlier in enumerate(self.before):
+            if any(not 0 <= e < k for e in earlier):
+                raise InputError(f"{self.name}, task {self.tasks[k].name}: it may wait only for tasks listed before it.")
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    @cached_property
+    def after(self) -> tuple[tuple[int, ...], ...]:
+        """The tasks that wait for each."""
+        made: list[list[int]] = [[] for _ in self.tasks]
+        for k, earlier in enumerate(self.before):
+            for e in earlier:
+                made[e].append(k)
+        return tuple(map(tuple, made))
+
+    @cached_property
+    def heads(self) -> tuple[float, ...]:
+        """The earliest start of each task: the most costly chain before it."""
+        made: list[float] = []
+        for earlier in self.before:
+            made.append(max((made[e] + self.tasks[e].cost for e in earlier), default=0.0))
+        return tuple(made)
+
+    @cached_property
+    def tails(self) -> tuple[float, ...]:
+        """The most costly chain from each task on, itself included."""
+        made = [0.0] * len(self.tasks)
+        for k in reversed(range(len(self.tasks))):
+            made[k] = self.tasks[k].cost + max((made[a] for a in self.after[k]), default=0.0)
+        return tuple(made)
+
+    @property
+    def total(self) -> float:
+        """The cost of all tasks."""
+        return sum(task.cost for task in self.tasks)
+
+    @property
+    def critical_path(self) -> float:
+        """The most costly chain: what any number of processors needs."""
+        return max(self.tails, default=0.0)

@@ -1,0 +1,169 @@
+"""Runs of fixed steps in machine code, piece after piece: what drives them, what is kept, where they end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError
+from forearm.kernels.rolling import Roller, State
+from forearm.simulation.books import hermite
+from forearm.simulation.course import Between, Course, at_once
+from forearm.simulation.inputs import Input
+from forearm.simulation.track import Track, first_to_go
+
+Floats = NDArray[np.float64]
+Progress = Callable[[float, int], object]
+MOST_NUMBERS = 200_000_000  # of a run's record
+PIECE = 20_000  # steps after which a run looks whether it should go on
+
+
+@dataclass
+class Clock:
+    """Fixed steps are at origin + done step, also of the run that this one continues."""
+
+    origin: float
+    step: float
+    done: int = 0
+
+    def times(self, steps: int, held: int = 1) -> Floats:
+        """Of this step and those to come, (steps + 1,); with `held`, of when what is held there was set."""
+        ks = np.arange(self.done, self.done + steps + 1)
+        return np.asarray(self.origin + np.asarray(ks if held == 1 else ks // held * held, dtype=np.float64) * self.step)
+
+
+class Fixed:
+    """A run under way."""
+
+    def __init__(self, roller: Roller, drive: Input, track: Track, state: State, clock: Clock) -> None:
+        self.roller, self.drive, self.track, self.state, self.clock = roller, drive, track, state, clock
+        self.held = _held_steps(drive, clock.step)
+        self.given: list[Floats] = []  # (kept + 1, n) for each piece, unless always the same
+        self.is_whole = True
+
+    def run(self, duration: float, record: int, progress: Progress | None) -> Course:
+        """Steps with every `record`-th kept, and a shorter one at the end where the duration asks for it."""
+        steps, rest = whole_steps(duration, self.clock.step)
+        check_record(self.roller.arm, steps, record)
+        first, end, thin = self.clock.done, self.clock.done + steps, 1
+        if self.drive.controller is not None:  # asked at every step, so that every step is a sample; fewer are shown
+            thin, record = record, 1
+        while self.clock.done < end and not self.track.is_over:
+            self._piece(self._length(end - self.clock.done, record), record)
+            if progress is not None:
+                progress(float(self.track.t[-1][-1]), self.clock.done - first)
+        if rest and not self.track.is_over:
+            self._piece(1, 1, rest)
+            self.is_whole = self.track.is_over
+        return self._course(thin)
+
+    def _length(self, left: int, record: int) -> int:
+        """How many steps the next piece has: whole records, or what a controller's answer holds for."""
+        if self.drive.controller is not None:
+            return min(self.held - self.clock.done % self.held, left)
+        piece = min(max(PIECE // record, 1) * record, left)
+        return piece - piece % record if piece > record else piece
+
+    def _piece(self, steps: int, record: int, rest: float | None = None) -> None:
+        """Some steps with every `record`-th kept, or one of the length `rest`."""
+        record = min(record, steps)
+        h = self.clock.step if rest is None else rest
+        times = self.clock.times(steps)
+        if rest is not None:
+            times[1] = times[0] + rest
+        u = self._inputs(times)
+        if not self.drive.is_constant:
+            self.given.append((np.broadcast_to(u, (steps + 1, len(u))) if u.ndim == 1 else u)[::record])
+        before = self.state.copy()
+        q, qd = self.roller.run(self.state, u, steps, h, record, self.drive.is_linear)
+        kept = self.track.add_checked(times[::record], q[0], qd[0])
+        if kept < steps // record:  # the state is that of the last sample
+            steps, self.state = kept * record, before
+            if steps:
+                self.roller.run(self.state, u if u.ndim == 1 else u[: steps + 1], steps, h, record, self.drive.is_linear)
+            if not self.track.is_over:
+                self._blame(times[steps:], u if u.ndim == 1 else u[steps:], h, record)
+        self.clock.done += steps
+
+    def _blame(self, times: Floats, u: Floats, h: float, steps: int) -> None:
+        """Which joint went beyond all numbers within these steps, and at which of them."""
+        table = u if u.ndim == 1 else u[: steps + 1]
+        q, qd = self.roller.run(self.state.copy(), table, steps, h, 1, self.drive.is_linear)
+        row, joint = first_to_go(q[0], qd[0])
+        self.track.diverged(float(times[row]), joint, "; take shorter steps")
+
+    def _inputs(self, times: Floats) -> Floats:
+        """What drives these steps: (n,) where it is held over all of them, or (steps + 1, n)."""
+        if self.drive.controller is not None:
+            return self.drive.limited(self.drive.asked(float(times[0]), self.state.q[0], self.state.qd[0]))
+        if self.drive.is_constant:
+            return self.drive.at(0.0)
+        return self.drive.table(times if self.held == 1 else self.clock.times(len(times) - 1, self.held), self.clock.step)
+
+    def _course(self, thin: int) -> Course:
+        t, q, qd = self.track.samples()
+        rows = None if self.drive.is_constant else self._rows(t, q, qd)
+        if thin > 1:
+            shown = np.unique([*range(0, len(t), thin), len(t) - 1])
+            t, q, qd, rows = t[shown], q[shown], qd[shown], None if rows is None else rows[shown]
+        checkpoint = {"t": float(t[-1]), **vars(self.state.copy())}
+        if self.is_whole:
+            checkpoint |= {"step": self.clock.step, "origin": self.clock.origin, "done": self.clock.done}
+
+        def given() -> Floats:
+            return np.tile(self.drive.at(float(t[0])), (len(t), 1)) if rows is None else rows
+
+        between = straight(t, q, qd, given, self.drive.is_linear)
+        return Course(
+            self.roller, t, q, qd, given, between, at_once(self.drive), not self.drive.is_linear, self.track, checkpoint
+        )
+
+    def _rows(self, t: Floats, q: Floats, qd: Floats) -> Floats:
+        """What drove each sample."""
+        if self.given:
+            return np.concatenate([*(part[:-1] for part in self.given), self.given[-1][-1:]])[: len(t)]
+        if self.drive.controller is not None:
+            return self.drive.asked(float(t[0]), q[0], qd[0])[None]
+        return self.drive.at(float(t[0]))[None]
+
+
+def straight(t: Floats, q: Floats, qd: Floats, given: Callable[[], Floats], is_linear: bool) -> Between:
+    """Hermite's cubic between samples, driven by what is held there or goes straight."""
+
+    def between(s: float) -> tuple[Floats, Floats, Floats]:
+        u = given()
+        return *hermite(q, qd, np.diff(t)[:, None], s), u[:-1] + (s * np.diff(u, axis=0) if is_linear else 0.0)
+
+    return between
+
+
+def whole_steps(duration: float, step: float) -> tuple[int, float]:
+    """How many whole steps, and what is left of the duration after them."""
+    steps = math.floor(duration / step * (1.0 + 1e-12) + 1e-9)
+    rest = duration - steps * step
+    return steps, rest if rest > 1e-9 * step else 0.0
+
+
+def check_record(arm: Arm, steps: int, record: int) -> None:
+    """Refuse runs whose record would not fit into memory."""
+    if (steps // record + 2) * arm.n > MOST_NUMBERS:
+        raise InputError(
+            f"simulate: {steps} steps of {arm.n} joints are too many to keep; keep every tenth with record=10, or go "
+            "on in parts with continued=."
+        )
+
+
+def _held_steps(drive: Input, step: float) -> int:
+    """For how many steps the converter holds."""
+    if drive.converter is None:
+        return 1
+    period = drive.converter.period
+    held = round(period / step)
+    if held < 1 or abs(held * step - period) > 1e-9 * period:
+        raise InputError(f"simulate: the DAC's period {period:g} s must be a whole number of steps of {step:g} s.")
+    return held

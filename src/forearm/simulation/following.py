@@ -1,0 +1,195 @@
+"""Runs whose steps follow the error, from one change of friction, or of what limits a current, to the next."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.kernels.rolling import State
+from forearm.simulation.adaptive import integrate
+from forearm.simulation.course import Course
+from forearm.simulation.events import EventFunction, EventHit
+from forearm.simulation.fixed import Progress
+from forearm.simulation.inputs import Input, periods
+from forearm.simulation.solution import Solution, Status
+from forearm.simulation.standing import DryFriction
+from forearm.simulation.track import Track, before_zero, beyond
+from forearm.simulation.windings import Asked, Motors
+
+Floats = NDArray[np.float64]
+ANY = 1e300  # the error that a charge may have: nothing depends on it
+
+
+@dataclass(frozen=True)
+class Following:
+    """How a run follows the error."""
+
+    method: str
+    rtol: float
+    atol: float
+
+
+class Commands:
+    """What is asked for at a time and a state; a controller behind a converter is asked once a period."""
+
+    def __init__(self, drive: Input) -> None:
+        self._drive = drive
+        self._kept: list[tuple[float, Floats]] = []
+        is_sampled = drive.converter is not None and drive.controller is not None
+        self.period = drive.converter.period if is_sampled and drive.converter is not None else math.inf
+
+    def sample(self, t: float, q: Floats, qd: Floats) -> None:
+        """Ask for what the converter then holds, if its time has come."""
+        if not self._kept or periods(self._kept[-1][0], self.period) < periods(t, self.period):
+            self._kept.append((t, self._drive.asked(t, q, qd)))
+
+    def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
+        """(n,)."""
+        if self._drive.controller is None:
+            return self._drive.at(t)
+        if self._kept:
+            return self._kept[max(bisect_right(self._kept, t, key=lambda c: c[0]) - 1, 0)][1]
+        return self._drive.asked(t, q, qd)
+
+
+class Run:
+    """A run under way."""
+
+    def __init__(self, drive: Input, commands: Commands, motors: Motors, track: Track, state: State) -> None:
+        self.drive, self.commands, self.motors, self.track, self.state = drive, commands, motors, track, state
+        self.friction = DryFriction(motors, state)
+        self.n = drive.arm.n
+        self.found: list[tuple[Solution, Asked]] = []
+        self.currents: list[Floats] = [motors.current[None].copy()]  # (k, m) at the samples of each piece
+        self.givings: list[tuple[int, Asked]] = [(1, motors.giving())]  # of as many samples
+
+    def run(self, start: float, duration: float, how: Following, progress: Progress | None) -> Course:
+        """Piece after piece, each without a change of what stands or is limited."""
+        t, end, first, steps = start, start + duration, None, 0
+        breaks = self.drive.breakpoints(t, end)
+        while t < end and not self.track.is_over:
+            until = end
+            if self.commands.period < math.inf:
+                self.commands.sample(t, self.state.q[0], self.state.qd[0])
+                until = min(end, self.commands.period * (periods(t, self.commands.period) + 1))
+            told = None if progress is None else partial(_counted_on, progress, steps)
+            found = self._piece(t, until, breaks, how, first, told)
+            t, first, steps = float(found.t[-1]), found.next_step, steps + len(found.dense)
+        return self._course(start)
+
+    def _piece(
+        self, t: float, until: float, breaks: Floats, how: Following, first: float | None, progress: Progress | None
+    ) -> Solution:  # fmt: skip
+        """To the next change, or to `until`."""
+        x, xd = self._extended()
+        m = len(self.motors.current)
+        self.motors.settle(t, xd)
+        self.friction.loosen(self.motors.u(t, x, xd))
+        giving = self.motors.giving()
+        found = integrate(
+            self._accelerations(), t, until, x, xd, method=how.method, rtol=how.rtol,
+            atol_q=np.concatenate([np.full(self.n, how.atol), np.full(m, ANY)]), atol_qd=how.atol,
+            events=self._events(), breakpoints=breaks[(breaks > t) & (breaks < until)],
+            first_step=self.friction.careful(self.motors.u(t, x, xd), first), progress=progress,
+        )  # fmt: skip
+        if len(found.t) > 1:
+            self.found.append((found, giving))
+        self.state.q[0], self.state.qd[0] = found.q[-1, : self.n], found.qd[-1, : self.n]
+        self._take(found)
+        self.givings.append((len(found.t) - 1, giving))
+        self.currents.append(found.qd[1:, self.n :].copy())
+        if len(found.t) > 1:
+            self.currents[-1][-1] = self.motors.current
+        return found
+
+    def _extended(self) -> tuple[Floats, Floats]:
+        """The joints' state with charges and currents behind it."""
+        i = self.motors.current
+        return np.concatenate([self.state.q[0], np.zeros_like(i)]), np.concatenate([self.state.qd[0], i])
+
+    def _accelerations(self) -> Asked:
+        """x'' (n + m) of a state, with joints moving and standing as they are now."""
+        n, motors = self.n, self.motors
+        way, free = self.state.way[0].copy(), self.state.free[0].copy()
+        if not len(motors.current):
+            return lambda t, x, xd: motors.roller.accelerations(x, xd, motors.u(t, x, xd), way, free)
+
+        def f(t: float, x: Floats, xd: Floats) -> Floats:
+            qdd = motors.roller.accelerations(x[:n], xd[:n], motors.u(t, x, xd), way, free)
+            return np.concatenate([qdd, motors.rates(t, xd)])
+
+        return f
+
+    def _events(self) -> list[EventFunction]:
+        """Where the piece must end: friction, limits of currents and of joints, the user's condition."""
+        made, n, until = [*self.friction.events(), *self.motors.events()], self.n, self.track.until
+        if self.track.stops:
+            made.append(EventFunction("stop", lambda t, x, xd: before_zero(beyond(self.drive.arm, x[:n])), 1, terminal=True))
+        if until is not None:
+            made.append(EventFunction("condition", lambda t, x, xd: until(t, x[:n].copy(), xd[:n].copy()), 1, True))
+        return made
+
+    def _take(self, found: Solution) -> None:
+        """The samples of a piece, and what its end changes."""
+        qd, hits = found.qd[:, : self.n], [hit for hit in found.events if hit.terminal]
+        stuck = [self.friction.stick(hit.component) for hit in hits if hit.name == "stick"]
+        if stuck:
+            qd = qd.copy()
+            qd[-1, stuck] = 0.0
+        self.motors.take(found.qd[-1, self.n :], [(hit.name, hit.component) for hit in hits])
+        self.track.add(found.t, found.q[:, : self.n], qd)
+        t = float(found.t[-1])
+        if not found.ok:
+            self._failed(found, t)
+        for hit in hits:
+            self._ended(hit, t)
+
+    def _ended(self, hit: EventHit, t: float) -> None:
+        if hit.name == "stop":
+            self.track.at_limit(t, hit.component)
+        if hit.name == "condition":
+            self.track.met(t)
+
+    def _failed(self, found: Solution, t: float) -> None:
+        if found.status is Status.DIVERGED and found.component is not None:
+            self.track.diverged(t, int([*range(self.n), *self.motors.which][found.component]))
+        else:
+            self.track.status, self.track.message = found.status, found.message
+
+    def _course(self, start: float) -> Course:
+        t, q, qd = self.track.samples()
+        drive, motors, state = self.drive, self.motors, self.state
+        checkpoint = {"t": float(t[-1]), **vars(state.copy())}
+        checkpoint |= {"current": motors.current.copy()} if len(motors.current) else {}
+
+        def given() -> Floats:
+            if drive.is_constant and not len(motors.current):
+                return np.tile(drive.at(start), (len(t), 1))
+            xd = np.hstack([qd, np.concatenate(self.currents)])
+            each = [giving for count, giving in self.givings for _ in range(count)]
+            return np.array([row(float(at), *x) for row, at, *x in zip(each, t, q, xd, strict=True)])
+
+        def between(s: float) -> tuple[Floats, Floats, Floats]:
+            parts = []
+            for found, giving in self.found:
+                times = found.t[:-1] + s * np.diff(found.t)
+                x, xd = found(times)
+                parts.append((x[:, : self.n], xd[:, : self.n], np.array(_rows(giving, times, x, xd))))
+            at, rate, u = (np.concatenate([part[k] for part in parts]) for k in range(3))
+            return at, rate, u
+
+        is_held = drive.is_constant and not len(motors.current)
+        return Course(motors.roller, t, q, qd, given, between, motors.supply, is_held, self.track, checkpoint)
+
+
+def _rows(giving: Asked, times: Floats, x: Floats, xd: Floats) -> list[Floats]:
+    return [giving(float(t), a, b) for t, a, b in zip(times, x, xd, strict=True)]
+
+
+def _counted_on(progress: Progress, before: int, t: float, steps: int) -> None:
+    progress(t, before + steps)

@@ -1,0 +1,121 @@
+"""What drives an arm: a value held, a schedule, a function of time or a controller; volts or torques."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.drives.motor import DAC, torque_of
+from forearm.errors import InputError, shorten
+from forearm.simulation.converter import Converter, converter_of
+from forearm.simulation.schedule import REACHED, Schedule
+
+Floats = NDArray[np.float64]
+Driving = ArrayLike | Schedule | Callable[[float], ArrayLike]
+Controller = Callable[[float, Floats, Floats], ArrayLike]
+
+
+@dataclass(frozen=True, eq=False)
+class Input:
+    """What drives the arm, checked: `source` is (n,), a schedule or a function; a controller stands in its place."""
+
+    arm: Arm
+    voltage: bool
+    source: Any
+    controller: Controller | None
+    converter: Converter | None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is the same at all times."""
+        return self.controller is None and isinstance(self.source, np.ndarray)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether it goes straight between steps rather than being held."""
+        return isinstance(self.source, Schedule) and self.source.how == "linear" and self.converter is None
+
+    @property
+    def is_data(self) -> bool:
+        """Whether it can be asked again later: no function of the user's is in it."""
+        return self.controller is None and not callable(self.source)
+
+    def at(self, t: float) -> Floats:
+        """(n,) at a time, as the converter gives it if there is one."""
+        if self.converter is not None:
+            t = self.converter.period * periods(t, self.converter.period)
+        return self.limited(self._value(t))
+
+    def table(self, times: Floats, step: float) -> Floats:
+        """(m, n) at times of steps, which are the converter's own if there is one."""
+        if not isinstance(self.source, Schedule):
+            return self.limited(np.array([self._value(float(t)) for t in times]))
+        known = self.source.times
+        next_ = known[np.minimum(np.searchsorted(known, times, side="right"), len(known) - 1)]
+        is_reached = (next_ > times) & (next_ - times <= REACHED * step)  # but for rounding
+        return self.limited(self.source.values_at(np.where(is_reached, next_, times)))
+
+    def asked(self, t: float, q: Floats, qd: Floats) -> Floats:
+        """What the controller answers to a state (n,), of which it is given copies."""
+        assert self.controller is not None
+        return numbers(self.arm, self.controller(t, q.copy(), qd.copy()), "controller")
+
+    def limited(self, value: Floats) -> Floats:
+        """In the steps and bounds of the converter."""
+        return value if self.converter is None or not self.voltage else self.converter.limited(value)
+
+    def breakpoints(self, start: float, end: float) -> Floats:
+        """Times at which it may jump."""
+        if self.converter is not None and not isinstance(self.source, np.ndarray):
+            period = self.converter.period
+            first = math.floor(start / period) + 1
+            return np.asarray(period * np.arange(first, math.ceil(end / period)), dtype=np.float64)
+        return self.source.times if isinstance(self.source, Schedule) else np.zeros(0)
+
+    def torque(self, u: Floats, qd: Floats) -> Floats:
+        """The torques that the input makes at velocities, currents following voltages at once."""
+        return torque_of(self.arm, u, qd) if self.voltage else np.asarray(u, dtype=np.float64)
+
+    def _value(self, t: float) -> Floats:
+        if isinstance(self.source, Schedule):
+            return self.source.value(t)
+        value: Floats = self.source
+        return numbers(self.arm, self.source(t), "voltage" if self.voltage else "torque") if callable(self.source) else value
+
+
+def input_of(
+    arm: Arm, torque: Driving | None, voltage: Driving | None, controller: Controller | None, dac: DAC | None
+) -> Input:  # fmt: skip
+    """What drives the arm, from what a caller gave; nothing is zero torque."""
+    given = [name for name, v in (("torque", torque), ("voltage", voltage), ("controller", controller)) if v is not None]
+    if len(given) > 1:
+        raise InputError(f"simulate: one of torque, voltage and controller drives the arm; came {' and '.join(given)}.")
+    source: Any = voltage if voltage is not None else np.zeros(arm.n) if torque is None else torque
+    if isinstance(source, Schedule):
+        source.check_for(arm, "voltage" if voltage is not None else "torque")
+    elif not callable(source):
+        source = numbers(arm, source, given[0] if given else "torque").copy()  # what the caller does with his is his
+    return Input(arm, voltage is not None, source, controller, None if dac is None else converter_of(arm, dac))
+
+
+def numbers(arm: Arm, value: ArrayLike, what: str) -> Floats:
+    """One finite number a joint, (n,)."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"simulate, {what}: {arm.n} numbers are needed; came {shorten(value)}.") from None
+    if array.shape != (arm.n,) or not np.isfinite(array).all():
+        raise InputError(f"simulate, {what}: {arm.n} finite numbers are needed, one a joint; came {shorten(value)}.")
+    return array
+
+
+def periods(t: float, period: float) -> int:
+    """How many periods are over at t: the most k with k period <= t, as floats have it."""
+    k = round(t / period)
+    return k if period * k <= t else k - 1

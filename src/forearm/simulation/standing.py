@@ -1,0 +1,116 @@
+"""Joints that friction holds, in an adaptive run: when they come to stand, when they are driven hard enough to move."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.drives.joint import drives_of
+from forearm.kernels.rolling import Roller, State
+from forearm.simulation.events import EventFunction
+from forearm.simulation.result import Event
+from forearm.simulation.track import before_zero
+from forearm.simulation.windings import Motors
+
+Floats = NDArray[np.float64]
+SLOW = 4.0  # times Stribeck's speed: below it adaptive steps go carefully
+
+
+class DryFriction:
+    """The dry friction of an arm whose joints move or stand as `state` says."""
+
+    def __init__(self, motors: Motors, state: State) -> None:
+        self.motors, self.roller, self.state, self.n = motors, motors.roller, state, motors.roller.arm.n
+        self.stribeck = _stribeck_speeds(self.roller.arm)
+        self._moving = np.zeros(0, dtype=np.intp)
+
+    def events(self) -> list[EventFunction]:
+        """Where a joint's velocity passes 0 or becomes slow, and where one that stands is driven hard enough."""
+        way, free, n = self.state.way[0].copy(), self.state.free[0].copy(), self.n
+        dry = self.roller.dry
+        moving, standing = np.flatnonzero(dry & (free > 0.0) & (way != 0.0)), np.flatnonzero(dry & (free == 0.0))
+        made = []
+        if moving.size:
+            made.append(EventFunction("stick", lambda t, x, xd: way[moving] * xd[moving], -1, terminal=True))
+            fast = moving[np.isfinite(self.stribeck[moving])]
+            level = SLOW * self.stribeck[fast]
+            made.append(EventFunction("slow", lambda t, x, xd: way[fast] * xd[fast] - level, -1, terminal=True))
+        if standing.size:
+
+            def excess(t: float, x: Floats, xd: Floats) -> Floats:
+                u = self.motors.u(t, x, xd)
+                over = self._excess(x[:n], xd[:n], u, way, free)[0]
+                # NaN: there are no accelerations, and the integration says so itself
+                return before_zero(np.where(np.isnan(over), -1.0, over))[standing]
+
+            made.append(EventFunction("slip", excess, 1, terminal=True))
+        self._moving = moving
+        return made
+
+    def stick(self, component: int) -> int:
+        """The joint of a `stick` event stands from here on."""
+        j = int(self._moving[component])
+        self.state.qd[0, j], self.state.way[0, j], self.state.free[0, j] = 0.0, 0.0, 0.0
+        return j
+
+    def loosen(self, u: Floats) -> None:
+        """Joints that stand and are driven hard enough begin to move, one after the other, the hardest driven first."""
+        q, qd, way, free = self._one()
+        new = np.zeros(self.n, dtype=bool)
+        for _ in range(3 * self.n):
+            back = new & (way * self.roller.accelerations(q, qd, u, way, free) < 0.0)
+            if back.any():  # what another joint's beginning took along the wrong way
+                way[back], free[back], new[back] = 0.0, 0.0, False
+            stands = (free == 0.0) & self.roller.dry
+            if not stands.any():
+                return
+            over, is_forward = self._excess(q, qd, u, way, free)
+            excess = np.where(stands, over, 0.0)
+            j = int(np.argmax(excess))
+            if not excess[j] > 0.0:
+                return
+            way[j], free[j], new[j] = 1.0 if is_forward[j] else -1.0, 1.0, True
+
+    def careful(self, u: Floats, first: float | None) -> float | None:
+        """A first step that does not leap over Stribeck's friction, gone within a hundredth of the steps before."""
+        q, qd, way, free = self._one()
+        slow = (np.abs(qd) <= SLOW * 1.01 * self.stribeck) & (free > 0.0) & np.isfinite(self.stribeck)
+        if not slow.any():
+            return first
+        qdd = np.abs(self.roller.accelerations(q, qd, u, way, free)[slow])
+        wanted = float(np.min(self.stribeck[slow] / (10.0 * np.maximum(qdd, 1e-12))))
+        return wanted if first is None or wanted < first else first
+
+    def _one(self) -> tuple[Floats, Floats, Floats, Floats]:
+        return self.state.q[0], self.state.qd[0], self.state.way[0], self.state.free[0]
+
+    def _excess(self, q: Floats, qd: Floats, u: Floats, way: Floats, free: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        """How much more than either direction of motion would need the motors give, (n,), and whether it is forward."""
+        qdd, tau = self.roller.accelerations(q, qd, u, way, free), self.motors.torque(u, qd)
+        stands = (free == 0.0) & self.roller.dry
+        plus, minus = (self.roller.required(q, qd, qdd, np.where(stands, w, way)) for w in (1.0, -1.0))
+        return np.maximum(tau - plus, minus - tau), tau > plus
+
+
+def sticking(roller: Roller, t: Floats, qd: Floats) -> list[Event]:
+    """When joints came to stand, and began to move again; one that only turns round does neither."""
+    if not roller.dry.any():
+        return []
+    stands = (qd == 0.0) & roller.dry
+    stands[1:-1] &= stands[:-2] | stands[2:]
+    made = []
+    for k, j in zip(*np.nonzero(np.diff(stands.astype(int), axis=0)), strict=True):
+        kind, at = ("stick", k + 1) if stands[k + 1, j] else ("slip", k)
+        name = roller.arm.joints[int(j)].name
+        made.append(Event(float(t[at]), kind, name, f"{name} {'stands' if kind == 'stick' else 'begins to move'}"))
+    return made
+
+
+def _stribeck_speeds(arm: Arm) -> Floats:
+    """Of each freedom, infinite where dry friction is the same at all speeds."""
+    made = np.full(arm.n, np.inf)
+    for drive in drives_of(arm):
+        if drive.at_joint.stribeck_speed is not None:
+            made[drive.freedom] = min(made[drive.freedom], drive.at_joint.stribeck_speed / abs(drive.multiplier))
+    return made

@@ -1,0 +1,94 @@
+"""Where a run begins: a state that was given, or the end of another run, whose checkpoint may come from anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.dynamics.states import states_of
+from forearm.errors import InputError
+from forearm.kernels.rolling import Roller, State
+from forearm.simulation.fixed import Clock
+from forearm.simulation.result import Simulation
+from forearm.simulation.stored import same_numbers
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """A time and a state; the steps so far, currents and momenta of a run that is continued, where it had them."""
+
+    t: float
+    state: State
+    steps: Clock | None = None
+    current: Floats | None = None
+    momentum: Floats | None = None
+
+    def clock(self, step: float) -> Clock:
+        """Steps from here on, counted on where the run before had steps of the same length."""
+        return self.steps if self.steps is not None and self.steps.step == step else Clock(self.t, step)
+
+
+def beginning(arm: Arm, roller: Roller, q0: ArrayLike, qd0: ArrayLike) -> Start:
+    """A state (n,) at time 0."""
+    q, qd = states_of(arm, q0=q0, qd0=qd0)
+    if q.ndim != 1 or not (np.isfinite(q).all() and np.isfinite(qd).all()):
+        raise InputError(f"simulate: one state of finite numbers, ({arm.n},), is needed; many go to simulate_many.")
+    return Start(0.0, roller.at_rest_or_moving(q[None], qd[None]))
+
+
+def going_on(arm: Arm, roller: Roller, continued: Simulation) -> Start:
+    """The end of a run of the same arm that did not fail."""
+    kept = continued.checkpoint
+    if kept is None or np.shape(kept.get("q", ())) != (1, continued.arm.n):
+        raise InputError("simulate, continued: a simulation of this arm with its checkpoint is needed; .npz files keep it.")
+    if not same_numbers(arm, continued.arm):
+        raise InputError(
+            f"simulate, continued: a simulation of this arm with its checkpoint is needed; it was of {continued.arm.name!r}, "
+            f"whose numbers are not those of {arm.name!r}. Start a new one from its last q and qd."
+        )
+    if not continued.ok:
+        raise InputError(
+            f"simulate, continued: that run failed: {continued.message}. Start a new one before that, from its at(t), with "
+            "shorter steps or tolerances."
+        )
+    usual = roller.at_rest_or_moving(*(_array(kept, name, (1, arm.n)) for name in ("q", "qd")))
+    state = State(**{name: _array(kept, name, value.shape, value) for name, value in vars(usual).items()})
+    current = None if "current" not in kept else _array(kept, "current", np.shape(kept["current"]))
+    momentum = None if "momentum" not in kept else _array(kept, "momentum", (1, arm.n))
+    return Start(_number(kept, "t"), state, _steps(kept), current, momentum)
+
+
+def _steps(kept: Mapping[str, Any]) -> Clock | None:
+    if "step" not in kept:
+        return None
+    return Clock(_number(kept, "origin"), _number(kept, "step"), int(_number(kept, "done")))
+
+
+def _array(kept: Mapping[str, Any], name: str, shape: tuple[int, ...], usual: Floats | None = None) -> Floats:
+    """Finite numbers of this shape, a copy: machine code is given their address."""
+    try:
+        value = np.array(kept[name] if usual is None else kept.get(name, usual), dtype=np.float64)
+    except (KeyError, TypeError, ValueError) as error:
+        raise _damaged(name) from error
+    if value.shape != shape or not np.isfinite(value).all():
+        raise _damaged(name)
+    return value
+
+
+def _number(kept: Mapping[str, Any], name: str) -> float:
+    value = kept.get(name)
+    if not isinstance(value, int | float) or not isfinite(value):
+        raise _damaged(name)
+    return float(value)
+
+
+def _damaged(name: str) -> InputError:
+    return InputError(f"simulate, continued: {name} of the checkpoint is damaged; simulate from the start again.")

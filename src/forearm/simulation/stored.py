@@ -1,0 +1,113 @@
+"""Simulations in .npz files: all that they hold, the arm with it, written and read to the last bit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import ForearmError, InputError, shorten
+from forearm.files.armfile_read import arm_from_document
+from forearm.files.armfile_write import to_document
+from forearm.simulation.archive import read_archive, write_archive
+from forearm.simulation.result import STATES, Array, Event, Simulation
+from forearm.simulation.solution import Status
+from forearm.values import check_kind
+
+FORMAT = "forearm-simulation/1"
+
+
+def write_simulation(simulation: Simulation, path: str | os.PathLike[str]) -> None:
+    """Write the file, whole or not at all."""
+    write_archive(path, _header(simulation), _arrays(simulation))
+
+
+def load_simulation(path: str | os.PathLike[str], arm: Arm | None = None) -> Simulation:
+    """The simulation in an .npz file, to the last bit; with an arm given, it must be the one that was simulated.
+
+    The arm is in the file; one that is given replaces it, so that names and notes may differ but no number.
+    """
+    name = Path(path).name
+    if Path(path).suffix.lower() != ".npz":
+        raise InputError(f"{name}: only .npz files hold a whole simulation; .csv and .parquet are tables for other programs.")
+    header, arrays = read_archive(path)
+    try:
+        if header["format"] != FORMAT:
+            raise InputError(f"this version reads {FORMAT!r}, came {shorten(header['format'])}.")
+        loaded = _simulation(header, arrays, _arm(header["arm"], arm))
+    except ForearmError as error:
+        raise InputError(f"{name}: {error}") from error
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise InputError(f"{name}: no simulation, or damaged: {shorten(str(error), 200)}.") from error
+    return loaded
+
+
+def _simulation(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], arm: Arm) -> Simulation:
+    events = tuple(Event(*event) for event in header["events"])
+    usual = "DIVERGED" if any(event.kind == "diverged" for event in events) else "END"  # of files that do not say
+    for name, array in arrays.items():
+        if array.dtype != np.float64:
+            raise InputError(f"{shorten(name)}: numbers of 64 bits are needed, came {array.dtype}.")
+    return Simulation(
+        arm=arm,
+        method=header["method"],
+        step=header["step"],
+        message=header["message"],
+        t=arrays["t"],
+        **{name: arrays[name] for name in STATES},
+        voltage=arrays.get("voltage"),
+        energy={name: arrays[f"energy_{name}"] for name in header["energy"]},
+        lost={name: arrays[f"lost_{name}"] for name in header["lost"]},
+        events=events,
+        checkpoint=header["checkpoint"],
+        status=Status[header.get("status", usual)],
+    )
+
+
+def _arm(document: Any, given: Arm | None) -> Arm:
+    """The arm of the file, or the one given where its numbers are the same."""
+    check_kind(document, dict, "arm")
+    if "parts" in document:
+        raise InputError("arm: its numbers are needed here, not a file of parts.")
+    kept = arm_from_document(document, "arm")
+    if given is None:
+        return kept
+    check_kind(given, Arm, "load_simulation, arm")
+    if not same_numbers(given, kept):
+        raise InputError(
+            f"it was computed with {kept.name!r}, {kept.n} joints, and {given.name!r}, {given.n} joints, has other numbers. "
+            "Leave the arm out to get the one it was computed with."
+        )
+    return given
+
+
+def same_numbers(a: Arm, b: Arm) -> bool:
+    """Whether two arms are the same but for name, source and notes."""
+    return a is b or a.replace(name=b.name, source=b.source, notes=b.notes) == b
+
+
+def _header(simulation: Simulation) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "arm": to_document(simulation.arm),
+        "method": simulation.method,
+        "step": simulation.step,
+        "message": simulation.message,
+        "status": simulation.status.name,
+        "energy": list(simulation.energy),
+        "lost": list(simulation.lost),
+        "events": [[event.t, event.kind, event.joint, event.text] for event in simulation.events],
+        "checkpoint": simulation.checkpoint,
+    }
+
+
+def _arrays(simulation: Simulation) -> dict[str, Array]:
+    arrays = {"t": simulation.t} | {name: getattr(simulation, name) for name in STATES}
+    arrays |= {"voltage": simulation.voltage} if simulation.voltage is not None else {}
+    arrays |= {f"energy_{name}": column for name, column in simulation.energy.items()}
+    return arrays | {f"lost_{name}": block for name, block in simulation.lost.items()}

@@ -1,0 +1,116 @@
+"""A run under way: the samples so far, what happened, and whether it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.drives.joint import depends_on_load
+from forearm.simulation.result import Event
+from forearm.simulation.solution import Status
+
+Floats = NDArray[np.float64]
+Condition = Callable[[float, Floats, Floats], float]
+TINY = 5e-324
+
+
+class Track:
+    """Samples from a first one on, until an event ends them: a limit where `stops`, or `until` passing 0."""
+
+    def __init__(self, arm: Arm, t: float, q: Floats, qd: Floats, stops: bool, until: Condition | None) -> None:
+        self.arm, self.stops, self.until = arm, stops, until
+        self.t, self.q, self.qd = [np.array([t])], [q[None].copy()], [qd[None].copy()]
+        self.events: list[Event] = []
+        self.status, self.message = Status.END, Status.END.value
+        self._is_armed = until is not None and float(until(t, q.copy(), qd.copy())) < 0.0
+        if stops and (over := beyond(arm, q)).max(initial=-1.0) > 0.0:
+            self.at_limit(t, int(np.argmax(over)))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether something ended the run before its time."""
+        return self.status is not Status.END
+
+    def samples(self) -> tuple[Floats, Floats, Floats]:
+        """t (T,), q and qd (T, n)."""
+        t, q, qd = (parts[0] if len(parts) == 1 else np.concatenate(parts) for parts in (self.t, self.q, self.qd))
+        return t, q, qd
+
+    def add(self, times: Floats, q: Floats, qd: Floats) -> None:
+        """Samples behind those there are; the first is the last of those, again."""
+        is_first = len(self.t) == 1 and len(self.t[0]) == 1
+        for parts, new in ((self.t, times), (self.q, q), (self.qd, qd)):
+            if is_first:
+                parts[0] = new
+            else:
+                parts.append(new[1:])
+
+    def add_checked(self, times: Floats, q: Floats, qd: Floats) -> int:
+        """The same up to where numbers end or the run should have ended; how many came behind the first."""
+        end = len(times)
+        with np.errstate(all="ignore"):
+            if not (isfinite(q.sum()) and isfinite(qd.sum())):
+                known = np.isfinite(q).all(axis=1) & np.isfinite(qd).all(axis=1)
+                end = end if known.all() else int(np.argmin(known))
+        for k in range(1, end if self.stops or self.until is not None else 0):
+            if self._ends(float(times[k]), q[k], qd[k]):
+                end = k + 1
+                break
+        self.add(times[:end], q[:end], qd[:end])
+        return end - 1
+
+    def at_limit(self, t: float, joint: int) -> None:
+        """End: a joint is at its limit."""
+        name = self.arm.joints[joint].name
+        self.end(t, Status.EVENT, "stop", name, f"{name} is at its limit")
+
+    def met(self, t: float) -> None:
+        """End: the user's condition was met."""
+        self.end(t, Status.EVENT, "condition", None, "the condition was met")
+
+    def diverged(self, t: float, joint: int, remedy: str = "") -> None:
+        """End: a joint went beyond all numbers."""
+        name = self.arm.joints[joint].name
+        jam = "; or friction that grows with the load leaves no motion at all" if depends_on_load(self.arm) else ""
+        self.end(t, Status.DIVERGED, "diverged", name, f"{name} went beyond all numbers{remedy}{jam}")
+
+    def end(self, t: float, status: Status, kind: str, joint: str | None, text: str) -> None:
+        """End with an event."""
+        self.events.append(Event(t, kind, joint, text))
+        self.status, self.message = status, f"{text}, at {t:g} s"
+
+    def _ends(self, t: float, q: Floats, qd: Floats) -> bool:
+        if self.stops:
+            over = np.flatnonzero(beyond(self.arm, q) > 0.0)
+            if over.size:
+                self.at_limit(t, int(over[0]))
+                return True
+        if self.until is not None:
+            was, self._is_armed = self._is_armed, float(self.until(t, q.copy(), qd.copy())) < 0.0
+            if was and not self._is_armed:
+                self.met(t)
+                return True
+        return False
+
+
+def beyond(arm: Arm, q: Floats) -> Floats:
+    """How far each joint is beyond its limits; less than 0 within."""
+    low, high = np.array([(j.limits.lower, j.limits.upper) for j in arm.joints]).T
+    return np.asarray(np.maximum(low - q, q - high))
+
+
+def before_zero(g: Floats) -> Floats:
+    """With the least number below 0 for 0: what is at its limit has not passed it yet, and will be seen when it does."""
+    return np.where(g == 0.0, -TINY, g)
+
+
+def first_to_go(q: Floats, qd: Floats) -> tuple[int, int]:
+    """Of states (T, n) whose last is no finite number, the first such row and its joint; of several the fastest before."""
+    bad = ~(np.isfinite(q) & np.isfinite(qd))
+    row = int(np.argmax(bad.any(axis=1)))
+    before = np.abs(qd[max(row - 1, 0)])
+    return row, int(np.argmax(np.where(bad[row], np.nan_to_num(before), -1.0)))

@@ -1,0 +1,40 @@
+"""Motions between states: bang-bang through points, straight hand lines; kept as what specifies them.
+
+A request says where to go; what comes back can be asked for q, qd, qdd at any time. Only `planning` knows forces.
+"""
+
+from forearm.trajectories.bangbang import Plans, bang_bang, bang_bang_many
+from forearm.trajectories.limits import MotionLimits, arm_limits
+from forearm.trajectories.line_checks import Problem
+from forearm.trajectories.lines import HandLine, hand_line
+from forearm.trajectories.passing import through
+from forearm.trajectories.planning import Plan, plan
+from forearm.trajectories.polygon import Deviation, deviation, within
+from forearm.trajectories.refusing import Status
+from forearm.trajectories.requestfile import read_request
+from forearm.trajectories.requests import Request, Waypoint
+from forearm.trajectories.switching import Switching
+from forearm.trajectories.switching_file import load_switching
+
+__all__ = [
+    "Deviation",
+    "HandLine",
+    "MotionLimits",
+    "Plan",
+    "Plans",
+    "Problem",
+    "Request",
+    "Status",
+    "Switching",
+    "Waypoint",
+    "arm_limits",
+    "bang_bang",
+    "bang_bang_many",
+    "deviation",
+    "hand_line",
+    "load_switching",
+    "plan",
+    "read_request",
+    "through",
+    "within",
+]

@@ -1,0 +1,177 @@
+"""Motion of all joints from one state to another by constant maximal accelerations, synchronised: one plan or many.
+
+Each joint accelerates fully, holds a velocity, accelerates fully; all take the same time. Waters III.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import repeat
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.errors import InputError
+from forearm.trajectories.joint import NEVER, durations, phases
+from forearm.trajectories.limits import MotionLimits
+from forearm.trajectories.refusing import Status, refuse, statuses
+from forearm.trajectories.switching import Switching
+from forearm.trajectories.synchronise import common_duration, common_durations, is_possible
+from forearm.values import LARGEST, as_floats, check_kind, check_number, frozen_array
+
+Array = NDArray[np.float64]
+ROWS = 1024  # plans computed together: what is between the steps stays in the nearest caches
+STATES = ("q0", "qd0", "q1", "qd1")
+
+
+@dataclass(frozen=True, eq=False)
+class Plans:
+    """Many plans: status and duration (B,), and for each joint the velocity held (B, n) and three phase times (B, n, 3).
+
+    The first phase goes from qd0 to the velocity held, the last from there to qd1, both at full acceleration. A plan
+    whose status is not 0 has NaN in all of them.
+    """
+
+    q0: Array
+    qd0: Array
+    q1: Array
+    qd1: Array
+    limits: MotionLimits
+    status: NDArray[np.int8]
+    duration: Array
+    held: Array
+    phases: Array
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    @property
+    def accelerations(self) -> Array:
+        """The accelerations of the three phases, (B, n, 3)."""
+        return _accelerations(self.qd0, self.held, self.qd1, self.limits.acceleration)
+
+    def __getitem__(self, index: int) -> Switching:
+        """One of them as a motion; an error with the reason where it was not planned."""
+        if self.status[index] != Status.PLANNED:
+            raise InputError(f"plans[{index}]: {Status(int(self.status[index])).reason}.")
+        return Switching(
+            points=np.stack([self.q0[index], self.q1[index]]),
+            velocities=np.stack([self.qd0[index], self.qd1[index]]),
+            phases=self.phases[index][None],
+            accelerations=self.accelerations[index][None],
+        )
+
+
+def bang_bang(
+    q0: ArrayLike, qd0: ArrayLike, q1: ArrayLike, qd1: ArrayLike, limits: MotionLimits, duration: float | None = None
+) -> Switching:
+    """The fastest synchronised motion from (q0, qd0) to (q1, qd1), (n,) each, or one of a given duration.
+
+    All joints take the smallest duration that is possible for every one of them. Refused with the joint and the reason where
+    there is none. Waters III.
+    """
+    check_kind(limits, MotionLimits, "bang_bang, limits")
+    x0, v0, x1, v1 = (
+        frozen_array(value, (limits.n,), f"bang_bang, {name}") for name, value in zip(STATES, (q0, qd0, q1, qd1), strict=True)
+    )
+    # A joint at a time in plain floats: for one plan that costs half of what NumPy's calls do. The bits are the same.
+    ends = [x0.tolist(), v0.tolist(), x1.tolist(), v1.tolist(), *limits.rows[:2]]
+    spans = list(map(durations, *ends, *limits.rows[2:]))
+    if duration is None:
+        T = common_duration(spans)
+        fits = T < NEVER
+    else:
+        T = check_number(duration, "bang_bang, duration", minimum=0.0)
+        fits = all(is_possible(T, *span) for span in spans)
+    if not fits:
+        refuse((x0, v0, x1, v1), limits, duration, "bang_bang")
+    made = np.array(list(map(phases, *ends, repeat(T))))
+    return Switching(
+        points=np.stack([x0, x1]),
+        velocities=np.stack([v0, v1]),
+        phases=made[None, :, :3],
+        accelerations=_accelerations(v0, made[:, 3], v1, limits.acceleration)[None],
+    )
+
+
+def bang_bang_many(
+    q0: ArrayLike, qd0: ArrayLike, q1: ArrayLike, qd1: ArrayLike, limits: MotionLimits, duration: ArrayLike | None = None
+) -> Plans:
+    """Plans from states (B, n) to states (B, n), each the fastest or, where durations (B,) are given, of its duration.
+
+    What cannot be planned is said in the status of that plan.
+    """
+    check_kind(limits, MotionLimits, "bang_bang_many, limits")
+    states = [_states(value, limits.n, name) for name, value in zip(STATES, (q0, qd0, q1, qd1), strict=True)]
+    B, n = len(states[0]), limits.n
+    if any(len(state) != B for state in states):
+        raise InputError(f"bang_bang_many: all states need one number of rows; came {', '.join(str(len(s)) for s in states)}.")
+    asked = None if duration is None else as_floats(duration, "bang_bang_many, duration")
+    if asked is not None and asked.shape != (B,):
+        raise InputError(f"bang_bang_many, duration: shape ({B},) is needed, came {asked.shape}.")
+    plans = Plans(
+        states[0],
+        states[1],
+        states[2],
+        states[3],
+        limits,
+        np.zeros(B, np.int8),
+        np.empty(B),
+        np.empty((B, n)),
+        np.empty((B, n, 3)),
+    )
+    for first in range(0, B, ROWS):
+        rows = slice(first, min(first + ROWS, B))
+        _fill(plans, rows, None if asked is None else asked[rows])
+    return plans
+
+
+def _fill(plans: Plans, rows: slice, asked: Array | None) -> None:
+    """Plan these rows; joints first, so that the limits of a joint stand before its row."""
+    limits, status = plans.limits, plans.status[rows]
+    x0, v0, x1, v1 = (np.ascontiguousarray(getattr(plans, name)[rows].T) for name in STATES)
+    a, v, lower, upper = (x[:, None] for x in (limits.acceleration, limits.velocity, limits.lower, limits.upper))
+    known = _are_numbers(x0, v0, x1, v1)
+    if not known.all():
+        x0, v0, x1, v1 = (np.where(known, x, 0.0) for x in (x0, v0, x1, v1))
+    spans = durations(x0, v0, x1, v1, a, v, lower, upper)
+    T = common_durations(*spans)
+    bad = np.flatnonzero(T >= NEVER)
+    if bad.size:
+        status[bad] = statuses((x0.T[bad], v0.T[bad], x1.T[bad], v1.T[bad]), limits, spans[0].T[bad])
+    if asked is not None:
+        status[(T < NEVER) & ~is_possible(asked, *spans).all(axis=0)] = Status.DURATION
+        T = np.where(status == Status.PLANNED, asked, 0.0)
+    status[~known] = Status.NO_NUMBER
+    *times, held = phases(x0, v0, x1, v1, a, v, T)
+    for i, t in enumerate(times):
+        plans.phases[rows][..., i] = t.T
+    plans.held[rows], plans.duration[rows] = held.T, T
+    if status.any():
+        for array in (plans.phases, plans.held, plans.duration):
+            array[rows][status != Status.PLANNED] = np.nan
+
+
+def _accelerations(v0: Array, held: Array, v1: Array, a: Array) -> Array:
+    """Those of the three phases, (..., n, 3)."""
+    made = np.zeros((*held.shape, 3))
+    made[..., 0], made[..., 2] = np.sign(held - v0) * a, np.sign(v1 - held) * a
+    return made
+
+
+def _are_numbers(*states: Array) -> NDArray[np.bool_]:
+    """Which plans (B,) can be computed with; NaN compares as false."""
+    most = np.abs(states[0])
+    for state in states[1:]:
+        np.maximum(most, np.abs(state), out=most)
+    known: NDArray[np.bool_] = np.all(most <= LARGEST, axis=0)
+    return known
+
+
+def _states(value: ArrayLike, n: int, name: str) -> Array:
+    array = (
+        value if isinstance(value, np.ndarray) and value.dtype == np.float64 else as_floats(value, f"bang_bang_many, {name}")
+    )
+    if array.ndim != 2 or array.shape[1] != n:
+        raise InputError(f"bang_bang_many, {name}: shape (B, {n}) is needed, came {array.shape}.")
+    return array

@@ -1,0 +1,92 @@
+"""What a motion may use of each joint: its range, its velocity, its acceleration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError
+from forearm.values import LARGEST, as_floats
+
+Array = NDArray[np.float64]
+FAR = 1e100  # of a range that has no end: farther than any joint needs to stop
+SMALLEST = 1e-30  # of a velocity or an acceleration: products of a few such numbers are still no 0
+
+
+@dataclass(frozen=True, eq=False)
+class MotionLimits:
+    """Range, velocity and acceleration of n joints, (n,) each: lower <= q <= upper, |qd| <= velocity, |qdd| <= acceleration.
+
+    A number stands for all joints where another has n. Infinite velocities are kept as 1e30, infinite ranges as 1e100.
+    """
+
+    acceleration: Array
+    velocity: Array
+    lower: Array
+    upper: Array
+
+    def __init__(
+        self, acceleration: ArrayLike, velocity: ArrayLike = np.inf, lower: ArrayLike = -np.inf, upper: ArrayLike = np.inf
+    ) -> None:
+        given = {"acceleration": acceleration, "velocity": velocity, "lower": lower, "upper": upper}
+        arrays = {name: np.atleast_1d(as_floats(value, f"limits, {name}")) for name, value in given.items()}
+        n = max(array.size for array in arrays.values())
+        for name, array in arrays.items():
+            if array.shape not in ((1,), (n,)):
+                raise InputError(f"limits, {name}: one number or {n} are needed, came shape {array.shape}.")
+            if np.isnan(array).any():
+                raise InputError(f"limits, {name}: every number is needed, came NaN.")
+            most = LARGEST if name in ("acceleration", "velocity") else FAR
+            array = np.broadcast_to(np.clip(array, -most, most), (n,)).copy()
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        self._check(bool(np.isinf(arrays["acceleration"]).any()))
+
+    def _check(self, infinite: bool) -> None:
+        if infinite:
+            raise InputError("limits, acceleration: must be finite; a joint without one would need no time.")
+        for name in ("acceleration", "velocity"):
+            wrong = getattr(self, name) < SMALLEST
+            if wrong.any():
+                i = int(wrong.argmax())
+                raise InputError(f"limits, {name} of joint {i + 1}: must be above 0, came {float(getattr(self, name)[i])!r}.")
+        wrong = self.lower > self.upper
+        if wrong.any():
+            i = int(wrong.argmax())
+            raise InputError(
+                f"limits, joint {i + 1}: lower {float(self.lower[i])!r} lies above upper {float(self.upper[i])!r}; "
+                "change them round."
+            )
+
+    @cached_property
+    def rows(self) -> tuple[list[float], list[float], list[float], list[float]]:
+        """Accelerations, velocities, lower and upper bounds as plain floats."""
+        return self.acceleration.tolist(), self.velocity.tolist(), self.lower.tolist(), self.upper.tolist()
+
+    @property
+    def n(self) -> int:
+        """The number of joints."""
+        return len(self.acceleration)
+
+    def __repr__(self) -> str:
+        names = ("acceleration", "velocity", "lower", "upper")
+        return f"MotionLimits({', '.join(f'{name}={getattr(self, name).tolist()}' for name in names)})"
+
+
+def arm_limits(arm: Arm, acceleration: ArrayLike, velocity: ArrayLike | None = None) -> MotionLimits:
+    """The limits of an arm's joints with accelerations given, (n,) or one number; velocities are the arm's unless given."""
+    ranges = np.array([joint.limits for joint in arm.joints])
+    if velocity is None:
+        speeds = [joint.max_speed for joint in arm.joints]
+        velocity = np.array([np.inf if speed is None else speed for speed in speeds])
+        stuck = [joint.name for joint in arm.joints if joint.max_speed == 0.0]
+        if stuck:
+            raise InputError(f"arm {arm.name!r}, joint {stuck[0]!r}: its max_speed is 0; give velocities for the motion.")
+    limits = MotionLimits(acceleration, velocity, ranges[:, 0], ranges[:, 1])
+    if limits.n != arm.n:
+        raise InputError(f"limits: {arm.n} numbers are needed for {arm.name!r}, came {limits.n}.")
+    return limits

@@ -1,0 +1,166 @@
+"""What stands in the way of a hand line, found before it is run: places out of reach, singular postures, limits of joints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.kinematics.numerical import inverse_numeric
+from forearm.trajectories.line_path import Stretch, Task
+
+Array = NDArray[np.float64]
+Motion = Callable[[Array], tuple[Array, Array, Array]]
+Excess = Callable[[Array], Array]
+Kind = Literal["unreachable", "singular", "position limit", "velocity limit"]
+
+NEAR = 1e-3  # smallest over largest singular value: below it joints go a thousand times faster than at best
+SAMPLES = 240  # times in each stretch at which limits are looked at
+AHEAD = 24  # places beyond the end of a branch at which the hand is tried
+TRIALS = 8  # postures from which each of them is tried
+FINER = 64  # parts of a sample in which the first moment beyond a limit is looked for, twice
+SLACK = 1e-9  # rad, m, and relative of velocities: what rounding may put beyond a limit
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One obstacle: its kind, from when until when (s), where the hand is then (m), the joint it is about, a sentence."""
+
+    kind: Kind
+    time: float
+    until: float
+    place: tuple[float, float, float]
+    joint: str
+    text: str
+
+
+def end_of_branch(task: Task, stretch: Stretch, when: Callable[[float], float]) -> Problem:
+    """Why a stretch could not be followed to its end: singular if the hand can be had beyond it, otherwise out of reach."""
+    s, q = float(stretch.ways[-1]), stretch.q[-1]
+    joint = _weak_joint(task, q)
+    ahead = s + (stretch.length - s) * np.arange(1, AHEAD + 1) / AHEAD
+    poses = np.tile(task.pose, (AHEAD, 1, 1))
+    poses[:, :3, 3] = stretch.start + ahead[:, None] * stretch.along
+    near = np.tile(q, (AHEAD, 1))
+    tried = inverse_numeric(task.arm, poses, start=near, position_only=not task.attitude, limits=False, starts=TRIALS)
+    there = np.asarray(tried.solved)
+    time = when(s)
+    if there[0]:
+        text = "the branch ends in a singular posture; beyond it the hand needs another one, or a jump"
+        return _problem("singular", time, time, stretch, s, joint, text)
+    back = float(ahead[there.argmax()]) if there.any() else stretch.length
+    text = f"no posture puts the hand farther along the line{' until' if there.any() else ', to its end at'} {when(back):.4g} s"
+    return _problem("unreachable", time, when(back), stretch, s, joint, text)
+
+
+def singular_places(task: Task, stretch: Stretch, when: Callable[[float], float]) -> list[Problem]:
+    """Where the way comes near singular postures or through them, where knots are dense: the worst place of each."""
+    ratio = _closeness(task, stretch.q)
+    found = []
+    for first, last in _runs(ratio < NEAR):
+        if last == len(ratio) - 1 and not stretch.whole:
+            continue  # the end of the branch, which has its own word
+        s, q = _worst(task, stretch, max(first - 1, 0), min(last + 1, len(ratio) - 1))
+        closest = float(_closeness(task, q[None])[0])
+        begins, ends = when(float(stretch.ways[first])), when(float(stretch.ways[last]))
+        text = f"a singular posture at {when(s):.4g} s (smallest over largest singular value {closest:.2g})"
+        found.append(_problem("singular", begins, ends, stretch, s, _weak_joint(task, q), text))
+    return found
+
+
+def limits_passed(task: Task, motion: Motion, hand: Callable[[Array], Array], times: Array) -> list[Problem]:
+    """Each joint's first moment beyond its range and beyond its velocity, and the last sample at which it still is."""
+    q, qd, _ = motion(times)
+    found = []
+    for i, joint in enumerate(task.arm.joints):
+        low, high = joint.limits
+        fastest = np.inf if joint.max_speed is None else joint.max_speed
+        unit = "rad" if joint.kind == "revolute" else "m"
+        limits: tuple[tuple[Kind, int, Excess, str], ...] = (
+            ("position limit", 0, partial(_beyond, low, high), f"its range {low:.4g} to {high:.4g} {unit}"),
+            ("velocity limit", 1, partial(_too_fast, fastest), f"{fastest:.4g} {unit}/s"),
+        )
+        for kind, which, excess, allowed in limits:
+            over = excess((q, qd)[which][:, i])
+            above = np.flatnonzero(over > 0.0)
+            if len(above):
+                first = _first_above(partial(_excess_at, motion, which, i, excess), times, int(above[0]))
+                x, y, z = _place(hand(np.array([first]))[0])
+                text = (
+                    f"from {first:.4g} s, hand at ({x:.4g}, {y:.4g}, {z:.4g}) m: "
+                    f"{joint.name} leaves {allowed} by up to {np.nanmax(over):.3g}."
+                )
+                found.append(Problem(kind, first, float(times[above[-1]]), (x, y, z), joint.name, text))
+    return found
+
+
+def _excess_at(motion: Motion, which: int, i: int, excess: Excess, times: Array) -> Array:
+    return excess(motion(times)[which][:, i])
+
+
+def _beyond(low: float, high: float, q: Array) -> Array:
+    return np.maximum(low - q, q - high) - SLACK
+
+
+def _too_fast(fastest: float, qd: Array) -> Array:
+    over: Array = np.abs(qd) - fastest * (1.0 + SLACK)
+    return over
+
+
+def _first_above(excess: Excess, times: Array, first: int) -> float:
+    """The first time at which an excess is above 0, to a 4096th of a sample; `first` is the first sample at which it is."""
+    if first == 0:
+        return float(times[0])
+    low, high = float(times[first - 1]), float(times[first])
+    for _ in range(2):
+        finer = np.linspace(low, high, FINER + 1)
+        k = int(np.argmax(excess(finer[1:]) > 0.0)) + 1
+        low, high = float(finer[k - 1]), float(finer[k])
+    return high
+
+
+def _closeness(task: Task, q: Array) -> Array:
+    """Smallest over largest singular value, (m,)."""
+    values = np.linalg.svd(task.rows(q), compute_uv=False)
+    ratio: Array = values[:, -1] / np.where(values[:, 0] > 0.0, values[:, 0], 1.0)
+    return ratio
+
+
+def _worst(task: Task, stretch: Stretch, first: int, last: int) -> tuple[float, Array]:
+    """The way and posture nearest to singular between two knots, by looking ever closer."""
+    low, high = float(stretch.ways[first]), float(stretch.ways[last])
+    best, posture = low, stretch.q[first]
+    for _ in range(4):
+        s = np.linspace(low, high, FINER + 1)
+        q, _ = task.solve(stretch.start + s[:, None] * stretch.along, stretch.guess(s))
+        k = int(np.argmin(_closeness(task, q)))
+        best, posture = float(s[k]), q[k]
+        low, high = float(s[max(k - 1, 0)]), float(s[min(k + 1, FINER)])
+    return best, posture
+
+
+def _weak_joint(task: Task, q: Array) -> str:
+    """The joint with most of the motion that does least at the hand."""
+    direction = np.linalg.svd(task.rows(q[None])[0])[2][-1]
+    return task.arm.joints[int(np.argmax(np.abs(direction)))].name
+
+
+def _runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """First and last index of every run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int)))
+    return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _problem(kind: Kind, time: float, until: float, stretch: Stretch, s: float, joint: str, text: str) -> Problem:
+    x, y, z = _place(stretch.start + s * stretch.along)
+    where = f"at {time:.4g} s, hand at ({x:.4g}, {y:.4g}, {z:.4g}) m, {joint} foremost"
+    return Problem(kind, time, until, (x, y, z), joint, f"{where}: {text}.")
+
+
+def _place(p: Array) -> tuple[float, float, float]:
+    x, y, z = (round(float(v), 9) + 0.0 for v in p)  # nm: what rounding left of a 0 is no place
+    return x, y, z

@@ -1,0 +1,127 @@
+"""Joint coordinates along one straight way of the hand, followed step by step without leaving their branch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.kinematics.jacobian import jacobian, jacobian_derivative
+from forearm.kinematics.newton import damped_step, solve_nearby
+
+Array = NDArray[np.float64]
+
+STEPS = 48  # at least, over the whole way
+# How far a posture may lie from where its slope pointed (rad, m): other branches are farther away than that.
+SURPRISE = 0.02
+STRIDE = 0.2  # rad, m: the longest step of a joint, so that a cubic between knots comes near
+# Of the way: where not even such a step can be followed the branch has ended; only so short a one may pass a singular posture.
+SHORTEST = 1e-7
+EXACT = 1e-13  # of the largest singular value: below it a direction of the joints does not move the hand
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is followed: the arm, the pose whose rotation counts if `attitude` says so, combinations of joints held, (k, n)."""
+
+    arm: Arm
+    pose: Array
+    attitude: bool
+    held: Array
+
+    def rows(self, q: Array) -> Array:
+        """The Jacobian's rows that count and the combinations held below: (m, r, n) for q (m, n)."""
+        J = jacobian(self.arm, q)[:, : 6 if self.attitude else 3]
+        return np.concatenate([J, np.broadcast_to(self.held, (len(q), *self.held.shape))], axis=1)
+
+    def side(self, q: Array) -> float:
+        """On which side of singular postures q (n,) lies: the sign of the determinant, 1 where the rows are not square."""
+        A = self.rows(q[None])[0]
+        return float(np.sign(np.linalg.det(A))) if A.shape[0] == A.shape[1] else 1.0
+
+    def solve(self, places: Array, near: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Postures (m, n) that put the hand at places (m, 3), and whether there are any near those given."""
+        poses = np.repeat(self.pose[None], len(places), axis=0)
+        poses[:, :3, 3] = places
+        found = solve_nearby(self.arm, poses, near, self.attitude, self.held)
+        return found.q, found.converged
+
+    def rates(self, q: Array, velocity: Array) -> Array:
+        """qd (m, n) with J qd = (v; 0) and what is held at rest."""
+        return damped_step(self.rows(q), self._wanted(velocity, len(q)), EXACT)
+
+    def accelerations(self, q: Array, qd: Array, acceleration: Array) -> Array:
+        """qdd (m, n) with J qdd = (a; 0) - J' qd and what is held at rest."""
+        wanted = self._wanted(acceleration, len(q))
+        rows = 6 if self.attitude else 3
+        wanted[:, :rows] -= np.einsum("mij,mj->mi", jacobian_derivative(self.arm, q, qd), qd)[:, :rows]
+        return damped_step(self.rows(q), wanted, EXACT)
+
+    def _wanted(self, linear: Array, count: int) -> Array:
+        wanted = np.zeros((count, (6 if self.attitude else 3) + len(self.held)))
+        wanted[:, :3] = linear
+        return wanted
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """One straight way: from `start` along the unit vector `along`, with knots at ways (k,): q and dq/ds (k, n) each.
+
+    `length` is the whole way, `ways[-1]` how far it could be followed.
+    """
+
+    start: Array
+    along: Array
+    length: float
+    ways: Array
+    q: Array
+    slopes: Array
+
+    @property
+    def whole(self) -> bool:
+        """Whether it was followed to its end."""
+        return bool(self.ways[-1] == self.length)
+
+    def guess(self, s: Array) -> Array:
+        """q (m, n) near the way, by a cubic between knots; NaN beyond the last."""
+        k = np.clip(np.searchsorted(self.ways, s, side="right") - 1, 0, max(len(self.ways) - 2, 0))
+        if len(self.ways) == 1:
+            return np.where((s <= self.ways[0])[:, None], self.q[k], np.nan)
+        h = (self.ways[k + 1] - self.ways[k])[:, None]
+        x = (s - self.ways[k])[:, None] / h
+        q = self.q[k] + x**2 * (3.0 - 2.0 * x) * (self.q[k + 1] - self.q[k])
+        q += h * x * (1.0 - x) * ((1.0 - x) * self.slopes[k] - x * self.slopes[k + 1])
+        inside = s <= self.ways[-1] * (1.0 + 1e-12)
+        return np.where(inside[:, None], q, np.nan)
+
+
+def follow_straight(task: Task, q: Array, start: Array, end: Array) -> Stretch:
+    """The postures of a straight way from q (n,), each by Newton's iteration from where the slope of the last one points.
+
+    A step is halved until the posture found is the one expected, on the same side of singular postures, so the branch is kept:
+    beside a singular posture the joints swing round as they must. Where the way goes through one, the shortest step passes
+    it. Where no step is short enough the branch has ended, and so do the knots.
+    """
+    length = float(np.linalg.norm(end - start))
+    along = (end - start) / length
+    s, step, side = 0.0, length / STEPS, task.side(q)
+    ways, postures, slopes = [0.0], [q], [task.rates(q[None], along)[0]]
+    while s < length:
+        there = length if s + step >= length * (1.0 - 1e-9) else s + step
+        expected = postures[-1] + (there - s) * slopes[-1]
+        found, converged = task.solve((start + there * along)[None], expected[None])
+        expectable = converged[0] and np.abs(found[0] - expected).max() <= SURPRISE
+        expectable &= np.abs(found[0] - postures[-1]).max() <= STRIDE
+        now = task.side(found[0]) if expectable else 0.0
+        if expectable and (now * side >= 0.0 or step < SHORTEST * length):
+            s, step, side = there, min(2.0 * step, length / STEPS), now or side
+            ways.append(s)
+            postures.append(found[0])
+            slopes.append(task.rates(found, along)[0])
+        elif step < SHORTEST * length:
+            break
+        else:
+            step *= 0.5
+    return Stretch(start, along, length, np.array(ways), np.array(postures), np.array(slopes))

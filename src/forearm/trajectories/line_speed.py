@@ -1,0 +1,80 @@
+"""How the hand goes along a straight way: at constant speed, by a trapezoid of speed, or smoothly by a quintic."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.errors import InputError, NameNotFound, shorten, suggest
+
+Array = NDArray[np.float64]
+PROFILES = ("constant", "trapezoidal", "quintic")
+# s = L (10 x^3 - 15 x^4 + 6 x^5), x = t / T: the largest s' is 15/8 L/T, the largest s'' 10/sqrt(3) L/T^2.
+QUINTIC_SPEED, QUINTIC_ACCELERATION = 1.875, 10.0 / math.sqrt(3.0)
+
+
+@dataclass(frozen=True)
+class Speed:
+    """The way s over time from 0 to `length` in `duration`; `peak` is the largest s', `ramp` the time to it of a trapezoid."""
+
+    profile: str
+    length: float
+    duration: float
+    peak: float
+    ramp: float
+
+    def at(self, t: Array) -> tuple[Array, Array, Array]:
+        """s, s', s'' at times (m,) from 0 to the duration; at a switch s'' is what comes after it."""
+        if self.profile == "constant":
+            return self.peak * t, np.full_like(t, self.peak), np.zeros_like(t)
+        return self._quintic(t) if self.profile == "quintic" else self._trapezoid(t)
+
+    @property
+    def switches(self) -> tuple[float, ...]:
+        """The times at which s'' jumps."""
+        return (self.ramp, self.duration - self.ramp) if self.profile == "trapezoidal" else ()
+
+    def when(self, ways: Array) -> Array:
+        """The times at which ways (m,) are reached, by halving: s never falls."""
+        low, high = np.zeros_like(ways), np.full_like(ways, self.duration)
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            before = self.at(middle)[0] < ways
+            low, high = np.where(before, middle, low), np.where(before, high, middle)
+        return np.where(ways <= 0.0, 0.0, np.where(ways >= self.length, self.duration, high))
+
+    def _trapezoid(self, t: Array) -> tuple[Array, Array, Array]:
+        a = self.peak / self.ramp
+        left = self.duration - t
+        begins, ends = t < self.ramp, left <= self.ramp
+        s = np.where(begins, 0.5 * a * t**2, np.where(ends, self.length - 0.5 * a * left**2, self.peak * (t - 0.5 * self.ramp)))
+        rate = np.where(begins, a * t, np.where(ends, a * left, self.peak))
+        return s, rate, np.where(begins, a, np.where(ends, -a, 0.0))
+
+    def _quintic(self, t: Array) -> tuple[Array, Array, Array]:
+        x, T = t / self.duration, self.duration
+        s = self.length * x**3 * (10.0 - 15.0 * x + 6.0 * x**2)
+        rate = self.length / T * 30.0 * x**2 * (1.0 - x) ** 2
+        return s, rate, self.length / T**2 * 60.0 * x * (1.0 - x) * (1.0 - 2.0 * x)
+
+
+def speed_along(length: float, speed: float, acceleration: float | None, profile: str) -> Speed:
+    """The profile over a way of that length, as fast as speed (m/s) and acceleration (m/s^2) allow, from rest to rest.
+
+    The constant one has its speed from the first moment to the last, as in Mata 5.2.
+    """
+    if not isinstance(profile, str) or profile not in PROFILES:
+        raise NameNotFound(f"profile: there is no {shorten(profile)}; {suggest(str(profile), PROFILES)}")
+    if profile == "constant":
+        return Speed(profile, length, length / speed, speed, 0.0)
+    if profile == "quintic":
+        slow = 0.0 if acceleration is None else math.sqrt(QUINTIC_ACCELERATION * length / acceleration)
+        duration = max(QUINTIC_SPEED * length / speed, slow)
+        return Speed(profile, length, duration, QUINTIC_SPEED * length / duration, 0.0)
+    if acceleration is None:
+        raise InputError("acceleration: a trapezoid of speed needs one, in m/s^2; profile='quintic' goes without.")
+    peak = min(speed, math.sqrt(acceleration * length))
+    return Speed(profile, length, length / peak + peak / acceleration, peak, peak / acceleration)

@@ -1,0 +1,198 @@
+"""Straight lines of the hand with constant attitude, and joints that follow exactly. Mata 5.2, Dhanaraj 3.5."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.kinematics.jacobian import jacobian
+from forearm.kinematics.poses import as_coordinates, forward
+from forearm.trajectories.line_checks import SAMPLES, Problem, end_of_branch, limits_passed, singular_places
+from forearm.trajectories.line_path import Stretch, Task, follow_straight
+from forearm.trajectories.line_speed import Speed, speed_along
+from forearm.values import as_floats, check_number
+
+Array = NDArray[np.float64]
+ATTITUDES = ("constant", "free")
+CORNERS = 1000  # ends a line may have
+
+
+@dataclass(frozen=True, eq=False)
+class HandLine:
+    """A motion of the hand along straight lines, at rest at every corner (but for a constant speed); made by `hand_line`.
+
+    `problems` lists, in the order of time, what stands in its way; without any it is `feasible`. Beyond a place that
+    cannot be reached q, qd and qdd are NaN.
+    """
+
+    task: Task
+    stretches: tuple[Stretch, ...]
+    speeds: tuple[Speed, ...]
+    problems: tuple[Problem, ...] = ()
+
+    @cached_property
+    def times(self) -> Array:
+        """When the hand is at its corners, from 0 on."""
+        return np.concatenate([[0.0], np.cumsum([speed.duration for speed in self.speeds])])
+
+    @cached_property
+    def switches(self) -> Array:
+        """Every time at which accelerations may jump, rising, the ends included."""
+        inside = [begin + x for begin, speed in zip(self.times[:-1], self.speeds, strict=True) for x in speed.switches]
+        return np.unique(np.concatenate([self.times, inside]))
+
+    @property
+    def duration(self) -> float:
+        """From the first moment to the last, s."""
+        return float(self.times[-1])
+
+    @property
+    def feasible(self) -> bool:
+        """Whether nothing stands in the way."""
+        return not self.problems
+
+    @property
+    def message(self) -> str:
+        """The problems in sentences, or that there are none."""
+        return " ".join(p.text for p in self.problems) or "Reachable, within limits and away from singular postures throughout."
+
+    def hand(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """Position, velocity and acceleration of the hand's origin, base frame, at a time, (3,) each, or times, (m, 3) each."""
+        asked, times = self._times(t)
+        k, s, rate, second = self._way(times)
+        starts, along = np.array([x.start for x in self.stretches])[k], np.array([x.along for x in self.stretches])[k]
+        motion = (starts + s[:, None] * along, rate[:, None] * along, second[:, None] * along)
+        return motion if asked.ndim else (motion[0][0], motion[1][0], motion[2][0])
+
+    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each.
+
+        q puts the hand on its line to 1e-12; J qd = (v; 0), J qdd = (a; 0) - J' qd. At a switch of the speed's profile qdd is
+        what comes after it.
+        """
+        asked, times = self._times(t)
+        k, s, _, _ = self._way(times)
+        near = np.full((len(times), self.task.arm.n), np.nan)
+        for index, stretch in enumerate(self.stretches):
+            near[k == index] = stretch.guess(s[k == index])
+        place, velocity, acceleration = self.hand(times)
+        q, converged = self.task.solve(place, near)
+        q = np.where(converged[:, None], q, np.nan)
+        qd = self.task.rates(q, velocity)
+        qdd = self.task.accelerations(q, qd, acceleration)
+        return (q, qd, qdd) if asked.ndim else (q[0], qd[0], qdd[0])
+
+    def _way(self, times: Array) -> tuple[NDArray[np.intp], Array, Array, Array]:
+        k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.speeds) - 1)
+        s, rate, second = (np.zeros_like(times) for _ in range(3))
+        for index, speed in enumerate(self.speeds):
+            here = k == index
+            since = np.minimum(times[here] - self.times[index], speed.duration)
+            s[here], rate[here], second[here] = speed.at(since)
+        return k, s, rate, second
+
+    def _times(self, t: ArrayLike) -> tuple[Array, Array]:
+        asked = as_floats(t, "at")
+        if asked.ndim > 1:
+            raise InputError(f"at: a time or times (m,) are needed, came shape {asked.shape}.")
+        times = np.atleast_1d(asked)
+        outside = ~((times >= 0.0) & (times <= self.duration))
+        if outside.any():
+            raise InputError(
+                f"at: {float(times[outside][0])!r} s is outside of the motion, which goes from 0 to {self.duration!r} s."
+            )
+        return asked, times
+
+    def __repr__(self) -> str:
+        return f"<HandLine of {self.task.arm.name!r} over {len(self.stretches)} lines in {self.duration:g} s>"
+
+
+def hand_line(
+    arm: Arm,
+    q0: ArrayLike,
+    to: ArrayLike,
+    speed: float,
+    acceleration: float | None = None,
+    profile: str = "trapezoidal",
+    attitude: str = "constant",
+) -> HandLine:
+    """The hand goes from where q0 (n,) puts it straight to a place (3,), or to several (m, 3) one after another.
+
+    Speed (m/s) and acceleration (m/s^2) are those of the hand; the profile is `trapezoidal`, `quintic`, or `constant` (one line
+    only). The attitude of q0 is kept, or left `free` where an arm has too few joints to keep it. Of an arm with more joints
+    than needed the combinations that do not move the hand at q0 are held. Mata 5.2.
+    """
+    task, corners = _task(arm, q0, attitude), _corners(arm, q0, to)
+    speed = check_number(speed, "speed", above=0.0)
+    acceleration = None if acceleration is None else check_number(acceleration, "acceleration", above=0.0)
+    if profile == "constant" and len(corners) > 2:
+        raise InputError("profile: a constant speed goes along one line only, as it cannot turn a corner; take 'quintic'.")
+    speeds: list[Speed] = []
+    stretches: list[Stretch] = []
+    q = as_coordinates(arm, q0)
+    for start, end in pairwise(corners):
+        speeds.append(speed_along(float(np.linalg.norm(end - start)), speed, acceleration, profile))
+        if not stretches or stretches[-1].whole:
+            stretches.append(follow_straight(task, q, start, end))
+            q = stretches[-1].q[-1]
+        else:
+            stretches.append(_not_followed(arm, start, end))
+    line = HandLine(task, tuple(stretches), tuple(speeds))
+    return HandLine(task, line.stretches, line.speeds, _problems(line))
+
+
+def _task(arm: Arm, q0: ArrayLike, attitude: str) -> Task:
+    q = as_coordinates(arm, q0, "q0")
+    if q.ndim != 1 or not np.isfinite(q).all() or not arm.n:
+        raise InputError(f"q0: one posture of finite numbers, shape ({arm.n},), is needed to start from; came shape {q.shape}.")
+    if not isinstance(attitude, str) or attitude not in ATTITUDES:
+        raise NameNotFound(f"attitude: there is no {shorten(attitude)}; {suggest(str(attitude), ATTITUDES)}")
+    rows = 6 if attitude == "constant" else 3
+    held = np.linalg.svd(jacobian(arm, q)[:rows])[2][rows:]
+    return Task(arm, forward(arm, q), attitude == "constant", held)
+
+
+def _corners(arm: Arm, q0: ArrayLike, to: ArrayLike) -> Array:
+    ends = np.atleast_2d(as_floats(to, "to"))
+    if ends.ndim != 2 or ends.shape[1:] != (3,) or not 1 <= len(ends) <= CORNERS or not np.isfinite(ends).all():
+        raise InputError(f"to: a place (3,) in m or up to {CORNERS} of them, (m, 3), finite; came shape {ends.shape}.")
+    corners = np.concatenate([forward(arm, as_coordinates(arm, q0))[None, :3, 3], ends])
+    short = np.linalg.norm(np.diff(corners, axis=0), axis=1) < 1e-9
+    if short.any():
+        k = int(short.argmax())
+        raise InputError(f"to: place {k + 1} is where the hand is already, {shorten(corners[k].tolist())}; leave it out.")
+    return corners
+
+
+def _not_followed(arm: Arm, start: Array, end: Array) -> Stretch:
+    length = float(np.linalg.norm(end - start))
+    nothing = np.full((1, arm.n), np.nan)
+    return Stretch(start, (end - start) / length, length, np.array([-1.0]), nothing, nothing)
+
+
+def _problems(line: HandLine) -> tuple[Problem, ...]:
+    found: list[Problem] = []
+    times = []
+    for begin, stretch, speed in zip(line.times[:-1], line.stretches, line.speeds, strict=True):
+        if stretch.ways[0] < 0.0:
+            break
+
+        def when(s: float, begin: float = float(begin), speed: Speed = speed) -> float:
+            return min(begin + float(speed.when(np.array([s]))[0]), line.duration)
+
+        found += singular_places(line.task, stretch, when)
+        if not stretch.whole:
+            found.append(end_of_branch(line.task, stretch, when))
+        knots = speed.when(stretch.ways)
+        even = np.linspace(0.0, speed.duration, SAMPLES + 1)
+        inside = np.concatenate([even, np.array(speed.switches)])
+        times.append(begin + np.unique(np.concatenate([knots, inside[inside <= knots[-1]]])))
+    at = np.minimum(np.concatenate(times), line.duration)
+    found += limits_passed(line.task, line.at, lambda t: line.hand(t)[0], at)
+    return tuple(sorted(found, key=lambda p: (p.time, p.kind, p.joint)))

@@ -1,0 +1,114 @@
+"""Requests in TOML files: the layout said once, and read without trust."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forearm.errors import ForearmError, InputError, shorten, suggest
+from forearm.reading.fields import Angle, Blocks, Choice, Field, Number, Row, Table, Text, published
+from forearm.reading.textfile import read_toml
+from forearm.spatial import pose_xyz_rpy
+from forearm.trajectories.requests import Request, Waypoint
+
+SCHEMA = "forearm-request/1"
+
+
+@dataclass(frozen=True)
+class OneOrMany:
+    """One value for all joints, or a list with one a joint."""
+
+    item: Field
+    doc: str = ""
+
+    def read(self, value: Any, place: str) -> Any:
+        """A number, or a tuple of them."""
+        return Row(self.item).read(value, place) if isinstance(value, list) else self.item.read(value, place)
+
+    def schema(self) -> dict[str, Any]:
+        """Either of both."""
+        return {"oneOf": [self.item.schema(), Row(self.item).schema()], "description": self.doc}
+
+
+WAYPOINT = Table(
+    {
+        "name": Text("for messages"),
+        "q": Row(Angle(), None, "joint coordinates, rad (m)"),
+        "qd": Row(Number(), None, "joint velocities, rad / s (m / s); open where not given"),
+        "xyz": Row(Number(), 3, "the hand's origin in the base frame, m, instead of q"),
+        "rpy": Row(Angle(), 3, "its roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll)"),
+        "matrix": Row(Row(Number(), 4), 4, "the hand's whole 4x4 pose, instead of xyz and rpy"),
+        "hand_velocity": Row(Number(), 6, "linear (m / s) then angular (rad / s), base axes; open where not given"),
+    },
+    doc="a configuration to pass: q, or xyz and rpy, or matrix",
+)
+LIMITS = Table(
+    {
+        "acceleration": OneOrMany(Number(above=0.0), "rad / s^2 (m / s^2); for the planner to choose where not given"),
+        "velocity": OneOrMany(Number(above=0.0), "rad / s (m / s); the arm's where not given"),
+        "lower": OneOrMany(Angle(infinite=True), "rad (m); the arm's where not given"),
+        "upper": OneOrMany(Angle(infinite=True), "rad (m); the arm's where not given"),
+    }
+)
+REQUEST = Table(
+    {
+        "schema": Choice((SCHEMA,)),
+        "name": Text(),
+        "limits": LIMITS,
+        "waypoint": Blocks(WAYPOINT, "waypoint", "in the order in which they are passed"),
+    },
+    required=("schema", "waypoint"),
+)
+
+
+def read_request(path: str | os.PathLike[str]) -> Request:
+    """The request that a TOML file describes."""
+    where = Path(path)
+    return request_from_document(read_toml(where), where.name)
+
+
+def request_from_document(document: dict[str, Any], name: str) -> Request:
+    """The request in the tables of a file called `name`."""
+    schema = document.get("schema")
+    if schema != SCHEMA:
+        hint = suggest(schema, (SCHEMA,)) if isinstance(schema, str) else f"the first line must be schema = {SCHEMA!r}."
+        raise InputError(f"{name}, schema: this version reads {SCHEMA!r}, the file says {shorten(schema)}. {hint}")
+    data = REQUEST.read(document, name)
+    waypoints = []
+    for k, block in enumerate(data["waypoint"]):
+        try:
+            waypoints.append(_waypoint(block))
+        except ForearmError as error:
+            called = f"waypoint {shorten(block['name'])}" if "name" in block else f"waypoint[{k + 1}]"
+            raise type(error)(f"{name}, {called}: {error}") from error
+    try:
+        return Request(waypoints=tuple(waypoints), name=data.get("name", name), **data.get("limits", {}))
+    except ForearmError as error:
+        raise type(error)(f"{name}: {error}") from error
+
+
+def request_schema() -> dict[str, Any]:
+    """The JSON Schema of a request file."""
+    return published("forearm request file", REQUEST)
+
+
+def _waypoint(block: dict[str, Any]) -> Waypoint:
+    ways = [key for key in ("q", "xyz", "matrix") if key in block]
+    if len(ways) != 1 or ("rpy" in block) != (ways == ["xyz"]):
+        came = ", ".join(key for key in ("q", "xyz", "rpy", "matrix") if key in block) or "none of them"
+        raise InputError(f"give q, or xyz and rpy, or matrix; came {came}.")
+    pose = None
+    if ways == ["xyz"]:
+        pose = pose_xyz_rpy(np.array(block["xyz"]), np.array(block["rpy"], dtype=float))
+    elif ways == ["matrix"]:
+        pose = np.array(block["matrix"])
+    return Waypoint(
+        q=np.array(block["q"], dtype=float) if "q" in block else None,
+        qd=np.array(block["qd"]) if "qd" in block else None,
+        pose=pose,
+        hand_velocity=np.array(block["hand_velocity"]) if "hand_velocity" in block else None,
+    )

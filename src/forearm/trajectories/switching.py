@@ -1,0 +1,146 @@
+"""A motion kept as its switching points: through which states, and the phases of constant acceleration between them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.errors import InputError
+from forearm.logs.table import ENDINGS, write_table
+from forearm.values import as_floats, check_number
+
+Array = NDArray[np.float64]
+SAMPLES = 10_000_000  # rows a table may have
+
+
+@dataclass(frozen=True, eq=False)
+class Switching:
+    """Motion of n joints through k + 1 points in k segments; made by the planners or `load_switching`.
+
+    points, velocities (k + 1, n); phases (k, n, 3), the times of the three phases of a joint in a segment; accelerations
+    (k, n, 3) in them. All joints pass each point at one time. Waters III: the switching points specify the trajectory.
+    """
+
+    points: Array
+    velocities: Array
+    phases: Array
+    accelerations: Array
+
+    def __post_init__(self) -> None:
+        for name in ("points", "velocities", "phases", "accelerations"):
+            view = getattr(self, name).view()
+            view.flags.writeable = False
+            object.__setattr__(self, name, view)
+
+    @property
+    def n(self) -> int:
+        """The number of joints."""
+        return int(self.points.shape[1])
+
+    @cached_property
+    def segments(self) -> Array:
+        """The durations of the segments, (k,)."""
+        taken: Array = self.phases.sum(axis=2).max(axis=1)
+        return taken
+
+    @cached_property
+    def times(self) -> Array:
+        """When the points are passed, (k + 1,), from 0 on."""
+        return np.concatenate([[0.0], np.cumsum(self.segments)])
+
+    @property
+    def duration(self) -> float:
+        """From the first point to the last, s."""
+        return float(self.times[-1])
+
+    @cached_property
+    def switches(self) -> Array:
+        """Every time at which an acceleration may change, rising, the ends included."""
+        T = self.segments[:, None]
+        inside = np.concatenate([self.phases[..., 0], np.maximum(T - self.phases[..., 2], self.phases[..., 0])], axis=1)
+        return np.unique(np.concatenate([self.times, (self.times[:-1, None] + np.minimum(inside, T)).ravel()]))
+
+    @cached_property
+    def held(self) -> Array:
+        """The velocity of the middle phase, (k, n)."""
+        return self.velocities[:-1] + self.accelerations[..., 0] * self.phases[..., 0]
+
+    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each: at the points they are the points, to the bit.
+
+        The first phases are counted from the start of a segment and the last one back from its end. At a switch qdd is
+        what comes after it.
+        """
+        asked = as_floats(t, "at")
+        if asked.ndim > 1:
+            raise InputError(f"at: a time or times (m,) are needed, came shape {asked.shape}.")
+        times = np.atleast_1d(asked)
+        outside = ~((times >= 0.0) & (times <= self.duration))
+        if outside.any():
+            raise InputError(
+                f"at: {float(times[outside][0])!r} s is outside of the motion, which goes from 0 to {self.duration!r} s."
+            )
+        q, qd, qdd = self._states(times)
+        return (q[0], qd[0], qdd[0]) if asked.ndim == 0 else (q, qd, qdd)
+
+    def _states(self, times: Array) -> tuple[Array, Array, Array]:
+        k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.segments) - 1)
+        since = (times - self.times[k])[:, None]
+        # The end of a segment is met where the time says so, not where a sum of rounded times does.
+        until = np.where(times == self.times[k + 1], 0.0, self.segments[k] - since[:, 0])[:, None]
+        t1, t3 = self.phases[k, :, 0], self.phases[k, :, 2]
+        a1, a3 = self.accelerations[k, :, 0], self.accelerations[k, :, 2]
+        x0, v0, x1, v1 = self.points[k], self.velocities[k], self.points[k + 1], self.velocities[k + 1]
+        first = np.minimum(since, t1)
+        held = v0 + a1 * first
+        q = x0 + 0.5 * (v0 + held) * first + held * (since - first)
+        last = (until <= t3) & ((since > 0.0) | (until == 0.0))
+        qd = np.where(last, v1 - a3 * until, held)
+        q = np.where(last, x1 - 0.5 * (v1 + qd) * until, q)
+        return q, qd, np.where((since < t1) & (until > 0.0), a1, np.where(until <= t3, a3, 0.0))
+
+    def extremes(self) -> tuple[Array, Array, Array]:
+        """The least q, the largest q and the largest |qd| on the way, (n,) each."""
+        found = [self.points, *self.turning()]
+        least, most = (np.nanmin(np.vstack(found), axis=0), np.nanmax(np.vstack(found), axis=0))
+        return least, most, np.maximum(np.abs(self.velocities).max(axis=0), np.abs(self.held).max(axis=0))
+
+    def turning(self) -> tuple[Array, Array]:
+        """Where joints turn round in the first and in the last phase of each segment, (k, n) each, NaN where they do not."""
+        v0, v1, held = self.velocities[:-1], self.velocities[1:], self.held
+        a1, a3 = (np.where(a == 0.0, 1.0, a) for a in (self.accelerations[..., 0], self.accelerations[..., 2]))
+        first = np.where(v0 * held < 0.0, self.points[:-1] - 0.5 * v0 * v0 / a1, np.nan)
+        last = np.where(v1 * held < 0.0, self.points[1:] - 0.5 * v1 * v1 / a3, np.nan)
+        return first, last
+
+    def columns(self, step: float) -> dict[str, Array]:
+        """The motion as a table t, q1.., qd1.., qdd1..: every `step` seconds and at the end."""
+        step = check_number(step, "step", above=0.0)
+        if self.duration / step > SAMPLES:
+            raise InputError(f"step: {step!r} s gives more than {SAMPLES} rows of {self.duration:g} s; take a longer one.")
+        ticks = np.arange(int(self.duration / step) + 1) * step
+        t: Array = np.append(ticks[ticks < self.duration], self.duration).astype(np.float64)
+        table: dict[str, Array] = {"t": t}
+        for name, block in zip(("q", "qd", "qdd"), self.at(t), strict=True):
+            table |= {f"{name}{i + 1}": block[:, i] for i in range(self.n)}
+        return table
+
+    def save(self, path: str | os.PathLike[str], step: float = 1e-3) -> None:
+        """Write it whole or not at all: .json holds the switching points and can be loaded, .csv and .parquet the table."""
+        kind = Path(path).suffix.lower()
+        if kind == ".json":
+            from forearm.trajectories.switching_file import write_switching
+
+            write_switching(self, path)
+        elif kind in ENDINGS:
+            write_table(path, self.columns(step))
+        else:
+            raise InputError(f"{Path(path).name}: a motion is saved as .json, {', '.join(ENDINGS)}.")
+
+    def __repr__(self) -> str:
+        return f"<Switching of {self.n} joints through {len(self.points)} points in {self.duration:g} s>"

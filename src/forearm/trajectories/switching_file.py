@@ -1,0 +1,82 @@
+"""Switching points as JSON, to the last bit and back."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forearm.errors import InputError
+from forearm.reading.fields import Choice, Number, Row, Table
+from forearm.reading.textfile import read_bytes, write_text
+
+if TYPE_CHECKING:
+    from forearm.trajectories.switching import Switching
+
+FORMAT = "forearm-switching/1"
+MAX_BYTES = 64_000_000
+AGREEMENT = 1e-9  # relative: farther from its points no file is that `write_switching` wrote
+
+STATE = Row(Number())
+PHASES = Row(Row(Row(Number(minimum=0.0), 3)))
+TURNS = Row(Row(Row(Number(), 3)))
+SWITCHING = Table(
+    {
+        "format": Choice((FORMAT,)),
+        "points": Row(STATE, doc="q where segments meet"),
+        "velocities": Row(STATE, doc="qd there"),
+        "phases": Row(Row(Row(Number(minimum=0.0), 3)), doc="s, three for each joint of each segment"),
+        "accelerations": Row(Row(Row(Number(), 3)), doc="in these phases"),
+    },
+    required=("format", "points", "velocities", "phases", "accelerations"),
+)
+
+
+def write_switching(motion: Switching, path: str | os.PathLike[str]) -> None:
+    """Write the file whole or not at all."""
+    names = ("points", "velocities", "phases", "accelerations")
+    write_text(path, json.dumps({"format": FORMAT} | {name: getattr(motion, name).tolist() for name in names}) + "\n")
+
+
+def load_switching(path: str | os.PathLike[str]) -> Switching:
+    """The motion in a .json file; refused where its phases do not lead from point to point."""
+    from forearm.trajectories.switching import Switching
+
+    where = Path(path)
+    try:
+        document = json.loads(read_bytes(where, MAX_BYTES))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where.name}: not valid JSON: {str(error)[:200]}.") from error
+    data = SWITCHING.read(document, where.name)
+    k, n = len(data["phases"]), len(data["points"][0]) if data["points"] else 0
+    shapes = {"points": (k + 1, n), "velocities": (k + 1, n), "phases": (k, n, 3), "accelerations": (k, n, 3)}
+    arrays = {}
+    for name, shape in shapes.items():
+        try:
+            arrays[name] = np.array(data[name], dtype=np.float64)
+        except ValueError:
+            arrays[name] = np.empty(0)
+        if arrays[name].shape != shape or 0 in shape:
+            raise InputError(f"{where.name}, {name}: {' x '.join(map(str, shape))} numbers are needed, none of them 0.")
+    motion = Switching(**arrays)
+    _check_joined(motion, where.name)
+    return motion
+
+
+def _check_joined(motion: Switching, where: str) -> None:
+    """Refuse phases that miss the next point."""
+    q, qd, travelled = motion.points[:-1], motion.velocities[:-1], np.abs(motion.points[:-1])
+    fastest = np.abs(qd)
+    for i in range(3):
+        t, a = motion.phases[..., i], motion.accelerations[..., i]
+        q, qd = q + t * (qd + 0.5 * a * t), qd + a * t
+        travelled, fastest = travelled + t * np.maximum(fastest, np.abs(qd)), np.maximum(fastest, np.abs(qd))
+    missed = np.abs(q - motion.points[1:]) > AGREEMENT * travelled
+    missed |= np.abs(qd - motion.velocities[1:]) > AGREEMENT * fastest
+    uneven = np.ptp(motion.phases.sum(axis=2), axis=1) > AGREEMENT * motion.segments
+    if missed.any() or uneven.any():
+        k = int(np.argmax(missed.any(axis=1) | uneven))
+        raise InputError(f"{where}, segment {k + 1}: its phases do not lead to the next point, or joints take different times.")

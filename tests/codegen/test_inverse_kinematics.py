@@ -1,0 +1,122 @@
+"""Inverse kinematics as code: the branches of the reference, in C, Python, on the graph and in machine code."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import Array
+from codegen.running import run
+
+import forearm as fa
+from forearm.codegen.functions import FUNCTIONS
+from forearm.codegen.generate import program_for
+from forearm.codegen.tracing import Tracing
+from forearm.symbols import evaluate
+
+CLOSE = 1e-7  # rad and m: what a lost bit costs near a singular pose
+ARMS = ("puma560", "puma560-akb", "stanford", "ur5", "ur10")
+
+
+def arm_of(name: str) -> fa.Arm:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fa.load(name)
+
+
+def poses(arm: fa.Arm, count: int, seed: int) -> Array:
+    """Of postures within the limits."""
+    rng = np.random.default_rng(seed)
+    low, high = np.array([(max(j.limits.lower, -3.0), min(j.limits.upper, 3.0)) for j in arm.joints]).T
+    return fa.kinematics.forward(arm, rng.uniform(low, high, (count, arm.n)))
+
+
+def assert_same_branches(found: Array, truth: Array) -> None:
+    """Two sets of branches, in any order, angles modulo whole turns; NaN stands for none."""
+    found, truth = (rows[~np.isnan(rows).any(axis=1)] for rows in (found, truth))
+    assert len(found) == len(truth)
+    for row in truth:
+        apart = np.abs(np.remainder(found - row + np.pi, 2.0 * np.pi) - np.pi).max(axis=1)
+        assert apart.min() < CLOSE
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_the_kernel_finds_the_branches_of_the_reference(name: str) -> None:
+    arm = arm_of(name)
+    T = poses(arm, 200, 1)
+    T[7] = np.nan
+    T[11, :3, 3] += 9.0  # out of reach
+    found = fa.compile(arm).inverse_kinematics(T)
+    assert found.shape == (200, 8, arm.n)
+    assert np.isnan(found[[7, 11]]).all()
+    for k in set(range(200)) - {7, 11}:
+        truth = fa.kinematics.inverse(arm, T[k])
+        assert truth.reachable
+        assert_same_branches(found[k], truth.q)
+        kept = found[k][~np.isnan(found[k]).any(axis=1)]
+        np.testing.assert_allclose(fa.kinematics.forward(arm, kept), np.broadcast_to(T[k], (len(kept), 4, 4)), atol=CLOSE)
+        assert all(
+            j.limits.lower - CLOSE <= x <= j.limits.upper + CLOSE for q in kept for j, x in zip(arm.joints, q, strict=True)
+        )
+
+
+def test_one_pose_has_the_bits_of_a_batch_and_threads_change_nothing() -> None:
+    arm = arm_of("puma560")
+    T, kernel = poses(arm, 300, 2), fa.compile(arm)
+    many = kernel.inverse_kinematics(T)
+    assert np.array_equal(many, kernel.inverse_kinematics(T, threads=2), equal_nan=True)
+    for k in (0, 5, 299):
+        np.testing.assert_allclose(kernel.inverse_kinematics(T[k]), many[k], atol=1e-12)
+
+
+@pytest.mark.parametrize("language", ["c", "python"])
+def test_generated_code(language: str, tmp_path: Path) -> None:
+    arm = arm_of("stanford")
+    T = poses(arm, 5, 3)
+    program = program_for(arm, "inverse_kinematics")
+    for k, pose in enumerate(T):
+        folder = tmp_path / str(k)
+        folder.mkdir()
+        with np.errstate(invalid="ignore"):  # the root of a negative number says that a branch does not exist
+            (found,) = run(program, language, folder, {"T": pose}).values()
+        assert_same_branches(np.asarray(found).reshape(8, 6), fa.kinematics.inverse(arm, pose).q)
+
+
+def test_at_singular_poses_branches_meet_and_are_all_there() -> None:
+    """The wrist straight, and the arm stretched to its last bit: what exists is found, though several times."""
+    arm = arm_of("puma560-akb")
+    kernel = fa.compile(arm)
+    for q in ([0.3, -0.4, 0.5, 0.6, 0.0, 0.7], [0.1, 0.2, float(np.arctan2(-0.0203, 0.4331)) + np.pi / 2, 0.3, 0.4, 0.5]):
+        T = fa.kinematics.forward(arm, np.array(q))
+        found = kernel.inverse_kinematics(T)
+        kept = found[~np.isnan(found).any(axis=1)]
+        assert len(kept) >= 4
+        np.testing.assert_allclose(fa.kinematics.forward(arm, kept), np.broadcast_to(T, (len(kept), 4, 4)), atol=CLOSE)
+
+
+def test_the_graph_by_itself() -> None:
+    arm = arm_of("ur5")
+    tracing = Tracing(arm, {})
+    results: Any = FUNCTIONS["inverse_kinematics"].trace(tracing)
+    T = poses(arm, 3, 4)
+    given = {f"T[{k}]": T.reshape(-1, 16)[:, k] for k in range(16)}
+    with np.errstate(invalid="ignore"):
+        made = np.moveaxis(evaluate(tracing.graph, results, given)["q_branches"], -1, 0)
+    for k in range(3):
+        assert_same_branches(made[k], fa.kinematics.inverse(arm, T[k]).q)
+
+
+def test_what_cannot_be_written_is_refused() -> None:
+    arm = arm_of("puma560")
+    with pytest.raises(fa.ModelError, match=r"'panda': there is no closed form, as it has 7 joints.*inverse_numeric"):
+        fa.generate(arm_of("panda"), "inverse_kinematics")
+    with pytest.raises(fa.InputError, match="it takes no open parameters"):
+        fa.generate(arm, "inverse_kinematics", parameters="all")
+    with pytest.raises(fa.InputError, match="which takes float64"):
+        fa.compile(arm, dtype="float32").inverse_kinematics(np.eye(4))
+    for wrong in (np.eye(3), np.zeros((2, 16)), np.zeros(16)):
+        with pytest.raises(fa.InputError, match=r"T: poses have the shape \(4, 4\) or \(B, 4, 4\); came"):
+            fa.compile(arm).inverse_kinematics(wrong)

@@ -1,0 +1,69 @@
+"""The angle of a point as vector code, against the C library in extended precision; axes, corners, zeros with signs, NaN."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import pytest
+
+from forearm.codegen.functions import Traced
+from forearm.codegen.program import Argument
+from forearm.kernels.ir import function_text, module_text
+from forearm.kernels.native import host, loaded, object_code
+from forearm.symbols import Graph
+
+MOST_ULP = {"float64": 2.0, "float32": 2.5}  # units in the last place: just above pi/8 the result is a difference
+
+
+def angles(dtype: str, points: Any, lanes: int | None = None) -> Any:
+    """The angles of (x, y) and of (-x, -y) as kernels have them, (B, 2)."""
+    graph = Graph()
+    x, y = (graph.input(f"p[{k}]") for k in range(2))
+    results = {"a": np.array([y.arctangent(x), (-y).arctangent(-x)], dtype=object)}
+    traced = Traced(graph, results, (Argument("p", (2,), ""),), (Argument("a", (2,), ""),))
+    target = host(dtype, lanes)
+    memory = loaded(object_code(module_text([function_text("angle", traced, target)], target)), ["angle"])
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(memory.addresses["angle"])
+    points = np.ascontiguousarray(points, dtype=dtype)
+    made = np.empty((len(points), 2), dtype=dtype)
+    call(points.ctypes.data, made.ctypes.data, len(points))
+    return made
+
+
+def sample(dtype: str) -> Any:
+    """Points all around, near the axes, the diagonals and the eighths where the code changes over, of all sizes."""
+    rng = np.random.default_rng(0)
+    edges = np.repeat(np.arange(-8, 9) * np.pi / 8, 200)
+    around = np.concatenate([rng.uniform(-np.pi, np.pi, 20000), edges + rng.normal(size=edges.size) * 1e-6])
+    size = 10.0 ** rng.uniform(-12, 12, around.size)
+    return (size[:, None] * np.column_stack([np.cos(around), np.sin(around)])).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_within_two_units_or_so_in_the_last_place(dtype: str) -> None:
+    points = sample(dtype)
+    exact = points.astype(np.longdouble)
+    truths = (np.arctan2(exact[:, 1], exact[:, 0]), np.arctan2(-exact[:, 1], -exact[:, 0]))
+    for found, truth in zip(angles(dtype, points).T, truths, strict=True):
+        assert (np.abs(found - truth) / np.spacing(np.abs(truth).astype(dtype)).astype(np.longdouble)).max() <= MOST_ULP[dtype]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_axes_and_the_origin_are_as_in_the_c_library(dtype: str) -> None:
+    points = [(x, y) for x in (-2.0, -0.0, 0.0, 3.0) for y in (-1.5, -0.0, 0.0, 1.5)]
+    found = angles(dtype, points)[:, 0]
+    truth = np.arctan2([p[1] for p in points], [p[0] for p in points]).astype(dtype)
+    np.testing.assert_array_almost_equal_nulp(found, truth, 2)
+
+
+def test_nan_stays() -> None:
+    assert np.isnan(angles("float64", [[np.nan, 1.0], [1.0, np.nan], [np.nan, np.nan]])).all()
+
+
+def test_any_number_of_lanes() -> None:
+    points = sample("float64")[:37]
+    truth = angles("float64", points)
+    for lanes in (1, 2, 4, 8):
+        assert np.array_equal(angles("float64", points, lanes), truth)

@@ -1,0 +1,182 @@
+"""The parts of numeric inverse kinematics: errors and steps on the graph, limits, starts, and the machine code."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import posture, random_arm
+from numpy.typing import NDArray
+
+import forearm as fa
+from forearm.kernels import cache
+from forearm.kernels.native import host, loaded, object_code
+from forearm.kernels.reach_joints import is_periodic, limits_of, moves_hand, put_inside, range_of
+from forearm.kernels.reach_step import rotation_error, traced_step
+from forearm.kernels.reach_text import reach_text
+from forearm.kernels.reach_turn import BLOCK, COLUMNS, FIGURES
+from forearm.kernels.reaching import Reacher
+from forearm.kinematics import forward, jacobian
+from forearm.spatial import rotation_about, rotation_rpy
+from forearm.symbols.evaluate import evaluate
+
+Floats = NDArray[np.float64]
+ROUNDING = 1e-11  # of O(1) matrices solved with damping 1e-3
+
+
+def rows_of(T: Floats) -> Floats:
+    return np.ascontiguousarray(T[..., :3, :].reshape(-1, 12))
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-12, 1e-7, 1e-3, 0.5, 1.7, 3.0, 3.14, math.pi - 1e-4, math.pi - 1e-6, math.pi])
+def test_rotation_vector_up_to_half_a_turn(angle: float) -> None:
+    axis = np.array([2.0, -3.0, 6.0]) / 7.0
+    vector, square = rotation_error(rotation_about(axis, angle).astype(object))
+    # Next to pi the cosine of half the angle is the root of a difference: rounding grows, and within 1e-5 it is taken as pi.
+    lost = 2e-5 if angle > math.pi - 1e-3 else 2e-9
+    assert abs(math.sqrt(square) - angle) <= lost * angle
+    if angle < math.pi - 1e-3:
+        assert np.abs(vector.astype(float) - angle * axis).max() <= lost * angle
+
+
+def step_at(arm: fa.Arm, q: Floats, T: Floats, free: Floats, damping: float, position_only: bool) -> tuple[Any, ...]:
+    step = traced_step(arm, position_only)
+    given: dict[str, Any] = {f"q[{j}]": q[j] for j in range(arm.n)} | {f"free[{j}]": free[j] for j in range(arm.n)}
+    given |= {f"T[{k}]": value for k, value in enumerate(rows_of(T)[0])} | {"damping": damping}
+    position, slope, dq = evaluate(step.graph, [step.position, list(step.slope), list(step.dq)], given)
+    return position, np.array(slope, dtype=float), np.array(dq, dtype=float)
+
+
+@pytest.mark.parametrize("position_only", [False, True])
+@pytest.mark.parametrize("n", [2, 5, 6, 9])
+def test_step_is_the_damped_least_squares_solution(n: int, position_only: bool) -> None:
+    arm = random_arm(3, n, tree=n == 5, mimic=n > 5)
+    q, wanted = posture(arm, 1), forward(arm, posture(arm, 2))
+    at = forward(arm, q)
+    D = wanted[:3, :3] @ at[:3, :3].T
+    angle = math.acos(0.5 * (np.trace(D) - 1.0))
+    v = np.array([D[2, 1] - D[1, 2], D[0, 2] - D[2, 0], D[1, 0] - D[0, 1]]) * angle / (2.0 * math.sin(angle))
+    e, J = np.concatenate([wanted[:3, 3] - at[:3, 3], v]), jacobian(arm, q)
+    if position_only:
+        e, J = e[:3], J[:3]
+    damping, free = 1e-3, np.array([float(j % 3 != 1) for j in range(n)])
+    position, slope, dq = step_at(arm, q, wanted, free, damping, position_only)
+    # min |J dq - e|^2 + damping |dq|^2 over the free joints, as one tall system
+    tall = np.concatenate([J * free, math.sqrt(damping) * np.eye(n)])
+    truth = np.linalg.lstsq(tall, np.concatenate([e, np.zeros(n)]), rcond=None)[0]
+    series = 1e-8  # of the rotation vector
+    assert position == pytest.approx(e[:3] @ e[:3])
+    assert np.abs(slope - J.T @ e).max() < series
+    assert np.abs(dq - truth).max() < ROUNDING + 50.0 * series
+    assert (dq[free == 0.0] == 0.0).all()
+
+
+def test_joints_are_put_inside_by_whole_turns_or_at_the_bound() -> None:
+    lower, upper = np.array([2.0, -1.0, -1.0, -np.inf]), np.array([5.0, 1.0, 1.0, np.inf])
+    periodic = np.array([True, True, False, True])
+    given = np.array([[-2.0 - 4 * math.pi, 0.5 + 8 * math.pi, 0.5 + 2 * math.pi, 99.0], [3.0, 2.0, -2.0, 0.0]])
+    put = put_inside(given, lower, upper, periodic)
+    assert put == pytest.approx(np.array([[2 * math.pi - 2.0, 0.5, 1.0, 99.0], [3.0, 1.0, -1.0, 0.0]]))
+    assert np.array_equal(put_inside(put, lower, upper, periodic), put)
+
+
+def test_what_is_known_of_joints() -> None:
+    arm = random_arm(2, 4, tree=True, mimic=True)
+    for link in arm.links:
+        pointed = arm.replace(hand=link.name)
+        moved = np.abs(jacobian(pointed, posture(arm, 1))).max(axis=0) > 0.0
+        assert np.array_equal(moves_hand(pointed), moved)
+        assert np.array_equal(range_of(pointed)[1] > 0.0, moved)
+    turned = posture(arm, 3) + 2.0 * math.pi * np.eye(arm.n)
+    poses = [fa.kinematics.link_poses(arm, q) for q in (*turned, posture(arm, 3))]
+    same = [all(np.allclose(one[name], poses[-1][name], atol=1e-9) for name in one) for one in poses[:-1]]
+    assert is_periodic(arm).tolist() == same
+    lower, upper = limits_of(arm)
+    for body in arm.moving.bodies:
+        for q in (lower, upper):
+            at = body.multiplier * q[body.freedom] + body.offset
+            assert body.joint.limits.lower - 1e-12 <= at <= body.joint.limits.upper + 1e-12
+
+
+def test_starts_are_the_nearest_of_their_blocks() -> None:
+    """One step at the most: rows hold where each start began."""
+    arm = fa.load("panda")
+    reacher = Reacher(arm, False, True)
+    T = forward(arm, posture(arm, 4, 25))
+    begun = reacher.run(rows_of(T), None, 1, 7, 1e-12, 1)
+    assert (begun[:, arm.n + 2] <= 1 + 4).all()
+    table = reacher._table(1, 7)[0]
+    q = table[BLOCK * COLUMNS :].reshape(BLOCK, arm.n)
+    lower, upper = limits_of(arm)
+    assert (q >= lower).all()
+    assert (q <= upper).all()
+    poses = forward(arm, q)[:, :3]
+    p = poses[:, :, 3]
+    weight = p.var(axis=0).sum() / 3.0
+    scores = table[: BLOCK * COLUMNS].reshape(COLUMNS, BLOCK)
+    for one in T[:, :3]:
+        far = ((p - one[:, 3]) ** 2).sum(axis=1) + weight * ((poses[:, :, :3] - one[:, :3]) ** 2).sum(axis=(1, 2))
+        score = scores[:12].T @ one.reshape(12) + scores[12]
+        assert score.argmax() == far.argmin()
+        assert np.ptp(2.0 * score + far) < 1e-12  # they differ by what all postures share
+
+
+def test_blocks_do_not_depend_on_how_many_there_are() -> None:
+    reacher = Reacher(fa.load("panda"), False, True)
+    few, many, other = reacher._table(2, 5), reacher._table(9, 5), reacher._table(2, 6)
+    assert len(few) == 2
+    assert np.array_equal(few, many[:2])
+    assert not np.array_equal(few[1], many[2])
+    assert not np.array_equal(few, other)
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8])
+def test_any_number_of_lanes_gives_the_same_bits(lanes: int) -> None:
+    arm = random_arm(5, 6, mimic=True)
+    reacher, T = Reacher(arm, False, True), forward(arm, posture(arm, 6, 21))
+    expected = reacher.run(rows_of(T), None, 6, 0, 1e-9, 50)
+    memory = loaded(object_code(reach_text(arm, False, host("float64", lanes))), ["reach"])
+    reacher._parts["batch"] = (ctypes.CFUNCTYPE(None, ctypes.c_void_p)(memory.addresses["reach"]), memory)
+    assert np.array_equal(reacher.run(rows_of(T), None, 6, 0, 1e-9, 50), expected)
+
+
+def test_code_comes_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOREARM_CACHE", str(tmp_path))
+    tmp_path.chmod(0o700)
+    arm = random_arm(8, 3)
+    T = rows_of(forward(arm, posture(arm, 1, 9)))
+    made = Reacher(arm, False, True).run(T, None, 3, 0, 1e-9, 50)
+    assert [(cache.about(e.path) or {})["functions"] for e in cache.entries(tmp_path)] == [["inverse_numeric"]]
+    monkeypatch.setattr("forearm.kernels.native.object_code", None)  # so that making it again would fail
+    assert np.array_equal(Reacher(arm, False, True).run(T, None, 3, 0, 1e-9, 50), made)
+
+
+def test_code_that_is_not_what_was_written_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOREARM_CACHE", str(tmp_path))
+    tmp_path.chmod(0o700)
+    arm = random_arm(8, 3)
+    T = rows_of(forward(arm, posture(arm, 1, 9)))
+    made = Reacher(arm, False, True).run(T, None, 3, 0, 1e-9, 50)
+    (entry,) = cache.entries(tmp_path)
+    about = {"name": "reach", "arm": "x", "functions": ["x"], "dtype": "float64", "part": "batch"}
+    cache.write(entry.path.name.removesuffix(".kernel"), about, b"no object file")
+    assert np.array_equal(Reacher(arm, False, True).run(T, None, 3, 0, 1e-9, 50), made)
+
+
+def test_rows_say_how_much_was_done() -> None:
+    arm = fa.load("puma560-akb")
+    reacher = Reacher(arm, False, True)
+    near, q = rotation_rpy((0.1, 0.2, 0.3)), posture(arm, 3)
+    T = forward(arm, q)
+    row = reacher.run(rows_of(T), q[None], 5, 0, 1e-9, 50)[0]
+    assert row[arm.n + 2 :].tolist() == [1.0, 1.0]  # nothing to do: one look, from one start
+    assert np.array_equal(row[: arm.n], q)
+    assert len(row) == arm.n + FIGURES
+    T[:3, :3], T[:3, 3] = near, (50.0, 0.0, 0.0)
+    row = reacher.run(rows_of(T), q[None], 5, 0, 1e-9, 50)[0]
+    assert row[arm.n + 3] == 5.0
+    assert 5.0 < row[arm.n + 2] <= 5 * 50 + 4 * 50

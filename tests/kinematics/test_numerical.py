@@ -1,0 +1,350 @@
+"""Numeric inverse kinematics against forward kinematics, a Newton iteration in NumPy, closed forms, and itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import every_kind, posture, random_arm
+from numpy.typing import NDArray
+
+import forearm as fa
+from forearm.kinematics import NumericSolution, forward, inverse_numeric, jacobian
+from forearm.kinematics.numerical import MOST_STARTS
+from forearm.spatial import pose, rotation_rpy
+
+Floats = NDArray[np.float64]
+TOLERANCE = 1e-9  # m and rad, what is asked for where nothing else is said
+FOUND = 0.99  # of reachable poses, some of which lie in the last corner of the limits
+NEAREST = 1e-6  # m: a minimum is found where its slope vanishes, so its distance is known better than this
+
+
+def loaded(name: str) -> fa.Arm:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fa.ForearmWarning)
+        return fa.load(name)
+
+
+def bounds(arm: fa.Arm) -> tuple[Floats, Floats]:
+    """The limits of the freedoms with those of what follows them, joint by joint."""
+    lower, upper = np.full(arm.n, -np.inf), np.full(arm.n, np.inf)
+    for body in arm.moving.bodies:
+        ends = sorted((limit - body.offset) / body.multiplier for limit in body.joint.limits)
+        lower[body.freedom] = max(lower[body.freedom], ends[0])
+        upper[body.freedom] = min(upper[body.freedom], ends[1])
+    return lower, upper
+
+
+def reachable(arm: fa.Arm, seed: int, count: int) -> Floats:
+    """Poses of random postures within the limits, (count, 4, 4)."""
+    lower, upper = (np.where(np.isfinite(b), b, e) for b, e in zip(bounds(arm), (-math.pi, math.pi), strict=True))
+    return forward(arm, lower + (upper - lower) * np.random.default_rng(seed).random((count, arm.n)))
+
+
+def apart(A: Floats, B: Floats) -> tuple[Any, Any]:
+    """Distance, m, and angle, rad, between poses (..., 4, 4)."""
+    D = A[..., :3, :3] @ np.swapaxes(B[..., :3, :3], -1, -2)
+    skew = np.stack([D[..., 2, 1] - D[..., 1, 2], D[..., 0, 2] - D[..., 2, 0], D[..., 1, 0] - D[..., 0, 1]], axis=-1)
+    angle = np.arctan2(0.5 * np.linalg.norm(skew, axis=-1), 0.5 * (np.trace(D, axis1=-2, axis2=-1) - 1.0))
+    return np.linalg.norm(A[..., :3, 3] - B[..., :3, 3], axis=-1), angle
+
+
+def assert_right(arm: fa.Arm, T: Floats, found: NumericSolution, tolerance: float = TOLERANCE) -> None:
+    """Solved where it says so, by forward kinematics; its errors are those of its postures; all within the limits."""
+    lower, upper = bounds(arm)
+    assert (found.q >= lower).all()
+    assert (found.q <= upper).all()
+    distance, angle = apart(forward(arm, found.q), T)
+    assert np.max(np.maximum(distance, angle)[found.solved], initial=0.0) <= tolerance
+    assert np.abs(found.error[:, 0] - distance).max() < 1e-12
+    assert np.abs(found.error[:, 1] - angle).max() < 1e-8  # series of the angle, and arctangents next to pi
+
+
+@pytest.mark.parametrize("name", ["panda", "puma560", "ur5", "stanford", "chain12"])
+def test_hand_comes_where_it_was_asked_to(name: str) -> None:
+    arm = loaded(name)
+    T = reachable(arm, 1, 500)
+    found = inverse_numeric(arm, T)
+    assert_right(arm, T, found)
+    assert np.mean(found.solved) >= FOUND
+
+
+@pytest.mark.parametrize("n", [1, 3, 5, 8])
+def test_arms_of_every_kind(n: int) -> None:
+    for arm in every_kind(3, n):
+        T = reachable(arm, 2, 100)
+        found = inverse_numeric(arm, T)
+        assert_right(arm, T, found)
+        assert np.mean(found.solved) >= FOUND
+
+
+def test_every_link_of_a_tree_and_joints_that_do_not_move_it() -> None:
+    arm = random_arm(4, 6, tree=True)
+    for link in arm.links:
+        T = forward(arm, posture(arm, 5, 20), link.name)
+        found = inverse_numeric(arm, T, link=link.name)
+        assert np.all(found.solved)
+        distance, angle = apart(forward(arm, found.q, link.name), T)
+        assert max(distance.max(), angle.max()) <= TOLERANCE
+        still = np.abs(jacobian(arm, posture(arm, 6), link.name)).max(axis=0) == 0.0
+        start = posture(arm, 7)
+        assert (inverse_numeric(arm, T[0], link=link.name, start=start).q[still] == start[still]).all()
+
+
+def newton(arm: fa.Arm, T: Floats, q: Floats) -> Floats:
+    """Newton's steps with the rotation vector of R_T R^T, in NumPy, no damping and no limits."""
+    for _ in range(30):
+        at = forward(arm, q)
+        D = T[:3, :3] @ at[:3, :3].T
+        v = 0.5 * np.array([D[2, 1] - D[1, 2], D[0, 2] - D[2, 0], D[1, 0] - D[0, 1]])
+        q = q + np.linalg.lstsq(jacobian(arm, q), np.concatenate([T[:3, 3] - at[:3, 3], v]), rcond=None)[0]
+    return q
+
+
+@pytest.mark.parametrize("name", ["puma560", "ur5", "stanford", "tree"])
+def test_agrees_with_newton_where_the_solution_is_near(name: str) -> None:
+    arm = random_arm(7, 6, prismatic=False) if name == "tree" else loaded(name)
+    lower, upper = bounds(arm)
+    rng, compared = np.random.default_rng(3), 0
+    for q in 0.5 * (lower + upper) + 0.3 * (upper - lower) * rng.uniform(-1.0, 1.0, (20, arm.n)):
+        if np.linalg.cond(jacobian(arm, q)) > 100.0:
+            continue  # there another solution is near
+        T, start = forward(arm, q), q + rng.uniform(-0.02, 0.02, arm.n)
+        found = inverse_numeric(arm, T, start=start, tolerance=1e-12)
+        assert found.solved
+        assert found.starts == 1
+        assert np.abs(found.q - newton(arm, T, start)).max() < 1e-9  # the tolerance times the condition, and rounding
+        assert np.abs(found.q - q).max() < 1e-9
+        compared += 1
+    assert compared >= 5
+
+
+def test_redundant_arm_moves_little_from_its_start() -> None:
+    arm = loaded("panda")
+    for q in posture(arm, 8, 20) * 0.9 + np.array([0.0, 0.0, 0.0, -0.15, 0.0, 0.18, 0.0]):
+        moved = q + np.random.default_rng(1).uniform(-0.01, 0.01, arm.n)
+        found = inverse_numeric(arm, forward(arm, moved), start=q)
+        assert found.solved
+        if found.starts == 1 and np.linalg.cond(jacobian(arm, q)) < 100.0:
+            assert np.linalg.norm(found.q - q) <= np.linalg.norm(moved - q) * 1.1  # the least motion, to second order
+
+
+def test_a_pose_has_the_same_bits_alone_in_a_batch_and_in_any_order() -> None:
+    arm = loaded("panda")
+    T = np.concatenate([reachable(arm, 4, 60), reachable(arm, 5, 3) + pose(p=(9.0, 0.0, 0.0)) - np.eye(4)])
+    whole = inverse_numeric(arm, T)
+    again = inverse_numeric(arm, T)
+    order = np.random.default_rng(6).permutation(len(T))
+    mixed = inverse_numeric(arm, T[order])
+    for name in ("q", "solved", "error", "steps", "starts"):
+        together = getattr(whole, name)
+        assert np.array_equal(together, getattr(again, name))
+        assert np.array_equal(together[order], getattr(mixed, name))
+        alone = [getattr(inverse_numeric(arm, one), name) for one in T]
+        assert np.array_equal(together, np.array(alone))
+    start = posture(arm, 9)
+    assert np.array_equal(inverse_numeric(arm, T, start=start).q, inverse_numeric(arm, T, start=np.tile(start, (len(T), 1))).q)
+
+
+def test_seed_chooses_starts_and_more_starts_only_go_on() -> None:
+    arm = loaded("puma560")
+    T = reachable(arm, 7, 300)
+    few, many, other = inverse_numeric(arm, T, starts=4), inverse_numeric(arm, T, starts=40), inverse_numeric(arm, T, seed=1)
+    enough = many.starts < 4  # of those the fourth start, or going on from the nearest, may have solved some
+    assert np.array_equal(few.q[enough], many.q[enough])
+    assert np.sum(many.solved) > np.sum(few.solved)
+    assert not np.array_equal(other.q, inverse_numeric(arm, T).q)
+    assert np.all(few.starts <= 4)
+
+
+LENGTHS = (0.7, 0.45)
+
+
+def planar(limits: list[tuple[float, float]] | None = None) -> fa.Arm:
+    rows = [(length, 0.0, 0.0, 0.0) for length in LENGTHS]
+    return fa.from_dh("planar", rows, convention="standard", limits=limits)
+
+
+@pytest.mark.parametrize("limits", [None, [(-2.9, 2.9), (-2.9, 2.9)]])
+@pytest.mark.parametrize("radius", [1.15001, 1.3, 4.0, 40.0])
+def test_nearest_point_of_a_planar_arm_too_short(limits: list[tuple[float, float]] | None, radius: float) -> None:
+    arm = planar(limits)
+    for angle, height in ((0.3, 0.0), (-2.0, 0.4), (2.7, -3.0)):
+        T = pose(p=(radius * math.cos(angle), radius * math.sin(angle), height))
+        found = inverse_numeric(arm, T, position_only=True)
+        assert not found.solved
+        assert abs(found.error[0] - math.hypot(radius - sum(LENGTHS), height)) < NEAREST
+        assert np.isnan(found.error[1])
+        assert "not solved" in found.message
+        assert f"{found.error[0]:.3g} m away" in found.message
+
+
+def test_nearest_point_inside_the_hole_of_a_planar_arm() -> None:
+    arm = planar()
+    for radius in (0.2, 0.05):
+        found = inverse_numeric(arm, pose(p=(0.0, -radius, 0.0)), position_only=True)
+        assert abs(found.error[0] - (LENGTHS[0] - LENGTHS[1] - radius)) < NEAREST
+
+
+def test_fewer_joints_than_a_pose_has_freedoms() -> None:
+    arm = planar()
+    T = forward(arm, [0.4, -1.1])
+    found = inverse_numeric(arm, T)
+    assert found.solved  # of the two elbows the one with this rotation
+    assert np.abs(np.cos(found.q - [0.4, -1.1]) - 1.0).max() < 1e-9
+    tilted = T @ pose(rotation_rpy((0.2, 0.0, 0.0)))
+    assert not inverse_numeric(arm, tilted).solved
+    assert inverse_numeric(arm, tilted, position_only=True).solved
+
+
+@pytest.mark.parametrize("name", ["panda", "puma560", "chain7"])
+def test_nearest_posture_is_a_minimum_within_the_limits(name: str) -> None:
+    arm = loaded(name)
+    lower, upper = bounds(arm)
+    T = reachable(arm, 9, 4)
+    T[:, :3, 3] *= 6.0
+    found = inverse_numeric(arm, T)
+    assert not np.any(found.solved)
+    assert_right(arm, T, found)
+    rng = np.random.default_rng(10)
+    for q, wanted, error in zip(found.q, T, found.error, strict=True):
+        around = np.clip(q + 1e-3 * rng.normal(size=(200, arm.n)), lower, upper)
+        distance, angle = apart(forward(arm, around), np.broadcast_to(wanted, (200, 4, 4)))
+        assert (distance**2 + angle**2).min() >= error @ error - 1e-9  # a slope of 1e-6 along such a step
+
+
+def test_singular_targets() -> None:
+    """A stretched arm, where the Jacobian has a rank less and a step goes half the way."""
+    for limits in (None, [(-2.9, 2.9), (-2.9, 2.9)]):
+        arm = planar(limits)
+        T = forward(arm, [0.8, 0.0])
+        for found in (inverse_numeric(arm, T), inverse_numeric(arm, T, position_only=True, start=[0.1, 1.0])):
+            assert found.solved
+            assert apart(forward(arm, found.q), T)[0] <= TOLERANCE
+    for name, q in (("ur5", [0.3, 0.4, 0.0, 0.2, 0.0, 0.1]), ("puma560", [0.2, 0.3, 1.0, 0.5, 0.0, -0.4])):
+        arm = loaded(name)
+        found = inverse_numeric(arm, forward(arm, q))
+        assert found.solved
+        assert max(apart(forward(arm, found.q), forward(arm, q))) <= TOLERANCE
+
+
+def wheel(lower: float, upper: float) -> fa.Arm:
+    return fa.from_dh("wheel", [(0.3, 0.0, 0.0, 0.0)], convention="standard", limits=[(lower, upper)])
+
+
+def test_a_joint_goes_round_the_other_way_where_its_limits_ask_for_it() -> None:
+    arm = wheel(2.0, 5.0)
+    T = forward(arm, [-2.0])
+    assert inverse_numeric(arm, T, start=[2.1]).q == pytest.approx([math.tau - 2.0], abs=1e-8)
+    assert inverse_numeric(arm, T, start=[-1.9]).q == pytest.approx([math.tau - 2.0], abs=1e-8)
+    there = inverse_numeric(arm, T, start=[-2.0 - 5.0 * math.tau])  # already, but for some turns
+    assert there.steps == 1
+    assert there.q == pytest.approx([math.tau - 2.0], abs=1e-8)
+    across = inverse_numeric(wheel(-2.9, 2.9), forward(arm, [-2.8]), start=[2.8])  # the short way leads past both limits
+    assert across.q == pytest.approx([-2.8], abs=1e-8)
+    assert across.starts == 1
+    free = inverse_numeric(arm, T, start=[-2.1], limits=False)
+    assert free.q == pytest.approx([-2.0], abs=1e-8)
+    at_limit = inverse_numeric(wheel(-1.0, 1.0), forward(arm, [1.0]))
+    assert at_limit.solved
+    assert at_limit.q[0] <= 1.0
+    beyond = inverse_numeric(wheel(-1.0, 1.0), forward(arm, [1.5]))
+    assert not beyond.solved
+    assert beyond.q == pytest.approx([1.0])
+    assert beyond.error == pytest.approx([0.6 * math.sin(0.25), 0.5])
+
+
+def test_half_a_turn_is_never_taken_for_none() -> None:
+    for away in (math.pi, math.pi - 1e-9, math.pi - 1e-4, math.pi - 1e-3, math.pi - 0.01, 3.0):
+        turned = pose(rotation_rpy((away, 0.0, 0.0)))
+        arm = fa.from_dh("short", [(0.0, 0.0, 0.0, 0.0)], convention="standard", limits=[(-0.1, 0.1)])
+        found = inverse_numeric(arm, turned)
+        assert not found.solved
+        assert found.error[1] == pytest.approx(apart(forward(arm, found.q), turned)[1], abs=2e-5)
+        assert found.error[1] > 2.9
+
+
+def test_limits_of_followers_hold() -> None:
+    arm = random_arm(2, 4, mimic=True)
+    T = reachable(arm, 3, 50)
+    found = inverse_numeric(arm, T)
+    assert_right(arm, T, found)
+    for body in arm.moving.bodies:
+        coordinate = body.multiplier * found.q[:, body.freedom] + body.offset
+        assert (coordinate >= body.joint.limits.lower - 1e-12).all()
+        assert (coordinate <= body.joint.limits.upper + 1e-12).all()
+    body = next(b for b in arm.moving.bodies if b.joint.mimic)
+    away = dataclasses.replace(body.joint, limits=fa.Limits(90.0, 91.0))
+    broken = arm.replace(tree=tuple(away if j.name == away.name else j for j in arm.tree))
+    with pytest.raises(fa.ModelError, match="can stand nowhere: its limits and those of what follows"):
+        inverse_numeric(broken, T)
+
+
+def test_tolerance_and_steps_are_kept() -> None:
+    arm = loaded("ur5")
+    T = reachable(arm, 12, 100)
+    rough, fine = inverse_numeric(arm, T, tolerance=1e-2), inverse_numeric(arm, T, tolerance=1e-12)
+    assert_right(arm, T, rough, 1e-2)
+    assert_right(arm, T, fine, 1.1e-12)  # forward kinematics in another order of operations
+    assert np.mean(fine.solved) >= FOUND
+    assert np.sum(rough.steps) < np.sum(fine.steps)
+    short = inverse_numeric(arm, T, starts=1, most_steps=2)
+    assert np.all(short.steps <= 2 + 4 * 2)  # of the start, and going on from the nearest
+    assert not np.all(short.solved)
+    assert "of 100 solved; the nearest found is given for the others" in short.message
+
+
+def test_nothing_to_solve() -> None:
+    arm = loaded("puma560")
+    none = inverse_numeric(arm, np.zeros((0, 4, 4)))
+    assert none.q.shape == (0, 6)
+    assert none.error.shape == (0, 2)
+    fixed = random_arm(1, 0)
+    T = forward(fixed, [])
+    assert inverse_numeric(fixed, T).solved
+    assert not inverse_numeric(fixed, T @ pose(p=(0.1, 0.0, 0.0))).solved
+
+
+BAD = np.stack([np.eye(4)] * 3)
+BAD[1, 0, 3] = np.nan
+MIRRORED = np.stack([np.eye(4), np.diag([1.0, 1.0, -1.0, 1.0])])
+
+
+@pytest.mark.parametrize(
+    ("T", "options", "message"),
+    [
+        (BAD, {}, r"inverse_numeric, T\[1\]: every number must be finite"),
+        (BAD[1], {}, r"inverse_numeric, T: every number must be finite"),
+        (MIRRORED, {}, r"T\[1\]: the upper left 3x3 must be a rotation"),
+        (2.0 * np.eye(4), {}, "T: the upper left 3x3 must be a rotation"),
+        (np.eye(3), {}, r"a pose is \(4, 4\), several are \(B, 4, 4\); came \(3, 3\)"),
+        (pose(p=(1e31, 0.0, 0.0)), {}, "none exceed 1e\\+30"),
+        ("pose", {}, "numbers are needed"),
+        (np.eye(4), {"start": [0.0]}, "has 6 joints"),
+        (np.eye(4), {"start": [[0.0] * 6] * 2}, "one posture"),
+        (np.eye(4), {"start": [np.nan] * 6}, "row 0 is not"),
+        (np.eye(4), {"starts": 0}, f"starts: a whole number from 1 to {MOST_STARTS}"),
+        (np.eye(4), {"seed": -1}, "seed: a whole number from 0"),
+        (np.eye(4), {"most_steps": 1.5}, "most_steps: a whole number"),
+        (np.eye(4), {"limits": 1}, "limits: a bool is needed"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(T: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(fa.InputError, match=message):
+        inverse_numeric(loaded("puma560"), T, **options)
+
+
+def test_other_refusals() -> None:
+    arm = loaded("puma560")
+    with pytest.raises(fa.NameNotFound, match="link"):
+        inverse_numeric(arm, np.eye(4), link="elbow of nobody")
+    with pytest.raises(fa.ModelError, match="tolerance: must be at least 1e-12"):
+        inverse_numeric(arm, np.eye(4), tolerance=1e-15)
+    with pytest.raises(fa.InputError, match="steps are written out for at most 200"):
+        inverse_numeric(loaded("chain300"), np.eye(4))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        inverse_numeric(arm, np.eye(4)).solved = True  # type: ignore[misc]

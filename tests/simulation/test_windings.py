@@ -1,0 +1,190 @@
+"""Currents behind an inductance, against closed forms: a rotor that is locked, a block that is free, limits, energy, L -> 0."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import posture, random_arm, speed
+from numpy.typing import NDArray
+from one_joint import MASS, block
+
+import forearm as fa
+from forearm.simulation import Schedule, Simulation, load_simulation, without_inductance
+
+Floats = NDArray[np.float64]
+METHODS = pytest.mark.parametrize("method", ["dp45", "dp87", "radau"])
+V, N, KT, R, L = 7.0, 9.0, 0.12, 1.5, 0.03
+K, T = N * KT, L / R  # N m / A of the joint; s
+LOCKED = fa.Friction(coulomb=(1e4, -1e4))  # more than any torque here
+TIGHT: dict[str, Any] = {"rtol": 1e-9, "atol": 1e-12}
+# Errors of single steps, each within rtol, add up over some hundred of them.
+ADDED_UP = 1e-7
+
+
+def motor(inductance: float | None = L, **limits: float) -> fa.Motor:
+    return fa.Motor(gear_ratio=N, torque_constant=KT, resistance=R, inductance=inductance, **limits)
+
+
+def current(run: Simulation) -> Floats:
+    """Of the only motor."""
+    return run.tau[:, 0] / K
+
+
+def left_over(run: Simulation) -> float:
+    """What the books do not explain, as a part of what was exchanged."""
+    e = run.energy
+    stored = e["kinetic"] + e["potential"] + e["field"]
+    exchanged = np.abs(e["supplied"]).max() + np.abs(np.diff(stored)).sum() + e["lost"][-1]
+    return float(np.abs(e["supplied"] - (stored - stored[0]) - e["lost"]).max() / exchanged)
+
+
+@METHODS
+@pytest.mark.parametrize("volts", [V, -V])
+def test_the_step_response_of_a_locked_rotor(method: str, volts: float) -> None:
+    run = fa.simulate(block(motor=motor(), friction=LOCKED), [0.1], [0.0], 8 * T, voltage=[volts], method=method, **TIGHT)
+    assert not run.qd.any()
+    assert current(run) == pytest.approx(volts / R * (1.0 - np.exp(-run.t / T)), abs=ADDED_UP * V / R)
+    assert run.energy["field"] == pytest.approx(0.5 * L * current(run) ** 2, rel=1e-12)
+    ends = run.energy["lost"][-1] + run.energy["field"][-1]
+    assert run.energy["supplied"][-1] == pytest.approx(ends, rel=ADDED_UP)
+
+
+@METHODS
+def test_a_free_block_is_a_linear_system(method: str) -> None:
+    """m qd' = K i and L i' = V - R i - K qd, by the eigenvalues of its matrix."""
+    run = fa.simulate(block(motor=motor()), [0.0], [0.4], 0.3, voltage=[V], method=method, **TIGHT)
+    A = np.array([[0.0, K / MASS], [-K / L, -R / L]])
+    rest = np.array([V / K, 0.0])
+    values, vectors = np.linalg.eig(A)
+    part = np.linalg.solve(vectors, np.array([0.4, 0.0]) - rest)
+    truth = ((vectors * part) @ np.exp(np.outer(values, run.t))).real + rest[:, None]
+    assert run.qd[:, 0] == pytest.approx(truth[0], abs=ADDED_UP * V / K)
+    assert current(run) == pytest.approx(truth[1], abs=ADDED_UP * V / R)
+    assert left_over(run) <= ADDED_UP
+
+
+def test_less_inductance_tends_to_none() -> None:
+    """The distance falls with L: two more digits for a hundredth of it."""
+    arm = block(motor=motor(None), friction=fa.Friction(viscous=0.7))
+    at_once = fa.simulate(arm, [0.0], [0.0], 0.5, voltage=[V], method="dp87", **TIGHT)
+    apart = []
+    for inductance in (1e-2, 1e-3, 1e-4):
+        arm = block(motor=motor(inductance), friction=fa.Friction(viscous=0.7))
+        run = fa.simulate(arm, [0.0], [0.0], 0.5, voltage=[V], method="radau", **TIGHT)
+        apart.append(abs(float(run.q[-1, 0] - at_once.q[-1, 0])))
+    assert 0.9 <= math.log10(apart[0] / apart[1]) <= 1.1
+    assert 0.95 <= math.log10(apart[1] / apart[2]) <= 1.05
+
+
+@METHODS
+def test_a_current_is_held_at_its_limit_and_leaves_it(method: str) -> None:
+    most, off = 3.0, 5 * T
+    pulse = Schedule(times=np.array([0.0, off]), values=np.array([[V], [1.0]]))
+    arm = block(motor=motor(max_current=most), friction=LOCKED)
+    run = fa.simulate(arm, [0.0], [0.0], off + 2 * T, voltage=pulse, method=method, **TIGHT)
+    reached = -T * math.log(1.0 - most * R / V)
+    i = current(run)
+    assert np.abs(i).max() == pytest.approx(most, rel=1e-14)
+    rising, falling = run.t < reached - 1e-9, run.t > off + 1e-9
+    assert i[rising] == pytest.approx(V / R * (1.0 - np.exp(-run.t[rising] / T)), abs=ADDED_UP * V / R)
+    held = run.t[i >= most * (1.0 - 1e-14)]
+    assert (held[0], held[-1]) == pytest.approx((reached, off), abs=1e-8)
+    assert len(held) == np.count_nonzero(~(rising | falling))
+    truth = 1.0 / R + (most - 1.0 / R) * np.exp(-(run.t[falling] - off) / T)
+    assert i[falling] == pytest.approx(truth, abs=ADDED_UP * V / R)
+    assert left_over(run) <= ADDED_UP
+
+
+@METHODS
+def test_a_motor_that_runs_up_leaves_its_limit(method: str) -> None:
+    """The voltage against it rises with the speed, so the current must come down from the limit by itself."""
+    run = fa.simulate(block(motor=motor(max_current=2.0)), [0.0], [0.0], 9.0, voltage=[V], method=method, **TIGHT)
+    i = current(run)
+    assert np.abs(i).max() == pytest.approx(2.0, rel=1e-14)
+    assert i[-1] < 1.0
+    leaves = run.t[np.flatnonzero(i >= 2.0 - 1e-12)[-1]]
+    reached = run.t[np.flatnonzero(i >= 2.0 - 1e-12)[0]]
+    # Between, the speed rises evenly by K 2 A / m to where K qd = V - R 2 A.
+    speed = float(run.qd[run.t == reached][0, 0])
+    assert leaves - reached == pytest.approx(((V - 2.0 * R) / K - speed) * MASS / (2.0 * K), rel=1e-6)
+    assert left_over(run) <= ADDED_UP
+
+
+def test_the_limit_of_voltage_holds() -> None:
+    arm = block(motor=motor(max_voltage=4.0), friction=LOCKED)
+    run = fa.simulate(arm, [0.0], [0.0], 20 * T, voltage=[V], method="dp45", **TIGHT)
+    assert current(run)[-1] == pytest.approx(4.0 / R, rel=1e-7)
+    assert run.voltage is not None
+    assert (run.voltage == V).all()
+
+
+@METHODS
+def test_a_block_breaks_loose_when_the_current_has_come(method: str) -> None:
+    arm = block(motor=motor(), friction=fa.Friction(coulomb=(2.0, -3.0)))
+    run = fa.simulate(arm, [0.0], [0.0], 4 * T, voltage=[V], method=method, **TIGHT)
+    (event,) = run.events
+    assert (event.kind, event.joint) == ("slip", "way")
+    assert event.t == pytest.approx(-T * math.log(1.0 - 2.0 / K * R / V), abs=1e-8)
+    assert run.qd[-1, 0] > 0.0
+
+
+@pytest.mark.parametrize("seed", [1, 6])
+def test_arms_with_all_that_drives_have_keep_their_books(seed: int) -> None:
+    arm = random_arm(seed, 3)
+    joints = list(arm.tree)
+    index = next(k for k, j in enumerate(joints) if j.motor is not None)
+    plain = without_inductance(arm).tree[index]  # one motor without, so that both kinds are in one arm
+    mixed = arm.replace(tree=(*joints[:index], plain, *joints[index + 1 :]))
+    volts = np.random.default_rng(seed).uniform(-20.0, 20.0, 3)
+    for some in (arm, mixed):
+        run = fa.simulate(
+            some, posture(some, seed), speed(some, seed), 0.05, voltage=volts, method="dp45", rtol=1e-8, atol=1e-10
+        )
+        assert run.ok, run.message
+        assert left_over(run) <= 1e-6
+        assert run.lost["winding"][-1].sum() > 0.0
+
+
+def test_going_on_keeps_the_currents(tmp_path: Path) -> None:
+    arm = block(motor=motor(max_current=3.0), friction=fa.Friction(viscous=0.7))
+    whole = fa.simulate(arm, [0.0], [0.0], 4 * T, voltage=[V], method="dp45", **TIGHT)
+    for part in (0.5 * T, 2 * T):  # before the limit and at it
+        first = fa.simulate(arm, [0.0], [0.0], part, voltage=[V], method="dp45", **TIGHT)
+        first.save(tmp_path / "first.npz")
+        before = load_simulation(tmp_path / "first.npz")
+        second = fa.simulate(arm, [9.0], [9.0], 4 * T - part, voltage=[V], method="dp45", continued=before, **TIGHT)
+        assert second.tau[0, 0] == first.tau[-1, 0]
+        assert second.q[-1] == pytest.approx(whole.q[-1], rel=1e-8)
+        assert second.tau[-1] == pytest.approx(whole.tau[-1], rel=1e-7)
+        assert before.checkpoint is not None
+        bad = fa.Simulation(**{f: getattr(before, f) for f in before.__dataclass_fields__} | {
+            "checkpoint": before.checkpoint | {"current": np.zeros(3)}
+        })  # fmt: skip
+        with pytest.raises(fa.InputError, match="current of the checkpoint is damaged"):
+            fa.simulate(arm, [0.0], [0.0], T, voltage=[V], method="dp45", continued=bad)
+
+
+def test_a_current_kept_at_its_limit_falls_when_the_voltage_does() -> None:
+    arm = block(motor=motor(max_current=3.0), friction=LOCKED)
+    first = fa.simulate(arm, [0.0], [0.0], 2 * T, voltage=[V], method="dp45", **TIGHT)
+    assert current(first)[-1] == 3.0
+    second = fa.simulate(arm, [0.0], [0.0], T, voltage=[-1.0], method="dp45", continued=first, **TIGHT)
+    assert current(second)[-1] == pytest.approx(-1.0 / R + (3.0 + 1.0 / R) * math.exp(-1.0), rel=1e-7)
+
+
+def test_fixed_steps_say_what_to_take_instead() -> None:
+    arm = block(motor=motor())
+    for method in ("rk3", "rk4", "gill"):
+        with pytest.raises(fa.InputError, match=f"'{method}' takes voltages without inductance only.*'dp45', or 'radau'"):
+            fa.simulate(arm, [0.0], [0.0], 0.1, voltage=[V], method=method)
+    with pytest.raises(fa.InputError, match="'rk4' takes voltages without inductance only"):
+        fa.simulate_many(arm, [[0.0]], [[0.0]], 0.1, voltage=[V])
+    assert fa.simulate(arm, [0.0], [0.0], 0.1, torque=[1.0]).ok, "torques need no current"
+    plain = without_inductance(arm)
+    assert plain.joints[0].motor == motor(None)
+    assert without_inductance(plain) is plain
+    assert fa.simulate(plain, [0.0], [0.0], 0.1, voltage=[V]).ok

@@ -1,0 +1,207 @@
+"""Plans of several joints: synchronised, within limits, asked at any time, refused with a reason."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from forearm.arm import Arm
+from forearm.errors import InputError
+from forearm.files.load import load
+from forearm.trajectories import MotionLimits, Plans, Status, Switching, arm_limits, bang_bang, bang_bang_many
+from forearm.trajectories.joint import durations
+
+Array = NDArray[np.float64]
+ROUNDING = 1e-13  # relative: a few dozen operations
+LIMITS = MotionLimits([2.0, 0.7, 5.0], [1.5, 0.9, 2.0], [-3.0, -2.0, -1.0], [2.5, 2.2, 4.0])
+
+
+def requests(seed: int, count: int, limits: MotionLimits = LIMITS) -> tuple[Array, Array, Array, Array]:
+    rng = np.random.default_rng(seed)
+    shape = (count, limits.n)
+    q0, q1 = (rng.uniform(limits.lower, limits.upper, shape) for _ in range(2))
+    qd0, qd1 = (0.8 * rng.uniform(-limits.velocity, limits.velocity, shape) for _ in range(2))
+    return q0, qd0, q1, qd1
+
+
+def rows(asked: tuple[Array, Array, Array, Array], i: int | slice) -> tuple[Array, Array, Array, Array]:
+    return asked[0][i], asked[1][i], asked[2][i], asked[3][i]
+
+
+def motions(seed: int, count: int) -> list[Switching]:
+    plans = bang_bang_many(*requests(seed, count), LIMITS)
+    return [plans[int(i)] for i in np.flatnonzero(plans.status == Status.PLANNED)]
+
+
+def test_many_are_the_single_ones_to_the_bit() -> None:
+    asked = requests(1, 400)
+    plans = bang_bang_many(*asked, LIMITS)
+    assert len(plans) == 400
+    for i, status in enumerate(plans.status):
+        if status != Status.PLANNED:
+            assert np.isnan(plans.duration[i])
+            assert np.isnan(plans.phases[i]).all()
+            with pytest.raises(InputError):
+                bang_bang(*rows(asked, i), LIMITS)
+            continue
+        one, same = bang_bang(*rows(asked, i), LIMITS), plans[i]
+        assert np.array_equal(one.phases, same.phases)
+        assert np.array_equal(one.accelerations, same.accelerations)
+        assert one.duration == pytest.approx(plans.duration[i], rel=ROUNDING)
+    assert 100 < (plans.status == Status.PLANNED).sum() < 390
+
+
+def test_common_duration_is_the_smallest_one() -> None:
+    """Against a search over a fine grid of durations, gaps of all joints included."""
+    q0, qd0, q1, qd1 = requests(2, 300)
+    q1, qd1 = q0 + 0.15 * np.abs(q1 - q0) * np.sign(qd0), np.abs(qd1) * np.sign(qd0)  # short ways at speed: many gaps
+    wide = MotionLimits(LIMITS.acceleration, LIMITS.velocity)
+    plans, gaps = bang_bang_many(q0, qd0, q1, qd1, wide), 0
+    assert (plans.status == Status.PLANNED).all()
+    for i in range(300):
+        shortest, start, end = durations(q0[i], qd0[i], q1[i], qd1[i], wide.acceleration, wide.velocity, -np.inf, np.inf)
+        grid = np.linspace(0.0, 1.2 * plans.duration[i], 5001)[:, None]
+        possible = ((grid >= shortest) & ~((grid > start) & (grid < end))).all(axis=1)
+        first = float(grid[possible.argmax(), 0])
+        assert 0.0 <= first - plans.duration[i] <= 1.2 * plans.duration[i] / 5000 * (1.0 + 1e-9)
+        gaps += plans.duration[i] > shortest.max()
+    assert gaps > 20
+
+
+def test_states_meet_at_switches_and_the_ends_are_the_points_to_the_bit() -> None:
+    for motion in motions(3, 60):
+        T = motion.duration
+        q, qd, _ = motion.at([0.0, T])
+        assert np.array_equal(q, motion.points)
+        assert np.array_equal(qd, motion.velocities)
+        t = motion.switches[1:-1]
+        around = np.concatenate([t * (1.0 - 1e-12), t * (1.0 + 1e-12)]).clip(0.0, T)
+        q, qd, _ = (x.reshape(2, len(t), -1) for x in motion.at(around))
+        assert np.abs(np.diff(q, axis=0)).max() < 1e-10  # 1e-12 of the time at some 10 per second
+        assert np.abs(np.diff(qd, axis=0)).max() < 1e-10
+        assert np.array_equal(motion.at(t[0])[0], motion.at(t)[0][0])
+
+
+def test_velocity_and_acceleration_are_derivatives() -> None:
+    h = 1e-6
+    for motion in motions(4, 60):
+        t = np.random.default_rng(0).uniform(2 * h, motion.duration - 2 * h, 200)
+        clear = np.abs(t[:, None] - motion.switches).min(axis=1) > 2 * h
+        t = t[clear]
+        before, now, after = motion.at(t - h), motion.at(t), motion.at(t + h)
+        # Of a quadratic the central difference is the derivative; what is left is rounding over h.
+        assert np.abs((after[0] - before[0]) / (2 * h) - now[1]).max() < 1e-9
+        assert np.abs((after[1] - before[1]) / (2 * h) - now[2]).max() < 1e-9
+        assert set(np.unique(np.abs(motion.accelerations[0]) / LIMITS.acceleration[:, None])) <= {0.0, 1.0}
+
+
+def test_extremes_are_those_of_a_fine_sample_and_within_the_limits() -> None:
+    turned = 0
+    for motion in motions(5, 100):
+        least, most, fastest = motion.extremes()
+        q, qd, _ = motion.at(np.linspace(0.0, motion.duration, 2001))
+        assert np.abs(q.min(axis=0) - least).max() < 1e-5  # the sample misses a turning point by half of 5 / 8 (T / 2000)^2
+        assert np.abs(q.max(axis=0) - most).max() < 1e-5
+        assert (np.abs(qd).max(axis=0) <= fastest * (1.0 + ROUNDING)).all()
+        assert (least >= LIMITS.lower - ROUNDING).all()
+        assert (most <= LIMITS.upper + ROUNDING).all()
+        assert (fastest <= LIMITS.velocity * (1.0 + ROUNDING)).all()
+        turned += int(np.isfinite(motion.turning()).sum())
+    assert turned > 50
+
+
+def test_a_given_duration_is_kept_or_refused_with_what_is_possible() -> None:
+    limits = MotionLimits(1.0, 2.0)
+    for T in (0.65, 0.9, 1.0, 3.0, 3.1, 50.0):
+        motion = bang_bang([0.0], [1.0], [0.75], [1.0], limits, duration=T)
+        assert motion.duration == pytest.approx(T, rel=ROUNDING)
+    assert bang_bang([0.0], [1.0], [0.75], [1.0], limits).duration == pytest.approx(2.0 * (np.sqrt(1.75) - 1.0))
+    with pytest.raises(
+        InputError, match=r"joint 1: the duration asked for is not possible: 2\.0 s came; possible from 0\.645751 s on but not"
+    ):
+        bang_bang([0.0], [1.0], [0.75], [1.0], limits, duration=2.0)
+    with pytest.raises(InputError, match=r"0\.5 s came; possible from 0\.645751 s on but not from 1 to 3 s"):
+        bang_bang([0.0], [1.0], [0.75], [1.0], limits, duration=0.5)
+    many = bang_bang_many([[0.0]] * 3, [[1.0]] * 3, [[0.75]] * 3, [[1.0]] * 3, limits, [0.9, 2.0, 4.0])
+    assert many.status.tolist() == [Status.PLANNED, Status.DURATION, Status.PLANNED]
+    again = bang_bang([0.0], [1.0], [0.75], [1.0], limits)
+    bang_bang([0.0], [1.0], [0.75], [1.0], limits, duration=again.duration)  # its own duration, rounded, is possible
+
+
+REFUSED = {
+    Status.TOO_FAST: (([0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 0.0]), r"joint 1: .* faster .*: 2\.0 and 0\.0, allowed 1\.0"),
+    Status.OUT_OF_RANGE: (
+        ([0.0, 0.0], [0.0, 0.0], [0.0, 2.0], [0.0, 0.0]),
+        r"joint 2: .* outside .*: 0\.0 and 2\.0, allowed -1\.0",
+    ),
+    Status.NO_ROOM: (([0.9, 0.0], [0.9, 0.0], [0.0, 0.0], [0.0, 0.0]), r"joint 1: .* turn round .*: it stops at 1\.305"),
+    Status.NOTHING_COMMON: (
+        ([0.9, -1.0], [0.9, 0.0], [0.95, 1.0], [0.9, 0.0]),
+        r"joint 1: no duration .*: at most 0\.0564404 s, another needs 2\.5 s",
+    ),
+}
+
+
+@pytest.mark.parametrize("status", REFUSED)
+def test_what_cannot_be_planned_is_refused_with_the_reason(status: Status) -> None:
+    limits = MotionLimits([1.0, 2.0], 1.0, -1.0, 1.0)
+    asked, message = REFUSED[status]
+    with pytest.raises(InputError, match=message):
+        bang_bang(*asked, limits)
+    q0, qd0, q1, qd1 = ([x, [0.0, 0.0]] for x in asked)
+    plans = bang_bang_many(q0, qd0, q1, qd1, limits)
+    assert plans.status.tolist() == [status, Status.PLANNED]
+    assert np.isnan(plans.held[0]).all()
+    with pytest.raises(InputError, match=r"plans\[0\]: "):
+        plans[0]
+
+
+def test_numbers_that_are_none_are_refused() -> None:
+    limits = MotionLimits(1.0, 1.0)
+    for bad in (np.nan, np.inf, -np.inf, 2e30):
+        with pytest.raises(InputError, match="q1"):
+            bang_bang([0.0], [0.0], [bad], [0.0], limits)
+        plans = bang_bang_many([[0.0], [0.0]], [[0.0], [0.0]], [[bad], [1.0]], [[0.0], [0.0]], limits)
+        assert plans.status.tolist() == [Status.NO_NUMBER, Status.PLANNED]
+        assert np.isnan(plans.duration[0])
+    none = np.empty((0, 1))
+    assert len(bang_bang_many(none, none, none, none, limits)) == 0
+    with pytest.raises(InputError, match=r"q0: shape \(B, 1\) is needed"):
+        bang_bang_many([0.0], [0.0], [0.0], [0.0], limits)
+    with pytest.raises(InputError, match=r"3 s is outside|from 0 to 2"):
+        bang_bang([0.0], [0.0], [1.0], [0.0], limits).at(3.0)
+    with pytest.raises(InputError, match="outside"):
+        bang_bang([0.0], [0.0], [1.0], [0.0], limits).at([np.nan])
+
+
+def test_limits_are_checked_and_come_from_the_arm() -> None:
+    with pytest.raises(InputError, match=r"joint 2: lower 3\.0 lies above upper 1\.0"):
+        MotionLimits(1.0, 1.0, [0.0, 3.0], 1.0)
+    with pytest.raises(InputError, match="acceleration of joint 1: must be above 0"):
+        MotionLimits([0.0, 1.0])
+    with pytest.raises(InputError, match="must be finite"):
+        MotionLimits(np.inf)
+    with pytest.raises(InputError, match="came NaN"):
+        MotionLimits(1.0, np.nan)
+    with pytest.raises(InputError, match=r"velocity: one number or 3 are needed, came shape \(2,\)"):
+        MotionLimits([1.0, 2.0, 3.0], [1.0, 2.0])
+    panda: Arm = load("panda")
+    limits = arm_limits(panda, 5.0)
+    assert limits.n == panda.n
+    assert limits.lower.tolist() == [joint.limits.lower for joint in panda.joints]
+    assert arm_limits(panda, 5.0, 0.5).velocity.tolist() == [0.5] * panda.n
+
+
+def test_motions_cannot_be_changed() -> None:
+    motion = bang_bang([0.0], [0.0], [1.0], [0.0], MotionLimits(1.0))
+    with pytest.raises(ValueError, match="read-only"):
+        motion.phases[0, 0, 0] = 1.0
+
+
+def test_results_are_the_same_from_run_to_run_and_rows_do_not_touch() -> None:
+    asked = requests(6, 3000)
+    first, second = bang_bang_many(*asked, LIMITS), bang_bang_many(*rows(asked, slice(None, None, -1)), LIMITS)
+    assert isinstance(first, Plans)
+    for name in ("phases", "held", "duration", "status"):
+        assert np.array_equal(getattr(first, name), getattr(second, name)[::-1], equal_nan=True)

@@ -1,0 +1,167 @@
+"""From a request to torques and voltages: against the reference's dynamics, limits that hold, poses that are reached."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from arms import Array
+
+import forearm as fa
+from forearm.drives import torque_of
+from forearm.trajectories import HandLine, Switching, hand_line, load_switching
+
+CLOSE = 1e-10  # relative: the kernel's operations in another order
+
+
+def arm_of(name: str) -> fa.Arm:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fa.load(name)
+
+
+PANDA = arm_of("panda")
+POINTS = np.array(
+    [
+        [0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.7],
+        [0.5, 0.2, 0.3, -1.5, 0.2, 1.8, 0.2],
+        [-0.4, 0.3, -0.2, -1.2, 0.4, 2.0, 1.0],
+    ]
+)
+
+
+def close(a: Array, b: Array) -> bool:
+    return bool(np.abs(a - b).max() <= CLOSE * np.abs(b).max())
+
+
+def test_torques_are_those_of_the_reference() -> None:
+    plan = fa.plan(PANDA, POINTS, step=0.05)
+    assert close(plan.tau, fa.dynamics.inverse(PANDA, plan.q, plan.qd, plan.qdd))
+    for t in (0.0, 0.3 * plan.duration, plan.duration):
+        assert close(plan.torque(t), fa.dynamics.inverse(PANDA, *plan.motion.at(t)))
+    assert plan.t[0] == 0.0
+    assert plan.t[-1] == plan.duration
+    assert np.array_equal(plan.q[0], POINTS[0])
+    assert np.array_equal(plan.q[-1], POINTS[-1])
+    assert not plan.qd[[0, -1]].any()
+
+
+def test_voltages_make_these_torques() -> None:
+    arm = arm_of("cmu-dd")
+    plan = fa.plan(arm, np.array([[0.1] * 6, [0.4, 0.5, 0.3, 0.2, 0.6, 0.1]]), step=0.01)
+    assert plan.voltage is not None
+    free = arm.replace(  # its limits would cut voltages
+        tree=tuple(_without_limits(j) for j in arm.tree)
+    )
+    assert close(torque_of(free, plan.voltage, plan.qd), plan.tau)
+    assert fa.plan(PANDA, POINTS).voltage is None
+
+
+def _without_limits(joint: fa.Joint) -> fa.Joint:
+    import dataclasses
+
+    motor = None if joint.motor is None else dataclasses.replace(joint.motor, max_voltage=None, max_current=None)
+    return dataclasses.replace(joint, motor=motor)
+
+
+def test_open_accelerations_use_the_torque_that_there_is_and_no_more() -> None:
+    """The largest share of max_effort is 1 but for the search's 1e-3; 5 % more acceleration would be too much."""
+    effort = np.array([j.max_effort for j in PANDA.joints])
+    plan = fa.plan(PANDA, POINTS, step=1e-4)
+    share = float((np.abs(plan.tau) / effort).max())
+    assert 0.98 < share <= 1.0 + 1e-6
+    assert plan.limits is not None
+    assert not plan.warnings
+    way = tuple(fa.Waypoint(q=q) for q in POINTS)
+    harder = fa.plan(PANDA, fa.Request(way, acceleration=1.05 * plan.limits.acceleration), step=1e-4)
+    assert float((np.abs(harder.tau) / effort).max()) > 1.0
+    assert harder.duration < plan.duration
+    assert any("of the" in text and "N m (N) that it has" in text for text in harder.warnings)
+
+
+def test_velocities_and_ranges_of_the_arm_hold() -> None:
+    rng = np.random.default_rng(3)
+    lower, upper = np.array([j.limits for j in PANDA.joints]).T
+    for _ in range(5):
+        plan = fa.plan(PANDA, fa.Request(tuple(fa.Waypoint(q=q) for q in rng.uniform(lower, upper, (4, 7))), acceleration=3.0))
+        assert isinstance(plan.motion, Switching)
+        least, most, fastest = plan.motion.extremes()
+        assert (least >= lower - 1e-12).all()
+        assert (most <= upper + 1e-12).all()
+        assert (fastest <= np.array([j.max_speed for j in PANDA.joints]) * (1.0 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("name", ["puma560", "panda"])
+def test_poses_of_the_hand_are_passed(name: str) -> None:
+    """By the closed form where the arm has one, by iteration elsewhere; velocities of the hand come out as asked for."""
+    arm = arm_of(name)
+    q = np.array([[0.1, 0.6, -0.4, 0.3, 0.7, 0.2], [0.5, 0.3, -0.2, 0.1, 0.9, 0.4]])
+    if name == "panda":
+        q = POINTS[:2]
+    poses = fa.kinematics.forward(arm, q)
+    velocity = np.array([0.05, -0.1, 0.02, 0.1, 0.0, -0.1])
+    request = fa.Request(
+        (fa.Waypoint(q=q[0]), fa.Waypoint(pose=poses[1], hand_velocity=velocity), fa.Waypoint(pose=poses[0])), acceleration=4.0
+    )
+    plan = fa.plan(arm, request)
+    assert isinstance(plan.motion, Switching)
+    places = fa.kinematics.forward(arm, plan.motion.points)
+    np.testing.assert_allclose(places, poses[[0, 1, 0]], atol=1e-8)
+    at, rate = plan.motion.points[1], plan.motion.velocities[1]
+    np.testing.assert_allclose(fa.kinematics.jacobian(arm, at) @ rate, velocity, atol=1e-8)
+
+
+def test_a_request_from_a_file(tmp_path: Path) -> None:
+    text = 'schema = "forearm-request/1"\nname = "there"\n[limits]\nacceleration = 2.0\n'
+    text += "".join(f"[[waypoint]]\nq = {q.tolist()}\n" for q in POINTS)
+    path = tmp_path / "there.toml"
+    path.write_text(text)
+    plan = fa.plan(PANDA, path)
+    same = fa.plan(PANDA, fa.Request(tuple(fa.Waypoint(q=q) for q in POINTS), acceleration=2.0))
+    assert np.array_equal(plan.tau, same.tau)
+    for name in ("plan.csv", "plan.parquet", "plan.json"):
+        plan.save(tmp_path / name)
+    rows = (tmp_path / "plan.csv").read_text().splitlines()
+    assert rows[0].split(",")[-1] == "tau7"
+    assert len(rows) == len(plan.t) + 1
+    assert load_switching(tmp_path / "plan.json").duration == plan.duration
+    with pytest.raises(fa.InputError, match=r"plan\.txt: a plan is saved as .*\.csv"):
+        plan.save(tmp_path / "plan.txt")
+
+
+def test_a_line_of_the_hand() -> None:
+    arm = arm_of("puma560-akb")
+    q0 = np.array([0.1, -0.6, 0.4, 0.3, 0.7, 0.2])
+    there = fa.kinematics.forward(arm, q0)[:3, 3] + [-0.1, 0.05, 0.1]
+    line = hand_line(arm, q0, there, 0.1, profile="quintic")
+    plan = fa.plan(arm, line, step=0.02)
+    assert isinstance(plan.motion, HandLine)
+    assert plan.limits is None
+    assert plan.deviation is None
+    assert close(plan.tau, fa.dynamics.inverse(arm, plan.q, plan.qd, plan.qdd))
+    np.testing.assert_allclose(fa.kinematics.forward(arm, plan.q[-1])[:3, 3], there, atol=1e-9)
+
+
+def test_what_cannot_be_planned_is_said() -> None:
+    puma, way = arm_of("puma560"), tuple(fa.Waypoint(q=q) for q in np.zeros((2, 6)))
+    with pytest.raises(fa.InputError, match=r"no acceleration, and none can be chosen as joint1, .* have no max_effort"):
+        fa.plan(puma, way[0].q + np.array([[0.0], [0.1]]))
+    with pytest.raises(fa.InputError, match=r"configurations of shape \(k, 7\) are needed; came"):
+        fa.plan(PANDA, np.zeros((2, 6)))
+    with pytest.raises(fa.InputError, match=r"the motion is one of 7 joints, 'puma560' has 6"):
+        fa.plan(puma, fa.plan(PANDA, POINTS).motion)
+    far = np.eye(4)
+    far[:3, 3] = 9.0
+    request = fa.Request((fa.Waypoint(q=np.zeros(6)), fa.Waypoint(pose=far)), acceleration=1.0)
+    with pytest.raises(fa.InputError, match=r"waypoint\[2\]: the pose cannot be reached"):
+        fa.plan(puma, request)
+    heavy = PANDA.with_payload(mass=60.0, com=(0.0, 0.0, 0.1))
+    with pytest.raises(fa.InputError, match=r"gravity alone takes .* of the 87 N m"):
+        fa.plan(heavy, POINTS)
+    fast = fa.Request((fa.Waypoint(q=POINTS[0]), fa.Waypoint(q=POINTS[1], qd=np.full(7, 9.0))), acceleration=1.0)
+    with pytest.raises(fa.InputError, match="faster than the joint may move"):
+        fa.plan(PANDA, fast)
+    with pytest.raises(fa.ForearmError, match="plan, step: must be above 0"):
+        fa.plan(PANDA, POINTS, step=0.0)

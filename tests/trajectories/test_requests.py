@@ -1,0 +1,122 @@
+"""Requests and their files: joint and hand coordinates, open velocities, limits, and errors that name the place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+from forearm.errors import ForearmError, InputError
+from forearm.files.load import load
+from forearm.reading.textfile import parse_toml
+from forearm.spatial import pose_xyz_rpy
+from forearm.trajectories import Request, Waypoint, arm_limits, read_request
+from forearm.trajectories.requestfile import request_from_document, request_schema
+
+TEXT = """
+schema = "forearm-request/1"
+name = "reach"
+
+[limits]
+acceleration = [4.0, 4.0, 5.0, 8.0, 8.0, 8.5]
+velocity = 1.2
+lower = [-2.0, "-200 deg", -2, -3, -2, -3]
+
+[[waypoint]]
+q = [0.0, "-45 deg", 0.3, "pi/4", 0, 0.1]
+qd = [0, 0, 0, 0, 0, 0]
+
+[[waypoint]]
+name = "over the bin"
+xyz = [0.4, 0.1, 0.3]
+rpy = ["180 deg", 0.0, "90 deg"]
+
+[[waypoint]]
+matrix = [[1, 0, 0, 0.5], [0, 1, 0, 0.0], [0, 0, 1, 0.2], [0, 0, 0, 1]]
+hand_velocity = [0.1, 0, 0, 0, 0, 0.2]
+"""
+
+
+def read(text: str) -> Request:
+    return request_from_document(parse_toml(text.encode(), "reach.toml"), "reach.toml")
+
+
+def test_a_file_gives_its_request(tmp_path: Path) -> None:
+    (tmp_path / "reach.toml").write_text(TEXT)
+    request = read_request(tmp_path / "reach.toml")
+    first, second, third = request.waypoints
+    assert request.name == "reach"
+    assert first.q is not None
+    assert first.q.tolist() == [0.0, np.radians(-45.0), 0.3, np.pi / 4.0, 0.0, 0.1]
+    assert not first.is_open
+    assert second.q is None
+    assert second.is_open
+    assert np.array_equal(np.asarray(second.pose), pose_xyz_rpy([0.4, 0.1, 0.3], np.radians([180.0, 0.0, 90.0])))
+    assert third.pose is not None
+    assert third.pose[:3, 3].tolist() == [0.5, 0.0, 0.2]
+    assert np.asarray(third.hand_velocity).tolist() == [0.1, 0.0, 0.0, 0.0, 0.0, 0.2]
+    assert not third.is_open
+
+
+def test_limits_of_the_request_take_the_place_of_the_arms() -> None:
+    arm, request = load("puma560"), read(TEXT)
+    limits = request.limits(arm)
+    assert limits.acceleration.tolist() == [4.0, 4.0, 5.0, 8.0, 8.0, 8.5]
+    assert limits.velocity.tolist() == [1.2] * 6
+    assert limits.lower.tolist() == [-2.0, np.radians(-200.0), -2.0, -3.0, -2.0, -3.0]
+    assert np.array_equal(limits.upper, arm_limits(arm, 1.0).upper)
+    bare = Request(waypoints=(Waypoint(q=np.zeros(6)), Waypoint(q=np.ones(6))))
+    with pytest.raises(InputError, match=r"request 'request': it gives no acceleration; write one under \[limits\]"):
+        bare.limits(arm)
+    assert bare.limits(arm, np.full(6, 3.0)).acceleration.tolist() == [3.0] * 6
+
+
+def test_the_schema_takes_the_file() -> None:
+    validator: Any = jsonschema.Draft202012Validator(request_schema())
+    document = parse_toml(TEXT.encode(), "reach.toml")
+    validator.validate(document)
+    assert not validator.is_valid(document | {"limits": {"velocity": -1.0}})
+    assert not validator.is_valid({"schema": "forearm-request/1"})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('"forearm-request/1"', '"forearm-arm/1"', r"reach\.toml, schema: this version reads 'forearm-request/1'"),
+        ('schema = "forearm-request/1"', "", r"reach\.toml, schema: .* says None\. the first line must be"),
+        ("velocity = 1.2", "velocty = 1.2", r"reach\.toml, limits: there is no key 'velocty' here; did you mean 'velocity'"),
+        ("velocity = 1.2", "velocity = 0.0", r"reach\.toml, limits, velocity: must be above 0"),
+        ("velocity = 1.2", "velocity = nan", r"reach\.toml, limits, velocity: the number must be finite"),
+        ('"pi/4"', '"pie"', r"reach\.toml, waypoint\[1\], q\[4\]: 'pie' is not an angle"),
+        ("qd = [0, 0, 0, 0, 0, 0]", "qd = [0, 0]", r"reach\.toml, waypoint\[1\]: qd: shape \(6,\) is needed, came \(2,\)"),
+        ("qd = [0,", "hand_velocity = [0,", r"reach\.toml, waypoint\[1\]: hand_velocity: goes with a pose"),
+        ('rpy = ["180 deg", 0.0, "90 deg"]', "", r"waypoint 'over the bin': give q, or xyz and rpy, or matrix; came xyz\."),
+        ("[0.4, 0.1, 0.3]", "[0.4, 0.1]", r"reach\.toml, waypoint 'over the bin', xyz: a list of 3 values is needed"),
+        ("[[1, 0, 0, 0.5]", "[[2, 0, 0, 0.5]", r"reach\.toml, waypoint\[3\]: pose: the upper left 3x3 must be a rotation"),
+        ("matrix =", "q = [0]\nmatrix =", r"waypoint\[3\]: give q, or xyz and rpy, or matrix; came q, matrix\."),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said_with_its_place(before: str, after: str, message: str) -> None:
+    assert before in TEXT
+    with pytest.raises(ForearmError, match=message):
+        read(TEXT.replace(before, after, 1))
+
+
+def test_what_is_wrong_in_a_request_is_said() -> None:
+    point = Waypoint(q=np.zeros(2))
+    with pytest.raises(InputError, match="2 to 10000 waypoints are needed, came 1"):
+        Request(waypoints=(point,))
+    with pytest.raises(InputError, match="a Waypoint is needed"):
+        Request(waypoints=(point, np.zeros(2)))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="either q, joint coordinates, or pose"):
+        Waypoint()
+    with pytest.raises(InputError, match="q: every number must be finite"):
+        Waypoint(q=np.array([0.0, np.nan]))
+    with pytest.raises(InputError, match=r"waypoint\[1\], q: 6 numbers are needed for 'puma560', came 2"):
+        Request(waypoints=(point, point), acceleration=np.array(1.0)).limits(load("puma560"))
+    six = Waypoint(q=np.zeros(6))
+    with pytest.raises(InputError, match=r"acceleration: one number or 6 are needed for 'puma560', came 2"):
+        Request(waypoints=(six, six), acceleration=np.ones(2)).limits(load("puma560"))

@@ -1,0 +1,101 @@
+"""Motions in files: switching points back to the bit, tables as other programs read them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from forearm.errors import ForearmError, InputError
+from forearm.trajectories import MotionLimits, Switching, load_switching, through
+
+FIELDS = ("points", "velocities", "phases", "accelerations")
+
+
+@pytest.fixture(scope="module")
+def motion() -> Switching:
+    points = np.random.default_rng(1).uniform(-1.5, 1.5, (5, 3))
+    return through(points, None, MotionLimits([2.0, 3.1, 4.7], [1.2, 2.3, 1.9], -2.0, 2.0))
+
+
+def test_switching_points_come_back_to_the_bit(motion: Switching, tmp_path: Path) -> None:
+    motion.save(tmp_path / "motion.json")
+    again = load_switching(tmp_path / "motion.json")
+    for name in FIELDS:
+        assert np.array_equal(getattr(again, name), getattr(motion, name)), name
+    t = np.linspace(0.0, motion.duration, 101)
+    assert all(np.array_equal(x, y) for x, y in zip(motion.at(t), again.at(t), strict=True))
+
+
+def test_tables_hold_the_sampled_motion(motion: Switching, tmp_path: Path) -> None:
+    import pyarrow.parquet
+
+    motion.save(tmp_path / "motion.csv", step=0.01)
+    motion.save(tmp_path / "motion.parquet", step=0.01)
+    with (tmp_path / "motion.csv").open() as stream:
+        names = stream.readline().strip().split(",")
+        rows = np.loadtxt(stream, delimiter=",")
+    assert names == ["t", *(f"{x}{i}" for x in ("q", "qd", "qdd") for i in (1, 2, 3))]
+    assert len(rows) == int(motion.duration / 0.01) + 2
+    assert rows[-1, 0] == motion.duration
+    assert np.array_equal(rows[:, 1:], np.hstack(motion.at(rows[:, 0])))
+    table = pyarrow.parquet.read_table(tmp_path / "motion.parquet")
+    assert np.array_equal(np.column_stack([table.column(name).to_numpy() for name in names]), rows)
+
+
+def test_other_endings_and_too_many_rows_are_refused(motion: Switching, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"motion\.txt: a motion is saved as \.json, \.csv"):
+        motion.save(tmp_path / "motion.txt")
+    with pytest.raises(InputError, match="gives more than 10000000 rows"):
+        motion.save(tmp_path / "motion.csv", step=1e-9)
+    with pytest.raises(ForearmError, match="step"):
+        motion.save(tmp_path / "motion.csv", step=0.0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def spoilt(document: dict[str, Any], name: str) -> dict[str, Any]:
+    return {
+        "phase": document | {"phases": [[[1.0, 2.0, 3.0]] * 3] * 4},
+        "point": document | {"points": [[x + 1e-6 for x in row] for row in document["points"]]} | {"points": [[9.0] * 3] * 5},
+        "shape": document | {"points": document["points"][:-1]},
+        "ragged": document | {"velocities": [[0.0], [0.0, 1.0]]},
+        "format": document | {"format": "forearm-switching/9"},
+        "negative": document | {"phases": [[[-1.0, 0.0, 0.0]] * 3] * 4},
+        "text": document | {"points": "none"},
+        "key": document | {"point": 1},
+        "empty": {"format": document["format"], "points": [], "velocities": [], "phases": [], "accelerations": []},
+        "missing": {"format": document["format"]},
+    }[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("phase", r"segment 1: its phases do not lead to the next point"),
+        ("point", r"segment 1: its phases do not lead to the next point"),
+        ("shape", r"points: 5 x 3 numbers are needed"),
+        ("ragged", r"velocities: 5 x 3 numbers are needed"),
+        ("format", r"format: must be one of 'forearm-switching/1'"),
+        ("negative", r"phases\[1\]\[1\]\[1\]: must be at least 0"),
+        ("text", r"points: a list of values is needed"),
+        ("key", r"there is no key 'point' here; did you mean 'points'"),
+        ("empty", r"points: 1 x 0 numbers are needed"),
+        ("missing", r"the key 'points' is missing"),
+    ],
+)
+def test_damaged_files_are_refused_with_the_place(motion: Switching, tmp_path: Path, name: str, message: str) -> None:
+    path = tmp_path / "motion.json"
+    motion.save(path)
+    path.write_text(json.dumps(spoilt(json.loads(path.read_text()), name)))
+    with pytest.raises(ForearmError, match=rf"motion\.json.*{message}"):
+        load_switching(path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "[]", "NaN", '{"format": NaN}'])
+def test_what_is_no_such_file_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "motion.json").write_text(text)
+    with pytest.raises(InputError, match=r"motion\.json"):
+        load_switching(tmp_path / "motion.json")

@@ -120,3 +120,11 @@ def test_what_cannot_be_written_is_refused() -> None:
     for wrong in (np.eye(3), np.zeros((2, 16)), np.zeros(16)):
         with pytest.raises(fa.InputError, match=r"T: poses have the shape \(4, 4\) or \(B, 4, 4\); came"):
             fa.compile(arm).inverse_kinematics(wrong)
+
+
+def test_counts_go_over_what_the_arm_has() -> None:
+    for name, there in (("panda", False), ("puma560", True)):
+        counts = fa.compile(arm_of(name)).counts
+        assert ("inverse_kinematics" in list(counts)) is there
+        assert len(counts) == len(list(counts))
+    assert fa.compile(arm_of("puma560")).counts["inverse_kinematics"].trig > 0

@@ -11,7 +11,8 @@ from arms import Array, random_arm
 from drives.making import KINDS, loaded_arm, with_efficiency
 from dynamics.cases import FORWARD, Load, assert_agree, awkward_states, random_load, random_state
 
-from forearm import Arm, Bearing, InputError, Link, ModelError, Transmission, dynamics
+import forearm as fa
+from forearm import Arm, Bearing, Friction, InputError, Link, ModelError, Transmission, dynamics
 from forearm.dynamics import loaded
 
 MOST_STEPS = 20
@@ -207,3 +208,45 @@ def test_directions_of_joints_that_are_about_to_move() -> None:
     at_rest = loaded.solve_loaded(arm, model_of(arm), q, np.zeros(3), tau, directions=ways.tolist()).qdd
     creeping = dynamics.forward(arm, q, 1e-12 * ways, tau)
     assert_agree(at_rest, creeping, 1e-8)
+
+
+GEAR = Transmission(efficiency=((0.1, 0.8),), rated_torque=90.0)
+
+
+@pytest.mark.parametrize("where", [(0,), (1, 3), (0, 1, 2, 3)])
+@pytest.mark.parametrize("kind", ["gear", "bearing"])
+def test_drives_of_different_kinds_on_one_arm(kind: str, where: tuple[int, ...]) -> None:
+    """Some joints with friction that depends on the load, others with plain friction: kernel and reference agree."""
+    part: dict[str, Any] = {"transmission": GEAR}
+    if kind == "bearing":
+        part = {"bearings": (Bearing(kind="journal", mu=0.02, radius=0.03, distance=0.2),)}
+    plain: dict[str, Any] = {"transmission": None, "bearings": (), "friction": Friction(viscous=0.3, coulomb=(0.4, -0.5))}
+    arm = random_arm(31, 4, prismatic=False, fixed=False)
+    arm = arm.replace(
+        tree=tuple(dataclasses.replace(j, **(plain | part if k in where else plain)) for k, j in enumerate(arm.tree))
+    )
+    kernel = fa.compile(arm)
+    for number in range(4):
+        q, qd, qdd = random_state(arm, number)
+        tau = dynamics.inverse(arm, q, qd, qdd)
+        found = kernel.forward_dynamics(q, qd, tau)
+        assert_came_back(found, arm, q, qd, qdd, tau, Load())
+        assert_came_back(dynamics.forward(arm, q, qd, tau), arm, q, qd, qdd, tau, Load())
+    run = fa.simulate(arm, *random_state(arm, 1)[:2], 0.01, torque=np.ones(4))
+    assert np.isfinite(run.q).all()
+
+
+@pytest.mark.parametrize("moving", [0.0, 1.0])
+def test_no_torque_at_all(moving: float) -> None:
+    """Free fall: through a gear of some efficiency no torque is none, and the rigid arm's accelerations come out."""
+    rigid = random_arm(32, 4, fixed=False).rigid()
+    arm = rigid.replace(tree=tuple(dataclasses.replace(j, transmission=GEAR) for j in rigid.tree))
+    kernel, none = fa.compile(arm), np.zeros(4)
+    for number in range(10):
+        q, qd, _ = random_state(arm, number)
+        truth = dynamics.forward(rigid, q, moving * qd, none)
+        assert_agree(dynamics.forward(arm, q, moving * qd, none), truth, 1e-9)
+        assert_agree(kernel.forward_dynamics(q, moving * qd, none), truth, 1e-9)
+        assert dynamics.forward_report(arm, q, moving * qd, none).residual <= RESIDUAL
+    run, same = (fa.simulate(a, q, qd, 0.05, method="rk4") for a in (arm, rigid))
+    assert_agree(run.q[-1], same.q[-1], 1e-9)

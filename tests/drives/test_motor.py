@@ -98,7 +98,7 @@ def test_steps_of_the_dac() -> None:
     asked = np.linspace(-10.0, 10.0, 5001)
     made, over = dac.out(asked)
     step = 20.0 / 32.0
-    assert not over.any()
+    assert np.array_equal(over, asked > 10.0 - 0.5 * step)
     inside = asked <= 10.0 - step
     assert np.abs(made - asked)[inside].max() <= 0.5 * step * (1.0 + 1e-12)
     assert dac.out([0.0, 0.1, -0.1])[0].tolist() == [0.0, 0.0, 0.0]
@@ -133,7 +133,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no period": ({"period": 0.0}, "DAC, period: more than 0 s is needed; came 0.0"),
     "NaN": ({"period": float("nan")}, "DAC, period"),
     "no gain": ({"gain": 0.0}, "DAC, gain: a number other than 0"),
-    "bits without a span": ({"bits": 12}, "DAC, bits: from 1 to 52, and only with a span"),
+    "bits without a span": ({"bits": 12}, "DAC, bits: whole, from 1 to 52, and only with a span"),
     "too many bits": ({"bits": 60, "span": 1.0}, "DAC, bits"),
     "no span": ({"span": 0.0}, "DAC, span: more than 0 V is needed"),
     "endless": ({"span": float("inf"), "bits": 8}, "DAC, span"),
@@ -144,3 +144,50 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_dac_of_no_kind_is_refused(given: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
         DAC(**given)
+
+
+def test_the_uppermost_level_is_a_step_below_the_span_and_said_to_be_a_bound() -> None:
+    out, over = DAC(bits=4, span=10.0).out([10.0, 9.9, 8.9, 8.0, -10.0, -10.1])
+    assert out.tolist() == [8.75, 8.75, 8.75, 7.5, -10.0, -10.0]
+    assert over.tolist() == [True, True, False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"bits": 8.5, "span": 10.0}, "bits: whole, from 1 to 52"), ({"bits": True, "span": 1.0}, "bits: whole"),
+        ({"period": "a"}, "period: more than 0 s"), ({"period": np.nan}, "period"),
+        ({"span": "a"}, "span: more than 0 V"), ({"gain": None}, "gain: a number other than 0"), ({"gain": 0.0}, "gain"),
+    ],
+)  # fmt: skip
+def test_converters_that_cannot_be(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=f"DAC, {said}"):
+        DAC(**given)
+
+
+def test_arrays_that_do_not_go_together() -> None:
+    arm = fa.load("cmu-dd")
+    for value, qd in (
+        ([1.0] * 6, [1.0] * 5),
+        ([1.0] * 6, np.zeros((2, 6))),
+        ([1.0], [1.0]),
+        (np.zeros((1, 1, 6)), np.zeros((1, 1, 6))),
+    ):
+        with pytest.raises(InputError, match="tau and qd: both"):
+            voltage_of(arm, value, qd)
+    with pytest.raises(InputError, match="voltage: numbers are needed"):
+        torque_of(arm, "x", np.zeros(6))
+
+
+def test_a_voltage_beyond_all_measure_is_the_limit() -> None:
+    """Also in machine code, where nothing may cancel."""
+    arm = fa.load("cmu-dd")
+    most = arm.joints[0].motor.max_voltage  # type: ignore[union-attr]
+    assert most is not None
+    rest = np.zeros(6)
+    ends = [
+        fa.simulate(arm, rest, rest, 0.01, voltage=[V, 0, 0, 0, 0, 0], method="rk4").qd[-1] for V in (most, 1e9, 1e20, 1e30)
+    ]
+    assert ends[0][0] > 0.0
+    for end in ends[1:]:
+        assert np.array_equal(end, ends[0])

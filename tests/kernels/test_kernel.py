@@ -17,7 +17,8 @@ from arms import every_kind, posture, random_arm, speed
 
 import forearm as fa
 from forearm.kernels import direct
-from forearm.kernels.kernel import ROWS, WORTH, Kernel
+from forearm.kernels.kernel import Kernel
+from forearm.kernels.sharing import ROWS, WORTH
 
 DOUBLE = 1e-12  # relative to the largest entry
 SINGLE = 1e-4

@@ -23,6 +23,15 @@ TURN = 2.0 * math.pi
 WRAPS = 2  # angles come within two turns of the middle of their range
 
 
+def can_be_written(arm: Arm) -> bool:
+    """Whether an arm has a closed form that is code."""
+    try:
+        geometry = geometry_of(arm)
+    except ModelError:
+        return False
+    return geometry.uses_roots_only and geometry.miss <= EXACT
+
+
 def branches(arm: Arm, T: list[Scalar], pose_at: Callable[[list[Scalar]], Array]) -> Array:
     """(m, n) for a pose by rows; `pose_at` is the forward kinematics."""
     geometry = geometry_of(arm)

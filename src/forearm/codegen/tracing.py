@@ -197,7 +197,7 @@ class Tracing:
         else:
             delta = self._solved(lambda: list(solve_general(J, right)))
         size: Scalar = 1e-30
-        for value in (*driving, *step.given, *(torque for torque, _ in self.loads.at(at))):
+        for value in (*driving, *step.given, *self.loads.y0, *(self.loads.Y @ at)):
             size = size + abs(value)
         return list(left), delta, size
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Motor
 from forearm.errors import InputError, ModelError, shorten
+from forearm.values import as_floats
 
 Floats = NDArray[np.float64]
 
@@ -52,19 +53,33 @@ def constants_of(arm: Arm) -> Constants:
 def voltage_of(arm: Arm, tau: ArrayLike, qd: ArrayLike) -> Floats:
     """The voltages that torques need at these speeds, V = R tau / K + K qd with K = N Kt: (n,) or (B, n). Swartz (11)."""
     c = constants_of(arm)
-    return np.asarray(c.R * np.asarray(tau) / c.K + c.K * np.asarray(qd))
+    torque, rate = _pair(arm, tau, qd, "tau")
+    return np.asarray(c.R * torque / c.K + c.K * rate)
 
 
 def current_of(arm: Arm, voltage: ArrayLike, qd: ArrayLike) -> Floats:
     """The currents that voltages drive at these speeds, within the motors' limits of both; inductance not in it."""
     c = constants_of(arm)
-    V = np.clip(voltage, -c.most_voltage, c.most_voltage)
-    return np.asarray(np.clip((V - c.K * np.asarray(qd)) / c.R, -c.most_current, c.most_current))
+    given, rate = _pair(arm, voltage, qd, "voltage")
+    V = np.clip(given, -c.most_voltage, c.most_voltage)
+    return np.asarray(np.clip((V - c.K * rate) / c.R, -c.most_current, c.most_current))
+
+
+def _pair(arm: Arm, value: ArrayLike, qd: ArrayLike, name: str) -> tuple[Floats, Floats]:
+    """Two arrays of one shape, (n,) or (B, n)."""
+    a, b = as_floats(value, name), as_floats(qd, "qd")
+    if a.shape != b.shape or a.ndim not in (1, 2) or a.shape[-1] != arm.n:
+        raise InputError(f"{name} and qd: both ({arm.n},) or both (B, {arm.n}) are needed; came {a.shape} and {b.shape}.")
+    return a, b
 
 
 def torque_of(arm: Arm, voltage: ArrayLike, qd: ArrayLike) -> Floats:
     """The torques that voltages produce, tau = K (V - K qd) / R within the motors' limits. Swartz (12)."""
     return np.asarray(constants_of(arm).K * current_of(arm, voltage, qd))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
 @dataclass(frozen=True)
@@ -80,13 +95,16 @@ class DAC:
     gain: float = 1.0
 
     def __post_init__(self) -> None:
-        if not self.period > 0.0 or not np.isfinite(self.period):
+        if not _is_number(self.period) or not self.period > 0.0:
             raise InputError(f"DAC, period: more than 0 s is needed; came {shorten(self.period)}.")
-        if self.gain == 0.0 or not np.isfinite(self.gain):
+        if not _is_number(self.gain) or self.gain == 0.0:
             raise InputError(f"DAC, gain: a number other than 0 is needed; came {shorten(self.gain)}.")
-        if self.bits is not None and (self.span is None or not 1 <= self.bits <= 52):
-            raise InputError("DAC, bits: from 1 to 52, and only with a span: the steps divide it.")
-        if self.span is not None and (not self.span > 0.0 or not np.isfinite(self.span)):
+        whole = isinstance(self.bits, int | np.integer) and not isinstance(self.bits, bool)
+        if self.bits is not None and (self.span is None or not whole or not 1 <= self.bits <= 52):
+            raise InputError(
+                f"DAC, bits: whole, from 1 to 52, and only with a span, which the steps divide; came {shorten(self.bits)}."
+            )
+        if self.span is not None and (not _is_number(self.span) or not self.span > 0.0):
             raise InputError(f"DAC, span: more than 0 V is needed; came {shorten(self.span)}.")
 
     def out(self, voltage: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
@@ -98,7 +116,9 @@ class DAC:
         held = np.clip(wanted, -self.span, self.span)
         if self.bits is not None:
             step, half = 2.0 * self.span / 2**self.bits, 2 ** (self.bits - 1)
-            held = np.clip(np.round(held / step), -half, half - 1) * step  # 0 is one of its levels
+            level = np.round(held / step)
+            over |= level > half - 1  # 0 is one of its levels, so that the uppermost is a step below the span
+            held = np.clip(level, -half, half - 1) * step
         return held, over
 
     def voltage(self, out: ArrayLike) -> Floats:

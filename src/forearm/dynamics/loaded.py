@@ -136,7 +136,7 @@ def solve_loaded(
 
     def at(x: Floats) -> tuple[Step, Floats, float]:
         step = newton_step(arm, loads, x, tau, rates, ways, slopes_by_differences)
-        size = max(float(np.abs(v).max()) for v in (tau, step.given, loads.y0 + loads.Y @ x)) + 1e-30
+        size = max(float(np.abs(v).max()) for v in (tau, step.given, loads.y0, loads.Y @ x)) + 1e-30
         return step, step.left, size
 
     x = np.zeros(len(tau))

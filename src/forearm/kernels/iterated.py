@@ -54,10 +54,11 @@ def iterated(
     graph, arm = tracing.graph, tracing.arm
     x = [graph.input(f"at[{j}]") for j in range(arm.n)]
     now = tracing.loads.at(np.array(x, dtype=object))
+    still = tracing.loads.at(np.zeros(arm.n))
     felt, symbols = [], []
     for k, (drive, (torque, reaction)) in enumerate(zip(drives_of(arm), now, strict=True)):
         if not drive.depends_on_load:
-            felt.append((torque, reaction))
+            felt.append(still[k])  # which straight drives may start from
             continue
         here = [graph.input(f"felt{k}[{i}]") for i in range(len(flat(torque, reaction)))]
         symbols += here

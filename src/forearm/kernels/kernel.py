@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -14,16 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.kernels import direct
-from forearm.kernels.compiled import Compiled, Native, Request, Slot
+from forearm.kernels.compiled import Compiled, Request, Slot
+from forearm.kernels.sharing import WORK, WORTH, shared_rows, worker_count
 
 if TYPE_CHECKING:
     from forearm.symbols.counts import Counts
 
 DTYPES = ("float64", "float32")
-ROWS = 2048  # states a thread takes at a time: their inputs and outputs stay in the nearest caches
 LONGEST_TRACED = 10  # joints: derivatives of longer arms, written out, take too many seconds to compile
-WORTH = 4 * ROWS  # states from which on a batch may be shared by threads, however little each of them needs
-WORK = 15_000_000  # operations, some 0.6 ms: less is not worth starting a thread for
 AT_ONCE = 1 << 16  # states whose arrays are converted together
 Array = NDArray[Any]
 Parameters = Mapping[str, ArrayLike] | ArrayLike
@@ -239,7 +236,7 @@ class Kernel:
         states = [self._state(slot, value) for slot, value in zip(slots, given, strict=True)]
         _check_shapes([slot.name for slot in slots], states)
         batch = states[0].shape[:-1]
-        workers = _workers(batch[0] if batch else 1, threads, function.operations)
+        workers = worker_count(batch[0] if batch else 1, threads, function.operations)
         if self.parameters:
             states.append(self._values(parameters, batch))
         elif parameters is not None:
@@ -258,7 +255,7 @@ class Kernel:
         steps = [slot.size * self._dtype.itemsize for slot in (*function.inputs, *function.outputs)]
         if self.parameters and not each:
             steps[len(given)] = 0
-        _rows(native, pointers, steps, batch[0], workers)
+        shared_rows(native, pointers, steps, batch[0], workers)
         return _copied(results, asked)
 
     def _is_ready(self, value: ArrayLike) -> bool:
@@ -391,8 +388,10 @@ class _CountsByName(Mapping[str, "Counts"]):
 
     def __iter__(self) -> Iterator[str]:
         from forearm.codegen.functions import FUNCTIONS
+        from forearm.codegen.inverse_kinematics import can_be_written
 
-        return iter(FUNCTIONS)
+        written = can_be_written(self.kernel.arm) and not self.kernel.parameters
+        return (name for name in FUNCTIONS if name != "inverse_kinematics" or written)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -478,42 +477,3 @@ def _copied(results: list[Array], asked: list[Array]) -> list[Array]:
         if result is not out:
             out[...] = result
     return asked
-
-
-def _rows(native: Native, pointers: list[int], steps: list[int], count: int, workers: int) -> None:
-    """Blocks of rows, by one thread or several; the answer is the same."""
-    step = count if workers == 1 else -(-count // (8 * workers))
-
-    def block(start: int) -> None:
-        places = (p + s * start for p, s in zip(pointers, steps, strict=True))
-        native.call(*places, min(step, count - start))
-
-    if workers == 1:
-        block(0)
-        return
-    starts = iter(range(0, count, step))
-
-    def work() -> None:
-        for start in starts:  # shared: whoever is free takes the next
-            block(start)
-
-    others = [threading.Thread(target=work) for _ in range(workers - 1)]
-    for thread in others:
-        thread.start()
-    work()
-    for thread in others:
-        thread.join()
-
-
-def _workers(count: int, threads: int | None, operations: int) -> int:
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1):
-        raise InputError(f"threads: a whole number of at least 1 is needed; came {shorten(threads)}.")
-    if threads is None:
-        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        threads = threads if count * operations >= WORK else 1
-    return int(min(threads, max(1, -(-count // _block(operations)))))
-
-
-def _block(operations: int) -> int:
-    """States that a thread takes at a time, at least: fewer where each of them is much work."""
-    return max(8, min(ROWS, WORK // (4 * operations)))

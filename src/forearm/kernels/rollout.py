@@ -26,6 +26,7 @@ from forearm.kernels.rolling import count_of_loads, held_freedoms
 from forearm.kernels.rows import load_columns, store_columns
 from forearm.kernels.vectors import Body, Target
 from forearm.symbols import refined
+from forearm.symbols.scalars import hinge, sign
 
 STATES = ("q", "qd", "way", "free", "felt")
 ROUGH = 1e-10  # of the torques: what a stage may leave of the equation, less than the method leaves of the motion
@@ -84,7 +85,10 @@ def torques(tracing: Tracing, plan: Plan, u: Sequence[Any]) -> list[Any]:
 
 
 def _clipped(x: Any, most: float) -> Any:
-    return x if np.isinf(most) else 0.5 * (abs(x + most) - abs(x - most))
+    if np.isinf(most):
+        return x
+    beyond = sign(hinge(abs(x) - most))  # 1 or 0
+    return x * (1.0 - beyond) + (most * sign(x)) * beyond
 
 
 def _inputs(tracing: Tracing, name: str) -> list[Any]:

@@ -1,0 +1,101 @@
+"""`forearm plan` as a user meets it: points, files, lines, what is written, mistakes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import forearm as fa
+from forearm.cli.main import main
+
+Capture = pytest.CaptureFixture[str]
+START, THERE = "0,-0.5,0,-2,0,1.5,0.7", "0.5,0.2,0.3,-1.5,0.2,1.8,0.2"
+
+
+def run(capsys: Capture, *arguments: str) -> tuple[int, str, str]:
+    code = main(["plan", *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err.replace("\n", " ")
+
+
+def document(capsys: Capture, *arguments: str) -> dict[str, Any]:
+    code, out, _ = run(capsys, *arguments, "--json")
+    assert code == 0
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+def test_points(capsys: Capture) -> None:
+    found = document(capsys, "panda", "--q", START, "--to", THERE, "--acceleration", "3", "--step", "0.01")
+    arm = fa.load("panda")
+    start, there = (np.array([float(x) for x in text.split(",")]) for text in (START, THERE))
+    plan = fa.plan(arm, fa.Request((fa.Waypoint(q=start), fa.Waypoint(q=there)), acceleration=3.0), step=0.01)
+    assert found["duration"] == plan.duration
+    for name in ("t", "q", "qd", "qdd", "tau"):
+        assert np.array_equal(found[name], getattr(plan, name)), name
+    assert found["voltage"] is None
+    assert found["deviation"] == float(plan.deviation or 0.0)
+
+
+def test_the_report_names_what_is_largest(capsys: Capture) -> None:
+    code, out, err = run(capsys, "panda", "--q", START, "--to", THERE, "--to", START, "--acceleration", "60")
+    assert code == 0
+    assert out.startswith("panda: 3 points, ")
+    assert "largest torque" in out
+    assert "joints leave the straight lines between the points by" in out
+    assert "of the 87 N m (N) that it has" in err
+
+
+def test_files_in_and_out(capsys: Capture, tmp_path: Path) -> None:
+    request = tmp_path / "go.toml"
+    request.write_text(
+        'schema = "forearm-request/1"\n[limits]\nacceleration = 2.0\n'
+        '[[waypoint]]\nq = [0, 0.2, 0.1, 0, 0.5, 0]\n[[waypoint]]\nq = ["10 deg", 0.3, 0.2, 0.1, 0.6, 0.1]\n'
+    )
+    table, points, picture = (tmp_path / name for name in ("go.csv", "go.json", "go.png"))
+    for out in (table, points):
+        code, said, _ = run(capsys, "cmu-dd", str(request), "-o", str(out), "--plot", str(picture))
+        assert code == 0
+        assert f"written to {out}" in said
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    assert float(rows[-1]["q1"]) == pytest.approx(np.radians(10.0), abs=1e-12)
+    assert "voltage6" in rows[0]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert json.loads(points.read_text())
+
+
+def test_a_line(capsys: Capture) -> None:
+    q = "0.1,-0.6,0.4,0.3,0.7,0.2"
+    arm = fa.load("puma560-akb")
+    here = fa.kinematics.forward(arm, [float(x) for x in q.split(",")])[:3, 3]
+    there = ",".join(str(x) for x in here + [-0.05, 0.05, 0.1])
+    found = document(capsys, "puma560-akb", "--q", q, "--line-to", there, "--step", "0.05")
+    assert np.allclose(fa.kinematics.forward(arm, found["q"][-1])[:3, 3], here + [-0.05, 0.05, 0.1], atol=1e-9)
+    code, out, _ = run(capsys, "puma560-akb", "--q", q, "--line-to", there, "--hand-acceleration", "0.5")
+    assert code == 0
+    assert out.startswith("puma560-akb: a line of the hand, 0.1225 m")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("panda",), "give a request file, or --to, or --line-to; came none of them"),
+        (("panda", "x.toml", "--to", THERE), "came REQUEST and --to"),
+        (("panda", "x.toml", "--q", START), "--q: a request file says that itself"),
+        (("panda", "--to", "1,2"), "--to: panda needs 7 finite numbers, came 2"),
+        (("panda", "--line-to", "1,2"), "--line-to: a point has 3 finite numbers, came 2"),
+        (("puma560-akb", "--to", "0,0,0,0,0,0"), "have no max_effort"),
+        (("panda", "--q", START, "--to", THERE, "--acceleration", "-1"), "acceleration"),
+        (("panda", "--q", START, "--to", THERE, "-o", "x.txt"), "x.txt: a plan is saved as"),
+    ],
+)
+def test_mistakes(capsys: Capture, arguments: tuple[str, ...], said: str) -> None:
+    code, out, err = run(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    assert said in err

@@ -31,7 +31,18 @@ from forearm.errors import (
 )
 
 if TYPE_CHECKING:
-    from forearm import checking, counting, drives, dynamics, kinematics, reproduce, simulation, trajectories
+    from forearm import (
+        checking,
+        control,
+        counting,
+        drives,
+        dynamics,
+        kinematics,
+        reproduce,
+        schedules,
+        simulation,
+        trajectories,
+    )
     from forearm.codegen.generate import Source, generate
     from forearm.drives import DAC
     from forearm.files import arms, load
@@ -75,6 +86,7 @@ __all__ = [
     "arms",
     "checking",
     "compile",
+    "control",
     "counting",
     "drives",
     "dynamics",
@@ -85,6 +97,7 @@ __all__ = [
     "load_simulation",
     "plan",
     "reproduce",
+    "schedules",
     "simulate",
     "simulate_many",
     "simulation",
@@ -92,7 +105,8 @@ __all__ = [
 ]
 
 # Imported when first used, so that `import forearm` costs little: rooms, and the names that live in them.
-_LATER = {name: name for name in ("checking", "counting", "drives", "dynamics", "kinematics", "reproduce", "simulation")}
+_ROOMS = ("checking", "control", "counting", "drives", "dynamics", "kinematics", "reproduce", "schedules", "simulation")
+_LATER = {name: name for name in _ROOMS}
 _LATER |= {"arms": "files", "load": "files", "generate": "codegen", "Source": "codegen"}
 _LATER |= {"compile": "kernels", "Kernel": "kernels", "DAC": "drives"}
 _LATER |= {"trajectories": "trajectories"} | dict.fromkeys(("Plan", "Request", "Waypoint", "plan"), "trajectories")

@@ -147,6 +147,40 @@ def test_numeric_for_any_arm(capsys: Capture) -> None:
     assert "there is no closed form" in err
 
 
+def test_the_nearest_posture_of_what_is_out_of_reach(capsys: Capture) -> None:
+    arm = fa.load("puma560-akb")
+    code, out, _ = run(capsys, "puma560-akb", "--pose", "5,0,0,0,0,0", "--nearest")
+    assert code == 0
+    assert "nearest" in out
+    assert "m and" in out
+    found = document(capsys, "puma560-akb", "--pose", "5,0,0,0,0,0", "--nearest")
+    nearest = found["nearest"]
+    place = forward(arm, np.array(nearest["q"]))[:3, 3]
+    assert np.linalg.norm(place - [5.0, 0.0, 0.0]) == pytest.approx(nearest["distance"], abs=1e-9)
+    assert document(capsys, "puma560-akb", "--pose", "5,0,0,0,0,0")["nearest"] is None
+
+
+def test_undetermined_joints_are_in_the_json(capsys: Capture) -> None:
+    arm = fa.load("puma560-akb")
+    motion = hand_motion(arm, (0.1, -0.6, 0.4, 0.3, 0.0, 0.2))  # a straight wrist
+    pose = words((*motion.position, *motion.orientation("rpy")))
+    found = document(capsys, "puma560-akb", f"--pose={pose}")
+    assert found["singular"] is True
+    assert {"joint4", "joint6"} <= set(found["undetermined"])
+
+
+def test_numeric_that_is_not_solved_shows_what_is_nearest(capsys: Capture) -> None:
+    arm = fa.load("panda")
+    code, out, _ = run(capsys, "panda", "--pose", "5,0,0,0,0,0", "--numeric")
+    assert code == 0
+    assert "not solved" in out
+    assert "the hand is then" in out
+    found = document(capsys, "panda", "--pose", "5,0,0,0,0,0", "--numeric")
+    assert (found["reachable"], found["q"]) == (False, [])
+    place = forward(arm, np.array(found["nearest"]["q"]))[:3, 3]
+    assert np.linalg.norm(place - [5.0, 0.0, 0.0]) == pytest.approx(found["nearest"]["distance"], rel=1e-9)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -155,6 +189,8 @@ def test_numeric_for_any_arm(capsys: Capture) -> None:
         (("--link", "link9"), "has no link 'link9'"),
         (("--no-limits",), "--no-limits: it belongs to --pose"),
         (("--numeric",), "--numeric: it belongs to --pose"),
+        (("--nearest",), "--nearest: it belongs to --pose"),
+        (("--pose", "0,0,0,0,0,0", "--nearest", "--numeric"), "--nearest: --numeric gives the nearest posture"),
         (("--pose", "1,2,3,4"), "--pose: x, y, z and roll, pitch, yaw (rpy) are 6 finite numbers, came 4"),
         (("--pose", "1,2,x"), "--pose: numbers with commas between are needed"),
         (("--pose", "0,0,0,0,0,0", "--qd", "1,1,1,1,1,1"), "--qd has no meaning beside it"),

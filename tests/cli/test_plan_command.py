@@ -81,12 +81,113 @@ def test_a_line(capsys: Capture) -> None:
     assert out.startswith("puma560-akb: a line of the hand, 0.1225 m")
 
 
+def test_a_line_that_cannot_be_followed_is_not_written(capsys: Capture, tmp_path: Path) -> None:
+    q, table = "0.1,-0.6,0.4,0.3,0.7,0.2", tmp_path / "line.csv"
+    asked = ("puma560-akb", "--q", q, "--line-to", "5,0.2,0.3", "-o", str(table), "--plot", str(tmp_path / "line.png"))
+    code, out, err = run(capsys, *asked)
+    assert (code, out) == (1, "")
+    assert "the line cannot be followed: at " in err
+    assert "no posture puts the hand farther along the line" in err
+    code, out, _ = run(capsys, *asked, "--json")
+    assert code == 1
+    found = json.loads(out)
+    (problem,) = found["problems"]
+    assert found["feasible"] is False
+    assert set(problem) == {"kind", "time", "until", "place", "joint", "text"}
+    assert problem["kind"] == "unreachable"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_few_joints_are_told_to_leave_the_attitude_free(capsys: Capture) -> None:
+    arm, q = fa.load("stanford-dhanaraj3"), "0.3,0.5,0.6"
+    here = fa.kinematics.forward(arm, [0.3, 0.5, 0.6])[:3, 3]
+    there = ",".join(str(x) for x in here + [0.05, 0.05, 0.02])
+    code, _, err = run(capsys, "stanford-dhanaraj3", "--q", q, "--line-to", there)
+    assert code == 1
+    assert "leave it free with attitude='free'" in err
+    assert "--free-attitude" in err
+    found = document(capsys, "stanford-dhanaraj3", "--q", q, "--line-to", there, "--free-attitude", "--step", "0.1")
+    assert found["feasible"] is True
+    assert np.allclose(fa.kinematics.forward(arm, found["q"][-1])[:3, 3], here + [0.05, 0.05, 0.02], atol=1e-9)
+
+
+def test_degrees_are_those_of_limits_too(capsys: Capture) -> None:
+    """Of turning joints; a sliding one stays in m/s."""
+    radians = document(
+        capsys, "stanford", "--q", "0,0,0.5,0,0,0", "--to", "0.5,0,0.6,0,0,0", "--velocity", "0.3", "--acceleration", "2"
+    )
+    to, half = f"{np.degrees(0.5)},0,0.6,0,0,0", f"{np.degrees(0.3)}"
+    limits = ",".join([half, half, "0.3", half, half, half])
+    degrees = document(
+        capsys, "stanford", "--q", "0,0,0.5,0,0,0", "--to", to, "--velocity", limits, "--degrees", "--acceleration",
+        ",".join([f"{np.degrees(2.0)}"] * 2 + ["2"] + [f"{np.degrees(2.0)}"] * 3),
+    )  # fmt: skip
+    assert degrees["duration"] == pytest.approx(radians["duration"], rel=1e-12)
+
+
+def test_poses_of_the_hand_are_goals(capsys: Capture) -> None:
+    arm, q = fa.load("puma560-akb"), np.array([0.1, -0.6, 0.4, 0.3, 0.7, 0.2])
+    T = fa.kinematics.forward(arm, q)
+    angles = np.degrees(fa.kinematics.orientation_of(T[:3, :3], "zyz"))
+    pose = ",".join(str(x) for x in (*T[:3, 3], *angles))
+    start = ",".join(str(x) for x in np.degrees(q + 0.2))
+    more = ("--form", "zyz", "--degrees", "--acceleration", "100", "--step", "0.1")
+    found = document(capsys, "puma560-akb", "--q", start, f"--pose={pose}", "--to", start, *more)
+    assert len(found["points"]) == 3
+    assert np.abs(np.array(found["points"][1]) - q).max() < 1e-9
+
+
+def test_saved_motions_and_phase_planes(capsys: Capture, tmp_path: Path) -> None:
+    saved, phase = tmp_path / "go.json", tmp_path / "phase.png"
+    asked = (
+        "panda",
+        "--q",
+        START,
+        "--to",
+        THERE,
+        "--acceleration",
+        "3",
+        "-o",
+        str(saved),
+        "--phase",
+        str(phase),
+        "--joint",
+        "2",
+    )
+    code, out, _ = run(capsys, *asked)
+    assert code == 0
+    assert f"joint 2 drawn in {phase}" in out
+    assert phase.read_bytes().startswith(b"\x89PNG")
+    again = document(capsys, "panda", str(saved))
+    assert again["duration"] == document(capsys, "panda", "--q", START, "--to", THERE, "--acceleration", "3")["duration"]
+    code, _, err = run(capsys, "panda", str(saved), "--q", START)
+    assert code == 2
+    assert "--q: a request or motion file says that itself" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("panda",), "give a request file, or --to, or --line-to; came none of them"),
+        (("panda",), "give a request file, or --to (or --pose), or --line-to; came none of them"),
         (("panda", "x.toml", "--to", THERE), "came REQUEST and --to"),
-        (("panda", "x.toml", "--q", START), "--q: a request file says that itself"),
+        (("panda", "x.toml", "--q", START), "--q: a request or motion file says that itself"),
+        (("panda", "x.toml", "--degrees"), "--degrees: a request or motion file says that itself"),
+        (("panda", "x.toml", "--hand-speed", "1"), "--hand-speed: a request or motion file says that itself"),
+        (("panda", "x.toml", "--free-attitude"), "--free-attitude: a request or motion file says that itself"),
+        (("panda", "--to", THERE, "--hand-speed", "1"), "--hand-speed: it belongs to --line-to"),
+        (("panda", "--to", THERE, "--profile", "quintic"), "--profile: it belongs to --line-to"),
+        (("panda", "--to", THERE, "--hand-acceleration", "1"), "--hand-acceleration: it belongs to --line-to"),
+        (("panda", "--to", THERE, "--free-attitude"), "--free-attitude: it belongs to --line-to"),
+        (("panda", "--to", THERE, "--form", "zyz"), "--form: it belongs to --pose"),
+        (("panda", "--line-to", "1,2,3", "--acceleration", "1"), "--acceleration: it belongs to --to; a line takes --hand"),
+        (("panda", "--line-to", "1,2,3", "--velocity", "1"), "--velocity: it belongs to --to; a line takes --hand"),
+        (
+            ("panda", "--line-to", "1,2,3", "--profile", "constant", "--hand-acceleration", "1"),
+            "--hand-acceleration: a constant speed has none",
+        ),
+        (("panda", "--line-to", "1,2,3", "--to", THERE), "came --to and --line-to"),
+        (("panda", "--to", THERE, "--phase", "x.png"), "--phase: goes with --joint"),
+        (("panda", "--q", START, "--to", THERE, "--phase", "x.png", "--joint", "8"), "--joint: a number from 1 to 7 is needed"),
         (("panda", "--to", "1,2"), "--to: panda needs 7 finite numbers, came 2"),
         (("panda", "--line-to", "1,2"), "--line-to: a point has 3 finite numbers, came 2"),
         (("puma560-akb", "--to", "0,0,0,0,0,0"), "have no max_effort"),

@@ -177,16 +177,19 @@ def test_wrong_usage_is_refused(options: tuple[str, ...], capsys: Capture) -> No
 def test_divergence_is_told_on_standard_error(capsys: Capture) -> None:
     fast = ",".join(["1e9"] * 6)
     code, out, err = run(capsys, "simulate", "cmu-dd", "--duration", "1", "--step", "0.1", "--qd", fast)
-    assert code == 0
-    assert "warning:" in err
+    assert code == 1
+    assert err.startswith("forearm: joint")
     assert "take smaller steps" in err
     assert "diverged" in out
 
 
 def test_a_run_that_diverged_is_not_gone_on_with(tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "run.npz"
-    shown = document(capsys, "cmu-dd", "--duration", "1", "--step", "0.1", "--qd", ",".join(["1e9"] * 6), "--to", path)
-    assert shown["status"] == "diverged"
+    fast = ("--step", "0.1", "--qd", ",".join(["1e9"] * 6))
+    code, out, err = run(capsys, "simulate", "cmu-dd", "--duration", "1", *fast, "--to", path, "--json")
+    assert code == 1
+    assert "went beyond all numbers" in err
+    assert json.loads(out)["status"] == "diverged"
     code, out, err = run(capsys, "simulate", "cmu-dd", "--duration", "1", "--continue", path)
     assert (code, out) == (2, "")
     assert "continued: that run failed" in err
@@ -256,6 +259,16 @@ def test_sim_takes_the_converter_s_options(capsys: Capture, monkeypatch: pytest.
     typed(monkeypatch, "voltage = 3 0 0 0 0 0\nDACOut\n")
     code, out, _ = run(capsys, "sim", "--dac-gain", "2")
     assert (code, out) == (0, "DACOut = 1.5 0 0 0 0 0  # V\n")
+
+
+def test_sim_refuses_bytes_that_are_no_text() -> None:
+    program = [sys.executable, "-m", "forearm.cli.main", "sim"]
+    for locale in ("C", "C.UTF-8"):
+        ended = subprocess.run(
+            program, check=False, input=b"\xff\xfe\n", capture_output=True, env=os.environ | {"LC_ALL": locale}, timeout=60
+        )
+        assert (ended.returncode, ended.stdout) == (2, b"")
+        assert ended.stderr == b"forearm: line 1: the input is not UTF-8 text; write the script as plain text.\n"
 
 
 def read_until(terminal: int, end: bytes) -> bytes:

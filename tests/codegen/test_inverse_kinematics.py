@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from arms import Array
 from codegen.running import run
+from kinematics.closed_form.wrist_arms import many
 
 import forearm as fa
 from forearm.codegen.functions import FUNCTIONS
@@ -18,6 +20,10 @@ from forearm.codegen.tracing import Tracing
 from forearm.symbols import evaluate
 
 CLOSE = 1e-7  # rad and m: what a lost bit costs near a singular pose
+PUMA_ROWS = [
+    (0.0, math.pi / 2, 0.67, 0.0), (0.43, 0.0, 0.0, 0.0), (0.02, -math.pi / 2, 0.15, 0.0),
+    (0.0, math.pi / 2, 0.43, 0.0), (0.0, -math.pi / 2, 0.0, 0.0), (0.0, 0.0, 0.1, 0.0),
+]  # fmt: skip
 ARMS = ("puma560", "puma560-akb", "stanford", "ur5", "ur10")
 
 
@@ -61,6 +67,40 @@ def test_the_kernel_finds_the_branches_of_the_reference(name: str) -> None:
         assert all(
             j.limits.lower - CLOSE <= x <= j.limits.upper + CLOSE for q in kept for j, x in zip(arm.joints, q, strict=True)
         )
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [(0.0, math.inf), (-math.inf, 0.0), (-1.0, math.inf), (-900.0, math.inf), (20.0, 30.0), (100.0, 106.0), (-40.0, -31.0)],
+)
+def test_limits_that_are_open_or_turns_away(ends: tuple[float, float]) -> None:
+    """Joints 1 and 6 within any range: the reference's branches, with the reference's whole turns."""
+    arm = fa.from_dh("turned", PUMA_ROWS, convention="standard", limits=[ends, *[(-3.0, 3.0)] * 4, ends])
+    T = poses(fa.from_dh("free", PUMA_ROWS, convention="standard", limits=[(-3.0, 3.0)] * 6), 60, 5)
+    found, truth = fa.compile(arm).inverse_kinematics(T), many(arm, T)
+    assert truth.valid.sum() > 60
+    for made, q in zip(found, truth.q, strict=True):
+        assert_same_branches(made, q)
+        kept, q = (rows[~np.isnan(rows).any(axis=1)] for rows in (made, q))
+        assert all(np.abs(q - row).max(axis=1).min() < CLOSE for row in kept)
+
+
+@pytest.mark.parametrize("name", ["puma560-akb", "ur5"])
+@pytest.mark.parametrize("digits", [8, 7, 6])
+def test_poses_with_few_digits(name: str, digits: int) -> None:
+    """What the reference takes as a rotation the kernel does too; what is none has no branch."""
+    arm = arm_of(name)
+    T = np.round(poses(arm, 100, 6), digits)
+    found = fa.compile(arm).inverse_kinematics(T)
+    truth = many(arm, T)
+    assert truth.reachable.sum() >= 98  # rounding may put a pose at the edge out of reach
+    for made, q in zip(found, truth.q, strict=True):
+        assert_same_branches(made, q)
+    mirrored, stretched = T.copy(), T.copy()
+    mirrored[:, :3, 0] *= -1.0
+    stretched[:, :3, :3] *= 1.0 + 3e-5
+    for none in (mirrored, stretched):
+        assert np.isnan(fa.compile(arm).inverse_kinematics(none)).all()
 
 
 def test_one_pose_has_the_bits_of_a_batch_and_threads_change_nothing() -> None:

@@ -114,6 +114,34 @@ def test_amplifiers_of_the_arm_file_stand_behind_the_converter(tmp_path: Path) -
     assert "amplifier_gain of their own" in fails_with(DAC(gain=2.0), f"database_read {path}")
 
 
+def test_voltage_and_torque_are_what_the_motors_get_behind_the_converter() -> None:
+    dac = DAC(bits=4, span=10.0)
+    ended = talk("voltage = 3 3 3 3 3 3", "voltage", "DACOut", dac=dac)
+    assert shown(ended, "voltage").tolist() == shown(ended, "DACOut").tolist() == [2.5] * 6
+    v = ended.session.variables
+    assert np.array_equal(v.torque, torque_of(HANGING, [2.5] * 6, [0.0] * 6))
+    run = simulate(HANGING, [0.0] * 6, [0.0] * 6, 0.005, voltage=[3.0] * 6, dac=dac)
+    after = talk("voltage = 3 3 3 3 3 3", "simulate new no 5", dac=dac).session.variables
+    assert run.voltage is not None
+    assert np.array_equal(after.get("voltage"), run.voltage[-1])
+    assert after.torque == pytest.approx(run.tau[-1], rel=CLOSE)
+    needed = talk("torque = 1 2 3 4 0.5 0.6", dac=dac).session.variables
+    assert needed.get("voltage") == pytest.approx(voltage_of(HANGING, needed.torque, [0.0] * 6), rel=CLOSE)
+
+
+def test_a_schedule_leaves_the_voltage_that_the_converter_holds_at_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "volts.csv"
+    path.write_text("t,v1,v2,v3,v4,v5,v6\n0,3,3,3,3,3,3\n0.004,1,1,1,1,1,1\n0.007,9,9,9,9,9,9\n")
+    ended = talk("DACTimePeriod = 0.005", f"simulate new no {path}", "voltage", "torque", dac=DAC(bits=4, span=10.0))
+    run = ended.session.simulation
+    assert run is not None
+    assert run.t[-1] == pytest.approx(0.007)
+    assert run.voltage is not None
+    assert np.unique(run.voltage[:-1]) == pytest.approx([1.25, 2.5])
+    assert shown(ended, "voltage").tolist() == [1.25] * 6, "9 V would be taken over at 0.01 s"
+    assert shown(ended, "torque") == pytest.approx(run.tau[-1], rel=SHOWN)
+
+
 def fails_with(dac: DAC, *lines: str) -> str:
     ended = talk(*lines, dac=dac)
     assert ended.code == 2

@@ -59,7 +59,10 @@ EVERYTHING = (
         (("simulate new no 0",), "came '0'"),
         (("simulate new no -5",), "came '-5'"),
         (("simulate new no 1000001",), "came '1000001'"),
-        (("simulate new no ten",), "came 'ten'"),
+        (("simulate new no ten",), "simulate: came 'ten', which is no file that is there, and no whole number of timesteps"),
+        (("simulate new no volts",), "A voltage schedule file is named with its ending, such as volts.csv."),
+        (("simulate new no there",), "there: the name must end in one of"),
+        ((f"simulate new no {'x' * 5000}",), "which is no file that is there"),
         (("simulate new no 1.5",), "1.5: the name must end in one of"),
         (("simulate new no absent.csv",), "absent.csv: not there. Check the path."),
         (("simulate new no yes -",), "-: standard input and output belong to the session; name a file."),
@@ -91,6 +94,7 @@ def test_an_error_names_line_place_and_remedy(
     lines: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    Path("there").write_text("t,v1\n")
     Path("sets.csv").write_text("theta1,theta2,theta3,theta4,theta5,theta6\n1,2,3,4,5,6\n")
     message = fails(*lines)
     assert said in message
@@ -145,6 +149,14 @@ def test_bytes_that_are_no_text_are_refused() -> None:
     errors = list[str]()
     assert Interpreter(fa.load("cmu-dd"), TextLines(stream), io.StringIO(), errors.append).run() == 2
     assert "not UTF-8 text" in errors[0]
+
+
+def test_bytes_that_python_keeps_in_standard_input_are_refused_too() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfgravity\n\xff\xfe\n"), encoding="utf-8", errors="surrogateescape")
+    out, errors = io.StringIO(), list[str]()
+    assert Interpreter(fa.load("cmu-dd"), TextLines(stream), out, errors.append).run() == 2
+    assert out.getvalue() == "gravity = -9.80621  # m/s^2\n", "a byte order mark is no text"
+    assert errors == ["line 2: the input is not UTF-8 text; write the script as plain text."]
 
 
 def test_lines_of_anything_never_end_in_anything_but_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

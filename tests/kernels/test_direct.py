@@ -21,7 +21,8 @@ from dynamics.cases import simple_drives
 
 import forearm as fa
 from forearm.kernels import direct
-from forearm.kernels.kernel import WORTH, Kernel
+from forearm.kernels.kernel import Kernel
+from forearm.kernels.sharing import WORTH
 
 pytestmark = pytest.mark.skipif(not direct.is_possible(), reason="this interpreter has no direct calls")
 ARM = simple_drives(random_arm(41, 4, "standard", tree=True))

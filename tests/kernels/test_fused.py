@@ -16,7 +16,8 @@ from dynamics.cases import simple_drives
 
 import forearm as fa
 from forearm.codegen.functions import FUNCTIONS
-from forearm.kernels.kernel import WORTH, Fused, Kernel
+from forearm.kernels.kernel import Fused, Kernel
+from forearm.kernels.sharing import WORTH
 
 DOUBLE = 1e-12  # relative to the largest entry
 FORWARD = 1e-12  # times the condition number of M

@@ -16,7 +16,8 @@ from codegen.test_parameters import other_values, with_values
 from dynamics.cases import simple_drives
 
 import forearm as fa
-from forearm.kernels.kernel import WORTH, Kernel
+from forearm.kernels.kernel import Kernel
+from forearm.kernels.sharing import WORTH
 
 DOUBLE = 1e-12  # relative to the largest entry
 SINGLE = 1e-4

@@ -309,6 +309,26 @@ def test_nothing_to_solve() -> None:
     assert not inverse_numeric(fixed, T @ pose(p=(0.1, 0.0, 0.0))).solved
 
 
+def test_a_rotation_with_few_digits_is_made_one() -> None:
+    """What `inverse` takes is taken here, and poses beside it keep their bits."""
+    arm = loaded("ur5")
+    T = forward(arm, np.random.default_rng(9).uniform(-2.0, 2.0, (20, 6)))
+    for digits in (9, 7, 6):
+        short = np.round(T, digits)
+        found = inverse_numeric(arm, short)
+        assert np.all(found.solved)
+        assert np.abs(forward(arm, found.q) - T).max() < 2.0 * 10.0**-digits
+        assert len(fa.kinematics.inverse(arm, short[0], limits=False).q) >= 2
+        assert np.array_equal(inverse_numeric(arm, short[3]).q, found.q[3])
+    mixed = T.copy()
+    mixed[4] = short[4]
+    kept = np.arange(20) != 4
+    assert np.array_equal(inverse_numeric(arm, mixed).q[kept], inverse_numeric(arm, T).q[kept])
+    for solver in (inverse_numeric, fa.kinematics.inverse):
+        with pytest.raises(fa.InputError, match=r"T\[0\]: the upper left 3x3 must be a rotation"):
+            solver(arm, np.round(T, 4))
+
+
 BAD = np.stack([np.eye(4)] * 3)
 BAD[1, 0, 3] = np.nan
 MIRRORED = np.stack([np.eye(4), np.diag([1.0, 1.0, -1.0, 1.0])])
@@ -319,10 +339,15 @@ MIRRORED = np.stack([np.eye(4), np.diag([1.0, 1.0, -1.0, 1.0])])
     [
         (BAD, {}, r"inverse_numeric, T\[1\]: every number must be finite"),
         (BAD[1], {}, r"inverse_numeric, T: every number must be finite"),
-        (MIRRORED, {}, r"T\[1\]: the upper left 3x3 must be a rotation"),
-        (2.0 * np.eye(4), {}, "T: the upper left 3x3 must be a rotation"),
-        (np.eye(3), {}, r"a pose is \(4, 4\), several are \(B, 4, 4\); came \(3, 3\)"),
-        (pose(p=(1e31, 0.0, 0.0)), {}, "none exceed 1e\\+30"),
+        (MIRRORED, {}, r"inverse_numeric, T\[1\]: the upper left 3x3 is a reflection"),
+        (2.0 * np.eye(4), {}, "T: the last row of a pose is 0 0 0 1"),
+        (np.diag([1.0, 1.0, 1.1, 1.0]), {}, "T: the upper left 3x3 must be a rotation.*off by 0.21.*orthonormalise"),
+        (
+            np.eye(3),
+            {},
+            r"inverse_numeric, T: a pose of shape \(4, 4\) or poses of shape \(B, 4, 4\) are needed; came \(3, 3\)",
+        ),
+        (pose(p=(1e31, 0.0, 0.0)), {}, r"finite and below 1e\+30"),
         ("pose", {}, "numbers are needed"),
         (np.eye(4), {"start": [0.0]}, "has 6 joints"),
         (np.eye(4), {"start": [[0.0] * 6] * 2}, "one posture"),

@@ -119,7 +119,8 @@ def test_figures_are_written_and_named(tmp_path: Path, capsys: pytest.CaptureFix
     pytest.importorskip("matplotlib")
     assert main(["reproduce", "dhanaraj", "--figures", str(tmp_path / "new" / "folder")]) == 0
     names = {path.name for path in (tmp_path / "new" / "folder").iterdir()}
-    assert names == {f"dhanaraj-fig-3.{k}.png" for k in ("4", "5", "6-3.7", "8-3.9", "11", "12", "13")}
+    studied = {f"dhanaraj-fig-3.{k}.png" for k in ("4", "5", "6-3.7", "8-3.9", "11", "12", "13")}
+    assert {name for name in names if name.startswith("dhanaraj-fig-3")} == studied
     assert "written: " in capsys.readouterr().out
     assert main(["reproduce", "silver", "--figures", str(tmp_path)]) == 0
     assert "no figure of silver is drawn" in capsys.readouterr().out

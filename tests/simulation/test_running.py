@@ -266,8 +266,10 @@ def test_friction_that_leaves_no_motion_is_said() -> None:
     arm = random_arm(3, 3)
     for method in ("rk4", "dp45"):
         run = fa.simulate(arm, posture(arm, 3), speed(arm, 3), 0.1, torque=[1.0, -2.0, 3.0], method=method)
-        assert "friction that grows with the load leaves no motion" in run.message
-        assert run.events[-1].kind == "diverged"
+        assert run.message == "no acceleration fits the torques: friction that grows with the load jams the arm, at 0 s"
+        assert (run.events[-1].kind, run.events[-1].joint) == ("diverged", None)
+        with pytest.raises(fa.ModelError, match="friction of 'random3' that depends on the load"):
+            fa.dynamics.forward(arm, run.q[-1], run.qd[-1], [1.0, -2.0, 3.0])
         assert np.isfinite(run.q).all()
 
 
@@ -431,10 +433,12 @@ def test_how_it_ended_is_a_status(method: str) -> None:
     assert (stopped.status, stopped.ok) == (Status.EVENT, True)
     arm = random_arm(3, 3)
     jammed = fa.simulate(arm, posture(arm, 3), speed(arm, 3), 0.1, torque=[1.0, -2.0, 3.0], method=method)
-    assert (jammed.status, jammed.ok) == (Status.DIVERGED, False)
-    with pytest.raises(fa.ForearmError, match=f"simulation of '{arm.name}' by {method}: joint.*look at the input"):
+    assert (jammed.status, jammed.ok) == (Status.JAMMED, False)
+    with pytest.raises(
+        fa.ForearmError, match=f"simulation of '{arm.name}' by {method}: no acc.*look at the friction that grows"
+    ):
         jammed.checked()
-    with pytest.raises(fa.InputError, match=r"continued: that run failed: joint.*Start a new one before that"):
+    with pytest.raises(fa.InputError, match=r"continued: that run failed: no acceleration.*Start a new one before that"):
         fa.simulate(arm, posture(arm, 3), speed(arm, 3), 0.1, continued=jammed, method=method)
 
 
@@ -451,7 +455,7 @@ def test_how_it_ended_is_a_status(method: str) -> None:
         ({"torque": lambda t: [math.nan]}, "simulate, torque: 1 finite numbers are needed"),
         ({"controller": lambda t, q, qd: [1.0, 2.0]}, "simulate, controller: 1 finite numbers are needed"),
         ({"voltage": [1.0]}, "voltages need torque_constant and resistance of every motor"),
-        ({"record": 0}, "simulate, record: a whole number of at least 1 is needed; came 0"),
+        ({"record": 0}, "simulate, record: a whole number of at least 1 is needed, and at most 1000000; came 0"),
         ({"record": True}, "simulate, record: a whole number"),
         ({"step": 0.0}, "simulate, step"),
         ({"step": 1e-12}, "too many to keep; keep every tenth with record=10"),

@@ -188,3 +188,16 @@ def test_fixed_steps_say_what_to_take_instead() -> None:
     assert plain.joints[0].motor == motor(None)
     assert without_inductance(plain) is plain
     assert fa.simulate(plain, [0.0], [0.0], 0.1, voltage=[V]).ok
+
+
+@pytest.mark.parametrize("seed", [1, 9, 25])
+def test_joints_that_stand_stand_exactly_under_an_implicit_method_too(seed: int) -> None:
+    """Rounding in the equations of a step must not move them: friction that is felt in motion would be in the books."""
+    arm = random_arm(seed, 3)
+    u = np.random.default_rng(seed).uniform(-20.0, 20.0, 3)
+    start = posture(arm, seed), speed(arm, seed), 0.3
+    run, other = (fa.simulate(arm, *start, voltage=u, method=m, rtol=1e-7, atol=1e-9) for m in ("radau", "dp45"))
+    assert [(e.kind, e.joint) for e in run.events] == [(e.kind, e.joint) for e in other.events]
+    assert "stick" in [e.kind for e in run.events]
+    assert not ((run.qd != 0.0) & (np.abs(run.qd) < 1e-20)).any()
+    assert left_over(run) <= 1e-4  # rtol 1e-7 a step, hundreds of steps, powers between them by Gauss's rule

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import forearm as fa
 from forearm.plots.figure import save_figure
 from forearm.plots.trajectories import phase_figure, profile_figure, waters_figure
-from forearm.trajectories import MotionLimits, bang_bang, through
+from forearm.trajectories import MotionLimits, bang_bang, deviation, hand_line, through
 
 pytest.importorskip("matplotlib")
 LIMITS = MotionLimits([2.0, 3.0], [1.0, 1.5], -2.0, 2.0)
@@ -57,3 +58,25 @@ def test_phase_plane_of_a_joint_with_and_without_bounds(tmp_path: Path) -> None:
     figure = phase_figure([through(MOTION.points, None, free)], free)
     save_figure(figure, tmp_path / "phase.svg")
     assert max(abs(x) for x in figure.axes[0].get_ylim()) < 100.0
+
+
+def test_lines_of_the_hand_have_profiles_and_mistakes_are_said() -> None:
+    arm = fa.load("ur5")
+    q0 = np.array([0.1, -1.0, 1.7, 0.3, 0.7, 0.2])
+    line = hand_line(arm, q0, fa.kinematics.forward(arm, q0)[:3, 3] + [0.05, 0.02, 0.0], 0.2, 1.0)
+    figure = profile_figure(line)
+    assert len(figure.axes[0].lines) == 12  # a curve and dots at the corners for each joint
+    assert figure.axes[0].lines[0].get_ydata()[0] == pytest.approx(q0[0])
+    with pytest.raises(fa.InputError, match="profile_figure, names: 2 are needed, one a joint; came 1"):
+        profile_figure(MOTION, ["a"])
+    with pytest.raises(fa.InputError, match="phase_figure, motions: at least one is needed"):
+        phase_figure([], LIMITS)
+    for joint in (5, -1, "x"):
+        with pytest.raises(fa.InputError, match="phase_figure, joint: a whole number from 0 to 1 is needed"):
+            phase_figure([MOTION], LIMITS, joint=joint)  # type: ignore[arg-type]
+    with pytest.raises(fa.InputError, match="phase_figure, motions"):
+        phase_figure([line], LIMITS)  # type: ignore[list-item]
+    with pytest.raises(fa.InputError, match="the limits are those of 3 joints, a motion has 2"):
+        phase_figure([MOTION], MotionLimits([1.0, 1.0, 1.0]))
+    with pytest.raises(fa.InputError, match="a line of the hand is straight by itself"):
+        deviation(line)  # type: ignore[arg-type]

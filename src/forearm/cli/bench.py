@@ -15,7 +15,10 @@ from forearm.tables import number, text_table
 if TYPE_CHECKING:
     from forearm.benchmarks.timing import Row
 
-ROOMS = ("loading", "dynamics", "code", "kernels", "loops", "simulation", "inverse_kinematics", "planning")
+ROOMS = (
+    "loading", "dynamics", "code", "kernels", "loops", "simulation", "inverse_kinematics", "planning", "schedules", "control",
+    "fixed_point",
+)  # fmt: skip
 HEADER = ("what", "ours", "peer", "its time", "ratio", "bar", "apart", "peak")
 
 

@@ -10,17 +10,18 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.cli.command import Command, add_arm, add_json, show_json, width
-from forearm.cli.states import add_state, read_numbers, read_state
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.cli.poses import add_form, read_form, read_pose
+from forearm.cli.states import add_state, read_state
+from forearm.errors import InputError
 from forearm.files.load import load
-from forearm.kinematics.hand import hand_motion, hand_pose
+from forearm.kinematics.hand import hand_motion
 from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.manipulability import condition_number, manipulability
 from forearm.kinematics.orientation import FORMS
+from forearm.kinematics.poses import forward
 from forearm.tables import number, text_table
 
 Floats = NDArray[np.float64]
-USUAL = "rpy"
 ROWS = ("vx", "vy", "vz", "wx", "wy", "wz")
 
 
@@ -30,25 +31,23 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_state(parser, "qd", "joint velocities, SI: adds the velocity of the hand")
     add_state(parser, "qdd", "joint accelerations, SI: adds the acceleration of the hand")
     parser.add_argument("--link", metavar="NAME", help="this link instead of the hand")
-    parser.add_argument(
-        "--form", default=USUAL, metavar="NAME", help=f"of orientations: {', '.join(FORMS)} ({USUAL} unless given)"
-    )
+    add_form(parser)
     parser.add_argument("--jacobian", action="store_true", help="also the Jacobian: linear rows first, base axes")
     parser.add_argument("--pose", metavar="X,Y,Z,...", help="inverse: position in m, then the numbers of --form; every branch")
     parser.add_argument("--numeric", action="store_true", help="with --pose: one posture by iteration from --q, for any arm")
+    parser.add_argument("--nearest", action="store_true", help="with --pose: where it is not reached, what comes nearest to it")
     parser.add_argument("--no-limits", action="store_true", help="with --pose: branches beyond the joints' limits too")
     add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
-    if given.form not in FORMS:
-        raise NameNotFound(f"--form: there is no {shorten(given.form)}; {suggest(given.form, FORMS)}")
+    given.form = read_form(given.form)
     arm = load(given.arm, hand=given.hand)
     return _forward(given, arm) if given.pose is None else _inverse(given, arm)
 
 
 def _forward(given: argparse.Namespace, arm: Arm) -> int:
-    for option in [f"--{name}" for name in ("no-limits", "numeric") if getattr(given, name.replace("-", "_"))]:
+    for option in [f"--{name}" for name in ("no-limits", "numeric", "nearest") if getattr(given, name.replace("-", "_"))]:
         raise InputError(f"{option}: it belongs to --pose; a posture given by --q is taken as it is.")
     q, qd, qdd = (
         np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees)
@@ -83,9 +82,12 @@ def _inverse(given: argparse.Namespace, arm: Arm) -> int:
     wrong = [f"--{name}" for name in ("qd", "qdd", "link") if getattr(given, name)] + ["--jacobian"] * given.jacobian
     if wrong:
         raise InputError(f"--pose: it asks for postures of the hand, so {wrong[0]} has no meaning beside it; leave it out.")
-    T = _pose(given)
+    if given.nearest and given.numeric:
+        raise InputError("--nearest: --numeric gives the nearest posture found by itself; leave one of them out.")
+    T = read_pose(given.pose, given.form, given.degrees)
     near = None if given.q is None else read_state(arm, given.q, "q", given.degrees)
-    q, verdict = _numeric(arm, T, near, not given.no_limits) if given.numeric else _branches(arm, T, near, not given.no_limits)
+    limits = not given.no_limits
+    q, verdict = _numeric(arm, T, near, limits) if given.numeric else _branches(arm, T, near, limits, given.nearest)
     if given.json:
         show_json({"name": arm.name, "form": given.form, "pose": T, "q": q} | verdict)
         return 0
@@ -93,37 +95,37 @@ def _inverse(given: argparse.Namespace, arm: Arm) -> int:
         rows = [[str(k + 1), *map(_short, row)] for k, row in enumerate(q)]
         print(text_table(["branch", *(joint.name for joint in arm.joints)], rows, width()))
     print(verdict["message"])
+    if verdict.get("nearest"):
+        nearest = verdict["nearest"]
+        print(text_table(["nearest", *(joint.name for joint in arm.joints)], [["", *map(_short, nearest["q"])]], width()))
+        print(f"the hand is then {number(nearest['distance'])} m and {number(nearest['angle'])} rad from the pose")
     return 0
 
 
-def _branches(arm: Arm, T: Floats, near: Floats | None, limits: bool) -> tuple[Floats, dict[str, Any]]:
+def _branches(arm: Arm, T: Floats, near: Floats | None, limits: bool, nearest: bool) -> tuple[Floats, dict[str, Any]]:
     """Every closed-form branch (m, n), and what there is to say."""
     from forearm.kinematics import IKResult, inverse
 
-    found = cast(IKResult, inverse(arm, T, limits=limits, near=near))
-    return found.q, {"reachable": found.reachable, "singular": found.singular, "message": found.message}
+    found = cast(IKResult, inverse(arm, T, limits=limits, near=near, nearest=nearest))
+    verdict = {"reachable": found.reachable, "singular": found.singular, "undetermined": list(found.undetermined)}
+    closest = found.nearest
+    if closest is None:
+        return found.q, verdict | {"message": found.message, "nearest": None}
+    at = {"q": closest.q, "pose": closest.pose, "distance": closest.distance, "angle": closest.angle}
+    return found.q, verdict | {"message": found.message, "nearest": at}
 
 
 def _numeric(arm: Arm, T: Floats, near: Floats | None, limits: bool) -> tuple[Floats, dict[str, Any]]:
-    """One posture (1, n) found by iteration, or none."""
+    """One posture (1, n) found by iteration, or none and the nearest found."""
     from forearm.kinematics import inverse_numeric
 
     found = inverse_numeric(arm, T, start=near, limits=limits)
     reachable = bool(found.solved)
-    return found.q[None][: int(reachable)], {"reachable": reachable, "error": found.error, "message": found.message}
-
-
-def _pose(given: argparse.Namespace) -> Floats:
-    form = FORMS[given.form]
-    values = read_numbers(given.pose, "pose", 3 + len(form.names), f"x, y, z and {', '.join(form.names)} ({given.form}) are")
-    turned = np.radians(values[3:]) if given.degrees and form.angles else values[3:]
-    T = hand_pose(values[:3], turned.reshape(form.shape), given.form)
-    if np.isnan(T).any():
-        raise InputError(
-            f"--pose: no rotation has the {given.form} angles {shorten(values[3:].tolist())}; "
-            "cos x cos y cos z + sin x sin y sin z must be above 0."
-        )
-    return T
+    verdict = {"reachable": reachable, "error": found.error, "message": found.message, "nearest": None}
+    if not reachable:
+        at = {"pose": forward(arm, found.q), "distance": float(found.error[0]), "angle": float(found.error[1])}
+        verdict["nearest"] = {"q": found.q} | at
+    return found.q[None][: int(reachable)], verdict
 
 
 def _named(form: str, values: Floats) -> str:

@@ -26,19 +26,22 @@ COMMANDS = {
     "inverse": "Torques that a state needs, by any formulation, drives included.",
     "forward": "Accelerations that torques produce, by any method, drives included.",
     "simulate": "The motion of an arm over time, driven by torques or voltages.",
+    "control": "Controllers compared on one motion; a load from tests; a log against the model.",
     "sim": "Swartz's interpreter: variables and commands, at a terminal or from a script.",
     "count": "Exact multiplications and additions of every formulation.",
     "generate": "Write code for a function of an arm: C, C++, Fortran, Python, LaTeX.",
+    "schedule": "One evaluation over several processors: task graphs, schedules, bounds, and threads that run them.",
     "precision": "What single precision costs in forward dynamics, by method.",
     "reproduce": "Recompute the printed figures of the five documents.",
     "bench": "Measure speed on this machine.",
     "cache": "Show or clear compiled code that is kept on disk.",
-    "demo": "Tell the story on built-in arms.",
+    "completion": "Write a script that completes forearm's commands, options and names in a shell.",
+    "demo": "Tell the story on the PUMA 560, and leave a page that shows all of it.",
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run `forearm ...`; returns the exit code: 0 done, 2 bad usage or bad input, 130 interrupted."""
+    """Run `forearm ...`; returns the exit code: 0 done, 1 done but not good, 2 bad usage or bad input, 130 interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     parser = _parser(next((word for word in words if word in COMMANDS), None))
     given, unknown = parser.parse_known_args(_with_negative_numbers(words))

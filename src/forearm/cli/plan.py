@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,87 +13,168 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.cli.command import Command, add_arm, add_json, complain, show_json, width
+from forearm.cli.poses import add_form, read_form, read_pose
 from forearm.cli.states import add_state, read_numbers, read_state
 from forearm.errors import InputError
 from forearm.files.load import load
 from forearm.tables import number, text_table
+from forearm.trajectories.line_speed import PROFILES
 from forearm.trajectories.lines import HandLine, hand_line
 from forearm.trajectories.planning import Plan, plan
 from forearm.trajectories.requests import Request, Waypoint
 from forearm.trajectories.switching import Switching
 
 Floats = NDArray[np.float64]
-PROFILES = ("trapezoidal", "quintic", "constant")
+USUAL_SPEED = 0.1  # m/s
+OF_LINES = ("hand_speed", "hand_acceleration", "profile", "free_attitude")
+OF_POINTS = ("acceleration", "velocity")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
-    parser.add_argument("request", nargs="?", metavar="REQUEST", help="a request file (.toml): waypoints and limits")
-    add_state(parser, "q", "where the motion starts, without a request file; zero unless given")
+    parser.add_argument("request", nargs="?", metavar="REQUEST", help="waypoints and limits (.toml), or a saved motion (.json)")
+    add_state(parser, "q", "where the motion starts, without a request file, rad (m); zero unless given")
+    goals = (("to", "A,B,...", "a posture, rad (m),"), ("pose", "X,Y,Z,...", "a pose of the hand, m and then --form,"))
+    for name, shape, what in goals:
+        text = f"{what} to go to without a request file; several in order"
+        parser.add_argument(f"--{name}", action="append", dest="goals", type=partial(_goal, name), metavar=shape, help=text)
+    add_form(parser)
     parser.add_argument(
-        "--to",
-        action="append",
+        "--acceleration",
         metavar="A,B,...",
-        help="a posture to go to, without a request file; several in order",
+        help="largest accelerations, rad/s^2 (m/s^2), degrees/s^2 with --degrees; as torques allow unless given",
     )
-    parser.add_argument("--acceleration", metavar="A,B,...", help="largest accelerations; as torques allow unless given")
-    parser.add_argument("--velocity", metavar="A,B,...", help="largest velocities; the arm's unless given")
+    parser.add_argument(
+        "--velocity",
+        metavar="A,B,...",
+        help="largest velocities, rad/s (m/s), degrees/s with --degrees; the arm's unless given",
+    )
     parser.add_argument(
         "--line-to", action="append", metavar="X,Y,Z", help="a straight line of the hand to this point, m; several in order"
     )
-    parser.add_argument("--hand-speed", type=float, default=0.1, metavar="V", help="along the line, m/s; 0.1 unless given")
+    parser.add_argument("--hand-speed", type=float, metavar="V", help=f"along the line, m/s; {USUAL_SPEED} unless given")
     parser.add_argument("--hand-acceleration", type=float, metavar="A", help="along the line, m/s^2: the speed is a trapezoid")
     parser.add_argument("--profile", choices=PROFILES, help="of the speed along the line; quintic unless given")
+    parser.add_argument("--free-attitude", action="store_true", help="along the line the hand may turn: for arms of few joints")
     parser.add_argument("--step", type=float, default=1e-3, metavar="S", help="between samples, s; 0.001 unless given")
-    parser.add_argument("-o", "--output", metavar="FILE", help=".csv or .parquet: the samples; .json: the switching points")
+    parser.add_argument("-o", "--output", metavar="FILE", help=".csv or .parquet: the samples; .json: the motion, to be loaded")
     parser.add_argument("--plot", metavar="FILE", help="draw the motion and the hand's path (.png, .svg or .pdf)")
+    parser.add_argument("--phase", metavar="FILE", help="draw a joint in the plane of position and velocity; needs --joint")
+    parser.add_argument("--joint", type=int, metavar="N", help="of --phase, from 1 on")
     add_json(parser)
+
+
+def _goal(kind: str, text: str) -> tuple[str, str]:
+    return kind, text
 
 
 def _run(given: argparse.Namespace) -> int:
     arm = load(given.arm, hand=given.hand)
+    if (given.phase is None) != (given.joint is None):
+        raise InputError("--phase: goes with --joint, the number of the joint that is drawn; give both or none.")
     made = plan(arm, _wanted(given, arm), step=given.step)
+    if isinstance(made.motion, HandLine) and not made.motion.feasible:
+        return _infeasible(made, made.motion, given.json)
+    if given.phase:
+        _draw_phase(made, given.phase, given.joint)
     if given.output:
         made.save(given.output)
     if given.plot:
         made.plot(given.plot)
+    written = {"output": given.output, "plot": given.plot, "phase": given.phase}
     if given.json:
-        show_json(_document(made) | {"output": given.output, "plot": given.plot})
+        show_json(_document(made) | written)
         return 0
     print(_report(made))
     for text in made.warnings:
         complain(text)
-    for path, what in ((given.output, "written to"), (given.plot, "drawn in")):
+    for (name, path), what in zip(written.items(), ("written to", "drawn in", "drawn in"), strict=True):
         if path:
-            print(f"{what} {path}")
+            print(f"{what} {path}" if name != "phase" else f"joint {given.joint} drawn in {path}")
     return 0
 
 
+def _infeasible(made: Plan, line: HandLine, as_json: bool) -> int:
+    """Say what stands in the way of a line; nothing is written."""
+    if as_json:
+        problems = [dataclasses.asdict(problem) for problem in line.problems]
+        show_json({"name": made.arm.name, "duration": made.duration, "feasible": False, "problems": problems})
+    else:
+        free = " Here: --free-attitude." if "attitude='free'" in line.message else ""
+        complain(f"the line cannot be followed: {line.message}{free}")
+    return 1
+
+
+def _draw_phase(made: Plan, path: str, joint: int) -> None:
+    from forearm.plots.figure import save_figure
+    from forearm.plots.trajectories import phase_figure
+    from forearm.trajectories.limits import arm_limits
+
+    if not isinstance(made.motion, Switching):
+        raise InputError("--phase: a line of the hand has no constant accelerations to draw; take --plot.")
+    if not 1 <= joint <= made.arm.n:
+        raise InputError(f"--joint: a number from 1 to {made.arm.n} is needed, came {joint}.")
+    limits = arm_limits(made.arm, 1.0) if made.limits is None else made.limits
+    save_figure(phase_figure([made.motion], limits, joint - 1), path)
+
+
 def _wanted(given: argparse.Namespace, arm: Arm) -> Any:
-    """What was asked for: a file, postures, or a line."""
-    ways = [name for name, value in (("REQUEST", given.request), ("--to", given.to), ("--line-to", given.line_to)) if value]
+    """What was asked for: a file, postures and poses, or a line."""
+    goals = " and ".join(f"--{kind}" for kind in dict.fromkeys(kind for kind, _ in given.goals or ()))
+    ways = [name for name, value in (("REQUEST", given.request), (goals, goals), ("--line-to", given.line_to)) if value]
     if len(ways) != 1:
         came = " and ".join(ways) or "none of them"
-        raise InputError(f"plan: give a request file, or --to, or --line-to; came {came}.")
+        raise InputError(f"plan: give a request file, or --to (or --pose), or --line-to; came {came}.")
     if given.request:
-        wrong = [f"--{name}" for name in ("q", "acceleration", "velocity") if getattr(given, name)]
-        if wrong:
-            raise InputError(f"{wrong[0]}: a request file says that itself; write it there.")
+        _refuse(
+            given, ("q", "degrees", "form", *OF_POINTS, *OF_LINES), "a request or motion file says that itself; write it there."
+        )
         return given.request
     start = np.zeros(arm.n) if given.q is None else read_state(arm, given.q, "q", given.degrees)
     if given.line_to:
-        to = np.array([read_numbers(text, "line-to", 3, "a point has") for text in given.line_to])
-        profile = given.profile or ("quintic" if given.hand_acceleration is None else "trapezoidal")
-        return hand_line(arm, start, to, given.hand_speed, given.hand_acceleration, profile)
-    points = [start, *(read_state(arm, text, "to", given.degrees) for text in given.to)]
-    limits = {name: _limit(arm, getattr(given, name), name) for name in ("acceleration", "velocity") if getattr(given, name)}
-    return Request(tuple(Waypoint(q=q) for q in points), name="--to", **limits)
+        _refuse(given, (*OF_POINTS, "form"), "it belongs to --to; a line takes --hand-speed and --hand-acceleration.")
+        return _line(given, arm, start)
+    _refuse(given, OF_LINES, "it belongs to --line-to, a straight line of the hand; leave it out.")
+    return _points(given, arm, start)
 
 
-def _limit(arm: Arm, text: str, name: str) -> Floats:
+def _refuse(given: argparse.Namespace, names: tuple[str, ...], why: str) -> None:
+    """An option that would do nothing is a mistake."""
+    for name in names:
+        if getattr(given, name) not in (None, False):
+            raise InputError(f"--{name.replace('_', '-')}: {why}")
+
+
+def _line(given: argparse.Namespace, arm: Arm, start: Floats) -> HandLine:
+    to = np.array([read_numbers(text, "line-to", 3, "a point has") for text in given.line_to])
+    if given.profile == "constant" and given.hand_acceleration is not None:
+        raise InputError("--hand-acceleration: a constant speed has none; leave it out, or take another --profile.")
+    profile = given.profile or ("quintic" if given.hand_acceleration is None else "trapezoidal")
+    speed = USUAL_SPEED if given.hand_speed is None else given.hand_speed
+    attitude = "free" if given.free_attitude else "constant"
+    return hand_line(arm, start, to, speed, given.hand_acceleration, profile, attitude)
+
+
+def _points(given: argparse.Namespace, arm: Arm, start: Floats) -> Request:
+    form = read_form(given.form)
+    if given.form is not None and all(kind == "to" for kind, _ in given.goals):
+        raise InputError("--form: it belongs to --pose; postures of --to are joint coordinates.")
+    points = [Waypoint(q=start)]
+    for kind, text in given.goals:
+        if kind == "to":
+            points.append(Waypoint(q=read_state(arm, text, "to", given.degrees)))
+        else:
+            points.append(Waypoint(pose=read_pose(text, form, given.degrees)))
+    limits = {name: _limit(arm, getattr(given, name), name, given.degrees) for name in OF_POINTS if getattr(given, name)}
+    return Request(tuple(points), name="plan", **limits)
+
+
+def _limit(arm: Arm, text: str, name: str, degrees: bool) -> Floats:
     """One number for all joints, or one a joint, SI."""
     values = read_numbers(text, name, 1 if "," not in text else arm.n, f"{arm.name} needs")
-    return values if len(values) > 1 else np.full(arm.n, values[0])
+    unit = np.array([math.pi / 180.0 if degrees and j.kind == "revolute" else 1.0 for j in arm.joints])
+    limits: Floats = values * unit
+    return limits
 
 
 def _report(made: Plan) -> str:
@@ -124,6 +208,7 @@ def _length(made: Plan) -> float:
 
 def _document(made: Plan) -> dict[str, Any]:
     document: dict[str, Any] = {"name": made.arm.name, "duration": made.duration, "warnings": list(made.warnings)}
+    document |= {"feasible": True, "problems": []}
     document |= {"t": made.t, "q": made.q, "qd": made.qd, "qdd": made.qdd, "tau": made.tau, "voltage": made.voltage}
     if isinstance(made.motion, Switching):
         document |= {"points": made.motion.points, "times": made.motion.times, "deviation": float(made.deviation or 0.0)}

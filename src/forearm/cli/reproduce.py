@@ -68,8 +68,9 @@ def _mata() -> dict[str, Any]:
 
 def _dhanaraj() -> dict[str, Any]:
     from forearm.plots.friction import friction_figures
+    from forearm.plots.schedules import schedule_figures
 
-    return friction_figures()
+    return friction_figures() | schedule_figures()
 
 
 DRAWN = {"mata": _mata, "dhanaraj": _dhanaraj}

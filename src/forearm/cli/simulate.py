@@ -102,7 +102,7 @@ def _run(given: argparse.Namespace) -> int:
     whole = run if before is None else joined(before, run)
     _write(given, whole)
     _tell(given, whole)
-    return 0
+    return 0 if whole.ok else 1
 
 
 def _arm(given: argparse.Namespace) -> Arm:
@@ -152,7 +152,7 @@ def _write(given: argparse.Namespace, run: Simulation) -> None:
 
 def _tell(given: argparse.Namespace, run: Simulation) -> None:
     if not run.ok:
-        complain(f"{run.message}: {run.status.value}.", kind="warning")
+        complain(f"{run.message}: {run.status.value}.")
     if given.json:
         show_json(_document(given, run))
         return

@@ -11,16 +11,16 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.errors import ModelError
 from forearm.kinematics.closed_form.branches import solve
-from forearm.kinematics.closed_form.limits import limits_of
+from forearm.kinematics.closed_form.limits import AT_LIMIT, TURN, joint_limits, middle
+from forearm.kinematics.closed_form.linear import dot
 from forearm.kinematics.closed_form.recognition import geometry_of
+from forearm.kinematics.given import ORTHONORMAL
 from forearm.model import Array, Scalar
 from forearm.symbols.scalars import hinge, root, sign
 
 TRUE = 1e-7  # m and rad: farther from the pose a branch does not exist; at singular poses a lost bit costs some 1e-8
 EXACT = 1e-9  # m and rad: what the closed form may be off by on an arm whose axes meet only nearly
-AT_LIMIT = 1e-10  # rad and m: so far behind its limit a joint is taken to be at it
-TURN = 2.0 * math.pi
-WRAPS = 2  # angles come within two turns of the middle of their range
+WRAPS = 2  # angles come within two turns and a half of the middle of their range, whole turns of it taken off
 
 
 def can_be_written(arm: Arm) -> bool:
@@ -46,22 +46,40 @@ def branches(arm: Arm, T: list[Scalar], pose_at: Callable[[list[Scalar]], Array]
             "m or rad; fa.kinematics.inverse makes that good."
         )
     rows = [T[4 * i : 4 * i + 4] for i in range(4)]
-    return np.array([_checked(arm, branch, rows, pose_at) for branch in solve(geometry, rows)], dtype=object)
+    wrong: Scalar = 0.0
+    if arm.n == 6:
+        rows, wrong = _with_rotation(rows)
+    return np.array([_checked(arm, branch, rows, wrong, pose_at) for branch in solve(geometry, rows)], dtype=object)
 
 
-def _checked(arm: Arm, branch: list[Scalar], T: list[list[Scalar]], pose_at: Callable[[list[Scalar]], Array]) -> list[Scalar]:
-    """A branch with whole turns added where the limits ask for them; NaN where it is none."""
+def _with_rotation(T: list[list[Scalar]]) -> tuple[list[list[Scalar]], Scalar]:
+    """The pose with R (3 - R^T R) / 2 for its R, a rotation to the square of what was wrong; and what is over 0 if it was much.
+
+    No pose that the reference takes is refused: there each of six entries may be as large.
+    """
+    columns = [[T[i][j] for i in range(3)] for j in range(3)]
+    gram = {(j, k): dot(columns[j], columns[k]) for j in range(3) for k in range(j, 3)}
+    squares = sum((x * x for x in (gram[j, k] - (1.0 if j == k else 0.0) for j, k in gram)), 0.0)
+    half = {(j, k): (1.5 if j == k else 0.0) - 0.5 * x for (j, k), x in gram.items()}
+    made = [[dot(T[i][:3], [half[min(j, k), max(j, k)] for j in range(3)]) for k in range(3)] for i in range(3)]
+    return [[*row, T[i][3]] for i, row in enumerate(made)] + [T[3]], hinge(squares - 6.0 * ORTHONORMAL**2)
+
+
+def _checked(
+    arm: Arm, branch: list[Scalar], T: list[list[Scalar]], wrong: Scalar, pose_at: Callable[[list[Scalar]], Array]
+) -> list[Scalar]:
+    """A branch with whole turns added where the limits ask for them; NaN where it is none, or `wrong` is over 0."""
     found = pose_at(branch)
     entries = [(i, 3) for i in range(3)] if arm.n == 3 else [(i, j) for i in range(3) for j in range(4)]
     square: Any = 0.0
     for i, j in entries:
         off = found[i, j] - T[i][j]
         square = square + off * off
-    wrong = hinge(square - TRUE * TRUE)
+    wrong = wrong + hinge(square - TRUE * TRUE)
     placed = []
-    for joint, x, lower, upper in zip(arm.joints, branch, *limits_of(arm), strict=True):
+    for joint, x, centre, lower, upper in zip(arm.joints, branch, middle(arm), *joint_limits(arm), strict=True):
         if joint.kind == "revolute":
-            x = _wrapped(x, _middle(float(lower), float(upper)))
+            x = _wrapped(x, float(centre))
         for beyond in ([lower - x] if math.isfinite(lower) else []) + ([x - upper] if math.isfinite(upper) else []):
             wrong = wrong + hinge(beyond - AT_LIMIT)
         placed.append(x)
@@ -69,16 +87,11 @@ def _checked(arm: Arm, branch: list[Scalar], T: list[list[Scalar]], pose_at: Cal
     return [x + nothing for x in placed]
 
 
-def _wrapped(x: Scalar, middle: float) -> Scalar:
-    """Whole turns added until the angle is within half a turn of the middle."""
+def _wrapped(x: Scalar, centre: float) -> Scalar:
+    """Whole turns added until the angle is within half a turn of the centre."""
+    turns = round(centre / TURN)
+    centre -= TURN * turns
     for _ in range(WRAPS):
-        off = x - middle
+        off = x - centre
         x = x - TURN * (sign(off) * sign(hinge(abs(off) - math.pi)))
-    return x
-
-
-def _middle(lower: float, upper: float) -> float:
-    """Of a range; 0 where it is open on both sides, the end where it is open on one."""
-    if math.isfinite(lower) and math.isfinite(upper):
-        return 0.5 * (lower + upper)
-    return min(max(0.0, lower), upper)
+    return x + TURN * turns if turns else x

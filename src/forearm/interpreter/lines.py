@@ -12,6 +12,7 @@ from forearm.interpreter.names import meant
 from forearm.values import LARGEST
 
 MAX_LINE = 10_000  # characters
+NO_TEXT = "the input is not UTF-8 text; write the script as plain text."
 ASSIGNMENT = re.compile(r"\s*([^\s=\"'#]*)\s*=([^#]*)")
 T = TypeVar("T")
 
@@ -41,10 +42,10 @@ class TextLines:
         try:
             text = self.stream.readline(MAX_LINE + 2)
         except UnicodeDecodeError as error:
-            raise InputError("the input is not UTF-8 text; write the script as plain text.") from error
+            raise InputError(NO_TEXT) from error
         if not text:
             raise EOFError
-        return bounded(text.removesuffix("\n"))
+        return bounded(text.removesuffix("\n").removeprefix("\ufeff" if self.number == 1 else ""))
 
 
 class Answers:
@@ -118,9 +119,13 @@ def whole_number(text: str) -> int | None:
 
 
 def bounded(line: str) -> str:
-    """The line, unless it is too long to be one."""
+    """The line, unless it is too long to be one, or holds bytes that are no text."""
     if len(line) > MAX_LINE:
         raise InputError(f"a line of more than {MAX_LINE} characters; no command needs that many.")
+    try:
+        line.encode()
+    except UnicodeEncodeError as error:  # Python keeps other bytes of standard input as halves of characters
+        raise InputError(NO_TEXT) from error
     return line
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -59,9 +60,14 @@ def _drive(answers: Answers, v: Variables) -> tuple[Floats | Schedule, int]:
     if text and "no".startswith(text.lower()):
         text = answers.text("Number of timesteps?")
         return _held(v), _steps(text)
-    if whole_number(text) is None and "." in text:
-        return Schedule.read(plain(text), v.arm), 0
-    return _held(v), _steps(text)
+    if whole_number(text) is not None:
+        return _held(v), _steps(text)
+    if "." not in text and not os.path.exists(text):
+        raise InputError(
+            f"simulate: came {shorten(text)}, which is no file that is there, and no whole number of timesteps from 1 to "
+            f"{MOST_STEPS}. A voltage schedule file is named with its ending, such as volts.csv."
+        )
+    return Schedule.read(plain(text), v.arm), 0
 
 
 def _held(v: Variables) -> Floats:
@@ -99,9 +105,10 @@ def _is_torque(drive: Floats | Schedule, v: Variables) -> bool:
 
 
 def _at_the_end(v: Variables, run: Simulation, drive: Floats | Schedule) -> Variables:
-    """The variables as the simulation leaves them; a voltage that was held stays as it was set."""
+    """The variables as the simulation leaves them: what the motors got last is their voltage."""
     end = replace(v, theta=run.q[-1].copy(), omega=run.qd[-1].copy(), alpha=run.qdd[-1].copy())
     if _is_torque(drive, v):
         return replace(end, torque=run.tau[-1].copy(), kept="torque").tied()
-    last = drive.value(float(run.t[-1])) if isinstance(drive, Schedule) else drive
-    return replace(end, voltage=last, kept="voltage").tied()
+    assert run.voltage is not None
+    last = drive.value(float(run.t[-1])) if isinstance(drive, Schedule) else v.asked
+    return replace(end, voltage=run.voltage[-1].copy(), asked=last, kept="voltage").tied()

@@ -45,8 +45,8 @@ class Variables:
     """What the commands work on. Torque and voltage are tied by the motors at the present omega. Swartz (11), (12).
 
     `arm` falls by this session's gravity, (0, 0, -gravity), and its currents follow the voltages at once. `kept` is the one of
-    torque and voltage that was given, which stays when omega changes. `voltage` is None for an arm whose motors are not known
-    well enough.
+    torque and voltage that was given, which stays when omega changes. A voltage that was given is what the converter makes of
+    `asked`. Both are None for an arm whose motors are not known well enough.
     """
 
     arm: Arm
@@ -57,6 +57,7 @@ class Variables:
     alpha: Floats
     torque: Floats
     voltage: Floats | None
+    asked: Floats | None
     kept: Literal["torque", "voltage"] = "voltage"
 
     @classmethod
@@ -65,7 +66,8 @@ class Variables:
         zero = np.zeros(arm.n)
         falling = without_inductance(arm).replace(gravity=(0.0, 0.0, -gravity))
         converter_of(falling, dac or DAC())
-        return cls(falling, gravity, dac or DAC(), zero, zero, zero, zero, zero if _has_motors(arm) else None)
+        voltage = zero if _has_motors(arm) else None
+        return cls(falling, gravity, dac or DAC(), zero, zero, zero, zero, voltage, voltage)
 
     @property
     def converter(self) -> Converter:
@@ -83,9 +85,9 @@ class Variables:
             return replace(self, torque=row, kept="torque").tied()
         if name == "voltage":
             self.checked_voltage()
-            return replace(self, voltage=row, kept="voltage").tied()
+            return replace(self, voltage=self.converter.limited(row), asked=row, kept="voltage").tied()
         if name == "DACOut":
-            return self.set("voltage", list(self.converter.limited(self.converter.voltage(row))))
+            return self.set("voltage", list(self.converter.voltage(row)))
         if name == "omega":
             return replace(self, omega=row).tied()
         return replace(self, theta=row) if name == "theta" else replace(self, alpha=row)
@@ -95,7 +97,8 @@ class Variables:
         if self.voltage is None:
             return self
         if self.kept == "torque":
-            return replace(self, voltage=voltage_of(self.arm, self.torque, self.omega))
+            needed = voltage_of(self.arm, self.torque, self.omega)
+            return replace(self, voltage=needed, asked=needed)
         return replace(self, torque=torque_of(self.arm, self.voltage, self.omega))
 
     def get(self, name: str) -> Floats:
@@ -130,7 +133,7 @@ class Variables:
 
     def notes(self) -> list[str]:
         """What the motors and the converter cannot give of the present torques and voltages."""
-        if self.voltage is None:
+        if self.voltage is None or self.asked is None:
             return []
         given = torque_of(self.arm, self.voltage, self.omega)
         missing = np.abs(voltage_of(self.arm, given, self.omega) - self.voltage) > AT_LIMIT * (1.0 + np.abs(self.voltage))
@@ -138,7 +141,7 @@ class Variables:
         if missing.any():
             names = [f"{j.name} ({number(t)})" for j, t, is_at in zip(self.arm.joints, given, missing, strict=True) if is_at]
             notes.append(f"at the limit of voltage or current, with the torque that the motor then gives: {', '.join(names)}")
-        over = self.converter.out(self.voltage)[1]
+        over = self.converter.out(self.asked)[1]
         if over.any():
             names = [j.name for j, is_over in zip(self.arm.joints, over, strict=True) if is_over]
             notes.append(f"beyond the range of the converter: {', '.join(names)}")

@@ -34,10 +34,6 @@ class MethodDef(ctypes.Structure):
     )  # fmt: skip
 
 
-# A built-in function reads its definition even while it is being freed, so definitions stay: some hundred bytes each.
-DEFINITIONS: list[MethodDef] = []
-
-
 @cache
 def is_possible() -> bool:
     """Whether objects lie in memory as expected: this CPython, and arrays of every kind that is told apart."""
@@ -140,7 +136,9 @@ def callable_at(address: int, name: str, owner: Any) -> Any:
     only = [f"{argument}=None" for argument in code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]]
     doc = f"{name}({', '.join(['$self', *named, *(['*', *only] if only else [])])})\n--\n\n{method.__doc__ or ''}"
     definition = MethodDef(name.encode(), address, FASTCALL_KEYWORDS, doc.encode())
-    DEFINITIONS.append(definition)
+    # A built-in function reads its definition even while it is being freed, be it when Python ends and modules are gone:
+    # definitions stay for good, some hundred bytes each.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
     return make(ctypes.addressof(definition), owner, None)

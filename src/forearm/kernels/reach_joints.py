@@ -25,7 +25,7 @@ def limits_of(arm: Arm) -> tuple[Floats, Floats]:
     for joint, low, high in zip(arm.joints, lower, upper, strict=True):
         if low > high:
             raise ModelError(
-                f"inverse_numeric: joint {joint.name!r} of {arm.name!r} can stand nowhere: its limits and those of what "
+                f"joint {joint.name!r} of {arm.name!r} can stand nowhere: its limits and those of what "
                 f"follows it leave {low:g} to {high:g}. Widen them."
             )
     return lower, upper

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
+from forearm.kinematics.given import as_poses
 from forearm.kinematics.poses import as_coordinates
 from forearm.values import LARGEST, as_floats, check_kind, check_number
 
@@ -18,7 +19,7 @@ Floats = NDArray[np.float64]
 
 MOST_STARTS, MOST_STEPS = 1000, 10_000
 FINEST = 1e-12  # m and rad: less than this is rounding
-ROTATION = 2.5e-9  # root of the sum of the squares of what is wrong with a pose: 1e-9 for each of six products, and no less
+EXACT = 1e-12  # root of the sum of the squares of what is wrong with a pose: it is then taken as it is
 CLOSER = 0.99  # of the tolerance is asked of the machine code, so that no other rounding can contradict `solved`
 
 
@@ -103,35 +104,27 @@ def _of_many(solved: NDArray[np.bool_]) -> str:
 
 def _poses(T: ArrayLike) -> tuple[Floats, bool]:
     """The first three rows of each pose, (B, 12), checked, and whether one pose came."""
-    poses = as_floats(T, "inverse_numeric, T")
+    what = "inverse_numeric, T"
+    poses = as_floats(T, what)
     single = poses.ndim == 2
-    if poses.shape[-2:] != (4, 4) or poses.ndim not in (2, 3):
-        raise InputError(f"inverse_numeric, T: a pose is (4, 4), several are (B, 4, 4); came {poses.shape}.")
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told below
-        good = _is_pose(poses.tolist() if single else poses.transpose(1, 2, 0))
-    if not np.all(good):
-        index = 0 if single else int(np.flatnonzero(~good)[0])
-        _refuse(poses if single else poses[index], "T" if single else f"T[{index}]")
+    if poses.ndim not in (2, 3) or poses.shape[-2:] != (4, 4):
+        return as_poses(poses, what)  # which refuses it
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told by `as_poses`
+        exact = _is_exact(poses.tolist() if single else poses.transpose(1, 2, 0))
+    if not np.all(exact):
+        # Only what needs it is changed, so that no answer depends on the other poses.
+        poses = np.where(np.reshape(exact, (-1, 1, 1)), poses, as_poses(poses, what)[0])
     return poses[..., :3, :].reshape(-1, 12), single
 
 
-def _is_pose(rows: Any) -> Any:
-    """Whether four rows of four numbers, or arrays, are poses: what is wrong with R R^T = 1 and 0 0 0 1, and det R."""
+def _is_exact(rows: Any) -> Any:
+    """Whether four rows of four numbers, or arrays, are poses to rounding: R R^T = 1, 0 0 0 1 and det R."""
     (a, b, c, x), (d, e, f, y), (g, h, i, z), (r, s, t, u) = rows
     wrong = [a * a + b * b + c * c - 1.0, d * d + e * e + f * f - 1.0, g * g + h * h + i * i - 1.0]
     wrong += [a * d + b * e + c * f, a * g + b * h + c * i, d * g + e * h + f * i, r, s, t, u - 1.0]
     squares = sum(w * w for w in wrong)
     right_handed = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g) > 0.0
-    return (squares <= ROTATION * ROTATION) & right_handed & (abs(x) + abs(y) + abs(z) <= LARGEST)
-
-
-def _refuse(pose: Floats, which: str) -> NoReturn:
-    if not np.isfinite(pose).all() or np.abs(pose[:3, 3]).sum() > LARGEST:
-        raise InputError(f"inverse_numeric, {which}: every number must be finite and none exceed {LARGEST:g}.")
-    raise InputError(
-        f"inverse_numeric, {which}: the upper left 3x3 must be a rotation (to 1e-9) and the last row 0 0 0 1; "
-        "orthonormalise the rotation first."
-    )
+    return (squares <= EXACT * EXACT) & right_handed & (abs(x) + abs(y) + abs(z) <= LARGEST)
 
 
 def _starts(arm: Arm, start: ArrayLike, count: int) -> Floats:

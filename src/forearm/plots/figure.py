@@ -14,6 +14,9 @@ from forearm.reading.textfile import write_bytes
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
     "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
 )  # fmt: skip
+COLOURS = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK)
+DASHES = ("-", "--", ":", "-.")  # tell those of one colour apart
+MAX_LABELS = 24
 FORMATS = (".png", ".svg", ".pdf")
 
 
@@ -24,6 +27,11 @@ def new_figure(width: float, height: float) -> Any:
     except ImportError as error:
         raise InputError("a picture needs matplotlib: pip install 'forearm[plot]'") from error
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def look(k: int) -> dict[str, str]:
+    """Colour and dashes of the k-th of several curves."""
+    return {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k // len(COLOURS) % len(DASHES)]}
 
 
 def save_figure(figure: Any, path: str | os.PathLike[str]) -> None:

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.plots.figure import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, new_figure, save_figure
+from forearm.plots.figure import BLACK, BLUE, GREEN, ORANGE, RED, look, new_figure, save_figure
 from forearm.simulation.result import EVENTS, Simulation
 
 __all__ = ["motion_picture", "save_figure"]
 
-COLOURS = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK)
-DASHES = ("-", "--", ":", "-.")  # tell those of one colour apart
 MARKERS = dict(zip(EVENTS, ("s", "v", "^", "o", "X"), strict=True))
 ENERGY_DASHES = ("-", "--", "-.", ":")
 MANY = 20_000  # samples from which on a curve is thinned to its smallest and largest in each piece
@@ -63,14 +61,9 @@ def _panels(simulation: Simulation) -> dict[str, NDArray[np.float64]]:
     return panels | ({"voltage\nV": simulation.voltage} if simulation.voltage is not None else {})
 
 
-def _look(i: int) -> dict[str, Any]:
-    """Colour and dashes of the joint number i."""
-    return {"color": COLOURS[i % len(COLOURS)], "linestyle": DASHES[i // len(COLOURS) % len(DASHES)]}
-
-
 def _draw_joints(axis: Any, simulation: Simulation, block: NDArray[np.float64]) -> None:
     for i, joint in enumerate(simulation.arm.joints):
-        axis.plot(*_thinned(simulation.t, block[:, i]), linewidth=1.3, label=_safe(joint.name), **_look(i))
+        axis.plot(*_thinned(simulation.t, block[:, i]), linewidth=1.3, label=_safe(joint.name), **look(i))
 
 
 def _draw_energies(axis: Any, simulation: Simulation) -> None:
@@ -88,7 +81,7 @@ def _draw_events(axes: list[Any], simulation: Simulation) -> None:
     number = {joint.name: i for i, joint in enumerate(simulation.arm.joints)}
     for row, kind in enumerate(kinds):
         events = [event for event in simulation.events if event.kind == kind]
-        colours = [_look(number[e.joint])["color"] if e.joint in number else "#777777" for e in events]
+        colours = [look(number[e.joint])["color"] if e.joint in number else "#777777" for e in events]
         strip.scatter([e.t for e in events], [row] * len(events), c=colours, marker=MARKERS[kind], s=22, linewidths=0)
     strip.set_yticks(range(len(kinds)), kinds, fontsize=8)
     strip.set_ylim(-0.7, len(kinds) - 0.3)

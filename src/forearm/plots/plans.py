@@ -9,16 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.kinematics.poses import forward
-from forearm.plots.figure import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, new_figure, save_figure
+from forearm.plots.figure import BLACK, BLUE, GREEN, MAX_LABELS, RED, look, new_figure, save_figure
 from forearm.trajectories.planning import Plan
 from forearm.trajectories.switching import Switching
 
 Array = NDArray[np.float64]
-COLOURS = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK)
-DASHES = ("-", "--", ":", "-.")  # tell those of one colour apart
-MAX_LABELS = 24
 MOST = 4000  # samples of a curve
-EVEN = 0.15  # of the longest side of the hand's box: the least length of another
+EVEN = 0.25  # of the longest side of the hand's box: the least length of another
+TICKS = 6  # at most on the longest side
 
 
 def save_plan_picture(plan: Plan, path: str | os.PathLike[str]) -> None:
@@ -35,10 +33,9 @@ def plan_figure(plan: Plan) -> Any:
     thin = slice(None, None, max(1, len(plan.t) // MOST))
     for axis, (label, block) in zip(axes, panels.items(), strict=True):
         for i, joint in enumerate(plan.arm.joints):
-            look = {"color": COLOURS[i % len(COLOURS)], "linestyle": DASHES[i // len(COLOURS) % len(DASHES)]}
             drawn = "steps-post" if label.startswith("acceleration") and isinstance(plan.motion, Switching) else "default"
             axis.plot(
-                plan.t[thin], block[thin, i], linewidth=1.3, label=joint.name.replace("$", r"\$"), drawstyle=drawn, **look
+                plan.t[thin], block[thin, i], linewidth=1.3, label=joint.name.replace("$", r"\$"), drawstyle=drawn, **look(i)
             )
         axis.set_ylabel(label)
         axis.grid(color="#dddddd", linewidth=0.6)
@@ -70,6 +67,8 @@ def _panels(plan: Plan) -> dict[str, Array]:
 
 def _draw_hand(figure: Any, plan: Plan, thin: slice) -> None:
     """The hand's origin over the whole motion, its points marked; a box with equal scales."""
+    from matplotlib.ticker import MaxNLocator
+
     axis = figure.add_subplot(projection="3d")
     path = forward(plan.arm, plan.q[thin])[:, :3, 3]
     axis.plot(*path.T, color=BLUE, linewidth=1.6)
@@ -78,9 +77,12 @@ def _draw_hand(figure: Any, plan: Plan, thin: slice) -> None:
     axis.plot(*passed[:1].T, "o", color=GREEN, markersize=8, label="start")
     axis.plot(*passed[-1:].T, "s", color=RED, markersize=7, label="end")
     size = np.nanmax(path, axis=0) - np.nanmin(path, axis=0)
-    axis.set_box_aspect(np.maximum(size, EVEN * max(float(np.nanmax(size)), 1e-9)))
-    for name, put in zip("xyz", (axis.set_xlabel, axis.set_ylabel, axis.set_zlabel), strict=True):
-        put(f"{name}, m")
+    sides = np.maximum(size, EVEN * max(float(np.nanmax(size)), 1e-9))
+    axis.set_box_aspect(sides)
+    for name, along, side in zip("xyz", (axis.xaxis, axis.yaxis, axis.zaxis), sides / sides.max(), strict=True):
+        along.set_label_text(f"{name}, m")
+        along.set_major_locator(MaxNLocator(max(2, round(TICKS * side))))
+        along.labelpad = 10.0 + 4.0 * (name == "z")  # away from the labels of its ticks
     axis.set_title("the hand", fontsize=10)
     axis.legend(loc="upper right", fontsize=8, frameon=False)
     axis.tick_params(labelsize=7)

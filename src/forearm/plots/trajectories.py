@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.plots.figure import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, new_figure
-from forearm.trajectories import MotionLimits, Switching, bang_bang
-from forearm.values import LARGEST
+from forearm.errors import InputError, shorten
+from forearm.plots.figure import BLACK, BLUE, MAX_LABELS, RED, look, new_figure
+from forearm.trajectories import HandLine, MotionLimits, Switching, bang_bang
+from forearm.values import LARGEST, check_kind
 
 Array = NDArray[np.float64]
-COLOURS = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK)
-DASHES = ("-", "--", ":", "-.")  # tell those of one colour apart
-MAX_LABELS = 24
 SAMPLES = 400  # between two points of a curve
 # Waters Fig. 5: |v| <= 3, |acceleration| <= 1/2, -1 <= x <= 9 and A = (1, 1). B stands only in the drawing; as the motion slows
 # down from C "through D" without a switch there, D is where it turns round and B has a negative velocity. This B is ours.
@@ -24,10 +22,16 @@ WATERS_A, WATERS_B = (1.0, 1.0), (5.0, -1.0)
 
 
 def profile_figure(
-    motion: Switching, names: Sequence[str] | None = None, torque: Callable[[Array, Array, Array], Array] | None = None
+    motion: Switching | HandLine,
+    names: Sequence[str] | None = None,
+    torque: Callable[[Array, Array, Array], Array] | None = None,
 ) -> Any:
     """Positions, velocities and accelerations over time, points as dots; torques where a function of q, qd, qdd gives them."""
-    labels = [f"joint {i + 1}" for i in range(motion.n)] if names is None else list(names)
+    check_kind(motion, (Switching, HandLine), "profile_figure, motion")
+    n = motion.n if isinstance(motion, Switching) else motion.task.arm.n
+    labels = [f"joint {i + 1}" for i in range(n)] if names is None else list(names)
+    if len(labels) != n:
+        raise InputError(f"profile_figure, names: {n} are needed, one a joint; came {len(labels)}.")
     t, q, qd, qdd = _curves(motion)
     panels = {"position": q, "velocity": qd, "acceleration": qdd}
     if torque is not None:
@@ -35,15 +39,14 @@ def profile_figure(
     figure = new_figure(9.0, 1.0 + 1.8 * len(panels))
     axes = list(figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0])
     for axis, (label, block) in zip(axes, panels.items(), strict=True):
-        for i in range(motion.n):
-            look = {"color": COLOURS[i % len(COLOURS)], "linestyle": DASHES[i // len(COLOURS) % len(DASHES)]}
-            axis.plot(t, block[:, i], linewidth=1.4, label=labels[i].replace("$", r"\$"), **look)
+        for i in range(n):
+            axis.plot(t, block[:, i], linewidth=1.4, label=labels[i].replace("$", r"\$"), **look(i))
         _grid(axis)
         axis.set_ylabel(label)
-    for axis, corners in ((axes[0], motion.points), (axes[1], motion.velocities)):
-        for i in range(motion.n):
-            axis.plot(motion.times, corners[:, i], "o", markersize=3.5, color=COLOURS[i % len(COLOURS)])
-    if motion.n <= MAX_LABELS:
+    for axis, corners in zip(axes, motion.at(motion.times)[:2], strict=False):
+        for i in range(n):
+            axis.plot(motion.times, corners[:, i], "o", markersize=3.5, color=look(i)["color"])
+    if n <= MAX_LABELS:
         axes[0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False)
     axes[-1].set_xlabel("time, s")
     figure.align_ylabels(axes)
@@ -52,12 +55,19 @@ def profile_figure(
 
 def phase_figure(motions: Sequence[Switching], limits: MotionLimits, joint: int = 0) -> Any:
     """One joint's motions in the plane of x and v |v|: lines of slope 2a at full acceleration, level at none. Waters III."""
+    for motion in motions:
+        check_kind(motion, Switching, "phase_figure, motions")
+        if motion.n != limits.n:
+            raise InputError(f"phase_figure: the limits are those of {limits.n} joints, a motion has {motion.n}.")
+    if not len(motions):
+        raise InputError("phase_figure, motions: at least one is needed, such as that of bang_bang.")
+    if not isinstance(joint, int) or not 0 <= joint < limits.n:
+        raise InputError(f"phase_figure, joint: a whole number from 0 to {limits.n - 1} is needed; came {shorten(joint)}.")
     figure = new_figure(7.0, 6.0)
     axis = figure.subplots()
     _frame(axis, limits, joint, max(float(motion.extremes()[2][joint]) for motion in motions))
     for k, motion in enumerate(motions):
-        look = {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k // len(COLOURS) % len(DASHES)]}
-        _draw_path(axis, motion, joint, look, f"{motion.duration:.3g} s")
+        _draw_path(axis, motion, joint, look(k), f"{motion.duration:.3g} s")
     axis.legend(loc="upper right", bbox_to_anchor=(0.94, 0.93), fontsize=9, frameon=False)
     return figure
 
@@ -74,8 +84,8 @@ def waters_figure() -> Any:
     (xa, ya), (xb, yb) = ((x, w * abs(w)) for x, w in (WATERS_A, WATERS_B))
     for corner, hatch, text in (((xa, ya), "---", "leaving A"), ((xb, yb), "|||", "reaching B")):
         x, y = corner
-        look = {"facecolor": "none", "edgecolor": "#999999", "hatch": hatch, "linewidth": 0.0, "label": text}
-        axis.fill([x, x + 1.0, x + 1.0], [y, y + 2.0 * a, y - 2.0 * a], **look)
+        area = {"facecolor": "none", "edgecolor": "#999999", "hatch": hatch, "linewidth": 0.0, "label": text}
+        axis.fill([x, x + 1.0, x + 1.0], [y, y + 2.0 * a, y - 2.0 * a], **area)
     _draw_path(axis, fast, 0, {"color": BLUE, "linestyle": "-"}, f"A-C-D-B, fastest: {fast.duration:.3g} s")
     _draw_path(axis, slow, 0, {"color": RED, "linestyle": "--"}, f"A-E-F-B, half the acceleration: {slow.duration:.3g} s")
     for motion, names in ((fast, "CD"), (slow, "EF")):
@@ -88,7 +98,7 @@ def waters_figure() -> Any:
     return figure
 
 
-def _curves(motion: Switching) -> tuple[Array, Array, Array, Array]:
+def _curves(motion: Switching | HandLine) -> tuple[Array, Array, Array, Array]:
     """Times and states for drawing: evenly spaced ones, and both sides of every switch, so that accelerations jump."""
     grid = np.linspace(0.0, motion.duration, SAMPLES)
     sides = np.concatenate([np.nextafter(motion.switches, -np.inf), motion.switches])
@@ -96,14 +106,14 @@ def _curves(motion: Switching) -> tuple[Array, Array, Array, Array]:
     return (t, *motion.at(t))
 
 
-def _draw_path(axis: Any, motion: Switching, joint: int, look: dict[str, Any], label: str) -> None:
+def _draw_path(axis: Any, motion: Switching, joint: int, style: dict[str, str], label: str) -> None:
     t, q, qd, _ = _curves(motion)
     x, y = q[:, joint], qd[:, joint] * np.abs(qd[:, joint])
-    axis.plot(x, y, linewidth=1.7, label=label, **look)
+    axis.plot(x, y, linewidth=1.7, label=label, **style)
     for share in (0.25, 0.6) if motion.duration > 0.0 else ():  # which way it goes
         at = int(np.searchsorted(t, share * motion.duration))
         ends = {"xy": (x[at + 2], y[at + 2]), "xytext": (x[at], y[at])}
-        axis.annotate("", arrowprops={"arrowstyle": "-|>", "color": look["color"]}, **ends)
+        axis.annotate("", arrowprops={"arrowstyle": "-|>", "color": style["color"]}, **ends)
 
 
 def _frame(axis: Any, limits: MotionLimits, joint: int, fastest: float) -> None:

@@ -9,8 +9,9 @@ from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
 from forearm.errors import InputError
 from forearm.kernels.rolling import State
+from forearm.simulation.clock import Clock, whole_steps
 from forearm.simulation.course import Course, at_once
-from forearm.simulation.fixed import Clock, Progress, check_record, straight, whole_steps
+from forearm.simulation.fixed import Progress, check_record, straight
 from forearm.simulation.inputs import Input
 from forearm.simulation.machine import kernel_of, roller_of
 from forearm.simulation.methods import tableau_of

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +11,10 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kernels.rolling import Roller, State
 from forearm.simulation.books import hermite
+from forearm.simulation.clock import Clock, from_zero, held_steps, whole_steps
 from forearm.simulation.course import Between, Course, at_once
 from forearm.simulation.inputs import Input
+from forearm.simulation.jamming import jams_within
 from forearm.simulation.track import Track, first_to_go
 
 Floats = NDArray[np.float64]
@@ -23,44 +23,44 @@ MOST_NUMBERS = 200_000_000  # of a run's record
 PIECE = 20_000  # steps after which a run looks whether it should go on
 
 
-@dataclass
-class Clock:
-    """Fixed steps are at origin + done step, also of the run that this one continues."""
-
-    origin: float
-    step: float
-    done: int = 0
-
-    def times(self, steps: int, held: int = 1) -> Floats:
-        """Of this step and those to come, (steps + 1,); with `held`, of when what is held there was set."""
-        ks = np.arange(self.done, self.done + steps + 1)
-        return np.asarray(self.origin + np.asarray(ks if held == 1 else ks // held * held, dtype=np.float64) * self.step)
-
-
 class Fixed:
     """A run under way."""
 
     def __init__(self, roller: Roller, drive: Input, track: Track, state: State, clock: Clock) -> None:
         self.roller, self.drive, self.track, self.state, self.clock = roller, drive, track, state, clock
-        self.held = _held_steps(drive, clock.step)
+        self.held = 1 if drive.converter is None else held_steps(drive.converter.period, clock.step)
+        self.answer: Floats | None = None  # of the controller, held
         self.given: list[Floats] = []  # (kept + 1, n) for each piece, unless always the same
         self.is_whole = True
 
     def run(self, duration: float, record: int, progress: Progress | None) -> Course:
-        """Steps with every `record`-th kept, and a shorter one at the end where the duration asks for it."""
-        steps, rest = whole_steps(duration, self.clock.step)
+        """Steps with every `record`-th kept, and a shorter one at the end where the duration asks for it.
+
+        A shorter one at the start leads to the times of the converter, whole periods from 0.
+        """
+        missing = 0.0
+        if self.drive.converter is not None and not self.drive.is_constant:
+            self.clock, missing = from_zero(self.clock)
+        steps, rest = whole_steps(duration - min(missing, duration), self.clock.step)
         check_record(self.roller.arm, steps, record)
         first, end, thin = self.clock.done, self.clock.done + steps, 1
         if self.drive.controller is not None:  # asked at every step, so that every step is a sample; fewer are shown
             thin, record = record, 1
-        while self.clock.done < end and not self.track.is_over:
+        if missing and duration and not self.track.is_over:
+            end += 1
+            self._short(min(missing, duration), duration >= missing)
+        while self.clock.done < end and self.is_whole and not self.track.is_over:
             self._piece(self._length(end - self.clock.done, record), record)
             if progress is not None:
                 progress(float(self.track.t[-1][-1]), self.clock.done - first)
         if rest and not self.track.is_over:
-            self._piece(1, 1, rest)
-            self.is_whole = self.track.is_over
+            self._short(rest, is_whole=False)
         return self._course(thin)
+
+    def _short(self, h: float, is_whole: bool) -> None:
+        """A step shorter than others, which may end at a time of the clock."""
+        self.is_whole = is_whole
+        self._piece(1, 1, h)
 
     def _length(self, left: int, record: int) -> int:
         """How many steps the next piece has: whole records, or what a controller's answer holds for."""
@@ -69,13 +69,14 @@ class Fixed:
         piece = min(max(PIECE // record, 1) * record, left)
         return piece - piece % record if piece > record else piece
 
-    def _piece(self, steps: int, record: int, rest: float | None = None) -> None:
-        """Some steps with every `record`-th kept, or one of the length `rest`."""
+    def _piece(self, steps: int, record: int, short: float | None = None) -> None:
+        """Some steps with every `record`-th kept, or one of the length `short`."""
         record = min(record, steps)
-        h = self.clock.step if rest is None else rest
+        h = self.clock.step if short is None else short
         times = self.clock.times(steps)
-        if rest is not None:
-            times[1] = times[0] + rest
+        times[0] = self.track.t[-1][-1]  # the same but for rounding, or later, where a short step leads to the clock's times
+        if not self.is_whole:
+            times[1] = times[0] + h
         u = self._inputs(times)
         if not self.drive.is_constant:
             self.given.append((np.broadcast_to(u, (steps + 1, len(u))) if u.ndim == 1 else u)[::record])
@@ -95,15 +96,35 @@ class Fixed:
         table = u if u.ndim == 1 else u[: steps + 1]
         q, qd = self.roller.run(self.state.copy(), table, steps, h, 1, self.drive.is_linear)
         row, joint = first_to_go(q[0], qd[0])
-        self.track.diverged(float(times[row]), joint, "; take shorter steps")
+        if self._jams(table, h, row):
+            self.track.jammed(float(times[row - 1]))
+        else:
+            self.track.diverged(float(times[row]), joint, "; take shorter steps")
+
+    def _jams(self, table: Floats, h: float, row: int) -> bool:
+        """Whether the step to this row found no acceleration."""
+        rows = np.broadcast_to(table, (row + 1, self.roller.arm.n)) if table.ndim == 1 else table
+        before = self.state.copy()
+        if row > 1:
+            self.roller.run(before, rows[:row], row - 1, h, 1, self.drive.is_linear)
+        after = before.copy()
+        self.roller.run(after, rows[row - 1 : row + 1], 1, h, 1, self.drive.is_linear)
+        inputs = rows[row - 1], rows[row] if self.drive.is_linear else rows[row - 1]
+        return jams_within(self.roller, before, after, inputs, h, self.drive.torque)
 
     def _inputs(self, times: Floats) -> Floats:
         """What drives these steps: (n,) where it is held over all of them, or (steps + 1, n)."""
         if self.drive.controller is not None:
-            return self.drive.limited(self.drive.asked(float(times[0]), self.state.q[0], self.state.qd[0]))
+            if self.answer is None or self.clock.done % self.held == 0:
+                self.answer = self.drive.limited(self.drive.asked(float(times[0]), self.state.q[0], self.state.qd[0]))
+            return self.answer
         if self.drive.is_constant:
             return self.drive.at(0.0)
-        return self.drive.table(times if self.held == 1 else self.clock.times(len(times) - 1, self.held), self.clock.step)
+        if self.drive.converter is not None:
+            times = self.clock.times(len(times) - 1, self.held)
+            if not self.is_whole:  # it holds beyond the end
+                times[1] = times[0]
+        return self.drive.table(times, self.clock.step)
 
     def _course(self, thin: int) -> Course:
         t, q, qd = self.track.samples()
@@ -142,13 +163,6 @@ def straight(t: Floats, q: Floats, qd: Floats, given: Callable[[], Floats], is_l
     return between
 
 
-def whole_steps(duration: float, step: float) -> tuple[int, float]:
-    """How many whole steps, and what is left of the duration after them."""
-    steps = math.floor(duration / step * (1.0 + 1e-12) + 1e-9)
-    rest = duration - steps * step
-    return steps, rest if rest > 1e-9 * step else 0.0
-
-
 def check_record(arm: Arm, steps: int, record: int) -> None:
     """Refuse runs whose record would not fit into memory."""
     if (steps // record + 2) * arm.n > MOST_NUMBERS:
@@ -156,14 +170,3 @@ def check_record(arm: Arm, steps: int, record: int) -> None:
             f"simulate: {steps} steps of {arm.n} joints are too many to keep; keep every tenth with record=10, or go "
             "on in parts with continued=."
         )
-
-
-def _held_steps(drive: Input, step: float) -> int:
-    """For how many steps the converter holds."""
-    if drive.converter is None:
-        return 1
-    period = drive.converter.period
-    held = round(period / step)
-    if held < 1 or abs(held * step - period) > 1e-9 * period:
-        raise InputError(f"simulate: the DAC's period {period:g} s must be a whole number of steps of {step:g} s.")
-    return held

@@ -10,18 +10,22 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.errors import InputError
 from forearm.kernels.rolling import State
 from forearm.simulation.adaptive import integrate
 from forearm.simulation.course import Course
 from forearm.simulation.events import EventFunction, EventHit
 from forearm.simulation.fixed import Progress
 from forearm.simulation.inputs import Input, periods
+from forearm.simulation.jamming import is_jammed
 from forearm.simulation.solution import Solution, Status
 from forearm.simulation.standing import DryFriction
 from forearm.simulation.track import Track, before_zero, beyond
 from forearm.simulation.windings import Asked, Motors
 
 Floats = NDArray[np.float64]
+MOST_BREAKS = 10_000  # that one piece is given
+MOST_NUMBERS = 20_000_000  # of the positions kept at a converter's periods; the curves between them are a dozen times more
 ANY = 1e300  # the error that a charge may have: nothing depends on it
 
 
@@ -65,18 +69,22 @@ class Run:
         self.friction = DryFriction(motors, state)
         self.n = drive.arm.n
         self.found: list[tuple[Solution, Asked]] = []
+        self.unsolved: tuple[Floats, Floats, Floats] | None = None  # q, qd and u that last had no acceleration
         self.currents: list[Floats] = [motors.current[None].copy()]  # (k, m) at the samples of each piece
         self.givings: list[tuple[int, Asked]] = [(1, motors.giving())]  # of as many samples
 
     def run(self, start: float, duration: float, how: Following, progress: Progress | None) -> Course:
         """Piece after piece, each without a change of what stands or is limited."""
         t, end, first, steps = start, start + duration, None, 0
-        breaks = self.drive.breakpoints(t, end)
+        check_periods(self.drive, duration)
         while t < end and not self.track.is_over:
             until = end
             if self.commands.period < math.inf:
                 self.commands.sample(t, self.state.q[0], self.state.qd[0])
                 until = min(end, self.commands.period * (periods(t, self.commands.period) + 1))
+            breaks = self.drive.breakpoints(t, until, MOST_BREAKS)
+            if len(breaks) == MOST_BREAKS:
+                until, breaks = float(breaks[-1]), breaks[:-1]
             told = None if progress is None else partial(_counted_on, progress, steps)
             found = self._piece(t, until, breaks, how, first, told)
             t, first, steps = float(found.t[-1]), found.next_step, steps + len(found.dense)
@@ -90,13 +98,15 @@ class Run:
         m = len(self.motors.current)
         self.motors.settle(t, xd)
         self.friction.loosen(self.motors.u(t, x, xd))
-        giving = self.motors.giving()
+        giving, stands = self.motors.giving(), np.flatnonzero(self.friction.stands)
         found = integrate(
             self._accelerations(), t, until, x, xd, method=how.method, rtol=how.rtol,
             atol_q=np.concatenate([np.full(self.n, how.atol), np.full(m, ANY)]), atol_qd=how.atol,
-            events=self._events(), breakpoints=breaks[(breaks > t) & (breaks < until)],
+            events=self._events(), breakpoints=breaks,
             first_step=self.friction.careful(self.motors.u(t, x, xd), first), progress=progress,
         )  # fmt: skip
+        # Rounding of an implicit step's equations moves joints that stand by 1e-30, and what moves feels other friction.
+        found.q[:, stands], found.qd[:, stands] = x[stands], 0.0
         if len(found.t) > 1:
             self.found.append((found, giving))
         self.state.q[0], self.state.qd[0] = found.q[-1, : self.n], found.qd[-1, : self.n]
@@ -114,14 +124,16 @@ class Run:
 
     def _accelerations(self) -> Asked:
         """x'' (n + m) of a state, with joints moving and standing as they are now."""
-        n, motors = self.n, self.motors
+        n, motors, has_currents = self.n, self.motors, len(self.motors.current) > 0
         way, free = self.state.way[0].copy(), self.state.free[0].copy()
-        if not len(motors.current):
-            return lambda t, x, xd: motors.roller.accelerations(x, xd, motors.u(t, x, xd), way, free)
+        self.unsolved = None
 
         def f(t: float, x: Floats, xd: Floats) -> Floats:
-            qdd = motors.roller.accelerations(x[:n], xd[:n], motors.u(t, x, xd), way, free)
-            return np.concatenate([qdd, motors.rates(t, xd)])
+            u = motors.u(t, x, xd)
+            qdd = motors.roller.accelerations(x[:n], xd[:n], u, way, free)
+            if not np.isfinite(qdd).all():
+                self.unsolved = x[:n].copy(), xd[:n].copy(), u
+            return np.concatenate([qdd, motors.rates(t, xd)]) if has_currents else qdd
 
         return f
 
@@ -131,7 +143,7 @@ class Run:
         if self.track.stops:
             made.append(EventFunction("stop", lambda t, x, xd: before_zero(beyond(self.drive.arm, x[:n])), 1, terminal=True))
         if until is not None:
-            made.append(EventFunction("condition", lambda t, x, xd: until(t, x[:n].copy(), xd[:n].copy()), 1, True))
+            made.append(EventFunction("condition", lambda t, x, xd: until(t, x[:n], xd[:n]), 1, True))
         return made
 
     def _take(self, found: Solution) -> None:
@@ -156,10 +168,19 @@ class Run:
             self.track.met(t)
 
     def _failed(self, found: Solution, t: float) -> None:
-        if found.status is Status.DIVERGED and found.component is not None:
+        if found.status is Status.DIVERGED and self._jams():
+            self.track.jammed(t)
+        elif found.status is Status.DIVERGED and found.component is not None:
             self.track.diverged(t, int([*range(self.n), *self.motors.which][found.component]))
         else:
             self.track.status, self.track.message = found.status, found.message
+
+    def _jams(self) -> bool:
+        """Whether what had no acceleration last is no matter of large numbers."""
+        if self.unsolved is None:
+            return False
+        q, qd, u = self.unsolved
+        return is_jammed(self.drive.arm, q, qd, self.motors.torque(u, qd))
 
     def _course(self, start: float) -> Course:
         t, q, qd = self.track.samples()
@@ -185,6 +206,19 @@ class Run:
 
         is_held = drive.is_constant and not len(motors.current)
         return Course(motors.roller, t, q, qd, given, between, motors.supply, is_held, self.track, checkpoint)
+
+
+def check_periods(drive: Input, duration: float) -> None:
+    """Refuse more periods of the converter than samples can be kept: each has one at least."""
+    if drive.converter is None or drive.is_constant:
+        return
+    period = drive.converter.period
+    if duration / period * drive.arm.n > MOST_NUMBERS:
+        raise InputError(
+            f"simulate: {duration:g} s are {duration / period:.3g} periods of the converter, {period:g} s; of {drive.arm.n} "
+            f"joints at most {MOST_NUMBERS // drive.arm.n} are kept. Take a shorter time and go on with continued=; "
+            "or a longer period; or a method of fixed steps, with record=."
+        )
 
 
 def _rows(giving: Asked, times: Floats, x: Floats, xd: Floats) -> list[Floats]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,9 @@ from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC, torque_of
 from forearm.errors import InputError, shorten
 from forearm.simulation.converter import Converter, converter_of
+from forearm.simulation.given import check_function
 from forearm.simulation.schedule import REACHED, Schedule
+from forearm.values import as_floats, check_kind
 
 Floats = NDArray[np.float64]
 Driving = ArrayLike | Schedule | Callable[[float], ArrayLike]
@@ -49,7 +50,11 @@ class Input:
     def at(self, t: float) -> Floats:
         """(n,) at a time, as the converter gives it if there is one."""
         if self.converter is not None:
-            t = self.converter.period * periods(t, self.converter.period)
+            period = self.converter.period
+            t = period * periods(t, period)
+            if isinstance(self.source, Schedule):  # whose times may be reached but for rounding
+                held: Floats = self.table(np.array([t]), period)[0]
+                return held
         return self.limited(self._value(t))
 
     def table(self, times: Floats, step: float) -> Floats:
@@ -70,13 +75,17 @@ class Input:
         """In the steps and bounds of the converter."""
         return value if self.converter is None or not self.voltage else self.converter.limited(value)
 
-    def breakpoints(self, start: float, end: float) -> Floats:
-        """Times at which it may jump."""
+    def breakpoints(self, start: float, end: float, most: int) -> Floats:
+        """Times between two others at which it may jump, the first `most` of them."""
+        found = np.zeros(0)
         if self.converter is not None and not isinstance(self.source, np.ndarray):
             period = self.converter.period
-            first = math.floor(start / period) + 1
-            return np.asarray(period * np.arange(first, math.ceil(end / period)), dtype=np.float64)
-        return self.source.times if isinstance(self.source, Schedule) else np.zeros(0)
+            first = periods(start, period) + 1
+            found = period * np.arange(first, min(first + most, periods(end, period) + 1), dtype=np.float64)
+        elif isinstance(self.source, Schedule):
+            first = int(np.searchsorted(self.source.times, start, side="right"))
+            found = self.source.times[first : first + most]
+        return found[found < end]
 
     def torque(self, u: Floats, qd: Floats) -> Floats:
         """The torques that the input makes at velocities, currents following voltages at once."""
@@ -96,19 +105,21 @@ def input_of(
     given = [name for name, v in (("torque", torque), ("voltage", voltage), ("controller", controller)) if v is not None]
     if len(given) > 1:
         raise InputError(f"simulate: one of torque, voltage and controller drives the arm; came {' and '.join(given)}.")
+    check_function(controller, "controller", "(t, q, qd)")
+    check_kind(dac, (DAC, type(None)), "simulate, dac")
     source: Any = voltage if voltage is not None else np.zeros(arm.n) if torque is None else torque
     if isinstance(source, Schedule):
         source.check_for(arm, "voltage" if voltage is not None else "torque")
     elif not callable(source):
-        source = numbers(arm, source, given[0] if given else "torque").copy()  # what the caller does with his is his
+        source = numbers(arm, source, given[0] if given else "torque")
     return Input(arm, voltage is not None, source, controller, None if dac is None else converter_of(arm, dac))
 
 
 def numbers(arm: Arm, value: ArrayLike, what: str) -> Floats:
     """One finite number a joint, (n,)."""
     try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+        array = as_floats(value, what)
+    except InputError:
         raise InputError(f"simulate, {what}: {arm.n} numbers are needed; came {shorten(value)}.") from None
     if array.shape != (arm.n,) or not np.isfinite(array).all():
         raise InputError(f"simulate, {what}: {arm.n} finite numbers are needed, one a joint; came {shorten(value)}.")

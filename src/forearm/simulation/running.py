@@ -13,10 +13,12 @@ from forearm.dynamics.states import states_of
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.kernels.rolling import Roller
 from forearm.simulation.books import Books
+from forearm.simulation.clock import whole_steps
 from forearm.simulation.conserving import Conserving, refuse_driven
 from forearm.simulation.course import Course
-from forearm.simulation.fixed import Fixed, Progress, whole_steps
+from forearm.simulation.fixed import Fixed, Progress
 from forearm.simulation.following import Commands, Following, Run
+from forearm.simulation.given import check_arm, check_function, check_record_of, check_tolerances, condition_of, number_of
 from forearm.simulation.inputs import Controller, Driving, Input, input_of
 from forearm.simulation.machine import roller_of
 from forearm.simulation.methods import METHODS
@@ -26,13 +28,14 @@ from forearm.simulation.start import Start, beginning, going_on
 from forearm.simulation.symplectic import SYMPLECTIC as CONSERVING_TABLEAUS
 from forearm.simulation.track import Condition, Track
 from forearm.simulation.windings import AtOnce, Wound, has_inductance
-from forearm.values import check_number
+from forearm.values import as_floats, check_kind
 
 Floats = NDArray[np.float64]
 FIXED = ("rk3", "rk4", "gill")
 ADAPTIVE = ("dp45", "dp87", "radau")
 SYMPLECTIC = tuple(tableau.name for tableau in CONSERVING_TABLEAUS)
 ALL = (*FIXED, *ADAPTIVE, *SYMPLECTIC)
+AT_ONCE = 200_000  # steps of all states together: then a run of many can be interrupted
 
 
 def simulate(
@@ -49,17 +52,20 @@ def simulate(
     arms that nothing drives or brakes. It ends early at a joint's limit if `stops`, or where `until(t, q, qd)` passes 0.
     `continued` goes on from another simulation's end as if it had not stopped. `progress(t, steps)` is called now and then.
     """
-    if method not in ALL:
+    check_arm(arm)
+    if not isinstance(method, str) or method not in ALL:
         raise NameNotFound(f"simulate: there is no method {shorten(method)}; {suggest(str(method), ALL)}")
     drive = input_of(arm, torque, voltage, controller, dac)
-    duration = check_number(duration, "simulate, duration", minimum=0.0)
-    step = check_number(step, "simulate, step", above=0.0)
-    if not isinstance(record, int) or isinstance(record, bool) or record < 1:
-        raise InputError(f"simulate, record: a whole number of at least 1 is needed; came {shorten(record)}.")
+    duration = number_of(duration, "simulate, duration", minimum=0.0)
+    step = number_of(step, "simulate, step", above=0.0)
+    check_record_of(record)
+    check_tolerances(rtol, atol)
+    check_kind(bool(stops) if isinstance(stops, np.bool_) else stops, bool, "simulate, stops")
+    check_function(progress, "progress", "(t, steps)")
     roller = roller_of(arm, drive.voltage, method if method in FIXED else "rk4")
     start = beginning(arm, roller, q0, qd0) if continued is None else going_on(arm, roller, continued)
     state, clock = start.state, start.clock(step)
-    track = Track(arm, start.t, state.q[0], state.qd[0], stops, until)
+    track = Track(arm, start.t, state.q[0], state.qd[0], bool(stops), condition_of(until))
     if method in ADAPTIVE:
         course = _following(drive, roller, track, start).run(start.t, duration, Following(method, rtol, atol), progress)
         return _simulation(course, drive, method, None)
@@ -78,24 +84,28 @@ def simulate_many(
     voltage: ArrayLike | None = None, method: str = "rk4", step: float = 1e-3,
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """Where many simulations (B, n) end: q and qd (B, n), each driven by its own or a common torque or voltage, held."""
-    if method not in FIXED:
+    if not isinstance(method, str) or method not in FIXED:
         raise NameNotFound(f"simulate_many: there is no method {shorten(method)}; {suggest(str(method), FIXED)}")
     q, qd = states_of(arm, q0=q0, qd0=qd0)
     given = voltage if voltage is not None else np.zeros(arm.n) if torque is None else torque
-    u = np.asarray(given, dtype=np.float64)
+    u = as_floats(given, f"simulate_many, {'torque' if voltage is None else 'voltage'}")
     if q.ndim != 2 or u.shape not in ((arm.n,), q.shape) or (torque is not None and voltage is not None):
         raise InputError(
             f"simulate_many: states (B, {arm.n}) and one of torque and voltage, ({arm.n},) or (B, {arm.n}), are needed; came "
             f"{q.shape} and {u.shape}."
         )
+    if not all(np.isfinite(v).all() for v in (q, qd, u)):
+        raise InputError("simulate_many: every number of q0, qd0, torque and voltage must be finite; leave the others out.")
     refuse_inductance(arm, voltage is not None, method)
     roller = roller_of(arm, voltage is not None, method)
     state = roller.at_rest_or_moving(q, qd)
-    step = check_number(step, "simulate_many, step", above=0.0)
-    steps, rest = whole_steps(check_number(duration, "simulate_many, duration", minimum=0.0), step)
+    step = number_of(step, "simulate_many, step", above=0.0)
+    steps, rest = whole_steps(number_of(duration, "simulate_many, duration", minimum=0.0), step)
+    piece = max(AT_ONCE // max(len(q), 1), 1)
     for count, h in ((steps, step), (1 if rest else 0, rest)):
-        if count:
-            roller.run(state, u if u.ndim == 1 else u[:, None], count, h, count, linear=False)
+        for done in range(0, count, piece):
+            some = min(piece, count - done)
+            roller.run(state, u if u.ndim == 1 else u[:, None], some, h, some, linear=False)
     return state.q, state.qd
 
 

@@ -21,6 +21,10 @@ class Status(Enum):
     DIVERGED = (
         "a component is no finite number any more; look at the input and the state at the last step, or take smaller steps"
     )
+    JAMMED = (
+        "no acceleration fits the torques; look at the friction that grows with the load, in bearings and gears, and at the "
+        "torques there"
+    )
     STEP_TOO_SMALL = (
         "the error stays too large however small the step; name breakpoints where the input jumps, take method 'radau' where "
         "the system is stiff, loosen rtol and atol, or see why the state grows"

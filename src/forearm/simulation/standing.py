@@ -25,11 +25,16 @@ class DryFriction:
         self.stribeck = _stribeck_speeds(self.roller.arm)
         self._moving = np.zeros(0, dtype=np.intp)
 
+    @property
+    def stands(self) -> NDArray[np.bool_]:
+        """Which joints friction holds now, (n,)."""
+        return np.asarray(self.roller.dry & (self.state.free[0] == 0.0))
+
     def events(self) -> list[EventFunction]:
         """Where a joint's velocity passes 0 or becomes slow, and where one that stands is driven hard enough."""
         way, free, n = self.state.way[0].copy(), self.state.free[0].copy(), self.n
         dry = self.roller.dry
-        moving, standing = np.flatnonzero(dry & (free > 0.0) & (way != 0.0)), np.flatnonzero(dry & (free == 0.0))
+        moving, standing = np.flatnonzero(dry & (free > 0.0) & (way != 0.0)), np.flatnonzero(self.stands)
         made = []
         if moving.size:
             made.append(EventFunction("stick", lambda t, x, xd: way[moving] * xd[moving], -1, terminal=True))

@@ -14,9 +14,10 @@ from forearm.arm.arm import Arm
 from forearm.dynamics.states import states_of
 from forearm.errors import InputError
 from forearm.kernels.rolling import Roller, State
-from forearm.simulation.fixed import Clock
+from forearm.simulation.clock import MOST_COUNTED, Clock
 from forearm.simulation.result import Simulation
 from forearm.simulation.stored import same_numbers
+from forearm.values import check_kind
 
 Floats = NDArray[np.float64]
 
@@ -46,6 +47,7 @@ def beginning(arm: Arm, roller: Roller, q0: ArrayLike, qd0: ArrayLike) -> Start:
 
 def going_on(arm: Arm, roller: Roller, continued: Simulation) -> Start:
     """The end of a run of the same arm that did not fail."""
+    check_kind(continued, Simulation, "simulate, continued")
     kept = continued.checkpoint
     if kept is None or np.shape(kept.get("q", ())) != (1, continued.arm.n):
         raise InputError("simulate, continued: a simulation of this arm with its checkpoint is needed; .npz files keep it.")
@@ -69,7 +71,10 @@ def going_on(arm: Arm, roller: Roller, continued: Simulation) -> Start:
 def _steps(kept: Mapping[str, Any]) -> Clock | None:
     if "step" not in kept:
         return None
-    return Clock(_number(kept, "origin"), _number(kept, "step"), int(_number(kept, "done")))
+    origin, step, done = (_number(kept, name) for name in ("origin", "step", "done"))
+    if not 0.0 <= done <= MOST_COUNTED:
+        raise _damaged("done")
+    return Clock(origin, step, int(done))
 
 
 def _array(kept: Mapping[str, Any], name: str, shape: tuple[int, ...], usual: Floats | None = None) -> Floats:

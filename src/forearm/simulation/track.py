@@ -26,7 +26,7 @@ class Track:
         self.t, self.q, self.qd = [np.array([t])], [q[None].copy()], [qd[None].copy()]
         self.events: list[Event] = []
         self.status, self.message = Status.END, Status.END.value
-        self._is_armed = until is not None and float(until(t, q.copy(), qd.copy())) < 0.0
+        self._is_armed = until is not None and until(t, q, qd) < 0.0
         if stops and (over := beyond(arm, q)).max(initial=-1.0) > 0.0:
             self.at_limit(t, int(np.argmax(over)))
 
@@ -78,6 +78,11 @@ class Track:
         jam = "; or friction that grows with the load leaves no motion at all" if depends_on_load(self.arm) else ""
         self.end(t, Status.DIVERGED, "diverged", name, f"{name} went beyond all numbers{remedy}{jam}")
 
+    def jammed(self, t: float) -> None:
+        """End: there is no acceleration, whatever the step."""
+        text = "no acceleration fits the torques: friction that grows with the load jams the arm"
+        self.end(t, Status.JAMMED, "diverged", None, text)
+
     def end(self, t: float, status: Status, kind: str, joint: str | None, text: str) -> None:
         """End with an event."""
         self.events.append(Event(t, kind, joint, text))
@@ -90,7 +95,7 @@ class Track:
                 self.at_limit(t, int(over[0]))
                 return True
         if self.until is not None:
-            was, self._is_armed = self._is_armed, float(self.until(t, q.copy(), qd.copy())) < 0.0
+            was, self._is_armed = self._is_armed, self.until(t, q, qd) < 0.0
             if was and not self._is_armed:
                 self.met(t)
                 return True

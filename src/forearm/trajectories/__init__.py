@@ -6,6 +6,7 @@ A request says where to go; what comes back can be asked for q, qd, qdd at any t
 from forearm.trajectories.bangbang import Plans, bang_bang, bang_bang_many
 from forearm.trajectories.limits import MotionLimits, arm_limits
 from forearm.trajectories.line_checks import Problem
+from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.lines import HandLine, hand_line
 from forearm.trajectories.passing import through
 from forearm.trajectories.planning import Plan, plan
@@ -32,6 +33,7 @@ __all__ = [
     "bang_bang_many",
     "deviation",
     "hand_line",
+    "load_motion",
     "load_switching",
     "plan",
     "read_request",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -10,23 +11,43 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, ModelError
 from forearm.kinematics import IKResult, inverse, inverse_numeric, joint_rates
-from forearm.kinematics.closed_form.limits import limits_of
+from forearm.kinematics.angles import vector_of_matrix
+from forearm.kinematics.closed_form.limits import middle
+from forearm.kinematics.closed_form.nearness import nearest_branch
+from forearm.kinematics.poses import forward
 from forearm.trajectories.requests import Request, Waypoint
 
 Array = NDArray[np.float64]
+POSITION_ONLY = 3  # joints: of such an arm a pose's place counts, its attitude follows
+TURNED = 1e-6  # rad: of an attitude that is not the one asked for
 
 
-def configurations(arm: Arm, request: Request) -> tuple[Array, Array]:
-    """q and qd (k, n), NaN where a velocity is open; a pose's posture is the branch nearest to the one before it."""
+@dataclass(frozen=True, eq=False)
+class Configurations:
+    """Waypoints as q and qd (k, n), NaN where a velocity is open, and what is not as the request has it, in sentences."""
+
+    q: Array
+    qd: Array
+    notes: tuple[str, ...]
+
+
+def configurations(arm: Arm, request: Request) -> Configurations:
+    """The waypoints in joint coordinates; a pose's posture is the branch nearest to the one before it."""
     request.check_for(arm)
-    lower, upper = limits_of(arm)
-    near = np.where(np.isfinite(lower) & np.isfinite(upper), 0.5 * (lower + upper), 0.0)
+    near = middle(arm)
     q, qd = np.empty((2, len(request.waypoints), arm.n))
+    notes = []
     for k, waypoint in enumerate(request.waypoints):
         place = f"request {request.name!r}, waypoint[{k + 1}]"
         near = q[k] = _posture(arm, waypoint, near, place)
         qd[k] = _velocity(arm, waypoint, q[k], place)
-    return q, qd
+        turned = 0.0 if waypoint.pose is None else _turned(arm, q[k], waypoint.pose)
+        if turned > TURNED:
+            notes.append(
+                f"waypoint[{k + 1}]: {arm.n} joints bring the hand to its place but cannot choose its attitude, which differs "
+                f"from the pose by {turned:.3g} rad."
+            )
+    return Configurations(q, qd, tuple(notes))
 
 
 def _posture(arm: Arm, waypoint: Waypoint, near: Array, place: str) -> Array:
@@ -36,20 +57,32 @@ def _posture(arm: Arm, waypoint: Waypoint, near: Array, place: str) -> Array:
     try:
         found = cast(IKResult, inverse(arm, waypoint.pose, near=near))
     except ModelError:  # no closed form
-        answer = inverse_numeric(arm, waypoint.pose, start=near)
+        answer = inverse_numeric(arm, waypoint.pose, start=near, position_only=arm.n == POSITION_ONLY)
         if not answer.solved:
             raise InputError(f"{place}: the pose was not reached. {answer.message}") from None
         return answer.q
     if not found.reachable:
         raise InputError(f"{place}: the pose cannot be reached. {found.message}")
-    posture: Array = found.q[int(np.argmin(np.abs(found.q - near).sum(axis=1)))]
+    posture: Array = found.q[nearest_branch(arm, found.q, near)]
     return posture
 
 
+def _turned(arm: Arm, q: Array, pose: Array) -> float:
+    return float(np.linalg.norm(vector_of_matrix(forward(arm, q)[:3, :3].T @ pose[:3, :3])))
+
+
 def _velocity(arm: Arm, waypoint: Waypoint, q: Array, place: str) -> Array:
+    """Joint rates that give the hand its velocity; three joints give the linear one, and a turn only if it comes with that."""
     if waypoint.hand_velocity is None:
         return np.full(arm.n, np.nan) if waypoint.qd is None else waypoint.qd
-    rates = joint_rates(arm, q, waypoint.hand_velocity[:3], waypoint.hand_velocity[3:])
-    if np.any(rates.singular):
+    linear, angular = waypoint.hand_velocity[:3], waypoint.hand_velocity[3:]
+    only_linear = arm.n == POSITION_ONLY and not angular.any()
+    rates = joint_rates(arm, q, linear, None if only_linear else angular)
+    if rates.met:
+        return np.asarray(rates.rates)
+    if rates.singular:
         raise InputError(f"{place}, hand_velocity: the pose is singular, so it cannot be had. Leave the velocity open.")
-    return np.asarray(rates.rates)
+    raise InputError(
+        f"{place}, hand_velocity: the {arm.n} joints of {arm.name!r} cannot give it; the hand would miss it by "
+        f"{np.abs(rates.error).max():.3g} m/s or rad/s. Leave the velocity open, or give q and qd."
+    )

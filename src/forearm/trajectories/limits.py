@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
+from forearm.kernels.reach_joints import limits_of
 from forearm.values import LARGEST, as_floats
 
 Array = NDArray[np.float64]
 FAR = 1e100  # of a range that has no end: farther than any joint needs to stop
+SLACK = 1e-9  # rad, m, and relative of velocities: what rounding may put beyond a limit
 SMALLEST = 1e-30  # of a velocity or an acceleration: products of a few such numbers are still no 0
 
 
@@ -78,15 +80,42 @@ class MotionLimits:
 
 
 def arm_limits(arm: Arm, acceleration: ArrayLike, velocity: ArrayLike | None = None) -> MotionLimits:
-    """The limits of an arm's joints with accelerations given, (n,) or one number; velocities are the arm's unless given."""
-    ranges = np.array([joint.limits for joint in arm.joints])
+    """The limits of an arm's joints with accelerations given, (n,) or one number; velocities are the arm's unless given.
+
+    Joints that follow one (mimic) count: their range and velocity bound those of the joint that they follow.
+    """
+    lower, upper = limits_of(arm)
     if velocity is None:
-        speeds = [joint.max_speed for joint in arm.joints]
-        velocity = np.array([np.inf if speed is None else speed for speed in speeds])
-        stuck = [joint.name for joint in arm.joints if joint.max_speed == 0.0]
+        velocity = fastest_of(arm)
+        stuck = [body.joint.name for body in arm.moving.bodies if body.joint.max_speed == 0.0 and body.multiplier != 0.0]
         if stuck:
             raise InputError(f"arm {arm.name!r}, joint {stuck[0]!r}: its max_speed is 0; give velocities for the motion.")
-    limits = MotionLimits(acceleration, velocity, ranges[:, 0], ranges[:, 1])
+    limits = MotionLimits(acceleration, velocity, lower, upper)
     if limits.n != arm.n:
         raise InputError(f"limits: {arm.n} numbers are needed for {arm.name!r}, came {limits.n}.")
     return limits
+
+
+def fastest_of(arm: Arm) -> Array:
+    """The largest velocity of each freedom, (n,), that of what follows it included; infinite where none is known."""
+    fastest = np.full(arm.n, np.inf)
+    for body in arm.moving.bodies:
+        if body.joint.max_speed is not None and body.multiplier != 0.0:
+            fastest[body.freedom] = min(fastest[body.freedom], body.joint.max_speed / abs(body.multiplier))
+    return fastest
+
+
+def beyond_arm(arm: Arm, least: Array, most: Array, fastest: Array) -> list[str]:
+    """Where a motion between these positions, up to these velocities, (n,) each, leaves what the arm's own joints may do."""
+    found = []
+    for body in arm.moving.bodies:
+        joint, i = body.joint, body.freedom
+        unit = "rad" if joint.kind == "revolute" else "m"
+        low, high = sorted(body.multiplier * float(x[i]) + body.offset for x in (least, most))
+        if low < joint.limits.lower - SLACK or high > joint.limits.upper + SLACK:
+            allowed = f"its range {joint.limits.lower:.4g} to {joint.limits.upper:.4g} {unit}"
+            found.append(f"{joint.name} goes from {low:.4g} to {high:.4g}, beyond {allowed}.")
+        speed = abs(body.multiplier) * float(fastest[i])
+        if joint.max_speed is not None and speed > joint.max_speed * (1.0 + SLACK):
+            found.append(f"{joint.name} moves at {speed:.4g}, beyond the {joint.max_speed:.4g} {unit}/s that it may.")
+    return found

@@ -10,7 +10,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.arm.moving import Body
 from forearm.kinematics.numerical import inverse_numeric
+from forearm.trajectories.limits import SLACK
 from forearm.trajectories.line_path import Stretch, Task
 
 Array = NDArray[np.float64]
@@ -22,8 +24,8 @@ NEAR = 1e-3  # smallest over largest singular value: below it joints go a thousa
 SAMPLES = 240  # times in each stretch at which limits are looked at
 AHEAD = 24  # places beyond the end of a branch at which the hand is tried
 TRIALS = 8  # postures from which each of them is tried
+FULL = 6  # joints that place and attitude together need
 FINER = 64  # parts of a sample in which the first moment beyond a limit is looked for, twice
-SLACK = 1e-9  # rad, m, and relative of velocities: what rounding may put beyond a limit
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def end_of_branch(task: Task, stretch: Stretch, when: Callable[[float], float]) 
     """Why a stretch could not be followed to its end: singular if the hand can be had beyond it, otherwise out of reach."""
     s, q = float(stretch.ways[-1]), stretch.q[-1]
     joint = _weak_joint(task, q)
-    ahead = s + (stretch.length - s) * np.arange(1, AHEAD + 1) / AHEAD
+    ahead = s + min(task.scale(q, stretch.length), stretch.length - s) * np.arange(1, AHEAD + 1) / AHEAD
     poses = np.tile(task.pose, (AHEAD, 1, 1))
     poses[:, :3, 3] = stretch.start + ahead[:, None] * stretch.along
     near = np.tile(q, (AHEAD, 1))
@@ -54,18 +56,20 @@ def end_of_branch(task: Task, stretch: Stretch, when: Callable[[float], float]) 
         return _problem("singular", time, time, stretch, s, joint, text)
     back = float(ahead[there.argmax()]) if there.any() else stretch.length
     text = f"no posture puts the hand farther along the line{' until' if there.any() else ', to its end at'} {when(back):.4g} s"
+    if task.attitude and task.arm.n < FULL:
+        text += f"; {task.arm.n} joints cannot keep an attitude along most lines: leave it free with attitude='free'"
     return _problem("unreachable", time, when(back), stretch, s, joint, text)
 
 
 def singular_places(task: Task, stretch: Stretch, when: Callable[[float], float]) -> list[Problem]:
     """Where the way comes near singular postures or through them, where knots are dense: the worst place of each."""
-    ratio = _closeness(task, stretch.q)
+    ratio = task.closeness(stretch.q)
     found = []
     for first, last in _runs(ratio < NEAR):
         if last == len(ratio) - 1 and not stretch.whole:
             continue  # the end of the branch, which has its own word
         s, q = _worst(task, stretch, max(first - 1, 0), min(last + 1, len(ratio) - 1))
-        closest = float(_closeness(task, q[None])[0])
+        closest = float(task.closeness(q[None])[0])
         begins, ends = when(float(stretch.ways[first])), when(float(stretch.ways[last]))
         text = f"a singular posture at {when(s):.4g} s (smallest over largest singular value {closest:.2g})"
         found.append(_problem("singular", begins, ends, stretch, s, _weak_joint(task, q), text))
@@ -76,13 +80,14 @@ def limits_passed(task: Task, motion: Motion, hand: Callable[[Array], Array], ti
     """Each joint's first moment beyond its range and beyond its velocity, and the last sample at which it still is."""
     q, qd, _ = motion(times)
     found = []
-    for i, joint in enumerate(task.arm.joints):
+    for body in task.arm.moving.bodies:  # those that follow another joint too
+        joint, i = body.joint, body.freedom
         low, high = joint.limits
         fastest = np.inf if joint.max_speed is None else joint.max_speed
         unit = "rad" if joint.kind == "revolute" else "m"
         limits: tuple[tuple[Kind, int, Excess, str], ...] = (
-            ("position limit", 0, partial(_beyond, low, high), f"its range {low:.4g} to {high:.4g} {unit}"),
-            ("velocity limit", 1, partial(_too_fast, fastest), f"{fastest:.4g} {unit}/s"),
+            ("position limit", 0, partial(_beyond, body, low, high), f"its range {low:.4g} to {high:.4g} {unit}"),
+            ("velocity limit", 1, partial(_too_fast, body, fastest), f"{fastest:.4g} {unit}/s"),
         )
         for kind, which, excess, allowed in limits:
             over = excess((q, qd)[which][:, i])
@@ -102,12 +107,13 @@ def _excess_at(motion: Motion, which: int, i: int, excess: Excess, times: Array)
     return excess(motion(times)[which][:, i])
 
 
-def _beyond(low: float, high: float, q: Array) -> Array:
-    return np.maximum(low - q, q - high) - SLACK
+def _beyond(body: Body, low: float, high: float, q: Array) -> Array:
+    at = body.multiplier * q + body.offset
+    return np.maximum(low - at, at - high) - SLACK
 
 
-def _too_fast(fastest: float, qd: Array) -> Array:
-    over: Array = np.abs(qd) - fastest * (1.0 + SLACK)
+def _too_fast(body: Body, fastest: float, qd: Array) -> Array:
+    over: Array = np.abs(body.multiplier * qd) - fastest * (1.0 + SLACK)
     return over
 
 
@@ -123,13 +129,6 @@ def _first_above(excess: Excess, times: Array, first: int) -> float:
     return high
 
 
-def _closeness(task: Task, q: Array) -> Array:
-    """Smallest over largest singular value, (m,)."""
-    values = np.linalg.svd(task.rows(q), compute_uv=False)
-    ratio: Array = values[:, -1] / np.where(values[:, 0] > 0.0, values[:, 0], 1.0)
-    return ratio
-
-
 def _worst(task: Task, stretch: Stretch, first: int, last: int) -> tuple[float, Array]:
     """The way and posture nearest to singular between two knots, by looking ever closer."""
     low, high = float(stretch.ways[first]), float(stretch.ways[last])
@@ -137,7 +136,7 @@ def _worst(task: Task, stretch: Stretch, first: int, last: int) -> tuple[float, 
     for _ in range(4):
         s = np.linspace(low, high, FINER + 1)
         q, _ = task.solve(stretch.start + s[:, None] * stretch.along, stretch.guess(s))
-        k = int(np.argmin(_closeness(task, q)))
+        k = int(np.argmin(task.closeness(q)))
         best, posture = float(s[k]), q[k]
         low, high = float(s[max(k - 1, 0)]), float(s[min(k + 1, FINER)])
     return best, posture

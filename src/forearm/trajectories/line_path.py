@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.jacobian import jacobian, jacobian_derivative
-from forearm.kinematics.newton import damped_step, solve_nearby
+from forearm.kinematics.newton import least_solution, solve_nearby
 
 Array = NDArray[np.float64]
 
@@ -19,7 +19,7 @@ SURPRISE = 0.02
 STRIDE = 0.2  # rad, m: the longest step of a joint, so that a cubic between knots comes near
 # Of the way: where not even such a step can be followed the branch has ended; only so short a one may pass a singular posture.
 SHORTEST = 1e-7
-EXACT = 1e-13  # of the largest singular value: below it a direction of the joints does not move the hand
+LEVERS = 10.0  # of the longest lever of a joint: a longer way is followed as one of that length, for no arm goes farther
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +48,27 @@ class Task:
         found = solve_nearby(self.arm, poses, near, self.attitude, self.held)
         return found.q, found.converged
 
-    def rates(self, q: Array, velocity: Array) -> Array:
-        """qd (m, n) with J qd = (v; 0) and what is held at rest."""
-        return damped_step(self.rows(q), self._wanted(velocity, len(q)), EXACT)
+    def closeness(self, q: Array) -> Array:
+        """Smallest over largest singular value of the rows, (m,): 0 at singular postures."""
+        values = np.linalg.svd(self.rows(q), compute_uv=False)
+        ratio: Array = values[:, -1] / np.where(values[:, 0] > 0.0, values[:, 0], 1.0)
+        return ratio
 
-    def accelerations(self, q: Array, qd: Array, acceleration: Array) -> Array:
-        """qdd (m, n) with J qdd = (a; 0) - J' qd and what is held at rest."""
-        wanted = self._wanted(acceleration, len(q))
+    def slopes(self, q: Array, along: Array) -> Array:
+        """dq/ds (m, n) where the hand goes along a unit vector: J dq/ds = (u; 0), and what is held at rest."""
+        return least_solution(self.rows(q), self._wanted(along, len(q)))
+
+    def bends(self, q: Array, slopes: Array) -> Array:
+        """d2q/ds2 (m, n) on a straight way: J d2q/ds2 = - dJ/ds dq/ds, and what is held at rest."""
+        wanted = self._wanted(np.zeros(3), len(q))
         rows = 6 if self.attitude else 3
-        wanted[:, :rows] -= np.einsum("mij,mj->mi", jacobian_derivative(self.arm, q, qd), qd)[:, :rows]
-        return damped_step(self.rows(q), wanted, EXACT)
+        wanted[:, :rows] -= np.einsum("mij,mj->mi", jacobian_derivative(self.arm, q, slopes), slopes)[:, :rows]
+        return least_solution(self.rows(q), wanted)
+
+    def scale(self, q: Array, length: float) -> float:
+        """How long a way from q (n,) is taken to be, m: its length, but no more than some levers of the joints."""
+        lever = float(np.linalg.norm(jacobian(self.arm, q)[:3], axis=0).max())
+        return min(length, LEVERS * lever) if lever > 0.0 else length
 
     def _wanted(self, linear: Array, count: int) -> Array:
         wanted = np.zeros((count, (6 if self.attitude else 3) + len(self.held)))
@@ -106,8 +117,9 @@ def follow_straight(task: Task, q: Array, start: Array, end: Array) -> Stretch:
     """
     length = float(np.linalg.norm(end - start))
     along = (end - start) / length
-    s, step, side = 0.0, length / STEPS, task.side(q)
-    ways, postures, slopes = [0.0], [q], [task.rates(q[None], along)[0]]
+    scale = task.scale(q, length)
+    s, step, side = 0.0, scale / STEPS, task.side(q)
+    ways, postures, slopes = [0.0], [q], [task.slopes(q[None], along)[0]]
     while s < length:
         there = length if s + step >= length * (1.0 - 1e-9) else s + step
         expected = postures[-1] + (there - s) * slopes[-1]
@@ -115,12 +127,12 @@ def follow_straight(task: Task, q: Array, start: Array, end: Array) -> Stretch:
         expectable = converged[0] and np.abs(found[0] - expected).max() <= SURPRISE
         expectable &= np.abs(found[0] - postures[-1]).max() <= STRIDE
         now = task.side(found[0]) if expectable else 0.0
-        if expectable and (now * side >= 0.0 or step < SHORTEST * length):
-            s, step, side = there, min(2.0 * step, length / STEPS), now or side
+        if expectable and (now * side >= 0.0 or step < SHORTEST * scale):
+            s, step, side = there, min(2.0 * step, scale / STEPS), now or side
             ways.append(s)
             postures.append(found[0])
-            slopes.append(task.rates(found, along)[0])
-        elif step < SHORTEST * length:
+            slopes.append(task.slopes(found, along)[0])
+        elif step < SHORTEST * scale:
             break
         else:
             step *= 0.5

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,13 +16,28 @@ from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.poses import as_coordinates, forward
 from forearm.trajectories.line_checks import SAMPLES, Problem, end_of_branch, limits_passed, singular_places
+from forearm.trajectories.line_joints import joints_along
 from forearm.trajectories.line_path import Stretch, Task, follow_straight
 from forearm.trajectories.line_speed import Speed, speed_along
+from forearm.trajectories.sampling import times_within
 from forearm.values import as_floats, check_number
 
 Array = NDArray[np.float64]
 ATTITUDES = ("constant", "free")
 CORNERS = 1000  # ends a line may have
+AROUND = 0.3  # rad, m: far enough to leave a singular posture
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What a line was asked for, as `hand_line` takes it: q0 (n,), to (m, 3)."""
+
+    q0: Array
+    to: Array
+    speed: float
+    acceleration: float | None
+    profile: str
+    attitude: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +48,7 @@ class HandLine:
     cannot be reached q, qd and qdd are NaN.
     """
 
+    asked: Asked
     task: Task
     stretches: tuple[Stretch, ...]
     speeds: tuple[Speed, ...]
@@ -64,29 +82,28 @@ class HandLine:
 
     def hand(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """Position, velocity and acceleration of the hand's origin, base frame, at a time, (3,) each, or times, (m, 3) each."""
-        asked, times = self._times(t)
+        single, times = times_within(t, self.duration)
         k, s, rate, second = self._way(times)
         starts, along = np.array([x.start for x in self.stretches])[k], np.array([x.along for x in self.stretches])[k]
         motion = (starts + s[:, None] * along, rate[:, None] * along, second[:, None] * along)
-        return motion if asked.ndim else (motion[0][0], motion[1][0], motion[2][0])
+        return (motion[0][0], motion[1][0], motion[2][0]) if single else motion
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each.
 
         q puts the hand on its line to 1e-12; J qd = (v; 0), J qdd = (a; 0) - J' qd. At a switch of the speed's profile qdd is
-        what comes after it.
+        what comes after it. In a singular posture that the line goes through qd and qdd are the limits from both sides, NaN
+        where there are none.
         """
-        asked, times = self._times(t)
-        k, s, _, _ = self._way(times)
-        near = np.full((len(times), self.task.arm.n), np.nan)
+        single, times = times_within(t, self.duration)
+        k, s, rate, second = self._way(times)
+        q, slopes, bends = np.full((3, len(times), self.task.arm.n), np.nan)
         for index, stretch in enumerate(self.stretches):
-            near[k == index] = stretch.guess(s[k == index])
-        place, velocity, acceleration = self.hand(times)
-        q, converged = self.task.solve(place, near)
-        q = np.where(converged[:, None], q, np.nan)
-        qd = self.task.rates(q, velocity)
-        qdd = self.task.accelerations(q, qd, acceleration)
-        return (q, qd, qdd) if asked.ndim else (q[0], qd[0], qdd[0])
+            here = k == index
+            q[here], slopes[here], bends[here] = joints_along(self.task, stretch, s[here])
+        qd = slopes * rate[:, None]
+        qdd = bends * rate[:, None] ** 2 + slopes * second[:, None]
+        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
 
     def _way(self, times: Array) -> tuple[NDArray[np.intp], Array, Array, Array]:
         k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.speeds) - 1)
@@ -97,17 +114,13 @@ class HandLine:
             s[here], rate[here], second[here] = speed.at(since)
         return k, s, rate, second
 
-    def _times(self, t: ArrayLike) -> tuple[Array, Array]:
-        asked = as_floats(t, "at")
-        if asked.ndim > 1:
-            raise InputError(f"at: a time or times (m,) are needed, came shape {asked.shape}.")
-        times = np.atleast_1d(asked)
-        outside = ~((times >= 0.0) & (times <= self.duration))
-        if outside.any():
-            raise InputError(
-                f"at: {float(times[outside][0])!r} s is outside of the motion, which goes from 0 to {self.duration!r} s."
-            )
-        return asked, times
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what it was asked for as .json, whole or not at all; `fa.plan` takes the file."""
+        from forearm.trajectories.line_file import write_line
+
+        if Path(path).suffix.lower() != ".json":
+            raise InputError(f"{Path(path).name}: a line of the hand is saved as .json; samples by fa.plan(arm, line).save.")
+        write_line(self, path)
 
     def __repr__(self) -> str:
         return f"<HandLine of {self.task.arm.name!r} over {len(self.stretches)} lines in {self.duration:g} s>"
@@ -143,8 +156,9 @@ def hand_line(
             q = stretches[-1].q[-1]
         else:
             stretches.append(_not_followed(arm, start, end))
-    line = HandLine(task, tuple(stretches), tuple(speeds))
-    return HandLine(task, line.stretches, line.speeds, _problems(line))
+    asked = Asked(as_coordinates(arm, q0), corners[1:], speed, acceleration, profile, attitude)
+    line = HandLine(asked, task, tuple(stretches), tuple(speeds))
+    return replace(line, problems=_problems(line))
 
 
 def _task(arm: Arm, q0: ArrayLike, attitude: str) -> Task:
@@ -154,8 +168,15 @@ def _task(arm: Arm, q0: ArrayLike, attitude: str) -> Task:
     if not isinstance(attitude, str) or attitude not in ATTITUDES:
         raise NameNotFound(f"attitude: there is no {shorten(attitude)}; {suggest(str(attitude), ATTITUDES)}")
     rows = 6 if attitude == "constant" else 3
-    held = np.linalg.svd(jacobian(arm, q)[:rows])[2][rows:]
+    held = np.linalg.svd(jacobian(arm, q)[:rows])[2][_most_rank(arm, q, rows) :]
     return Task(arm, forward(arm, q), attitude == "constant", held)
+
+
+def _most_rank(arm: Arm, q: Array, rows: int) -> int:
+    """In how many directions joints can move the hand at once, at postures about q: fewer than rows for an arm in a plane."""
+    around = q + np.random.default_rng(0).uniform(-AROUND, AROUND, (8, arm.n))
+    values = np.linalg.svd(jacobian(arm, around)[:, :rows], compute_uv=False)
+    return int((values > 1e-9 * values[:, :1]).sum(axis=1).max())
 
 
 def _corners(arm: Arm, q0: ArrayLike, to: ArrayLike) -> Array:

@@ -17,21 +17,24 @@ from forearm.drives.motor import constants_of, voltage_of
 from forearm.errors import InputError, shorten
 from forearm.kernels.kernel import Kernel
 from forearm.kernels.kernel import compile as compile_arm
+from forearm.kinematics.poses import forward
 from forearm.logs.table import ENDINGS, write_table
 from forearm.trajectories.accelerating import chosen_accelerations
 from forearm.trajectories.configurations import configurations
-from forearm.trajectories.limits import MotionLimits
+from forearm.trajectories.limits import SLACK, MotionLimits, beyond_arm
+from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.lines import HandLine
 from forearm.trajectories.passing import through
 from forearm.trajectories.polygon import Deviation, deviation
 from forearm.trajectories.requestfile import read_request
 from forearm.trajectories.requests import Request, Waypoint
+from forearm.trajectories.sampling import ticks
 from forearm.trajectories.switching import Switching
 from forearm.values import as_floats, check_kind, check_number
 
 Array = NDArray[np.float64]
 Wanted = Request | Switching | HandLine | str | os.PathLike[str] | Sequence[Any] | NDArray[Any]
-ROWS = 10_000_000  # a plan may have
+SAME = 1e-9  # m: what two arms' hands may be apart at the ends of a line that is taken from one to the other
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +42,15 @@ class Plan:
     """A motion and what it asks of the motors, at times every `step` s and at the end.
 
     `motion` gives q, qd, qdd at any time; t is (m,), the arrays of states (m, n). `limits` are those that it was planned
-    within, None for a line of the hand, whose own `problems` say what stands in its way.
+    within, None for a line of the hand, whose own `problems` say what stands in its way. `notes` say which waypoints could not
+    be met as they were given.
     """
 
     arm: Arm
     motion: Switching | HandLine
     limits: MotionLimits | None = None
     step: float = 1e-3
+    notes: tuple[str, ...] = ()
     _kernel: Kernel | None = field(default=None, repr=False)
 
     @property
@@ -56,12 +61,7 @@ class Plan:
     @cached_property
     def t(self) -> Array:
         """Times, (m,)."""
-        if self.duration / self.step > ROWS:
-            raise InputError(
-                f"plan, step: {self.step!r} s gives more than {ROWS} rows of {self.duration:g} s; take a longer one."
-            )
-        ticks = np.arange(int(self.duration / self.step) + 1) * self.step
-        return np.append(ticks[ticks < self.duration], self.duration).astype(np.float64)
+        return ticks(self.duration, self.step, "plan, step")
 
     @cached_property
     def _states(self) -> tuple[Array, Array, Array]:
@@ -85,7 +85,7 @@ class Plan:
     @cached_property
     def tau(self) -> Array:
         """The torques that the motion needs, drives included."""
-        return self.torque(self.t)
+        return self._compiled.inverse_dynamics(*self._states)
 
     @cached_property
     def voltage(self) -> Array | None:
@@ -95,9 +95,11 @@ class Plan:
 
     def torque(self, t: ArrayLike) -> Array:
         """The torques at a time, (n,), or at times (m,), (m, n)."""
-        kernel = compile_arm(self.arm) if self._kernel is None else self._kernel
-        q, qd, qdd = self.motion.at(t)
-        return kernel.inverse_dynamics(q, qd, qdd)
+        return self._compiled.inverse_dynamics(*self.motion.at(t))
+
+    @cached_property
+    def _compiled(self) -> Kernel:
+        return compile_arm(self.arm) if self._kernel is None else self._kernel
 
     @cached_property
     def deviation(self) -> Deviation | None:
@@ -106,20 +108,15 @@ class Plan:
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What stands in the way of the motion: places of a line, torques and voltages beyond what the arm has."""
-        found = [p.text for p in self.motion.problems] if isinstance(self.motion, HandLine) else []
-        most = [(j.name, j.max_effort) for j in self.arm.joints]
-        tau, names = np.nanmax(np.abs(self.tau), axis=0), [name for name, _ in most]
-        for name, limit, peak in zip(names, (limit for _, limit in most), tau, strict=True):
-            if limit is not None and peak > limit * (1.0 + 1e-9):
-                found.append(f"{name} needs {peak:.4g} of the {limit:g} N m (N) that it has.")
+        """What is not as it should be: waypoints, places of a line, and positions to voltages beyond what the arm has."""
+        found = [*self.notes, *([p.text for p in self.motion.problems] if isinstance(self.motion, HandLine) else [])]
+        if isinstance(self.motion, Switching):
+            found += beyond_arm(self.arm, *self.motion.extremes())
+        names = [j.name for j in self.arm.joints]
+        effort = np.array([np.inf if j.max_effort is None else j.max_effort for j in self.arm.joints])
+        found += _excesses(names, self.tau, effort, "N m (N) that it has")
         if self.voltage is not None:
-            peaks, allowed = np.nanmax(np.abs(self.voltage), axis=0), constants_of(self.arm).most_voltage
-            found += [
-                f"{name} needs {peak:.4g} of the {limit:g} V that its motor takes."
-                for name, peak, limit in zip(names, peaks, allowed, strict=True)
-                if peak > limit * (1.0 + 1e-9)
-            ]
+            found += _excesses(names, self.voltage, constants_of(self.arm).most_voltage, "V that its motor takes")
         return tuple(found)
 
     def columns(self) -> dict[str, Array]:
@@ -131,16 +128,14 @@ class Plan:
         return table
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it whole or not at all: .csv and .parquet hold the table, .json the switching points, if it has any."""
+        """Write it whole or not at all: .csv and .parquet hold the table, .json what makes the motion again."""
         kind = Path(path).suffix.lower()
         if kind in ENDINGS:
             write_table(path, self.columns())
-        elif kind == ".json" and isinstance(self.motion, Switching):
+        elif kind == ".json":
             self.motion.save(path)
         else:
-            why = "a line of the hand has no switching points, so it" if kind == ".json" else "a plan"
-            allowed = ", ".join(ENDINGS) if kind == ".json" else f"{', '.join(ENDINGS)} or .json"
-            raise InputError(f"{Path(path).name}: {why} is saved as {allowed}.")
+            raise InputError(f"{Path(path).name}: a plan is saved as {', '.join(ENDINGS)} or .json.")
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Draw positions, velocities, accelerations and torques, and the hand's path (.png, .svg or .pdf)."""
@@ -153,26 +148,50 @@ class Plan:
         return f"<Plan of {self.arm.name!r}: {kind} in {self.duration:.4g} s>"
 
 
+def _excesses(names: Sequence[str], needed: Array, allowed: Array, what: str) -> list[str]:
+    peaks = np.abs(np.where(np.isnan(needed), 0.0, needed)).max(axis=0)  # where a line cannot be followed nothing is needed
+    return [
+        f"{name} needs {peak:.4g} of the {limit:g} {what}."
+        for name, peak, limit in zip(names, peaks, allowed, strict=True)
+        if peak > limit * (1.0 + SLACK)
+    ]
+
+
 def plan(arm: Arm, request: Wanted, *, step: float = 1e-3) -> Plan:
     """From a request to a motion, its torques and voltages. Waters Fig. 1.
 
     The request is a `Request`, the path of its file, configurations (k, n) to go through from rest to rest, or a motion planned
-    already. Poses of the hand become the posture nearest to the one before. Accelerations that the request leaves open are the
-    largest with which torques stay within the joints' max_effort.
+    already, or its .json file. Poses of the hand become the posture nearest to the one before. Accelerations that the request
+    leaves open are what each joint needs times the largest factor with which torques stay within the joints' max_effort.
     """
     check_kind(arm, Arm, "plan, arm")
     step = check_number(step, "plan, step", above=0.0)
     kernel = compile_arm(arm)
+    if isinstance(request, str | os.PathLike) and Path(request).suffix.lower() == ".json":
+        request = load_motion(arm, request)
     if isinstance(request, Switching | HandLine):
-        n = request.n if isinstance(request, Switching) else request.task.arm.n
-        if n != arm.n:
-            raise InputError(f"plan: the motion is one of {n} joints, {arm.name!r} has {arm.n}.")
-        return Plan(arm, request, None, step, kernel)
+        _check_for(arm, request)
+        return Plan(arm, request, None, step, (), kernel)
     wanted = _request(arm, request)
-    q, qd = configurations(arm, wanted)
-    accelerations = chosen_accelerations(arm, kernel, q, qd, wanted) if wanted.acceleration is None else None
+    way = configurations(arm, wanted)
+    accelerations = chosen_accelerations(arm, kernel, way.q, way.qd, wanted) if wanted.acceleration is None else None
     limits = wanted.limits(arm, accelerations)
-    return Plan(arm, through(q, qd, limits), limits, step, kernel)
+    return Plan(arm, through(way.q, way.qd, limits), limits, step, way.notes, kernel)
+
+
+def _check_for(arm: Arm, motion: Switching | HandLine) -> None:
+    """Refuse a motion of another number of joints, and a line of an arm whose hand is elsewhere at its ends."""
+    n = motion.n if isinstance(motion, Switching) else motion.task.arm.n
+    if n != arm.n:
+        raise InputError(f"plan: the motion is one of {n} joints, {arm.name!r} has {arm.n}.")
+    if isinstance(motion, HandLine) and motion.task.arm is not arm:
+        followed = np.vstack([stretch.q[[0, -1]] for stretch in motion.stretches if np.isfinite(stretch.q[0]).all()])
+        apart = np.abs(forward(arm, followed) - forward(motion.task.arm, followed)).max()
+        if apart > SAME:
+            raise InputError(
+                f"plan: the line was made for {motion.task.arm.name!r}; with its joints the hand of {arm.name!r} would be "
+                f"{apart:.3g} m (or rad) off. Make the line with hand_line for this arm."
+            )
 
 
 def _request(arm: Arm, given: Any) -> Request:

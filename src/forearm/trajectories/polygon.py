@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.errors import InputError
+from forearm.errors import InputError, shorten
 from forearm.trajectories.switching import Switching
 from forearm.values import as_floats, check_number
 
@@ -40,6 +40,11 @@ def deviation(motion: Switching, place: Measure | None = None, samples: int = SA
     is that of places from the lines between those of the points, the largest of `samples` times a segment and so a
     little too small.
     """
+    if not isinstance(motion, Switching):
+        raise InputError(
+            f"deviation: a motion through points (Switching) is needed, came {shorten(motion)}; a line of the hand is straight "
+            "by itself."
+        )
     if place is not None:
         return _sampled(motion, place, int(check_number(samples, "deviation, samples", minimum=2, maximum=1e6)))
     starts, widths = _pieces(motion)

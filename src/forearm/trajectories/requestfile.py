@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from forearm.spatial import pose_xyz_rpy
 from forearm.trajectories.requests import Request, Waypoint
 
 SCHEMA = "forearm-request/1"
+OPEN = "open"
 
 
 @dataclass(frozen=True)
@@ -34,11 +36,24 @@ class OneOrMany:
         return {"oneOf": [self.item.schema(), Row(self.item).schema()], "description": self.doc}
 
 
+@dataclass(frozen=True)
+class NumberOrOpen:
+    """A number, or the word open for a velocity that may be chosen: NaN."""
+
+    def read(self, value: Any, place: str) -> float:
+        """The number."""
+        return math.nan if value == OPEN else Number().read(value, place)
+
+    def schema(self) -> dict[str, Any]:
+        """Either of both."""
+        return {"oneOf": [Number().schema(), {"const": OPEN}]}
+
+
 WAYPOINT = Table(
     {
         "name": Text("for messages"),
         "q": Row(Angle(), None, "joint coordinates, rad (m)"),
-        "qd": Row(Number(), None, "joint velocities, rad / s (m / s); open where not given"),
+        "qd": Row(NumberOrOpen(), None, "joint velocities, rad / s (m / s), or 'open' for a joint; open where not given"),
         "xyz": Row(Number(), 3, "the hand's origin in the base frame, m, instead of q"),
         "rpy": Row(Angle(), 3, "its roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll)"),
         "matrix": Row(Row(Number(), 4), 4, "the hand's whole 4x4 pose, instead of xyz and rpy"),

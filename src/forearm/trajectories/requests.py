@@ -25,7 +25,8 @@ OVERRIDES = ("acceleration", "velocity", "lower", "upper")
 class Waypoint:
     """One configuration: joint coordinates q (n,) or the hand's pose (4, 4) in the base frame; its velocity is None where open.
 
-    With q the velocity is qd (n,), with a pose `hand_velocity` (6,): the hand's linear then angular velocity, base axes.
+    With q the velocity is qd (n,), NaN for a joint where it is open, with a pose `hand_velocity` (6,): the hand's linear then
+    angular velocity, base axes.
     """
 
     q: Array | None
@@ -49,7 +50,7 @@ class Waypoint:
         n = 0 if q is None else as_floats(q, "q").size
         checked = {
             "q": None if q is None else frozen_array(q, (n,), "q"),
-            "qd": None if qd is None else frozen_array(qd, (n,), "qd"),
+            "qd": None if qd is None else _velocities(qd, n),
             "pose": None if pose is None else frozen_array(as_pose(pose, "pose"), (4, 4), "pose"),
             "hand_velocity": None if hand_velocity is None else frozen_array(hand_velocity, (6,), "hand_velocity"),
         }
@@ -58,8 +59,8 @@ class Waypoint:
 
     @property
     def is_open(self) -> bool:
-        """Whether the velocity may be chosen."""
-        return self.qd is None and self.hand_velocity is None
+        """Whether the velocity of some joint may be chosen."""
+        return self.hand_velocity is None and (self.qd is None or bool(np.isnan(self.qd).any()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +121,14 @@ class Request:
         lower = base.lower if self.lower is None else self.lower
         upper = base.upper if self.upper is None else self.upper
         return MotionLimits(base.acceleration, base.velocity, lower, upper)
+
+
+def _velocities(qd: ArrayLike, n: int) -> Array:
+    """Velocities (n,), NaN where they are open."""
+    given = as_floats(qd, "qd")
+    frozen_array(np.where(np.isnan(given), 0.0, given), (n,), "qd")  # for its shape and bounds
+    given.flags.writeable = False
+    return given
 
 
 def _override(value: ArrayLike, what: str) -> Array:

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError
 from forearm.logs.table import ENDINGS, write_table
-from forearm.values import as_floats, check_number
+from forearm.trajectories.sampling import ticks, times_within
 
 Array = NDArray[np.float64]
-SAMPLES = 10_000_000  # rows a table may have
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,17 +75,9 @@ class Switching:
         The first phases are counted from the start of a segment and the last one back from its end. At a switch qdd is
         what comes after it.
         """
-        asked = as_floats(t, "at")
-        if asked.ndim > 1:
-            raise InputError(f"at: a time or times (m,) are needed, came shape {asked.shape}.")
-        times = np.atleast_1d(asked)
-        outside = ~((times >= 0.0) & (times <= self.duration))
-        if outside.any():
-            raise InputError(
-                f"at: {float(times[outside][0])!r} s is outside of the motion, which goes from 0 to {self.duration!r} s."
-            )
+        single, times = times_within(t, self.duration)
         q, qd, qdd = self._states(times)
-        return (q[0], qd[0], qdd[0]) if asked.ndim == 0 else (q, qd, qdd)
+        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
 
     def _states(self, times: Array) -> tuple[Array, Array, Array]:
         k = np.minimum(np.searchsorted(self.times, times, side="right") - 1, len(self.segments) - 1)
@@ -120,11 +111,7 @@ class Switching:
 
     def columns(self, step: float) -> dict[str, Array]:
         """The motion as a table t, q1.., qd1.., qdd1..: every `step` seconds and at the end."""
-        step = check_number(step, "step", above=0.0)
-        if self.duration / step > SAMPLES:
-            raise InputError(f"step: {step!r} s gives more than {SAMPLES} rows of {self.duration:g} s; take a longer one.")
-        ticks = np.arange(int(self.duration / step) + 1) * step
-        t: Array = np.append(ticks[ticks < self.duration], self.duration).astype(np.float64)
+        t = ticks(self.duration, step, "step")
         table: dict[str, Array] = {"t": t}
         for name, block in zip(("q", "qd", "qdd"), self.at(t), strict=True):
             table |= {f"{name}{i + 1}": block[:, i] for i in range(self.n)}

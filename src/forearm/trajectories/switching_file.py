@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,8 +21,6 @@ MAX_BYTES = 64_000_000
 AGREEMENT = 1e-9  # relative: farther from its points no file is that `write_switching` wrote
 
 STATE = Row(Number())
-PHASES = Row(Row(Row(Number(minimum=0.0), 3)))
-TURNS = Row(Row(Row(Number(), 3)))
 SWITCHING = Table(
     {
         "format": Choice((FORMAT,)),
@@ -43,26 +41,35 @@ def write_switching(motion: Switching, path: str | os.PathLike[str]) -> None:
 
 def load_switching(path: str | os.PathLike[str]) -> Switching:
     """The motion in a .json file; refused where its phases do not lead from point to point."""
-    from forearm.trajectories.switching import Switching
-
     where = Path(path)
+    return switching_from_document(read_json(where), where.name)
+
+
+def read_json(where: Path) -> Any:
+    """What a .json file holds."""
     try:
-        document = json.loads(read_bytes(where, MAX_BYTES))
+        return json.loads(read_bytes(where, MAX_BYTES))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where.name}: not valid JSON: {str(error)[:200]}.") from error
-    data = SWITCHING.read(document, where.name)
+
+
+def switching_from_document(document: Any, name: str) -> Switching:
+    """The motion in what a file called `name` holds."""
+    from forearm.trajectories.switching import Switching
+
+    data = SWITCHING.read(document, name)
     k, n = len(data["phases"]), len(data["points"][0]) if data["points"] else 0
     shapes = {"points": (k + 1, n), "velocities": (k + 1, n), "phases": (k, n, 3), "accelerations": (k, n, 3)}
     arrays = {}
-    for name, shape in shapes.items():
+    for key, shape in shapes.items():
         try:
-            arrays[name] = np.array(data[name], dtype=np.float64)
+            arrays[key] = np.array(data[key], dtype=np.float64)
         except ValueError:
-            arrays[name] = np.empty(0)
-        if arrays[name].shape != shape or 0 in shape:
-            raise InputError(f"{where.name}, {name}: {' x '.join(map(str, shape))} numbers are needed, none of them 0.")
+            arrays[key] = np.empty(0)
+        if arrays[key].shape != shape or 0 in shape:
+            raise InputError(f"{name}, {key}: {' x '.join(map(str, shape))} numbers are needed, none of them 0.")
     motion = Switching(**arrays)
-    _check_joined(motion, where.name)
+    _check_joined(motion, name)
     return motion
 
 

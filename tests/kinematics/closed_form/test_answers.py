@@ -56,7 +56,7 @@ def test_whole_turns_are_chosen_nearest_to_the_middle_or_to_a_posture() -> None:
     wanted = q + 2.0 * math.pi * np.array([-1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
     near = one(arm, T, near=wanted)
     assert np.abs(near.q[0] - wanted).max() < 1e-9
-    assert (np.diff(np.abs(near.q - wanted).max(axis=1)) >= 0.0).all()
+    assert (np.diff(((near.q - wanted) ** 2).sum(axis=1)) >= 0.0).all()
     # Without limits any whole turn is allowed.
     far = q + 2.0 * math.pi * np.array([5.0, -3.0, 0.0, 7.0, 2.0, -9.0])
     assert np.abs(one(arm, T, limits=False, near=far).q[0] - far).max() < 1e-9
@@ -295,14 +295,24 @@ def test_other_arguments_that_are_refused() -> None:
         inverse(arm, np.eye(4)[None], nearest=True)
     with pytest.raises(fa.InputError, match="an Arm is needed"):
         inverse("puma560", np.eye(4))  # type: ignore[arg-type]
-
-
-def test_a_rotation_with_few_digits_is_made_one() -> None:
-    arm = fa.load("puma560")
     T = forward(arm, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
-    found = one(arm, np.round(T, 7))
-    assert len(found.q) == 4
-    assert misses(arm, found.q, T) < 1e-6
+    for option in ("limits", "nearest"):
+        with pytest.raises(fa.InputError, match=f"inverse, {option}: a bool is needed, came 'no'"):
+            one(arm, T, **{option: "no"})
+
+
+@pytest.mark.parametrize("digits", [9, 7, 6])
+def test_a_rotation_with_few_digits_is_made_one(digits: int) -> None:
+    arm = fa.load("ur5")
+    for q in np.random.default_rng(8).uniform(-2.0, 2.0, (20, 6)):
+        T = forward(arm, q)
+        found = one(arm, np.round(T, digits))
+        assert len(found.q) == len(one(arm, T).q)
+        assert misses(arm, found.q, T) < 2.0 * 10.0**-digits
+        made = forward(arm, found.q[0])[:3, :3]
+        assert np.abs(made @ made.T - np.eye(3)).max() < 1e-14
+    with pytest.raises(fa.InputError, match="must be a rotation"):
+        one(arm, np.round(T, 4))
 
 
 @pytest.mark.parametrize(

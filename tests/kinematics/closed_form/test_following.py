@@ -145,4 +145,6 @@ def test_arguments_that_are_refused() -> None:
         follow(arm, np.eye(4)[None], np.full(6, np.nan))
     with pytest.raises(fa.InputError, match="the posture that the path begins near"):
         follow(arm, np.eye(4)[None], None)  # type: ignore[arg-type]
+    with pytest.raises(fa.InputError, match="follow, limits: a bool is needed, came 'no'"):
+        follow(arm, np.eye(4)[None], np.zeros(6), limits="no")  # type: ignore[arg-type]
     assert follow(arm, np.zeros((0, 4, 4)), np.zeros(6)).q.shape == (0, 6)

@@ -9,14 +9,17 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.closed_form.geometry import Geometry
+from forearm.kinematics.closed_form.limits import differences
 from forearm.kinematics.closed_form.newton import REACHED, polished
 from forearm.kinematics.closed_form.recognition import branches_of
 from forearm.kinematics.closed_form.singular import free_joints, is_singular
 
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
-# Two branches are one when no joint differs by more (rad, m): what a double root leaves.
+# Two branches are one when no joint differs by more (rad, m).
 SAME = 1e-6
+# So are two singular ones that differ by no more: a double root of an equation met to REACHED is known to its square root.
+MEETING = 10.0 * REACHED**0.5
 # So many poses are done at once, to bound the memory.
 BLOCK = 4096
 
@@ -51,20 +54,25 @@ def _block(arm: Arm, geometry: Geometry, T: Floats) -> Checked:
         free[singular] = free_joints(arm, q[singular], poses[singular])
     q, free = q.reshape(B, m, n), free.reshape(B, m, n)
     exists, singular = exists.reshape(B, m), singular.reshape(B, m)
-    exists = _once(arm, q, exists, free)
+    q, exists = _once(arm, q, exists, singular, free, error.reshape(B, m))
     return Checked(q, exists, singular & exists, free & exists[..., None])
 
 
-def _once(arm: Arm, q: Floats, exists: Truths, free: Truths) -> Truths:
-    """Later branches left out where they repeat an earlier one, or differ only along two joints that turn about one line."""
-    turns = np.array([j.kind == "revolute" for j in arm.joints])
+def _once(arm: Arm, q: Floats, exists: Truths, singular: Truths, free: Truths, error: Floats) -> tuple[Floats, Truths]:
+    """Later branches left out where they repeat an earlier one, or differ only along two joints that turn about one line.
+
+    Where two meet, the one that is nearer to the pose is kept.
+    """
     two = free.sum(axis=-1) == 2
-    exists = exists.copy()
+    q, exists, error = q.copy(), exists.copy(), error.copy()
     for later in range(1, q.shape[1]):
         for earlier in range(later):
-            apart = np.abs(q[:, later] - q[:, earlier])
-            apart = np.where(turns, np.abs(np.remainder(apart + np.pi, 2.0 * np.pi) - np.pi), apart)
+            apart = differences(arm, q[:, later], q[:, earlier])
+            meeting = singular[:, earlier] & singular[:, later] & (apart < MEETING).all(axis=-1)
             family = (two[:, earlier] & two[:, later])[:, None] & free[:, earlier] & free[:, later]
-            same = ((apart < SAME) | family).all(axis=-1)
-            exists[:, later] &= ~(same & exists[:, earlier])
-    return exists
+            same = meeting | ((apart < SAME) | family).all(axis=-1)
+            repeats = same & exists[:, earlier] & exists[:, later]
+            better = repeats & meeting & (error[:, later] < error[:, earlier])
+            q[better, earlier], error[better, earlier] = q[better, later], error[better, later]
+            exists[:, later] &= ~repeats
+    return q, exists

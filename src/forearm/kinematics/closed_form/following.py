@@ -8,11 +8,14 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kinematics.answers import FollowedPath, PathEvent
-from forearm.kinematics.closed_form.answering import as_poses, as_posture, known_geometry
+from forearm.kinematics.closed_form.answering import as_posture, known_geometry
 from forearm.kinematics.closed_form.checked import Checked, checked_branches
 from forearm.kinematics.closed_form.limits import placed
+from forearm.kinematics.closed_form.nearness import nearest_branch
 from forearm.kinematics.closed_form.newton import REACHED, polished
 from forearm.kinematics.closed_form.singular import is_singular, scaled_jacobian
+from forearm.kinematics.given import as_poses
+from forearm.values import check_kind
 
 Floats = NDArray[np.float64]
 # A joint that moves more between two poses (rad, m) is said to jump.
@@ -25,6 +28,7 @@ def follow(arm: Arm, poses: ArrayLike, near: ArrayLike, *, limits: bool = True) 
     Where a pose is singular, of the family of solutions that nearest to the last posture is taken. Poses that are not
     reached give NaN, and the path goes on from the last posture that was.
     """
+    check_kind(limits, bool, "follow, limits")
     geometry = known_geometry(arm)
     T, single = as_poses(poses)
     if single:
@@ -51,7 +55,7 @@ def _nearest(arm: Arm, found: Checked, k: int, T: Floats, last: Floats, limits: 
         straight, inside = placed(arm, straight, limits, last)
         if inside[0] and error[0] < REACHED:
             candidates.append(straight[0])
-    return min(candidates, key=lambda q: float(((q - last) ** 2).sum())) if candidates else None
+    return candidates[nearest_branch(arm, np.array(candidates), last, limits)] if candidates else None
 
 
 def _unreached(q: Floats, found: Checked) -> list[PathEvent]:

@@ -15,9 +15,28 @@ AT_LIMIT = 1e-10
 TURN = 2.0 * math.pi
 
 
-def limits_of(arm: Arm) -> tuple[Floats, Floats]:
-    """Lower and upper limits, (n,) each, infinite where there are none."""
+def joint_limits(arm: Arm) -> tuple[Floats, Floats]:
+    """Lower and upper limits of the joints themselves, not of those that follow them: (n,) each, infinite where open."""
     return np.array([j.limits.lower for j in arm.joints]), np.array([j.limits.upper for j in arm.joints])
+
+
+def middle(arm: Arm) -> Floats:
+    """The middle (n,) of each joint's range; of an open one what is nearest to 0, half a turn off the end if the joint turns.
+
+    Every angle then has a whole turn within half a turn of the middle that is within the range, if any is.
+    """
+    lower, upper = joint_limits(arm)
+    both = np.isfinite(lower) & np.isfinite(upper)
+    off = np.where(turning(arm), 0.5 * TURN, 0.0)
+    known = np.where(both, lower, 0.0), np.where(both, upper, 0.0)
+    # A narrow closed range would turn the ends of the clipping round.
+    ends = np.where(both, 0.0, lower + off), np.where(both, 0.0, upper - off)
+    return np.where(both, 0.5 * (known[0] + known[1]), np.clip(0.0, *ends))
+
+
+def turning(arm: Arm) -> NDArray[np.bool_]:
+    """Which joints (n,) turn."""
+    return np.array([j.kind == "revolute" for j in arm.joints], dtype=bool)
 
 
 def placed(arm: Arm, q: Floats, limits: bool, near: Floats | None) -> tuple[Floats, NDArray[np.bool_]]:
@@ -25,29 +44,29 @@ def placed(arm: Arm, q: Floats, limits: bool, near: Floats | None) -> tuple[Floa
 
     Of several turns that the limits allow, that nearest to `near` is taken, or to the middle of the range.
     """
-    lower, upper = limits_of(arm)
-    if not limits:
+    if limits:
+        lower, upper = joint_limits(arm)
+        centre = middle(arm) if near is None else near
+    else:
         lower, upper = np.full(arm.n, -np.inf), np.full(arm.n, np.inf)
-    turns = np.array([j.kind == "revolute" for j in arm.joints])
-    centre = _middle(lower, upper) if near is None else near
+        centre = np.zeros(arm.n) if near is None else near
     with np.errstate(invalid="ignore"):  # branches that do not exist are NaN
         wanted = np.round((centre - q) / TURN)
         least, most = np.ceil((lower - AT_LIMIT - q) / TURN), np.floor((upper + AT_LIMIT - q) / TURN)
         k = np.where(least <= most, np.clip(wanted, least, np.maximum(most, least)), wanted)
-        moved = np.where(turns, q + TURN * k, q)
+        moved = np.where(turning(arm), q + TURN * k, q)
         inside = (moved >= lower - AT_LIMIT) & (moved <= upper + AT_LIMIT)
         return np.where(inside, np.clip(moved, lower, upper), moved), np.asarray(inside.all(axis=-1))
 
 
+def differences(arm: Arm, first: Floats, second: Floats) -> Floats:
+    """How far each joint of postures (..., n) is from that of others, whole turns left out."""
+    plain = np.abs(first - second)
+    return np.where(turning(arm), np.abs(np.remainder(plain + 0.5 * TURN, TURN) - 0.5 * TURN), plain)
+
+
 def behind_limits(arm: Arm, q: Floats) -> Floats:
     """How far each joint of postures (..., n) is behind its limit, 0 within."""
-    lower, upper = limits_of(arm)
+    lower, upper = joint_limits(arm)
     behind: Floats = np.maximum(np.maximum(lower - q, q - upper), 0.0)
     return behind
-
-
-def _middle(lower: Floats, upper: Floats) -> Floats:
-    """The middle of a range, 0 where it is open on both sides, the value nearest 0 where it is open on one."""
-    both = np.isfinite(lower) & np.isfinite(upper)
-    safe = np.where(both, lower, 0.0), np.where(both, upper, 0.0)
-    return np.where(both, 0.5 * (safe[0] + safe[1]), np.clip(0.0, lower, upper))

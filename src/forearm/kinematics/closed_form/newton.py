@@ -1,4 +1,8 @@
-"""Newton's method on the arm as it is: how far postures are from a pose, and steps that bring them nearer. Over arrays."""
+"""Newton's method on the arm as it is: how far postures are from a pose, and steps that bring them nearer. Over arrays.
+
+For branches of arms with as many joints as the hand has freedoms, by the thousand and mostly right to rounding before the
+first step, where a step that does not help is given up. `kinematics.newton` is for any arm and from postures farther off.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.kinematics.jacobian import jacobian
-from forearm.kinematics.poses import forward
+from forearm.kinematics.angles import vector_of_matrix
+from forearm.kinematics.closed_form.evaluated import hand_jacobian, hand_poses
 
 Floats = NDArray[np.float64]
 
@@ -26,27 +30,11 @@ STIFFER = 30.0
 
 def off_by(arm: Arm, q: Floats, T: Floats) -> Floats:
     """What moves the hand from where it is at q (B, n) to T (B, 4, 4): m and rad in base axes, (B, 6); (B, 3) if n = 3."""
-    at = forward(arm, q)
+    at = hand_poses(arm, q)
     move = T[:, :3, 3] - at[:, :3, 3]
     if arm.n == 3:
         return move
-    return np.concatenate([move, rotation_vector(T[:, :3, :3] @ np.swapaxes(at[:, :3, :3], -1, -2))], axis=-1)
-
-
-def rotation_vector(R: Floats) -> Floats:
-    """The axis times the angle of rotations (B, 3, 3), (B, 3); of half turns some axis."""
-    v = 0.5 * np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=-1)
-    sine, cosine = np.linalg.norm(v, axis=-1), 0.5 * (np.trace(R, axis1=-2, axis2=-1) - 1.0)
-    angle = np.arctan2(sine, cosine)
-    small = sine < 1e-9
-    # Half a turn: the axis is the largest column of R + 1.
-    columns = R + np.eye(3)
-    largest = np.argmax(np.linalg.norm(columns, axis=-2), axis=-1)
-    axis = np.take_along_axis(columns, largest[:, None, None], axis=-1)[..., 0]
-    axis = axis / np.maximum(np.linalg.norm(axis, axis=-1, keepdims=True), 1e-30)
-    scaled = v * np.where(small, 1.0, angle / np.where(small, 1.0, sine))[:, None]
-    vector: Floats = np.where((small & (cosine < 0.0))[:, None], axis * angle[:, None], scaled)
-    return vector
+    return np.concatenate([move, vector_of_matrix(T[:, :3, :3] @ np.swapaxes(at[:, :3, :3], -1, -2))], axis=-1)
 
 
 def error_of(off: Floats) -> Floats:
@@ -54,12 +42,6 @@ def error_of(off: Floats) -> Floats:
     distance, angle = np.linalg.norm(off[:, :3], axis=-1), np.linalg.norm(off[:, 3:], axis=-1)
     error: Floats = np.nan_to_num(np.maximum(distance, angle), nan=np.inf)
     return error
-
-
-def hand_jacobian(arm: Arm, q: Floats) -> Floats:
-    """The rows of the Jacobian that matter: all six, or those of the position where n = 3."""
-    J = jacobian(arm, q)
-    return J[..., :3, :] if arm.n == 3 else J
 
 
 def polished(arm: Arm, q: Floats, T: Floats, nearly: float = NEARLY, steps: int = STEPS) -> tuple[Floats, Floats]:

@@ -12,6 +12,7 @@ from forearm.arm.arm import Arm
 from forearm.errors import ModelError
 from forearm.kinematics.closed_form.branches import Branch, solve
 from forearm.kinematics.closed_form.carrying import Third
+from forearm.kinematics.closed_form.evaluated import hand_jacobian
 from forearm.kinematics.closed_form.geometry import (
     Geometry,
     Parallel,
@@ -20,7 +21,7 @@ from forearm.kinematics.closed_form.geometry import (
     position_geometry,
     spherical_geometry,
 )
-from forearm.kinematics.closed_form.newton import error_of, hand_jacobian, off_by
+from forearm.kinematics.closed_form.newton import error_of, off_by
 from forearm.kinematics.closed_form.quartic import third_joint_quartic
 from forearm.kinematics.closed_form.screws import MEETING, Screws, angle_between, meeting_point, screws_of
 from forearm.kinematics.closed_form.third import needs_quartic, third_joint

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.kinematics.closed_form.newton import REACHED, hand_jacobian, polished
+from forearm.kinematics.closed_form.evaluated import hand_jacobian
+from forearm.kinematics.closed_form.newton import REACHED, polished
 from forearm.kinematics.poses import forward
 
 Floats = NDArray[np.float64]

@@ -1,0 +1,73 @@
+"""Write the verdicts of the catalogue into the pages docs/documents/*.md, between their two marks.
+
+    python docs/make_documents.py
+
+What stands before the first mark is written by hand: which function a place of the document is. What stands behind it is
+what `forearm reproduce` says of every printed figure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from forearm.reproduce import DOCUMENTS, Result, reproduce
+from forearm.reproduce.catalogue import Verdict
+
+FOLDER = Path(__file__).parent / "documents"
+BEGIN, END = "<!-- verdicts: python docs/make_documents.py -->", "<!-- end of verdicts -->"
+VERDICTS: tuple[Verdict, ...] = ("exact", "within rounding", "differs", "not reproducible")
+MOST_REASONS = 3  # of one item; more are a list that the command shows better
+
+
+def section(document: str, results: Iterable[Result]) -> str:
+    """The table of a document's items, one row each, and the sums below it."""
+    rows: dict[str, list[Result]] = {}
+    for result in results:
+        if result.item.document == document:
+            rows.setdefault(result.item.id, []).append(result)
+    lines = ["| place | what | where it is | verdict |", "| --- | --- | --- | --- |"]
+    lines += [_row(found) for found in rows.values()]
+    total = Counter(result.verdict for found in rows.values() for result in found)
+    sums = ", ".join(f"{total[verdict]} {verdict}" for verdict in VERDICTS if total[verdict])
+    return "\n".join([BEGIN, *lines, "", f"{sum(total.values())} figures: {sums}.", END])
+
+
+def written(document: str, text: str, results: Iterable[Result]) -> str:
+    """The text of a page with its verdicts made anew."""
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return before + section(document, results) + after
+
+
+def _row(found: list[Result]) -> str:
+    item = found[0].item
+    where = f"`forearm.reproduce.recompute.{item.recompute}`" if item.recompute else "not computed"
+    if item.id.startswith("counts:"):
+        where = "`forearm count --printed`"
+    counts = Counter(result.verdict for result in found)
+    verdict = ", ".join(f"{counts[v]} {v}" if len(found) > 1 else v for v in VERDICTS if counts[v])
+    reasons = [*dict.fromkeys(result.reason for result in found if result.reason)]
+    if len(reasons) > MOST_REASONS:
+        verdict += f"; why: `forearm reproduce {item.document}`"
+    elif reasons:
+        verdict += ": " + " ".join(reasons)
+    return "| " + " | ".join(_cell(text) for text in (item.place, item.title, where, verdict)) + " |"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", r"\|")
+
+
+def main() -> None:
+    """Every page, its verdicts computed now."""
+    results = list(reproduce("all"))
+    for document in DOCUMENTS:
+        path = FOLDER / f"{document}.md"
+        path.write_text(written(document, path.read_text(encoding="utf-8"), results), encoding="utf-8")
+        print(f"written: documents/{path.name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Control from Python: a cycle of computed torque, and whole motions under control."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.arm.drive import Friction
+from forearm.benchmarks.timing import Row, Work, beside
+from forearm.control.controller import Sample
+from forearm.control.controllers.computed_torque import ComputedTorque
+from forearm.control.loop import run
+from forearm.control.reference import usual_motion
+from forearm.files.builtin import load_builtin
+
+CYCLES = 2000
+CYCLE_UNDER, RUN_UNDER = 10e-6, 0.5  # s
+
+
+def rows(peers: bool) -> Iterator[Row]:
+    """The figures of docs/control.md."""
+    for arm in (rough(load_builtin("panda")), load_builtin("puma560").rigid()):
+        what = f"{arm.n} joints, {'friction' if arm.joints[0].friction else 'rigid'}"
+        operations = int(ComputedTorque(arm).operations)
+        yield beside(
+            f"a cycle of computed torque, {what}", _cycles(arm), group="control", bar=CYCLE_UNDER, operations=operations
+        )
+        yield beside(f"a motion of 2 s at 1 kHz, {what}", _motion(arm), repeats=5, group="control", bar=RUN_UNDER)
+
+
+def rough(arm: Arm) -> Arm:
+    """The arm with viscous and Coulomb friction at every joint."""
+    friction = Friction(viscous=0.3, coulomb=(0.2, -0.15))
+    return arm.replace(tree=tuple(j if j.kind == "fixed" else dataclasses.replace(j, friction=friction) for j in arm.tree))
+
+
+def _cycles(arm: Arm) -> Work:
+    controller = ComputedTorque(arm)
+    numbers = np.random.default_rng(2).uniform(-1.0, 1.0, (8, arm.n))
+    sample = Sample(0, 0.0, numbers[0], numbers[1], None, tuple(numbers[2:5]), tuple(numbers[5:8]))
+    kept: dict[str, Any] = {}
+
+    def cycles() -> None:
+        for _ in range(CYCLES):
+            kept["tau"] = controller.command(sample)
+
+    return Work("ours", cycles, CYCLES, lambda: kept["tau"])
+
+
+def _motion(arm: Arm) -> Work:
+    controller, motion, kept = ComputedTorque(arm), usual_motion(arm), {}
+
+    def once() -> None:
+        kept["q"] = run(arm, controller, motion).q
+
+    return Work("ours", once, 1, lambda: kept["q"])

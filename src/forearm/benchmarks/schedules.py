@@ -1,0 +1,182 @@
+"""One evaluation on several threads beside one thread: by a schedule with its waits, and by threads that share nothing.
+
+Times are the least of many short runs, for all alike: threads that wait for each other show what a busy machine does to them,
+not what they do. What a run of no evaluation takes, such as starting threads, is taken off.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.benchmarks.timing import Row
+from forearm.codegen.functions import Traced
+from forearm.codegen.program import Argument
+from forearm.files.builtin import load_builtin
+from forearm.kernels.compiled import Native
+from forearm.kernels.kernel import compile as compile_arm
+from forearm.schedules.automatic import operations, traced_function
+from forearm.schedules.duplicating import apart
+from forearm.schedules.grouping import grouped
+from forearm.schedules.schedule import Schedule
+from forearm.schedules.search import schedule_by_search
+from forearm.schedules.threaded import Threaded, compiled_threads, cores, on_core
+from forearm.schedules.threaded_plan import planned_threads
+from forearm.symbols import Graph
+
+FUNCTIONS = {
+    "inverse_dynamics": ("puma560", "chain20", "chain50", "chain100"),
+    "inertia_matrix": ("puma560", "chain20", "chain40"),
+    "inverse_dynamics_derivatives": ("puma560", "chain12"),
+}
+SIZE = 4.0  # what a task of a schedule costs, in operations
+REPEATS = 60
+SHORT = 0.7e-3  # s that a run takes, about: shorter than a system's time slice
+HOPS = 32
+MOST_ROWS = 20_000
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What was measured: s for an evaluation, waits of it, threads, and how far the results are from the kernel's."""
+
+    seconds: float
+    threads: int
+    waits: int
+    agreement: float
+
+
+class Case:
+    """A function of an arm with states to evaluate it at, and its kernel on one thread."""
+
+    def __init__(self, arm: Arm, function: str) -> None:
+        self.traced = traced_function(arm, function)
+        self.native: Native = compile_arm(arm).compiled(function).part("single")
+        rng = np.random.default_rng(1)
+        self.rows = 64
+        self._fill(rng)
+        self.rows = int(np.clip(SHORT / self.kernel, 64, MOST_ROWS))
+        self._fill(rng)
+        self.native.call(*self.pointers(), self.rows)
+        self.expected = [out.copy() for out in self.outputs]
+
+    def _fill(self, rng: np.random.Generator) -> None:
+        self.inputs = [rng.uniform(-1.0, 1.0, (self.rows, *a.shape)) for a in self.traced.inputs]
+        self.outputs = [np.zeros((self.rows, *a.shape)) for a in self.traced.outputs]
+
+    def pointers(self, first: int = 0) -> list[int]:
+        """Where the arrays lie, from a row on."""
+        return [a[first:].ctypes.data for a in (*self.inputs, *self.outputs)]
+
+    @property
+    def kernel(self) -> float:
+        """s for an evaluation by one thread."""
+        return least(lambda count: self.native.call(*self.pointers(), count), self.rows)
+
+    @cached_property
+    def cost(self) -> float:
+        """All operations, by their costs."""
+        return operations(self.traced).graph.total
+
+    def side_by_side(self, threads: int) -> float:
+        """s for an evaluation where as many threads each do whole evaluations of their own."""
+
+        def run(count: int) -> None:
+            each = count // threads
+
+            def work(k: int) -> None:
+                with on_core(k, threads):
+                    self.native.call(*self.pointers(k * each), each)
+
+            others = [threading.Thread(target=work, args=(k,)) for k in range(1, threads)]
+            for other in others:
+                other.start()
+            work(0)
+            for other in others:
+                other.join()
+
+        return least(run, self.rows)
+
+    def measured(self, threaded: Threaded) -> Measured:
+        """The same evaluations by threads of a schedule."""
+        for out in self.outputs:
+            out[:] = np.nan
+        threaded.run(self.pointers(), self.rows)
+        scale = max(float(np.abs(out).max()) for out in self.expected)
+        agreement = max(float(np.abs(a - b).max()) for a, b in zip(self.outputs, self.expected, strict=True)) / scale
+        seconds = least(lambda count: threaded.run(self.pointers(), count), self.rows)
+        return Measured(seconds, len(threaded.lanes), threaded.threads.waits, agreement)
+
+
+def least(run: Callable[[int], object], count: int) -> float:
+    """s for one of many: the least of short runs, less the least of runs of none."""
+    shortest = [np.inf, np.inf]
+    for _ in range(REPEATS):
+        for k, size in enumerate((0, count)):
+            start = time.perf_counter()
+            run(size)
+            shortest[k] = min(shortest[k], time.perf_counter() - start)
+    return max(float(shortest[1] - shortest[0]) / count, 1e-12)
+
+
+def hand_over() -> float:
+    """s that a value takes to another thread: a chain of products, each by the other of two threads."""
+    graph = Graph()
+    x = graph.input("x[0]")
+    y = x
+    for k in range(HOPS):
+        y = y * x if k % 2 else x - y
+    argument = Argument("x", (1,), ""), Argument("y", (1,), "")
+    division = operations(Traced(graph, {"y": np.array([y], dtype=object)}, argument[:1], argument[1:]))
+    n = len(division.graph)
+    schedule = Schedule(division.graph, 2, tuple(map(float, range(n))), tuple(k % 2 for k in range(n)), "turns")
+    threaded = compiled_threads(planned_threads(division, schedule))
+    rows = 400
+    inputs, outputs = np.full((rows, 1), 0.5), np.zeros((rows, 1))
+    return least(lambda count: threaded.run([inputs.ctypes.data, outputs.ctypes.data], count), rows) / n
+
+
+def rows(peers: bool) -> Iterator[Row]:
+    """The figures of docs/schedules.md: two threads, or none where there is one core."""
+    if cores() < 2:
+        return
+    hop = hand_over()
+    yield Row("a value handed to another thread", hop)
+    for function, arms in FUNCTIONS.items():
+        for name in arms:
+            yield from _case_rows(function, _rigid(name), hop)
+
+
+def _case_rows(function: str, arm: Arm, hop: float) -> Iterator[Row]:
+    """The peer is one thread: the kernel, or the same straight-line code where the kernel has a loop and is slower.
+
+    The schedule knows what handing over costs here, in operations of this function: it may choose one thread.
+    """
+    case = Case(arm, function)
+    title, straight = f"{function}, {arm.n} joints", case.measured(compiled_threads(apart(case.traced, 1)))
+    kernel = min(case.kernel, straight.seconds)
+    division = grouped(operations(case.traced, fused=True), SIZE)
+    schedule = schedule_by_search(division.graph, 2, hop * case.cost / kernel)
+    made = case.measured(compiled_threads(planned_threads(division, schedule)))
+    words = f"scheduled, {made.waits} waits" if made.threads > 1 else "scheduled on one"
+    yield Row(f"{title}: {words}", made.seconds, peer="one thread", peer_seconds=kernel, agreement=made.agreement)
+    alone = case.measured(compiled_threads(apart(case.traced, 2)))
+    words = "two that share nothing" if alone.threads > 1 else "sharing nothing: one does all"
+    yield Row(f"  {words}", alone.seconds, peer="one thread", peer_seconds=kernel, agreement=alone.agreement)
+    yield Row("  whole states side by side", case.side_by_side(2), peer="one thread", peer_seconds=kernel)
+
+
+def _rigid(name: str) -> Arm:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return load_builtin(name).rigid()

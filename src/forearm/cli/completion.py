@@ -1,0 +1,133 @@
+"""`forearm completion`: a script by which a shell completes commands, options and names, written from the parsers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable
+from importlib import import_module
+
+from forearm.cli.command import Command, Parser, add_json, show_json
+from forearm.cli.main import COMMANDS
+from forearm.cli.shells import Option, Place, bash, fish, zsh
+from forearm.files.builtin import arms
+
+SHELLS = {"bash": bash, "fish": fish, "zsh": zsh}
+ARMS = ("ARM", "IN")  # metavars of arguments that take a built-in name as well as a file
+FILES = (*ARMS, "ARMFILE", "DIR", "FILE", "OUT", "REQUEST")
+ALSO_ARMS = ("check", "parts")  # whose FILE may be a built-in name
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=tuple(SHELLS), metavar="SHELL", help=f"one of {', '.join(SHELLS)}")
+    add_json(parser)
+
+
+def _run(given: argparse.Namespace) -> int:
+    script = SHELLS[given.shell](places())
+    if given.json:
+        show_json({"shell": given.shell, "script": script})
+    else:
+        print(script, end="")
+    return 0
+
+
+def places() -> list[Place]:
+    """The command line without a command, then every command, and after those that have actions each of these."""
+    commands = {name: summary.rstrip(".") for name, summary in COMMANDS.items()}
+    found = [Place((), commands, (Option(("--help",), "show help"), Option(("--version",), "show the version")), False)]
+    for name in COMMANDS:
+        parser = Parser(prog=f"forearm {name}")
+        command: Command = import_module(f"forearm.cli.{name}").COMMAND
+        command.add_arguments(parser)
+        found += _places(parser, (name,))
+    return found
+
+
+def _places(parser: argparse.ArgumentParser, path: tuple[str, ...]) -> list[Place]:
+    """A parser's place, and those of the parsers in it."""
+    options, words, takes_file, inner = [], dict[str, str](), False, list[Place]()
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            words |= {a.dest: (a.help or "").rstrip(".") for a in action._choices_actions}
+            for name, sub in action.choices.items():
+                inner += _places(sub, (*path, name))
+        elif action.option_strings:
+            options.append(_option(action, path))
+        else:
+            words |= dict.fromkeys(_values(action, path), "")
+            takes_file |= action.metavar in FILES
+    return [Place(path, words, tuple(options), takes_file), *inner]
+
+
+def _option(action: argparse.Action, path: tuple[str, ...]) -> Option:
+    takes_value = action.nargs != 0
+    files = takes_value and action.metavar in FILES
+    return Option(tuple(action.option_strings), action.help or "", takes_value, _values(action, path), files)
+
+
+def _values(action: argparse.Action, path: tuple[str, ...]) -> tuple[str, ...]:
+    """What may stand for an argument, () where that is no list."""
+    if action.choices is not None:
+        return tuple(str(choice) for choice in action.choices)
+    if not action.option_strings and (action.metavar in ARMS or path[0] in ALSO_ARMS):
+        return tuple(arms())
+    named = NAMED.get((path[0], action.option_strings[-1] if action.option_strings else str(action.metavar)))
+    return () if named is None else tuple(named())
+
+
+def _documents() -> Iterable[str]:
+    from forearm.reproduce import DOCUMENTS
+
+    return (*DOCUMENTS, "all")
+
+
+def _functions() -> Iterable[str]:
+    from forearm.codegen.functions import FUNCTIONS
+
+    return FUNCTIONS
+
+
+def _languages() -> Iterable[str]:
+    from forearm.codegen import LANGUAGES
+
+    return LANGUAGES
+
+
+def _forms() -> Iterable[str]:
+    from forearm.kinematics.orientation import FORMS
+
+    return FORMS
+
+
+def _methods() -> Iterable[str]:
+    from forearm.simulation.running import ALL
+
+    return ALL
+
+
+def _formulations(*functions: str) -> Callable[[], Iterable[str]]:
+    def listed() -> Iterable[str]:
+        from forearm.dynamics import formulations
+
+        return dict.fromkeys(name for function in functions for name in formulations()[function])
+
+    return listed
+
+
+# Names that a command looks up itself, so that a misspelt one gets a suggestion: its parser has no choices for them.
+NAMED: dict[tuple[str, str], Callable[[], Iterable[str]]] = {
+    ("count", "--formulation"): _formulations("inverse", "inertia_matrix", "forward"),
+    ("forward", "--method"): _formulations("forward"),
+    ("generate", "--formulation"): _formulations("inverse", "inertia_matrix", "forward"),
+    ("generate", "--function"): _functions,
+    ("generate", "--lang"): _languages,
+    ("inverse", "--formulation"): _formulations("inverse"),
+    ("kinematics", "--form"): _forms,
+    ("plan", "--form"): _forms,
+    ("reproduce", "DOCUMENT"): _documents,
+    ("schedule", "--function"): _functions,
+    ("simulate", "--method"): _methods,
+}
+
+
+COMMAND = Command("forearm completion bash > ~/.local/share/bash-completion/completions/forearm", _add_arguments, _run)

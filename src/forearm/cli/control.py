@@ -1,0 +1,306 @@
+"""`forearm control`: controllers compared, what simplifications save, the load in the hand, a log held against the model."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.cli.command import Command, Parser, add_arm, add_json, complain, show_json, width
+from forearm.cli.simulate import add_dac, read_dac
+from forearm.cli.states import add_state, read_numbers, read_state
+from forearm.control.comparison import Comparison, compare
+from forearm.control.controllers.simplified import savings
+from forearm.control.gains import middle
+from forearm.control.model_error import mistaken
+from forearm.control.reference import smooth, usual_motion
+from forearm.control.sampling import natural_frequencies, sampling_period
+from forearm.control.sensors import Encoder, Sensors, Tachometer, exact_accelerations
+from forearm.drives.motor import DAC
+from forearm.errors import InputError, suggest
+from forearm.files.load import load
+from forearm.logs.columns import Columns, Question, find_columns
+from forearm.logs.stream import reading
+from forearm.tables import number, text_table
+
+Floats = NDArray[np.float64]
+MOST_TESTS = 100_000
+TESTS = ("q", "tau", "qdd", "qd")
+
+
+class _Action(Parser):
+    """Options of an action, which says itself what it does not know."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As usual, but nothing unknown is left over."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            word = unknown[0].split("=")[0]
+            known = [option for action in self._actions for option in action.option_strings if option.startswith("--")]
+            self.error(f"there is no {word!r} here: {suggest(word, known) if word.startswith('-') else 'one word too many'}")
+        return found, unknown
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = f"{parser.epilog}\n\n'forearm control ACTION --help' explains each; all take --json."
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=_Action)
+    for name, (summary, add, example, _) in ACTIONS.items():
+        add(
+            actions.add_parser(
+                name, help=summary, description=summary, epilog=f"example:\n  {example}",
+                formatter_class=argparse.RawDescriptionHelpFormatter,
+            )
+        )  # fmt: skip
+
+
+def _run(given: argparse.Namespace) -> int:
+    return ACTIONS[given.action][3](given)
+
+
+def _add_compare(parser: argparse.ArgumentParser) -> None:
+    add_arm(parser)
+    parser.add_argument("--only", action="append", metavar="NAME", help="this controller; several in order, all unless given")
+    parser.add_argument("--period", type=float, default=1e-3, metavar="S", help="between samples, s; 0.001 unless given")
+    parser.add_argument("--bandwidth", type=float, default=5.0, metavar="HZ", help="of the gains, critically damped; 5 Hz")
+    parser.add_argument("--duration", type=float, default=2.0, metavar="S", help="of the motion, s; 2 unless given")
+    add_state(parser, "q", "where the motion starts, with --to")
+    parser.add_argument("--to", metavar="A,B,...", help="a posture to go to smoothly; unless given every joint moves")
+    parser.add_argument("--payload", type=float, metavar="KG", help="in the hand, unknown; 5 %% of what moves unless given")
+    parser.add_argument(
+        "--error", type=float, default=0.0, metavar="PERCENT", help="each parameter of the plant is off by up to"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of these errors; 0 unless given")
+    parser.add_argument("--delay", type=int, default=0, metavar="N", help="periods until a command acts: 0 or 1")
+    parser.add_argument("--encoder-bits", type=int, metavar="N", help="steps a turn (a metre) that positions are told in")
+    parser.add_argument("--tachometer-bits", type=int, metavar="N", help="steps of velocities; needs --tachometer-range")
+    parser.add_argument("--tachometer-range", type=float, metavar="V", help="velocities are told from -V to V, rad/s (m/s)")
+    parser.add_argument("--differences", action="store_true", help="velocities are differences of positions")
+    parser.add_argument("--voltage", action="store_true", help="the motors are given voltages instead of torques")
+    add_dac(parser, period=False)
+    parser.add_argument("--plot", metavar="FILE", help="error against operations a second (.png, .svg or .pdf)")
+    add_json(parser)
+
+
+def _compare(given: argparse.Namespace) -> int:
+    arm = load(given.arm, hand=given.hand)
+    found = compare(
+        arm, _motion(given, arm), given.only, bandwidth=2.0 * math.pi * given.bandwidth, payload=given.payload,
+        plant=mistaken(arm, given.error / 100.0, given.seed) if given.error else None, sensors=_sensors(given),
+        delay=given.delay, voltage=given.voltage, **_clock(given, arm),
+    )  # fmt: skip
+    if given.plot:
+        from forearm.plots.control import save_comparison_picture
+
+        save_comparison_picture(found, given.plot)
+    if given.json:
+        show_json(found.document() | {"plot": given.plot})
+        return 0
+    print(_report(found))
+    for row in found.rows:
+        if row.message:
+            complain(f"{row.name}: {row.message}.", kind="note")
+    if given.plot:
+        print(f"drawn in {given.plot}")
+    return 0
+
+
+def _clock(given: argparse.Namespace, arm: Arm) -> dict[str, Any]:
+    dac = read_dac(given, arm)
+    return {"period": given.period} if dac is None else {"dac": DAC(given.period, dac.bits, dac.span, dac.gain)}
+
+
+def _motion(given: argparse.Namespace, arm: Arm) -> Any:
+    if given.to is None:
+        if given.q is not None:
+            raise InputError("--q: a motion that starts there goes somewhere; give --to as well.")
+        return usual_motion(arm, given.duration)
+    start = np.zeros(arm.n) if given.q is None else read_state(arm, given.q, "q", given.degrees)
+    return smooth(start, read_state(arm, given.to, "to", given.degrees), given.duration)
+
+
+def _sensors(given: argparse.Namespace) -> Sensors:
+    if (given.tachometer_bits is None) != (given.tachometer_range is None):
+        raise InputError("--tachometer-bits and --tachometer-range go together.")
+    encoder = None if given.encoder_bits is None else Encoder(given.encoder_bits)
+    tachometer = None if given.tachometer_bits is None else Tachometer(given.tachometer_bits, given.tachometer_range)
+    return Sensors(encoder, tachometer, given.differences, exact_accelerations)
+
+
+def _report(found: Comparison) -> str:
+    header = ["controller", "ops", "kops/s", "joints", "hand mm", "at most", "loaded mm", "torque"]
+    rows = [
+        [row.name, number(row.operations, 4), number(1e-3 * row.operations_per_second, 4), number(row.rms, 2),
+         number(1e3 * row.hand_rms, 3), number(1e3 * row.hand_largest, 3), number(1e3 * row.loaded_hand_rms, 3),
+         number(row.torque_rms, 3)]
+        for row in found.rows
+    ]  # fmt: skip
+    said = [
+        f"{found.arm.name}: a motion of {found.duration:g} s, sampled every {1e3 * found.period:g} ms, bandwidth "
+        f"{found.bandwidth / (2.0 * math.pi):g} Hz "
+        f"(twenty samples: {1e3 * found.longest_period:.3g} ms)",
+        f"rms errors of joints, rad (m), and hand; loaded with {found.payload:.4g} kg that no controller knows of; rms torque",
+        text_table(header, rows, width()),
+    ]
+    held_back = [f"{row.name} {100.0 * row.saturated:.1f} %" for row in found.rows if row.saturated]
+    return "\n".join([*said, *([f"commands that the drives could not give: {', '.join(held_back)}"] if held_back else [])])
+
+
+def _add_savings(parser: argparse.ArgumentParser) -> None:
+    add_arm(parser)
+    parser.add_argument("--locked", type=int, metavar="N", help="how many of the last joints are locked; half unless given")
+    parser.add_argument("--distance", type=float, default=0.2, metavar="M", help="of counterweights from the axes; 0.2 m")
+    add_json(parser)
+
+
+def _savings(given: argparse.Namespace) -> int:
+    found = savings(load(given.arm, hand=given.hand), locked=given.locked, distance=given.distance)
+    if given.json:
+        show_json({"savings": [vars(saving) for saving in found]})
+        return 0
+    rows = [
+        [s.name, str(s.operations), f"{100.0 * s.saved:.1f} %", f"{100.0 * s.torque_error:.2f} %", f"{s.torque:.3f}", s.cost]
+        for s in found
+    ]
+    print(text_table(["simplification", "operations", "saved", "torque error", "torque", "cost"], rows, width()))
+    return 0
+
+
+def _add_period(parser: argparse.ArgumentParser) -> None:
+    add_arm(parser)
+    add_state(parser, "q", "the posture that the arm swings about; mid-range unless given")
+    parser.add_argument(
+        "--stiffness", metavar="A,B,...", help="of the joints or of gains, N m/rad (N/m); one number or one a joint"
+    )
+    add_json(parser)
+
+
+def _period(given: argparse.Namespace) -> int:
+    arm = load(given.arm, hand=given.hand)
+    q = middle(arm) if given.q is None else read_state(arm, given.q, "q", given.degrees)
+    stiffness = None
+    if given.stiffness is not None:
+        count = arm.n if "," in given.stiffness else 1
+        stiffness = np.broadcast_to(read_numbers(given.stiffness, "stiffness", count, f"{arm.name} needs"), arm.n)
+    found = natural_frequencies(arm, q, stiffness)
+    fastest = float(np.nanmax(found, initial=0.0))
+    if fastest == 0.0:
+        raise InputError(f"{arm.name}: nothing brings it back there, so that it has no frequency; give --stiffness.")
+    T = sampling_period(fastest)
+    if given.json:
+        show_json({"name": arm.name, "q": q, "frequencies": found / (2.0 * math.pi), "period": T})
+        return 0
+    listed = ", ".join("falls" if math.isnan(w) else f"{w / (2.0 * math.pi):.4g} Hz" for w in found)
+    print(f"{arm.name} swings with {listed}\ntwenty samples of the fastest: {1e3 * T:.4g} ms between them")
+    return 0
+
+
+def _add_payload(parser: argparse.ArgumentParser) -> None:
+    add_arm(parser)
+    parser.add_argument(
+        "tests", metavar="FILE", help="tests, .csv or .parquet: columns q1.., tau1.., qdd1.., and qd1.. if it moved"
+    )
+    parser.add_argument("--shape", default="body", metavar="NAME", help="body (ten unknowns) or point; body unless given")
+    parser.add_argument("--mass", type=float, metavar="KG", help="of the load, where it is known")
+    parser.add_argument("--com", metavar="X,Y,Z", help="its centre in the hand frame, m, where it is known")
+    parser.add_argument(
+        "--noise-qdd", type=float, default=0.0, metavar="X", help="standard deviation of accelerations, rad/s^2"
+    )
+    parser.add_argument("--noise-tau", type=float, default=0.0, metavar="X", help="of torques, N m")
+    parser.add_argument("--noise-q", type=float, default=0.0, metavar="X", help="of positions, rad")
+    parser.add_argument("--confidence", type=float, default=0.95, metavar="P", help="of the intervals; 0.95 unless given")
+    add_json(parser)
+
+
+def _payload(given: argparse.Namespace) -> int:
+    from forearm.control.payload import Noise, estimate_payload
+
+    arm = load(given.arm, hand=given.hand)
+    tests = _read_tests(arm, given.tests)
+    found = estimate_payload(
+        arm, tests["q"], tests["tau"], tests["qdd"], tests.get("qd"), shape=given.shape, mass=given.mass,
+        com=None if given.com is None else read_numbers(given.com, "com", 3, "a place has"), confidence=given.confidence,
+        noise=Noise(qdd=given.noise_qdd, tau=given.noise_tau, q=given.noise_q),
+    )  # fmt: skip
+    if given.json:
+        show_json(vars(found))
+    else:
+        print(found.table())
+    return 0
+
+
+def _read_tests(arm: Arm, path: str) -> dict[str, Floats]:
+    """q, tau, qdd (B, n), and qd where the file has it."""
+    with reading(path) as log:
+        columns = find_columns(
+            log.header, Question(tuple(j.name for j in arm.joints), TESTS, "load"), log.name, is_written=False
+        )
+        missing = [x for x in TESTS[:3] if x in columns.absent]
+        if missing:
+            raise InputError(
+                f"{log.name}: no columns for {' and '.join(missing)}; a test is q, the torque and what came of it."
+            )
+        wanted = Columns({"all": columns.flat}, (), ("",) * len(columns.flat))
+        rows: list[Floats] = []
+        for block in log.blocks(wanted, whole=False):
+            rows.append(block.states["all"])
+            if sum(map(len, rows)) > MOST_TESTS:
+                raise InputError(f"{log.name}: more than {MOST_TESTS} tests; some hundred are plenty.")
+    table = np.concatenate(rows) if rows else np.zeros((0, len(columns.flat)))
+    return {x: np.ascontiguousarray(table[:, k * arm.n : (k + 1) * arm.n]) for k, x in enumerate(columns.places)}
+
+
+def _add_log(parser: argparse.ArgumentParser) -> None:
+    add_arm(parser)
+    parser.add_argument("log", metavar="FILE", help="a measured log, .csv or .parquet: t, q1.., and tau1.. or current1..")
+    parser.add_argument("--window", type=float, metavar="S", help="that velocities are taken over; from the noise unless given")
+    parser.add_argument("--period", type=float, metavar="S", help="between rows, where the log has no times")
+    parser.add_argument("--plot", metavar="FILE", help="both torques and what is left (.png, .svg or .pdf)")
+    add_json(parser)
+
+
+def _log(given: argparse.Namespace) -> int:
+    from forearm.control.logs_against_model import compare_log
+
+    found = compare_log(load(given.arm, hand=given.hand), given.log, window=given.window, period=given.period)
+    if given.plot:
+        found.plot(given.plot)
+    if given.json:
+        said = {x: getattr(found, x) for x in ("name", "joints", "rms", "largest", "mean", "explained", "window", "message")}
+        show_json(said | {"t": found.t, "tau": found.measured, "model": found.model, "plot": given.plot})
+        return 0
+    print(found.table())
+    if given.plot:
+        print(f"drawn in {given.plot}")
+    return 0
+
+
+Adding = Callable[[argparse.ArgumentParser], None]
+ACTIONS: dict[str, tuple[str, Adding, str, Callable[[argparse.Namespace], int]]] = {
+    "compare": (
+        "Every controller on one motion: error against operations a second, and what an unknown load does.",
+        _add_compare, "forearm control compare puma560 --payload 2 --plot controllers.png", _compare,
+    ),
+    "savings": (
+        "What dropping terms, locking joints and counterbalancing save, and what they cost.",
+        _add_savings, "forearm control savings stanford", _savings,
+    ),
+    "period": (
+        "How fast an arm swings about a posture, and the sampling period for it.",
+        _add_period, "forearm control period puma560 --stiffness 20000", _period,
+    ),
+    "payload": (
+        "The load in the hand, from small test torques and the accelerations that came of them.",
+        _add_payload, "forearm control payload panda tests.csv --noise-qdd 0.01", _payload,
+    ),
+    "log": (
+        "A measured log held against the model: what is left of the torques, joint by joint.",
+        _add_log, "forearm control log panda log.csv --plot left.png", _log,
+    ),
+}  # fmt: skip
+
+COMMAND = Command(ACTIONS["compare"][2], _add_arguments, _run)

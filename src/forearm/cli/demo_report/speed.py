@@ -1,0 +1,77 @@
+"""Compiled inverse dynamics beside NumPy, timed now in turns: one state, and many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.benchmarks.timing import Row, Work, beside
+from forearm.codegen import generate
+from forearm.dynamics import inverse
+from forearm.kernels.kernel import compile as compile_arm
+from forearm.tables import number
+
+Floats = NDArray[np.float64]
+FEW, MANY = 100, 20_000  # states; compiled code is called so often one by one too, or a run would be too short to time
+REPEATS = 7
+
+
+def speed_rows(arm: Arm) -> tuple[Row, ...]:
+    """Times of one state: the compiled kernel by one thread, beside clear NumPy code and generated NumPy code."""
+    states = np.random.default_rng(1).uniform(-1.0, 1.0, (3, MANY, arm.n))
+    kernel, vectorised = compile_arm(arm), _numpy_code(arm)
+    kernel.inverse_dynamics(*states[:, 0])  # the method that is taken below is then the compiled one itself
+
+    def fast(q: Floats, qd: Floats, qdd: Floats) -> Floats:
+        return kernel.inverse_dynamics(q, qd, qdd, threads=1)
+
+    def clear(q: Floats, qd: Floats, qdd: Floats) -> Floats:
+        return inverse(arm, q, qd, qdd)
+
+    ours = _one_by_one("forearm, compiled", kernel.inverse_dynamics, states)
+    few = states[:, :FEW]
+    return (
+        beside("one state a call", ours, _one_by_one("Newton-Euler in plain NumPy", clear, few), REPEATS),
+        beside("one state a call", ours, _one_by_one("generated NumPy code", vectorised, few), REPEATS),
+        beside(
+            f"{MANY:,} states a call", _together("forearm, compiled", fast, states),
+            _together("generated NumPy code, whole columns", vectorised, states), REPEATS,
+        ),
+    )  # fmt: skip
+
+
+def _numpy_code(arm: Arm) -> Callable[..., Floats]:
+    """The same operations as Python over NumPy's columns: what a careful user of NumPy could reach."""
+    source = generate(arm, "inverse_dynamics", "python")
+    space: dict[str, Any] = {"__name__": source.name}
+    exec(compile(source.text, f"{source.name}.py", "exec"), space)
+    found: Callable[..., Floats] = space[source.name]
+    return found
+
+
+def _one_by_one(who: str, work: Callable[..., Floats], states: Floats) -> Work:
+    rows = [tuple(state) for state in states.transpose(1, 0, 2)]
+
+    def run() -> None:
+        for row in rows:
+            work(*row)
+
+    return Work(who, run, len(rows), lambda: np.array([work(*row) for row in rows[:FEW]]))
+
+
+def micro(seconds: float | None) -> str:
+    """A time in microseconds, so that a column compares at a glance."""
+    return number(None if seconds is None else 1e6 * seconds, 3)
+
+
+def times(ratio: float | None) -> str:
+    """A ratio without an exponent, however large."""
+    return number(ratio, 3) if ratio is None or ratio < 100.0 else f"{ratio:,.0f}"
+
+
+def _together(who: str, work: Callable[..., Floats], states: Floats) -> Work:
+    return Work(who, lambda: work(*states), states.shape[1], lambda: work(*states))

@@ -1,0 +1,42 @@
+"""Poses of the hand on the command line: x, y, z in m, then the numbers of a form of orientations."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.cli.states import read_numbers
+from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.kinematics.hand import hand_pose
+from forearm.kinematics.orientation import FORMS
+
+USUAL = "rpy"
+
+
+def add_form(parser: argparse.ArgumentParser) -> None:
+    """The --form option, the same everywhere."""
+    parser.add_argument("--form", metavar="NAME", help=f"of orientations: {', '.join(FORMS)} ({USUAL} unless given)")
+
+
+def read_form(given: str | None) -> str:
+    """The form's name, or an error that lists them."""
+    form = USUAL if given is None else given
+    if form not in FORMS:
+        raise NameNotFound(f"--form: there is no {shorten(form)}; {suggest(form, FORMS)}")
+    return form
+
+
+def read_pose(text: str, form: str, degrees: bool) -> NDArray[np.float64]:
+    """The pose (4, 4) that --pose gives; angles are in degrees on request, what is no angle never is."""
+    kind = FORMS[form]
+    values = read_numbers(text, "pose", 3 + len(kind.names), f"x, y, z and {', '.join(kind.names)} ({form}) are")
+    turned = np.radians(values[3:]) if degrees and kind.angles else values[3:]
+    T = hand_pose(values[:3], turned.reshape(kind.shape), form)
+    if np.isnan(T).any():
+        raise InputError(
+            f"--pose: no rotation has the {form} angles {shorten(values[3:].tolist())}; "
+            "cos x cos y cos z + sin x sin y sin z must be above 0."
+        )
+    return T

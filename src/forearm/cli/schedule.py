@@ -1,0 +1,221 @@
+"""`forearm schedule`: a function of an arm cut into tasks, scheduled on processors, drawn, and run on threads."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from dataclasses import asdict, replace
+from typing import Any
+
+from forearm.arm.arm import Arm
+from forearm.cli.command import Command, add_json, show_json, width
+from forearm.codegen.functions import FUNCTIONS
+from forearm.errors import InputError, shorten
+from forearm.files.load import load
+from forearm.schedules.assembly import Layered, subtask_work
+from forearm.schedules.automatic import Division, operations, profile, traced_function
+from forearm.schedules.bounds import lower_bound
+from forearm.schedules.checking import violations
+from forearm.schedules.comparison import compared, printed_levels
+from forearm.schedules.exact import has_solver, schedule_exact
+from forearm.schedules.grouping import grouped
+from forearm.schedules.printed import GENERAL, STANFORD
+from forearm.schedules.printed import load as printed_load
+from forearm.schedules.priority import MOST_PROCESSORS, schedule_by_priority
+from forearm.schedules.rule import schedule_by_rule
+from forearm.schedules.schedule import Schedule
+from forearm.schedules.search import is_proven, schedule_by_search
+from forearm.tables import number, text_table
+
+METHODS = ("rule", "priority", "search", "exact")
+MOST_RANGE = 64
+SOLVER = "pip install 'forearm[schedule]' brings a solver that may decide it"
+TITLES = {GENERAL: "General arm of six joints", STANFORD: "Stanford arm"}
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("arm", metavar="ARM", nargs="?", help="built-in name, or path to a .toml or .urdf file")
+    parser.add_argument("--function", default="inverse_dynamics", metavar="F", help=f"one of {', '.join(FUNCTIONS)}")
+    parser.add_argument("--processors", default="2-9", metavar="P", help="a number, or a range such as 2-9, which it is")
+    parser.add_argument(
+        "--method", choices=METHODS, default="priority",
+        help="rule: Dhanaraj's, layer by layer; priority: longest chain first (unless given); search: the best of many such "
+        "lists; exact: the shortest, with its proof",
+    )  # fmt: skip
+    parser.add_argument("--size", type=float, default=1.0, metavar="K", help="operations that a task may cost; 1 unless given")
+    parser.add_argument(
+        "--communication", type=float, default=0.0, metavar="C", help="what a result takes to reach another processor; 0"
+    )
+    parser.add_argument("--subtasks", action="store_true", help="Dhanaraj's 43 subtasks a link instead of generated code")
+    parser.add_argument("--rigid", action="store_true", help="without motors and friction")
+    parser.add_argument("--printed", action="store_true", help="ours beside the schedules that Dhanaraj prints")
+    parser.add_argument("--plot", metavar="FILE", help="draw the schedule of one P: .png, .svg or .pdf")
+    parser.add_argument("--run", action="store_true", help="also run it on as many threads and measure it")
+    add_json(parser)
+
+
+def _run(given: argparse.Namespace) -> int:
+    if given.arm is None and not given.printed:
+        raise InputError("schedule: an ARM is needed, or --printed. See 'forearm schedule --help'.")
+    processors = read_processors(given.processors)
+    document: dict[str, Any] = {}
+    blocks: list[str] = []
+    if given.arm is not None:
+        _schedule_arm(given, processors, document, blocks)
+    if given.printed:
+        _beside_printed(processors, document, blocks)
+    if given.json:
+        show_json(document)
+    else:
+        print("\n\n".join(blocks))
+    return 0
+
+
+def read_processors(text: str) -> list[int]:
+    """A number, or a range such as 2-9."""
+    found = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", text.strip())
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    if not 1 <= first <= last <= MOST_PROCESSORS:
+        raise InputError(
+            f"--processors: a number from 1 to {MOST_PROCESSORS}, or a range such as 2-9, is needed; came {shorten(text)}."
+        )
+    if last - first >= MOST_RANGE:
+        raise InputError(f"--processors: a range of at most {MOST_RANGE} numbers is scheduled; came {shorten(text)}.")
+    return list(range(first, last + 1))
+
+
+def _schedule_arm(given: argparse.Namespace, processors: list[int], document: dict[str, Any], blocks: list[str]) -> None:
+    arm = load(given.arm)
+    arm = arm.rigid() if given.rigid else arm
+    _check(given, processors)
+    division = None if given.subtasks else _divided(arm, given)
+    work = division if division is not None else subtask_work(arm.rigid()).layered
+    graph = work.graph
+    levels = profile(graph)
+    document |= {
+        "arm": arm.name, "n": arm.n, "function": given.function, "method": given.method, "size": given.size,
+        "communication": given.communication, "subtasks": given.subtasks, "tasks": len(graph), "total": graph.total,
+        "critical_path": graph.critical_path, "profile": levels,
+    }  # fmt: skip
+    made = [_scheduled(work, p, given) for p in processors]
+    document["schedules"] = [_entry(schedule) for schedule in made]
+    what = "subtasks" if given.subtasks else "operations" if given.size <= 1.0 else f"tasks of up to {number(given.size)}"
+    blocks.append(
+        f"{arm.name}, {given.function}: {len(graph)} {what}, {number(graph.total)} in all\n"
+        f"critical path {number(graph.critical_path)}, so {number(graph.total / (graph.critical_path or 1.0), 3)} processors "
+        f"could be busy on average; {len(levels)} levels, up to {max(levels, default=0)} at once"
+    )
+    rows = [_cells(entry) for entry in document["schedules"]]
+    header = ["processors", "length", "speed-up", "efficiency", "no shorter than", ""]
+    blocks.append(f"By {given.method}, communication {number(given.communication)}\n{text_table(header, rows, width())}")
+    if given.method == "exact" and not has_solver() and not all(is_proven(s) for s in made):
+        blocks.append(f"Where the two differ {SOLVER}.")
+    if len(processors) == 1:
+        document["plan"] = _plan(made[0])
+    if given.plot:
+        from forearm.plots.figure import save_figure
+        from forearm.plots.schedules import gantt_figure
+
+        save_figure(gantt_figure(made[0]), given.plot)
+        document["plot"] = given.plot
+        blocks.append(f"drawn in {given.plot}")
+    if given.run and division is not None:
+        _run_threads(arm, given, division, made, document, blocks)
+
+
+def _check(given: argparse.Namespace, processors: list[int]) -> None:
+    if given.plot and len(processors) > 1:
+        raise InputError("--plot: one schedule is drawn; give one number by --processors.")
+    if given.method == "rule" and given.communication:
+        raise InputError("--communication: the document's rule knows none; take method priority, search or exact.")
+    if given.subtasks and (given.function != "inverse_dynamics" or given.run or given.size != 1.0):
+        raise InputError("--subtasks: those of inverse_dynamics, each of cost 1; leave out --function, --size and --run.")
+    if given.run:
+        from forearm.schedules.threaded import cores
+
+        if processors[-1] > cores():
+            raise InputError(
+                f"--run: {cores()} cores are here, and threads that wait for each other need one each; "
+                f"--processors goes up to {processors[-1]}."
+            )
+
+
+def _divided(arm: Arm, given: argparse.Namespace) -> Division:
+    """Single operations; for threads those of the kernels, so that their results have the same bits."""
+    division = operations(traced_function(arm, given.function), f"{arm.name} {given.function}", fused=given.run)
+    return division if given.size == 1.0 else grouped(division, given.size)
+
+
+def _scheduled(work: Division | Layered, processors: int, given: argparse.Namespace) -> Schedule:
+    if given.method == "rule":
+        made = schedule_by_rule(work if isinstance(work, Layered) else work.graph, processors)
+    else:
+        methods = {"priority": schedule_by_priority, "search": schedule_by_search, "exact": schedule_exact}
+        made = methods[given.method](work.graph, processors, given.communication)
+    wrong = violations(made)
+    if wrong:
+        raise AssertionError(f"not a schedule: {wrong[0].message}")
+    return made
+
+
+def _entry(made: Schedule) -> dict[str, Any]:
+    bound = lower_bound(made.graph, made.processors) if made.bound is None else made.bound
+    return {
+        "processors": made.processors, "used": len(set(made.processor)), "length": made.length, "speedup": made.speedup,
+        "efficiency": made.efficiency, "bound": bound, "proven": is_proven(replace(made, bound=bound)),
+    }  # fmt: skip
+
+
+def _cells(entry: dict[str, Any]) -> list[str]:
+    return [
+        str(entry["processors"]), number(entry["length"]), number(entry["speedup"], 4),
+        f"{100.0 * entry['efficiency']:.1f} %", number(entry["bound"]), "the shortest" if entry["proven"] else "",
+    ]  # fmt: skip
+
+
+def _plan(made: Schedule) -> list[dict[str, Any]]:
+    return [
+        {"name": task.name, "cost": task.cost, "group": task.group, "start": start, "processor": p, "after": list(earlier)}
+        for task, start, p, earlier in zip(made.graph.tasks, made.start, made.processor, made.graph.before, strict=True)
+    ]
+
+
+def _run_threads(
+    arm: Arm, given: argparse.Namespace, division: Division, made: list[Schedule], document: dict[str, Any], blocks: list[str]
+) -> None:
+    from forearm.benchmarks.schedules import Case
+    from forearm.schedules.duplicating import apart
+    from forearm.schedules.threaded import compiled_threads
+    from forearm.schedules.threaded_plan import planned_threads
+
+    case = Case(arm, given.function)
+    kernel = case.kernel
+    document["run"] = {"kernel_seconds": kernel, "threads": []}
+    rows = [["kernel", "1", "0", f"{1e9 * kernel:.0f}", "1", "-"]]
+    for schedule in made:
+        forms = {"scheduled": planned_threads(division, schedule), "sharing nothing": apart(case.traced, schedule.processors)}
+        for name, plan in forms.items():
+            m = case.measured(compiled_threads(plan))
+            document["run"]["threads"].append({"how": name, "processors": schedule.processors} | asdict(m))
+            gain = number(kernel / m.seconds, 3)
+            rows.append([name, str(m.threads), str(m.waits), f"{1e9 * m.seconds:.0f}", gain, f"{m.agreement:.0e}"])
+    table = text_table(["one evaluation", "threads", "waits", "ns", "gain", "apart"], rows, width())
+    blocks.append(f"Run here, least of many short runs; apart: from the kernel's results, of the largest\n{table}")
+
+
+def _beside_printed(processors: list[int], document: dict[str, Any], blocks: list[str]) -> None:
+    document["printed"] = {}
+    header = ["processors", "printed", "rule", "priority", "best", "no shorter than", ""]
+    for table, title in TITLES.items():
+        lines = compared(printed_load(table), processors, printed_levels(table))
+        document["printed"][table] = [asdict(line) for line in lines]
+        rows = [
+            [str(c.processors), number(c.printed), *map(number, (c.rule, c.priority, c.best, c.bound)),
+             "the shortest" if c.is_proven else ""]
+            for c in lines
+        ]  # fmt: skip
+        tasks = len(printed_load(table).graph)
+        blocks.append(f"{title}, {tasks} tasks of Table {table}: levels\n{text_table(header, rows, width())}")
+
+
+COMMAND = Command("forearm schedule puma560 --function inverse_dynamics --processors 2-9", _add_arguments, _run)

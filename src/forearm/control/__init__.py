@@ -1,0 +1,142 @@
+"""Ways of getting the force: controllers, the sampled loop that they work in, what each costs, and what it buys."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from forearm.control.acceleration import AccelerationServo
+    from forearm.control.bits import bits_needed
+    from forearm.control.code import controller_code
+    from forearm.control.comparison import Comparison, Row, compare
+    from forearm.control.controller import Controller, Sample
+    from forearm.control.controllers.computed_torque import ComputedTorque
+    from forearm.control.controllers.feedforward import FeedForward, FeedForwardPD
+    from forearm.control.controllers.pd import PD, PID
+    from forearm.control.controllers.simplified import Saving, counterbalanced, locked_arm, savings
+    from forearm.control.extrapolation import FirstOrder
+    from forearm.control.fixed_code import FixedPoint, fixed_point
+    from forearm.control.gains import Gains, bearable_inertias, critically_damped, joint_inertias, largest_bandwidth
+    from forearm.control.logs_against_model import LogComparison, compare_log
+    from forearm.control.loop import Run, run
+    from forearm.control.model_error import mistaken, without_friction
+    from forearm.control.path_length import PathLength
+    from forearm.control.payload import PayloadEstimate, estimate_payload
+    from forearm.control.payload_fit import Noise
+    from forearm.control.payload_tests import canonical_tests
+    from forearm.control.precomputed import Precomputed
+    from forearm.control.procedures import Procedural, procedure
+    from forearm.control.reference import hold, smooth, usual_motion
+    from forearm.control.sampling import natural_frequencies, period_for, sampling_period
+    from forearm.control.sensors import Encoder, Sensors, Tachometer, exact_accelerations
+    from forearm.control.store import Store, Stored, practise
+
+# Imported when first used: machine code and planning need not be loaded for a name.
+_LATER = {
+    "acceleration": ("AccelerationServo",),
+    "bits": ("bits_needed",),
+    "code": ("controller_code",),
+    "extrapolation": ("FirstOrder",),
+    "fixed_code": (
+        "FixedPoint",
+        "fixed_point",
+    ),
+    "logs_against_model": (
+        "LogComparison",
+        "compare_log",
+    ),
+    "path_length": ("PathLength",),
+    "payload": (
+        "PayloadEstimate",
+        "estimate_payload",
+    ),
+    "payload_fit": ("Noise",),
+    "payload_tests": ("canonical_tests",),
+    "precomputed": ("Precomputed",),
+    "procedures": (
+        "Procedural",
+        "procedure",
+    ),
+    "store": (
+        "Store",
+        "Stored",
+        "practise",
+    ),
+    "comparison": ("Comparison", "Row", "compare"),
+    "controller": ("Controller", "Sample"),
+    "controllers.computed_torque": ("ComputedTorque",),
+    "controllers.feedforward": ("FeedForward", "FeedForwardPD"),
+    "controllers.pd": ("PD", "PID"),
+    "controllers.simplified": ("Saving", "counterbalanced", "locked_arm", "savings"),
+    "gains": ("Gains", "bearable_inertias", "critically_damped", "joint_inertias", "largest_bandwidth"),
+    "loop": ("Run", "run"),
+    "model_error": ("mistaken", "without_friction"),
+    "reference": ("hold", "smooth", "usual_motion"),
+    "sampling": ("natural_frequencies", "period_for", "sampling_period"),
+    "sensors": ("Encoder", "Sensors", "Tachometer", "exact_accelerations"),
+}
+_WHERE = {name: module for module, names in _LATER.items() for name in names}
+
+__all__ = [
+    "PD",
+    "PID",
+    "AccelerationServo",
+    "Comparison",
+    "ComputedTorque",
+    "Controller",
+    "Encoder",
+    "FeedForward",
+    "FeedForwardPD",
+    "FirstOrder",
+    "FixedPoint",
+    "Gains",
+    "LogComparison",
+    "Noise",
+    "PathLength",
+    "PayloadEstimate",
+    "Precomputed",
+    "Procedural",
+    "Row",
+    "Run",
+    "Sample",
+    "Saving",
+    "Sensors",
+    "Store",
+    "Stored",
+    "Tachometer",
+    "bearable_inertias",
+    "bits_needed",
+    "canonical_tests",
+    "compare",
+    "compare_log",
+    "controller_code",
+    "counterbalanced",
+    "critically_damped",
+    "estimate_payload",
+    "exact_accelerations",
+    "fixed_point",
+    "hold",
+    "joint_inertias",
+    "largest_bandwidth",
+    "locked_arm",
+    "mistaken",
+    "natural_frequencies",
+    "period_for",
+    "practise",
+    "procedure",
+    "run",
+    "sampling_period",
+    "savings",
+    "smooth",
+    "usual_motion",
+    "without_friction",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'forearm.control' has no attribute {name!r}")
+    return getattr(import_module(f"forearm.control.{_WHERE[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,114 @@
+"""Direct acceleration servoing: forces raised until the accelerations seen are those wanted; the arm solves its equations."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.control.accelerometers import accelerometers
+from forearm.control.bookkeeping import check_motion
+from forearm.control.controller import Sample
+from forearm.control.gains import BANDWIDTH
+from forearm.control.reference import Motion
+from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.simulation.machine import kernel_of
+from forearm.values import check_number
+
+Floats = NDArray[np.float64]
+SOURCES = ("accelerometers", "tachometers", "encoders")
+POSTURES = 17  # of the motion, at which the inertias are looked at beforehand
+SLOW = 0.1  # of an error a sample
+
+
+class AccelerationServo:
+    """tau += gain K (qdd_asked - qdd_seen), K constant and found beforehand; nothing of the arm is computed later.
+
+    qdd_asked = qdd_wanted + w^2 (q_wanted - q) + 2 w (qd_wanted - qd), w the `bandwidth` (rad/s), brings the arm back onto the
+    motion; None leaves it out. qdd_seen comes from accelerometers, or from differences of what tachometers or encoders gave.
+    K is an inertia a joint, or, `coupled`, a matrix; where not told, if joints by themselves would let less than a tenth of
+    some error go with a sample. For any gain below 2 accelerations settle; w is held to a quarter of the rate at which they
+    do (`period` s a sample). Waters IV.
+    """
+
+    name = "acceleration servo"
+
+    def __init__(
+        self, arm: Arm, motion: Motion, *, seen_by: str = "accelerometers", gain: float = 1.0, coupled: bool | None = None,
+        bandwidth: float | None = BANDWIDTH, period: float = 1e-3,
+    ) -> None:  # fmt: skip
+        if seen_by not in SOURCES:
+            raise NameNotFound(f"seen_by: there is no {shorten(seen_by)}; {suggest(str(seen_by), SOURCES)}")
+        check_motion(arm, motion)
+        self.seen_by, kernel = seen_by, kernel_of(arm)
+        self._gain = check_number(gain, "gain", above=0.0, maximum=2.0)
+        q = np.ascontiguousarray(motion.at(np.linspace(0.0, motion.duration, POSTURES))[0])
+        M = kernel.inertia_matrix(q)
+        alone = np.diag(settling_inertias(M))
+        self.coupled = slowest_share(M, alone) < SLOW if coupled is None else coupled
+        self.K = settling_matrix(M) if self.coupled else alone
+        rate = self._gain * slowest_share(M, self.K) / check_number(period, "period", above=0.0)
+        self.bandwidth = 0.0 if bandwidth is None else min(check_number(bandwidth, "bandwidth", above=0.0), 0.25 * rate)
+        self._holding = kernel.gravity(q[0])
+        self._conversion = accelerometers(arm).operations if seen_by == "accelerometers" else 0
+        self.reset()
+
+    @property
+    def operations(self) -> float:
+        """The product with K, two sums a joint, six operations more with feedback, and what gives the accelerations."""
+        n = len(self.K)
+        difference = {"accelerometers": 0, "tachometers": 2 * n, "encoders": 4 * n}[self.seen_by]
+        product = 2 * n * n - n if self.coupled else n
+        return float(product + 2 * n + (6 * n if self.bandwidth else 0) + difference + self._conversion)
+
+    def reset(self) -> None:
+        """Back to the forces that hold the arm where the motion begins."""
+        self._tau = self._holding.copy()
+        self._past: list[Sample] = []
+
+    def command(self, sample: Sample) -> Floats:
+        """The forces of the period before, corrected."""
+        q, qd, qdd = sample.wanted
+        asked = qdd + self.bandwidth**2 * (q - sample.q) + 2.0 * self.bandwidth * (qd - sample.qd)
+        self._tau = self._tau + self._gain * (self.K @ (asked - self._seen(sample)))
+        self._past = [*self._past[-1:], sample]
+        return self._tau.copy()
+
+    def _seen(self, sample: Sample) -> Floats:
+        """The acceleration (n,) of the last period; 0 while there are too few samples for a difference."""
+        if self.seen_by == "accelerometers":
+            if sample.qdd is None:
+                raise InputError(
+                    "acceleration servo: no accelerations were measured; give the loop accelerometers, or seen_by."
+                )
+            return sample.qdd
+        if len(self._past) < (1 if self.seen_by == "tachometers" else 2):
+            return np.zeros_like(sample.q)
+        last = self._past[-1]
+        T = sample.t - last.t
+        if self.seen_by == "tachometers":
+            return (sample.qd - last.qd) / T
+        return (sample.q - 2.0 * last.q + self._past[-2].q) / T**2
+
+
+def settling_inertias(M: Floats) -> Floats:
+    """Constant inertias (n,) for joints by themselves: no eigenvalue of M^-1 diag(I) exceeds 1, for any of the M (m, n, n).
+
+    I = mu diag(M) of the posture where it is least, mu the smallest eigenvalue of M with its diagonal scaled to 1.
+    """
+    diagonal = np.einsum("bii->bi", M)
+    root = np.sqrt(diagonal)
+    mu = np.linalg.eigvalsh(M / (root[:, :, None] * root[:, None, :]))[:, 0]
+    least: Floats = (mu[:, None] * diagonal).min(axis=0)
+    return least
+
+
+def settling_matrix(M: Floats) -> Floats:
+    """A constant matrix (n, n) for joints together: the mean of M (m, n, n) times what keeps the eigenvalues at 1 at most."""
+    mean: Floats = M.mean(axis=0)
+    return mean * float(np.linalg.eigvals(np.linalg.solve(mean, M)).real.min())
+
+
+def slowest_share(M: Floats, K: Floats) -> float:
+    """What goes of an acceleration's error with a sample at least, for a gain of 1: the smallest eigenvalue of any M^-1 K."""
+    return float(np.linalg.eigvals(np.linalg.solve(M, np.broadcast_to(K, M.shape))).real.min())

@@ -1,0 +1,128 @@
+"""All controllers on one motion of one arm: how well each follows, what it computes, how it bears an unknown load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.control.controller import Controller
+from forearm.control.gains import BANDWIDTH, bearable_inertias
+from forearm.control.loop import Run, run
+from forearm.control.reference import sampled, usual_motion
+from forearm.control.registry import Setting, Trial, trials
+from forearm.control.sampling import sampling_period
+from forearm.control.sensors import Sensors, exact_accelerations
+from forearm.drives.motor import DAC
+from forearm.errors import InputError
+from forearm.values import check_kind, check_number
+
+Floats = NDArray[np.float64]
+LOAD = 0.05  # of the mass that moves: the payload unless one is given
+POSTURES = 9  # of the motion, in which gains must be bearable
+
+
+@dataclass(frozen=True)
+class Row:
+    """One controller: errors of the joints, rad (m), and of the hand, m; torque N m (N); what it computes; the same under load.
+
+    `saturated` is the share of commands that the drives could not give in full. Errors are NaN where the arm was lost.
+    """
+
+    name: str
+    operations: float
+    operations_per_second: float
+    rms: float
+    largest: float
+    hand_rms: float
+    hand_largest: float
+    torque_rms: float
+    saturated: float
+    loaded_rms: float
+    loaded_hand_rms: float
+    message: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the arm stayed within all numbers, without the load."""
+        return bool(np.isfinite(self.rms))
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The rows, and what they were measured on; `payload` in kg at the hand's origin, `period` in s, `bandwidth` in rad/s."""
+
+    arm: Arm
+    duration: float
+    period: float
+    bandwidth: float
+    payload: float
+    rows: tuple[Row, ...]
+
+    def __getitem__(self, name: str) -> Row:
+        """The row of a controller."""
+        found = next((row for row in self.rows if row.name == name), None)
+        if found is None:
+            raise InputError(f"comparison: there is no {name!r}; there are {', '.join(row.name for row in self.rows)}.")
+        return found
+
+    @property
+    def longest_period(self) -> float:
+        """What the rule of twenty samples allows for this bandwidth, s. Dhanaraj 1.1."""
+        return sampling_period(self.bandwidth)
+
+    def document(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        said = {"arm": self.arm.name, "duration": self.duration, "period": self.period, "bandwidth": self.bandwidth}
+        said |= {"longest_period": self.longest_period}
+        return said | {"payload": self.payload, "controllers": [asdict(row) for row in self.rows]}
+
+
+def compare(
+    arm: Arm, motion: Any = None, controllers: Iterable[str | Controller] | None = None, *, period: float | None = None,
+    bandwidth: float = BANDWIDTH, plant: Arm | None = None, payload: float | None = None, sensors: Sensors | None = None,
+    delay: int = 0, dac: DAC | None = None, voltage: bool = False,
+) -> Comparison:  # fmt: skip
+    """Every controller, or those named (or made) in `controllers`, on one motion: `usual_motion` of 2 s unless given.
+
+    All believe in `arm` and get the same gains; `plant` is what moves. Each runs twice, the second time with a `payload` (kg, a
+    point at the hand's origin; a twentieth of the moving mass unless given) that it does not know of. Accelerometers are exact
+    unless sensors are given. Waters IV.
+    """
+    check_kind(arm, Arm, "compare, arm")
+    motion = usual_motion(arm) if motion is None else motion
+    if not hasattr(motion, "at") or not hasattr(motion, "duration"):
+        raise InputError("compare: the motion must have .duration and .at(t), as planned motions and control.smooth have.")
+    T = check_number(1e-3 if period is None else period, "compare, period", above=0.0) if dac is None else dac.period
+    mass = LOAD * sum(body.mass for body in arm.moving.bodies) if payload is None else payload
+    mass = check_number(mass, "compare, payload", minimum=0.0)
+    reference = sampled(arm, motion, T)
+    postures = reference.q[np.linspace(0, len(reference.q) - 1, POSTURES).astype(int)]
+    setting = Setting(arm, motion, reference, bandwidth, bearable_inertias(arm, postures, bandwidth, T, delay))
+    sensors = Sensors(accelerometers=exact_accelerations) if sensors is None else sensors
+    options = {"period": period, "sensors": sensors, "delay": delay, "dac": dac, "voltage": voltage}
+    true = arm if plant is None else plant
+    rows = []
+    for name, trial in trials(setting, controllers):
+        alone = _run(trial, setting, true, options)
+        loaded = alone if mass == 0.0 else _run(trial, setting, true.with_payload(mass), options)
+        rows.append(_row(name, alone, loaded))
+    return Comparison(arm, float(reference.t[-1]), T, bandwidth, mass, tuple(rows))
+
+
+def _run(trial: Trial, setting: Setting, plant: Arm, options: dict[str, Any]) -> Run:
+    w = setting.reference
+    motion = setting.motion if trial.moved is None else [np.ascontiguousarray(x[:, trial.moved]) for x in (w.q, w.qd, w.qdd)]
+    return run(trial.arm, trial.controller, motion, plant=trial.alter(plant), **options)
+
+
+def _row(name: str, alone: Run, loaded: Run) -> Row:
+    return Row(
+        name, alone.operations, alone.operations_per_second, alone.rms, alone.largest, alone.hand_rms, alone.hand_largest,
+        float(np.sqrt(np.mean(alone.tau**2))), float(alone.saturated.mean()), loaded.rms, loaded.hand_rms,
+        alone.message or (f"under load {loaded.message}" if loaded.message else ""),
+    )  # fmt: skip

@@ -1,0 +1,46 @@
+"""What a controller is: something that is asked for torques once a period, from what was measured and what is wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """What a controller knows at one period: the time, measured q, qd (n,), qdd where accelerometers are, the wanted motion.
+
+    `wanted` is (q, qd, qdd) of the motion now, `ahead` the same at the next period, when the torque asked for now has acted.
+    """
+
+    k: int
+    t: float
+    q: Floats
+    qd: Floats
+    qdd: Floats | None
+    wanted: tuple[Floats, Floats, Floats]
+    ahead: tuple[Floats, Floats, Floats]
+
+
+class Controller(Protocol):
+    """Torques (n,) from samples; `operations` is what one sample costs on average, multiplications and additions together."""
+
+    name: str
+
+    @property
+    def operations(self) -> float:
+        """Multiplications and additions a sample."""
+        ...
+
+    def reset(self) -> None:
+        """Forget what was learnt or summed up since the motion began."""
+        ...
+
+    def command(self, sample: Sample) -> Floats:
+        """The torques to be held until the next period, tau as `fa.dynamics.inverse` has it."""
+        ...

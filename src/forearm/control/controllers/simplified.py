@@ -1,0 +1,117 @@
+"""Arms built, and equations cut, so that there is less to compute: what each saves, and what it costs. Waters IV."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.arm.joint import Limits
+from forearm.checking.balancing import Balance, balance, with_counterweights
+from forearm.control.controllers.forces import forces_of
+from forearm.control.model_error import without_gravity
+from forearm.control.reference import sampled, usual_motion
+from forearm.errors import InputError
+from forearm.simulation.machine import kernel_of
+
+Floats = NDArray[np.float64]
+States = tuple[Floats, Floats, Floats]
+PERIOD = 1e-2  # s between the places at which torques are compared
+
+
+@dataclass(frozen=True)
+class Saving:
+    """One way to compute less: operations of the inverse dynamics left, the share saved, and its cost in words and numbers.
+
+    `torque_error` is the rms error of the torques along a motion over their rms, 0 where the arm is built for it;
+    `torque` the rms torque itself over that of the arm as it was.
+    """
+
+    name: str
+    operations: int
+    saved: float
+    torque_error: float
+    torque: float
+    cost: str
+
+
+def savings(arm: Arm, motion: object = None, locked: int | None = None, distance: float = 0.2) -> list[Saving]:
+    """What dropping terms, locking the last joints (half of them unless given) and counterbalancing save on an arm, rigid.
+
+    Locked joints stand where the motion begins, counterweights `distance` m from the axes.
+    """
+    rigid = arm.rigid()
+    wanted = sampled(rigid, usual_motion(arm) if motion is None else motion, PERIOD)
+    states = (wanted.q, wanted.qd, wanted.qdd)
+    exact = kernel_of(rigid).inverse_dynamics(*states)
+    whole = forces_of(rigid).operations
+    found = [Saving("nothing left out", whole, 0.0, 0.0, 1.0, "")]
+    for name, cost in (
+        ("no-velocity-terms", "wrong when the arm moves fast"),
+        ("no-gravity", "wrong unless it is counterbalanced"),
+        ("own-link-only", "wrong unless each link is much lighter than the one before"),
+    ):
+        if name == "own-link-only" and not arm.is_serial:
+            continue
+        forces = forces_of(rigid, name)
+        tau = np.array([forces.at(*row) for row in zip(*states, strict=True)])
+        error = _rms(tau - exact) / _rms(exact)
+        found.append(
+            Saving(
+                name.replace("-", " "), forces.operations, 1.0 - forces.operations / whole, error, _rms(tau) / _rms(exact), cost
+            )
+        )
+    found.append(_locked(rigid, states, exact, arm.n // 2 if locked is None else locked, whole))
+    found.append(_counterbalanced(rigid, states, exact, distance, whole))
+    return found
+
+
+def locked_arm(arm: Arm, still: ArrayLike, q: Floats) -> Arm:
+    """The arm with these joints (n,) held by pins where q (n,) has them: fewer joints to compute for."""
+    chosen = np.asarray(still, dtype=bool)
+    if chosen.shape != (arm.n,) or chosen.all():
+        raise InputError(f"locked_arm: which of the {arm.n} joints are locked must be said for each, and one must move.")
+    return arm.lock({joint.name: float(x) for joint, x, is_held in zip(arm.joints, q, chosen, strict=True) if is_held})
+
+
+def counterbalanced(arm: Arm, distance: float = 0.2) -> Arm:
+    """The arm with counterweights that take gravity off its joints, where fixed weights can."""
+    return with_counterweights(arm, weights_of(arm, distance).counterweights)
+
+
+def weights_of(arm: Arm, distance: float) -> Balance:
+    """Its counterweights, which do not depend on the ranges of the joints; the worst postures, which are long to find, do."""
+    held = (dataclasses.replace(j, limits=Limits(0.0, 0.0)) if j.kind != "fixed" else j for j in arm.tree)
+    return balance(arm.replace(tree=tuple(held)), distance)
+
+
+def _locked(arm: Arm, states: States, exact: Floats, count: int, whole: int) -> Saving:
+    if not 0 <= count < arm.n:
+        raise InputError(f"savings, locked: from 0 to {arm.n - 1} joints can be locked; came {count}.")
+    still = np.arange(arm.n) >= arm.n - count
+    less = locked_arm(arm, still, states[0][0])
+    q, qd, qdd = (np.ascontiguousarray(block[:, ~still]) for block in states)
+    tau = kernel_of(less).inverse_dynamics(q, qd, qdd)
+    left = forces_of(less).operations
+    names = ", ".join(joint.name for joint, is_held in zip(arm.joints, still, strict=True) if is_held)
+    share = _rms(tau) / _rms(exact[:, ~still])
+    return Saving(f"{count} joints locked", left, 1.0 - left / whole, 0.0, share, f"{names} cannot move")
+
+
+def _counterbalanced(arm: Arm, states: States, exact: Floats, distance: float, whole: int) -> Saving:
+    found = weights_of(arm, distance)
+    heavy = with_counterweights(arm, found.counterweights)
+    true, tau = (kernel_of(some).inverse_dynamics(*states) for some in (heavy, without_gravity(heavy)))
+    left = forces_of(heavy, "no-gravity").operations
+    cost = f"{sum(weight.mass for weight in found.counterweights):.4g} kg more to move, {distance:g} m from the axes"
+    if found.hopeless:
+        cost += f"; no fixed weight can balance {', '.join(name for name, _ in found.hopeless)}"
+    error = _rms(tau - true) / _rms(true)
+    return Saving("counterbalanced", left, 1.0 - left / whole, error, _rms(true) / _rms(exact), cost)
+
+
+def _rms(values: Floats) -> float:
+    return float(np.sqrt(np.mean(values**2)))

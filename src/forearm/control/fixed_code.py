@@ -1,0 +1,232 @@
+"""Functions and controllers of an arm in fixed point, for processors without floating point. Waters IV.
+
+Ranges of the inputs give ranges of every value, these the formats, and the formats the errors: nothing overflows within the
+ranges, and how far results can be from the exact ones is stated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm import __version__
+from forearm.arm.arm import Arm
+from forearm.codegen.functions import FUNCTIONS, Traced, trace
+from forearm.codegen.generate import Source, identifier
+from forearm.codegen.program import Argument
+from forearm.codegen.tracing import Tracing
+from forearm.control import fixed_point_c
+from forearm.control.fixed_point_inputs import Range, input_ranges
+from forearm.control.fixed_point_plan import LARGEST_FRACTION, WORDS, Step, constant, errors_in, planned
+from forearm.control.fixed_point_ranges import WIDER, Ranges, cuts, propagated, ranges_of
+from forearm.control.fixed_point_run import run
+from forearm.control.laws import LAWS, law_of
+from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.symbols import Counts, Expr, Graph
+from forearm.values import as_floats
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+ROUNDS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class FixedPoint:
+    """A function in whole numbers: `source` in C, `formats` (bits behind the point of each entry), `errors` of each output.
+
+    `errors` bound |result - exact| for inputs that are whole numbers within `ranges`; what rounding the inputs does is not in
+    them. `quantised` makes such inputs, `evaluate` computes what the C does, bit for bit.
+    """
+
+    source: Source
+    word: int
+    ranges: dict[str, Range]
+    formats: dict[str, tuple[int, ...]]
+    errors: dict[str, Floats]
+    graph: Graph
+    steps: dict[int, Step]
+    results: dict[str, tuple[Expr | float, ...]]
+    bounds: Ranges
+    inner_errors: dict[int, float]  # of every value, by place in the graph
+
+    @property
+    def text(self) -> str:
+        """The C source."""
+        return self.source.text
+
+    @property
+    def header(self) -> str:
+        """Its header."""
+        return self.source.header
+
+    @property
+    def name(self) -> str:
+        """That of the function."""
+        return self.source.name
+
+    @property
+    def counts(self) -> Counts:
+        """The operations of one evaluation."""
+        return self.source.counts
+
+    @property
+    def error_bound(self) -> Floats:
+        """What the entries of the last output can be wrong by, in their unit."""
+        return list(self.errors.values())[-1]
+
+    def files(self) -> dict[str, str]:
+        """Names of the files, and what is in them."""
+        return self.source.files()
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write the files into a folder."""
+        return self.source.save(folder)
+
+    def quantised(self, **values: ArrayLike) -> dict[str, Whole]:
+        """Inputs (n,) or (B, n) as whole numbers, to the nearest; what lies outside the ranges is refused."""
+        made = {}
+        for name in self._inputs():
+            if name not in values:
+                raise InputError(f"fixed_point: no {name} came; it takes {', '.join(self._inputs())}.")
+            array = as_floats(values[name], f"fixed_point, {name}")
+            bits = np.array(self.formats[name])
+            if array.shape[-1:] != bits.shape:
+                raise InputError(f"fixed_point, {name}: {len(bits)} numbers a state are needed, came shape {array.shape}.")
+            ends = np.array([self.ranges[f"{name}[{i}]"] for i in range(len(bits))]).T
+            if not ((array >= ends[0]) & (array <= ends[1])).all():  # NaN too
+                raise InputError(f"fixed_point, {name}: outside the ranges that the code was made for.")
+            made[name] = np.round(array * 2.0**bits).astype(np.int64)
+        return made
+
+    def evaluate(self, inputs: Mapping[str, Whole]) -> dict[str, Whole]:
+        """Outputs as whole numbers from inputs as whole numbers, (n,) or (B, n)."""
+        values = self.values(inputs)
+        shape = np.shape(next(iter(inputs.values())))[:-1]
+        made = {}
+        for name, entries in self.results.items():
+            columns = [_signed(values, e) if isinstance(e, Expr) else constant(e, self.word).number for e in entries]
+            made[name] = np.stack([np.broadcast_to(np.asarray(c, dtype=np.int64), shape) for c in columns], axis=-1)
+        return made
+
+    def values(self, inputs: Mapping[str, Whole]) -> dict[int, Whole]:
+        """Every value inside, by place in the graph."""
+        given = {f"{name}[{i}]": array[..., i] for name, array in inputs.items() for i in range(array.shape[-1])}
+        return run(self.steps, self.graph.leaves, given)
+
+    def real(self, numbers: Mapping[str, Whole]) -> dict[str, Floats]:
+        """Whole numbers of inputs or outputs as the values they stand for."""
+        return {name: array * 2.0 ** -np.array(self.formats[name], dtype=float) for name, array in numbers.items()}
+
+    def _inputs(self) -> list[str]:
+        return list(dict.fromkeys(leaf.split("[")[0] for leaf in self.ranges))
+
+
+def _signed(values: Mapping[int, Whole], e: Expr) -> Whole:
+    return -values[e.node] if e.negative else values[e.node]
+
+
+def fixed_point(
+    arm: Arm, function: str, ranges: Mapping[str, Any] | None = None, word: int = 32, name: str | None = None
+) -> FixedPoint:
+    """A generated function, or a control law, as C99 in whole numbers of `word` bits (16 or 32).
+
+    `ranges` gives for each input a bound of its magnitude, or for each joint a bound or a pair (lower, upper); q has the
+    limits of the joints and qd their max_speed unless given. Products take twice the word, sines 64 bits.
+    """
+    if word not in WORDS or isinstance(word, bool):
+        raise InputError(f"fixed_point, word: one of {', '.join(map(str, WORDS))} bits; came {shorten(word)}.")
+    traced, what = _traced(arm, function)
+    inside = input_ranges(arm, traced.inputs, ranges or {})
+    title = identifier(name) if name is not None else identifier(f"{arm.name[:20]}_{function}_q{word}")
+    lines = [f"{what}, of {arm.name}, {arm.n} joints, in fixed point of {word} bits.", ""]
+    lines += [f"Joints in order: {', '.join(j.name for j in arm.joints)}."]
+    return program_in_fixed_point(traced, inside, word, title, lines)
+
+
+def program_in_fixed_point(
+    traced: Traced, inside: dict[str, Range], word: int, title: str, lines: list[str]
+) -> FixedPoint:  # fmt: skip
+    """A traced function whose inputs lie inside ranges, as C with the given lines at its head."""
+    graph, both = traced.graph, (traced.inputs, traced.outputs)
+    needed = graph.needed(traced.results)
+    wider = {leaf: _rounded_out(ends, word) for leaf, ends in inside.items()}
+    bounds = ranges_of(graph, needed, wider)
+    steps, errors = _fitted(graph, needed, wider, bounds, word)
+    results = {key: tuple(np.ravel(np.asarray(table, dtype=object)).tolist()) for key, table in traced.results.items()}
+    formats = {a.name: _formats(a, graph, steps, results, word) for a in traced.arrays}
+    wrong = {key: np.array([_wrong(e, errors, word) for e in row]) for key, row in results.items()}
+    about = [*lines, *_about(inside, wrong)]
+    text = fixed_point_c.source(title, about, graph, steps, results, both, word)
+    head = fixed_point_c.header(title, about, both, formats, word)
+    source = Source(text, head, graph.counts(traced.results), title, "c")
+    return FixedPoint(source, word, inside, formats, wrong, graph, steps, results, bounds, errors)
+
+
+def _traced(arm: Arm, function: str) -> tuple[Traced, str]:
+    if not isinstance(arm, Arm) or arm.n == 0:
+        raise InputError(f"fixed_point: an Arm with joints that move is needed; came {shorten(arm)}.")
+    if isinstance(function, str) and function in LAWS:
+        return law_of(arm, function).traced, LAWS[function]
+    if not isinstance(function, str) or function not in FUNCTIONS:
+        raise NameNotFound(
+            f"fixed_point: there is no function {shorten(function)}; {suggest(str(function), (*FUNCTIONS, *LAWS))}"
+        )
+    return trace(Tracing(arm, {}), [FUNCTIONS[function]]), FUNCTIONS[function].title
+
+
+def _rounded_out(ends: Range, word: int) -> Range:
+    """A range with room for its ends rounded to whole numbers, whose unit is no more than 2^-(word - 2) of the larger end."""
+    room = max(2.0 ** -(word - 2) * max(abs(ends[0]), abs(ends[1])), 2.0**-LARGEST_FRACTION)
+    return ends[0] - room, ends[1] + room
+
+
+def _fitted(
+    graph: Graph, needed: list[int], inside: Mapping[str, Range], bounds: Ranges, word: int
+) -> tuple[dict[int, Step], dict[int, float]]:
+    """Formats in which every value fits with its error: a place that would not loses bits, until all do."""
+    less: dict[int, int] = {}
+    for _ in range(ROUNDS):
+        steps = planned(graph, needed, bounds, word, less)
+        errors: dict[int, float] = {}
+        for boxes in cuts(graph, needed, inside):
+            errors = errors_in(graph, steps, propagated(graph, needed, boxes, bounds.of), errors)
+        most = 2 ** (word - 1) - 1
+        reached = {p: (bounds.most(p) + errors[p]) * 2.0**s.bits for p, s in steps.items()}
+        over = {p: math.ceil(math.log2(size / most)) for p, size in reached.items() if size > most}
+        if not over:
+            return steps, {place: error * (1.0 + WIDER) for place, error in errors.items()}
+        less |= {place: less.get(place, 0) + max(bits, 1) for place, bits in over.items()}
+    raise InputError(
+        f"fixed_point: {word} bits are too few: errors grow as large as the values. Give narrower ranges, or a longer word."
+    )
+
+
+def _formats(
+    argument: Argument, graph: Graph, steps: Mapping[int, Step], results: Mapping[str, Any], word: int
+) -> tuple[int, ...]:
+    """Bits behind the point of each entry; 0 for what is not used, or always 0."""
+    if argument.name in results:
+        return tuple((steps[e.node] if isinstance(e, Expr) else constant(e, word)).bits for e in results[argument.name])
+    used = {leaf: steps[place].bits for place, leaf in graph.leaves.items() if place in steps}
+    return tuple(used.get(f"{argument.name}[{i}]", 0) for i in range(argument.size))
+
+
+def _wrong(entry: Expr | float, errors: Mapping[int, float], word: int) -> float:
+    if isinstance(entry, Expr):
+        return errors[entry.node]
+    rounded = constant(entry, word)
+    return abs(rounded.number * 2.0**-rounded.bits - entry)
+
+
+def _about(inside: Mapping[str, Range], wrong: Mapping[str, Floats]) -> list[str]:
+    lines = ["Within these ranges nothing overflows:"]
+    lines += [f"  {leaf} from {low:.6g} to {high:.6g}" for leaf, (low, high) in inside.items()]
+    lines += ["Results differ from the exact ones of the same whole numbers by no more than:"]
+    lines += [f"  {key}: {', '.join(f'{e:.3g}' for e in row)}" for key, row in wrong.items()]
+    return [*lines, f"Generated by forearm {__version__}."]

@@ -1,0 +1,153 @@
+"""A fixed-point program as C99: whole numbers alone, nothing from math.h."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from forearm.codegen.languages import c_family
+from forearm.codegen.program import Argument
+from forearm.codegen.text import folded
+from forearm.control import fixed_point_sine as sines
+from forearm.control.fixed_point_plan import Step, constant
+from forearm.symbols.graph import ABS, ADD, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB, Expr, Graph
+
+INDENT = "    "
+SHIFTS = """\
+#if (-1 >> 1) != -1
+#error "shifting a negative number down must keep its sign"
+#endif
+"""
+ROOT = """\
+/* The whole part of a square root. */
+static int64_t whole_root(int64_t x)
+{
+    uint64_t left = x > 0 ? (uint64_t)x : 0, root = 0, bit = UINT64_C(1) << 62;
+
+    while (bit > left)
+        bit >>= 2;
+    for (; bit != 0; bit >>= 2) {
+        if (left >= root + bit) {
+            left -= root + bit;
+            root = (root >> 1) + bit;
+        } else {
+            root >>= 1;
+        }
+    }
+    return (int64_t)root;
+}
+"""
+
+
+def source(
+    name: str, about: Sequence[str], graph: Graph, steps: Mapping[int, Step], results: Mapping[str, Sequence[Expr | float]],
+    arguments: tuple[Sequence[Argument], Sequence[Argument]], word: int,
+) -> str:  # fmt: skip
+    """The definition of the function."""
+    names = _names(graph, steps)
+    lines = [*c_family.comment([about[0], f"{name}.h has arguments, formats and what the results can be wrong by."])]
+    lines += [f'#include "{name}.h"', "", SHIFTS]
+    kinds = {step.kind for step in steps.values()}
+    lines += [sines.C_TEXT] if kinds & {SIN, COS} else []
+    lines += [ROOT] if SQRT in kinds else []
+    lines += [*signature(name, arguments, word), "{"]
+    used = {graph.leaves[p].split("[")[0] for p, s in steps.items() if s.kind == INPUT}
+    lines += [f"{INDENT}(void){a.name};" for a in arguments[0] if a.name not in used]
+    section = ""
+    for place, step in steps.items():
+        if step.kind in (CONSTANT, INPUT):
+            continue
+        if graph.sections[place] != section:
+            section = graph.sections[place]
+            lines += ["", *([f"{INDENT}/* {' '.join(re.findall(r'[A-Za-z0-9_,.]+', section))} */"] if section else [])]
+        lines += folded(f"const int{word}_t {names(place)} = {_text(step, steps, names, word)};", INDENT)
+    lines.append("")
+    for output in arguments[1]:
+        for i, value in enumerate(results[output.name]):
+            lines.append(f"{INDENT}{output.name}[{i}] = {_result(value, names, word)};")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def signature(name: str, arguments: tuple[Sequence[Argument], Sequence[Argument]], word: int) -> list[str]:
+    """void NAME(const int32_t q[6], ..., int32_t tau[6]), over lines."""
+    taken = [f"const int{word}_t {a.name}[{max(a.size, 1)}]" for a in arguments[0]]
+    made = [f"int{word}_t {a.name}[{max(a.size, 1)}]" for a in arguments[1]]
+    return folded(f"void {name}({', '.join([*taken, *made])})")
+
+
+def header(
+    name: str, about: Sequence[str], arguments: tuple[Sequence[Argument], Sequence[Argument]],
+    formats: Mapping[str, Sequence[int]], word: int,
+) -> str:  # fmt: skip
+    """The declaration, and the formats as numbers that a program can use."""
+    guard = f"{name.upper()}_H"
+    lines = [*c_family.comment(about), f"#ifndef {guard}", f"#define {guard}", "", "#include <stdint.h>", ""]
+    lines += ["/* Bits behind the point of each entry: value = number / 2^bits. */"]
+    for key, bits in formats.items():
+        lines.append(f"#define {name.upper()}_{key.upper()}_BITS {{{', '.join(map(str, bits))}}}")
+    lines += ["", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+    declared = signature(name, arguments, word)
+    declared[-1] += ";"
+    return "\n".join([*lines, *declared, "", "#ifdef __cplusplus", "}", "#endif", "", "#endif"]) + "\n"
+
+
+def _names(graph: Graph, steps: Mapping[int, Step]) -> Callable[[int], str]:
+    """Names as in other generated code, each with its number behind it, so that none is met twice."""
+
+    def name(place: int) -> str:
+        step = steps[place]
+        if step.kind == CONSTANT:
+            return str(step.number) if step.number < 2**15 else f"INT32_C({step.number})"
+        if step.kind == INPUT:
+            return graph.leaves[place]
+        plain = re.sub(r"\W", "c", graph.names.get(place, "t"), flags=re.ASCII)[:40]
+        return f"{plain}_{place}"
+
+    return name
+
+
+def _text(step: Step, steps: Mapping[int, Step], names: Callable[[int], str], word: int) -> str:
+    wide = f"int{2 * word}_t"
+    a = names(step.left)
+    if step.kind == MUL:
+        return _narrowed(f"({wide}){a} * {names(step.right)}", step.down, word)
+    if step.kind in (ADD, SUB):
+        x, y = (_lifted(names(p), up, wide, word) for p, up in ((step.left, step.up_a), (step.right, step.up_b)))
+        return _narrowed(f"{x} {'+' if step.kind == ADD else '-'} {y}", step.down, word)
+    if step.kind == DIV:
+        return _narrowed(f"{_lifted(a, step.up_a, wide, word)} / {names(step.right)}", step.down, word)
+    if step.kind in (SIN, COS):
+        bits = steps[step.left].bits + sines.TURN_FRACTION - 32
+        phase = f"(uint32_t)({_rounded(f'(int64_t){a} * INT64_C({sines.TURNS})', bits, 64)})"
+        turned = f"turn_sine({phase}{' + UINT32_C(1073741824)' if step.kind == COS else ''})"
+        return turned if step.down == 0 else f"(int{word}_t)(({turned} + {1 << (step.down - 1)}) >> {step.down})"
+    if step.kind == SQRT:
+        return f"(int{word}_t)whole_root((int64_t){a} * INT64_C({1 << step.up_a}))"
+    if step.kind == ABS:
+        return f"(int{word}_t)({a} < 0 ? -{a} : {a})"
+    assert step.kind == SIGN, step.kind
+    return f"(int{word}_t)(({a} > 0) - ({a} < 0))"
+
+
+def _lifted(name: str, up: int, wide: str, word: int) -> str:
+    """name 2^up as a product, since negative numbers must not be shifted up."""
+    if up == 0:
+        return f"({wide}){name}"
+    if up > 0:
+        return f"({wide}){name} * INT{2 * word}_C({1 << up})"
+    return f"({_rounded(f'({wide}){name}', -up, 2 * word)})"
+
+
+def _rounded(text: str, down: int, width: int) -> str:
+    return text if down == 0 else f"({text} + INT{width}_C({1 << (down - 1)})) >> {down}"
+
+
+def _narrowed(text: str, down: int, word: int) -> str:
+    return f"(int{word}_t)({_rounded(text, down, 2 * word)})"
+
+
+def _result(value: Expr | float, names: Callable[[int], str], word: int) -> str:
+    if not isinstance(value, Expr):
+        return str(constant(value, word).number)
+    text = names(value.node)
+    return f"(int{word}_t)(-{text})" if value.negative else text

@@ -1,0 +1,72 @@
+"""The ranges of a function's inputs: limits and max_speed of the joints for q and qd, for the rest what the caller gives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.codegen.program import Argument
+from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.values import check_number
+
+Range = tuple[float, float]
+POSITIONS = ("q", "q_wanted")
+RATES = ("qd", "qd_wanted")
+LARGEST = 1e6  # no angle, speed or sum of errors of an arm is more
+
+
+def input_ranges(arm: Arm, inputs: Sequence[Argument], given: Mapping[str, Any]) -> dict[str, Range]:
+    """(lower, upper) of every entry by its name, such as "q[2]"; InputError says for which inputs ranges are missing."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"fixed_point, ranges: a mapping such as {{'qd': 2.0}} is needed, came {shorten(given)}.")
+    names = [a.name for a in inputs]
+    for name in given:
+        if name not in names:
+            raise NameNotFound(f"fixed_point, ranges: there is no input {shorten(name)}; {suggest(str(name), names)}")
+    made: dict[str, Range] = {}
+    for argument in inputs:
+        for i, entry in enumerate(_entries(arm, argument, given)):
+            made[f"{argument.name}[{i}]"] = entry
+    return made
+
+
+def _entries(arm: Arm, argument: Argument, given: Mapping[str, Any]) -> list[Range]:
+    name, size = argument.name, argument.size
+    if name not in given:
+        if name in RATES and all(j.max_speed is not None for j in arm.joints):
+            return [(-speed, speed) for j in arm.joints if (speed := j.max_speed) is not None]
+        if name not in POSITIONS:
+            raise InputError(
+                f"fixed_point: the range of {name} is not known; give it in ranges, such as ranges={{'{name}': 2.0}} or a pair "
+                "(lower, upper) for each joint."
+            )
+        open_ = [j.name for j in arm.joints if not (math.isfinite(j.limits.lower) and math.isfinite(j.limits.upper))]
+        if open_:
+            raise InputError(
+                f"fixed_point: {', '.join(open_)} of {arm.name!r} {'has' if len(open_) == 1 else 'have'} no limits; give them "
+                f"in the arm file, or ranges={{'{name}': 3.2}}, in rad or m."
+            )
+        return [(j.limits.lower, j.limits.upper) for j in arm.joints]
+    value = given[name]
+    if isinstance(value, int | float | np.floating | np.integer):
+        return [_range(value, f"fixed_point, ranges, {name}")] * size
+    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or len(value) != size:
+        raise InputError(
+            f"fixed_point, ranges, {name}: a number, or for each of the {size} entries a number or a pair (lower, upper), is "
+            f"needed; came {shorten(value)}."
+        )
+    return [_range(v, f"fixed_point, ranges, {name}[{i}]") for i, v in enumerate(value)]
+
+
+def _range(value: Any, where: str) -> Range:
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) and len(value) == 2:
+        low, high = (check_number(v, where, minimum=-LARGEST, maximum=LARGEST) for v in value)
+        if low > high:
+            raise InputError(f"{where}: the lower end {low:g} lies above the upper end {high:g}.")
+        return low, high
+    bound = check_number(value, where, minimum=0.0, maximum=LARGEST)
+    return -bound, bound

@@ -1,0 +1,186 @@
+"""A graph as steps in whole numbers: each value v is kept as v 2^f, with f as large as its range allows. Waters IV.
+
+Products and sums are formed in twice the word's width and shifted down, to the nearest. What each step can be wrong by, and
+what it makes of the errors of its operands, is added up box by box.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.control import fixed_point_sine as sines
+from forearm.control.fixed_point_ranges import Box, Ranges, turned_pair
+from forearm.errors import InputError
+from forearm.symbols.graph import ABS, ADD, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB, Graph
+
+Floats = NDArray[np.float64]
+WORDS = (16, 32)
+LARGEST_FRACTION = 60
+HEADROOM = 2.0**-10  # of the range, for errors; checked when they are known
+
+
+@dataclass(frozen=True)
+class Step:
+    """One value: kind and operands of the graph, `bits` behind the point, and the shifts that bring operands to it.
+
+    MUL: (a b) >> down. ADD, SUB: (a 2^up_a + b 2^up_b) >> down, a negative `up` shifting down first. DIV: (a 2^up_a / b) >>
+    down, cut off. SQRT: floor of the root of a 2^up_a. `number` is that of a constant.
+    """
+
+    place: int
+    kind: int
+    bits: int
+    left: int = -1
+    right: int = -1
+    up_a: int = 0
+    up_b: int = 0
+    down: int = 0
+    number: int = 0
+
+
+def planned(graph: Graph, needed: Sequence[int], ranges: Ranges, word: int, less: Mapping[int, int]) -> dict[int, Step]:
+    """The steps in order, by place; `less` takes bits from places whose errors need more room."""
+    steps: dict[int, Step] = {}
+    for place in needed:
+        most = ranges.most(place)
+        bits = _bits(most, word) - less.get(place, 0)
+        steps[place] = _step(graph, place, bits, steps, word)
+    return steps
+
+
+def _bits(most: float, word: int) -> int:
+    """The most bits behind the point with which +-most fits a word."""
+    if most == 0.0:
+        return 0
+    room = (2.0 ** (word - 1) - 2.0) * (1.0 - HEADROOM)
+    bits = min(math.floor(math.log2(room / most)), LARGEST_FRACTION)
+    if bits < -LARGEST_FRACTION // 2:
+        raise InputError(f"fixed_point: a value reaches {most:.3g}; give narrower ranges.")
+    return bits
+
+
+def _step(graph: Graph, place: int, bits: int, steps: Mapping[int, Step], word: int) -> Step:
+    kind, left, right = graph.kinds[place], graph.left[place], graph.right[place]
+    if kind == CONSTANT:
+        return constant(graph.values[place], word, place)
+    if kind == INPUT:
+        return Step(place, kind, bits)
+    fa = steps[left].bits
+    fb = steps[right].bits if right >= 0 else 0
+    if kind == MUL:
+        bits = min(bits, fa + fb)
+        return Step(place, kind, bits, left, right, down=fa + fb - bits)
+    if kind in (ADD, SUB):
+        common = min(max(fa, fb), min(fa, fb) + word - 2)
+        bits = min(bits, common)
+        return Step(place, kind, bits, left, right, common - fa, common - fb, common - bits)
+    if kind == DIV:
+        up = min(max(bits - fa + fb, 0), word - 2)
+        bits = min(bits, fa - fb + up)
+        return Step(place, kind, bits, left, right, up, down=fa - fb + up - bits)
+    if kind == SQRT:
+        up = min(2 * bits - fa, word - 2)
+        up -= (fa + up) % 2
+        if up < 0:
+            raise InputError("fixed_point: a root of numbers beyond all words; give narrower ranges.")
+        return Step(place, kind, (fa + up) // 2, left, up_a=up)
+    if kind in (SIN, COS):
+        if fa < -1:
+            raise InputError("fixed_point: an angle of more than a milliard turns; give narrower ranges.")
+        return Step(place, kind, word - 2, left, down=sines.FRACTION - (word - 2))
+    return Step(place, kind, fa if kind == ABS else 0, left)
+
+
+def constant(value: float, word: int, place: int = -1) -> Step:
+    """A number with all bits that a word has, and no zeros behind the last that says something."""
+    if value == 0.0:
+        return Step(place, CONSTANT, 0)
+    bits = min(math.floor(math.log2((2.0 ** (word - 1) - 1.0) / abs(value))), LARGEST_FRACTION)
+    number = round(value * 2.0**bits)
+    if abs(number) > 2 ** (word - 1) - 1:
+        bits, number = bits - 1, round(value * 2.0 ** (bits - 1))
+    while number and number % 2 == 0:
+        number, bits = number // 2, bits - 1
+    return Step(place, CONSTANT, bits, number=number)
+
+
+def errors_in(
+    graph: Graph, steps: Mapping[int, Step], boxes: Mapping[int, Box], known: Mapping[int, float]
+) -> dict[int, float]:
+    """How far each whole number can be from the exact value, of exact inputs: the largest over the boxes.
+
+    Never more than what is known from other boxes.
+    """
+    errors: dict[int, Floats] = {}
+    count = len(next(iter(boxes.values()))[0])
+    for place, step in steps.items():
+        found = _error(graph, step, steps, boxes, errors, count)
+        errors[place] = np.minimum(found, known[place]) if place in known else found
+    return {place: float(e.max()) for place, e in errors.items()}
+
+
+def _error(
+    graph: Graph, step: Step, steps: Mapping[int, Step], boxes: Mapping[int, Box], errors: Mapping[int, Floats], count: int
+) -> Floats:
+    unit = 2.0**-step.bits
+    if step.kind == CONSTANT:
+        return np.full(count, abs(step.number * unit - graph.values[step.place]))
+    if step.kind == INPUT:
+        return np.zeros(count)
+    ea, a = errors[step.left], _most(boxes[step.left])
+    half = 0.5 * unit if step.down > 0 else 0.0
+    if step.kind == MUL:
+        b, eb = _most(boxes[step.right]), errors[step.right]
+        return a * eb + b * ea + ea * eb + half
+    if step.kind in (ADD, SUB):
+        lost = sum(2.0 ** -(steps[p].bits + up + 1) for p, up in ((step.left, step.up_a), (step.right, step.up_b)) if up < 0)
+        plain = ea + errors[step.right]
+        return np.minimum(plain, _turned_error(graph, step, steps, boxes, errors, plain)) + lost + half
+    if step.kind == DIV:
+        b, eb, r = _least(boxes[step.right]), errors[step.right], _most(boxes[step.place])
+        if (b <= eb).any():
+            raise InputError("fixed_point: a divisor can be as small as its rounding; give narrower ranges.")
+        return (ea + r * eb) / (b - eb) + 2.0 ** -(step.bits + step.down) + half
+    return _function_error(step, steps, boxes, ea, a)
+
+
+def _function_error(step: Step, steps: Mapping[int, Step], boxes: Mapping[int, Box], ea: Floats, a: Floats) -> Floats:
+    if step.kind in (SIN, COS):
+        rounding = 2.0 ** -(step.bits + 1) if step.down else 0.0
+        return ea + sines.angle_error(float(a.max())) + sines.ERROR + rounding
+    if step.kind == SQRT:
+        root = np.sqrt(np.maximum(boxes[step.left][0] - ea, 0.0))
+        return np.where(root > 0.0, np.minimum(ea / np.maximum(root, 1e-300), np.sqrt(ea)), np.sqrt(ea)) + 2.0**-step.bits
+    if step.kind == SIGN:  # a value nearer to 0 than its error may have any sign
+        return np.where((_least(boxes[step.left]) > ea) | (ea == 0.0), 0.0, 2.0)
+    return ea
+
+
+def _turned_error(
+    graph: Graph, step: Step, steps: Mapping[int, Step], boxes: Mapping[int, Box], errors: Mapping[int, Floats], plain: Floats
+) -> Floats:
+    """Of c x +- s y: errors of x and y are turned with them, those of c, s and of the products add."""
+    pair = turned_pair(graph, step.place)
+    if pair is None:
+        return plain
+    x, y = pair
+    total = np.hypot(errors[x], errors[y])
+    for term, value in ((step.left, x), (step.right, y)):
+        product = steps[term]
+        turn = product.left if product.right == value else product.right
+        total = total + (_most(boxes[value]) + errors[value]) * errors[turn]
+        total = total + (2.0 ** -(product.bits + 1) if product.down > 0 else 0.0)
+    return total
+
+
+def _most(box: Box) -> Floats:
+    return np.maximum(np.abs(box[0]), np.abs(box[1]))
+
+
+def _least(box: Box) -> Floats:
+    return np.maximum(np.maximum(box[0], -box[1]), 0.0)

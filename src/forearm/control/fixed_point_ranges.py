@@ -1,0 +1,196 @@
+"""How large every value of a graph can become: intervals over boxes of inputs, which prove that nothing overflows.
+
+Intervals forget that values hang together, so the ranges of some inputs are cut into pieces and each node gets the hull over
+all pieces; every such cut is a bound, and their intersection is too. A sum c x + s y with the cosine and sine of one angle is
+no longer than (x, y), which keeps turned vectors from growing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.errors import InputError
+from forearm.symbols.graph import ABS, ADD, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB, Graph
+
+Floats = NDArray[np.float64]
+Range = tuple[float, float]
+Box = tuple[Floats, Floats]  # lower and upper ends, one entry a box
+WIDER = 1e-12  # relative: far more than the rounding of any bound, so that bounds stay bounds
+MOST_PIECES = 16  # of the range of an input that is cut
+TOGETHER = 3  # inputs that are cut at once
+ROOM = 4_000_000  # bounds kept at once, 64 MB
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """Bounds of the needed places of a graph, (lower, upper) by place."""
+
+    of: dict[int, Range]
+
+    def most(self, place: int) -> float:
+        """The largest magnitude."""
+        return max(abs(self.of[place][0]), abs(self.of[place][1]))
+
+
+def ranges_of(graph: Graph, needed: Sequence[int], inputs: Mapping[str, Range]) -> Ranges:
+    """Bounds of these places, where inputs lie within ranges."""
+    known: dict[int, Range] = {}
+    for boxes in cuts(graph, needed, inputs):
+        for place, (low, high) in propagated(graph, needed, boxes, known).items():
+            found = (float(low.min()), float(high.max()))
+            old = known.get(place, found)
+            known[place] = (max(found[0], old[0]), min(found[1], old[1]))
+    return Ranges({place: _wider(bounds) for place, bounds in known.items()})
+
+
+def cuts(graph: Graph, needed: Sequence[int], inputs: Mapping[str, Range]) -> Iterator[dict[str, Box]]:
+    """The inputs' box whole, then cut along neighbours among the angles in turn: recursions tie neighbours together."""
+    angles = _angles(graph, needed)
+    size = min(TOGETHER, len(angles))
+    pieces = max(2, min(MOST_PIECES, int((ROOM / max(len(needed), 1)) ** (1.0 / TOGETHER))))
+    yield _boxes(inputs, (), pieces)
+    for k in range(len(angles) - size + 1 if size else 0):
+        yield _boxes(inputs, angles[k : k + size], pieces)
+
+
+def _angles(graph: Graph, needed: Sequence[int]) -> list[str]:
+    """The inputs of which sines and cosines are taken."""
+    marks = {graph.left[p] for p in needed if graph.kinds[p] in (COS, SIN)}
+    for place in reversed(needed):
+        if place in marks and graph.kinds[place] >= MUL:
+            marks |= {p for p in (graph.left[place], graph.right[place]) if p >= 0}
+    return [graph.leaves[p] for p in needed if p in marks and graph.kinds[p] == INPUT]
+
+
+def _boxes(inputs: Mapping[str, Range], group: Sequence[str], pieces: int) -> dict[str, Box]:
+    """The inputs with the ranges of some cut: every piece of one with every piece of the others."""
+    ends = [np.linspace(*inputs[name], pieces + 1) for name in group]
+    chosen = np.array(list(product(range(pieces), repeat=len(group))), dtype=int).reshape(pieces ** len(group), len(group))
+    count = len(chosen)
+    made = {name: (np.full(count, low), np.full(count, high)) for name, (low, high) in inputs.items()}
+    for k, name in enumerate(group):
+        made[name] = (ends[k][chosen[:, k]], ends[k][chosen[:, k] + 1])
+    return made
+
+
+def propagated(graph: Graph, needed: Sequence[int], boxes: Mapping[str, Box], known: Mapping[int, Range]) -> dict[int, Box]:
+    """Bounds of every place in every box, never wider than what is known already."""
+    count = len(next(iter(boxes.values()))[0]) if boxes else 1
+    made: dict[int, Box] = {}
+    for place in needed:
+        low, high = _bounds(graph, place, made, boxes, count)
+        if place in known:
+            low, high = np.maximum(low, known[place][0]), np.minimum(high, known[place][1])
+        made[place] = (low, high)
+    return made
+
+
+def _bounds(graph: Graph, place: int, made: Mapping[int, Box], boxes: Mapping[str, Box], count: int) -> Box:
+    kind = graph.kinds[place]
+    if kind == CONSTANT:
+        return np.full(count, graph.values[place]), np.full(count, graph.values[place])
+    if kind == INPUT:
+        return boxes[graph.leaves[place]]
+    left, right = graph.left[place], graph.right[place]
+    a = made[left]
+    if kind in (ADD, SUB):
+        b = made[right] if kind == ADD else (-made[right][1], -made[right][0])
+        bound = _special(graph, place, made)
+        low, high = a[0] + b[0], a[1] + b[1]
+        return (low, high) if bound is None else (np.maximum(low, -bound), np.minimum(high, bound))
+    if kind == MUL:
+        return _square(a) if left == right else _times(a, made[right])
+    if kind == DIV:
+        low, high = made[right]
+        if ((low <= 0.0) & (high >= 0.0)).any():
+            raise InputError(
+                "fixed_point: a value is divided by one that may be 0 within these ranges; give narrower ranges, or take a "
+                "function without division, such as inverse_dynamics."
+            )
+        return _times(a, (1.0 / high, 1.0 / low))
+    return _function(kind, a)
+
+
+def _function(kind: int, a: Box) -> Box:
+    low, high = a
+    if kind == COS:
+        return _cosine(low, high)
+    if kind == SIN:
+        return _cosine(low - 0.5 * np.pi, high - 0.5 * np.pi)
+    if kind == ABS:
+        return np.maximum(np.maximum(low, -high), 0.0), np.maximum(-low, high)
+    if kind == SIGN:
+        return np.sign(low), np.sign(high)
+    if kind == SQRT:
+        if (low < 0.0).any():
+            low = np.maximum(low, 0.0)  # rounding of a sum of squares, or NaN, which fixed point has none of
+        return np.sqrt(low), np.sqrt(np.maximum(high, 0.0))
+    raise InputError(
+        "fixed_point: exponentials (Stribeck's friction) and angles are not written in fixed point; leave them out."
+    )
+
+
+def _cosine(low: Floats, high: Floats) -> Box:
+    """Between its values at the ends, and 1 or -1 where such a point lies between."""
+    ends = np.cos(low), np.cos(high)
+    turns = np.floor(high / (2.0 * np.pi)) - np.ceil(low / (2.0 * np.pi)) >= 0.0
+    half = np.floor((high - np.pi) / (2.0 * np.pi)) - np.ceil((low - np.pi) / (2.0 * np.pi)) >= 0.0
+    return np.where(half, -1.0, np.minimum(*ends)), np.where(turns, 1.0, np.maximum(*ends))
+
+
+def _times(a: Box, b: Box) -> Box:
+    corners = np.stack([x * y for x in a for y in b])
+    return corners.min(axis=0), corners.max(axis=0)
+
+
+def _square(a: Box) -> Box:
+    low, high = _function(ABS, a)
+    return low * low, high * high
+
+
+def _special(graph: Graph, place: int, made: Mapping[int, Box]) -> Floats | None:
+    """A bound of the magnitude that the interval of a sum does not see: of a turned vector, or of a clamped value."""
+    turned = turned_pair(graph, place)
+    if turned is not None:
+        return np.hypot(_most(made[turned[0]]), _most(made[turned[1]]))
+    width = clamp_width(graph, place)
+    return None if width is None else np.full(len(made[graph.left[place]][0]), width)
+
+
+def turned_pair(graph: Graph, place: int) -> tuple[int, int] | None:
+    """(x, y) of a sum c x +- s y with the cosine and sine of one angle, either first."""
+    terms = [graph.left[place], graph.right[place]]
+    if graph.kinds[place] not in (ADD, SUB) or any(graph.kinds[t] != MUL for t in terms):
+        return None
+    for first, second in product(*(((graph.left[t], graph.right[t]), (graph.right[t], graph.left[t])) for t in terms)):
+        kinds = {graph.kinds[first[0]], graph.kinds[second[0]]}
+        if kinds == {COS, SIN} and graph.left[first[0]] == graph.left[second[0]]:
+            return first[1], second[1]
+    return None
+
+
+def clamp_width(graph: Graph, place: int) -> float | None:
+    """2 b of a difference |x + b| - |x - b|."""
+    a, b = graph.left[place], graph.right[place]
+    if graph.kinds[place] != SUB or graph.kinds[a] != ABS or graph.kinds[b] != ABS:
+        return None
+    up, down = graph.left[a], graph.left[b]
+    if {graph.kinds[up], graph.kinds[down]} != {ADD, SUB}:
+        return None
+    pairs = [{graph.left[p], graph.right[p]} for p in (up, down)]
+    bounds = [graph.values[p] for p in pairs[0] if p in graph.values]
+    return 2.0 * bounds[0] if pairs[0] == pairs[1] and len(bounds) == 1 else None
+
+
+def _most(box: Box) -> Floats:
+    return np.maximum(np.abs(box[0]), np.abs(box[1]))
+
+
+def _wider(bounds: Range) -> Range:
+    margin = WIDER * max(abs(bounds[0]), abs(bounds[1]))
+    return bounds[0] - margin, bounds[1] + margin

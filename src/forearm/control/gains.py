@@ -1,0 +1,90 @@
+"""Gains from the bandwidth that is wanted, and how far sampling lets it go."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.dynamics.states import states_of
+from forearm.simulation.machine import kernel_of
+from forearm.values import check_number
+
+Floats = NDArray[np.float64]
+BANDWIDTH = 2.0 * math.pi * 5.0  # rad/s: the lower end of what industrial arms have, Dhanaraj 1.1
+
+
+@dataclass(frozen=True, eq=False)
+class Gains:
+    """Of position, velocity and the integral of position, (n,) each: 1/s^2, 1/s, 1/s^3, or these times an inertia."""
+
+    kp: Floats
+    kd: Floats
+    ki: Floats
+
+    def scaled(self, inertia: Floats) -> Gains:
+        """For torques instead of accelerations."""
+        return Gains(self.kp * inertia, self.kd * inertia, self.ki * inertia)
+
+
+def critically_damped(n: int, bandwidth: float = BANDWIDTH, integral: bool = False) -> Gains:
+    """All poles at -w: kp = w^2, kd = 2 w; with an integral kp = 3 w^2, kd = 3 w, ki = w^3."""
+    w = check_number(bandwidth, "bandwidth", above=0.0)
+    kp, kd, ki = (3.0 * w**2, 3.0 * w, w**3) if integral else (w**2, 2.0 * w, 0.0)
+    return Gains(np.full(n, kp), np.full(n, kd), np.full(n, ki))
+
+
+def joint_inertias(arm: Arm, q: ArrayLike | None = None) -> Floats:
+    """What each joint moves by itself, M_jj (n,), rotors included, at a posture (n,): in mid-range unless given."""
+    (posture,) = states_of(arm, q=middle(arm) if q is None else q)
+    return np.ascontiguousarray(np.diagonal(kernel_of(arm).inertia_matrix(posture)))
+
+
+def bearable_inertias(arm: Arm, postures: ArrayLike, bandwidth: float, period: float, delay: int = 0) -> Floats:
+    """M_jj (n,) in mid-range, less where sampled gains times it would shake joints that share inertia, as parallel axes do.
+
+    The sampled loop multiplies gains by the eigenvalues of M^-1 diag(d), whose sum is that of (M^-1)_jj d_j: with each of them
+    held below half the largest bandwidth over n w in every posture (m, n), half of what is stable is never passed.
+    """
+    (rows,) = states_of(arm, postures=np.atleast_2d(postures))
+    share = 0.5 * largest_bandwidth(period, delay) / (arm.n * check_number(bandwidth, "bandwidth", above=0.0))
+    own = np.diagonal(np.linalg.inv(kernel_of(arm).inertia_matrix(rows)), axis1=1, axis2=2)
+    return np.asarray(np.minimum(joint_inertias(arm), share / own.max(axis=0)))
+
+
+def middle(arm: Arm) -> Floats:
+    """The joints in the middle of their range, at 0 where it is open."""
+    limits = [joint.limits for joint in arm.joints]
+    return np.array([0.5 * sum(pair) if all(map(math.isfinite, pair)) else min(max(0.0, pair[0]), pair[1]) for pair in limits])
+
+
+def sampled_radius(kp: float, kd: float, period: float, ki: float = 0.0, delay: int = 0) -> float:
+    """The largest |z| of a unit mass under sampled gains, torque held: below 1 the loop is stable.
+
+    x' = x + T v + u T^2/2, v' = v + T u, s' = s + T x; u = -(kp x + kd v + ki s) of this sample or the one before.
+    """
+    T = period
+    A = np.array([[1.0, T, 0.0], [0.0, 1.0, 0.0], [T, 0.0, 1.0]])
+    B, K = np.array([[0.5 * T * T], [T], [0.0]]), np.array([[kp, kd, ki]])
+    if ki == 0.0:
+        A, B, K = A[:2, :2], B[:2], K[:, :2]
+    loop = A - B @ K if delay == 0 else np.block([[A, B], [-K, np.zeros((1, 1))]])
+    return float(np.abs(np.linalg.eigvals(loop)).max())
+
+
+def largest_bandwidth(period: float, delay: int = 0) -> float:
+    """The critically damped bandwidth, rad/s, at which a sampled loop stops being stable: w T = 1 without delay.
+
+    kd T < 2 by Jury's criterion of z^2 + (kp T^2/2 + kd T - 2) z + 1 + kp T^2/2 - kd T; by bisection where there is one.
+    """
+    T = check_number(period, "period", above=0.0)
+    if delay == 0:
+        return 1.0 / T
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        wT = 0.5 * (low + high)
+        low, high = (wT, high) if sampled_radius(wT * wT, 2.0 * wT, 1.0, delay=delay) < 1.0 else (low, wT)
+    return low / T

@@ -1,0 +1,94 @@
+"""Velocities and accelerations from measured positions, without delay: a polynomial through each sample and its neighbours.
+
+At every sample a polynomial of degree 4 in time is fitted to the samples of a centred window; its slope and curvature there
+are qd and qdd. A window that reaches as far ahead as back shifts no phase. The last half window at each end has none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+DEGREE = 4
+FINER = 6  # degree whose curvature tells how far that of DEGREE is bent away
+HALVES = (4, 6, 8, 11, 15, 20, 27, 36, 48, 64, 86, 115, 154)  # samples on each side, tried in turn
+CHUNK = 4000  # windows at a time: the largest take 70 MB
+LOOKED_AT = 400  # windows that the choice of their length looks at, spread over the log
+DIFFERENCES = np.array([1.0, -4.0, 6.0, -4.0, 1.0])  # of noise alone they have the variance 70 sigma^2
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothed:
+    """Where a whole window fits, samples `first` to `last`: q, qd, qdd (T, n) of the polynomials."""
+
+    first: int
+    last: int
+    q: Floats
+    qd: Floats
+    qdd: Floats
+
+
+def smoothed(t: Floats, q: Floats, half: int) -> Smoothed:
+    """Fits over 2 half + 1 samples, at times that need not be even."""
+    parts = [_derivatives(t[k : k + CHUNK + 2 * half], q[k : k + CHUNK + 2 * half], half, DEGREE)
+             for k in range(0, len(t) - 2 * half, CHUNK)]  # fmt: skip
+    q0, q1, q2 = (np.concatenate([part[k] for part in parts]) for k in range(3))
+    return Smoothed(half, len(t) - half, q0, q1, q2)
+
+
+def best_half(t: Floats, q: Floats) -> int:
+    """The half window with the least mean square error of qdd: its noise, and how far the window bends it away.
+
+    Noise of q is taken from fourth differences, which a motion leaves small; bending from the curvature by degree 6
+    in the same window, less what noise makes of their difference. All joints weigh alike, each by its curvature's size.
+    """
+    halves = [h for h in HALVES if 4 * h + 1 <= len(t)] or [HALVES[0]]
+    noise = noise_of(q)
+    errors = []
+    scale: Floats | None = None
+    for half in halves:
+        every = 1 + (len(t) - 2 * half) // LOOKED_AT
+        coarse, fine = (_derivatives(t, q, half, degree, every)[2] for degree in (DEGREE, FINER))
+        gain, apart = _gains(t, half)
+        bent = np.maximum(np.mean((coarse - fine) ** 2, axis=0) - apart * noise**2, 0.0)
+        if scale is None:
+            scale = np.mean(fine**2, axis=0) + 1e-300
+        errors.append(float(np.sum((bent + gain * noise**2) / scale)))
+    return halves[int(np.argmin(errors))]
+
+
+def noise_of(q: Floats) -> Floats:
+    """Standard deviation of what is random from sample to sample, (n,): the median of fourth differences."""
+    differences = np.abs(sliding_window_view(q, len(DIFFERENCES), axis=0) @ DIFFERENCES)
+    spread = np.median(differences, axis=0) / 0.6745  # of a normal distribution
+    # a converter's steps seldom fall into a difference of a slow motion: then the mean square speaks
+    return np.asarray(np.maximum(spread, np.sqrt(np.mean(differences**2, axis=0)) * (spread == 0.0)) / np.sqrt(70.0))
+
+
+def _derivatives(t: Floats, q: Floats, half: int, degree: int, every: int = 1) -> tuple[Floats, Floats, Floats]:
+    """Value, slope and curvature of the polynomials at the middle of their windows, or of every so many, (T', n) each."""
+    width = 2 * half + 1
+    times = sliding_window_view(t, width)[::every]
+    middle = times[:, half]
+    reach = float(np.max(times[:, -1] - times[:, 0])) / 2.0
+    x = (times - middle[:, None]) / reach
+    powers = x[..., None] ** np.arange(degree + 1)  # (T', width, degree + 1)
+    # q less its middle value: nothing is lost to the size of q itself
+    centre = q[half : len(q) - half : every]
+    values = sliding_window_view(q, width, axis=0)[::every].transpose(0, 2, 1) - centre[:, None, :]
+    normal = powers.transpose(0, 2, 1) @ powers
+    c = np.asarray(np.linalg.solve(normal, powers.transpose(0, 2, 1) @ values), dtype=np.float64)
+    return np.asarray(centre + c[:, 0]), np.asarray(c[:, 1] / reach), np.asarray(2.0 * c[:, 2] / reach**2)
+
+
+def _gains(t: Floats, half: int) -> tuple[float, float]:
+    """Variance of the curvature of degree 4 over that of q, and of its difference from degree 6, at even times."""
+    step = float(np.median(np.diff(t)))
+    x = np.arange(-half, half + 1) / half
+    rows = [np.linalg.pinv(x[:, None] ** np.arange(d + 1))[2] for d in (DEGREE, FINER)]
+    size = 2.0 / (half * step) ** 2
+    return float(np.sum((size * rows[0]) ** 2)), float(np.sum((size * (rows[0] - rows[1])) ** 2))

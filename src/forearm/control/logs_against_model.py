@@ -1,0 +1,152 @@
+"""A measured log beside the model: the torque that was there, the torque that the arm needs for it, and what is left."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.control.log_derivatives import HALVES, best_half, smoothed
+from forearm.control.measured_log import Measured, measured_log
+from forearm.errors import InputError
+from forearm.kernels.kernel import compile as compile_arm
+from forearm.tables import number, text_table
+from forearm.values import check_number
+
+Floats = NDArray[np.float64]
+GAP = 2.5  # times the usual period: a longer one parts the log in two
+LEAST = 2 * HALVES[0] + 1
+
+
+@dataclass(frozen=True, eq=False)
+class LogComparison:
+    """Samples at which both are known: t (T,), the motion and both torques (T, n), and what describes them joint by joint.
+
+    `rms`, `largest`, `mean` are of measured less model; `explained` is the share of the measured torque's variance that
+    the model accounts for, 1 - var(residual) / var(measured): NaN where the torque never changes. `window` is in s.
+    """
+
+    name: str
+    joints: tuple[str, ...]
+    kinds: tuple[str, ...]
+    t: Floats
+    q: Floats
+    qd: Floats
+    qdd: Floats
+    measured: Floats
+    model: Floats
+    window: float
+    rows: int
+    pieces: int
+    from_current: bool
+
+    @property
+    def residual(self) -> Floats:
+        """Measured less model, (T, n)."""
+        return self.measured - self.model
+
+    @property
+    def rms(self) -> Floats:
+        """Root of the mean square of what is left, (n,)."""
+        return np.asarray(np.sqrt(np.mean(self.residual**2, axis=0)))
+
+    @property
+    def largest(self) -> Floats:
+        """What is left at most, (n,)."""
+        return np.asarray(np.abs(self.residual).max(axis=0))
+
+    @property
+    def mean(self) -> Floats:
+        """What is left on average, (n,): a weight or an offset that the model does not know."""
+        return np.asarray(self.residual.mean(axis=0))
+
+    @property
+    def explained(self) -> Floats:
+        """1 - var(residual) / var(measured), (n,)."""
+        spread = self.measured.var(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.where(spread > 0.0, 1.0 - self.residual.var(axis=0) / spread, np.nan))
+
+    def table(self) -> str:
+        """A row a joint, and how the figures came about."""
+        header = ["joint", "unit", "measured rms", "left rms", "left most", "left mean", "explained"]
+        rms = np.sqrt(np.mean(self.measured**2, axis=0))
+        rows = [
+            [joint, "N m" if kind == "revolute" else "N", number(float(rms[i]), 4), number(float(self.rms[i]), 4),
+             number(float(self.largest[i]), 4), number(float(self.mean[i]), 4), f"{100.0 * self.explained[i]:.2f} %"]
+            for i, (joint, kind) in enumerate(zip(self.joints, self.kinds, strict=True))
+        ]  # fmt: skip
+        return f"{text_table(header, rows)}\n{self.message}"
+
+    @property
+    def message(self) -> str:
+        """How many rows were compared, and with which window."""
+        source = "currents times gear ratio and torque constant" if self.from_current else "torques of the log"
+        parts = "" if self.pieces == 1 else f", in {self.pieces} pieces between gaps"
+        return (
+            f"{len(self.t)} of {self.rows} rows compared{parts}; {source}; qd and qdd from q by polynomials of degree 4 over "
+            f"{1e3 * self.window:.4g} ms."
+        )
+
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """Write the two torques and what is left as a picture (.png, .svg, .pdf)."""
+        from forearm.plots.logs import save_log_picture
+
+        save_log_picture(self, path)
+
+
+def compare_log(
+    arm: Arm, log: str | os.PathLike[str] | Mapping[str, Any], *, window: float | None = None, period: float | None = None
+) -> LogComparison:
+    """A measured log held against the arm: CSV or Parquet, or columns t (T,), q (T, n) and tau or current (T, n).
+
+    Columns are found as `forearm inverse` finds them (q1, q_1, q[0], q_shoulder; tau or current alike). Times may be
+    uneven; a gap parts the log, and every piece loses half a window at each end. `window` (s) of the differentiator is
+    chosen from the noise of the positions unless given; `period` (s) stands for a missing column of times.
+    """
+    measured = measured_log(arm, log, period)
+    pieces = _pieces(measured)
+    half = _half(measured, pieces, window)
+    kept = [piece for piece in pieces if piece.stop - piece.start >= 2 * half + 1]
+    if not kept:
+        raise InputError(
+            f"{measured.name}: no piece between gaps is as long as the window of {2 * half + 1} samples; give a smaller window."
+        )
+    fits = [smoothed(measured.t[p], measured.q[p], half) for p in kept]
+    inner = np.concatenate([np.arange(p.start + f.first, p.start + f.last) for p, f in zip(kept, fits, strict=True)])
+    q, qd, qdd = (np.concatenate([getattr(f, x) for f in fits]) for x in ("q", "qd", "qdd"))
+    model = compile_arm(arm).inverse_dynamics(q, qd, qdd)
+    step = float(np.median(np.diff(measured.t)))
+    return LogComparison(
+        measured.name, tuple(j.name for j in arm.joints), tuple(j.kind for j in arm.joints), measured.t[inner], q, qd, qdd,
+        measured.tau[inner], model, 2 * half * step, len(measured.t), len(kept), measured.from_current,
+    )  # fmt: skip
+
+
+def _pieces(measured: Measured) -> list[slice]:
+    """The log between its gaps."""
+    if len(measured.t) < LEAST:
+        raise InputError(f"{measured.name}: {len(measured.t)} rows; a motion needs {LEAST} samples at least.")
+    steps = np.diff(measured.t)
+    ends = [0, *(np.flatnonzero(steps > GAP * np.median(steps)) + 1).tolist(), len(measured.t)]
+    return [slice(a, b) for a, b in pairwise(ends)]
+
+
+def _half(measured: Measured, pieces: list[slice], window: float | None) -> int:
+    if window is None:
+        longest = max(pieces, key=lambda p: p.stop - p.start)
+        return best_half(measured.t[longest], measured.q[longest])
+    step = float(np.median(np.diff(measured.t)))
+    half = round(check_number(window, "log, window", above=0.0) / (2.0 * step))
+    if half < HALVES[0]:
+        raise InputError(
+            f"log, window: {window:g} s are {2 * half + 1} samples of {step:g} s; {LEAST} are needed, "
+            f"{2 * HALVES[0] * step:g} s."
+        )
+    return half

@@ -1,0 +1,248 @@
+"""The closed loop, sampled: sensors are read, the controller is asked, its torques or voltages are held for a period."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.control.controller import Controller, Sample
+from forearm.control.reference import Reference, sampled
+from forearm.control.sensors import Sensors
+from forearm.drives.motor import DAC, Constants, constants_of, torque_of
+from forearm.dynamics.states import states_of
+from forearm.errors import InputError, shorten
+from forearm.kernels.rolling import Roller, State
+from forearm.simulation.converter import Converter, converter_of
+from forearm.simulation.machine import kernel_of, roller_of
+from forearm.simulation.windings import has_inductance
+from forearm.values import check_number
+
+Floats = NDArray[np.float64]
+STEP = 2.5e-4  # s: the plant is integrated in steps no longer than that
+BEYOND = 1e18  # squares of positions and velocities that add up to more are of an arm that is lost
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A motion under control: samples t (m + 1,), q, qd and error, (m + 1, n); tau at the start of each period, (m, n).
+
+    `asked` (m, n) is what the controller wanted, `voltage` what the motors got where voltages drive, `saturated` (m, n) where
+    less was given than asked for. A run that was lost has NaN from there on, and its `message` says when.
+    """
+
+    plant: Arm
+    controller: str
+    period: float
+    t: Floats
+    q: Floats
+    qd: Floats
+    tau: Floats
+    asked: Floats
+    voltage: Floats | None
+    saturated: NDArray[np.bool_]
+    wanted: tuple[Floats, Floats, Floats]
+    operations: float
+    message: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the arm stayed within all numbers."""
+        return not self.message
+
+    @cached_property
+    def error(self) -> Floats:
+        """Wanted - reached, (m + 1, n)."""
+        return self.wanted[0] - self.q
+
+    @cached_property
+    def hand_error(self) -> Floats:
+        """The distance of the hand from where it should be, (m + 1,), m."""
+        kernel = kernel_of(self.plant)
+        there, here = (kernel.forward_kinematics(np.ascontiguousarray(q))[:, :3, 3] for q in (self.wanted[0], self.q))
+        return np.asarray(np.linalg.norm(there - here, axis=1))
+
+    @property
+    def rms(self) -> float:
+        """Of all joints at all samples, rad (m); NaN where the arm was lost."""
+        return float(np.sqrt(np.mean(self.error**2)))
+
+    @property
+    def largest(self) -> float:
+        """The largest error of any joint, rad (m)."""
+        return float(np.max(np.abs(self.error)))
+
+    @property
+    def hand_rms(self) -> float:
+        """In m."""
+        return float(np.sqrt(np.mean(self.hand_error**2)))
+
+    @property
+    def hand_largest(self) -> float:
+        """In m."""
+        return float(np.max(self.hand_error))
+
+    @property
+    def operations_per_second(self) -> float:
+        """Multiplications and additions that the controller takes."""
+        return self.operations / self.period
+
+
+def run(
+    arm: Arm, controller: Controller, motion: Any, *, period: float | None = None, plant: Arm | None = None,
+    sensors: Sensors | None = None, delay: int = 0, dac: DAC | None = None, voltage: bool = False, step: float | None = None,
+    q0: ArrayLike | None = None, qd0: ArrayLike | None = None,
+) -> Run:  # fmt: skip
+    """An arm under a controller along a motion: torques held for a period (1 ms), or voltages where a `dac` or `voltage` asks.
+
+    `arm` is what the controller believes, whose motors make voltages of its torques: V = R tau / K + K qd, Swartz (11); `plant`
+    what is moved, the same unless given. It begins on the motion unless q0, qd0 (n,) are given. With a `delay` of 1 a command
+    acts a period after its sample was taken. The plant is integrated by fourth-order steps of `step` s or a little less.
+    """
+    plant = arm if plant is None else plant
+    if plant.n != arm.n:
+        raise InputError(f"run: the plant has {plant.n} joints, the arm that the controller believes in {arm.n}.")
+    if delay not in (0, 1):
+        raise InputError(f"run, delay: 0 or 1 periods are possible; came {shorten(delay)}.")
+    T = _period(period, dac)
+    reference = sampled(arm, motion, T)
+    drive = _Drive.of(arm, plant, dac, voltage)
+    start = states_of(
+        plant, q0=reference.q[0] if q0 is None else q0, qd0=reference.qd[0] if qd0 is None else qd0
+    )  # fmt: skip
+    if start[0].ndim != 1 or not all(np.isfinite(x).all() for x in start):
+        raise InputError(f"run: one state of finite numbers, ({arm.n},), is needed to begin with.")
+    h = STEP if step is None else check_number(step, "run, step", above=0.0)
+    substeps = max(1, math.ceil(T / h - 1e-9))
+    course = _Course(drive, controller, reference, Sensors() if sensors is None else sensors, delay, T, substeps)
+    return course.run(*start)
+
+
+@dataclass(frozen=True, eq=False)
+class _Drive:
+    """From a torque that is asked for to what the machine code of the plant takes."""
+
+    plant: Arm
+    roller: Roller
+    believed: Constants | None  # of the motors, where voltages drive
+    converter: Converter | None
+    most: Floats  # torques, (n,)
+
+    @staticmethod
+    def of(arm: Arm, plant: Arm, dac: DAC | None, voltage: bool) -> _Drive:
+        by_voltage = voltage or dac is not None
+        if by_voltage and has_inductance(plant):
+            raise InputError(
+                f"run: motors of {plant.name!r} have inductance, which steps of fixed length leave out; take "
+                "forearm.simulation.without_inductance(arm) for the plant."
+            )
+        believed = constants_of(arm) if by_voltage else None
+        if by_voltage:
+            constants_of(plant)
+        most = np.array([np.inf if j.max_effort is None else j.max_effort for j in plant.joints], dtype=np.float64)
+        converter = None if dac is None else converter_of(plant, dac)
+        return _Drive(plant, roller_of(plant, by_voltage, "rk4"), believed, converter, most)
+
+    @cached_property
+    def asking(self) -> Callable[[Floats, Floats], Floats]:
+        """What is asked of the converter for a torque at a measured velocity."""
+        if self.believed is None:
+            return lambda tau, qd: tau
+        share, K = self.believed.R / self.believed.K, self.believed.K
+        return lambda tau, qd: share * tau + K * qd
+
+    @cached_property
+    def giving(self) -> Callable[[Floats], Floats]:
+        """What comes of it: the converter's steps and bounds, or the largest torques."""
+        if self.converter is not None:
+            return self.converter.limited
+        if self.believed is not None or not np.isfinite(self.most).any():
+            return lambda u: u
+        return lambda u: np.minimum(np.maximum(u, -self.most), self.most)
+
+    def outcome(self, asked: Floats, given: Floats, qd: Floats) -> tuple[Floats, Floats | None, NDArray[np.bool_]]:
+        """Torques at the start of each period, voltages, and where less was given than asked for, (m, n) each."""
+        if self.believed is None:
+            return given, None, np.asarray(np.abs(asked - given) > 0.0)
+        c = constants_of(self.plant)
+        over = np.abs(given) > c.most_voltage
+        current = (np.clip(given, -c.most_voltage, c.most_voltage) - c.K * qd) / c.R
+        over |= np.abs(current) > c.most_current
+        if self.converter is not None:
+            over |= self.converter.out(asked)[1]
+        return torque_of(self.plant, given, qd), np.clip(given, -c.most_voltage, c.most_voltage), over
+
+
+@dataclass(frozen=True, eq=False)
+class _Course:
+    """All that stays the same while a run goes on."""
+
+    drive: _Drive
+    controller: Controller
+    reference: Reference
+    sensors: Sensors
+    delay: int
+    period: float
+    substeps: int
+
+    def run(self, q0: Floats, qd0: Floats) -> Run:
+        wanted, drive, m = self.reference, self.drive, len(self.reference.t) - 1
+        q, qd = (np.full(wanted.q.shape, np.nan) for _ in range(2))
+        commands, asked, given = (np.full((m, len(q0)), np.nan) for _ in range(3))
+        roller = drive.roller
+        state = roller.at_rest_or_moving(q0[None].copy(), qd0[None].copy())
+        q[0], qd[0] = q0, qd0
+        reader = self.sensors.reader(drive.plant, self.period)
+        times, h = wanted.t.tolist(), self.period / self.substeps
+        self.controller.reset()
+        message, waiting, u = "", None, None
+        for k in range(m):
+            sample = self._sample(k, times[k], state, reader.read(state.q[0], state.qd[0]), u)
+            command = self.controller.command(sample)
+            if k == 0:
+                _check(command, drive.plant)
+            commands[k] = command
+            request = drive.asking(command, sample.qd)
+            # Under a delay the first command, which is known before the start, acts twice.
+            acting, waiting = (request, None) if self.delay == 0 else (request if waiting is None else waiting, request)
+            asked[k] = acting
+            u = drive.giving(acting)
+            given[k] = u
+            roller.run(state, u, self.substeps, h, self.substeps, False)
+            if not state.q[0] @ state.q[0] + state.qd[0] @ state.qd[0] < BEYOND:
+                message = f"the arm was lost after {times[k]:.6g} s; if gains did it, lower the bandwidth or sample more often"
+                break
+            q[k + 1], qd[k + 1] = state.q[0], state.qd[0]
+        tau, volts, over = drive.outcome(asked, given, qd[:-1])
+        return Run(
+            drive.plant, self.controller.name, self.period, wanted.t, q, qd, tau, commands, volts, over,
+            (wanted.q, wanted.qd, wanted.qdd), float(self.controller.operations), message,
+        )  # fmt: skip
+
+    def _sample(self, k: int, t: float, state: State, told: tuple[Floats, Floats], u: Floats | None) -> Sample:
+        w = self.reference
+        qdd = None
+        if self.sensors.accelerometers is not None:
+            q, qd = state.q[0], state.qd[0]
+            # Before the first command the brakes are on.
+            true = np.zeros(len(q)) if u is None else self.drive.roller.accelerations(q, qd, u, state.way[0], state.free[0])
+            qdd = self.sensors.accelerometers(q.copy(), qd.copy(), true)
+        return Sample(k, t, *told, qdd, (w.q[k], w.qd[k], w.qdd[k]), (w.q[k + 1], w.qd[k + 1], w.qdd[k + 1]))
+
+
+def _period(period: float | None, dac: DAC | None) -> float:
+    """The converter's, or the one that is given."""
+    if dac is not None and period is not None and period != dac.period:
+        raise InputError(f"run: the DAC holds for {dac.period:g} s and the period is {period:g} s; give one of them.")
+    return check_number(dac.period if dac is not None else 1e-3 if period is None else period, "run, period", above=0.0)
+
+
+def _check(command: object, plant: Arm) -> None:
+    if not isinstance(command, np.ndarray) or command.shape != (plant.n,) or not np.isfinite(command).all():
+        raise InputError(f"run: a controller answers with {plant.n} finite torques, ({plant.n},); came {shorten(command)}.")

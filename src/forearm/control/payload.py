@@ -1,0 +1,149 @@
+"""What is in the hand, from small test forces and the accelerations that they produce. Waters IV.
+
+Residuals tau - tau_arm(q, qd, qdd) are Y pi with the ten parameters pi of the load: weighted least squares. What the fit
+says is made plain: intervals, what no test shows, and the body that is nearest to it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from forearm.arm.arm import Arm
+from forearm.control.payload_fit import Fit, Noise, Task, beside_of, fitted, is_exact
+from forearm.control.payload_physical import body_of, is_physical, nearest_physical, parameters_of_body, pseudo_inertia
+from forearm.control.payload_tests import Floats, answers_of, friction_at_rest
+from forearm.control.payload_unknowns import UNITS, Unknowns, combinations, unknowns_of
+from forearm.dynamics.regressor import PARAMETERS
+from forearm.dynamics.states import states_of
+from forearm.errors import InputError
+from forearm.tables import number, text_table
+from forearm.values import check_number
+
+__all__ = ["Noise", "PayloadEstimate", "estimate_payload"]
+
+MOVING = 4.0  # standard deviations: a joint that accelerates more has broken loose
+LENGTHS = np.array([0.1, 0.1, 0.1, 1.0])  # m: a load's size, which brings mass and inertia to one scale
+
+
+@dataclass(frozen=True, eq=False)
+class PayloadEstimate:
+    """A load as tests show it: `parameters` (10,) as fitted, and the body (mass, com, inertia) nearest to them.
+
+    `deviations` (10,) are one standard deviation, infinite where no test shows a parameter; `unidentified` names the
+    combinations that no test shows, which stay 0. `fit` is chi^2 per degree of freedom, near 1 where noise and model are
+    as stated (NaN where no noise was stated). `projected` says that the fit itself is no body's, `settled`
+    that the rounds of the fit came to rest: without that, neither values nor intervals are to be relied on.
+    """
+
+    parameters: Floats
+    covariance: Floats
+    deviations: Floats
+    intervals: Floats
+    confidence: float
+    unidentified: tuple[str, ...]
+    mass: float
+    com: Floats
+    inertia: Floats
+    projected: bool
+    fit: float
+    rows: int
+    settled: bool
+    message: str
+
+    def onto(self, arm: Arm) -> Arm:
+        """The arm with this load in its hand."""
+        return arm.with_payload(mass=self.mass, com=self.com, inertia=self.inertia)
+
+    def table(self) -> str:
+        """Every parameter with its interval, and the value of the nearest body."""
+        body = parameters_of_body(self.mass, self.com, self.inertia)
+        share = f"{100.0 * self.confidence:g} %"
+        rows = [
+            [name, number(v), number(low), number(high), number(b)]
+            for name, v, (low, high), b in zip(PARAMETERS, self.parameters, self.intervals, body, strict=True)
+        ]
+        return text_table(["parameter", "fitted", f"{share} from", "to", "of the body"], rows) + f"\n{self.message}"
+
+
+def estimate_payload(
+    arm: Arm, q: ArrayLike, tau: ArrayLike, qdd: ArrayLike, qd: ArrayLike | None = None, *, noise: Noise | None = None,
+    shape: str = "body", mass: float | None = None, com: ArrayLike | None = None, confidence: float = 0.95,
+) -> PayloadEstimate:  # fmt: skip
+    """The load in the hand of an arm that is known without it, from tests (B, n): torques given, accelerations observed.
+
+    `shape` is "body" (ten unknowns) or "point" (mass and centre); `mass` (kg) and `com` (m, hand frame) are left out of the
+    unknowns where they are known. Without qd the arm stands; joints with dry friction that no test breaks loose are
+    left out of the equations.
+    """
+    stated = noise or Noise()
+    confidence = check_number(confidence, "payload, confidence", above=0.0, maximum=1.0 - 1e-12)
+    positions, torques, accelerations, rates = _tests(arm, q, tau, qdd, qd)
+    unknowns = unknowns_of(shape, mass, com)
+    least = MOVING * math.sqrt(stated.variance("qdd"))
+    friction, usable = friction_at_rest(arm, rates, accelerations, least)
+    task = Task(
+        answers_of(arm, positions, rates), torques - friction, accelerations, usable, stated, unknowns,
+        beside_of(arm, positions, rates) if stated.variance("q") > 0.0 else (),
+    )  # fmt: skip
+    return _stated(task, *fitted(task), confidence)
+
+
+def _tests(arm: Arm, q: ArrayLike, tau: ArrayLike, qdd: ArrayLike, qd: ArrayLike | None) -> tuple[Floats, ...]:
+    """The tests as (B, n) arrays of finite numbers."""
+    given = states_of(arm, q=q, tau=tau, qdd=qdd, qd=np.zeros(np.shape(q)) if qd is None else qd)
+    arrays = tuple(np.atleast_2d(np.asarray(a, dtype=np.float64)) for a in given)
+    for name, array in zip(("q", "tau", "qdd", "qd"), arrays, strict=True):
+        bad = np.argwhere(~np.isfinite(array))
+        if bad.size:
+            b, i = bad[0]
+            raise InputError(f"payload, {name}: test {b}, joint {arm.joints[i].name} is {array[b, i]}; leave such tests out.")
+    return arrays
+
+
+def _stated(task: Task, fit: Fit, settled: bool, confidence: float) -> PayloadEstimate:
+    """The fit in the ten parameters, what is not known of them, and the nearest body."""
+    unknowns, units = task.unknowns, task.unknowns.units
+    J, pi, exact = unknowns.jacobian(fit.theta), unknowns.value(fit.theta), is_exact(task.noise)
+    shown = (fit.vectors[: fit.rank] / fit.values[: fit.rank, None]) * units
+    C = np.zeros((10, 10)) if exact else J @ shown.T @ shown @ J.T
+    hidden = (fit.vectors[fit.rank :] * units) @ J.T
+    unseen = (np.abs(hidden / UNITS) > 1e-6).any(axis=0)
+    deviations = np.where(unseen, np.inf, np.sqrt(np.diag(C)))
+    half = NormalDist().inv_cdf(0.5 + 0.5 * confidence) * deviations
+    freedom = fit.rows - fit.rank
+    quality = math.nan if exact or freedom == 0 else fit.left / freedom
+    information = (fit.vectors[: fit.rank] * fit.values[: fit.rank, None]) / units
+    body, projected = _body(pi, fit.theta, information.T @ information, unknowns)
+    combined = combinations(hidden)
+    return PayloadEstimate(
+        pi, C, deviations, np.stack([pi - half, pi + half], axis=1), confidence, combined, *body, projected, quality, fit.rows,
+        settled, _message(pi, projected, combined, quality, freedom, settled),
+    )  # fmt: skip
+
+
+def _body(pi: Floats, theta: Floats, information: Floats, unknowns: Unknowns) -> tuple[tuple[float, Floats, Floats], bool]:
+    if is_physical(pi, LENGTHS):
+        return body_of(pseudo_inertia(pi)), False
+    if pi[0] <= 0.0 and unknowns.shape == "point":
+        return (0.0, np.zeros(3), np.zeros((3, 3))), True
+    J = unknowns.jacobian(theta)
+    return body_of(nearest_physical(theta, information, J, pi - J @ theta, LENGTHS)), True
+
+
+def _message(pi: Floats, projected: bool, combined: tuple[str, ...], quality: float, freedom: int, settled: bool) -> str:
+    said = []
+    if not settled:
+        said.append("The noise is too large for these tests: a first guess, too small as a rule. Test with larger torques.")
+    if combined:
+        said.append(f"No test shows {'; '.join(combined)}: left at 0.")
+    if projected:
+        said.append(f"The fit is no body's (mass {pi[0]:.4g} kg): mass, com and inertia are those of the most likely body.")
+    # chi^2 has variance 2 freedom: five deviations happen to one fit in millions
+    if not math.isnan(quality) and quality > 1.0 + 5.0 * math.sqrt(2.0 / freedom):
+        said.append(f"Residuals are {math.sqrt(quality):.3g} times the noise stated: the noise is larger, or the arm another.")
+    return " ".join(said) or "Every parameter is shown by the tests, and the fit is a body's."

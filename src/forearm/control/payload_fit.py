@@ -1,0 +1,155 @@
+"""The equations of a load and their least squares, each test weighed by its noise. Waters IV.
+
+Noise of accelerations stands on both sides: Y is taken where the load found last would accelerate, and the fit repeated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.control.payload_tests import Answers, Floats, answers_of
+from forearm.control.payload_unknowns import Unknowns
+from forearm.errors import InputError
+from forearm.values import check_number
+
+ROUNDS = 50
+STILL = 1e-4  # of a standard deviation: a fit that moves less has ended
+STILL_EXACT = 1e-10  # the same in units of 1 kg, 0.1 kg m, 0.01 kg m^2, where no noise is stated
+RANK = 1e-9  # of the largest singular value: smaller ones are directions that no test shows
+Q_STEP = 1e-6  # rad or m, for slopes
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Standard deviations of what is measured, and the steps of converters: a step adds step^2 / 12 to the variance.
+
+    One number for all joints: qdd in rad/s^2, tau in N m, q in rad; each test has its own. All zero: intervals have no width.
+    """
+
+    qdd: float = 0.0
+    tau: float = 0.0
+    q: float = 0.0
+    qdd_step: float = 0.0
+    tau_step: float = 0.0
+    q_step: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            check_number(getattr(self, name), f"noise, {name}", minimum=0.0)
+
+    def variance(self, what: str) -> float:
+        """Of "qdd", "tau" or "q", rounding included."""
+        return float(getattr(self, what) ** 2 + getattr(self, f"{what}_step") ** 2 / 12.0)
+
+
+def beside_of(arm: Arm, q: Floats, qd: Floats) -> tuple[tuple[Answers, Answers], ...]:
+    """Answers a little beside the postures, a pair a joint."""
+    return tuple((answers_of(arm, q + step, qd), answers_of(arm, q - step, qd)) for step in Q_STEP * np.eye(arm.n))
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Tests as equations: torques less friction at rest, accelerations, which rows can be used, and what is unknown."""
+
+    answers: Answers
+    tau: Floats
+    qdd: Floats
+    usable: NDArray[np.bool_]
+    noise: Noise
+    unknowns: Unknowns
+    beside: tuple[tuple[Answers, Answers], ...]  # at q +- Q_STEP of each joint, where positions are noisy
+
+    def slopes(self, pi: Floats) -> Floats:
+        """d tau / d q of arm and load (B, n, n or 0), by differences: what noise of positions is worth in torque."""
+        parts = [(up.torque(self.qdd, pi) - down.torque(self.qdd, pi)) / (2.0 * Q_STEP) for up, down in self.beside]
+        return np.stack(parts, axis=2) if parts else np.zeros((*self.qdd.shape, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """theta, the singular values and right vectors of the weighed equations in units of UNITS, and what is left."""
+
+    theta: Floats
+    values: Floats
+    vectors: Floats
+    rank: int
+    left: float
+    rows: int
+
+
+def fitted(task: Task) -> tuple[Fit, bool]:
+    """Rounds of least squares, and whether they came to rest; where they did not, the first round alone.
+
+    The first has Y at the accelerations measured, the others where the last load would go.
+    """
+    unknowns, at, fits = task.unknowns, task.qdd, list[Fit]()
+    theta = unknowns.start
+    for _ in range(ROUNDS):
+        pi = unknowns.value(theta)
+        J = task.answers.regressor(at) @ unknowns.jacobian(theta)
+        fits.append(_solved(task, theta, _whitened(task, pi, J, task.tau - task.answers.torque(task.qdd, pi))))
+        moved, theta = fits[-1].theta - theta, fits[-1].theta
+        still = STILL_EXACT if is_exact(task.noise) else STILL * _spread(fits[-1])
+        if len(fits) > 1 and (np.abs(moved) <= still * unknowns.units).all():
+            worse = fits[-1].left > 2.0 * max(fits[0].left, fits[0].rows)
+            return (fits[0], False) if worse else (fits[-1], True)
+        at = _predicted(task, unknowns.value(theta))
+    return fits[0], False
+
+
+def is_exact(noise: Noise) -> bool:
+    """Whether no noise is stated at all."""
+    return all(noise.variance(what) == 0.0 for what in ("qdd", "tau", "q"))
+
+
+def _spread(fit: Fit) -> Floats:
+    """One standard deviation of each theta, in its unit."""
+    spread = np.sqrt(np.sum((fit.vectors[: fit.rank] / fit.values[: fit.rank, None]) ** 2, axis=0))
+    return np.asarray(spread + 1e-300)  # those that no test shows do not move at all
+
+
+def _predicted(task: Task, pi: Floats) -> Floats:
+    """Accelerations of the arm with the load; as measured where some joint may stick."""
+    pi = _trusted(task, pi)
+    M, moving, qdd = task.answers.inertia(pi), task.usable.all(axis=1), task.qdd.copy()
+    right = task.tau - task.answers.tau0 - task.answers.Y0 @ pi
+    qdd[moving] = np.linalg.solve(M[moving], right[moving][..., None])[..., 0]
+    return qdd
+
+
+def _trusted(task: Task, pi: Floats) -> Floats:
+    """The load, or none where it is no body's so plainly that the arm with it has less inertia than half the arm's own."""
+    most = np.linalg.eigvalsh(task.answers.M)[:, 0]
+    return pi if (np.linalg.eigvalsh(task.answers.inertia(pi))[:, 0] > 0.5 * most).all() else np.zeros(10)
+
+
+def _whitened(task: Task, pi: Floats, J: Floats, left: Floats) -> Floats:
+    """Equations (rows, p + 1), right sides last, each divided by its noise; rows of one test are made independent."""
+    M, noise = task.answers.inertia(_trusted(task, pi)), task.noise
+    eye = np.eye(M.shape[-1])
+    covariance = (1.0 if is_exact(noise) else noise.variance("qdd")) * (M @ M.transpose(0, 2, 1))
+    covariance = covariance + noise.variance("tau") * eye
+    if task.beside:
+        slopes = task.slopes(pi)
+        covariance = covariance + noise.variance("q") * (slopes @ slopes.transpose(0, 2, 1))
+    rows = []
+    for S, block, use in zip(covariance, np.concatenate([J, left[..., None]], axis=2), task.usable, strict=True):
+        if use.any():
+            rows.append(np.linalg.solve(np.linalg.cholesky(S[np.ix_(use, use)]), block[use]))
+    if not rows:
+        raise InputError("payload: no joint moves in any test, friction holds all of them; give larger test torques.")
+    return np.concatenate(rows)
+
+
+def _solved(task: Task, theta: Floats, equations: Floats) -> Fit:
+    units = task.unknowns.units
+    U, values, vectors = np.linalg.svd(equations[:, :-1] * units, full_matrices=False)
+    full = np.linalg.svd(equations[:, :-1] * units)[2] if len(values) < len(units) else vectors
+    rank = int(np.sum(values > RANK * values[0])) if values.size and values[0] > 0.0 else 0
+    step = vectors[:rank].T @ ((U[:, :rank].T @ equations[:, -1]) / values[:rank])
+    left = equations[:, -1] - equations[:, :-1] @ (units * step)
+    return Fit(theta + units * step, values, full, rank, float(left @ left), len(equations))

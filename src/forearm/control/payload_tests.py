@@ -1,0 +1,137 @@
+"""Test forces on an arm that holds something: which torques to give, and what the joints' answers say of the load.
+
+Torques are linear in the ten parameters pi of the load about the hand's origin, and in the accelerations:
+tau = tau0 + M qdd + (Y0 + sum_j Y1_j qdd_j) pi. Waters IV.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.drives.joint import depends_on_load, driven, drives_of
+from forearm.dynamics import bias, gravity, inertia_matrix, regressor
+from forearm.dynamics.regressor import INERTIA_ENTRIES
+from forearm.dynamics.states import states_of
+from forearm.errors import InputError, ModelError
+from forearm.model import model_of
+from forearm.values import check_number
+
+Floats = NDArray[np.float64]
+MOST_TESTS = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The parts of tau at B tests: tau0 (B, n), M (B, n, n), Y0 (B, n, 10), and Y1 (B, n, n, 10) by joint that accelerates."""
+
+    tau0: Floats
+    M: Floats
+    Y0: Floats
+    Y1: Floats
+
+    def inertia(self, pi: Floats) -> Floats:
+        """M of the arm with the load, (B, n, n)."""
+        return self.M + self.Y1 @ pi
+
+    def torque(self, qdd: Floats, pi: Floats) -> Floats:
+        """tau of the arm with the load at accelerations, (B, n)."""
+        return np.asarray(self.tau0 + np.einsum("bij,bj->bi", self.M, qdd) + self.regressor(qdd) @ pi)
+
+    def regressor(self, qdd: Floats) -> Floats:
+        """Y at accelerations (B, n): (B, n, 10)."""
+        return np.asarray(self.Y0 + np.einsum("bijk,bj->bik", self.Y1, qdd))
+
+
+def canonical_tests(arm: Arm, q: ArrayLike, size: ArrayLike) -> tuple[Floats, Floats]:
+    """Postures and torques (B, n) of the tests: at each posture the weight held, then +-`size` on each joint in turn.
+
+    The torques (n,) or one for all joints are small: they are to break loose what they act on, and to move it slowly. An
+    arm that holds a load it does not know of sinks at first; that acceleration is an observation too.
+    """
+    (postures,) = states_of(arm, q=q)
+    postures = np.atleast_2d(postures)
+    count = len(postures) * (2 * arm.n + 1)
+    if count > MOST_TESTS:
+        raise InputError(f"canonical_tests: {len(postures)} postures make {count} tests; at most {MOST_TESTS} are taken.")
+    given = np.asarray(size, dtype=np.float64)
+    if given.shape not in ((), (arm.n,)) or not (np.isfinite(given) & (given > 0.0)).all():
+        raise InputError(f"canonical_tests, size: one torque above 0, or one for each of {arm.n} joints, is needed.")
+    pushes = np.concatenate([np.zeros((1, arm.n)), np.diag(np.broadcast_to(given, arm.n))])
+    pushes = np.concatenate([pushes, -pushes[1:]])
+    held = gravity(arm, postures)
+    return np.repeat(postures, len(pushes), axis=0), (held[:, None, :] + pushes).reshape(-1, arm.n)
+
+
+def answers_of(arm: Arm, q: Floats, qd: Floats) -> Answers:
+    """What the arm without the load needs at the tests, and what the load adds."""
+    if depends_on_load(arm):
+        raise ModelError(
+            f"payload: friction of {arm.name!r} depends on the load (bearings or a transmission), so that torques are not "
+            "linear in it; estimate on an arm whose friction is viscous and Coulomb's."
+        )
+    states, which = np.unique(np.concatenate([q, qd], axis=1), axis=0, return_inverse=True)  # tests share their postures
+    q, qd = np.split(states, 2, axis=1)
+    rest, which = np.zeros_like(q), which.ravel()
+    Y0 = payload_regressor(arm, q, qd, rest)
+    still = payload_regressor(arm, q, rest, rest)
+    units = [payload_regressor(arm, q, rest, np.broadcast_to(row, q.shape)) - still for row in np.eye(arm.n)]
+    parts = bias(arm, q, qd), inertia_matrix(arm, q), Y0, np.stack(units, axis=2)
+    return Answers(*(part[which] for part in parts))
+
+
+def payload_regressor(arm: Arm, q: Floats, qd: Floats, qdd: Floats) -> Floats:
+    """Y (B, n, 10) of a load: tau of it = Y pi with pi about the hand's origin, in hand axes."""
+    model = model_of(arm)
+    if model.hand < 0:
+        raise ModelError(f"payload: the hand of {arm.name!r} is fixed to the base; a load there moves with no joint.")
+    Y = regressor(arm, q, qd, np.array(qdd))[..., 10 * model.hand : 10 * model.hand + 10]
+    return Y @ moved(model.R_hand, model.p_hand)
+
+
+def moved(R: Floats, p: Floats) -> Floats:
+    """A (10, 10) with A pi the parameters about a body's origin, pi those about a frame at p, turned by R, of the body."""
+    columns = []
+    for unit in np.eye(10):
+        m, h, inertia = unit[0], R @ unit[1:4], R @ tensor_of(unit[4:]) @ R.T
+        about = inertia + 2.0 * (p @ h) * np.eye(3) - np.outer(h, p) - np.outer(p, h)
+        about += m * (p @ p * np.eye(3) - np.outer(p, p))
+        columns.append([m, *(h + m * p), *entries_of(about)])
+    return np.array(columns).T
+
+
+def tensor_of(entries: Floats) -> Floats:
+    """The symmetric tensor of six entries in the order of the regressor."""
+    tensor = np.zeros((3, 3))
+    for (i, j), value in zip(INERTIA_ENTRIES, entries, strict=True):
+        tensor[i, j] = tensor[j, i] = value
+    return tensor
+
+
+def entries_of(tensor: Floats) -> list[float]:
+    """The six entries of a symmetric tensor, in the order of the regressor."""
+    return [float(tensor[i, j]) for i, j in INERTIA_ENTRIES]
+
+
+def friction_at_rest(arm: Arm, qd: Floats, qdd: Floats, least: float) -> tuple[Floats, NDArray[np.bool_]]:
+    """Dry friction of joints that stand when tested, (B, n), and which rows can be used.
+
+    A joint that begins to move, faster than `least`, has the friction of its direction. One that does not may hold any
+    torque below its friction, so its row says nothing.
+    """
+    check_number(least, "payload, least acceleration", minimum=0.0)
+    drives = drives_of(arm)
+    dry = np.zeros(arm.n, dtype=bool)
+    for drive in drives:
+        dry[drive.freedom] |= drive.is_dry
+    standing = (qd == 0.0) & dry
+    begins = np.where(standing & (np.abs(qdd) > least), np.sign(qdd), 0.0)
+    model, friction = model_of(arm), np.zeros_like(qd)
+    for b in np.flatnonzero(begins.any(axis=1)):
+        ways = [float(np.sign(v)) for v in model.rates(begins[b].tolist())]
+        still = [0.0] * len(drives)
+        friction[b] = model.gathered(driven(arm, still, None, still, ways))
+    return friction, ~standing | (begins != 0.0)

@@ -1,0 +1,114 @@
+"""What is asked of a load: all ten parameters, or fewer where its shape, mass or centre is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.control.payload_tests import entries_of
+from forearm.dynamics.regressor import PARAMETERS
+from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.values import check_number, frozen_array
+
+Floats = NDArray[np.float64]
+SHAPES = ("body", "point")
+# kg, kg m, kg m^2: what a load of 1 kg and 0.1 m has of each
+UNITS = np.array([1.0, *[0.1] * 3, *[0.01] * 6])
+SHOWN = 0.02  # of the largest: smaller parts of a combination are not named
+
+
+@dataclass(frozen=True, eq=False)
+class Unknowns:
+    """theta (p,) that are fitted: pi = value(theta) (10,), d pi / d theta = jacobian(theta) (10, p), units (p,)."""
+
+    shape: str
+    units: Floats
+    start: Floats
+    value: Callable[[Floats], Floats]
+    jacobian: Callable[[Floats], Floats]
+
+
+def unknowns_of(shape: str, mass: float | None, com: ArrayLike | None) -> Unknowns:
+    """The unknowns that are left where mass or centre is known."""
+    if not isinstance(shape, str) or shape not in SHAPES:
+        raise NameNotFound(f"payload: there is no shape {shorten(shape)}; {suggest(str(shape), SHAPES)}")
+    m = None if mass is None else check_number(mass, "payload, mass", above=0.0)
+    c = None if com is None else np.array(frozen_array(com, (3,), "payload, com"))
+    if shape == "point" and m is not None and c is not None:
+        raise InputError("payload: nothing is unknown of a point whose mass and com are known; leave one out.")
+    return _body(m, c) if shape == "body" else _point(m, c)
+
+
+def _body(m: float | None, c: Floats | None) -> Unknowns:
+    """Linear: pi = A theta + b."""
+    columns = np.eye(10)
+    A, b = columns, np.zeros(10)
+    if c is not None:  # first moments follow the mass
+        A = np.column_stack([columns[:, 0] + columns[:, 1:4] @ c, columns[:, 4:]])
+    if m is not None:
+        A, b = A[:, 1:], m * A[:, 0]
+    units = np.array([UNITS[int(np.flatnonzero(column)[0])] for column in A.T])
+    return Unknowns("body", units, np.zeros(A.shape[1]), lambda theta: A @ theta + b, lambda _: A)
+
+
+def _point(m: float | None, c: Floats | None) -> Unknowns:
+    """Mass and first moments; the inertia about the origin is that of a point, (h.h - h h^T) / m."""
+    if c is not None:
+        line = np.array([1.0, *c, *entries_of(c @ c * np.eye(3) - np.outer(c, c))])
+        return Unknowns("point", UNITS[:1], np.zeros(1), lambda theta: line * theta[0], lambda _: line[:, None])
+    first = 0 if m is None else 1
+
+    def whole(theta: Floats) -> Floats:
+        return theta if m is None else np.array([m, *theta])
+
+    def value(theta: Floats) -> Floats:
+        mass, h = whole(theta)[0], whole(theta)[1:]
+        # a mass that is none, as in the first round, has no centre
+        return np.array([mass, *h, *(_spread(h, h) / mass if mass > 0.0 else np.zeros(6))])
+
+    def jacobian(theta: Floats) -> Floats:
+        mass, h = whole(theta)[0], whole(theta)[1:]
+        J = np.zeros((10, 4))
+        J[:4] = np.eye(4)
+        if mass > 0.0:
+            J[4:, 0] = -_spread(h, h) / mass**2
+            J[4:, 1:] = np.array([2.0 * _spread(h, unit) / mass for unit in np.eye(3)]).T
+        return J[:, first:]
+
+    return Unknowns("point", UNITS[first:4], np.zeros(4 - first), value, jacobian)
+
+
+def _spread(g: Floats, h: Floats) -> Floats:
+    """g.h - (g h^T + h g^T) / 2 as six entries."""
+    return np.array(entries_of(g @ h * np.eye(3) - 0.5 * (np.outer(g, h) + np.outer(h, g))))
+
+
+def combinations(hidden: Floats) -> tuple[str, ...]:
+    """Directions (k, 10) as sums of parameters, each direction with a parameter of its own."""
+    rows = np.array(hidden / UNITS)
+    for k in range(len(rows)):
+        place = int(np.argmax(np.abs(rows[k])))
+        if rows[k, place] == 0.0:
+            continue
+        rows[k] /= rows[k, place]
+        for other in range(len(rows)):
+            if other != k:
+                rows[other] -= rows[other, place] * rows[k]
+    return tuple(sorted(text for row in rows * UNITS if (text := _combination(row))))
+
+
+def _combination(row: Floats) -> str:
+    parts = np.abs(row / UNITS)
+    if not parts.max() > 0.0:
+        return ""
+    kept = np.flatnonzero(parts > SHOWN * parts.max())
+    first = row[kept[0]]
+    terms: list[str] = []
+    for i in kept:
+        factor = row[i] / first
+        size = "" if abs(abs(factor) - 1.0) < 1e-9 else f"{abs(factor):.3g} "
+        terms.append(f"{'- ' if factor < 0.0 else '+ ' if terms else ''}{size}{PARAMETERS[i]}")
+    return " ".join(terms)

@@ -1,0 +1,110 @@
+"""What a controller is told of the arm: positions and velocities in the steps of encoders and tachometers, accelerations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError, shorten
+from forearm.values import check_number
+
+Floats = NDArray[np.float64]
+MOST_BITS = 52
+# From the true q, qd, qdd (n,) to the accelerations that are told.
+Accelerometers = Callable[[Floats, Floats, Floats], Floats]
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Positions in steps: 2^bits a turn (a metre where a joint slides), or `resolution` rad (m) each."""
+
+    bits: int | None = None
+    resolution: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.bits is None) == (self.resolution is None):
+            raise InputError("Encoder: bits or a resolution is needed, one of them.")
+        _check_bits(self.bits, "Encoder")
+        if self.resolution is not None:
+            check_number(self.resolution, "Encoder, resolution", above=0.0)
+
+    def steps(self, arm: Arm) -> Floats:
+        """The smallest change that is seen of each joint, (n,)."""
+        if self.resolution is not None:
+            return np.full(arm.n, self.resolution)
+        parts = 2 ** (self.bits or 0)
+        return np.array([(2.0 * math.pi if j.kind == "revolute" else 1.0) / parts for j in arm.joints])
+
+
+@dataclass(frozen=True)
+class Tachometer:
+    """Velocities in 2^bits steps from -span to span rad/s (m/s), 0 being one of them."""
+
+    bits: int
+    span: float
+
+    def __post_init__(self) -> None:
+        _check_bits(self.bits, "Tachometer")
+        check_number(self.span, "Tachometer, span", above=0.0)
+
+    @property
+    def step(self) -> float:
+        """The smallest change that is seen."""
+        return float(2.0 * self.span / 2**self.bits)
+
+
+@dataclass(frozen=True)
+class Sensors:
+    """An encoder and a tachometer a joint, exact where none is given; `differences` takes velocities from positions instead.
+
+    `accelerometers` makes measured accelerations of the true q, qd, qdd; without it a controller is told none.
+    """
+
+    encoder: Encoder | None = None
+    tachometer: Tachometer | None = None
+    differences: bool = False
+    accelerometers: Accelerometers | None = None
+
+    def __post_init__(self) -> None:
+        if self.differences and self.tachometer is not None:
+            raise InputError("Sensors: velocities come from a tachometer or from differences of positions, not both.")
+
+    def reader(self, arm: Arm, period: float) -> Reader:
+        """These sensors on an arm, read once a period."""
+        return Reader(self, None if self.encoder is None else self.encoder.steps(arm), period)
+
+
+def exact_accelerations(q: Floats, qd: Floats, qdd: Floats) -> Floats:
+    """Accelerometers without an error."""
+    return qdd
+
+
+class Reader:
+    """Sensors at work: differences remember the last position."""
+
+    def __init__(self, sensors: Sensors, steps: Floats | None, period: float) -> None:
+        self.sensors, self.steps, self.period = sensors, steps, period
+        self.last: Floats | None = None
+
+    def read(self, q: Floats, qd: Floats) -> tuple[Floats, Floats]:
+        """What is told of a state (n,); differences tell no velocity at the first sample."""
+        seen = q.copy() if self.steps is None else np.round(q / self.steps) * self.steps
+        if self.sensors.differences:
+            rate = np.zeros(len(q)) if self.last is None else (seen - self.last) / self.period
+            self.last = seen
+            return seen, rate
+        tachometer = self.sensors.tachometer
+        if tachometer is None:
+            return seen, qd.copy()
+        half = 2 ** (tachometer.bits - 1)
+        return seen, np.clip(np.round(qd / tachometer.step), -half, half - 1) * tachometer.step
+
+
+def _check_bits(bits: object, what: str) -> None:
+    if bits is not None and (isinstance(bits, bool) or not isinstance(bits, int) or not 1 <= bits <= MOST_BITS):
+        raise InputError(f"{what}, bits: a whole number from 1 to {MOST_BITS} is needed; came {shorten(bits)}.")

@@ -1,0 +1,80 @@
+"""Branches of one pose with the families of its singular ones: members that are within the limits, and nearest to a posture."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.kinematics.closed_form.checked import MEETING, Checked
+from forearm.kinematics.closed_form.limits import differences, joint_limits, placed
+from forearm.kinematics.closed_form.newton import REACHED, polished
+from forearm.kinematics.closed_form.singular import free_joints, is_singular
+from forearm.kinematics.numerical import inverse_numeric
+
+Floats = NDArray[np.float64]
+Truths = NDArray[np.bool_]
+# What a member of a family that is sought within the limits may be off by (m, rad), and from how many postures it is sought.
+FOUND = 1e-11
+STARTS = 4
+
+
+class Given(NamedTuple):
+    """Postures (m, n) of one pose: which exist, count, are singular, and which joints can move while the hand stands."""
+
+    q: Floats
+    exists: Truths
+    valid: Truths
+    singular: Truths
+    free: Truths
+
+
+def gathered(arm: Arm, T: Floats, found: Checked, limits: bool, near: Floats | None) -> Given:
+    """The branches of the pose, of each family a member within the limits if there is one, and that which `near` leads to."""
+    q, inside = placed(arm, found.q[0], limits, near)
+    given = Given(q, found.exists[0], found.exists[0] & inside, found.singular[0], found.free[0])
+    for k in np.flatnonzero(given.free.any(axis=-1) & ~given.valid):
+        if not (_family(arm, given, given.q[k], given.free[k]) & given.valid).any():
+            given = _brought_inside(arm, T, given, given.q[k])
+    if near is not None and given.singular.any():
+        given = with_solutions_from(arm, T, given, near, limits, near)
+    return given
+
+
+def with_solutions_from(arm: Arm, T: Floats, given: Given, start: Floats, limits: bool, near: Floats | None) -> Given:
+    """The branches with the solution to which Newton's steps lead from a posture (n,), if to one that counts."""
+    q, error = polished(arm, start[None], T[None], nearly=np.inf, steps=40)
+    q, inside = placed(arm, q, limits, near)
+    return _with(arm, T, given, q[0]) if error[0] < REACHED and inside[0] else given
+
+
+def _brought_inside(arm: Arm, T: Floats, given: Given, q: Floats) -> Given:
+    """The branches with a solution within the limits, sought from one (n,) that is not."""
+    start = np.clip(q, *joint_limits(arm))
+    found = inverse_numeric(arm, T, start=start, position_only=arm.n == 3, tolerance=FOUND, starts=STARTS)
+    return _with(arm, T, given, found.q) if found.solved else given
+
+
+def _with(arm: Arm, T: Floats, given: Given, chosen: Floats) -> Given:
+    """The branches with one more solution (n,), in the place of the nearest one of its family: one is given for many."""
+    is_odd = bool(is_singular(arm, chosen[None])[0])
+    if not is_odd and given.valid.any():
+        return given  # it is among the branches already
+    free = free_joints(arm, chosen[None], T[None])[0] & is_odd
+    family = np.flatnonzero(_family(arm, given, chosen, free))
+    new = Given(chosen[None], np.array([True]), np.array([True]), np.array([is_odd]), free[None])
+    at = len(given.q)
+    if family.size:
+        counted = family[given.valid[family]]
+        family = counted if counted.size else family
+        at = int(family[np.argmin((differences(arm, given.q[family], chosen) ** 2).sum(axis=-1))])
+    return Given(*(np.concatenate([old[:at], one, old[at + 1 :]]) for old, one in zip(given, new, strict=True)))
+
+
+def _family(arm: Arm, given: Given, q: Floats, free: Truths) -> Truths:
+    """Which of the singular branches (m,) differ from a solution (n,) in its free joints alone."""
+    apart = differences(arm, given.q, q)
+    family: Truths = given.exists & given.singular & ((apart < MEETING) | free).all(axis=-1)
+    return family

@@ -1,0 +1,49 @@
+"""Poses that callers give to inverse kinematics: checked, their rotations made orthonormal to the last digit."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.errors import InputError, shorten
+from forearm.values import LARGEST, as_floats
+
+Floats = NDArray[np.float64]
+# R^T R of a rotation may be this far from 1: more than six decimals of R leave. It is then made a rotation.
+ORTHONORMAL = 1e-5
+EXACT = 1e-14  # nearer to a rotation than this nothing is changed
+LAST_ROW = (0.0, 0.0, 0.0, 1.0)
+
+
+def as_poses(T: ArrayLike, what: str = "T") -> tuple[Floats, bool]:
+    """Poses (B, 4, 4) from one or many, rotations made orthonormal to the last digit, and whether it was one."""
+    poses = as_floats(T, what)
+    if poses.ndim not in (2, 3) or poses.shape[-2:] != (4, 4):
+        raise InputError(f"{what}: a pose of shape (4, 4) or poses of shape (B, 4, 4) are needed; came {poses.shape}.")
+    single = poses.ndim == 2
+    poses = poses.reshape(-1, 4, 4)
+
+    def refuse(bad: NDArray[np.bool_], reason: str) -> None:
+        if bad.any():
+            at = int(np.argmax(bad))
+            place = what if single else f"{what}[{at}]"
+            raise InputError(f"{place}: {reason}; came {shorten(poses[at].tolist(), 200)}.")
+
+    flat = poses.reshape(-1, 16)
+    refuse(np.asarray(~(np.abs(flat) < LARGEST).all(axis=1)), f"every number must be finite and below {LARGEST:g}")
+    refuse(np.asarray((np.abs(flat[:, 12:] - LAST_ROW) > 1e-12).any(axis=1)), "the last row of a pose is 0 0 0 1")
+    R = poses[:, :3, :3]
+    off = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(axis=(1, 2))
+    worst = float(off[np.argmax(off > ORTHONORMAL)]) if len(off) else 0.0
+    refuse(off > ORTHONORMAL, f"the upper left 3x3 must be a rotation, its columns of length 1 and at right angles "
+           f"to {ORTHONORMAL:g} (off by {worst:.2g}); orthonormalise it first")  # fmt: skip
+    refuse(np.linalg.det(R) < 0.0, "the upper left 3x3 is a reflection; a rotation has determinant 1, so turn one axis round")
+    made = nearer_rotation(nearer_rotation(R))
+    poses[:, :3, :3] = np.where((off > EXACT)[:, None, None], made, R)
+    return poses, single
+
+
+def nearer_rotation(R: Floats) -> Floats:
+    """R (3 - R^T R) / 2 of (..., 3, 3): what was wrong with a rotation becomes its square."""
+    made: Floats = 0.5 * R @ (3.0 * np.eye(3) - np.swapaxes(R, -1, -2) @ R)
+    return made

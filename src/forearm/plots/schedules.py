@@ -1,0 +1,235 @@
+"""Schedules as Gantt charts, task graphs in layers, speed-up and efficiency; Dhanaraj's Figs. 4.5 to 4.13 drawn anew."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from statistics import median
+from typing import Any
+
+from forearm.plots.figure import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW, new_figure
+from forearm.schedules.assembly import Layered
+from forearm.schedules.printed import GENERAL, LINKS, STANFORD, as_printed, load, names, printed_schedule, printed_times
+from forearm.schedules.rule import precedence_layers, schedule_by_rule
+from forearm.schedules.schedule import Schedule
+from forearm.schedules.subtasks import LAST_FORWARD, SUBTASKS
+from forearm.schedules.tasks import TaskGraph
+
+GROUPS = (SKY, ORANGE, GREEN, YELLOW, RED, PURPLE, BLUE)
+LIGHT = "#cccccc"
+WIDTH = 11.0  # inches
+BOX, LETTER = 0.3, 0.062  # inches: what the middle task of a chart gets, and what a letter of its name takes
+MOST_BANDS = 6
+MIDDLE = 3  # a link of which no subtask is left out
+LEVEL_MS = 21.06 / 156.0  # Table 4.8: what one processor takes for the tasks of Table 4.7, a task
+
+
+def schedule_figures() -> dict[str, Any]:
+    """The pictures of Dhanaraj's chapter 4 by the names of their files; 4.1 to 4.4 and 4.10 show computers and a flow chart."""
+    forward = [(MIDDLE, k) for k in range(1, LAST_FORWARD + 1)]
+    backward = [(MIDDLE, k) for k in range(LAST_FORWARD + 1, len(SUBTASKS) + 1)]
+    general, stanford = load(GENERAL), load(STANFORD)
+    charts = {f"table-{name.lower()}": _chart(name) for name in names()}
+    return {
+        "fig-4.5": layers_figure(general, "Fig. 4.5: forward recursion of a link", forward),
+        "fig-4.6": layers_figure(general, "Fig. 4.6: backward recursion of a link", backward),
+        "fig-4.7": layers_figure(general, "Fig. 4.7: forward recursion in layers", forward, arrows=False),
+        "fig-4.8": layers_figure(general, "Fig. 4.8: backward recursion in layers", backward, arrows=False),
+        "fig-4.9": assembly_figure(general, "Fig. 4.9: six links stacked; tasks of each link in each layer"),
+        "fig-4.11-4.12": speedup_figure({"general arm": general, "Stanford arm": stanford}, 9),
+        "fig-4.13": times_figure(),
+        **charts,
+    }
+
+
+def gantt_figure(schedule: Schedule, title: str = "") -> Any:
+    """Who does what when: a row a processor, a box a task, coloured by group, in as many bands as keep names readable."""
+    graph = schedule.graph
+    length = schedule.length or 1.0
+    usual = median([task.cost for task in graph.tasks if task.cost > 0.0] or [1.0])
+    bands = min(MOST_BANDS, max(1, math.ceil(length / (usual * WIDTH / BOX))))
+    band = math.ceil(length / bands / usual) * usual
+    row = 0.3 if schedule.processors <= 16 else 0.16
+    figure = new_figure(WIDTH + 1.6, bands * (row * schedule.processors + 0.55) + 0.5)
+    axes = figure.subplots(bands, 1, squeeze=False)[:, 0]
+    colours = _colours(graph)
+    for number, axis in enumerate(axes):
+        _band(axis, schedule, colours, number * band, (number + 1) * band)
+    axes[-1].set_xlabel("time")
+    _legend(axes[0], colours)
+    words = f"{graph.name}: {len(graph)} tasks on {schedule.processors} processors in {schedule.length:g}, by {schedule.method}"
+    words += f"; speed-up {schedule.speedup:.2f}, efficiency {100.0 * schedule.efficiency:.1f} %"
+    axes[0].set_title(title or words, fontsize=10, loc="left")
+    return figure
+
+
+def layers_figure(
+    layered: Layered | TaskGraph, title: str = "", places: Collection[tuple[int, int]] | None = None, arrows: bool = True
+) -> Any:
+    """A task graph layer by layer from the top; of some `places` only where given, thick arrows for what comes from others.
+
+    A graph without layers of its own is drawn in those of precedence.
+    """
+    graph = layered.graph if isinstance(layered, Layered) else layered
+    layers = layered.layers if isinstance(layered, Layered) else precedence_layers(graph)
+    named = layered.places if isinstance(layered, Layered) else ()
+    shown = [k for k in range(len(graph)) if places is None or named[k] in set(places)]
+    first = min(layers[k] for k in shown) if shown else 1
+    rows: dict[int, list[int]] = {}
+    for k in shown:
+        rows.setdefault(layers[k] - first, []).append(k)
+    widest = max(map(len, rows.values()), default=1)
+    figure = new_figure(max(5.0, 0.75 * widest + 1.5), max(2.0, 0.95 * (max(rows, default=0) + 1) + 0.6))
+    axis = figure.subplots()
+    at = {k: (place - (len(row) - 1) / 2.0, -level) for level, row in rows.items() for place, k in enumerate(row)}
+    for k in shown if arrows else []:
+        for earlier in graph.before[k]:
+            if earlier in at:
+                axis.annotate("", at[k], at[earlier], arrowprops=_arrow("#999999", 0.7), zorder=1)
+        if any(earlier not in at for earlier in graph.before[k]):
+            axis.annotate("", at[k], (at[k][0], at[k][1] + 0.62), arrowprops=_arrow(BLACK, 2.2), zorder=1)
+    colours = _colours(graph)
+    for k, (x, y) in at.items():
+        name = graph.tasks[k].name if places is None else f"T{named[k][1]}"
+        face = colours.get(graph.tasks[k].group, LIGHT) if places is None else "white"
+        axis.text(
+            x, y, name, ha="center", va="center", fontsize=8, zorder=2, bbox={"boxstyle": "round", "fc": face, "ec": BLACK}
+        )
+    for level in rows:
+        axis.text(-widest / 2.0 - 0.5, -level, f"layer {level + 1}", ha="right", va="center", fontsize=8)
+    axis.set_xlim(-widest / 2.0 - 1.3, widest / 2.0 + 0.3)
+    axis.set_ylim(-max(rows, default=0) - 0.5, 0.75)
+    axis.set_axis_off()
+    axis.set_title(title or f"{graph.name}: {len(graph)} tasks in {len(rows)} layers", fontsize=10, loc="left")
+    return figure
+
+
+def assembly_figure(layered: Layered, title: str = "") -> Any:
+    """How the links of an arm are stacked: for each link the number of its tasks in each layer."""
+    links = sorted({i for i, _ in layered.places})
+    layers = max(layered.layers, default=1)
+    figure = new_figure(max(5.0, 0.36 * layers + 1.2), 0.42 * (len(links) + 1) + 1.1)
+    axis = figure.subplots()
+    for i in links:
+        for layer, row in enumerate(layered.rows, start=1):
+            count = sum(layered.places[k][0] == i for k in row)
+            if count:
+                axis.broken_barh([(layer - 0.5, 1.0)], (i - 0.4, 0.8), color=GROUPS[(i - 1) % len(GROUPS)], edgecolor="white")
+                axis.text(layer, i, str(count), ha="center", va="center", fontsize=8)
+    for layer, row in enumerate(layered.rows, start=1):
+        axis.text(layer, len(links) + 1, str(len(row)), ha="center", va="center", fontsize=8, color="#555555")
+    axis.set_yticks([*links, len(links) + 1], [*(f"link {i}" for i in links), "all"])
+    axis.set_xticks(
+        range(1, layers + 1), [str(layer) if layer % 3 == 0 or layer == 1 else "" for layer in range(1, layers + 1)]
+    )
+    axis.set_xlim(0.4, layers + 0.6)
+    axis.set_ylim(len(links) + 1.5, 0.4)
+    axis.set_xlabel("layer")
+    axis.set_title(title or f"{layered.graph.name}: {len(layered.graph)} tasks in {layers} layers", fontsize=10, loc="left")
+    return figure
+
+
+def speedup_figure(loads: Mapping[str, Layered | TaskGraph], most: int) -> Any:
+    """Speed-up and efficiency by the rule on 1 to `most` processors. Dhanaraj's Figs. 4.11 and 4.12."""
+    figure = new_figure(10.0, 4.2)
+    speedup, efficiency = figure.subplots(1, 2)
+    numbers = list(range(1, most + 1))
+    for (name, graph), colour, mark in zip(loads.items(), GROUPS[-1::-1], "os^vDPX", strict=False):
+        made = [schedule_by_rule(graph, p) for p in numbers]
+        style = {"color": colour, "marker": mark, "linewidth": 1.4, "markersize": 5, "label": name}
+        speedup.plot(numbers, [s.speedup for s in made], **style)
+        efficiency.plot(numbers, [100.0 * s.efficiency for s in made], **style)
+    speedup.plot(numbers, numbers, color="#999999", linestyle=":", linewidth=1.0, label="as many times as processors")
+    for axis, words, title in (
+        (speedup, "speed-up", "Fig. 4.11: speed-up by the rule"),
+        (efficiency, "efficiency, %", "Fig. 4.12: efficiency by the rule"),
+    ):
+        axis.set_xlabel("processors")
+        axis.set_ylabel(words)
+        axis.set_xticks(numbers)
+        axis.set_title(title, fontsize=10, loc="left")
+        axis.grid(color="#dddddd", linewidth=0.6)
+        axis.legend(fontsize=8)
+    efficiency.set_ylim(0.0, 105.0)
+    speedup.set_ylim(bottom=0.0)
+    return figure
+
+
+def times_figure() -> Any:
+    """Fig. 4.13: what Table 4.8 prints for the Stanford arm, and the rule's levels at the same time a level."""
+    figure = new_figure(8.0, 4.5)
+    axis = figure.subplots()
+    for (author, times), colour, mark in zip(printed_times().items(), (PURPLE, ORANGE, SKY, BLUE), "vs^o", strict=True):
+        axis.plot(
+            list(times),
+            list(times.values()),
+            color=colour,
+            marker=mark,
+            linewidth=1.2,
+            markersize=5,
+            label=f"{author}, printed",
+        )
+    numbers = list(range(1, 9))
+    ours = [LEVEL_MS * schedule_by_rule(as_printed(STANFORD), p).length for p in numbers]
+    axis.plot(numbers, ours, color=RED, marker="x", linestyle="--", linewidth=1.2, label="the rule, anew")
+    axis.set_xlabel("processors")
+    axis.set_ylabel("time of one evaluation, ms")
+    axis.set_ylim(bottom=0.0)
+    axis.set_title(f"Fig. 4.13: inverse dynamics of the Stanford arm ({LINKS} links)", fontsize=10, loc="left")
+    axis.grid(color="#dddddd", linewidth=0.6)
+    axis.legend(fontsize=8)
+    return figure
+
+
+def _chart(name: str) -> Any:
+    """A table of appendix C made anew, every task behind what it waits for."""
+    printed = printed_schedule(name)
+    schedule = schedule_by_rule(load(printed.load), printed.processors)
+    words = f"Table {name} anew: {len(schedule.graph)} tasks on {printed.processors} processors in {schedule.length:g} levels"
+    words += f" (printed: {printed.levels}); speed-up {schedule.speedup:.2f}, efficiency {100.0 * schedule.efficiency:.1f} %"
+    return gantt_figure(schedule, words)
+
+
+def _band(axis: Any, schedule: Schedule, colours: Mapping[str, str], begin: float, end: float) -> None:
+    """The part of a schedule between two times."""
+    inches = WIDTH / (end - begin)
+    size = 6.5 if schedule.processors <= 16 else 4.0
+    bars: dict[tuple[int, str], list[tuple[float, float]]] = {}
+    for k, task in enumerate(schedule.graph.tasks):
+        left, right = max(schedule.start[k], begin), min(schedule.start[k] + task.cost, end)
+        if right <= left:
+            continue
+        p = schedule.processor[k]
+        bars.setdefault((p, colours.get(task.group, LIGHT)), []).append((left, right - left))
+        if (right - left) * inches >= LETTER * len(task.name) and schedule.processors <= 40:
+            name = axis.text((left + right) / 2.0, p, task.name, ha="center", va="center", fontsize=size, clip_on=True)
+            name.set_in_layout(False)  # it is inside its box: looking at each of hundreds would take most of the time
+    for (p, colour), spans in bars.items():
+        axis.broken_barh(spans, (p - 0.42, 0.84), color=colour, ec="white", lw=0.5)
+    axis.set_xlim(begin, end)
+    axis.set_ylim(schedule.processors - 0.5, -0.5)
+    ticks = range(0, schedule.processors, max(1, schedule.processors // 16))
+    axis.set_yticks(list(ticks), [f"p{t + 1}" for t in ticks], fontsize=7)
+    axis.tick_params(axis="x", labelsize=7)
+    axis.xaxis.get_major_locator().set_params(integer=end - begin > 2.0)
+    for side in ("top", "right", "left"):
+        axis.spines[side].set_visible(False)
+
+
+def _colours(graph: TaskGraph) -> dict[str, str]:
+    """A colour a group, in the order of their names; tasks of no group stay grey."""
+    groups = sorted({task.group for task in graph.tasks if task.group}, key=lambda g: (len(g), g))
+    return {group: GROUPS[k % len(GROUPS)] for k, group in enumerate(groups)}
+
+
+def _legend(axis: Any, colours: Mapping[str, str]) -> None:
+    if not 1 <= len(colours) <= 12:
+        return
+    from matplotlib.patches import Patch
+
+    patches = [Patch(color=colour, label=group) for group, colour in colours.items()]
+    axis.legend(handles=patches, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.05), frameon=False)
+
+
+def _arrow(colour: str, width: float) -> dict[str, Any]:
+    return {"arrowstyle": "->", "color": colour, "linewidth": width, "shrinkA": 9, "shrinkB": 9}

@@ -1,0 +1,173 @@
+"""Dhanaraj's chapter 4 and appendix C anew: subtasks, what can be left out, layers, schedules by the rule, and their check."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from forearm.files.builtin import load_builtin
+from forearm.reproduce.recompute import Figures
+from forearm.schedules.assembly import Layered, layers_of, subtask_work, table_graph
+from forearm.schedules.cases import derived_sparse, derived_special, derived_steps, general_arm, stanford_pattern
+from forearm.schedules.elimination import remaining
+from forearm.schedules.links import chain_of
+from forearm.schedules.printed import (
+    GENERAL,
+    LINKS,
+    STANFORD,
+    as_printed,
+    faults,
+    load,
+    names,
+    printed_schedule,
+    printed_times,
+    special_cases,
+)
+from forearm.schedules.rule import schedule_by_rule
+from forearm.schedules.subtasks import OPERATIONS, SUBTASKS
+
+MIDDLE = 4  # a link of the general arm of which nothing is left out
+ENOUGH = 13  # processors: a layer of Table 4.3 at a time
+HIGH = 0.98  # the efficiency that the text calls high
+
+
+def table_4_1() -> Figures:
+    """Subtasks of a link and operations of each, counted by running them where nothing is 0."""
+    done = Counter(o.place[1] for o in remaining(chain_of(general_arm())).operations if o.place[0] == MIDDLE)
+    return {
+        "subtasks of a link": float(len(done)),
+        "operations of a subtask, fewest": float(min(done.values())),
+        "operations of a subtask, most": float(max(done.values())),
+    }
+
+
+def table_4_2() -> Figures:
+    """What can be left out of a link, and how our lists differ from the printed ones."""
+    figures: Figures = {}
+    for case, found in derived_special().items():
+        printed = special_cases()[case]
+        figures[f"{case}, total"] = float(len(found))
+        figures[f"{case}, printed though something is left to do"] = float(len(printed - found))
+        figures[f"{case}, nothing is left to do though not printed"] = float(len(found - printed))
+    return figures
+
+
+def table_4_4() -> Figures:
+    """Zeros in the vectors of the Stanford arm; the way of the sliding joint is none."""
+    links = chain_of(load_builtin("stanford")).links
+    ways = [link.p + (0.0 if link.revolute else link.axes[:, 2]) for link in links[1:]]
+    vectors = np.array([*(link.s for link in links), *ways, np.zeros(3)])
+    return {"zeros": float((vectors == 0.0).sum())}
+
+
+def table_4_5() -> Figures:
+    """Subtasks that a step takes with zeros in its vector."""
+    return {
+        f"step {step}, zeros: {zeros}": float(count)
+        for step, counts in derived_steps().items()
+        for zeros, count in enumerate(counts)
+    }
+
+
+def table_4_6() -> Figures:
+    """Subtasks that zeros in vectors leave out of the Stanford arm's links."""
+    return {f"link {link}": float(count) for link, count in derived_sparse().items()}
+
+
+def table_4_3() -> Figures:
+    """The layers of the general six-link arm."""
+    return _layers(load(GENERAL))
+
+
+def table_4_7() -> Figures:
+    """The layers of the Stanford arm."""
+    return _layers(load(STANFORD))
+
+
+def assembly() -> Figures:
+    """Layers by the formula, by stacking links, and along the longest chain, for other numbers of links too."""
+    first = {number for number in special_cases()["first"] if number not in (26, 27)} | {19}
+    figures: Figures = {"layers, n = 6, formula": float(layers_of(LINKS))}
+    for n in (2, LINKS, 12):
+        left_out = {(1, k) for k in first} | {(n, k) for k in special_cases()["last"]}
+        stacked = table_graph(n, left_out)
+        figures[f"layers, n = {n}, stacked"] = float(max(stacked.layers))
+        figures[f"layers, n = {n}, longest chain"] = stacked.graph.critical_path
+    return figures
+
+
+def loads() -> Figures:
+    """How many tasks and operations there are, as the text counts them and after all zeros are followed."""
+    general, stanford = load(GENERAL).graph, load(STANFORD).graph
+    fastest = schedule_by_rule(load(GENERAL), ENOUGH)
+    derived = {arm.name: subtask_work(arm, all_made=True) for arm in (general_arm(), stanford_pattern())}
+    by_table = len(SUBTASKS) * LINKS - sum(len(special_cases()[case]) for case in ("first", "last"))
+    return {
+        "tasks, by Table 4.2": float(by_table),
+        "tasks, general arm": general.total,
+        "operations, general arm": OPERATIONS * general.total,
+        "operations along the critical path": OPERATIONS * general.critical_path,
+        "speed-up on 13 processors": fastest.speedup,
+        "efficiency on 13 processors, %": 100.0 * fastest.efficiency,
+        "tasks, Stanford arm": stanford.total,
+        "operations, Stanford arm": OPERATIONS * stanford.total,
+        "reduction, %": 100.0 * (1.0 - stanford.total / general.total),
+        "tasks, general arm, all zeros followed": derived["general6"].graph.total,
+        "tasks, Stanford arm, all zeros followed": derived["stanford-pattern"].graph.total,
+    }
+
+
+def c_levels() -> Figures:
+    """Levels of C.1 to C.15 by the rule, in the document's own layers."""
+    return {name: _levels(as_printed(printed_schedule(name).load), name) for name in names()}
+
+
+def c_levels_corrected() -> Figures:
+    """Levels by the rule with T20 to T22 of link 1 behind T10, which makes what they take."""
+    return {name: _levels(load(printed_schedule(name).load), name) for name in names()}
+
+
+def c_faults() -> Figures:
+    """What the check finds in the printed schedules."""
+    figures: Figures = {}
+    for name in names():
+        found = Counter(fault.kind for fault in faults(name))
+        figures[f"{name}, missing"] = float(found["missing"])
+        figures[f"{name}, repeated"] = float(found["repeated"])
+        figures[f"{name}, none of the tasks"] = float(found["unknown"])
+        figures[f"{name}, too early"] = float(found["precedence"])
+    return figures
+
+
+def statements() -> Figures:
+    """The text on Figs. 4.11 and 4.12 (Dhanaraj 4.5): 1 where it holds of the rule's schedules."""
+
+    def least(table: str, most: int) -> float:
+        return min(schedule_by_rule(as_printed(table), p).efficiency for p in range(1, most + 1))
+
+    general, stanford = as_printed(GENERAL), as_printed(STANFORD)
+    return {
+        "general arm, over 98 % up to 6 processors": float(least(GENERAL, 6) > HIGH),
+        "Stanford arm, over 98 % up to 4 processors": float(least(STANFORD, 4) > HIGH),
+        "general arm, concurrency": float(general.concurrency),
+        "Stanford arm, concurrency": float(stanford.concurrency),
+    }
+
+
+def table_4_8() -> Figures:
+    """Milliseconds of the Stanford arm: levels by the rule, times what one processor takes for a task."""
+    layered = as_printed(STANFORD)
+    level = printed_times()["Dhanaraj 1990"][1] / len(layered.graph)
+    return {f"{p} processors": level * schedule_by_rule(layered, p).length for p in printed_times()["Dhanaraj 1990"]}
+
+
+def _levels(layered: Layered, name: str) -> float:
+    return schedule_by_rule(layered, printed_schedule(name).processors).length
+
+
+def _layers(layered: Layered) -> Figures:
+    figures = {f"layer {k}": float(len(row)) for k, row in enumerate(layered.rows, start=1)}
+    figures["layers"] = float(len(layered.rows))
+    figures["tasks"] = layered.graph.total
+    return figures | {"maximum concurrency": float(layered.concurrency)}

@@ -1,0 +1,123 @@
+"""What Waters IV says of getting forces without solving the equations each time: bits, points, tables, shares, times."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from forearm.reproduce.recompute import Figures
+
+JOINTS, VALUES = 6, 5  # of the arm and of each parameter in a table that Waters counts with
+MATRIX, VECTOR = 64, 16  # multiplications of his m and a
+AS_3X3, FIXED_POINT = 2.0, 4.0  # factors that he states: 3x3 for 4x4 matrices, and arithmetic on a PDP-11/45
+WORDS = {"fewest": 2**18, "most": 2**17}  # of memory: a PDP-10, a PDP-11/45
+
+
+def bits() -> Figures:
+    """Bits and smallest changes of a joint's sensors, for 0.01 rad/s^2 at 1 ms."""
+    from forearm.control.bits import bits_needed
+
+    needed = bits_needed()
+    return {
+        "acceleration, bits": needed.acceleration,
+        "velocity, rad/s": needed.velocity_step,
+        "velocity, bits": needed.velocity,
+        "position, rad": needed.position_step,
+        "position, bits": needed.position,
+    }
+
+
+def extrapolation() -> Figures:
+    """Parameters, pairs and points of a first-order extrapolation; the systems of equations for its slopes."""
+    from forearm.control.extrapolation import points_for_pairs, points_for_slopes
+
+    parameters = 3 * JOINTS
+    points = np.random.default_rng(1).standard_normal((parameters + 1, parameters))
+    systems = {(points[1:] - points[0]).tobytes() for _force in range(JOINTS)}
+    return {
+        "parameters": parameters,
+        "points that make 18 pairs": points_for_pairs(parameters),
+        "points that determine the slopes": points_for_slopes(parameters),
+        "matrices to invert": len(systems),
+        "rows of each": parameters,
+    }
+
+
+def tables() -> Figures:
+    """Sizes of tables over everything, and by how much they would have to shrink."""
+    from forearm.control.tables import full_tables
+
+    made = full_tables(JOINTS, VALUES)
+    forces, sloped, pairs, sloped_pairs = made.values()
+    room = {which: forces.points / (words / sloped.each) for which, words in WORDS.items()}
+    return {
+        "points, forces": forces.points,
+        "numbers a point, forces": forces.each,
+        "derivatives a point, forces": sloped.each - forces.each,
+        "points, D and E": pairs.points,
+        "numbers a point, D and E": pairs.each,
+        "derivatives a point, D and E": sloped_pairs.each - pairs.each,
+        "orders too many, from": math.log10(room["fewest"]),
+        "orders too many, to": math.log10(room["most"]),
+        "orders to break even": math.log10(sloped.each / forces.each),
+    }
+
+
+def shares() -> Figures:
+    """Parts of 45m+77a in percent, m as four a; the velocities' 28m read as 20m, which is what the others leave."""
+    total, gravity, inertia, locked = (_weight(*_printed(f"waters-{x}")) for x in ("final", "gravity", "inertial", "locked"))
+    return {
+        "gravity": 100.0 * gravity / total,
+        "velocities": 100.0 * (total - gravity - inertia) / total,
+        "inertia": 100.0 * inertia / total,
+        "saved by three locked joints": 100.0 * (total - locked) / total,
+    }
+
+
+def times() -> Figures:
+    """Times that follow from his 8 s and his counts of matrix products, and the speed-up that he puts together."""
+    naive, recursive, final = (_printed(f"waters-{x}")[0] for x in ("naive-m", "recursive", "final"))
+    (as_written,) = (float(v) for label, v, _ in _values("waters-time") if label == "as written")
+    overall = naive / final * AS_3X3 * FIXED_POINT
+    return {
+        "recurrences, s": as_written * recursive / naive,
+        "speed-up of everything": overall,
+        "everything, s": as_written / overall,
+    }
+
+
+def repetitions() -> Figures:
+    """How often U_66 and L_6 are computed where every term of F_i is evaluated as it is written."""
+    computed = {"U_66": 0, "L_6": 0}
+
+    def U(j: int, i: int) -> None:
+        computed["U_66"] += (j, i) == (JOINTS, JOINTS)
+
+    for i in range(1, JOINTS + 1):
+        for j in range(i, JOINTS + 1):
+            U(j, i)  # in the trace
+            U(j, i)  # in G_ji
+            for k in range(1, j + 1):
+                U(j, k)  # in P_j
+            computed["L_6"] += j == JOINTS
+    return {name: float(count) for name, count in computed.items()}
+
+
+def _printed(name: str) -> list[int]:
+    from forearm.counting.printed import printed
+
+    (figure,) = (f["printed"] for f in printed()["figure"] if f["id"] == name)
+    counts: list[int] = figure
+    return counts
+
+
+def _weight(m: int, a: int) -> int:
+    return MATRIX * m + VECTOR * a
+
+
+def _values(item: str) -> tuple[tuple[str, str, str], ...]:
+    from forearm.reproduce.catalogue import catalogue
+
+    (found,) = (i.values for i in catalogue("waters") if i.id == item)
+    return found

@@ -1,0 +1,168 @@
+"""Graphs of links put together to the graph of an arm, in 4n + 3 layers. Dhanaraj 4.3.1, Figs. 4.7 to 4.9."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import TopologicalSorter
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.dynamics.states import states_of
+from forearm.errors import InputError, shorten
+from forearm.schedules.elimination import NOTHING, Operand, Remaining, given_values, remaining
+from forearm.schedules.links import chain_of, joints_at
+from forearm.schedules.packing import packed
+from forearm.schedules.subtasks import BACKWARD_LAYERS, FORWARD_LAYERS, LAST_FORWARD, SUBTASKS, Place
+from forearm.schedules.tasks import Task, TaskGraph
+
+MOST_LINKS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Layered:
+    """A task graph and the layer of each task, from 1 on; `places` say which subtask of which link a task is.
+
+    A task waits for tasks of earlier layers only. Tasks are in the order of Table 4.3: layer by layer, forward recursions from
+    the base on, backward ones from the hand.
+    """
+
+    graph: TaskGraph
+    layers: tuple[int, ...]
+    places: tuple[Place, ...]
+
+    @cached_property
+    def rows(self) -> tuple[tuple[int, ...], ...]:
+        """The tasks of each layer."""
+        made: list[list[int]] = [[] for _ in range(max(self.layers, default=0))]
+        for k, layer in enumerate(self.layers):
+            made[layer - 1].append(k)
+        return tuple(map(tuple, made))
+
+    @property
+    def concurrency(self) -> int:
+        """The most tasks of a layer: the processors that it takes to do a layer at a time."""
+        return max(map(len, self.rows), default=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """The subtasks of an arm that there is something to do in, what each does, and their graph."""
+
+    arm: Arm
+    layered: Layered
+    remaining: Remaining
+    operations: tuple[tuple[int, ...], ...]  # of each task, as places in remaining.operations
+
+    @property
+    def graph(self) -> TaskGraph:
+        """What waits for what."""
+        return self.layered.graph
+
+
+def layer_of(place: Place, n: int) -> int:
+    """Where links are stacked: each two layers after the one before it, forwards from link 2 on, then backwards from link n."""
+    i, number = place
+    layer = SUBTASKS[number - 1].layer
+    if number > LAST_FORWARD:
+        return FORWARD_LAYERS + 2 * (n - 2) + 2 * (n - i) + layer
+    return 1 if i == 1 else 2 * (i - 2) + layer
+
+
+def layers_of(n: int) -> int:
+    """4n + 3: the layers of n links, 2n + 2 forwards and 2n + 1 backwards."""
+    return (FORWARD_LAYERS + 2 * (n - 2)) + (BACKWARD_LAYERS + 2 * (n - 1))
+
+
+def table_graph(n: int, left_out: Collection[Place] = (), name: str = "") -> Layered:
+    """All subtasks of n links but those left out, with the precedence of Table 4.1.
+
+    A task that is left out hands on what it waits for: what waits for it waits for that instead.
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_LINKS:
+        raise InputError(f"subtasks: a number of links from 1 to {MOST_LINKS} is needed; came {shorten(n)}.")
+    everything = [(i, task.number) for i in range(1, n + 1) for task in SUBTASKS]
+    known, waits = set(everything), {}
+    for i, number in everything:
+        near = ((i + shift, other) for other, shift in SUBTASKS[number - 1].after)
+        waits[i, number] = {place for place in near if place in known}
+    return _layered(n, _bridged(waits, set(left_out)), name or f"{n} links")
+
+
+def subtask_work(arm: Arm, all_made: bool = False) -> Work:
+    """The subtasks of an arm with twists of right angles and diagonal tensors, after everything that is 0 is left out.
+
+    What no torque depends on is left out too, unless `all_made`, as the document makes it. Precedence is that of the data.
+    """
+    left = remaining(chain_of(arm))
+    tasks = packed(left, all_made)
+    owner = {k: place for place, operations in tasks.items() for k in operations}
+    waits = {
+        place: {owner[e] for k in ks for r in left.operations[k].reads if (e := r - len(left.given)) >= 0} - {place}
+        for place, ks in tasks.items()
+    }
+    layered = _layered(len(left.chain), waits, arm.name)
+    return Work(arm, layered, left, tuple(tuple(sorted(tasks[place])) for place in layered.places))
+
+
+def run_tasks(
+    work: Work, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, order: Sequence[int] | None = None
+) -> NDArray[np.float64]:
+    """The torques (n,) at one state by the tasks done one after the other, in the graph's order unless another is given."""
+    left = work.remaining
+    state = [np.ravel(given) for given in states_of(work.arm, q=q, qd=qd, qdd=qdd)]
+    if any(len(given) != len(left.chain) for given in state):
+        raise InputError(
+            f"{work.arm.name}: tasks are run for one state, {len(left.chain)} numbers each; run them for each row."
+        )
+    if np.isnan(state).any():  # tasks that would have seen it may be left out
+        return np.full(len(left.chain), np.nan)
+    joints = joints_at(left.chain, *(v.tolist() for v in state))
+    values: dict[int, float] = dict(enumerate(given_values(left.chain, joints)))
+
+    def value(operand: Operand) -> float:
+        factor, at = operand
+        return factor if at == NOTHING else factor * values[at]
+
+    for task in range(len(work.graph)) if order is None else order:
+        for k in work.operations[task]:
+            operation = left.operations[k]
+            try:
+                a, b = value(operation.left), value(operation.right)
+            except KeyError as error:
+                name = work.graph.tasks[task].name
+                raise InputError(f"{name} comes before a task that it waits for; put it behind that.") from error
+            values[len(left.given) + k] = a * b if operation.product else a + b
+    return np.array([value(torque) for torque in left.torques])
+
+
+def _bridged(waits: Mapping[Place, set[Place]], left_out: set[Place]) -> dict[Place, set[Place]]:
+    """What each task that stays waits for, once those left out have handed on what they wait for."""
+    sources: dict[Place, set[Place]] = {}
+    made: dict[Place, set[Place]] = {}
+    for place in TopologicalSorter(waits).static_order():
+        found = set().union(*(sources[earlier] for earlier in waits[place]))
+        sources[place] = found if place in left_out else {place}
+        if place not in left_out:
+            made[place] = found
+    return made
+
+
+def _layered(n: int, waits: Mapping[Place, set[Place]], name: str) -> Layered:
+    """Tasks in layers: where links are stacked, or behind what they wait for where that is later."""
+    layer: dict[Place, int] = {}
+    for place in TopologicalSorter(waits).static_order():
+        layer[place] = max([layer_of(place, n), *(layer[earlier] + 1 for earlier in waits[place])])
+
+    def rank(place: Place) -> tuple[int, bool, int, int]:
+        backward = place[1] > LAST_FORWARD
+        return layer[place], backward, -place[0] if backward else place[0], place[1]
+
+    places = sorted(waits, key=rank)
+    index = {place: k for k, place in enumerate(places)}
+    tasks = tuple(Task(f"{i}{number:02d}", 1.0, f"link {i}") for i, number in places)
+    before = tuple(tuple(sorted(index[earlier] for earlier in waits[place])) for place in places)
+    return Layered(TaskGraph(tasks, before, name), tuple(layer[place] for place in places), tuple(places))

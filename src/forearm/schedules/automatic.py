@@ -1,0 +1,176 @@
+"""Task graphs of generated functions: every operation of the code a task, whatever the function and the arm."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.codegen.functions import FUNCTIONS, Traced, trace
+from forearm.codegen.tracing import Tracing
+from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.schedules.schedule import Schedule
+from forearm.schedules.tasks import Task, TaskGraph
+from forearm.symbols.evaluate import BINARY, UNARY
+from forearm.symbols.graph import ADD, COS, COUNTED, MUL, SIN, SUB, Graph, expressions, mapped
+
+MOST_OPERATIONS = 60_000
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What an operation of each kind takes; `other` are signs looked at and taken away."""
+
+    mul: float = 1.0
+    add: float = 1.0
+    div: float = 4.0
+    sqrt: float = 4.0
+    trig: float = 8.0
+    other: float = 1.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            cost = getattr(self, field.name)
+            if not isinstance(cost, int | float) or not 0.0 <= cost <= 1e6 or math.isnan(cost):
+                raise InputError(f"costs, {field.name}: a number from 0 to 1e6 is needed; came {shorten(cost)}.")
+
+    def of(self, kind: int) -> float:
+        """The cost of a kind of node."""
+        return float(getattr(self, COUNTED.get(kind, "other")))
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """A traced function cut into tasks: `places[k]` are the nodes of its graph that task k computes, operands first."""
+
+    traced: Traced
+    graph: TaskGraph
+    places: tuple[tuple[int, ...], ...]
+
+
+def traced_function(arm: Arm, function: str) -> Traced:
+    """A function of an arm on the graph, drives included, as code and kernels have it."""
+    if function not in FUNCTIONS:
+        raise NameNotFound(f"schedule: there is no function {shorten(function)}; {suggest(str(function), FUNCTIONS)}")
+    if not arm.n:
+        raise InputError(f"schedule: {arm.name!r} has no joint that moves, so there is nothing to compute.")
+    traced = trace(Tracing(arm, {}), [FUNCTIONS[function]])
+    if len(traced.graph) > MOST_OPERATIONS:
+        raise InputError(
+            f"schedule: {function} of {arm.name!r} has more than {MOST_OPERATIONS} operations; take a shorter arm."
+        )  # fmt: skip
+    return traced
+
+
+def operations(traced: Traced, name: str = "operations", costs: Costs | None = None, fused: bool = False) -> Division:
+    """A task for each operation; with `fused` one for each instruction of the kernels.
+
+    Those are a product with the sum that takes it in, and the sine with the cosine of an angle.
+    """
+    graph = traced.graph
+    needed = [place for place in graph.needed(traced.results) if graph.kinds[place] >= MUL]
+    belongs = _instructions(graph, traced.results, needed) if fused else {}
+    members: dict[int, list[int]] = {}
+    for place in needed:
+        members.setdefault(belongs.get(place, place), []).append(place)
+    return divided(traced, [tuple(group) for group in members.values()], name, costs or Costs())
+
+
+def divided(traced: Traced, groups: list[tuple[int, ...]], name: str, costs: Costs) -> Division:
+    """The tasks that compute these groups of nodes, in an order in which they can be done."""
+    graph = traced.graph
+    owner = {place: k for k, group in enumerate(groups) for place in group}
+    before = [
+        {owner[p] for place in group for p in (graph.left[place], graph.right[place]) if owner.get(p, k) != k}
+        for k, group in enumerate(groups)
+    ]
+    order = _in_order(before, [group[-1] for group in groups])
+    rank = {k: position for position, k in enumerate(order)}
+    tasks = tuple(_task(graph, groups[k], costs) for k in order)
+    return Division(
+        traced,
+        TaskGraph(tasks, tuple(tuple(sorted(rank[e] for e in before[k])) for k in order), name),
+        tuple(tuple(sorted(groups[k])) for k in order),
+    )
+
+
+def profile(graph: TaskGraph) -> tuple[int, ...]:
+    """How many tasks could be done at each level, if there were processors for all: a task is one level above what it needs."""
+    levels: list[int] = []
+    for earlier in graph.before:
+        levels.append(1 + max((levels[e] for e in earlier), default=-1))
+    count = Counter(levels)
+    return tuple(count[level] for level in range(len(count)))
+
+
+def evaluated(division: Division, schedule: Schedule, given: Mapping[str, float]) -> dict[str, NDArray[np.float64]]:
+    """The function's results, its tasks done one by one in the order of their starts.
+
+    A task sees the inputs, the constants, and what the tasks that it waits for have made; nothing else.
+    """
+    graph, made = division.traced.graph, [dict[int, Any]() for _ in division.places]
+    leaves: dict[int, Any] = dict(graph.values) | {place: given[name] for place, name in graph.leaves.items() if name in given}
+    for k in sorted(range(len(made)), key=lambda k: (schedule.start[k], k)):
+        seen = dict(leaves)
+        for e in division.graph.before[k]:
+            seen |= made[e]
+        for place in division.places[k]:
+            kind, a, b = graph.kinds[place], graph.left[place], graph.right[place]
+            seen[place] = BINARY[kind](seen[a], seen[b]) if kind in BINARY else UNARY[kind](seen[a])
+            made[k][place] = seen[place]
+    values = leaves | {place: value for part in made for place, value in part.items()}
+    results = mapped(division.traced.results, lambda e: -values[e.node] if e.negative else values[e.node])
+    return {name: np.asarray(table, dtype=float) for name, table in results.items()}
+
+
+def _task(graph: Graph, group: tuple[int, ...], costs: Costs) -> Task:
+    last = max(group)
+    name = graph.names.get(last, f"v{last}")
+    return Task(name, sum(costs.of(graph.kinds[place]) for place in group), graph.sections[last])
+
+
+def _instructions(graph: Graph, results: Any, needed: list[int]) -> dict[int, int]:
+    """For nodes that are computed with another one, which: products with their sum, the cosine and sine of one angle."""
+    uses = Counter(e.node for e in expressions(results))
+    for place in needed:
+        uses.update(p for p in (graph.left[place], graph.right[place]) if p >= 0)
+    belongs, angles = dict[int, int](), dict[int, int]()
+    for place in needed:
+        if graph.kinds[place] in (ADD, SUB):
+            operands = (graph.right[place], graph.left[place])
+            product = next((p for p in operands if graph.kinds[p] == MUL and uses[p] == 1 and not graph.offline[p]), None)
+            if product is not None:
+                belongs[product] = place
+        elif graph.kinds[place] in (COS, SIN):
+            belongs[place] = angles.setdefault(graph.left[place], place)
+    return belongs
+
+
+def _in_order(before: list[set[int]], age: list[int]) -> list[int]:
+    """Groups in an order in which each comes behind what it waits for, older ones first."""
+    from heapq import heapify, heappop, heappush
+
+    after: list[list[int]] = [[] for _ in before]
+    for k, earlier in enumerate(before):
+        for e in earlier:
+            after[e].append(k)
+    missing = [len(earlier) for earlier in before]
+    ready = [(age[k], k) for k, count in enumerate(missing) if not count]
+    heapify(ready)
+    order: list[int] = []
+    while ready:
+        _, k = heappop(ready)
+        order.append(k)
+        for later in after[k]:
+            missing[later] -= 1
+            if not missing[later]:
+                heappush(ready, (age[later], later))
+    if len(order) < len(before):
+        raise AssertionError("groups of operations wait for each other in a circle")
+    return order

@@ -1,0 +1,90 @@
+"""Threads that never wait for each other: each computes some of the results, and whatever these need, alone.
+
+What several results need is computed several times. That is cheaper than handing it over wherever a value takes longer to reach
+another core than to be computed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.codegen.functions import Traced
+from forearm.schedules.automatic import Costs
+from forearm.schedules.priority import check_machine
+from forearm.schedules.threaded_plan import Step, Threads
+from forearm.symbols.graph import MUL, Expr, expressions
+
+MOST_UNITS = 256  # groups of results that are dealt out
+
+HALVINGS = 12
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+
+def apart(traced: Traced, processors: int, costs: Costs | None = None) -> Threads:
+    """Results dealt to threads in stretches, so that the thread with the most work has as little of it as can be.
+
+    Stretches lie together in memory, so that two threads seldom write to one cache line. A value that is a result twice, as
+    in a symmetric matrix, is taken where it stands first or where it stands last, whichever is better.
+    """
+    check_machine(processors)
+    graph, prices = traced.graph, costs or Costs()
+    weight = np.array([prices.of(kind) if kind >= MUL else 0.0 for kind in graph.kinds])
+    found = [e.node for e in expressions(traced.results) if graph.kinds[e.node] >= MUL]
+    orders = [list(dict.fromkeys(found)), list(dict.fromkeys(found[::-1]))[::-1]]
+    made = [_stretches(traced, nodes, weight, processors) for nodes in orders]
+    _, stretches = min(made, key=lambda pair: pair[0])
+    writer = {node: k for k, nodes in enumerate(stretches) for node in nodes}
+    steps = tuple((Step(places=_computed(traced, nodes)),) for nodes in stretches) or ((Step(),),)
+    return Threads(traced, steps, writer, {}, 0, 1)
+
+
+def work_of(threads: Threads, costs: Costs | None = None) -> list[float]:
+    """What each thread computes for one evaluation, by the costs of its operations."""
+    prices, kinds = costs or Costs(), threads.traced.graph.kinds
+    return [sum(prices.of(kinds[place]) for step in lane for place in step.places) for lane in threads.steps]
+
+
+def _stretches(traced: Traced, nodes: list[int], weight: Floats, processors: int) -> tuple[float, list[list[int]]]:
+    """(the most work of a thread, the results of each): by bisection, filling one thread after the other up to a limit."""
+    size = -(-len(nodes) // MOST_UNITS) or 1
+    units = [nodes[at : at + size] for at in range(0, len(nodes), size)]
+    needs = [_needed(traced, unit) for unit in units]
+    whole = float(weight[np.logical_or.reduce(needs)].sum()) if needs else 0.0
+    low, high = whole / processors, whole
+    best = [nodes] if nodes else []
+    for _ in range(HALVINGS):
+        limit = 0.5 * (low + high)
+        cuts = _filled(needs, weight, limit)
+        if cuts is None or len(cuts) > processors:
+            low = limit
+        else:
+            high, best = limit, [[node for unit in units[a:b] for node in unit] for a, b in cuts]
+    return high, best
+
+
+def _filled(needs: list[Bools], weight: Floats, limit: float) -> list[tuple[int, int]] | None:
+    """Where stretches begin and end if none may need more work than the limit; None where a result alone does."""
+    cuts, first = [], 0
+    while first < len(needs):
+        held, last = needs[first].copy(), first + 1
+        if weight[held].sum() > limit:
+            return None
+        while last < len(needs) and weight[held | needs[last]].sum() <= limit:
+            held |= needs[last]
+            last += 1
+        cuts.append((first, last))
+        first = last
+    return cuts
+
+
+def _computed(traced: Traced, nodes: list[int]) -> list[int]:
+    return [place for place in np.flatnonzero(_needed(traced, nodes)).tolist() if traced.graph.kinds[place] >= MUL]
+
+
+def _needed(traced: Traced, nodes: list[int]) -> Bools:
+    made = np.zeros(len(traced.graph), dtype=bool)
+    made[traced.graph.needed([Expr(traced.graph, node, False) for node in nodes])] = True
+    return made

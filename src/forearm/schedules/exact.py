@@ -1,0 +1,138 @@
+"""The shortest schedule by a constraint solver (OR-Tools' CP-SAT, extra `schedule`), with the bound that it has proven."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from forearm.errors import InputError
+from forearm.schedules.bounds import ROUNDING
+from forearm.schedules.schedule import Schedule
+from forearm.schedules.search import is_proven, schedule_by_search
+from forearm.schedules.tasks import TaskGraph
+from forearm.values import check_number
+
+GRID = 1000  # parts of a unit of time that the solver counts in, where costs are not whole
+LARGEST = 2**40  # parts, all tasks together
+WORKERS = 4  # of the solver, taking turns so that the answer is the same from run to run
+MOST_TASKS = 5000
+
+
+def has_solver() -> bool:
+    """Whether OR-Tools is installed."""
+    return find_spec("ortools") is not None
+
+
+def schedule_exact(graph: TaskGraph, processors: int, communication: float = 0.0, effort: float = 30.0) -> Schedule:
+    """The shortest schedule; `bound` says what is proven, its own length where nothing is shorter.
+
+    It starts from the search and its bound, and asks the solver only where they differ. `effort` limits the solver, in
+    seconds of its own deterministic clock. Without the solver the answer is the search's.
+    """
+    check_number(effort, "effort", above=0.0, maximum=1e5)
+    found = replace(schedule_by_search(graph, processors, communication), method="exact")
+    if is_proven(found) or not has_solver():
+        return found
+    if len(graph) > MOST_TASKS:
+        raise InputError(
+            f"{graph.name}: {len(graph)} tasks are too many for the exact method, which takes up to {MOST_TASKS}; make larger "
+            "tasks, or take method 'priority'."
+        )
+    return _solved(found, effort)
+
+
+def _solved(hint: Schedule, effort: float) -> Schedule:
+    cp = import_module("ortools.sat.python.cp_model")
+    graph, grid = hint.graph, _grid(hint)
+    cost = [round(task.cost * grid) for task in graph.tasks]
+    delay = round(hint.communication * grid)
+    model = cp.CpModel()
+    least, most = _parts(hint.bound or 0.0, grid, up=True), _parts(hint.length, grid, up=False)
+    length = model.new_int_var(least, most, "length")
+    start = _starts(model, hint, grid, most)
+    if delay:
+        owner = _on_processors(model, hint, start, cost, delay)
+    else:
+        owner = []
+        model.add_cumulative(
+            [_interval(model, s, c) for s, c in zip(start, cost, strict=True)], [1] * len(cost), hint.processors
+        )
+    for k, earlier in enumerate(graph.before):
+        for e in earlier if not delay else ():
+            model.add(start[k] >= start[e] + cost[e])
+        model.add(length >= start[k] + cost[k] + round((graph.tails[k] - graph.tasks[k].cost) * grid))
+    model.minimize(length)
+    solver = cp.CpSolver()
+    solver.parameters.max_deterministic_time = effort
+    solver.parameters.num_workers = WORKERS
+    solver.parameters.interleave_search = True
+    solver.parameters.random_seed = 1
+    status = solver.solve(model)
+    bound = max(hint.bound or 0.0, solver.best_objective_bound / grid)
+    if status not in (cp.OPTIMAL, cp.FEASIBLE):
+        return hint
+    begins = [solver.value(s) / grid for s in start]
+    owners = [next(p for p, x in enumerate(row) if solver.value(x)) for row in owner] or _dealt(graph, begins, hint.processors)
+    made = replace(hint, start=tuple(begins), processor=tuple(owners), bound=bound)
+    return made if made.length <= hint.length else replace(hint, bound=bound)
+
+
+def _starts(model: Any, hint: Schedule, grid: int, most: int) -> list[Any]:
+    graph, made = hint.graph, []
+    for k, task in enumerate(graph.tasks):
+        first, last = round(graph.heads[k] * grid), most - round(graph.tails[k] * grid)
+        made.append(model.new_int_var(min(first, last), last, task.name))
+        model.add_hint(made[-1], round(hint.start[k] * grid))
+    return made
+
+
+def _interval(model: Any, start: Any, size: int) -> Any:
+    return model.new_fixed_size_interval_var(start, size, "")
+
+
+def _on_processors(model: Any, hint: Schedule, start: list[Any], cost: list[int], delay: int) -> list[list[Any]]:
+    """Which processor does each task, no two at once; a result that comes from another one is late by the delay."""
+    count = hint.processors
+    owner = [[model.new_bool_var("") for _ in range(count)] for _ in cost]
+    for k, row in enumerate(owner):
+        model.add_exactly_one(row)
+        for p, x in enumerate(row):
+            model.add_hint(x, hint.processor[k] == p)
+    for p in range(count):
+        model.add_no_overlap(
+            [model.new_optional_fixed_size_interval_var(start[k], cost[k], owner[k][p], "") for k in range(len(cost))]
+        )
+    for k, earlier in enumerate(hint.graph.before):
+        for e in earlier:
+            model.add(start[k] >= start[e] + cost[e])
+            for p in range(count):
+                model.add(start[k] >= start[e] + cost[e] + delay).only_enforce_if([owner[e][p], ~owner[k][p]])
+    return owner
+
+
+def _dealt(graph: TaskGraph, start: list[float], processors: int) -> list[int]:
+    """Processors for tasks of which never more than there are processors run at once."""
+    free, owner = [0.0] * processors, [0] * len(graph)
+    for k in sorted(range(len(graph)), key=lambda k: (start[k], graph.tasks[k].cost, k)):
+        owner[k] = next(p for p in range(processors) if free[p] <= start[k] + ROUNDING)
+        free[owner[k]] = start[k] + graph.tasks[k].cost
+    return owner
+
+
+def _grid(schedule: Schedule) -> int:
+    """Parts of a unit of time in which all costs are whole."""
+    given = [task.cost for task in schedule.graph.tasks] + [schedule.communication]
+    grid = 1 if all(float(c).is_integer() for c in given) else GRID
+    if any(abs(c * grid - round(c * grid)) > ROUNDING * GRID for c in given) or sum(given) * grid > LARGEST:
+        raise InputError(
+            f"{schedule.graph.name}: the exact method counts in parts of 1/{GRID}; give the tasks costs that are multiples of "
+            "it and not too large, or take method 'priority'."
+        )
+    return grid
+
+
+def _parts(length: float, grid: int, up: bool) -> int:
+    """A length in parts: a bound rounded up, a length to the nearest."""
+    return int(-(-length * grid * (1.0 - ROUNDING) // 1)) if up else round(length * grid)

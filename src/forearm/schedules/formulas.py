@@ -1,0 +1,260 @@
+"""What the subtasks compute, over any scalar: the modified Newton-Euler recursion in pieces. Dhanaraj 4.3.1, Table 4.1.
+
+Quantities carry the document's letters and the number of their link: ("w.x", 2) is a component of omega of link 2. For a
+sliding joint, whose turns cost nothing, lambda and k are those of the link before in other axes, and 2 qd (w.y, -w.x) with qdd
+goes to the linear acceleration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from forearm.model import Array, Scalar
+from forearm.schedules.links import Chain, Joint, Link
+
+Key = tuple[str, int]  # a quantity and its link
+Values = Mapping[Key, Scalar]
+Made = dict[str, Scalar]
+Three = tuple[Scalar, Scalar, Scalar]
+AXES = ("x", "y", "z")
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """A chain and its joints at a state: what every subtask is given."""
+
+    chain: Chain
+    joints: tuple[Joint, ...]
+
+    def at(self, i: int) -> tuple[Link, Joint]:
+        """Link i and its joint, counted from 1."""
+        return self.chain.links[i - 1], self.joints[i - 1]
+
+
+Compute = Callable[[Motion, Values, int], Made]
+
+
+def vector(values: Values, name: str, i: int) -> Three:
+    """The three components of a quantity of link i."""
+    x, y, z = (values[f"{name}.{axis}", i] for axis in AXES)
+    return x, y, z
+
+
+def start(chain: Chain) -> dict[Key, Scalar]:
+    """What is known of the base, which is at rest and pushed upwards by gravity, and of what the last link carries: nothing."""
+    names = ["w", "alpha", "k", "f", "n"]
+    made: dict[Key, Scalar] = {(f"{name}.{axis}", i): 0.0 for name in names for axis in AXES for i in (0, len(chain) + 1)}
+    made |= {(f"lambda.{r}{c}", 0): 0.0 for r in AXES for c in AXES}
+    return made | {(f"a.{axis}", 0): -g for axis, g in zip(AXES, chain.g.tolist(), strict=True)}
+
+
+def torque(chain: Chain, values: Values, i: int) -> Scalar:
+    """Step 9: the moment about the joint of link i, or the force along it."""
+    return values["n.z" if chain.links[i - 1].revolute else "f.z", i]
+
+
+def renamed(axes: Array, v: Three) -> Three:
+    """axes . v, where axes have one entry 1 or -1 a row: nothing is computed."""
+    x, y, z = (next(v[k] if row[k] > 0.0 else -v[k] for k in range(3) if row[k] != 0.0) for row in axes.tolist())
+    return x, y, z
+
+
+def down(component: int, v: str, turning: str, sliding: str, along: str | None = None, own: bool = False) -> Compute:
+    """One component of R^T v, under the name for a turning or for a sliding joint; v is kept with the link before or its own.
+
+    The first hands on the component along the joint too, which costs nothing, as `along` where the joint turns.
+    """
+
+    def compute(motion: Motion, values: Values, i: int) -> Made:
+        link, joint = motion.at(i)
+        x, y, z = renamed(link.axes.T, vector(values, v, i if own else i - 1))
+        name = turning if link.revolute else sliding
+        if component == 0:
+            return {f"{name}.x": joint.c * x + joint.s * y, f"{along if along and link.revolute else name}.z": z}
+        return {f"{name}.y": joint.c * y - joint.s * x}
+
+    return compute
+
+
+def passed(component: int, v: str, made: str) -> Compute:
+    """One component of turn_z v, v of the link that is carried; the first hands on the one along its joint too."""
+
+    def compute(motion: Motion, values: Values, i: int) -> Made:
+        x, y, z = vector(values, v, i + 1)
+        if i == len(motion.chain):
+            return {f"{made}.x": x, f"{made}.z": z} if component == 0 else {f"{made}.y": y}
+        _, joint = motion.at(i + 1)
+        if component == 0:
+            return {f"{made}.x": joint.c * x - joint.s * y, f"{made}.z": z}
+        return {f"{made}.y": joint.s * x + joint.c * y}
+
+    return compute
+
+
+def carried(motion: Motion, values: Values, name: str, i: int) -> Three:
+    """What the next link passes on, in axes of link i: the turn is made, axes are only renamed."""
+    v = vector(values, name, i)
+    return v if i == len(motion.chain) else renamed(motion.at(i + 1)[0].axes, v)
+
+
+def reach(motion: Motion, i: int) -> Three:
+    """p of link i: from its origin to that of the link it carries."""
+    return (0.0, 0.0, 0.0) if i == len(motion.chain) else motion.at(i + 1)[1].p
+
+
+def rate_and_coriolis(motion: Motion, values: Values, i: int) -> Made:
+    """T3: c = (rate w.y, -rate w.x, qdd) with rate qd, or 2 qd where the joint slides; and w.z + qd where it turns."""
+    link, joint = motion.at(i)
+    x, y = values["w.x", i], values["w.y", i]
+    rate = joint.qd if link.revolute else 2.0 * joint.qd
+    turning = {"w.z": values["w'.z", i] + joint.qd} if link.revolute else {}
+    return {"c.x": rate * y, "c.y": -(rate * x), "c.z": joint.qdd, **turning}
+
+
+def with_coriolis(motion: Motion, values: Values, i: int) -> Made:
+    """T6: c added to alpha', or to a' where the joint slides."""
+    name = "alpha" if motion.at(i)[0].revolute else "a"
+    return {f"{name}.{axis}": values[f"{name}'.{axis}", i] + values[f"c.{axis}", i] for axis in AXES}
+
+
+def mixed_products(motion: Motion, values: Values, i: int) -> Made:
+    """T7: k = (w.y w.z, w.z w.x, w.x w.y)."""
+    link, _ = motion.at(i)
+    if not link.revolute:  # products of the same rates under other names
+        from_axis, sign = _sources(link)
+        old = vector(values, "k", i - 1)
+        pairs = ((1, 2), (2, 0), (0, 1))
+        return {
+            f"k.{axis}": _signed(sign[b] * sign[c], old[3 - from_axis[b] - from_axis[c]])
+            for axis, (b, c) in zip(AXES, pairs, strict=True)
+        }
+    x, y, z = vector(values, "w", i)
+    return {"k.x": y * z, "k.y": z * x, "k.z": x * y}
+
+
+def squares(motion: Motion, values: Values, i: int) -> Made:
+    """T8: the squares of w."""
+    if not motion.at(i)[0].revolute:
+        return {}  # T9 renames what the link before has
+    x, y, z = vector(values, "w", i)
+    return {"sw.x": x * x, "sw.y": y * y, "sw.z": z * z}
+
+
+def _elements(*made: str) -> Callable[[Callable[[Values, int], Made]], Compute]:
+    """Elements of lambda by a formula for turning joints; for sliding ones those of the link before under other names."""
+
+    def of(formula: Callable[[Values, int], Made]) -> Compute:
+        def compute(motion: Motion, values: Values, i: int) -> Made:
+            link, _ = motion.at(i)
+            if link.revolute:
+                return formula(values, i)
+            from_axis, sign = _sources(link)
+            places = [(AXES.index(rc[0]), AXES.index(rc[1])) for rc in made]
+            elements = [values[f"lambda.{AXES[from_axis[r]]}{AXES[from_axis[c]]}", i - 1] for r, c in places]
+            signs = [sign[r] * sign[c] for r, c in places]
+            return {f"lambda.{rc}": _signed(s, v) for rc, s, v in zip(made, signs, elements, strict=True)}
+
+        return compute
+
+    return of
+
+
+@_elements("xx", "yy", "zz")
+def lambda_diagonal(values: Values, i: int) -> Made:
+    """T9: the diagonal of lambda."""
+    x, y, z = vector(values, "sw", i)
+    return {"lambda.xx": -(y + z), "lambda.yy": -(x + z), "lambda.zz": -(x + y)}
+
+
+@_elements("yx", "xz", "zy")
+def lambda_sums(values: Values, i: int) -> Made:
+    """T10: lambda 21, 13 and 32."""
+    (kx, ky, kz), (x, y, z) = vector(values, "k", i), vector(values, "alpha", i)
+    return {"lambda.yx": kz + z, "lambda.xz": ky + y, "lambda.zy": kx + x}
+
+
+@_elements("xy", "zx", "yz")
+def lambda_differences(values: Values, i: int) -> Made:
+    """T11: lambda 12, 31 and 23."""
+    (kx, ky, kz), (x, y, z) = vector(values, "k", i), vector(values, "alpha", i)
+    return {"lambda.xy": kz - z, "lambda.zx": ky - y, "lambda.yz": kx - x}
+
+
+def products(row: str, made: str, before: bool) -> Compute:
+    """The three products of a row of lambda p, of the link before, or of lambda s."""
+
+    def compute(motion: Motion, values: Values, i: int) -> Made:
+        lever = motion.at(i)[1].p if before else tuple(motion.at(i)[0].s.tolist())
+        k = i - 1 if before else i
+        return {f"{made}.{row}{axis}": values[f"lambda.{row}{axis}", k] * lever[c] for c, axis in enumerate(AXES)}
+
+    return compute
+
+
+def summed(row: str, products: str, made: str, before: bool) -> Compute:
+    """An acceleration and the three products of a row."""
+
+    def compute(_: Motion, values: Values, i: int) -> Made:
+        total = values[f"{products}.{row}x", i] + values[f"{products}.{row}y", i] + values[f"{products}.{row}z", i]
+        return {f"{made}.{row}": values[f"a.{row}", i - 1 if before else i] + total}
+
+    return compute
+
+
+def inertial_force(motion: Motion, values: Values, i: int) -> Made:
+    """T26: F = m ac."""
+    m = motion.at(i)[0].m
+    return {f"F.{axis}": m * values[f"ac.{axis}", i] for axis in AXES}
+
+
+def inertial_moment(k: int) -> Compute:
+    """A component of I alpha + w x I w, with the constant differences D of the moments. Dhanaraj (4.11)-(4.13)."""
+
+    def compute(motion: Motion, values: Values, i: int) -> Made:
+        moments = motion.at(i)[0].I.tolist()
+        D = moments[(k + 2) % 3] - moments[(k + 1) % 3]
+        return {f"N.{AXES[k]}": moments[k] * values[f"alpha.{AXES[k]}", i] + D * values[f"k.{AXES[k]}", i]}
+
+    return compute
+
+
+def joint_force(motion: Motion, values: Values, i: int) -> Made:
+    """T32: f = F + f'."""
+    next_force = carried(motion, values, "f'", i)
+    return {f"f.{axis}": values[f"F.{axis}", i] + next_force[k] for k, axis in enumerate(AXES)}
+
+
+def lever_moment(k: int, force: str, made: str) -> Compute:
+    """A component of p x f', the force that is passed on, or of s x F."""
+
+    def compute(motion: Motion, values: Values, i: int) -> Made:
+        a, b = (k + 1) % 3, (k + 2) % 3
+        if force == "F":
+            lever, f = motion.at(i)[0].s.tolist(), vector(values, "F", i)
+        else:
+            lever, f = reach(motion, i), carried(motion, values, force, i)
+        return {f"{made}.{AXES[k]}": lever[a] * f[b] - lever[b] * f[a]}
+
+    return compute
+
+
+def joint_moment(k: int) -> Compute:
+    """A component of N + n' + n'' + n'''."""
+
+    def compute(motion: Motion, values: Values, i: int) -> Made:
+        axis = AXES[k]
+        own = values[f"N.{axis}", i] + values[f"n'.{axis}", i] + values[f"n''.{axis}", i]
+        return {f"n.{axis}": own + carried(motion, values, "n'''", i)[k]}
+
+    return compute
+
+
+def _sources(link: Link) -> tuple[list[int], list[float]]:
+    """For each axis of the link the axis of the one before that it lies along, and the sign."""
+    columns = [next(k for k in range(3) if link.axes[k, c] != 0.0) for c in range(3)]
+    return columns, [float(link.axes[k, c]) for c, k in enumerate(columns)]
+
+
+def _signed(sign: float, value: Scalar) -> Scalar:
+    return value if sign > 0.0 else -value

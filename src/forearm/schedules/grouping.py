@@ -1,0 +1,102 @@
+"""Small tasks put together into larger ones, so that no two of them ever wait for each other.
+
+Two rules, in turns until nothing fits any more. A task joins the only one that needs it, or the only one that it needs: there
+is no way round between them. Tasks of one level are joined: every arrow goes from a lower level to a higher one, before
+and after.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forearm.errors import InputError, shorten
+from forearm.schedules.automatic import Costs, Division, divided
+
+
+@dataclass
+class _Parts:
+    """The groups while they grow: by the number of a group its members, cost, and neighbours."""
+
+    members: dict[int, list[int]]
+    cost: dict[int, float]
+    before: dict[int, set[int]]
+    after: dict[int, set[int]]
+
+    def join(self, a: int, b: int) -> None:
+        """Group b goes into group a."""
+        self.members[a] += self.members.pop(b)
+        self.cost[a] += self.cost.pop(b)
+        for mine, back in ((self.before, self.after), (self.after, self.before)):
+            for other in mine.pop(b):
+                back[other].discard(b)
+                if other != a:
+                    back[other].add(a)
+                    mine[a].add(other)
+            mine[a].discard(b)
+
+
+def grouped(division: Division, size: float, costs: Costs | None = None) -> Division:
+    """The same function in tasks that cost at most `size` each, as far as single operations allow it."""
+    if isinstance(size, bool) or not isinstance(size, int | float) or not 0.0 < size < float("inf"):
+        raise InputError(f"size: what a task may cost, a number above 0, is needed; came {shorten(size)}.")
+    graph = division.graph
+    parts = _Parts(
+        {k: [k] for k in range(len(graph))},
+        {k: task.cost for k, task in enumerate(graph.tasks)},
+        {k: set(earlier) for k, earlier in enumerate(graph.before)},
+        {k: set(later) for k, later in enumerate(graph.after)},
+    )
+    count = len(parts.members) + 1
+    while len(parts.members) < count:
+        count = len(parts.members)
+        _join_neighbours(parts, size)
+        _join_levels(parts, size)
+    groups = [
+        tuple(sorted(place for k in members for place in division.places[k])) for members in parts.members.values()
+    ]  # fmt: skip
+    return divided(division.traced, groups, graph.name, costs or Costs())
+
+
+def _join_neighbours(parts: _Parts, size: float) -> None:
+    """Chains and trees: from the end towards the start into the only user, then back into the only source."""
+    order = _sorted(parts)
+    for k in reversed(order):
+        if len(parts.after[k]) == 1:
+            (user,) = parts.after[k]
+            if parts.cost[k] + parts.cost[user] <= size:
+                parts.join(user, k)
+    for k in order:
+        if k in parts.members and len(parts.before[k]) == 1:
+            (source,) = parts.before[k]
+            if parts.cost[k] + parts.cost[source] <= size:
+                parts.join(source, k)
+
+
+def _join_levels(parts: _Parts, size: float) -> None:
+    """Tasks of one level, the most urgent together: one is filled up before the next begins."""
+    order = _sorted(parts)
+    level: dict[int, int] = {}
+    for k in order:
+        level[k] = 1 + max((level[e] for e in parts.before[k]), default=-1)
+    tail: dict[int, float] = {}
+    for k in reversed(order):
+        tail[k] = parts.cost[k] + max((tail[a] for a in parts.after[k]), default=0.0)
+    filling: dict[int, int] = {}
+    for k in sorted(order, key=lambda k: (level[k], -tail[k], k)):
+        into = filling.get(level[k])
+        if into is not None and parts.cost[into] + parts.cost[k] <= size:
+            parts.join(into, k)
+        else:
+            filling[level[k]] = k
+
+
+def _sorted(parts: _Parts) -> list[int]:
+    """The groups in an order in which each comes behind what it waits for."""
+    missing = {k: len(earlier) for k, earlier in parts.before.items()}
+    order = [k for k, count in missing.items() if not count]
+    for k in order:
+        for later in sorted(parts.after[k]):
+            missing[later] -= 1
+            if not missing[later]:
+                order.append(later)
+    return order

@@ -1,0 +1,41 @@
+"""The document's rule: layer by layer, and where a layer leaves processors free, whatever of the next layers can be done.
+
+Dhanaraj 4.3.3, Fig. 4.10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from forearm.errors import InputError
+from forearm.schedules.assembly import Layered
+from forearm.schedules.priority import check_machine, listed
+from forearm.schedules.schedule import Schedule
+from forearm.schedules.tasks import TaskGraph
+
+
+def schedule_by_rule(graph: TaskGraph | Layered, processors: int) -> Schedule:
+    """Tasks of the first layer that is not done come first, in their order; then those of the next layers that can be done.
+
+    Where a graph has no layers of its own they are those of precedence: a task is one layer behind the last that it waits for.
+    """
+    check_machine(processors)
+    if isinstance(graph, Layered):
+        return by_layers(graph.graph, graph.layers, processors)
+    return by_layers(graph, precedence_layers(graph), processors)
+
+
+def by_layers(graph: TaskGraph, layers: Sequence[int], processors: int) -> Schedule:
+    """The rule with layers that are given."""
+    if len(layers) != len(graph):
+        raise InputError(f"{graph.name}: {len(graph)} tasks came with {len(layers)} layers; one a task is needed.")
+    start, processor = listed(graph, processors, [-float(layer) for layer in layers])
+    return Schedule(graph, processors, tuple(start), tuple(processor), "rule")
+
+
+def precedence_layers(graph: TaskGraph) -> tuple[int, ...]:
+    """1 for tasks that wait for nothing, and one more than the last that they wait for for the others."""
+    made: list[int] = []
+    for earlier in graph.before:
+        made.append(1 + max((made[e] for e in earlier), default=0))
+    return tuple(made)

@@ -1,0 +1,142 @@
+"""Schedules that really run: machine code for each processor, a thread for each, one evaluation by all of them together."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.errors import ForearmError, InputError
+from forearm.kernels.native import host, loaded, object_code
+from forearm.schedules.threaded_plan import APART, Threads
+from forearm.schedules.threaded_text import LINE, module_of
+from forearm.values import as_floats
+
+MOST_THREADS = 64
+PATIENCE = 20_000_000  # looks at another thread's number before a thread gives up: some ten seconds
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Threaded:
+    """A schedule as machine code: call it with the function's inputs, one state (n,) or many (B, n), one after the other."""
+
+    threads: Threads
+    lanes: tuple[Any, ...]
+    memory: Any
+
+    def __call__(self, *states: ArrayLike, patience: int = PATIENCE) -> dict[str, Array]:
+        """The results by name. Many states are evaluated in turn, each by all threads when the one before has ended."""
+        arrays, many = self._taken(states)
+        count = len(arrays[0])
+        traced = self.threads.traced
+        results = [np.empty((count, *a.shape)) for a in traced.outputs]
+        self.run([a.ctypes.data for a in (*arrays, *results)], count, patience)
+        return {
+            a.name: made if many else made[0] for a, made in zip(traced.outputs, results, strict=True)
+        }  # fmt: skip
+
+    def run(self, pointers: list[int], count: int, patience: int = PATIENCE) -> None:
+        """The same on memory at these addresses: rows of the inputs, then of the outputs."""
+        shared, numbers = _aligned(self.threads.size + APART), _aligned((LINE // 8) * (len(self.lanes) + 1))
+        status = [1] * len(self.lanes)
+
+        def work(k: int) -> None:
+            with on_core(k, len(self.lanes)):
+                last = (shared.ctypes.data, numbers.ctypes.data, count, patience, _yield())
+                status[k] = self.lanes[k](*pointers, *last)
+
+        others = [threading.Thread(target=work, args=(k,), daemon=True) for k in range(1, len(self.lanes))]
+        started = []
+        try:
+            for thread in others:
+                thread.start()
+                started.append(thread)
+            work(0)
+        except BaseException:
+            numbers[len(self.lanes) * LINE // 8] = 1  # nobody waits for those that did not start
+            raise
+        finally:
+            for thread in started:
+                thread.join()
+        if any(status):
+            raise ForearmError(
+                f"threads: one of {len(self.lanes)} waited in vain for another, after {patience} looks; the machine is too "
+                "busy for so many threads, or one of them was stopped. Take fewer processors."
+            )
+
+    def _taken(self, states: tuple[ArrayLike, ...]) -> tuple[list[Array], bool]:
+        inputs = self.threads.traced.inputs
+        if len(states) != len(inputs):
+            raise InputError(f"threads: the arguments are {', '.join(a.name for a in inputs)}; came {len(states)}.")
+        arrays = [as_floats(state, a.name) for state, a in zip(states, inputs, strict=True)]
+        many = arrays[0].ndim == len(inputs[0].shape) + 1
+        rows = arrays[0].shape[:1] if many else ()
+        for array, a in zip(arrays, inputs, strict=True):
+            if array.shape != (*rows, *a.shape):
+                raise InputError(f"{a.name}: shape {(*rows, *a.shape)} is needed; came {array.shape}.")
+        return [np.ascontiguousarray(a if many else a[None]) for a in arrays], many
+
+
+def compiled_threads(threads: Threads) -> Threaded:
+    """Threads as machine code, double precision."""
+    if len(threads.steps) > MOST_THREADS:
+        raise InputError(f"threads: at most {MOST_THREADS} are run; came {len(threads.steps)}. Take fewer processors.")
+    names = [f"lane{k}" for k in range(len(threads.steps))]
+    memory = loaded(object_code(module_of(threads, host("float64", 1), _has_pause())), names)
+    arrays = len(threads.traced.inputs) + len(threads.traced.outputs)
+    kinds = [ctypes.c_void_p] * (arrays + 2) + [ctypes.c_int64] * 2 + [ctypes.c_void_p]
+    kind = ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)
+    return Threaded(threads, tuple(kind(memory.addresses[name]) for name in names), memory)
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def on_core(k: int, threads: int) -> Iterator[None]:
+    """This thread on a core of its own, where there are enough: two that wait for each other must not share one."""
+    allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else []
+    if not 1 < threads <= len(allowed):
+        yield
+        return
+    os.sched_setaffinity(0, {allowed[k]})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def _aligned(count: int) -> NDArray[np.int64]:
+    """Zeros, 8 bytes each, that begin at a cache line of their own."""
+    space = np.zeros(count + 2 * LINE // 8, dtype=np.int64)
+    first = (-space.ctypes.data % LINE) // 8
+    return space[first : first + count]
+
+
+@cache
+def _yield() -> int | None:
+    """The system's function that lets other threads run, if there is one."""
+    try:
+        return ctypes.cast(ctypes.CDLL(None).sched_yield, ctypes.c_void_p).value
+    except (OSError, AttributeError, TypeError):
+        return None
+
+
+@cache
+def _has_pause() -> bool:
+    """Whether the processor has an instruction for waiting."""
+    import llvmlite.binding as llvm
+
+    return bool(llvm.get_default_triple().startswith(("x86_64", "i386", "i686")))

@@ -1,0 +1,128 @@
+"""What each thread does in turn: wait for others, take their values, compute, leave values for others, say how far it is.
+
+A thread that has done its first i tasks may say so; others wait for such a number and nothing else. A wait that an earlier
+one of the same thread includes is left out, and what nobody waits for is not said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from forearm.codegen.functions import Traced
+from forearm.errors import InputError
+from forearm.schedules.automatic import Division
+from forearm.schedules.schedule import Schedule
+from forearm.symbols.graph import MUL, expressions
+
+APART = 16  # scalars between what two threads write: two cache lines
+
+
+@dataclass
+class Step:
+    """One stretch of a thread: `waits` are (thread, tasks that it must have done), the rest are nodes of the graph."""
+
+    waits: list[tuple[int, int]] = field(default_factory=list)
+    loads: list[int] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    stores: list[int] = field(default_factory=list)
+    done: int | None = None  # tasks of this thread so far, where somebody waits for just that
+
+
+@dataclass(frozen=True, eq=False)
+class Threads:
+    """The steps of each thread, who writes which result, and where values lie in shared memory that go from one to another."""
+
+    traced: Traced
+    steps: tuple[tuple[Step, ...], ...]
+    writer: dict[int, int]  # node of a result -> thread
+    slots: dict[int, int]
+    size: int  # scalars of shared memory
+    turn: int  # one evaluation's share of the numbers by which threads say how far they are
+
+    @property
+    def waits(self) -> int:
+        """How many times an evaluation waits for another thread, its start not counted."""
+        return sum(len(step.waits) for lane in self.steps for step in lane)
+
+
+def planned_threads(division: Division, schedule: Schedule) -> Threads:
+    """The threads of a schedule; processors that do nothing get none."""
+    if schedule.graph is not division.graph:
+        raise InputError("threads: the schedule is of another task graph; schedule division.graph.")
+    lanes = [lane for lane in schedule.lanes if lane] or [()]
+    where = {k: (thread, number) for thread, lane in enumerate(lanes) for number, k in enumerate(lane, 1)}
+    waits = {k: wait for thread, lane in enumerate(lanes) for k, wait in _waits(division, thread, lane, where).items()}
+    said = {key for found in waits.values() for key in found}
+    owner = {place: where[k][0] for k, group in enumerate(division.places) for place in group}
+    steps = [tuple(_steps(division, thread, lane, waits, said, owner)) for thread, lane in enumerate(lanes)]
+    slots, size = _slots(steps)
+    for step in (step for lane_steps in steps for step in lane_steps):
+        step.stores = [place for place in step.places if place in slots]
+    writer = {e.node: owner[e.node] for e in expressions(division.traced.results) if e.node in owner}
+    return Threads(division.traced, tuple(steps), writer, slots, size, max(map(len, lanes)) + 1)
+
+
+def kept_places(threads: Threads, thread: int) -> list[set[int]]:
+    """For each step of a thread the nodes that something outside of it needs: they must be there as values of their own."""
+    graph, lane = threads.traced.graph, threads.steps[thread]
+    at = {place: s for s, step in enumerate(lane) for place in step.places}
+    kept = [set(step.stores) for step in lane]
+    for place, here in at.items():
+        for operand in (graph.left[place], graph.right[place]):
+            if at.get(operand, here) != here:
+                kept[at[operand]].add(operand)
+    for node, writer in threads.writer.items():
+        if writer == thread:
+            kept[at[node]].add(node)
+    return kept
+
+
+def _waits(
+    division: Division, thread: int, lane: tuple[int, ...], where: dict[int, tuple[int, int]]
+) -> dict[int, list[tuple[int, int]]]:
+    """For the tasks of a thread, in order, what they must wait for that none before them has waited for."""
+    reached: dict[int, int] = {}
+    made: dict[int, list[tuple[int, int]]] = {}
+    for k in lane:
+        needs: dict[int, int] = {}
+        for e in division.graph.before[k]:
+            other, number = where[e]
+            if other != thread:
+                needs[other] = max(needs.get(other, 0), number)
+        made[k] = [(other, number) for other, number in sorted(needs.items()) if number > reached.get(other, 0)]
+        reached |= dict(made[k])
+    return made
+
+
+def _steps(
+    division: Division, thread: int, lane: tuple[int, ...], waits: dict[int, list[tuple[int, int]]],
+    said: set[tuple[int, int]], owner: dict[int, int],
+) -> list[Step]:  # fmt: skip
+    graph, loaded = division.traced.graph, set[int]()
+    steps = [Step()]
+    for number, k in enumerate(lane, 1):
+        if waits[k] or steps[-1].done is not None:
+            steps.append(Step(waits=list(waits[k])))
+        step = steps[-1]
+        for place in division.places[k]:
+            for p in (graph.left[place], graph.right[place]):
+                if p >= 0 and graph.kinds[p] >= MUL and owner.get(p, thread) != thread and p not in loaded:
+                    loaded.add(p)
+                    step.loads.append(p)
+        step.places += division.places[k]
+        if (thread, number) in said:
+            step.done = number
+    return steps
+
+
+def _slots(steps: list[tuple[Step, ...]]) -> tuple[dict[int, int], int]:
+    """Places in memory for what goes from thread to thread, in the order in which it is made, each thread's apart."""
+    wanted = {place for lane in steps for step in lane for place in step.loads}
+    slots: dict[int, int] = {}
+    size = 0
+    for lane in steps:
+        size = -(-size // APART) * APART
+        for place in (place for step in lane for place in step.places if place in wanted):
+            slots[place] = size
+            size += 1
+    return slots, size

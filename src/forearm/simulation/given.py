@@ -1,0 +1,75 @@
+"""What a caller gives besides what drives the arm: numbers, functions and tolerances, checked before anything is done."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError, ModelError, shorten
+from forearm.simulation.stepping import tolerance
+from forearm.simulation.track import Condition, Floats
+from forearm.values import check_number
+
+MOST_RECORD = 1_000_000  # steps between two samples: a run can be interrupted between them
+
+
+def check_arm(arm: object) -> None:
+    """Refuse what is no arm."""
+    if not isinstance(arm, Arm):
+        raise InputError(f"simulate: an Arm is needed, such as fa.load('puma560'); came {shorten(arm)}.")
+
+
+def number_of(value: object, what: str, **bounds: float) -> float:
+    """A finite number within bounds."""
+    try:
+        return check_number(value, what, **bounds)
+    except ModelError as error:
+        raise InputError(str(error)) from error
+
+
+def check_record_of(record: object) -> None:
+    """Refuse what is no number of steps from one sample to the next."""
+    if not isinstance(record, int) or isinstance(record, bool) or not 1 <= record <= MOST_RECORD:
+        raise InputError(
+            f"simulate, record: a whole number of at least 1 is needed, and at most {MOST_RECORD}; came {shorten(record)}."
+        )
+
+
+def check_tolerances(rtol: object, atol: object) -> None:
+    """Refuse tolerances that no method could follow, also where a method follows none."""
+    absolute = number_of(atol, "simulate, atol")
+    tolerance(number_of(rtol, "simulate, rtol"), absolute, absolute, 1)
+
+
+def check_function(value: object, what: str, arguments: str) -> None:
+    """Refuse what is there and cannot be called."""
+    if value is not None and not callable(value):
+        raise InputError(f"simulate, {what}: a function of {arguments} is needed; came {shorten(value)}.")
+
+
+def condition_of(until: Any) -> Condition | None:
+    """The condition that ends a run as a number, -1 for no and 1 for yes; the user's function is given copies."""
+    check_function(until, "until", "(t, q, qd)")
+    if until is None:
+        return None
+
+    def checked(t: float, q: Floats, qd: Floats) -> float:
+        value = until(t, q.copy(), qd.copy())
+        value = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+        if isinstance(value, bool | np.bool_):
+            return 1.0 if value else -1.0
+        try:
+            number = float(value) if isinstance(value, int | float | np.floating | np.integer) else math.nan
+        except OverflowError:
+            number = math.nan
+        if math.isnan(number):
+            raise InputError(
+                f"simulate, until: a number other than NaN, or True or False, is needed at every state; came {shorten(value)} "
+                f"at t = {t:.9g} s."
+            )
+        return number
+
+    return checked

@@ -1,0 +1,55 @@
+"""Where friction that grows with the load leaves no acceleration: told from a motion that goes beyond all numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.drives.joint import depends_on_load
+from forearm.dynamics.reference import forward
+from forearm.errors import ModelError
+from forearm.kernels.rolling import Roller, State
+from forearm.simulation.methods import weighted
+from forearm.values import LARGEST
+
+Floats = NDArray[np.float64]
+
+
+def is_jammed(arm: Arm, q: Floats, qd: Floats, tau: Floats) -> bool:
+    """Of a state (n,) that has no acceleration: whether the rigid arm would have one there, of a size that bodies can have."""
+    if not depends_on_load(arm) or not all(np.isfinite(v).all() for v in (q, qd, tau)):
+        return False
+    try:
+        with np.errstate(all="ignore"):
+            qdd = forward(arm.rigid(), q, qd, tau)
+    except ModelError:
+        return False
+    return bool(np.all(np.abs(np.concatenate([q, qd, tau, qdd])) <= LARGEST))
+
+
+def jams_within(
+    roller: Roller, before: State, after: State, inputs: tuple[Floats, Floats], h: float,
+    torque: Callable[[Floats, Floats], Floats],
+) -> bool:  # fmt: skip
+    """Whether a step from one state led to no numbers because one of its stages has no acceleration.
+
+    `inputs` (n,) drive its start and its end. Joints move and stand as they do after the step, which begins by loosening them.
+    """
+    if not depends_on_load(roller.arm):
+        return False
+    y = np.stack([before.q[0], before.qd[0]])
+    way, free = np.where(np.isnan(after.way), before.way, after.way)[0], after.free[0]
+    c, a, _ = roller.tableau
+    rates: list[Floats] = []
+    for share, row in zip(c, a, strict=True):
+        with np.errstate(all="ignore"):
+            q, qd = y + weighted(row, h, rates) if rates else y
+        u = inputs[0] + share * (inputs[1] - inputs[0])
+        qdd = roller.accelerations(q, qd, u, way, free)
+        if not np.isfinite(qdd).all():
+            return is_jammed(roller.arm, q, qd, torque(u, qd))
+        rates.append(np.stack([qd, qdd]))
+    return False

@@ -1,0 +1,53 @@
+"""Lines of the hand as JSON: what was asked for, from which the same line is made again."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError
+from forearm.reading.fields import Choice, Number, Row, Table
+from forearm.reading.textfile import write_text
+from forearm.trajectories.line_speed import PROFILES
+from forearm.trajectories.lines import ATTITUDES, HandLine, hand_line
+from forearm.trajectories.switching import Switching
+from forearm.trajectories.switching_file import read_json, switching_from_document
+
+FORMAT = "forearm-hand-line/1"
+HAND_LINE = Table(
+    {
+        "format": Choice((FORMAT,)),
+        "q0": Row(Number(), doc="the posture that the line starts from, rad (m)"),
+        "to": Row(Row(Number(), 3), doc="places of the hand one after another, base frame, m"),
+        "speed": Number("m / s", above=0.0),
+        "acceleration": Number("m / s^2; none for a profile without", above=0.0),
+        "profile": Choice(PROFILES),
+        "attitude": Choice(ATTITUDES),
+    },
+    required=("format", "q0", "to", "speed", "profile", "attitude"),
+)
+
+
+def write_line(line: HandLine, path: str | os.PathLike[str]) -> None:
+    """Write the file whole or not at all."""
+    asked = line.asked
+    document: dict[str, Any] = {"format": FORMAT, "q0": asked.q0.tolist(), "to": asked.to.tolist(), "speed": asked.speed}
+    document |= {} if asked.acceleration is None else {"acceleration": asked.acceleration}
+    write_text(path, json.dumps(document | {"profile": asked.profile, "attitude": asked.attitude}) + "\n")
+
+
+def load_motion(arm: Arm, path: str | os.PathLike[str]) -> Switching | HandLine:
+    """The motion in a .json file that `save` wrote: switching points, or a line of the hand, made anew for the arm."""
+    where = Path(path)
+    document = read_json(where)
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        return switching_from_document(document, where.name)
+    data = HAND_LINE.read(document, where.name)
+    asked = {name: value for name, value in data.items() if name != "format"}
+    try:
+        return hand_line(arm, **asked)
+    except InputError as error:
+        raise InputError(f"{where.name}: {error}") from error

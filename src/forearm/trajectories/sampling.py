@@ -1,0 +1,33 @@
+"""The times at which motions are looked at: those asked for, checked, and even ones for a table."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.errors import InputError
+from forearm.values import as_floats, check_number
+
+Array = NDArray[np.float64]
+ROWS = 10_000_000  # a table may have
+
+
+def times_within(t: ArrayLike, duration: float) -> tuple[bool, Array]:
+    """Whether one time was asked for, and the times (m,); an error where any is outside of the motion."""
+    asked = as_floats(t, "at")
+    if asked.ndim > 1:
+        raise InputError(f"at: a time or times (m,) are needed, came shape {asked.shape}.")
+    times = np.atleast_1d(asked)
+    outside = ~((times >= 0.0) & (times <= duration))
+    if outside.any():
+        raise InputError(f"at: {float(times[outside][0])!r} s is outside of the motion, which goes from 0 to {duration!r} s.")
+    return asked.ndim == 0, times
+
+
+def ticks(duration: float, step: float, what: str) -> Array:
+    """Times every `step` s from 0 on, and the end; `what` names the step in errors."""
+    step = check_number(step, what, above=0.0)
+    if duration / step > ROWS:
+        raise InputError(f"{what}: {step!r} s gives more than {ROWS} rows of {duration:g} s; take a longer one.")
+    even = np.arange(int(duration / step) + 1) * step
+    return np.append(even[even < duration], duration).astype(np.float64)

@@ -1,0 +1,161 @@
+"""`forearm control` as a user meets it: the comparison, savings, a load, a log, mistakes."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import forearm as fa
+from forearm import control
+from forearm.cli.main import main
+from forearm.logs.table import write_table
+
+Capture = pytest.CaptureFixture[str]
+QUICK = ("--period", "0.01", "--duration", "0.5", "--only", "computed torque", "--only", "PD + gravity")
+
+
+def run(capsys: Capture, *arguments: object) -> tuple[int, str, str]:
+    code = main(["control", *(str(word) for word in arguments)])
+    out, err = capsys.readouterr()
+    return code, out, " ".join(err.split())
+
+
+def document(capsys: Capture, *arguments: object) -> Any:
+    code, out, err = run(capsys, *arguments, "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+def refused(capsys: Capture, *arguments: object) -> str:
+    try:
+        code, _, err = run(capsys, *arguments)
+    except SystemExit as end:
+        code, err = int(str(end.code)), " ".join(capsys.readouterr().err.split())
+    assert code == 2
+    return err
+
+
+def test_comparison_is_that_of_python(capsys: Capture) -> None:
+    found = document(capsys, "compare", "stanford", *QUICK, "--payload", 1.5, "--bandwidth", 3, "--delay", 1)
+    arm = fa.load("stanford")
+    motion = control.usual_motion(arm, 0.5)
+    names = ["computed torque", "PD + gravity"]
+    same = control.compare(arm, motion, names, period=0.01, payload=1.5, bandwidth=6.0 * math.pi, delay=1)
+    assert found["controllers"] == same.document()["controllers"]
+    assert found["payload"] == 1.5
+    assert [row["name"] for row in found["controllers"]] == names
+
+
+def test_sensors_errors_and_voltages_reach_the_loop(capsys: Capture) -> None:
+    plain = document(capsys, "compare", "puma560", *QUICK)
+    for options in (
+        ("--encoder-bits", 8),
+        ("--tachometer-bits", 6, "--tachometer-range", 4),
+        ("--differences", "--encoder-bits", 14),
+        ("--error", 10, "--seed", 3),
+        ("--voltage",),
+        ("--dac-bits", 7, "--dac-range", 40),
+        ("--q", "0,-0.5,0.4,0,0.3,0", "--to", "0.3,-0.2,0.1,0.2,0.5,0.4"),
+    ):
+        changed = document(capsys, "compare", "puma560", *QUICK, *options)
+        assert changed["controllers"][0]["rms"] != plain["controllers"][0]["rms"], options
+        assert changed["controllers"][0]["operations"] == plain["controllers"][0]["operations"]
+
+
+def test_table_and_picture(capsys: Capture, tmp_path: Path) -> None:
+    picture = tmp_path / "controllers.png"
+    code, out, _ = run(capsys, "compare", "stanford", *QUICK, "--plot", picture)
+    assert code == 0
+    assert out.startswith("stanford: a motion of 0.5 s, sampled every 10 ms, bandwidth 5 Hz")
+    assert "computed torque" in out
+    assert "kops/s" in out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_lost_arms_are_noted(capsys: Capture) -> None:
+    code, out, err = run(capsys, "compare", "chain3", "--period", 0.05, "--bandwidth", 40, "--only", "computed torque")
+    assert code == 0
+    assert "nan" in out
+    assert "computed torque: the arm was lost" in err
+    found = document(capsys, "compare", "chain3", "--period", 0.05, "--bandwidth", 40, "--only", "computed torque")
+    assert found["controllers"][0]["rms"] is None
+
+
+def test_savings(capsys: Capture) -> None:
+    found = document(capsys, "savings", "stanford", "--locked", 2)["savings"]
+    same = control.savings(fa.load("stanford"), locked=2)
+    assert [row["operations"] for row in found] == [s.operations for s in same]
+    code, out, _ = run(capsys, "savings", "stanford")
+    assert code == 0
+    assert "3 joints locked" in out
+
+
+def test_period(capsys: Capture) -> None:
+    arm = fa.load("stanford")
+    found = document(capsys, "period", "stanford", "--stiffness", 900)
+    w = control.natural_frequencies(arm, control.gains.middle(arm), np.full(6, 900.0))
+    assert found["frequencies"] == pytest.approx(list(w / (2.0 * math.pi)))
+    assert found["period"] == pytest.approx(control.sampling_period(float(w[-1])))
+    code, out, _ = run(capsys, "period", "puma560-akb", "--q", "0,-1.5,1,0,0,0", "--stiffness", "2,2,2,2,2,2")
+    assert code == 0
+    assert "falls" in out
+    assert "Hz" in out
+
+
+def test_a_load_from_tests(capsys: Capture, tmp_path: Path) -> None:
+    arm = fa.load("panda")
+    q = np.random.default_rng(3).uniform(-1.0, 1.0, (40, 7)) + control.gains.middle(arm)
+    tau = fa.dynamics.gravity(arm, q) + np.random.default_rng(4).uniform(-4.0, 4.0, (40, 7))
+    qdd = fa.dynamics.forward(arm.with_payload(mass=1.3, com=(0.02, -0.01, 0.08)), q, np.zeros_like(q), tau)
+    columns = {f"{name}{i + 1}": block[:, i] for name, block in (("q", q), ("tau", tau), ("qdd", qdd)) for i in range(7)}
+    write_table(tmp_path / "tests.csv", columns)
+    found = document(capsys, "payload", "panda", tmp_path / "tests.csv", "--shape", "point")
+    assert found["mass"] == pytest.approx(1.3, rel=1e-6)
+    assert found["com"] == pytest.approx([0.02, -0.01, 0.08], abs=1e-6)
+    code, out, _ = run(capsys, "payload", "panda", tmp_path / "tests.csv", "--mass", 1.3, "--noise-qdd", 0.01)
+    assert code == 0
+    assert "of the body" in out
+    write_table(tmp_path / "few.csv", {k: v for k, v in columns.items() if not k.startswith("qdd")})
+    assert "no columns for qdd" in refused(capsys, "payload", "panda", tmp_path / "few.csv")
+
+
+def test_a_log_against_the_model(capsys: Capture, tmp_path: Path) -> None:
+    arm = fa.load("stanford")
+    made = control.run(arm, control.PD(arm), control.usual_motion(arm, 1.0), period=2e-3)
+    table = (
+        {"t": made.t[:-1]} | {f"q{i + 1}": made.q[:-1, i] for i in range(6)} | {f"tau{i + 1}": made.tau[:, i] for i in range(6)}
+    )
+    write_table(tmp_path / "log.csv", table)
+    found = document(capsys, "log", "stanford", tmp_path / "log.csv")
+    assert len(found["joints"]) == 6
+    assert min(found["explained"][:3]) > 0.95
+    code, out, _ = run(capsys, "log", "stanford", tmp_path / "log.csv", "--window", 0.03)
+    assert code == 0
+    assert "explained" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ((), "ACTION"),
+        (("compar", "stanford"), "did you mean 'compare'"),
+        (("compare", "stanford", "--perod", "1"), "--period"),
+        (("compare", "stanford", "twice"), "too many"),
+        (("compare", "stanford", "--only", "PI"), "PID + gravity"),
+        (("compare", "stanford", "--q", "0,0,0,0,0,0"), "give --to as well"),
+        (("compare", "stanford", "--tachometer-bits", "8"), "go together"),
+        (("compare", "stanford", "--dac-bits", "8"), "--dac-range"),
+        (("compare", "stanford", "--voltage", "--only", "PD"), "torque_constant"),
+        (("compare", "stanford", "--delay", "3", "--only", "PD"), "0 or 1"),
+        (("savings", "stanford", "--locked", "9"), "from 0 to 5"),
+        (("period", "chain3", "--stiffness", "1,2"), "3 finite numbers"),
+        (("log", "stanford", "nowhere.csv"), "nowhere.csv"),
+    ],
+)
+def test_mistakes_are_said(capsys: Capture, words: tuple[str, ...], text: str) -> None:
+    assert text in refused(capsys, *words)

@@ -1,0 +1,125 @@
+"""One comparison of all: who is in it, that its figures are those of single runs, and that they say what they must."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import forearm as fa
+from forearm import control
+from forearm.control.registry import CLASSICAL, OTHERS
+
+PERIOD = 4e-3
+
+
+@pytest.fixture(scope="module")
+def puma() -> control.Comparison:
+    return control.compare(fa.load("puma560-dhanaraj6"), period=PERIOD, payload=2.0)
+
+
+def test_everything_suited_is_listed(puma: control.Comparison) -> None:
+    names = [row.name for row in puma.rows]
+    assert len(set(names)) == len(names)
+    assert {"feed-forward", "PD", "PID + gravity", "computed torque", "computed torque, counterbalanced"} <= set(names)
+    assert set(names) <= set(CLASSICAL) | set(OTHERS)
+    assert not any("no friction" in name for name in names), "there is none to leave out"
+    assert puma.duration == pytest.approx(2.0)
+    assert puma.payload == 2.0
+
+
+def test_figures_are_those_of_single_runs(puma: control.Comparison) -> None:
+    arm, motion = puma.arm, control.usual_motion(puma.arm)
+    for plant, names in ((arm, ("rms", "hand_rms")), (arm.with_payload(2.0), ("loaded_rms", "loaded_hand_rms"))):
+        made = control.run(arm, control.ComputedTorque(arm), motion, plant=plant, period=PERIOD)
+        row = puma["computed torque"]
+        assert (getattr(row, names[0]), getattr(row, names[1])) == (made.rms, made.hand_rms)
+        assert row.operations_per_second == pytest.approx(made.operations / PERIOD)
+
+
+def test_models_buy_tracking_with_operations(puma: control.Comparison) -> None:
+    pd, gravity, exact = (puma[name] for name in ("PD", "PD + gravity", "computed torque"))
+    assert pd.operations < gravity.operations < exact.operations
+    assert exact.rms < 0.05 * gravity.rms
+    assert puma["computed torque"].rms < puma["computed torque, no velocity terms"].rms
+    assert exact.hand_rms < exact.loaded_hand_rms
+    assert puma["feed-forward"].loaded_hand_rms > 10.0 * exact.loaded_hand_rms, "nothing brings it back"
+    assert all(row.ok for row in puma.rows)
+
+
+def test_the_document_holds_everything(puma: control.Comparison) -> None:
+    document = puma.document()
+    assert [row["name"] for row in document["controllers"]] == [row.name for row in puma.rows]
+    assert document["period"] == PERIOD
+    with pytest.raises(fa.InputError, match="computed torque"):
+        puma["computed torqe"]
+
+
+def test_still_joints_are_locked_where_there_are_some() -> None:
+    arm = fa.load("puma560-dhanaraj6")
+    q0 = np.array([0.1, -0.6, 0.4, 0.2, 0.5, -0.1])
+    motion = control.smooth(q0, q0 + np.array([0.6, 0.4, -0.5, 0.0, 0.0, 0.0]), 1.0)
+    names = ["computed torque", "computed torque, still joints locked"]
+    whole, locked = control.compare(arm, motion, names, period=PERIOD, payload=0.0).rows
+    assert locked.operations < 0.6 * whole.operations, "Waters: 57 % of six links saved by locking three"
+    # The loops that move are those of the whole arm, to the errors of sampling.
+    assert locked.rms * math.sqrt(3.0 / 6.0) == pytest.approx(whole.rms, rel=0.2)
+    assert locked.loaded_rms == locked.rms
+
+
+def test_friction_left_out_of_the_model_is_listed_for_an_arm_that_has_some() -> None:
+    arm = fa.load("chain3")
+    with pytest.raises(fa.NameNotFound, match="no friction"):
+        control.compare(arm, None, ["computed torque, no friction"])
+    rough = arm.replace(
+        tree=tuple(
+            fa.Joint(
+                name=j.name,
+                kind=j.kind,
+                parent=j.parent,
+                child=j.child,
+                placement=j.placement,
+                friction=fa.Friction(coulomb=(0.3, -0.3)),
+            )
+            for j in arm.tree
+        )
+    )
+    with_it, without = control.compare(
+        rough, None, ["computed torque", "computed torque, no friction"], period=PERIOD, payload=0.0
+    ).rows
+    assert without.operations < with_it.operations
+    assert without.rms > 5.0 * with_it.rms
+
+
+def test_controllers_of_ones_own_and_mistakes() -> None:
+    arm = fa.load("chain3")
+
+    class Nothing:
+        name, operations = "nothing", 0.0
+
+        def reset(self) -> None: ...
+
+        def command(self, sample: control.Sample) -> np.ndarray:
+            return np.zeros(3)
+
+    (row,) = control.compare(arm, None, [Nothing()], period=PERIOD).rows
+    assert row.name == "nothing"
+    assert row.torque_rms == 0.0
+    assert row.rms > 0.1
+    with pytest.raises(fa.InputError, match="a list is needed"):
+        control.compare(arm, None, "PD")
+    with pytest.raises(fa.NameNotFound, match="PID"):
+        control.compare(arm, None, ["PI"])
+    with pytest.raises(fa.InputError, match=r"\.duration"):
+        control.compare(arm, [np.zeros((5, 3))] * 3)
+    with pytest.raises(fa.ForearmError, match="payload"):
+        control.compare(arm, payload=-1.0)
+
+
+def test_a_lost_arm_is_a_row_that_says_so() -> None:
+    arm = fa.load("chain3")
+    (row,) = control.compare(arm, None, ["computed torque"], period=0.05, bandwidth=200.0).rows
+    assert not row.ok
+    assert math.isnan(row.hand_rms)
+    assert "lower the bandwidth" in row.message

@@ -1,0 +1,250 @@
+"""Each controller against its formula on the reference dynamics, and what it computes against exact counts."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from arms import random_arm
+
+import forearm as fa
+from forearm import control
+from forearm.control.controller import Controller, Sample
+from forearm.control.controllers.forces import DROPPED, Directions, forces_of
+from forearm.control.model_error import without_gravity
+from forearm.dynamics.dropping import DROPPED as DROPPED_BY
+from forearm.model import model_of
+
+Floats = np.ndarray
+AGREE = 1e-12  # relative: two formulations in float64
+W = 9.0
+
+
+def generic(seed: int = 11) -> tuple[fa.Arm, Sample]:
+    arm = random_arm(seed, n=4, fixed=False, mimic=False)
+    rng = np.random.default_rng(seed)
+    rows = rng.uniform(-0.8, 0.8, (8, arm.n))
+    return arm, Sample(3, 0.03, rows[0], rows[1], None, tuple(rows[2:5]), tuple(rows[5:8]))
+
+
+def rigid(seed: int = 12) -> tuple[fa.Arm, Sample]:
+    arm, sample = generic(seed)
+    return arm.rigid(), sample
+
+
+def close(a: Floats, b: Floats) -> bool:
+    return bool(np.abs(a - b).max() <= AGREE * np.abs(b).max())
+
+
+def test_feed_forward_is_the_inverse_arm_of_what_is_wanted() -> None:
+    arm, sample = rigid()
+    assert close(control.FeedForward(arm).command(sample), fa.dynamics.inverse(arm, *sample.wanted))
+
+
+def test_computed_torque_is_the_inverse_arm_at_a_corrected_acceleration() -> None:
+    arm, sample = rigid()
+    q, qd, qdd = sample.wanted
+    a = qdd + 2.0 * W * (qd - sample.qd) + W * W * (q - sample.q)
+    made = control.ComputedTorque(arm, bandwidth=W).command(sample)
+    assert close(made, fa.dynamics.inverse(arm, sample.q, sample.qd, a))
+    M, bias = fa.dynamics.inertia_matrix(arm, sample.q), fa.dynamics.bias(arm, sample.q, sample.qd)
+    assert close(made, M @ a + bias)
+
+
+def test_pd_pid_and_feed_forward_with_pd() -> None:
+    arm, sample = rigid()
+    q, qd, _ = sample.wanted
+    own = np.diag(fa.dynamics.inertia_matrix(arm, control.gains.middle(arm)))
+    e, ed = q - sample.q, qd - sample.qd
+    spring = own * (W * W * e + 2.0 * W * ed)
+    g = fa.dynamics.gravity(arm, sample.q)
+    assert close(control.PD(arm, bandwidth=W, gravity=False).command(sample), spring)
+    assert close(control.PD(arm, bandwidth=W).command(sample), spring + g)
+    assert close(control.FeedForwardPD(arm, bandwidth=W).command(sample), spring + fa.dynamics.inverse(arm, *sample.wanted))
+    pid = control.PID(arm, bandwidth=W)
+    first, second = pid.command(sample), pid.command(dataclasses.replace(sample, t=sample.t + 0.01))
+    assert close(first, own * (3.0 * W**2 * e + 3.0 * W * ed) + g)
+    assert close(second - first, own * W**3 * 0.01 * e)
+    pid.reset()
+    assert np.array_equal(pid.command(sample), first)
+
+
+def test_inertias_may_be_given_and_less_of_them_asks_for_less_integral() -> None:
+    arm, _ = rigid()
+    own = control.joint_inertias(arm)
+    gains = control.PID(arm, bandwidth=W, inertias=0.5 * own).gains
+    assert np.allclose(gains.kp, 1.5 * W**2 * own)
+    assert np.allclose(gains.ki, 0.25 * W**3 * own)
+    assert np.all(gains.kp * gains.kd > gains.ki * own), "Routh: it does not swing up"
+
+
+@pytest.mark.parametrize("seed", [21, 22, 23])
+@pytest.mark.parametrize("dropped", DROPPED)
+def test_dropped_terms_are_those_of_the_reference(seed: int, dropped: str) -> None:
+    arm = random_arm(seed, n=5, fixed=False, drives=False)
+    q, qd, qdd = np.random.default_rng(seed).uniform(-1.0, 1.0, (3, 5))
+    truth = np.array(DROPPED_BY[dropped](model_of(arm), q.tolist(), qd.tolist(), qdd.tolist()), dtype=float)
+    assert close(forces_of(arm, dropped).at(q, qd, qdd), truth)
+    whole = fa.dynamics.inverse(arm, q, qd, qdd)
+    assert not close(truth, whole)
+
+
+@pytest.mark.parametrize("dropped", ["no-velocity-terms", "own-link-only"])
+def test_friction_and_rotors_stay_when_terms_are_dropped(dropped: str) -> None:
+    arm = fa.load("puma560")
+    q, qd, qdd = np.random.default_rng(5).uniform(-1.0, 1.0, (3, 6))
+    drives = fa.dynamics.inverse(arm, q, qd, qdd) - fa.dynamics.inverse(arm.rigid(), q, qd, qdd)
+    assert np.abs(drives).min() > 0.0
+    assert close(forces_of(arm, dropped).at(q, qd, qdd), forces_of(arm.rigid(), dropped).at(q, qd, qdd) + drives)
+
+
+def test_friction_that_depends_on_the_load_goes_with_what_is_dropped() -> None:
+    arm = random_arm(24, n=3, fixed=False)  # bearings and transmissions
+    bare = control.without_friction(arm)
+    q, qd, qdd = np.random.default_rng(5).uniform(-1.0, 1.0, (3, 3))
+    one, other = (forces_of(some, "no-velocity-terms") for some in (arm, bare))
+    assert np.array_equal(one.at(q, qd, qdd), other.at(q, qd, qdd))
+    assert one.operations == other.operations
+    rotors = fa.dynamics.inertia_matrix(arm, q) - fa.dynamics.inertia_matrix(arm.rigid(), q)
+    rigid = fa.dynamics.inverse(arm.rigid(), q, np.zeros(3), qdd)
+    assert close(one.at(q, qd, qdd), rigid + rotors @ qdd)
+
+
+def test_a_tree_has_no_own_link_only() -> None:
+    arm = random_arm(31, n=4, tree=True, drives=False)
+    assert not arm.is_serial
+    with pytest.raises(fa.ForearmError, match="own-link-only"):
+        forces_of(arm, "own-link-only")
+
+
+def test_unknown_terms_are_answered_with_the_nearest() -> None:
+    with pytest.raises(fa.NameNotFound, match="no-gravity"):
+        control.ComputedTorque(fa.load("chain3"), dropped="no-gravty")
+
+
+OPERATIONS = {
+    "feed-forward": (control.FeedForward, 0),
+    "computed torque": (control.ComputedTorque, 6),
+    "feed-forward + PD": (control.FeedForwardPD, 6),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("arm_name", ["puma560", "panda"])
+def test_operations_are_those_of_the_generated_code_and_of_the_errors(name: str, arm_name: str) -> None:
+    arm, (kind, a_joint) = fa.load(arm_name), OPERATIONS[name]
+    counts = fa.generate(arm, "inverse_dynamics", language="c").counts
+    assert kind(arm).operations == counts.mul + counts.add + a_joint * arm.n
+    assert kind(arm).name == name
+
+
+def test_operations_of_pd_and_pid() -> None:
+    arm = fa.load("puma560")
+    counts = fa.generate(arm, "gravity", language="c").counts
+    g = counts.mul + counts.add
+    assert control.PD(arm, gravity=False).operations == 5 * 6
+    assert control.PD(arm).operations == 6 * 6 + g
+    assert control.PID(arm).operations == 9 * 6 + g
+
+
+@pytest.mark.parametrize("name", ["puma560-dhanaraj6", "stanford", "panda"])
+def test_leaving_out_saves(name: str) -> None:
+    arm = fa.load(name).rigid()
+    whole = forces_of(arm).operations
+    found = {dropped: forces_of(arm, dropped).operations for dropped in DROPPED}
+    assert found["no-velocity-terms"] < 0.7 * whole, "Waters: 46 %"
+    assert 0.9 * whole < found["no-gravity"] < whole, "Waters: 6 %"
+    assert found["own-link-only"] < whole
+
+
+def test_friction_that_is_about_to_begin_is_overcome() -> None:
+    arm = fa.load("puma560")
+    directions = Directions.of(arm)
+    assert directions is not None
+    measured, ahead = np.array([0.0, 0.3, -0.2, 0.0, 0.1, -0.1]), np.array([0.1, 0.2, 0.2, 0.0, 0.2, -0.3])
+    assert np.array_equal(directions.moving(measured, ahead), [0.1, 0.3, 0.2, 0.0, 0.1, -0.1])
+    assert Directions.of(arm.rigid()) is None
+    zero, small = np.zeros(6), np.full(6, 1e-6)
+    start = Sample(0, 0.0, zero, zero, None, (zero, zero, zero), (zero, small, zero))
+    friction = control.ComputedTorque(arm).command(start) - fa.dynamics.gravity(arm, zero)
+    coulomb = np.array([abs(j.motor.gear_ratio) * j.friction.coulomb[0] for j in arm.joints if j.motor and j.friction])
+    assert np.allclose(friction, coulomb, rtol=1e-3)
+
+
+def test_without_friction_rotors_stay() -> None:
+    arm = fa.load("puma560")
+    bare = control.without_friction(arm)
+    q = np.linspace(-0.5, 0.5, 6)
+    assert np.array_equal(fa.dynamics.inertia_matrix(arm, q), fa.dynamics.inertia_matrix(bare, q))
+    assert np.allclose(fa.dynamics.bias(bare, q, q), fa.dynamics.bias(arm.rigid(), q, q), rtol=1e-13)
+    assert not fa.dynamics.gravity(without_gravity(arm), q).any()
+
+
+def test_mistakes_of_the_model_are_seeded_and_bounded() -> None:
+    arm = fa.load("puma560-akb")
+    same, again, other = (control.mistaken(arm, 0.1, seed) for seed in (4, 4, 5))
+    assert same == again
+    assert same != other
+    assert control.mistaken(arm, 0.0) == arm
+    for before, after in zip(arm.links, same.links, strict=True):
+        assert abs(after.mass - before.mass) <= 0.1 * before.mass
+        assert np.all(np.abs(after.com - before.com) <= 0.1 * np.abs(before.com) + 1e-15)
+        assert np.all(np.abs(after.inertia - before.inertia) <= 0.1 * np.abs(before.inertia) + 1e-15)
+    with pytest.raises(fa.ForearmError, match="at most"):
+        control.mistaken(arm, 1.5)
+
+
+def test_a_wrong_model_costs_tracking() -> None:
+    arm = fa.load("stanford")
+    errors = [
+        control.compare(arm, None, ["computed torque"], plant=control.mistaken(arm, x, 1), payload=0.0, period=2e-3).rows[0].rms
+        for x in (0.0, 0.05, 0.2)
+    ]
+    assert errors[0] < 0.2 * errors[1]
+    assert errors[1] < 0.5 * errors[2]
+
+
+def test_locking_and_counterbalancing() -> None:
+    arm = fa.load("puma560-akb")
+    still = np.arange(6) >= 3
+    q = np.array([0.2, -0.4, 0.3, 0.5, -0.6, 0.1])
+    held = control.locked_arm(arm, still, q)
+    assert held.n == 3
+    v = np.array([0.3, 0.2, -0.4])
+    moving = np.concatenate([v, np.zeros(3)])
+    whole = fa.dynamics.inverse(arm, q, moving, moving)
+    assert close(fa.dynamics.inverse(held, q[:3], v, v), whole[:3])
+    balanced = control.counterbalanced(arm)
+    scale = np.abs(fa.dynamics.gravity(arm, q)).max()
+    assert np.abs(fa.dynamics.gravity(balanced, q)).max() < 1e-12 * scale
+    with pytest.raises(fa.InputError, match="one must move"):
+        control.locked_arm(arm, np.ones(6, dtype=bool), q)
+
+
+def test_savings_of_the_documents() -> None:
+    """Waters IV: 46 % without velocity terms, 6 % without gravity, 57 % with three of six joints locked."""
+    found = {s.name: s for s in control.savings(fa.load("stanford"))}
+    whole = found["nothing left out"].operations
+    assert all(s.saved == pytest.approx(1.0 - s.operations / whole) for s in found.values())
+    assert 0.35 < found["no velocity terms"].saved < 0.5
+    assert 0.0 < found["no gravity"].saved < 0.07
+    assert 0.5 < found["3 joints locked"].saved < 0.65
+    assert 0.05 < found["no velocity terms"].torque_error < 0.5
+    assert found["counterbalanced"].torque_error > 0.5, "a sliding joint carries its load itself"
+    assert "joint3" in found["counterbalanced"].cost
+    puma = {s.name: s for s in control.savings(fa.load("puma560-akb"), locked=2)}
+    assert puma["counterbalanced"].torque_error < 1e-12
+    assert puma["counterbalanced"].torque < 0.6
+    assert puma["2 joints locked"].operations < puma["nothing left out"].operations
+    with pytest.raises(fa.InputError, match="0 to 5"):
+        control.savings(fa.load("puma560-akb"), locked=6)
+
+
+def test_controllers_are_what_the_loop_asks_for() -> None:
+    arm = fa.load("chain3")
+    made: list[Controller] = [control.FeedForward(arm), control.PD(arm), control.PID(arm), control.ComputedTorque(arm)]
+    made.append(control.FeedForwardPD(arm, friction=False, dropped="no-velocity-terms"))
+    assert made[-1].name == "feed-forward + PD, no velocity terms, no friction"
+    assert all(c.operations > 0 for c in made)
+    assert dataclasses.is_dataclass(control.savings(arm)[0])

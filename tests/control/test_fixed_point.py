@@ -1,0 +1,338 @@
+"""Fixed point against exact values: ranges hold, errors stay within their bounds, and C computes what is emulated."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import random_arm
+from control.compiled_c import COMPILER, call, library
+from numpy.typing import NDArray
+
+import forearm as fa
+from forearm import Arm, Friction
+from forearm.codegen.functions import Traced
+from forearm.codegen.program import Argument
+from forearm.control import fixed_point_sine as sines
+from forearm.control.fixed_code import FixedPoint, fixed_point, program_in_fixed_point
+from forearm.symbols import Expr, Graph, evaluate
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+# Rounding of the float64 evaluation that bounds are held against, relative to the largest value inside.
+FLOAT = 1e-12
+# Bounds add up what random rounding cancels, and ranges are wider than what is reached: some hundred times is what to expect.
+ABSURD = 300.0
+
+
+def bearing_free(seed: int, n: int) -> Arm:
+    """A random arm with viscous and Coulomb friction."""
+    arm = random_arm(seed, n)
+
+    def changed(joint: Any) -> Any:
+        friction = Friction(viscous=0.3, coulomb=(0.7, -0.4)) if joint.kind != "fixed" else None
+        return replace(joint, friction=friction, bearings=(), transmission=None)
+
+    return arm.replace(tree=tuple(changed(j) for j in arm.tree))
+
+
+CASES: dict[str, tuple[Any, str, dict[str, Any]]] = {
+    "puma560 inverse": (lambda: fa.load("puma560"), "inverse_dynamics", {"q": 3.2, "qd": 1.5, "qdd": 5.0}),
+    "panda inverse": (lambda: fa.load("panda"), "inverse_dynamics", {"q": 2.9, "qd": 2.0, "qdd": 8.0}),
+    "random inverse": (lambda: bearing_free(3, 4), "inverse_dynamics", {"qd": 1.0, "qdd": 3.0}),
+    "followers": (lambda: random_arm(4, 3, tree=True, mimic=True).rigid(), "inverse_dynamics", {"qd": 1.0, "qdd": 3.0}),
+    "bearings": (lambda: random_arm(6, 2), "gravity", {}),
+    "stanford gravity": (lambda: fa.load("stanford"), "gravity", {"q": [3.0, 3.0, (0.1, 0.9), 3.0, 2.0, 3.0]}),
+    "inertia": (lambda: fa.load("ur5"), "inertia_matrix", {"q": 3.2}),
+    "forward": (lambda: random_arm(3, 3).rigid(), "forward_dynamics", {"qd": 1.0, "tau": 10.0}),
+    "kinematics": (lambda: fa.load("ur5"), "forward_kinematics", {"q": 3.2}),
+    "computed torque": (
+        lambda: fa.load("puma560"), "computed_torque",
+        {"q": 1.5, "q_wanted": 1.5, "qd": 1.5, "qd_wanted": 1.5, "qdd_wanted": 5.0},
+    ),
+    "pid": (
+        lambda: fa.load("puma560"), "pid_gravity",
+        {"q": 1.5, "q_wanted": 1.5, "qd": 1.5, "qd_wanted": 1.5, "qdd_wanted": 5.0, "state": 20.0},
+    ),
+}  # fmt: skip
+_MADE: dict[tuple[str, int], FixedPoint] = {}
+
+
+def made(case: str, word: int = 32) -> FixedPoint:
+    """Each program once."""
+    if (case, word) not in _MADE:
+        arm, function, ranges = CASES[case]
+        _MADE[case, word] = fixed_point(arm(), function, ranges, word=word, name="fixed")
+    return _MADE[case, word]
+
+
+def inputs_of(program: FixedPoint, seed: int, count: int) -> dict[str, Whole]:
+    """Random states, states at corners of the ranges, and states with some entries at 0, as whole numbers."""
+    rng = np.random.default_rng(seed)
+    sizes = {name: len(bits) for name, bits in program.formats.items() if f"{name}[0]" in program.ranges}
+    given = {}
+    for name, size in sizes.items():
+        low, high = np.array([program.ranges[f"{name}[{i}]"] for i in range(size)]).T
+        inner = rng.uniform(low, high, (count, size))
+        corners = np.where(rng.random((count, size)) < 0.5, low, high)
+        still = np.where(rng.random((count, size)) < 0.4, np.clip(0.0, low, high), inner)
+        given[name] = np.concatenate([inner, corners, still])
+    return program.quantised(**given)
+
+
+def exact(program: FixedPoint, inputs: dict[str, Whole], entries: Any) -> list[Floats]:
+    """The graph's own values in float64 for whole-number inputs."""
+    real = program.real(inputs)
+    given = {f"{name}[{i}]": array[:, i] for name, array in real.items() for i in range(array.shape[1])}
+    count = len(next(iter(real.values())))
+    return [np.broadcast_to(v, (count,)) for v in evaluate(program.graph, list(entries), given)]
+
+
+@pytest.mark.parametrize("word", [32, 16])
+@pytest.mark.parametrize("case", CASES)
+def test_no_value_leaves_its_range_and_no_number_its_word(case: str, word: int) -> None:
+    program = made(case, word)
+    inputs = inputs_of(program, 1, 700)
+    values = program.values(inputs)
+    truth = exact(program, inputs, [Expr(program.graph, place, False) for place in program.steps])
+    for (place, step), value in zip(program.steps.items(), truth, strict=True):
+        low, high = program.bounds.of[place]
+        slack = FLOAT * max(abs(low), abs(high), 1e-3)
+        assert value.min() >= low - slack, place
+        assert value.max() <= high + slack, place
+        assert np.abs(values[place]).max() < 2 ** (word - 1)
+        assert step.down < 2 * word - 1
+        wrong = np.abs(values[place] * 2.0**-step.bits - value).max()
+        assert wrong <= program.inner_errors[place] + 10.0 * slack, place
+        assert (max(abs(low), abs(high)) + program.inner_errors[place]) * 2.0**step.bits < 2 ** (word - 1), place
+
+
+@pytest.mark.parametrize("word", [32, 16])
+@pytest.mark.parametrize("case", CASES)
+def test_errors_stay_within_their_bound_which_is_not_absurd(case: str, word: int) -> None:
+    program = made(case, word)
+    inputs = inputs_of(program, 2, 1500)
+    found = program.real(program.evaluate(inputs))
+    for name, entries in program.results.items():
+        truth = np.stack(exact(program, inputs, entries), axis=1)
+        wrong = np.abs(found[name] - truth).max(axis=0)
+        slack = FLOAT * max(float(np.abs(truth).max()), 1.0)
+        assert (wrong <= program.errors[name] + slack).all(), (wrong, program.errors[name])
+        seen = wrong > 10.0 * slack
+        assert (program.errors[name][seen] < ABSURD * wrong[seen]).all(), (wrong, program.errors[name])
+    assert np.array_equal(program.error_bound, list(program.errors.values())[-1])
+
+
+def test_torques_agree_with_the_arm_in_floating_point() -> None:
+    program, arm = made("puma560 inverse"), fa.load("puma560")
+    inputs = inputs_of(program, 3, 20)
+    real = program.real(inputs)
+    tau = fa.dynamics.inverse(arm, real["q"], real["qd"], real["qdd"])
+    found = program.real(program.evaluate(inputs))["tau"]
+    # q1 and q6 turn about lines that change no torque: the program does not read them
+    assert (np.abs(found - tau) <= program.error_bound + 1e-10 * np.abs(tau).max()).all()
+    assert (program.error_bound < 1e-7 * np.abs(tau).max()).all()
+
+
+def c_type(word: int) -> Any:
+    return np.int32 if word == 32 else np.int16
+
+
+@pytest.mark.parametrize("word", [32, 16])
+@pytest.mark.parametrize("case", CASES)
+def test_c_computes_the_same_bits(case: str, word: int, tmp_path: Path) -> None:
+    program = made(case, word)
+    inputs = inputs_of(program, 4, 60)
+    expected = program.evaluate(inputs)
+    function = library(program.files(), tmp_path).fixed
+    for row in range(180):
+        given = [np.ascontiguousarray(array[row].astype(c_type(word))) for array in inputs.values()]
+        outputs = [np.full(len(entries), -7, dtype=c_type(word)) for entries in program.results.values()]
+        call(function, *given, *outputs)
+        for name, out in zip(expected, outputs, strict=True):
+            assert np.array_equal(out, expected[name][row]), (name, row)
+
+
+MAIN = """\
+#include <stdio.h>
+#include "fixed.h"
+int main(void)
+{
+    int32_t q[6], qd[6], qdd[6], tau[6];
+    int32_t *all[3] = {q, qd, qdd};
+    int i, k;
+    for (;;) {
+        for (k = 0; k < 3; k++)
+            for (i = 0; i < 6; i++)
+                if (scanf("%d", &all[k][i]) != 1)
+                    return 0;
+        fixed(q, qd, qdd, tau);
+        printf("%d\\n", tau[0]);
+    }
+}
+"""
+
+
+def test_nothing_overflows_under_the_compilers_own_watch(tmp_path: Path) -> None:
+    if COMPILER is None:
+        pytest.skip("gcc is not installed")
+    program = made("puma560 inverse")
+    program.save(tmp_path)
+    (tmp_path / "main.c").write_text(MAIN)
+    flags = ["-std=c99", "-fsanitize=undefined", "-fno-sanitize-recover=all", "-o", "main", "main.c", "fixed.c"]
+    built = subprocess.run([COMPILER, *flags], cwd=tmp_path, capture_output=True, text=True, check=False)
+    if built.returncode != 0:
+        pytest.skip("gcc has no sanitizer here")
+    inputs = inputs_of(program, 5, 300)
+    rows = np.concatenate([inputs[name] for name in ("q", "qd", "qdd")], axis=1)
+    text = "\n".join(" ".join(map(str, row)) for row in rows)
+    done = subprocess.run([str(tmp_path / "main")], input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:500]
+    assert np.array_equal(np.array(done.stdout.split(), dtype=np.int64), program.evaluate(inputs)["tau"][:, 0])
+
+
+def test_the_sine_is_as_good_as_it_says_all_the_way_round() -> None:
+    fraction = 27
+    angle = np.concatenate([np.linspace(-12.0, 12.0, 300_001), np.pi * np.arange(-3.5, 4.0, 0.5)])
+    whole = np.round(angle * 2.0**fraction).astype(np.int64)
+    at = whole * 2.0**-fraction
+    for quarter, truth in ((0, np.sin(at)), (1, np.cos(at))):
+        found = sines.sine(whole, fraction, quarter) * 2.0**-sines.FRACTION
+        wrong = float(np.abs(found - truth).max())
+        bound = sines.ERROR + sines.angle_error(12.0)
+        assert wrong <= bound
+        assert bound < 10.0 * wrong
+        assert np.abs(found).max() <= 1.0
+
+
+def hand_made(word: int) -> FixedPoint:
+    """Divisions, roots, signs and clamped values, of two inputs."""
+    graph = Graph()
+    x, y = (graph.input(f"x[{i}]") for i in range(2))
+    square = x * x + y * y
+    out = [
+        x / (y + 3.5), (square + 0.3).sqrt(), square.sqrt(), x.sign() * y + abs(x - y), 0.5 * (abs(x + 0.4) - abs(x - 0.4)),
+        -(1000.0 * x * y), 1e-4 * x, 0.25 / (y - 7.0), abs(x).sqrt(), 0.0,
+    ]  # fmt: skip
+    traced = Traced(
+        graph, {"out": np.array(out, dtype=object)}, (Argument("x", (2,), "two"),), (Argument("out", (10,), "some"),)
+    )  # fmt: skip
+    return program_in_fixed_point(traced, {"x[0]": (-2.0, 2.0), "x[1]": (-1.0, 3.0)}, word, "fixed", ["By hand."])
+
+
+@pytest.mark.parametrize("word", [32, 16])
+def test_divisions_roots_and_clamps(word: int, tmp_path: Path) -> None:
+    program = hand_made(word)
+    inputs = inputs_of(program, 6, 400)
+    truth = np.stack(exact(program, inputs, program.results["out"][:-1]), axis=1)
+    numbers = program.evaluate(inputs)
+    found = program.real(numbers)["out"]
+    wrong = np.abs(found[:, :-1] - truth).max(axis=0)
+    assert (wrong <= program.error_bound[:-1] + FLOAT).all()
+    assert not found[:, -1].any()
+    clamp = program.results["out"][4]
+    assert isinstance(clamp, Expr)
+    assert program.bounds.most(clamp.node) < 0.41  # the pattern is seen: no wider than the bound
+    function = library(program.files(), tmp_path).fixed
+    for row, given in enumerate(inputs["x"]):
+        out = np.full(10, -7, dtype=c_type(word))
+        call(function, np.ascontiguousarray(given.astype(c_type(word))), out)
+        assert np.array_equal(out, numbers["out"][row]), row
+
+
+def test_a_divisor_that_may_be_nothing_is_refused() -> None:
+    graph = Graph()
+    x = graph.input("x[0]")
+    some = Argument("x", (1,), "one")
+    traced = Traced(graph, {"out": np.array([1.0 / x], dtype=object)}, (some,), (Argument("out", (1,), "one"),))
+    with pytest.raises(fa.InputError, match="may be 0 within these ranges"):
+        program_in_fixed_point(traced, {"x[0]": (-1.0, 1.0)}, 32, "fixed", ["By hand."])
+    share = np.array([1.0 / (0.3 * x + 0.1 * x * x)], dtype=object)
+    with pytest.raises(fa.InputError, match="a divisor can be as small as its rounding"):
+        program_in_fixed_point(replace(traced, results={"out": share}), {"x[0]": (7e-5, 1.0)}, 16, "fixed", ["By hand."])
+
+
+def test_the_header_says_what_a_caller_must_know() -> None:
+    program = made("puma560 inverse")
+    assert "q[1] from -3.2 to 3.2" in program.header
+    assert "Results differ from the exact ones" in program.header
+    bits = ", ".join(map(str, program.formats["tau"]))
+    assert f"#define FIXED_TAU_BITS {{{bits}}}" in program.header
+    assert "int32_t tau[6]" in program.header
+    assert "double" not in program.text
+    assert "float" not in program.text.replace("floating", "")
+
+
+def test_missing_ranges_are_asked_for() -> None:
+    arm = random_arm(3, 3).rigid()
+    with pytest.raises(fa.InputError, match=r"the range of qdd is not known; give it in ranges, such as ranges=\{'qdd': 2.0\}"):
+        fixed_point(arm, "inverse_dynamics", {"qd": 1.0})
+    slow = arm.replace(tree=tuple(replace(j, max_speed=None) for j in arm.tree))
+    with pytest.raises(fa.InputError, match="the range of qd is not known"):
+        fixed_point(slow, "inverse_dynamics", {"qdd": 1.0})
+    known = arm.replace(tree=tuple(j if j.kind == "fixed" else replace(j, max_speed=1.7) for j in arm.tree))
+    assert fixed_point(known, "inverse_dynamics", {"qdd": 1.0}).ranges["qd[2]"] == (-1.7, 1.7)
+    with pytest.raises(fa.InputError, match=r"joint1.* of 'ascher2' have no limits; give them in the arm file"):
+        fixed_point(fa.load("ascher2"), "gravity")
+    assert fixed_point(arm, "gravity").ranges["q[0]"] == tuple(arm.joints[0].limits)
+
+
+def test_wrong_requests_are_refused() -> None:
+    arm = random_arm(3, 3).rigid()
+
+    def refused(error: type[Exception], match: str, function: str = "gravity", **given: Any) -> None:
+        with pytest.raises(error, match=match):
+            fixed_point(arm, function, **given)
+
+    refused(fa.NameNotFound, "no function 'gravty'; did you mean 'gravity'", function="gravty")
+    refused(fa.NameNotFound, "no input 'speed'", ranges={"speed": 1.0})
+    refused(fa.InputError, "one of 16, 32 bits; came 24", word=24)
+    refused(fa.InputError, "for each of the 3 entries", ranges={"q": [1.0, 2.0]})
+    refused(fa.InputError, "lies above", ranges={"q": [1.0, (2.0, 1.0), 1.0]})
+    refused(fa.ModelError, "at least 0", ranges={"q": -1.0})
+    refused(fa.InputError, "finite", ranges={"q": float("nan")})
+    stribeck = random_arm(3, 3)
+    assert any(j.friction is not None and j.friction.static is not None for j in stribeck.joints)
+    with pytest.raises(fa.InputError, match=r"Stribeck"):
+        fixed_point(stribeck, "bias", {"qd": 1.0})
+
+
+def test_ranges_of_one_point_and_of_nothing() -> None:
+    arm = fa.load("puma560").rigid()
+    ranges = {
+        "q": [(0.1, 0.1), (np.pi / 2, np.pi / 2), (-0.3, 0.4), 0.0, 1.0, 1.0],
+        "qd": 0.0,
+        "qdd": [1e-9, 0.0, 2.0, 1.0, 1.0, 1.0],
+    }
+    program = fixed_point(arm, "inverse_dynamics", ranges)
+    inputs = inputs_of(program, 1, 100)
+    real = program.real(inputs)
+    tau = fa.dynamics.inverse(arm, real["q"], real["qd"], real["qdd"])
+    found = program.real(program.evaluate(inputs))["tau"]
+    assert (np.abs(found - tau) <= program.error_bound + 1e-10 * np.abs(tau).max()).all()
+    for place, value in program.values(inputs).items():
+        assert np.abs(value).max() < 2**31
+        reached = program.bounds.most(place) + program.inner_errors[place]
+        assert reached * 2.0 ** program.steps[place].bits < 2**31, place
+
+
+def test_inputs_outside_the_ranges_are_refused() -> None:
+    program = fixed_point(random_arm(3, 3).rigid(), "gravity", {"q": 1.0})
+    with pytest.raises(fa.InputError, match="outside the ranges"):
+        program.quantised(q=[0.0, 1.1, 0.0])
+    with pytest.raises(fa.InputError, match="outside the ranges"):
+        program.quantised(q=[0.0, np.nan, 0.0])
+    with pytest.raises(fa.InputError, match="no q came"):
+        program.quantised()
+    with pytest.raises(fa.InputError, match="3 numbers a state"):
+        program.quantised(q=[0.0, 0.1])
+
+
+def test_the_same_request_gives_the_same_text() -> None:
+    arm = random_arm(3, 3).rigid()
+    a, b = (fixed_point(arm, "gravity", {"q": 1.0}) for _ in range(2))
+    assert (a.text, a.header) == (b.text, b.header)

@@ -1,0 +1,237 @@
+"""Logs of simulated runs against the arm that made them, against another, and logs that cannot be used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import forearm as fa
+from forearm import Arm
+from forearm.control.log_derivatives import best_half, noise_of, smoothed
+from forearm.control.logs_against_model import LogComparison, compare_log
+from forearm.logs.table import write_table
+
+Floats = NDArray[np.float64]
+STEP = 2e-3
+Q0 = np.array([0.1, -0.6, 0.4, 0.2, 0.5, -0.3])
+
+
+@pytest.fixture(scope="module")
+def arm() -> Arm:
+    return fa.load("puma560")
+
+
+@pytest.fixture(scope="module")
+def run(arm: Arm) -> dict[str, Floats]:
+    """Two seconds of a motion with reversals, torques by a stiff PD with feed-forward of the weight."""
+
+    def controller(t: float, q: Floats, qd: Floats) -> Floats:
+        phase = 2.0 * t + np.arange(6)
+        wanted, rate = Q0 + 0.4 * (np.sin(phase) - np.sin(np.arange(6))), 0.8 * np.cos(phase)
+        return np.array([800.0, 1500.0, 600.0, 60.0, 60.0, 40.0]) * (wanted - q) + 40.0 * (rate - qd) * np.array(
+            [4.0, 6.0, 3.0, 0.3, 0.3, 0.2]
+        )
+
+    made = fa.simulate(arm, Q0, 0.8 * np.cos(np.arange(6.0)), 2.0, controller=controller, step=STEP / 4, record=4, method="rk4")
+    # the torque at an instant, not one that a step held: what inverse dynamics asks for with the run's accelerations
+    tau = fa.compile(arm).inverse_dynamics(made.q, made.qd, made.qdd)
+    return {"t": made.t, "q": made.q, "tau": tau}
+
+
+def changed(log: dict[str, Floats], **columns: Any) -> dict[str, Floats]:
+    return {**log, **columns}
+
+
+def as_columns(log: dict[str, Floats], torque: str = "tau") -> dict[str, Floats]:
+    table = {"t": log["t"]}
+    for i in range(log["q"].shape[1]):
+        table[f"q{i + 1}"] = log["q"][:, i]
+        table[f"{torque}{i + 1}"] = log[torque][:, i]
+    return table
+
+
+def test_polynomials_are_differentiated_exactly_at_uneven_times() -> None:
+    rng = np.random.default_rng(1)
+    t = np.cumsum(rng.uniform(0.5e-3, 1.5e-3, 300))
+    c = rng.normal(size=(2, 5)) * 10.0
+    x = t - 0.1
+    q = np.array([np.polyval(p, x) for p in c]).T
+    fit = smoothed(t, q, 9)
+    inner = slice(fit.first, fit.last)
+    first = np.array([np.polyval(np.polyder(p), x[inner]) for p in c]).T
+    second = np.array([np.polyval(np.polyder(p, 2), x[inner]) for p in c]).T
+    # rounding of q, 1e-16, over the half window 1e-2 squared
+    assert np.abs(fit.q - q[inner]).max() < 1e-12
+    assert np.abs(fit.qd - first).max() < 1e-10 * np.abs(first).max()
+    assert np.abs(fit.qdd - second).max() < 1e-8 * np.abs(second).max()
+
+
+def test_a_sine_keeps_its_phase() -> None:
+    t = np.arange(0.0, 2.0, 1e-3)
+    fit = smoothed(t, np.sin(9.0 * t)[:, None], 20)
+    inner = t[fit.first : fit.last]
+    # in phase, the part in quadrature is nothing; a delay of one sample would leave 9e-3 of it
+    quadrature = np.mean(fit.qdd[:, 0] * np.cos(9.0 * inner)) - np.mean(-81.0 * np.sin(9.0 * inner) * np.cos(9.0 * inner))
+    assert abs(quadrature) < 1e-3
+    assert np.abs(fit.qdd[:, 0] + 81.0 * np.sin(9.0 * inner)).max() < 0.05
+
+
+def test_more_noise_chooses_a_longer_window_and_near_the_best() -> None:
+    t = np.arange(0.0, 1.5, 1e-3)
+    clean = 0.5 * np.sin(7.0 * t)[:, None]
+    true = -24.5 * np.sin(7.0 * t)
+    halves = []
+    for sigma in (1e-7, 1e-5, 1e-3):
+        q = clean + sigma * np.random.default_rng(3).normal(size=clean.shape)
+        assert noise_of(q)[0] == pytest.approx(sigma, rel=0.15)
+        halves.append(best_half(t, q))
+
+        def wrong(half: int, q: Floats = q) -> float:
+            fit = smoothed(t, q, half)
+            return float(np.sqrt(np.mean((fit.qdd[:, 0] - true[fit.first : fit.last]) ** 2)))
+
+        # the rule does not know the truth; near the least error of all windows is near enough
+        assert wrong(halves[-1]) < 1.3 * min(wrong(h) for h in (4, 8, 27, 64, 154))
+    assert halves == sorted(halves)
+    assert halves[0] < halves[-1]
+
+
+def test_the_arm_that_made_a_log_explains_it(arm: Arm, run: dict[str, Floats], tmp_path: Path) -> None:
+    write_table(tmp_path / "run.csv", as_columns(run))
+    found = compare_log(arm, tmp_path / "run.csv")
+    assert isinstance(found, LogComparison)
+    # dry friction, up to 25 N m, turns round within one window at a reversal: these samples are off
+    assert (found.explained > 0.97).all(), found.explained
+    quiet = (np.abs(found.qd) > 0.1).all(axis=1)
+    assert quiet.any()
+    size = np.abs(found.measured).max(axis=0)
+    assert (np.abs(found.residual[quiet]).max(axis=0) < 0.05 * size).all()
+    text = found.table()
+    assert "joint1" in text
+    assert "explained" in text
+    assert "torques of the log" in text
+
+
+def test_an_arm_without_its_friction_or_load_leaves_just_these(arm: Arm, run: dict[str, Floats]) -> None:
+    full = compare_log(arm, run)
+    bare = compare_log(arm.rigid(), run)
+    truth = fa.compile(arm).inverse_dynamics(bare.q, bare.qd, bare.qdd) - bare.model
+    assert np.abs((bare.residual - full.residual) - truth).max() < 1e-9 * np.abs(bare.measured).max()
+    assert (bare.rms > 3.0 * full.rms).all()
+    heavy = run["tau"] + (fa.dynamics.gravity(arm.with_payload(mass=3.0), run["q"]) - fa.dynamics.gravity(arm, run["q"]))
+    loaded = compare_log(arm, changed(run, tau=heavy))
+    assert abs(loaded.mean[1]) > 5.0 * abs(full.mean[1])
+
+
+def test_currents_go_through_gear_and_constant(arm: Arm, run: dict[str, Floats], tmp_path: Path) -> None:
+    K = np.array([j.motor.gear_ratio * j.motor.torque_constant for j in arm.joints])  # type: ignore[union-attr, operator]
+    log = {"t": run["t"], "q": run["q"], "current": run["tau"] / K}
+    plain, found = compare_log(arm, run), compare_log(arm, log)
+    assert np.abs(found.measured - plain.measured).max() < 1e-12 * np.abs(plain.measured).max()
+    assert "torque constant" in found.message
+    write_table(tmp_path / "run.csv", as_columns(log, "current"))
+    assert compare_log(arm, tmp_path / "run.csv").measured.tobytes() == found.measured.tobytes()
+    with pytest.raises(fa.ModelError, match="currents need the torque_constant of every motor; joint1"):
+        compare_log(arm.rigid(), log)
+
+
+def test_noise_and_steps_of_an_encoder(arm: Arm, run: dict[str, Floats]) -> None:
+    step = 2.0 * np.pi / 60_000
+    rng = np.random.default_rng(5)
+    log = changed(run, q=np.round(run["q"] / step) * step, tau=run["tau"] + 0.05 * rng.normal(size=run["tau"].shape))
+    found, clean = compare_log(arm, log), compare_log(arm, run)
+    assert found.window > clean.window
+    assert (found.explained[:3] > 0.9).all()  # as above, with a longer window
+
+
+def test_a_gap_parts_the_log_and_uneven_times_are_taken(arm: Arm, run: dict[str, Floats]) -> None:
+    kept = np.r_[0:400, 460:1001]
+    log = {name: column[kept] for name, column in run.items()}
+    found = compare_log(arm, log, window=0.04)
+    whole = compare_log(arm, run, window=0.04)
+    assert found.pieces == 2
+    assert "in 2 pieces" in found.message
+    assert len(found.t) == len(kept) - 2 * 2 * 10
+    shared = np.isin(whole.t, found.t)
+    assert np.abs(whole.model[shared] - found.model).max() < 1e-6 * np.abs(whole.model).max()
+    second = {name: column[np.sort(np.random.default_rng(2).permutation(1001)[:900])] for name, column in run.items()}
+    assert (compare_log(arm, second).explained > 0.95).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"t": None}, "no column of times"),
+        ({"tau": None}, "neither tau nor current"),
+        ({"q": None}, "no positions q"),
+        ({"current": 1.0}, "both tau and current"),
+        ({"speed": 1.0}, "'speed' is no column that is read; there are t, q, tau, current"),
+        ({"q": "nan"}, "log, q: row 7 is nan"),
+        ({"t": "back"}, "time does not rise from row 4"),
+        ({"q": "narrow"}, r"log, q: shape \(T, 6\)"),
+        ({"tau": "short"}, "one T for all"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(arm: Arm, run: dict[str, Floats], change: dict[str, Any], message: str) -> None:
+    log: dict[str, Any] = dict(run)
+    ((name, how),) = change.items()
+    if how is None:
+        del log[name]
+    elif how == "nan":
+        log[name] = log[name].copy()
+        log[name][7, 2] = np.nan
+    elif how == "back":
+        log[name] = log[name].copy()
+        log[name][5] = log[name][4]
+    elif how == "narrow":
+        log[name] = log[name][:, :4]
+    elif how == "short":
+        log[name] = log[name][:-1]
+    else:
+        log[name] = np.full_like(log["q"], how)
+    with pytest.raises(fa.InputError, match=message):
+        compare_log(arm, log)
+
+
+def test_files_that_cannot_be_used_are_refused(arm: Arm, run: dict[str, Floats], tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    columns = as_columns(run)
+    write_table(path, {name: column[:8] for name, column in columns.items()})
+    with pytest.raises(fa.InputError, match="8 rows; a motion needs 9 samples at least"):
+        compare_log(arm, path)
+    write_table(path, {name: column for name, column in columns.items() if name != "tau3"})
+    with pytest.raises(fa.InputError, match=r"missing: tau3"):
+        compare_log(arm, path)
+    write_table(path, {"x": run["t"]})
+    with pytest.raises(fa.InputError, match="no column is a joint's q or tau or current"):
+        compare_log(arm, path)
+    text = ["t,q1,tau1", "0,0.1,1", "0.1,nan,1"]
+    path.write_text("\n".join(text))
+    with pytest.raises(fa.InputError, match=r"line 3.*finite number"):
+        compare_log(fa.load("ascher2").lock({"joint2": 0.0}), path)
+    with pytest.raises(fa.InputError, match="not there"):
+        compare_log(arm, tmp_path / "none.csv")
+
+
+def test_windows_and_periods_are_checked(arm: Arm, run: dict[str, Floats]) -> None:
+    with pytest.raises(fa.InputError, match=r"9 are needed, 0\.016 s"):
+        compare_log(arm, run, window=2e-3)
+    with pytest.raises(fa.InputError, match="give a smaller window"):
+        compare_log(arm, run, window=5.0)
+    with pytest.raises(fa.InputError, match="leave period out"):
+        compare_log(arm, run, period=1e-3)
+    without = {name: column for name, column in run.items() if name != "t"}
+    even = compare_log(arm, without, period=STEP, window=0.04)
+    timed = compare_log(arm, run, window=0.04)
+    assert np.abs(even.model - timed.model).max() < 1e-6 * np.abs(timed.model).max()
+
+
+def test_the_picture_is_written(arm: Arm, run: dict[str, Floats], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    log = {name: column[np.r_[0:300, 400:1001]] for name, column in run.items()}
+    compare_log(arm, log, window=0.04).plot(tmp_path / "log.png")
+    assert (tmp_path / "log.png").stat().st_size > 10_000

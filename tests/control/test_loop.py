@@ -1,0 +1,389 @@
+"""The sampled loop against closed forms of one joint, the work done, `fa.simulate`, and what sensors and drives may do."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from arms import random_arm
+from one_joint import MASS, beam, block
+
+import forearm as fa
+from forearm import control
+from forearm.control.controller import Sample
+from forearm.control.gains import sampled_radius
+from forearm.control.reference import Smooth
+from forearm.simulation import without_inductance
+
+EXACT = 1e-12  # rounding of some hundred steps whose closed form is a polynomial
+INTEGRATED = 1e-9  # fourth-order steps of 0.25 ms on motions of a second
+W = 12.0  # rad/s
+
+
+def wave(arm: fa.Arm, duration: float = 0.5) -> Smooth:
+    return control.smooth(np.linspace(-0.2, 0.3, arm.n), np.linspace(0.5, -0.4, arm.n), duration)
+
+
+def motor_arm(**motor: float) -> fa.Arm:
+    return beam(motor=fa.Motor(gear_ratio=40.0, rotor_inertia=2e-4, torque_constant=0.1, resistance=1.5, **motor))
+
+
+def test_pd_step_of_a_block_is_the_sampled_double_integrator() -> None:
+    T, steps = 2e-3, 400
+    pd = control.PD(block(), bandwidth=W, gravity=False)
+    made = control.run(block(), pd, control.hold([0.5], T * steps), period=T, q0=[0.0], qd0=[0.0])
+    x, v = 0.0, 0.0
+    for k in range(steps):
+        assert made.q[k, 0] == pytest.approx(x, abs=EXACT)
+        assert made.qd[k, 0] == pytest.approx(v, abs=EXACT * W)
+        u = W * W * (0.5 - x) - 2.0 * W * v
+        x, v = x + T * v + 0.5 * T * T * u, v + T * u
+    assert made.tau[0, 0] == pytest.approx(MASS * W * W * 0.5, rel=1e-14)
+
+
+def test_pd_step_nears_the_critically_damped_response_with_the_period() -> None:
+    errors = []
+    for T in (4e-3, 2e-3, 1e-3):
+        arm = block()
+        made = control.run(
+            arm, control.PD(arm, bandwidth=W, gravity=False), control.hold([0.5], 0.4), period=T, q0=[0.0], qd0=[0.0]
+        )
+        x = 0.5 * (1.0 - (1.0 + W * made.t) * np.exp(-W * made.t))
+        errors.append(float(np.abs(made.q[:, 0] - x).max()))
+    ratios = np.array(errors[:-1]) / np.array(errors[1:])
+    assert np.all((ratios > 1.9) & (ratios < 2.2)), "held torques lag by half a period: first order"
+
+
+def test_gravity_without_compensation_leaves_g_over_kp() -> None:
+    arm, wanted = beam(), 0.4
+    for controller, remains in ((control.PD(arm, bandwidth=W, gravity=False), True), (control.PD(arm, bandwidth=W), False)):
+        made = control.run(arm, controller, control.hold([wanted], 4.0), period=2e-3)
+        end, kp = float(made.q[-1, 0]), float(controller.gains.kp[0])
+        error = MASS * 9.81 * 0.3 * math.cos(end) / kp if remains else 0.0
+        assert wanted - end == pytest.approx(error, abs=1e-9)
+        assert not remains or error > 0.02
+
+
+def test_pid_works_off_what_gravity_leaves() -> None:
+    arm = beam()
+    made = control.run(arm, control.PID(arm, bandwidth=W, gravity=False), control.hold([0.4], 6.0), period=2e-3)
+    assert abs(made.error[-1, 0]) < 1e-9
+    assert made.largest > 0.01, "at first it sags"
+    assert made.tau[-1, 0] == pytest.approx(MASS * 9.81 * 0.3 * math.cos(0.4), rel=1e-8)
+
+
+@pytest.mark.parametrize("delay", [0, 1])
+@pytest.mark.parametrize("share", [0.97, 1.03])
+def test_sampling_bounds_the_bandwidth(delay: int, share: float) -> None:
+    T, arm = 1e-2, block()
+    w = share * control.largest_bandwidth(T, delay)
+    made = control.run(
+        arm, control.PD(arm, bandwidth=w, gravity=False), control.hold([0.0], 12.0), period=T, delay=delay, q0=[0.1], qd0=[0.0]
+    )
+    grows = not made.ok or np.abs(made.q[-200:, 0]).max() > np.abs(made.q[300:500, 0]).max()
+    assert grows == (share > 1.0)
+    assert (sampled_radius(w * w, 2.0 * w, T, delay=delay) > 1.0) == (share > 1.0)
+
+
+def test_a_lost_arm_is_said_and_has_no_figures() -> None:
+    T, arm = 1e-2, block()
+    made = control.run(
+        arm, control.PD(arm, bandwidth=300.0, gravity=False), control.hold([0.0], 2.0), period=T, q0=[0.1], qd0=[0.0]
+    )
+    assert not made.ok
+    assert "lower the bandwidth" in made.message
+    assert math.isnan(made.rms)
+    assert math.isnan(made.largest)
+    assert math.isnan(made.hand_rms)
+
+
+def test_same_bits_as_simulate_with_the_same_controller() -> None:
+    arm = fa.load("stanford")
+    q0, T = np.array([0.1, -0.4, 0.3, 0.2, 0.5, -0.3]), 2e-3
+    gains = control.joint_inertias(arm)
+
+    class Spring:
+        name, operations = "spring", 0.0
+
+        def reset(self) -> None: ...
+
+        def command(self, sample: Sample) -> np.ndarray:
+            return np.asarray(gains * (90.0 * (0.2 - sample.q) - 15.0 * sample.qd))
+
+    made = control.run(arm, Spring(), control.hold(q0, 0.3), period=T, step=5e-4)
+    same = fa.simulate(
+        arm, q0, np.zeros(6), 0.3, controller=lambda t, q, qd: gains * (90.0 * (0.2 - q) - 15.0 * qd), dac=fa.DAC(period=T),
+        method="rk4", step=5e-4,
+    )  # fmt: skip
+    assert np.array_equal(made.q, same.q[::4])
+    assert np.array_equal(made.qd, same.qd[::4])
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_work_done_is_the_energy_gained(seed: int) -> None:
+    arm = random_arm(seed, drives=False)
+    made = control.run(arm, control.ComputedTorque(arm, bandwidth=W), wave(arm), period=2e-3)
+    kernel = fa.compile(arm)
+    gained = 0.0
+    for k, sign in ((-1, 1.0), (0, -1.0)):
+        q, qd = made.q[k], made.qd[k]
+        energy = kernel.fused(["kinetic_energy", "potential_energy"])(q, qd)
+        gained += sign * float(energy["kinetic"][0] + energy["potential"][0])
+    work = float(np.sum(made.tau * np.diff(made.q, axis=0)))  # exactly, as torques are held
+    assert work == pytest.approx(gained, abs=INTEGRATED * float(np.abs(made.tau).max()))
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_computed_torque_makes_errors_free_of_each_other(seed: int) -> None:
+    arm = random_arm(seed, drives=False)
+    e0, errors = np.linspace(0.05, -0.08, arm.n), []
+    motion = wave(arm)
+    start = motion.at(0.0)[0] - e0
+    for T in (2e-3, 1e-3, 5e-4):
+        made = control.run(arm, control.ComputedTorque(arm, bandwidth=W), motion, period=T, q0=start, qd0=np.zeros(arm.n))
+        decay = e0 * ((1.0 + W * made.t) * np.exp(-W * made.t))[:, None]
+        errors.append(float(np.abs(made.error - decay).max()))
+    ratios = np.array(errors[:-1]) / np.array(errors[1:])
+    assert np.all((ratios > 1.8) & (ratios < 2.3)), "what is left is of first order in the period"
+    assert errors[-1] < 1e-3
+
+
+@pytest.mark.parametrize("name", ["feed-forward", "computed torque"])
+def test_exact_models_track_the_better_the_shorter_the_period(name: str) -> None:
+    arm = random_arm(5, n=3, drives=False)
+    made = {T: control.compare(arm, wave(arm), [name], period=T, payload=0.0).rows[0].rms for T in (4e-3, 1e-3, 2.5e-4)}
+    assert made[4e-3] / made[1e-3] == pytest.approx(4.0, rel=0.25)
+    assert made[1e-3] / made[2.5e-4] == pytest.approx(4.0, rel=0.25)
+
+
+def test_same_input_same_bits_also_for_a_controller_that_remembers() -> None:
+    arm = fa.load("chain3")
+    controller = control.PID(arm)
+    first, second = (control.run(arm, controller, wave(arm)) for _ in range(2))
+    assert np.array_equal(first.q, second.q)
+    assert np.array_equal(first.tau, second.tau)
+
+
+class Spy:
+    """A controller that keeps what it is told, and asks for a torque that tells the sample."""
+
+    name, operations = "spy", 7.0
+
+    def __init__(self, n: int, scale: float = 0.0) -> None:
+        self.n, self.scale = n, scale
+
+    def reset(self) -> None:
+        self.samples: list[Sample] = []
+
+    def command(self, sample: Sample) -> np.ndarray:
+        self.samples.append(sample)
+        return np.full(self.n, self.scale * (sample.k + 1.0))
+
+
+def test_samples_say_what_is_wanted_now_and_next() -> None:
+    arm = fa.load("chain3")
+    spy, motion = Spy(3), wave(arm)
+    made = control.run(arm, spy, motion, period=0.01)
+    assert [s.k for s in spy.samples] == list(range(50))
+    for s in spy.samples[::7]:
+        assert s.t == pytest.approx(0.01 * s.k, abs=1e-15)
+        for told, t in ((s.wanted, s.t), (s.ahead, s.t + 0.01)):
+            assert all(np.allclose(a, b, atol=1e-14) for a, b in zip(told, motion.at(t), strict=True))
+        assert np.array_equal(s.q, made.q[s.k])
+        assert s.qdd is None
+    assert made.operations_per_second == pytest.approx(700.0)
+    assert made.t[-1] == pytest.approx(0.5)
+
+
+def test_a_delayed_command_acts_a_period_later() -> None:
+    arm = fa.load("chain3")
+    now, late = (control.run(arm, Spy(3, 0.1), wave(arm), period=0.01, delay=d) for d in (0, 1))
+    assert np.array_equal(now.tau[:, 0], 0.1 * (np.arange(50) + 1.0))
+    assert np.array_equal(late.tau[1:], now.tau[:-1])
+    assert np.array_equal(late.tau[0], now.tau[0]), "the first is known before the start"
+    assert np.array_equal(late.asked, now.asked)
+
+
+def test_encoders_and_tachometers_have_steps() -> None:
+    arm = fa.load("stanford")
+    spy = Spy(6)
+    sensors = control.Sensors(control.Encoder(bits=10), control.Tachometer(bits=8, span=2.0))
+    made = control.run(
+        arm, spy, control.smooth(np.zeros(6), np.full(6, 0.3), 0.4), sensors=sensors, qd0=np.linspace(-0.5, 0.7, 6)
+    )
+    steps = np.where([j.kind == "revolute" for j in arm.joints], 2.0 * np.pi, 1.0) / 1024
+    for s in spy.samples[::20]:
+        for told, step, truth in ((s.q, steps, made.q[s.k]), (s.qd, np.full(6, 4.0 / 256), np.clip(made.qd[s.k], -2.0, 2.0))):
+            assert np.allclose(told / step, np.round(told / step), atol=1e-9)
+            assert np.all(np.abs(told - truth) <= 1.0001 * step)
+    assert len({s.q[0] for s in spy.samples}) < len(spy.samples)
+
+
+def test_velocities_from_differences_are_whole_steps_over_the_period() -> None:
+    arm = fa.load("chain3")
+    spy, step, T = Spy(3), 1e-4, 2e-3
+    control.run(arm, spy, wave(arm), period=T, sensors=control.Sensors(control.Encoder(resolution=step), differences=True))
+    assert not spy.samples[0].qd.any()
+    rates = np.array([s.qd for s in spy.samples]) * T / step
+    assert np.allclose(rates, np.round(rates), atol=1e-6)
+    q = np.array([s.q for s in spy.samples])
+    assert np.allclose(np.diff(q, axis=0) / T, [s.qd for s in spy.samples[1:]])
+
+
+def test_accelerometers_tell_what_the_last_torque_does() -> None:
+    arm = random_arm(6, n=3, drives=False)
+    spy = Spy(3, 0.02)
+    made = control.run(arm, spy, wave(arm), sensors=control.Sensors(accelerometers=lambda q, qd, qdd: 2.0 * qdd))
+    assert not spy.samples[0].qdd.any()  # type: ignore[union-attr]
+    for k in (1, 77, 400):
+        true = fa.dynamics.forward(arm, made.q[k], made.qd[k], made.tau[k - 1])
+        told = spy.samples[k].qdd
+        assert told is not None
+        assert np.allclose(told, 2.0 * true, rtol=1e-10)
+
+
+def test_voltages_make_the_torques_asked_for() -> None:
+    arm = motor_arm()
+    motion = control.smooth([0.0], [0.8], 0.5)
+    by_torque, by_voltage = (control.run(arm, control.ComputedTorque(arm), motion, voltage=v) for v in (False, True))
+    assert by_torque.voltage is None
+    assert by_voltage.voltage is not None
+    assert np.allclose(by_voltage.tau, by_voltage.asked, atol=1e-9 * np.abs(by_voltage.asked).max())
+    K, volts = 40.0 * 0.1, by_voltage.voltage[100]
+    assert volts == pytest.approx(1.5 * by_voltage.asked[100] / K + K * by_voltage.qd[100], rel=1e-12)
+    # Held voltages lose torque as the joint speeds up within a period: near, but not the same.
+    assert 0.0 < by_voltage.rms < 20.0 * by_torque.rms + 1e-4
+
+
+def test_a_converter_has_steps_bounds_and_its_own_period() -> None:
+    arm = motor_arm()
+    motion = control.smooth([0.0], [0.8], 0.5)
+    fine, coarse, short = (
+        control.run(arm, control.ComputedTorque(arm), motion, dac=dac)
+        for dac in (fa.DAC(2e-3, 14, 24.0), fa.DAC(2e-3, 5, 24.0), fa.DAC(2e-3, 14, 2.0))
+    )
+    assert fine.period == 2e-3
+    assert fine.voltage is not None
+    assert coarse.voltage is not None
+    assert np.allclose(coarse.voltage / 1.5, np.round(coarse.voltage / 1.5)), "48 V in 32 steps"
+    assert not fine.saturated.any()
+    assert fine.rms < coarse.rms
+    assert short.saturated.any()
+    assert short.rms > 10.0 * fine.rms
+
+
+@pytest.mark.parametrize(("limit", "value"), [("max_voltage", 2.5), ("max_current", 1.6)])
+def test_limits_of_the_motors_are_told(limit: str, value: float) -> None:
+    arm = motor_arm(**{limit: value})
+    made = control.run(arm, control.ComputedTorque(arm), control.smooth([0.0], [1.5], 0.5), voltage=True)
+    assert made.saturated.any()
+    assert not made.saturated.all()
+    assert made.voltage is not None
+    most = value if limit == "max_voltage" else np.inf
+    assert np.abs(made.voltage).max() <= most
+    assert limit != "max_current" or np.abs(made.tau).max() <= value * 4.0 * (1.0 + 1e-12)
+
+
+def test_torques_end_at_what_a_joint_has() -> None:
+    arm = beam(max_effort=5.5)
+    made = control.run(arm, control.ComputedTorque(arm), control.smooth([0.3], [1.9], 0.5))
+    assert np.abs(made.tau).max() == 5.5
+    assert np.array_equal(made.saturated, np.abs(made.asked) > 5.5)
+    assert made.saturated.any()
+
+
+def test_the_plant_may_be_another_arm_than_the_controller_believes() -> None:
+    arm = fa.load("chain3")
+    light, heavy = (control.run(arm, control.PD(arm), wave(arm), plant=p) for p in (arm, arm.with_payload(1.0)))
+    assert heavy.rms > 1.2 * light.rms
+    assert heavy.plant.mass == pytest.approx(arm.mass + 1.0)
+
+
+def test_samples_instead_of_a_motion() -> None:
+    arm = fa.load("chain3")
+    motion = wave(arm)
+    rows = motion.at(np.arange(251) * 2e-3)
+    one, other = (control.run(arm, control.PD(arm), m, period=2e-3) for m in (motion, rows))
+    assert np.allclose(one.q, other.q, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"delay": 2}, "0 or 1 periods"),
+        ({"period": 0.0}, "above 0"),
+        ({"period": 2e-3, "dac": fa.DAC()}, "give one of them"),
+        ({"motion": "there"}, r"\.duration and \.at"),
+        ({"motion": control.hold([0.0, 0.1], 1.0)}, "3 joints"),
+        ({"motion": control.hold([0.0] * 3, 1e9)}, "samples"),
+        ({"motion": control.hold([0.0] * 3, 1e-4)}, "at least two"),
+        ({"plant": fa.load("chain4")}, "4 joints"),
+        ({"q0": [0.0, np.nan, 0.0]}, "finite"),
+        ({"controller": Spy(2)}, "3 finite torques"),
+        ({"voltage": True}, "torque_constant"),
+    ],
+)
+def test_mistakes_are_said(change: dict[str, object], text: str) -> None:
+    arm = fa.load("chain3")
+    given = {"controller": Spy(3), "motion": control.hold([0.0] * 3, 0.1)} | change
+    with pytest.raises(fa.ForearmError, match=text):
+        control.run(arm, given.pop("controller"), given.pop("motion"), **given)  # type: ignore[arg-type]
+
+
+def test_inductance_is_refused_with_the_remedy() -> None:
+    arm = motor_arm(inductance=1e-3)
+    motion = control.hold([0.0], 0.01)
+    with pytest.raises(fa.InputError, match="without_inductance"):
+        control.run(arm, Spy(1), motion, voltage=True)
+    assert control.run(without_inductance(arm), Spy(1), motion, voltage=True).ok
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (control.Encoder, "one of them"),
+        (lambda: control.Encoder(bits=60), "1 to 52"),
+        (lambda: control.Encoder(resolution=-1.0), "above 0"),
+        (lambda: control.Tachometer(8, 0.0), "above 0"),
+        (lambda: control.Sensors(tachometer=control.Tachometer(8, 1.0), differences=True), "not both"),
+    ],
+)
+def test_sensors_that_cannot_be(make: object, text: str) -> None:
+    with pytest.raises(fa.ForearmError, match=text):
+        make()  # type: ignore[operator]
+
+
+def test_motions_meet_their_ends() -> None:
+    motion = control.smooth([0.1, 0.2], [0.5, -0.4], 0.8)
+    for t, q in ((0.0, [0.1, 0.2]), (0.8, [0.5, -0.4])):
+        here = motion.at(t)
+        assert np.allclose(here[0], q, atol=1e-15)
+        assert not here[1].any()
+        assert np.allclose(here[2], 0.0, atol=1e-12)
+    times, h = np.linspace(0.1, 0.7, 7), 1e-6
+    assert np.allclose((motion.at(times + h)[0] - motion.at(times - h)[0]) / (2.0 * h), motion.at(times)[1], atol=1e-9)
+    assert np.allclose((motion.at(times + h)[1] - motion.at(times - h)[1]) / (2.0 * h), motion.at(times)[2], atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["puma560-akb", "stanford", "panda", "ascher2", "chain9"])
+def test_the_usual_motion_stays_within_limits(name: str) -> None:
+    arm = fa.load(name)
+    motion = control.usual_motion(arm)
+    t = np.linspace(0.0, motion.duration, 301)
+    q, qd, _ = motion.at(t)
+    lower, upper = np.array([j.limits for j in arm.joints]).T
+    assert np.all((q >= lower - 1e-12) & (q <= upper + 1e-12))
+    way = 0.5 * (qd[1:] + qd[:-1]).sum(axis=0) * (t[1] - t[0])
+    assert np.allclose(q[-1] - q[0], way, atol=1e-4)
+    assert np.all(np.abs(q[-1] - q[0]) > 0.1)
+
+
+def test_a_joint_that_friction_holds_begins_when_it_should() -> None:
+    arm = block(friction=fa.Friction(coulomb=(2.0, -2.0), viscous=0.5))
+    made = control.run(arm, control.FeedForward(arm), control.smooth([0.0], [0.6], 0.5))
+    blind = control.run(arm, control.FeedForward(arm, friction=False), control.smooth([0.0], [0.6], 0.5))
+    assert made.largest < 2e-3
+    assert blind.largest > 0.05
+    assert dataclasses.is_dataclass(made)

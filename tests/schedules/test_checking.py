@@ -1,0 +1,136 @@
+"""The check of schedules: silent where nothing is wrong, and right about what is, for schedules broken on purpose."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from schedules.brute import faults, random_graph
+
+from forearm.schedules.checking import Entry, violations, violations_of_entries
+from forearm.schedules.priority import schedule_by_priority
+from forearm.schedules.rule import schedule_by_rule
+from forearm.schedules.schedule import Schedule
+from forearm.schedules.tasks import Task, TaskGraph
+
+COSTS = (1.0, 2.0, 0.5, 0.1)
+
+
+def good(seed: int, communication: float = 0.0) -> Schedule:
+    graph = random_graph(seed, 24, density=0.15, costs=COSTS)
+    return schedule_by_priority(graph, 3, communication)
+
+
+def moved(schedule: Schedule, k: int, start: float | None = None, processor: int | None = None) -> Schedule:
+    starts, processors = list(schedule.start), list(schedule.processor)
+    if start is not None:
+        starts[k] = start
+    if processor is not None:
+        processors[k] = processor
+    return dataclasses.replace(schedule, start=tuple(starts), processor=tuple(processors))
+
+
+def kinds(schedule: Schedule) -> set[str]:
+    return {violation.kind for violation in violations(schedule)}
+
+
+def entries_of(schedule: Schedule) -> list[Entry]:
+    tasks = schedule.graph.tasks
+    return [Entry(t.name, p, s) for t, p, s in zip(tasks, schedule.processor, schedule.start, strict=True)]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("communication", [0.0, 0.7])
+def test_good_schedules_pass(seed: int, communication: float) -> None:
+    schedule = good(seed, communication)
+    assert violations(schedule) == ()
+    assert violations_of_entries(schedule.graph, entries_of(schedule), 3, communication) == ()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_it_agrees_with_another_check_on_schedules_shaken_at_random(seed: int) -> None:
+    """Shaken a little, half of them stay schedules: both answers occur."""
+    rng = np.random.default_rng(seed)
+    seen = set()
+    for trial in range(40):
+        schedule = good(trial, 0.3 * (trial % 2))
+        stretched = dataclasses.replace(schedule, start=tuple(1.2 * s for s in schedule.start))
+        k = int(rng.integers(len(schedule.graph)))
+        shaken = moved(stretched, k, max(0.0, stretched.start[k] + float(rng.normal())), int(rng.integers(3)))
+        broken = bool(faults(shaken))
+        assert bool(violations(shaken)) == broken
+        seen.add(broken)
+    assert seen == {True, False}
+
+
+def test_each_kind_of_fault_is_named() -> None:
+    tasks = (Task("a"), Task("b", 2.0), Task("c"))
+    graph = TaskGraph(tasks, ((), (0,), (0,)))
+    schedule = Schedule(graph, 2, (0.0, 1.0, 1.0), (0, 0, 1), "by hand")
+    assert violations(schedule) == ()
+    early = violations(moved(schedule, 1, 0.5, 1))
+    assert {v.kind for v in early} == {"precedence", "overlap"}
+    assert "b starts at 0.5, a is there at 1" in [v.message for v in early]
+    (overlap,) = violations(moved(schedule, 2, 2.0, 0))
+    assert (overlap.kind, overlap.task, overlap.other) == ("overlap", "c", "b")
+    assert overlap.message == "c starts at 2 where b runs to 3"
+    assert kinds(moved(schedule, 2, processor=2)) == {"processor"}
+    assert kinds(moved(schedule, 2, processor=-1)) == {"processor"}
+    assert kinds(moved(schedule, 0, -1.0)) == {"time"}
+    assert kinds(moved(schedule, 2, math.nan)) == {"time"}
+    assert kinds(moved(schedule, 2, math.inf)) == {"time"}
+    assert kinds(dataclasses.replace(schedule, start=(0.0, 1.0), processor=(0, 0))) == {"missing"}
+    assert kinds(dataclasses.replace(schedule, start=(0.0, 1.0, 1.0, 5.0), processor=(0, 0, 1, 1))) == {"unknown"}
+
+
+def test_results_take_time_to_reach_another_processor_only() -> None:
+    graph = TaskGraph((Task("a"), Task("b")), ((), (0,)))
+    assert violations(Schedule(graph, 2, (0.0, 1.0), (0, 0), "by hand", 0.5)) == ()
+    (late,) = violations(Schedule(graph, 2, (0.0, 1.2), (0, 1), "by hand", 0.5))
+    assert late.kind == "precedence"
+    assert violations(Schedule(graph, 2, (0.0, 1.5), (0, 1), "by hand", 0.5)) == ()
+
+
+def test_a_long_task_overlaps_with_every_later_one() -> None:
+    graph = TaskGraph((Task("long", 9.0), Task("x"), Task("y")), ((), (), ()))
+    found = violations(Schedule(graph, 1, (0.0, 1.0, 5.0), (0, 0, 0), "by hand"))
+    assert [(v.kind, v.task, v.other) for v in found] == [("overlap", "x", "long"), ("overlap", "y", "long")]
+
+
+def test_lists_may_lack_repeat_and_invent_tasks() -> None:
+    schedule = schedule_by_rule(random_graph(3, 12, density=0.2), 2)
+    entries = entries_of(schedule)
+    end = schedule.length
+
+    def found(listed: list[Entry]) -> list[tuple[str, str]]:
+        return [(v.kind, v.task) for v in violations_of_entries(schedule.graph, listed, 2)]
+
+    last = max(entries, key=lambda e: e.start)
+    assert found([e for e in entries if e is not last]) == [("missing", last.task)]
+    assert found([*entries, Entry("t3", 0, end)]) == [("repeated", "t3")]
+    assert found([*entries, Entry("t99", 0, end)]) == [("unknown", "t99")]
+
+
+def test_of_a_task_that_comes_twice_the_earlier_result_counts() -> None:
+    graph = TaskGraph((Task("a"), Task("b")), ((), (0,)))
+    listed = [Entry("a", 0, 5.0), Entry("a", 1, 0.0), Entry("b", 1, 1.0)]
+    assert [v.kind for v in violations_of_entries(graph, listed, 2)] == ["repeated"]
+    assert [v.kind for v in violations_of_entries(graph, listed, 2, 0.5)] == ["repeated"], "it is on the same processor"
+    moved_away = [*listed[:2], Entry("b", 0, 1.0)]
+    assert [v.kind for v in violations_of_entries(graph, moved_away, 2, 0.5)] == ["repeated", "precedence"]
+
+
+def test_rounding_is_no_fault() -> None:
+    """Ten tenths end a little before 1; the next task starts at 1."""
+    tasks = tuple(Task(str(k), 0.1) for k in range(11))
+    starts, now = [], 0.0
+    for _ in tasks:
+        starts.append(now)
+        now += 0.1
+    starts[10] = 1.0
+    chain = TaskGraph(tasks, ((), *((k,) for k in range(10))))
+    assert violations(Schedule(chain, 1, tuple(starts), (0,) * 11, "by hand")) == ()
+    starts[10] = 1.0 - 1e-6
+    assert kinds(Schedule(chain, 1, tuple(starts), (0,) * 11, "by hand")) == {"overlap", "precedence"}

@@ -1,0 +1,240 @@
+"""Schedules really run: the kernel's bits from several threads, and nobody waits for ever."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from arms import random_arm
+
+import forearm as fa
+from forearm.arm.arm import Arm
+from forearm.benchmarks import schedules
+from forearm.errors import ForearmError, InputError
+from forearm.schedules.automatic import operations, traced_function
+from forearm.schedules.duplicating import apart, work_of
+from forearm.schedules.grouping import grouped
+from forearm.schedules.priority import schedule_by_priority
+from forearm.schedules.threaded import Threaded, compiled_threads, cores
+from forearm.schedules.threaded_plan import Threads, planned_threads
+from forearm.schedules.threaded_text import LINE
+
+AGREEMENT = 1e-13  # of the largest result: fused multiply-adds chosen elsewhere
+FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "jacobian", "inverse_dynamics_derivatives")
+ROWS = 40
+
+
+def arm_of(name: str) -> Arm:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fa.load(name)
+
+
+def threaded(arm: Arm, function: str, processors: int, size: float = 4.0, communication: float = 0.0) -> Threaded:
+    division = grouped(operations(traced_function(arm, function), fused=True), size)
+    return compiled_threads(planned_threads(division, schedule_by_priority(division.graph, processors, communication)))
+
+
+def states(arm: Arm, function: str, rows: int = ROWS) -> list[np.ndarray]:
+    rng = np.random.default_rng(4)
+    count = len(traced_function(arm, function).inputs)
+    return [rng.uniform(-3.0, 3.0, (rows, arm.n)) for _ in range(count)]
+
+
+def expected(arm: Arm, function: str, given: list[np.ndarray]) -> dict[str, np.ndarray]:
+    """One state at a time, as the threads do it."""
+    kernel = fa.compile(arm).fused([function])
+    rows = [kernel(*(a[k] for a in given)) for k in range(len(given[0]))]
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_results_have_the_bits_of_the_kernel(function: str) -> None:
+    arm = arm_of("puma560").rigid()
+    given = states(arm, function)
+    right = expected(arm, function, given)
+    for size, communication in ((1.0, 0.0), (6.0, 0.0), (20.0, 3.0)):
+        made = threaded(arm, function, 2, size, communication)
+        assert len(made.lanes) == 2
+        assert made.threads.waits > 0
+        for name, values in made(*given).items():
+            assert values.tobytes() == right[name].tobytes(), (size, name)
+
+
+def test_an_arm_with_drives_that_branches_and_slides() -> None:
+    arm = random_arm(2, n=5, tree=True)
+    given = states(arm, "inverse_dynamics")
+    right = expected(arm, "inverse_dynamics", given)["tau"]
+    for processors in (1, 2, 3):
+        assert threaded(arm, "inverse_dynamics", processors)(*given)["tau"].tobytes() == right.tobytes()
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_threads_that_share_nothing_agree(function: str) -> None:
+    arm = arm_of("puma560").rigid()
+    given = states(arm, function)
+    right = expected(arm, function, given)
+    whole = operations(traced_function(arm, function)).graph.total
+    for processors in (1, 2, 3):
+        plan = apart(traced_function(arm, function), processors)
+        assert plan.waits == 0
+        assert max(work_of(plan)) <= whole <= sum(work_of(plan))
+        for name, values in compiled_threads(plan)(*given).items():
+            assert np.abs(values - right[name]).max() <= AGREEMENT * np.abs(right[name]).max()
+    assert max(work_of(apart(traced_function(arm, "inertia_matrix"), 3))) < max(
+        work_of(apart(traced_function(arm, "inertia_matrix"), 1))
+    )
+
+
+def test_more_threads_than_cores_still_end() -> None:
+    arm = arm_of("stanford").rigid()
+    count = 2 * (os.cpu_count() or 1) + 1
+    given = states(arm, "inverse_dynamics", 6)
+    made = threaded(arm, "inverse_dynamics", count)
+    assert len(made.lanes) == count
+    assert made(*given)["tau"].tobytes() == expected(arm, "inverse_dynamics", given)["tau"].tobytes()
+
+
+def test_one_state_many_states_and_none() -> None:
+    arm = arm_of("stanford").rigid()
+    made = threaded(arm, "inverse_dynamics", 2)
+    given = states(arm, "inverse_dynamics", 3)
+    many = made(*given)["tau"]
+    assert many.shape == (3, 6)
+    one = made(*(a[1] for a in given))["tau"]
+    assert one.shape == (6,)
+    assert one.tobytes() == many[1].tobytes()
+    assert made(*(a[:0] for a in given))["tau"].shape == (0, 6)
+
+
+def test_a_function_of_poses() -> None:
+    arm = arm_of("puma560").rigid()
+    q = np.random.default_rng(6).uniform(-1.0, 1.0, (4, arm.n))
+    T = fa.kinematics.forward(arm, q)
+    division = grouped(operations(traced_function(arm, "inverse_kinematics"), fused=True), 10.0)
+    made = compiled_threads(planned_threads(division, schedule_by_priority(division.graph, 2)))
+    many, one = made(T)["q_branches"], made(T[2])["q_branches"]
+    assert one.tobytes() == many[2].tobytes()
+    there = fa.kinematics.forward(arm, one[np.isfinite(one).all(axis=1)])
+    assert len(there) > 0
+    assert np.abs(there - T[2]).max() < 1e-9
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("form", ["scheduled", "apart"])
+def test_what_is_not_finite_gives_nan_everywhere_and_only_there(bad: float, form: str) -> None:
+    """The mass matrix does not look at the first joint; a state that is not known has no matrix all the same."""
+    arm = arm_of("puma560").rigid()
+    plan = apart(traced_function(arm, "inertia_matrix"), 2)
+    made = threaded(arm, "inertia_matrix", 2) if form == "scheduled" else compiled_threads(plan)
+    (q,) = states(arm, "inertia_matrix", 3)
+    q[1, 0] = bad
+    M = made(q)["M"]
+    assert np.isnan(M[1]).all()
+    assert np.isfinite(M[[0, 2]]).all()
+
+
+def test_a_thread_left_alone_gives_up() -> None:
+    """Only the second of two threads runs: it says so after so many looks, and the word for all to stop is set."""
+    arm = arm_of("stanford").rigid()
+    made = threaded(arm, "inverse_dynamics", 2)
+    given = states(arm, "inverse_dynamics", 2)
+    out = np.zeros((2, arm.n))
+    shared, numbers = np.zeros(made.threads.size + 64), np.zeros(LINE // 8 * 3, dtype=np.int64)
+    waits_first = [any(step.waits for step in lane) for lane in made.threads.steps]
+    assert all(waits_first), "each of them waits for the other somewhere"
+    pointers = [a.ctypes.data for a in (*given, out)]
+    for lane in made.lanes:
+        numbers[:] = 0
+        assert lane(*pointers, shared.ctypes.data, numbers.ctypes.data, 2, 5000, None) == 1
+        assert numbers[LINE // 8 * 2] == 1
+    # Who looks at the word stops at once, however much patience is left.
+    assert made.lanes[1](*pointers, shared.ctypes.data, numbers.ctypes.data, 2, ctypes.c_int64(2**60).value, None) == 1
+
+
+def test_giving_up_is_an_error_that_says_what_to_do() -> None:
+    arm = arm_of("stanford").rigid()
+    made = threaded(arm, "inverse_dynamics", 2)
+
+    def never(*_: object) -> int:
+        return 0
+
+    broken = Threaded(made.threads, (made.lanes[0], never), made.memory)
+    with pytest.raises(ForearmError, match=r"one of 2 waited in vain .* Take fewer processors"):
+        broken(*states(arm, "inverse_dynamics", 2), patience=1000)
+
+
+def test_calls_from_several_threads_do_not_meet() -> None:
+    arm = arm_of("stanford").rigid()
+    made = threaded(arm, "inverse_dynamics", 2, 20.0)
+    given = states(arm, "inverse_dynamics", 5)
+    right = expected(arm, "inverse_dynamics", given)["tau"]
+    found: list[bytes] = []
+    callers = [threading.Thread(target=lambda: found.append(made(*given)["tau"].tobytes())) for _ in range(3)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert found == [right.tobytes()] * 3
+
+
+def test_cores_are_given_back() -> None:
+    if not hasattr(os, "sched_getaffinity"):
+        pytest.skip("this system does not say on which cores a thread may run")
+    before = os.sched_getaffinity(0)
+    arm = arm_of("stanford").rigid()
+    threaded(arm, "inverse_dynamics", 2)(*states(arm, "inverse_dynamics", 2))
+    assert os.sched_getaffinity(0) == before
+
+
+def test_waits_are_those_that_others_do_not_include() -> None:
+    """Each number that is said is waited for, each wait is for a number that is said, and waits of a thread only grow."""
+    made = threaded(arm_of("puma560").rigid(), "inverse_dynamics", 3, 1.0).threads
+    said = {(thread, step.done) for thread, lane in enumerate(made.steps) for step in lane if step.done is not None}
+    waited = {wait for lane in made.steps for step in lane for wait in step.waits}
+    assert said == waited
+    for lane in made.steps:
+        reached: dict[int, int] = {}
+        for step in lane:
+            for other, number in step.waits:
+                assert number > reached.get(other, 0)
+                reached[other] = number
+
+
+def test_what_cannot_be_run_is_said() -> None:
+    arm = arm_of("stanford").rigid()
+    made = threaded(arm, "inverse_dynamics", 2)
+    with pytest.raises(InputError, match="the arguments are q, qd, qdd; came 1"):
+        made(np.zeros(6))
+    with pytest.raises(InputError, match=r"qd: shape \(6,\) is needed; came \(5,\)"):
+        made(np.zeros(6), np.zeros(5), np.zeros(6))
+    with pytest.raises(InputError, match="numbers are needed"):
+        made(["a"] * 6, np.zeros(6), np.zeros(6))
+    division = operations(traced_function(arm, "inverse_dynamics"))
+    with pytest.raises(InputError, match="of another task graph"):
+        planned_threads(division, schedule_by_priority(grouped(division, 5.0).graph, 2))
+    wide = threaded_plan_of(70)
+    with pytest.raises(InputError, match="at most 64 are run"):
+        compiled_threads(wide)
+
+
+def test_rows_of_the_benchmark_have_times_and_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedules, "FUNCTIONS", {"inertia_matrix": ("stanford",)})
+    monkeypatch.setattr(schedules, "REPEATS", 2)
+    monkeypatch.setattr(schedules, "SHORT", 1e-5)
+    made = list(schedules.rows(False))
+    if cores() < 2:
+        assert made == []
+        return
+    assert len(made) == 4
+    assert all(row.seconds > 0.0 for row in made)
+    assert all(row.agreement is None or row.agreement <= AGREEMENT for row in made)
+
+
+def threaded_plan_of(lanes: int) -> Threads:
+    plan = apart(traced_function(arm_of("stanford"), "inertia_matrix"), 1)
+    return Threads(plan.traced, plan.steps * lanes, plan.writer, {}, 0, 1)

@@ -1,0 +1,110 @@
+"""What callers give that cannot be used is refused with an error that says what is needed, by every method alike."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import posture, random_arm, speed
+from one_joint import block
+
+import forearm as fa
+from forearm.simulation import Status
+
+METHODS = ("rk3", "rk4", "dp45", "radau", "gauss4")
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"dac": 0.01}, "simulate, dac: a DAC is needed, came 0.01."),
+        ({"continued": 5}, "simulate, continued: a Simulation is needed, came 5."),
+        ({"controller": [3.0]}, "simulate, controller: a function of (t, q, qd) is needed; came [3.0]."),
+        ({"progress": 5}, "simulate, progress: a function of (t, steps) is needed; came 5."),
+        ({"until": 3.0}, "simulate, until: a function of (t, q, qd) is needed; came 3.0."),
+        ({"until": lambda t, q, qd: None}, "simulate, until: a number other than NaN, or True or False, is needed"),
+        ({"until": lambda t, q, qd: q - 0.5}, "at every state; came array([-0.5]) at t = 0 s."),
+        ({"until": lambda t, q, qd: math.nan if t > 0.05 else -1.0}, "at every state; came nan at t = 0.0"),
+        ({"until": lambda t, q, qd: "later"}, "came 'later'"),
+        ({"until": lambda t, q, qd: 10**400}, "simulate, until: a number other than NaN"),
+        ({"rtol": "x"}, "simulate, rtol: a number is needed, came 'x'."),
+        ({"rtol": -1}, "rtol: must lie between 1e-14 and 0.1, came -1"),
+        ({"atol": 0.0}, "atol_q: a number above 0"),
+        ({"atol": [1e-9]}, "simulate, atol: a number is needed"),
+        ({"duration": -1.0}, "simulate, duration: must be at least 0, came -1."),
+        ({"duration": "x"}, "simulate, duration: a number is needed"),
+        ({"step": -1e-3}, "simulate, step: must be above 0, came -0.001."),
+        ({"stops": "no"}, "simulate, stops: a bool is needed, came 'no'."),
+        ({"torque": [10**400]}, "simulate, torque: 1 numbers are needed"),
+        ({"torque": [1j]}, "simulate, torque: 1 numbers are needed; came [1j]."),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_it_is_an_input_error(given: dict[str, Any], said: str, method: str) -> None:
+    rest = {"method": method, **given}
+    with pytest.raises(fa.InputError) as caught:
+        fa.simulate(block(), [0.0], [1.0], rest.pop("duration", 0.1), **rest)
+    assert said in str(caught.value)
+
+
+def test_what_is_no_arm_and_no_method_is_said() -> None:
+    wrong: Any = "puma560"
+    with pytest.raises(fa.InputError, match=r"simulate: an Arm is needed, such as fa\.load\('puma560'\); came 'puma560'"):
+        fa.simulate(wrong, [0.0], [0.0], 1.0)
+    wrong = ["rk4"]
+    with pytest.raises(fa.NameNotFound, match="there is no method"):
+        fa.simulate(block(), [0.0], [0.0], 1.0, method=wrong)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"torque": [math.nan]}, "simulate_many: every number of q0, qd0, torque and voltage must be finite"),
+        ({"torque": [[math.inf]]}, "must be finite"),
+        ({"qd0": [[math.nan]]}, "must be finite"),
+        ({"torque": "x"}, "simulate_many, torque: numbers are needed, came 'x'."),
+        ({"torque": lambda t: [1.0]}, "simulate_many, torque: numbers are needed"),
+        ({"duration": "x"}, "simulate_many, duration: a number is needed, came 'x'."),
+        ({"duration": -1.0}, "simulate_many, duration: must be at least 0"),
+        ({"step": 0.0}, "simulate_many, step: must be above 0"),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_many_refuse_the_same(given: dict[str, Any], said: str) -> None:
+    rest = {"q0": [[0.0]], "qd0": [[1.0]], "duration": 0.1, **given}
+    with pytest.raises(fa.InputError) as caught:
+        fa.simulate_many(block(), **rest)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", [bool, np.bool_, int, np.array], ids=["bool", "numpy", "int", "array"])
+def test_a_condition_may_be_yes_or_no(kind: Any, method: str) -> None:
+    def until(t: float, q: Any, qd: Any) -> Any:
+        met = t > 0.05
+        return kind(met) if kind in (bool, np.bool_) else kind(1 if met else -1)
+
+    run = fa.simulate(block(), [0.0], [1.0], 0.2, method=method, until=until)
+    assert run.status is Status.EVENT
+    assert run.t[-1] == pytest.approx(0.05, abs=1e-11 if method in ("dp45", "radau") else 1.1e-3)
+    never = fa.simulate(block(), [0.0], [1.0], 0.01, method=method, until=lambda t, q, qd: t >= 0.0)
+    assert never.status is Status.END, "it was met from the start"
+
+
+def test_a_jam_under_way_is_told_from_numbers_that_grow() -> None:
+    arm = random_arm(7, 3)
+    u = np.random.default_rng(7).uniform(-40.0, 40.0, 3)
+    ends = []
+    for method in ("rk3", "rk4", "dp45"):
+        run = fa.simulate(arm, posture(arm, 7), speed(arm, 7), 0.3, torque=u, method=method)
+        assert run.status is Status.JAMMED
+        assert "take shorter steps" not in run.message
+        ends.append(run.t[-1])
+    assert ends == pytest.approx([ends[0]] * 3, abs=1.1e-3)
+    assert ends[0] > 0.0
+    with np.errstate(all="ignore"):
+        fast = fa.simulate(arm, posture(arm, 7), [1e200, 0.0, 0.0], 0.1, torque=u, method="rk4")
+    assert fast.status is Status.DIVERGED

@@ -44,9 +44,11 @@ fuzz: $(VENV)/.installed  ## 20,000 hostile files for each reader, ten million r
 	$(BIN)/python tests/fuzz.py --count 20000
 	$(BIN)/python tests/fuzz_trajectories.py --count 10000000
 
-docs: $(VENV)/.installed  ## pictures and schemas made anew, then the site, warnings as errors
+docs: $(VENV)/.installed  ## pictures, schemas and generated pages made anew, then the site, warnings as errors
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
 	$(BIN)/python docs/make_pictures.py
+	$(BIN)/python docs/make_api.py
+	$(BIN)/python docs/make_documents.py
 	$(BIN)/mkdocs build --strict
 
 clean:

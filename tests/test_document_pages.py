@@ -89,6 +89,44 @@ def resolve(path: str) -> object:
         return getattr(import_module(module), name)
 
 
+# What each document numbers: equations, tables and figures from the first to the last.
+NUMBERED = {
+    "swartz": {"Eq": ["1-26"], "Fig": ["1-2"]},
+    "waters": {"Fig": ["1-5"]},
+    "silver": {"Eq": ["2.1-2.11", "3.1-3.16"], "Fig": ["3.1-3.1"]},
+    "mata": {"Eq": ["1-22"], "Fig": ["1-4"], "Table": ["1-7"]},
+    "dhanaraj": {
+        "Eq": ["2.1-2.43", "3.1-3.11"],
+        "Fig": ["1.1-1.3", "2.1-2.9", "3.1-3.13", "4.1-4.13"],
+        "Table": ["1.1-1.1", "2.1-2.10", "3.1-3.5", "4.1-4.8"],
+    },
+}
+
+
+def spread(text: str) -> set[tuple[int, ...]]:
+    """Numbers such as 2.9 or 3, and all between the two of 2.1-2.9."""
+    found: set[tuple[int, ...]] = set()
+    for first, last in re.findall(r"(\d+(?:\.\d+)?)(?:-(\d+(?:\.\d+)?))?", text):
+        low, high = (tuple(map(int, number.split("."))) for number in (first, last or first))
+        found |= {(*low[:-1], k) for k in range(low[-1], high[-1] + 1)}
+    return found
+
+
+@pytest.mark.parametrize(("document", "kind"), [(document, kind) for document, kinds in NUMBERED.items() for kind in kinds])
+def test_every_number_of_a_document_is_on_its_page(document: str, kind: str) -> None:
+    """Tables and figures are called so; equations stand in brackets, or bare in Silver's numbering by sections."""
+    named: set[tuple[int, ...]] = set()
+    for place, *_ in mapped(document):
+        if kind == "Eq":
+            bare = re.sub(r"(Tables?|Figs?\.) [\d., -]+", "", place)
+            named |= spread(re.sub(r"[()a-e]", "", bare) if document == "silver" or "(" in bare else "")
+        else:
+            for numbers in re.findall(rf"{kind}s?\.? ([\d., -]+)", place):
+                named |= spread(numbers)
+    wanted = set().union(*(spread(numbers) for numbers in NUMBERED[document][kind]))
+    assert wanted <= named, sorted(wanted - named)
+
+
 def test_a_page_out_of_date_is_noticed(maker: ModuleType, results: list[Result]) -> None:
     text = text_of("silver")
     assert maker.written("silver", text, results[:0]) != text

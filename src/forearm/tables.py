@@ -1,12 +1,13 @@
-"""Plain-text tables that fit the terminal, for every command and for printing an arm."""
+"""Tables: plain text that fits the terminal, for every command and for printing an arm, and HTML for notebooks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 GAP = 2
 NARROWEST = 12  # what a column of words may be cut to
 NARROWEST_NAME = 28  # the first column, which tells the rows apart
+MOST_ROWS = 60  # of a table in a notebook, which is a glance
 
 
 def number(value: float | None, digits: int = 6) -> str:
@@ -34,6 +35,33 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int 
         for columns in _groups(widths, width)
     ]  # fmt: skip
     return "\n\n".join(blocks)
+
+
+def html_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> str:
+    """The same as HTML, every cell escaped, at most MOST_ROWS of them with a word on the rest; it needs no style sheet."""
+    from html import escape  # where used: whoever only imports the package need not wait for its list of entities
+
+    cells = [[str(c) for c in row] for row in rows]
+    right = [k > 0 and bool(cells) and all(_is_number(row[k]) for row in cells) for k in range(len(header))]
+    sides = [f' style="text-align:{"right" if r else "left"}"' for r in right]
+
+    def line(row: Sequence[str], tag: str, scope: str) -> str:
+        tags = [f"{tag if k else 'th'}{'' if k and tag == 'td' else scope}{side}" for k, side in enumerate(sides)]
+        return "<tr>" + "".join(f"<{t}>{escape(c)}</{t[:2]}>" for t, c in zip(tags, row, strict=True)) + "</tr>"
+
+    caption = f'<caption style="text-align:left">{escape(title)}</caption>' if title else ""
+    body = [line(row, "td", ' scope="row"') for row in cells[:MOST_ROWS]]
+    if len(cells) > MOST_ROWS:
+        body.append(f'<tr><td colspan="{len(header)}">and {len(cells) - MOST_ROWS} more</td></tr>')
+    head = line(header, "th", ' scope="col"')
+    return "\n".join([f"<table>{caption}<thead>{head}</thead><tbody>", *body, "</tbody></table>"])
+
+
+def html_lines(lines: Iterable[str]) -> str:
+    """Sentences as HTML paragraphs, escaped."""
+    from html import escape
+
+    return "\n".join(f"<p>{escape(line)}</p>" for line in lines)
 
 
 def _cut_words(widths: list[int], right: list[bool], width: int) -> list[int]:

@@ -14,6 +14,7 @@ import forearm as fa
 from forearm import control
 from forearm.cli.main import main
 from forearm.logs.table import write_table
+from forearm.plots.control import comparison_figure
 
 Capture = pytest.CaptureFixture[str]
 QUICK = ("--period", "0.01", "--duration", "0.5", "--only", "computed torque", "--only", "PD + gravity")
@@ -75,6 +76,62 @@ def test_table_and_picture(capsys: Capture, tmp_path: Path) -> None:
     assert "computed torque" in out
     assert "kops/s" in out
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_labels_name_their_own_points() -> None:
+    """A label is nearest to its own dot, or a line leads there that no other dot is on; points in one place share a label."""
+    made = []
+    for k, (rate, error) in enumerate(((1e5, 1e-3), (1.02e5, 1.05e-3), (1.04e5, 1e-3), (1e5, 2e-3), (1e5, 2e-3), (3e5, 5e-3))):
+        made.append(control.Row(f"PD of some kind, {k}", 30.0, rate, 0.1, 0.2, error, error, 1.0, 0.0, 0.1, 4.0 * error, 0.0))
+    found = control.Comparison(fa.load("chain3"), 2.0, 1e-3, 30.0, 1.0, (1.0,) * 3, (), tuple(made))
+    figure = comparison_figure(found)
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    labels = [text for text in axes.texts if text.get_text()]
+    assert sorted(text.get_text() for text in labels if "\n" in text.get_text()) == ["PD of some kind, 3\nPD of some kind, 4"]
+    assert len(labels) == 5
+    dots = {row.name: axes.transData.transform((row.operations_per_second, 1e3 * row.hand_rms)) for row in made}
+    for text in labels:
+        box = text.get_window_extent()
+        names = text.get_text().split("\n")
+        away = {n: math.hypot(max(box.x0 - x, 0, x - box.x1), max(box.y0 - y, 0, y - box.y1)) for n, (x, y) in dots.items()}
+        if text.arrow_patch is None:
+            assert min(away, key=lambda n: away[n]) in names
+            continue
+        own, middle = dots[names[0]], np.array([0.5 * (box.x0 + box.x1), 0.5 * (box.y0 + box.y1)])
+        for name in set(dots) - set(names):
+            along = np.clip((dots[name] - own) @ (middle - own) / ((middle - own) @ (middle - own)), 0.0, 1.0)
+            assert np.hypot(*(own + along * (middle - own) - dots[name])) > 4.0, (name, names)
+
+
+def test_what_is_held_back_is_printed(capsys: Capture) -> None:
+    _, out, _ = run(capsys, "compare", "panda", "--only", "PD", "--only", "computed torque", "--only", "feed-forward")
+    rows = {line.split("  ")[0]: line.split("  ")[-1].strip() for line in out.splitlines()}
+    assert rows["computed torque"] == "100 %"
+    assert rows["feed-forward"] == "-"
+    found = document(capsys, "compare", "panda", "--only", "PD")
+    assert rows["PD"] == f"{100.0 * found['controllers'][0]['stiffness']:.3g} %"
+    assert found["shares"][1] == 1.0
+    assert "would shake it: joint1 " in out
+    _, out, _ = run(capsys, "compare", "cmu-dd", "--period", 0.002, "--only", "computed torque")
+    assert "could not give, under load: computed torque " in out
+    assert "alone" not in out
+    assert "stiff:" not in out
+
+
+def test_motions_beyond_the_limits_are_warned_of(capsys: Capture) -> None:
+    code, _, err = run(capsys, "compare", "puma560", *QUICK, "--to", "9,0,0,0,0,9")
+    assert code == 0
+    assert "warning: the motion goes beyond the limits of joint1, joint6" in err
+
+
+def test_accelerometers_have_steps(capsys: Capture) -> None:
+    words = ("compare", "puma560-akb", "--duration", 0.5, "--only", "acceleration servo")
+    exact, coarse, short = (
+        document(capsys, *words, *more)["controllers"][0]
+        for more in ((), ("--accelerometer-step", 0.5), ("--accelerometer-step", 0.5, "--lever", 0.02))
+    )
+    assert exact["torque_rms"] < coarse["torque_rms"] < short["torque_rms"], "a shorter lever sees less"
 
 
 def test_lost_arms_are_noted(capsys: Capture) -> None:
@@ -152,6 +209,9 @@ def test_a_log_against_the_model(capsys: Capture, tmp_path: Path) -> None:
         (("compare", "stanford", "--dac-bits", "8"), "--dac-range"),
         (("compare", "stanford", "--voltage", "--only", "PD"), "torque_constant"),
         (("compare", "stanford", "--delay", "3", "--only", "PD"), "0 or 1"),
+        (("compare", "stanford", "--error", "5", "--seed", "-1", "--only", "PD"), "seed: a whole number of at least 0"),
+        (("compare", "stanford", "--lever", "0.1", "--only", "PD"), "--accelerometer-step"),
+        (("compare", "stanford", "--accelerometer-step", "-1", "--only", "PD"), "step"),
         (("savings", "stanford", "--locked", "9"), "from 0 to 5"),
         (("period", "chain3", "--stiffness", "1,2"), "3 finite numbers"),
         (("log", "stanford", "nowhere.csv"), "nowhere.csv"),

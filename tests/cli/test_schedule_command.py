@@ -12,6 +12,7 @@ from forearm.cli.main import main
 from forearm.cli.schedule import read_processors
 from forearm.errors import InputError
 from forearm.schedules import exact
+from forearm.schedules.checking import Violation
 from forearm.schedules.threaded import cores
 
 Capture = pytest.CaptureFixture[str]
@@ -59,6 +60,37 @@ def test_communication_lengthens_and_bounds_the_use(capsys: Capture) -> None:
     assert (free["used"], dear["used"]) == (4, 1)
 
 
+@pytest.mark.parametrize("method", ["search", "exact"])
+def test_tenths_are_scheduled_from_nothing_on(capsys: Capture, method: str) -> None:
+    words = ("stanford", "--rigid", "--function", "gravity", "--size", 3, "--communication", 0.1, "--processors", 3)
+    shown = document(capsys, *words, "--method", method)
+    assert min(entry["start"] for entry in shown["plan"]) == 0.0
+
+
+def test_a_fault_of_ours_is_said_to_be_one(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forearm.cli.schedule.violations", lambda _: (Violation("time", "a", "a starts at -1"),))
+    code, out, err = run(capsys, "stanford", "--processors", 2)
+    assert (code, out) == (2, "")
+    assert "method priority has made none on 2 processors: a starts at -1. The fault is not yours" in err
+
+
+def test_waits_lengthen_and_are_counted(capsys: Capture) -> None:
+    words = ("puma560", "--rigid", "--processors", 4, "--size", 4)
+    free, dear = (document(capsys, *words, "--synchronisation", c) for c in (0, 3))
+    assert (free["synchronisation"], dear["synchronisation"]) == (0, 3)
+    assert free["schedules"][0]["length"] < dear["schedules"][0]["length"]
+    assert free["schedules"][0]["waits"] > dear["schedules"][0]["waits"] > 0
+    assert "synchronisation 3" in run(capsys, *words, "--synchronisation", 3)[1]
+
+
+def test_thirds_are_answered_with_and_without_a_solver(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact, "has_solver", lambda: True)
+    words = ("stanford", "--rigid", "--method", "exact", "--communication", 0.3333, "--size", 8, "--processors", 3)
+    code, out, _ = run(capsys, *words)
+    assert code == 0
+    assert "the answer is the search's" in out
+
+
 def test_printed_schedules_beside_ours(capsys: Capture) -> None:
     code, out, _ = run(capsys, "--printed")
     assert code == 0
@@ -81,6 +113,16 @@ def test_picture_of_one_schedule(capsys: Capture, tmp_path: Path) -> None:
     target = tmp_path / "gantt.png"
     assert document(capsys, "stanford", "--processors", 3, "--size", 8, "--plot", target)["plot"] == str(target)
     assert target.read_bytes()[:4] == b"\x89PNG"
+
+
+def test_picture_of_the_layers(capsys: Capture, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+    target = tmp_path / "layers.svg"
+    assert document(capsys, "stanford", "--size", 16, "--layers", target)["layers"] == str(target)
+    assert target.stat().st_size > 0
+    code, _, err = run(capsys, "chain20", "--processors", 2, "--layers", target)
+    assert code == 2
+    assert "up to 600 tasks are drawn, here are" in err
 
 
 @pytest.mark.skipif(cores() < 2, reason="threads that wait for each other need a core each")
@@ -120,6 +162,12 @@ def test_a_gap_says_what_may_close_it(capsys: Capture, monkeypatch: pytest.Monke
         (["puma560", "--communication", "-1"], "communication: a time of at least 0"),
         (["puma560", "--communication", "nan"], "communication: a time of at least 0"),
         (["puma560", "--communication", "2", "--method", "rule"], "the document's rule knows none"),
+        (["puma560", "--synchronisation", "2", "--method", "rule"], "the document's rule knows none"),
+        (["puma560", "--synchronisation", "nan"], "synchronisation: a time of at least 0"),
+        (["--printed", "--method", "search", "--rigid"], "--method, --rigid would change nothing"),
+        (["--printed", "--plot", "x.png"], "--plot would change nothing"),
+        (["chain50", "--processors", "2", "--plot", "/no/such/folder/x.png"], "there is no folder"),
+        (["puma560", "--layers", "x.txt"], "--layers x.txt: a picture ends in .png"),
         (["puma560", "--plot", "x.png"], "one schedule is drawn"),
         (["puma560", "--processors", "2", "--plot", "x.bmp"], "a picture ends in .png"),
         (["puma560", "--subtasks", "--run"], "leave out --function, --size and --run"),

@@ -9,14 +9,24 @@ import pytest
 from arms import OFFSETS, STEP, every_kind, posture
 from control.samples import moving_arm, samples
 from numpy.typing import NDArray
+from one_joint import block
 
 import forearm as fa
-from forearm.control.acceleration import AccelerationServo, settling_inertias, settling_matrix, slowest_share
+from forearm.control.acceleration import (
+    AccelerationServo,
+    largest_gain,
+    settling_inertias,
+    settling_matrix,
+    settling_pole,
+    slowest_share,
+)
 from forearm.control.accelerometers import accelerometers
+from forearm.control.comparison import compare
+from forearm.control.controller import Sample
 from forearm.control.controllers.feedforward import FeedForwardPD
 from forearm.control.controllers.pd import PD
 from forearm.control.loop import run
-from forearm.control.reference import usual_motion
+from forearm.control.reference import Held, usual_motion
 from forearm.control.sensors import Encoder, Sensors, exact_accelerations
 from forearm.errors import InputError, ModelError, NameNotFound
 from forearm.kernels import compile
@@ -211,5 +221,88 @@ def test_what_it_cannot_do_is_said() -> None:
         AccelerationServo(arm, motion, seen_by="tachometer")
     with pytest.raises(ModelError, match="gain"):
         AccelerationServo(arm, motion, gain=2.5)
+    with pytest.raises(ModelError, match="gain"):
+        AccelerationServo(arm, motion, gain=1.1, delay=1)
+    with pytest.raises(InputError, match="0 or 1 periods"):
+        AccelerationServo(arm, motion, delay=2)
     with pytest.raises(InputError, match="motion: 'puma560' has 6 joints"):
         AccelerationServo(fa.load("puma560"), motion)
+
+
+@pytest.mark.parametrize("seen_by", ["accelerometers", "tachometers", "encoders"])
+@pytest.mark.parametrize("delay", [0, 1])
+def test_gains_end_where_a_loop_of_one_joint_stops_settling(seen_by: str, delay: int) -> None:
+    """Feedback left out, one joint of constant inertia: the torque's changes shrink below the largest gain, grow above it."""
+    arm = block()
+    most = largest_gain(seen_by, delay)
+    assert settling_pole(0.97 * most, seen_by, delay) < 1.0 < settling_pole(1.03 * most, seen_by, delay)
+    motion = Held(np.array([0.1]), 0.1)
+    sensors = Sensors(accelerometers=exact_accelerations)
+
+    def changes(gain: float) -> Array:
+        servo = AccelerationServo(arm, motion, seen_by=seen_by, bandwidth=None, delay=delay)
+        servo.gain = gain
+        return np.abs(np.diff(run(arm, Pushed(servo), motion, sensors=sensors, delay=delay).asked[:, 0]))
+
+    for gain in (0.9 * most, 1.1 * most):
+        found = changes(gain)
+        measured = (found[45:65].max() / found[5:25].max()) ** (1.0 / 40.0)
+        assert measured == pytest.approx(settling_pole(gain, seen_by, delay), rel=5e-3)  # windows meet waves in other phases
+        assert (measured < 1.0) == (gain < most)
+
+
+class Pushed:
+    """A servo that is asked for an acceleration in the second sample only, so that it has something to settle."""
+
+    name, operations = "pushed", 0.0
+
+    def __init__(self, servo: AccelerationServo) -> None:
+        self.servo = servo
+
+    def reset(self) -> None:
+        self.servo.reset()
+
+    def command(self, sample: Sample) -> Array:
+        q, qd, _ = sample.wanted
+        return self.servo.command(replace(sample, wanted=(q, qd, np.array([1.0 if sample.k == 1 else 0.0]))))
+
+
+def test_a_delay_does_not_shake_it() -> None:
+    """With a gain of 1 a period of delay puts the poles on the unit circle: torques were nine times those needed."""
+    arm = fa.load("puma560")
+    names = ["computed torque", "acceleration servo", "acceleration servo, seen by encoders"]
+    computed, *servos = compare(arm, None, names, delay=1).rows
+    for servo in servos:
+        assert servo.torque_rms < 1.05 * computed.torque_rms
+        assert servo.loaded_hand_rms < 0.2 * computed.loaded_hand_rms
+
+
+@pytest.mark.parametrize("gain", [0.3, 1.0, 1.9])
+@pytest.mark.parametrize("period", [1e-3, 1e-2])
+def test_feedback_keeps_to_a_quarter_of_the_rate_of_settling(gain: float, period: float) -> None:
+    arm, motion = moving_arm()
+    servo = AccelerationServo(arm, motion, gain=gain, period=period, bandwidth=1e6)
+    M = compile(arm).inertia_matrix(np.ascontiguousarray(motion.at(np.linspace(0.0, motion.duration, 17))[0]))
+    shares = np.array([np.linalg.eigvals(np.linalg.solve(one, servo.K)).real for one in M])
+    slowest = max(abs(1.0 - gain * shares.min()), abs(1.0 - gain))
+    assert servo.bandwidth == pytest.approx(0.25 * (1.0 - slowest) / period, rel=1e-9)
+    made = run(arm, servo, motion, period=period, sensors=Sensors(accelerometers=exact_accelerations))
+    assert made.ok
+    assert made.rms < 0.1
+
+
+def test_a_comparison_tells_it_period_and_delay() -> None:
+    arm = fa.load("stanford")
+    names = ["acceleration servo"]
+    fast, slow, late = (compare(arm, None, names, payload=0.0, **how).rows[0] for how in ({}, {"period": 5e-3}, {"delay": 1}))
+    assert slow.stiffness < late.stiffness <= fast.stiffness == 1.0
+
+
+def test_bits_of_the_sensors_show_in_a_comparison() -> None:
+    """Waters IV: coarse encoders shake forces that accelerometers of 2^-10 g leave alone."""
+    arm = fa.load("puma560-dhanaraj6")
+    sensors = Sensors(encoder=Encoder(bits=12), accelerometers=accelerometers(arm, 0.1, 0.01).seen)
+    names = ["acceleration servo", "acceleration servo, seen by tachometers", "acceleration servo, seen by encoders"]
+    exact, coarse = (compare(arm, None, names, payload=0.0, sensors=s) for s in (None, sensors))
+    assert coarse[names[2]].torque_rms > 5.0 * coarse[names[0]].torque_rms > 5.0 * exact[names[0]].torque_rms
+    assert coarse[names[1]].torque_rms < 2.0 * exact[names[1]].torque_rms, "tachometers are exact here"

@@ -123,3 +123,36 @@ def test_a_lost_arm_is_a_row_that_says_so() -> None:
     assert not row.ok
     assert math.isnan(row.hand_rms)
     assert "lower the bandwidth" in row.message
+
+
+def test_saturation_under_load_is_told() -> None:
+    arm = fa.load("cmu-dd")
+    row = control.compare(arm, None, ["computed torque"], period=2e-3).rows[0]
+    motion = control.usual_motion(arm)
+    plant = arm.with_payload(0.05 * sum(body.mass for body in arm.moving.bodies))
+    made = control.run(arm, control.ComputedTorque(arm), motion, period=2e-3, plant=plant)
+    assert row.saturated == 0.0
+    assert row.loaded_saturated == made.saturated.mean() > 0.1
+
+
+def test_what_no_weight_balances_is_said() -> None:
+    names = ["computed torque, counterbalanced"]
+    sliding, turning = (control.compare(fa.load(n), None, names, period=PERIOD).rows[0] for n in ("stanford", "puma560-akb"))
+    assert sliding.ok
+    assert "no fixed weight can balance" in sliding.message
+    assert "joint3" in sliding.message
+    assert turning.message == ""
+
+
+def test_motions_beyond_the_limits_are_told_of() -> None:
+    arm = fa.load("panda")
+    upper = np.array([j.limits[1] for j in arm.joints])
+    for way, expected in ((upper, ()), (upper + np.eye(7)[2], (arm.joints[2].name,))):
+        found = control.compare(arm, control.smooth(upper - 0.1, way, 1.0), ["PD"], period=PERIOD, payload=0.0)
+        assert found.beyond == expected
+        assert found.document()["beyond"] == list(expected)
+
+
+def test_no_way_of_getting_the_force_is_missing(puma: control.Comparison) -> None:
+    ways = {"acceleration servo", "path length", "first order", "precomputed", "stored trajectories", "procedure"}
+    assert ways <= set(OTHERS) <= {row.name for row in puma.rows}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
 from arms import random_arm
+from one_joint import beam
 
 import forearm as fa
 from forearm import control
@@ -193,6 +195,36 @@ def test_mistakes_of_the_model_are_seeded_and_bounded() -> None:
         assert np.all(np.abs(after.inertia - before.inertia) <= 0.1 * np.abs(before.inertia) + 1e-15)
     with pytest.raises(fa.ForearmError, match="at most"):
         control.mistaken(arm, 1.5)
+    for seed in (-1, 1.5, True):
+        with pytest.raises(fa.InputError, match="seed: a whole number of at least 0"):
+            control.mistaken(arm, 0.1, seed)  # type: ignore[arg-type]
+
+
+def test_drives_are_mistaken_too() -> None:
+    """Motor constants, friction of bearings and losses of gears are off by no more than the share; none stays exact."""
+    drive: dict[str, Any] = {
+        "motor": fa.Motor(gear_ratio=40.0, rotor_inertia=2e-4, torque_constant=0.1, resistance=1.5),
+        "bearings": (
+            fa.Bearing(kind="journal", mu=0.02, radius=0.01, distance=0.05),
+            fa.Bearing(kind="thrust", mu=0.03, radius=0.02),
+        ),
+        "transmission": fa.Transmission(efficiency=((0.0, 0.6), (1.0, 0.9)), rated_torque=30.0, breakaway=0.2),
+    }
+    joint = control.mistaken(beam(**drive), 0.1, 3).joints[0]
+    assert control.mistaken(beam(**drive), 0.0).joints[0] == beam(**drive).joints[0]
+    motor, gear = joint.motor, joint.transmission
+    assert motor is not None
+    assert gear is not None
+    pairs = [(motor.torque_constant, 0.1), (motor.resistance, 1.5), (motor.rotor_inertia, 2e-4), (gear.breakaway, 0.2)]
+    pairs += [(one.mu, mu) for one, mu in zip(joint.bearings, (0.02, 0.03), strict=True)]
+    pairs += [(1.0 - eta, loss) for (_, eta), loss in zip(gear.efficiency, (0.4, 0.1), strict=True)]
+    for found, true in pairs:
+        assert found is not None
+        assert 0.0 < abs(found / true - 1.0) <= 0.1 + 1e-12
+    assert motor.gear_ratio == 40.0
+    lossy = fa.Transmission(efficiency=((0.0, 0.3),), rated_torque=30.0)
+    worst = control.mistaken(beam(transmission=lossy), 0.9, 1)
+    assert worst.joints[0].transmission is not None
 
 
 def test_a_wrong_model_costs_tracking() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,9 @@ from forearm import Arm, Friction
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
 from forearm.control import fixed_point_sine as sines
+from forearm.control.controllers.pd import joint_gains
 from forearm.control.fixed_code import FixedPoint, fixed_point, program_in_fixed_point
+from forearm.drives.motor import constants_of
 from forearm.symbols import Expr, Graph, evaluate
 
 Floats = NDArray[np.float64]
@@ -119,6 +122,8 @@ def test_errors_stay_within_their_bound_which_is_not_absurd(case: str, word: int
     found = program.real(program.evaluate(inputs))
     for name, entries in program.results.items():
         truth = np.stack(exact(program, inputs, entries), axis=1)
+        if name in program.ends:  # what is kept for the next call ends at its range
+            truth = np.clip(truth, *(np.array(program.ends[name]).T * 2.0 ** -np.array(program.formats[name])))
         wrong = np.abs(found[name] - truth).max(axis=0)
         slack = FLOAT * max(float(np.abs(truth).max()), 1.0)
         assert (wrong <= program.errors[name] + slack).all(), (wrong, program.errors[name])
@@ -330,6 +335,97 @@ def test_inputs_outside_the_ranges_are_refused() -> None:
         program.quantised()
     with pytest.raises(fa.InputError, match="3 numbers a state"):
         program.quantised(q=[0.0, 0.1])
+
+
+MOTION = {"q": 1.5, "q_wanted": 1.5, "qd": 1.5, "qd_wanted": 1.5, "qdd_wanted": 5.0}
+
+
+def test_the_sum_of_a_controller_is_handed_over_as_it_is_and_ends_at_its_range(tmp_path: Path) -> None:
+    reach = [0.5, 0.3, (-0.2, 0.7), 20.0, 0.0, 1.0]
+    program = fixed_point(fa.load("puma560"), "pid_gravity", {**MOTION, "state": reach}, name="fixed")
+    assert program.formats["state"] == program.formats["state_next"]
+    assert "state_next has the formats of state and ends at its range" in program.header
+    low, high = np.array([program.ranges[f"state[{i}]"] for i in range(6)]).T
+    unit = 2.0 ** -np.array(program.formats["state"], dtype=float)
+    function, rng = library(program.files(), tmp_path).fixed, np.random.default_rng(3)
+    state, total, ended = np.zeros(6, dtype=np.int64), np.zeros(6), 0
+    for k in range(120):
+        wanted = rng.uniform(-0.1, 0.1, 6) + (0.05 if k < 60 else -0.05)
+        inputs = program.quantised(
+            q=np.zeros(6), qd=np.zeros(6), q_wanted=wanted, qd_wanted=np.zeros(6), qdd_wanted=np.zeros(6), state=np.zeros(6)
+        )  # fmt: skip
+        inputs["state"] = state
+        outputs = program.evaluate(inputs)
+        given = [np.ascontiguousarray(a.astype(np.int32)) for a in inputs.values()]
+        after, volts = np.zeros(6, dtype=np.int32), np.zeros(6, dtype=np.int32)
+        call(function, *given, after, volts)
+        assert np.array_equal(after, outputs["state_next"])
+        assert np.array_equal(volts, outputs["voltage"])
+        state = outputs["state_next"]
+        total = np.clip(total + program.real(inputs)["q_wanted"], low, high)
+        ended += int(np.sum((total == low) | (total == high)))
+        # one rounding a sample, and one unit where a range ends between whole numbers
+        assert (np.abs(state * unit - total) <= (0.5 * (k + 1) + 1.0) * unit).all(), k
+        assert ((state * unit >= low) & (state * unit <= high)).all(), k
+    assert ended > 100
+
+
+def test_laws_take_the_settings_of_controllers_in_c() -> None:
+    arm = fa.load("puma560")
+    plain = fixed_point(arm, "pd_gravity", MOTION, bandwidth=30.0)
+    gains = joint_gains(arm, 30.0, None, False)
+    same = fixed_point(arm, "pd_gravity", MOTION, gains=gains)
+    assert plain.text == same.text
+    assert plain.text != fixed_point(arm, "pd_gravity", MOTION).text
+    rng = np.random.default_rng(4)
+    inputs = program_inputs(plain, rng)
+    real = plain.real(inputs)
+    tau = gains.kp * (real["q_wanted"] - real["q"]) + gains.kd * (real["qd_wanted"] - real["qd"])
+    tau += fa.dynamics.gravity(arm, real["q"])
+    c = constants_of(arm)
+    held = np.clip(tau, -np.abs(c.K) * c.most_current, np.abs(c.K) * c.most_current)
+    effort = np.array([np.inf if j.max_effort is None else j.max_effort for j in arm.joints])
+    expected = np.clip(c.R * np.clip(held, -effort, effort) / c.K + c.K * real["qd"], -c.most_voltage, c.most_voltage)
+    found = plain.real(plain.evaluate(inputs))["voltage"]
+    assert (np.abs(found - expected) <= plain.error_bound + 1e-9).all()
+    weak = fixed_point(random_arm(3, 3, drives=False), "pd_gravity", MOTION, most=[1.0, 2.0, 3.0])
+    assert (np.abs(weak.real(weak.evaluate(program_inputs(weak, rng)))["tau"]) <= np.array([1.0, 2.0, 3.0]) + 1e-6).all()
+    ideal = fixed_point(arm, "computed_torque", MOTION, friction=False)
+    assert "> 0) - (" not in ideal.text  # a sign
+    assert "> 0) - (" in fixed_point(arm, "computed_torque", MOTION).text
+    slow, fast = (fixed_point(arm, "pid_gravity", {**MOTION, "state": 1.0}, period=p) for p in (1e-2, 1e-3))
+    assert "once a period of 0.01 s" in slow.header
+    assert slow.text != fast.text
+    with pytest.raises(fa.InputError, match="fixed_point, bandwidth: only laws take it"):
+        fixed_point(arm, "gravity", bandwidth=30.0)
+
+
+def program_inputs(program: FixedPoint, rng: np.random.Generator) -> dict[str, Whole]:
+    """Two hundred states near a wanted motion."""
+    n = len(program.formats["q"])
+    q, qd = rng.uniform(-1.4, 1.4, (2, 200, n))
+    near = {"q_wanted": q + rng.uniform(-0.05, 0.05, q.shape), "qd_wanted": qd + rng.uniform(-0.05, 0.05, q.shape)}
+    return program.quantised(q=q, qd=qd, qdd_wanted=0.0 * q, **near)
+
+
+@pytest.mark.parametrize("ranges", [(0.0, 1.0, 0.0), (1e-9, 1e-9, 1e-9), (0.0, 0.0, 0.0), (1e-4, 1e-4, 1e-4)])
+@pytest.mark.parametrize("word", [16, 32])
+def test_small_ranges_shift_no_further_than_the_word_goes(word: int, ranges: tuple[float, ...], tmp_path: Path) -> None:
+    arm = fa.load("puma560")
+    program = fixed_point(arm, "inverse_dynamics", dict(zip(("q", "qd", "qdd"), ranges, strict=True)), word=word, name="fixed")
+    shifts = [s for step in program.steps.values() for s in (step.down, -step.up_a, -step.up_b, step.up_a, step.up_b)]
+    assert max(shifts) <= 2 * word - 2
+    literals = [int(x) for x in re.findall(rf"INT{2 * word}_C\((\d+)\)", program.text)]
+    assert max(literals, default=0) < 2 ** (2 * word - 1)
+    inputs = inputs_of(program, 1, 20)
+    expected, truth = program.evaluate(inputs), np.stack(exact(program, inputs, program.results["tau"]), axis=1)
+    assert (np.abs(program.real(expected)["tau"] - truth) <= program.error_bound + FLOAT * np.abs(truth).max()).all()
+    function = library(program.files(), tmp_path).fixed
+    for row in range(60):
+        given = [np.ascontiguousarray(array[row].astype(c_type(word))) for array in inputs.values()]
+        out = np.full(6, -7, dtype=c_type(word))
+        call(function, *given, out)
+        assert np.array_equal(out, expected["tau"][row]), row
 
 
 def test_the_same_request_gives_the_same_text() -> None:

@@ -13,6 +13,8 @@ import forearm as fa
 from forearm import control
 from forearm.control.gains import middle, sampled_radius
 
+W_5HZ = 2.0 * math.pi * 5.0
+
 
 def test_poles_are_where_the_bandwidth_says() -> None:
     g = control.critically_damped(2, 7.0)
@@ -58,10 +60,36 @@ def test_bearable_inertias_keep_joints_from_shaking_each_other(name: str) -> Non
     assert np.all(d <= own)
     for row in q:
         most = np.linalg.eigvals(np.linalg.solve(fa.dynamics.inertia_matrix(arm, row), np.diag(d))).real.max()
-        assert w * T * most <= 0.5, "half of what is stable"
+        assert w * T * most <= 0.5 + 1e-9, "half of what is stable"
     if name == "panda":  # parallel axes: M_jj itself would shake
         most = np.linalg.eigvals(np.linalg.solve(fa.dynamics.inertia_matrix(arm, q[3]), np.diag(own))).real.max()
         assert w * T * most > 1.0
+        reached = [np.linalg.eigvals(np.linalg.solve(fa.dynamics.inertia_matrix(arm, row), np.diag(d))).real.max() for row in q]
+        assert w * T * max(reached) == pytest.approx(0.5, rel=1e-9), "and not less than need be"
+        assert np.array_equal(d < own, [True, False, True, False, False, False, False]), "joints that shake nobody keep theirs"
+
+
+def test_an_arm_whose_joints_cannot_bear_gains_of_their_own_is_told_of() -> None:
+    """Ascher's two links of 1 and 10^4: one joint by itself moves 27000 times what is left when the other gives way."""
+    arm = fa.load("ascher2")
+    q = control.usual_motion(arm).at(np.linspace(0.0, 2.0, 5))[0]
+    d, own = control.bearable_inertias(arm, q, W_5HZ, 1e-3), control.joint_inertias(arm)
+    assert (d / own).max() < 1e-3
+    found = control.compare(arm, None, ["PD", "computed torque", "feed-forward"], period=2e-3, payload=0.0)
+    assert found["PD"].stiffness == min(found.shares) < 1e-3
+    assert found["computed torque"].stiffness == 1.0
+    assert math.isnan(found["feed-forward"].stiffness)
+
+
+def test_joints_are_as_stiff_as_the_share_says() -> None:
+    """kp of the controller itself over w^2 M_jj, in the row, the shares and the document."""
+    arm = fa.load("panda")
+    found = control.compare(arm, None, ["PD"])
+    row, j = found["PD"], int(np.argmin(found.shares))
+    made = control.PD(arm, bandwidth=W_5HZ, inertias=np.array(found.shares) * control.joint_inertias(arm))
+    stiffness = made.gains.kp[j] / (W_5HZ**2 * control.joint_inertias(arm)[j])
+    assert stiffness == pytest.approx(row.stiffness, rel=1e-12)
+    assert found.document()["shares"][j] == row.stiffness == found.document()["controllers"][0]["stiffness"]
 
 
 def test_sampling_rule_of_the_document() -> None:

@@ -32,9 +32,8 @@ def run(arm: Arm) -> dict[str, Floats]:
     def controller(t: float, q: Floats, qd: Floats) -> Floats:
         phase = 2.0 * t + np.arange(6)
         wanted, rate = Q0 + 0.4 * (np.sin(phase) - np.sin(np.arange(6))), 0.8 * np.cos(phase)
-        return np.array([800.0, 1500.0, 600.0, 60.0, 60.0, 40.0]) * (wanted - q) + 40.0 * (rate - qd) * np.array(
-            [4.0, 6.0, 3.0, 0.3, 0.3, 0.2]
-        )
+        stiff, damped = np.array([800.0, 1500.0, 600.0, 60.0, 60.0, 40.0]), np.array([160.0, 240.0, 120.0, 12.0, 12.0, 8.0])
+        return np.asarray(stiff * (wanted - q) + damped * (rate - qd))
 
     made = fa.simulate(arm, Q0, 0.8 * np.cos(np.arange(6.0)), 2.0, controller=controller, step=STEP / 4, record=4, method="rk4")
     # the torque at an instant, not one that a step held: what inverse dynamics asks for with the run's accelerations
@@ -88,7 +87,7 @@ def test_more_noise_chooses_a_longer_window_and_near_the_best() -> None:
     for sigma in (1e-7, 1e-5, 1e-3):
         q = clean + sigma * np.random.default_rng(3).normal(size=clean.shape)
         assert noise_of(q)[0] == pytest.approx(sigma, rel=0.15)
-        halves.append(best_half(t, q))
+        halves.append(best_half(t, q)[0])
 
         def wrong(half: int, q: Floats = q) -> float:
             fit = smoothed(t, q, half)
@@ -137,6 +136,43 @@ def test_currents_go_through_gear_and_constant(arm: Arm, run: dict[str, Floats],
     assert compare_log(arm, tmp_path / "run.csv").measured.tobytes() == found.measured.tobytes()
     with pytest.raises(fa.ModelError, match="currents need the torque_constant of every motor; joint1"):
         compare_log(arm.rigid(), log)
+
+
+def sines(arm: Arm, hertz: float, rate: float, duration: float, noise: float = 0.0) -> dict[str, Floats]:
+    """Every joint on a sine, with its exact torque, and positions with noise."""
+    t, w = np.arange(0.0, duration, 1.0 / rate), 2.0 * np.pi * hertz
+    phase = w * t[:, None] + np.arange(arm.n)
+    q, qd = 0.1 * np.sin(phase), 0.1 * w * np.cos(phase)
+    tau = fa.dynamics.inverse(arm, q, qd, -(w**2) * q)
+    return {"t": t, "q": q + noise * np.random.default_rng(1).normal(size=q.shape), "tau": tau}
+
+
+@pytest.mark.parametrize(
+    ("hertz", "noise", "least"), [(5.0, 0.0, 0.999), (5.0, 1e-4, 0.99), (5.0, 1e-3, 0.9), (10.0, 0.0, 0.99)]
+)
+def test_a_window_never_spans_whole_cycles(arm: Arm, hertz: float, noise: float, least: float) -> None:
+    found = compare_log(arm.rigid(), sines(arm.rigid(), hertz, 100.0, 8.0, noise))
+    # over a cycle or more, polynomials of degree 4 and 6 are both flat, and agree
+    assert found.window < 0.85 / hertz
+    assert (found.explained > least).all(), found.explained
+    assert not found.is_longest
+
+
+def test_noise_is_told_from_a_fast_motion() -> None:
+    q = sines(fa.load("puma560").rigid(), 5.0, 100.0, 8.0, 1e-5)["q"]
+    # twenty samples a cycle: sixth differences of the motion are as large as such noise, the eighth are smaller
+    assert noise_of(q) == pytest.approx(np.full(6, 1e-5), rel=0.3)
+
+
+def test_slow_motions_have_long_windows_and_the_longest_is_said(arm: Arm) -> None:
+    bare = arm.rigid()
+    slow = compare_log(bare, sines(bare, 0.3, 1000.0, 5.0, 1e-4))
+    assert slow.window > 2.0 * 154 * 1e-3
+    assert (slow.explained > 0.999).all()
+    short = compare_log(bare, sines(bare, 0.05, 1000.0, 0.2, 1e-4))
+    assert short.is_longest
+    assert "the longest tried" in short.message
+    assert "the longest tried" not in compare_log(bare, sines(bare, 0.05, 1000.0, 0.2, 1e-4), window=0.05).message
 
 
 def test_noise_and_steps_of_an_encoder(arm: Arm, run: dict[str, Floats]) -> None:
@@ -215,6 +251,14 @@ def test_files_that_cannot_be_used_are_refused(arm: Arm, run: dict[str, Floats],
         compare_log(fa.load("ascher2").lock({"joint2": 0.0}), path)
     with pytest.raises(fa.InputError, match="not there"):
         compare_log(arm, tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("window", [None, 0.05])
+def test_pieces_shorter_than_every_window_are_refused(arm: Arm, run: dict[str, Floats], window: float | None) -> None:
+    kept = np.flatnonzero(np.arange(1001) % 10 < 6)[:200]
+    log = {name: column[kept] for name, column in run.items()}
+    with pytest.raises(fa.InputError, match=r"the longest of 34 pieces between gaps has 6 rows; a motion needs 9 samples"):
+        compare_log(arm, log, window=window)
 
 
 def test_windows_and_periods_are_checked(arm: Arm, run: dict[str, Floats]) -> None:

@@ -294,6 +294,52 @@ def test_torques_end_at_what_a_joint_has() -> None:
     assert made.saturated.any()
 
 
+@pytest.mark.parametrize("delay", [0, 1])
+def test_torques_end_there_under_voltages_too(delay: int) -> None:
+    """As in generated code: the torque is held to max_effort before a voltage is made of it."""
+    motor, K = fa.Motor(gear_ratio=40.0, rotor_inertia=2e-4, torque_constant=0.1, resistance=1.5), 4.0
+    arm = beam(motor=motor, max_effort=5.5)
+    made = control.run(arm, control.ComputedTorque(arm), control.smooth([0.3], [1.9], 0.5), voltage=True, delay=delay)
+    asked = made.asked if delay == 0 else np.concatenate([made.asked[:1], made.asked[:-1]])
+    assert (np.abs(asked) > 5.5).any()
+    assert np.array_equal(made.saturated, np.abs(asked) > 5.5)
+    assert made.voltage is not None
+    seen = made.qd[:-1] if delay == 0 else np.concatenate([made.qd[:1], made.qd[:-2]])
+    assert np.allclose(made.voltage, 1.5 / K * np.clip(asked, -5.5, 5.5) + K * seen, rtol=1e-12)
+    assert delay == 1 or np.abs(made.tau).max() <= 5.5 * (1.0 + 1e-12)
+
+
+class Later:
+    """Zeros, and from 20 ms on something else."""
+
+    name, operations = "later", 0.0
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    def reset(self) -> None: ...
+
+    def command(self, sample: Sample) -> np.ndarray:
+        return np.zeros(3) if sample.t < 0.02 else self.answer  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("answer", [0.5, np.float64(0.5), np.zeros(1), np.zeros((3, 1)), [0.0, 0.0, 0.0], None])
+def test_every_command_has_a_torque_a_joint(answer: object) -> None:
+    with pytest.raises(fa.InputError, match="3 finite torques"):
+        control.run(fa.load("chain3"), Later(answer), control.hold([0.1] * 3, 0.1))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("delay", [0, 1])
+def test_a_controller_that_loses_its_numbers_is_named(value: float, delay: int) -> None:
+    made = control.run(fa.load("chain3"), Later(np.array([0.0, value, 0.0])), control.hold([0.1] * 3, 0.1), delay=delay)
+    assert not made.ok
+    assert "the controller asked for a torque that is no finite number at 0.02 s" in made.message
+    assert "bandwidth" not in made.message
+    assert np.isfinite(made.q[:21]).all()
+    assert np.isnan(made.q[21:]).all()
+
+
 def test_the_plant_may_be_another_arm_than_the_controller_believes() -> None:
     arm = fa.load("chain3")
     light, heavy = (control.run(arm, control.PD(arm), wave(arm), plant=p) for p in (arm, arm.with_payload(1.0)))

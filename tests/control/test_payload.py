@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import forearm as fa
 from forearm import Arm, control
-from forearm.control.payload import Noise, PayloadEstimate, estimate_payload
+from forearm.control.payload import Noise, PayloadEstimate, estimate_payload, student
 from forearm.control.payload_physical import body_of, is_physical, nearest_physical, parameters_of_body, pseudo_inertia
 from forearm.control.payload_tests import canonical_tests, payload_regressor
 from forearm.control.payload_unknowns import unknowns_of
@@ -149,6 +149,99 @@ def test_a_point_is_found_as_a_point(given: dict[str, Any]) -> None:
     assert found.mass == pytest.approx(0.8, rel=1e-8)
     assert found.com == pytest.approx(LOAD["com"], rel=1e-7)
     assert np.abs(found.inertia).max() < 1e-9
+
+
+@pytest.mark.parametrize("name", ["puma560", "ur5", "panda"])
+@pytest.mark.parametrize("com", [(0.0, 0.0, 0.11), (0.03, -0.02, 0.11), (0.2, 0.1, -0.1), (0.0, 0.0, 0.0)])
+def test_points_are_found_in_the_hands_of_real_arms(name: str, com: tuple[float, ...]) -> None:
+    arm = fa.load(name).rigid()
+    for seed, mass in ((1, 1.7), (2, 1.7), (3, 0.1)):
+        q, tau = canonical_tests(arm, np.random.default_rng(seed).uniform(-1.0, 1.0, (3, arm.n)), 4.0)
+        qdd = fa.dynamics.forward(arm.with_payload(mass=mass, com=com), q, 0.0 * q, tau)
+        found = estimate_payload(arm, q, tau, qdd, shape="point")
+        assert found.settled
+        # as for bodies, times the lightest mass's share
+        assert found.mass == pytest.approx(mass, rel=1e-7)
+        assert np.abs(found.com - com).max() < 1e-7
+        assert np.abs(found.inertia).max() < 1e-9
+
+
+def test_intervals_of_points_cover_the_truth_as_often_as_they_say() -> None:
+    arm, com = fa.load("puma560").rigid(), np.array([0.0, 0.0, 0.11])
+    truth = parameters_of_body(1.7, com, np.zeros((3, 3)))
+    q, tau = canonical_tests(arm, np.random.default_rng(2).uniform(-1.0, 1.0, (2, 6)), 4.0)
+    qdd = fa.dynamics.forward(arm.with_payload(mass=1.7, com=com), q, 0.0 * q, tau)
+    inside, runs = np.zeros(10), 40
+    for seed in range(runs):
+        rng = np.random.default_rng([seed, 6])
+        seen, given = qdd + 0.05 * rng.normal(size=qdd.shape), tau + 0.05 * rng.normal(size=tau.shape)
+        found = estimate_payload(arm, q, given, seen, shape="point", noise=Noise(qdd=0.05, tau=0.05), confidence=0.9)
+        assert found.settled
+        inside += (found.intervals[:, 0] <= truth) & (found.intervals[:, 1] >= truth)
+    # a share of 40 runs spreads by 0.047; x and y of the centre are 0, so that products of them have no width to first order
+    shares = inside[[0, 1, 2, 3]] / runs
+    assert (np.abs(shares - 0.9) < 0.15).all(), shares
+
+
+def test_a_point_that_noise_hides_is_a_failure_that_says_so() -> None:
+    arm = random_arm(4, 4, prismatic=False).rigid()
+    q, tau = canonical_tests(arm, np.random.default_rng(1).uniform(-1.0, 1.0, (1, 4)), 1.0)
+    qdd = fa.dynamics.forward(arm, q, 0.0 * q, tau)  # nothing in the hand
+    failed = 0
+    for seed in range(8):
+        seen = qdd + 2.0 * np.random.default_rng(seed).normal(size=qdd.shape)
+        found = estimate_payload(arm, q, tau, seen, shape="point", noise=Noise(qdd=2.0))
+        failed += not found.settled
+        assert found.mass >= 0.0
+        assert np.isfinite(found.parameters).all()
+        assert found.settled or "did not come to rest" in found.message
+    assert failed > 0
+
+
+def test_answers_of_no_load_at_all_end_in_a_result() -> None:
+    arm = fa.load("puma560").rigid()
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        q, tau = canonical_tests(arm, rng.uniform(-1.0, 1.0, (1, 6)), 4.0)
+        noise = Noise(tau=10.0 ** rng.uniform(-5.0, 0.0)) if seed % 2 else None
+        qdd = rng.normal(size=q.shape) * 10.0 ** rng.uniform(0.0, 4.0)
+        found = estimate_payload(arm, q, tau, qdd, shape="point", noise=noise)
+        assert np.isfinite([*found.parameters, found.mass, *found.com]).all()
+        assert found.settled or "did not come to rest" in found.message
+
+
+def test_without_a_stated_noise_the_residuals_tell_it() -> None:
+    arm = random_arm(4, 4, prismatic=False).rigid()
+    q, tau, qdd, qd = observed(arm, 2, 2, size=6.0)
+    inside, runs = np.zeros(10), 100
+    for seed in range(runs):
+        seen = qdd + 0.03 * np.random.default_rng([seed, 8]).normal(size=qdd.shape)
+        found = estimate_payload(arm, q, tau, seen, qd, confidence=0.9)
+        inside += (found.intervals[:, 0] <= TRUTH) & (found.intervals[:, 1] >= TRUTH)
+    # one share of 100 runs spreads by 0.03
+    assert (np.abs(inside / runs - 0.9) < 0.1).all(), inside / runs
+    assert "No noise is stated: intervals are from what the fit leaves, 0.0" in found.message
+    stated = estimate_payload(arm, q, tau, seen, qd, noise=Noise(qdd=0.03))
+    assert np.allclose(found.deviations, stated.deviations, rtol=0.3)
+    assert "stated" not in stated.message
+
+
+def test_without_noise_and_without_a_test_left_over_there_are_no_intervals() -> None:
+    arm = fa.load("ascher2").lock({"joint2": 0.4})
+    q, tau, qdd, qd = observed(arm, 1, 3)
+    found = estimate_payload(arm, q, tau, qdd, qd)
+    assert found.rows - (10 - len(found.unidentified)) > 0
+    few = estimate_payload(arm, q[:2], tau[:2], qdd[:2], qd[:2])
+    assert few.rows == 10 - len(few.unidentified)
+    assert "there are no intervals" in few.message
+    assert np.isinf(few.deviations[np.abs(few.parameters) > 0.0]).all()
+
+
+@pytest.mark.parametrize(
+    ("freedom", "confidence", "printed"), [(1, 0.95, 12.706), (2, 0.95, 4.303), (10, 0.9, 1.812), (30, 0.99, 2.750)]
+)
+def test_students_distribution_as_tables_have_it(freedom: int, confidence: float, printed: float) -> None:
+    assert student(confidence, freedom) == pytest.approx(printed, abs=5e-4)
 
 
 def test_what_no_test_shows_is_said_and_left() -> None:
@@ -300,6 +393,7 @@ def test_inputs_are_checked() -> None:
     spoilt = qdd.copy()
     spoilt[2, 1] = np.nan
     refused(fa.InputError, "qdd: test 2, joint joint2 is nan", qdd=spoilt)
+    refused(fa.InputError, r"qd: test 0, joint joint1 is 1e\+100; .* up to 1e\+06 are taken", qd=np.full_like(qd, 1e100))
     refused(fa.InputError, "shape", tau=tau[:-1])
     refused(fa.NameNotFound, "no shape 'rod'; there are: body, point", shape="rod")
     refused(fa.InputError, "nothing is unknown", shape="point", mass=1.0, com=(0.0, 0.0, 0.1))

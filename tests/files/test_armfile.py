@@ -319,3 +319,12 @@ def test_reading_is_the_physics_that_was_written() -> None:
         q, qd = posture(arm, 1), speed(arm, 1)
         assert kinetic_energy(again, q, qd) == pytest.approx(kinetic_energy(arm, q, qd), rel=DIFFERENCE)
         assert potential_energy(again, q) == potential_energy(arm, q)
+
+
+def test_a_joint_without_a_child_names_the_link_that_it_expects(tmp_path: Path) -> None:
+    path = tmp_path / "arm.toml"
+    text = 'schema = "forearm-arm/1"\nname = "two"\ndh_convention = "standard"\n[[joint]]\nkind = "revolute"\ndh = {a = 0.3}\n'
+    path.write_text(text + '[[link]]\nname = "upper"\nmass = 1.0\n')
+    expected = r"joint 'joint1': it gives no child, which is then 'link1', and no link is called so; write child = 'upper'"
+    with pytest.raises(InputError, match=expected):
+        load(path)

@@ -19,13 +19,16 @@ def random_graph(seed: int, n: int, density: float = 0.3, costs: Sequence[float]
     return TaskGraph(tasks, tuple(tuple(e for e in range(k) if rng.random() < density) for k in range(n)), f"random {seed}")
 
 
-def shortest(graph: TaskGraph, processors: int, communication: float = 0.0) -> float:
-    """The least length: tasks in every order on every processor, each as early as it can be behind the others there."""
+def shortest(graph: TaskGraph, processors: int, communication: float = 0.0, synchronisation: float = 0.0) -> float:
+    """The least length: tasks in every order on every processor, each as early as it can be behind the others there.
+
+    Tasks of one processor are numbered as they come; one that needs a higher number of another than any before it waits.
+    """
     n = len(graph)
     best = sum(task.cost for task in graph.tasks)
-    ends, owner = [0.0] * n, [-1] * n
+    ends, owner, number = [0.0] * n, [-1] * n, [0] * n
 
-    def place(done: int, free: tuple[float, ...]) -> None:
+    def place(done: int, free: tuple[float, ...], count: tuple[int, ...], known: frozenset[tuple[int, int, int]]) -> None:
         nonlocal best
         if done == n:
             best = min(best, max(free))
@@ -38,15 +41,18 @@ def shortest(graph: TaskGraph, processors: int, communication: float = 0.0) -> f
                 if free[p] == 0.0 and empty:
                     break  # processors on which nothing is done yet are all the same
                 empty = empty or free[p] == 0.0
+                needs = {(p, owner[e], number[e]) for e in graph.before[k] if owner[e] != p}
+                new = {a[1] for a in needs if not any(b[:2] == a[:2] and b[2] >= a[2] for b in known)}
                 there = [ends[e] + (communication if owner[e] != p else 0.0) for e in graph.before[k]]
-                end = max([free[p], *there]) + graph.tasks[k].cost
+                end = max([free[p], *there]) + synchronisation * len(new) + graph.tasks[k].cost
                 if end + graph.tails[k] - graph.tasks[k].cost >= best:
                     continue
-                ends[k], owner[k] = end, p
-                place(done + 1, (*free[:p], end, *free[p + 1 :]))
+                ends[k], owner[k], number[k] = end, p, count[p]
+                more = (*count[:p], count[p] + 1, *count[p + 1 :])
+                place(done + 1, (*free[:p], end, *free[p + 1 :]), more, known | needs)
                 owner[k] = -1
 
-    place(0, (0.0,) * processors)
+    place(0, (0.0,) * processors, (0,) * processors, frozenset())
     return best
 
 

@@ -88,15 +88,24 @@ def test_torques_are_those_of_the_reference() -> None:
     assert np.abs(tau - expected).max() <= 1e-10 * np.abs(expected).max()
 
 
-def test_a_task_done_too_early_is_noticed() -> None:
-    """The values above are no accident: a task sees only what those that it waits for have made."""
+def test_a_task_done_too_early_is_refused() -> None:
     traced = traced_function(arm_of("stanford"), "inverse_dynamics")
     made = operations(traced)
     schedule = schedule_by_priority(made.graph, 2)
     late = max(range(len(made.graph)), key=lambda k: schedule.start[k])
-    early = replace(schedule, start=tuple(-1.0 if k == late else s for k, s in enumerate(schedule.start)))
-    with pytest.raises(KeyError):
+    early = replace(schedule, start=tuple(0.0 if k == late else s for k, s in enumerate(schedule.start)))
+    with pytest.raises(InputError, match="evaluated: it is no schedule"):
         evaluated(made, early, state(traced, 3))
+    with pytest.raises(InputError, match="evaluated: the schedule is of another task graph"):
+        evaluated(made, schedule_by_priority(operations(traced).graph, 2), state(traced, 3))
+
+
+def test_inputs_that_are_missing_are_named() -> None:
+    traced = traced_function(arm_of("stanford"), "inverse_dynamics")
+    made = operations(traced)
+    given = {name: value for name, value in state(traced, 3).items() if name not in ("q[1]", "qd[3]")}
+    with pytest.raises(InputError, match=r"values of 'q\[1\]', 'qd\[3\]' are missing"):
+        evaluated(made, schedule_by_priority(made.graph, 2), given)
 
 
 def test_friction_and_motors_are_more_tasks() -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from schedules.brute import faults, random_graph
 
-from forearm.schedules.checking import Entry, violations, violations_of_entries
+from forearm.errors import InputError
+from forearm.schedules.checking import Entry, check_schedule, violations, violations_of_entries
 from forearm.schedules.priority import schedule_by_priority
 from forearm.schedules.rule import schedule_by_rule
 from forearm.schedules.schedule import Schedule
@@ -134,3 +135,38 @@ def test_rounding_is_no_fault() -> None:
     assert violations(Schedule(chain, 1, tuple(starts), (0,) * 11, "by hand")) == ()
     starts[10] = 1.0 - 1e-6
     assert kinds(Schedule(chain, 1, tuple(starts), (0,) * 11, "by hand")) == {"overlap", "precedence"}
+
+
+def test_slack_is_that_of_the_times_compared() -> None:
+    """A task far away makes no other one right: both of the first two start at 0, and one waits for the other."""
+    graph = TaskGraph(tuple(Task(f"t{k}") for k in range(3)), ((), (0,), ()))
+    assert kinds(Schedule(graph, 1, (0.0, 0.0, 1e10), (0, 0, 0), "by hand")) == {"overlap", "precedence"}
+
+
+def test_a_start_may_be_rounded_below_nothing() -> None:
+    graph = TaskGraph((Task("a", 8.0),), ((),))
+    assert violations(Schedule(graph, 1, (-3.6e-15,), (0,), "by hand")) == ()
+    assert kinds(Schedule(graph, 1, (-1e-6,), (0,), "by hand")) == {"time"}
+
+
+def test_what_is_no_processor_and_no_time_is_a_fault() -> None:
+    graph = TaskGraph((Task("a"), Task("b")), ((), (0,)))
+    right = Schedule(graph, 2, (0.0, 1.0), (0, 1), "by hand")
+    assert kinds(moved(right, 1, processor=0.5)) == {"processor"}  # type: ignore[arg-type]
+    assert kinds(moved(right, 1, "soon")) == {"time"}  # type: ignore[arg-type]
+    for communication in (math.nan, -1.0, math.inf):
+        early = moved(dataclasses.replace(right, communication=communication), 1, 0.5)
+        assert [v.kind for v in violations(early)] == ["time", "precedence"]
+
+
+@pytest.mark.parametrize("cost", [math.nan, math.inf, -1.0, "1", None, True])
+def test_costs_are_times(cost: object) -> None:
+    with pytest.raises(InputError, match="task 'a': a cost of at least 0 is needed; came"):
+        Task("a", cost)  # type: ignore[arg-type]
+
+
+def test_what_is_no_schedule_is_refused_with_its_first_fault() -> None:
+    graph = TaskGraph((Task("a"), Task("b")), ((), (0,)))
+    with pytest.raises(InputError, match=r"here: it is no schedule: b starts at 0 where a runs to 1 \(and 1 more\)"):
+        check_schedule(Schedule(graph, 1, (0.0, 0.0), (0, 0), "by hand"), graph, "here")
+    check_schedule(Schedule(graph, 1, (0.0, 1.0), (0, 0), "by hand"), graph, "here")

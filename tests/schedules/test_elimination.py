@@ -61,6 +61,26 @@ def test_a_wrong_order_and_a_wrong_state_are_refused() -> None:
     assert np.isnan(run_tasks(work, [np.nan, 0.0, 0.0], [1.0] * 3, [1.0] * 3)).all()
 
 
+def test_an_order_has_every_task_once() -> None:
+    work = subtask_work(square_arm(1, 3))
+    state, n = state_of(work.arm), len(work.graph)
+    name = work.graph.tasks[-1].name
+    with pytest.raises(fa.InputError, match=f"order: every task once; {name} is missing"):
+        run_tasks(work, *state, order=range(n - 1))
+    with pytest.raises(fa.InputError, match=f"order: every task once; {name} comes again"):
+        run_tasks(work, *state, order=[*range(n), n - 1])
+    with pytest.raises(fa.InputError, match=f"order: tasks are 0 to {n - 1}; came {n + 5}"):
+        run_tasks(work, *state, order=[*range(n), n + 5])
+
+
+@pytest.mark.parametrize("n", [2, 3, 6])
+def test_all_subtasks_are_two_layers_deeper_than_those_without_what_the_first_link_leaves_out(n: int) -> None:
+    first = {(1, number) for number in derived_special()["first"]}
+    whole, less = table_graph(n), table_graph(n, first)
+    assert max(whole.layers) == whole.graph.critical_path == 4 * n + 5
+    assert max(less.layers) == less.graph.critical_path == 4 * n + 3 == layers_of(n)
+
+
 def numbers(chain: Chain, states: list[State]) -> tuple[list[Array], dict[Place, list[Array]]]:
     """What is known before, and what each subtask makes, over several states: the full 43, run over floats."""
     known: list[list[float]] = []

@@ -86,6 +86,38 @@ def test_effort_is_a_time(effort: float) -> None:
         schedule_exact(random_graph(1, 4), 2, effort=effort)
 
 
+def test_where_the_solver_has_no_model_the_answer_is_the_searchs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thirds are no thousandths, waits are not in it, and there may be too many tasks."""
+    monkeypatch.setattr(exact, "has_solver", lambda: True)
+    monkeypatch.setattr(exact, "_solved", lambda *_: pytest.fail("the solver was asked"))
+    graph = random_graph(6, 30, 0.1, (1.0, 3.0))
+    for communication, synchronisation in ((1.0 / 3.0, 0.0), (1e-7, 0.0), (4.0, 1.0), (1e13, 0.0)):
+        searched = schedule_by_search(graph, 3, communication, synchronisation)
+        made = schedule_exact(graph, 3, communication, synchronisation)
+        assert (made.start, made.bound) == (searched.start, searched.bound)
+    monkeypatch.setattr(exact, "MOST_TASKS", 20)
+    assert schedule_exact(graph, 3, 4.0).start == schedule_by_search(graph, 3, 4.0).start
+
+
+def test_tasks_without_cost_take_no_processor() -> None:
+    """Three that start at once on two processors, one of which takes no time; times as large as they come."""
+    huge = 10**9
+    owner = exact._dealt([huge, huge, huge, huge + 1], [1, 1, 0, 5], 2)
+    assert sorted(owner[:2]) == [0, 1]
+    assert 0 <= owner[2] < 2
+
+
+@needs_solver
+@pytest.mark.parametrize("scale", [1.0, 1e6])
+def test_solver_with_tasks_without_cost(scale: float) -> None:
+    for seed in range(6):
+        graph = random_graph(seed, 7, 0.3, (0.0, 1.0 * scale, 2.5 * scale))
+        start = replace(schedule_by_priority(graph, 2), bound=0.0)
+        made = exact._solved(start, 5.0)
+        assert not violations(made)
+        assert made.length == pytest.approx(shortest(graph, 2), rel=1e-9)
+
+
 @needs_solver
 @pytest.mark.parametrize(("costs", "communication"), CASES)
 def test_solver_finds_the_shortest_and_proves_it(costs: tuple[float, ...], communication: float) -> None:

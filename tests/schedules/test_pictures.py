@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from schedules.brute import random_graph
 
+from forearm.errors import InputError
 from forearm.schedules.assembly import subtask_work
 from forearm.schedules.cases import general_arm
 from forearm.schedules.printed import load
@@ -51,7 +52,42 @@ def test_a_chart_has_a_box_and_a_name_for_every_task() -> None:
     truth = zip(schedule.processor, schedule.start, schedule.graph.tasks, strict=True)
     assert drawn == sorted((p, round(s, 9), round(task.cost, 9)) for p, s, task in truth)
     assert "156 tasks on 4 processors in 40, by rule; speed-up 3.90" in figure.axes[0].get_title(loc="left")
-    assert [label.get_text() for label in figure.axes[0].get_legend().get_texts()] == [f"link {i}" for i in range(1, 7)]
+    assert [label.get_text() for label in figure.legends[0].get_texts()] == [f"link {i}" for i in range(1, 7)]
+
+
+def many_groups(links: int) -> TaskGraph:
+    names = [f"link{i}, {way}" for i in range(1, links + 1) for way in ("inwards", "outwards")] + ["joints", "angles"]
+    tasks = tuple(Task(f"t{k}", 1.0, name) for k, name in enumerate(names))
+    return TaskGraph(tasks, ((),) * len(tasks))
+
+
+@pytest.mark.parametrize("links", [3, 6, 13, 20])
+def test_every_group_has_a_look_of_its_own_and_a_line_in_the_legend(links: int) -> None:
+    schedule = schedule_by_rule(many_groups(links), 4)
+    (legend,) = gantt_figure(schedule).legends
+    lines = [label.get_text() for label in legend.get_texts()]
+    assert lines[:4] == ["link1, outwards", "link1, inwards", "link2, outwards", "link2, inwards"]
+    assert len(lines) == 2 * links + 2
+    looks = {(patch.get_facecolor(), patch.get_hatch()) for patch in legend.get_patches()}
+    assert len(looks) == len(lines)
+    first, second = legend.get_patches()[:2]
+    assert first.get_facecolor() == second.get_facecolor(), "a link has one colour"
+
+
+def test_groups_that_cannot_be_told_apart_have_no_legend() -> None:
+    assert gantt_figure(schedule_by_rule(many_groups(40), 2)).legends == []
+
+
+def test_charts_of_many_processors_stay_small() -> None:
+    graph = random_graph(3, 40, density=0.05)
+    assert gantt_figure(schedule_by_rule(graph, 1024)).get_figheight() <= 30.0
+    wide = TaskGraph(tuple(Task(str(k)) for k in range(900)), ((),) * 900)
+    assert gantt_figure(schedule_by_rule(wide, 900)).get_figheight() <= 30.0
+
+
+def test_places_need_links() -> None:
+    with pytest.raises(InputError, match="places: these tasks belong to no subtasks of links"):
+        layers_figure(random_graph(1, 5), "some", [(1, 1)])
 
 
 def test_long_schedules_go_on_in_further_bands_and_lose_nothing() -> None:

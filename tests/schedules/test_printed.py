@@ -10,7 +10,10 @@ import pytest
 
 import forearm as fa
 from forearm.reproduce.catalogue import Result, catalogue, results
+from forearm.schedules.assembly import _bridged, _layered
 from forearm.schedules.printed import (
+    LINKS,
+    STANFORD,
     as_printed,
     corrected_layers,
     faults,
@@ -22,6 +25,8 @@ from forearm.schedules.printed import (
     printed_times,
     special_cases,
 )
+from forearm.schedules.search import is_proven, schedule_by_search
+from forearm.schedules.subtasks import SUBTASKS
 
 DOCS = Path(__file__).parents[2] / "docs" / "schedules.md"
 
@@ -133,3 +138,25 @@ def test_what_is_known_to_reproduce_does(chapter: list[Result]) -> None:
         ("loads-4.3-4.4", "tasks, Stanford arm"),
     } <= exact
     assert sum(result.item.id == "table-4.5" for result in chapter if (result.item.id, result.label) in exact) == 16
+
+
+def test_the_stanford_arm_with_316_and_317_and_a_joint_that_slides() -> None:
+    """T6 of the sliding link follows T18 and T19, what takes the acceleration follows T6, and T7 to T11 follow link 2's."""
+    everything = {(i, task.number) for i in range(1, LINKS + 1) for task in SUBTASKS}
+    waits = {
+        (i, task.number): {(i + shift, other) for other, shift in task.after} & everything
+        for i in range(1, LINKS + 1)
+        for task in SUBTASKS
+    }
+    waits |= {(3, k): {(2, k)} for k in (7, 8, 9)} | {(3, k): {(2, 10), (2, 11)} for k in (10, 11)}
+    waits |= {(4, k): {(2, 6)} for k in (4, 5)} | {(3, k): {(2, 6), (2, 7)} for k in (27, 28, 29)}
+    waits[3, 6] = {(3, 3), (3, 18), (3, 19)}
+    for place in [(3, 23), (3, 24), (3, 25), (4, 15), (4, 16), (4, 17)]:
+        waits[place] |= {(3, 6)}
+    printed = {place for row in corrected_layers(STANFORD) for place in row}
+    assert printed & {(3, 16), (3, 17)} == set()
+    graph = _layered(LINKS, _bridged(waits, everything - printed - {(3, 16), (3, 17)}), "right").graph
+    assert len(graph) == 158
+    made = [schedule_by_search(graph, p) for p in range(2, 10)]
+    assert all(is_proven(schedule) for schedule in made)
+    assert [schedule.length for schedule in made] == [79, 53, 40, 32, 27, 25, 25, 25]

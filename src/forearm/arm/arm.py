@@ -215,6 +215,11 @@ class Arm:
 
         return describe(self)
 
+    def _repr_html_(self) -> str:
+        from forearm.arm.notebook import arm_html
+
+        return arm_html(self)
+
     @property
     def mass(self) -> float:
         """The mass of all links, base included, in kg."""

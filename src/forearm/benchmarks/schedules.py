@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -112,10 +112,20 @@ class Case:
         for out in self.outputs:
             out[:] = np.nan
         threaded.run(self.pointers(), self.rows)
-        scale = max(float(np.abs(out).max()) for out in self.expected)
-        agreement = max(float(np.abs(a - b).max()) for a, b in zip(self.outputs, self.expected, strict=True)) / scale
+        agreement = apart_by(self.outputs, self.expected)
         seconds = least(lambda count: threaded.run(self.pointers(), count), self.rows)
         return Measured(seconds, len(threaded.lanes), threaded.threads.waits, agreement)
+
+
+def apart_by(found: Sequence[Array], expected: Sequence[Array]) -> float:
+    """max|found - expected| / max|expected|; NaN in both agrees, in one alone it is infinitely far."""
+    size = max((float(np.abs(right[np.isfinite(right)]).max(initial=0.0)) for right in expected), default=0.0) or 1.0
+    worst = 0.0
+    for a, b in zip(found, expected, strict=True):
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        far = np.abs(np.subtract(a, b, where=~same, out=np.zeros_like(a)))
+        worst = max(worst, float(np.where(np.isnan(far), np.inf, far).max(initial=0.0)))
+    return worst / size
 
 
 def least(run: Callable[[int], object], count: int) -> float:
@@ -160,16 +170,20 @@ def rows(peers: bool) -> Iterator[Row]:
 def _case_rows(function: str, arm: Arm, hop: float) -> Iterator[Row]:
     """The peer is one thread: the kernel, or the same straight-line code where the kernel has a loop and is slower.
 
-    The schedule knows what handing over costs here, in operations of this function: it may choose one thread.
+    The schedule knows what handing over costs here, in operations of this function: it may choose one thread. What it takes
+    longer than planned, by its waits, is what synchronisation costs.
     """
     case = Case(arm, function)
     title, straight = f"{function}, {arm.n} joints", case.measured(compiled_threads(apart(case.traced, 1)))
     kernel = min(case.kernel, straight.seconds)
     division = grouped(operations(case.traced, fused=True), SIZE)
-    schedule = schedule_by_search(division.graph, 2, hop * case.cost / kernel)
+    unit = kernel / case.cost
+    schedule = schedule_by_search(division.graph, 2, hop / unit)
     made = case.measured(compiled_threads(planned_threads(division, schedule)))
     words = f"scheduled, {made.waits} waits" if made.threads > 1 else "scheduled on one"
     yield Row(f"{title}: {words}", made.seconds, peer="one thread", peer_seconds=kernel, agreement=made.agreement)
+    if made.waits:
+        yield Row("  a wait, beyond what it expects", max(made.seconds - schedule.length * unit, 0.0) / made.waits)
     alone = case.measured(compiled_threads(apart(case.traced, 2)))
     words = "two that share nothing" if alone.threads > 1 else "sharing nothing: one does all"
     yield Row(f"  {words}", alone.seconds, peer="one thread", peer_seconds=kernel, agreement=alone.agreement)

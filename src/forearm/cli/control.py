@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from forearm.arm.arm import Arm
 from forearm.cli.command import Command, Parser, add_arm, add_json, complain, show_json, width
 from forearm.cli.simulate import add_dac, read_dac
 from forearm.cli.states import add_state, read_numbers, read_state
+from forearm.control.accelerometers import accelerometers
 from forearm.control.comparison import Comparison, compare
 from forearm.control.controllers.simplified import savings
 from forearm.control.gains import middle
@@ -30,6 +31,7 @@ from forearm.tables import number, text_table
 
 Floats = NDArray[np.float64]
 MOST_TESTS = 100_000
+LEVER = 0.1  # m
 TESTS = ("q", "tau", "qdd", "qd")
 
 
@@ -72,13 +74,17 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", metavar="A,B,...", help="a posture to go to smoothly; unless given every joint moves")
     parser.add_argument("--payload", type=float, metavar="KG", help="in the hand, unknown; 5 %% of what moves unless given")
     parser.add_argument(
-        "--error", type=float, default=0.0, metavar="PERCENT", help="each parameter of the plant is off by up to"
+        "--error", type=float, default=0.0, metavar="PERCENT", help="masses, friction, motors of the plant are off by up to"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of these errors; 0 unless given")
     parser.add_argument("--delay", type=int, default=0, metavar="N", help="periods until a command acts: 0 or 1")
     parser.add_argument("--encoder-bits", type=int, metavar="N", help="steps a turn (a metre) that positions are told in")
     parser.add_argument("--tachometer-bits", type=int, metavar="N", help="steps of velocities; needs --tachometer-range")
     parser.add_argument("--tachometer-range", type=float, metavar="V", help="velocities are told from -V to V, rad/s (m/s)")
+    parser.add_argument(
+        "--accelerometer-step", type=float, metavar="A", help="readings come in multiples of it, m/s^2; exact unless given"
+    )
+    parser.add_argument("--lever", type=float, metavar="M", help="between them, m; 0.1 unless given; with --accelerometer-step")
     parser.add_argument("--differences", action="store_true", help="velocities are differences of positions")
     parser.add_argument("--voltage", action="store_true", help="the motors are given voltages instead of torques")
     add_dac(parser, period=False)
@@ -90,7 +96,7 @@ def _compare(given: argparse.Namespace) -> int:
     arm = load(given.arm, hand=given.hand)
     found = compare(
         arm, _motion(given, arm), given.only, bandwidth=2.0 * math.pi * given.bandwidth, payload=given.payload,
-        plant=mistaken(arm, given.error / 100.0, given.seed) if given.error else None, sensors=_sensors(given),
+        plant=mistaken(arm, given.error / 100.0, given.seed) if given.error else None, sensors=_sensors(given, arm),
         delay=given.delay, voltage=given.voltage, **_clock(given, arm),
     )  # fmt: skip
     if given.plot:
@@ -101,6 +107,8 @@ def _compare(given: argparse.Namespace) -> int:
         show_json(found.document() | {"plot": given.plot})
         return 0
     print(_report(found))
+    if found.beyond:
+        complain(f"the motion goes beyond the limits of {', '.join(found.beyond)}; nothing stops it there.", kind="warning")
     for row in found.rows:
         if row.message:
             complain(f"{row.name}: {row.message}.", kind="note")
@@ -123,20 +131,25 @@ def _motion(given: argparse.Namespace, arm: Arm) -> Any:
     return smooth(start, read_state(arm, given.to, "to", given.degrees), given.duration)
 
 
-def _sensors(given: argparse.Namespace) -> Sensors:
+def _sensors(given: argparse.Namespace, arm: Arm) -> Sensors:
     if (given.tachometer_bits is None) != (given.tachometer_range is None):
         raise InputError("--tachometer-bits and --tachometer-range go together.")
     encoder = None if given.encoder_bits is None else Encoder(given.encoder_bits)
     tachometer = None if given.tachometer_bits is None else Tachometer(given.tachometer_bits, given.tachometer_range)
-    return Sensors(encoder, tachometer, given.differences, exact_accelerations)
+    if given.accelerometer_step is None:
+        if given.lever is not None:
+            raise InputError("--lever: exact accelerations need none; give --accelerometer-step as well.")
+        return Sensors(encoder, tachometer, given.differences, exact_accelerations)
+    sets = accelerometers(arm, LEVER if given.lever is None else given.lever, given.accelerometer_step)
+    return Sensors(encoder, tachometer, given.differences, sets.seen)
 
 
 def _report(found: Comparison) -> str:
-    header = ["controller", "ops", "kops/s", "joints", "hand mm", "at most", "loaded mm", "torque"]
+    header = ["controller", "ops", "kops/s", "joints", "hand mm", "at most", "loaded mm", "torque", "stiff"]
     rows = [
         [row.name, number(row.operations, 4), number(1e-3 * row.operations_per_second, 4), number(row.rms, 2),
          number(1e3 * row.hand_rms, 3), number(1e3 * row.hand_largest, 3), number(1e3 * row.loaded_hand_rms, 3),
-         number(row.torque_rms, 3)]
+         number(row.torque_rms, 3), "-" if math.isnan(row.stiffness) else f"{100.0 * row.stiffness:.3g} %"]
         for row in found.rows
     ]  # fmt: skip
     said = [
@@ -146,8 +159,20 @@ def _report(found: Comparison) -> str:
         f"rms errors of joints, rad (m), and hand; loaded with {found.payload:.4g} kg that no controller knows of; rms torque",
         text_table(header, rows, width()),
     ]
-    held_back = [f"{row.name} {100.0 * row.saturated:.1f} %" for row in found.rows if row.saturated]
-    return "\n".join([*said, *([f"commands that the drives could not give: {', '.join(held_back)}"] if held_back else [])])
+    return "\n".join([*said, *_held_back(found)])
+
+
+def _held_back(found: Comparison) -> Iterator[str]:
+    """What keeps a comparison from being one of equal gains, and commands from being given."""
+    if any(row.stiffness < 1.0 for row in found.rows):
+        least = ", ".join(f"{j.name} {100.0 * x:.3g} %" for j, x in zip(found.arm.joints, found.shares, strict=True) if x < 1.0)
+        of_joints = f"; gains of joints by themselves would shake it: {least} of M_jj" if least else ""
+        yield f"stiff: what the feedback has of w^2 M_jj, at the weakest joint{of_joints}"
+    for what, when in (("saturated", "alone"), ("loaded_saturated", "under load")):
+        shares = [(row.name, getattr(row, what)) for row in found.rows]
+        listed = [f"{name} {100.0 * share:.1f} %" for name, share in shares if share]
+        if listed:
+            yield f"commands that the drives could not give, {when}: {', '.join(listed)}"
 
 
 def _add_savings(parser: argparse.ArgumentParser) -> None:

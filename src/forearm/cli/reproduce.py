@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections import Counter
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from forearm.cli.command import Command, add_json, show_json, width
 from forearm.errors import InputError
+from forearm.reading.textfile import write_text
 from forearm.reproduce import DOCUMENTS, Result, catalogue, reproduce
 from forearm.tables import number, text_table
 
@@ -19,13 +21,19 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--figures", metavar="DIR", help="also draw the figures of the document (mata, dhanaraj) into this folder, as .png"
     )
+    parser.add_argument("--html", metavar="FILE", help="also write everything as one page for a browser")
+    parser.add_argument("--with-figures", action="store_true", help="put the figures into the page of --html too")
     add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
     catalogue(given.document)  # a name that is none is refused before anything is drawn
-    drawn = _draw(given.document, Path(given.figures)) if given.figures else []
+    _check(given)
+    figures = _figures(given.document) if given.figures or given.with_figures else {}
+    drawn = _draw(figures, Path(given.figures)) if given.figures else []
     results = list(reproduce(given.document))
+    if given.html:
+        _write_page(results, figures if given.with_figures else {}, given.html)
     if given.json:
         show_json({"results": [_plain(result) for result in results], "figures": [str(path) for path in drawn]})
         return 0
@@ -36,22 +44,57 @@ def _run(given: argparse.Namespace) -> int:
     print(", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common()) + f": {len(results)} figures in all")
     if given.figures:
         print("\n".join(f"written: {path}" for path in drawn) or f"no figure of {given.document} is drawn")
+    if given.html:
+        print(f"written: {given.html}")
     return 0
 
 
-def _draw(document: str, folder: Path) -> list[Path]:
-    """The pictures that there are of a document, each written whole."""
-    from forearm.plots.figure import save_figure
+def _check(given: argparse.Namespace) -> None:
+    """Refuse what could not be written before anything is computed."""
+    if given.with_figures and not given.html:
+        raise InputError(
+            "--with-figures puts figures into a page; give --html FILE too, or --figures DIR for files of their own."
+        )
+    if given.html is not None and Path(given.html).suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"--html {given.html}: a page ends in .html or .htm.")
+    if given.html is not None and not Path(given.html).parent.is_dir():
+        raise InputError(f"--html {given.html}: there is no folder {Path(given.html).parent}; make it, or name another.")
+    if given.figures and any(given.document in (name, "all") for name in DRAWN):
+        _make_folder(Path(given.figures))
 
-    wanted = {name: pictures for name, pictures in DRAWN.items() if document in (name, "all")}
+
+def _make_folder(folder: Path) -> None:
     try:
-        if wanted:
-            folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: no folder can be made there ({error.strerror}); name another after --figures.") from error
+
+
+def _figures(document: str) -> dict[str, dict[str, Any]]:
+    """The pictures that there are of a document, by document and name."""
+    return {name: pictures() for name, pictures in DRAWN.items() if document in (name, "all")}
+
+
+def _write_page(results: list[Result], figures: dict[str, dict[str, Any]], path: str) -> None:
+    from forearm.cli.reproduce_report import report_page
+
+    pictures = {name: {title: _png(figure) for title, figure in of.items()} for name, of in figures.items()}
+    write_text(path, report_page(results, pictures))
+
+
+def _png(figure: Any) -> bytes:
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", dpi=110, metadata={"Software": None})  # the same bytes from run to run
+    return buffer.getvalue()
+
+
+def _draw(figures: dict[str, dict[str, Any]], folder: Path) -> list[Path]:
+    """The pictures as files, each written whole."""
+    from forearm.plots.figure import save_figure
+
     paths = []
-    for name, pictures in wanted.items():
-        for figure_name, figure in pictures().items():
+    for name, pictures in figures.items():
+        for figure_name, figure in pictures.items():
             path = folder / f"{name}-{figure_name}.png"
             save_figure(figure, path)
             paths.append(path)
@@ -109,7 +152,7 @@ def _plain(result: Result) -> dict[str, object]:
 
 
 COMMAND = Command(
-    "forearm reproduce mata\n  forearm reproduce dhanaraj --figures figures",
+    "forearm reproduce mata\n  forearm reproduce dhanaraj --figures figures\n  forearm reproduce all --html reproduced.html",
     _add_arguments,
     _run,
 )

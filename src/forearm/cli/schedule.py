@@ -5,19 +5,20 @@ from __future__ import annotations
 import argparse
 import re
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 from forearm.arm.arm import Arm
 from forearm.cli.command import Command, add_json, show_json, width
 from forearm.codegen.functions import FUNCTIONS
-from forearm.errors import InputError, shorten
+from forearm.errors import ForearmError, InputError, shorten
 from forearm.files.load import load
 from forearm.schedules.assembly import Layered, subtask_work
 from forearm.schedules.automatic import Division, operations, profile, traced_function
 from forearm.schedules.bounds import lower_bound
 from forearm.schedules.checking import violations
 from forearm.schedules.comparison import compared, printed_levels
-from forearm.schedules.exact import has_solver, schedule_exact
+from forearm.schedules.exact import has_solver, is_modelled, schedule_exact
 from forearm.schedules.grouping import grouped
 from forearm.schedules.printed import GENERAL, STANFORD
 from forearm.schedules.printed import load as printed_load
@@ -29,6 +30,8 @@ from forearm.tables import number, text_table
 
 METHODS = ("rule", "priority", "search", "exact")
 MOST_RANGE = 64
+MOST_DRAWN = 600  # tasks in layers: more are a picture that nobody can read
+OF_AN_ARM = ("function", "method", "size", "communication", "synchronisation", "subtasks", "rigid", "plot", "layers", "run")
 SOLVER = "pip install 'forearm[schedule]' brings a solver that may decide it"
 TITLES = {GENERAL: "General arm of six joints", STANFORD: "Stanford arm"}
 
@@ -46,10 +49,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--communication", type=float, default=0.0, metavar="C", help="what a result takes to reach another processor; 0"
     )
+    parser.add_argument(
+        "--synchronisation", type=float, default=0.0, metavar="C", help="what a task pays to wait for another processor; 0"
+    )
     parser.add_argument("--subtasks", action="store_true", help="Dhanaraj's 43 subtasks a link instead of generated code")
     parser.add_argument("--rigid", action="store_true", help="without motors and friction")
     parser.add_argument("--printed", action="store_true", help="ours beside the schedules that Dhanaraj prints")
     parser.add_argument("--plot", metavar="FILE", help="draw the schedule of one P: .png, .svg or .pdf")
+    parser.add_argument("--layers", metavar="FILE", help="draw the tasks layer by layer, with what waits for what")
     parser.add_argument("--run", action="store_true", help="also run it on as many threads and measure it")
     add_json(parser)
 
@@ -57,6 +64,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(given: argparse.Namespace) -> int:
     if given.arm is None and not given.printed:
         raise InputError("schedule: an ARM is needed, or --printed. See 'forearm schedule --help'.")
+    if given.arm is None:
+        _refuse_options(given)
     processors = read_processors(given.processors)
     document: dict[str, Any] = {}
     blocks: list[str] = []
@@ -69,6 +78,15 @@ def _run(given: argparse.Namespace) -> int:
     else:
         print("\n\n".join(blocks))
     return 0
+
+
+def _refuse_options(given: argparse.Namespace) -> None:
+    """The printed schedules are what they are: options that shape others need an arm."""
+    parser = argparse.ArgumentParser()
+    _add_arguments(parser)
+    set_ones = [f"--{name}" for name in OF_AN_ARM if getattr(given, name) != parser.get_default(name)]
+    if set_ones:
+        raise InputError(f"--printed: {', '.join(set_ones)} would change nothing in the printed schedules; name an ARM too.")
 
 
 def read_processors(text: str) -> list[int]:
@@ -91,10 +109,13 @@ def _schedule_arm(given: argparse.Namespace, processors: list[int], document: di
     division = None if given.subtasks else _divided(arm, given)
     work = division if division is not None else subtask_work(arm.rigid()).layered
     graph = work.graph
+    if given.layers and len(graph) > MOST_DRAWN:
+        raise InputError(f"--layers: up to {MOST_DRAWN} tasks are drawn, here are {len(graph)}; raise --size.")
     levels = profile(graph)
     document |= {
         "arm": arm.name, "n": arm.n, "function": given.function, "method": given.method, "size": given.size,
-        "communication": given.communication, "subtasks": given.subtasks, "tasks": len(graph), "total": graph.total,
+        "communication": given.communication, "synchronisation": given.synchronisation, "subtasks": given.subtasks,
+        "tasks": len(graph), "total": graph.total,
         "critical_path": graph.critical_path, "profile": levels,
     }  # fmt: skip
     made = [_scheduled(work, p, given) for p in processors]
@@ -106,28 +127,52 @@ def _schedule_arm(given: argparse.Namespace, processors: list[int], document: di
         f"could be busy on average; {len(levels)} levels, up to {max(levels, default=0)} at once"
     )
     rows = [_cells(entry) for entry in document["schedules"]]
-    header = ["processors", "length", "speed-up", "efficiency", "no shorter than", ""]
-    blocks.append(f"By {given.method}, communication {number(given.communication)}\n{text_table(header, rows, width())}")
-    if given.method == "exact" and not has_solver() and not all(is_proven(s) for s in made):
-        blocks.append(f"Where the two differ {SOLVER}.")
+    header = ["processors", "length", "speed-up", "efficiency", "waits", "no shorter than", ""]
+    costs = f"communication {number(given.communication)}, synchronisation {number(given.synchronisation)}"
+    blocks.append(f"By {given.method}, {costs}\n{text_table(header, rows, width())}")
+    blocks += _unproven(given.method, made)
     if len(processors) == 1:
         document["plan"] = _plan(made[0])
-    if given.plot:
-        from forearm.plots.figure import save_figure
-        from forearm.plots.schedules import gantt_figure
-
-        save_figure(gantt_figure(made[0]), given.plot)
-        document["plot"] = given.plot
-        blocks.append(f"drawn in {given.plot}")
+    _draw(given, work, made[0], document, blocks)
     if given.run and division is not None:
         _run_threads(arm, given, division, made, document, blocks)
 
 
+def _unproven(method: str, made: list[Schedule]) -> list[str]:
+    """What could still decide whether there is a shorter one, where that is asked."""
+    gaps = [s for s in made if not is_proven(s)]
+    if method != "exact" or not gaps:
+        return []
+    if not all(is_modelled(s) for s in gaps):
+        return ["Where the two differ the answer is the search's: the solver takes no such tasks, times or waits."]
+    return [] if has_solver() else [f"Where the two differ {SOLVER}."]
+
+
+def _draw(
+    given: argparse.Namespace, work: Division | Layered, made: Schedule, document: dict[str, Any], blocks: list[str]
+) -> None:
+    if not (given.plot or given.layers):
+        return
+    from forearm.plots.figure import save_figure
+    from forearm.plots.schedules import gantt_figure, layers_figure
+
+    if given.plot:
+        save_figure(gantt_figure(made), given.plot)
+        document["plot"] = given.plot
+        blocks.append(f"drawn in {given.plot}")
+    if given.layers:
+        save_figure(layers_figure(work if isinstance(work, Layered) else work.graph), given.layers)
+        document["layers"] = given.layers
+        blocks.append(f"layers drawn in {given.layers}")
+
+
 def _check(given: argparse.Namespace, processors: list[int]) -> None:
+    _check_pictures(given)
     if given.plot and len(processors) > 1:
         raise InputError("--plot: one schedule is drawn; give one number by --processors.")
-    if given.method == "rule" and given.communication:
-        raise InputError("--communication: the document's rule knows none; take method priority, search or exact.")
+    for name in ("communication", "synchronisation"):
+        if given.method == "rule" and getattr(given, name):
+            raise InputError(f"--{name}: the document's rule knows none; take method priority, search or exact.")
     if given.subtasks and (given.function != "inverse_dynamics" or given.run or given.size != 1.0):
         raise InputError("--subtasks: those of inverse_dynamics, each of cost 1; leave out --function, --size and --run.")
     if given.run:
@@ -138,6 +183,17 @@ def _check(given: argparse.Namespace, processors: list[int]) -> None:
                 f"--run: {cores()} cores are here, and threads that wait for each other need one each; "
                 f"--processors goes up to {processors[-1]}."
             )
+
+
+def _check_pictures(given: argparse.Namespace) -> None:
+    """Refuse names of pictures that could not be written, before anything is computed."""
+    from forearm.plots.figure import FORMATS
+
+    for option, name in (("--plot", given.plot), ("--layers", given.layers)):
+        if name is not None and Path(name).suffix.lower() not in FORMATS:
+            raise InputError(f"{option} {name}: a picture ends in {', '.join(FORMATS)}.")
+        if name is not None and not Path(name).parent.is_dir():
+            raise InputError(f"{option} {name}: there is no folder {Path(name).parent}; make it first.")
 
 
 def _divided(arm: Arm, given: argparse.Namespace) -> Division:
@@ -151,10 +207,13 @@ def _scheduled(work: Division | Layered, processors: int, given: argparse.Namesp
         made = schedule_by_rule(work if isinstance(work, Layered) else work.graph, processors)
     else:
         methods = {"priority": schedule_by_priority, "search": schedule_by_search, "exact": schedule_exact}
-        made = methods[given.method](work.graph, processors, given.communication)
+        made = methods[given.method](work.graph, processors, given.communication, given.synchronisation)
     wrong = violations(made)
     if wrong:
-        raise AssertionError(f"not a schedule: {wrong[0].message}")
+        raise ForearmError(
+            f"schedule: method {given.method} has made none on {processors} processors: {wrong[0].message}. The fault is not "
+            "yours: report it with this command, and take another method."
+        )
     return made
 
 
@@ -162,14 +221,15 @@ def _entry(made: Schedule) -> dict[str, Any]:
     bound = lower_bound(made.graph, made.processors) if made.bound is None else made.bound
     return {
         "processors": made.processors, "used": len(set(made.processor)), "length": made.length, "speedup": made.speedup,
-        "efficiency": made.efficiency, "bound": bound, "proven": is_proven(replace(made, bound=bound)),
+        "efficiency": made.efficiency, "waits": made.waits, "bound": bound, "proven": is_proven(replace(made, bound=bound)),
     }  # fmt: skip
 
 
 def _cells(entry: dict[str, Any]) -> list[str]:
     return [
         str(entry["processors"]), number(entry["length"]), number(entry["speedup"], 4),
-        f"{100.0 * entry['efficiency']:.1f} %", number(entry["bound"]), "the shortest" if entry["proven"] else "",
+        f"{100.0 * entry['efficiency']:.1f} %", str(entry["waits"]), number(entry["bound"]),
+        "the shortest" if entry["proven"] else "",
     ]  # fmt: skip
 
 

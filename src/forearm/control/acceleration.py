@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,27 +29,30 @@ class AccelerationServo:
     qdd_asked = qdd_wanted + w^2 (q_wanted - q) + 2 w (qd_wanted - qd), w the `bandwidth` (rad/s), brings the arm back onto the
     motion; None leaves it out. qdd_seen comes from accelerometers, or from differences of what tachometers or encoders gave.
     K is an inertia a joint, or, `coupled`, a matrix; where not told, if joints by themselves would let less than a tenth of
-    some error go with a sample. For any gain below 2 accelerations settle; w is held to a quarter of the rate at which they
-    do (`period` s a sample). Waters IV.
+    some error go with a sample. Accelerations settle for any gain below `largest_gain`, the least being that of encoders under
+    a `delay` of one period; it is 1 unless given, 1/2 under a delay. w is held to a quarter of the rate at which they settle,
+    1 - |z| a `period` (s) of the slowest pole z. Waters IV.
     """
 
     name = "acceleration servo"
 
     def __init__(
-        self, arm: Arm, motion: Motion, *, seen_by: str = "accelerometers", gain: float = 1.0, coupled: bool | None = None,
-        bandwidth: float | None = BANDWIDTH, period: float = 1e-3,
+        self, arm: Arm, motion: Motion, *, seen_by: str = "accelerometers", gain: float | None = None,
+        coupled: bool | None = None, bandwidth: float | None = BANDWIDTH, period: float = 1e-3, delay: int = 0,
     ) -> None:  # fmt: skip
         if seen_by not in SOURCES:
             raise NameNotFound(f"seen_by: there is no {shorten(seen_by)}; {suggest(str(seen_by), SOURCES)}")
         check_motion(arm, motion)
         self.seen_by, kernel = seen_by, kernel_of(arm)
-        self._gain = check_number(gain, "gain", above=0.0, maximum=2.0)
+        usual = 0.5 if delay else 1.0
+        self.gain = check_number(usual if gain is None else gain, "gain", above=0.0, maximum=largest_gain(seen_by, delay))
         q = np.ascontiguousarray(motion.at(np.linspace(0.0, motion.duration, POSTURES))[0])
         M = kernel.inertia_matrix(q)
         alone = np.diag(settling_inertias(M))
         self.coupled = slowest_share(M, alone) < SLOW if coupled is None else coupled
         self.K = settling_matrix(M) if self.coupled else alone
-        rate = self._gain * slowest_share(M, self.K) / check_number(period, "period", above=0.0)
+        slowest = max(settling_pole(self.gain * share, seen_by, delay) for share in (slowest_share(M, self.K), 1.0))
+        rate = max(0.0, 1.0 - slowest) / check_number(period, "period", above=0.0)
         self.bandwidth = 0.0 if bandwidth is None else min(check_number(bandwidth, "bandwidth", above=0.0), 0.25 * rate)
         self._holding = kernel.gravity(q[0])
         self._conversion = accelerometers(arm).operations if seen_by == "accelerometers" else 0
@@ -70,7 +75,7 @@ class AccelerationServo:
         """The forces of the period before, corrected."""
         q, qd, qdd = sample.wanted
         asked = qdd + self.bandwidth**2 * (q - sample.q) + 2.0 * self.bandwidth * (qd - sample.qd)
-        self._tau = self._tau + self._gain * (self.K @ (asked - self._seen(sample)))
+        self._tau = self._tau + self.gain * (self.K @ (asked - self._seen(sample)))
         self._past = [*self._past[-1:], sample]
         return self._tau.copy()
 
@@ -89,6 +94,30 @@ class AccelerationServo:
         if self.seen_by == "tachometers":
             return (sample.qd - last.qd) / T
         return (sample.q - 2.0 * last.q + self._past[-2].q) / T**2
+
+
+def largest_gain(seen_by: str, delay: int = 0) -> float:
+    """Where errors of acceleration stop to shrink, M^-1 K being 1 at most: 2, or with a period of delay 1; of encoders 0.83.
+
+    By Jury's criterion of `settling_pole`'s polynomials; of encoders under a delay 2 sqrt(2) - 2.
+    """
+    if delay not in (0, 1):
+        raise InputError(f"delay: 0 or 1 periods are possible; came {shorten(delay)}.")
+    if delay == 0:
+        return 2.0
+    return 2.0 * math.sqrt(2.0) - 2.0 if seen_by == "encoders" else 1.0
+
+
+def settling_pole(g: float, seen_by: str, delay: int = 0) -> float:
+    """|z|, by which errors of acceleration shrink from sample to sample, g being the gain times an eigenvalue of M^-1 K.
+
+    z - 1 + g = 0, delayed z^2 - z + g = 0. Encoders show the mean of the last two periods: z^2 - z + g (z + 1)/2 = 0, delayed
+    z^3 - z^2 + g (z + 1)/2 = 0.
+    """
+    seen = [0.5 * g, 0.5 * g] if seen_by == "encoders" else [g]
+    polynomial = np.array([1.0, -1.0, *np.zeros(delay + len(seen) - 1)])
+    polynomial[-len(seen) :] += seen
+    return float(np.abs(np.roots(polynomial)).max())
 
 
 def settling_inertias(M: Floats) -> Floats:

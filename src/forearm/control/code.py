@@ -11,12 +11,12 @@ from forearm.codegen.languages import c, c_family, describing
 from forearm.codegen.program import Program, program_of
 from forearm.codegen.text import folded
 from forearm.control.gains import BANDWIDTH, Gains
-from forearm.control.laws import INPUTS, LAWS, Law, law_of
+from forearm.control.laws import INPUTS, LAWS, PERIOD, Law, law_of
 
 
 def controller_code(
     arm: Arm, law: str = "computed_torque", *, bandwidth: float = BANDWIDTH, gains: Gains | None = None, friction: bool = True,
-    period: float = 1e-3, most: ArrayLike | None = None, open_gains: bool = False, name: str | None = None,
+    period: float = PERIOD, most: ArrayLike | None = None, open_gains: bool = False, name: str | None = None,
 ) -> Source:  # fmt: skip
     """C99 of a controller: `NAME_step(q, qd, q_wanted, qd_wanted, qdd_wanted, state, voltage)`, once a period.
 

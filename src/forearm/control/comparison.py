@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,24 +14,27 @@ from forearm.arm.arm import Arm
 from forearm.control.controller import Controller
 from forearm.control.gains import BANDWIDTH, bearable_inertias
 from forearm.control.loop import Run, run
-from forearm.control.reference import sampled, usual_motion
+from forearm.control.reference import Reference, sampled, usual_motion
 from forearm.control.registry import Setting, Trial, trials
 from forearm.control.sampling import sampling_period
 from forearm.control.sensors import Sensors, exact_accelerations
 from forearm.drives.motor import DAC
 from forearm.errors import InputError
+from forearm.tables import html_lines, html_table, number
 from forearm.values import check_kind, check_number
 
 Floats = NDArray[np.float64]
 LOAD = 0.05  # of the mass that moves: the payload unless one is given
 POSTURES = 9  # of the motion, in which gains must be bearable
+PAST = 1e-9  # rad (m): a motion to a limit is rounded
 
 
 @dataclass(frozen=True)
 class Row:
     """One controller: errors of the joints, rad (m), and of the hand, m; torque N m (N); what it computes; the same under load.
 
-    `saturated` is the share of commands that the drives could not give in full. Errors are NaN where the arm was lost.
+    `saturated` is the share of commands that the drives could not give in full. `stiffness` is what its feedback has of
+    w^2 M_jj, the least of any joint: less than 1 where all of it would shake the arm. Errors are NaN where the arm was lost.
     """
 
     name: str
@@ -44,6 +48,8 @@ class Row:
     saturated: float
     loaded_rms: float
     loaded_hand_rms: float
+    loaded_saturated: float
+    stiffness: float = math.nan
     message: str = ""
 
     @property
@@ -54,13 +60,18 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The rows, and what they were measured on; `payload` in kg at the hand's origin, `period` in s, `bandwidth` in rad/s."""
+    """The rows, and what they were measured on; `payload` in kg at the hand's origin, `period` in s, `bandwidth` in rad/s.
+
+    `shares` (n,) is what gains of joints by themselves have of M_jj; `beyond` names joints that the motion takes past limits.
+    """
 
     arm: Arm
     duration: float
     period: float
     bandwidth: float
     payload: float
+    shares: tuple[float, ...]
+    beyond: tuple[str, ...]
     rows: tuple[Row, ...]
 
     def __getitem__(self, name: str) -> Row:
@@ -78,8 +89,20 @@ class Comparison:
     def document(self) -> dict[str, Any]:
         """Everything, for JSON."""
         said = {"arm": self.arm.name, "duration": self.duration, "period": self.period, "bandwidth": self.bandwidth}
-        said |= {"longest_period": self.longest_period}
+        said |= {"longest_period": self.longest_period, "shares": list(self.shares), "beyond": list(self.beyond)}
         return said | {"payload": self.payload, "controllers": [asdict(row) for row in self.rows]}
+
+    def _repr_html_(self) -> str:
+        header = ["controller", "operations", "rms of joints", "rms of hand mm", "at most", "loaded mm", "rms torque", ""]
+        rows = [
+            [row.name, number(row.operations), number(row.rms, 3), *(number(1e3 * x, 3) for x in
+             (row.hand_rms, row.hand_largest, row.loaded_hand_rms)), number(row.torque_rms, 3), row.message]
+            for row in self.rows
+        ]  # fmt: skip
+        said = (
+            f"{self.arm.name}: {self.duration:g} s, sampled every {1e3 * self.period:g} ms; loaded with {self.payload:.4g} kg"
+        )
+        return f"{html_lines([said])}\n{html_table(header, rows)}"
 
 
 def compare(
@@ -89,9 +112,9 @@ def compare(
 ) -> Comparison:  # fmt: skip
     """Every controller, or those named (or made) in `controllers`, on one motion: `usual_motion` of 2 s unless given.
 
-    All believe in `arm` and get the same gains; `plant` is what moves. Each runs twice, the second time with a `payload` (kg, a
-    point at the hand's origin; a twentieth of the moving mass unless given) that it does not know of. Accelerometers are exact
-    unless sensors are given. Waters IV.
+    All believe in `arm` and get the same gains, where joints have their own with `bearable_inertias`; `plant` is what moves.
+    Each runs twice, the second time with a `payload` (kg, a point at the hand's origin; a twentieth of the moving mass unless
+    given) that it does not know of. Accelerometers are exact unless sensors are given. Waters IV.
     """
     check_kind(arm, Arm, "compare, arm")
     motion = usual_motion(arm) if motion is None else motion
@@ -102,7 +125,7 @@ def compare(
     mass = check_number(mass, "compare, payload", minimum=0.0)
     reference = sampled(arm, motion, T)
     postures = reference.q[np.linspace(0, len(reference.q) - 1, POSTURES).astype(int)]
-    setting = Setting(arm, motion, reference, bandwidth, bearable_inertias(arm, postures, bandwidth, T, delay))
+    setting = Setting(arm, motion, reference, bandwidth, bearable_inertias(arm, postures, bandwidth, T, delay), T, delay)
     sensors = Sensors(accelerometers=exact_accelerations) if sensors is None else sensors
     options = {"period": period, "sensors": sensors, "delay": delay, "dac": dac, "voltage": voltage}
     true = arm if plant is None else plant
@@ -110,8 +133,15 @@ def compare(
     for name, trial in trials(setting, controllers):
         alone = _run(trial, setting, true, options)
         loaded = alone if mass == 0.0 else _run(trial, setting, true.with_payload(mass), options)
-        rows.append(_row(name, alone, loaded))
-    return Comparison(arm, float(reference.t[-1]), T, bandwidth, mass, tuple(rows))
+        rows.append(_row(name, trial, alone, loaded))
+    shares = tuple(float(x) for x in setting.shares)
+    return Comparison(arm, float(reference.t[-1]), T, bandwidth, mass, shares, _beyond(arm, reference), tuple(rows))
+
+
+def _beyond(arm: Arm, reference: Reference) -> tuple[str, ...]:
+    """Joints that the motion takes past their limits."""
+    ends = zip(arm.joints, reference.q.min(axis=0), reference.q.max(axis=0), strict=True)
+    return tuple(j.name for j, low, high in ends if low < j.limits[0] - PAST or high > j.limits[1] + PAST)
 
 
 def _run(trial: Trial, setting: Setting, plant: Arm, options: dict[str, Any]) -> Run:
@@ -120,9 +150,10 @@ def _run(trial: Trial, setting: Setting, plant: Arm, options: dict[str, Any]) ->
     return run(trial.arm, trial.controller, motion, plant=trial.alter(plant), **options)
 
 
-def _row(name: str, alone: Run, loaded: Run) -> Row:
+def _row(name: str, trial: Trial, alone: Run, loaded: Run) -> Row:
+    said = alone.message or (f"under load {loaded.message}" if loaded.message else "")
     return Row(
         name, alone.operations, alone.operations_per_second, alone.rms, alone.largest, alone.hand_rms, alone.hand_largest,
         float(np.sqrt(np.mean(alone.tau**2))), float(alone.saturated.mean()), loaded.rms, loaded.hand_rms,
-        alone.message or (f"under load {loaded.message}" if loaded.message else ""),
+        float(loaded.saturated.mean()), trial.stiffness, "; ".join(filter(None, (said, trial.note))),
     )  # fmt: skip

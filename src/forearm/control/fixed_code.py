@@ -26,7 +26,8 @@ from forearm.control.fixed_point_inputs import Range, input_ranges
 from forearm.control.fixed_point_plan import LARGEST_FRACTION, WORDS, Step, constant, errors_in, planned
 from forearm.control.fixed_point_ranges import WIDER, Ranges, cuts, propagated, ranges_of
 from forearm.control.fixed_point_run import run
-from forearm.control.laws import LAWS, law_of
+from forearm.control.gains import Gains
+from forearm.control.laws import LAWS, PERIOD, law_of
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.symbols import Counts, Expr, Graph
 from forearm.values import as_floats
@@ -54,6 +55,7 @@ class FixedPoint:
     results: dict[str, tuple[Expr | float, ...]]
     bounds: Ranges
     inner_errors: dict[int, float]  # of every value, by place in the graph
+    ends: dict[str, tuple[tuple[int, int], ...]]  # whole numbers at which outputs that are kept for the next call end
 
     @property
     def text(self) -> str:
@@ -112,6 +114,8 @@ class FixedPoint:
         for name, entries in self.results.items():
             columns = [_signed(values, e) if isinstance(e, Expr) else constant(e, self.word).number for e in entries]
             made[name] = np.stack([np.broadcast_to(np.asarray(c, dtype=np.int64), shape) for c in columns], axis=-1)
+            if name in self.ends:
+                made[name] = np.clip(made[name], *np.array(self.ends[name]).T)
         return made
 
     def values(self, inputs: Mapping[str, Whole]) -> dict[int, Whole]:
@@ -132,51 +136,69 @@ def _signed(values: Mapping[int, Whole], e: Expr) -> Whole:
 
 
 def fixed_point(
-    arm: Arm, function: str, ranges: Mapping[str, Any] | None = None, word: int = 32, name: str | None = None
-) -> FixedPoint:
+    arm: Arm, function: str, ranges: Mapping[str, Any] | None = None, word: int = 32, name: str | None = None, *,
+    bandwidth: float | None = None, gains: Gains | None = None, friction: bool | None = None, period: float | None = None,
+    most: ArrayLike | None = None,
+) -> FixedPoint:  # fmt: skip
     """A generated function, or a control law, as C99 in whole numbers of `word` bits (16 or 32).
 
     `ranges` gives for each input a bound of its magnitude, or for each joint a bound or a pair (lower, upper); q has the
-    limits of the joints and qd their max_speed unless given. Products take twice the word, sines 64 bits.
+    limits of the joints and qd their max_speed unless given. Products take twice the word,
+    sines 64 bits. `bandwidth` to `most` are those of `controller_code`, for laws alone. The state of a law has one format in
+    and out, and ends at its range.
     """
     if word not in WORDS or isinstance(word, bool):
         raise InputError(f"fixed_point, word: one of {', '.join(map(str, WORDS))} bits; came {shorten(word)}.")
-    traced, what = _traced(arm, function)
+    settings = {"bandwidth": bandwidth, "gains": gains, "friction": friction, "period": period, "most": most}
+    traced, what = _traced(arm, function, {key: value for key, value in settings.items() if value is not None})
     inside = input_ranges(arm, traced.inputs, ranges or {})
     title = identifier(name) if name is not None else identifier(f"{arm.name[:20]}_{function}_q{word}")
     lines = [f"{what}, of {arm.name}, {arm.n} joints, in fixed point of {word} bits.", ""]
     lines += [f"Joints in order: {', '.join(j.name for j in arm.joints)}."]
-    return program_in_fixed_point(traced, inside, word, title, lines)
+    kept = {a.name: "state" for a in traced.outputs if a.name == "state_next"}
+    return program_in_fixed_point(traced, inside, word, title, lines, kept)
 
 
 def program_in_fixed_point(
-    traced: Traced, inside: dict[str, Range], word: int, title: str, lines: list[str]
-) -> FixedPoint:  # fmt: skip
-    """A traced function whose inputs lie inside ranges, as C with the given lines at its head."""
+    traced: Traced, inside: dict[str, Range], word: int, title: str, lines: list[str], kept: Mapping[str, str] | None = None
+) -> FixedPoint:
+    """A traced function whose inputs lie inside ranges, as C with the given lines at its head.
+
+    `kept` names outputs that are inputs of the next call: they have the formats of these, and end at their ranges.
+    """
     graph, both = traced.graph, (traced.inputs, traced.outputs)
     needed = graph.needed(traced.results)
     wider = {leaf: _rounded_out(ends, word) for leaf, ends in inside.items()}
     bounds = ranges_of(graph, needed, wider)
-    steps, errors = _fitted(graph, needed, wider, bounds, word)
     results = {key: tuple(np.ravel(np.asarray(table, dtype=object)).tolist()) for key, table in traced.results.items()}
+    tied = _tied(graph, results, kept or {})
+    steps, errors = _fitted(graph, needed, wider, bounds, word, tied)
+    ends = {
+        key: tuple(_whole_ends(inside[f"{name}[{i}]"], steps[e.node].bits) for i, e in enumerate(results[key]))
+        for key, name in (kept or {}).items()
+    }  # fmt: skip
     formats = {a.name: _formats(a, graph, steps, results, word) for a in traced.arrays}
     wrong = {key: np.array([_wrong(e, errors, word) for e in row]) for key, row in results.items()}
-    about = [*lines, *_about(inside, wrong)]
-    text = fixed_point_c.source(title, about, graph, steps, results, both, word)
+    about = [*lines, *_about(inside, wrong, kept or {})]
+    text = fixed_point_c.source(title, about, graph, steps, results, both, word, ends)
     head = fixed_point_c.header(title, about, both, formats, word)
     source = Source(text, head, graph.counts(traced.results), title, "c")
-    return FixedPoint(source, word, inside, formats, wrong, graph, steps, results, bounds, errors)
+    return FixedPoint(source, word, inside, formats, wrong, graph, steps, results, bounds, errors, ends)
 
 
-def _traced(arm: Arm, function: str) -> tuple[Traced, str]:
+def _traced(arm: Arm, function: str, settings: dict[str, Any]) -> tuple[Traced, str]:
     if not isinstance(arm, Arm) or arm.n == 0:
         raise InputError(f"fixed_point: an Arm with joints that move is needed; came {shorten(arm)}.")
     if isinstance(function, str) and function in LAWS:
-        return law_of(arm, function).traced, LAWS[function]
+        law = law_of(arm, function, **settings)
+        said = f"{LAWS[function]}, once a period of {settings.get('period', PERIOD):g} s" if law.has_state else LAWS[function]
+        return law.traced, said
     if not isinstance(function, str) or function not in FUNCTIONS:
         raise NameNotFound(
             f"fixed_point: there is no function {shorten(function)}; {suggest(str(function), (*FUNCTIONS, *LAWS))}"
         )
+    if settings:
+        raise InputError(f"fixed_point, {next(iter(settings))}: only laws take it ({', '.join(LAWS)}), not {function}.")
     return trace(Tracing(arm, {}), [FUNCTIONS[function]]), FUNCTIONS[function].title
 
 
@@ -187,9 +209,12 @@ def _rounded_out(ends: Range, word: int) -> Range:
 
 
 def _fitted(
-    graph: Graph, needed: list[int], inside: Mapping[str, Range], bounds: Ranges, word: int
+    graph: Graph, needed: list[int], inside: Mapping[str, Range], bounds: Ranges, word: int, tied: list[tuple[int, int]]
 ) -> tuple[dict[int, Step], dict[int, float]]:
-    """Formats in which every value fits with its error: a place that would not loses bits, until all do."""
+    """Formats in which every value fits with its error: a place that would not loses bits, until all do.
+
+    Of places that are tied the one with more bits loses those that the other has not.
+    """
     less: dict[int, int] = {}
     for _ in range(ROUNDS):
         steps = planned(graph, needed, bounds, word, less)
@@ -198,13 +223,34 @@ def _fitted(
             errors = errors_in(graph, steps, propagated(graph, needed, boxes, bounds.of), errors)
         most = 2 ** (word - 1) - 1
         reached = {p: (bounds.most(p) + errors[p]) * 2.0**s.bits for p, s in steps.items()}
-        over = {p: math.ceil(math.log2(size / most)) for p, size in reached.items() if size > most}
+        # a value smaller than its error says nothing: it loses one bit more, or those behind it would ask for one a round
+        over = {
+            p: max(math.ceil(math.log2(size / most)), 1) + (errors[p] > bounds.most(p))
+            for p, size in reached.items() if size > most
+        }  # fmt: skip
+        for pair in tied:
+            first, second = sorted(pair, key=lambda p: steps[p].bits)
+            if steps[second].bits > steps[first].bits:
+                over[second] = max(over.get(second, 0), steps[second].bits - steps[first].bits)
         if not over:
             return steps, {place: error * (1.0 + WIDER) for place, error in errors.items()}
-        less |= {place: less.get(place, 0) + max(bits, 1) for place, bits in over.items()}
+        less |= {place: less.get(place, 0) + bits for place, bits in over.items()}
     raise InputError(
-        f"fixed_point: {word} bits are too few: errors grow as large as the values. Give narrower ranges, or a longer word."
+        f"fixed_point: {word} bits are too few: errors grow as large as the values. Give a longer word, or ranges in which the "
+        "values are not so far apart in size."
     )
+
+
+def _tied(graph: Graph, results: Mapping[str, Any], kept: Mapping[str, str]) -> list[tuple[int, int]]:
+    """Places of outputs with those of the inputs that they become."""
+    inputs = {leaf: place for place, leaf in graph.leaves.items()}
+    return [(e.node, inputs[f"{name}[{i}]"]) for key, name in kept.items() for i, e in enumerate(results[key])]
+
+
+def _whole_ends(ends: Range, bits: int) -> tuple[int, int]:
+    """The least and the largest whole number within a range, 0 where it holds none."""
+    low, high = math.ceil(ends[0] * 2.0**bits), math.floor(ends[1] * 2.0**bits)
+    return (low, high) if low <= high else (round(ends[0] * 2.0**bits),) * 2
 
 
 def _formats(
@@ -224,9 +270,10 @@ def _wrong(entry: Expr | float, errors: Mapping[int, float], word: int) -> float
     return abs(rounded.number * 2.0**-rounded.bits - entry)
 
 
-def _about(inside: Mapping[str, Range], wrong: Mapping[str, Floats]) -> list[str]:
+def _about(inside: Mapping[str, Range], wrong: Mapping[str, Floats], kept: Mapping[str, str]) -> list[str]:
     lines = ["Within these ranges nothing overflows:"]
     lines += [f"  {leaf} from {low:.6g} to {high:.6g}" for leaf, (low, high) in inside.items()]
     lines += ["Results differ from the exact ones of the same whole numbers by no more than:"]
     lines += [f"  {key}: {', '.join(f'{e:.3g}' for e in row)}" for key, row in wrong.items()]
+    lines += [f"{key} has the formats of {name} and ends at its range: hand it over as it is." for key, name in kept.items()]
     return [*lines, f"Generated by forearm {__version__}."]

@@ -37,19 +37,27 @@ static int64_t whole_root(int64_t x)
     return (int64_t)root;
 }
 """
+WITHIN = """\
+/* The number, or the end of the range beyond which it lies. */
+static int{word}_t within(int{word}_t x, int{word}_t low, int{word}_t high)
+{{
+    return x < low ? low : (x > high ? high : x);
+}}
+"""
 
 
 def source(
     name: str, about: Sequence[str], graph: Graph, steps: Mapping[int, Step], results: Mapping[str, Sequence[Expr | float]],
-    arguments: tuple[Sequence[Argument], Sequence[Argument]], word: int,
+    arguments: tuple[Sequence[Argument], Sequence[Argument]], word: int, ends: Mapping[str, Sequence[tuple[int, int]]],
 ) -> str:  # fmt: skip
-    """The definition of the function."""
+    """The definition of the function; `ends` has the whole numbers at which entries of some outputs end."""
     names = _names(graph, steps)
     lines = [*c_family.comment([about[0], f"{name}.h has arguments, formats and what the results can be wrong by."])]
     lines += [f'#include "{name}.h"', "", SHIFTS]
     kinds = {step.kind for step in steps.values()}
     lines += [sines.C_TEXT] if kinds & {SIN, COS} else []
     lines += [ROOT] if SQRT in kinds else []
+    lines += [WITHIN.format(word=word)] if ends else []
     lines += [*signature(name, arguments, word), "{"]
     used = {graph.leaves[p].split("[")[0] for p, s in steps.items() if s.kind == INPUT}
     lines += [f"{INDENT}(void){a.name};" for a in arguments[0] if a.name not in used]
@@ -64,7 +72,10 @@ def source(
     lines.append("")
     for output in arguments[1]:
         for i, value in enumerate(results[output.name]):
-            lines.append(f"{INDENT}{output.name}[{i}] = {_result(value, names, word)};")
+            text = _result(value, names, word)
+            if output.name in ends:
+                text = f"within({text}, {', '.join(map(str, ends[output.name][i]))})"
+            lines.append(f"{INDENT}{output.name}[{i}] = {text};")
     return "\n".join([*lines, "}"]) + "\n"
 
 

@@ -70,18 +70,20 @@ def _step(graph: Graph, place: int, bits: int, steps: Mapping[int, Step], word: 
         return constant(graph.values[place], word, place)
     if kind == INPUT:
         return Step(place, kind, bits)
+    far = 2 * word - 2  # the furthest that twice the word can be shifted, with room for the half that rounds
     fa = steps[left].bits
     fb = steps[right].bits if right >= 0 else 0
     if kind == MUL:
-        bits = min(bits, fa + fb)
+        bits = max(min(bits, fa + fb), fa + fb - far)
         return Step(place, kind, bits, left, right, down=fa + fb - bits)
     if kind in (ADD, SUB):
         common = min(max(fa, fb), min(fa, fb) + word - 2)
-        bits = min(bits, common)
-        return Step(place, kind, bits, left, right, common - fa, common - fb, common - bits)
+        bits = max(min(bits, common), common - far)
+        # a number shifted down by its whole word is 0, however much further it should go
+        return Step(place, kind, bits, left, right, max(common - fa, -far), max(common - fb, -far), common - bits)
     if kind == DIV:
         up = min(max(bits - fa + fb, 0), word - 2)
-        bits = min(bits, fa - fb + up)
+        bits = max(min(bits, fa - fb + up), fa - fb + up - far)
         return Step(place, kind, bits, left, right, up, down=fa - fb + up - bits)
     if kind == SQRT:
         up = min(2 * bits - fa, word - 2)

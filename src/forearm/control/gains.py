@@ -46,13 +46,27 @@ def joint_inertias(arm: Arm, q: ArrayLike | None = None) -> Floats:
 def bearable_inertias(arm: Arm, postures: ArrayLike, bandwidth: float, period: float, delay: int = 0) -> Floats:
     """M_jj (n,) in mid-range, less where sampled gains times it would shake joints that share inertia, as parallel axes do.
 
-    The sampled loop multiplies gains by the eigenvalues of M^-1 diag(d), whose sum is that of (M^-1)_jj d_j: with each of them
-    held below half the largest bandwidth over n w in every posture (m, n), half of what is stable is never passed.
+    The sampled loop multiplies gains by the eigenvalues of M^-1 diag(d). Held to half of what is stable in every posture
+    (m, n), d = min(M_jj, c / max (M^-1)_jj) with the largest c that does: joints that shake nobody keep all of theirs.
     """
     (rows,) = states_of(arm, postures=np.atleast_2d(postures))
-    share = 0.5 * largest_bandwidth(period, delay) / (arm.n * check_number(bandwidth, "bandwidth", above=0.0))
-    own = np.diagonal(np.linalg.inv(kernel_of(arm).inertia_matrix(rows)), axis1=1, axis2=2)
-    return np.asarray(np.minimum(joint_inertias(arm), share / own.max(axis=0)))
+    most = 0.5 * largest_bandwidth(period, delay) / check_number(bandwidth, "bandwidth", above=0.0)
+    own, inverse = joint_inertias(arm), np.linalg.inv(kernel_of(arm).inertia_matrix(rows))
+    if _largest_share(inverse, own) <= most:
+        return own
+    lightest = 1.0 / np.diagonal(inverse, axis1=1, axis2=2).max(axis=0)  # what moves when all others give way
+    # Eigenvalues grow with d. Their sum is at most n c, so that c = most / n is bearable.
+    low, high = most / arm.n, max(most, float((own / lightest).max()))
+    for _ in range(60):
+        c = 0.5 * (low + high)
+        low, high = (c, high) if _largest_share(inverse, np.minimum(own, c * lightest)) <= most else (low, c)
+    return np.asarray(np.minimum(own, low * lightest))
+
+
+def _largest_share(inverse: Floats, d: Floats) -> float:
+    """The largest eigenvalue of M^-1 diag(d) of any M^-1 (m, n, n), by the symmetric matrix that has the same."""
+    root = np.sqrt(d)
+    return float(np.linalg.eigvalsh(inverse * (root[:, None] * root)).max())
 
 
 def middle(arm: Arm) -> Floats:

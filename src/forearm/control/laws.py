@@ -29,6 +29,7 @@ LAWS = {
     "pd_gravity": "PD + gravity: kp e + kd e' + g(q)",
     "pid_gravity": "PID + gravity: kp e + kd e' + ki T times the sum of e + g(q)",
 }
+PERIOD = 1e-3  # s
 INPUTS = ("q", "qd", "q_wanted", "qd_wanted", "qdd_wanted")
 
 
@@ -46,7 +47,7 @@ class Law:
 
 
 def law_of(
-    arm: Arm, law: str, bandwidth: float = BANDWIDTH, gains: Gains | None = None, friction: bool = True, period: float = 1e-3,
+    arm: Arm, law: str, bandwidth: float = BANDWIDTH, gains: Gains | None = None, friction: bool = True, period: float = PERIOD,
     most: ArrayLike | None = None, open_gains: bool = False,
 ) -> Law:  # fmt: skip
     """A law with the gains of its controller in Python, or others; voltages where every motor is known, torques elsewhere.

@@ -6,6 +6,7 @@ are qd and qdd. A window that reaches as far ahead as back shifts no phase. The 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,10 +16,11 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 DEGREE = 4
 FINER = 6  # degree whose curvature tells how far that of DEGREE is bent away
-HALVES = (4, 6, 8, 11, 15, 20, 27, 36, 48, 64, 86, 115, 154)  # samples on each side, tried in turn
-CHUNK = 4000  # windows at a time: the largest take 70 MB
+HALVES = (4, 6, 8, 11, 15, 20, 27, 36, 48, 64, 86, 115, 154, 205, 273, 364, 485, 647, 862)  # samples on each side
+RISEN = 4.0  # times the least error so far: longer windows are not tried, over whole cycles both polynomials are flat
+CHUNK = 1_200_000  # samples of windows at a time: their powers take 50 MB
 LOOKED_AT = 400  # windows that the choice of their length looks at, spread over the log
-DIFFERENCES = np.array([1.0, -4.0, 6.0, -4.0, 1.0])  # of noise alone they have the variance 70 sigma^2
+ORDERS = (4, 6, 8)  # of the differences that tell noise from motion
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,21 +36,23 @@ class Smoothed:
 
 def smoothed(t: Floats, q: Floats, half: int) -> Smoothed:
     """Fits over 2 half + 1 samples, at times that need not be even."""
-    parts = [_derivatives(t[k : k + CHUNK + 2 * half], q[k : k + CHUNK + 2 * half], half, DEGREE)
-             for k in range(0, len(t) - 2 * half, CHUNK)]  # fmt: skip
+    count = 1 + CHUNK // (2 * half + 1)
+    parts = [_derivatives(t[k : k + count + 2 * half], q[k : k + count + 2 * half], half, DEGREE)
+             for k in range(0, len(t) - 2 * half, count)]  # fmt: skip
     q0, q1, q2 = (np.concatenate([part[k] for part in parts]) for k in range(3))
     return Smoothed(half, len(t) - half, q0, q1, q2)
 
 
-def best_half(t: Floats, q: Floats) -> int:
-    """The half window with the least mean square error of qdd: its noise, and how far the window bends it away.
+def best_half(t: Floats, q: Floats) -> tuple[int, bool]:
+    """The half window with the least mean square error of qdd, and whether a longer one than could be tried may be better.
 
-    Noise of q is taken from fourth differences, which a motion leaves small; bending from the curvature by degree 6
-    in the same window, less what noise makes of their difference. All joints weigh alike, each by its curvature's size.
+    The error is the noise of qdd and how far the window bends it away. Noise of q is taken from differences, which a motion
+    leaves small; bending from the curvature by degree 6 in the same window, less what noise makes of their difference.
+    Windows are tried from the shortest until the error rises. All joints weigh alike, each by its curvature's size.
     """
     halves = [h for h in HALVES if 4 * h + 1 <= len(t)] or [HALVES[0]]
     noise = noise_of(q)
-    errors = []
+    errors: list[float] = []
     scale: Floats | None = None
     for half in halves:
         every = 1 + (len(t) - 2 * half) // LOOKED_AT
@@ -58,15 +62,28 @@ def best_half(t: Floats, q: Floats) -> int:
         if scale is None:
             scale = np.mean(fine**2, axis=0) + 1e-300
         errors.append(float(np.sum((bent + gain * noise**2) / scale)))
-    return halves[int(np.argmin(errors))]
+        if errors[-1] > RISEN * min(errors):
+            break
+    best = int(np.argmin(errors))
+    return halves[best], best == len(halves) - 1 and errors[best] > 0.0
 
 
 def noise_of(q: Floats) -> Floats:
-    """Standard deviation of what is random from sample to sample, (n,): the median of fourth differences."""
-    differences = np.abs(sliding_window_view(q, len(DIFFERENCES), axis=0) @ DIFFERENCES)
+    """Standard deviation of what is random from sample to sample, (n,): the median of differences.
+
+    Noise shows alike in differences of every order, a motion less in the higher: the least is taken.
+    """
+    orders = [k for k in ORDERS if k < len(q)]
+    return np.asarray(np.min([_noise_in(q, k) for k in orders], axis=0))
+
+
+def _noise_in(q: Floats, order: int) -> Floats:
+    """The same from differences of one order, which of noise alone have the variance (2 k)! / (k!)^2 sigma^2."""
+    differences = np.abs(np.diff(q, order, axis=0))
     spread = np.median(differences, axis=0) / 0.6745  # of a normal distribution
     # a converter's steps seldom fall into a difference of a slow motion: then the mean square speaks
-    return np.asarray(np.maximum(spread, np.sqrt(np.mean(differences**2, axis=0)) * (spread == 0.0)) / np.sqrt(70.0))
+    spread = np.maximum(spread, np.sqrt(np.mean(differences**2, axis=0)) * (spread == 0.0))
+    return np.asarray(spread / math.sqrt(math.comb(2 * order, order)))
 
 
 def _derivatives(t: Floats, q: Floats, half: int, degree: int, every: int = 1) -> tuple[Floats, Floats, Floats]:
@@ -76,7 +93,9 @@ def _derivatives(t: Floats, q: Floats, half: int, degree: int, every: int = 1) -
     middle = times[:, half]
     reach = float(np.max(times[:, -1] - times[:, 0])) / 2.0
     x = (times - middle[:, None]) / reach
-    powers = x[..., None] ** np.arange(degree + 1)  # (T', width, degree + 1)
+    powers = np.ones((*x.shape, degree + 1))  # (T', width, degree + 1)
+    for k in range(degree):
+        powers[..., k + 1] = powers[..., k] * x
     # q less its middle value: nothing is lost to the size of q itself
     centre = q[half : len(q) - half : every]
     values = sliding_window_view(q, width, axis=0)[::every].transpose(0, 2, 1) - centre[:, None, :]

@@ -45,6 +45,7 @@ class LogComparison:
     rows: int
     pieces: int
     from_current: bool
+    is_longest: bool  # whether the window chosen is the longest that could be tried
 
     @property
     def residual(self) -> Floats:
@@ -89,9 +90,10 @@ class LogComparison:
         """How many rows were compared, and with which window."""
         source = "currents times gear ratio and torque constant" if self.from_current else "torques of the log"
         parts = "" if self.pieces == 1 else f", in {self.pieces} pieces between gaps"
+        longest = " It is the longest tried: a longer one, given as window, may leave less noise." if self.is_longest else ""
         return (
             f"{len(self.t)} of {self.rows} rows compared{parts}; {source}; qd and qdd from q by polynomials of degree 4 over "
-            f"{1e3 * self.window:.4g} ms."
+            f"{1e3 * self.window:.4g} ms.{longest}"
         )
 
     def plot(self, path: str | os.PathLike[str]) -> None:
@@ -112,7 +114,7 @@ def compare_log(
     """
     measured = measured_log(arm, log, period)
     pieces = _pieces(measured)
-    half = _half(measured, pieces, window)
+    half, is_longest = _half(measured, pieces, window)
     kept = [piece for piece in pieces if piece.stop - piece.start >= 2 * half + 1]
     if not kept:
         raise InputError(
@@ -126,6 +128,7 @@ def compare_log(
     return LogComparison(
         measured.name, tuple(j.name for j in arm.joints), tuple(j.kind for j in arm.joints), measured.t[inner], q, qd, qdd,
         measured.tau[inner], model, 2 * half * step, len(measured.t), len(kept), measured.from_current,
+        is_longest,
     )  # fmt: skip
 
 
@@ -135,10 +138,17 @@ def _pieces(measured: Measured) -> list[slice]:
         raise InputError(f"{measured.name}: {len(measured.t)} rows; a motion needs {LEAST} samples at least.")
     steps = np.diff(measured.t)
     ends = [0, *(np.flatnonzero(steps > GAP * np.median(steps)) + 1).tolist(), len(measured.t)]
-    return [slice(a, b) for a, b in pairwise(ends)]
+    pieces = [slice(a, b) for a, b in pairwise(ends)]
+    longest = max(p.stop - p.start for p in pieces)
+    if longest < LEAST:
+        raise InputError(
+            f"{measured.name}: the longest of {len(pieces)} pieces between gaps has {longest} rows; a motion needs {LEAST} "
+            f"samples at least. A step of more than {GAP:g} times the usual one, {np.median(steps):.4g} s, is a gap."
+        )
+    return pieces
 
 
-def _half(measured: Measured, pieces: list[slice], window: float | None) -> int:
+def _half(measured: Measured, pieces: list[slice], window: float | None) -> tuple[int, bool]:
     if window is None:
         longest = max(pieces, key=lambda p: p.stop - p.start)
         return best_half(measured.t[longest], measured.q[longest])
@@ -149,4 +159,4 @@ def _half(measured: Measured, pieces: list[slice], window: float | None) -> int:
             f"log, window: {window:g} s are {2 * half + 1} samples of {step:g} s; {LEAST} are needed, "
             f"{2 * HALVES[0] * step:g} s."
         )
-    return half
+    return half, False

@@ -132,7 +132,8 @@ class _Drive:
     roller: Roller
     believed: Constants | None  # of the motors, where voltages drive
     converter: Converter | None
-    most: Floats  # torques, (n,)
+    most: Floats  # torques, (n,), that the plant's joints bear
+    allowed: Floats  # (n,): those that the controller knows of
 
     @staticmethod
     def of(arm: Arm, plant: Arm, dac: DAC | None, voltage: bool) -> _Drive:
@@ -145,17 +146,16 @@ class _Drive:
         believed = constants_of(arm) if by_voltage else None
         if by_voltage:
             constants_of(plant)
-        most = np.array([np.inf if j.max_effort is None else j.max_effort for j in plant.joints], dtype=np.float64)
         converter = None if dac is None else converter_of(plant, dac)
-        return _Drive(plant, roller_of(plant, by_voltage, "rk4"), believed, converter, most)
+        return _Drive(plant, roller_of(plant, by_voltage, "rk4"), believed, converter, _most(plant), _most(arm))
 
     @cached_property
     def asking(self) -> Callable[[Floats, Floats], Floats]:
-        """What is asked of the converter for a torque at a measured velocity."""
+        """What is asked of the converter for a torque, within what the joint bears, at a measured velocity."""
         if self.believed is None:
             return lambda tau, qd: tau
         share, K = self.believed.R / self.believed.K, self.believed.K
-        return lambda tau, qd: share * tau + K * qd
+        return lambda tau, qd: share * _within(tau, self.allowed) + K * qd
 
     @cached_property
     def giving(self) -> Callable[[Floats], Floats]:
@@ -164,14 +164,16 @@ class _Drive:
             return self.converter.limited
         if self.believed is not None or not np.isfinite(self.most).any():
             return lambda u: u
-        return lambda u: np.minimum(np.maximum(u, -self.most), self.most)
+        return lambda u: _within(u, self.most)
 
-    def outcome(self, asked: Floats, given: Floats, qd: Floats) -> tuple[Floats, Floats | None, NDArray[np.bool_]]:
+    def outcome(
+        self, commands: Floats, asked: Floats, given: Floats, qd: Floats
+    ) -> tuple[Floats, Floats | None, NDArray[np.bool_]]:
         """Torques at the start of each period, voltages, and where less was given than asked for, (m, n) each."""
         if self.believed is None:
             return given, None, np.asarray(np.abs(asked - given) > 0.0)
         c = constants_of(self.plant)
-        over = np.abs(given) > c.most_voltage
+        over = (np.abs(commands) > self.allowed) | (np.abs(given) > c.most_voltage)
         current = (np.clip(given, -c.most_voltage, c.most_voltage) - c.K * qd) / c.R
         over |= np.abs(current) > c.most_current
         if self.converter is not None:
@@ -205,9 +207,11 @@ class _Course:
         for k in range(m):
             sample = self._sample(k, times[k], state, reader.read(state.q[0], state.qd[0]), u)
             command = self.controller.command(sample)
-            if k == 0:
-                _check(command, drive.plant)
+            _check(command, drive.plant, is_first=k == 0)
             commands[k] = command
+            if not math.isfinite(command @ command):
+                message = f"the controller asked for a torque that is no finite number at {times[k]:.6g} s"
+                break
             request = drive.asking(command, sample.qd)
             # Under a delay the first command, which is known before the start, acts twice.
             acting, waiting = (request, None) if self.delay == 0 else (request if waiting is None else waiting, request)
@@ -219,7 +223,8 @@ class _Course:
                 message = f"the arm was lost after {times[k]:.6g} s; if gains did it, lower the bandwidth or sample more often"
                 break
             q[k + 1], qd[k + 1] = state.q[0], state.qd[0]
-        tau, volts, over = drive.outcome(asked, given, qd[:-1])
+        late = commands if self.delay == 0 else np.concatenate([commands[:1], commands[:-1]])
+        tau, volts, over = drive.outcome(late, asked, given, qd[:-1])
         return Run(
             drive.plant, self.controller.name, self.period, wanted.t, q, qd, tau, commands, volts, over,
             (wanted.q, wanted.qd, wanted.qdd), float(self.controller.operations), message,
@@ -243,6 +248,15 @@ def _period(period: float | None, dac: DAC | None) -> float:
     return check_number(dac.period if dac is not None else 1e-3 if period is None else period, "run, period", above=0.0)
 
 
-def _check(command: object, plant: Arm) -> None:
-    if not isinstance(command, np.ndarray) or command.shape != (plant.n,) or not np.isfinite(command).all():
+def _most(arm: Arm) -> Floats:
+    return np.array([np.inf if j.max_effort is None else j.max_effort for j in arm.joints], dtype=np.float64)
+
+
+def _within(tau: Floats, most: Floats) -> Floats:
+    return np.minimum(np.maximum(tau, -most), most)
+
+
+def _check(command: object, plant: Arm, is_first: bool) -> None:
+    """A shape that fits at every sample; numbers at the first, later ones end the run with a message."""
+    if not isinstance(command, np.ndarray) or command.shape != (plant.n,) or (is_first and not np.isfinite(command).all()):
         raise InputError(f"run: a controller answers with {plant.n} finite torques, ({plant.n},); came {shorten(command)}.")

@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
+from forearm.arm.drive import Transmission
 from forearm.arm.joint import Joint
 from forearm.arm.link import Link
+from forearm.errors import InputError, shorten
 from forearm.values import check_number
 
 Floats = NDArray[np.float64]
 MOST = 0.9  # a share: masses stay positive
+LEAST = 0.1  # of an efficiency, where losses grow beyond it
 
 
 def without_friction(arm: Arm) -> Arm:
@@ -29,11 +32,14 @@ def without_gravity(arm: Arm) -> Arm:
 
 
 def mistaken(arm: Arm, share: float, seed: int = 0) -> Arm:
-    """The arm with every parameter off by up to a share of it, evenly spread: masses, centres, inertias, friction, rotors.
+    """The arm with what is measured of it off by up to a share, evenly spread; lengths, gear ratios and limits stay.
 
-    A tensor is scaled as a whole, so that it stays that of a body.
+    Of links masses, centres and inertias; of motors rotors, torque constants and resistances; friction, that of bearings, and
+    what gears lose (1 - efficiency, breaking loose). A tensor is scaled as a whole, so that it stays that of a body.
     """
     share = check_number(share, "mistaken, share", minimum=0.0, maximum=MOST)
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"mistaken, seed: a whole number of at least 0 is needed; came {shorten(seed)}.")
     rng = np.random.default_rng(seed)
 
     def off(count: int = 1) -> Floats:
@@ -44,10 +50,27 @@ def mistaken(arm: Arm, share: float, seed: int = 0) -> Arm:
 
 
 def _mistaken_joint(joint: Joint, off: Callable[[int], Floats]) -> Joint:
-    a, b, c = (float(x) for x in off(3))
-    motor = None if joint.motor is None else dataclasses.replace(joint.motor, rotor_inertia=joint.motor.rotor_inertia * a)
+    rotor, constant, resistance, b, c, gear = (float(x) for x in off(6))
+    motor = joint.motor
+    if motor is not None:
+        K, R = motor.torque_constant, motor.resistance
+        motor = dataclasses.replace(
+            motor, rotor_inertia=motor.rotor_inertia * rotor, torque_constant=None if K is None else K * constant,
+            resistance=None if R is None else R * resistance,
+        )  # fmt: skip
     f = joint.friction
     if f is not None:
         static = None if f.static is None else (f.static[0] * c, f.static[1] * c)
         f = dataclasses.replace(f, viscous=f.viscous * b, coulomb=(f.coulomb[0] * c, f.coulomb[1] * c), static=static)
-    return dataclasses.replace(joint, motor=motor, friction=f)
+    bearings = tuple(dataclasses.replace(one, mu=one.mu * float(off(1)[0])) for one in joint.bearings)
+    return dataclasses.replace(
+        joint, motor=motor, friction=f, bearings=bearings, transmission=_mistaken_gear(joint.transmission, gear)
+    )  # fmt: skip
+
+
+def _mistaken_gear(gear: Transmission | None, x: float) -> Transmission | None:
+    """Losses times x; what is left stays above 0."""
+    if gear is None:
+        return None
+    kept = tuple((load, max(eta - (x - 1.0) * (1.0 - eta), LEAST * eta)) for load, eta in gear.efficiency)
+    return dataclasses.replace(gear, efficiency=kept, breakaway=gear.breakaway * x)

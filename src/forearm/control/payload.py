@@ -26,6 +26,8 @@ from forearm.values import check_number
 
 __all__ = ["Noise", "PayloadEstimate", "estimate_payload"]
 
+MANY = 1000  # degrees of freedom with which Student's distribution is the normal one to 0.1 %
+LARGEST = 1e6  # rad/s^2, N m, rad, rad/s: no test of an arm has more
 MOVING = 4.0  # standard deviations: a joint that accelerates more has broken loose
 LENGTHS = np.array([0.1, 0.1, 0.1, 1.0])  # m: a load's size, which brings mass and inertia to one scale
 
@@ -36,7 +38,8 @@ class PayloadEstimate:
 
     `deviations` (10,) are one standard deviation, infinite where no test shows a parameter; `unidentified` names the
     combinations that no test shows, which stay 0. `fit` is chi^2 per degree of freedom, near 1 where noise and model are
-    as stated (NaN where no noise was stated). `projected` says that the fit itself is no body's, `settled`
+    as stated (NaN where no noise was stated: deviations then come from the residuals, and are infinite where as many tests as
+    unknowns leave none). `projected` says that the fit itself is no body's, `settled`
     that the rounds of the fit came to rest: without that, neither values nor intervals are to be relied on.
     """
 
@@ -98,10 +101,13 @@ def _tests(arm: Arm, q: ArrayLike, tau: ArrayLike, qdd: ArrayLike, qd: ArrayLike
     given = states_of(arm, q=q, tau=tau, qdd=qdd, qd=np.zeros(np.shape(q)) if qd is None else qd)
     arrays = tuple(np.atleast_2d(np.asarray(a, dtype=np.float64)) for a in given)
     for name, array in zip(("q", "tau", "qdd", "qd"), arrays, strict=True):
-        bad = np.argwhere(~np.isfinite(array))
+        bad = np.argwhere(~(np.abs(array) <= LARGEST))  # NaN too
         if bad.size:
             b, i = bad[0]
-            raise InputError(f"payload, {name}: test {b}, joint {arm.joints[i].name} is {array[b, i]}; leave such tests out.")
+            raise InputError(
+                f"payload, {name}: test {b}, joint {arm.joints[i].name} is {array[b, i]:g}; leave such tests out, finite "
+                f"numbers up to {LARGEST:g} are taken."
+            )
     return arrays
 
 
@@ -110,26 +116,52 @@ def _stated(task: Task, fit: Fit, settled: bool, confidence: float) -> PayloadEs
     unknowns, units = task.unknowns, task.unknowns.units
     J, pi, exact = unknowns.jacobian(fit.theta), unknowns.value(fit.theta), is_exact(task.noise)
     shown = (fit.vectors[: fit.rank] / fit.values[: fit.rank, None]) * units
-    C = np.zeros((10, 10)) if exact else J @ shown.T @ shown @ J.T
+    freedom = fit.rows - fit.rank
+    # without a stated noise the weights are those of qdd with deviation 1: the residuals tell which it was
+    variance = 1.0 if not exact else fit.left / freedom if freedom > 0 else math.inf
+    C = _times(variance, J @ shown.T @ shown @ J.T)
     hidden = (fit.vectors[fit.rank :] * units) @ J.T
     unseen = (np.abs(hidden / UNITS) > 1e-6).any(axis=0)
     deviations = np.where(unseen, np.inf, np.sqrt(np.diag(C)))
-    half = NormalDist().inv_cdf(0.5 + 0.5 * confidence) * deviations
-    freedom = fit.rows - fit.rank
-    quality = math.nan if exact or freedom == 0 else fit.left / freedom
+    half = (student(confidence, freedom) if exact else NormalDist().inv_cdf(0.5 + 0.5 * confidence)) * deviations
+    quality = math.nan if exact or freedom <= 0 else fit.left / freedom
     information = (fit.vectors[: fit.rank] * fit.values[: fit.rank, None]) / units
     body, projected = _body(pi, fit.theta, information.T @ information, unknowns)
     combined = combinations(hidden)
     return PayloadEstimate(
         pi, C, deviations, np.stack([pi - half, pi + half], axis=1), confidence, combined, *body, projected, quality, fit.rows,
-        settled, _message(pi, projected, combined, quality, freedom, settled),
+        settled, f"{_message(pi, projected, combined, quality, freedom, settled)}{_of_residuals(variance) if exact else ''}",
     )  # fmt: skip
+
+
+def _times(variance: float, C: Floats) -> Floats:
+    """The covariance of that variance; infinite where it is, but for entries that are known."""
+    return variance * C if math.isfinite(variance) else np.where(C == 0.0, 0.0, np.copysign(math.inf, C))
+
+
+def student(confidence: float, freedom: int) -> float:
+    """How many deviations, themselves from residuals, hold a share of all cases: |t| of Student's distribution.
+
+    With t = sqrt(k) tan(a) the share is the integral of cos(a)^(k-1) from 0 to a, over that to pi/2.
+    """
+    if freedom == 0 or freedom > MANY:
+        return NormalDist().inv_cdf(0.5 + 0.5 * confidence)
+    angles = np.linspace(0.0, 0.5 * math.pi, 50_001)
+    heights = np.cos(angles) ** (freedom - 1)
+    areas = np.concatenate([[0.0], np.cumsum(heights[1:] + heights[:-1])])
+    return float(math.sqrt(freedom) * math.tan(np.interp(confidence, areas / areas[-1], angles)))
+
+
+def _of_residuals(variance: float) -> str:
+    if math.isinf(variance):
+        return " No noise is stated, and no test is left over to tell it: there are no intervals."
+    return f" No noise is stated: intervals are from what the fit leaves, {math.sqrt(variance):.3g} rad/s^2 (m/s^2) each."
 
 
 def _body(pi: Floats, theta: Floats, information: Floats, unknowns: Unknowns) -> tuple[tuple[float, Floats, Floats], bool]:
     if is_physical(pi, LENGTHS):
         return body_of(pseudo_inertia(pi)), False
-    if pi[0] <= 0.0 and unknowns.shape == "point":
+    if pi[0] <= 0.0 and (unknowns.shape == "point" or not information.any()):
         return (0.0, np.zeros(3), np.zeros((3, 3))), True
     J = unknowns.jacobian(theta)
     return body_of(nearest_physical(theta, information, J, pi - J @ theta, LENGTHS)), True
@@ -138,7 +170,10 @@ def _body(pi: Floats, theta: Floats, information: Floats, unknowns: Unknowns) ->
 def _message(pi: Floats, projected: bool, combined: tuple[str, ...], quality: float, freedom: int, settled: bool) -> str:
     said = []
     if not settled:
-        said.append("The noise is too large for these tests: a first guess, too small as a rule. Test with larger torques.")
+        said.append(
+            "The fit did not come to rest: the noise is too large for these tests, and this a first guess, too small as a "
+            "rule. Test with larger torques."
+        )
     if combined:
         said.append(f"No test shows {'; '.join(combined)}: left at 0.")
     if projected:

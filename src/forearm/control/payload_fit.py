@@ -5,7 +5,7 @@ Noise of accelerations stands on both sides: Y is taken where the load found las
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,12 @@ from forearm.values import check_number
 ROUNDS = 50
 STILL = 1e-4  # of a standard deviation: a fit that moves less has ended
 STILL_EXACT = 1e-10  # the same in units of 1 kg, 0.1 kg m, 0.01 kg m^2, where no noise is stated
+HALVINGS = 30  # of one step
+FLAT = 1e-3  # of chi^2: what is left may grow so much, since steps take the weights of tests as given
+FLAT_EXACT = 1e-9  # the same relative to what is left, by rounding, where no noise is stated
+SMALL = 1e-3  # kg, where a descent starts that has no mass to start from
+LIGHTEST = 1e-9  # kg: a lighter point has a centre at no place
+BEYOND_NOISE = 9.5  # chi^2 of four unknowns, 95 %: a load that explains less more than none is not told from none
 RANK = 1e-9  # of the largest singular value: smaller ones are directions that no test shows
 Q_STEP = 1e-6  # rad or m, for slopes
 
@@ -27,7 +33,8 @@ Q_STEP = 1e-6  # rad or m, for slopes
 class Noise:
     """Standard deviations of what is measured, and the steps of converters: a step adds step^2 / 12 to the variance.
 
-    One number for all joints: qdd in rad/s^2, tau in N m, q in rad; each test has its own. All zero: intervals have no width.
+    One number for all joints: qdd in rad/s^2, tau in N m, q in rad; each test has its own. All zero: none is
+    stated, and the residuals tell it.
     """
 
     qdd: float = 0.0
@@ -82,23 +89,113 @@ class Fit:
 
 
 def fitted(task: Task) -> tuple[Fit, bool]:
+    """The load that the tests show, and whether the fit came to rest."""
+    with np.errstate(over="ignore", invalid="ignore"):  # what leaves float64 is not finite, and seen
+        return _fitted(task)
+
+
+def _fitted(task: Task) -> tuple[Fit, bool]:
     """Rounds of least squares, and whether they came to rest; where they did not, the first round alone.
 
-    The first has Y at the accelerations measured, the others where the last load would go.
+    The first has Y at the accelerations measured, the others where the last load would go. Unknowns that are not linear
+    are fitted by shorter steps, from the body that the tests show.
     """
+    if task.unknowns.body is not None:
+        return _fitted_in_steps(task, _fitted(replace(task, unknowns=task.unknowns.body))[0])
     unknowns, at, fits = task.unknowns, task.qdd, list[Fit]()
-    theta = unknowns.start
+    theta = np.zeros(len(unknowns.units))
     for _ in range(ROUNDS):
-        pi = unknowns.value(theta)
-        J = task.answers.regressor(at) @ unknowns.jacobian(theta)
-        fits.append(_solved(task, theta, _whitened(task, pi, J, task.tau - task.answers.torque(task.qdd, pi))))
+        fit = solved(task, theta, at)
+        if fit is None:
+            break
+        fits.append(fit)
         moved, theta = fits[-1].theta - theta, fits[-1].theta
-        still = STILL_EXACT if is_exact(task.noise) else STILL * _spread(fits[-1])
-        if len(fits) > 1 and (np.abs(moved) <= still * unknowns.units).all():
+        if len(fits) > 1 and is_still(task, fits[-1], moved):
             worse = fits[-1].left > 2.0 * max(fits[0].left, fits[0].rows)
             return (fits[0], False) if worse else (fits[-1], True)
         at = _predicted(task, unknowns.value(theta))
-    return fits[0], False
+    return fits[0] if fits else _unknown(task), False
+
+
+def _fitted_in_steps(task: Task, body: Fit) -> tuple[Fit, bool]:
+    """Gauss-Newton from the body's mass and moments; a step that raises what is left, or takes the mass away, is halved.
+
+    Where the steps end nowhere, no load at all is the answer if it explains the tests as well.
+    """
+    runs = []
+    for start in _starts(task, body):
+        runs.append(_descended(task, start))
+        if runs[-1][2]:
+            return runs[-1][0], True
+    best = min(runs, key=lambda run: run[1])
+    nothing = np.zeros(len(task.unknowns.units))
+    least = 0.0 if is_exact(task.noise) else BEYOND_NOISE
+    if task.unknowns.kept[0] == 0 and _cost(task, nothing) <= best[1] + least:
+        return replace(solved(task, nothing, task.qdd) or _unknown(task), theta=nothing), False
+    return best[0], False
+
+
+def _unknown(task: Task) -> Fit:
+    """Of equations that cannot be solved in float64: nothing is known of any unknown."""
+    count = len(task.unknowns.units)
+    return Fit(np.zeros(count), np.zeros(0), np.eye(count), 0, np.inf, task.qdd.size)
+
+
+def _starts(task: Task, body: Fit) -> list[Floats]:
+    """Mass and moments of the body's fit, and those of a fit without inertia; a mass that is none becomes a small one."""
+    unknowns = task.unknowns
+    assert unknowns.body is not None
+    first = unknowns.body.value(body.theta)[list(unknowns.kept)]
+    without = solved(task, np.zeros(len(unknowns.units)), task.qdd)
+    starts = [first] if without is None else [first, without.theta]
+    if unknowns.kept[0] == 0:
+        starts = [theta if theta[0] > SMALL else np.array([SMALL, *np.zeros(3)]) for theta in starts]
+    return starts
+
+
+def _descended(task: Task, theta: Floats) -> tuple[Fit, float, bool]:
+    """The last fit of a descent, what it leaves, and whether it came to rest."""
+    last, cost, flat = _unknown(task), _cost(task, theta), 0.0 if is_exact(task.noise) else FLAT
+    for _ in range(ROUNDS):
+        fit = solved(task, theta, _predicted(task, task.unknowns.value(theta))) if np.isfinite(cost) else None
+        if fit is None:
+            return last, cost, False
+        last, full = replace(fit, theta=theta), fit.theta - theta
+        if is_still(task, fit, full):
+            return last, cost, True
+        for k in range(HALVINGS):
+            tried = theta + 0.5**k * full
+            found = _cost(task, tried)
+            if found <= cost * (1.0 + FLAT_EXACT) + flat:
+                break
+        else:
+            return last, cost, False
+        theta, cost = tried, found
+    return last, cost, False
+
+
+def _cost(task: Task, theta: Floats) -> float:
+    """What a load leaves, each test weighed by the noise that it would have with it; infinite without a mass."""
+    pi = task.unknowns.value(theta)
+    if not np.isfinite(pi).all() or (pi[0] < LIGHTEST and theta.any()):
+        return np.inf
+    left = _whitened(task, pi, np.zeros((*task.qdd.shape, 0)), task.tau - task.answers.torque(task.qdd, pi))
+    cost = np.inf if left is None else float(np.sum(left**2))
+    return cost if np.isfinite(cost) else np.inf
+
+
+def is_still(task: Task, fit: Fit, moved: Floats) -> bool:
+    """Whether a round that moved the unknowns so far was the last."""
+    still = STILL_EXACT if is_exact(task.noise) else STILL * _spread(fit)
+    return bool((np.abs(moved) <= still * task.unknowns.units).all())
+
+
+def solved(task: Task, theta: Floats, at: Floats) -> Fit | None:
+    """One round of least squares about theta, with Y at accelerations; None where float64 does not hold the equations."""
+    pi = task.unknowns.value(theta)
+    J = task.answers.regressor(at) @ task.unknowns.jacobian(theta)
+    equations = _whitened(task, pi, J, task.tau - task.answers.torque(task.qdd, pi))
+    return None if equations is None or not np.isfinite(equations).all() else _solved(task, theta, equations)
 
 
 def is_exact(noise: Noise) -> bool:
@@ -117,18 +214,26 @@ def _predicted(task: Task, pi: Floats) -> Floats:
     pi = _trusted(task, pi)
     M, moving, qdd = task.answers.inertia(pi), task.usable.all(axis=1), task.qdd.copy()
     right = task.tau - task.answers.tau0 - task.answers.Y0 @ pi
-    qdd[moving] = np.linalg.solve(M[moving], right[moving][..., None])[..., 0]
+    try:
+        qdd[moving] = np.linalg.solve(M[moving], right[moving][..., None])[..., 0]
+    except np.linalg.LinAlgError:  # a load beyond all measure; its cost tells
+        return task.qdd
     return qdd
 
 
 def _trusted(task: Task, pi: Floats) -> Floats:
     """The load, or none where it is no body's so plainly that the arm with it has less inertia than half the arm's own."""
+    if not np.isfinite(task.answers.inertia(pi)).all():
+        return np.zeros(10)
     most = np.linalg.eigvalsh(task.answers.M)[:, 0]
     return pi if (np.linalg.eigvalsh(task.answers.inertia(pi))[:, 0] > 0.5 * most).all() else np.zeros(10)
 
 
-def _whitened(task: Task, pi: Floats, J: Floats, left: Floats) -> Floats:
-    """Equations (rows, p + 1), right sides last, each divided by its noise; rows of one test are made independent."""
+def _whitened(task: Task, pi: Floats, J: Floats, left: Floats) -> Floats | None:
+    """Equations (rows, p + 1), right sides last, each divided by its noise; rows of one test are made independent.
+
+    None where the noise of a test, with a load beyond all measure, has no root in float64.
+    """
     M, noise = task.answers.inertia(_trusted(task, pi)), task.noise
     eye = np.eye(M.shape[-1])
     covariance = (1.0 if is_exact(noise) else noise.variance("qdd")) * (M @ M.transpose(0, 2, 1))
@@ -139,7 +244,10 @@ def _whitened(task: Task, pi: Floats, J: Floats, left: Floats) -> Floats:
     rows = []
     for S, block, use in zip(covariance, np.concatenate([J, left[..., None]], axis=2), task.usable, strict=True):
         if use.any():
-            rows.append(np.linalg.solve(np.linalg.cholesky(S[np.ix_(use, use)]), block[use]))
+            try:
+                rows.append(np.linalg.solve(np.linalg.cholesky(S[np.ix_(use, use)]), block[use]))
+            except np.linalg.LinAlgError:
+                return None
     if not rows:
         raise InputError("payload: no joint moves in any test, friction holds all of them; give larger test torques.")
     return np.concatenate(rows)

@@ -22,13 +22,17 @@ SHOWN = 0.02  # of the largest: smaller parts of a combination are not named
 
 @dataclass(frozen=True, eq=False)
 class Unknowns:
-    """theta (p,) that are fitted: pi = value(theta) (10,), d pi / d theta = jacobian(theta) (10, p), units (p,)."""
+    """theta (p,) that are fitted: pi = value(theta) (10,), d pi / d theta = jacobian(theta) (10, p), units (p,).
+
+    `kept` are the places in pi of the unknowns that are not linear: their fit starts from that of the same load as a body.
+    """
 
     shape: str
     units: Floats
-    start: Floats
     value: Callable[[Floats], Floats]
     jacobian: Callable[[Floats], Floats]
+    kept: tuple[int, ...] = ()
+    body: Unknowns | None = None
 
 
 def unknowns_of(shape: str, mass: float | None, com: ArrayLike | None) -> Unknowns:
@@ -51,14 +55,14 @@ def _body(m: float | None, c: Floats | None) -> Unknowns:
     if m is not None:
         A, b = A[:, 1:], m * A[:, 0]
     units = np.array([UNITS[int(np.flatnonzero(column)[0])] for column in A.T])
-    return Unknowns("body", units, np.zeros(A.shape[1]), lambda theta: A @ theta + b, lambda _: A)
+    return Unknowns("body", units, lambda theta: A @ theta + b, lambda _: A)
 
 
 def _point(m: float | None, c: Floats | None) -> Unknowns:
     """Mass and first moments; the inertia about the origin is that of a point, (h.h - h h^T) / m."""
     if c is not None:
         line = np.array([1.0, *c, *entries_of(c @ c * np.eye(3) - np.outer(c, c))])
-        return Unknowns("point", UNITS[:1], np.zeros(1), lambda theta: line * theta[0], lambda _: line[:, None])
+        return Unknowns("point", UNITS[:1], lambda theta: line * theta[0], lambda _: line[:, None])
     first = 0 if m is None else 1
 
     def whole(theta: Floats) -> Floats:
@@ -66,7 +70,7 @@ def _point(m: float | None, c: Floats | None) -> Unknowns:
 
     def value(theta: Floats) -> Floats:
         mass, h = whole(theta)[0], whole(theta)[1:]
-        # a mass that is none, as in the first round, has no centre
+        # a mass that is none has no centre
         return np.array([mass, *h, *(_spread(h, h) / mass if mass > 0.0 else np.zeros(6))])
 
     def jacobian(theta: Floats) -> Floats:
@@ -78,7 +82,7 @@ def _point(m: float | None, c: Floats | None) -> Unknowns:
             J[4:, 1:] = np.array([2.0 * _spread(h, unit) / mass for unit in np.eye(3)]).T
         return J[:, first:]
 
-    return Unknowns("point", UNITS[first:4], np.zeros(4 - first), value, jacobian)
+    return Unknowns("point", UNITS[first:4], value, jacobian, tuple(range(first, 4)), _body(m, None))
 
 
 def _spread(g: Floats, h: Floats) -> Floats:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,20 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.checking.balancing import with_counterweights
+from forearm.control.acceleration import AccelerationServo
 from forearm.control.controller import Controller
 from forearm.control.controllers.computed_torque import ComputedTorque
 from forearm.control.controllers.feedforward import FeedForward, FeedForwardPD
 from forearm.control.controllers.pd import PD, PID
 from forearm.control.controllers.simplified import locked_arm, weights_of
+from forearm.control.extrapolation import FirstOrder
+from forearm.control.gains import joint_inertias
 from forearm.control.model_error import without_friction
+from forearm.control.path_length import PathLength
+from forearm.control.precomputed import Precomputed
+from forearm.control.procedures import Procedural
 from forearm.control.reference import Reference
+from forearm.control.store import Stored
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 
 Floats = NDArray[np.float64]
@@ -28,23 +35,35 @@ DISTANCE = 0.2  # m from the axes to the counterweights
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What controllers are made for: the arm that they believe in, the motion, and how stiff they may be."""
+    """What controllers are made for: the arm that they believe in, the motion, how stiff they may be, how they are asked."""
 
     arm: Arm
     motion: Any
     reference: Reference
     bandwidth: float
     inertias: Floats
+    period: float
+    delay: int = 0
+
+    @property
+    def shares(self) -> Floats:
+        """What the inertias are of M_jj, (n,)."""
+        return np.asarray(self.inertias / joint_inertias(self.arm))
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A controller ready to run: what it believes, what must be done to the plant for it, and which joints (n,) it moves."""
+    """A controller ready to run: what it believes, what must be done to the plant for it, and which joints (n,) it moves.
+
+    `stiffness` is the share of w^2 M_jj that its feedback has, the least of any joint; NaN where it has none or is not known.
+    """
 
     controller: Controller
     arm: Arm
     alter: Callable[[Arm], Arm] = field(default=lambda plant: plant)
     moved: NDArray[np.bool_] | None = None
+    stiffness: float = math.nan
+    note: str = ""
 
 
 def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[tuple[str, Trial]]:
@@ -74,46 +93,45 @@ def available(setting: Setting) -> dict[str, Callable[[Setting], Trial]]:
         del found["computed torque, own link only"]
     if setting.reference.still.any() and not setting.reference.still.all():
         found["computed torque, still joints locked"] = _locked
-    for name, (module, kind) in OTHERS.items():
-        cls = _class(module, kind)
-        if cls is not None:
-            found[name] = _made(cls)
-    return found
+    return found | OTHERS
 
 
 def _made(cls: Callable[..., Any], **given: Any) -> Callable[[Setting], Trial]:
-    """From the arm, the motion where it is for one, and what it takes of bandwidth and inertias."""
+    """From the arm, the motion where it is for one, and what it takes of bandwidth, inertias, period and delay."""
     takes = inspect.signature(cls).parameters
 
     def make(s: Setting) -> Trial:
-        usual = {"bandwidth": s.bandwidth, "inertias": s.inertias}
+        usual = {"bandwidth": s.bandwidth, "inertias": s.inertias, "period": s.period, "delay": s.delay}
         named = {key: value for key, value in usual.items() if key in takes} | given
-        return Trial(cls(s.arm, s.motion, **named) if "motion" in takes else cls(s.arm, **named), s.arm)
+        controller = cls(s.arm, s.motion, **named) if "motion" in takes else cls(s.arm, **named)
+        return Trial(controller, s.arm, stiffness=_stiffness(s, controller, takes))
 
     return make
 
 
+def _stiffness(s: Setting, controller: Any, takes: Mapping[str, Any]) -> float:
+    """By inertias less than M_jj, or by a bandwidth that was held back."""
+    if "inertias" in takes:
+        return float(s.shares.min())
+    return float(getattr(controller, "bandwidth", s.bandwidth) / s.bandwidth) ** 2 if "bandwidth" in takes else math.nan
+
+
 def _counterbalanced(s: Setting) -> Trial:
-    weights = weights_of(s.arm, DISTANCE).counterweights
+    found = weights_of(s.arm, DISTANCE)
+    weights = found.counterweights
     believed = with_counterweights(s.arm, weights)
     controller = ComputedTorque(believed, bandwidth=s.bandwidth, dropped="no-gravity")
-    return Trial(controller, believed, lambda plant: with_counterweights(plant, weights))
+    hopeless = ", ".join(name for name, _ in found.hopeless)
+    note = f"no fixed weight can balance {hopeless}, whose gravity stays and is left out" if hopeless else ""
+    return Trial(controller, believed, lambda plant: with_counterweights(plant, weights), stiffness=1.0, note=note)
 
 
 def _locked(s: Setting) -> Trial:
     still, q = s.reference.still, s.reference.q[0]
     believed = locked_arm(s.arm, still, q)
     return Trial(
-        ComputedTorque(believed, bandwidth=s.bandwidth), believed, lambda plant: locked_arm(plant, still, q), ~still
+        ComputedTorque(believed, bandwidth=s.bandwidth), believed, lambda plant: locked_arm(plant, still, q), ~still, 1.0
     )  # fmt: skip
-
-
-def _class(module: str, kind: str) -> Callable[..., Any] | None:
-    try:
-        found: Callable[..., Any] = getattr(import_module(f"forearm.control.{module}"), kind)
-    except (ImportError, AttributeError):
-        return None
-    return found
 
 
 CLASSICAL: dict[str, Callable[[Setting], Trial]] = {
@@ -130,12 +148,14 @@ CLASSICAL: dict[str, Callable[[Setting], Trial]] = {
     "computed torque, own link only": _made(ComputedTorque, dropped="own-link-only"),
     "computed torque, counterbalanced": _counterbalanced,
 }
-# Ways of getting the force without computing all of it at each sample: module of this room, and class.
-OTHERS = {
-    "acceleration servo": ("acceleration", "AccelerationServo"),
-    "path length": ("path_length", "PathLength"),
-    "first order": ("extrapolation", "FirstOrder"),
-    "precomputed": ("precomputed", "Precomputed"),
-    "stored trajectories": ("store", "Stored"),
-    "procedure": ("procedures", "Procedural"),
+# Ways of getting the force without computing all of it at each sample.
+OTHERS: dict[str, Callable[[Setting], Trial]] = {
+    "acceleration servo": _made(AccelerationServo),
+    "acceleration servo, seen by tachometers": _made(AccelerationServo, seen_by="tachometers"),
+    "acceleration servo, seen by encoders": _made(AccelerationServo, seen_by="encoders"),
+    "path length": _made(PathLength),
+    "first order": _made(FirstOrder),
+    "precomputed": _made(Precomputed),
+    "stored trajectories": _made(Stored),
+    "procedure": _made(Procedural),
 }

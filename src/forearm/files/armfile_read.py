@@ -89,8 +89,14 @@ def _joints(data: dict[str, Any], name: str) -> tuple[list[Joint], list[Link]]:
     joints: list[Joint] = []
     massless: list[Link] = []
     previous = data.get("base_link", "link0")
+    names = [link["name"] for link in data.get("link", [])]
     for index, block in enumerate(data["joint"]):
         called = block.get("name", f"joint{index + 1}")
+        if "child" not in block and f"link{index + 1}" not in names:
+            raise InputError(
+                f"{name}, joint {called!r}: it gives no child, which is then 'link{index + 1}', and no link is called so; "
+                f"write child = {shorten(names[0] if names else 'link1')} or another of the links, or call the link so."
+            )
         block = {"name": called, "parent": previous, "child": f"link{index + 1}"} | block
         previous = block["child"]
         try:

@@ -84,4 +84,7 @@ def _sources() -> str:
     return digest.hexdigest()
 
 
-MAKERS = ("arm", "codegen", "drives", "dynamics", "kernels", "kinematics", "reduction", "symbols")  # rooms that code comes from
+# Rooms, and folders in them, that code comes from.
+MAKERS = (
+    "arm", "codegen", "drives", "dynamics", "kernels", "kinematics", "kinematics/closed_form", "reduction", "symbols",
+)  # fmt: skip

@@ -71,7 +71,7 @@ def orientation_rates(values: ArrayLike, w: ArrayLike, form: str) -> Floats:
 
 
 def angular_velocity(values: ArrayLike, rates: ArrayLike, form: str) -> Floats:
-    """The angular velocity (..., 3), base axes, of an orientation that changes with these rates; the opposite of the above."""
+    """The angular velocity (..., 3), base axes, of an orientation that changes with these rates; undoes `orientation_rates`."""
     given, rate = _values(values, form), as_floats(rates, "rates")
     if rate.shape != given.shape:
         raise InputError(f"rates: the shape of the orientation, {given.shape}, is needed; came {rate.shape}.")

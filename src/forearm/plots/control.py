@@ -15,8 +15,14 @@ MM = 1e3
 SIZE = 8.5  # points, of labels
 WIDE = 0.56  # of the size: what a letter is wide, about
 # Where a label may stand: beside its point, then farther away; shares of its own width and height, and points.
-WAYS = ((1, 0), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1), (0, 1), (0, -1))
-PLACES = [(x, y, d) for d in (7.0, 16.0, 28.0, 44.0, 64.0) for x, y in WAYS]
+WAYS = ((1, 0), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1), (0, 1), (0, -1), (0.5, 1), (-0.5, 1), (0.5, -1), (-0.5, -1))
+PLACES = [(x, y, d) for d in (7.0, 12.0, 18.0, 28.0, 40.0, 54.0, 70.0, 90.0) for x, y in WAYS]
+SAME = 4.0  # points apart: half a dot
+NEAR = 16.0  # points between a dot and its label that need no line
+CLEARLY = 0.7  # of the distance to any other dot: then it is its own
+NOTHING = 1e-6  # square points: areas are rounded
+CROSSING = 10.0  # times its area: a hair line through a dot names it
+HAIR = {"arrowstyle": "-", "linewidth": 0.6, "color": "#777777", "shrinkA": 0, "shrinkB": 3}
 KINDS = {
     "the whole model": BLUE,
     "something left out of it": GREEN,
@@ -80,44 +86,91 @@ def _legend(axes: Any, rows: list[Row]) -> None:
 
 
 def _label(figure: Any, axes: Any, rows: list[Row]) -> None:
-    """Names beside the points, in the first place that is free; a hair line where that is far."""
+    """Names beside the points, in the first place that is free; those that share a point in one label."""
     figure.draw_without_rendering()  # only now it is known where things are
     pixel = figure.dpi / 72.0
     points = [axes.transData.transform((row.operations_per_second, MM * row.hand_rms)) / pixel for row in rows]
     loads = [axes.transData.transform((row.operations_per_second, MM * row.loaded_hand_rms)) / pixel for row in rows]
-    dots = [(x - 5.0, y - 5.0, x + 5.0, y + 5.0) for x, y in (*points, *loads) if np.isfinite([x, y]).all()]
-    dots += [(a[0] - 1.0, min(a[1], b[1]), a[0] + 1.0, max(a[1], b[1])) for a, b in zip(points, loads, strict=True)]
-    frame = axes.get_window_extent()
-    inside = tuple(v / pixel for v in (frame.x0, frame.y0, frame.x1, frame.y1))
-    legend = axes.get_legend().get_window_extent()
-    taken: list[Box] = [*dots, tuple(v / pixel for v in (legend.x0, legend.y0, legend.x1, legend.y1))]
-    for k in sorted(range(len(rows)), key=lambda k: (points[k][0], points[k][1])):
-        name = rows[k].name
-        dx, dy, box = _place(points[k], WIDE * SIZE * len(name), 1.25 * SIZE, taken, inside)
-        taken.append(box)
-        far = abs(dx) + abs(dy) > 0.5 * WIDE * SIZE * len(name) + 24.0
+    pairs = [(a, b) for a, b in zip(points, loads, strict=True) if np.isfinite(b).all()]
+    page = _Page(_points_of(axes.get_window_extent(), pixel), [*points, *(b for _, b in pairs)])
+    page.taken += [(a[0] - 1.0, min(a[1], b[1]), a[0] + 1.0, max(a[1], b[1])) for a, b in pairs]
+    page.taken.append(_points_of(axes.get_legend().get_window_extent(), pixel))
+    for group in _together(points):
+        text, k = "\n".join(rows[k].name for k in group), group[0]
+        own = [place for i in group for place in (points[i], loads[i])]
+        dx, dy, has_line = page.place(points[k], text, own)
         axes.annotate(
-            name, (rows[k].operations_per_second, MM * rows[k].hand_rms), (dx, dy), textcoords="offset points", fontsize=SIZE,
-            ha="center", va="center", color=BLACK,
-            arrowprops={"arrowstyle": "-", "linewidth": 0.5, "color": "#777777", "shrinkA": 0, "shrinkB": 3} if far else None,
+            text, (rows[k].operations_per_second, MM * rows[k].hand_rms), (dx, dy), textcoords="offset points", fontsize=SIZE,
+            ha="center", va="center", color=BLACK, linespacing=1.1,
+            arrowprops=HAIR if has_line else None,
         )  # fmt: skip
 
 
-def _place(point: Any, width: float, height: float, taken: list[Box], inside: Any) -> tuple[float, float, Box]:
-    """The offset of a label's middle from its point, and its box; where nothing is free, the place that covers least."""
-    best: tuple[float, float, float, Box] | None = None
-    for x, y, d in PLACES:
-        dx, dy = x * (0.5 * width + d * (0.7 if y else 1.0)), y * (0.5 * height + d)
-        left, low = point[0] + dx - 0.5 * width, point[1] + dy - 0.5 * height
-        box = (left, low, left + width, low + height)
-        covered = sum(_common(box, other) for other in taken)
-        covered += width * height - _common(box, inside)
-        if best is None or covered < best[0]:
-            best = (covered, dx, dy, box)
-        if covered == 0.0:
-            break
-    assert best is not None
-    return best[1:]
+def _points_of(extent: Any, pixel: float) -> Box:
+    return extent.x0 / pixel, extent.y0 / pixel, extent.x1 / pixel, extent.y1 / pixel
+
+
+def _together(points: list[Any]) -> list[list[int]]:
+    """Which points (in order from the left) lie on one another, so that no label could tell them apart."""
+    groups: list[list[int]] = []
+    for k in sorted(range(len(points)), key=lambda k: (points[k][0], points[k][1])):
+        near = next((g for g in groups if np.hypot(*(points[g[0]] - points[k])) < SAME), None)
+        if near is None:
+            groups.append([k])
+        else:
+            near.append(k)
+    return groups
+
+
+class _Page:
+    """What is taken of a page, in points: dots, lines from them, and the labels that are placed one after another."""
+
+    def __init__(self, inside: Box, dots: list[Any]) -> None:
+        self.inside, self.dots = inside, dots
+        self.taken: list[Box] = [_around(dot, 5.0) for dot in dots]
+
+    def place(self, point: Any, text: str, own: list[Any]) -> tuple[float, float, bool]:
+        """The offset of a label's middle from its point, and whether a hair line must say whose it is.
+
+        Where nothing is free, the place that covers least.
+        """
+        lines = text.split("\n")
+        width, height = WIDE * SIZE * max(map(len, lines)), 1.25 * SIZE * len(lines)
+        best: tuple[float, float, float, Box, list[Box]] | None = None
+        for x, y, d in PLACES:
+            dx, dy = x * (0.5 * width + d * (0.7 if y else 1.0)), y * (0.5 * height + d)
+            middle = point + np.array([dx, dy])
+            box = (middle[0] - 0.5 * width, middle[1] - 0.5 * height, middle[0] + 0.5 * width, middle[1] + 0.5 * height)
+            line = self._line(point, middle, box, own)
+            covered = sum(_common(box, other) for other in self.taken)
+            covered += CROSSING * sum(_common(part, other) for part in line for other in self.taken)
+            covered += width * height - _common(box, self.inside)
+            if best is None or covered < best[0]:
+                best = (covered, dx, dy, box, line)
+            if covered < NOTHING:
+                break
+        assert best is not None
+        self.taken += [best[3], *best[4]]
+        return best[1], best[2], bool(best[4])
+
+    def _line(self, point: Any, middle: Any, box: Box, own: list[Any]) -> list[Box]:
+        """Small boxes along the line to a label that is far, or nearer to another's dot; none where it needs no line."""
+        away = _distance(point, box)
+        others = [_distance(dot, box) for dot in self.dots if min(np.hypot(*(dot - mine)) for mine in own) > 0.0]
+        if away <= NEAR and away < CLEARLY * min(others, default=np.inf):
+            return []
+        length = float(np.hypot(*(middle - point)))
+        places = [point + (middle - point) * (r / length) for r in np.arange(8.0, length, 3.0)]
+        return [_around(place, 1.5) for place in places if _distance(place, box) > 2.0]
+
+
+def _around(place: Any, half: float) -> Box:
+    return place[0] - half, place[1] - half, place[0] + half, place[1] + half
+
+
+def _distance(place: Any, box: Box) -> float:
+    """From a place to a box, 0 inside it."""
+    return float(np.hypot(max(box[0] - place[0], 0.0, place[0] - box[2]), max(box[1] - place[1], 0.0, place[1] - box[3])))
 
 
 def _common(a: Box, b: Box) -> float:

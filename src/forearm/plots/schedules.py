@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from forearm.errors import InputError
 from forearm.plots.figure import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW, new_figure
 from forearm.schedules.assembly import Layered
 from forearm.schedules.printed import GENERAL, LINKS, STANFORD, as_printed, load, names, printed_schedule, printed_times
@@ -16,12 +19,26 @@ from forearm.schedules.subtasks import LAST_FORWARD, SUBTASKS
 from forearm.schedules.tasks import TaskGraph
 
 GROUPS = (SKY, ORANGE, GREEN, YELLOW, RED, PURPLE, BLUE)
+# Pairs, one for a part's way outwards and one for its way inwards; each pair once with all colours.
+HATCHES = (("", "////"), ("....", "xxxx"), ("----", "||||"), ("++++", "oooo"))
 LIGHT = "#cccccc"
 WIDTH = 11.0  # inches
 BOX, LETTER = 0.3, 0.062  # inches: what the middle task of a chart gets, and what a letter of its name takes
 MOST_BANDS = 6
+MOST_INCHES = 28.0  # of a chart's height; rows get thinner where there are many processors
+ENTRY = 0.16  # inches that a line of a legend takes
+MOST_LINES = 30  # of a legend, in a column
+INWARDS, OUTWARDS = ", inwards", ", outwards"  # how generated code names the two recursions of a link
 MIDDLE = 3  # a link of which no subtask is left out
 LEVEL_MS = 21.06 / 156.0  # Table 4.8: what one processor takes for the tasks of Table 4.7, a task
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the tasks of a group are drawn."""
+
+    colour: str = LIGHT
+    hatch: str = ""
 
 
 def schedule_figures() -> dict[str, Any]:
@@ -43,20 +60,26 @@ def schedule_figures() -> dict[str, Any]:
 
 
 def gantt_figure(schedule: Schedule, title: str = "") -> Any:
-    """Who does what when: a row a processor, a box a task, coloured by group, in as many bands as keep names readable."""
+    """Who does what when: a row a processor, a box a task, coloured by group, in as many bands as keep names readable.
+
+    Of more than 16 processors those behind the last that does anything are not drawn.
+    """
     graph = schedule.graph
     length = schedule.length or 1.0
     usual = median([task.cost for task in graph.tasks if task.cost > 0.0] or [1.0])
     bands = min(MOST_BANDS, max(1, math.ceil(length / (usual * WIDTH / BOX))))
     band = math.ceil(length / bands / usual) * usual
-    row = 0.3 if schedule.processors <= 16 else 0.16
-    figure = new_figure(WIDTH + 1.6, bands * (row * schedule.processors + 0.55) + 0.5)
+    shown = max(min(schedule.processors, 16), 1 + max(schedule.processor, default=0))
+    row = min(0.3 if shown <= 16 else 0.16, (MOST_INCHES / bands - 0.55) / shown)
+    looks = _looks(graph)
+    columns = math.ceil(len(looks) / MOST_LINES)
+    height = max(bands * (row * shown + 0.55) + 0.5, ENTRY * math.ceil(len(looks) / max(columns, 1)) + 0.5)
+    figure = new_figure(WIDTH + 1.6 * max(columns, 1), height)
     axes = figure.subplots(bands, 1, squeeze=False)[:, 0]
-    colours = _colours(graph)
     for number, axis in enumerate(axes):
-        _band(axis, schedule, colours, number * band, (number + 1) * band)
+        _band(axis, schedule, looks, shown, number * band, (number + 1) * band)
     axes[-1].set_xlabel("time")
-    _legend(axes[0], colours)
+    _legend(figure, looks, columns)
     words = f"{graph.name}: {len(graph)} tasks on {schedule.processors} processors in {schedule.length:g}, by {schedule.method}"
     words += f"; speed-up {schedule.speedup:.2f}, efficiency {100.0 * schedule.efficiency:.1f} %"
     axes[0].set_title(title or words, fontsize=10, loc="left")
@@ -73,6 +96,8 @@ def layers_figure(
     graph = layered.graph if isinstance(layered, Layered) else layered
     layers = layered.layers if isinstance(layered, Layered) else precedence_layers(graph)
     named = layered.places if isinstance(layered, Layered) else ()
+    if places is not None and not named:
+        raise InputError("places: these tasks belong to no subtasks of links; leave it out, or give a Layered.")
     shown = [k for k in range(len(graph)) if places is None or named[k] in set(places)]
     first = min(layers[k] for k in shown) if shown else 1
     rows: dict[int, list[int]] = {}
@@ -88,10 +113,10 @@ def layers_figure(
                 axis.annotate("", at[k], at[earlier], arrowprops=_arrow("#999999", 0.7), zorder=1)
         if any(earlier not in at for earlier in graph.before[k]):
             axis.annotate("", at[k], (at[k][0], at[k][1] + 0.62), arrowprops=_arrow(BLACK, 2.2), zorder=1)
-    colours = _colours(graph)
+    looks = _looks(graph)
     for k, (x, y) in at.items():
         name = graph.tasks[k].name if places is None else f"T{named[k][1]}"
-        face = colours.get(graph.tasks[k].group, LIGHT) if places is None else "white"
+        face = looks.get(graph.tasks[k].group, Look()).colour if places is None else "white"
         axis.text(
             x, y, name, ha="center", va="center", fontsize=8, zorder=2, bbox={"boxstyle": "round", "fc": face, "ec": BLACK}
         )
@@ -190,25 +215,28 @@ def _chart(name: str) -> Any:
     return gantt_figure(schedule, words)
 
 
-def _band(axis: Any, schedule: Schedule, colours: Mapping[str, str], begin: float, end: float) -> None:
+def _band(axis: Any, schedule: Schedule, looks: Mapping[str, Look], shown: int, begin: float, end: float) -> None:
     """The part of a schedule between two times."""
     inches = WIDTH / (end - begin)
-    size = 6.5 if schedule.processors <= 16 else 4.0
-    bars: dict[tuple[int, str], list[tuple[float, float]]] = {}
+    size = 6.5 if shown <= 16 else 4.0
+    bars: dict[tuple[int, Look], list[tuple[float, float]]] = {}
     for k, task in enumerate(schedule.graph.tasks):
         left, right = max(schedule.start[k], begin), min(schedule.start[k] + task.cost, end)
         if right <= left:
             continue
-        p = schedule.processor[k]
-        bars.setdefault((p, colours.get(task.group, LIGHT)), []).append((left, right - left))
-        if (right - left) * inches >= LETTER * len(task.name) and schedule.processors <= 40:
-            name = axis.text((left + right) / 2.0, p, task.name, ha="center", va="center", fontsize=size, clip_on=True)
+        p, look = schedule.processor[k], looks.get(task.group, Look())
+        bars.setdefault((p, look), []).append((left, right - left))
+        if (right - left) * inches >= LETTER * len(task.name) and shown <= 40:
+            plain = {"boxstyle": "square,pad=0.1", "fc": look.colour, "ec": "none"} if look.hatch else None
+            name = axis.text(
+                (left + right) / 2.0, p, task.name, ha="center", va="center", fontsize=size, clip_on=True, bbox=plain
+            )  # fmt: skip
             name.set_in_layout(False)  # it is inside its box: looking at each of hundreds would take most of the time
-    for (p, colour), spans in bars.items():
-        axis.broken_barh(spans, (p - 0.42, 0.84), color=colour, ec="white", lw=0.5)
+    for (p, look), spans in bars.items():
+        axis.broken_barh(spans, (p - 0.42, 0.84), facecolor=look.colour, hatch=look.hatch, ec="white", lw=0.5)
     axis.set_xlim(begin, end)
-    axis.set_ylim(schedule.processors - 0.5, -0.5)
-    ticks = range(0, schedule.processors, max(1, schedule.processors // 16))
+    axis.set_ylim(shown - 0.5, -0.5)
+    ticks = range(0, shown, max(1, shown // 16))
     axis.set_yticks(list(ticks), [f"p{t + 1}" for t in ticks], fontsize=7)
     axis.tick_params(axis="x", labelsize=7)
     axis.xaxis.get_major_locator().set_params(integer=end - begin > 2.0)
@@ -216,19 +244,39 @@ def _band(axis: Any, schedule: Schedule, colours: Mapping[str, str], begin: floa
         axis.spines[side].set_visible(False)
 
 
-def _colours(graph: TaskGraph) -> dict[str, str]:
-    """A colour a group, in the order of their names; tasks of no group stay grey."""
-    groups = sorted({task.group for task in graph.tasks if task.group}, key=lambda g: (len(g), g))
-    return {group: GROUPS[k % len(GROUPS)] for k, group in enumerate(groups)}
+def _looks(graph: TaskGraph) -> dict[str, Look]:
+    """A colour for each part of the arm, hatched on the way inwards; tasks of no group stay grey.
+
+    Parts are links in their order, then all else. Where there are more than colours these come again, hatched otherwise.
+    """
+    groups = sorted({task.group for task in graph.tasks if task.group}, key=_rank)
+    parts = list(dict.fromkeys(_part(group) for group in groups))
+    made = {}
+    for group in groups:
+        k = parts.index(_part(group))
+        pair = HATCHES[k // len(GROUPS) % len(HATCHES)]
+        made[group] = Look(GROUPS[k % len(GROUPS)], pair[group.endswith(INWARDS)])
+    return made
 
 
-def _legend(axis: Any, colours: Mapping[str, str]) -> None:
-    if not 1 <= len(colours) <= 12:
+def _part(group: str) -> str:
+    return group.removesuffix(INWARDS).removesuffix(OUTWARDS)
+
+
+def _rank(group: str) -> tuple[bool, int, str]:
+    """Links by their numbers, outwards before inwards, then what is of no link."""
+    number = re.search(r"\d+", _part(group))
+    return number is None, int(number[0]) if number else 0, _part(group) + ("2" if group.endswith(INWARDS) else "1")
+
+
+def _legend(figure: Any, looks: Mapping[str, Look], columns: int) -> None:
+    """What colours and hatches mean, if no two groups look the same."""
+    if not looks or len(set(looks.values())) < len(looks):
         return
     from matplotlib.patches import Patch
 
-    patches = [Patch(color=colour, label=group) for group, colour in colours.items()]
-    axis.legend(handles=patches, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.05), frameon=False)
+    patches = [Patch(facecolor=look.colour, hatch=look.hatch, edgecolor="white", label=group) for group, look in looks.items()]
+    figure.legend(handles=patches, fontsize=7, loc="outside right upper", ncols=columns, frameon=False)
 
 
 def _arrow(colour: str, width: float) -> dict[str, Any]:

@@ -158,8 +158,16 @@ class Table:
                 raise InputError(f"{place}: there is no key {shorten(key)} here; {suggest(key, self.fields)}")
         for key in self.required:
             if key not in value:
-                raise InputError(f"{place}: the key {key!r} is missing.")
+                raise InputError(f"{place}: the key {key!r} is missing{self._told(key)}.")
         return {key: self.fields[key].read(v, f"{place}, {key}") for key, v in value.items()}
+
+    def _told(self, key: str) -> str:
+        """What a key is for, and what it may be."""
+        wanted = self.fields[key]
+        doc = str(getattr(wanted, "doc", ""))
+        said = [doc] if doc else []
+        said += [f"one of {', '.join(map(repr, wanted.words))}"] if isinstance(wanted, Choice) else []
+        return f": {'; '.join(said)}" if said else ""
 
     def schema(self) -> dict[str, Any]:
         made: dict[str, Any] = {

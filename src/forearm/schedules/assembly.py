@@ -1,7 +1,11 @@
-"""Graphs of links put together to the graph of an arm, in 4n + 3 layers. Dhanaraj 4.3.1, Figs. 4.7 to 4.9."""
+"""Graphs of links put together to the graph of an arm, in 4n + 3 layers once the first link's needless subtasks are left out.
+
+Dhanaraj 4.3.1, Figs. 4.7 to 4.9.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -73,7 +77,10 @@ def layer_of(place: Place, n: int) -> int:
 
 
 def layers_of(n: int) -> int:
-    """4n + 3: the layers of n links, 2n + 2 forwards and 2n + 1 backwards."""
+    """4n + 3: the layers of n links, 2n + 2 forwards and 2n + 1 backwards.
+
+    From two links on that is the longest chain too, once what is needless in the first link is left out, else 4n + 5.
+    """
     return (FORWARD_LAYERS + 2 * (n - 2)) + (BACKWARD_LAYERS + 2 * (n - 1))
 
 
@@ -113,6 +120,7 @@ def run_tasks(
 ) -> NDArray[np.float64]:
     """The torques (n,) at one state by the tasks done one after the other, in the graph's order unless another is given."""
     left = work.remaining
+    sequence = range(len(work.graph)) if order is None else _complete(work.graph, order)
     state = [np.ravel(given) for given in states_of(work.arm, q=q, qd=qd, qdd=qdd)]
     if any(len(given) != len(left.chain) for given in state):
         raise InputError(
@@ -127,7 +135,7 @@ def run_tasks(
         factor, at = operand
         return factor if at == NOTHING else factor * values[at]
 
-    for task in range(len(work.graph)) if order is None else order:
+    for task in sequence:
         for k in work.operations[task]:
             operation = left.operations[k]
             try:
@@ -137,6 +145,18 @@ def run_tasks(
                 raise InputError(f"{name} comes before a task that it waits for; put it behind that.") from error
             values[len(left.given) + k] = a * b if operation.product else a + b
     return np.array([value(torque) for torque in left.torques])
+
+
+def _complete(graph: TaskGraph, order: Sequence[int]) -> list[int]:
+    """An order as it was given, or an error where a task is missing, comes twice or is none of the graph."""
+    count = Counter(order)
+    for k, task in enumerate(graph.tasks):
+        if count[k] != 1:
+            raise InputError(f"order: every task once; {task.name} {'is missing' if not count[k] else 'comes again'}.")
+    if len(count) > len(graph):
+        odd = next(k for k in count if k not in range(len(graph)))
+        raise InputError(f"order: tasks are 0 to {len(graph) - 1}; came {shorten(odd)}.")
+    return list(order)
 
 
 def _bridged(waits: Mapping[Place, set[Place]], left_out: set[Place]) -> dict[Place, set[Place]]:

@@ -15,6 +15,7 @@ from forearm.arm.arm import Arm
 from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.tracing import Tracing
 from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.schedules.checking import check_schedule
 from forearm.schedules.schedule import Schedule
 from forearm.schedules.tasks import Task, TaskGraph
 from forearm.symbols.evaluate import BINARY, UNARY
@@ -114,7 +115,12 @@ def evaluated(division: Division, schedule: Schedule, given: Mapping[str, float]
 
     A task sees the inputs, the constants, and what the tasks that it waits for have made; nothing else.
     """
+    check_schedule(schedule, division.graph, "evaluated")
     graph, made = division.traced.graph, [dict[int, Any]() for _ in division.places]
+    used = [graph.leaves[place] for place in graph.needed(division.traced.results) if place in graph.leaves]
+    missing = [name for name in used if name not in given]
+    if missing:
+        raise InputError(f"evaluated: values of {', '.join(map(repr, missing))} are missing; give a number for each.")
     leaves: dict[int, Any] = dict(graph.values) | {place: given[name] for place, name in graph.leaves.items() if name in given}
     for k in sorted(range(len(made)), key=lambda k: (schedule.start[k], k)):
         seen = dict(leaves)

@@ -9,14 +9,16 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Literal
 
+from forearm.errors import InputError, shorten
+from forearm.schedules.priority import is_time
 from forearm.schedules.schedule import Schedule
 from forearm.schedules.tasks import TaskGraph
 
 Kind = Literal["missing", "repeated", "unknown", "processor", "time", "overlap", "precedence"]
-KINDS: tuple[Kind, ...] = ("missing", "repeated", "unknown", "processor", "time", "overlap", "precedence")
-CLOSE = 1e-9  # of the largest time: what sums of costs may be rounded by
+CLOSE = 1e-9  # of the larger of two times that are compared: what sums of costs may be rounded by
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,15 @@ class _Placed:
     end: float
 
 
+@dataclass(frozen=True)
+class _Machine:
+    """What schedules are made for: how many processors, and what it costs to hand results over."""
+
+    processors: int
+    communication: float
+    synchronisation: float
+
+
 def violations(schedule: Schedule) -> tuple[Violation, ...]:
     """Everything that is wrong with a schedule; nothing where it is one."""
     graph = schedule.graph
@@ -55,11 +66,12 @@ def violations(schedule: Schedule) -> tuple[Violation, ...]:
     placed = [_placed(graph, k, processor, start) for k, processor, start in listed if k < len(graph)]
     extra = max(len(schedule.start), len(schedule.processor)) - len(graph)
     odd = [Violation("unknown", "", f"{extra} more entries than the graph has tasks")] if extra > 0 else []
-    return (*odd, *_found(graph, placed, schedule.processors, schedule.communication))
+    machine = _Machine(schedule.processors, schedule.communication, schedule.synchronisation)
+    return (*odd, *_found(graph, placed, machine))
 
 
 def violations_of_entries(
-    graph: TaskGraph, entries: Iterable[Entry], processors: int, communication: float = 0.0
+    graph: TaskGraph, entries: Iterable[Entry], processors: int, communication: float = 0.0, synchronisation: float = 0.0
 ) -> tuple[Violation, ...]:
     """Everything that is wrong with a list of entries: names may be missing, come twice, or be those of no task.
 
@@ -72,18 +84,40 @@ def violations_of_entries(
             placed.append(_placed(graph, index[entry.task], entry.processor, entry.start))
         else:
             found.append(Violation("unknown", entry.task, f"{entry.task} at {entry.start:g} is none of the tasks"))
-    return (*found, *_found(graph, placed, processors, communication))
+    return (*found, *_found(graph, placed, _Machine(processors, communication, synchronisation)))
+
+
+def check_schedule(schedule: Schedule, graph: TaskGraph, where: str) -> None:
+    """Refuse what is no schedule of a graph."""
+    if schedule.graph is not graph:
+        raise InputError(f"{where}: the schedule is of another task graph; schedule division.graph.")
+    wrong = violations(schedule)
+    if wrong:
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        raise InputError(f"{where}: it is no schedule: {wrong[0].message}{more}. See violations(schedule).")
 
 
 def _placed(graph: TaskGraph, k: int, processor: int, start: float) -> _Placed:
-    return _Placed(k, processor, start, start + graph.tasks[k].cost)
+    begin = float(start) if isinstance(start, Real) else math.nan
+    return _Placed(k, processor, begin, begin + graph.tasks[k].cost)
 
 
-def _found(graph: TaskGraph, placed: Sequence[_Placed], processors: int, communication: float) -> list[Violation]:
-    found = [*_each_once(graph, placed), *_in_range(graph, placed, processors)]
+def _found(graph: TaskGraph, placed: Sequence[_Placed], machine: _Machine) -> list[Violation]:
+    found = [*_machine(machine), *_each_once(graph, placed), *_in_range(graph, placed, machine.processors)]
     timed = [p for p in placed if math.isfinite(p.start)]
-    slack = CLOSE * max((abs(p.end) for p in timed), default=0.0)
-    return [*found, *_one_at_a_time(graph, timed, slack), *_precedence(graph, timed, communication, slack)]
+    of: dict[int, list[_Placed]] = {}
+    for p in timed:
+        of.setdefault(p.task, []).append(p)
+    late, each = (time if is_time(time) else 0.0 for time in (machine.communication, machine.synchronisation))
+    timed.sort(key=lambda p: (p.start, p.end, p.task))
+    waits = [each * news for news in _news(graph, timed, of)] if each else [0.0] * len(timed)
+    return [*found, *_one_at_a_time(graph, timed, waits), *_precedence(graph, timed, waits, of, late)]
+
+
+def _machine(machine: _Machine) -> Iterable[Violation]:
+    for name, time in (("communication", machine.communication), ("synchronisation", machine.synchronisation)):
+        if not is_time(time):
+            yield Violation("time", "", f"{name} takes {shorten(time)}, which is no time")
 
 
 def _each_once(graph: TaskGraph, placed: Sequence[_Placed]) -> Iterable[Violation]:
@@ -98,33 +132,62 @@ def _each_once(graph: TaskGraph, placed: Sequence[_Placed]) -> Iterable[Violatio
 def _in_range(graph: TaskGraph, placed: Sequence[_Placed], processors: int) -> Iterable[Violation]:
     for p in placed:
         name = graph.tasks[p.task].name
-        if not 0 <= p.processor < processors:
+        if not isinstance(p.processor, Integral) or not 0 <= p.processor < processors:
             yield Violation("processor", name, f"{name} is on processor {p.processor} of 0 to {processors - 1}")
-        if not (math.isfinite(p.start) and p.start >= 0.0):
+        if not math.isfinite(p.start) or p.start < -CLOSE * abs(p.end):
             yield Violation("time", name, f"{name} starts at {p.start:g}")
 
 
-def _one_at_a_time(graph: TaskGraph, placed: Sequence[_Placed], slack: float) -> Iterable[Violation]:
+def _news(graph: TaskGraph, placed: Sequence[_Placed], of: dict[int, list[_Placed]]) -> Iterable[int]:
+    """For each entry, in order of starts, how many other processors have something for it that is newer than all before."""
+    seen: dict[tuple[int, int], tuple[float, int]] = {}
+    for p in placed:
+        new: dict[tuple[int, int], tuple[float, int]] = {}
+        for made in (
+            min(of[e], key=lambda made: (made.processor != p.processor, made.end)) for e in graph.before[p.task] if e in of
+        ):
+            pair, stamp = (p.processor, made.processor), (made.start, made.task)
+            if made.processor != p.processor and (pair not in seen or stamp > seen[pair]):
+                new[pair] = max(stamp, new.get(pair, stamp))
+        seen |= new
+        yield len(new)
+
+
+def _is_before(time: float, other: float) -> bool:
+    """Whether a time is earlier than another, by more than rounding."""
+    return time < other - CLOSE * max(abs(time), abs(other))
+
+
+def _one_at_a_time(graph: TaskGraph, placed: Sequence[_Placed], waits: Sequence[float]) -> Iterable[Violation]:
+    """A processor is busy with a task from where its wait begins; entries come in order of their starts."""
     busy: dict[int, _Placed] = {}  # on each processor, of what was seen, the entry that ends last
-    for p in sorted(placed, key=lambda p: (p.start, p.task)):
+    for p, wait in zip(placed, waits, strict=True):
         last = busy.get(p.processor)
-        if last is not None and p.start < last.end - slack and p.end > p.start:
+        if last is not None and (p.end > p.start or wait) and _is_before(p.start, last.end + wait):
             name, other = graph.tasks[p.task].name, graph.tasks[last.task].name
-            yield Violation("overlap", name, f"{name} starts at {p.start:g} where {other} runs to {last.end:g}", other)
+            yield Violation(
+                "overlap", name, f"{name} starts at {p.start:g}{_said(wait)} where {other} runs to {last.end:g}", other
+            )
         if last is None or p.end > last.end:
             busy[p.processor] = p
 
 
-def _precedence(graph: TaskGraph, placed: Sequence[_Placed], communication: float, slack: float) -> Iterable[Violation]:
-    of: dict[int, list[_Placed]] = {}
-    for p in placed:
-        of.setdefault(p.task, []).append(p)
-    for p in placed:
+def _precedence(
+    graph: TaskGraph, placed: Sequence[_Placed], waits: Sequence[float], of: dict[int, list[_Placed]], late: float
+) -> Iterable[Violation]:
+    for p, wait in zip(placed, waits, strict=True):
         name = graph.tasks[p.task].name
         for earlier in sorted(set(graph.before[p.task])):
-            arrivals = [e.end + (communication if e.processor != p.processor else 0.0) for e in of.get(earlier, [])]
-            if arrivals and p.start < min(arrivals) - slack:  # what is missing was said already
+            arrivals = [e.end + (late if e.processor != p.processor else 0.0) for e in of.get(earlier, [])]
+            if arrivals and _is_before(p.start, min(arrivals) + wait):  # what is missing was said already
                 other = graph.tasks[earlier].name
                 yield Violation(
-                    "precedence", name, f"{name} starts at {p.start:g}, {other} is there at {min(arrivals):g}", other
+                    "precedence",
+                    name,
+                    f"{name} starts at {p.start:g}{_said(wait)}, {other} is there at {min(arrivals):g}",
+                    other,
                 )
+
+
+def _said(wait: float) -> str:
+    return f" after a wait of {wait:g}" if wait else ""

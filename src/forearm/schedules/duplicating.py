@@ -41,12 +41,6 @@ def apart(traced: Traced, processors: int, costs: Costs | None = None) -> Thread
     return Threads(traced, steps, writer, {}, 0, 1)
 
 
-def work_of(threads: Threads, costs: Costs | None = None) -> list[float]:
-    """What each thread computes for one evaluation, by the costs of its operations."""
-    prices, kinds = costs or Costs(), threads.traced.graph.kinds
-    return [sum(prices.of(kinds[place]) for step in lane for place in step.places) for lane in threads.steps]
-
-
 def _stretches(traced: Traced, nodes: list[int], weight: Floats, processors: int) -> tuple[float, list[list[int]]]:
     """(the most work of a thread, the results of each): by bisection, filling one thread after the other up to a limit."""
     size = -(-len(nodes) // MOST_UNITS) or 1

@@ -7,7 +7,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from forearm.errors import InputError
 from forearm.schedules.bounds import ROUNDING
 from forearm.schedules.schedule import Schedule
 from forearm.schedules.search import is_proven, schedule_by_search
@@ -16,6 +15,7 @@ from forearm.values import check_number
 
 GRID = 1000  # parts of a unit of time that the solver counts in, where costs are not whole
 LARGEST = 2**40  # parts, all tasks together
+EVEN = 1e-12  # of a cost: how far from whole parts rounding may bring it
 WORKERS = 4  # of the solver, taking turns so that the answer is the same from run to run
 MOST_TASKS = 5000
 
@@ -25,27 +25,30 @@ def has_solver() -> bool:
     return find_spec("ortools") is not None
 
 
-def schedule_exact(graph: TaskGraph, processors: int, communication: float = 0.0, effort: float = 30.0) -> Schedule:
+def schedule_exact(
+    graph: TaskGraph, processors: int, communication: float = 0.0, synchronisation: float = 0.0, effort: float = 30.0
+) -> Schedule:
     """The shortest schedule; `bound` says what is proven, its own length where nothing is shorter.
 
     It starts from the search and its bound, and asks the solver only where they differ. `effort` limits the solver, in
-    seconds of its own deterministic clock. Without the solver the answer is the search's.
+    seconds of its own deterministic clock. The answer is the search's without the solver, and where that has no model: waits
+    that cost time, costs that are no multiples of 1/GRID, more than MOST_TASKS tasks.
     """
     check_number(effort, "effort", above=0.0, maximum=1e5)
-    found = replace(schedule_by_search(graph, processors, communication), method="exact")
-    if is_proven(found) or not has_solver():
+    found = replace(schedule_by_search(graph, processors, communication, synchronisation), method="exact")
+    if is_proven(found) or not has_solver() or not is_modelled(found):
         return found
-    if len(graph) > MOST_TASKS:
-        raise InputError(
-            f"{graph.name}: {len(graph)} tasks are too many for the exact method, which takes up to {MOST_TASKS}; make larger "
-            "tasks, or take method 'priority'."
-        )
     return _solved(found, effort)
+
+
+def is_modelled(schedule: Schedule) -> bool:
+    """Whether the solver can be asked for a better one."""
+    return len(schedule.graph) <= MOST_TASKS and not schedule.synchronisation and _grid(schedule) is not None
 
 
 def _solved(hint: Schedule, effort: float) -> Schedule:
     cp = import_module("ortools.sat.python.cp_model")
-    graph, grid = hint.graph, _grid(hint)
+    graph, grid = hint.graph, _grid(hint) or 1
     cost = [round(task.cost * grid) for task in graph.tasks]
     delay = round(hint.communication * grid)
     model = cp.CpModel()
@@ -73,9 +76,9 @@ def _solved(hint: Schedule, effort: float) -> Schedule:
     bound = max(hint.bound or 0.0, solver.best_objective_bound / grid)
     if status not in (cp.OPTIMAL, cp.FEASIBLE):
         return hint
-    begins = [solver.value(s) / grid for s in start]
-    owners = [next(p for p, x in enumerate(row) if solver.value(x)) for row in owner] or _dealt(graph, begins, hint.processors)
-    made = replace(hint, start=tuple(begins), processor=tuple(owners), bound=bound)
+    begins = [solver.value(s) for s in start]
+    owners = [next(p for p, x in enumerate(row) if solver.value(x)) for row in owner] or _dealt(begins, cost, hint.processors)
+    made = replace(hint, start=tuple(begin / grid for begin in begins), processor=tuple(owners), bound=bound)
     return made if made.length <= hint.length else replace(hint, bound=bound)
 
 
@@ -94,7 +97,7 @@ def _interval(model: Any, start: Any, size: int) -> Any:
 
 def _on_processors(model: Any, hint: Schedule, start: list[Any], cost: list[int], delay: int) -> list[list[Any]]:
     """Which processor does each task, no two at once; a result that comes from another one is late by the delay."""
-    count = hint.processors
+    count = min(hint.processors, len(cost))  # more could not all be used
     owner = [[model.new_bool_var("") for _ in range(count)] for _ in cost]
     for k, row in enumerate(owner):
         model.add_exactly_one(row)
@@ -112,25 +115,24 @@ def _on_processors(model: Any, hint: Schedule, start: list[Any], cost: list[int]
     return owner
 
 
-def _dealt(graph: TaskGraph, start: list[float], processors: int) -> list[int]:
-    """Processors for tasks of which never more than there are processors run at once."""
-    free, owner = [0.0] * processors, [0] * len(graph)
-    for k in sorted(range(len(graph)), key=lambda k: (start[k], graph.tasks[k].cost, k)):
-        owner[k] = next(p for p in range(processors) if free[p] <= start[k] + ROUNDING)
-        free[owner[k]] = start[k] + graph.tasks[k].cost
+def _dealt(begins: list[int], cost: list[int], processors: int) -> list[int]:
+    """Processors for tasks of which never more than there are processors run at once; in whole parts, nothing is rounded.
+
+    A task that takes no time takes no processor from another either: any will do.
+    """
+    free, owner = [0] * processors, [0] * len(cost)
+    for k in sorted((k for k, c in enumerate(cost) if c), key=lambda k: (begins[k], k)):
+        owner[k] = next(p for p in range(processors) if free[p] <= begins[k])
+        free[owner[k]] = begins[k] + cost[k]
     return owner
 
 
-def _grid(schedule: Schedule) -> int:
-    """Parts of a unit of time in which all costs are whole."""
+def _grid(schedule: Schedule) -> int | None:
+    """Parts of a unit of time in which all costs are whole; None where there are none, or too many."""
     given = [task.cost for task in schedule.graph.tasks] + [schedule.communication]
     grid = 1 if all(float(c).is_integer() for c in given) else GRID
-    if any(abs(c * grid - round(c * grid)) > ROUNDING * GRID for c in given) or sum(given) * grid > LARGEST:
-        raise InputError(
-            f"{schedule.graph.name}: the exact method counts in parts of 1/{GRID}; give the tasks costs that are multiples of "
-            "it and not too large, or take method 'priority'."
-        )
-    return grid
+    whole = all(abs(c * grid - round(c * grid)) <= EVEN * c * grid for c in given)
+    return grid if whole and sum(given) * grid <= LARGEST else None
 
 
 def _parts(length: float, grid: int, up: bool) -> int:

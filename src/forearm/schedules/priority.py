@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from forearm.errors import InputError, shorten
@@ -11,85 +12,162 @@ from forearm.schedules.schedule import Schedule
 from forearm.schedules.tasks import TaskGraph
 
 MOST_PROCESSORS = 1024
+NOTHING = (-1.0, -1)
 Waiting = tuple[float, float, int]  # when what a task waits for is here, -priority, task
 Ready = tuple[float, int]  # -priority, task
 Candidate = tuple[float, float, int, int]  # start, -priority, task, processor
 
 
-def schedule_by_priority(graph: TaskGraph, processors: int, communication: float = 0.0) -> Schedule:
+@dataclass
+class _Processor:
+    """When a processor is free, and the tasks that it could do: those that wait for results, and those that do not."""
+
+    free: float = 0.0
+    waiting: list[Waiting] = field(default_factory=list)
+    ready: list[Ready] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Starts and processors while they are found, what handing over costs, and the newest that each has taken from others."""
+
+    graph: TaskGraph
+    start: list[float]
+    processor: list[int]
+    communication: float
+    synchronisation: float
+    taken: dict[tuple[int, int], tuple[float, int]] = field(default_factory=dict)  # by (taker, maker): start and task
+
+    def arrival(self, k: int, p: int) -> float:
+        """When the results that a task waits for are at a processor."""
+        tasks, late = self.graph.tasks, self.communication
+        return max(
+            (self.start[e] + tasks[e].cost + (late if self.processor[e] != p else 0.0) for e in self.graph.before[k]),
+            default=0.0,
+        )
+
+    def wait(self, k: int, p: int) -> float:
+        """What a task pays on a processor before it starts: once for each other one that has something new for it."""
+        return self.synchronisation * len(self._news(k, p)) if self.synchronisation else 0.0
+
+    def place(self, k: int, p: int, start: float) -> None:
+        """The task is done there from then on."""
+        if self.synchronisation:
+            self.taken.update(self._news(k, p))
+        self.start[k], self.processor[k] = start, p
+
+    def _news(self, k: int, p: int) -> dict[tuple[int, int], tuple[float, int]]:
+        found: dict[tuple[int, int], tuple[float, int]] = {}
+        for e in self.graph.before[k]:
+            pair, made = (p, self.processor[e]), (self.start[e], e)
+            if pair[1] != p and made > found.get(pair, self.taken.get(pair, NOTHING)):
+                found[pair] = made
+        return found
+
+
+def schedule_by_priority(
+    graph: TaskGraph, processors: int, communication: float = 0.0, synchronisation: float = 0.0
+) -> Schedule:
     """Highest level first: the level of a task is the most costly chain from it to the end (Hu's rule for trees).
 
-    A result needs `communication` to reach another processor. Where that costs more than it gains fewer processors are used.
+    A result needs `communication` to reach another processor, and a task that has to wait for one pays `synchronisation`
+    before it starts. Where that costs more than it gains fewer processors are used.
     """
-    check_machine(processors, communication)
-    used = {1} | {q for k in range(12) if (q := 2**k) < processors} if communication > 0.0 else set()
-    found = [listed(graph, q, graph.tails, communication) for q in sorted(used | {processors})]
+    check_machine(processors, communication, synchronisation)
+    dear = communication > 0.0 or synchronisation > 0.0
+    used = {1} | {q for k in range(12) if (q := 2**k) < processors} if dear else set()
+    found = [listed(graph, q, graph.tails, communication, synchronisation) for q in sorted(used | {processors})]
     start, processor = min(found, key=lambda made: _length(graph, made[0]))
-    return Schedule(graph, processors, tuple(start), tuple(processor), "priority", float(communication))
+    return Schedule(
+        graph, processors, tuple(start), tuple(processor), "priority", float(communication),
+        synchronisation=float(synchronisation),
+    )  # fmt: skip
 
 
 def listed(
-    graph: TaskGraph, processors: int, priority: Sequence[float], communication: float = 0.0
+    graph: TaskGraph,
+    processors: int,
+    priority: Sequence[float],
+    communication: float = 0.0,
+    synchronisation: float = 0.0,
 ) -> tuple[list[float], list[int]]:
     """(start, processor) of each task: no processor stands idle while there is a task that it could do.
 
     Of the tasks that can start earliest the one of highest priority comes first, on the first processor that is free for it.
+    Processors on which nothing is done yet are all the same: only the first of them is looked at.
     """
     n = len(graph)
-    start, processor, done = [0.0] * n, [0] * n, [False] * n
-    missing = [len(set(earlier)) for earlier in graph.before]
-    free = [0.0] * processors
-    waiting: list[list[Waiting]] = [[] for _ in range(processors)]
-    ready: list[list[Ready]] = [[] for _ in range(processors)]
+    timing = Timing(graph, [0.0] * n, [0] * n, communication, synchronisation)
+    done, missing = [False] * n, [len(set(earlier)) for earlier in graph.before]
+    open_ones = [_Processor()]
 
     def offer(k: int) -> None:
-        for p in range(processors):
-            heappush(waiting[p], (_arrival(graph, k, p, start, processor, communication), -priority[k], k))
+        for p, one in enumerate(open_ones):
+            heappush(one.waiting, (timing.arrival(k, p), -priority[k], k))
 
     for k in range(n):
         if not missing[k]:
             offer(k)
     for _ in range(n):
-        begin, _, k, p = min(c for p in range(processors) if (c := _candidate(p, free[p], waiting[p], ready[p], done)))
-        start[k], processor[k], done[k] = begin, p, True
-        free[p] = begin + graph.tasks[k].cost
+        begin, _, k, p = min(c for p, one in enumerate(open_ones) if (c := _candidate(p, one, timing, done)))
+        timing.place(k, p, begin)
+        done[k] = True
+        if p == len(open_ones) - 1 and len(open_ones) < processors:
+            open_ones.append(_Processor(0.0, open_ones[p].waiting.copy(), open_ones[p].ready.copy()))
+        open_ones[p].free = begin + graph.tasks[k].cost
         for later in set(graph.after[k]):
             missing[later] -= 1
             if not missing[later]:
                 offer(later)
-    return start, processor
+    return timing.start, timing.processor
 
 
-def _candidate(p: int, free: float, waiting: list[Waiting], ready: list[Ready], done: list[bool]) -> Candidate | None:
+def timed(
+    graph: TaskGraph, order: Sequence[int], processor: Sequence[int], communication: float, synchronisation: float
+) -> list[float]:
+    """The earliest starts of tasks that processors do in a given order, each behind all that it waits for."""
+    timing = Timing(graph, [0.0] * len(graph), list(processor), communication, synchronisation)
+    free: dict[int, float] = {}
+    for k in order:
+        p = processor[k]
+        timing.place(k, p, max(free.get(p, 0.0), timing.arrival(k, p)) + timing.wait(k, p))
+        free[p] = timing.start[k] + graph.tasks[k].cost
+    return timing.start
+
+
+def _candidate(p: int, one: _Processor, timing: Timing, done: list[bool]) -> Candidate | None:
     """What the processor would do next, if there is anything."""
-    while waiting and (waiting[0][0] <= free or done[waiting[0][2]]):
+    waiting, ready = one.waiting, one.ready
+    while waiting and (waiting[0][0] <= one.free or done[waiting[0][2]]):
         _, urgency, k = heappop(waiting)
         if not done[k]:
             heappush(ready, (urgency, k))
     while ready and done[ready[0][1]]:
         heappop(ready)
     if ready:
-        return (free, *ready[0], p)
-    return (*waiting[0], p) if waiting else None
-
-
-def _arrival(graph: TaskGraph, k: int, p: int, start: Sequence[float], processor: Sequence[int], communication: float) -> float:
-    """When the results that a task waits for are at a processor."""
-    return max(
-        (start[e] + graph.tasks[e].cost + (communication if processor[e] != p else 0.0) for e in graph.before[k]), default=0.0
-    )
+        urgency, k = ready[0]
+        return one.free + timing.wait(k, p), urgency, k, p
+    if waiting:
+        here, urgency, k = waiting[0]
+        return here + timing.wait(k, p), urgency, k, p
+    return None
 
 
 def _length(graph: TaskGraph, start: Sequence[float]) -> float:
     return max((s + task.cost for s, task in zip(start, graph.tasks, strict=True)), default=0.0)
 
 
-def check_machine(processors: int, communication: float = 0.0) -> None:
-    """Refuse a number of processors or a communication time that no machine has."""
+def check_machine(processors: int, communication: float = 0.0, synchronisation: float = 0.0) -> None:
+    """Refuse a number of processors, a communication time or a cost of waits that no machine has."""
     if isinstance(processors, bool) or not isinstance(processors, int) or not 1 <= processors <= MOST_PROCESSORS:
         raise InputError(
             f"processors: a whole number from 1 to {MOST_PROCESSORS} is needed; came {shorten(processors)}."
         )  # fmt: skip
-    fits = isinstance(communication, int | float) and not isinstance(communication, bool) and math.isfinite(communication)
-    if not fits or communication < 0.0:
-        raise InputError(f"communication: a time of at least 0 is needed; came {shorten(communication)}.")
+    for name, time in (("communication", communication), ("synchronisation", synchronisation)):
+        if not is_time(time):
+            raise InputError(f"{name}: a time of at least 0 is needed; came {shorten(time)}.")
+
+
+def is_time(time: object) -> bool:
+    """Whether it is a finite number of at least 0."""
+    return isinstance(time, int | float) and not isinstance(time, bool) and math.isfinite(time) and time >= 0.0

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from forearm.schedules.bounds import ROUNDING, lower_bound
-from forearm.schedules.priority import listed, schedule_by_priority
+from forearm.schedules.priority import listed, schedule_by_priority, timed
 from forearm.schedules.schedule import Schedule
 from forearm.schedules.tasks import TaskGraph
 
@@ -18,13 +18,14 @@ SPREAD = 0.15  # of the longest chain: how far priorities are changed, at most
 SEED = 1
 
 
-def schedule_by_search(graph: TaskGraph, processors: int, communication: float = 0.0) -> Schedule:
+def schedule_by_search(graph: TaskGraph, processors: int, communication: float = 0.0, synchronisation: float = 0.0) -> Schedule:
     """The best of many lists; `bound` is proven, so that a schedule as long as it is the best there is.
 
     A schedule read from its end is one of the graph with all arrows turned; listing that anew by the times of the first, and
-    the result again from the front, never makes it much worse and often better (Li and Willis's passes).
+    the result again from the front, never makes it much worse and often better (Li and Willis's passes). Lists from the end
+    know nothing of `synchronisation`, which hangs on what comes before; their order is timed from the front, with all costs.
     """
-    best = replace(schedule_by_priority(graph, processors, communication), method="search")
+    best = replace(schedule_by_priority(graph, processors, communication, synchronisation), method="search")
     bound = lower_bound(graph, processors)
     best = replace(best, bound=bound)
     if not len(graph):
@@ -55,16 +56,20 @@ def reversed_graph(graph: TaskGraph) -> TaskGraph:
 
 def _to_and_fro(like: Schedule, priority: Sequence[float]) -> Schedule:
     """The best of the schedules on the way from these priorities, listed from the front and from the back in turns."""
-    graph, processors, communication = like.graph, like.processors, like.communication
+    graph, processors, handing = like.graph, like.processors, (like.communication, like.synchronisation)
     backwards = reversed_graph(graph)
+    last = len(graph) - 1
     best = like
     for _ in range(PASSES // 2):
-        start, processor = listed(graph, processors, priority, communication)
+        start, processor = listed(graph, processors, priority, *handing)
         best = min(best, replace(like, start=tuple(start), processor=tuple(processor)), key=lambda made: made.length)
         ends = [s + task.cost for s, task in zip(start, graph.tasks, strict=True)]
-        turned, owner = listed(backwards, processors, ends[::-1], communication)
-        length = max(s + task.cost for s, task in zip(turned, backwards.tasks, strict=True))
-        late = [length - s - task.cost for s, task in zip(turned, backwards.tasks, strict=True)][::-1]
-        best = min(best, replace(like, start=tuple(late), processor=tuple(owner[::-1])), key=lambda made: made.length)
-        priority = [-s for s in late]
+        turned, owner = listed(backwards, processors, ends[::-1], like.communication)
+        # Times read from the end would be differences, which rounding can make negative: the order is kept, not the times.
+        order = [last - k for k in sorted(range(len(graph)), key=lambda k: (turned[k], k), reverse=True)]
+        start = timed(graph, order, owner[::-1], *handing)
+        best = min(best, replace(like, start=tuple(start), processor=tuple(owner[::-1])), key=lambda made: made.length)
+        priority = [s + task.cost for s, task in zip(turned, backwards.tasks, strict=True)][
+            ::-1
+        ]  # what is left from a start on
     return best

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from forearm.errors import InputError
-from forearm.model import Scalar
 from forearm.schedules.formulas import (
     AXES,
     Compute,
-    Motion,
     down,
     inertial_force,
     inertial_moment,
@@ -28,9 +25,7 @@ from forearm.schedules.formulas import (
     products,
     rate_and_coriolis,
     squares,
-    start,
     summed,
-    torque,
     with_coriolis,
 )
 from forearm.schedules.links import Chain
@@ -117,19 +112,3 @@ def plain_order(chain: Chain) -> tuple[Place, ...]:
         made += [(i, number) for number in numbers]
     backward = range(LAST_FORWARD + 1, len(SUBTASKS) + 1)
     return (*made, *((i, number) for i in range(len(chain), 0, -1) for number in backward))
-
-
-def in_order(motion: Motion, order: tuple[Place, ...] | list[Place]) -> list[Scalar]:
-    """The torques by all 43 subtasks of every link, done one after the other in the given order."""
-    chain = motion.chain
-    values = start(chain)
-    for i, number in order:
-        try:
-            made = SUBTASKS[number - 1].compute(motion, values, i)
-        except KeyError as error:
-            missing, link = error.args[0]
-            raise InputError(
-                f"T{number} of link {i} comes before {missing} of link {link} is made; put it behind what it waits for."
-            ) from error
-        values.update({(name, i): value for name, value in made.items()})
-    return [torque(chain, values, i) for i in range(1, len(chain) + 1)]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 
-from forearm.errors import InputError
+from forearm.errors import InputError, shorten
 
 
 @dataclass(frozen=True)
@@ -15,6 +17,11 @@ class Task:
     name: str
     cost: float = 1.0
     group: str = ""
+
+    def __post_init__(self) -> None:
+        fits = isinstance(self.cost, Real) and not isinstance(self.cost, bool) and math.isfinite(self.cost)
+        if not fits or self.cost < 0.0:
+            raise InputError(f"task {shorten(self.name)}: a cost of at least 0 is needed; came {shorten(self.cost)}.")
 
 
 @dataclass(frozen=True, eq=False)

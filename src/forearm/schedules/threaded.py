@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.errors import ForearmError, InputError
+from forearm.errors import ForearmError, InputError, shorten
 from forearm.kernels.native import host, loaded, object_code
 from forearm.schedules.threaded_plan import APART, Threads
 from forearm.schedules.threaded_text import LINE, module_of
@@ -47,15 +47,23 @@ class Threaded:
 
     def run(self, pointers: list[int], count: int, patience: int = PATIENCE) -> None:
         """The same on memory at these addresses: rows of the inputs, then of the outputs."""
-        shared, numbers = _aligned(self.threads.size + APART), _aligned((LINE // 8) * (len(self.lanes) + 1))
-        status = [1] * len(self.lanes)
+        if isinstance(patience, bool) or not isinstance(patience, int) or not 1 <= patience < 2**63:
+            raise InputError(f"threads, patience: a whole number of looks from 1 on is needed; came {shorten(patience)}.")
+        lanes = len(self.lanes)
+        shared, numbers = _aligned(self.threads.size + APART), _aligned((LINE // 8) * (lanes + 1))
+        status = [1] * lanes
+        causes: list[BaseException] = []
 
         def work(k: int) -> None:
-            with on_core(k, len(self.lanes)):
-                last = (shared.ctypes.data, numbers.ctypes.data, count, patience, _yield())
-                status[k] = self.lanes[k](*pointers, *last)
+            try:
+                with on_core(k, lanes):
+                    last = (shared.ctypes.data, numbers.ctypes.data, count, patience, _yield())
+                    status[k] = self.lanes[k](*pointers, *last)
+            except BaseException as error:
+                numbers[lanes * LINE // 8] = 1  # the word for all to stop: nobody waits for this one
+                causes.append(error)
 
-        others = [threading.Thread(target=work, args=(k,), daemon=True) for k in range(1, len(self.lanes))]
+        others = [threading.Thread(target=work, args=(k,), daemon=True) for k in range(1, lanes)]
         started = []
         try:
             for thread in others:
@@ -63,16 +71,12 @@ class Threaded:
                 started.append(thread)
             work(0)
         except BaseException:
-            numbers[len(self.lanes) * LINE // 8] = 1  # nobody waits for those that did not start
+            numbers[lanes * LINE // 8] = 1  # nobody waits for those that did not start
             raise
         finally:
             for thread in started:
                 thread.join()
-        if any(status):
-            raise ForearmError(
-                f"threads: one of {len(self.lanes)} waited in vain for another, after {patience} looks; the machine is too "
-                "busy for so many threads, or one of them was stopped. Take fewer processors."
-            )
+        _judge(causes, status, patience)
 
     def _taken(self, states: tuple[ArrayLike, ...]) -> tuple[list[Array], bool]:
         inputs = self.threads.traced.inputs
@@ -85,6 +89,22 @@ class Threaded:
             if array.shape != (*rows, *a.shape):
                 raise InputError(f"{a.name}: shape {(*rows, *a.shape)} is needed; came {array.shape}.")
         return [np.ascontiguousarray(a if many else a[None]) for a in arrays], many
+
+
+def _judge(causes: list[BaseException], status: list[int], patience: int) -> None:
+    """Raise what went wrong, if anything did: the thread that failed, not those that waited for it."""
+    for cause in causes:
+        if not isinstance(cause, Exception):
+            raise cause  # an interrupt is the caller's
+    if causes:
+        raise ForearmError(
+            f"threads: one of {len(status)} failed: {shorten(causes[0])}. Take fewer processors, or the kernel on one thread."
+        ) from causes[0]
+    if any(status):
+        raise ForearmError(
+            f"threads: one of {len(status)} waited in vain for another, after {patience} looks; the machine is too "
+            "busy for so many threads, or one of them was stopped. Take fewer processors."
+        )
 
 
 def compiled_threads(threads: Threads) -> Threaded:

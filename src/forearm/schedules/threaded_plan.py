@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from forearm.codegen.functions import Traced
-from forearm.errors import InputError
 from forearm.schedules.automatic import Division
+from forearm.schedules.checking import check_schedule
 from forearm.schedules.schedule import Schedule
 from forearm.symbols.graph import MUL, expressions
 
@@ -47,8 +47,7 @@ class Threads:
 
 def planned_threads(division: Division, schedule: Schedule) -> Threads:
     """The threads of a schedule; processors that do nothing get none."""
-    if schedule.graph is not division.graph:
-        raise InputError("threads: the schedule is of another task graph; schedule division.graph.")
+    check_schedule(schedule, division.graph, "threads")
     lanes = [lane for lane in schedule.lanes if lane] or [()]
     where = {k: (thread, number) for thread, lane in enumerate(lanes) for number, k in enumerate(lane, 1)}
     waits = {k: wait for thread, lane in enumerate(lanes) for k, wait in _waits(division, thread, lane, where).items()}

@@ -424,7 +424,7 @@
 
   function tick(now) {
     if (!playing) return;
-    frame += (((now - before) / 1000) * Number(element("speed").value) * (N - 1)) / span;
+    frame += ((Math.max(0, now - before) / 1000) * Number(element("speed").value) * (N - 1)) / span;
     before = now;
     if (frame >= N - 1) {
       if (element("repeat").checked) frame = 0;

@@ -15,6 +15,7 @@ from forearm.arm.arm import Arm
 from forearm.errors import ForearmError, InputError, NameNotFound, shorten, suggest
 from forearm.logs.table import ENDINGS, write_table
 from forearm.simulation.solution import Status
+from forearm.tables import html_lines, html_table, number
 from forearm.values import as_floats, check_kind, check_name, check_number, check_text
 
 Array: TypeAlias = NDArray[np.float64]
@@ -214,6 +215,17 @@ class Simulation:
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s in {len(self.t)} samples"
         return f"<Simulation of {self.arm.name!r} by {self.method}: {span}, {len(self.events)} events; {self.message}>"
+
+    def _repr_html_(self) -> str:
+        """How it ended: nothing that is not there yet is computed for it."""
+        said = [repr(self)[1:-1], f"status {self.status.name}: {self.status.value}"]
+        end = zip(self.arm.joints, self.q[-1], self.qd[-1], strict=True)
+        rows = [[j.name, number(float(q)), number(float(qd)), "rad" if j.kind == "revolute" else "m"] for j, q, qd in end]
+        tables = [html_table(["joint", "q", "qd", "unit of q"], rows, f"State at {self.t[-1]:g} s")]
+        if self.events:
+            happened = [[number(e.t), e.kind, e.joint or "-", e.text] for e in self.events]
+            tables.append(html_table(["t s", "event", "joint", ""], happened, "Events"))
+        return "\n".join([html_lines(said), *tables])
 
 
 def _taken(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:

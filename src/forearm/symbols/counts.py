@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import astuple, dataclass, fields
 
+from forearm.tables import html_table
+
+WORDS = ("multiplications", "additions", "divisions", "square roots", "sines and cosines")
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -24,3 +28,7 @@ class Counts:
     def __str__(self) -> str:
         parts = [f"{getattr(self, f.name)} {f.name}" for f in fields(self) if getattr(self, f.name)]
         return ", ".join(parts) or "nothing"
+
+    def _repr_html_(self) -> str:
+        rows = [[words, str(count)] for words, count in zip(WORDS, astuple(self), strict=True)]
+        return html_table(["operation", "how many"], rows)

@@ -10,27 +10,28 @@ import numpy as np
 from forearm.symbols.graph import ATAN2, operate
 
 Scalar = Any
+ARRAYS, REAL = (np.ndarray, np.floating), (float, int)  # not made anew at every call
 
 
 def sign(x: Scalar) -> Scalar:
     """-1, 0 or 1."""
-    if isinstance(x, np.ndarray | np.floating):
+    if isinstance(x, ARRAYS):
         return np.sign(x)
-    return (x > 0.0) - (x < 0.0) + 0.0 if isinstance(x, float | int) else x.sign()
+    return (x > 0.0) - (x < 0.0) + 0.0 if isinstance(x, REAL) else x.sign()
 
 
 def root(x: Scalar) -> Scalar:
     """The square root."""
-    if isinstance(x, np.ndarray | np.floating):
+    if isinstance(x, ARRAYS):
         return np.sqrt(x)
-    return math.sqrt(x) if isinstance(x, float | int) else x.sqrt()
+    return math.sqrt(x) if isinstance(x, REAL) else x.sqrt()
 
 
 def exponential(x: Scalar) -> Scalar:
     """e^x."""
-    if isinstance(x, np.ndarray | np.floating):
+    if isinstance(x, ARRAYS):
         return np.exp(x)
-    return math.exp(x) if isinstance(x, float | int) else x.exp()
+    return math.exp(x) if isinstance(x, REAL) else x.exp()
 
 
 def hinge(x: Scalar) -> Scalar:
@@ -40,22 +41,22 @@ def hinge(x: Scalar) -> Scalar:
 
 def sine(x: Scalar) -> Scalar:
     """The sine."""
-    if isinstance(x, np.ndarray | np.floating):
+    if isinstance(x, ARRAYS):
         return np.sin(x)
-    return math.sin(x) if isinstance(x, float | int) else x.sin()
+    return math.sin(x) if isinstance(x, REAL) else x.sin()
 
 
 def cosine(x: Scalar) -> Scalar:
     """The cosine."""
-    if isinstance(x, np.ndarray | np.floating):
+    if isinstance(x, ARRAYS):
         return np.cos(x)
-    return math.cos(x) if isinstance(x, float | int) else x.cos()
+    return math.cos(x) if isinstance(x, REAL) else x.cos()
 
 
 def arctangent(y: Scalar, x: Scalar) -> Scalar:
     """The angle of (x, y), from -pi to pi."""
-    if isinstance(x, np.ndarray | np.floating) or isinstance(y, np.ndarray | np.floating):
+    if isinstance(x, ARRAYS) or isinstance(y, ARRAYS):
         return np.arctan2(y, x)
-    if isinstance(x, float | int) and isinstance(y, float | int):
+    if isinstance(x, REAL) and isinstance(y, REAL):
         return math.atan2(y, x)
     return operate(ATAN2, y, x)

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from forearm.symbols.scalars import hinge, sign
+from forearm.symbols.scalars import ARRAYS, hinge, sign
 
 Scalar = Any
-ARRAYS = (np.ndarray, np.floating)
 
 
 def chosen(where: Scalar, yes: Scalar, no: Scalar) -> Scalar:

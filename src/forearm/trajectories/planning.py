@@ -19,6 +19,7 @@ from forearm.kernels.kernel import Kernel
 from forearm.kernels.kernel import compile as compile_arm
 from forearm.kinematics.poses import forward
 from forearm.logs.table import ENDINGS, write_table
+from forearm.tables import html_lines, html_table, number
 from forearm.trajectories.accelerating import chosen_accelerations
 from forearm.trajectories.configurations import configurations
 from forearm.trajectories.limits import SLACK, MotionLimits, beyond_arm
@@ -146,6 +147,25 @@ class Plan:
     def __repr__(self) -> str:
         kind = "a line of the hand" if isinstance(self.motion, HandLine) else f"{len(self.motion.points)} points"
         return f"<Plan of {self.arm.name!r}: {kind} in {self.duration:.4g} s>"
+
+    def _repr_html_(self) -> str:
+        """The largest size of everything at the sampled times, for each joint, and the warnings."""
+        blocks = {"velocity": self.qd, "acceleration": self.qdd, "torque": self.tau}
+        blocks |= {} if self.voltage is None else {"voltage": self.voltage}
+        columns = [self.q[0], self.q[-1], *map(_peaks, blocks.values())]
+        units = ["rad" if j.kind == "revolute" else "m" for j in self.arm.joints]
+        rows = [
+            [joint.name, *(number(float(column[i]), 4) for column in columns), units[i]]
+            for i, joint in enumerate(self.arm.joints)
+        ]
+        title = f"Largest sizes, sampled every {self.step:g} s; SI units"
+        table = html_table(["joint", "q from", "q to", *(f"largest {name}" for name in blocks), "unit of q"], rows, title)
+        return "\n".join([html_lines([repr(self)[1:-1]]), table, html_lines(self.warnings)])
+
+
+def _peaks(block: Array) -> Array:
+    """The largest size in each column, where a line can be followed; NaN where it never can."""
+    return np.where(np.isnan(block).all(axis=0), np.nan, np.abs(np.where(np.isnan(block), 0.0, block)).max(axis=0))
 
 
 def _excesses(names: Sequence[str], needed: Array, allowed: Array, what: str) -> list[str]:

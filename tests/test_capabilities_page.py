@@ -1,0 +1,146 @@
+"""The page of capabilities: places and tests exist, commands parse, calls run, and what it says is missing is missing."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import forearm as fa
+from forearm.cli.main import COMMANDS, _parser, _with_negative_numbers, main
+from forearm.codegen.generate import LANGUAGES
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "capabilities.md").read_text(encoding="utf-8")
+# Every id of every group, in order: nothing is passed over in silence.
+IDS = {
+    "A": "1 2 3 4 5 6 7 8 8b 9 10", "B": "1 2 3 4 5", "C": "1 2 3 4 5", "D": "1 2 3 4 5 6 7 8 9 10 11 12", "E": "1 2 3 4 5",
+    "F": "1 2 3 4 5", "G": "1 2 3 4 5", "H": "1 2 3 4 4b 5", "I": "1 2", "J": "1 2 3 4", "K": "1 2 3 4",
+}  # fmt: skip
+# Commands that read a file which the page does not give, or that take seconds; tests of their own run them.
+NOT_RUN = {"D11", "G2", "G3", "G4", "H3", "H4", "H4b", "H5", "I1", "I2", "J2", "J4", "K3", "K4"}
+STATES = r"done(; .+)?|partly: .+|not yet; .+"
+
+
+MJCF = '<mujoco><worldbody><body><joint type="hinge"/><geom size="0.1"/></body></worldbody></mujoco>'
+
+
+class Row(NamedTuple):
+    id: str
+    capability: str
+    state: str
+    where: str
+    test: str
+    see: str
+
+
+ROWS = [
+    Row(*(cell.strip() for cell in line.strip("|").split(" | "))) for line in PAGE.splitlines() if re.match(r"\| [A-K]\d", line)
+]
+FOUND = {row.id: row for row in ROWS}
+SEEN = [row for row in ROWS if row.see != "none"]
+COMMAND_ROWS = [row for row in SEEN if row.see.startswith("`forearm ")]
+CALL_ROWS = [row for row in SEEN if not row.see.startswith("`forearm ")]
+
+
+def codes(cell: str) -> list[str]:
+    """What a cell holds: things in code marks, and nothing else but commas."""
+    assert re.fullmatch(r"`[^`]+`(, `[^`]+`)*", cell), cell
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def code(cell: str) -> str:
+    """The one thing in code marks that a cell holds."""
+    (found,) = codes(cell)
+    return found
+
+
+def test_every_id_has_one_row_in_order() -> None:
+    wanted = [f"{group}{number}" for group, numbers in IDS.items() for number in numbers.split()]
+    assert [row.id for row in ROWS] == wanted
+    assert re.findall(r"^## ([A-Z])\. ", PAGE, flags=re.M) == list(IDS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_state_place_and_test_of_a_row(row: Row) -> None:
+    assert re.fullmatch(STATES, row.state), row.state
+    if "none" in (row.where, row.test, row.see):
+        assert row.state.startswith("not yet")
+        assert row.where == row.test == row.see
+        return
+    for place in codes(row.where):
+        resolve(place)
+    for test in codes(row.test):
+        assert re.fullmatch(r"tests/[\w/]*test_\w+\.py", test)
+        assert (ROOT / test).is_file()
+
+
+def resolve(path: str) -> object:
+    """A module, or a name in one."""
+    try:
+        return import_module(path)
+    except ModuleNotFoundError:
+        module, _, name = path.rpartition(".")
+        return getattr(import_module(module), name)
+
+
+@pytest.mark.parametrize("row", COMMAND_ROWS, ids=lambda row: row.id)
+def test_command_parses(row: Row) -> None:
+    words = shlex.split(code(row.see))[1:]
+    assert words[0] in COMMANDS
+    _, unknown = _parser(words[0]).parse_known_args(_with_negative_numbers(words))  # leaves by SystemExit on a wrong value
+    assert unknown == []
+
+
+@pytest.mark.parametrize("row", [row for row in COMMAND_ROWS if row.id not in NOT_RUN], ids=lambda row: row.id)
+def test_short_command_succeeds(row: Row, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(shlex.split(code(row.see))[1:]) == 0
+
+
+def test_a_wrong_option_does_not_parse() -> None:
+    assert _parser("info").parse_known_args(["info", "puma560", "--no-such-option"])[1] == ["--no-such-option"]
+    with pytest.raises(SystemExit):
+        _parser("plan").parse_known_args(["plan", "puma560", "--profile", "no-such-profile"])
+
+
+@pytest.fixture(scope="module")
+def names() -> dict[str, Any]:
+    """What the page's own block makes."""
+    block = re.search(r"^```python\n(.*?)^```", PAGE, flags=re.M | re.S)
+    assert block is not None
+    made: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fa.ForearmWarning)
+        exec(compile(block[1], "capabilities", "exec"), made)
+    return made
+
+
+@pytest.mark.parametrize("row", CALL_ROWS, ids=lambda row: row.id)
+def test_call_runs(row: Row, names: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    warnings.simplefilter("ignore", fa.ForearmWarning)
+    assert eval(code(row.see), dict(names)) is not None
+
+
+def test_the_page_names_the_languages_of_today() -> None:
+    assert set(re.findall(r"`(\w+)`", FOUND["E1"].capability + FOUND["E3"].capability)) == set(LANGUAGES)
+
+
+def test_what_is_said_to_be_missing_is_refused(tmp_path: Path) -> None:
+    """A row that says less than is there fails here, and is to be written anew."""
+    assert "`cpu` only" in FOUND["E4"].state
+    with pytest.raises(fa.InputError, match="'cpu', which is what this version has"):
+        fa.compile(fa.load("ascher2"), device="cuda")
+    assert "no MJCF" in FOUND["A7"].state
+    for name in ("arm.xml", "arm.mjcf"):
+        (tmp_path / name).write_text(MJCF)
+        with pytest.raises(fa.ForearmError, match=r"a URDF starts with <robot>|must end in \.toml"):
+            fa.load(tmp_path / name)
+    assert "no studio" in FOUND["K2"].state
+    assert "studio" not in COMMANDS

@@ -128,12 +128,11 @@ def solved(
     compute(body, graph, [step.results[name] for name in ("left", "size", "felt")], values)
     new, left = ([result(body, e, values) for e in step.results[name]] for name in ("felt", "left"))
     scale = result(body, step.results["size"], values)
-    norm, largest = zero, zero
+    norm = zero  # the largest
     for value in left:
-        norm = body.fma(value, value, norm)
-        largest = _greater(body, body.call("fabs", value), largest)
+        norm = _greater(body, body.call("fabs", value), norm)
     less = body.emit(f"fcmp olt {t.vector} {norm}, %norm")
-    done = body.emit(f"fcmp ole {t.vector} {largest}, {body.op('fmul', scale, body.constant(_close(t.scalar, close)))}")
+    done = body.emit(f"fcmp ole {t.vector} {norm}, {body.op('fmul', scale, body.constant(_close(t.scalar, close)))}")
     better = body.emit(f"or {flags} {less}, {done}")
     take = body.emit(f"and {flags} %active, {better}")
     short = body.emit(f"fcmp olt {t.vector} %share, {body.constant(SHORTEST)}")
@@ -161,7 +160,7 @@ def solved(
         for k in range(len(rest)):
             body.store(loads, k * t.lanes, body.load("%felt", k * t.lanes, t.lanes), t.lanes)
     limit = body.op("fmul", "%size.next", body.constant(GIVEN_UP if t.scalar == "double" else 1e-3))
-    missed = body.emit(f"fcmp ugt {t.vector} %norm.next, {body.op('fmul', limit, limit)}")
+    missed = body.emit(f"fcmp ugt {t.vector} %norm.next, {limit}")
     spoilt = body.chosen(missed, body.constant(float("nan")), unknown)
     return [body.op("fadd", body.load("%x", k * t.lanes, t.lanes), spoilt) for k in range(n)]
 

@@ -132,7 +132,9 @@ def solved(
     for value in left:
         norm = _greater(body, body.call("fabs", value), norm)
     less = body.emit(f"fcmp olt {t.vector} {norm}, %norm")
-    done = body.emit(f"fcmp ole {t.vector} {norm}, {body.op('fmul', scale, body.constant(_close(t.scalar, close)))}")
+    small = body.emit(f"fcmp ole {t.vector} {norm}, {body.op('fmul', scale, body.constant(_close(t.scalar, close)))}")
+    finite = body.emit(f"fcmp olt {t.vector} {norm}, {huge}")  # infinity is no answer, though its scale is infinite too
+    done = body.emit(f"and {flags} {small}, {finite}")
     better = body.emit(f"or {flags} {less}, {done}")
     take = body.emit(f"and {flags} %active, {better}")
     short = body.emit(f"fcmp olt {t.vector} %share, {body.constant(SHORTEST)}")

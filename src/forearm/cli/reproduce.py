@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections import Counter
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -77,15 +76,10 @@ def _figures(document: str) -> dict[str, dict[str, Any]]:
 
 def _write_page(results: list[Result], figures: dict[str, dict[str, Any]], path: str) -> None:
     from forearm.cli.reproduce_report import report_page
+    from forearm.plots.figure import figure_bytes
 
-    pictures = {name: {title: _png(figure) for title, figure in of.items()} for name, of in figures.items()}
+    pictures = {name: {title: figure_bytes(figure) for title, figure in of.items()} for name, of in figures.items()}
     write_text(path, report_page(results, pictures))
-
-
-def _png(figure: Any) -> bytes:
-    buffer = BytesIO()
-    figure.savefig(buffer, format="png", dpi=110, metadata={"Software": None})  # the same bytes from run to run
-    return buffer.getvalue()
 
 
 def _draw(figures: dict[str, dict[str, Any]], folder: Path) -> list[Path]:

@@ -7,6 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.reading.textfile import write_bytes
 
@@ -34,12 +35,23 @@ def look(k: int) -> dict[str, str]:
     return {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k // len(COLOURS) % len(DASHES)]}
 
 
+def of_joints(arm: Arm, turning: str, sliding: str) -> str:
+    """The unit or word for joints that turn, for those that slide, or for both, as the arm has them."""
+    kinds = {joint.kind for joint in arm.joints}
+    return ", ".join(name for kind, name in (("revolute", turning), ("prismatic", sliding)) if kind in kinds)
+
+
 def save_figure(figure: Any, path: str | os.PathLike[str]) -> None:
     """Write a figure as .png, .svg or .pdf, whole or not at all, without a date in it."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise InputError(f"{path}: a picture ends in {', '.join(FORMATS)}.")
+    write_bytes(path, figure_bytes(figure, suffix))
+
+
+def figure_bytes(figure: Any, suffix: str = ".png") -> bytes:
+    """What a file with this ending holds, the same from run to run."""
     buffer = BytesIO()
     metadata = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[suffix]
     figure.savefig(buffer, format=suffix[1:], dpi=110, metadata=metadata)
-    write_bytes(path, buffer.getvalue())
+    return buffer.getvalue()

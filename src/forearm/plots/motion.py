@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.plots.figure import BLACK, BLUE, GREEN, ORANGE, RED, look, new_figure, save_figure
+from forearm.plots.figure import BLACK, BLUE, GREEN, ORANGE, RED, look, new_figure, of_joints, save_figure
 from forearm.simulation.result import EVENTS, Simulation
 
 __all__ = ["motion_picture", "save_figure"]
@@ -48,11 +49,7 @@ def motion_picture(simulation: Simulation) -> Any:
 
 def _panels(simulation: Simulation) -> dict[str, NDArray[np.float64]]:
     """The blocks (T, n) by the label of their axis, with the units that the joints have."""
-    kinds = {joint.kind for joint in simulation.arm.joints}
-
-    def unit(turning: str, sliding: str) -> str:
-        return ", ".join(name for kind, name in (("revolute", turning), ("prismatic", sliding)) if kind in kinds)
-
+    unit = partial(of_joints, simulation.arm)
     panels = {
         f"position\n{unit('rad', 'm')}": simulation.q,
         f"velocity\n{unit('rad/s', 'm/s')}": simulation.qd,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.kinematics.poses import forward
-from forearm.plots.figure import BLACK, BLUE, GREEN, MAX_LABELS, RED, look, new_figure, save_figure
+from forearm.plots.figure import BLACK, BLUE, GREEN, MAX_LABELS, RED, look, new_figure, of_joints, save_figure
 from forearm.trajectories.planning import Plan
 from forearm.trajectories.switching import Switching
 
@@ -51,11 +52,7 @@ def plan_figure(plan: Plan) -> Any:
 
 
 def _panels(plan: Plan) -> dict[str, Array]:
-    kinds = {joint.kind for joint in plan.arm.joints}
-
-    def unit(turning: str, sliding: str) -> str:
-        return ", ".join(name for kind, name in (("revolute", turning), ("prismatic", sliding)) if kind in kinds)
-
+    unit = partial(of_joints, plan.arm)
     panels = {
         f"position\n{unit('rad', 'm')}": plan.q,
         f"velocity\n{unit('rad/s', 'm/s')}": plan.qd,

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.benchmarks.timing import Row, Work, beside
-from forearm.codegen import generate
+from forearm.codegen.functions import FUNCTIONS, trace
+from forearm.codegen.tracing import Tracing
 from forearm.dynamics import inverse
 from forearm.kernels.kernel import compile as compile_arm
+from forearm.symbols import evaluate
 from forearm.tables import number
 
 Floats = NDArray[np.float64]
@@ -21,7 +22,7 @@ REPEATS = 7
 
 
 def speed_rows(arm: Arm) -> tuple[Row, ...]:
-    """Times of one state: the compiled kernel by one thread, beside clear NumPy code and generated NumPy code."""
+    """Times of one state: the compiled kernel by one thread, beside clear NumPy code and the kernel's operations in NumPy."""
     states = np.random.default_rng(1).uniform(-1.0, 1.0, (3, MANY, arm.n))
     kernel, vectorised = compile_arm(arm), _numpy_code(arm)
     kernel.inverse_dynamics(*states[:, 0])  # the method that is taken below is then the compiled one itself
@@ -36,20 +37,23 @@ def speed_rows(arm: Arm) -> tuple[Row, ...]:
     few = states[:, :FEW]
     return (
         beside("one state a call", ours, _one_by_one("Newton-Euler in plain NumPy", clear, few), REPEATS),
-        beside("one state a call", ours, _one_by_one("generated NumPy code", vectorised, few), REPEATS),
+        beside("one state a call", ours, _one_by_one("the same operations in NumPy", vectorised, few), REPEATS),
         beside(
             f"{MANY:,} states a call", _together("forearm, compiled", fast, states),
-            _together("generated NumPy code, whole columns", vectorised, states), REPEATS,
+            _together("the same operations in NumPy, whole columns", vectorised, states), REPEATS,
         ),
     )  # fmt: skip
 
 
 def _numpy_code(arm: Arm) -> Callable[..., Floats]:
-    """The same operations as Python over NumPy's columns: what a careful user of NumPy could reach."""
-    source = generate(arm, "inverse_dynamics", "python")
-    space: dict[str, Any] = {"__name__": source.name}
-    exec(compile(source.text, f"{source.name}.py", "exec"), space)
-    found: Callable[..., Floats] = space[source.name]
+    """The same operations one by one over NumPy's columns: what a careful user of NumPy could reach."""
+    traced = trace(Tracing(arm, {}), [FUNCTIONS["inverse_dynamics"]])
+    names = [[f"{a.name}[{j}]" for j in range(arm.n)] for a in traced.inputs]
+
+    def found(*states: Floats) -> Floats:
+        given = {name: state[..., j] for state, row in zip(states, names, strict=True) for j, name in enumerate(row)}
+        return np.stack(evaluate(traced.graph, list(traced.results["tau"]), given), axis=-1)
+
     return found
 
 

@@ -19,10 +19,12 @@ test: $(VENV)/.installed  ## every test
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto
 
-test-peers: $(VENV)/.installed  ## Pinocchio live: installs it (over 800 MB) into .venv-peers and compares
+test-peers: $(VENV)/.installed  ## Pinocchio live: installs it and 69 robots' URDFs (over 1.2 GB) into .venv-peers and compares
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
 	.venv-peers/bin/python tests/record_pinocchio.py .venv-peers/pinocchio.json
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps "example-robot-data>=4"
+	.venv-peers/bin/python tests/compare_robots.py
 	FOREARM_PINOCCHIO=$(CURDIR)/.venv-peers/pinocchio.json $(BIN)/python -m pytest tests/dynamics/test_pinocchio_recorded.py
 
 check: $(VENV)/.installed  ## format, lint, types, import order and the quick tests

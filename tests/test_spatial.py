@@ -14,6 +14,7 @@ from forearm.spatial import (
     combine_bodies,
     inverse_pose,
     is_rotation,
+    move_body,
     parallel_axis,
     pose,
     pose_xyz_rpy,
@@ -106,7 +107,8 @@ def test_turn_about_an_axis_is_the_exponential(direction: tuple[float, float, fl
     axis = rotation_rpy(direction)[:, 0]
     R = rotation_about(axis, angle)
     assert np.abs(R - series(tilde(axis) * math.remainder(angle, 2.0 * math.pi))).max() <= SERIES
-    assert is_rotation(R, 1e-14)
+    assert is_rotation(R)
+    assert np.abs(R @ R.T - np.eye(3)).max() <= 1e-14
     assert np.abs(R @ axis - axis).max() <= 1e-15
 
 
@@ -256,3 +258,19 @@ def test_bodies_without_mass() -> None:
     mass, _, inertia = combine_bodies(spins)
     assert mass == 0.0
     assert np.array_equal(inertia, 3.0 * np.eye(3))
+
+
+@given(turns, st.integers(0, 10_000))
+@settings(max_examples=50, deadline=None)
+def test_a_body_moved_is_its_points_moved(rpy: tuple[float, float, float], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    weights, points = rng.uniform(0.1, 2.0, 5), rng.uniform(-1.0, 1.0, (5, 3))
+    T = pose(rotation_rpy(rpy), rng.uniform(-1.0, 1.0, 3))
+    zero = np.zeros((3, 3))
+    body = combine_bodies([(m, x, zero) for m, x in zip(weights, points, strict=True)])
+    truth = combine_bodies([(m, T[:3, :3] @ x + T[:3, 3], zero) for m, x in zip(weights, points, strict=True)])
+    mass, com, inertia = move_body(T, *body)
+    assert mass == truth[0]
+    assert np.abs(com - truth[1]).max() <= ROUNDING
+    assert np.abs(inertia - truth[2]).max() <= ROUNDING
+    assert all(a is b for a, b in zip(move_body(np.eye(4), *body), body, strict=True))

@@ -3,21 +3,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from forearm.arm import (
-    DH,
-    Arm,
-    Bearing,
-    Frame,
-    Friction,
-    Hand,
-    Joint,
-    Limits,
-    Link,
-    Mimic,
-    Motor,
-    Transmission,
-    from_dh,
-)
 from forearm.errors import (
     ForearmError,
     ForearmWarning,
@@ -28,6 +13,7 @@ from forearm.errors import (
     ModelWarning,
     NameNotFound,
     PartsWarning,
+    StepWarning,
 )
 
 if TYPE_CHECKING:
@@ -43,6 +29,7 @@ if TYPE_CHECKING:
         simulation,
         trajectories,
     )
+    from forearm.arm import DH, Arm, Bearing, Frame, Friction, Hand, Joint, Limits, Link, Mimic, Motor, Transmission, from_dh
     from forearm.codegen.generate import Source, generate
     from forearm.drives import DAC
     from forearm.files import arms, load
@@ -80,6 +67,7 @@ __all__ = [
     "Schedule",
     "Simulation",
     "Source",
+    "StepWarning",
     "Transmission",
     "Waypoint",
     "__version__",
@@ -105,12 +93,37 @@ __all__ = [
 ]
 
 # Imported when first used, so that `import forearm` costs little: rooms, and the names that live in them.
-_ROOMS = ("checking", "control", "counting", "drives", "dynamics", "kinematics", "reproduce", "schedules", "simulation")
-_LATER = {name: name for name in _ROOMS}
-_LATER |= {"arms": "files", "load": "files", "generate": "codegen", "Source": "codegen"}
-_LATER |= {"compile": "kernels", "Kernel": "kernels", "DAC": "drives"}
-_LATER |= {"trajectories": "trajectories"} | dict.fromkeys(("Plan", "Request", "Waypoint", "plan"), "trajectories")
-_LATER |= dict.fromkeys(("Schedule", "Simulation", "load_simulation", "simulate", "simulate_many"), "simulation")
+_ROOMS = (
+    "checking", "control", "counting", "drives", "dynamics", "kinematics", "reproduce", "schedules", "simulation",
+    "trajectories",
+)  # fmt: skip
+_LATER = {
+    **{room: room for room in _ROOMS},
+    "DAC": "drives",
+    **dict.fromkeys(
+        (
+            "DH",
+            "Arm",
+            "Bearing",
+            "Frame",
+            "Friction",
+            "Hand",
+            "Joint",
+            "Limits",
+            "Link",
+            "Mimic",
+            "Motor",
+            "Transmission",
+            "from_dh",
+        ),
+        "arm",
+    ),
+    **dict.fromkeys(("arms", "load"), "files"),
+    **dict.fromkeys(("Source", "generate"), "codegen"),
+    **dict.fromkeys(("Kernel", "compile"), "kernels"),
+    **dict.fromkeys(("Plan", "Request", "Waypoint", "plan"), "trajectories"),
+    **dict.fromkeys(("Schedule", "Simulation", "load_simulation", "simulate", "simulate_many"), "simulation"),
+}
 
 
 def __getattr__(name: str) -> Any:

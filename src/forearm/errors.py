@@ -5,7 +5,8 @@ A message says where, what came, what is allowed and what to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import islice
 
@@ -19,11 +20,11 @@ class ForearmError(Exception):
 
 
 class InputError(ForearmError):
-    """A file, a text or an argument that cannot be used as given."""
+    """A file, a text or an argument that cannot be used as given: of another kind or shape, or out of bounds."""
 
 
 class ModelError(ForearmError):
-    """Numbers or a structure that no rigid arm can have."""
+    """Numbers or a structure that no rigid arm can have, or what this arm cannot be asked for."""
 
 
 class NameNotFound(ForearmError):
@@ -50,12 +51,30 @@ class PartsWarning(ForearmWarning):
     """A link whose parts no longer give the recorded numbers."""
 
 
+class StepWarning(ForearmWarning):
+    """Steps of a fixed length that are too long for what they are to follow."""
+
+
+@contextmanager
+def located(where: str, file: str | None = None) -> Iterator[None]:
+    """Errors from inside say where they arose, unless they name the file already; what both name at their seam is said once."""
+    try:
+        yield
+    except ForearmError as error:
+        if file is not None and str(error).startswith(file):
+            raise
+        start, _, last = where.rpartition(", ")
+        named = start and str(error).startswith((f"{last}, ", f"{last}: "))
+        raise type(error)(f"{start}, {error}" if named else f"{where}: {error}") from error
+
+
 def suggest(name: str, known: Iterable[str]) -> str:
     """The end of a sentence: the nearest known names, or all of them when few."""
     names = [shown if len(shown) <= MAX_SHOWN else shown[: MAX_SHOWN - 3] + "..." for shown in islice(known, MAX_COMPARED)]
-    near = get_close_matches(name[:MAX_SHOWN], names, n=3, cutoff=0.6)
+    by_lower = {shown.lower(): shown for shown in reversed(names)}  # capitals are mistaken more often than letters
+    near = get_close_matches(name[:MAX_SHOWN].lower(), by_lower, n=3, cutoff=0.6)
     if near:
-        return "did you mean " + " or ".join(repr(n) for n in near) + "?"
+        return "did you mean " + " or ".join(repr(by_lower[n]) for n in near) + "?"
     if not names:
         return "there are none."
     shown = ", ".join(names[:30])

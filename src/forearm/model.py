@@ -8,7 +8,7 @@ T_parent_i(q) = [Rb pb] . motion_z(q) . [Ra pa]. Standard Denavit-Hartenberg has
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -18,6 +18,8 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.errors import ModelError
 from forearm.spatial import rotation_from_z
+from forearm.spatial import tilde as tilde
+from forearm.symbols.scalars import is_zero
 
 Array = Any  # NDArray of float64, or of objects that add and multiply
 Scalar = Any
@@ -49,7 +51,7 @@ class Body:
     def __post_init__(self) -> None:
         for name, value in (("z", self.Ra.T @ Z), ("s", self.Ra.T @ self.pa)):
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "ends_at_joint", not any(_is_not_zero(x) for x in self.s))
+        object.__setattr__(self, "ends_at_joint", all(is_zero(x) for x in self.s))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +104,8 @@ class Model:
         made = np.zeros((self.n, self.n), dtype=M.dtype)
         movers = list(zip(self.freedom, self.multiplier, strict=True))
         for j, (f, m) in enumerate(movers):
-            for k, (g, o) in enumerate(movers):
-                made[f, g] = made[f, g] + M[j, k] * (m * o)
+            for k, (f_k, m_k) in enumerate(movers):
+                made[f, f_k] = made[f, f_k] + M[j, k] * (m * m_k)
         return made
 
     def map(self, number: Callable[[float], Scalar]) -> Model:
@@ -121,17 +123,7 @@ class Model:
             return made
 
         bodies = tuple(
-            Body(
-                b.parent,
-                b.revolute,
-                each(b.Rb),
-                each(b.pb),
-                each(b.Ra),
-                each(b.pa),
-                one(b.m),
-                each(b.r),
-                each(b.I),
-            )
+            Body(b.parent, b.revolute, each(b.Rb), each(b.pb), each(b.Ra), each(b.pa), one(b.m), each(b.r), each(b.I))
             for b in self.bodies
         )
         return replace(self, bodies=bodies, g=each(self.g), R_hand=each(self.R_hand), p_hand=each(self.p_hand))
@@ -239,18 +231,17 @@ def cross(a: Array, b: Array) -> Array:
     return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
 
 
-def tilde(v: Array) -> Array:
-    """The matrix of the vector product with v, over any scalar."""
-    x, y, z = v.tolist()
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-
-
 def children(model: Model) -> list[list[int]]:
     """For each body the bodies that sit on it."""
-    lists: list[list[int]] = [[] for _ in model.bodies]
-    for index, body in enumerate(model.bodies):
-        if body.parent >= 0:
-            lists[body.parent].append(index)
+    return by_parent([body.parent for body in model.bodies])
+
+
+def by_parent(parents: Sequence[int]) -> list[list[int]]:
+    """For each of some bodies, given by its parent's index, those that sit on it; -1 is the base."""
+    lists: list[list[int]] = [[] for _ in parents]
+    for index, parent in enumerate(parents):
+        if parent >= 0:
+            lists[parent].append(index)
     return lists
 
 
@@ -265,10 +256,6 @@ def refuse_tree(model: Model, what: str) -> None:
 
 def silent(_symbol: str, _link: int, _value: Any) -> None:
     """The note that nobody reads."""
-
-
-def _is_not_zero(x: Scalar) -> bool:
-    return not (isinstance(x, float) and x == 0.0)
 
 
 def _snapped(array: Array) -> Array:

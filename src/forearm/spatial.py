@@ -12,22 +12,25 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
+MassProperties = tuple[float, Floats, Floats]  # mass, centre, inertia about it
+# The entries of a symmetric tensor by name, row by row.
+TENSOR = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}
 
 
-def rotation_x(angle: float) -> Array:
+def rotation_x(angle: float) -> Floats:
     """Turn about x by an angle in radians."""
     c, s = math.cos(angle), math.sin(angle)
     return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
-def rotation_z(angle: float) -> Array:
+def rotation_z(angle: float) -> Floats:
     """Turn about z by an angle in radians."""
     c, s = math.cos(angle), math.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def rotation_rpy(rpy: Sequence[float] | Array) -> Array:
+def rotation_rpy(rpy: Sequence[float] | Floats) -> Floats:
     """Turn by roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll), as URDF has it."""
     (cr, sr), (cp, sp), (cy, sy) = ((math.cos(a), math.sin(a)) for a in (float(v) for v in rpy))
     return np.array(
@@ -39,7 +42,7 @@ def rotation_rpy(rpy: Sequence[float] | Array) -> Array:
     )
 
 
-def rpy_of(R: Array) -> Array:
+def rpy_of(R: Floats) -> Floats:
     """Roll, pitch, yaw of a rotation matrix, accurate through pitch = +-90 degrees.
 
     Roll is read first; yaw is then taken from R Rx(-roll), so that an ill-conditioned roll near the pole is
@@ -52,31 +55,31 @@ def rpy_of(R: Array) -> Array:
     return np.array([roll, pitch, yaw])
 
 
-def rotation_about(axis: Array, angle: float | Array) -> Array:
+def rotation_about(axis: Floats, angle: float | Floats) -> Floats:
     """Turn about a unit axis: R = 1 + sin(angle) K + (1 - cos(angle)) K^2, K = tilde(axis); shape (..., 3, 3)."""
     K = tilde(axis)
     angle = np.asarray(angle, dtype=float)[..., None, None]
     return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * (K @ K)
 
 
-def rotation_from_z(axis: Array) -> Array:
+def rotation_from_z(axis: Floats) -> Floats:
     """A turn that takes z to a unit axis; exact for axes along x, y and z."""
     x, y, z = (float(v) for v in axis)
     if z < 0.0:  # half a turn about x first, then the short way: 1 + z is never small
         flip = np.diag([1.0, -1.0, -1.0])
         return flip @ rotation_from_z(flip @ axis)
     K = tilde(np.array([-y, x, 0.0]))
-    R: Array = np.eye(3) + K + K @ K / (1.0 + z)
+    R: Floats = np.eye(3) + K + K @ K / (1.0 + z)
     return R
 
 
-def tilde(v: Array) -> Array:
-    """The matrix of the cross product: tilde(v) @ w = v x w."""
-    x, y, z = v
+def tilde(v: Floats) -> Floats:
+    """The matrix of the cross product, over any scalar: tilde(v) @ w = v x w."""
+    x, y, z = v.tolist()
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
-def pose(R: ArrayLike | None = None, p: ArrayLike | None = None) -> Array:
+def pose(R: ArrayLike | None = None, p: ArrayLike | None = None) -> Floats:
     """A rotation and a position as a (4, 4) pose."""
     T = np.eye(4)
     if R is not None:
@@ -86,47 +89,55 @@ def pose(R: ArrayLike | None = None, p: ArrayLike | None = None) -> Array:
     return T
 
 
-def pose_xyz_rpy(xyz: Sequence[float] | Array, rpy: Sequence[float] | Array) -> Array:
+def pose_xyz_rpy(xyz: Sequence[float] | Floats, rpy: Sequence[float] | Floats) -> Floats:
     """The pose with origin xyz (m) and roll, pitch, yaw (rad)."""
     return pose(rotation_rpy(rpy), np.asarray(xyz, dtype=float))
 
 
-def inverse_pose(T: Array) -> Array:
+def inverse_pose(T: Floats) -> Floats:
     """The inverse of a pose: (R^T, -R^T p)."""
     R = T[:3, :3]
     return pose(R.T, -R.T @ T[:3, 3])
 
 
-def is_rotation(R: Array, tolerance: float = 1e-9) -> bool:
-    """Whether R is orthonormal and right-handed to the tolerance."""
-    return bool(np.abs(R @ R.T - np.eye(3)).max() <= tolerance and np.linalg.det(R) > 0)
+def is_rotation(R: Floats) -> bool:
+    """Whether R is orthonormal, to 1e-9, and right-handed."""
+    return bool(np.abs(R @ R.T - np.eye(3)).max() <= 1e-9 and np.linalg.det(R) > 0)
 
 
-def parallel_axis(mass: float, r: Array) -> Array:
+def parallel_axis(mass: float, r: Floats) -> Floats:
     """What moving a body's centre of mass to r adds to its inertia: m (|r|^2 1 - r r^T). Swartz p. 11."""
-    shift: Array = mass * (np.dot(r, r) * np.eye(3) - np.outer(r, r))
+    shift: Floats = mass * (np.dot(r, r) * np.eye(3) - np.outer(r, r))
     return shift
 
 
-def inertia_from_pseudo(J: Array) -> Array:
+def inertia_from_pseudo(J: Floats) -> Floats:
     """I = tr(J) 1 - J, the inertia tensor from J = integral of r r^T dm, over any scalar. Silver 2.11."""
-    inertia: Array = np.trace(J) * np.eye(3) - J
+    inertia: Floats = np.trace(J) * np.eye(3) - J
     return inertia
 
 
-def pseudo_from_inertia(inertia: Array) -> Array:
+def pseudo_from_inertia(inertia: Floats) -> Floats:
     """J = 1/2 tr(I) 1 - I, over any scalar. Silver 2.11; Mata (11) calls it Euler's tensor."""
-    J: Array = 0.5 * np.trace(inertia) * np.eye(3) - inertia
+    J: Floats = 0.5 * np.trace(inertia) * np.eye(3) - inertia
     return J
 
 
-def turn_inertia(R: Array, inertia: Array) -> Array:
+def turn_inertia(R: Floats, inertia: Floats) -> Floats:
     """The tensor in turned axes, R I R^T, kept exactly symmetric."""
     turned = R @ inertia @ R.T
     return 0.5 * (turned + turned.T)
 
 
-def combine_bodies(bodies: Sequence[tuple[float, Array, Array]]) -> tuple[float, Array, Array]:
+def move_body(T: Floats, mass: float, com: Floats, inertia: Floats) -> MassProperties:
+    """A body in another frame, in which its own has the pose T: R c + p and R I R^T; bit for bit where T is 1."""
+    if np.array_equal(T, np.eye(4)):
+        return mass, com, inertia
+    R, p = T[:3, :3], T[:3, 3]
+    return mass, R @ com + p, turn_inertia(R, inertia)
+
+
+def combine_bodies(bodies: Sequence[MassProperties]) -> MassProperties:
     """One body from several (mass, centre, inertia about it) in the same axes. Swartz (16)-(18).
 
     A single body that has mass or inertia comes back bit for bit.

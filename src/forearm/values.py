@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from numbers import Real
+from typing import TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from forearm.errors import InputError, ModelError, shorten
-from forearm.spatial import is_rotation
+from forearm.errors import ForearmError, InputError, shorten
+from forearm.spatial import Floats, is_rotation
 
 MAX_NAME = 200
 MAX_TEXT = 20_000
@@ -36,11 +37,17 @@ def check_kind(value: object, kinds: type | tuple[type, ...], what: str) -> None
         raise InputError(f"{what}: a {names} is needed, came {shorten(value)}.")
 
 
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether it is a real number, finite or not; truth values and text are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def check_number(
-    value: object, what: str, minimum: float = -math.inf, maximum: float = math.inf, above: float = -math.inf
-) -> float:
+    value: object, what: str, minimum: float = -math.inf, maximum: float = math.inf, above: float = -math.inf,
+    out_of_bounds: type[ForearmError] = InputError,
+) -> float:  # fmt: skip
     """A finite float within bounds, or an error that says what came."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
+    if not is_number(value):
         raise InputError(f"{what}: a number is needed, came {shorten(value)}.")
     try:
         number = float(value)
@@ -54,22 +61,32 @@ def check_number(
         bounds = [f"at least {minimum:g}"] if minimum > -math.inf else []
         bounds += [f"above {above:g}"] if above > -math.inf else []
         bounds += [f"at most {maximum:g}"] if maximum < math.inf else []
-        raise ModelError(f"{what}: must be {' and '.join(bounds)}, came {number:g}.")
+        raise out_of_bounds(f"{what}: must be {' and '.join(bounds)}, came {number:g}.")
     return number
 
 
-def as_floats(value: ArrayLike, what: str) -> NDArray[np.float64]:
+def check_whole(value: object, what: str, minimum: int, maximum: int | None = None) -> int:
+    """A whole number within bounds, or an error that says what came."""
+    top = math.inf if maximum is None else maximum
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not minimum <= value <= top:
+        bounds = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
+        raise InputError(f"{what}: a whole number {bounds} is needed; came {shorten(value)}.")
+    return int(value)
+
+
+def as_floats(value: ArrayLike, what: str) -> Floats:
     """A float64 copy of numbers; text, truth values and complex numbers are refused."""
     try:
         given = np.array(value)
-        if given.dtype.kind not in "iufO":
+        # Objects may be large integers or fractions; NumPy itself would take None for NaN and read text.
+        if given.dtype.kind not in "iufO" or (given.dtype.kind == "O" and not all(map(is_number, given.flat))):
             raise TypeError
         return given.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{what}: numbers are needed, came {shorten(value)}.") from error
 
 
-def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
+def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
     """A read-only float64 copy of the given shape, finite throughout."""
     array = as_floats(value, what)
     if array.shape != shape:
@@ -82,14 +99,12 @@ def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> NDArray
     return array
 
 
-def as_pose(value: Any, what: str) -> NDArray[np.float64]:
-    """A (4, 4) pose from what a caller gave, refused with a reason when it is none."""
-    try:
-        T = np.array(value, dtype=float)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{what}: a pose is a (4, 4) array of numbers; came {type(value).__name__}.") from error
-    if T.shape != (4, 4) or not np.isfinite(T).all():
+def as_pose(value: ArrayLike, what: str) -> Floats:
+    """A read-only (4, 4) pose from what a caller gave, refused with a reason when it is none."""
+    T = as_floats(value, what)
+    if T.shape != (4, 4):
         raise InputError(f"{what}: a pose is a (4, 4) array of finite numbers; came shape {T.shape}.")
+    T = frozen_array(T, (4, 4), what)
     if not is_rotation(T[:3, :3]) or np.abs(T[3] - [0.0, 0.0, 0.0, 1.0]).max() > 1e-12:
         raise InputError(
             f"{what}: the upper left 3x3 must be a rotation (to 1e-9) and the last row 0 0 0 1; "

@@ -237,6 +237,8 @@ def test_lookup_of_what_is_not_there() -> None:
         arm.joint("elbow")
     with pytest.raises(InputError, match="a link is named by text; came 3"):
         arm.link(3)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"a joint is named by text; came array\(\[1, 2\]\)"):
+        arm.joint(np.array([1, 2]))  # type: ignore[arg-type]
 
 
 def test_repr_and_str() -> None:
@@ -468,7 +470,7 @@ def test_frames_may_stand_among_rows_of_one_convention() -> None:
         (Hand, {"link": "a", "pose": np.diag([1.0, 1.0, 1.0, 2.0])}, InputError, ["hand", "last row 0 0 0 1"]),
         (Hand, {"link": "a", "pose": np.eye(3)}, InputError, ["hand", "(4, 4)", "(3, 3)"]),
         (Hand, {"link": "a", "pose": np.full((4, 4), math.nan)}, InputError, ["hand", "finite"]),
-        (Hand, {"link": "a", "pose": "x"}, InputError, ["hand", "came str"]),
+        (Hand, {"link": "a", "pose": "x"}, InputError, ["hand", "numbers are needed", "'x'"]),
     ],
 )
 def test_values_refused(cls: type[Any], fields: dict[str, Any], error: type[ForearmError], words: list[str]) -> None:
@@ -490,6 +492,9 @@ def test_values_refused(cls: type[Any], fields: dict[str, Any], error: type[Fore
         ({"limits": (math.inf, math.inf)}, ModelError, ["joint 'j', limits"]),
         ({"limits": (1.0,)}, InputError, ["joint 'j', limits", "[lower, upper]"]),
         ({"limits": ("a", "b")}, InputError, ["joint 'j', limits", "numbers are needed"]),
+        ({"limits": ("0", "1")}, InputError, ["joint 'j', limits", "numbers are needed", "'0'"]),
+        ({"limits": (False, True)}, InputError, ["joint 'j', limits", "numbers are needed"]),
+        ({"limits": (0, 10**400)}, InputError, ["joint 'j', limits", "numbers are needed"]),
         ({"limits": 5}, InputError, ["joint 'j', limits", "came 5"]),
         ({"max_speed": -1.0}, ModelError, ["joint 'j', max_speed", "at least 0"]),
         ({"max_effort": math.nan}, InputError, ["joint 'j', max_effort", "finite"]),

@@ -25,7 +25,8 @@ from arms import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forearm import Arm, ForearmError, Frame, InputError, Joint, Link, ModelError, NameNotFound, load
+from forearm import Arm, ForearmError, Frame, Friction, InputError, Joint, Link, ModelError, NameNotFound, load
+from forearm.dynamics import inverse
 from forearm.kinematics import forward, link_poses
 
 ROUNDING = 1e-12  # products of ten poses with entries of order 1, relative to the energies and lengths of the arms
@@ -300,3 +301,30 @@ def test_rigid_of_a_bare_arm_is_itself() -> None:
     arm = random_arm(2, drives=False)
     assert arm.rigid() == arm
     assert load("puma560").rigid() != load("puma560")
+
+
+# ------------------------------------------------------------------------------------------------------ one joint
+
+
+def test_with_joint_changes_one_joint_and_nothing_else() -> None:
+    arm = random_arm(5, drives=False)
+    name = arm.joints[1].name
+    friction = Friction(side="joint", viscous=0.7, coulomb=(0.3, -0.2))
+    changed = arm.with_joint(name, friction=friction, max_effort=12.5)
+    assert (changed.joint(name).friction, changed.joint(name).max_effort) == (friction, 12.5)
+    assert changed.with_joint(name, friction=None, max_effort=arm.joint(name).max_effort) == arm
+    q, qd = posture(arm, 5), speed(arm, 5)
+    added = inverse(changed, q, qd, np.zeros(arm.n)) - inverse(arm, q, qd, np.zeros(arm.n))
+    wanted = np.zeros(arm.n)
+    wanted[1] = 0.7 * qd[1] + (0.3 if qd[1] > 0 else -0.2)
+    assert np.allclose(added, wanted, atol=1e-12)
+
+
+def test_with_joint_names_what_there_is() -> None:
+    arm = load("puma560")
+    with pytest.raises(NameNotFound, match="has no joint 'joint7'"):
+        arm.with_joint("joint7", friction=None)
+    with pytest.raises(NameNotFound, match="with_joint: a joint has no field 'fricton'; did you mean 'friction'"):
+        arm.with_joint("joint1", fricton=None)
+    with pytest.raises(ForearmError, match="max_effort: must be at least 0"):
+        arm.with_joint("joint1", max_effort=-1.0)

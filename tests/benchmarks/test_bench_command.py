@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -106,7 +105,7 @@ def test_plot_writes_a_picture(suffix: str, tmp_path: Path, capsys: Capture) -> 
     path = tmp_path / f"speeds{suffix}"
     assert main(["bench", "--only", "kernels", "--plot", str(path)]) == 0
     assert path.stat().st_size > 5000
-    assert f"drawn in {path}" in capsys.readouterr().out
+    assert f"wrote {path}" in capsys.readouterr().out
 
 
 def test_picture_has_a_panel_for_each_group_with_all_bars() -> None:
@@ -127,9 +126,10 @@ def test_picture_has_a_panel_for_each_group_with_all_bars() -> None:
     ]
 
 
-def test_progress_names_what_was_measured_where_there_is_a_terminal(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch, without_clock: Iterator[None]
-) -> None:
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+@pytest.mark.usefixtures("without_clock")
+def test_progress_names_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr("forearm.cli.bench.Progress.say_once", lambda _, doing: said.append(doing))
     assert main(["bench", "--only", "kernels"]) == 0
-    assert "2 measured: panda inverse, batch" in capsys.readouterr().err
+    assert said[0] == "measuring kernels"
+    assert "measuring kernels: 2 done, the last inverse, batch" in said

@@ -11,8 +11,8 @@ from arms import DIFFERENCE, STYLES, Array, every_kind, limits_of, posture, pote
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forearm import Arm, ForearmError, Frame, InputError, Joint, Limits, Link, from_dh, load
-from forearm.checking import Balance, balance, with_counterweights
+from forearm import Arm, ForearmError, Frame, InputError, Joint, Limits, Link, ModelError, from_dh, load
+from forearm.checking import Balance, Counterweight, balance, with_counterweights
 from forearm.checking.balancing import gravity_torque
 
 pytestmark = pytest.mark.filterwarnings("ignore::forearm.errors.ModelWarning")
@@ -218,6 +218,32 @@ def test_weights_are_added_to_their_links_only() -> None:
         assert heavier.link(link.name).mass == pytest.approx(link.mass + added.get(link.name, 0.0), rel=1e-14)
     assert heavier.tree == arm.tree
     assert with_counterweights(arm, ()) == arm
+
+
+def test_what_was_found_cannot_be_changed() -> None:
+    found = balance(load("ascher2"))
+    for array in (found.worst, found.postures, found.balanced, found.counterweights[0].position):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+def test_a_counterweight_of_ones_own() -> None:
+    arm = load("ascher2")
+    link = arm.links[1]
+    given: dict[str, Any] = {"joint": arm.joints[0].name, "link": link.name, "mass": 2.0, "moment": 0.0}
+    weight = Counterweight(position=[0.3, 0.0, 0.1], **given)  # type: ignore[arg-type]
+    heavier = with_counterweights(arm, (weight,)).links[1]
+    total = link.mass + 2.0
+    assert heavier.mass == total
+    assert np.allclose(heavier.com, (link.mass * link.com + 2.0 * np.array([0.3, 0.0, 0.1])) / total, rtol=1e-15, atol=0)
+    for wrong, error, words in (
+        ({"position": (0.0, 1.0)}, InputError, r"counterweight, position: shape \(3,\) is needed"),
+        ({"position": np.zeros(3), "mass": -1.0}, ModelError, "counterweight, mass: must be at least 0, came -1"),
+    ):
+        with pytest.raises(error, match=words):
+            Counterweight(**(given | wrong))
+    with pytest.raises(InputError, match="balance, distance: must be above 0, came -1"):
+        balance(arm, distance=-1.0)
 
 
 def test_a_vertical_first_axis_needs_none() -> None:

@@ -108,7 +108,7 @@ def test_branches_in_a_table_sorted_by_a_posture(capsys: Capture) -> None:
     pose = ("--pose", "0.5,0,0.05,0,90,180", "--form", "zyz", "--degrees")
     code, out, _ = run(capsys, "puma560-akb", *pose, "--q", "-17,51,-20,20,61,170")
     assert code == 0
-    rows = [[float(word) for word in line.split()[1:]] for line in out.splitlines()[2:-1]]
+    rows = [[float(word) for word in line.split()[1:]] for line in out.splitlines()[3:-1]]
     T = hand_pose([0.5, 0.0, 0.05], np.radians([0.0, 90.0, 180.0]), "zyz")
     assert len(rows) == 8
     assert np.abs(forward(arm, np.array(rows)) - T).max() < 1e-4  # six digits of angles

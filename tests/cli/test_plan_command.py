@@ -61,7 +61,7 @@ def test_files_in_and_out(capsys: Capture, tmp_path: Path) -> None:
     for out in (table, points):
         code, said, _ = run(capsys, "cmu-dd", str(request), "-o", str(out), "--plot", str(picture))
         assert code == 0
-        assert f"written to {out}" in said
+        assert f"wrote {out}\n" in said
     rows = list(csv.DictReader(table.read_text().splitlines()))
     assert float(rows[-1]["q1"]) == pytest.approx(np.radians(10.0), abs=1e-12)
     assert "voltage6" in rows[0]
@@ -156,7 +156,7 @@ def test_saved_motions_and_phase_planes(capsys: Capture, tmp_path: Path) -> None
     )
     code, out, _ = run(capsys, *asked)
     assert code == 0
-    assert f"joint 2 drawn in {phase}" in out
+    assert f"wrote {phase}\n" in out
     assert phase.read_bytes().startswith(b"\x89PNG")
     again = document(capsys, "panda", str(saved))
     assert again["duration"] == document(capsys, "panda", "--q", START, "--to", THERE, "--acceleration", "3")["duration"]
@@ -192,7 +192,7 @@ def test_saved_motions_and_phase_planes(capsys: Capture, tmp_path: Path) -> None
         (("panda", "--line-to", "1,2"), "--line-to: a point has 3 finite numbers, came 2"),
         (("puma560-akb", "--to", "0,0,0,0,0,0"), "have no max_effort"),
         (("panda", "--q", START, "--to", THERE, "--acceleration", "-1"), "acceleration"),
-        (("panda", "--q", START, "--to", THERE, "-o", "x.txt"), "x.txt: a plan is saved as"),
+        (("panda", "--q", START, "--to", THERE, "-o", "x.txt"), "--output x.txt: the name must end in .csv, .parquet"),
     ],
 )
 def test_mistakes(capsys: Capture, arguments: tuple[str, ...], said: str) -> None:

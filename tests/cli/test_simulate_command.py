@@ -134,7 +134,7 @@ def test_files_are_written_and_the_table_tells(tmp_path: Path, capsys: Capture) 
     )
     assert (code, err) == (0, "")
     assert out.startswith("stanford at 0.02 s, by rk3 in steps of 0.001 s, 21 samples: the end was reached\n")
-    for piece in ("joint3", "m, N", "energy, J: kinetic", f"written: {csv}", f"written: {png}", f"written: {html}"):
+    for piece in ("joint3", "m, N", "energy, J: kinetic", f"wrote {csv}\n", f"wrote {png}\n", f"wrote {html}\n"):
         assert piece in out
     assert csv.read_text().startswith("t,q1,")
     assert len(csv.read_text().splitlines()) == 22
@@ -150,11 +150,12 @@ def test_files_are_written_and_the_table_tells(tmp_path: Path, capsys: Capture) 
         (("--linear",), "--linear: it is about the rows of a file"),
         (("--dac-bits", "8"), "--dac-bits: the steps divide a range; give it by --dac-range V."),
         (("--method", "euler"), "there is no method 'euler'"),
-        (("--step", "0"), "step: must be above 0"),
+        (("--step", "0"), "--step: a number above 0 is needed"),
+        (("--duration", "x"), "--duration: a number of at least 0 is needed, came 'x'. See 'forearm simulate --help'."),
         (("--record", "0"), "record: a whole number of at least 1"),
-        (("--to", "m.txt"), "--to m.txt: the name must end in one of .csv, .parquet, .pq, .npz."),
-        (("--plot", "m.gif"), "--plot m.gif: the name must end in"),
-        (("--html", "m.txt"), "--html m.txt: the name must end in"),
+        (("--to", "m.txt"), "--to m.txt: the name must end in .csv, .parquet, .pq or .npz."),
+        (("--plot", "m.gif"), "--plot m.gif: a picture ends in .png, .svg or .pdf."),
+        (("--html", "m.txt"), "--html m.txt: a page ends in .html or .htm."),
         (("--voltage-file", "absent.csv"), "absent.csv: not there"),
         (("--continue", "absent.npz"), "absent.npz"),
         (("--continue", "a.npz", "--q", "0,0,0,0,0,0"), "--continue: it goes on from where the other simulation ended"),
@@ -166,7 +167,7 @@ def test_wrong_options_are_refused(options: tuple[str, ...], said: str, capsys: 
     assert said in err
 
 
-@pytest.mark.parametrize("options", [(), ("--duration", "x"), ("--duration", "1", *VOLTS, "--torque", "1")])
+@pytest.mark.parametrize("options", [(), ("--duration", "1", *VOLTS, "--torque", "1")])
 def test_wrong_usage_is_refused(options: tuple[str, ...], capsys: Capture) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["simulate", "cmu-dd", *options])

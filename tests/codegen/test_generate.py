@@ -15,6 +15,7 @@ import pytest
 from arms import random_arm
 from codegen.running import imported
 from codegen.truths import GENERAL, assert_close, given
+from drives.making import loaded_arm
 from dynamics.cases import simple_drives
 
 import forearm as fa
@@ -278,6 +279,8 @@ def test_headers_say_what_columns_are_and_of_drives_only_what_is_in_them() -> No
     assert "link6.Izz" in generate(arm, "regressor").header
     assert "ratio; viscous and Coulomb friction included" in generate(arm, "bias").header.replace("\n *    ", "")
     assert "ratio; rotors' inertia included" in generate(arm, "inertia_matrix").header.replace("\n *    ", "")
+    loaded = generate(loaded_arm("chain", 6, 3), "bias").header.replace("\n *    ", "")
+    assert "ratio; viscous, Coulomb and Stribeck friction, friction of bearings and losses of gears included" in loaded
 
 
 @pytest.mark.parametrize("name", ["exp", "printf", "malloc", "Hypot", "int"])

@@ -19,8 +19,9 @@ from forearm.codegen.functions import FUNCTIONS
 from forearm.codegen.generate import generate, program_for
 from forearm.reduction.base import base_parameters
 from forearm.reduction.geometry import GEOMETRY, geometry_values
-from forearm.reduction.inertial import AXES, TENSOR
+from forearm.reduction.inertial import AXES
 from forearm.reduction.symbolic import chosen_parameters, parameter_values
+from forearm.spatial import TENSOR
 
 ARMS: dict[str, Arm] = {
     "puma560-akb": fa.load("puma560-akb"),  # most centres on an axis, tensors diagonal, axes parallel and square

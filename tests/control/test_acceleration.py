@@ -28,7 +28,7 @@ from forearm.control.controllers.pd import PD
 from forearm.control.loop import run
 from forearm.control.reference import Held, usual_motion
 from forearm.control.sensors import Encoder, Sensors, exact_accelerations
-from forearm.errors import InputError, ModelError, NameNotFound
+from forearm.errors import InputError, NameNotFound
 from forearm.kernels import compile
 from forearm.kinematics.poses import body_poses
 
@@ -109,7 +109,7 @@ def test_wrong_readings_are_refused() -> None:
         sets.accelerations(np.zeros(4), np.zeros(3))
     with pytest.raises(InputError, match="share one shape"):
         sets.read(np.zeros(3), np.zeros((2, 3)), np.zeros(3))
-    with pytest.raises(ModelError, match="lever: must be above 0"):
+    with pytest.raises(InputError, match="lever: must be above 0"):
         accelerometers(arm, lever=0.0)
     assert np.isnan(sets.seen(np.full(3, np.nan), np.zeros(3), np.zeros(3))).any()
 
@@ -219,11 +219,11 @@ def test_what_it_cannot_do_is_said() -> None:
         AccelerationServo(arm, motion).command(samples(motion, 1e-3)[0])
     with pytest.raises(NameNotFound, match="did you mean 'tachometers'"):
         AccelerationServo(arm, motion, seen_by="tachometer")
-    with pytest.raises(ModelError, match="gain"):
+    with pytest.raises(InputError, match="gain"):
         AccelerationServo(arm, motion, gain=2.5)
-    with pytest.raises(ModelError, match="gain"):
+    with pytest.raises(InputError, match="gain"):
         AccelerationServo(arm, motion, gain=1.1, delay=1)
-    with pytest.raises(InputError, match="0 or 1 periods"):
+    with pytest.raises(InputError, match="delay, in periods: a whole number from 0 to 1"):
         AccelerationServo(arm, motion, delay=2)
     with pytest.raises(InputError, match="motion: 'puma560' has 6 joints"):
         AccelerationServo(fa.load("puma560"), motion)

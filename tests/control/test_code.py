@@ -161,7 +161,7 @@ def test_wrong_requests_are_refused() -> None:
         controller_code(arm, gains=Gains(np.ones(2), np.ones(3), np.ones(3)))
     with pytest.raises(fa.InputError, match="most: 3 torques above 0"):
         controller_code(arm, most=[1.0, 0.0, 1.0])
-    with pytest.raises(fa.ModelError, match="period"):
+    with pytest.raises(fa.InputError, match="period"):
         controller_code(arm, "pid_gravity", period=0.0)
     with pytest.raises(fa.InputError, match="an Arm with joints"):
         controller_code("puma560")  # type: ignore[arg-type]

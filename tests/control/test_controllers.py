@@ -16,6 +16,7 @@ from forearm.control.controller import Controller, Sample
 from forearm.control.controllers.forces import DROPPED, Directions, forces_of
 from forearm.control.model_error import without_gravity
 from forearm.dynamics.dropping import DROPPED as DROPPED_BY
+from forearm.kinematics.limits import middle
 from forearm.model import model_of
 
 Floats = np.ndarray
@@ -57,7 +58,7 @@ def test_computed_torque_is_the_inverse_arm_at_a_corrected_acceleration() -> Non
 def test_pd_pid_and_feed_forward_with_pd() -> None:
     arm, sample = rigid()
     q, qd, _ = sample.wanted
-    own = np.diag(fa.dynamics.inertia_matrix(arm, control.gains.middle(arm)))
+    own = np.diag(fa.dynamics.inertia_matrix(arm, middle(arm)))
     e, ed = q - sample.q, qd - sample.qd
     spring = own * (W * W * e + 2.0 * W * ed)
     g = fa.dynamics.gravity(arm, sample.q)

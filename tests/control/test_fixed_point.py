@@ -272,40 +272,6 @@ def test_the_header_says_what_a_caller_must_know() -> None:
     assert "float" not in program.text.replace("floating", "")
 
 
-def test_missing_ranges_are_asked_for() -> None:
-    arm = random_arm(3, 3).rigid()
-    with pytest.raises(fa.InputError, match=r"the range of qdd is not known; give it in ranges, such as ranges=\{'qdd': 2.0\}"):
-        fixed_point(arm, "inverse_dynamics", {"qd": 1.0})
-    slow = arm.replace(tree=tuple(replace(j, max_speed=None) for j in arm.tree))
-    with pytest.raises(fa.InputError, match="the range of qd is not known"):
-        fixed_point(slow, "inverse_dynamics", {"qdd": 1.0})
-    known = arm.replace(tree=tuple(j if j.kind == "fixed" else replace(j, max_speed=1.7) for j in arm.tree))
-    assert fixed_point(known, "inverse_dynamics", {"qdd": 1.0}).ranges["qd[2]"] == (-1.7, 1.7)
-    with pytest.raises(fa.InputError, match=r"joint1.* of 'ascher2' have no limits; give them in the arm file"):
-        fixed_point(fa.load("ascher2"), "gravity")
-    assert fixed_point(arm, "gravity").ranges["q[0]"] == tuple(arm.joints[0].limits)
-
-
-def test_wrong_requests_are_refused() -> None:
-    arm = random_arm(3, 3).rigid()
-
-    def refused(error: type[Exception], match: str, function: str = "gravity", **given: Any) -> None:
-        with pytest.raises(error, match=match):
-            fixed_point(arm, function, **given)
-
-    refused(fa.NameNotFound, "no function 'gravty'; did you mean 'gravity'", function="gravty")
-    refused(fa.NameNotFound, "no input 'speed'", ranges={"speed": 1.0})
-    refused(fa.InputError, "one of 16, 32 bits; came 24", word=24)
-    refused(fa.InputError, "for each of the 3 entries", ranges={"q": [1.0, 2.0]})
-    refused(fa.InputError, "lies above", ranges={"q": [1.0, (2.0, 1.0), 1.0]})
-    refused(fa.ModelError, "at least 0", ranges={"q": -1.0})
-    refused(fa.InputError, "finite", ranges={"q": float("nan")})
-    stribeck = random_arm(3, 3)
-    assert any(j.friction is not None and j.friction.static is not None for j in stribeck.joints)
-    with pytest.raises(fa.InputError, match=r"Stribeck"):
-        fixed_point(stribeck, "bias", {"qd": 1.0})
-
-
 def test_ranges_of_one_point_and_of_nothing() -> None:
     arm = fa.load("puma560").rigid()
     ranges = {
@@ -323,18 +289,6 @@ def test_ranges_of_one_point_and_of_nothing() -> None:
         assert np.abs(value).max() < 2**31
         reached = program.bounds.most(place) + program.inner_errors[place]
         assert reached * 2.0 ** program.steps[place].bits < 2**31, place
-
-
-def test_inputs_outside_the_ranges_are_refused() -> None:
-    program = fixed_point(random_arm(3, 3).rigid(), "gravity", {"q": 1.0})
-    with pytest.raises(fa.InputError, match="outside the ranges"):
-        program.quantised(q=[0.0, 1.1, 0.0])
-    with pytest.raises(fa.InputError, match="outside the ranges"):
-        program.quantised(q=[0.0, np.nan, 0.0])
-    with pytest.raises(fa.InputError, match="no q came"):
-        program.quantised()
-    with pytest.raises(fa.InputError, match="3 numbers a state"):
-        program.quantised(q=[0.0, 0.1])
 
 
 MOTION = {"q": 1.5, "q_wanted": 1.5, "qd": 1.5, "qd_wanted": 1.5, "qdd_wanted": 5.0}

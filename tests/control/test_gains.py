@@ -11,7 +11,8 @@ from one_joint import MASS, beam, block
 
 import forearm as fa
 from forearm import control
-from forearm.control.gains import middle, sampled_radius
+from forearm.control.gains import sampled_radius
+from forearm.kinematics.limits import middle
 
 W_5HZ = 2.0 * math.pi * 5.0
 
@@ -136,3 +137,13 @@ def test_period_for_the_fastest_posture() -> None:
         control.natural_frequencies(arm, q[0], -K)
     with pytest.raises(fa.InputError, match="one posture"):
         control.natural_frequencies(arm, q, K)
+
+
+def test_what_is_no_posture_and_no_delay_is_refused() -> None:
+    arm = fa.load("chain3")
+    with pytest.raises(fa.InputError, match=r"joint_inertias: one state of shape \(3,\) is needed; came \(2, 3\)"):
+        control.joint_inertias(arm, np.zeros((2, 3)))
+    with pytest.raises(fa.InputError, match="delay, in periods: a whole number from 0 to 1 is needed; came 2"):
+        control.largest_bandwidth(1e-3, 2)
+    with pytest.raises(fa.InputError, match="period_for: nothing brings the arm back"):
+        control.period_for(arm, np.ones(3), np.zeros((0, 3)))

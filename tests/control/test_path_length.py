@@ -12,7 +12,7 @@ import forearm as fa
 from forearm.control.extrapolation import FirstOrder
 from forearm.control.path_length import PathLength, extrapolated
 from forearm.control.reference import usual_motion
-from forearm.errors import InputError, ModelError
+from forearm.errors import InputError
 from forearm.kernels import compile
 from forearm.trajectories import MotionLimits, bang_bang
 
@@ -130,9 +130,10 @@ def test_feedback_is_added() -> None:
 
 def test_what_it_cannot_do_is_said() -> None:
     arm, motion = moving_arm()
-    with pytest.raises(ModelError, match="path length, every"):
-        PathLength(arm, motion, every=0)
-    with pytest.raises(ModelError, match="path length, order"):
+    for every in (0, 2.5, True):
+        with pytest.raises(InputError, match=f"path length, every: a whole number of at least 1 is needed; came {every}"):
+            PathLength(arm, motion, every=every)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="path length, order"):
         PathLength(arm, motion, order=4)
     with pytest.raises(InputError, match="plan one first"):
         PathLength(arm, [1.0, 2.0])  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from forearm.control.precomputed import Precomputed, pairs_along, walked
 from forearm.control.procedures import AtSpeed, Family, Procedural, at_speeds, procedure
 from forearm.control.reference import Motion, usual_motion
 from forearm.control.tables import full_tables, multilinear, table_error
-from forearm.errors import InputError, ModelError
+from forearm.errors import InputError
 from forearm.kernels import compile
 from forearm.trajectories import MotionLimits, bang_bang
 
@@ -215,5 +215,5 @@ def test_what_cannot_be_is_refused() -> None:
         Procedural(arm, motion, procedure=procedure(arm, throwing(arm), [[0.5, 1.0], [1.0]], phases=9))
     with pytest.raises(InputError, match="1 parameters"):
         Procedural(arm, motion, parameters=(1.0, 2.0))
-    with pytest.raises(ModelError, match="values"):
+    with pytest.raises(InputError, match="values"):
         full_tables(6, 0)

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import random_arm
+from counting.counted import values
 
 import forearm as fa
 from forearm.counting.cost import FARTHEST, curves, general, general_matrices, per_joint
 from forearm.counting.counts import METHODS, Convention, Work, count, retold, run
 from forearm.counting.models import GenericChain, chain
 from forearm.counting.polynomial import Polynomial, fit
-from forearm.counting.scalars import values
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import INVERSE
 from forearm.errors import InputError, ModelError, NameNotFound

@@ -13,8 +13,8 @@ import forearm as fa
 from forearm import Arm, Link, ModelError, NameNotFound
 from forearm.codegen.generate import generate
 from forearm.counting import fewest as module
-from forearm.counting.counts import count, rigid_model
-from forearm.counting.fewest import FUNCTIONS, fewest, steps_to_fewest
+from forearm.counting.counts import METHODS, count, rigid_model
+from forearm.counting.fewest import fewest, steps_to_fewest
 from forearm.counting.models import GenericChain, chain
 from forearm.dynamics.forward import solve_symmetric
 from forearm.dynamics.inertia import inertia_composite_body
@@ -114,7 +114,7 @@ def as_counted(arm: Arm) -> Arm:
     return arm.rigid().replace(gravity=rigid_model(arm).g)
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("function", METHODS)
 @pytest.mark.parametrize("name", ["puma560-akb", "stanford", "panda", "stanford-dhanaraj3"])
 def test_counts_are_those_of_the_text(name: str, function: str) -> None:
     """Every operator in the generated C, by its characters, against what fewest says without writing anything."""
@@ -125,7 +125,7 @@ def test_counts_are_those_of_the_text(name: str, function: str) -> None:
 
 
 @pytest.mark.parametrize("kinds", ["RRRRRR", "RRPR", "PRRP", "RP"])
-@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("function", METHODS)
 def test_general_counts_are_of_graphs_that_compute_the_dynamics(kinds: str, function: str) -> None:
     """The graph over symbols, evaluated at the numbers of the generic chain, is what Newton-Euler on that chain gives."""
     generic = GenericChain(kinds)
@@ -169,7 +169,7 @@ def test_general_counts_grow_linearly() -> None:
         assert max(steps) < theirs.mul + theirs.add, name
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("function", METHODS)
 @pytest.mark.parametrize("name", ["puma560-akb", "stanford", "ascher2", "chain3"])
 def test_steps_lead_to_the_fewest_and_none_of_them_costs(name: str, function: str) -> None:
     arm = fa.load(name)

@@ -12,7 +12,7 @@ import forearm as fa
 from forearm.cli.count import MOST
 from forearm.counting import Counts, count, general
 from forearm.counting.counts import METHODS
-from forearm.counting.fewest import FUNCTIONS, fewest, steps_to_fewest, table_210
+from forearm.counting.fewest import fewest, steps_to_fewest, table_210
 from forearm.counting.matrices import WATERS, count_matrices
 from forearm.counting.models import GenericChain, chain
 from forearm.counting.printed import COLUMNS, compare, compare_table29
@@ -102,7 +102,7 @@ def test_generated_code() -> None:
     for row in table_after("## Generated code: the fewest operations reached here"):
         named = re.search(r"`(.*)`", row["arm"])
         arm = GenericChain("RRRRRR", aligned=general[row["arm"]]) if named is None else quietly_loaded(named[1])
-        inverse, M, forward = (fewest(arm, function) for function in FUNCTIONS)
+        inverse, M, forward = (fewest(arm, function) for function in METHODS)
         assert (row["inverse"], row["inertia matrix"], row["forward"]) == (pair(inverse), pair(M), pair(forward))
         assert (row["div"], row["trig"]) == (str(forward.div), str(inverse.trig))
 

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from counting.counted import values
 
-from forearm.counting.scalars import Tally, values
+from forearm.counting.scalars import Tally
 from forearm.symbols.counts import Counts
 
 

@@ -132,6 +132,7 @@ def test_the_amplifier_stands_behind_it(gain: float) -> None:
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no period": ({"period": 0.0}, "DAC, period: more than 0 s is needed; came 0.0"),
     "NaN": ({"period": float("nan")}, "DAC, period"),
+    "complex": ({"gain": np.complex128(1.0 + 1.0j)}, "DAC, gain: a number other than 0"),
     "no gain": ({"gain": 0.0}, "DAC, gain: a number other than 0"),
     "bits without a span": ({"bits": 12}, "DAC, bits: whole, from 1 to 52, and only with a span"),
     "too many bits": ({"bits": 60, "span": 1.0}, "DAC, bits"),

@@ -27,7 +27,7 @@ from dynamics.cases import (
 )
 
 import forearm as fa
-from forearm import Arm, Hand, Link, ModelError, dynamics
+from forearm import Arm, Hand, InputError, Link, ModelError, dynamics
 from forearm.dynamics.gibbs_appell import gibbs_appell_sum, gibbs_function, inertia_sum
 from forearm.dynamics.lagrange import chain_of, kept_derivatives, trace_of_product
 from forearm.dynamics.silver import angular_velocity, rotation_rate
@@ -251,6 +251,9 @@ def test_silver_angular_velocity_and_rotation_rate_are_inverse() -> None:
         np.testing.assert_allclose(rotation_rate(angular_velocity(W, Wd), W), Wd, rtol=0, atol=1e-11)
         v = rng.normal(size=3)
         np.testing.assert_allclose(rotation_rate(w, W) @ v, np.cross(w, W @ v), rtol=0, atol=1e-14)
+        assert np.array_equal(rotation_rate(w.tolist(), W.tolist()), rotation_rate(w, W))
+    with pytest.raises(InputError, match=r"Wd: shape \(3, 3\) is needed, came \(4, 4\)"):
+        angular_velocity(np.eye(4), np.eye(4))
 
 
 def test_silver_inertia_and_pseudo_inertia_are_inverse() -> None:
@@ -273,7 +276,7 @@ def test_silver_form_in_rotation_matrices(style: str, kinds: str) -> None:
     state = random_state(arm, 6)
     q, qd, qdd = ([float(v) for v in values] for values in state)
     model = model_of(arm)
-    U, UU = kept_derivatives(chain_of(model, q, qd, qdd))
+    U, UU = kept_derivatives(chain_of(model, q, qd, qdd, "this form"))
     tau = np.zeros(arm.n)
     for i, body in enumerate(model.bodies):
         r, J = np.append(body.r, 1.0), pseudo_from_inertia(body.I)

@@ -130,6 +130,21 @@ COMPUTED: dict[str, dict[str, Any]] = {
 }
 
 
+def test_many_light_links_behind_gears_are_not_wedged() -> None:
+    """The determinant of such a matrix is below every float; its Cholesky factor is there, and the way back is exact."""
+    gear = Transmission(efficiency=((0.0, 0.8),), rated_torque=100.0)
+    arm = fa.load("chain50")
+    light = tuple(dataclasses.replace(link, mass=1e-6 * link.mass, inertia=1e-6 * link.inertia) for link in arm.links)
+    arm = arm.replace(links=light, tree=tuple(dataclasses.replace(j, transmission=gear) for j in arm.tree))
+    q, qd, qdd = random_state(arm, 3)
+    M = dynamics.inertia_matrix(arm, q)
+    assert np.linalg.det(M) == 0.0
+    assert (np.diagonal(np.linalg.cholesky(M)) > 0.0).all()
+    report = dynamics.forward_report(arm, q, qd, dynamics.inverse(arm, q, qd, qdd))
+    assert_agree(report.qdd, qdd, 1e-9)
+    assert not report.is_wedged
+
+
 @pytest.mark.parametrize("drive", COMPUTED.values(), ids=COMPUTED.keys())
 def test_what_friction_there_is_counts_in_torques_alone(drive: dict[str, Any]) -> None:
     """On the first joint it moves the first torque against the motion, and neither energies, matrix nor what holds the arm."""

@@ -182,6 +182,10 @@ def test_arms_of_no_joint() -> None:
     assert dynamics.coriolis_matrix(stone, [], []).shape == (0, 0)
     assert dynamics.kinetic_energy(stone, [], []) == 0.0
     assert dynamics.trace(stone, [], [], []) == {}
+    assert dynamics.forward_report(stone, [], [], []).qdd.shape == (0,)
+    assert dynamics.gibbs(stone, [], [], []).hessian.shape == (0, 0)
+    assert [e.rms.shape for e in dynamics.drop_errors(stone, *np.zeros((3, 2, 0)))] == [(0,), (0,)]
+    assert np.isnan(dynamics.precision_study(stone, np.zeros((2, 0))).condition).tolist() == [True, True]
 
 
 @pytest.mark.parametrize("formulation", list(INVERSE))
@@ -265,7 +269,6 @@ def test_a_base_motion_of_the_wrong_shape_is_refused() -> None:
 
 # ---- NaN and infinity: an error, or NaN, never a figure
 
-NAN_SILENT = ("inertia_matrix", "inertia composite-body", "inertia gibbs-appell", "inertia orthogonal-complement")
 NAN_CASES = [f"{way} / {a} / {j}" for way, (_, count) in WAYS.items() for a in range(count) for j in range(N)]
 
 

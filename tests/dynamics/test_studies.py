@@ -46,12 +46,14 @@ def test_closed_form_leaves_drives_out_and_refuses_trees_and_batches() -> None:
         closed_form(arm, np.zeros(3)).torque(np.zeros(2), np.zeros(3))
     with pytest.raises(fa.ModelError, match="serial chains"):
         closed_form(random_arm(4, n=4, convention="frames", tree=True), np.zeros(4))
-    with pytest.raises(fa.InputError, match="one posture"):
+    with pytest.raises(fa.InputError, match="closed_form: one state"):
         closed_form(arm, np.zeros((2, 3)))
 
 
-def test_dropped_terms_are_exactly_what_is_missing() -> None:
-    arm = random_arm(5, n=4, convention="standard", drives=False)
+@pytest.mark.parametrize("kind", [{}, {"tree": True}, {"mimic": True}], ids=["chain", "tree", "followers"])
+def test_dropped_terms_are_exactly_what_is_missing(kind: dict[str, bool]) -> None:
+    """Against the Coriolis matrix and gravity, and against the slope of the potential energy."""
+    arm = random_arm(5, n=4, convention="standard", drives=False, **kind)
     q, qd, qdd = np.random.default_rng(5).uniform(-1, 1, (3, 7, arm.n))
     errors = {e.dropped: e for e in drop_errors(arm, q, qd, qdd)}
     velocity = np.array([fa.dynamics.coriolis_matrix(arm, a, b) @ b for a, b in zip(q, qd, strict=True)])
@@ -59,9 +61,12 @@ def test_dropped_terms_are_exactly_what_is_missing() -> None:
     for name, missing in (("no-velocity-terms", velocity), ("no-gravity", gravity)):
         assert np.allclose(errors[name].largest, np.abs(missing).max(axis=0), rtol=1e-9, atol=1e-12)
         assert np.allclose(errors[name].rms, np.sqrt((missing**2).mean(axis=0)), rtol=1e-9, atol=1e-12)
-    # The last joint has no link behind it: nothing is lost there.
-    assert errors["own-link-only"].largest[-1] < 1e-12
-    assert errors["own-link-only"].largest[0] > 1e-3
+    step = 1e-6 * np.eye(arm.n)
+    ahead, behind = (np.array([fa.dynamics.potential_energy(arm, a + way * step) for a in q]) for way in (1.0, -1.0))
+    assert np.allclose(errors["no-gravity"].largest, np.abs((ahead - behind) / 2e-6).max(axis=0), rtol=1e-6, atol=1e-7)
+    if not kind:  # the last joint has no link behind it: nothing is lost there
+        assert errors["own-link-only"].largest[-1] < 1e-12
+        assert errors["own-link-only"].largest[0] > 1e-3
 
 
 def test_own_link_only_is_the_arm_with_every_link_behind_weightless() -> None:
@@ -78,8 +83,19 @@ def test_own_link_only_is_the_arm_with_every_link_behind_weightless() -> None:
 
 def test_drop_errors_needs_a_motion() -> None:
     arm = random_arm(7, n=2, convention="modified")
-    with pytest.raises(fa.InputError, match="one shape"):
+    with pytest.raises(fa.InputError, match=r"samples of a motion, shape \(B, 2\), are needed; came \(2,\)"):
         drop_errors(arm, np.zeros(2), np.zeros(2), np.zeros(2))
+    with pytest.raises(fa.InputError, match="qd: all arguments share one shape"):
+        drop_errors(arm, np.zeros((3, 2)), np.zeros((2, 2)), np.zeros((3, 2)))
+
+
+def test_an_unknown_posture_gives_nan_in_its_row_of_the_study() -> None:
+    study = precision_study(fa.load("ascher2"), [[0.4, 0.9], [np.nan, 0.3]])
+    alone = precision_study(fa.load("ascher2"), [[0.4, 0.9]])
+    assert study.condition[0] == alone.condition[0]
+    assert np.array_equal(study.double[0], alone.double[0])
+    assert np.isnan(study.condition[1])
+    assert all(np.isnan(values[1]).any() for values in (study.double, *study.single.values()))
 
 
 def test_single_rounds_every_operation() -> None:

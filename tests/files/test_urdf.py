@@ -274,9 +274,10 @@ def test_ring_of_mimics_is_refused() -> None:
         read(*(link(f"l{i}") for i in range(5)), *ring)
 
 
-def test_fixed_joint_cannot_mimic() -> None:
-    with pytest.raises(fa.InputError, match=r"^arm.urdf, line 4, joint 'j': a fixed joint cannot mimic another;"):
-        one_joint('<mimic joint="k"/>', kind="fixed")
+def test_fixed_joint_stays_where_it_is_whatever_it_mimics() -> None:
+    with pytest.warns(fa.IgnoredWarning, match=r"^arm.urdf: ignored <mimic> of a fixed joint, .* \(first in line 4\)$"):
+        found = one_joint('<mimic joint="k"/>', kind="fixed")
+    assert (found.kind, found.mimic) == ("fixed", None)
 
 
 # --- transmissions -------------------------------------------------------------------------------------

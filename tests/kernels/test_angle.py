@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import numpy as np
 import pytest
+from kernels.compiling import evaluated
 
-from forearm.codegen.functions import Traced
-from forearm.codegen.program import Argument
-from forearm.kernels.ir import function_text, module_text
-from forearm.kernels.native import host, loaded, object_code
+from forearm.kernels.native import host
 from forearm.symbols import Graph
 
 MOST_ULP = {"float64": 2.0, "float32": 2.5}  # units in the last place: just above pi/8 the result is a difference
@@ -20,16 +17,8 @@ MOST_ULP = {"float64": 2.0, "float32": 2.5}  # units in the last place: just abo
 def angles(dtype: str, points: Any, lanes: int | None = None) -> Any:
     """The angles of (x, y) and of (-x, -y) as kernels have them, (B, 2)."""
     graph = Graph()
-    x, y = (graph.input(f"p[{k}]") for k in range(2))
-    results = {"a": np.array([y.arctangent(x), (-y).arctangent(-x)], dtype=object)}
-    traced = Traced(graph, results, (Argument("p", (2,), ""),), (Argument("a", (2,), ""),))
-    target = host(dtype, lanes)
-    memory = loaded(object_code(module_text([function_text("angle", traced, target)], target)), ["angle"])
-    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(memory.addresses["angle"])
-    points = np.ascontiguousarray(points, dtype=dtype)
-    made = np.empty((len(points), 2), dtype=dtype)
-    call(points.ctypes.data, made.ctypes.data, len(points))
-    return made
+    x, y = (graph.input(f"x[{k}]") for k in range(2))
+    return evaluated(graph, [y.arctangent(x), (-y).arctangent(-x)], points, host(dtype, lanes))
 
 
 def sample(dtype: str) -> Any:

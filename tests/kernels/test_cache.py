@@ -212,10 +212,9 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "head not JSON": lambda c: sealed(b"{", cache._opened(c)[1]),
     "head too deep": lambda c: sealed(b"[" * 100_000, b""),
     "no code": lambda c: sealed(cache._opened(c)[0], b""),
-    **{f"no {name}": partial(without, name) for name in ("key", "name", "inputs", "counts", "entry")},
+    **{f"no {name}": partial(without, name) for name in ("key", "inputs", "counts")},
     "inputs a number": lambda c: rewritten(c, inputs=3),
     "shapes of words": lambda c: rewritten(c, outputs=[["tau", ["x"]]]),
-    "another name": lambda c: rewritten(c, name="another"),
     "counts of nothing": lambda c: rewritten(c, counts={"nothing": 1}),
 }  # fmt: skip
 

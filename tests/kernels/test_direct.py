@@ -59,12 +59,12 @@ def ordinary(name: str) -> Callable[..., Any]:
 
 @pytest.fixture
 def nothing_ordinary(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is not done directly fails: the ordinary way of this kernel is closed."""
+    """What is not done directly fails: the ordinary way is closed."""
 
     def refuse(*_: Any) -> Any:
         raise AssertionError("this went the ordinary way")
 
-    monkeypatch.setattr(KERNEL, "_run", refuse)
+    monkeypatch.setattr("forearm.kernels.kernel.run", refuse)
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 511, 512, 513, WORTH - 1, WORTH])

@@ -9,6 +9,7 @@ import re
 import struct
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def results(place: elf.Loaded, about: dict[str, Any], dtype: str) -> bytes:
     arrays = [rng.uniform(-1.0, 1.0, (rows, *shape)).astype(dtype) for _, shape in about["inputs"]]
     arrays += [np.zeros((rows, *shape), dtype) for _, shape in about["outputs"]]
     kinds = [ctypes.c_void_p] * len(arrays)
-    function = ctypes.CFUNCTYPE(None, *kinds, ctypes.c_int64)(place.addresses[about["name"]])
+    function = native.function_of(place, about["functions"][0], *kinds, ctypes.c_int64)
     function(*(array.ctypes.data for array in arrays), rows)
     made_here = arrays[len(about["inputs"]) :]
     assert all(np.abs(array).max() > 0 for array in made_here)
@@ -66,7 +67,7 @@ def results(place: elf.Loaded, about: dict[str, Any], dtype: str) -> bytes:
 @pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "inertia_matrix", "inverse_dynamics_derivatives"])
 def test_both_loaders_give_the_same_bits(function: str, part: str, dtype: str) -> None:
     about, code = code_of(function, part, dtype)
-    ours, llvm_s = elf.load(code), native.loaded_by_llvm(code, [about["name"]])
+    ours, llvm_s = elf.load(code), native.loaded_by_llvm(code, [function])
     assert results(ours, about, dtype) == results(llvm_s, about, dtype)
 
 
@@ -75,8 +76,18 @@ def test_both_loaders_give_the_same_bits(function: str, part: str, dtype: str) -
 def test_every_kernel_is_taken(name: str, function: str) -> None:
     request = Request(fa.load(name).rigid(), (function,), "float64")
     for part in ("single", "batch"):
-        about, code = made(request, part, part == "single")
-        assert about["name"] in elf.load(code).addresses
+        _, code = made(request, part, part == "single")
+        assert function in elf.load(code).addresses
+
+
+def test_memory_stays_as_long_as_a_function_in_it() -> None:
+    memory = native.loaded(native.object_code(TEXT), ["third"])
+    function, here = native.function_of(memory, "third"), weakref.ref(memory)
+    del memory
+    assert here() is not None
+    function()
+    del function
+    assert here() is None
 
 
 def test_calls_constants_and_tables_are_where_they_belong() -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import numpy as np
 import pytest
+from kernels.compiling import evaluated
 
-from forearm.codegen.functions import Traced
-from forearm.codegen.program import Argument
-from forearm.kernels.ir import function_text, module_text
-from forearm.kernels.native import host, loaded, object_code
+from forearm.kernels.native import host
 from forearm.symbols import Graph
 
 MOST_ULP = 1.5  # units in the last place
@@ -21,15 +18,7 @@ def functions(dtype: str, x: Any, lanes: int | None = None) -> Any:
     """e^x, e^-x and |x| as kernels have them."""
     graph = Graph()
     at = graph.input("x[0]")
-    results = {"y": np.array([at.exp(), (-at).exp(), abs(at)], dtype=object)}
-    traced = Traced(graph, results, (Argument("x", (1,), ""),), (Argument("y", (3,), ""),))
-    target = host(dtype, lanes)
-    memory = loaded(object_code(module_text([function_text("both", traced, target)], target)), ["both"])
-    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(memory.addresses["both"])
-    x = np.ascontiguousarray(x, dtype=dtype)
-    y = np.empty((len(x), 3), dtype=dtype)
-    call(x.ctypes.data, y.ctypes.data, len(x))
-    return y
+    return evaluated(graph, [at.exp(), (-at).exp(), abs(at)], x, host(dtype, lanes))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

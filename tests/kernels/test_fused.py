@@ -16,7 +16,8 @@ from dynamics.cases import simple_drives
 
 import forearm as fa
 from forearm.codegen.functions import FUNCTIONS
-from forearm.kernels.kernel import Fused, Kernel
+from forearm.kernels.fused import Fused
+from forearm.kernels.kernel import Kernel
 from forearm.kernels.sharing import WORTH
 
 DOUBLE = 1e-12  # relative to the largest entry
@@ -166,6 +167,11 @@ def test_what_does_not_fit_is_told() -> None:
     for wrong in (np.zeros((5, 3)), np.zeros((3, 3)), np.zeros((5, 3, 3), np.float32), np.zeros((3, 3, 5)).T, [0.0]):
         with pytest.raises(fa.InputError, match="out: a writeable C-contiguous array"):
             both(q, qd, qdd, out={"tau": np.zeros((5, 3)), "M": wrong})  # type: ignore[dict-item]
+    with pytest.raises(fa.InputError, match="came None"):
+        both(q, qd, qdd, out={"tau": np.zeros((5, 3)), "M": None})  # type: ignore[dict-item]
+    memory = np.zeros(59)
+    with pytest.raises(fa.InputError, match="tau, M need an array each; two of them share memory"):
+        both(q, qd, qdd, out={"tau": memory[:15].reshape(5, 3), "M": memory[14:].reshape(5, 3, 3)})
     with pytest.raises(fa.InputError, match="qd: all arguments share one shape"):
         both(q, qd[:4], qdd)
     with pytest.raises(fa.InputError, match="parameters: none were left open in this kernel"):

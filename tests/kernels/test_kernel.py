@@ -6,6 +6,7 @@ import gc
 import pickle
 import sys
 import threading
+import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from types import BuiltinFunctionType
@@ -17,8 +18,9 @@ from arms import every_kind, posture, random_arm, speed
 
 import forearm as fa
 from forearm.kernels import direct
+from forearm.kernels.compiled import Native
 from forearm.kernels.kernel import Kernel
-from forearm.kernels.sharing import ROWS, WORTH
+from forearm.kernels.sharing import ROWS, WORTH, shared_rows
 
 DOUBLE = 1e-12  # relative to the largest entry
 SINGLE = 1e-4
@@ -254,6 +256,34 @@ def test_many_threads_may_compile_and_call_at_once() -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = [a for some in pool.map(work, range(8)) for a in some]
     assert all(np.array_equal(a, answers[0]) for a in answers)
+
+
+def test_an_interrupt_leaves_no_thread_at_work() -> None:
+    main, begun, ended = threading.current_thread(), threading.Event(), []
+
+    def call(*_: int) -> None:
+        if threading.current_thread() is main:
+            begun.wait()
+            raise KeyboardInterrupt
+        begun.set()
+        time.sleep(0.05)
+        ended.append(threading.current_thread())
+
+    with pytest.raises(KeyboardInterrupt):
+        shared_rows(Native(call, 0), [np.zeros(1000)], [8], 1000, 3)
+    assert 1 <= len(ended) <= 2, "each ends the block that it had begun, and begins no other"
+    assert not any(thread.is_alive() for thread in ended)
+
+
+def test_where_there_are_no_more_threads_the_others_do_the_work(puma: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    q, qd, x = states(puma.arm, 2 * ROWS)
+    together = puma.inverse_dynamics(q, qd, x, threads=1)
+
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    assert np.array_equal(puma.inverse_dynamics(q, qd, x, threads=2), together)
 
 
 def test_without_the_direct_call_the_same_bits(puma: Any, monkeypatch: pytest.MonkeyPatch) -> None:

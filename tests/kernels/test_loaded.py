@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import ctypes
+import subprocess
+import sys
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from arms import OFFSETS, SEVEN_POINTS, Array
 from drives.making import loaded_arm, with_efficiency
+from kernels.compiling import compiled
 
 import forearm as fa
-from forearm.kernels.ir import function_text, module_text
+from forearm.kernels.ir import function_text
 from forearm.kernels.iterated import solve_block, traced_step
 from forearm.kernels.kernel import Kernel
-from forearm.kernels.native import host, loaded, object_code
+from forearm.kernels.native import host
 
 DOUBLE = 1e-12  # of the largest entry
 SOLVED = 1e-10  # of the largest torque
@@ -93,12 +96,39 @@ def test_any_number_of_lanes(lanes: int) -> None:
     step = traced_step(ARMS["chain"])
     target = host("float64", lanes)
     text = function_text("solve", step, target, write_block=lambda body: solve_block(body, step))
-    memory = loaded(object_code(module_text([text], target)), ["solve"])
-    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, ctypes.c_int64)(memory.addresses["solve"])
+    call = compiled(text, "solve", 4, target)
     given = [np.ascontiguousarray(x) for x in states("chain", 19, 3)]
     out = np.full_like(given[0], 7.0)
     call(*(x.ctypes.data for x in given), out.ctypes.data, len(out))
     assert np.array_equal(out, kernel("chain").forward_dynamics(given[0], given[1], given[2]))
+
+
+@pytest.mark.parametrize("function", ["forward_dynamics", "accelerations"])
+def test_large_batches_take_no_more_of_the_stack(function: str) -> None:
+    """In a thread with little of it, and in a process of its own, which would crash."""
+    code = f"""
+import threading
+import numpy as np, forearm as fa
+from drives.making import loaded_arm
+from forearm.kernels.rolling import Roller
+arm = loaded_arm("chain", 6, 3)
+q, qd, tau = np.random.default_rng(0).uniform(0.2, 1.8, (3, 40000, arm.n))
+def work():
+    if {function!r} == "forward_dynamics":
+        fa.compile(arm).forward_dynamics(q, qd, tau, threads=1)
+    else:
+        Roller(arm, False, (0.0,), ((),), (1.0,)).accelerations_of(q, qd, tau, np.sign(qd), np.ones_like(q))
+    print("done")
+threading.stack_size(1 << 19)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], cwd=Path(__file__).parent.parent, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
 
 @EVERY

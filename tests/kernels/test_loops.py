@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -12,15 +11,15 @@ import numpy as np
 import pytest
 from arms import every_kind, posture, random_arm
 from dynamics.cases import simple_drives, with_kinds
+from kernels.compiling import compiled
 
 import forearm as fa
 from forearm.drives.joint import rotor_inertia
 from forearm.kernels import making
-from forearm.kernels.ir import module_text
 from forearm.kernels.kernel import Kernel
 from forearm.kernels.looped import LOOPS, Looped
 from forearm.kernels.loops import MOST, MOST_ALONE, lanes_for, loop_text, memory
-from forearm.kernels.native import host, loaded, object_code
+from forearm.kernels.native import host
 from forearm.kernels.vectors import Target
 
 DOUBLE = 1e-12  # relative to the largest entry
@@ -44,9 +43,7 @@ class Loop:
         self.looped, self.dtype = LOOPS[function](arm), np.dtype(dtype)
         target = host(dtype, lanes)
         self.lanes = lanes_for(self.looped, target)
-        self.memory = loaded(object_code(module_text([loop_text("loop", self.looped, target)], target)), ["loop"])
-        kinds = [ctypes.c_void_p] * (len(self.looped.inputs) + 1)
-        self.call = ctypes.CFUNCTYPE(None, *kinds, ctypes.c_int64)(self.memory.addresses["loop"])
+        self.call = compiled(loop_text("loop", self.looped, target), "loop", len(self.looped.inputs) + 1, target)
 
     def __call__(self, given: list[Any]) -> Any:
         states = [np.ascontiguousarray(x, dtype=self.dtype) for x in given[: len(self.looped.inputs)]]

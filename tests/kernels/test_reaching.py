@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 import forearm as fa
 from forearm.kernels import cache
-from forearm.kernels.native import host, loaded, object_code
-from forearm.kernels.reach_joints import is_periodic, limits_of, moves_hand, put_inside, range_of
+from forearm.kernels.native import function_of, host, loaded, object_code
+from forearm.kernels.reach_joints import is_periodic, moves_hand, put_inside, range_of
 from forearm.kernels.reach_step import rotation_error, traced_step
 from forearm.kernels.reach_text import reach_text
 from forearm.kernels.reach_turn import BLOCK, COLUMNS, FIGURES
 from forearm.kernels.reaching import Reacher
 from forearm.kinematics import forward, jacobian
+from forearm.kinematics.limits import limits_of
 from forearm.spatial import rotation_about, rotation_rpy
 from forearm.symbols.evaluate import evaluate
 
@@ -140,7 +141,7 @@ def test_any_number_of_lanes_gives_the_same_bits(lanes: int) -> None:
     reacher, T = Reacher(arm, False, True), forward(arm, posture(arm, 6, 21))
     expected = reacher.run(rows_of(T), None, 6, 0, 1e-9, 50)
     memory = loaded(object_code(reach_text(arm, False, host("float64", lanes))), ["reach"])
-    reacher._parts["batch"] = (ctypes.CFUNCTYPE(None, ctypes.c_void_p)(memory.addresses["reach"]), memory)
+    reacher._parts["batch"] = function_of(memory, "reach", ctypes.c_void_p)
     assert np.array_equal(reacher.run(rows_of(T), None, 6, 0, 1e-9, 50), expected)
 
 
@@ -162,7 +163,7 @@ def test_code_that_is_not_what_was_written_is_made_again(tmp_path: Path, monkeyp
     T = rows_of(forward(arm, posture(arm, 1, 9)))
     made = Reacher(arm, False, True).run(T, None, 3, 0, 1e-9, 50)
     (entry,) = cache.entries(tmp_path)
-    about = {"name": "reach", "arm": "x", "functions": ["x"], "dtype": "float64", "part": "batch"}
+    about = {"arm": "x", "functions": ["x"], "dtype": "float64", "part": "batch"}
     cache.write(entry.path.name.removesuffix(".kernel"), about, b"no object file")
     assert np.array_equal(Reacher(arm, False, True).run(T, None, 3, 0, 1e-9, 50), made)
 

@@ -17,6 +17,7 @@ from one_joint import beam, block
 
 import forearm as fa
 from forearm.drives import torque_of
+from forearm.kernels import cache
 from forearm.kernels.rolling import Roller, State
 from forearm.simulation.methods import explicit_step, tableau_of
 
@@ -183,6 +184,17 @@ print(q.tobytes().hex())
         assert made.returncode == 0, made.stderr
         printed.append(made.stdout)
     assert printed[0] == printed[1] != ""
+
+
+def test_code_that_is_not_what_was_written_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOREARM_CACHE", str(tmp_path))
+    tmp_path.chmod(0o700)
+    arm, zero = random_arm(8, 3), np.zeros(3)
+    made = roller(arm).accelerations(zero, zero, zero, zero, zero + 1.0)
+    (entry,) = cache.entries(tmp_path)
+    about = {"arm": "x", "functions": ["x"], "dtype": "float64", "part": "single"}
+    cache.write(entry.path.name.removesuffix(".kernel"), about, b"no object file")
+    assert np.array_equal(roller(arm).accelerations(zero, zero, zero, zero, zero + 1.0), made)
 
 
 @pytest.mark.parametrize("kind", ["turning", "chain", "tree, followers"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from dataclasses import replace
 from fractions import Fraction
@@ -10,11 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kernels.compiling import evaluated
 
-from forearm.codegen.functions import Traced
-from forearm.codegen.program import Argument
-from forearm.kernels.ir import function_text, module_text
-from forearm.kernels.native import host, loaded, object_code
+from forearm.kernels.native import host
 from forearm.kernels.vectors import Target
 from forearm.symbols import Graph
 
@@ -27,15 +24,7 @@ BITS = 300  # behind the point, of whole numbers that stand for reals
 def sine_and_cosine(dtype: str, x: Any, lanes: int | None = None, target: Target | None = None) -> Any:
     graph = Graph()
     angle = graph.input("x[0]")
-    results = {"y": np.array([angle.sin(), angle.cos()], dtype=object)}
-    traced = Traced(graph, results, (Argument("x", (1,), ""),), (Argument("y", (2,), ""),))
-    target = target or host(dtype, lanes)
-    memory = loaded(object_code(module_text([function_text("both", traced, target)], target)), ["both"])
-    both = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(memory.addresses["both"])
-    x = np.ascontiguousarray(x, dtype=dtype)
-    y = np.empty((len(x), 2), dtype=dtype)
-    both(x.ctypes.data, y.ctypes.data, len(x))
-    return y
+    return evaluated(graph, [angle.sin(), angle.cos()], x, target or host(dtype, lanes))
 
 
 def error_in_ulp(dtype: str, x: Any) -> Any:

@@ -367,7 +367,7 @@ def test_other_refusals() -> None:
     arm = loaded("puma560")
     with pytest.raises(fa.NameNotFound, match="link"):
         inverse_numeric(arm, np.eye(4), link="elbow of nobody")
-    with pytest.raises(fa.ModelError, match="tolerance: must be at least 1e-12"):
+    with pytest.raises(fa.InputError, match="tolerance: must be at least 1e-12"):
         inverse_numeric(arm, np.eye(4), tolerance=1e-15)
     with pytest.raises(fa.InputError, match="steps are written out for at most 200"):
         inverse_numeric(loaded("chain300"), np.eye(4))

@@ -199,7 +199,7 @@ def test_manipulability_is_the_determinant_of_the_gram_matrix() -> None:
     [
         (lambda a: joint_rates(a, np.zeros(3), np.zeros(2)), r"velocity: shape \(3,\) is needed beside q \(3,\); came \(2,\)"),
         (lambda a: joint_rates(a, np.zeros((2, 3)), np.zeros((2, 3)), np.zeros(3)), "angular_velocity: shape"),
-        (lambda a: finite_step_rates(a, np.zeros((2, 3)), np.zeros((2, 3))), "one posture of shape"),
+        (lambda a: finite_step_rates(a, np.zeros((2, 3)), np.zeros((2, 3))), "finite_step_rates: one state of shape"),
         (lambda a: finite_step_rates(a, np.zeros(3), np.zeros(3), steps=0.0), "times in s other than 0"),
         (lambda a: solve_nearby(a, np.eye(4), np.zeros((2, 3))), r"poses: shape \(2, 4, 4\) is needed"),
         (lambda a: manipulability(a, np.zeros(3), "lineal"), "there is no 'lineal'; did you mean 'linear'"),  # type: ignore[arg-type]

@@ -13,15 +13,15 @@ import pytest
 
 from forearm.errors import InputError
 from forearm.logs import arrow, csvfile, parquet
-from forearm.logs.block import Array
 from forearm.logs.columns import Question, find_columns
 from forearm.logs.stream import reading, writing
+from forearm.spatial import Floats
 
 QUESTION = Question(("a", "b"), ("q", "qd"), "tau")
 RNG = np.random.default_rng(3)
 
 
-def copy(source: Path, target: Path) -> Array:
+def copy(source: Path, target: Path) -> Floats:
     """The log with tau = q + 10 qd behind it; returns tau."""
     made = []
     with reading(str(source)) as log:

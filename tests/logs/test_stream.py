@@ -51,7 +51,7 @@ def test_a_full_disk_is_an_error_of_the_target(tmp_path: Path) -> None:
         ("missing.csv", r"missing\.csv: not there\. Check the path\."),
         ("folder.csv", r"folder\.csv: a folder, not a file\."),
         ("log.xlsx", r"log\.xlsx: the name must end in one of \.csv, \.tsv, \.txt, \.parquet, \.pq; - is CSV on a pipe\."),
-        ("pipe.parquet", r"pipe\.parquet: a pipe or a device; only CSV can come from one\."),
+        ("pipe.parquet", r"pipe\.parquet: a pipe or a device; only logs in CSV can come from one\."),
         ("nul\0.csv", "cannot be read|not there"),
     ],
 )

@@ -11,13 +11,13 @@ import jsonschema
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from parts.meshes import binary_stl
 
 import forearm as fa
 from forearm.cli.main import main
 from forearm.parts.database import SCHEMA, Node, json_schema, read_parts
 from forearm.parts.refresh import describe_change, link_of
 from forearm.parts.shapes import SHAPES
-from forearm.parts.stl import write_stl
 from forearm.spatial import pose_xyz_rpy
 
 HEAD = f'schema = "{SCHEMA}"\n[materials]\nbrass = 8500\n'
@@ -122,7 +122,7 @@ def test_a_hole_takes_away_what_it_would_add(tmp_path: Path) -> None:
 def test_mesh_section_from_an_stl_in_millimetres(tmp_path: Path) -> None:
     corners = np.array([[0, 0, 0], [200, 0, 0], [0, 300, 0], [0, 0, 500.0]])
     faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
-    write_stl(tmp_path / "tetra.stl", corners[faces])
+    (tmp_path / "tetra.stl").write_bytes(binary_stl(corners[faces]))
     text = (
         HEAD
         + '[[link]]\nname = "l"\n[[link.part]]\nname = "p"\n[[link.part.section]]\nshape = "mesh"\n'

@@ -11,6 +11,7 @@ import pytest
 import forearm as fa
 from forearm.cli.main import main
 from forearm.reproduce import friction_study
+from forearm.reproduce.catalogue import pictures
 from forearm.reproduce.friction_study import DURATION, PX, TABLE_3_4, arm, fitted, gears, study, without_gears
 from forearm.reproduce.recompute import friction
 
@@ -121,7 +122,9 @@ def test_figures_are_written_and_named(tmp_path: Path, capsys: pytest.CaptureFix
     names = {path.name for path in (tmp_path / "new" / "folder").iterdir()}
     studied = {f"dhanaraj-fig-3.{k}.png" for k in ("4", "5", "6-3.7", "8-3.9", "11", "12", "13")}
     assert {name for name in names if name.startswith("dhanaraj-fig-3")} == studied
-    assert "written: " in capsys.readouterr().out
+    assert names == {f"dhanaraj-{picture.drawn}.png" for picture in pictures("dhanaraj") if picture.drawn}
+    assert all(picture.drawn or picture.reason for picture in pictures("dhanaraj"))
+    assert "wrote " in capsys.readouterr().out
     assert main(["reproduce", "silver", "--figures", str(tmp_path)]) == 0
     assert "no figure of silver is drawn" in capsys.readouterr().out
 

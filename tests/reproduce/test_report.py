@@ -148,7 +148,7 @@ def test_marks_differ_in_sign_and_colour_and_can_be_read() -> None:
 def test_command_writes_the_page_and_leaves_json_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "page.html"
     assert main(["reproduce", "swartz", "--html", str(path)]) == 0
-    assert f"written: {path}" in capsys.readouterr().out
+    assert f"wrote {path}" in capsys.readouterr().out
     first = path.read_bytes()
     assert main(["reproduce", "swartz", "--html", str(path), "--json"]) == 0
     with_page = capsys.readouterr().out
@@ -178,7 +178,7 @@ def test_command_puts_figures_in_when_asked(tmp_path: Path, monkeypatch: pytest.
         (["--with-figures"], "give --html FILE too"),
         (["--html", "page.txt"], "a page ends in .html or .htm"),
         (["--html", "nowhere/page.html"], "there is no folder"),
-        (["--html", ""], "a page ends in"),
+        (["--html", ""], "--html: a value is needed, came ''"),
     ],
 )
 def test_refused_before_anything_is_computed(

@@ -110,10 +110,26 @@ def test_errors_of_mata_s_run_grow_as_the_linearised_arm_says() -> None:
 
 
 def test_mata_s_mean_differences_are_those_of_the_samples() -> None:
-    made = puma_line.run()
-    q, qd = made.simulation.at(made.planned.t)
+    made = puma_line.stepwise()
     figures = puma_line.table_6()
-    assert figures["q3"] == pytest.approx(np.abs(q - made.planned.q)[:, 2].mean())
-    assert figures["qd5"] == pytest.approx(np.abs(qd - made.planned.qd)[:, 4].mean())
+    assert figures["q3"] == pytest.approx(np.abs(made.q - made.planned.q)[:, 2].mean())
+    assert figures["qd5"] == pytest.approx(np.abs(made.qd - made.planned.qd)[:, 4].mean())
     assert len(figures) == 18
     assert puma_line.ends()["distance from the end, 0.1 m/s"] < 0.01
+
+
+def test_mata_s_run_begun_anew_starts_each_tenth_where_the_last_one_ended() -> None:
+    """The first tenths against our simulation in one piece, which takes other steps: both within the tolerance."""
+    made, whole = puma_line.stepwise(), puma_line.run(puma_line.DURATION).simulation
+    q, qd = whole.at(made.planned.t[:11])
+    assert np.abs(made.q[:11] - q).max() < 1e-5
+    assert np.abs(made.qd[:11] - qd).max() < 1e-5
+    assert len(made.q) == 51
+    assert made.evaluations > 50 * 6  # a step of dp45 at least for each tenth
+
+
+def test_mata_s_three_methods_agree_and_the_hand_does_as_asked() -> None:
+    assert all(value < 1e-12 for value in puma_line.agreement().values())
+    task = puma_line.task()
+    assert task["speed of the hand, m/s"] == pytest.approx(0.1)
+    assert task["order of the integrator"] == task["order of its error estimate"] + 1.0

@@ -13,7 +13,7 @@ from forearm.schedules.bounds import lower_bound
 from forearm.schedules.cases import general_arm
 from forearm.schedules.checking import violations
 from forearm.schedules.printed import as_printed, load
-from forearm.schedules.rule import by_layers, precedence_layers, schedule_by_rule
+from forearm.schedules.rule import by_layers, schedule_by_rule
 from forearm.schedules.tasks import Task, TaskGraph
 
 
@@ -36,7 +36,7 @@ def test_layer_first_then_what_can_be_done_of_the_next() -> None:
     schedule = schedule_by_rule(graph, 2)
     assert schedule.start == (0.0, 0.0, 1.0, 1.0, 2.0)
     assert schedule.processor == (0, 1, 0, 1, 0)
-    assert precedence_layers(graph) == (1, 1, 1, 2, 3)
+    assert graph.layers == (1, 1, 1, 2, 3)
     put_off = by_layers(graph, [1, 2, 2, 1, 1], 2)  # the same tasks in other layers: the chain goes first
     assert put_off.start == (0.0, 0.0, 1.0, 1.0, 2.0)
     assert by_layers(graph, [1, 9, 9, 2, 3], 1).start == (0.0, 3.0, 4.0, 1.0, 2.0)

@@ -204,7 +204,7 @@ def test_an_interrupt_stays_one() -> None:
 @pytest.mark.parametrize("patience", [0, -1, 1.5, True, "9", 2**63])
 def test_patience_is_a_number_of_looks(patience: object) -> None:
     arm = arm_of("stanford").rigid()
-    with pytest.raises(InputError, match="patience: a whole number of looks from 1 on"):
+    with pytest.raises(InputError, match="patience: a whole number from 1 to"):
         threaded(arm, "inverse_dynamics", 2)(*states(arm, "inverse_dynamics", 1), patience=patience)  # type: ignore[arg-type]
 
 

@@ -1,13 +1,41 @@
-"""A made-up motion to save, draw and play: sines in every joint, with everything that a simulation can hold."""
+"""What tests of simulations share: arms and methods to run, and a made-up motion with everything that one can hold."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
+from arms import random_arm
+from numpy.typing import NDArray
 
 import forearm as fa
 from forearm.simulation import Event, Simulation
+
+Floats = NDArray[np.float64]
+METHODS = ("rk3", "rk4", "gill", "dp45", "dp87", "radau")
+FIXED = METHODS[:3]
+RIGID = random_arm(5, 3, drives=False)
+RUBBING = fa.Friction(coulomb=(2.0, -3.0))
+
+
+def kinds(simulation: Simulation) -> list[tuple[str, str | None]]:
+    """What happened, and where."""
+    return [(event.kind, event.joint) for event in simulation.events]
+
+
+def bits(value: Any) -> Any:
+    """What is compared: arrays by their bytes, so that NaN and -0 count."""
+    if isinstance(value, np.ndarray):
+        return (value.dtype.str, value.shape, value.tobytes())
+    if isinstance(value, dict):
+        return {key: bits(item) for key, item in value.items()}
+    return [bits(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def assert_same(one: Simulation, other: Simulation) -> None:
+    for field in dataclasses.fields(Simulation):
+        assert bits(getattr(one, field.name)) == bits(getattr(other, field.name)), field.name
 
 
 def sines(arm: fa.Arm | str = "puma560", samples: int = 101, duration: float = 2.0, **changes: Any) -> Simulation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import log2, pi
 from typing import Any
 
@@ -9,10 +10,11 @@ import numpy as np
 import pendulum
 import pytest
 
-from forearm.errors import ForearmError, InputError
+from forearm.errors import InputError
+from forearm.simulation import adaptive
 from forearm.simulation.adaptive import integrate
 from forearm.simulation.events import EventFunction, bracketed
-from forearm.simulation.methods import DP45, DP87, RK4, Tableau
+from forearm.simulation.methods import DP45, DP87, Tableau
 from forearm.simulation.solution import Solution, Status
 from forearm.simulation.stepping import Explicit, System, tolerance
 
@@ -71,9 +73,7 @@ def dense_error(tableau: Tableau, h: float) -> float:
     return float(max(errors))
 
 
-@pytest.mark.parametrize(
-    ("tableau", "local", "h"), [(RK4, 4, 0.1), (DP45, 5, 0.1), (DP87, 8, 0.4)], ids=lambda v: getattr(v, "name", "")
-)
+@pytest.mark.parametrize(("tableau", "local", "h"), [(DP45, 5, 0.1), (DP87, 8, 0.4)], ids=lambda v: getattr(v, "name", ""))
 def test_order_of_the_dense_output(tableau: Tableau, local: int, h: float) -> None:
     assert log2(dense_error(tableau, h) / dense_error(tableau, h / 2)) > local - 0.4
 
@@ -89,13 +89,11 @@ def test_dense_output_meets_the_steps() -> None:
         assert solution([2.5, 3.5])[0].shape == (2, 1)
 
 
-@pytest.mark.parametrize("method", [*ADAPTIVE, "rk4", "rk3"])
+@pytest.mark.parametrize("method", ADAPTIVE)
 def test_zeros_are_found_where_they_are(method: str) -> None:
-    zero = EventFunction("zero", lambda t, q, qd: q[0])
-    step = {"first_step": 0.01} if method in ("rk4", "rk3") else {}
-    solution = spring_from_one(method=method, events=[zero], **step)
+    solution = spring_from_one(method=method, events=[EventFunction("zero", lambda t, q, qd: q[0])])
     times = [hit.t for hit in solution.events]
-    np.testing.assert_allclose(times, [pi / 2, 3 * pi / 2, 5 * pi / 2], rtol=0, atol=1e-6 if method == "rk3" else 2e-9)
+    np.testing.assert_allclose(times, [pi / 2, 3 * pi / 2, 5 * pi / 2], rtol=0, atol=2e-9)
     assert [hit.direction for hit in solution.events] == [-1, 1, -1]
     for hit in solution.events:  # to a part of the step, and just past the zero
         assert abs(hit.q[0]) < 1e-12
@@ -193,7 +191,7 @@ def held(t: float) -> float:
     return float(HELD[np.searchsorted(KNOTS, t, side="right") - 1])
 
 
-@pytest.mark.parametrize("method", [*ADAPTIVE, "rk3", "rk4", "gill"])
+@pytest.mark.parametrize("method", ADAPTIVE)
 def test_an_input_that_jumps_at_breakpoints_is_integrated_exactly(method: str) -> None:
     seen = []
 
@@ -201,8 +199,7 @@ def test_an_input_that_jumps_at_breakpoints_is_integrated_exactly(method: str) -
         seen.append(t)
         return np.array([held(t)])
 
-    step = 0.04 if method in ("rk3", "rk4", "gill") else None
-    solution = integrate(f, 0.0, 2.0, [0.1], [0.2], method=method, breakpoints=KNOTS, first_step=step)
+    solution = integrate(f, 0.0, 2.0, [0.1], [0.2], method=method, breakpoints=KNOTS)
     ends = [*KNOTS[1:], 2.0]
     q, qd = 0.1, 0.2
     for start, end, a in zip(KNOTS, ends, HELD, strict=True):
@@ -220,15 +217,14 @@ def test_without_breakpoints_jumps_cost_accuracy_or_steps() -> None:
     assert solution.rejected > 10
 
 
-@pytest.mark.parametrize("method", [*ADAPTIVE, "rk4"])
+@pytest.mark.parametrize("method", ADAPTIVE)
 def test_going_on_from_a_breakpoint_gives_the_same_bits(method: str) -> None:
     def f(t: float, q: Any, qd: Any) -> Any:
         return np.array([-np.sin(q[0]) - 0.3 * qd[1], held(t) - q[1] ** 3 - 0.1 * qd[0]])
 
     options: dict[str, Any] = {"method": method, "breakpoints": KNOTS}
-    step = 0.03 if method == "rk4" else None
-    whole = integrate(f, 0.0, 2.0, [0.1, 0.5], [0.2, -0.3], first_step=step, **options)
-    first = integrate(f, 0.0, 1.2, [0.1, 0.5], [0.2, -0.3], first_step=step, **options)
+    whole = integrate(f, 0.0, 2.0, [0.1, 0.5], [0.2, -0.3], **options)
+    first = integrate(f, 0.0, 1.2, [0.1, 0.5], [0.2, -0.3], **options)
     rest = integrate(f, 1.2, 2.0, first.q[-1], first.qd[-1], first_step=first.next_step, **options)
     assert np.array_equal(whole.t, [*first.t, *rest.t[1:]])
     assert np.array_equal(whole.q, [*first.q, *rest.q[1:]])
@@ -255,17 +251,12 @@ def test_tolerances_hold_for_each_component_and_part() -> None:
     assert steps(atol_q=[1e-9, 1.0]) > fine / 2
 
 
-def test_step_sizes_as_asked() -> None:
+def test_the_first_step_and_progress_are_as_asked() -> None:
     called: list[tuple[float, int]] = []
-    solution = spring_from_one(first_step=1e-3, max_step=0.02, progress=lambda t, steps: called.append((t, steps)))
+    solution = spring_from_one(first_step=1e-3, progress=lambda t, steps: called.append((t, steps)))
     assert solution.t[1] == 1e-3
-    assert np.diff(solution.t).max() <= 0.02 * (1 + 1e-12)
     assert [t for t, _ in called] == solution.t[1:].tolist()
     assert [steps for _, steps in called] == list(range(1, len(solution.t)))
-    fixed = spring_from_one(method="rk4", first_step=0.1)
-    np.testing.assert_allclose(fixed.t, np.arange(101) * 0.1, rtol=1e-14)
-    assert fixed.t[-1] == 10.0
-    assert fixed.evaluations == 401
 
 
 def test_two_runs_are_bit_for_bit_the_same() -> None:
@@ -281,13 +272,10 @@ def test_a_blow_up_ends_at_its_time_with_its_component() -> None:
     assert not solution.ok
     assert solution.component == 1
     assert solution.t[-1] == pytest.approx(1.0, abs=1e-5)
-    with pytest.raises(
-        ForearmError, match=r"stopped at t = \S+ with step \S+: the error of qd?\[1\], which is .* take method 'radau'"
-    ):
-        solution.checked()
+    assert re.match(r"integration stopped at t = \S+ with step \S+: the error of qd?\[1\], which is ", solution.message)
 
 
-@pytest.mark.parametrize("method", [*ADAPTIVE, "rk4"])
+@pytest.mark.parametrize("method", ADAPTIVE)
 def test_what_is_no_number_stops_with_time_and_component(method: str) -> None:
     def f(t: float, q: Any, qd: Any) -> Any:
         return np.array([-q[0], np.sqrt(1.0 - t) * q[1], 0.0])
@@ -316,18 +304,12 @@ def test_when_many_joints_go_at_once_the_fastest_is_named() -> None:
     assert integrate(f, 0.0, 1.0, [0.0] * 3, [0.0] * 3).component == 1
 
 
-def test_limits_on_steps_say_so() -> None:
-    few = spring_from_one(max_steps=7)
+def test_the_limit_on_steps_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adaptive, "MOST_STEPS", 7)
+    few = spring_from_one()
     assert few.status is Status.TOO_MANY_STEPS
     assert len(few.t) + few.rejected == 8
-    with pytest.raises(ForearmError, match=r"at t = \S+ with step \S+: 7 steps are done; max_steps is spent; raise it"):
-        few.checked()
-    loose = spring_from_one(0.7, rtol=0.1, atol_q=1.0, atol_qd=1.0, min_step=0.4, first_step=0.01)
-    np.testing.assert_allclose(loose.t, [0.0, 0.4, 0.7], rtol=1e-15)
-    coarse = spring_from_one(min_step=0.5)
-    assert coarse.status is Status.STEP_TOO_SMALL
-    assert coarse.component == 0
-    assert "times what is allowed" in coarse.message
+    assert re.fullmatch(r"integration stopped at t = \S+ with step \S+: 7 steps are done", few.message)
 
 
 @pytest.mark.parametrize(
@@ -336,13 +318,9 @@ def test_limits_on_steps_say_so() -> None:
         ({"rtol": 1e-16}, r"rtol: must lie between 1e-14 and 0.1, came 1e-16"),
         ({"atol_q": 0.0}, r"atol_q: a number above 0 or 1 of them are needed"),
         ({"atol_qd": [1e-6, 1e-6]}, r"atol_qd: a number above 0 or 1 of them are needed"),
-        ({"method": "rk4"}, r"'rk4' has no error estimate; give first_step, which it keeps"),
-        ({"method": "gauss4"}, r"integrate takes the explicit methods and 'radau'"),
-        ({"jacobian": lambda t, q, qd: (0, 0)}, r"'dp45' is explicit and takes no jacobian"),
+        ({"method": "rk4"}, r"'rk4' has no error estimate to size steps by; take 'dp45', 'dp87' or 'radau'"),
+        ({"method": "gauss4"}, r"'gauss4' has no error estimate"),
         ({"first_step": 0.0}, r"first_step: must be above 0, came 0"),
-        ({"max_step": -1.0}, r"max_step: must be above 0"),
-        ({"min_step": -1.0}, r"min_step: must lie between 0 and max_step"),
-        ({"max_steps": 0}, r"max_steps: must be at least 1"),
         ({"breakpoints": [0.1, np.nan]}, r"breakpoints: a list of times is needed, without NaN"),
         ({"until": 0.0}, r"t1 must lie after t0 and both be finite; came t0 = 0, t1 = 0"),
         ({"events": [EventFunction("sick", lambda t, q, qd: np.nan * t)]}, r"event 'sick': g is not a number at t = 0"),

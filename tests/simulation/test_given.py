@@ -52,7 +52,7 @@ def test_it_is_an_input_error(given: dict[str, Any], said: str, method: str) -> 
 
 def test_what_is_no_arm_and_no_method_is_said() -> None:
     wrong: Any = "puma560"
-    with pytest.raises(fa.InputError, match=r"simulate: an Arm is needed, such as fa\.load\('puma560'\); came 'puma560'"):
+    with pytest.raises(fa.InputError, match=r"an Arm is needed, such as fa\.load\('puma560'\); came 'puma560'"):
         fa.simulate(wrong, [0.0], [0.0], 1.0)
     wrong = ["rk4"]
     with pytest.raises(fa.NameNotFound, match="there is no method"):

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pendulum
 import pytest
+from simulation.stepping_once import implicit_step
 
-from forearm.errors import InputError
+from forearm.simulation import adaptive, implicit
 from forearm.simulation.adaptive import integrate
-from forearm.simulation.implicit import StageEquations, differences, implicit_step
-from forearm.simulation.methods import GAUSS4, MIDPOINT, RADAU, RK4, Tableau
+from forearm.simulation.implicit import StageEquations, differences
+from forearm.simulation.methods import GAUSS4, MIDPOINT, RADAU, Tableau
 from forearm.simulation.solution import Status
 from forearm.simulation.stepping import System
 
@@ -80,11 +81,12 @@ def test_a_stiff_chase_in_few_steps(start: float) -> None:
     np.testing.assert_allclose(solution(times)[1][:, 0], chased(times, start), atol=100 * rtol)
 
 
-def test_an_explicit_method_needs_a_hundred_times_more() -> None:
-    stuck = integrate(chase, 0.0, 1.0, [0.0], [1.0], max_steps=5_000)
+def test_an_explicit_method_needs_a_hundred_times_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adaptive, "MOST_STEPS", 5_000)
+    stuck = integrate(chase, 0.0, 1.0, [0.0], [1.0])
     assert stuck.status is Status.TOO_MANY_STEPS
     assert stuck.t[-1] < 0.02
-    assert "'radau'" in stuck.message
+    assert "'radau'" in stuck.status.value
 
 
 def test_a_motor_with_tiny_inductance() -> None:
@@ -103,22 +105,11 @@ def test_a_motor_with_tiny_inductance() -> None:
     def truth(t: float) -> Any:
         return steady + vectors @ (np.exp(values * t) * np.linalg.solve(vectors, -steady))
 
-    asked = []
-
-    def jacobian(t: float, q: Any, qd: Any) -> Any:
-        asked.append(t)
-        return np.zeros((2, 2)), A
-
-    given = integrate(f, 0.0, 1.0, [0.0, 0.0], [0.0, 0.0], method="radau", rtol=1e-7, jacobian=jacobian)
     found = integrate(f, 0.0, 1.0, [0.0, 0.0], [0.0, 0.0], method="radau", rtol=1e-7)
-    for solution in (given, found):
-        assert solution.status is Status.END
-        assert len(solution.t) < 300
-        for t, qd in zip(solution.t[::7], solution.qd[::7], strict=True):
-            np.testing.assert_allclose(qd, truth(t), rtol=1e-5, atol=1e-7)
-    np.testing.assert_allclose(found.q[-1], given.q[-1], rtol=1e-7)
-    assert given.evaluations < found.evaluations
-    assert asked == [0.0], "a Jacobian that serves is kept"
+    assert found.status is Status.END
+    assert len(found.t) < 300
+    for t, qd in zip(found.t[::7], found.qd[::7], strict=True):
+        np.testing.assert_allclose(qd, truth(t), rtol=1e-5, atol=1e-7)
 
 
 def test_newton_starts_from_the_curve_of_the_last_step() -> None:
@@ -171,24 +162,14 @@ def test_differences_give_the_jacobian() -> None:
     assert system.evaluations == 5
 
 
-def test_what_cannot_be_used_is_refused_with_a_reason() -> None:
-    with pytest.raises(InputError, match=r"an implicit method and one state \(n,\) are needed, came 'rk4' and \(1,\)"):
-        implicit_step(RK4, pendulum.acceleration, 0.0, [0.1], [0.0], 0.1)
-    with pytest.raises(InputError, match=r"df/dq and df/dqd of shape \(1, 1\); it gave \(2, 2\) and \(1, 1\)"):
-        integrate(chase, 0.0, 1.0, [0.0], [1.0], method="radau", jacobian=lambda t, q, qd: (np.eye(2), np.eye(1)))
-    with pytest.raises(InputError, match=r"at t = 0 a step of 3 is too long for Newton's method"):
-        implicit_step(RADAU, lambda t, q, qd: np.exp(q) * q + qd**3, 0.0, [0.3], [2.0], 3.0)
-
-
-def test_singular_equations_shorten_the_step() -> None:
+def test_singular_equations_shorten_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Jacobian that makes the first matrix singular, far from the truth, must not end the integration."""
 
-    def jacobian(t: float, q: Any, qd: Any) -> Any:
+    def wrong(*_: Any) -> Any:
         return np.zeros((1, 1)), np.array([[3.0 + 3.0 ** (2 / 3) - 3.0 ** (1 / 3)]]) / 0.25
 
-    solution = integrate(
-        lambda t, q, qd: -q, 0.0, 1.0, [1.0], [0.0], method="radau", first_step=0.25, jacobian=jacobian, rtol=1e-8
-    )
+    monkeypatch.setattr(implicit, "differences", wrong)
+    solution = integrate(lambda t, q, qd: -q, 0.0, 1.0, [1.0], [0.0], method="radau", first_step=0.25, rtol=1e-8)
     assert solution.status is Status.END
     assert solution.q[-1, 0] == pytest.approx(np.cos(1.0), abs=1e-6)
 

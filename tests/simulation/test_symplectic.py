@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pendulum
 import pytest
+from simulation.stepping_once import implicit_step
 
 from forearm.errors import InputError
 from forearm.simulation.adaptive import integrate
@@ -100,8 +101,6 @@ def test_the_step_is_symplectic(tableau: Tableau) -> None:
 
 def test_a_step_in_velocities_is_not_symplectic() -> None:
     """What the momenta are for: the midpoint rule in (q, qd), measured in (q, p), misses the identity by far."""
-    from forearm.simulation.implicit import implicit_step
-
     S = np.block([[np.zeros((2, 2)), np.eye(2)], [-np.eye(2), np.zeros((2, 2))]])
     z = np.concatenate([Q0, momentum(Q0, QD0)])
 

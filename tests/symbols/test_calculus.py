@@ -11,10 +11,9 @@ from arms import OFFSETS, SEVEN_POINTS
 from symbols.making import EVERY, SMOOTH, Floats, given, leaves_of, loaded, random_program, run, states, traced
 
 import forearm as fa
-from forearm.symbols import Graph, derivative, evaluate, gradient, jacobian
-from forearm.symbols.calculus import Scalar
-from forearm.symbols.graph import same
-from forearm.symbols.scalars import arctangent
+from forearm.errors import InputError
+from forearm.symbols import Graph, derivative, evaluate, gradient, jacobian, substituted
+from forearm.symbols.scalars import Scalar, arctangent, same
 
 TINY = 1e-30  # the complex step: no differences are taken, so it has no rounding of its own
 EXACT = 1e-11  # forty operations on values up to 50 and slopes of some thousands
@@ -196,3 +195,16 @@ def test_slopes_of_an_angle() -> None:
     assert evaluate(graph, [x.arctangent(-1.0), arctangent(1.0, x), arctangent(1.0, -1.0)], {"x": 0.3}) == [
         math.atan2(0.3, -1.0), math.atan2(1.0, 0.3), math.atan2(1.0, -1.0)
     ]  # fmt: skip
+
+
+def test_numbers_in_the_place_of_inputs_are_computed_with() -> None:
+    graph = Graph()
+    x, y = graph.input("x"), graph.input("y")
+    results = [x.sqrt(), abs(y), y.sign(), y.exp(), arctangent(x, y), arctangent(y, x)]
+    found = substituted(graph, results, {x: 2.0, y: -3.0})
+    assert found == [math.sqrt(2.0), 3.0, -1.0, math.exp(-3.0), math.atan2(2.0, -3.0), math.atan2(-3.0, 2.0)]
+    half = substituted(graph, results[4:], {x: 2.0})
+    values = evaluate(graph, half, {"x": 0.0, "y": -3.0})
+    assert values == pytest.approx(found[4:], rel=1e-15)
+    with pytest.raises(InputError, match=r"the square root of -2\.0 is not a real number"):
+        substituted(graph, results, {x: -2.0})

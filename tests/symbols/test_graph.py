@@ -13,7 +13,8 @@ from symbols.making import EVERY, EXACT, given, leaves_of, random_program, rando
 
 from forearm.errors import InputError
 from forearm.symbols import Counts, Expr, Graph, evaluate
-from forearm.symbols.graph import MUL, SUB, expressions, mapped, same
+from forearm.symbols.graph import MUL, SUB, expressions, mapped
+from forearm.symbols.scalars import same
 
 ROUNDING = 1e-12  # forty operations on values up to 50, folded or not
 Formula = Callable[[Any, Any], Any]

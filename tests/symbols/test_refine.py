@@ -10,7 +10,7 @@ import pytest
 from symbols.making import EVERY, EXACT, INVERSE, given, random_results, states, traced
 
 from forearm.symbols import Counts, Expr, Graph, evaluate, refined
-from forearm.symbols.graph import same
+from forearm.symbols.scalars import same
 
 SAME = 1e-13  # relative to the largest value: another order of the same few hundred operations
 AGREEMENT = 1e-10  # between formulations

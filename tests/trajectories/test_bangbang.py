@@ -199,6 +199,18 @@ def test_motions_cannot_be_changed() -> None:
         motion.phases[0, 0, 0] = 1.0
 
 
+def test_plans_keep_what_they_were_asked_for() -> None:
+    """Whatever becomes of the arrays that were given: the motion is that of one plan, and ends where it was sent."""
+    asked = requests(7, 5)
+    plans = bang_bang_many(*asked, LIMITS)
+    i = int(np.argmin(plans.status))
+    single, target = bang_bang(*rows(asked, i), LIMITS), asked[2][i].copy()
+    for array in asked:
+        array += 0.1
+    assert np.array_equal(plans[i].at(0.3)[0], single.at(0.3)[0])
+    assert np.array_equal(plans[i].at(plans[i].duration)[0], target)
+
+
 def test_results_are_the_same_from_run_to_run_and_rows_do_not_touch() -> None:
     asked = requests(6, 3000)
     first, second = bang_bang_many(*asked, LIMITS), bang_bang_many(*rows(asked, slice(None, None, -1)), LIMITS)

@@ -1,4 +1,4 @@
-"""One joint: closed forms, the set of possible durations found in two other ways, and every kind of scalar."""
+"""One joint: closed forms, the set of possible durations found in two other ways, floats and arrays."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from forearm.symbols.evaluate import evaluate
-from forearm.symbols.graph import Graph
 from forearm.trajectories.joint import NEVER, durations, phases
 from forearm.trajectories.synchronise import common_duration, common_durations, is_possible
 
@@ -145,27 +143,15 @@ def test_braking_as_hard_as_possible_is_not_lost_to_rounding() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 7])
-def test_floats_arrays_and_expressions_agree(n: int) -> None:
+def test_floats_and_arrays_agree_to_the_bit(n: int) -> None:
     rng = np.random.default_rng(6)
     count, a, v, lower, upper = 3000, 2.5, 1.5, -1.5, 1.6
-    given = {f"{name}_{i}": rng.uniform(-1.4, 1.4, count) for i in range(n) for name in ("x0", "v0", "x1", "v1")}
-    x0, v0, x1, v1 = columns = [np.stack([given[f"{name}_{i}"] for i in range(n)]) for name in ("x0", "v0", "x1", "v1")]
+    x0, v0, x1, v1 = columns = list(rng.uniform(-1.4, 1.4, (4, n, count)))
     spans = durations(x0, v0, x1, v1, a, v, lower, upper)
     T = common_durations(*spans)
     made = phases(x0, v0, x1, v1, a, v, np.where(T < NEVER, T, 0.0))
 
-    graph = Graph()
-    inputs: list[Any] = [[graph.input(f"{name}_{i}") for name in ("x0", "v0", "x1", "v1")] for i in range(n)]
-    traced_T: Any = common_duration([durations(p, w, r, z, a, v, lower, upper) for p, w, r, z in inputs])
-    traced = evaluate(graph, [traced_T, [phases(p, w, r, z, a, v, traced_T) for p, w, r, z in inputs]], given)
-    good = T < NEVER
-    assert 0.05 < good.mean() < 1.0
-    assert np.array_equal(traced[0] >= NEVER, ~good)
-    assert np.abs(traced[0] - T)[good].max() < 1e-13
-    for i in range(n):
-        for k in range(4):  # near the shortest duration the velocity held has half of the digits, the place all of them
-            assert np.abs(traced[1][i][k] - made[k][i])[good].max() < 1e-6
-
+    assert 0.05 < (T < NEVER).mean() < 1.0
     for row in range(0, count, 50):
         floats: list[Any] = [[float(column[i, row]) for column in columns] for i in range(n)]
         alone = common_duration([durations(p, w, r, z, a, v, lower, upper) for p, w, r, z in floats])

@@ -42,8 +42,10 @@ def test_waters_graph_has_straight_lines_through_his_points(tmp_path: Path) -> N
 def test_profiles_show_every_joint_and_torques_on_request() -> None:
     assert len(profile_figure(MOTION).axes) == 3
     figure = profile_figure(MOTION, names=["left", "$right"], torque=lambda q, qd, qdd: 2.0 * qdd + qd)
-    assert [axis.get_ylabel() for axis in figure.axes] == ["position", "velocity", "acceleration", "torque"]
-    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["left", r"\$right"]
+    assert [axis.get_ylabel() for axis in figure.axes] == [
+        "position\nrad or m", "velocity\nrad/s or m/s", "acceleration\nrad/s² or m/s²", "torque\nN m or N",
+    ]  # fmt: skip
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["joints", "left", r"\$right"]
     acceleration = figure.axes[2].lines[1].get_ydata()
     assert set(np.round(np.unique(acceleration), 9)) <= {-3.0, 0.0, 3.0}
     velocity = figure.axes[1].lines[0].get_ydata()
@@ -51,7 +53,9 @@ def test_profiles_show_every_joint_and_torques_on_request() -> None:
 
 
 def test_phase_plane_of_a_joint_with_and_without_bounds(tmp_path: Path) -> None:
-    assert len(phase_figure([MOTION], LIMITS, joint=1).axes[0].patches) > 0
+    (axis,) = phase_figure([MOTION], LIMITS, joint=1, unit="m").axes
+    assert len(axis.patches) > 0
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("position, m", "velocity, m/s (distances as its square)")
     still = bang_bang([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], LIMITS)
     assert len(phase_figure([still], LIMITS).axes) == 1
     free = MotionLimits([2.0, 3.0])
@@ -65,6 +69,7 @@ def test_lines_of_the_hand_have_profiles_and_mistakes_are_said() -> None:
     q0 = np.array([0.1, -1.0, 1.7, 0.3, 0.7, 0.2])
     line = hand_line(arm, q0, fa.kinematics.forward(arm, q0)[:3, 3] + [0.05, 0.02, 0.0], 0.2, 1.0)
     figure = profile_figure(line)
+    assert figure.axes[0].get_ylabel() == "position\nrad", "a line knows its arm"
     assert len(figure.axes[0].lines) == 12  # a curve and dots at the corners for each joint
     assert figure.axes[0].lines[0].get_ydata()[0] == pytest.approx(q0[0])
     with pytest.raises(fa.InputError, match="profile_figure, names: 2 are needed, one a joint; came 1"):

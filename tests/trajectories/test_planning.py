@@ -145,12 +145,12 @@ def test_a_line_of_the_hand() -> None:
 
 
 def test_what_cannot_be_planned_is_said() -> None:
-    puma, way = arm_of("puma560"), tuple(fa.Waypoint(q=q) for q in np.zeros((2, 6)))
+    puma, way = arm_of("puma560-akb"), tuple(fa.Waypoint(q=q) for q in np.zeros((2, 6)))
     with pytest.raises(fa.InputError, match=r"no acceleration, and none can be chosen as joint1, .* have no max_effort"):
         fa.plan(puma, way[0].q + np.array([[0.0], [0.1]]))
     with pytest.raises(fa.InputError, match=r"configurations of shape \(k, 7\) are needed; came"):
         fa.plan(PANDA, np.zeros((2, 6)))
-    with pytest.raises(fa.InputError, match=r"the motion is one of 7 joints, 'puma560' has 6"):
+    with pytest.raises(fa.InputError, match=r"the motion is one of 7 joints, 'puma560-akb' has 6"):
         fa.plan(puma, fa.plan(PANDA, POINTS).motion)
     far = np.eye(4)
     far[:3, 3] = 9.0

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.joint import DH, Joint
 from forearm.arm.link import Link
@@ -16,6 +16,7 @@ from forearm.arm.moving import Moving, reduce_to_moving
 from forearm.arm.record import fields_of, record, set_field
 from forearm.arm.tree import depth_first, most_articulated_leaf, resolve_mimics, root_of
 from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
+from forearm.spatial import Floats
 from forearm.values import as_pose, check_kind, check_name, check_text, frozen_array
 
 if TYPE_CHECKING:
@@ -33,10 +34,10 @@ class Hand:
     """The frame that positions, forces and payloads refer to: a pose (4, 4) in the frame of a link."""
 
     link: str
-    pose: NDArray[np.float64] = IDENTITY
+    pose: Floats = IDENTITY
 
     def __post_init__(self) -> None:
-        set_field(self, "pose", frozen_array(as_pose(self.pose, "hand"), (4, 4), "hand"))
+        set_field(self, "pose", as_pose(self.pose, "hand"))
 
 
 @record
@@ -51,8 +52,8 @@ class Arm:
     name: str
     links: tuple[Link, ...]
     tree: tuple[Joint, ...]
-    gravity: NDArray[np.float64] = STANDARD_GRAVITY  # type: ignore[assignment]
-    base: NDArray[np.float64] = IDENTITY
+    gravity: Floats = STANDARD_GRAVITY  # type: ignore[assignment]
+    base: Floats = IDENTITY
     hand: Hand = None  # type: ignore[assignment]
     source: str = ""
     notes: str = ""
@@ -68,7 +69,7 @@ class Arm:
         set_field(self, "tree", tree)
         set_field(self, "links", tuple(sorted(links, key=lambda link: order[link.name])))
         set_field(self, "gravity", frozen_array(self.gravity, (3,), "gravity"))
-        set_field(self, "base", frozen_array(as_pose(self.base, "base"), (4, 4), "base"))
+        set_field(self, "base", as_pose(self.base, "base"))
         set_field(self, "hand", self._as_hand(self.hand, links))
         resolve_mimics(tree)
         conventions = {j.placement.convention for j in tree if isinstance(j.placement, DH)}
@@ -121,6 +122,11 @@ class Arm:
         """The name of the link that does not move."""
         return self.links[0].name
 
+    @property
+    def mass(self) -> float:
+        """The mass of all links, base included, in kg."""
+        return float(sum(link.mass for link in self.links))
+
     def link(self, name: str) -> Link:
         """The link of that name."""
         return _named(self.links, name, "link", self.name)
@@ -152,6 +158,15 @@ class Arm:
         """A copy in which the link of that name is this one."""
         self.link(link.name)
         return self.replace(links=tuple(link if other.name == link.name else other for other in self.links))
+
+    def with_joint(self, name: str, **changes: Any) -> Arm:
+        """A copy in which fields of this joint are others, such as `motor`, `friction`, `limits`, `max_effort`."""
+        joint = self.joint(name)
+        for field in changes:
+            if field not in fields_of(joint):
+                raise NameNotFound(f"with_joint: a joint has no field {field!r}; {suggest(field, fields_of(joint))}")
+        changed = type(joint)(**(fields_of(joint) | changes))
+        return self.replace(tree=tuple(changed if other.name == name else other for other in self.tree))
 
     def rigid(self) -> Arm:
         """The same arm without motors, rotor inertia, friction, bearings and transmissions."""
@@ -220,16 +235,11 @@ class Arm:
 
         return arm_html(self)
 
-    @property
-    def mass(self) -> float:
-        """The mass of all links, base included, in kg."""
-        return float(sum(link.mass for link in self.links))
-
 
 def _named(items: tuple[Named, ...], name: str, what: str, arm: str) -> Named:
+    if not isinstance(name, str):
+        raise InputError(f"arm {arm!r}: a {what} is named by text; came {shorten(name)}.")
     for item in items:
         if item.name == name:
             return item
-    if not isinstance(name, str):
-        raise InputError(f"arm {arm!r}: a {what} is named by text; came {name!r}.")
     raise NameNotFound(f"arm {arm!r} has no {what} {name!r}; {suggest(name, (i.name for i in items))}")

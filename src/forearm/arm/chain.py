@@ -9,7 +9,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.arm.dh import from_dh
 from forearm.errors import InputError
-from forearm.spatial import rotation_rpy
+from forearm.spatial import rotation_rpy, turn_inertia
 
 MAX_JOINTS = 9999  # with the base, as many links as an arm may have
 
@@ -36,8 +36,6 @@ def chain(n: int) -> Arm:
         x, y, z = length * (0.8 + u[8]), length * (0.3 + 0.3 * u[9]), length * (0.15 + 0.2 * u[10])
         mass.append(2000.0 * (0.5 + u[4]) * x * y * z)  # kg, at the density of a light casting
         box = mass[-1] / 12.0 * np.diag([y * y + z * z, x * x + z * z, x * x + y * y])
-        R = rotation_rpy((u[11], u[12], u[0] + u[1]))
-        inertia.append(R @ box @ R.T)
-    tensors = 0.5 * (np.array(inertia) + np.transpose(inertia, (0, 2, 1)))
-    arm = from_dh(f"chain{n}", rows, convention="modified", mass=mass, com=com, inertia=tensors)
+        inertia.append(turn_inertia(rotation_rpy((u[11], u[12], u[0] + u[1])), box))
+    arm = from_dh(f"chain{n}", rows, convention="modified", mass=mass, com=com, inertia=np.array(inertia))
     return arm.replace(source="made by formula, forearm.arm.chain", notes=f"{n} revolute joints with generic numbers.")

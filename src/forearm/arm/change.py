@@ -7,13 +7,14 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import Frame, Joint, Limits
 from forearm.arm.link import Link
+from forearm.arm.record import quantity
 from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
-from forearm.spatial import combine_bodies, turn_inertia
+from forearm.spatial import Floats, combine_bodies, move_body
 from forearm.values import check_kind, check_number, frozen_array
 
 
@@ -34,7 +35,7 @@ def lock(arm: Arm, positions: Mapping[str, float]) -> Arm:
     held = _held_positions(arm, positions)
     links = {link.name: link for link in arm.links}
     tree: list[Joint] = []
-    carrier: dict[str, tuple[str, NDArray[np.float64]]] = {}
+    carrier: dict[str, tuple[str, Floats]] = {}
     for joint in arm.tree:
         if joint.name not in held:
             tree.append(joint)
@@ -53,7 +54,7 @@ def lock(arm: Arm, positions: Mapping[str, float]) -> Arm:
         onto, T_onto = carrier.get(joint.parent, (joint.parent, np.eye(4)))
         T_onto = T_onto @ T
         carrier[joint.child] = (onto, T_onto)
-        links[onto] = _merged(links[onto], links[joint.child], T_onto)
+        links[onto] = merged(links[onto], links[joint.child], T_onto)
         links[joint.child] = Link(name=joint.child)
     return arm.replace(links=tuple(links.values()), tree=tuple(tree))
 
@@ -69,13 +70,13 @@ def with_payload(
     average J = m L^2 / 18 about every axis through its centre; for a rod the truth lies between 0 and m L^2 / 12. The
     assumption is added to the arm's notes. A payload without mass and inertia changes nothing.
     """
-    mass = check_number(mass, "payload, mass", minimum=0.0)
+    mass = quantity(mass, "payload, mass", minimum=0.0)
     centre = frozen_array(com, (3,), "payload, com")
     if inertia is not None and longest is not None:
         raise InputError("payload: give the inertia or the longest dimension, not both.")
     note = ""
     if longest is not None:
-        longest = check_number(longest, "payload, longest", minimum=0.0)
+        longest = quantity(longest, "payload, longest", minimum=0.0)
         inertia = np.eye(3) * (mass * longest**2 / 18.0)
         if longest > 0.0:
             note = (
@@ -88,7 +89,7 @@ def with_payload(
         return arm
     if mass == 0.0:
         raise ModelError("payload: an inertia without mass; give the mass too.")
-    changed = arm.with_link(_merged(arm.link(arm.hand.link), held, arm.hand.pose))
+    changed = arm.with_link(merged(arm.link(arm.hand.link), held, arm.hand.pose))
     return changed.replace(notes="\n".join(filter(None, (arm.notes, note)))) if note else changed
 
 
@@ -118,9 +119,7 @@ def _within(limits: Limits, position: float, name: str) -> float:
     return position
 
 
-def _merged(onto: Link, body: Link, T_onto_body: NDArray[np.float64]) -> Link:
-    R, p = T_onto_body[:3, :3], T_onto_body[:3, 3]
-    mass, com, inertia = combine_bodies(
-        [(onto.mass, onto.com, onto.inertia), (body.mass, R @ body.com + p, turn_inertia(R, body.inertia))]
-    )
+def merged(onto: Link, body: Link, T_onto_body: Floats) -> Link:
+    """The one link that two make, under the name of the first and in its frame."""
+    mass, com, inertia = combine_bodies([onto.properties, move_body(T_onto_body, *body.properties)])
     return Link(name=onto.name, mass=mass, com=com, inertia=inertia)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -12,7 +10,7 @@ from forearm.arm.joint import DH, Convention, Joint, Kind, Limits
 from forearm.arm.link import Link
 from forearm.errors import InputError, shorten
 from forearm.spatial import parallel_axis
-from forearm.values import as_pose, frozen_array
+from forearm.values import as_floats, as_pose, frozen_array
 
 LETTERS: dict[str, Kind] = {"R": "revolute", "P": "prismatic"}
 
@@ -20,7 +18,7 @@ LETTERS: dict[str, Kind] = {"R": "revolute", "P": "prismatic"}
 def from_dh(
     name: str, table: ArrayLike, *, convention: Convention, joints: str | None = None, mass: ArrayLike | None = None,
     com: ArrayLike | None = None, inertia: ArrayLike | None = None, inertia_about: str = "com",
-    limits: Sequence[tuple[float, float]] | None = None, gravity: ArrayLike = STANDARD_GRAVITY,
+    limits: ArrayLike | None = None, gravity: ArrayLike = STANDARD_GRAVITY,
     tool: ArrayLike | None = None,
 ) -> Arm:  # fmt: skip
     """A serial arm from rows (a, alpha, d, theta), one a joint, in the `standard` or the `modified` convention.
@@ -29,10 +27,7 @@ def from_dh(
     are of links 1 to n in their own frames, the inertia about "com" or "origin" as `inertia_about` says; `tool` (4, 4)
     is the hand in frame n. Joints are called joint1, joint2, ... and links link0, link1, ...
     """
-    try:
-        rows = np.asarray(table, dtype=float)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"DH table: rows (a, alpha, d, theta) of numbers are needed, came {shorten(table)}.") from error
+    rows = as_floats(table, "DH table")
     if rows.ndim != 2 or rows.shape[1] != 4 or not len(rows):
         raise InputError(f"DH table: rows (a, alpha, d, theta) are needed, shape (n, 4); came {rows.shape}.")
     n = len(rows)
@@ -41,7 +36,8 @@ def from_dh(
         raise InputError(f"joints: {n} letters R (revolute) or P (prismatic) are needed, came {joints!r}.")
     if inertia_about not in ("com", "origin"):
         raise InputError(f"inertia_about: must be 'com' or 'origin', came {inertia_about!r}.")
-    if limits is not None and (np.ndim(limits) != 2 or np.shape(limits) != (n, 2)):
+    ranges = np.tile(Limits(), (n, 1)) if limits is None else as_floats(limits, "limits")
+    if ranges.shape != (n, 2):
         raise InputError(f"limits: {n} pairs (lower, upper) are needed, came {shorten(limits)}.")
     masses = np.zeros(n) if mass is None else frozen_array(mass, (n,), "mass")
     centres = np.zeros((n, 3)) if com is None else frozen_array(com, (n, 3), "com")
@@ -58,8 +54,8 @@ def from_dh(
                 parent=f"link{i}",
                 child=f"link{i + 1}",
                 placement=DH(convention=convention, a=a, alpha=alpha, d=d, theta=theta),
-                limits=Limits(*limits[i]) if limits is not None else Limits(),
+                limits=Limits(*ranges[i]),
             )
         )
     hand = Hand(link=f"link{n}") if tool is None else Hand(link=f"link{n}", pose=as_pose(tool, "tool"))
-    return Arm(name=name, links=tuple(links), tree=tuple(chain), gravity=np.asarray(gravity), hand=hand)
+    return Arm(name=name, links=tuple(links), tree=tuple(chain), gravity=gravity, hand=hand)  # type: ignore[arg-type]

@@ -9,9 +9,8 @@ import math
 from itertools import pairwise
 from typing import Literal
 
-from forearm.arm.record import record, set_field
+from forearm.arm.record import quantity, record, set_field
 from forearm.errors import InputError, ModelError, shorten
-from forearm.values import check_number
 
 SIDES = ("joint", "motor")
 BEARINGS = ("journal", "linear", "thrust")
@@ -35,11 +34,11 @@ class Motor:
     amplifier_gain: float | None = None  # voltage / output of the converter
 
     def __post_init__(self) -> None:
-        ratio = check_number(self.gear_ratio, "motor, gear_ratio")
+        ratio = quantity(self.gear_ratio, "motor, gear_ratio")
         if ratio == 0.0:
             raise ModelError("motor, gear_ratio: must not be 0; a direct drive has 1, a reversed one a negative ratio.")
         set_field(self, "gear_ratio", ratio)
-        set_field(self, "rotor_inertia", check_number(self.rotor_inertia, "motor, rotor_inertia", minimum=0.0))
+        set_field(self, "rotor_inertia", quantity(self.rotor_inertia, "motor, rotor_inertia", minimum=0.0))
         for name in ("torque_constant", "resistance", "max_voltage", "max_current"):
             _optional(self, name, "motor", above=0.0)
         _optional(self, "inductance", "motor", minimum=0.0)
@@ -70,7 +69,7 @@ class Friction:
     def __post_init__(self) -> None:
         if self.side not in SIDES:
             raise InputError(f"friction, side: must be one of {', '.join(SIDES)}; came {shorten(self.side)}.")
-        set_field(self, "viscous", check_number(self.viscous, "friction, viscous", minimum=0.0))
+        set_field(self, "viscous", quantity(self.viscous, "friction, viscous", minimum=0.0))
         set_field(self, "coulomb", _two_sided(self.coulomb, "friction, coulomb"))
         if (self.static is None) != (self.stribeck_speed is None):
             raise ModelError("friction: static and stribeck_speed go together; give both or neither.")
@@ -99,8 +98,8 @@ class Bearing:
     def __post_init__(self) -> None:
         if self.kind not in BEARINGS:
             raise InputError(f"bearing, kind: must be one of {', '.join(BEARINGS)}; came {shorten(self.kind)}.")
-        set_field(self, "mu", check_number(self.mu, "bearing, mu", minimum=0.0))
-        set_field(self, "offset", check_number(self.offset, "bearing, offset"))
+        set_field(self, "mu", quantity(self.mu, "bearing, mu", minimum=0.0))
+        set_field(self, "offset", quantity(self.offset, "bearing, offset"))
         for name, kinds in (("radius", ("journal", "thrust")), ("distance", ("journal", "linear"))):
             given = getattr(self, name) is not None
             if given != (self.kind in kinds):
@@ -125,14 +124,14 @@ class Transmission:
             raise InputError(
                 f"transmission, interpolation: must be one of {', '.join(INTERPOLATIONS)}; came {shorten(self.interpolation)}."
             )
-        set_field(self, "rated_torque", check_number(self.rated_torque, "transmission, rated_torque", above=0.0))
-        set_field(self, "breakaway", check_number(self.breakaway, "transmission, breakaway", minimum=0.0))
+        set_field(self, "rated_torque", quantity(self.rated_torque, "transmission, rated_torque", above=0.0))
+        set_field(self, "breakaway", quantity(self.breakaway, "transmission, breakaway", minimum=0.0))
         where = "transmission, efficiency"
         try:
             rows = tuple((load, eta) for load, eta in self.efficiency)
         except (TypeError, ValueError) as error:
             raise InputError(f"{where}: a list of [load, efficiency] pairs is needed.") from error
-        rows = tuple((check_number(x, where, minimum=0.0), check_number(e, where, above=0.0, maximum=1.0)) for x, e in rows)
+        rows = tuple((quantity(x, where, minimum=0.0), quantity(e, where, above=0.0, maximum=1.0)) for x, e in rows)
         if not rows or any(b[0] <= a[0] for a, b in pairwise(rows)):
             raise ModelError(f"{where}: at least one pair, with loads that rise; came {shorten(rows)}.")
         set_field(self, "efficiency", rows)
@@ -141,10 +140,10 @@ class Transmission:
 def _optional(instance: object, name: str, what: str, minimum: float = -math.inf, above: float = -math.inf) -> None:
     value = getattr(instance, name)
     if value is not None:
-        set_field(instance, name, check_number(value, f"{what}, {name}", minimum=minimum, above=above))
+        set_field(instance, name, quantity(value, f"{what}, {name}", minimum=minimum, above=above))
 
 
 def _two_sided(value: object, where: str) -> tuple[float, float]:
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise InputError(f"{where}: a pair [for qd > 0, for qd < 0] is needed, came {shorten(value)}.")
-    return check_number(value[0], where, minimum=0.0), check_number(value[1], where, maximum=0.0)
+    return quantity(value[0], where, minimum=0.0), quantity(value[1], where, maximum=0.0)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.drive import Bearing, Friction, Motor, Transmission
-from forearm.arm.record import record, set_field
+from forearm.arm.record import quantity, record, set_field
 from forearm.errors import InputError, ModelError, shorten
 from forearm.spatial import (
+    Floats,
     pose,
     pose_xyz_rpy,
     rotation_about,
@@ -24,12 +24,12 @@ from forearm.spatial import (
     rotation_z,
     rpy_of,
 )
-from forearm.values import LARGEST, check_kind, check_name, check_number, frozen_array
+from forearm.values import LARGEST, as_floats, check_kind, check_name, frozen_array, is_number
 
-KINDS = ("revolute", "prismatic", "fixed")
-CONVENTIONS = ("standard", "modified")
 Kind = Literal["revolute", "prismatic", "fixed"]
 Convention = Literal["standard", "modified"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 
 
 class Limits(NamedTuple):
@@ -61,26 +61,26 @@ class DH:
                 f"came {shorten(self.convention)}."
             )
         for name in ("a", "alpha", "d", "theta"):
-            set_field(self, name, check_number(getattr(self, name), f"DH parameter {name}"))
+            set_field(self, name, quantity(getattr(self, name), f"DH parameter {name}"))
 
     @property
-    def axis(self) -> NDArray[np.float64]:
+    def axis(self) -> Floats:
         """The joint's axis: z."""
         return np.array([0.0, 0.0, 1.0])
 
     @property
-    def before(self) -> NDArray[np.float64]:
+    def before(self) -> Floats:
         """The joint's frame at q = 0 in the parent link."""
         along_z = pose(rotation_z(self.theta), (0.0, 0.0, self.d))
         return along_z if self.convention == "standard" else self._along_x @ along_z
 
     @property
-    def after(self) -> NDArray[np.float64]:
+    def after(self) -> Floats:
         """The child link in the joint's moving frame."""
         return self._along_x if self.convention == "standard" else np.eye(4)
 
     @property
-    def _along_x(self) -> NDArray[np.float64]:
+    def _along_x(self) -> Floats:
         return pose(rotation_x(self.alpha), (self.a, 0.0, 0.0))
 
 
@@ -91,9 +91,9 @@ class Frame:
     The child link's frame is the joint's moving frame.
     """
 
-    xyz: NDArray[np.float64] = (0.0, 0.0, 0.0)  # type: ignore[assignment]
-    rpy: NDArray[np.float64] = (0.0, 0.0, 0.0)  # type: ignore[assignment]
-    axis: NDArray[np.float64] = (0.0, 0.0, 1.0)  # type: ignore[assignment]
+    xyz: Floats = (0.0, 0.0, 0.0)  # type: ignore[assignment]
+    rpy: Floats = (0.0, 0.0, 0.0)  # type: ignore[assignment]
+    axis: Floats = (0.0, 0.0, 1.0)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         set_field(self, "xyz", frozen_array(self.xyz, (3,), "frame, xyz"))
@@ -109,19 +109,19 @@ class Frame:
         set_field(self, "axis", frozen_array(axis, (3,), "axis"))
 
     @staticmethod
-    def from_pose(T: NDArray[np.float64], axis: NDArray[np.float64] | None = None) -> Frame:
+    def from_pose(T: Floats, axis: Floats | None = None) -> Frame:
         """The placement whose joint frame has this pose in the parent link."""
         if axis is None:
             return Frame(xyz=T[:3, 3], rpy=rpy_of(T[:3, :3]))
         return Frame(xyz=T[:3, 3], rpy=rpy_of(T[:3, :3]), axis=axis)
 
     @property
-    def before(self) -> NDArray[np.float64]:
+    def before(self) -> Floats:
         """The joint's frame at q = 0 in the parent link."""
         return pose_xyz_rpy(self.xyz, self.rpy)
 
     @property
-    def after(self) -> NDArray[np.float64]:
+    def after(self) -> Floats:
         """The child link in the joint's moving frame: the same frame."""
         return np.eye(4)
 
@@ -136,8 +136,8 @@ class Mimic:
 
     def __post_init__(self) -> None:
         check_name(self.joint, "joint")
-        set_field(self, "multiplier", check_number(self.multiplier, "mimic, multiplier"))
-        set_field(self, "offset", check_number(self.offset, "mimic, offset"))
+        set_field(self, "multiplier", quantity(self.multiplier, "mimic, multiplier"))
+        set_field(self, "offset", quantity(self.offset, "mimic, offset"))
 
 
 @record
@@ -178,7 +178,7 @@ class Joint:
         set_field(self, "limits", _checked_limits(self.limits, where))
         for name in ("max_speed", "max_effort"):
             if getattr(self, name) is not None:
-                set_field(self, name, check_number(getattr(self, name), f"{where}, {name}", minimum=0.0))
+                set_field(self, name, quantity(getattr(self, name), f"{where}, {name}", minimum=0.0))
         set_field(self, "bearings", tuple(self.bearings))
         if self.kind == "fixed" and (self.mimic or self.has_drive):
             raise ModelError(f"{where}: a fixed joint has no motor, friction, bearing, transmission or mimic.")
@@ -197,26 +197,26 @@ class Joint:
         return bool(self.motor or self.friction or self.bearings or self.transmission)
 
     @cached_property
-    def before(self) -> NDArray[np.float64]:
+    def before(self) -> Floats:
         """The joint's frame at q = 0 in the parent link, (4, 4)."""
         return _read_only(self.placement.before)
 
     @cached_property
-    def axis(self) -> NDArray[np.float64]:
+    def axis(self) -> Floats:
         """The unit axis in the joint's frame, (3,)."""
         return _read_only(self.placement.axis)
 
     @cached_property
-    def after(self) -> NDArray[np.float64]:
+    def after(self) -> Floats:
         """The child link in the joint's moving frame, (4, 4)."""
         return _read_only(self.placement.after)
 
-    def transform(self, q: float | NDArray[np.float64] = 0.0) -> NDArray[np.float64]:
+    def transform(self, q: float | Floats = 0.0) -> Floats:
         """The child link in the parent link at q: before . motion(axis, q) . after, shape (..., 4, 4)."""
         return self.before @ motion(self.kind, self.axis, q) @ self.after
 
 
-def motion(kind: Kind, axis: NDArray[np.float64], q: float | NDArray[np.float64]) -> NDArray[np.float64]:
+def motion(kind: Kind, axis: Floats, q: float | Floats) -> Floats:
     """What the joint itself does at q: a turn about the axis, a slide along it, or nothing; shape (..., 4, 4)."""
     q = np.asarray(q, dtype=float)
     T = np.zeros((*q.shape, 4, 4))
@@ -228,7 +228,7 @@ def motion(kind: Kind, axis: NDArray[np.float64], q: float | NDArray[np.float64]
     return T
 
 
-def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
+def _read_only(array: Floats) -> Floats:
     array.flags.writeable = False
     return array
 
@@ -236,10 +236,9 @@ def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
 def _checked_limits(value: object, where: str) -> Limits:
     if not isinstance(value, tuple | list | np.ndarray) or len(value) != 2:
         raise InputError(f"{where}, limits: a pair [lower, upper] is needed, came {shorten(value)}.")
-    try:
-        lower, upper = (float(v) for v in value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{where}, limits: numbers are needed, came {shorten(value)}.") from error
+    if not all(map(is_number, value)):
+        raise InputError(f"{where}, limits: numbers are needed, came {shorten(value)}.")
+    lower, upper = map(float, as_floats(value, f"{where}, limits"))
     if any(math.isfinite(v) and abs(v) > LARGEST for v in (lower, upper)):
         raise InputError(f"{where}, limits: no number may exceed {LARGEST:g}; write inf for no limit.")
     if math.isnan(lower) or math.isnan(upper) or lower > upper or lower == math.inf or upper == -math.inf:

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.joint import Joint, Kind
 from forearm.arm.link import Link
 from forearm.arm.tree import resolve_mimics
-from forearm.spatial import combine_bodies, inverse_pose, turn_inertia
+from forearm.spatial import Floats, MassProperties, combine_bodies, inverse_pose, move_body
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,17 +24,17 @@ class Body:
     joint: Joint
     kind: Kind
     parent: int
-    before: NDArray[np.float64]
-    axis: NDArray[np.float64]
-    after: NDArray[np.float64]
+    before: Floats
+    axis: Floats
+    after: Floats
     mass: float
-    com: NDArray[np.float64]
-    inertia: NDArray[np.float64]
+    com: Floats
+    inertia: Floats
     freedom: int
     multiplier: float
     offset: float
 
-    def joint_frame(self, W: NDArray[np.float64]) -> NDArray[np.float64]:
+    def joint_frame(self, W: Floats) -> Floats:
         """The joint's frame that moves with it, (4, 4) or (B, 4, 4), in the frame that the body's pose W is in."""
         return W @ inverse_pose(self.after)
 
@@ -48,7 +47,7 @@ class Moving:
     """
 
     bodies: tuple[Body, ...]
-    frames: dict[str, tuple[int, NDArray[np.float64]]]
+    frames: dict[str, tuple[int, Floats]]
 
 
 def reduce_to_moving(links: Sequence[Link], tree: Sequence[Joint]) -> Moving:
@@ -56,10 +55,10 @@ def reduce_to_moving(links: Sequence[Link], tree: Sequence[Joint]) -> Moving:
     frames, movers = _place_links(links, tree)
     for _, T in frames.values():
         T.flags.writeable = False
-    content: dict[int, list[tuple[float, NDArray[np.float64], NDArray[np.float64]]]] = {}
+    content: dict[int, list[MassProperties]] = {}
     for link in links:
         index, T = frames[link.name]
-        content.setdefault(index, []).append(_moved(link, T))
+        content.setdefault(index, []).append(move_body(T, *link.properties))
 
     freedoms = {j.name: i for i, j in enumerate(j for j in movers if j.mimic is None)}
     followers = resolve_mimics(tree)
@@ -74,27 +73,15 @@ def reduce_to_moving(links: Sequence[Link], tree: Sequence[Joint]) -> Moving:
         before.flags.writeable = False
         bodies.append(
             Body(
-                joint,
-                joint.kind,
-                parent,
-                before,
-                joint.axis,
-                joint.after,
-                mass,
-                com,
-                inertia,
-                freedoms[leader],
-                multiplier,
-                offset,
+                joint, joint.kind, parent, before, joint.axis, joint.after, mass, com, inertia,
+                freedoms[leader], multiplier, offset,
             )
-        )
+        )  # fmt: skip
     return Moving(tuple(bodies), frames)
 
 
-def _place_links(
-    links: Sequence[Link], tree: Sequence[Joint]
-) -> tuple[dict[str, tuple[int, NDArray[np.float64]]], list[Joint]]:
-    frames: dict[str, tuple[int, NDArray[np.float64]]] = {links[0].name: (-1, np.eye(4))}
+def _place_links(links: Sequence[Link], tree: Sequence[Joint]) -> tuple[dict[str, tuple[int, Floats]], list[Joint]]:
+    frames: dict[str, tuple[int, Floats]] = {links[0].name: (-1, np.eye(4))}
     movers: list[Joint] = []
     for joint in tree:
         if joint.kind == "fixed":
@@ -104,10 +91,3 @@ def _place_links(
             frames[joint.child] = (len(movers), np.eye(4))
             movers.append(joint)
     return frames, movers
-
-
-def _moved(link: Link, T: NDArray[np.float64]) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-    if np.array_equal(T, np.eye(4)):
-        return link.mass, link.com, link.inertia
-    R, p = T[:3, :3], T[:3, 3]
-    return link.mass, R @ link.com + p, turn_inertia(R, link.inertia)

@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import math
-
 from forearm.arm.arm import Arm
 from forearm.arm.joint import Joint
-from forearm.arm.text import headline
+from forearm.arm.text import headline, kind_cell, limit_cells
 from forearm.tables import html_lines, html_table, number
 
 
 def arm_html(arm: Arm) -> str:
     """The headline and two tables, whatever comes from the arm escaped; angles in degrees, for people."""
-    joints = [[j.name, _kind(j), *_range(j), j.child, _drive(j)] for j in arm.tree]
+    joints = [[j.name, kind_cell(j), *limit_cells(j), j.child, _drive(j)] for j in arm.tree]
     links = [[link.name, number(link.mass, 5), *(number(float(x), 4) for x in link.com)] for link in arm.links]
     return "\n".join([
         html_lines(headline(arm).splitlines()),
         html_table(["joint", "kind", "from", "to", "moves", "drive"], joints, "Joints"),
         html_table(["link", "mass kg", "com x m", "y", "z"], links, "Links"),
     ])  # fmt: skip
-
-
-def _kind(joint: Joint) -> str:
-    return f"{joint.kind}, follows {joint.mimic.joint}" if joint.mimic else joint.kind
-
-
-def _range(joint: Joint) -> list[str]:
-    if joint.kind == "fixed":
-        return ["-", "-"]
-    unit, scale = ("deg", math.degrees(1.0)) if joint.kind == "revolute" else ("m", 1.0)
-    return [f"{number(x * scale, 4)} {unit}" if math.isfinite(x) else "-" for x in joint.limits]
 
 
 def _drive(joint: Joint) -> str:

@@ -6,11 +6,18 @@ A dataclass with NumPy fields compares and hashes wrongly by itself; `record` gi
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 
+from forearm.errors import ModelError
+from forearm.values import check_number
+
 T = TypeVar("T")
+
+# A number of a record: beyond its bounds it is one that no rigid arm can have.
+quantity = partial(check_number, out_of_bounds=ModelError)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)

@@ -34,7 +34,7 @@ def joint_table(arm: Arm, width: int | None = None) -> str:
     if dh and all(isinstance(j.placement, DH) for j in arm.tree):
         header = ["joint", "kind", "a m", "alpha deg", "d m", "theta deg", "from", "to"]
         title = f"Joints, {dh} Denavit-Hartenberg (q adds to theta, to d if it slides)"
-        rows = [[j.name, _kind(j), *_dh_cells(j.placement), *_limit_cells(j)] for j in arm.tree]  # type: ignore[arg-type]
+        rows = [[j.name, kind_cell(j), *_dh_cells(j.placement), *limit_cells(j)] for j in arm.tree]  # type: ignore[arg-type]
     else:
         header = ["joint", "kind", "parent", "child", "xyz m", "rpy deg", "axis", "from", "to"]
         title = "Joints (frames in the parent link)"
@@ -44,7 +44,7 @@ def joint_table(arm: Arm, width: int | None = None) -> str:
                 _vector(j.placement.xyz), _vector([math.degrees(v) for v in j.placement.rpy]),
                 "-" if j.kind == "fixed" else _vector(j.placement.axis),
             ]  # fmt: skip
-            rows.append([j.name, _kind(j), j.parent, j.child, *place, *_limit_cells(j)])
+            rows.append([j.name, kind_cell(j), j.parent, j.child, *place, *limit_cells(j)])
     return f"{title}\n{text_table(header, rows, width)}"
 
 
@@ -75,7 +75,8 @@ def drive_table(arm: Arm, width: int | None = None) -> str:
     return f"Drives (friction in N m and N m s/rad on the side said)\n{text_table(header, rows, width)}"
 
 
-def _kind(joint: Joint) -> str:
+def kind_cell(joint: Joint) -> str:
+    """The kind of a joint, and which one it follows."""
     return f"{joint.kind}, follows {joint.mimic.joint}" if joint.mimic else joint.kind
 
 
@@ -88,7 +89,8 @@ def _dh_words(dh: DH) -> list[str]:
     return [f"DH a {a} d {d}", f"alpha {alpha} theta {theta}", "0 0 1"]
 
 
-def _limit_cells(joint: Joint) -> list[str]:
+def limit_cells(joint: Joint) -> list[str]:
+    """The ends of a joint's range, degrees or metres."""
     if joint.kind == "fixed":
         return ["-", "-"]
     unit, scale = ("deg", 180.0 / math.pi) if joint.kind == "revolute" else ("m", 1.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Friction
 from forearm.benchmarks.timing import Row, Work, beside
+from forearm.benchmarks.work import each_joint
 from forearm.control.controller import Sample
 from forearm.control.controllers.computed_torque import ComputedTorque
 from forearm.control.loop import run
@@ -18,24 +18,19 @@ from forearm.control.reference import usual_motion
 from forearm.files.builtin import load_builtin
 
 CYCLES = 2000
+FRICTION = Friction(viscous=0.3, coulomb=(0.2, -0.15))
 CYCLE_UNDER, RUN_UNDER = 10e-6, 0.5  # s
 
 
 def rows(peers: bool) -> Iterator[Row]:
     """The figures of docs/control.md."""
-    for arm in (rough(load_builtin("panda")), load_builtin("puma560").rigid()):
+    for arm in (each_joint(load_builtin("panda"), friction=FRICTION), load_builtin("puma560").rigid()):
         what = f"{arm.n} joints, {'friction' if arm.joints[0].friction else 'rigid'}"
         operations = int(ComputedTorque(arm).operations)
         yield beside(
             f"a cycle of computed torque, {what}", _cycles(arm), group="control", bar=CYCLE_UNDER, operations=operations
         )
         yield beside(f"a motion of 2 s at 1 kHz, {what}", _motion(arm), repeats=5, group="control", bar=RUN_UNDER)
-
-
-def rough(arm: Arm) -> Arm:
-    """The arm with viscous and Coulomb friction at every joint."""
-    friction = Friction(viscous=0.3, coulomb=(0.2, -0.15))
-    return arm.replace(tree=tuple(j if j.kind == "fixed" else dataclasses.replace(j, friction=friction) for j in arm.tree))
 
 
 def _cycles(arm: Arm) -> Work:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from forearm.benchmarks.peers import problem
@@ -16,9 +14,7 @@ CALLS = 20
 
 def rows(peers: bool) -> list[Row]:
     """Inverse dynamics by all formulations, inertia matrix and forward dynamics by all methods, PUMA, six joints."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        arm = load_builtin("puma560")
+    arm = load_builtin("puma560")
     q, qd, third = np.random.default_rng(1).uniform(-1.0, 1.0, (3, arm.n))
     peer = _mujoco_inverse(q, qd, third) if peers and problem("MuJoCo") is None else None
     made = []

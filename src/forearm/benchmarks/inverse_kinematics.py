@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
@@ -15,7 +14,7 @@ from forearm.arm.arm import Arm
 from forearm.arm.joint import DH, Joint, Limits
 from forearm.benchmarks.peers import problem
 from forearm.benchmarks.timing import Row, Work, beside, median_time
-from forearm.files.load import load
+from forearm.files.builtin import load_builtin
 from forearm.kernels.kernel import compile as compile_arm
 from forearm.kinematics import forward, inverse_numeric
 from forearm.spatial import inverse_pose
@@ -37,12 +36,12 @@ def rows(peers: bool) -> Iterator[Row]:
     """The figures of docs/numeric-inverse-kinematics.md; poses are those of random postures within the limits."""
     group = "inverse kinematics"
     yield from _closed_forms(peers, group)
-    panda = _loaded("panda")
+    panda = load_builtin("panda")
     T = _poses(panda, FEW)
     theirs = Toolbox(panda, T).work() if peers and problem("Robotics Toolbox") is None else None
     yield beside("a pose of the Panda, one at a time", Ours(panda, T).work(), theirs, 5, group=group, bar=ONE_UNDER)
     for name in ARMS:
-        arm = _loaded(name)
+        arm = load_builtin(name)
         T = _poses(arm, MANY)
         solved = int(np.sum(inverse_numeric(arm, T).solved))
         seconds = median_time(lambda arm=arm, T=T: inverse_numeric(arm, T), 5) / MANY  # type: ignore[misc]
@@ -56,7 +55,7 @@ def rows(peers: bool) -> Iterator[Row]:
 def _closed_forms(peers: bool, group: str) -> Iterator[Row]:
     """Every branch of 100,000 poses, one thread; the peer's arms are the same tables of Denavit and Hartenberg."""
     for name in BRANCHED:
-        arm = _loaded(name)
+        arm = load_builtin(name)
         T = _poses(arm, BATCH)
         theirs = Eaik(arm, T[:PEER_BATCH]).work() if peers and problem("EAIK") is None and _is_table(arm) else None
         row = beside(f"every branch of a pose of {name}, {BATCH:,} at once", Branches(arm, T).work(), theirs, 5, group=group)
@@ -117,12 +116,6 @@ class Eaik:
 def _free(joint: Joint) -> Joint:
     """A joint without limits, as the peer knows none."""
     return replace(joint, limits=Limits())
-
-
-def _loaded(name: str) -> Arm:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return load(name)
 
 
 def _poses(arm: Arm, count: int) -> Floats:

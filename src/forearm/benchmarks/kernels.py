@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -105,9 +104,7 @@ def _one_call(subject: Subject) -> Iterator[Row]:
 
 
 def _subject(name: str, asked: tuple[str, ...], dtype: str = "float64") -> Subject:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        arm = load_builtin(name).rigid()
+    arm = load_builtin(name).rigid()
     states = np.random.default_rng(1).uniform(-1.0, 1.0, (3, BATCH, arm.n))
     peers = {peer: PEERS[peer](arm, states) for peer in asked if problem(peer) is None}
     return Subject(name, Ours(compile_arm(arm, dtype=dtype), states), peers)

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from forearm.benchmarks.timing import Row, Work, beside
+from forearm.benchmarks.work import pointers_to
 from forearm.files.builtin import load_builtin
 from forearm.kernels.compiled import Request
 from forearm.kernels.ir import module_text
 from forearm.kernels.making import LONG, loop, straight
-from forearm.kernels.native import host, loaded, object_code
+from forearm.kernels.native import function_of, host, loaded, object_code
 
 STATES = 2048
 AROUND = (0.5, 1.0, 1.5)  # times the number of joints from which on the loop is taken
@@ -36,14 +37,7 @@ def _work(form: str, function: str, n: int) -> tuple[Work, float]:
     text, inputs, (output,), _ = (loop if form == "loop" else straight)("f", request, target, False)
     memory = loaded(object_code(module_text([text], target)), ["f"])
     made = time.perf_counter() - start
-    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(inputs) + 1), ctypes.c_int64)(memory.addresses["f"])
+    call = function_of(memory, "f", *[ctypes.c_void_p] * (len(inputs) + 1), ctypes.c_int64)
     given = list(np.random.default_rng(1).uniform(-1.0, 1.0, (len(inputs), STATES, n)))
     out = np.zeros((STATES, *output.shape))
-    pointers = [array.ctypes.data for array in (*given, out)]
-    kept = (memory, given)
-
-    def run() -> None:
-        assert kept
-        call(*pointers, STATES)
-
-    return Work(form, run, STATES, lambda: out), made
+    return Work(form, lambda: call(*pointers_to(*given, out), STATES), STATES, lambda: out), made

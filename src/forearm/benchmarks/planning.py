@@ -28,18 +28,9 @@ def rows(peers: bool) -> Iterator[Row]:
     qd0, qd1 = rng.uniform(-1.0, 1.0, (2, MANY, JOINTS)) * VELOCITY
     states = (q0, qd0, q1, qd1)
     few = tuple(x[:FEW] for x in states)
-    there = peers and problem("Ruckig") is None
-    yield beside(
-        "a plan, one at a time", ours(few, False), Ruckig(few).work() if there else None, 5, group="plans", bar=ONE_UNDER
-    )
-    yield beside(
-        "a plan, 100,000 at once",
-        ours(states, True),
-        Ruckig(states).work() if there else None,
-        3,
-        group="plans",
-        bar=EACH_UNDER,
-    )
+    one, each = ([Ruckig(x).work() for x in (few, states)]) if peers and problem("Ruckig") is None else (None, None)
+    yield beside("a plan, one at a time", ours(few, False), one, 5, group="plans", bar=ONE_UNDER)
+    yield beside("a plan, 100,000 at once", ours(states, True), each, 3, group="plans", bar=EACH_UNDER)
 
 
 def ours(states: tuple[Floats, ...], together: bool) -> Work:

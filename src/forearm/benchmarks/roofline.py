@@ -5,10 +5,10 @@ from __future__ import annotations
 import ctypes
 from functools import cache
 
-import llvmlite.binding as llvm
 import numpy as np
 
 from forearm.benchmarks.timing import median_time
+from forearm.kernels.native import function_of, host, loaded, object_code
 from forearm.symbols import Counts
 
 CHAINS = 12  # independent sums: more than two units times their latency; with a and b they fit 16 registers
@@ -28,24 +28,16 @@ def peak_share(counts: Counts, seconds: float, dtype: str) -> float:
 @cache
 def vector_bytes() -> int:
     """How wide this machine's vectors are."""
-    features = llvm.get_host_cpu_features()
-    return 64 if features.get("avx512f") else 32 if features.get("avx") else 16
+    return 8 * host("float64").lanes
 
 
 @cache
 def peak(dtype: str) -> float:
     """Floating-point operations a second of one core, measured now; a fused multiply-add is two."""
-    size = np.dtype(dtype).itemsize
-    lanes = vector_bytes() // size
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3
-    )  # fmt: skip
-    module = llvm.parse_assembly(loop_text("double" if size == 8 else "float", 8 * size, lanes))
-    engine = llvm.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    loop = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(engine.get_function_address("peak"))
+    target = host(dtype)
+    lanes = target.lanes
+    code = object_code(loop_text(target.scalar, 8 * target.size, lanes))
+    loop = function_of(loaded(code, ["peak"]), "peak", ctypes.c_void_p, ctypes.c_int64)
     values = np.full((CHAINS + 2, lanes), 0.5, dtype=dtype)
     seconds = min(median_time(lambda: loop(values.ctypes.data, STEPS), repeats=1) for _ in range(15))  # a peak: the best
     return 2.0 * lanes * CHAINS * STEPS / seconds

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -164,7 +163,7 @@ def rows(peers: bool) -> Iterator[Row]:
     yield Row("a value handed to another thread", hop)
     for function, arms in FUNCTIONS.items():
         for name in arms:
-            yield from _case_rows(function, _rigid(name), hop)
+            yield from _case_rows(function, load_builtin(name).rigid(), hop)
 
 
 def _case_rows(function: str, arm: Arm, hop: float) -> Iterator[Row]:
@@ -188,9 +187,3 @@ def _case_rows(function: str, arm: Arm, hop: float) -> Iterator[Row]:
     words = "two that share nothing" if alone.threads > 1 else "sharing nothing: one does all"
     yield Row(f"  {words}", alone.seconds, peer="one thread", peer_seconds=kernel, agreement=alone.agreement)
     yield Row("  whole states side by side", case.side_by_side(2), peer="one thread", peer_seconds=kernel)
-
-
-def _rigid(name: str) -> Arm:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return load_builtin(name).rigid()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
@@ -15,11 +14,11 @@ from forearm.arm.arm import Arm
 from forearm.arm.drive import Bearing, Transmission
 from forearm.benchmarks.peers import problem
 from forearm.benchmarks.timing import Row, Work, beside, median_time, medians
+from forearm.benchmarks.work import each_joint
 from forearm.files.builtin import load_builtin
 from forearm.files.urdf_write import urdf_text
 from forearm.kernels.kernel import compile as compile_arm
-from forearm.kernels.rolling import Roller
-from forearm.simulation.methods import tableau_of
+from forearm.simulation.machine import roller_of
 from forearm.simulation.running import simulate, simulate_many
 
 STEP, STEPS = 1e-3, 10_000
@@ -38,7 +37,7 @@ Floats = NDArray[np.float64]
 
 def rows(peers: bool) -> Iterator[Row]:
     """The figures of docs/performance.md, Simulation."""
-    panda = _loaded("panda").rigid()
+    panda = load_builtin("panda").rigid()
     rng = np.random.default_rng(1)
     q, qd = rng.uniform(-1.0, 1.0, (2, panda.n))
     theirs = MuJoCo(panda, q, qd) if peers and problem("MuJoCo") is None else None
@@ -58,9 +57,9 @@ def rows(peers: bool) -> Iterator[Row]:
 
 def _costs() -> Iterator[Row]:
     """The PUMA with more and more of its drives; the peer is the rigid arm, so that the ratio is one over the cost."""
-    puma = _loaded("puma560")
-    geared = _each(puma, transmission=GEAR)
-    arms = dict(zip(COSTS, (puma, geared, _each(geared, bearings=(BEARING,))), strict=True))
+    puma = load_builtin("puma560")
+    geared = each_joint(puma, transmission=GEAR)
+    arms = dict(zip(COSTS, (puma, geared, each_joint(geared, bearings=(BEARING,))), strict=True))
     q, qd = np.random.default_rng(2).uniform(-1.0, 1.0, (2, puma.n))
     t = STEP * np.arange(STEPS + 1)[:, None]
     u = PUSH * np.sin(t * np.linspace(5.0, 9.0, puma.n))  # so that joints move, most of the time
@@ -69,10 +68,6 @@ def _costs() -> Iterator[Row]:
         ours, theirs = medians([Alone(arm, q, qd, u).run, rigid.run], 5)
         row = Row(f"10 s of the PUMA, {name}", ours, peer="rigid", peer_seconds=theirs, group="drives")
         yield replace(row, at_least=1.0 / COSTS[name])
-
-
-def _each(arm: Arm, **drive: Any) -> Arm:
-    return arm.replace(tree=tuple(replace(j, **drive) if j.kind != "fixed" else j for j in arm.tree))
 
 
 def _whole(arm: Arm, q: Floats, qd: Floats) -> Work:
@@ -84,19 +79,12 @@ def _whole(arm: Arm, q: Floats, qd: Floats) -> Work:
     return Work("ours", run, 1, lambda: kept["q"])
 
 
-def _loaded(name: str) -> Arm:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return load_builtin(name)
-
-
 class Alone:
     """The steps in machine code and their record, driven by torques or undriven, and nothing else."""
 
     def __init__(self, arm: Arm, q: Floats, qd: Floats, u: Floats | None = None) -> None:
-        c, a, b = tableau_of("rk4").floats
         self.arm, self.q, self.qd, self.u = arm, q, qd, np.zeros(arm.n) if u is None else u
-        self.roller = Roller(arm, False, tuple(c), tuple(tuple(row) for row in a), tuple(b))
+        self.roller = roller_of(arm, False, "rk4")
         self.record: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
 
     def run(self) -> None:

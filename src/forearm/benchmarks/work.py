@@ -1,14 +1,16 @@
-"""Work to time: one call in a Python loop, and our own kernels called in every way."""
+"""Work to time: one call in a Python loop, our own kernels called in every way, and arms with drives."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from timeit import Timer
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.arm.arm import Arm
 from forearm.benchmarks.timing import Work
 from forearm.kernels.kernel import Kernel
 
@@ -63,8 +65,13 @@ class Ours:
         """The code for one state, looped over few states by machine code."""
         given = [np.ascontiguousarray(v[:NEAR]) for v in self.states[: ARGUMENTS.get(name, 3)]]
         out = getattr(self.kernel, name)(*given, threads=1)
-        call, pointers = self.kernel.compiled(name).single.call, pointers_to(*given, out)
+        call, pointers = self.kernel.compiled(name).part("single").call, pointers_to(*given, out)
         return Work("forearm", lambda: call(*pointers, len(given[0])), len(given[0]), lambda: out)
+
+
+def each_joint(arm: Arm, **parts: Any) -> Arm:
+    """The arm with these parts, such as friction, at every joint that moves."""
+    return arm.replace(tree=tuple(j if j.kind == "fixed" else replace(j, **parts) for j in arm.tree))
 
 
 def pointers_to(*arrays: Array) -> Sequence[int]:

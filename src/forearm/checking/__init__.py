@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from forearm.checking.balancing import Balance, Counterweight, balance, with_counterweights
-    from forearm.checking.findings import Finding, check
+    from forearm.checking.finding import Finding
+    from forearm.checking.findings import check
 
 __all__ = ["Balance", "Counterweight", "Finding", "balance", "check", "with_counterweights"]
 
+# Imported when first used: loading an arm needs only `links`.
+_LATER = {"Finding": "finding", "check": "findings"}
+
 
 def __getattr__(name: str) -> Any:
-    # Imported when first used: loading an arm needs only `links`.
     if name not in __all__:
         raise AttributeError(f"module 'forearm.checking' has no attribute {name!r}")
-    return getattr(import_module(f"forearm.checking.{'findings' if name in ('Finding', 'check') else 'balancing'}"), name)
+    return getattr(import_module(f"forearm.checking.{_LATER.get(name, 'balancing')}"), name)

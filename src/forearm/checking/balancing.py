@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
+from forearm.arm.change import merged
 from forearm.arm.joint import Limits
 from forearm.arm.link import Link
-from forearm.arm.record import record
+from forearm.arm.record import quantity, record, set_field
 from forearm.checking.finding import Finding
-from forearm.kinematics.poses import as_coordinates, body_poses
-from forearm.spatial import combine_bodies, inverse_pose
-from forearm.values import check_number
+from forearm.kinematics.given import as_coordinates
+from forearm.kinematics.poses import body_poses
+from forearm.spatial import Floats, combine_bodies, inverse_pose
+from forearm.values import check_name, check_number, frozen_array
 
 STARTS = 24  # the best samples of each joint that are climbed from
 CORNERS = 16  # postures at the limits, climbed from too
@@ -41,8 +43,15 @@ class Counterweight:
     joint: str
     link: str
     mass: float
-    position: NDArray[np.float64]
+    position: Floats
     moment: float
+
+    def __post_init__(self) -> None:
+        for name in ("joint", "link"):
+            check_name(getattr(self, name), name)
+        for name in ("mass", "moment"):
+            set_field(self, name, quantity(getattr(self, name), f"counterweight, {name}", minimum=0.0))
+        set_field(self, "position", frozen_array(self.position, (3,), "counterweight, position"))
 
 
 @record
@@ -53,12 +62,16 @@ class Balance:
     way of placing weights cannot balance, and why.
     """
 
-    worst: NDArray[np.float64]
-    postures: NDArray[np.float64]
+    worst: Floats
+    postures: Floats
     balanced: NDArray[np.bool_]
     climbed: bool
     counterweights: tuple[Counterweight, ...]
     hopeless: tuple[tuple[str, str], ...]
+
+    def __post_init__(self) -> None:
+        for array in (self.worst, self.postures, self.balanced):
+            array.flags.writeable = False
 
 
 def balance(arm: Arm, distance: float = 0.2) -> Balance:
@@ -77,7 +90,7 @@ def balance(arm: Arm, distance: float = 0.2) -> Balance:
     )
 
 
-def gravity_torque(arm: Arm, q: NDArray[np.float64]) -> NDArray[np.float64]:
+def gravity_torque(arm: Arm, q: Floats) -> Floats:
     """What each joint must supply against gravity: dU/dq, U = -sum of m g . c; (n,) or (B, n).
 
     The same as `fa.dynamics.gravity` of the rigid arm, for whole batches at once: climbing asks for thousands.
@@ -104,11 +117,8 @@ def gravity_torque(arm: Arm, q: NDArray[np.float64]) -> NDArray[np.float64]:
 def with_counterweights(arm: Arm, weights: tuple[Counterweight, ...]) -> Arm:
     """The arm with these point masses fixed to its links."""
     for weight in weights:
-        link = arm.link(weight.link)
-        mass, com, inertia = combine_bodies(
-            [(link.mass, link.com, link.inertia), (weight.mass, weight.position, np.zeros((3, 3)))]
-        )
-        arm = arm.with_link(Link(name=link.name, mass=mass, com=com, inertia=inertia))
+        point = Link(name=weight.link, mass=weight.mass, com=weight.position)
+        arm = arm.with_link(merged(arm.link(weight.link), point, np.eye(4)))
     return arm
 
 
@@ -130,7 +140,7 @@ def gravity_findings(arm: Arm, found: Balance) -> list[Finding]:
     return findings
 
 
-def _worst_cases(arm: Arm) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+def _worst_cases(arm: Arm) -> tuple[Floats, Floats, bool]:
     n = arm.n
     if n == 0 or not arm.gravity.any():
         return np.zeros(n), np.zeros((n, n)), True
@@ -159,9 +169,7 @@ def _range(limits: Limits, kind: str) -> tuple[float, float]:
     return (upper - whole if not math.isfinite(lower) else lower, lower + whole if not math.isfinite(upper) else upper)
 
 
-def _climb(
-    arm: Arm, i: int, starts: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]
-) -> tuple[float, NDArray[np.float64]]:
+def _climb(arm: Arm, i: int, starts: Floats, lower: Floats, upper: Floats) -> tuple[float, Floats]:
     """Raise |tau_i| one coordinate at a time: it is A cos q + B sin q + C in each angle and linear in each slide."""
     q = starts.copy()
     best = np.abs(gravity_torque(arm, q)[:, i])
@@ -187,14 +195,14 @@ def _climb(
     return float(best[top]), q[top]
 
 
-def _take_better(arm: Arm, i: int, q: NDArray[np.float64], best: NDArray[np.float64], tried: NDArray[np.float64]) -> None:
+def _take_better(arm: Arm, i: int, q: Floats, best: Floats, tried: Floats) -> None:
     """Move each start in `q` to where it was tried, if |tau_i| is larger there; `best` is kept in step."""
     value = np.abs(gravity_torque(arm, tried)[:, i])
     better = value > best
     q[better], best[better] = tried[better], value[better]
 
 
-def _with(q: NDArray[np.float64], k: int, value: float | NDArray[np.float64]) -> NDArray[np.float64]:
+def _with(q: Floats, k: int, value: float | Floats) -> Floats:
     changed = q.copy()
     changed[:, k] = value
     return changed

@@ -16,3 +16,8 @@ class Finding:
     code: str
     place: str
     text: str
+
+
+def warning(name: str, code: str, text: str) -> Finding:
+    """A warning about one link or joint, which its sentence begins with."""
+    return Finding("warning", code, name, f"{name}: {text}")

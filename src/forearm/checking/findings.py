@@ -22,6 +22,3 @@ def check(arm: Arm, cost: Balance | None = None) -> tuple[Finding, ...]:
         *limit_findings(arm),
         *gravity_findings(arm, balance(arm) if cost is None else cost),
     )
-
-
-__all__ = ["Finding", "check"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import Joint
-from forearm.checking.finding import Finding
+from forearm.checking.finding import Finding, warning
 
 MANY_TURNS = 8.0 * math.pi
 LONG_STROKE = 20.0  # m
@@ -27,19 +27,16 @@ def limit_findings(arm: Arm) -> list[Finding]:
 def _joint(joint: Joint) -> Iterator[Finding]:
     lower, upper = joint.limits
     if lower == upper:
-        yield _warn(joint, "limits-empty", f"its range is {lower:g} to {upper:g}, so it cannot move; lock it or widen it.")
+        text = f"its range is {lower:g} to {upper:g}, so it cannot move; lock it or widen it."
+        yield warning(joint.name, "limits-empty", text)
     largest = max((abs(v) for v in joint.limits if math.isfinite(v)), default=0.0)
     if joint.kind == "revolute" and largest > MANY_TURNS:
-        yield _warn(joint, "units-limits", f"a limit of {largest:g} rad is many turns: it looks like degrees.")
+        yield warning(joint.name, "units-limits", f"a limit of {largest:g} rad is many turns: it looks like degrees.")
     if joint.kind == "prismatic" and largest > LONG_STROKE:
-        yield _warn(joint, "units-limits", f"a limit of {largest:g} m: it looks like millimetres.")
+        yield warning(joint.name, "units-limits", f"a limit of {largest:g} m: it looks like millimetres.")
     if joint.max_speed is not None and joint.max_speed > FAST[joint.kind]:
         unit = "rad/s: it looks like degrees a second" if joint.kind == "revolute" else "m/s: it looks like mm/s"
-        yield _warn(joint, "units-speed", f"max_speed is {joint.max_speed:g} {unit}.")
+        yield warning(joint.name, "units-speed", f"max_speed is {joint.max_speed:g} {unit}.")
     for name in ("max_speed", "max_effort"):
         if getattr(joint, name) == 0.0:
-            yield _warn(joint, "limits-empty", f"{name} is 0, so it cannot move; leave it out if it is not known.")
-
-
-def _warn(joint: Joint, code: str, text: str) -> Finding:
-    return Finding("warning", code, joint.name, f"{joint.name}: {text}")
+            yield warning(joint.name, "limits-empty", f"{name} is 0, so it cannot move; leave it out if it is not known.")

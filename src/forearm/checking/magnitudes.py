@@ -10,7 +10,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.arm.joint import DH
 from forearm.arm.link import Link
-from forearm.checking.finding import Finding
+from forearm.checking.finding import Finding, warning
 
 LONGEST_ARM = 60.0  # m; a long boom. Beyond it, lengths are likely in mm
 SHORTEST_ARM = 1e-3  # m
@@ -21,7 +21,8 @@ FULL_TURNS = 2.0 * math.pi * 1.001
 
 def magnitude_findings(arm: Arm) -> list[Finding]:
     """Lengths, angles, centres of mass and densities that look wrong by a factor rather than by a little."""
-    return [*_lengths(arm), *_angles(arm), *(f for link in arm.links[1:] for f in _link(link, reach(arm)))]
+    size = reach(arm)
+    return [*_lengths(arm, size), *_angles(arm), *(f for link in arm.links[1:] for f in _link(link, size))]
 
 
 def reach(arm: Arm) -> float:
@@ -32,9 +33,8 @@ def reach(arm: Arm) -> float:
         far[index] += float(np.linalg.norm(body.before[:3, 3]) + np.linalg.norm(body.after[:3, 3]))
         if body.kind == "prismatic":
             far[index] += max((abs(v) for v in body.joint.limits if math.isfinite(v)), default=0.0)
-    tips = [(index, T) for index, T in arm.moving.frames.values()]
     index, T = arm.moving.frames[arm.hand.link]
-    tips.append((index, T @ arm.hand.pose))
+    tips = [*arm.moving.frames.values(), (index, T @ arm.hand.pose)]
     return max((far[i] if i >= 0 else 0.0) + float(np.linalg.norm(T[:3, 3])) for i, T in tips)
 
 
@@ -52,8 +52,7 @@ def solid_density(link: Link) -> float | None:
     return float(link.mass / (4.0 / 3.0 * math.pi * math.sqrt(float(np.prod(squares)))))
 
 
-def _lengths(arm: Arm) -> Iterator[Finding]:
-    size = reach(arm)
+def _lengths(arm: Arm, size: float) -> Iterator[Finding]:
     if size > LONGEST_ARM:
         yield Finding("warning", "units-length", arm.name, f"the arm reaches {size:.4g} m: lengths look like millimetres.")
     elif 0.0 < size < SHORTEST_ARM:
@@ -66,47 +65,31 @@ def _angles(arm: Arm) -> Iterator[Finding]:
         angles = (place.alpha, place.theta) if isinstance(place, DH) else tuple(place.rpy)
         largest = max(angles, key=abs)
         if abs(largest) > FULL_TURNS:
-            yield Finding(
-                "warning", "units-angle", joint.name,
-                f"{joint.name}: an angle of {largest:.4g} rad is more than a turn: it looks like degrees; "
-                'write "90 deg" in an arm file.',
-            )  # fmt: skip
+            text = f'an angle of {largest:.4g} rad is more than a turn: it looks like degrees; write "90 deg" in an arm file.'
+            yield warning(joint.name, "units-angle", text)
 
 
 def _link(link: Link, size: float) -> Iterator[Finding]:
+    """`size` is how far the arm reaches, in m."""
     if link.mass <= 0.0:
         return
-    away = float(np.linalg.norm(link.com))
     scale = max(size, 0.05)
+    away = float(np.linalg.norm(link.com))
+    text = f"its centre of mass is {away:.4g} m from its origin, on an arm that reaches {size:.4g} m"
     if away > 30.0 * scale:
-        yield Finding(
-            "warning", "units-com", link.name,
-            f"{link.name}: its centre of mass is {away:.4g} m from its origin, on an arm that reaches {size:.4g} m: "
-            "it looks like millimetres.",
-        )  # fmt: skip
+        yield warning(link.name, "units-com", f"{text}: it looks like millimetres.")
     elif away > 1.5 * scale:
-        yield Finding(
-            "warning", "com-far", link.name,
-            f"{link.name}: its centre of mass is {away:.4g} m from its origin, on an arm that reaches {size:.4g} m.",
-        )  # fmt: skip
+        yield warning(link.name, "com-far", f"{text}.")
     gyration = math.sqrt(float(np.linalg.eigvalsh(link.inertia)[2]) / link.mass)
     if gyration > 30.0 * scale:
-        yield Finding(
-            "warning", "units-inertia", link.name,
-            f"{link.name}: its radius of gyration is {gyration:.4g} m, on an arm that reaches {size:.4g} m: "
-            "inertia looks like kg mm^2 or g m^2, or mass like tonnes.",
-        )  # fmt: skip
+        text = f"its radius of gyration is {gyration:.4g} m, on an arm that reaches {size:.4g} m"
+        yield warning(link.name, "units-inertia", f"{text}: inertia looks like kg mm^2 or g m^2, or mass like tonnes.")
         return
     density = solid_density(link)
+    text = f"a solid with this mass and inertia has {density:.3g} kg/m^3" if density is not None else ""
     if density is not None and density > DENSEST:
-        yield Finding(
-            "warning", "density", link.name,
-            f"{link.name}: a solid with this mass and inertia has {density:.3g} kg/m^3, denser than any metal: "
-            "the mass looks like grams, or the inertia is too small.",
-        )  # fmt: skip
+        why = "denser than any metal: the mass looks like grams, or the inertia is too small."
+        yield warning(link.name, "density", f"{text}, {why}")
     elif density is not None and density < LIGHTEST:
-        yield Finding(
-            "warning", "density", link.name,
-            f"{link.name}: a solid with this mass and inertia has {density:.3g} kg/m^3, lighter than air: "
-            "the inertia is too large (about the origin instead of the centre of mass?) or the mass too small.",
-        )  # fmt: skip
+        why = "the inertia is too large (about the origin instead of the centre of mass?) or the mass too small."
+        yield warning(link.name, "density", f"{text}, lighter than air: {why}")

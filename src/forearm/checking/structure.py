@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.checking.finding import Finding
+from forearm.checking.finding import Finding, warning
 from forearm.dynamics.reference import inertia_matrix
+from forearm.spatial import Floats
 
 # Against the largest of the joints' inertias: below this a joint carries nothing but rounding.
 NOTHING = 1e-12
@@ -21,16 +21,16 @@ def structure_findings(arm: Arm) -> list[Finding]:
         for joint, value in zip(arm.joints, carried, strict=True):
             if value <= NOTHING * max(carried.max(), 1e-300):
                 text = (
-                    f"{joint.name}: it moves neither mass nor inertia, so the inertia matrix is singular and forward "
+                    "it moves neither mass nor inertia, so the inertia matrix is singular and forward "
                     "dynamics is impossible; give the links behind it mass, or its motor a rotor inertia."
                 )
-                found.append(Finding("warning", "moves-nothing", joint.name, text))
+                found.append(warning(joint.name, "moves-nothing", text))
     if arm.moving.frames[arm.hand.link][0] < 0 and arm.n:
         text = f"the hand is on {arm.hand.link}, which no joint moves; name another link as hand."
         found.append(Finding("warning", "hand-fixed", arm.hand.link, text))
     return found
 
 
-def carried_inertia(arm: Arm, q: NDArray[np.float64]) -> NDArray[np.float64]:
+def carried_inertia(arm: Arm, q: Floats) -> Floats:
     """What each freedom accelerates at q, the others held: the diagonal of the inertia matrix, rotors included."""
     return np.diag(inertia_matrix(arm, q))

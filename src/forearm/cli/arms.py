@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 import warnings
 
 from forearm.arm.arm import Arm
@@ -33,7 +34,8 @@ def _run(given: argparse.Namespace) -> int:
         return 0
     table = [[n, str(a.n), _kinds(a), number(a.mass, 4), about] for n, a, about in rows]
     print(text_table(["name", "joints", "kinds", "mass kg", "source"], table, width()))
-    print("\nchainN stands for a chain of any N joints, such as chain7. 'forearm info NAME' shows one.")
+    note = "chainN stands for a chain of any N joints, such as chain7. R turns, P slides. 'forearm info NAME' shows an arm."
+    print(f"\n{textwrap.fill(note, width())}")
     return 0
 
 
@@ -45,4 +47,4 @@ def _about(arm: Arm, name: str) -> str:
     return "any number of joints, generic (7 shown)" if name == "chainN" else " ".join(arm.source.split())
 
 
-COMMAND = Command("forearm arms", _add_arguments, _run)
+COMMAND = Command("forearm arms\nforearm arms --json", _add_arguments, _run)

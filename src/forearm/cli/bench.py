@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from forearm.cli.command import Command, add_json, complain, show_json, width
+from forearm.cli.command import Command, add_json, complain, names_of, show_json, width
+from forearm.cli.outputs import add_plot, check_picture, tell_written
+from forearm.cli.progress import Progress
 from forearm.tables import number, text_table
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ HEADER = ("what", "ours", "peer", "its time", "ratio", "bar", "apart", "peak")
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--peers", action="store_true", help="time other packages beside ours, where installed")
-    parser.add_argument("--only", choices=ROOMS, help="measure only this")
-    parser.add_argument("--plot", metavar="FILE", help="draw the times (.png, .svg or .pdf)")
+    parser.add_argument("--only", choices=ROOMS, metavar="NAME", help=f"measure only this, {names_of(ROOMS)}; all unless given")
+    add_plot(parser, "the times")
     add_json(parser)
 
 
@@ -35,13 +36,17 @@ def _run(given: argparse.Namespace) -> int:
     from forearm.benchmarks.machine import machine
     from forearm.benchmarks.peers import problems
 
+    check_picture("--plot", given.plot)
     missing = problems() if given.peers else []
     rows: list[Row] = []
-    for name in ROOMS:
-        if given.only in (None, name):
-            measure = import_module(f"forearm.benchmarks.{name}").rows
-            rows += [replace(row, group=row.group or name) for row in _announced(measure(given.peers))]
-    peaks = _peaks(rows)
+    with Progress() as bar:
+        for name in ROOMS:
+            if given.only in (None, name):
+                bar.say_once(f"measuring {name}")
+                measure = import_module(f"forearm.benchmarks.{name}").rows
+                rows += [replace(row, group=row.group or name) for row in _announced(measure(given.peers), name, bar)]
+        bar.say_once("measuring the peak of one core")
+        peaks = _peaks(rows)
     document: dict[str, Any] = {"machine": machine(), "peak_flops": peaks, "missing": missing}
     document["rows"] = [row.document() for row in rows]
     if given.plot:
@@ -55,8 +60,8 @@ def _run(given: argparse.Namespace) -> int:
         blocks = [f"{group}\n{table(found)}" for group, found in grouped(rows).items()]
         blocks += [notes(peaks)] if peaks else []
         blocks += ["\n".join(missing)] if missing else []
-        blocks += [f"drawn in {given.plot}"] if given.plot else []
         print("\n\n".join(blocks))
+        tell_written([given.plot])
     return _verdict(rows)
 
 
@@ -99,16 +104,11 @@ def bars(rows: Iterable[Row]) -> dict[str, list[tuple[str, str | None, float]]]:
     return drawn
 
 
-def _announced(rows: Iterable[Row]) -> Iterable[Row]:
-    """The same rows; where standard error is a terminal it says which came last."""
-    shown = sys.stderr.isatty()
+def _announced(rows: Iterable[Row], room: str, bar: Progress) -> Iterable[Row]:
+    """The same rows; at a terminal it is said how many there are and which came last."""
     for count, row in enumerate(rows, 1):
-        if shown:
-            line = f"{count} measured: {row.group} {row.name}"
-            print(f"\r{line[: width() - 1]}\x1b[K", end="", file=sys.stderr, flush=True)
+        bar.say_once(f"measuring {room}: {count} done, the last {row.name}")
         yield row
-    if shown:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def _peaks(rows: Iterable[Row]) -> dict[str, float]:
@@ -149,4 +149,4 @@ def _time(seconds: float | None) -> str:
     return f"{seconds * scale:.3g} {unit}"
 
 
-COMMAND = Command("forearm bench --peers", _add_arguments, _run)
+COMMAND = Command("forearm bench --only kernels\nforearm bench --peers --plot speed.png", _add_arguments, _run)

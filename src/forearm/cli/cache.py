@@ -95,4 +95,4 @@ def _date(moment: float) -> str:
         return "-"
 
 
-COMMAND = Command("forearm cache", _add_arguments, _run)
+COMMAND = Command("forearm cache\nforearm cache --clear", _add_arguments, _run)

@@ -12,20 +12,22 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.checking import Balance, Finding, balance, check
 from forearm.checking.balancing import SAMPLES
-from forearm.cli.command import Command, add_json, complain, show_json, width
+from forearm.cli.command import ARM_HELP, Command, add_json, complain, show_json, width
+from forearm.cli.numbers import POSITIVE
+from forearm.cli.progress import Progress
 from forearm.errors import ForearmError, ModelWarning, PartsWarning
 from forearm.files.load import load
 from forearm.tables import number, text_table
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a .toml or .urdf file, or a built-in name")
+    parser.add_argument("file", metavar="FILE", help=ARM_HELP)
     parser.add_argument(
         "--counterweights",
-        type=float,
+        type=POSITIVE,
         default=0.2,
         metavar="M",
-        help="distance of suggested counterweights from the joint's axis, in m (0.2 unless given)",
+        help="distance of suggested counterweights from the joint's axis, m, above 0; 0.2 unless given",
     )
     add_json(parser)
 
@@ -41,8 +43,9 @@ def _run(given: argparse.Namespace) -> int:
     ignored = [w for w in caught if not issubclass(w.category, ModelWarning)]
     codes: dict[type[Warning], str] = {PartsWarning: "parts-changed"}
     findings = [Finding("warning", codes.get(w.category, "ignored"), given.file, str(w.message)) for w in ignored]
-    cost = balance(arm, given.counterweights)
-    findings += check(arm, cost)
+    with Progress(f"looking for the postures of {arm.name} where gravity costs most"):
+        cost = balance(arm, given.counterweights)
+        findings += check(arm, cost)
     if given.json:
         show_json({"name": arm.name, "findings": _plain(findings), "balance": _plain_balance(arm, cost)})
         return 0
@@ -78,13 +81,14 @@ def _gravity_text(arm: Arm, cost: Balance) -> str:
         for i, j in enumerate(arm.joints)
     ]
     how = "" if cost.climbed else f" (largest of {SAMPLES} postures: the true worst case may be larger)"
-    text = f"Gravity at worst{how}\n" + text_table(["joint", "N m (N)", "at q"], rows, width())
+    header = ["joint", "N m (N)", "at q, rad (m)"]
+    text = f"{textwrap.fill(f'Gravity at worst{how}', width())}\n{text_table(header, rows, width())}"
     if cost.counterweights:
         weights = [[w.joint, w.link, number(w.mass, 4), _vector(w.position), number(w.moment, 4)] for w in cost.counterweights]
         text += "\n\nCounterweights that would remove it\n"
         text += text_table(["joint", "on link", "kg", "at m, in the link", "kg m"], weights, width())
     for joint, why in cost.hopeless:
-        text += f"\n{joint}: no fixed counterweight helps: {why}."
+        text += "\n" + textwrap.fill(f"{joint}: no fixed counterweight helps: {why}.", width())
     return text
 
 
@@ -112,7 +116,7 @@ def _plain_balance(arm: Arm, cost: Balance) -> dict[str, object]:
 
 
 COMMAND = Command(
-    "forearm check my_arm.urdf",
+    "forearm check puma560\nforearm check my_arm.urdf --counterweights 0.3",
     _add_arguments,
     _run,
 )

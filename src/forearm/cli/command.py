@@ -1,25 +1,30 @@
-"""What a command is, and how all of them speak: help with an example, errors in one paragraph, JSON on request."""
+"""What a command is, and how all of them speak: help with examples, errors in one paragraph, JSON on request."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import math
-import shutil
+import re
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-import numpy as np
+from forearm.cli.terminal import complain, is_unicode, width
+from forearm.errors import InputError, shorten, suggest
 
-from forearm.errors import suggest
+__all__ = ["ARM_HELP", "Command", "Parser", "add_arm", "add_hand", "add_json", "add_rigid", "complain", "group", "show_json",
+           "width"]  # fmt: skip
+
+LISTED = 13  # characters before the summary of a command in the list of them
+ARM_HELP = "built-in name, or path to a .toml or .urdf file"
 
 
 @dataclass(frozen=True)
 class Command:
-    """One command: an example that works, its options, and what it runs. Its name and summary stand in `main`."""
+    """One command: examples that work, one a line, its options, and what it runs. Its name and summary stand in `main`."""
 
     example: str
     add_arguments: Callable[[argparse.ArgumentParser], None]
@@ -27,16 +32,15 @@ class Command:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one paragraph that says what to do."""
+    """An argument parser whose errors are one paragraph that says where, what came, what is allowed and what to do."""
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where help is, and leave with 2."""
-        if "invalid choice" in message:
-            given = message.split("invalid choice: ")[1].split(" (")[0].strip("'")
-            known = next((list(a.choices) for a in self._actions if a.choices and given not in a.choices), [])
-            message = f"there is no {given!r}; {suggest(given, known)}"
-        stop = "" if message.endswith((".", "?")) else "."
-        complain(f"{message}{stop} See '{self.prog} --help'.")
+        text = message.removeprefix("argument ")
+        missing = text.removeprefix("the following arguments are required: ")
+        text = f"{missing}: needed, and not given" if missing != text else text
+        stop = "" if text.endswith((".", "?")) else "."
+        complain(f"{text}{stop} See '{self.prog} --help'.")
         sys.exit(2)
 
     def options_of(self, command: str | None) -> list[str]:
@@ -45,37 +49,94 @@ class Parser(argparse.ArgumentParser):
         parser = choices.get(command, self) if command else self
         return [option for action in parser._actions for option in action.option_strings if option.startswith("--")]
 
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        # An empty text would pass for an option that is not given, and argparse makes [] of '--option=--'.
+        if len(arg_strings) == 1 and arg_strings[0].strip() in ("", "--"):
+            self._refuse(action, f"a value is needed, came {shorten(arg_strings[0])}")
+        return super()._get_values(action, arg_strings)
 
-def add_json(parser: argparse.ArgumentParser) -> None:
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError as error:
+            self._refuse(action, error.message)
+
+    def _refuse(self, action: argparse.Action, why: str) -> NoReturn:
+        name = action.option_strings[-1] if action.option_strings else action.metavar
+        raise InputError(f"{name}: {why}. See '{self.prog} --help'.")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            where = None if isinstance(action, argparse._SubParsersAction) else action
+            raise argparse.ArgumentError(where, f"there is no {shorten(value)}; {suggest(str(value), action.choices)}")
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """Help that fits the terminal: names are not broken at hyphens, and lines of examples not at all."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(self._filled(line, width) for line in text.splitlines())
+
+    def _filled(self, line: str, width: int) -> str:
+        if re.match(r"  (forearm|echo) ", line):
+            return line
+        under = " " * (LISTED if line.startswith("  ") else 0)
+        return textwrap.fill(line, width, subsequent_indent=under, break_on_hyphens=False)
+
+
+def with_examples(example: str) -> str:
+    """The end of a help text."""
+    lines = example.splitlines()
+    return "\n  ".join(["examples:" if len(lines) > 1 else "example:", *(line.strip() for line in lines)])
+
+
+def group(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGroup:
+    """Options that belong together, under a title of their own in the help."""
+    return parser.add_argument_group(title)
+
+
+def add_json(parser: argparse._ActionsContainer, help_text: str = "one JSON document on standard output, nothing else") -> None:
     """The --json option, the same everywhere."""
-    parser.add_argument("--json", action="store_true", help="one JSON document on standard output, nothing else there")
+    parser.add_argument("--json", action="store_true", help=help_text)
 
 
-def add_arm(parser: argparse.ArgumentParser, help_text: str = "built-in name, or path to a .toml or .urdf file") -> None:
+def add_arm(parser: argparse._ActionsContainer, help_text: str = ARM_HELP, is_needed: bool = True) -> None:
     """The ARM argument and the --hand option, the same everywhere."""
-    parser.add_argument("arm", metavar="ARM", help=help_text)
+    if is_needed:
+        parser.add_argument("arm", metavar="ARM", help=help_text)
+    else:
+        parser.add_argument("arm", metavar="ARM", nargs="?", help=help_text)
+    add_hand(parser)
+
+
+def add_hand(parser: argparse._ActionsContainer) -> None:
+    """The --hand option, the same everywhere."""
     parser.add_argument("--hand", metavar="LINK", help="the link that is the hand, where it is another than usual")
+
+
+def add_rigid(parser: argparse._ActionsContainer) -> None:
+    """The --rigid option, the same everywhere."""
+    parser.add_argument("--rigid", action="store_true", help="leave out motors, friction, bearings and transmissions")
+
+
+def names_of(known: Iterable[str], usual: str | None = None) -> str:
+    """How a help text lists what may stand for NAME."""
+    text = f"one of {', '.join(known)}"
+    return text if usual is None else f"{text}; {usual} unless given"
 
 
 def show_json(document: Any) -> None:
     """Print one JSON document; what JSON cannot hold (infinite limits) becomes null."""
-    print(json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def complain(text: str, kind: str = "forearm") -> None:
-    """One paragraph on standard error."""
-    print(
-        textwrap.fill(f"{kind}: {text}", max(width(), 60), break_long_words=False, break_on_hyphens=False),
-        file=sys.stderr,
-    )
-
-
-def width() -> int:
-    """How wide the terminal is; 100 columns where there is none."""
-    return shutil.get_terminal_size((100, 24)).columns
+    text = json.dumps(_plain(document), indent=2, ensure_ascii=not is_unicode(sys.stdout), allow_nan=False)
+    print(text)
 
 
 def _plain(value: Any) -> Any:
+    import numpy as np  # where used: whoever asks for help need not wait for it
+
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):

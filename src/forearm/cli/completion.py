@@ -6,19 +6,20 @@ import argparse
 from collections.abc import Callable, Iterable
 from importlib import import_module
 
-from forearm.cli.command import Command, Parser, add_json, show_json
+from forearm.cli.command import Command, Parser, add_json, names_of, show_json
 from forearm.cli.main import COMMANDS
+from forearm.cli.parts import builtin_parts
 from forearm.cli.shells import Option, Place, bash, fish, zsh
 from forearm.files.builtin import arms
 
 SHELLS = {"bash": bash, "fish": fish, "zsh": zsh}
 ARMS = ("ARM", "IN")  # metavars of arguments that take a built-in name as well as a file
 FILES = (*ARMS, "ARMFILE", "DIR", "FILE", "OUT", "REQUEST")
-ALSO_ARMS = ("check", "parts")  # whose FILE may be a built-in name
+ALSO_ARMS = ("check",)  # whose FILE may be a built-in name
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=tuple(SHELLS), metavar="SHELL", help=f"one of {', '.join(SHELLS)}")
+    parser.add_argument("shell", choices=tuple(SHELLS), metavar="SHELL", help=names_of(SHELLS))
     add_json(parser)
 
 
@@ -123,6 +124,7 @@ NAMED: dict[tuple[str, str], Callable[[], Iterable[str]]] = {
     ("generate", "--lang"): _languages,
     ("inverse", "--formulation"): _formulations("inverse"),
     ("kinematics", "--form"): _forms,
+    ("parts", "FILE"): builtin_parts,
     ("plan", "--form"): _forms,
     ("reproduce", "DOCUMENT"): _documents,
     ("schedule", "--function"): _functions,

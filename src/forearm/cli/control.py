@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,20 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import Command, Parser, add_arm, add_json, complain, show_json, width
-from forearm.cli.simulate import add_dac, read_dac
+from forearm.cli.command import Command, Formatter, Parser, add_arm, add_json, complain, group, show_json, width, with_examples
+from forearm.cli.loading import load
+from forearm.cli.numbers import NOT_NEGATIVE, POSITIVE, Real, Whole
+from forearm.cli.outputs import add_plot, check_picture, tell_written
+from forearm.cli.progress import Progress
+from forearm.cli.simulate import MOST_BITS, add_dac, read_dac
 from forearm.cli.states import add_state, read_numbers, read_state
 from forearm.control.accelerometers import accelerometers
 from forearm.control.comparison import Comparison, compare
 from forearm.control.controllers.simplified import savings
-from forearm.control.gains import middle
 from forearm.control.model_error import mistaken
 from forearm.control.reference import smooth, usual_motion
 from forearm.control.sampling import natural_frequencies, sampling_period
 from forearm.control.sensors import Encoder, Sensors, Tachometer, exact_accelerations
 from forearm.drives.motor import DAC
-from forearm.errors import InputError, suggest
-from forearm.files.load import load
+from forearm.errors import InputError, shorten, suggest
+from forearm.kinematics.limits import middle
 from forearm.logs.columns import Columns, Question, find_columns
 from forearm.logs.stream import reading
 from forearm.tables import number, text_table
@@ -44,7 +48,8 @@ class _Action(Parser):
         if unknown:
             word = unknown[0].split("=")[0]
             known = [option for action in self._actions for option in action.option_strings if option.startswith("--")]
-            self.error(f"there is no {word!r} here: {suggest(word, known) if word.startswith('-') else 'one word too many'}")
+            hint = suggest(word, known) if word.startswith("-") else "one word too many, or a missing option before it."
+            self.error(f"there is no {shorten(word)} here: {hint}")
         return found, unknown
 
 
@@ -54,8 +59,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, (summary, add, example, _) in ACTIONS.items():
         add(
             actions.add_parser(
-                name, help=summary, description=summary, epilog=f"example:\n  {example}",
-                formatter_class=argparse.RawDescriptionHelpFormatter,
+                name, help=summary, description=summary, epilog=with_examples(example), formatter_class=Formatter
             )
         )  # fmt: skip
 
@@ -66,43 +70,85 @@ def _run(given: argparse.Namespace) -> int:
 
 def _add_compare(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
-    parser.add_argument("--only", action="append", metavar="NAME", help="this controller; several in order, all unless given")
-    parser.add_argument("--period", type=float, default=1e-3, metavar="S", help="between samples, s; 0.001 unless given")
-    parser.add_argument("--bandwidth", type=float, default=5.0, metavar="HZ", help="of the gains, critically damped; 5 Hz")
-    parser.add_argument("--duration", type=float, default=2.0, metavar="S", help="of the motion, s; 2 unless given")
-    add_state(parser, "q", "where the motion starts, with --to")
-    parser.add_argument("--to", metavar="A,B,...", help="a posture to go to smoothly; unless given every joint moves")
-    parser.add_argument("--payload", type=float, metavar="KG", help="in the hand, unknown; 5 %% of what moves unless given")
     parser.add_argument(
-        "--error", type=float, default=0.0, metavar="PERCENT", help="masses, friction, motors of the plant are off by up to"
+        "--only",
+        action="append",
+        metavar="NAME",
+        help="this controller, such as PD; may be repeated, in order; all unless given",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of these errors; 0 unless given")
-    parser.add_argument("--delay", type=int, default=0, metavar="N", help="periods until a command acts: 0 or 1")
-    parser.add_argument("--encoder-bits", type=int, metavar="N", help="steps a turn (a metre) that positions are told in")
-    parser.add_argument("--tachometer-bits", type=int, metavar="N", help="steps of velocities; needs --tachometer-range")
-    parser.add_argument("--tachometer-range", type=float, metavar="V", help="velocities are told from -V to V, rad/s (m/s)")
     parser.add_argument(
-        "--accelerometer-step", type=float, metavar="A", help="readings come in multiples of it, m/s^2; exact unless given"
+        "--period", type=POSITIVE, default=1e-3, metavar="S", help="between samples, s, above 0; 0.001 unless given"
     )
-    parser.add_argument("--lever", type=float, metavar="M", help="between them, m; 0.1 unless given; with --accelerometer-step")
-    parser.add_argument("--differences", action="store_true", help="velocities are differences of positions")
-    parser.add_argument("--voltage", action="store_true", help="the motors are given voltages instead of torques")
-    add_dac(parser, period=False)
-    parser.add_argument("--plot", metavar="FILE", help="error against operations a second (.png, .svg or .pdf)")
+    parser.add_argument(
+        "--bandwidth",
+        type=POSITIVE,
+        default=5.0,
+        metavar="HZ",
+        help="of the gains, critically damped, Hz, above 0; 5 unless given",
+    )
+    add_plot(parser, "error against operations a second")
     add_json(parser)
+    motion = group(parser, "the motion")
+    motion.add_argument("--duration", type=POSITIVE, default=2.0, metavar="S", help="s, above 0; 2 unless given")
+    add_state(motion, "q", "where it starts, with --to, rad (m); zero unless given")
+    motion.add_argument(
+        "--to",
+        metavar="A,B,...",
+        help="a posture to go to smoothly, rad (m); one number a joint; unless given every joint moves",
+    )
+    plant = group(parser, "what controllers do not know of")
+    plant.add_argument(
+        "--payload", type=NOT_NEGATIVE, metavar="KG", help="in the hand, unknown, kg; 5 %% of what moves unless given"
+    )
+    plant.add_argument(
+        "--error", type=Real(least=0.0, most=90.0), default=0.0, metavar="PERCENT",
+        help="masses, friction and motors are off by up to this, 0 to 90; 0 unless given",
+    )  # fmt: skip
+    plant.add_argument("--seed", type=Whole(0), default=0, metavar="N", help="of these errors, from 0; 0 unless given")
+    loop = group(parser, "loop and sensors, ideal unless given")
+    loop.add_argument(
+        "--delay", type=Whole(0, 1), default=0, metavar="N", help="periods until a command acts, 0 or 1; 0 unless given"
+    )
+    bits = f"N from 1 to {MOST_BITS}"
+    loop.add_argument(
+        "--encoder-bits",
+        type=Whole(1, MOST_BITS),
+        metavar="N",
+        help=f"positions are told in 2^N steps a turn (a metre), {bits}",
+    )
+    loop.add_argument(
+        "--tachometer-bits", type=Whole(1, MOST_BITS), metavar="N",
+        help=f"velocities are told in 2^N steps, {bits}; needs --tachometer-range",
+    )  # fmt: skip
+    loop.add_argument(
+        "--tachometer-range", type=POSITIVE, metavar="V", help="velocities are told from -V to V, rad/s (m/s), above 0"
+    )
+    loop.add_argument(
+        "--accelerometer-step",
+        type=NOT_NEGATIVE,
+        metavar="A",
+        help="readings come in multiples of it, m/s^2; exact unless given",
+    )
+    loop.add_argument(
+        "--lever", type=POSITIVE, metavar="M",
+        help=f"between accelerometers, m, above 0; {LEVER} unless given; with --accelerometer-step",
+    )  # fmt: skip
+    loop.add_argument("--differences", action="store_true", help="velocities are differences of positions")
+    loop.add_argument("--voltage", action="store_true", help="the motors are given voltages instead of torques")
+    add_dac(parser, period=False)
 
 
 def _compare(given: argparse.Namespace) -> int:
+    check_picture("--plot", given.plot)
     arm = load(given.arm, hand=given.hand)
-    found = compare(
-        arm, _motion(given, arm), given.only, bandwidth=2.0 * math.pi * given.bandwidth, payload=given.payload,
-        plant=mistaken(arm, given.error / 100.0, given.seed) if given.error else None, sensors=_sensors(given, arm),
-        delay=given.delay, voltage=given.voltage, **_clock(given, arm),
-    )  # fmt: skip
+    with Progress(f"running {'controllers' if given.only is None else ', '.join(given.only)} on {arm.name}"):
+        found = compare(
+            arm, _motion(given, arm), given.only, bandwidth=2.0 * math.pi * given.bandwidth, payload=given.payload,
+            plant=mistaken(arm, given.error / 100.0, given.seed) if given.error else None, sensors=_sensors(given, arm),
+            delay=given.delay, voltage=given.voltage, **_clock(given, arm),
+        )  # fmt: skip
     if given.plot:
-        from forearm.plots.control import save_comparison_picture
-
-        save_comparison_picture(found, given.plot)
+        found.plot(given.plot)
     if given.json:
         show_json(found.document() | {"plot": given.plot})
         return 0
@@ -112,8 +158,7 @@ def _compare(given: argparse.Namespace) -> int:
     for row in found.rows:
         if row.message:
             complain(f"{row.name}: {row.message}.", kind="note")
-    if given.plot:
-        print(f"drawn in {given.plot}")
+    tell_written([given.plot])
     return 0
 
 
@@ -145,7 +190,7 @@ def _sensors(given: argparse.Namespace, arm: Arm) -> Sensors:
 
 
 def _report(found: Comparison) -> str:
-    header = ["controller", "ops", "kops/s", "joints", "hand mm", "at most", "loaded mm", "torque", "stiff"]
+    header = ["controller", "ops", "kops/s", "joints", "hand mm", "most mm", "loaded mm", "N m (N)", "stiff"]
     rows = [
         [row.name, number(row.operations, 4), number(1e-3 * row.operations_per_second, 4), number(row.rms, 2),
          number(1e3 * row.hand_rms, 3), number(1e3 * row.hand_largest, 3), number(1e3 * row.loaded_hand_rms, 3),
@@ -158,8 +203,9 @@ def _report(found: Comparison) -> str:
         f"(twenty samples: {1e3 * found.longest_period:.3g} ms)",
         f"rms errors of joints, rad (m), and hand; loaded with {found.payload:.4g} kg that no controller knows of; rms torque",
         text_table(header, rows, width()),
+        *_held_back(found),
     ]
-    return "\n".join([*said, *_held_back(found)])
+    return "\n".join(line if "\n" in line else textwrap.fill(line, width()) for line in said)
 
 
 def _held_back(found: Comparison) -> Iterator[str]:
@@ -177,30 +223,42 @@ def _held_back(found: Comparison) -> Iterator[str]:
 
 def _add_savings(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
-    parser.add_argument("--locked", type=int, metavar="N", help="how many of the last joints are locked; half unless given")
-    parser.add_argument("--distance", type=float, default=0.2, metavar="M", help="of counterweights from the axes; 0.2 m")
+    parser.add_argument(
+        "--locked", type=Whole(0), metavar="N", help="how many of the last joints are locked, fewer than all; half unless given"
+    )
+    parser.add_argument(
+        "--distance",
+        type=POSITIVE,
+        default=0.2,
+        metavar="M",
+        help="of counterweights from the axes, m, above 0; 0.2 unless given",
+    )
     add_json(parser)
 
 
 def _savings(given: argparse.Namespace) -> int:
-    found = savings(load(given.arm, hand=given.hand), locked=given.locked, distance=given.distance)
+    arm = load(given.arm, hand=given.hand)
+    with Progress(f"counting simplifications of {arm.name}"):
+        found = savings(arm, locked=given.locked, distance=given.distance)
     if given.json:
-        show_json({"savings": [vars(saving) for saving in found]})
+        show_json({"name": arm.name, "savings": [vars(saving) for saving in found]})
         return 0
     rows = [
         [s.name, str(s.operations), f"{100.0 * s.saved:.1f} %", f"{100.0 * s.torque_error:.2f} %", f"{s.torque:.3f}", s.cost]
         for s in found
     ]
+    print(f"{arm.name}: torque error and torque as shares of the whole model's")
     print(text_table(["simplification", "operations", "saved", "torque error", "torque", "cost"], rows, width()))
     return 0
 
 
 def _add_period(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
-    add_state(parser, "q", "the posture that the arm swings about; mid-range unless given")
+    add_state(parser, "q", "the posture that the arm swings about, rad (m); mid-range unless given")
     parser.add_argument(
-        "--stiffness", metavar="A,B,...", help="of the joints or of gains, N m/rad (N/m); one number or one a joint"
-    )
+        "--stiffness", metavar="A,B,...",
+        help="of the joints or of gains, N m/rad (N/m); one number, or one a joint; gravity alone unless given",
+    )  # fmt: skip
     add_json(parser)
 
 
@@ -211,7 +269,8 @@ def _period(given: argparse.Namespace) -> int:
     if given.stiffness is not None:
         count = arm.n if "," in given.stiffness else 1
         stiffness = np.broadcast_to(read_numbers(given.stiffness, "stiffness", count, f"{arm.name} needs"), arm.n)
-    found = natural_frequencies(arm, q, stiffness)
+    with Progress(f"compiling the equations of {arm.name}"):
+        found = natural_frequencies(arm, q, stiffness)
     fastest = float(np.nanmax(found, initial=0.0))
     if fastest == 0.0:
         raise InputError(f"{arm.name}: nothing brings it back there, so that it has no frequency; give --stiffness.")
@@ -227,17 +286,25 @@ def _period(given: argparse.Namespace) -> int:
 def _add_payload(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     parser.add_argument(
-        "tests", metavar="FILE", help="tests, .csv or .parquet: columns q1.., tau1.., qdd1.., and qd1.. if it moved"
-    )
-    parser.add_argument("--shape", default="body", metavar="NAME", help="body (ten unknowns) or point; body unless given")
-    parser.add_argument("--mass", type=float, metavar="KG", help="of the load, where it is known")
-    parser.add_argument("--com", metavar="X,Y,Z", help="its centre in the hand frame, m, where it is known")
+        "tests", metavar="FILE",
+        help="tests, .csv or .parquet: columns q1.., tau1.., qdd1.., and qd1.. if it moved; - is CSV on standard input",
+    )  # fmt: skip
     parser.add_argument(
-        "--noise-qdd", type=float, default=0.0, metavar="X", help="standard deviation of accelerations, rad/s^2"
+        "--shape",
+        choices=("body", "point"),
+        default="body",
+        metavar="NAME",
+        help="body (ten unknowns) or point; body unless given",
     )
-    parser.add_argument("--noise-tau", type=float, default=0.0, metavar="X", help="of torques, N m")
-    parser.add_argument("--noise-q", type=float, default=0.0, metavar="X", help="of positions, rad")
-    parser.add_argument("--confidence", type=float, default=0.95, metavar="P", help="of the intervals; 0.95 unless given")
+    parser.add_argument("--mass", type=POSITIVE, metavar="KG", help="of the load, where it is known, kg, above 0")
+    parser.add_argument("--com", metavar="X,Y,Z", help="its centre in the hand frame, m, where it is known")
+    for name, what in (("qdd", "accelerations, rad/s^2 (m/s^2)"), ("tau", "torques, N m (N)"), ("q", "positions, rad (m)")):
+        text = f"standard deviation of {what}, at least 0; 0 unless given"
+        parser.add_argument(f"--noise-{name}", type=NOT_NEGATIVE, default=0.0, metavar="X", help=text)
+    parser.add_argument(
+        "--confidence", type=Real(above=0.0, below=1.0), default=0.95, metavar="P",
+        help="of the intervals, above 0 and below 1; 0.95 unless given",
+    )  # fmt: skip
     add_json(parser)
 
 
@@ -246,11 +313,12 @@ def _payload(given: argparse.Namespace) -> int:
 
     arm = load(given.arm, hand=given.hand)
     tests = _read_tests(arm, given.tests)
-    found = estimate_payload(
-        arm, tests["q"], tests["tau"], tests["qdd"], tests.get("qd"), shape=given.shape, mass=given.mass,
-        com=None if given.com is None else read_numbers(given.com, "com", 3, "a place has"), confidence=given.confidence,
-        noise=Noise(qdd=given.noise_qdd, tau=given.noise_tau, q=given.noise_q),
-    )  # fmt: skip
+    with Progress(f"fitting a load to {len(tests['q'])} tests"):
+        found = estimate_payload(
+            arm, tests["q"], tests["tau"], tests["qdd"], tests.get("qd"), shape=given.shape, mass=given.mass,
+            com=None if given.com is None else read_numbers(given.com, "com", 3, "a place has"), confidence=given.confidence,
+            noise=Noise(qdd=given.noise_qdd, tau=given.noise_tau, q=given.noise_q),
+        )  # fmt: skip
     if given.json:
         show_json(vars(found))
     else:
@@ -281,26 +349,32 @@ def _read_tests(arm: Arm, path: str) -> dict[str, Floats]:
 
 def _add_log(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
-    parser.add_argument("log", metavar="FILE", help="a measured log, .csv or .parquet: t, q1.., and tau1.. or current1..")
-    parser.add_argument("--window", type=float, metavar="S", help="that velocities are taken over; from the noise unless given")
-    parser.add_argument("--period", type=float, metavar="S", help="between rows, where the log has no times")
-    parser.add_argument("--plot", metavar="FILE", help="both torques and what is left (.png, .svg or .pdf)")
+    parser.add_argument(
+        "log", metavar="FILE",
+        help="a measured log, .csv or .parquet: t, q1.., and tau1.. or current1..; - is CSV on standard input",
+    )  # fmt: skip
+    parser.add_argument(
+        "--window", type=POSITIVE, metavar="S", help="that velocities are taken over, s, above 0; from the noise unless given"
+    )
+    parser.add_argument("--period", type=POSITIVE, metavar="S", help="between rows, s, above 0, where the log has no times")
+    add_plot(parser, "both torques and what is left")
     add_json(parser)
 
 
 def _log(given: argparse.Namespace) -> int:
     from forearm.control.logs_against_model import compare_log
 
-    found = compare_log(load(given.arm, hand=given.hand), given.log, window=given.window, period=given.period)
-    if given.plot:
-        found.plot(given.plot)
+    check_picture("--plot", given.plot)
+    with Progress(f"holding {given.log} against the model"):
+        found = compare_log(load(given.arm, hand=given.hand), given.log, window=given.window, period=given.period)
+        if given.plot:
+            found.plot(given.plot)
     if given.json:
         said = {x: getattr(found, x) for x in ("name", "joints", "rms", "largest", "mean", "explained", "window", "message")}
         show_json(said | {"t": found.t, "tau": found.measured, "model": found.model, "plot": given.plot})
         return 0
     print(found.table())
-    if given.plot:
-        print(f"drawn in {given.plot}")
+    tell_written([given.plot])
     return 0
 
 
@@ -328,4 +402,4 @@ ACTIONS: dict[str, tuple[str, Adding, str, Callable[[argparse.Namespace], int]]]
     ),
 }  # fmt: skip
 
-COMMAND = Command(ACTIONS["compare"][2], _add_arguments, _run)
+COMMAND = Command("\n".join(action[2] for action in ACTIONS.values()), _add_arguments, _run)

@@ -8,7 +8,10 @@ from dataclasses import asdict
 from typing import Any
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import Command, add_json, show_json, width
+from forearm.cli.command import ARM_HELP, Command, add_json, names_of, show_json, width
+from forearm.cli.loading import load
+from forearm.cli.outputs import add_plot, check_picture, tell_written
+from forearm.cli.progress import Progress
 from forearm.counting.cost import General, general, general_matrices, per_joint
 from forearm.counting.counts import METHODS, Run, count, run
 from forearm.counting.fewest import fewest, steps_to_fewest, table_210
@@ -16,7 +19,6 @@ from forearm.counting.matrices import WATERS, MatrixCounts, count_matrices
 from forearm.counting.models import chain
 from forearm.counting.printed import Comparison, compare, compare_steps, compare_table29, printed
 from forearm.errors import InputError, ModelError, NameNotFound, suggest
-from forearm.files.load import load
 from forearm.symbols.counts import Counts
 from forearm.tables import text_table
 
@@ -25,15 +27,23 @@ MOST = 3_000_000  # operations that are run for an arm; beyond it only the polyn
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("arm", metavar="ARM", nargs="?", help="built-in name, or path to a .toml or .urdf file")
-    parser.add_argument("--formulation", metavar="NAME", help="only this formulation or method")
-    parser.add_argument("--function", choices=tuple(METHODS), help="only what computes this")
+    parser.add_argument("arm", metavar="ARM", nargs="?", help=ARM_HELP)
+    parser.add_argument(
+        "--formulation", metavar="NAME",
+        help="only this formulation or method; 'forearm inverse --help' and 'forearm forward --help' list them",
+    )  # fmt: skip
+    parser.add_argument(
+        "--function",
+        choices=tuple(METHODS),
+        metavar="NAME",
+        help=f"only what computes this, {names_of(METHODS)}; all unless given",
+    )
     parser.add_argument(
         "--explain", action="store_true",
         help="what each step towards the fewest operations saves; with a formulation, its cost by quantity and link",
     )  # fmt: skip
-    parser.add_argument("--printed", action="store_true", help="ours beside the figures that the documents print")
-    parser.add_argument("--plot", metavar="FILE", help="draw cost against n for every formulation (.png, .svg or .pdf)")
+    parser.add_argument("--printed", action="store_true", help="ours beside the figures that the documents print; needs no ARM")
+    add_plot(parser, "cost against n for every formulation; needs no ARM")
     add_json(parser)
 
 
@@ -42,51 +52,60 @@ def _run(given: argparse.Namespace) -> int:
         raise InputError("count: an ARM is needed, or --printed, or --plot FILE. See 'forearm count --help'.")
     if given.arm is None and (given.formulation or given.function or given.explain):
         raise InputError("count: --formulation, --function and --explain need an ARM.")
+    check_picture("--plot", given.plot)
     document: dict[str, Any] = {}
     blocks: list[str] = []
-    if given.arm is not None:
-        _count_arm(load(given.arm), given, document, blocks)
-    if given.printed:
-        _beside_printed(document, blocks)
-    if given.plot:
-        from forearm.plots.costs import save_cost_picture
+    with Progress() as bar:
+        if given.arm is not None:
+            _count_arm(load(given.arm), given, document, blocks, bar)
+        if given.printed:
+            bar.say("counting what the documents print")
+            _beside_printed(document, blocks)
+        if given.plot:
+            from forearm.plots.costs import save_cost_picture
 
-        save_cost_picture(given.plot)
-        document["plot"] = given.plot
-        blocks.append(f"drawn in {given.plot}")
+            bar.say("counting every formulation for several n")
+            save_cost_picture(given.plot)
+            document["plot"] = given.plot
     if given.json:
         show_json(document)
-    else:
+        return 0
+    if blocks:
         print("\n\n".join(blocks))
+    tell_written([given.plot])
     return 0
 
 
-def _count_arm(arm: Arm, given: argparse.Namespace, document: dict[str, Any], blocks: list[str]) -> None:
+def _count_arm(arm: Arm, given: argparse.Namespace, document: dict[str, Any], blocks: list[str], bar: Progress) -> None:
     name = given.formulation
     chosen = _chosen(name, given.function)
     document |= {"arm": arm.name, "n": arm.n}
     if not arm.n:
         raise ModelError(f"count: {arm.name!r} has no joint that moves, so there is nothing to count.")
     if given.explain and name is None:
+        bar.say(f"following the steps to the fewest operations of {arm.name}")
         _explain_steps(arm, given.function or "inverse", document, blocks)
         return
     if given.explain:
         function = next(iter(chosen))
         _explain(arm, function, chosen[function][0], document, blocks)
         return
-    rows = {function: [_row(arm, name, function) for name in names] for function, names in chosen.items()}
+    rows = {function: [_counted(arm, name, function, bar) for name in names] for function, names in chosen.items()}
     document["methods"] = [row for group in rows.values() for row in group]
     for row in document["methods"] if given.json else []:
         row["per_joint"] = {kind: asdict(c) for kind, c in per_joint(row["name"], row["function"]).items()}
     blocks.append(
-        f"{arm.name}, n = {arm.n}: multiplications and additions of one evaluation\n"
-        "general: a chain of turning joints with a symbol for each parameter; customised: this arm's numbers, rigid,\n"
-        "gravity along z0; code for an arm with other gravity or with drives takes more ('forearm generate' says how much).\n"
-        "4x4: Waters' count for the general chain, m matrix products and a operations of order 16."
+        f"{arm.name}, n = {arm.n}: multiplications + additions of one evaluation\n"
+        + textwrap.fill(
+            "general: a chain of turning joints with a symbol for each parameter; customised: this arm's numbers, rigid, "
+            "gravity along z0; code for an arm with other gravity or with drives takes more ('forearm generate' says how "
+            "much). 4x4: Waters' count for the general chain, m matrix products and a operations of order 16.",
+            width(),
+        )
     )
     header = ["method", f"general n = {arm.n}", "customised", "div", "trig", "4x4"]
     if name is None:
-        document["fewest"] = {function: _fewest_row(arm, function) for function in rows}
+        document["fewest"] = {function: _fewest_row(arm, function, bar) for function in rows}
     for function, group in rows.items():
         cells = [_cells(row) for row in group]
         if name is None:
@@ -100,8 +119,14 @@ def _count_arm(arm: Arm, given: argparse.Namespace, document: dict[str, Any], bl
     blocks.append("\n".join(["General n, fitted to exact counts and confirmed at further n", *lines]))
 
 
-def _fewest_row(arm: Arm, function: str) -> dict[str, Any]:
+def _counted(arm: Arm, name: str, function: str, bar: Progress) -> dict[str, Any]:
+    bar.say(f"counting {TITLES[function].lower()} by {name}")
+    return _row(arm, name, function)
+
+
+def _fewest_row(arm: Arm, function: str, bar: Progress) -> dict[str, Any]:
     """The generated code's counts, for this arm and for the general chain of as many turning joints."""
+    bar.say(f"finding the fewest operations: {TITLES[function].lower()}")
     return {"customised": asdict(fewest(arm, function)), "general_at_n": asdict(fewest(chain(arm.n), function))}
 
 
@@ -252,7 +277,7 @@ def _figure(pair: tuple[int, ...] | None, unit: tuple[str, ...]) -> str:
 
 
 COMMAND = Command(
-    "forearm count puma560-akb --explain",
+    "forearm count puma560-akb --explain\nforearm count stanford --formulation newton-euler\nforearm count --printed",
     _add_arguments,
     _run,
 )

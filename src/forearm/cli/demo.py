@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import sys
 import textwrap
 import time
 import warnings
@@ -24,7 +25,10 @@ from forearm.cli.demo_report.counted import CountTable, count_tables
 from forearm.cli.demo_report.motion import Followed, Torques, follow, planned, torques
 from forearm.cli.demo_report.page import Report, write_report
 from forearm.cli.demo_report.speed import micro, speed_rows, times
+from forearm.cli.outputs import tell_written
+from forearm.cli.progress import Progress
 from forearm.cli.skeleton import draw
+from forearm.cli.terminal import is_unicode
 from forearm.codegen import Source, generate
 from forearm.dynamics import formulations, inverse
 from forearm.errors import InputError
@@ -43,40 +47,55 @@ class Story:
 
     folder: Path
     is_quiet: bool
+    bar: Progress
     files: list[Path] = field(default_factory=list)
     figures: dict[str, Any] = field(default_factory=dict)
 
     def say(self, title: str, text: str) -> None:
         """One paragraph, at once."""
+        self.bar.say("")
         if not self.is_quiet:
             print(f"\n{title}\n" + textwrap.indent(text, "   "), flush=True)
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--output", default="demo-output", metavar="DIR", help="where files go (demo-output unless given)")
+    parser.add_argument(
+        "-o", "--output", default="demo-output", metavar="DIR", help="folder for the files; demo-output unless given"
+    )
     add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
     start = time.perf_counter()
-    story = Story(_made(Path(given.output)), is_quiet=given.json)
-    arm, findings = _described(story)
-    _written(story, arm)
-    made = _planned(story, arm)
-    needed = _torques(story, made)
-    counts = _counted(story, arm)
-    source = _code(story, arm)
-    known, naive = _simulated(story, made)
-    _drawn(story, made)
-    speed = _timed(story, arm)
-    page = story.folder / PAGE
-    write_report(Report(arm, findings, needed, known, naive, counts, source, speed, machine()), page)
+    with Progress() as bar:
+        story = Story(_made(Path(given.output)), given.json, bar)
+        arm, findings = _described(story)
+        _written(story, arm)
+        bar.say("planning a motion")
+        made = _planned(story, arm)
+        bar.say("computing torques by every formulation")
+        needed = _torques(story, made)
+        bar.say("counting operations")
+        counts = _counted(story, arm)
+        bar.say("generating C")
+        source = _code(story, arm)
+        bar.say("simulating")
+        known, naive = _simulated(story, made)
+        bar.say("drawing")
+        _drawn(story, made)
+        bar.say_once("measuring speed")
+        speed = _timed(story, arm)
+        bar.say("writing the page")
+        page = story.folder / PAGE
+        write_report(Report(arm, findings, needed, known, naive, counts, source, speed, machine()), page)
     story.files.append(page)
     seconds = time.perf_counter() - start
     if given.json:
         files = {"report": str(page), "files": [str(f) for f in story.files]}
         show_json({"arm": arm.name} | files | story.figures | {"seconds": seconds})
     else:
+        print()
+        tell_written(story.files)
         print(f"\nAll of it as one page, told in {seconds:.1f} s; open it in a browser: {page.resolve().as_uri()}")
     return 0
 
@@ -96,7 +115,7 @@ def _described(story: Story) -> tuple[Arm, tuple[str, ...]]:
         arm = load(NAME)
     findings = tuple(str(w.message) for w in caught)
     story.say("1. An arm, described in a file", headline(arm))
-    story.say("   and at a posture", draw(arm, np.radians([0, 45, -90, 0, 0, 0]), width()))
+    story.say("   and at a posture", draw(arm, np.radians([0, 45, -90, 0, 0, 0]), width(), is_unicode(sys.stdout)))
     cost = balance(arm)
     worst = [f"{j.name} {number(cost.worst[i], 4)} N m" for i, j in enumerate(arm.joints) if not cost.balanced[i]]
     lines = [*findings, f"gravity costs at worst {', '.join(worst)}"]
@@ -196,4 +215,4 @@ def _timed(story: Story, arm: Arm) -> tuple[Row, ...]:
     return rows
 
 
-COMMAND = Command("forearm demo", _add_arguments, _run)
+COMMAND = Command("forearm demo\nforearm demo -o story --json", _add_arguments, _run)

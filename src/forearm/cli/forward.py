@@ -6,13 +6,14 @@ import argparse
 
 import numpy as np
 
-from forearm.cli.command import Command, add_arm, add_json, show_json, width
-from forearm.cli.inverse import add_load, read_load
+from forearm.cli.command import Command, add_arm, add_json, add_rigid, group, names_of, show_json, width
+from forearm.cli.inverse import STATE, add_load, read_load
+from forearm.cli.loading import load
 from forearm.cli.logfiles import FORWARD as MANY
 from forearm.cli.logfiles import add_files, check_files, run_files
-from forearm.cli.states import add_state, read_state
+from forearm.cli.progress import Progress
+from forearm.cli.states import add_degrees, add_state, read_state
 from forearm.dynamics.reference import FORWARD, forward
-from forearm.files.load import load
 from forearm.tables import number, text_table
 
 USUAL = "articulated-body"
@@ -21,18 +22,15 @@ ONE_STATE = {"q": None, "qd": None, "tau": None, "method": USUAL, "hand_force": 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
-    for name, what in (("q", "positions"), ("qd", "velocities")):
-        add_state(parser, name, f"joint {what}, SI; zero unless given")
-    parser.add_argument("--tau", metavar="A,B,...", help="torques (forces), N m (N); zero unless given; one number a joint")
-    parser.add_argument(
-        "--method",
-        default=USUAL,
-        metavar="NAME",
-        help=f"one of {', '.join(FORWARD)} ({USUAL} unless given)",
-    )
-    add_load(parser)
-    add_files(parser, MANY)
+    add_degrees(parser)
+    add_rigid(parser)
     add_json(parser)
+    state = group(parser, "one state")
+    for name in ("q", "qd", "tau"):
+        add_state(state, name, f"joint {STATE[name]}; zero unless given")
+    add_load(state)
+    state.add_argument("--method", default=USUAL, metavar="NAME", help=names_of(FORWARD, USUAL))
+    add_files(group(parser, "many states"), MANY)
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -45,7 +43,8 @@ def _run(given: argparse.Namespace) -> int:
         np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees and name != "tau")
         for name, text in (("q", given.q), ("qd", given.qd), ("tau", given.tau))
     )
-    qdd = forward(arm, q, qd, tau, given.method, **read_load(given))
+    with Progress(f"computing accelerations of {arm.name} by {given.method}"):
+        qdd = forward(arm, q, qd, tau, given.method, **read_load(given))
     if given.json:
         show_json({"name": arm.name, "method": given.method, "q": q, "qd": qd, "tau": tau, "qdd": qdd})
         return 0
@@ -53,13 +52,13 @@ def _run(given: argparse.Namespace) -> int:
         [j.name, number(a), number(b), number(t), number(c), "rad/s^2" if j.kind == "revolute" else "m/s^2"]
         for j, a, b, t, c in zip(arm.joints, q, qd, tau, qdd, strict=True)
     ]
-    print(text_table(["joint", "q", "qd", "tau", "qdd", "unit"], rows, width()))
+    print(text_table(["joint", "q rad (m)", "qd rad/s (m/s)", "tau N m (N)", "qdd", "unit"], rows, width()))
     return 0
 
 
 COMMAND = Command(
     "forearm forward puma560 --q 0,0.8,-1.6,0,0.5,0 --tau 1,30,5,0,0,0\n"
-    "  forearm forward puma560 --from log.csv --to accelerations.csv",
+    "forearm forward puma560 --from log.csv --to accelerations.csv",
     _add_arguments,
     _run,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,24 +14,28 @@ from forearm.arm.arm import Arm
 from forearm.arm.text import describe
 from forearm.checking.magnitudes import reach
 from forearm.cli.command import Command, add_arm, add_json, show_json, width
+from forearm.cli.loading import load
+from forearm.cli.outputs import add_plot, check_picture, tell_written
+from forearm.cli.progress import Progress
 from forearm.cli.skeleton import draw
 from forearm.cli.states import add_state, read_state
+from forearm.cli.terminal import is_unicode
 from forearm.files.armfile_write import to_document
-from forearm.files.load import load
 from forearm.kinematics.poses import forward
-from forearm.reduction.base import base_parameters
+from forearm.reduction.base import BaseParameters, base_parameters
 from forearm.tables import number
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
-    add_state(parser, "q", "posture to draw; zero, or the nearest to it within limits, unless given")
+    add_state(parser, "q", "posture to draw, rad (m); zero, or the nearest to it within limits, unless given")
     parser.add_argument("--base", action="store_true", help="also the base parameters: what joint torques can tell apart")
-    parser.add_argument("--plot", metavar="FILE", help="also draw it into a .png, .svg or .pdf file")
+    add_plot(parser, "the arm at that posture")
     add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
+    check_picture("--plot", given.plot)
     arm = load(given.arm, hand=given.hand)
     q = resting(arm) if given.q is None else read_state(arm, given.q, "q", given.degrees)
     if given.plot:
@@ -38,7 +43,7 @@ def _run(given: argparse.Namespace) -> int:
 
         save_picture([(arm, q)], given.plot)
     if given.json:
-        document = {
+        document: dict[str, Any] = {
             "name": arm.name,
             "n": arm.n,
             "mass": arm.mass,
@@ -46,37 +51,49 @@ def _run(given: argparse.Namespace) -> int:
             "q": q,
             "hand": forward(arm, q),
         }
-        document |= {"joints": [j.name for j in arm.joints], "arm": to_document(arm)}
+        document |= {"joints": [j.name for j in arm.joints], "arm": to_document(arm), "plot": given.plot}
         if given.base:
-            base = base_parameters(arm)
+            base = _base(arm)
             rows = zip(base.names, base.values, base.labels, strict=True)
             document["base_parameters"] = [{"name": name, "value": value, "label": label} for name, value, label in rows]
         show_json(document)
         return 0
     print(describe(arm, width()))
     hand = forward(arm, q)[:3, 3]
-    print(f"\nReach at most {number(reach(arm), 4)} m. Drawn at q = {' '.join(number(v, 4) for v in q) or '-'}:", end="")
-    print(f" hand at {' '.join(number(v, 4) for v in hand)} m\n")
-    print(draw(arm, q, width(), unicode=(sys.stdout.encoding or "").lower().startswith("utf")))
+    at = f"q = {' '.join(number(v, 4) for v in q) or '-'} rad (m): hand at {' '.join(number(v, 4) for v in hand)} m"
+    print(f"\n{textwrap.fill(f'Reach at most {number(reach(arm), 4)} m. Drawn at {at}', width())}\n")
+    print(draw(arm, q, width(), unicode=is_unicode(sys.stdout)))
     if given.base:
         print(f"\n{_base_table(arm)}")
     for title, text in (("Source", arm.source), ("Notes", arm.notes)):
         if text:
             print(f"\n{title}\n{wrapped(text)}")
+    if given.plot:
+        print()
+        tell_written([given.plot])
     return 0
 
 
+def _base(arm: Arm) -> BaseParameters:
+    with Progress("finding the base parameters"):
+        return base_parameters(arm)
+
+
 def _base_table(arm: Arm) -> str:
-    base = base_parameters(arm)
+    base = _base(arm)
     lines = [f"{number(value, 6):>12}  {label}" for value, label in zip(base.values, base.labels, strict=True)]
-    filled = [textwrap.fill(line, max(width(), 60), subsequent_indent=" " * 16, break_long_words=False) for line in lines]
+    filled = [textwrap.fill(line, max(width(), 40), subsequent_indent=" " * 16, break_long_words=False) for line in lines]
     title = f"Base parameters: {len(base)} of {len(base.standard)} (m in kg, mx in kg m, Ixx in kg m^2 about the link's origin)"
-    return "\n".join([title, *filled])
+    return "\n".join([textwrap.fill(title, max(width(), 40)), *filled])
 
 
 def wrapped(text: str) -> str:
-    """Text as written, its longer lines broken to fit the terminal."""
-    return "\n".join(textwrap.fill(line, width()) for line in text.strip().splitlines())
+    """Text as written, broken to fit the terminal; a line that ends no sentence goes on in the next."""
+    lines: list[str] = []
+    for line in text.strip().splitlines():
+        goes_on = lines and lines[-1] and lines[-1][-1] not in ".:;"
+        lines[-1:] = [f"{lines[-1]} {line}"] if goes_on else [*lines[-1:], line]
+    return "\n".join(textwrap.fill(line, width()) for line in lines)
 
 
 def resting(arm: Arm) -> NDArray[np.float64]:

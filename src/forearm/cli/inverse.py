@@ -8,23 +8,31 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import Command, add_arm, add_json, show_json, width
+from forearm.cli.command import Command, add_arm, add_json, add_rigid, group, names_of, show_json, width
+from forearm.cli.loading import load
 from forearm.cli.logfiles import INVERSE as MANY
 from forearm.cli.logfiles import add_files, check_files, run_files
-from forearm.cli.states import add_state, read_numbers, read_state
+from forearm.cli.progress import Progress
+from forearm.cli.states import add_degrees, add_state, read_numbers, read_state
 from forearm.dynamics.reference import INVERSE, inverse, trace
-from forearm.files.load import load
 from forearm.tables import number, text_table
 
 USUAL = "newton-euler"
+STATE = {
+    "q": "positions, rad (m)", "qd": "velocities, rad/s (m/s)", "qdd": "accelerations, rad/s^2 (m/s^2)",
+    "tau": "torques, N m (forces, N)",
+}  # fmt: skip
 ONE_STATE = {"q": None, "qd": None, "qdd": None, "formulation": USUAL, "trace": False, "hand_force": None, "hand_moment": None}
 
 
-def add_load(parser: argparse.ArgumentParser) -> None:
+def add_load(parser: argparse._ActionsContainer) -> None:
     """The options for what the surroundings do: the same for inverse and forward."""
-    parser.add_argument("--hand-force", metavar="X,Y,Z", help="force of the surroundings on the hand, hand axes, N")
-    parser.add_argument("--hand-moment", metavar="X,Y,Z", help="moment of the surroundings on the hand, hand axes, N m")
-    parser.add_argument("--rigid", action="store_true", help="without motors and friction")
+    parser.add_argument(
+        "--hand-force", metavar="X,Y,Z", help="force of the surroundings on the hand, hand axes, N; 0 unless given"
+    )
+    parser.add_argument(
+        "--hand-moment", metavar="X,Y,Z", help="moment of the surroundings on the hand, hand axes, N m; 0 unless given"
+    )
 
 
 def read_load(given: argparse.Namespace) -> dict[str, Any]:
@@ -35,15 +43,16 @@ def read_load(given: argparse.Namespace) -> dict[str, Any]:
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
-    for name, what in (("q", "positions"), ("qd", "velocities"), ("qdd", "accelerations")):
-        add_state(parser, name, f"joint {what}, SI; zero unless given")
-    parser.add_argument(
-        "--formulation", default=USUAL, metavar="NAME", help=f"one of {', '.join(INVERSE)} ({USUAL} unless given)"
-    )
-    parser.add_argument("--trace", action="store_true", help="show every intermediate quantity under the document's symbol")
-    add_load(parser)
-    add_files(parser, MANY)
+    add_degrees(parser)
+    add_rigid(parser)
     add_json(parser)
+    state = group(parser, "one state")
+    for name in ("q", "qd", "qdd"):
+        add_state(state, name, f"joint {STATE[name]}; zero unless given")
+    add_load(state)
+    state.add_argument("--formulation", default=USUAL, metavar="NAME", help=names_of(INVERSE, USUAL))
+    state.add_argument("--trace", action="store_true", help="show every intermediate quantity under the document's symbol")
+    add_files(group(parser, "many states"), MANY)
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -57,8 +66,9 @@ def _run(given: argparse.Namespace) -> int:
         for name, text in (("q", given.q), ("qd", given.qd), ("qdd", given.qdd))
     )
     surroundings = read_load(given)
-    tau = inverse(arm, q, qd, qdd, given.formulation, **surroundings)
-    traced = trace(arm, q, qd, qdd, given.formulation, **surroundings) if given.trace else None
+    with Progress(f"computing torques of {arm.name} by {given.formulation}"):
+        tau = inverse(arm, q, qd, qdd, given.formulation, **surroundings)
+        traced = trace(arm, q, qd, qdd, given.formulation, **surroundings) if given.trace else None
     if given.json:
         document = {"name": arm.name, "formulation": given.formulation, "q": q, "qd": qd, "qdd": qdd, "tau": tau}
         show_json(document | ({"trace": traced} if traced is not None else {}))
@@ -75,7 +85,7 @@ def _table(arm: Arm, q: Any, qd: Any, qdd: Any, tau: Any) -> str:
         [j.name, number(a), number(b), number(c), number(t), "N m" if j.kind == "revolute" else "N"]
         for j, a, b, c, t in zip(arm.joints, q, qd, qdd, tau, strict=True)
     ]
-    return text_table(["joint", "q", "qd", "qdd", "tau", "unit"], rows, width())
+    return text_table(["joint", "q rad (m)", "qd rad/s (m/s)", "qdd rad/s^2 (m/s^2)", "tau", "unit"], rows, width())
 
 
 def _words(value: Any) -> str:
@@ -86,8 +96,7 @@ def _words(value: Any) -> str:
 
 
 COMMAND = Command(
-    "forearm inverse puma560 --q 0,0.8,-1.6,0,0.5,0 --qd 1,1,1,1,1,1\n"
-    "  forearm inverse puma560 --from log.csv --to torques.csv",
+    "forearm inverse puma560 --q 0,0.8,-1.6,0,0.5,0 --qd 1,1,1,1,1,1\nforearm inverse puma560 --from log.csv --to torques.csv",
     _add_arguments,
     _run,
 )

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import Command, add_arm, add_json, show_json, width
+from forearm.cli.command import Command, add_arm, add_json, group, show_json, width
+from forearm.cli.loading import load
 from forearm.cli.poses import add_form, read_form, read_pose
-from forearm.cli.states import add_state, read_state
+from forearm.cli.progress import Progress
+from forearm.cli.states import add_degrees, add_state, read_state
 from forearm.errors import InputError
-from forearm.files.load import load
 from forearm.kinematics.hand import hand_motion
 from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.manipulability import condition_number, manipulability
@@ -27,17 +28,20 @@ ROWS = ("vx", "vy", "vz", "wx", "wy", "wz")
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
-    add_state(parser, "q", "joint positions, SI; zero unless given; with --pose the posture that branches are sorted by")
-    add_state(parser, "qd", "joint velocities, SI: adds the velocity of the hand")
-    add_state(parser, "qdd", "joint accelerations, SI: adds the acceleration of the hand")
-    parser.add_argument("--link", metavar="NAME", help="this link instead of the hand")
+    add_degrees(parser)
     add_form(parser)
-    parser.add_argument("--jacobian", action="store_true", help="also the Jacobian: linear rows first, base axes")
-    parser.add_argument("--pose", metavar="X,Y,Z,...", help="inverse: position in m, then the numbers of --form; every branch")
-    parser.add_argument("--numeric", action="store_true", help="with --pose: one posture by iteration from --q, for any arm")
-    parser.add_argument("--nearest", action="store_true", help="with --pose: where it is not reached, what comes nearest to it")
-    parser.add_argument("--no-limits", action="store_true", help="with --pose: branches beyond the joints' limits too")
     add_json(parser)
+    there = group(parser, "where the hand is")
+    add_state(there, "q", "joint positions, rad (m); zero unless given; with --pose the posture that branches are sorted by")
+    add_state(there, "qd", "joint velocities, rad/s (m/s): adds the velocity of the hand")
+    add_state(there, "qdd", "joint accelerations, rad/s^2 (m/s^2): adds the acceleration of the hand")
+    there.add_argument("--link", metavar="LINK", help="this link instead of the hand")
+    there.add_argument("--jacobian", action="store_true", help="also the Jacobian: linear rows first, base axes")
+    back = group(parser, "how it gets to a pose")
+    back.add_argument("--pose", metavar="X,Y,Z,...", help="position, m, then the numbers of --form: every posture that has it")
+    back.add_argument("--numeric", action="store_true", help="with --pose: one posture by iteration from --q, for any arm")
+    back.add_argument("--nearest", action="store_true", help="with --pose: where it is not reached, what comes nearest to it")
+    back.add_argument("--no-limits", action="store_true", help="with --pose: branches beyond the joints' limits too")
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -87,13 +91,14 @@ def _inverse(given: argparse.Namespace, arm: Arm) -> int:
     T = read_pose(given.pose, given.form, given.degrees)
     near = None if given.q is None else read_state(arm, given.q, "q", given.degrees)
     limits = not given.no_limits
-    q, verdict = _numeric(arm, T, near, limits) if given.numeric else _branches(arm, T, near, limits, given.nearest)
+    with Progress(f"looking for postures of {arm.name}"):
+        q, verdict = _numeric(arm, T, near, limits) if given.numeric else _branches(arm, T, near, limits, given.nearest)
     if given.json:
         show_json({"name": arm.name, "form": given.form, "pose": T, "q": q} | verdict)
         return 0
     if len(q):
         rows = [[str(k + 1), *map(_short, row)] for k, row in enumerate(q)]
-        print(text_table(["branch", *(joint.name for joint in arm.joints)], rows, width()))
+        print(f"q, rad (m)\n{text_table(['branch', *(joint.name for joint in arm.joints)], rows, width())}")
     print(verdict["message"])
     if verdict.get("nearest"):
         nearest = verdict["nearest"]
@@ -139,7 +144,7 @@ def _short(value: np.float64) -> str:
 
 COMMAND = Command(
     "forearm kinematics puma560 --q 0,0.8,-1.6,0,0.5,0 --qd 1,0,0,0,0,0\n"
-    "  forearm kinematics puma560 --pose 0.5,0,0.05,0,90,180 --form zyz --degrees",
+    "forearm kinematics puma560 --pose 0.5,0,0.05,0,90,180 --form zyz --degrees",
     _add_arguments,
     _run,
 )

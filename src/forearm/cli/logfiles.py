@@ -16,17 +16,19 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.cli.command import show_json, width
+from forearm.cli.outputs import tell_written
 from forearm.cli.progress import Progress
 from forearm.errors import InputError
-from forearm.logs.block import Array, Writer
+from forearm.logs.block import Writer
 from forearm.logs.columns import Columns, Question, find_columns
 from forearm.logs.stream import STANDARD, Log, check_apart, reading, writing
 from forearm.logs.summary import Summary
+from forearm.spatial import Floats
 from forearm.tables import number, text_table
 
 ANGULAR = ("q", "qd", "qdd")  # what --degrees is about
 DEGREE = math.pi / 180.0
-Evaluate = Callable[[Mapping[str, Array]], Array]
+Evaluate = Callable[[Mapping[str, Floats]], Floats]
 
 
 @dataclass(frozen=True)
@@ -49,13 +51,13 @@ INVERSE = Computation(("q", "qd", "qdd"), "tau", "inverse_dynamics")
 FORWARD = Computation(("q", "qd", "tau"), "qdd", "forward_dynamics")
 
 
-def add_files(parser: argparse.ArgumentParser, what: Computation) -> None:
+def add_files(parser: argparse._ActionsContainer, what: Computation) -> None:
     """The options --from and --to."""
     columns = ", ".join(f"{x}1.." for x in what.needed)
-    source = f"many states: a .csv or .parquet file with columns {columns}; - is CSV on standard input"
+    source = f"a .csv or .parquet file with columns {columns}; - is CSV on standard input"
     target = f"with --from: write its columns and {what.made}1.. to this .csv or .parquet file; - is CSV on standard output"
     parser.add_argument("--from", dest="source", metavar="FILE", help=source)
-    parser.add_argument("--to", dest="target", metavar="FILE", help=target)
+    parser.add_argument("--to", "-o", dest="target", metavar="FILE", help=target)
 
 
 def check_files(given: argparse.Namespace, one_state: Mapping[str, object]) -> None:
@@ -81,7 +83,8 @@ def run_files(given: argparse.Namespace, arm: Arm, what: Computation) -> int:
     """Compute every row of --from, write --to, and show a summary."""
     start = time.perf_counter()
     question = Question(tuple(j.name for j in arm.joints), what.needed, what.made)
-    evaluate = _evaluation(arm, what, given.degrees)
+    with Progress(f"compiling {what.function} of {arm.name}"):
+        evaluate = _evaluation(arm, what, given.degrees)
     with _ended_cleanly(), reading(given.source) as log:
         columns = find_columns(log.header, question, log.name, given.target is not None)
         if given.target is None:
@@ -94,6 +97,7 @@ def run_files(given: argparse.Namespace, arm: Arm, what: Computation) -> int:
         show_json(_document(given, arm, summary, seconds))
     elif given.target != STANDARD:
         print(_report(given, arm, what, summary, seconds))
+        tell_written([given.target])
     return 0
 
 
@@ -104,9 +108,9 @@ def _evaluation(arm: Arm, what: Computation, degrees: bool) -> Evaluate:
     function = getattr(compile_arm(arm), what.function)
     scale = np.array([DEGREE if degrees and j.kind == "revolute" else 1.0 for j in arm.joints])
 
-    def evaluate(states: Mapping[str, Array]) -> Array:
+    def evaluate(states: Mapping[str, Floats]) -> Floats:
         results = function(*(states[x] * scale if degrees and x in ANGULAR else states[x] for x in what.needed))
-        made: Array = results / scale if degrees and what.made in ANGULAR else results
+        made: Floats = results / scale if degrees and what.made in ANGULAR else results
         return made
 
     return evaluate
@@ -114,7 +118,7 @@ def _evaluation(arm: Arm, what: Computation, degrees: bool) -> Evaluate:
 
 def _stream(log: Log, columns: Columns, evaluate: Evaluate, writer: Writer | None) -> Summary:
     summary = Summary(len(columns.made))
-    with Progress() as progress:
+    with Progress(f"reading {log.name}") as progress:
         for block in log.blocks(columns, whole=writer is not None):
             results = evaluate(block.states)
             summary.add(results)
@@ -156,8 +160,7 @@ def _document(given: argparse.Namespace, arm: Arm, summary: Summary, seconds: fl
 
 
 def _report(given: argparse.Namespace, arm: Arm, what: Computation, summary: Summary, seconds: float) -> str:
-    to = "" if given.target is None else f", written to {given.target}"
-    lines = [f"{summary.rows} rows of {given.source} in {seconds:.2f} s{to}"]
+    lines = [f"{summary.rows} rows of {given.source} in {seconds:.2f} s"]
     if summary.not_finite:
         lines.append(f"Not finite: {summary.not_finite} rows, left out below. Are all numbers in SI units?")
     if summary.rows > summary.not_finite:

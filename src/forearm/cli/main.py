@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import os
+import errno
 import re
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
 from forearm import __version__
-from forearm.cli.command import Command, Parser, complain
-from forearm.errors import ForearmError, suggest
+from forearm.cli.command import Command, Formatter, Parser, complain, with_examples
+from forearm.cli.terminal import give_up_output, show_all_characters
+from forearm.errors import ForearmError, shorten, suggest
 
 # Name and summary of every command; its module in this folder is imported only when it is called.
 COMMANDS = {
@@ -40,9 +44,41 @@ COMMANDS = {
 }
 
 
+# What a full disk or a stream that cannot be written to gives; standard output has no file name.
+STREAM_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `forearm ...`; returns the exit code: 0 done, 1 done but not good, 2 bad usage or bad input, 130 interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    show_all_characters()
+    try:
+        try:
+            return _called(words)
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except ForearmError as error:
+        complain(str(error))
+        return 2
+    except KeyboardInterrupt:
+        complain("interrupted.")
+        return 130
+    except BrokenPipeError:
+        give_up_output()  # the reader of a pipe has gone (| head); what was written was enough for it
+        return 0
+    except OSError as error:
+        if error.filename is None and error.errno not in STREAM_ERRORS:
+            raise
+        if error.filename is not None:
+            complain(f"{shorten(error.filename)}: {error.strerror}. Name another.")
+        else:
+            complain(f"standard output: cannot be written: {error.strerror}. Make room there, or write elsewhere.")
+            give_up_output()
+        return 2
+
+
+def _called(words: list[str]) -> int:
     parser = _parser(next((word for word in words if word in COMMANDS), None))
     given, unknown = parser.parse_known_args(_with_negative_numbers(words))
     if unknown:
@@ -51,21 +87,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.command is None:
         parser.print_help()
         return 0
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("always")
-            warnings.showwarning = _show_warning
-            return _command(given.command).run(given)
-    except ForearmError as error:
-        complain(str(error))
-        return 2
-    except KeyboardInterrupt:
-        complain("interrupted.")
-        return 130
-    except BrokenPipeError:
-        # The reader of a pipe has gone (| head); what was written was enough for it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = _show_warning
+        return _command(given.command).run(given)
 
 
 def _with_negative_numbers(words: list[str]) -> list[str]:
@@ -84,7 +109,7 @@ def _complain_of(unknown: list[str], parser: Parser, called: str | None) -> None
     option = next((word.split("=")[0] for word in unknown if word.startswith("-")), unknown[0])
     hint = suggest(option, known) if option.startswith("-") else "one word too many, or a missing option before it."
     where = f"forearm {called}" if called else "forearm"
-    complain(f"there is no {option!r} here: {hint} See '{where} --help'.")
+    complain(f"there is no {shorten(option)} here: {hint} See '{where} --help'.")
 
 
 def _parser(called: str | None) -> Parser:
@@ -95,9 +120,9 @@ def _parser(called: str | None) -> Parser:
         usage="forearm COMMAND [options]",
         description="Dynamics of robot arms: describe an arm, check it, compute with it.",
         epilog=f"commands:\n{listing}\n\n'forearm COMMAND --help' explains each.\nexample: forearm info puma560",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Formatter,
     )
-    parser.add_argument("--version", action="version", version=f"forearm {__version__}")
+    parser.add_argument("--version", action="version", version=f"forearm {__version__}", help="show the version and exit")
     subparsers = parser.add_subparsers(
         dest="command", prog="forearm", metavar="COMMAND", help=argparse.SUPPRESS, parser_class=Parser
     )
@@ -106,8 +131,8 @@ def _parser(called: str | None) -> Parser:
         sub = subparsers.add_parser(
             name,
             description=summary,
-            epilog=f"example:\n  {command.example}" if command is not None else None,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            epilog=with_examples(command.example) if command is not None else None,
+            formatter_class=Formatter,
         )
         if command is not None:
             command.add_arguments(sub)
@@ -115,8 +140,25 @@ def _parser(called: str | None) -> Parser:
 
 
 def _command(name: str) -> Command:
-    found: Command = import_module(f"forearm.cli.{name}").COMMAND
+    with _imported_whole():
+        found: Command = import_module(f"forearm.cli.{name}").COMMAND
     return found
+
+
+@contextmanager
+def _imported_whole() -> Iterator[None]:
+    """Ctrl-C waits until modules are there: some make an error of their own of it when it comes while they are imported."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt
 
 
 def _show_warning(message: Warning | str, *_args: object, **_named: object) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.cli.command import Command, add_json, show_json, width
-from forearm.errors import NameNotFound, suggest
+from forearm.cli.outputs import tell_written
+from forearm.cli.progress import Progress
+from forearm.errors import NameNotFound, shorten, suggest
 from forearm.files.armfile import ARM
 from forearm.files.armfile_write import block_lines, link_block
 from forearm.files.builtin import folder
@@ -19,12 +22,13 @@ from forearm.parts.refresh import link_of, refuse_unknown, update_armfile_text
 from forearm.reading.textfile import MAX_TOML_BYTES, parse_toml, read_bytes, write_text
 from forearm.tables import number, text_table
 
+PARTS = ".parts.toml"
 HEADER = ["mass kg", "com x m", "y", "z", "Ixx kg m^2", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"]
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a parts file, or the name of a built-in one such as cmu-dd")
-    parser.add_argument("--link", metavar="NAME", help="only this link")
+    parser.add_argument("--link", metavar="LINK", help="only this link")
     parser.add_argument(
         "--steps", action="store_true", help="show each frame turn and parallel-axis move from section to part to link"
     )
@@ -35,26 +39,40 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(given: argparse.Namespace) -> int:
-    path = Path(given.file)
-    if not path.suffix and (folder() / f"{given.file}.parts.toml").is_file():
-        path = folder() / f"{given.file}.parts.toml"
-    links = read_parts(path)
+    path = _found(given.file)
+    with Progress(f"reading {path.name} and the solids that it names"):
+        links = read_parts(path)
     if given.link is not None:
         names = [link.name for link in links]
         if given.link not in names:
-            raise NameNotFound(f"{path.name} has no link {given.link!r}; {suggest(given.link, names)}")
+            raise NameNotFound(f"--link: {path.name} has no link {shorten(given.link)}; {suggest(given.link, names)}")
         links = tuple(link for link in links if link.name == given.link)
     if given.update:
         _update(Path(given.update), links, path.name)
     if given.json:
-        show_json({"links": [_plain(link) for link in links]})
+        show_json({"links": [_plain(link) for link in links], "written": given.update})
         return 0
     for link in links:
         print(_report(link))
         print(f"\n{_steps(link)}\n" if given.steps else "")
-    if given.update:
-        print(f"recorded in {given.update}")
+    tell_written([given.update])
     return 0
+
+
+def _found(name: str) -> Path:
+    """The file of that name, or the built-in one; a name that is neither gets a suggestion."""
+    path = Path(name)
+    if path.suffix or path.parent != Path() or path.exists():
+        return path
+    known = builtin_parts()
+    if name not in known:
+        raise NameNotFound(f"parts: {shorten(name)} is neither a parts file nor a built-in one; {suggest(name, known)}")
+    return folder() / f"{name}{PARTS}"
+
+
+def builtin_parts() -> list[str]:
+    """Names of the parts files that come with forearm."""
+    return sorted(file.name.removesuffix(PARTS) for file in folder().glob(f"*{PARTS}"))
 
 
 def _update(armfile: Path, links: tuple[Node, ...], parts: str) -> None:
@@ -74,7 +92,7 @@ def _report(link: Node) -> str:
         rows.append([label, *_numbers(part.turned)])
     rows.append([link.name, *_numbers(link.in_link)])
     title = f"{link.name}: sections in their part's frame, parts in the drawing frame, the link in its own frame"
-    return f"{title}\n{text_table(['what', *HEADER], rows, width())}"
+    return f"{textwrap.fill(title, width())}\n{text_table(['what', *HEADER], rows, width())}"
 
 
 def _steps(link: Node) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import math
+import textwrap
 from functools import partial
 from typing import Any
 
@@ -12,11 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import Command, add_arm, add_json, complain, show_json, width
+from forearm.cli.command import Command, add_arm, add_json, complain, group, names_of, show_json, width
+from forearm.cli.loading import load
+from forearm.cli.numbers import POSITIVE, Whole
+from forearm.cli.outputs import add_plot, check_output, check_picture, tell_written
 from forearm.cli.poses import add_form, read_form, read_pose
+from forearm.cli.progress import Progress
 from forearm.cli.states import add_state, read_numbers, read_state
 from forearm.errors import InputError
-from forearm.files.load import load
+from forearm.logs.table import ENDINGS
 from forearm.tables import number, text_table
 from forearm.trajectories.line_speed import PROFILES
 from forearm.trajectories.lines import HandLine, hand_line
@@ -34,34 +39,44 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     parser.add_argument("request", nargs="?", metavar="REQUEST", help="waypoints and limits (.toml), or a saved motion (.json)")
     add_state(parser, "q", "where the motion starts, without a request file, rad (m); zero unless given")
+    parser.add_argument(
+        "--step", type=POSITIVE, default=1e-3, metavar="S", help="between samples, s, above 0; 0.001 unless given"
+    )
+    add_json(parser)
+    points = group(parser, "through points")
     goals = (("to", "A,B,...", "a posture, rad (m),"), ("pose", "X,Y,Z,...", "a pose of the hand, m and then --form,"))
     for name, shape, what in goals:
-        text = f"{what} to go to without a request file; several in order"
-        parser.add_argument(f"--{name}", action="append", dest="goals", type=partial(_goal, name), metavar=shape, help=text)
-    add_form(parser)
-    parser.add_argument(
-        "--acceleration",
-        metavar="A,B,...",
-        help="largest accelerations, rad/s^2 (m/s^2), degrees/s^2 with --degrees; as torques allow unless given",
+        text = f"{what} to go to; may be repeated, in order"
+        points.add_argument(f"--{name}", action="append", dest="goals", type=partial(_goal, name), metavar=shape, help=text)
+    add_form(points)
+    each = "one number, or one a joint"
+    points.add_argument(
+        "--acceleration", metavar="A,B,...",
+        help=f"largest accelerations, rad/s^2 (m/s^2), degrees/s^2 with --degrees; {each}; as torques allow unless given",
+    )  # fmt: skip
+    points.add_argument(
+        "--velocity", metavar="A,B,...",
+        help=f"largest velocities, rad/s (m/s), degrees/s with --degrees; {each}; the arm's unless given",
+    )  # fmt: skip
+    line = group(parser, "along a straight line of the hand")
+    line.add_argument("--line-to", action="append", metavar="X,Y,Z", help="to this point, m; may be repeated, in order")
+    line.add_argument(
+        "--hand-speed", type=POSITIVE, metavar="V", help=f"along the line, m/s, above 0; {USUAL_SPEED} unless given"
     )
-    parser.add_argument(
-        "--velocity",
-        metavar="A,B,...",
-        help="largest velocities, rad/s (m/s), degrees/s with --degrees; the arm's unless given",
+    line.add_argument(
+        "--hand-acceleration", type=POSITIVE, metavar="A", help="along the line, m/s^2, above 0: the speed is a trapezoid"
     )
-    parser.add_argument(
-        "--line-to", action="append", metavar="X,Y,Z", help="a straight line of the hand to this point, m; several in order"
+    line.add_argument(
+        "--profile", choices=PROFILES, metavar="NAME", help=f"of the speed along the line: {names_of(PROFILES, 'quintic')}"
     )
-    parser.add_argument("--hand-speed", type=float, metavar="V", help=f"along the line, m/s; {USUAL_SPEED} unless given")
-    parser.add_argument("--hand-acceleration", type=float, metavar="A", help="along the line, m/s^2: the speed is a trapezoid")
-    parser.add_argument("--profile", choices=PROFILES, help="of the speed along the line; quintic unless given")
-    parser.add_argument("--free-attitude", action="store_true", help="along the line the hand may turn: for arms of few joints")
-    parser.add_argument("--step", type=float, default=1e-3, metavar="S", help="between samples, s; 0.001 unless given")
-    parser.add_argument("-o", "--output", metavar="FILE", help=".csv or .parquet: the samples; .json: the motion, to be loaded")
-    parser.add_argument("--plot", metavar="FILE", help="draw the motion and the hand's path (.png, .svg or .pdf)")
-    parser.add_argument("--phase", metavar="FILE", help="draw a joint in the plane of position and velocity; needs --joint")
-    parser.add_argument("--joint", type=int, metavar="N", help="of --phase, from 1 on")
-    add_json(parser)
+    line.add_argument("--free-attitude", action="store_true", help="along the line the hand may turn: for arms of few joints")
+    files = group(parser, "files")
+    files.add_argument(
+        "-o", "--output", metavar="FILE", help="write the samples: .csv or .parquet; or the motion, to be loaded again: .json"
+    )
+    add_plot(files, "the motion and the hand's path")
+    add_plot(files, "a joint in the plane of position and velocity; needs --joint", "--phase")
+    files.add_argument("--joint", type=Whole(1), metavar="N", help="the joint of --phase, by its number from 1 on")
 
 
 def _goal(kind: str, text: str) -> tuple[str, str]:
@@ -69,28 +84,31 @@ def _goal(kind: str, text: str) -> tuple[str, str]:
 
 
 def _run(given: argparse.Namespace) -> int:
+    check_output("--output", given.output, (*ENDINGS, ".json"))
+    check_picture("--plot", given.plot)
+    check_picture("--phase", given.phase)
     arm = load(given.arm, hand=given.hand)
     if (given.phase is None) != (given.joint is None):
         raise InputError("--phase: goes with --joint, the number of the joint that is drawn; give both or none.")
-    made = plan(arm, _wanted(given, arm), step=given.step)
+    with Progress(f"planning for {arm.name}"):
+        made = plan(arm, _wanted(given, arm), step=given.step)
     if isinstance(made.motion, HandLine) and not made.motion.feasible:
         return _infeasible(made, made.motion, given.json)
-    if given.phase:
-        _draw_phase(made, given.phase, given.joint)
-    if given.output:
-        made.save(given.output)
-    if given.plot:
-        made.plot(given.plot)
+    with Progress("writing files"):
+        if given.phase:
+            _draw_phase(made, given.phase, given.joint)
+        if given.output:
+            made.save(given.output)
+        if given.plot:
+            made.plot(given.plot)
     written = {"output": given.output, "plot": given.plot, "phase": given.phase}
     if given.json:
         show_json(_document(made) | written)
         return 0
     print(_report(made))
     for text in made.warnings:
-        complain(text)
-    for (name, path), what in zip(written.items(), ("written to", "drawn in", "drawn in"), strict=True):
-        if path:
-            print(f"{what} {path}" if name != "phase" else f"joint {given.joint} drawn in {path}")
+        complain(text, kind="warning")
+    tell_written(written.values())
     return 0
 
 
@@ -115,7 +133,8 @@ def _draw_phase(made: Plan, path: str, joint: int) -> None:
     if not 1 <= joint <= made.arm.n:
         raise InputError(f"--joint: a number from 1 to {made.arm.n} is needed, came {joint}.")
     limits = arm_limits(made.arm, 1.0) if made.limits is None else made.limits
-    save_figure(phase_figure([made.motion], limits, joint - 1), path)
+    unit = "rad" if made.arm.joints[joint - 1].kind == "revolute" else "m"
+    save_figure(phase_figure([made.motion], limits, joint - 1, unit=unit), path)
 
 
 def _wanted(given: argparse.Namespace, arm: Arm) -> Any:
@@ -189,14 +208,19 @@ def _report(made: Plan) -> str:
         for j, a, b, v, t, most in zip(arm.joints, made.q[0], made.q[-1], qd, tau, has, strict=True)
     ]
     if made.voltage is not None:
-        header.append("largest voltage")
+        header.append("largest voltage V")
         for row, volts in zip(rows, np.nanmax(np.abs(made.voltage), axis=0), strict=True):
             row.append(number(volts))
+    header.append("unit")
+    for row, j in zip(rows, arm.joints, strict=True):
+        row.append("rad, rad/s, N m" if j.kind == "revolute" else "m, m/s, N")
     lines = [f"{arm.name}: {what}, {made.duration:.6g} s", text_table(header, rows, width())]
     if made.deviation is not None:
-        lines.append(f"joints leave the straight lines between the points by {number(float(made.deviation))} at most")
+        off = number(float(made.deviation))
+        lines.append(textwrap.fill(f"joints leave the straight lines between the points by {off} rad (m) at most", width()))
     if made.limits is not None:
-        lines.append(f"accelerations: {', '.join(number(a) for a in made.limits.acceleration)}")
+        most = ", ".join(number(a) for a in made.limits.acceleration)
+        lines.append(textwrap.fill(f"largest accelerations: {most} rad/s^2 (m/s^2)", width()))
     return "\n".join(lines)
 
 
@@ -215,4 +239,9 @@ def _document(made: Plan) -> dict[str, Any]:
     return document
 
 
-COMMAND = Command("forearm plan panda --to 0.5,0.2,0.3,-1.5,0.2,1.8,0.2 --q 0,-0.5,0,-2,0,1.5,0.7", _add_arguments, _run)
+COMMAND = Command(
+    "forearm plan panda --to 0.5,0.2,0.3,-1.5,0.2,1.8,0.2 --q 0,-0.5,0,-2,0,1.5,0.7\n"
+    "forearm plan puma560 --q 0,0.8,-1.6,0,0.5,0 --line-to 0.7,-0.1,1.1 -o motion.csv --plot motion.png",
+    _add_arguments,
+    _run,
+)

@@ -7,6 +7,7 @@ import argparse
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.cli.command import names_of
 from forearm.cli.states import read_numbers
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.kinematics.hand import hand_pose
@@ -15,9 +16,9 @@ from forearm.kinematics.orientation import FORMS
 USUAL = "rpy"
 
 
-def add_form(parser: argparse.ArgumentParser) -> None:
+def add_form(parser: argparse._ActionsContainer) -> None:
     """The --form option, the same everywhere."""
-    parser.add_argument("--form", metavar="NAME", help=f"of orientations: {', '.join(FORMS)} ({USUAL} unless given)")
+    parser.add_argument("--form", metavar="NAME", help=f"how orientations are written: {names_of(FORMS, USUAL)}")
 
 
 def read_form(given: str | None) -> str:

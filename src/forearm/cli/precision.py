@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import math
+import textwrap
 
 import numpy as np
 
 from forearm.cli.command import Command, add_arm, add_json, show_json, width
+from forearm.cli.loading import load
+from forearm.cli.outputs import add_plot, check_picture, tell_written
+from forearm.cli.progress import Progress
 from forearm.dynamics.precision import METHODS, precision_study
-from forearm.errors import InputError, NameNotFound, suggest
-from forearm.files.load import load
+from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.tables import number, text_table
 
 POSTURES = 180
@@ -20,23 +23,25 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     parser.add_argument("--sweep", metavar="JOINT", help="joint that goes through its range; the second unless given")
     parser.add_argument("--show", metavar="JOINT", help="joint whose acceleration is compared; the one swept unless given")
-    parser.add_argument("--plot", metavar="FILE", help="also draw it into a .png, .svg or .pdf file")
+    add_plot(parser, "both accelerations and their difference")
     add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
+    check_picture("--plot", given.plot)
     arm = load(given.arm, hand=given.hand)
     names = [joint.name for joint in arm.joints]
     if not names:
         raise InputError(f"{arm.name} has no movable joint.")
-    swept = _index(names, given.sweep or names[min(1, arm.n - 1)])
-    shown = _index(names, given.show or names[swept])
+    swept = _index(names, given.sweep or names[min(1, arm.n - 1)], "sweep")
+    shown = _index(names, given.show or names[swept], "show")
     lower, upper = arm.joints[swept].limits
     if not (math.isfinite(lower) and math.isfinite(upper)):
         lower, upper = (0.0, 2.0 * math.pi) if arm.joints[swept].kind == "revolute" else (0.0, 1.0)
     postures = np.zeros((POSTURES, arm.n))
     postures[:, swept] = lower + (upper - lower) * np.arange(POSTURES) / POSTURES
-    study = precision_study(arm.rigid(), postures)
+    with Progress(f"solving {POSTURES} postures of {arm.name} by {len(METHODS)} methods in float64 and float32"):
+        study = precision_study(arm.rigid(), postures)
     if given.plot:
         from forearm.plots.figure import save_figure
         from forearm.plots.precision import precision_figure
@@ -45,22 +50,35 @@ def _run(given: argparse.Namespace) -> int:
     differences = {method: study.difference(method, shown) for method in METHODS}
     if given.json:
         show_json(
-            {"name": arm.name, "sweep": names[swept], "show": names[shown], "q": study.q, "condition": study.condition}
+            {
+                "name": arm.name,
+                "sweep": names[swept],
+                "show": names[shown],
+                "q": study.q,
+                "condition": study.condition,
+                "plot": given.plot,
+            }
             | {"differences": {m: {"max": a, "mean": b} for m, (a, b) in differences.items()}}
         )
         return 0
     rows = [[method, number(largest, 4), number(mean, 4)] for method, (largest, mean) in differences.items()]
+    unit = "rad/s^2" if arm.joints[shown].kind == "revolute" else "m/s^2"
     print(
-        f"{arm.name}: {names[swept]} through {POSTURES} positions, at rest; acceleration of {names[shown]}, float32 - float64"
+        textwrap.fill(
+            f"{arm.name}: {names[swept]} through {POSTURES} positions, at rest; acceleration of {names[shown]}, {unit}, "
+            "float32 - float64",
+            width(),
+        )
     )
-    print(text_table(["method", "largest", "mean"], rows, width()))
+    print(text_table(["method", f"largest {unit}", f"mean {unit}"], rows, width()))
     print(f"condition number of M: {study.condition.min():.4g} to {study.condition.max():.4g}")
+    tell_written([given.plot])
     return 0
 
 
-def _index(names: list[str], name: str) -> int:
+def _index(names: list[str], name: str, option: str) -> int:
     if name not in names:
-        raise NameNotFound(f"there is no movable joint {name!r}; {suggest(name, names)}")
+        raise NameNotFound(f"--{option}: there is no movable joint {shorten(name)}; {suggest(name, names)}")
     return names.index(name)
 
 

@@ -1,38 +1,70 @@
-"""A progress bar on standard error, where that is a terminal."""
+"""What a long computation is doing and how far it is, on one line of standard error, where that is a terminal."""
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 
-from forearm.cli.command import width
+from forearm.cli.terminal import draw_line, is_terminal, wipe_line
 
 EVERY = 0.1  # s between two drawings
+SILENT = 0.5  # s before the first words: what is done by then needs none
+TICK = 0.2  # s between two looks at the clock
 BAR = 24  # characters
 
 
 class Progress:
-    """How far a long computation is. Silent where standard error is no terminal; wiped out at the end."""
+    """What is done now, with the seconds that it takes, or a bar. Silent where standard error is no terminal; wiped out at
+    the end.
+    """
 
-    def __init__(self) -> None:
-        self._is_shown = sys.stderr.isatty()
+    def __init__(self, doing: str = "") -> None:
+        self._is_shown = is_terminal(sys.stderr)
         self._start = self._drawn = time.monotonic()
+        self._doing = doing
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
 
     def __enter__(self) -> Progress:
+        if self._is_shown:
+            threading.Thread(target=self._tick, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._is_shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        with self._lock:
+            self._ended.set()
+            wipe_line()
+
+    def say(self, doing: str) -> None:
+        """What is done from now on; nothing is shown for an empty text."""
+        with self._lock:
+            self._doing = doing
+            if not doing:
+                wipe_line()
+
+    def say_once(self, doing: str) -> None:
+        """What is done from now on, drawn once: while times are measured no clock is to draw between."""
+        with self._lock:
+            self._doing = ""
+            if self._is_shown:
+                draw_line(doing)
 
     def show(self, rows: int, fraction: float | None) -> None:
         """Draw the bar anew, at most some times a second."""
         now = time.monotonic()
         if not self._is_shown or now - self._drawn < EVERY:
             return
-        self._drawn = now
-        line = progress_line(rows, fraction, now - self._start)
-        print(f"\r{line[: width() - 1]}\x1b[K", end="", file=sys.stderr, flush=True)
+        with self._lock:
+            self._doing, self._drawn = "", now
+            draw_line(progress_line(rows, fraction, now - self._start))
+
+    def _tick(self) -> None:
+        while not self._ended.wait(TICK):
+            with self._lock:
+                seconds = time.monotonic() - self._start
+                if self._doing and seconds > SILENT and not self._ended.is_set():
+                    draw_line(f"{self._doing} ({seconds:.0f} s)")
 
 
 def progress_line(rows: int, fraction: float | None, seconds: float) -> str:

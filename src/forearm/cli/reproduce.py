@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from forearm.cli.command import Command, add_json, show_json, width
+from forearm.cli.progress import Progress
 from forearm.errors import InputError
 from forearm.reading.textfile import write_text
 from forearm.reproduce import DOCUMENTS, Result, catalogue, reproduce
+from forearm.reproduce.catalogue import pictures as listed
 from forearm.tables import number, text_table
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("document", nargs="?", default="all", metavar="DOCUMENT", help=f"{', '.join(DOCUMENTS)} or all")
     parser.add_argument(
-        "--figures", metavar="DIR", help="also draw the figures of the document (mata, dhanaraj) into this folder, as .png"
+        "--figures", metavar="DIR", help=f"also draw the figures of the document ({', '.join(DRAWN)}) into this folder, as .png"
     )
     parser.add_argument("--html", metavar="FILE", help="also write everything as one page for a browser")
     parser.add_argument("--with-figures", action="store_true", help="put the figures into the page of --html too")
@@ -30,7 +32,7 @@ def _run(given: argparse.Namespace) -> int:
     _check(given)
     figures = _figures(given.document) if given.figures or given.with_figures else {}
     drawn = _draw(figures, Path(given.figures)) if given.figures else []
-    results = list(reproduce(given.document))
+    results = _recomputed(given.document)
     if given.html:
         _write_page(results, figures if given.with_figures else {}, given.html)
     if given.json:
@@ -42,10 +44,20 @@ def _run(given: argparse.Namespace) -> int:
     verdicts = Counter(result.verdict for result in results)
     print(", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common()) + f": {len(results)} figures in all")
     if given.figures:
-        print("\n".join(f"written: {path}" for path in drawn) or f"no figure of {given.document} is drawn")
+        print("\n".join(f"wrote {path}" for path in drawn) or f"no figure of {given.document} is drawn")
+        print("".join(f"{line}\n" for line in _not_drawn(given.document)), end="")
     if given.html:
-        print(f"written: {given.html}")
+        print(f"wrote {given.html}")
     return 0
+
+
+def _recomputed(document: str) -> list[Result]:
+    results = []
+    with Progress("recomputing") as bar:
+        for result in reproduce(document):
+            results.append(result)
+            bar.say(f"recomputing: {len(results)} figures, the last of {result.item.document.capitalize()}")
+    return results
 
 
 def _check(given: argparse.Namespace) -> None:
@@ -95,22 +107,37 @@ def _draw(figures: dict[str, dict[str, Any]], folder: Path) -> list[Path]:
     return paths
 
 
-def _mata() -> dict[str, Any]:
-    from forearm.plots.precision import precision_figure
-    from forearm.reproduce.recompute.mata import sweep
+def _not_drawn(document: str) -> list[str]:
+    """The figures of a document that are listed and not drawn, and why."""
+    lines = []
+    for picture in listed(document):
+        if not picture.drawn:
+            text = f"not drawn: {picture.document.capitalize()}, {picture.place}, {picture.what}. {picture.reason}"
+            lines.append(textwrap.fill(" ".join(text.split()), width(), subsequent_indent="  "))
+    return lines
 
-    arm, study = sweep()
-    return {"fig-2": precision_figure(arm, study, swept=1, shown=1)}
+
+def _waters() -> dict[str, Any]:
+    from forearm.plots.trajectories import waters_figure
+
+    return {"fig-5": waters_figure()}
+
+
+def _mata() -> dict[str, Any]:
+    from forearm.plots.mata import mata_figures
+
+    return mata_figures()
 
 
 def _dhanaraj() -> dict[str, Any]:
     from forearm.plots.friction import friction_figures
+    from forearm.plots.operations import count_figures
     from forearm.plots.schedules import schedule_figures
 
-    return friction_figures() | schedule_figures()
+    return count_figures() | friction_figures() | schedule_figures()
 
 
-DRAWN = {"mata": _mata, "dhanaraj": _dhanaraj}
+DRAWN = {"waters": _waters, "mata": _mata, "dhanaraj": _dhanaraj}
 
 
 def _report(results: list[Result]) -> str:
@@ -146,7 +173,7 @@ def _plain(result: Result) -> dict[str, object]:
 
 
 COMMAND = Command(
-    "forearm reproduce mata\n  forearm reproduce dhanaraj --figures figures\n  forearm reproduce all --html reproduced.html",
+    "forearm reproduce mata\nforearm reproduce dhanaraj --figures figures\nforearm reproduce all --html reproduced.html",
     _add_arguments,
     _run,
 )

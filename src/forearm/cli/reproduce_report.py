@@ -9,8 +9,10 @@ from itertools import groupby
 from pathlib import Path
 
 from forearm import __version__
+from forearm.palette import page_colours
 from forearm.plots.figure import BLUE, ORANGE, PURPLE, SKY
 from forearm.reproduce import Result
+from forearm.reproduce.catalogue import pictures as listed
 from forearm.tables import number
 
 # A verdict is told by word, sign and colour, so that no one of them is needed: sign, ground, ink.
@@ -49,11 +51,12 @@ def _head(documents: Iterable[str]) -> list[str]:
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
         f'<meta name="generator" content="forearm {escape(__version__)}">\n<meta name="color-scheme" content="light dark">',
         "<title>forearm reproduce: printed figures, recomputed</title>",
-        "\n".join(["<style>", STYLE.read_text(encoding="utf-8"), *colours, "</style>\n</head>\n<body>"]),
+        "\n".join(["<style>", page_colours() + STYLE.read_text(encoding="utf-8"), *colours, "</style>\n</head>\n<body>"]),
         "<header>\n<h1>Printed figures, recomputed</h1>",
         f"<p>Made by <code>forearm reproduce</code>, version {escape(__version__)}: each figure as the document prints it, "
-        "beside the one computed anew when this page was made. Exact: the same number; within rounding: the same once "
-        "rounded as the document rounds; differs, and not reproducible: with the reason.</p>\n</header>",
+        "beside the one computed anew when this page was made. Exact: the same number, or beyond a printed bound; within "
+        "rounding: the same once rounded as the document rounds; differs, and not reproducible: with the reason.</p>",
+        "</header>",
         f'<nav aria-label="contents"><a href="#summary">Summary</a> {" ".join(links)}</nav>',
     ]
 
@@ -79,6 +82,8 @@ def _counted(name: str, verdicts: Sequence[str], kind: str) -> str:
 def _document(name: str, results: Sequence[Result], pictures: Mapping[str, bytes]) -> str:
     items = [_item([r for r in results if r.item.id == id_]) for id_ in dict.fromkeys(r.item.id for r in results)]
     drawn = [_picture(f"{name.capitalize()}, {title}", png) for title, png in pictures.items()]
+    others = [f"{p.place}, {p.what}: not drawn. {p.reason}" for p in listed(name) if p.reason] if drawn else []
+    drawn += [f'<p class="note">{escape(text)}</p>' for text in others]
     return "\n".join([f'<section id="{escape(name)}">\n<h2>{escape(name.capitalize())}</h2>', *items, *drawn, "</section>"])
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import re
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import Command, add_json, show_json, width
+from forearm.cli.command import Command, add_arm, add_json, add_rigid, group, names_of, show_json, width
+from forearm.cli.loading import load
+from forearm.cli.numbers import NOT_NEGATIVE, POSITIVE
+from forearm.cli.outputs import add_plot, check_picture, tell_written
+from forearm.cli.progress import Progress
 from forearm.codegen.functions import FUNCTIONS
 from forearm.errors import ForearmError, InputError, shorten
-from forearm.files.load import load
 from forearm.schedules.assembly import Layered, subtask_work
 from forearm.schedules.automatic import Division, operations, profile, traced_function
 from forearm.schedules.bounds import lower_bound
@@ -31,34 +33,51 @@ from forearm.tables import number, text_table
 METHODS = ("rule", "priority", "search", "exact")
 MOST_RANGE = 64
 MOST_DRAWN = 600  # tasks in layers: more are a picture that nobody can read
-OF_AN_ARM = ("function", "method", "size", "communication", "synchronisation", "subtasks", "rigid", "plot", "layers", "run")
+OF_AN_ARM = (
+    "hand",
+    "function",
+    "method",
+    "size",
+    "communication",
+    "synchronisation",
+    "subtasks",
+    "rigid",
+    "plot",
+    "layers",
+    "run",
+)
 SOLVER = "pip install 'forearm[schedule]' brings a solver that may decide it"
 TITLES = {GENERAL: "General arm of six joints", STANFORD: "Stanford arm"}
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("arm", metavar="ARM", nargs="?", help="built-in name, or path to a .toml or .urdf file")
-    parser.add_argument("--function", default="inverse_dynamics", metavar="F", help=f"one of {', '.join(FUNCTIONS)}")
-    parser.add_argument("--processors", default="2-9", metavar="P", help="a number, or a range such as 2-9, which it is")
-    parser.add_argument(
-        "--method", choices=METHODS, default="priority",
-        help="rule: Dhanaraj's, layer by layer; priority: longest chain first (unless given); search: the best of many such "
-        "lists; exact: the shortest, with its proof",
-    )  # fmt: skip
-    parser.add_argument("--size", type=float, default=1.0, metavar="K", help="operations that a task may cost; 1 unless given")
-    parser.add_argument(
-        "--communication", type=float, default=0.0, metavar="C", help="what a result takes to reach another processor; 0"
-    )
-    parser.add_argument(
-        "--synchronisation", type=float, default=0.0, metavar="C", help="what a task pays to wait for another processor; 0"
-    )
-    parser.add_argument("--subtasks", action="store_true", help="Dhanaraj's 43 subtasks a link instead of generated code")
-    parser.add_argument("--rigid", action="store_true", help="without motors and friction")
-    parser.add_argument("--printed", action="store_true", help="ours beside the schedules that Dhanaraj prints")
-    parser.add_argument("--plot", metavar="FILE", help="draw the schedule of one P: .png, .svg or .pdf")
-    parser.add_argument("--layers", metavar="FILE", help="draw the tasks layer by layer, with what waits for what")
-    parser.add_argument("--run", action="store_true", help="also run it on as many threads and measure it")
+    add_arm(parser, is_needed=False)
+    add_rigid(parser)
+    parser.add_argument("--printed", action="store_true", help="ours beside the schedules that Dhanaraj prints; needs no ARM")
     add_json(parser)
+    tasks = group(parser, "tasks")
+    tasks.add_argument("--function", default="inverse_dynamics", metavar="NAME", help=names_of(FUNCTIONS, "inverse_dynamics"))
+    tasks.add_argument(
+        "--size", type=POSITIVE, default=1.0, metavar="K", help="operations that a task may cost, above 0; 1 unless given"
+    )
+    tasks.add_argument("--subtasks", action="store_true", help="Dhanaraj's 43 subtasks a link instead of generated code")
+    how = group(parser, "schedules")
+    how.add_argument(
+        "--processors", default="2-9", metavar="P",
+        help=f"a number from 1 to {MOST_PROCESSORS}, or a range of up to {MOST_RANGE} such as 2-9; 2-9 unless given",
+    )  # fmt: skip
+    how.add_argument(
+        "--method", choices=METHODS, default="priority", metavar="NAME",
+        help="rule: Dhanaraj's, layer by layer; priority: longest chain first; search: the best of many such "
+        "lists; exact: the shortest, with its proof; priority unless given",
+    )  # fmt: skip
+    for name, what in (("communication", "a result takes to reach"), ("synchronisation", "a task pays to wait for")):
+        text = f"operations that {what} another processor, at least 0; 0 unless given"
+        how.add_argument(f"--{name}", type=NOT_NEGATIVE, default=0.0, metavar="C", help=text)
+    how.add_argument("--run", action="store_true", help="also run it on as many threads and measure it")
+    files = group(parser, "files")
+    add_plot(files, "the schedule of one P")
+    add_plot(files, "the tasks layer by layer, with what waits for what", "--layers")
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -66,17 +85,22 @@ def _run(given: argparse.Namespace) -> int:
         raise InputError("schedule: an ARM is needed, or --printed. See 'forearm schedule --help'.")
     if given.arm is None:
         _refuse_options(given)
+    check_picture("--plot", given.plot)
+    check_picture("--layers", given.layers)
     processors = read_processors(given.processors)
     document: dict[str, Any] = {}
     blocks: list[str] = []
-    if given.arm is not None:
-        _schedule_arm(given, processors, document, blocks)
-    if given.printed:
-        _beside_printed(processors, document, blocks)
+    with Progress() as bar:
+        if given.arm is not None:
+            _schedule_arm(given, processors, document, blocks, bar)
+        if given.printed:
+            bar.say("scheduling what Dhanaraj prints")
+            _beside_printed(processors, document, blocks)
     if given.json:
         show_json(document)
-    else:
-        print("\n\n".join(blocks))
+        return 0
+    print("\n\n".join(blocks))
+    tell_written((given.plot, given.layers))
     return 0
 
 
@@ -102,10 +126,13 @@ def read_processors(text: str) -> list[int]:
     return list(range(first, last + 1))
 
 
-def _schedule_arm(given: argparse.Namespace, processors: list[int], document: dict[str, Any], blocks: list[str]) -> None:
-    arm = load(given.arm)
+def _schedule_arm(
+    given: argparse.Namespace, processors: list[int], document: dict[str, Any], blocks: list[str], bar: Progress
+) -> None:
+    arm = load(given.arm, hand=given.hand)
     arm = arm.rigid() if given.rigid else arm
     _check(given, processors)
+    bar.say(f"cutting {given.function} of {arm.name} into tasks")
     division = None if given.subtasks else _divided(arm, given)
     work = division if division is not None else subtask_work(arm.rigid()).layered
     graph = work.graph
@@ -118,7 +145,10 @@ def _schedule_arm(given: argparse.Namespace, processors: list[int], document: di
         "tasks": len(graph), "total": graph.total,
         "critical_path": graph.critical_path, "profile": levels,
     }  # fmt: skip
-    made = [_scheduled(work, p, given) for p in processors]
+    made = []
+    for p in processors:
+        bar.say(f"scheduling {len(graph)} tasks on {p} processors by {given.method}")
+        made.append(_scheduled(work, p, given))
     document["schedules"] = [_entry(schedule) for schedule in made]
     what = "subtasks" if given.subtasks else "operations" if given.size <= 1.0 else f"tasks of up to {number(given.size)}"
     blocks.append(
@@ -133,8 +163,10 @@ def _schedule_arm(given: argparse.Namespace, processors: list[int], document: di
     blocks += _unproven(given.method, made)
     if len(processors) == 1:
         document["plan"] = _plan(made[0])
-    _draw(given, work, made[0], document, blocks)
+    bar.say("drawing")
+    _draw(given, work, made[0], document)
     if given.run and division is not None:
+        bar.say_once("running on threads")
         _run_threads(arm, given, division, made, document, blocks)
 
 
@@ -148,9 +180,7 @@ def _unproven(method: str, made: list[Schedule]) -> list[str]:
     return [] if has_solver() else [f"Where the two differ {SOLVER}."]
 
 
-def _draw(
-    given: argparse.Namespace, work: Division | Layered, made: Schedule, document: dict[str, Any], blocks: list[str]
-) -> None:
+def _draw(given: argparse.Namespace, work: Division | Layered, made: Schedule, document: dict[str, Any]) -> None:
     if not (given.plot or given.layers):
         return
     from forearm.plots.figure import save_figure
@@ -159,15 +189,12 @@ def _draw(
     if given.plot:
         save_figure(gantt_figure(made), given.plot)
         document["plot"] = given.plot
-        blocks.append(f"drawn in {given.plot}")
     if given.layers:
         save_figure(layers_figure(work if isinstance(work, Layered) else work.graph), given.layers)
         document["layers"] = given.layers
-        blocks.append(f"layers drawn in {given.layers}")
 
 
 def _check(given: argparse.Namespace, processors: list[int]) -> None:
-    _check_pictures(given)
     if given.plot and len(processors) > 1:
         raise InputError("--plot: one schedule is drawn; give one number by --processors.")
     for name in ("communication", "synchronisation"):
@@ -183,17 +210,6 @@ def _check(given: argparse.Namespace, processors: list[int]) -> None:
                 f"--run: {cores()} cores are here, and threads that wait for each other need one each; "
                 f"--processors goes up to {processors[-1]}."
             )
-
-
-def _check_pictures(given: argparse.Namespace) -> None:
-    """Refuse names of pictures that could not be written, before anything is computed."""
-    from forearm.plots.figure import FORMATS
-
-    for option, name in (("--plot", given.plot), ("--layers", given.layers)):
-        if name is not None and Path(name).suffix.lower() not in FORMATS:
-            raise InputError(f"{option} {name}: a picture ends in {', '.join(FORMATS)}.")
-        if name is not None and not Path(name).parent.is_dir():
-            raise InputError(f"{option} {name}: there is no folder {Path(name).parent}; make it first.")
 
 
 def _divided(arm: Arm, given: argparse.Namespace) -> Division:
@@ -278,4 +294,10 @@ def _beside_printed(processors: list[int], document: dict[str, Any], blocks: lis
         blocks.append(f"{title}, {tasks} tasks of Table {table}: levels\n{text_table(header, rows, width())}")
 
 
-COMMAND = Command("forearm schedule puma560 --function inverse_dynamics --processors 2-9", _add_arguments, _run)
+COMMAND = Command(
+    "forearm schedule puma560 --function inverse_dynamics --processors 2-9\n"
+    "forearm schedule stanford --subtasks --processors 4 --method search --plot schedule.png\n"
+    "forearm schedule --printed",
+    _add_arguments,
+    _run,
+)

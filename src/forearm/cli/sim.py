@@ -7,13 +7,14 @@ import io
 import sys
 from pathlib import Path
 
-from forearm.cli.command import Command, complain, show_json, width
+from forearm.cli.command import ARM_HELP, Command, add_hand, add_json, complain, show_json, width
+from forearm.cli.loading import load
 from forearm.cli.simulate import add_dac, read_dac
-from forearm.files.load import load
 from forearm.interpreter.interpreter import Interpreter
 from forearm.interpreter.lines import Lines, TextLines
 from forearm.interpreter.session import Session, welcome
 from forearm.interpreter.terminal import Terminal
+from forearm.logs.stream import STANDARD
 from forearm.reading.textfile import read_bytes
 
 USUAL = "cmu-dd"
@@ -22,14 +23,12 @@ MAX_SCRIPT_BYTES = 10_000_000
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "arm", metavar="ARM", nargs="?", default=USUAL, help=f"the arm loaded at the start; {USUAL} unless given"
+        "arm", metavar="ARM", nargs="?", default=USUAL, help=f"the arm loaded at the start, {ARM_HELP}; {USUAL} unless given"
     )
-    parser.add_argument("--hand", metavar="LINK", help="the link that is the hand, where it is another than usual")
-    parser.add_argument("--script", metavar="FILE", help="read commands from this file, not from standard input")
+    add_hand(parser)
+    parser.add_argument("--script", metavar="FILE", help="read commands from this file; - is standard input, as unless given")
+    add_json(parser, "one JSON document on standard output, nothing else: the variables at the end, and what was printed")
     add_dac(parser, period=False)
-    parser.add_argument(
-        "--json", action="store_true", help="no output but one JSON document at the end: the variables, and what was printed"
-    )
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -49,7 +48,7 @@ def _run(given: argparse.Namespace) -> int:
 
 def _lines(script: str | None, with_prompts: bool) -> Lines:
     """A script, the terminal, or a pipe."""
-    if script is None:
+    if script in (None, STANDARD):
         return Terminal() if sys.stdin.isatty() and with_prompts else TextLines(sys.stdin)
     data = read_bytes(Path(script), MAX_SCRIPT_BYTES)
     return TextLines(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig"))
@@ -74,5 +73,5 @@ def _document(session: Session, printed: str) -> dict[str, object]:
 
 
 COMMAND = Command(
-    "forearm sim\n  forearm sim puma560 --script session.txt\n  echo 'inverse_arm' | forearm sim", _add_arguments, _run
+    "forearm sim\nforearm sim puma560 --script session.txt\necho 'inverse_arm' | forearm sim", _add_arguments, _run
 )

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+import textwrap
 from typing import Any
 
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import Command, add_arm, add_json, complain, show_json, width
+from forearm.cli.command import Command, add_arm, add_json, add_rigid, complain, group, names_of, show_json, width
+from forearm.cli.loading import load
+from forearm.cli.numbers import ANY, NOT_NEGATIVE, POSITIVE, Real, Whole
+from forearm.cli.outputs import add_plot, check_output, check_page, check_picture, tell_written
 from forearm.cli.progress import Progress
 from forearm.cli.states import add_state, read_numbers, read_state
 from forearm.drives.motor import DAC
 from forearm.errors import InputError
-from forearm.files.load import load
 from forearm.interpreter.listing import energies_at_end, events_listed
 from forearm.logs.table import ENDINGS
 from forearm.simulation.joining import joined
@@ -26,18 +28,26 @@ from forearm.simulation.stored import load_simulation
 from forearm.simulation.windings import without_inductance
 from forearm.tables import number, text_table
 
-PICTURES = (".png", ".svg", ".pdf")
+MOST_BITS = 52  # what a float64 holds
 DRIVES = ("torque", "voltage", "torque_file", "voltage_file")
 
 
 def add_dac(parser: argparse.ArgumentParser, period: bool = True) -> None:
     """The options of the converter in front of the motors."""
+    dac = group(parser, "the converter in front of the motors")
     if period:
-        parser.add_argument("--dac-period", type=float, metavar="S", help="what drives is sampled and held for this time, s")
-    parser.add_argument("--dac-bits", type=int, metavar="N", help="the converter's steps; needs --dac-range")
-    parser.add_argument("--dac-range", type=float, metavar="V", help="the converter gives from -V to V")
-    parser.add_argument(
-        "--dac-gain", type=float, metavar="X", help="of the amplifiers behind the converter; unless given the arm file's, or 1"
+        dac.add_argument(
+            "--dac-period", type=POSITIVE, metavar="S", help="what drives is sampled and held for this time, s, above 0"
+        )
+    dac.add_argument(
+        "--dac-bits",
+        type=Whole(1, MOST_BITS),
+        metavar="N",
+        help=f"it has 2^N steps, N from 1 to {MOST_BITS}; needs --dac-range",
+    )
+    dac.add_argument("--dac-range", type=POSITIVE, metavar="V", help="it gives from -V to V, above 0")
+    dac.add_argument(
+        "--dac-gain", type=ANY, metavar="X", help="of the amplifiers behind it, not 0; the arm file's, or 1, unless given"
     )
 
 
@@ -57,31 +67,46 @@ def read_dac(given: argparse.Namespace, arm: Arm) -> DAC | None:
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
-    parser.add_argument("--duration", type=float, required=True, metavar="S", help="how long, s")
-    for name, what in (("q", "positions"), ("qd", "velocities")):
-        add_state(parser, name, f"joint {what} at the start, SI; zero unless given")
-    drive = parser.add_mutually_exclusive_group()
+    parser.add_argument("--duration", type=NOT_NEGATIVE, required=True, metavar="S", help="how long, s, at least 0")
+    for name, what in (("q", "positions, rad (m),"), ("qd", "velocities, rad/s (m/s),")):
+        add_state(parser, name, f"joint {what} at the start; zero unless given")
+    parser.add_argument("--continue", dest="before", metavar="FILE", help="go on from the end of a simulation kept as .npz")
+    add_rigid(parser)
+    parser.add_argument("--no-inductance", action="store_true", help="currents follow the voltages at once")
+    add_json(parser)
+    inputs = group(parser, "what drives it; nothing unless given")
+    drive = inputs.add_mutually_exclusive_group()
     drive.add_argument("--torque", metavar="A,B,...", help="torques (forces) held all the time, N m (N); one number a joint")
     drive.add_argument("--voltage", metavar="A,B,...", help="voltages of the motors held all the time, V; one number a joint")
-    drive.add_argument("--torque-file", metavar="FILE", help="torques over time: .csv or .parquet with t and a column a joint")
-    drive.add_argument("--voltage-file", metavar="FILE", help="voltages over time, in the same form")
-    parser.add_argument("--linear", action="store_true", help="rows of the file are joined by straight lines, not held")
-    parser.add_argument("--method", metavar="NAME", help=f"one of {', '.join(METHODS)} (rk3 unless given)")
-    parser.add_argument("--step", type=float, metavar="S", help="of rk3, rk4, gill, midpoint, gauss4, s; 0.001 unless given")
-    parser.add_argument(
-        "--rtol", type=float, default=1e-6, metavar="X", help="of dp45, dp87, radau: relative error a step; 1e-6"
+    drive.add_argument(
+        "--torque-file",
+        metavar="FILE",
+        help="torques over time: .csv or .parquet with t, s, and a column a joint, N m (N); - is CSV on standard input",
     )
-    parser.add_argument("--atol", type=float, default=1e-9, metavar="X", help="of the same: absolute error a step; 1e-9")
-    parser.add_argument("--record", type=int, default=1, metavar="N", help="keep every N-th step; 1 unless given")
-    parser.add_argument("--stops", action="store_true", help="end where a joint reaches its limit")
+    drive.add_argument("--voltage-file", metavar="FILE", help="voltages over time, V, in the same form")
+    inputs.add_argument("--linear", action="store_true", help="rows of the file are joined by straight lines, not held")
     add_dac(parser)
-    parser.add_argument("--rigid", action="store_true", help="without motors and friction")
-    parser.add_argument("--no-inductance", action="store_true", help="currents follow the voltages at once")
-    parser.add_argument("--continue", dest="before", metavar="FILE", help="go on from the end of a simulation kept as .npz")
-    parser.add_argument("--to", dest="target", metavar="FILE", help="keep it: .csv, .parquet, or .npz, which holds everything")
-    parser.add_argument("--plot", metavar="FILE", help="a picture: .png, .svg or .pdf")
-    parser.add_argument("--html", metavar="FILE", help="a page that plays it in a browser")
-    add_json(parser)
+    how = group(parser, "how it is integrated")
+    how.add_argument("--method", metavar="NAME", help=names_of(METHODS, "rk3"))
+    how.add_argument(
+        "--step", type=POSITIVE, metavar="S", help="of rk3, rk4, gill, midpoint, gauss4, s, above 0; 0.001 unless given"
+    )
+    how.add_argument(
+        "--rtol", type=Real(least=1e-14, most=0.1), default=1e-6, metavar="X",
+        help="of dp45, dp87, radau: relative error a step, 1e-14 to 0.1; 1e-6 unless given",
+    )  # fmt: skip
+    how.add_argument(
+        "--atol", type=POSITIVE, default=1e-9, metavar="X",
+        help="of the same: absolute error a step, rad (m), above 0; 1e-9 unless given",
+    )  # fmt: skip
+    how.add_argument("--record", type=Whole(1), default=1, metavar="N", help="keep every N-th step, N from 1; 1 unless given")
+    how.add_argument("--stops", action="store_true", help="end where a joint reaches its limit")
+    files = group(parser, "files")
+    files.add_argument(
+        "--to", "-o", dest="target", metavar="FILE", help="write the motion: .csv, .parquet, or .npz, which holds everything"
+    )
+    add_plot(files, "the motion")
+    files.add_argument("--html", metavar="FILE", help="write a page that plays it in a browser: .html")
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -93,14 +118,15 @@ def _run(given: argparse.Namespace) -> int:
         for name, text in (("q", given.q), ("qd", given.qd))
     )
     start = 0.0 if before is None else float(before.t[-1])
-    with Progress() as bar:
+    with Progress(f"compiling the equations of {arm.name}") as bar:
         run = simulate(
             arm, q, qd, given.duration, **_drive(given, arm), dac=read_dac(given, arm), record=given.record, rtol=given.rtol,
             atol=given.atol, stops=given.stops, continued=before, **_method(given, before),
-            progress=lambda t, steps: bar.show(steps, (t - start) / given.duration),
+            progress=lambda t, steps: bar.show(steps, (t - start) / given.duration if given.duration else 1.0),
         )  # fmt: skip
     whole = run if before is None else joined(before, run)
-    _write(given, whole)
+    with Progress("writing files"):
+        _write(given, whole)
     _tell(given, whole)
     return 0 if whole.ok else 1
 
@@ -117,11 +143,9 @@ def _check(given: argparse.Namespace) -> None:
         raise InputError("--linear: it is about the rows of a file; give one by --voltage-file or --torque-file.")
     if given.before is not None and (given.q is not None or given.qd is not None):
         raise InputError("--continue: it goes on from where the other simulation ended; leave --q and --qd out.")
-    for option, endings in (("target", (*ENDINGS, ".npz")), ("plot", PICTURES), ("html", (".html", ".htm"))):
-        path = getattr(given, option)
-        if path is not None and Path(path).suffix.lower() not in endings:
-            name = "to" if option == "target" else option
-            raise InputError(f"--{name} {path}: the name must end in one of {', '.join(endings)}.")
+    check_output("--to", given.target, (*ENDINGS, ".npz"))
+    check_picture("--plot", given.plot)
+    check_page("--html", given.html)
 
 
 def _drive(given: argparse.Namespace, arm: Arm) -> dict[str, Any]:
@@ -161,10 +185,12 @@ def _tell(given: argparse.Namespace, run: Simulation) -> None:
         for joint, *values in zip(run.arm.joints, run.q[-1], run.qd[-1], run.qdd[-1], run.tau[-1], strict=True)
     ]
     step = "" if run.step is None else f" in steps of {number(run.step)} s"
-    print(f"{run.arm.name} at {number(float(run.t[-1]))} s, by {run.method}{step}, {len(run.t)} samples: {run.message}")
-    print(f"\n{text_table(['joint', 'q', 'qd', 'qdd', 'tau', 'unit'], rows, width())}\n\n{energies_at_end(run)}")
-    for line in (*events_listed(run), *(f"written: {path}" for path in (given.target, given.plot, given.html) if path)):
-        print(line)
+    at = f"{run.arm.name} at {number(float(run.t[-1]))} s, by {run.method}{step}, {len(run.t)} samples: {run.message}"
+    print(textwrap.fill(at, width()))
+    print(f"\n{text_table(['joint', 'q', 'qd', 'qdd', 'tau', 'unit'], rows, width())}\n")
+    for line in (*energies_at_end(run).splitlines(), *events_listed(run)):
+        print(textwrap.fill(line, width(), subsequent_indent="    "))
+    tell_written((given.target, given.plot, given.html))
 
 
 def _document(given: argparse.Namespace, run: Simulation) -> dict[str, Any]:
@@ -192,7 +218,7 @@ def _document(given: argparse.Namespace, run: Simulation) -> dict[str, Any]:
 
 COMMAND = Command(
     "forearm simulate puma560 --duration 2 --q 0,0.8,-1.6,0,0.5,0 --to motion.csv --html motion.html\n"
-    "  forearm simulate cmu-dd --duration 1 --voltage 0,9,0,4,0,0 --method dp45 --plot motion.png",
+    "forearm simulate cmu-dd --duration 1 --voltage 0,9,0,4,0,0 --method dp45 --plot motion.png",
     _add_arguments,
     _run,
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,17 +16,22 @@ BRAILLE = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
 def draw(arm: Arm, q: NDArray[np.float64], width: int = 100, unicode: bool = True) -> str:
-    """The skeleton at q in two views side by side, to one scale: # base, o turning, = sliding joint, + hand."""
+    """The skeleton at q in two views to one scale, side by side where they fit: # base, o turning, = sliding, + hand."""
     bones = skeleton(arm, q)
     points = bones.points
     low, high = points.min(axis=0), points.max(axis=0)
-    columns = max(20, min(48, (width - 4) // 2))
+    is_narrow = width < 2 * len(VIEWS[0][0]) + 4
+    columns = max(20, min(48, width if is_narrow else (width - 4) // 2))
     size = max(float((high - low)[0]) / (2 * columns), float((high - low)[1:].max()) / (4 * ROWS), 1e-9) * 1.06
     middle = 0.5 * (low + high)
     views = [_view(bones, axes, middle, size, columns, unicode) for _, axes in VIEWS]
+    scale = f"# base, o turning joint, = sliding joint, + hand; a column is {2 * size:.3g} m"
+    scale = textwrap.fill(scale, max(width, 20))
+    if is_narrow:
+        under = ["\n".join([title, *(line.rstrip() for line in lines)]) for (title, _), lines in zip(VIEWS, views, strict=True)]
+        return "\n".join([*under, scale])
     lines = [f"{a}    {b}".rstrip() for a, b in zip(*views, strict=True)]
     title = f"{VIEWS[0][0]:<{columns}}    {VIEWS[1][0]}"
-    scale = f"# base, o turning joint, = sliding joint, + hand; a column is {2 * size:.3g} m"
     return "\n".join([title, *lines, scale])
 
 

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
+from forearm.cli.numbers import plain_float
 from forearm.errors import InputError, shorten
+from forearm.values import LARGEST
+
+BETWEEN = re.compile(r"\s*,\s*|\s+")
 
 
-def add_state(parser: argparse.ArgumentParser, name: str, help_text: str) -> None:
+def add_state(parser: argparse._ActionsContainer, name: str, help_text: str) -> None:
     """An option --NAME for one number a joint, and --degrees once."""
     parser.add_argument(f"--{name}", metavar="A,B,...", help=f"{help_text}; one number a joint")
     if not any("--degrees" in action.option_strings for action in parser._actions):
-        parser.add_argument("--degrees", action="store_true", help="angles are in degrees, not radians")
+        add_degrees(parser)
+
+
+def add_degrees(parser: argparse._ActionsContainer) -> None:
+    """The --degrees option, the same everywhere."""
+    parser.add_argument("--degrees", action="store_true", help="angles are in degrees, not radians")
 
 
 def read_state(arm: Arm, text: str, name: str, degrees: bool) -> NDArray[np.float64]:
@@ -29,10 +39,17 @@ def read_state(arm: Arm, text: str, name: str, degrees: bool) -> NDArray[np.floa
 
 def read_numbers(text: str, name: str, count: int, who: str = "it needs") -> NDArray[np.float64]:
     """That many finite numbers with commas between."""
-    try:
-        values = np.array([float(word) for word in text.replace(",", " ").split()])
-    except ValueError:
-        raise InputError(f"--{name}: numbers with commas between are needed, came {shorten(text)}.") from None
-    if len(values) != count or not np.isfinite(values).all():
+    words = BETWEEN.split(text.strip()) if text.strip() else []
+    numbers = [plain_float(word) for word in words]
+    values = np.array([number for number in numbers if number is not None])
+    if len(values) < len(words):
+        wrong = numbers.index(None)
+        raise InputError(
+            f"--{name}: numbers with commas between are needed, and number {wrong + 1} is {shorten(words[wrong])}; "
+            f"came {shorten(text)}."
+        )
+    if len(values) != count:
         raise InputError(f"--{name}: {who} {count} finite numbers, came {len(values)}: {shorten(text)}.")
+    if len(values) and np.abs(values).max() > LARGEST:
+        raise InputError(f"--{name}: no number may exceed {LARGEST:g}, came {shorten(text)}.")
     return values

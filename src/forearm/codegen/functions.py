@@ -31,18 +31,6 @@ class Function:
     drives: tuple[str, ...] = ()  # what of the drives is in it: "rotors", "friction"
 
 
-def _inverse(t: Tracing) -> Results:
-    return {"tau": t.inverse(t.qd, t.qdd)}
-
-
-def _bias(t: Tracing) -> Results:
-    return {"bias": t.inverse(t.qd, None)}
-
-
-def _gravity(t: Tracing) -> Results:
-    return {"gravity": t.inverse(None, None)}
-
-
 def _derivatives(t: Tracing) -> Results:
     tau = t.inverse(t.qd, t.qdd)
     M = t.jacobian(tau, t.qdd) if depends_on_load(t.arm) else t.inertia_matrix()
@@ -68,7 +56,8 @@ JOINTS = ("n",)
 SQUARE = ("n", "n")
 FUNCTIONS: dict[str, Function] = {
     "inverse_dynamics": Function(
-        "Inverse dynamics", ("q", "qd", "qdd"), {"tau": (JOINTS, f"joint torques, {N_M}")}, _inverse, True, BOTH
+        "Inverse dynamics", ("q", "qd", "qdd"), {"tau": (JOINTS, f"joint torques, {N_M}")},
+        lambda t: {"tau": t.inverse(t.qd, t.qdd)}, True, BOTH,
     ),
     "forward_dynamics": Function(
         "Forward dynamics", ("q", "qd", "tau"), {"qdd": (JOINTS, "joint accelerations, rad/s^2 (m/s^2 where a joint slides)")},
@@ -79,9 +68,13 @@ FUNCTIONS: dict[str, Function] = {
         lambda t: {"M": t.inertia_matrix()}, True, ("rotors",),
     ),
     "bias": Function(
-        "Bias: torques at zero acceleration", ("q", "qd"), {"bias": (JOINTS, f"torques, {N_M}")}, _bias, drives=("friction",)
+        "Bias: torques at zero acceleration", ("q", "qd"), {"bias": (JOINTS, f"torques, {N_M}")},
+        lambda t: {"bias": t.inverse(t.qd, None)}, drives=("friction",),
     ),
-    "gravity": Function("Gravity: torques at rest", ("q",), {"gravity": (JOINTS, f"torques, {N_M}")}, _gravity),
+    "gravity": Function(
+        "Gravity: torques at rest", ("q",), {"gravity": (JOINTS, f"torques, {N_M}")},
+        lambda t: {"gravity": t.inverse(None, None)},
+    ),
     "coriolis_matrix": Function(
         "Coriolis matrix", ("q", "qd"),
         {"C": (SQUARE, f"by rows: C qd are the velocity torques of the rigid arm, {N_M}; dM/dt - 2 C is skew-symmetric")},
@@ -191,8 +184,8 @@ class Traced:
 
 def trace(tracing: Tracing, functions: Sequence[Function]) -> Traced:
     """A set of functions traced as one, and refined."""
-    both = {FUNCTIONS["inertia_matrix"].title, FUNCTIONS["inverse_dynamics_derivatives"].title}
-    if both <= {f.title for f in functions} and depends_on_load(tracing.arm):
+    both = all(FUNCTIONS[name] in functions for name in ("inertia_matrix", "inverse_dynamics_derivatives"))
+    if both and depends_on_load(tracing.arm):
         raise InputError(
             "the inertia matrix and d tau / d qdd are not the same where friction depends on the load; take inertia_matrix and "
             "inverse_dynamics_derivatives one by one."

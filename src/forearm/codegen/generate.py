@@ -62,7 +62,8 @@ class Source:
         try:
             Path(folder).mkdir(parents=True, exist_ok=True)
         except (OSError, TypeError, ValueError) as error:
-            raise InputError(f"{shorten(folder)}: cannot be a folder to write to ({error}); name another.") from error
+            why = getattr(error, "strerror", None) or error
+            raise InputError(f"{shorten(folder, 300)}: cannot be a folder to write to ({why}); name another.") from error
         paths = [Path(folder) / name for name in self.files()]
         for path, text in zip(paths, self.files().values(), strict=True):
             write_text(path, text)
@@ -185,11 +186,17 @@ def _about(
 
 def _drives_said(arm: Arm, chosen: list[Function], tracing: Tracing) -> list[str]:
     """What of the arm's drives is in the code, if anything."""
-    friction = any(b.joint.friction is not None for b in arm.moving.bodies)
-    there = {"rotors": bool(tracing.rotor.any()), "friction": friction}
-    words = {"rotors": "rotors' inertia", "friction": "viscous and Coulomb friction"}
-    said = [words[part] for part in words if there[part] and any(part in f.drives for f in chosen)]
-    return [f"Torques are motor torque times gear ratio; {' and '.join(said)} included."] if said else []
+    joints = [body.joint for body in arm.moving.bodies]
+    rubbed = [joint.friction for joint in joints if joint.friction is not None]
+    kinds = "viscous, Coulomb and Stribeck" if any(f.static is not None for f in rubbed) else "viscous and Coulomb"
+    parts = (
+        ("rotors", bool(tracing.rotor.any()), "rotors' inertia"), ("friction", bool(rubbed), f"{kinds} friction"),
+        ("friction", any(joint.bearings for joint in joints), "friction of bearings"),
+        ("friction", any(joint.transmission is not None for joint in joints), "losses of gears"),
+    )  # fmt: skip
+    said = [words for part, there, words in parts if there and any(part in f.drives for f in chosen)]
+    listed = " and ".join([*([", ".join(said[:-1])] if said[1:] else []), *said[-1:]])
+    return [f"Torques are motor torque times gear ratio; {listed} included."] if said else []
 
 
 def _columns_said(chosen: list[Function], tracing: Tracing) -> list[str]:

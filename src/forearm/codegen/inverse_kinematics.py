@@ -11,10 +11,10 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.errors import ModelError
 from forearm.kinematics.closed_form.branches import solve
-from forearm.kinematics.closed_form.limits import AT_LIMIT, TURN, joint_limits, middle
 from forearm.kinematics.closed_form.linear import dot
 from forearm.kinematics.closed_form.recognition import geometry_of
 from forearm.kinematics.given import ORTHONORMAL
+from forearm.kinematics.limits import AT_LIMIT, TURN, limits_of, middle
 from forearm.model import Array, Scalar
 from forearm.symbols.scalars import hinge, root, sign
 
@@ -77,7 +77,7 @@ def _checked(
         square = square + off * off
     wrong = wrong + hinge(square - TRUE * TRUE)
     placed = []
-    for joint, x, centre, lower, upper in zip(arm.joints, branch, middle(arm), *joint_limits(arm), strict=True):
+    for joint, x, centre, lower, upper in zip(arm.joints, branch, middle(arm), *limits_of(arm), strict=True):
         if joint.kind == "revolute":
             x = _wrapped(x, float(centre))
         for beyond in ([lower - x] if math.isfinite(lower) else []) + ([x - upper] if math.isfinite(upper) else []):

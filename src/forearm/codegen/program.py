@@ -47,7 +47,7 @@ class Ref:
 
 @dataclass(frozen=True)
 class Op:
-    """An operation: * + - / with two operands, neg sqrt cos sin sign abs exp with one."""
+    """An operation: * + - / atan2 with two operands, neg sqrt cos sin sign abs exp with one."""
 
     operator: str
     operands: tuple[Tree, ...]

@@ -11,9 +11,10 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.codegen.inverse_kinematics import branches as traced_branches
-from forearm.drives.joint import Drive, Reaction, depends_on_load, driven, needs_reactions, rotor_inertia
-from forearm.dynamics.forward import articulated_body, solve_general, solve_symmetric
-from forearm.dynamics.loaded import Loads, newton_step, reactions_of
+from forearm.codegen.under_load import UnderLoad, held
+from forearm.drives.joint import Reaction, depends_on_load, driven, needs_reactions, rotor_inertia
+from forearm.dynamics.forward import articulated_body, solve_symmetric
+from forearm.dynamics.loaded import reactions_of
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
 from forearm.dynamics.regressor import regressor
@@ -25,12 +26,9 @@ from forearm.reduction.chain import Chain
 from forearm.reduction.geometry import geometry_values
 from forearm.reduction.plan import Plan, placed, planned
 from forearm.reduction.symbolic import best_plan_for, symbolic_chain, symbolic_model
-from forearm.symbols import Expr, Graph, derivative, gradient, jacobian, substituted
+from forearm.symbols import Expr, Graph, derivative, jacobian, substituted
 from forearm.symbols.graph import ADD, COS, INPUT, MUL, SIN, SUB
-from forearm.symbols.scalars import root, sign
 
-UNSOLVED = 1e-9  # of the torques: accelerations that leave more are not given
-NEWTON_STEPS = 8  # in code without loops, where friction depends on the load
 OUTWARDS = ("w", "wd", "a", "F", "N", "v", "g", "Omega", "alpha", "lambda", "a_c", "vd", "vd*", "sdd", "rdd")
 
 
@@ -50,7 +48,7 @@ class Tracing:
         self.symbols = {name: self.graph.parameter(name) for name in parameters}
         self.asked_plan = plan
         self.rotor = rotor_inertia(arm)
-        self._marked = self._stand_ins = 0
+        self._marked = 0
 
     @cached_property
     def plain(self) -> Chain:
@@ -94,37 +92,37 @@ class Tracing:
         Directions of friction are those of the joints' velocities unless given, one a joint.
         """
         rest = [0.0] * self.arm.n
-        rates, accelerations = self._rates(rest if qd is None else qd), self._rates(rest if qdd is None else qdd)
+        rates, accelerations = self.rates(rest if qd is None else qd), self.rates(rest if qdd is None else qdd)
         reactions = None
         if needs_reactions(self.arm):
             self._without_formulation("bearings")
-            torques, reactions = self._reactions(rates, accelerations)
+            torques, reactions = self.joint_reactions(rates, accelerations)
         elif self.formulation is None:
-            torques = recursion.inverse(self.chain, self._rates(self.q), rates, accelerations, self._note)
+            torques = recursion.inverse(self.chain, self.rates(self.q), rates, accelerations, self.note)
         else:
             method = self._named(INVERSE)
             coordinates = self.model.coordinates(self.q)
-            torques = method(self.whole_model, coordinates, rates, accelerations, AT_REST, None, self._note)
+            torques = method(self.whole_model, coordinates, rates, accelerations, AT_REST, None, self.note)
         if qd is not None:
             torques = driven(self.arm, torques, reactions, rates, directions)
         tau = self.model.gathered(torques)
         if qdd is not None:
             tau = [t + a * J for t, a, J in zip(tau, qdd, self.rotor.tolist(), strict=True)]
-        self._mark("joints")
+        self.mark("joints")
         return tau
 
     def forward(self) -> list[Scalar]:
         """Accelerations of the freedoms."""
-        q, qd = self._rates(self.q), self._rates(self.qd)
+        q, qd = self.rates(self.q), self.rates(self.qd)
         if depends_on_load(self.arm):
             self._without_formulation("friction that depends on the load")
-            return self.forward_under_load()
+            return self.under_load.forward()
         friction = self.model.gathered(driven(self.arm, [0.0] * len(qd), None, qd))
         right = [t - f for t, f in zip(self.tau, friction, strict=True)]
         rotor = self.rotor.tolist()
         if self.formulation is None:
-            qdd = self._solved(lambda: composite.forward(self.chain, q, qd, right, rotor, self._note))
-            self._mark("solution")
+            qdd = self.solved(lambda: composite.forward(self.chain, q, qd, right, rotor, self.note))
+            self.mark("solution")
             return qdd
         if self.formulation == "conjugate-gradient":
             raise InputError(
@@ -135,102 +133,26 @@ class Tracing:
             raise NameNotFound(
                 f"generate: forward_dynamics has no method {self.formulation!r}; {suggest(self.formulation, FORWARD)}"
             )
-        return self._solved(lambda: self._forward_by_formulation(right, rotor))
-
-    def forward_under_load(self, steps: int = NEWTON_STEPS) -> list[Scalar]:
-        """Accelerations where friction depends on the load: so many of Newton's steps, halved where they lead astray.
-
-        They are NaN, as the root of a negative number, where more is left of the equation than UNSOLVED of its terms.
-        """
-        x: list[Scalar] = [0.0] * self.arm.n
-        left, delta, size = self.newton_at(x)
-        share: Scalar = 1.0
-        for _ in range(steps):
-            tried = [a + share * d for a, d in zip(x, delta, strict=True)]
-            new_left, new_delta, size = self.newton_at(tried)
-            before, after = (sum((e * e for e in v[1:]), v[0] * v[0]) for v in (left, new_left))
-            take = 0.5 + 0.5 * sign(before - after)  # 1 where less is left, 0 where more
-            x, left, delta = (
-                [a + take * (b - a) for a, b in zip(old, new, strict=True)]
-                for old, new in ((x, tried), (left, new_left), (delta, new_delta))
-            )
-            share = 0.5 * share + take * (1.0 - 0.5 * share)
-        bound = UNSOLVED * size
-        over = sign(sum((e * e for e in left[1:]), left[0] * left[0]) - bound * bound)
-        spoilt = root(-(0.5 * (over + abs(over))))
-        self._mark("solution")
-        return [a + spoilt for a in x]
+        return self.solved(lambda: self._forward_by_formulation(right, rotor))
 
     def held_forward(self, tau: list[Scalar], ways: list[Scalar] | None, free: list[Scalar]) -> list[Scalar]:
         """Accelerations with friction in given directions, one a joint, and joints held still where `free` is 0, 1 elsewhere.
 
-        For friction that does not depend on the load; `newton_at` takes the same for the other.
+        For friction that does not depend on the load; `UnderLoad.newton_at` takes the same for the other.
         """
-        qd, n = self._rates(self.qd), self.arm.n
+        qd = self.rates(self.qd)
         friction = self.model.gathered(driven(self.arm, [0.0] * len(qd), None, qd, ways))
-        bias = self.model.gathered(recursion.inverse(self.chain, self._rates(self.q), qd, [0.0] * len(qd), self._note))
+        bias = self.model.gathered(recursion.inverse(self.chain, self.rates(self.q), qd, [0.0] * len(qd), self.note))
         right = np.array([(t - f - b) * a for t, f, b, a in zip(tau, friction, bias, free, strict=True)], dtype=object)
-        M = self.model.gathered_matrix(composite.inertia_matrix(self.chain, self._rates(self.q), self._note))
-        for j, J in enumerate(self.rotor.tolist()):
-            M[j, j] = M[j, j] + J
-        M = held(M, free, n)
-        return self._solved(lambda: list(solve_symmetric(M[::-1, ::-1], right[::-1])[::-1]))
-
-    def newton_at(
-        self, x: list[Scalar], tau: list[Scalar] | None = None, ways: list[Scalar] | None = None,
-        free: list[Scalar] | None = None, felt: list[tuple[Scalar, Reaction | None]] | None = None,
-    ) -> tuple[list[Scalar], list[Scalar], Scalar]:  # fmt: skip
-        """(left, delta, size) of what `dynamics.loaded` solves: what is left of tau at x, the step from there, its scale.
-
-        With loads `felt` the step is that of drives taken as straight from these loads on.
-        """
-        rates = self._rates(self.qd)
-        driving, at = np.array(self.tau if tau is None else tau, dtype=object), np.array(x, dtype=object)
-        ways = [sign(rate) for rate in rates] if ways is None else ways
-        step = newton_step(self.arm, self.loads, at, driving, rates, ways, self._partials, felt)
-        J, right, left = step.J, step.right, step.left
-        if free is not None:
-            J = held(J, free, self.arm.n)
-            right, left = (np.array([a * e for a, e in zip(free, v, strict=True)], dtype=object) for v in (right, left))
-        if step.is_symmetric:
-            delta = self._solved(lambda: list(solve_symmetric(J[::-1, ::-1], right[::-1])[::-1]))
-        else:
-            delta = self._solved(lambda: list(solve_general(J, right)))
-        size: Scalar = 1e-30
-        for value in (*driving, *self.loads.y0, *(self.loads.Y @ at)):  # at the solution no other term is much larger
-            size = size + abs(value)
-        return list(left), delta, size
+        return self.solved_backwards(held(self.inertia_matrix(), free), right)
 
     @cached_property
-    def loads(self) -> Loads:
-        """What accelerations load the joints with: torques on the regrouped chain, or with reactions on the arm as it is."""
-        model, n, q, qd = self.model, self.arm.n, self._rates(self.q), self._rates(self.qd)
-        if not needs_reactions(self.arm):
-            moving = np.array([model.rates(row) for row in np.eye(n).tolist()], dtype=object).T  # (N, n)
-            Y = composite.inertia_matrix(self.chain, q, self._note) @ moving
-            y0 = np.array(recursion.inverse(self.chain, q, qd, [0.0] * len(q), self._note), dtype=object)
-            return Loads(y0, Y, np.zeros((len(q), 6)), None)
-        x = [self.graph.input(f"x[{j}]") for j in range(n)]
-        _, reactions = self._reactions(qd, self._rates(x))
-        flat = [value for reaction in reactions for vector in reaction for value in vector]
-        A = jacobian(self.graph, flat, x).reshape(len(q), 6, n)
-        r0 = np.array(substituted(self.graph, flat, dict.fromkeys(x, 0.0)), dtype=object).reshape(len(q), 6)
-        along = [5 if body.revolute else 2 for body in self.whole_model.bodies]  # the reaction's part that moves the joint
-        y0, Y = (np.array([table[i, k] for i, k in enumerate(along)], dtype=object) for table in (r0, A))
-        return Loads(y0, Y, r0, A)
+    def under_load(self) -> UnderLoad:
+        """Forward dynamics where friction depends on the load."""
+        return UnderLoad(self)
 
-    def _partials(self, drive: Drive, torque: Scalar, reaction: Reaction | None, rate: Scalar, way: Scalar) -> list[Scalar]:
-        """d torque of a drive / d (rigid torque, reaction): of symbols that stand for them, which are then put in."""
-        if not drive.depends_on_load:
-            return [1.0] + [0.0] * 6
-        values = [torque, *(() if reaction is None else (*reaction[0], *reaction[1]))]
-        self._stand_ins += 1
-        symbols = [self.graph.input(f"load{self._stand_ins}[{k}]") for k in range(len(values))]
-        felt = None if reaction is None else (np.array(symbols[1:4], dtype=object), np.array(symbols[4:], dtype=object))
-        slopes = gradient(self.graph, drive.torque(symbols[0], felt, rate, way), symbols)
-        return list(substituted(self.graph, slopes, dict(zip(symbols, values, strict=True))))
-
-    def _reactions(self, rates: Vector, accelerations: Vector) -> tuple[list[Scalar], list[Reaction]]:
+    def joint_reactions(self, rates: Vector, accelerations: Vector) -> tuple[list[Scalar], list[Reaction]]:
+        """Torques, and force and moment at each joint, of the arm as it is."""
         return reactions_of(self.whole_model, self.model.coordinates(self.q), rates, accelerations)
 
     def _without_formulation(self, what: str) -> None:
@@ -240,7 +162,8 @@ class Tracing:
                 "take arm.rigid()."
             )
 
-    def _solved(self, solve: Callable[[], list[Scalar]]) -> list[Scalar]:
+    def solved(self, solve: Callable[[], list[Scalar]]) -> list[Scalar]:
+        """What `solve` gives, or an error that says why nothing can."""
         try:
             return solve()
         except ZeroDivisionError:
@@ -249,8 +172,12 @@ class Tracing:
                 "inertia. fa.checking.check(arm) names it; give the links behind it mass."
             ) from None
 
+    def solved_backwards(self, M: Array, right: Array) -> list[Scalar]:
+        """M x = right, from the last joint to the first, as `composite.forward` does it: what they share is there once."""
+        return self.solved(lambda: list(solve_symmetric(M[::-1, ::-1], right[::-1])[::-1]))
+
     def _forward_by_formulation(self, driven: list[Scalar], rotor: list[float]) -> list[Scalar]:
-        model, q, qd = self.whole_model, self.model.coordinates(self.q), self._rates(self.qd)
+        model, q, qd = self.whole_model, self.model.coordinates(self.q), self.rates(self.qd)
         rest = [0.0] * len(q)
         if self.formulation == "articulated-body":
             if self.model.has_followers:
@@ -262,7 +189,7 @@ class Tracing:
     def inertia_matrix(self) -> Array:
         """M over the freedoms, rotors on its diagonal."""
         if self.formulation is None:
-            M = composite.inertia_matrix(self.chain, self._rates(self.q), self._note)
+            M = composite.inertia_matrix(self.chain, self.rates(self.q), self.note)
         else:
             M = self._named(INERTIA)(self.whole_model, self.model.coordinates(self.q))
         M = self.model.gathered_matrix(M)
@@ -272,22 +199,20 @@ class Tracing:
 
     def inverse_inertia_matrix(self) -> Array:
         """M^-1, a column for each unit torque."""
-        M, n = self.inertia_matrix(), self.arm.n
-        backwards = M[::-1, ::-1]  # as forward dynamics does it: what they share is there once
-        units = np.eye(n, dtype=object)[::-1]
-        columns = self._solved(lambda: [solve_symmetric(backwards, unit)[::-1] for unit in units])
+        M = self.inertia_matrix()
+        columns = [self.solved_backwards(M, unit) for unit in np.eye(self.arm.n, dtype=object)]
         return self._done("inverse of the inertia matrix", np.array(columns, dtype=object).T)
 
     def coriolis_matrix(self) -> Array:
         """C_jk = 1/2 d h_j / d qd_k: velocity torques are quadratic in qd, with Christoffel's symbols as coefficients."""
         rest = [0.0] * len(self.model.bodies)
         falling = replace(self.chain, g=np.zeros(3))
-        torques = self.model.gathered(recursion.inverse(falling, self._rates(self.q), self._rates(self.qd), rest, self._note))
+        torques = self.model.gathered(recursion.inverse(falling, self.rates(self.q), self.rates(self.qd), rest, self.note))
         return self._done("Coriolis matrix", 0.5 * jacobian(self.graph, torques, self.qd))
 
     def hand_pose(self) -> Array:
         """The hand in the base frame."""
-        return self._done("hand", hand.hand_pose(self.plain, self._rates(self.q)))
+        return self._done("hand", hand.hand_pose(self.plain, self.rates(self.q)))
 
     @cached_property
     def branches(self) -> Array:
@@ -297,7 +222,7 @@ class Tracing:
         if self.parameters:
             raise InputError("generate: inverse_kinematics is written for an arm as it is; it takes no open parameters.")
         made = traced_branches(self.arm, [self.graph.input(f"T[{k}]") for k in range(16)], self._pose_at)
-        self._mark("branches")
+        self.mark("branches")
         return made
 
     def _pose_at(self, q: list[Scalar]) -> Array:
@@ -305,24 +230,24 @@ class Tracing:
 
     def hand_jacobian(self) -> Array:
         """The Jacobian at the hand's origin, (6, n)."""
-        J = hand.jacobian(self.plain, self._rates(self.q))
+        J = hand.jacobian(self.plain, self.rates(self.q))
         made = np.array([self.model.gathered(list(row)) for row in J], dtype=object).reshape(6, self.arm.n)
         return self._done("hand", made)
 
     def kinetic_energy(self) -> Scalar:
         """Kinetic energy, rotors' own spin included."""
-        K = energy.kinetic(self.chain, self._rates(self.q), self._rates(self.qd), self._note)
+        K = energy.kinetic(self.chain, self.rates(self.q), self.rates(self.qd), self.note)
         for rate, J in zip(self.qd, self.rotor.tolist(), strict=True):
             K = K + (0.5 * J) * (rate * rate)
         return self._done("energy", K)
 
     def potential_energy(self) -> Scalar:
         """Potential energy of the moving links."""
-        return self._done("energy", energy.potential(self.chain, self._rates(self.q), self._note))
+        return self._done("energy", energy.potential(self.chain, self.rates(self.q), self.note))
 
     def regressor(self, base: bool) -> Array:
         """The regressor of all inertial parameters, or of the base parameters."""
-        q, qd, qdd = self.model.coordinates(self.q), self._rates(self.qd), self._rates(self.qdd)
+        q, qd, qdd = self.model.coordinates(self.q), self.rates(self.qd), self.rates(self.qdd)
         Y = regressor(self.whole_model, q, qd, qdd)
         Y = np.array(self.model.gathered(list(Y)), dtype=object)
         return self._done("regressor", Y[:, list(self.base.columns)] if base else Y)
@@ -345,9 +270,9 @@ class Tracing:
 
         def note(symbol: str, link: int, value: Any) -> None:
             felt[symbol, link] = value
-            self._note(symbol, link, value)
+            self.note(symbol, link, value)
 
-        q, qd, qdd = self.model.coordinates(self.q), self._rates(self.qd), self._rates(self.qdd)
+        q, qd, qdd = self.model.coordinates(self.q), self.rates(self.qd), self.rates(self.qdd)
         newton_euler(self.whole_model, q, qd, qdd, AT_REST, None, note)
         rows = [[*felt["f", i], *self._at_origin(i, felt)] for i in range(len(self.model.bodies))]
         return self._done("reactions", np.array(rows, dtype=object))
@@ -385,37 +310,30 @@ class Tracing:
             )
         return table[self.formulation]
 
-    def _rates(self, freedoms: Vector) -> list[Scalar]:
+    def rates(self, freedoms: Vector) -> list[Scalar]:
+        """What the joints have of something at the freedoms: rates, or coordinates without offsets."""
         return self.model.rates(freedoms)
 
-    def _note(self, symbol: str, link: int, value: Any) -> None:
+    def note(self, symbol: str, link: int, value: Any) -> None:
+        """A recursion's own name for a value, and the section that it ends."""
         self.graph.name(f"{symbol}{link + 1}", value)
         if symbol == "turn":
-            self._mark("angles, and rates along parallel axes")
+            self.mark("angles, and rates along parallel axes")
         elif symbol.startswith("M"):
-            self._mark("inertia matrix")
+            self.mark("inertia matrix")
         else:
             way = "outwards" if symbol in OUTWARDS else "inwards"
-            self._mark(f"{self.arm.moving.bodies[link].joint.child}, {way}")
+            self.mark(f"{self.arm.moving.bodies[link].joint.child}, {way}")
 
     def _done(self, section: str, results: Any) -> Any:
-        self._mark(section)
+        self.mark(section)
         return results
 
-    def _mark(self, section: str) -> None:
+    def mark(self, section: str) -> None:
         """What was made since the last mark belongs to this section."""
         sections = self.graph.sections
         sections[self._marked :] = [section] * (len(sections) - self._marked)
         self._marked = len(sections)
-
-
-def held(M: Array, free: list[Scalar], n: int) -> Array:
-    """A matrix with the rows and columns of held joints (free is 0) those of the identity."""
-    made = np.empty((n, n), dtype=object)
-    for i in range(n):
-        for j in range(n):
-            made[i, j] = M[i, j] * (free[i] * free[j]) if i != j else (M[i, i] - 1.0) * free[i] + 1.0
-    return made
 
 
 def _indices(graph: Graph, place: int) -> list[int]:

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.control.accelerometers import accelerometers
-from forearm.control.bookkeeping import check_motion
+from forearm.control.bookkeeping import check_motion, corrected
 from forearm.control.controller import Sample
 from forearm.control.gains import BANDWIDTH
 from forearm.control.reference import Motion
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.simulation.machine import kernel_of
-from forearm.values import check_number
+from forearm.values import check_number, check_whole
 
 Floats = NDArray[np.float64]
 SOURCES = ("accelerometers", "tachometers", "encoders")
@@ -73,9 +73,8 @@ class AccelerationServo:
 
     def command(self, sample: Sample) -> Floats:
         """The forces of the period before, corrected."""
-        q, qd, qdd = sample.wanted
-        asked = qdd + self.bandwidth**2 * (q - sample.q) + 2.0 * self.bandwidth * (qd - sample.qd)
-        self._tau = self._tau + self.gain * (self.K @ (asked - self._seen(sample)))
+        lacking = corrected(sample, self.bandwidth) - self._seen(sample)
+        self._tau = self._tau + self.gain * (self.K @ lacking)
         self._past = [*self._past[-1:], sample]
         return self._tau.copy()
 
@@ -101,8 +100,7 @@ def largest_gain(seen_by: str, delay: int = 0) -> float:
 
     By Jury's criterion of `settling_pole`'s polynomials; of encoders under a delay 2 sqrt(2) - 2.
     """
-    if delay not in (0, 1):
-        raise InputError(f"delay: 0 or 1 periods are possible; came {shorten(delay)}.")
+    check_whole(delay, "delay, in periods", 0, 1)
     if delay == 0:
         return 2.0
     return 2.0 * math.sqrt(2.0) - 2.0 if seen_by == "encoders" else 1.0

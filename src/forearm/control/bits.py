@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from forearm.control.reference import Motion
 from forearm.errors import InputError
-from forearm.values import check_number
+from forearm.values import check_number, check_whole
 
 Floats = NDArray[np.float64]
 MOST_BITS = 60
@@ -52,7 +52,7 @@ def bits_of(span: float, step: float) -> int:
 
 def rounded(values: Floats, span: float, bits: int) -> Floats:
     """Values as a converter with 2^bits levels over a span has them, the nearest level each; nothing is cut off at its ends."""
-    step = span / 2 ** int(check_number(bits, "bits", minimum=1, maximum=MOST_BITS))
+    step = span / 2 ** check_whole(bits, "bits", 1, MOST_BITS)
     levels: Floats = np.round(values / step) * step
     return levels
 

@@ -81,6 +81,18 @@ class Wanted:
         return q, qd if self.directions is None else self.directions.moving(qd, sample.ahead[1]), qdd
 
 
+def corrected(sample: Sample, w: float) -> Floats:
+    """The acceleration wanted (n,), with w^2 e + 2 w e' that brings errors to 0; alone where w is 0."""
+    q, qd, qdd = sample.wanted
+    return qdd + w**2 * (q - sample.q) + 2.0 * w * (qd - sample.qd) if w else qdd
+
+
+def in_spans(states: Floats) -> Floats:
+    """Factors (p,) that measure coordinates in spans of the states (m, p); 1 for those that do not change."""
+    span = np.ptp(states, axis=0)
+    return np.asarray(1.0 / np.where(span > 0.0, span, 1.0))
+
+
 @dataclass(frozen=True, eq=False)
 class Feedback:
     """Torques M_jj (kp e + kd e') that pull towards what is wanted, added to forces; none where there are no gains."""

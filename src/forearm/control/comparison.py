@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
+from forearm.control.bookkeeping import check_motion
 from forearm.control.controller import Controller
 from forearm.control.gains import BANDWIDTH, bearable_inertias
 from forearm.control.loop import Run, run
@@ -20,6 +22,7 @@ from forearm.control.sampling import sampling_period
 from forearm.control.sensors import Sensors, exact_accelerations
 from forearm.drives.motor import DAC
 from forearm.errors import InputError
+from forearm.kinematics.limits import behind_limits
 from forearm.tables import html_lines, html_table, number
 from forearm.values import check_kind, check_number
 
@@ -92,6 +95,15 @@ class Comparison:
         said |= {"longest_period": self.longest_period, "shares": list(self.shares), "beyond": list(self.beyond)}
         return said | {"payload": self.payload, "controllers": [asdict(row) for row in self.rows]}
 
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A matplotlib figure of each controller's error against what it computes; saved where a path is given."""
+        from forearm.plots.control import comparison_figure, save_figure
+
+        figure = comparison_figure(self)
+        if path is not None:
+            save_figure(figure, path)
+        return figure
+
     def _repr_html_(self) -> str:
         header = ["controller", "operations", "rms of joints", "rms of hand mm", "at most", "loaded mm", "rms torque", ""]
         rows = [
@@ -118,8 +130,7 @@ def compare(
     """
     check_kind(arm, Arm, "compare, arm")
     motion = usual_motion(arm) if motion is None else motion
-    if not hasattr(motion, "at") or not hasattr(motion, "duration"):
-        raise InputError("compare: the motion must have .duration and .at(t), as planned motions and control.smooth have.")
+    check_motion(arm, motion)
     T = check_number(1e-3 if period is None else period, "compare, period", above=0.0) if dac is None else dac.period
     mass = LOAD * sum(body.mass for body in arm.moving.bodies) if payload is None else payload
     mass = check_number(mass, "compare, payload", minimum=0.0)
@@ -140,8 +151,8 @@ def compare(
 
 def _beyond(arm: Arm, reference: Reference) -> tuple[str, ...]:
     """Joints that the motion takes past their limits."""
-    ends = zip(arm.joints, reference.q.min(axis=0), reference.q.max(axis=0), strict=True)
-    return tuple(j.name for j, low, high in ends if low < j.limits[0] - PAST or high > j.limits[1] + PAST)
+    past = behind_limits(arm, reference.q).max(axis=0) > PAST
+    return tuple(joint.name for joint, is_past in zip(arm.joints, past, strict=True) if is_past)
 
 
 def _run(trial: Trial, setting: Setting, plant: Arm, options: dict[str, Any]) -> Run:

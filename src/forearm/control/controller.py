@@ -8,6 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.arm.arm import Arm
+
 Floats = NDArray[np.float64]
 
 
@@ -25,6 +27,11 @@ class Sample:
     qdd: Floats | None
     wanted: tuple[Floats, Floats, Floats]
     ahead: tuple[Floats, Floats, Floats]
+
+
+def most_torques(arm: Arm) -> Floats:
+    """What each joint bears, its max_effort (n,); infinite where none is given."""
+    return np.array([np.inf if j.max_effort is None else j.max_effort for j in arm.joints], dtype=np.float64)
 
 
 class Controller(Protocol):

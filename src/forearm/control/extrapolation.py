@@ -22,7 +22,7 @@ from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.kernels import Kernel
 from forearm.kernels.kernel import LONGEST_TRACED
 from forearm.simulation.machine import kernel_of
-from forearm.values import as_floats, check_number
+from forearm.values import as_floats, check_number, check_whole
 
 Floats = NDArray[np.float64]
 KINDS = ("exact", "pairs")
@@ -111,7 +111,7 @@ class FirstOrder:
             raise NameNotFound(f"slopes: there are no {shorten(slopes)}; {suggest(str(slopes), KINDS)}")
         self._switches = Switches(arm, check_motion(arm, motion))
         self._slopes, self._step = slopes, check_number(step, "first order, step", above=0.0)
-        self._every = int(check_number(every, "first order, every", minimum=1))
+        self._every = check_whole(every, "first order, every", 1)
         self._feedback, self._kernel = feedback(arm, bandwidth, inertias), kernel_of(arm)
         self._wanted = Wanted(Directions.of(arm))
         one = operations(self._kernel.counts["inverse_dynamics"])

@@ -22,9 +22,9 @@ from forearm.codegen.generate import Source, identifier
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.control import fixed_point_c
-from forearm.control.fixed_point_inputs import Range, input_ranges
+from forearm.control.fixed_point_inputs import input_ranges
 from forearm.control.fixed_point_plan import LARGEST_FRACTION, WORDS, Step, constant, errors_in, planned
-from forearm.control.fixed_point_ranges import WIDER, Ranges, cuts, propagated, ranges_of
+from forearm.control.fixed_point_ranges import WIDER, Range, Ranges, cuts, propagated, ranges_of
 from forearm.control.fixed_point_run import run
 from forearm.control.gains import Gains
 from forearm.control.laws import LAWS, PERIOD, law_of
@@ -93,9 +93,7 @@ class FixedPoint:
     def quantised(self, **values: ArrayLike) -> dict[str, Whole]:
         """Inputs (n,) or (B, n) as whole numbers, to the nearest; what lies outside the ranges is refused."""
         made = {}
-        for name in self._inputs():
-            if name not in values:
-                raise InputError(f"fixed_point: no {name} came; it takes {', '.join(self._inputs())}.")
+        for name in self._inputs(values):
             array = as_floats(values[name], f"fixed_point, {name}")
             bits = np.array(self.formats[name])
             if array.shape[-1:] != bits.shape:
@@ -120,15 +118,21 @@ class FixedPoint:
 
     def values(self, inputs: Mapping[str, Whole]) -> dict[int, Whole]:
         """Every value inside, by place in the graph."""
-        given = {f"{name}[{i}]": array[..., i] for name, array in inputs.items() for i in range(array.shape[-1])}
+        arrays = {name: inputs[name] for name in self._inputs(inputs)}
+        given = {f"{name}[{i}]": array[..., i] for name, array in arrays.items() for i in range(array.shape[-1])}
         return run(self.steps, self.graph.leaves, given)
 
     def real(self, numbers: Mapping[str, Whole]) -> dict[str, Floats]:
         """Whole numbers of inputs or outputs as the values they stand for."""
         return {name: array * 2.0 ** -np.array(self.formats[name], dtype=float) for name, array in numbers.items()}
 
-    def _inputs(self) -> list[str]:
-        return list(dict.fromkeys(leaf.split("[")[0] for leaf in self.ranges))
+    def _inputs(self, given: Mapping[str, Any]) -> list[str]:
+        """The names of the inputs, all of which must be there."""
+        names = list(dict.fromkeys(leaf.split("[")[0] for leaf in self.ranges))
+        for name in names:
+            if name not in given:
+                raise InputError(f"fixed_point: no {name} came; it takes {', '.join(names)}.")
+        return names
 
 
 def _signed(values: Mapping[int, Whole], e: Expr) -> Whole:
@@ -248,7 +252,7 @@ def _tied(graph: Graph, results: Mapping[str, Any], kept: Mapping[str, str]) -> 
 
 
 def _whole_ends(ends: Range, bits: int) -> tuple[int, int]:
-    """The least and the largest whole number within a range, 0 where it holds none."""
+    """The least and the largest whole number within a range, twice the one nearest to its lower end where it holds none."""
     low, high = math.ceil(ends[0] * 2.0**bits), math.floor(ends[1] * 2.0**bits)
     return (low, high) if low <= high else (round(ends[0] * 2.0**bits),) * 2
 

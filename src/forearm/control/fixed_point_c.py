@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from forearm.codegen.languages import c_family
+from forearm.codegen.languages.c_family import INDENT
 from forearm.codegen.program import Argument
 from forearm.codegen.text import folded
 from forearm.control import fixed_point_sine as sines
 from forearm.control.fixed_point_plan import Step, constant
 from forearm.symbols.graph import ABS, ADD, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB, Expr, Graph
 
-INDENT = "    "
 SHIFTS = """\
 #if (-1 >> 1) != -1
 #error "shifting a negative number down must keep its sign"

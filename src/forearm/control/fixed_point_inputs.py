@@ -10,10 +10,10 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.codegen.program import Argument
+from forearm.control.fixed_point_ranges import Range
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.values import check_number
 
-Range = tuple[float, float]
 POSITIONS = ("q", "q_wanted")
 RATES = ("qd", "qd_wanted")
 LARGEST = 1e6  # no angle, speed or sum of errors of an arm is more

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.control import fixed_point_sine as sines
-from forearm.control.fixed_point_ranges import Box, Ranges, turned_pair
+from forearm.control.fixed_point_ranges import Box, Ranges, most_of, turned_pair
 from forearm.errors import InputError
 from forearm.symbols.graph import ABS, ADD, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB, Graph
 
@@ -134,24 +134,24 @@ def _error(
         return np.full(count, abs(step.number * unit - graph.values[step.place]))
     if step.kind == INPUT:
         return np.zeros(count)
-    ea, a = errors[step.left], _most(boxes[step.left])
+    ea, a = errors[step.left], most_of(boxes[step.left])
     half = 0.5 * unit if step.down > 0 else 0.0
     if step.kind == MUL:
-        b, eb = _most(boxes[step.right]), errors[step.right]
+        b, eb = most_of(boxes[step.right]), errors[step.right]
         return a * eb + b * ea + ea * eb + half
     if step.kind in (ADD, SUB):
         lost = sum(2.0 ** -(steps[p].bits + up + 1) for p, up in ((step.left, step.up_a), (step.right, step.up_b)) if up < 0)
         plain = ea + errors[step.right]
         return np.minimum(plain, _turned_error(graph, step, steps, boxes, errors, plain)) + lost + half
     if step.kind == DIV:
-        b, eb, r = _least(boxes[step.right]), errors[step.right], _most(boxes[step.place])
+        b, eb, r = _least(boxes[step.right]), errors[step.right], most_of(boxes[step.place])
         if (b <= eb).any():
             raise InputError("fixed_point: a divisor can be as small as its rounding; give narrower ranges.")
         return (ea + r * eb) / (b - eb) + 2.0 ** -(step.bits + step.down) + half
-    return _function_error(step, steps, boxes, ea, a)
+    return _function_error(step, boxes, ea, a)
 
 
-def _function_error(step: Step, steps: Mapping[int, Step], boxes: Mapping[int, Box], ea: Floats, a: Floats) -> Floats:
+def _function_error(step: Step, boxes: Mapping[int, Box], ea: Floats, a: Floats) -> Floats:
     if step.kind in (SIN, COS):
         rounding = 2.0 ** -(step.bits + 1) if step.down else 0.0
         return ea + sines.angle_error(float(a.max())) + sines.ERROR + rounding
@@ -175,13 +175,9 @@ def _turned_error(
     for term, value in ((step.left, x), (step.right, y)):
         product = steps[term]
         turn = product.left if product.right == value else product.right
-        total = total + (_most(boxes[value]) + errors[value]) * errors[turn]
+        total = total + (most_of(boxes[value]) + errors[value]) * errors[turn]
         total = total + (2.0 ** -(product.bits + 1) if product.down > 0 else 0.0)
     return total
-
-
-def _most(box: Box) -> Floats:
-    return np.maximum(np.abs(box[0]), np.abs(box[1]))
 
 
 def _least(box: Box) -> Floats:

@@ -157,7 +157,7 @@ def _special(graph: Graph, place: int, made: Mapping[int, Box]) -> Floats | None
     """A bound of the magnitude that the interval of a sum does not see: of a turned vector, or of a clamped value."""
     turned = turned_pair(graph, place)
     if turned is not None:
-        return np.hypot(_most(made[turned[0]]), _most(made[turned[1]]))
+        return np.hypot(most_of(made[turned[0]]), most_of(made[turned[1]]))
     width = clamp_width(graph, place)
     return None if width is None else np.full(len(made[graph.left[place]][0]), width)
 
@@ -187,7 +187,8 @@ def clamp_width(graph: Graph, place: int) -> float | None:
     return 2.0 * bounds[0] if pairs[0] == pairs[1] and len(bounds) == 1 else None
 
 
-def _most(box: Box) -> Floats:
+def most_of(box: Box) -> Floats:
+    """The largest magnitude in each box."""
     return np.maximum(np.abs(box[0]), np.abs(box[1]))
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.dynamics.states import states_of
+from forearm.kinematics.given import one_state, states_of
+from forearm.kinematics.limits import middle
 from forearm.simulation.machine import kernel_of
-from forearm.values import check_number
+from forearm.values import check_number, check_whole
 
 Floats = NDArray[np.float64]
 BANDWIDTH = 2.0 * math.pi * 5.0  # rad/s: the lower end of what industrial arms have, Dhanaraj 1.1
@@ -39,7 +40,7 @@ def critically_damped(n: int, bandwidth: float = BANDWIDTH, integral: bool = Fal
 
 def joint_inertias(arm: Arm, q: ArrayLike | None = None) -> Floats:
     """What each joint moves by itself, M_jj (n,), rotors included, at a posture (n,): in mid-range unless given."""
-    (posture,) = states_of(arm, q=middle(arm) if q is None else q)
+    (posture,) = one_state(arm, "joint_inertias", q=middle(arm) if q is None else q)
     return np.ascontiguousarray(np.diagonal(kernel_of(arm).inertia_matrix(posture)))
 
 
@@ -69,12 +70,6 @@ def _largest_share(inverse: Floats, d: Floats) -> float:
     return float(np.linalg.eigvalsh(inverse * (root[:, None] * root)).max())
 
 
-def middle(arm: Arm) -> Floats:
-    """The joints in the middle of their range, at 0 where it is open."""
-    limits = [joint.limits for joint in arm.joints]
-    return np.array([0.5 * sum(pair) if all(map(math.isfinite, pair)) else min(max(0.0, pair[0]), pair[1]) for pair in limits])
-
-
 def sampled_radius(kp: float, kd: float, period: float, ki: float = 0.0, delay: int = 0) -> float:
     """The largest |z| of a unit mass under sampled gains, torque held: below 1 the loop is stable.
 
@@ -95,7 +90,7 @@ def largest_bandwidth(period: float, delay: int = 0) -> float:
     kd T < 2 by Jury's criterion of z^2 + (kp T^2/2 + kd T - 2) z + 1 + kp T^2/2 - kd T; by bisection where there is one.
     """
     T = check_number(period, "period", above=0.0)
-    if delay == 0:
+    if check_whole(delay, "delay, in periods", 0, 1) == 0:
         return 1.0 / T
     low, high = 0.0, 1.0
     for _ in range(60):

@@ -12,6 +12,7 @@ from forearm.arm.arm import Arm
 from forearm.codegen.functions import MEANINGS, Traced
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
+from forearm.control.controller import most_torques
 from forearm.control.controllers.pd import joint_gains
 from forearm.control.gains import BANDWIDTH, Gains, critically_damped
 from forearm.control.model_error import without_friction
@@ -145,7 +146,7 @@ def _driven(arm: Arm, tau: list[Any], qd: list[Expr], most: ArrayLike | None) ->
 
 def _bounds(arm: Arm, most: ArrayLike | None) -> list[float]:
     if most is None:
-        return [np.inf if j.max_effort is None else j.max_effort for j in arm.joints]
+        return [float(b) for b in most_torques(arm)]
     bounds = as_floats(most, "controller, most")
     if bounds.shape != (arm.n,) or not (bounds > 0.0).all():
         raise InputError(f"controller, most: {arm.n} torques above 0 are needed, came {shorten(most)}.")

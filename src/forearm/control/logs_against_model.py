@@ -96,11 +96,14 @@ class LogComparison:
             f"{1e3 * self.window:.4g} ms.{longest}"
         )
 
-    def plot(self, path: str | os.PathLike[str]) -> None:
-        """Write the two torques and what is left as a picture (.png, .svg, .pdf)."""
-        from forearm.plots.logs import save_log_picture
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A matplotlib figure of the two torques and what is left; saved where a path is given."""
+        from forearm.plots.logs import log_figure, save_figure
 
-        save_log_picture(self, path)
+        figure = log_figure(self)
+        if path is not None:
+            save_figure(figure, path)
+        return figure
 
 
 def compare_log(

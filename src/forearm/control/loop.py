@@ -12,21 +12,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.control.controller import Controller, Sample
+from forearm.control.controller import Controller, Sample, most_torques
 from forearm.control.reference import Reference, sampled
 from forearm.control.sensors import Sensors
 from forearm.drives.motor import DAC, Constants, constants_of, torque_of
-from forearm.dynamics.states import states_of
 from forearm.errors import InputError, shorten
 from forearm.kernels.rolling import Roller, State
+from forearm.kinematics.given import states_of
 from forearm.simulation.converter import Converter, converter_of
+from forearm.simulation.decay import fastest_decay, warn_of_long_steps
 from forearm.simulation.machine import kernel_of, roller_of
 from forearm.simulation.windings import has_inductance
-from forearm.values import check_number
+from forearm.values import check_kind, check_number, check_whole
 
 Floats = NDArray[np.float64]
-STEP = 2.5e-4  # s: the plant is integrated in steps no longer than that
-BEYOND = 1e18  # squares of positions and velocities that add up to more are of an arm that is lost
+STEP = 2.5e-4  # s: the plant is integrated in steps no longer than that,
+OF_DECAY = 1.0  # nor than this share of the time in which a drive brakes its joint,
+MOST_STEPS = 200  # but in no more than so many a period
+BEYOND = 1e9  # an arm is lost whose positions and velocities are longer than that as one vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,13 +106,19 @@ def run(
 
     `arm` is what the controller believes, whose motors make voltages of its torques: V = R tau / K + K qd, Swartz (11); `plant`
     what is moved, the same unless given. It begins on the motion unless q0, qd0 (n,) are given. With a `delay` of 1 a command
-    acts a period after its sample was taken. The plant is integrated by fourth-order steps of `step` s or a little less.
+    acts a period after its sample was taken. The plant is integrated by fourth-order steps of `step` s or a little less; unless
+    given 0.25 ms, or what a drive needs that brakes its joint sooner.
     """
     plant = arm if plant is None else plant
+    for given, name in ((arm, "arm"), (plant, "plant")):
+        check_kind(given, Arm, f"run, {name}")
+    if not all(hasattr(controller, name) for name in ("name", "operations", "reset", "command")):
+        raise InputError(f"run: a controller has name, operations, reset() and command(sample); came {shorten(controller)}.")
     if plant.n != arm.n:
         raise InputError(f"run: the plant has {plant.n} joints, the arm that the controller believes in {arm.n}.")
-    if delay not in (0, 1):
-        raise InputError(f"run, delay: 0 or 1 periods are possible; came {shorten(delay)}.")
+    check_whole(delay, "run, delay, in periods", 0, 1)
+    check_kind(sensors, (Sensors, type(None)), "run, sensors")
+    check_kind(dac, (DAC, type(None)), "run, dac")
     T = _period(period, dac)
     reference = sampled(arm, motion, T)
     drive = _Drive.of(arm, plant, dac, voltage)
@@ -118,10 +127,18 @@ def run(
     )  # fmt: skip
     if start[0].ndim != 1 or not all(np.isfinite(x).all() for x in start):
         raise InputError(f"run: one state of finite numbers, ({arm.n},), is needed to begin with.")
-    h = STEP if step is None else check_number(step, "run, step", above=0.0)
+    by_voltage = voltage or dac is not None
+    h = _step(plant, start[0], by_voltage, T) if step is None else check_number(step, "run, step", above=0.0)
     substeps = max(1, math.ceil(T / h - 1e-9))
-    course = _Course(drive, controller, reference, Sensors() if sensors is None else sensors, delay, T, substeps)
-    return course.run(*start)
+    warn_of_long_steps(plant, start[0], by_voltage, "rk4", T / substeps, "run")
+    loop = _Loop(drive, controller, reference, Sensors() if sensors is None else sensors, delay, T, substeps)
+    return loop.run(*start)
+
+
+def _step(plant: Arm, q: Floats, by_voltage: bool, period: float) -> float:
+    """How long steps of the plant are unless they are given."""
+    rate, _ = fastest_decay(plant, q, by_voltage)
+    return max(min(STEP, OF_DECAY / rate if rate else STEP), period / MOST_STEPS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +164,7 @@ class _Drive:
         if by_voltage:
             constants_of(plant)
         converter = None if dac is None else converter_of(plant, dac)
-        return _Drive(plant, roller_of(plant, by_voltage, "rk4"), believed, converter, _most(plant), _most(arm))
+        return _Drive(plant, roller_of(plant, by_voltage, "rk4"), believed, converter, most_torques(plant), most_torques(arm))
 
     @cached_property
     def asking(self) -> Callable[[Floats, Floats], Floats]:
@@ -173,16 +190,16 @@ class _Drive:
         if self.believed is None:
             return given, None, np.asarray(np.abs(asked - given) > 0.0)
         c = constants_of(self.plant)
+        voltage = np.clip(given, -c.most_voltage, c.most_voltage)
         over = (np.abs(commands) > self.allowed) | (np.abs(given) > c.most_voltage)
-        current = (np.clip(given, -c.most_voltage, c.most_voltage) - c.K * qd) / c.R
-        over |= np.abs(current) > c.most_current
+        over |= np.abs((voltage - c.K * qd) / c.R) > c.most_current
         if self.converter is not None:
             over |= self.converter.out(asked)[1]
-        return torque_of(self.plant, given, qd), np.clip(given, -c.most_voltage, c.most_voltage), over
+        return torque_of(self.plant, given, qd), voltage, over
 
 
 @dataclass(frozen=True, eq=False)
-class _Course:
+class _Loop:
     """All that stays the same while a run goes on."""
 
     drive: _Drive
@@ -209,7 +226,7 @@ class _Course:
             command = self.controller.command(sample)
             _check(command, drive.plant, is_first=k == 0)
             commands[k] = command
-            if not math.isfinite(command @ command):
+            if not all(map(math.isfinite, command.tolist())):
                 message = f"the controller asked for a torque that is no finite number at {times[k]:.6g} s"
                 break
             request = drive.asking(command, sample.qd)
@@ -219,7 +236,7 @@ class _Course:
             u = drive.giving(acting)
             given[k] = u
             roller.run(state, u, self.substeps, h, self.substeps, False)
-            if not state.q[0] @ state.q[0] + state.qd[0] @ state.qd[0] < BEYOND:
+            if not math.hypot(*state.q[0].tolist(), *state.qd[0].tolist()) < BEYOND:
                 message = f"the arm was lost after {times[k]:.6g} s; if gains did it, lower the bandwidth or sample more often"
                 break
             q[k + 1], qd[k + 1] = state.q[0], state.qd[0]
@@ -248,15 +265,12 @@ def _period(period: float | None, dac: DAC | None) -> float:
     return check_number(dac.period if dac is not None else 1e-3 if period is None else period, "run, period", above=0.0)
 
 
-def _most(arm: Arm) -> Floats:
-    return np.array([np.inf if j.max_effort is None else j.max_effort for j in arm.joints], dtype=np.float64)
-
-
 def _within(tau: Floats, most: Floats) -> Floats:
     return np.minimum(np.maximum(tau, -most), most)
 
 
-def _check(command: object, plant: Arm, is_first: bool) -> None:
-    """A shape that fits at every sample; numbers at the first, later ones end the run with a message."""
-    if not isinstance(command, np.ndarray) or command.shape != (plant.n,) or (is_first and not np.isfinite(command).all()):
+def _check(command: Any, plant: Arm, is_first: bool) -> None:
+    """Numbers in a shape that fits at every sample, finite ones at the first; later ones end the run with a message."""
+    is_array = isinstance(command, np.ndarray) and command.shape == (plant.n,) and command.dtype.kind in "fiu"
+    if not is_array or (is_first and not np.isfinite(command).all()):
         raise InputError(f"run: a controller answers with {plant.n} finite torques, ({plant.n},); came {shorten(command)}.")

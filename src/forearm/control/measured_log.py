@@ -14,7 +14,7 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError, ModelError, shorten
 from forearm.logs.columns import Columns, Question, find_columns
 from forearm.logs.stream import reading
-from forearm.values import as_floats, check_number
+from forearm.values import as_floats, check_kind, check_number
 
 Floats = NDArray[np.float64]
 TIMES = ("t", "time", "t_s", "time_s")
@@ -38,6 +38,7 @@ def measured_log(arm: Arm, log: str | os.PathLike[str] | Mapping[str, Any], peri
     if isinstance(log, Mapping):
         name, found = "log", _from_columns(arm, log)
     else:
+        check_kind(log, (str, os.PathLike), "log")
         name, found = os.path.basename(os.fspath(log)), _from_file(arm, os.fspath(log))
     if ("tau" in found) == ("current" in found):
         what = "both tau and current are there; leave one out" if "tau" in found else "neither tau nor current of the joints"

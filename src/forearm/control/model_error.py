@@ -12,8 +12,7 @@ from forearm.arm.arm import Arm
 from forearm.arm.drive import Transmission
 from forearm.arm.joint import Joint
 from forearm.arm.link import Link
-from forearm.errors import InputError, shorten
-from forearm.values import check_number
+from forearm.values import check_number, check_whole
 
 Floats = NDArray[np.float64]
 MOST = 0.9  # a share: masses stay positive
@@ -38,9 +37,7 @@ def mistaken(arm: Arm, share: float, seed: int = 0) -> Arm:
     what gears lose (1 - efficiency, breaking loose). A tensor is scaled as a whole, so that it stays that of a body.
     """
     share = check_number(share, "mistaken, share", minimum=0.0, maximum=MOST)
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"mistaken, seed: a whole number of at least 0 is needed; came {shorten(seed)}.")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_whole(seed, "mistaken, seed", 0))
 
     def off(count: int = 1) -> Floats:
         return np.asarray(1.0 + share * rng.uniform(-1.0, 1.0, count))

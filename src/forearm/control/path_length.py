@@ -12,7 +12,7 @@ from forearm.control.controllers.forces import Directions
 from forearm.control.gains import BANDWIDTH
 from forearm.control.reference import Motion
 from forearm.simulation.machine import kernel_of
-from forearm.values import check_number
+from forearm.values import check_whole
 
 Floats = NDArray[np.float64]
 STANDING = 1e-12  # rad or m: paths this short are no way
@@ -33,8 +33,8 @@ class PathLength:
         self, arm: Arm, motion: Motion, *, every: int = 20, order: int = 1, bandwidth: float | None = BANDWIDTH,
         inertias: ArrayLike | None = None,
     ) -> None:  # fmt: skip
-        self._every = int(check_number(every, "path length, every", minimum=1))
-        self._order = int(check_number(order, "path length, order", minimum=0, maximum=3))
+        self._every = check_whole(every, "path length, every", 1)
+        self._order = check_whole(order, "path length, order", 0, 3)
         self._switches = Switches(arm, check_motion(arm, motion))
         self._feedback, self._kernel = feedback(arm, bandwidth, inertias), kernel_of(arm)
         self._wanted = Wanted(Directions.of(arm))

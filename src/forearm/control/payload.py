@@ -19,8 +19,8 @@ from forearm.control.payload_physical import body_of, is_physical, nearest_physi
 from forearm.control.payload_tests import Floats, answers_of, friction_at_rest
 from forearm.control.payload_unknowns import UNITS, Unknowns, combinations, unknowns_of
 from forearm.dynamics.regressor import PARAMETERS
-from forearm.dynamics.states import states_of
 from forearm.errors import InputError
+from forearm.kinematics.given import states_of
 from forearm.tables import number, text_table
 from forearm.values import check_number
 
@@ -100,6 +100,8 @@ def _tests(arm: Arm, q: ArrayLike, tau: ArrayLike, qdd: ArrayLike, qd: ArrayLike
     """The tests as (B, n) arrays of finite numbers."""
     given = states_of(arm, q=q, tau=tau, qdd=qdd, qd=np.zeros(np.shape(q)) if qd is None else qd)
     arrays = tuple(np.atleast_2d(np.asarray(a, dtype=np.float64)) for a in given)
+    if not len(arrays[0]):
+        raise InputError("payload: no test came; canonical_tests makes some.")
     for name, array in zip(("q", "tau", "qdd", "qd"), arrays, strict=True):
         bad = np.argwhere(~(np.abs(array) <= LARGEST))  # NaN too
         if bad.size:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.control.payload_tests import tensor_of
+from forearm.control.payload_tests import entries_of, tensor_of
 from forearm.spatial import parallel_axis
 
 Floats = NDArray[np.float64]
@@ -73,8 +73,7 @@ def body_of(P: Floats) -> tuple[float, Floats, Floats]:
 
 def parameters_of_body(mass: float, com: Floats, inertia: Floats) -> Floats:
     """The ten parameters of a body about the origin."""
-    about = inertia + parallel_axis(mass, com)
-    return np.array([mass, *(mass * com), about[0, 0], about[0, 1], about[1, 1], about[0, 2], about[1, 2], about[2, 2]])
+    return np.array([mass, *(mass * com), *entries_of(inertia + parallel_axis(mass, com))])
 
 
 def _clipped(flat: Floats) -> Floats:

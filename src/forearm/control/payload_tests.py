@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.drives.joint import depends_on_load, driven, drives_of
+from forearm.drives.joint import depends_on_load, driven
 from forearm.dynamics import bias, gravity, inertia_matrix, regressor
 from forearm.dynamics.regressor import INERTIA_ENTRIES
-from forearm.dynamics.states import states_of
 from forearm.errors import InputError, ModelError
+from forearm.kernels.rolling import held_freedoms
+from forearm.kinematics.given import states_of
 from forearm.model import model_of
-from forearm.values import check_number
+from forearm.spatial import parallel_axis
+from forearm.values import as_floats, check_number
 
 Floats = NDArray[np.float64]
 MOST_TESTS = 10_000
@@ -57,7 +59,7 @@ def canonical_tests(arm: Arm, q: ArrayLike, size: ArrayLike) -> tuple[Floats, Fl
     count = len(postures) * (2 * arm.n + 1)
     if count > MOST_TESTS:
         raise InputError(f"canonical_tests: {len(postures)} postures make {count} tests; at most {MOST_TESTS} are taken.")
-    given = np.asarray(size, dtype=np.float64)
+    given = as_floats(size, "canonical_tests, size")
     if given.shape not in ((), (arm.n,)) or not (np.isfinite(given) & (given > 0.0)).all():
         raise InputError(f"canonical_tests, size: one torque above 0, or one for each of {arm.n} joints, is needed.")
     pushes = np.concatenate([np.zeros((1, arm.n)), np.diag(np.broadcast_to(given, arm.n))])
@@ -98,8 +100,7 @@ def moved(R: Floats, p: Floats) -> Floats:
     for unit in np.eye(10):
         m, h, inertia = unit[0], R @ unit[1:4], R @ tensor_of(unit[4:]) @ R.T
         about = inertia + 2.0 * (p @ h) * np.eye(3) - np.outer(h, p) - np.outer(p, h)
-        about += m * (p @ p * np.eye(3) - np.outer(p, p))
-        columns.append([m, *(h + m * p), *entries_of(about)])
+        columns.append([m, *(h + m * p), *entries_of(about + parallel_axis(m, p))])
     return np.array(columns).T
 
 
@@ -123,15 +124,11 @@ def friction_at_rest(arm: Arm, qd: Floats, qdd: Floats, least: float) -> tuple[F
     torque below its friction, so its row says nothing.
     """
     check_number(least, "payload, least acceleration", minimum=0.0)
-    drives = drives_of(arm)
-    dry = np.zeros(arm.n, dtype=bool)
-    for drive in drives:
-        dry[drive.freedom] |= drive.is_dry
-    standing = (qd == 0.0) & dry
+    standing = (qd == 0.0) & np.array(held_freedoms(arm), dtype=bool)
     begins = np.where(standing & (np.abs(qdd) > least), np.sign(qdd), 0.0)
     model, friction = model_of(arm), np.zeros_like(qd)
     for b in np.flatnonzero(begins.any(axis=1)):
         ways = [float(np.sign(v)) for v in model.rates(begins[b].tolist())]
-        still = [0.0] * len(drives)
+        still = [0.0] * len(ways)
         friction[b] = model.gathered(driven(arm, still, None, still, ways))
     return friction, ~standing | (begins != 0.0)

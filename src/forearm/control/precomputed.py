@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.control.bookkeeping import Spending, check_motion, operations, states_along, times_along
+from forearm.control.bookkeeping import Spending, check_motion, corrected, in_spans, operations, states_along, times_along
 from forearm.control.controller import Sample
 from forearm.control.gains import BANDWIDTH
 from forearm.control.reference import Motion
@@ -69,8 +69,7 @@ class Precomputed:
         self.pairs = pairs_along(arm, motion, interval)
         self._w = 0.0 if bandwidth is None else check_number(bandwidth, "bandwidth", above=0.0)
         states = np.concatenate([self.pairs.q, self.pairs.qd], axis=1)
-        span = np.ptp(states, axis=0)
-        self._scale = 1.0 / np.where(span > 0.0, span, 1.0)
+        self._scale = in_spans(states)
         self._scaled = states * self._scale
         self.reset()
 
@@ -87,10 +86,8 @@ class Precomputed:
         """With the nearest pair."""
         n = len(sample.q)
         self._at, looked_at = walked(self._scaled, np.concatenate([sample.q, sample.qd]) * self._scale, self._at)
-        q, qd, qdd = sample.wanted
-        asked = qdd + self._w**2 * (q - sample.q) + 2.0 * self._w * (qd - sample.qd) if self._w else qdd
         self._spent.note(2 * n + looked_at * 6 * n + (6 * n if self._w else 0) + 2 * n * n)
-        force: Floats = self.pairs.D[self._at] @ asked + self.pairs.E[self._at]
+        force: Floats = self.pairs.D[self._at] @ corrected(sample, self._w) + self.pairs.E[self._at]
         return force
 
 

@@ -17,7 +17,7 @@ from forearm.control.reference import Motion
 from forearm.control.tables import multilinear
 from forearm.errors import InputError
 from forearm.simulation.machine import kernel_of
-from forearm.values import as_floats, check_number
+from forearm.values import as_floats, check_whole
 
 Floats = NDArray[np.float64]
 Family = Callable[..., Motion]
@@ -82,7 +82,7 @@ def procedure(arm: Arm, family: Family, values: Sequence[ArrayLike], phases: int
     grids = tuple(np.atleast_1d(as_floats(v, "procedure, values")) for v in values)
     if not grids or any(g.ndim != 1 or not len(g) or not np.isfinite(g).all() or (np.diff(g) <= 0.0).any() for g in grids):
         raise InputError("procedure, values: a list of lists is needed, one a parameter, each of rising numbers.")
-    m = int(check_number(phases, "procedure, phases", minimum=2, maximum=100_000))
+    m = check_whole(phases, "procedure, phases", 2, 100_000)
     shape = tuple(len(g) for g in grids)
     if np.prod(shape, dtype=float) * m * arm.n * (arm.n + 1) > MOST_NUMBERS:
         raise InputError(f"procedure: {shape} members with {m} phases take more than {MOST_NUMBERS} numbers; take fewer.")

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.control.gains import middle
 from forearm.errors import InputError, shorten
+from forearm.kinematics.limits import limits_of, middle
 from forearm.trajectories.switching import Switching
 from forearm.values import as_floats, check_number, frozen_array
 
@@ -99,7 +99,7 @@ def usual_motion(arm: Arm, duration: float = 2.0) -> Switching:
     Constant accelerations, in step; neighbours go opposite ways, 40 % of their range but 2 rad (0.5 m) at the most. Waters III.
     """
     T = check_number(duration, "usual_motion, duration", above=0.0)
-    lower, upper = np.array([joint.limits for joint in arm.joints]).T
+    lower, upper = limits_of(arm)
     reach = np.array([2.0 if joint.kind == "revolute" else 0.5 for joint in arm.joints])
     centre = middle(arm)
     half = 0.5 * np.minimum(reach, 0.4 * (upper - lower)) * np.where(np.arange(arm.n) % 2, -1.0, 1.0)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.dynamics.states import states_of
 from forearm.errors import InputError
+from forearm.kinematics.given import states_of
 from forearm.simulation.machine import kernel_of
 from forearm.values import as_floats, check_number
 
@@ -45,7 +45,7 @@ def natural_frequencies(arm: Arm, q: ArrayLike, stiffness: ArrayLike | None = No
 def period_for(arm: Arm, stiffness: ArrayLike, postures: ArrayLike) -> float:
     """The period for the fastest natural frequency in any of the postures (m, n), joints held by this stiffness."""
     rows = np.atleast_2d(as_floats(postures, "period_for, postures"))
-    fastest = max(float(np.nanmax(natural_frequencies(arm, row, stiffness), initial=0.0)) for row in rows)
+    fastest = max((float(np.nanmax(natural_frequencies(arm, row, stiffness), initial=0.0)) for row in rows), default=0.0)
     if fastest == 0.0:
         raise InputError(
             "period_for: nothing brings the arm back in these postures, so that it has no frequency; give stiffness."

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.errors import InputError, shorten
-from forearm.values import check_number
+from forearm.errors import InputError
+from forearm.values import check_number, check_whole
 
 Floats = NDArray[np.float64]
 MOST_BITS = 52
@@ -29,7 +29,8 @@ class Encoder:
     def __post_init__(self) -> None:
         if (self.bits is None) == (self.resolution is None):
             raise InputError("Encoder: bits or a resolution is needed, one of them.")
-        _check_bits(self.bits, "Encoder")
+        if self.bits is not None:
+            check_whole(self.bits, "Encoder, bits", 1, MOST_BITS)
         if self.resolution is not None:
             check_number(self.resolution, "Encoder, resolution", above=0.0)
 
@@ -49,7 +50,7 @@ class Tachometer:
     span: float
 
     def __post_init__(self) -> None:
-        _check_bits(self.bits, "Tachometer")
+        check_whole(self.bits, "Tachometer, bits", 1, MOST_BITS)
         check_number(self.span, "Tachometer, span", above=0.0)
 
     @property
@@ -103,8 +104,3 @@ class Reader:
             return seen, qd.copy()
         half = 2 ** (tachometer.bits - 1)
         return seen, np.clip(np.round(qd / tachometer.step), -half, half - 1) * tachometer.step
-
-
-def _check_bits(bits: object, what: str) -> None:
-    if bits is not None and (isinstance(bits, bool) or not isinstance(bits, int) or not 1 <= bits <= MOST_BITS):
-        raise InputError(f"{what}, bits: a whole number from 1 to {MOST_BITS} is needed; came {shorten(bits)}.")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.control.bookkeeping import Spending, Wanted, check_motion, feedback, states_along, times_along
+from forearm.control.bookkeeping import Spending, Wanted, check_motion, feedback, in_spans, states_along, times_along
 from forearm.control.controller import Sample
 from forearm.control.controllers.forces import Directions
 from forearm.control.extrapolation import exact_slopes, fitted_slopes
@@ -23,7 +23,7 @@ from forearm.control.precomputed import walked
 from forearm.control.reference import Motion
 from forearm.errors import InputError
 from forearm.simulation.machine import kernel_of
-from forearm.values import as_floats, check_number
+from forearm.values import as_floats, check_number, check_whole
 
 Floats = NDArray[np.float64]
 BESIDE = 1e-9  # of a motion's duration: on either side of a switch of accelerations
@@ -104,7 +104,7 @@ class Store:
 
         Where these do not reach, the force is taken as constant.
         """
-        count = 2 * self.states.shape[1] if neighbours is None else int(check_number(neighbours, "neighbours", minimum=1))
+        count = 2 * self.states.shape[1] if neighbours is None else check_whole(neighbours, "neighbours", 1)
         slopes = np.zeros((*self.forces.shape, self.states.shape[1]))
         for k, x in enumerate(self.scaled):
             near = np.argsort(np.sum((self.scaled - x) ** 2, axis=1), kind="stable")[: count + 1]
@@ -139,9 +139,7 @@ class Store:
 def empty_store(arm: Arm, motion: Motion) -> Store:
     """A store without points, whose distances are in spans of a motion: of each coordinate, velocity and acceleration."""
     states = np.concatenate(states_along(arm, check_motion(arm, motion), np.linspace(0.0, motion.duration, 101)), axis=1)
-    span = np.ptp(states, axis=0)
-    p = 3 * arm.n
-    return Store(np.empty((0, p)), np.empty((0, arm.n)), np.empty(0, np.intp), 1.0 / np.where(span > 0.0, span, 1.0))
+    return Store(np.empty((0, 3 * arm.n)), np.empty((0, arm.n)), np.empty(0, np.intp), in_spans(states))
 
 
 def computed_store(arm: Arm, motion: Motion, interval: float = 0.05, slopes: bool = True) -> Store:
@@ -216,7 +214,7 @@ def practise(
     It begins empty, so that the first run is feedback alone. Of the arm only the gains of the feedback know anything.
     """
     store, runs = empty_store(arm, motion), []
-    for _ in range(int(check_number(trials, "practise, trials", minimum=1, maximum=1000))):
+    for _ in range(check_whole(trials, "practise, trials", 1, 1000)):
         controller = Stored(arm, motion, store=store.sloped(), reach=reach, bandwidth=bandwidth, inertias=inertias)
         runs.append(run(arm, controller, motion, plant=plant, period=period))
         store = store.learned(*met(runs[-1]), spacing=spacing)

@@ -13,7 +13,7 @@ from forearm.control.bookkeeping import parts
 from forearm.errors import InputError
 from forearm.kernels import Kernel
 from forearm.simulation.machine import kernel_of
-from forearm.values import as_floats, check_number
+from forearm.values import as_floats, check_number, check_whole
 
 Floats = NDArray[np.float64]
 MOST_NUMBERS = 5_000_000  # that `table_error` stores
@@ -54,7 +54,7 @@ def full_tables(n: int = 6, values: int = 5) -> dict[str, FullTable]:
 
     `forces` has 3n parameters and n numbers a point, `D, E` 2n parameters and n^2 + n numbers. Waters IV, complete coverage.
     """
-    n, values = (int(check_number(x, what, minimum=1, maximum=1000)) for x, what in ((n, "n"), (values, "values")))
+    n, values = (check_whole(x, what, 1, 1000) for x, what in ((n, "n"), (values, "values")))
     kinds = {"forces": (3 * n, n), "D, E": (2 * n, n * n + n)}
     made = {}
     for what, (parameters, each) in kinds.items():
@@ -101,7 +101,7 @@ def table_error(arm: Arm, values: int, half_widths: tuple[ArrayLike, ...], check
     Errors are relative to the largest force met. For three joints and more there is no room for such a table.
     """
     halves = np.concatenate([as_floats(w, "half_widths") for w in half_widths])
-    p, k = 3 * arm.n, int(check_number(values, "table_error, values", minimum=2, maximum=1000))
+    p, k = 3 * arm.n, check_whole(values, "table_error, values", 2, 1000)
     if halves.shape != (p,):
         raise InputError(f"half_widths: three arrays ({arm.n},) are needed, for q, qd and qdd; came {halves.shape} in all.")
     if k**p * arm.n > MOST_NUMBERS:
@@ -110,7 +110,7 @@ def table_error(arm: Arm, values: int, half_widths: tuple[ArrayLike, ...], check
     states = np.stack([g.ravel() for g in np.meshgrid(*grids, indexing="ij")], axis=1)
     kernel = kernel_of(arm)
     table = _forces(kernel, states).reshape(*(k,) * p, arm.n)
-    x = np.random.default_rng(seed).uniform(-halves, halves, (int(check_number(checked, "checked", minimum=1)), p))
+    x = np.random.default_rng(seed).uniform(-halves, halves, (check_whole(checked, "checked", 1), p))
     truth = _forces(kernel, x)
     error = (multilinear(grids, table, x) - truth) / np.abs(truth).max()
     return TableError(k**p, float(np.sqrt(np.mean(error**2))), float(np.abs(error).max()))

@@ -93,19 +93,13 @@ def count(arm: Arm | GenericChain, name: str, function: str = "inverse", convent
 
 def run(arm: Arm | GenericChain, name: str, function: str = "inverse", convention: Convention | None = None) -> Run:
     """The method, run on counting scalars."""
-    if function not in METHODS:
-        raise NameNotFound(f"count: there is no function {shorten(function)}; {suggest(str(function), METHODS)}")
+    check_function(function)
     if name not in METHODS[function]:
         raise NameNotFound(f"count: {function} has no method {shorten(name)}; {suggest(str(name), METHODS[function])}")
-    if isinstance(arm, GenericChain):
-        model, convention = arm.model(), convention or GENERAL
-    else:
-        model, convention = rigid_model(arm), convention or CUSTOMISED
+    model, convention = counted_model(arm), convention or (GENERAL if isinstance(arm, GenericChain) else CUSTOMISED)
     ignored = [option for option in WITHOUT_MEANING[function] if getattr(convention, option)]
     if ignored:
         raise InputError(f"count: {function} does not know the convention {' and '.join(ignored)}; leave it out.")
-    if not model.bodies:
-        raise ModelError(f"count: {model.name!r} has no joint that moves, so there is nothing to count.")
     tally = Tally()
     model = model.map(float if convention.customised else tally.parameter)
     noted: list[tuple[str, int, Any]] = []
@@ -114,6 +108,20 @@ def run(arm: Arm | GenericChain, name: str, function: str = "inverse", conventio
     if convention.dense and not work.turned:
         raise InputError(f"count: {name} does not know the convention dense: it turns no vectors; leave it out.")
     return Run(tally, results, noted, convention)
+
+
+def check_function(function: str) -> None:
+    """One of those that are counted."""
+    if function not in METHODS:
+        raise NameNotFound(f"count: there is no function {shorten(function)}; {suggest(str(function), METHODS)}")
+
+
+def counted_model(arm: Arm | GenericChain) -> Model:
+    """What is counted of a chain, or of an arm; something that moves."""
+    model = arm.model() if isinstance(arm, GenericChain) else rigid_model(arm)
+    if not model.bodies:
+        raise ModelError(f"count: {model.name!r} has no joint that moves, so there is nothing to count.")
+    return model
 
 
 def rigid_model(arm: Arm) -> Model:

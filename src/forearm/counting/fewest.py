@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -11,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.counting.counts import rigid_model
+from forearm.counting.counts import check_function, counted_model
 from forearm.counting.models import GenericChain
 from forearm.counting.printed import printed
 from forearm.dynamics.newton_euler import newton_euler
-from forearm.errors import ModelError, ModelWarning, NameNotFound, shorten, suggest
-from forearm.files.load import load
+from forearm.files.builtin import load_builtin
 from forearm.model import Model
 from forearm.reduction.chain import SYMMETRIC, Chain
 from forearm.reduction.composite import forward, inertia_matrix
@@ -25,8 +23,6 @@ from forearm.reduction.plan import PLAIN_PLAN, Plan, placed, planned, settled
 from forearm.reduction.recursion import inverse
 from forearm.reduction.search import best_plan
 from forearm.symbols import Counts, Graph, refined
-
-FUNCTIONS = ("inverse", "inertia_matrix", "forward")
 
 
 @dataclass(frozen=True)
@@ -46,9 +42,9 @@ def fewest(arm: Arm | GenericChain, function: str = "inverse") -> Counts:
 
 def steps_to_fewest(arm: Arm, function: str = "inverse") -> list[Step]:
     """A function of an arm, from the formulation as written to the generated code, step by step."""
-    _known(function)
-    model = _model(arm)
-    chain, plan = chain_of(model), best_plan(chain_of(model))
+    check_function(function)
+    model, chain = counted_model(arm), _chain(arm)
+    plan = best_plan(chain)
     made: list[Step] = []
 
     def take(title: str, graph: Graph, results: Any, everything: bool = False) -> None:
@@ -85,28 +81,14 @@ def table_210() -> tuple[list[str], list[tuple[str, list[tuple[int, ...]]]]]:
     given = printed()["table_210"]
     rows = []
     for row in given["row"]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ModelWarning)  # his arms are kept as he printed them, implausible inertias and all
-            counts = fewest(load(row["arm"]))
+        counts = fewest(load_builtin(row["arm"]))
         rows.append((row["robot"], [(counts.mul, counts.add), *(tuple(pair) for pair in row["printed"])]))
     return ["generated code", *given["methods"]], rows
 
 
-def _known(function: str) -> None:
-    if function not in FUNCTIONS:
-        raise NameNotFound(f"count: there is no function {shorten(function)}; {suggest(str(function), FUNCTIONS)}")
-
-
-def _model(arm: Arm) -> Model:
-    model = rigid_model(arm)
-    if not model.bodies:
-        raise ModelError(f"count: {model.name!r} has no joint that moves, so there is nothing to count.")
-    return model
-
-
 @lru_cache(maxsize=64)
 def _traced(arm: Arm | GenericChain, function: str) -> tuple[Graph, Any]:
-    _known(function)
+    check_function(function)
     chain = _chain(arm)
     if isinstance(arm, GenericChain):  # a symbol may turn out to be 0: nothing is divided by a length or a twist
         return _trace(chain, function, best_plan(chain, any_geometry=True))
@@ -115,7 +97,7 @@ def _traced(arm: Arm | GenericChain, function: str) -> tuple[Graph, Any]:
 
 @lru_cache(maxsize=64)
 def _chain(arm: Arm | GenericChain) -> Chain:
-    return chain_of(arm.model() if isinstance(arm, GenericChain) else _model(arm))
+    return chain_of(counted_model(arm))
 
 
 def _trace(chain: Chain, function: str, general: Plan | None = None) -> tuple[Graph, Any]:

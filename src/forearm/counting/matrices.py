@@ -11,23 +11,17 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.counting.counts import Stand, retold, rigid_model
+from forearm.counting.counts import Stand, counted_model, retold
 from forearm.counting.models import GenericChain
 from forearm.dynamics.lagrange import Chain, chain_of, pseudo_inertia
 from forearm.dynamics.reference import INVERSE
 from forearm.kinematics.matrices import joint_matrices
-from forearm.model import Model
 from forearm.symbols.counts import Counts
 
 WATERS = (
-    "lagrange-naive",
-    "lagrange-uicker",
-    "lagrange-stored",
-    "lagrange-recursive",
-    "lagrange-recursive-d",
-    "lagrange-waters",
+    "lagrange-naive", "lagrange-uicker", "lagrange-stored", "lagrange-recursive", "lagrange-recursive-d", "lagrange-waters",
     "lagrange-hollerbach-4x4",
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -200,7 +194,7 @@ def run_matrices(arm: Arm | GenericChain, name: str, others: Stand | None = None
 
     `others` gives stand-ins for functions that it calls: that is how a printed figure's way of doing a step is tried.
     """
-    model: Model = arm.model() if isinstance(arm, GenericChain) else rigid_model(arm)
+    model = counted_model(arm)
     n = len(model.bodies)
     q, qd, qdd = ([first + step * j for j in range(n)] for first, step in ((0.4, 0.37), (0.31, 0.23), (0.57, 0.23)))
     noted: list[tuple[str, int, Any]] = []

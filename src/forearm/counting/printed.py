@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-import warnings
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from functools import cache
@@ -20,8 +19,7 @@ from forearm.counting.models import chain
 from forearm.counting.quantities import MIDDLE, per_quantity
 from forearm.counting.scalars import Tally
 from forearm.dynamics.forward import solve_symmetric
-from forearm.errors import ModelWarning
-from forearm.files.load import load
+from forearm.files.builtin import load_builtin
 from forearm.symbols.counts import Counts
 
 Pair = tuple[int, ...]
@@ -136,9 +134,7 @@ def _general(name: str, function: str = "inverse", convention: Convention | None
 
 
 def _of_arm(name: str) -> Pair:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)  # that his data are odd is not the question here
-        counts = count(load(name), "modified-newton-euler")
+    counts = count(load_builtin(name), "modified-newton-euler")
     return counts.mul, counts.add
 
 

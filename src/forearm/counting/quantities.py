@@ -6,20 +6,13 @@ from forearm.counting.counts import Convention, run
 from forearm.counting.models import GenericChain
 from forearm.symbols.counts import Counts
 
-# The document's symbol, and what the two recursions note for it.
+# What each recursion notes for the document's symbols.
 SYMBOLS = {
-    "w": ("w", "w"),
-    "alpha": ("alpha", "wd"),
-    "lambda": ("lambda", ""),
-    "a": ("a", "vd"),
-    "a_c": ("a_c", "vd*"),
-    "F": ("F", "F"),
-    "N": ("N", "N"),
-    "f": ("f", "f"),
-    "f_in": ("f_in", "f_in"),
-    "n": ("n", "n"),
-}
-METHODS = {"modified-newton-euler": 0, "newton-euler": 1}
+    "modified-newton-euler": {symbol: symbol for symbol in ("w", "alpha", "lambda", "a", "a_c", "F", "N", "f", "f_in", "n")},
+    "newton-euler": {
+        "w": "w", "alpha": "wd", "lambda": "", "a": "vd", "a_c": "vd*", "F": "F", "N": "N", "f": "f", "f_in": "f_in", "n": "n",
+    },
+}  # fmt: skip
 MIDDLE = 2  # of five links: far enough from both ends that nothing folds
 
 
@@ -33,4 +26,4 @@ def per_quantity(
     kinds = "RRRRR" if kind == "revolute" else "RRPRR"
     convention = Convention(dense=True, everything=True, full_cross=full_cross)
     by = run(GenericChain(kinds, inertia=inertia), method, "inverse", convention).by_quantity()
-    return {symbol: by.get((names[METHODS[method]], MIDDLE), Counts()) for symbol, names in SYMBOLS.items()}
+    return {symbol: by.get((noted, MIDDLE), Counts()) for symbol, noted in SYMBOLS[method].items()}

@@ -189,8 +189,3 @@ def leaves(results: Any) -> Iterator[Any]:
             yield from leaves(result)
     else:
         yield results
-
-
-def values(results: Any) -> Any:
-    """The numbers of a result, as floats in an array of its shape."""
-    return np.array(np.vectorize(float, otypes=[float])(np.array(results, dtype=object)), dtype=float)

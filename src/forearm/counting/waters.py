@@ -78,7 +78,7 @@ def sums_as_written(_model: Any, c: Chain, U: Any, P: Any, L: Any, *_others: Any
 
 def _start(n: int) -> Chain:
     model = chain(n).model()
-    return counting_chain(model, *([first + 0.3 * j for j in range(n)] for first in (0.4, 0.31, 0.57)))
+    return counting_chain(model, *([first + 0.3 * j for j in range(n)] for first in (0.4, 0.31, 0.57)), "Waters' count")
 
 
 def _multiplied_out(c: Chain, j: int, *by: int) -> Matrix:

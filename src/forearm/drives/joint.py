@@ -8,7 +8,6 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Bearing, Friction, Motor, Transmission
@@ -17,6 +16,7 @@ from forearm.drives.bearings import bearing_friction
 from forearm.drives.friction import friction_torque
 from forearm.drives.transmission import curve_of, through
 from forearm.model import Array
+from forearm.spatial import Floats
 from forearm.symbols.scalars import Scalar, sign
 
 # Force and moment at the joint's origin, in axes with z along it.
@@ -111,7 +111,7 @@ def is_simple(arm: Arm) -> bool:
     return not any(d.depends_on_load or (d.friction is not None and d.friction.static is not None) for d in drives_of(arm))
 
 
-def rotor_inertia(arm: Arm) -> NDArray[np.float64]:
+def rotor_inertia(arm: Arm) -> Floats:
     """N^2 J of the drives of each freedom, (n,); a mimicking joint's drive counts with the square of its multiplier."""
     reflected = np.zeros(arm.n)
     for drive in drives_of(arm):

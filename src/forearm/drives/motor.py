@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Motor
 from forearm.errors import InputError, ModelError, shorten
-from forearm.values import as_floats
-
-Floats = NDArray[np.float64]
+from forearm.spatial import Floats
+from forearm.values import as_floats, is_number
 
 
 @dataclass(frozen=True)
@@ -27,13 +26,15 @@ class Constants:
     inductance: Floats
 
 
+def without_constants(arm: Arm) -> list[str]:
+    """The joints whose motor is not known well enough for voltages."""
+    return [j.name for j in arm.joints if j.motor is None or j.motor.torque_constant is None or j.motor.resistance is None]
+
+
 def constants_of(arm: Arm) -> Constants:
     """The motors' constants; ModelError names the joints whose motor is not known well enough."""
     motors: list[Motor | None] = [joint.motor for joint in arm.joints]
-    unknown = [
-        joint.name for joint, m in zip(arm.joints, motors, strict=True)
-        if m is None or m.torque_constant is None or m.resistance is None
-    ]  # fmt: skip
+    unknown = without_constants(arm)
     if unknown:
         raise ModelError(
             f"arm {arm.name!r}: voltages need torque_constant and resistance of every motor; {', '.join(unknown)} "
@@ -78,10 +79,6 @@ def torque_of(arm: Arm, voltage: ArrayLike, qd: ArrayLike) -> Floats:
     return np.asarray(constants_of(arm).K * current_of(arm, voltage, qd))
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
-
-
 @dataclass(frozen=True)
 class DAC:
     """What turns numbers into voltages: it holds each for `period` s, in steps of its `bits` within +-`span` V, times `gain`.
@@ -95,16 +92,16 @@ class DAC:
     gain: float = 1.0
 
     def __post_init__(self) -> None:
-        if not _is_number(self.period) or not self.period > 0.0:
+        if not is_number(self.period) or not 0.0 < self.period < np.inf:
             raise InputError(f"DAC, period: more than 0 s is needed; came {shorten(self.period)}.")
-        if not _is_number(self.gain) or self.gain == 0.0:
+        if not is_number(self.gain) or not 0.0 < abs(self.gain) < np.inf:
             raise InputError(f"DAC, gain: a number other than 0 is needed; came {shorten(self.gain)}.")
         whole = isinstance(self.bits, int | np.integer) and not isinstance(self.bits, bool)
         if self.bits is not None and (self.span is None or not whole or not 1 <= self.bits <= 52):
             raise InputError(
                 f"DAC, bits: whole, from 1 to 52, and only with a span, which the steps divide; came {shorten(self.bits)}."
             )
-        if self.span is not None and (not _is_number(self.span) or not self.span > 0.0):
+        if self.span is not None and (not is_number(self.span) or not 0.0 < self.span < np.inf):
             raise InputError(f"DAC, span: more than 0 V is needed; came {shorten(self.span)}.")
 
     def out(self, voltage: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:

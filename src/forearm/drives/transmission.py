@@ -12,13 +12,12 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.drive import Transmission
 from forearm.errors import ModelError, shorten
+from forearm.spatial import Floats
 from forearm.symbols.scalars import Scalar, hinge, sign
 
-Floats = NDArray[np.float64]
 LOOKED_AT = 200  # loads between two points, for what no gear does
 ROUNDING = 1e-12
 

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.dynamics.lagrange import chain_of, kept_derivatives, trace_of_product
 from forearm.errors import InputError
-from forearm.kinematics.poses import as_coordinates
-from forearm.model import model_of, refuse_tree
+from forearm.kinematics.given import as_coordinates, one_state
+from forearm.model import model_of
 from forearm.values import as_floats
 
 Floats = NDArray[np.float64]
@@ -39,15 +39,12 @@ class ClosedForm:
 
 def closed_form(arm: Arm, q: ArrayLike) -> ClosedForm:
     """D_ik, h_ikm and c_i of the rigid serial arm at q (n,). Dhanaraj A.1."""
-    posture = as_coordinates(arm, q)
-    if posture.ndim != 1:
-        raise InputError(f"closed_form: one posture of shape ({arm.n},) is needed; came {posture.shape}.")
+    (posture,) = one_state(arm, "closed_form", q=q)
     model = model_of(arm.rigid())
-    refuse_tree(model, "the closed form")
     n = model.n
     if n == 0:
         return ClosedForm(np.zeros((0, 0)), np.zeros((0, 0, 0)), np.zeros(0))
-    chain = chain_of(model, [float(v) for v in posture], [0.0] * n, [0.0] * n)
+    chain = chain_of(model, posture.tolist(), [0.0] * n, [0.0] * n, "the closed form")
     U, UU = kept_derivatives(chain)
     D, h, c = np.zeros((n, n)), np.zeros((n, n, n)), np.zeros(n)
     for j in range(n):

@@ -13,9 +13,12 @@ from forearm.arm.arm import Arm
 from forearm.dynamics.energy import without_gravity
 from forearm.dynamics.lagrange import chain_of, recurrences, trace_of_product
 from forearm.dynamics.newton_euler import newton_euler
+from forearm.dynamics.states import joint_states
 from forearm.errors import InputError
-from forearm.kinematics.poses import as_coordinates
-from forearm.model import Model, Scalar, Vector, model_of, refuse_tree, silent
+from forearm.kinematics.given import states_of
+from forearm.model import Model, Scalar, Vector, model_of, silent
+
+Method = Callable[..., list[Any]]
 
 
 def no_velocity_terms(model: Model, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
@@ -30,13 +33,12 @@ def no_gravity(model: Model, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]
 
 def own_link_only(model: Model, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
     """F_i = tr(U_ii J_i (P_i + L_i)^T) - G_ii: each joint moves its own link and feels no link behind it."""
-    refuse_tree(model, "own-link-only")
-    c = chain_of(model, q, qd, qdd)
+    c = chain_of(model, q, qd, qdd, "own-link-only")
     U, P, L = recurrences(c, silent)
     return [trace_of_product(U[i] @ c.J[i], P[i] + L[i]) - c.G @ (U[i] @ c.mr[i]) for i in range(c.n)]
 
 
-DROPPED: dict[str, Callable[..., list[Any]]] = {
+DROPPED: dict[str, Method] = {
     "no-velocity-terms": no_velocity_terms,
     "no-gravity": no_gravity,
     "own-link-only": own_link_only,
@@ -59,18 +61,24 @@ class DropError:
 
 
 def drop_errors(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> list[DropError]:
-    """The error of each simplification along a motion given as samples (B, n) of the rigid arm."""
-    states = [as_coordinates(arm, value, name) for name, value in (("q", q), ("qd", qd), ("qdd", qdd))]
-    if states[0].ndim != 2 or not len(states[0]) or any(s.shape != states[0].shape for s in states):
-        raise InputError(f"drop_errors: q, qd, qdd of one shape (B, {arm.n}) are needed; came {[s.shape for s in states]}.")
+    """The error of each simplification along a motion of the rigid arm given as samples (B, n); own-link-only for chains."""
+    states = states_of(arm, q=q, qd=qd, qdd=qdd)
+    if states[0].ndim != 2 or not len(states[0]):
+        raise InputError(
+            f"drop_errors: one or more samples of a motion, shape (B, {arm.n}), are needed; came {states[0].shape}."
+        )
     model = model_of(arm.rigid())
-    rows = [[[float(v) for v in row] for row in state] for state in states]
-    exact = np.array([newton_euler(model, *row) for row in zip(*rows, strict=True)], dtype=float)
+    rows = [joint_states(model, *row) for row in zip(*states, strict=True)]
+
+    def torques(method: Method) -> NDArray[np.float64]:
+        return np.array([model.gathered(method(model, *row)) for row in rows], dtype=np.float64)
+
+    exact = torques(newton_euler)
     found = []
     for name, method in DROPPED.items():
-        if name == "own-link-only" and not model.is_serial:
+        if name == "own-link-only" and not (model.is_serial and model.bodies):
             continue
-        error = np.array([method(model, *row) for row in zip(*rows, strict=True)], dtype=float) - exact
+        error = torques(method) - exact
         found.append(DropError(name, np.abs(error).max(axis=0), _rms(error), _rms(exact)))
     return found
 

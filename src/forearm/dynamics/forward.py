@@ -7,10 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from forearm.arm.arm import Arm
 from forearm.dynamics.symmetric import mirrored, turned, turned_symmetric
-from forearm.model import AT_REST, Array, Base, Model, Scalar, Vector, Wrench, children, cross, steps, tilde
+from forearm.errors import ModelError, shorten
+from forearm.model import AT_REST, Array, Base, Model, Scalar, Step, Vector, Wrench, children, cross, steps, tilde
 
-CONVERGED = 1e-14  # of the residual, squared norm against that of the right-hand side
+CONVERGED = 1e-14  # of the right-hand side's norm: what may be left of it
+
+
+def singular(arm: Arm, q: Array) -> ModelError:
+    """What to say where torques do not fix accelerations."""
+    return ModelError(
+        f"forward: the inertia matrix of {arm.name!r} is singular at q = {shorten(q.tolist())}: usually a joint "
+        "moves neither mass nor inertia. fa.checking.check(arm) names it; give the links behind it mass."
+    )
 
 
 def solve_symmetric(M: Array, b: Array) -> Array:
@@ -89,8 +99,25 @@ def articulated_body(
     `rotor` is what each joint's motor adds on the diagonal.
     """
     at = steps(model, q)
-    count = len(model.bodies)
-    on = children(model)
+    inertia, push, drift = _own(model, at, qd, base, hand)
+    U, d, u = _articulated(model, at, inertia, push, drift, tau, rotor)
+    a: dict[int, Any] = {-1: (base.wd, base.a - model.g)}
+    qdd: list[Scalar] = []
+    for i, body in enumerate(model.bodies):
+        step = at[i]
+        lever = _lever(model, i, step)
+        angular, linear = a[body.parent]
+        reached = np.concatenate([step.down(angular), step.down(linear + cross(angular, lever))]) + drift[i]
+        qdd.append((u[i] - U[i] @ reached) / d[i])
+        own = body.z * qdd[i]
+        a[i] = (reached[:3] + own, reached[3:]) if body.revolute else (reached[:3], reached[3:] + own)
+    return qdd
+
+
+def _own(
+    model: Model, at: list[Step], qd: Vector, base: Base, hand: Wrench | None
+) -> tuple[list[Array], list[Array], list[Array]]:
+    """Of each body by itself, outwards: its inertia, the force that its velocity needs, and the acceleration that it brings."""
     w: dict[int, Any] = {-1: base.w}
     inertia: list[Any] = []
     push: list[Any] = []
@@ -98,7 +125,7 @@ def articulated_body(
     for i, body in enumerate(model.bodies):
         k, step, z = body.parent, at[i], body.z
         w_in = step.down(w[k])
-        lever = step.l if k < 0 else step.l + model.bodies[k].s  # from the parent's joint origin
+        lever = _lever(model, i, step)
         centripetal = step.down(cross(w[k], cross(w[k], lever)))
         if body.revolute:
             w[i] = w_in + z * qd[i]
@@ -115,15 +142,23 @@ def articulated_body(
         force = model.R_hand @ hand.force
         lever = model.p_hand + model.bodies[model.hand].s
         push[model.hand] = push[model.hand] - np.concatenate([model.R_hand @ hand.moment + cross(lever, force), force])
+    return inertia, push, drift
+
+
+def _articulated(
+    model: Model, at: list[Step], inertia: list[Array], push: list[Array], drift: list[Array], tau: Vector, rotor: Vector
+) -> tuple[list[Array], list[Scalar], list[Scalar]]:
+    """Inwards: what a unit acceleration of each joint needs, U, and along its axis, d; and what is left of its torque, u."""
+    count = len(model.bodies)
+    on = children(model)
     U: list[Any] = [None] * count
     d: list[Any] = [None] * count
     u: list[Any] = [None] * count
     for i in range(count - 1, -1, -1):
         body = model.bodies[i]
         for c in on[i]:
-            d_c, U_c, u_c = d[c], U[c], u[c]
-            rest = mirrored(inertia[c] - U_c[:, None] * (U_c / d_c)[None, :])
-            need = push[c] + rest @ drift[c] + U_c * (u_c / d_c)
+            rest = mirrored(inertia[c] - U[c][:, None] * (U[c] / d[c])[None, :])
+            need = push[c] + rest @ drift[c] + U[c] * (u[c] / d[c])
             lever = at[c].l + body.s
             inertia[i] = inertia[i] + moved_inertia(at[c], rest, lever)
             push[i] = push[i] + moved_force(at[c], need, lever)
@@ -131,17 +166,13 @@ def articulated_body(
         U[i] = inertia[i] @ axis
         d[i] = axis @ U[i] + rotor[i]
         u[i] = tau[i] - axis @ push[i]
-    a: dict[int, Any] = {-1: (base.wd, base.a - model.g)}
-    qdd: list[Scalar] = [None] * count
-    for i, body in enumerate(model.bodies):
-        k, step = body.parent, at[i]
-        lever = step.l if k < 0 else step.l + model.bodies[k].s
-        angular, linear = a[k]
-        reached = np.concatenate([step.down(angular), step.down(linear + cross(angular, lever))]) + drift[i]
-        qdd[i] = (u[i] - U[i] @ reached) / d[i]
-        own = body.z * qdd[i]
-        a[i] = (reached[:3] + own, reached[3:]) if body.revolute else (reached[:3], reached[3:] + own)
-    return qdd
+    return U, d, u
+
+
+def _lever(model: Model, i: int, step: Step) -> Array:
+    """From the parent's joint origin to that of body i, in the parent's axes."""
+    k = model.bodies[i].parent
+    return step.l if k < 0 else step.l + model.bodies[k].s
 
 
 def block(I: Array, H: Array, M: Array) -> Array:  # noqa: E741
@@ -149,7 +180,7 @@ def block(I: Array, H: Array, M: Array) -> Array:  # noqa: E741
     return np.vstack([np.hstack([I, H]), np.hstack([H.T, M])])
 
 
-def moved_inertia(step: Any, X: Array, lever: Array) -> Array:
+def moved_inertia(step: Step, X: Array, lever: Array) -> Array:
     """An articulated inertia at a joint, seen from the parent's joint origin, in the parent's axes."""
     I, H, M = turned_symmetric(step, X[:3, :3]), turned(step, X[:3, 3:]), turned_symmetric(step, X[3:, 3:])  # noqa: E741
     C = tilde(lever)
@@ -157,7 +188,7 @@ def moved_inertia(step: Any, X: Array, lever: Array) -> Array:
     return block(mirrored(I + C @ H.T + raised @ C.T), raised, M)
 
 
-def moved_force(step: Any, f: Array, lever: Array) -> Array:
+def moved_force(step: Step, f: Array, lever: Array) -> Array:
     """A spatial force at a joint, seen from the parent's joint origin, in the parent's axes."""
     moment, force = step.up(f[:3]), step.up(f[3:])
     return np.concatenate([moment + cross(lever, force), force])

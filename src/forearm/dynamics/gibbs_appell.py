@@ -1,6 +1,6 @@
 """Gibbs-Appell: the function itself, its sums, the linear recursion, and the inertia matrix. Mata 2, 3, 4.
 
-Sliding joints and trees are ours: the document has revolute chains.
+Trees, and sliding joints in the recursions, are ours: Mata 4 is for chains of turning joints.
 """
 
 from __future__ import annotations
@@ -12,22 +12,7 @@ import numpy as np
 
 from forearm.dynamics.modified_newton_euler import acceleration_matrix
 from forearm.dynamics.symmetric import both_ways, mirrored, turned_symmetric, zeros
-from forearm.model import (
-    AT_REST,
-    Array,
-    Base,
-    Model,
-    Note,
-    Scalar,
-    Step,
-    Vector,
-    Wrench,
-    children,
-    cross,
-    silent,
-    steps,
-    tilde,
-)
+from forearm.model import AT_REST, Array, Base, Model, Note, Scalar, Step, Vector, Wrench, children, cross, silent, steps, tilde
 from forearm.spatial import pseudo_from_inertia
 
 
@@ -97,7 +82,7 @@ def gibbs_appell(
     count = len(model.bodies)
     on = children(model)
     tau: list[Scalar] = [None] * count
-    # all = f + phi: what link j and everything behind it needs as force at its joint
+    # every = f + phi: the force that link j and everything behind it needs at its joint
     every, chi = list(f), list(t)
     for j in range(count - 1, -1, -1):
         body = model.bodies[j]
@@ -171,9 +156,8 @@ def gibbs_appell_sum(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Bas
 
 def inertia_sum(model: Model, q: Vector) -> Array:
     """The O(n^3) sum: D_jk = sum over i of m drdd_i/dqdd_k . drdd_i/dqdd_j + dwd_i/dqdd_k . I dwd_i/dqdd_j. Mata (21)."""
-    at = steps(model, q)
-    by = partials(model, at)
-    D = zeros(model, len(model.bodies))
+    by = partials(model, steps(model, q))
+    D = zeros(model)
     for i, body in enumerate(model.bodies):
         for j in by.wd[i]:
             for k in by.wd[i]:
@@ -213,7 +197,7 @@ def inertia_gibbs_appell(model: Model, q: Vector, note: Note = silent) -> Array:
             first = first + mass * body.s
         M[i], phi[i], psi[i] = mass, first, mirrored(second)
         note("psi", i, psi[i])
-    D = zeros(model, count)
+    D = zeros(model)
     before = ancestors(model, at)
     for j, body in enumerate(model.bodies):
         # Step 6: the diagonal. A unit acceleration of joint j needs this force and this moment about its origin.

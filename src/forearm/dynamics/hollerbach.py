@@ -15,6 +15,7 @@ from forearm.model import (
     Model,
     Note,
     Scalar,
+    Step,
     Vector,
     Wrench,
     children,
@@ -81,8 +82,44 @@ def hollerbach_3x3(
 
     D_i = integral over everything behind joint i of y xdd^T dm, y in the joint's moving frame; e_i that of xdd^T; c_i of y.
     """
-    count = len(model.bodies)
     at = steps(model, q)
+    R, Rdd, pdd, dR, axis = _outward_3x3(model, at, q, qd, qdd, base, note)
+    count = len(model.bodies)
+    tau: list[Scalar] = [None] * count
+    on = children(model)
+    D: list[Any] = [None] * count
+    e: list[Any] = [None] * count
+    c: list[Any] = [None] * count
+    M: list[Any] = [None] * count
+    for i in range(count - 1, -1, -1):
+        body = model.bodies[i]
+        J, mr = pseudo_inertia(body.m, body.r, body.I)[:3, :3], body.m * body.r
+        D_o = J @ Rdd[i].T + mr[:, None] * pdd[i][None, :]
+        e_i, c_o, M_i = body.m * pdd[i] + Rdd[i] @ mr, mr, body.m
+        if hand is not None and model.hand == i:
+            X = wrench_matrix(model, R[i], hand)
+            D_o, e_i = D_o - X[:3, :3], e_i - X[3, :3]
+        for k in on[i]:
+            turn = model.bodies[k].Rb @ at[k].Rz
+            l = at[k].l  # noqa: E741
+            D_o = D_o + turn @ D[k] + l[:, None] * e[k][None, :]
+            e_i, c_o, M_i = e_i + e[k], c_o + turn @ c[k] + M[k] * l, M_i + M[k]
+        e[i], M[i] = e_i, M_i
+        D[i] = body.Ra @ D_o + (0.0 if body.ends_at_joint else body.pa[:, None] * e_i[None, :])
+        c[i] = body.Ra @ c_o + (0.0 if body.ends_at_joint else M_i * body.pa)
+        if body.revolute:
+            tau[i] = trace_of_product(dR[i], D[i].T) - model.g @ (dR[i] @ c[i])
+        else:
+            tau[i] = axis[i] @ e_i - M_i * (model.g @ axis[i])
+        for symbol, value in (("D", D[i]), ("e", e[i]), ("c", c[i]), ("tau", tau[i])):
+            note(symbol, i, value)
+    return tau
+
+
+def _outward_3x3(
+    model: Model, at: list[Step], q: Vector, qd: Vector, qdd: Vector, base: Base, note: Note
+) -> tuple[dict[int, Any], dict[int, Any], dict[int, Any], list[Any], list[Array]]:
+    """R, Rdd and the origins' accelerations by body, dR/dq (None where a joint slides) and the axes, in base axes."""
     R: dict[int, Any] = {-1: np.eye(3)}
     Rd, Rdd, pdd = {-1: tilde(base.w)}, {-1: tilde(base.wd) + tilde(base.w) @ tilde(base.w)}, {-1: base.a}
     dR, axis = [], []
@@ -111,33 +148,4 @@ def hollerbach_3x3(
             pdd[i] = pdd[i] + Rdd[i] @ body.s
         for symbol, value in (("R", R[i]), ("Rd", Rd[i]), ("Rdd", Rdd[i]), ("rdd", pdd[i])):
             note(symbol, i, value)
-
-    tau: list[Scalar] = [None] * count
-    on = children(model)
-    D: list[Any] = [None] * count
-    e: list[Any] = [None] * count
-    c_: list[Any] = [None] * count
-    M: list[Any] = [None] * count
-    for i in range(count - 1, -1, -1):
-        body = model.bodies[i]
-        J, mr = pseudo_inertia(body.m, body.r, body.I)[:3, :3], body.m * body.r
-        D_o = J @ Rdd[i].T + mr[:, None] * pdd[i][None, :]
-        e_i, c_o, M_i = body.m * pdd[i] + Rdd[i] @ mr, mr, body.m
-        if hand is not None and model.hand == i:
-            X = wrench_matrix(model, R[i], hand)
-            D_o, e_i = D_o - X[:3, :3], e_i - X[3, :3]
-        for k in on[i]:
-            turn = model.bodies[k].Rb @ at[k].Rz
-            l = at[k].l  # noqa: E741
-            D_o = D_o + turn @ D[k] + l[:, None] * e[k][None, :]
-            e_i, c_o, M_i = e_i + e[k], c_o + turn @ c_[k] + M[k] * l, M_i + M[k]
-        e[i], M[i] = e_i, M_i
-        D[i] = body.Ra @ D_o + (0.0 if body.ends_at_joint else body.pa[:, None] * e_i[None, :])
-        c_[i] = body.Ra @ c_o + (0.0 if body.ends_at_joint else M_i * body.pa)
-        if body.revolute:
-            tau[i] = trace_of_product(dR[i], D[i].T) - model.g @ (dR[i] @ c_[i])
-        else:
-            tau[i] = axis[i] @ e_i - M_i * (model.g @ axis[i])
-        for symbol, value in (("D", D[i]), ("e", e[i]), ("c", c_[i]), ("tau", tau[i])):
-            note(symbol, i, value)
-    return tau
+    return R, Rdd, pdd, dR, axis

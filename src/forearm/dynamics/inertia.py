@@ -10,13 +10,14 @@ from forearm.dynamics.energy import without_gravity
 from forearm.dynamics.newton_euler import inward, newton_euler
 from forearm.dynamics.symmetric import mirrored, turned_symmetric, zeros
 from forearm.model import Array, Model, Note, Vector, children, cross, silent, steps, tilde
+from forearm.symbols.scalars import is_zero
 
 
 def inertia_unit_acceleration(model: Model, q: Vector, note: Note = silent) -> Array:
     """Column j is the torque of a unit acceleration of joint j at rest without gravity. Swartz p. 10."""
     still = without_gravity(model)
     count = len(model.bodies)
-    H = zeros(model, count)
+    H = zeros(model)
     for j in range(count):
         unit = np.zeros(count)
         unit[j] = 1.0
@@ -32,7 +33,7 @@ def inertia_moving_links(model: Model, q: Vector) -> Array:
     """
     at = steps(model, q)
     count = len(model.bodies)
-    H = zeros(model, count)
+    H = zeros(model)
     for j in range(count):
         wd: dict[int, Any] = {}
         a: dict[int, Any] = {}
@@ -72,7 +73,7 @@ def inertia_composite_body(model: Model, q: Vector, note: Note = silent) -> Arra
         mass, first = pieces[0][0], pieces[0][0] * pieces[0][1]
         for m, r, _ in pieces[1:]:
             mass, first = mass + m, first + m * r
-        centre = first * (1.0 / mass) if not (isinstance(mass, float) and mass == 0.0) else pieces[0][1]
+        centre = pieces[0][1] if is_zero(mass) else first * (1.0 / mass)
         inertia = pieces[0][2]
         for m, r, own in pieces[1:]:
             inertia = inertia + own - m * (tilde(r - centre) @ tilde(r - centre))
@@ -83,7 +84,7 @@ def inertia_composite_body(model: Model, q: Vector, note: Note = silent) -> Arra
         M[j], c[j], E[j] = mass, (centre if model.bodies[j].ends_at_joint else centre + s), mirrored(inertia)
         for symbol, value in (("M", M[j]), ("c", c[j]), ("E", E[j])):
             note(symbol, j, value)
-    H = zeros(model, count)
+    H = zeros(model)
     for j in range(count):
         body, z = model.bodies[j], model.bodies[j].z
         # (19)-(22); c is measured from the joint's origin here, Swartz's c + p

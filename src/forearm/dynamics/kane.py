@@ -10,20 +10,7 @@ from typing import Any
 
 from forearm.dynamics.gibbs_appell import partials
 from forearm.dynamics.symmetric import zeros
-from forearm.model import (
-    AT_REST,
-    Array,
-    Base,
-    Model,
-    Note,
-    Scalar,
-    Vector,
-    Wrench,
-    children,
-    cross,
-    silent,
-    steps,
-)
+from forearm.model import AT_REST, Array, Base, Model, Note, Scalar, Vector, Wrench, children, cross, silent, steps
 
 
 def kane(
@@ -75,7 +62,7 @@ def kane(
 def inertia_orthogonal_complement(model: Model, q: Vector, note: Note = silent) -> Array:
     """T^T M T with the natural orthogonal complement T written out, six rows a body. Mata, after Angeles and Ma."""
     by = partials(model, steps(model, q))
-    D = zeros(model, len(model.bodies))
+    D = zeros(model)
     for i, body in enumerate(model.bodies):
         # The six rows of body i: dw/dqd_j over dv/dqd_j, and M times them.
         note("T", i, [*by.wd[i].values(), *by.rdd[i].values()])

@@ -14,18 +14,7 @@ from typing import Any
 import numpy as np
 
 from forearm.kinematics.matrices import base_rates, homogeneous, joint_matrices
-from forearm.model import (
-    AT_REST,
-    Array,
-    Base,
-    Model,
-    Note,
-    Scalar,
-    Vector,
-    Wrench,
-    refuse_tree,
-    silent,
-)
+from forearm.model import AT_REST, Array, Base, Model, Note, Scalar, Vector, Wrench, refuse_tree, silent
 from forearm.spatial import pseudo_from_inertia
 
 Matrix = Any  # 4x4: an array, or something that counts what is done with it
@@ -50,8 +39,9 @@ class Chain:
         return len(self.A)
 
 
-def chain_of(model: Model, q: Vector, qd: Vector, qdd: Vector) -> Chain:
-    """The matrices that every stage starts from. Waters II; A is as in the errata, in the order x y z 1."""
+def chain_of(model: Model, q: Vector, qd: Vector, qdd: Vector, what: str) -> Chain:
+    """The matrices that every stage starts from, of a serial chain; `what` needs them. Waters II, in the order x y z 1."""
+    refuse_tree(model, what)
     A, dA, ddA = zip(*(joint_matrices(body, qi) for body, qi in zip(model.bodies, q, strict=True)), strict=True)
     J = [pseudo_inertia(body.m, body.r, body.I) for body in model.bodies]
     mr = [np.append(body.m * body.r, body.m) for body in model.bodies]
@@ -74,8 +64,7 @@ def trace_of_product(X: Matrix, Y: Matrix) -> Scalar:
 def lagrange_naive(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None,
                    note: Note = silent) -> list[Scalar]:  # fmt: skip
     """Waters' equations as written: every U multiplied out each time that it is needed. Order n^5 in 4x4 products."""
-    refuse_tree(model, "lagrange-naive")
-    c = chain_of(model, q, qd, qdd)
+    c = chain_of(model, q, qd, qdd, "lagrange-naive")
 
     def U(j: int, *by: int) -> Matrix:
         """dW_j by the named coordinates: A_0 ... A_j with the derivative where it belongs, j products."""
@@ -103,8 +92,7 @@ def lagrange_naive(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base 
 def lagrange_uicker(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None,
                     note: Note = silent) -> list[Scalar]:  # fmt: skip
     """The closed form D, h, c with the products W kept: order n^4. Dhanaraj A.1."""
-    refuse_tree(model, "lagrange-uicker")
-    c = chain_of(model, q, qd, qdd)
+    c = chain_of(model, q, qd, qdd, "lagrange-uicker")
     U, UU = kept_derivatives(c)
     for j in range(c.n):
         note("U", j, U[j])
@@ -150,8 +138,7 @@ def kept_derivatives(c: Chain) -> tuple[list[list[Matrix]], Any]:
 def lagrange_stored(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None,
                     note: Note = silent) -> list[Scalar]:  # fmt: skip
     """Every value computed once and recorded: U, U_jkm, P, L, G. Order n^3 in stored values. Waters IV."""
-    refuse_tree(model, "lagrange-stored")
-    c = chain_of(model, q, qd, qdd)
+    c = chain_of(model, q, qd, qdd, "lagrange-stored")
     U, UU = kept_derivatives(c)
     P = [total(U[j][k] * qdd[k] for k in range(j + 1)) for j in range(c.n)]
     L = []
@@ -167,8 +154,7 @@ def lagrange_stored(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base
 def lagrange_recursive(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None,
                        note: Note = silent) -> list[Scalar]:  # fmt: skip
     """Recurrences for U, P, V and L; the outer sum over j is still there. Waters IV."""
-    refuse_tree(model, "lagrange-recursive")
-    c = chain_of(model, q, qd, qdd)
+    c = chain_of(model, q, qd, qdd, "lagrange-recursive")
     U_ii, P, L = recurrences(c, note)
     return sums(model, c, all_U(c, U_ii), P, L, base, hand, note)
 
@@ -176,8 +162,7 @@ def lagrange_recursive(model: Model, q: Vector, qd: Vector, qdd: Vector, base: B
 def lagrange_recursive_d(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None,
                          note: Note = silent) -> list[Scalar]:  # fmt: skip
     """Also the recurrence D_i = A_{i+1} D_{i+1} + J_i (P_i + L_i)^T; U_ji only for gravity now. Waters IV."""
-    refuse_tree(model, "lagrange-recursive-d")
-    c = chain_of(model, q, qd, qdd)
+    c = chain_of(model, q, qd, qdd, "lagrange-recursive-d")
     U_ii, P, L = recurrences(c, note)
     U = all_U(c, U_ii)
     D = inward(c, [c.J[i] @ (P[i] + L[i]).T for i in range(c.n)], note, "D")
@@ -192,8 +177,7 @@ def lagrange_recursive_d(model: Model, q: Vector, qd: Vector, qdd: Vector, base:
 def lagrange_waters(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None,
                     note: Note = silent) -> list[Scalar]:  # fmt: skip
     """And the recurrence for gravity, G_i = A_{i+1} G_{i+1} + m_i r_i: linear in n throughout. Waters IV."""
-    refuse_tree(model, "lagrange-waters")
-    c = chain_of(model, q, qd, qdd)
+    c = chain_of(model, q, qd, qdd, "lagrange-waters")
     U_ii, P, L = recurrences(c, note)
     D = inward(c, [c.J[i] @ (P[i] + L[i]).T for i in range(c.n)], note, "D")
     g = inward(c, c.mr, note, "G")

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.drives.joint import Drive, Reaction, drives_of, needs_reactions, rotor_inertia
 from forearm.dynamics.energy import without_gravity
+from forearm.dynamics.forward import singular
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.errors import ModelError, shorten
 from forearm.model import AT_REST, Array, Base, Model, Scalar, Vector, Wrench
@@ -73,7 +74,7 @@ def reactions_of(
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class NewtonStep:
     """J delta = right is the step from where `left` is left and the drives give `given`."""
 
     J: Array
@@ -86,7 +87,7 @@ class Step:
 def newton_step(
     arm: Arm, loads: Loads, x: Array, tau: Array, rates: Sequence[Scalar], directions: Sequence[Scalar], partials: Partials,
     felt: Sequence[tuple[Scalar, Reaction | None]] | None = None,
-) -> Step:  # fmt: skip
+) -> NewtonStep:  # fmt: skip
     """What is left of tau once the drives have what x needs, and the equation of the step that takes it away.
 
     Drives are taken as straight from the loads `felt` on, if given: the step then leads to where they do, whatever x is.
@@ -114,10 +115,10 @@ def newton_step(
         given[j] = given[j] + rotor[j] * x[j]
     left = tau - given
     if loads.A is not None or len(steep) > n:
-        return Step(J, left, left, given, is_symmetric=False)
+        return NewtonStep(J, left, left, given, is_symmetric=False)
     gentle = [1.0 / slope for slope in steep]  # each freedom has one joint: row by row J is its slope times M
     M = np.array([[loads.Y[i, j] + (rotor[i] * gentle[i] if i == j else 0.0) for j in range(n)] for i in range(n)])
-    return Step(M, np.array([g * e for g, e in zip(gentle, left, strict=True)]), left, given, is_symmetric=True)
+    return NewtonStep(M, np.array([g * e for g, e in zip(gentle, left, strict=True)]), left, given, is_symmetric=True)
 
 
 def flat(torque: Scalar, reaction: Reaction | None) -> list[Scalar]:
@@ -130,11 +131,13 @@ def solve_loaded(
     directions: Sequence[float] | None = None,
 ) -> Solution:  # fmt: skip
     """Accelerations of the freedoms at one state, NaN where what was given is not known."""
+    if not model.n:
+        return Solution(np.zeros(0), 0, 0.0)
     rates = model.rates(qd.tolist())
     ways = [float(np.sign(rate)) for rate in rates] if directions is None else list(directions)
     loads = loads_at(arm, model, q, qd, base, hand)
 
-    def at(x: Floats) -> tuple[Step, Floats, float]:
+    def at(x: Floats) -> tuple[NewtonStep, Floats, float]:
         step = newton_step(arm, loads, x, tau, rates, ways, slopes_by_differences)
         size = max(float(np.abs(v).max()) for v in (tau, step.given, loads.y0, loads.Y @ x)) + 1e-30
         return step, step.left, size
@@ -150,11 +153,7 @@ def solve_loaded(
         try:
             delta = np.linalg.solve(step.J, step.right)
         except np.linalg.LinAlgError:
-            raise ModelError(
-                f"forward: torques do not fix the accelerations of {arm.name!r} at q = {shorten(q.tolist())}, the matrix is "
-                "singular: usually a joint moves neither mass nor inertia. fa.checking.check(arm) names it; give the links "
-                "behind it mass."
-            ) from None
+            raise singular(arm, q) from None
         for share in SHARES:  # shorter, where it leaves more than there was: a corner turned it back
             made = at(x + share * delta)
             if float(np.linalg.norm(made[1])) < float(np.linalg.norm(left)):
@@ -172,8 +171,8 @@ def solve_loaded(
     return Solution(x, MOST, error, _is_wedged(step))
 
 
-def _is_wedged(step: Step) -> bool:
-    return bool(np.linalg.det(step.J) <= 0.0)
+def _is_wedged(step: NewtonStep) -> bool:
+    return bool(np.linalg.slogdet(step.J)[0] <= 0.0)  # of many light links the determinant itself may round to 0
 
 
 def loads_at(arm: Arm, model: Model, q: Floats, qd: Floats, base: Base = AT_REST, hand: Wrench | None = None) -> Loads:

@@ -5,20 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from forearm.dynamics.newton_euler import inward
-from forearm.model import (
-    AT_REST,
-    Array,
-    Base,
-    Body,
-    Model,
-    Note,
-    Scalar,
-    Vector,
-    Wrench,
-    cross,
-    silent,
-    steps,
-)
+from forearm.model import AT_REST, Array, Base, Body, Model, Note, Scalar, Vector, Wrench, cross, silent, steps
+from forearm.symbols.scalars import is_zero
 
 
 def modified_newton_euler(
@@ -81,7 +69,7 @@ def gyroscopic_moment(body: Body, w: Array, k: Array) -> Array:
     (Ixx, Ixy, Ixz), (_, Iyy, Iyz), (_, _, Izz) = body.I
     kx, ky, kz = k.tolist()
     moment = np.array([(Izz - Iyy) * kx, (Ixx - Izz) * ky, (Iyy - Ixx) * kz])
-    if all(isinstance(v, float) and v == 0.0 for v in (Ixy, Ixz, Iyz)):
+    if all(is_zero(v) for v in (Ixy, Ixz, Iyz)):
         return moment
     xx, yy, zz = (v * v for v in w)
     mixed = np.array([[yy - zz, kz, -ky], [-kz, zz - xx, kx], [ky, -kx, xx - yy]])

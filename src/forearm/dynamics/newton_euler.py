@@ -6,21 +6,7 @@ the modified one and URDF the lever l lies before it (Dhanaraj's p).
 
 from __future__ import annotations
 
-from forearm.model import (
-    AT_REST,
-    Array,
-    Base,
-    Model,
-    Note,
-    Scalar,
-    Step,
-    Vector,
-    Wrench,
-    children,
-    cross,
-    silent,
-    steps,
-)
+from forearm.model import AT_REST, Array, Base, Model, Note, Scalar, Step, Vector, Wrench, children, cross, silent, steps
 
 
 def newton_euler(

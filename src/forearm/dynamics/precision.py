@@ -17,7 +17,7 @@ from forearm.dynamics.forward import articulated_body, solve_symmetric
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import INERTIA, INVERSE, inertia_matrix
 from forearm.errors import InputError
-from forearm.kinematics.poses import as_coordinates
+from forearm.kinematics.given import as_coordinates
 from forearm.model import Model, model_of, refuse_tree
 
 METHODS = ("articulated-body", "composite-body", "gibbs-appell")
@@ -105,9 +105,11 @@ def precision_study(arm: Arm, q: ArrayLike) -> PrecisionStudy:
         for method in METHODS:
             values = accelerations(small, method, at, still, still, extra)
             single[method].append([float(v) for v in values])
-    condition = [float(np.linalg.cond(inertia_matrix(arm, posture))) for posture in postures]
+    condition = np.array(
+        [np.linalg.cond(M) if M.size and np.isfinite(M).all() else np.nan for M in inertia_matrix(arm, postures)]
+    )
     return PrecisionStudy(
-        postures, np.array(double, dtype=float), {k: np.array(v, dtype=float) for k, v in single.items()}, np.array(condition)
+        postures, np.array(double, dtype=float), {k: np.array(v, dtype=float) for k, v in single.items()}, condition
     )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.drives.joint import depends_on_load, driven, needs_reactions, rotor_inertia
 from forearm.dynamics import energy
-from forearm.dynamics.forward import articulated_body, conjugate_gradient, solve_symmetric
+from forearm.dynamics.forward import articulated_body, conjugate_gradient, singular, solve_symmetric
 from forearm.dynamics.gibbs_appell import gibbs_appell, inertia_gibbs_appell
 from forearm.dynamics.hollerbach import hollerbach_3x3, hollerbach_4x4
 from forearm.dynamics.inertia import inertia_composite_body, inertia_unit_acceleration
@@ -30,9 +30,9 @@ from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.regressor import PARAMETERS, parameters_of
 from forearm.dynamics.regressor import regressor as regressor_of
 from forearm.dynamics.silver import lagrange_silver
-from forearm.dynamics.states import each_state, joint_states, states_of
+from forearm.dynamics.states import each_state, joint_states
 from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
-from forearm.kinematics.poses import as_coordinates
+from forearm.kinematics.given import as_coordinates, one_state, states_of
 from forearm.model import AT_REST, Base, Model, Wrench, model_of
 from forearm.values import as_floats
 
@@ -152,19 +152,9 @@ def forward_report(
     hand_moment: ArrayLike | None = None, base_motion: Sequence[ArrayLike] | None = None,
 ) -> Solution:  # fmt: skip
     """`forward` of one state, (n,), with how it was solved: iterations, and what is left of the equation."""
-    q, qd, tau = states_of(arm, q=q, qd=qd, tau=tau)
-    if q.ndim != 1:
-        raise InputError(f"forward_report: one state is reported at a time, shape ({arm.n},); came {q.shape}.")
+    q, qd, tau = one_state(arm, "forward_report", q=q, qd=qd, tau=tau)
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
     return solve_loaded(arm, model_of(arm), q, qd, tau, base, hand)
-
-
-def singular(arm: Arm, q: Floats) -> ModelError:
-    """What to say where torques do not fix accelerations."""
-    return ModelError(
-        f"forward: the inertia matrix of {arm.name!r} is singular at q = {shorten(q.tolist())}: usually a joint "
-        "moves neither mass nor inertia. fa.checking.check(arm) names it; give the links behind it mass."
-    )
 
 
 def bias(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
@@ -244,9 +234,7 @@ def trace(
     Of the rigid arm: what drives add is not part of any formulation.
     """
     method = _named(INVERSE, formulation, "formulation")
-    states = states_of(arm, q=q, qd=qd, qdd=qdd)
-    if states[0].ndim != 1:
-        raise InputError(f"trace: one state is traced at a time, shape ({arm.n},); came {states[0].shape}.")
+    states = one_state(arm, "trace", q=q, qd=qd, qdd=qdd)
     model = model_of(arm)
     table: dict[str, dict[str, Any]] = {b.joint.child: {} for b in arm.moving.bodies}
     names = list(table)

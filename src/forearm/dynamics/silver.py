@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from forearm.dynamics.hollerbach import wrench_matrix
 from forearm.dynamics.lagrange import pseudo_inertia, trace_of_product
+from forearm.kinematics.angles import axis_of, cross_matrix
 from forearm.kinematics.matrices import base_rates, joint_matrices
-from forearm.model import (
-    AT_REST,
-    Array,
-    Base,
-    Model,
-    Note,
-    Scalar,
-    Vector,
-    Wrench,
-    cross,
-    refuse_tree,
-    silent,
-    steps,
-    tilde,
-)
+from forearm.model import AT_REST, Array, Base, Model, Note, Scalar, Vector, Wrench, cross, refuse_tree, silent, steps
+from forearm.values import frozen_array
+
+Floats = NDArray[np.float64]
 
 
 def lagrange_silver(
@@ -29,7 +20,7 @@ def lagrange_silver(
 ) -> list[Scalar]:
     """tau_j = sum over i of m_i vd_i . dv_i/dqd_j + [I_i wd_i + w_i x I_i w_i] . dw_i/dqd_j, in base axes. Silver 3.11.
 
-    A loaded hand is his extra link: one more term whose force and moment are those that the hand must pass on (3.2).
+    A loaded hand is his extra link: one more term whose force and moment are those that the hand passes on (section 3.2).
     """
     w, wd, a = {-1: base.w}, {-1: base.wd}, {-1: base.a - model.g}
     R, origin = {-1: np.eye(3)}, {-1: np.zeros(3)}
@@ -80,7 +71,7 @@ def lagrange_silver(
 
 
 def lagrange_silver_w(
-    model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None, note: Note = silent
+    model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None
 ) -> list[Scalar]:
     """The same torques in the other representation: tau_i = sum over j >= i of tr(dW_j/dq_i J_j Wdd_j^T). Silver 1.2.
 
@@ -100,19 +91,16 @@ def lagrange_silver_w(
         forces = pseudo_inertia(body.m, body.r, body.I) @ Wdd.T
         if hand is not None and model.hand == j:
             forces = forces - wrench_matrix(model, W[:3, :3], hand)
-        for symbol, value in (("W", W), ("Wd", Wd), ("Wdd", Wdd)):
-            note(symbol, j, value)
         for i in range(j + 1):
             tau[i] = tau[i] + trace_of_product(U[i], forces.T)
     return tau
 
 
-def rotation_rate(w: Array, W: Array) -> Array:
-    """Wd from the angular velocity: Wd = w x W. Silver 2.5."""
-    return tilde(w) @ W
+def rotation_rate(w: ArrayLike, W: ArrayLike) -> Floats:
+    """The rate, (3, 3), of a rotation W (3, 3) that turns with the angular velocity w (3,): Wd = w x W. Silver 2.5."""
+    return cross_matrix(frozen_array(w, (3,), "w")) @ frozen_array(W, (3, 3), "W")
 
 
-def angular_velocity(W: Array, Wd: Array) -> Array:
-    """The angular velocity from W and Wd: w_i = 1/2 P_ijk W_jl Wd_kl. Silver 2.6."""
-    spin = Wd @ W.T
-    return 0.5 * np.array([spin[2, 1] - spin[1, 2], spin[0, 2] - spin[2, 0], spin[1, 0] - spin[0, 1]])
+def angular_velocity(W: ArrayLike, Wd: ArrayLike) -> Floats:
+    """The angular velocity (3,) from a rotation W (3, 3) and its rate Wd: w_i = 1/2 P_ijk W_jl Wd_kl. Silver 2.6."""
+    return axis_of(frozen_array(Wd, (3, 3), "Wd") @ frozen_array(W, (3, 3), "W").T)

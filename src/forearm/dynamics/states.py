@@ -1,4 +1,4 @@
-"""States as callers give them: checked, taken row by row, spread from freedoms to joints."""
+"""States taken row by row, and spread from freedoms to joints."""
 
 from __future__ import annotations
 
@@ -6,25 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from forearm.arm.arm import Arm
-from forearm.errors import InputError
-from forearm.kinematics.poses import as_coordinates
 from forearm.model import Model
 
 Floats = NDArray[np.float64]
-
-
-def states_of(arm: Arm, **given: ArrayLike) -> list[Floats]:
-    """The arguments as float64 of one shape, (n,) or (B, n)."""
-    states: list[Floats] = []
-    for name, value in given.items():
-        states.append(as_coordinates(arm, value, name))
-        if states[-1].shape != states[0].shape:
-            came = f"{states[-1].shape} beside {states[0].shape}"
-            raise InputError(f"{name}: all arguments share one shape; came {came}. Nothing is broadcast.")
-    return states
 
 
 def each_state(one: Callable[..., Any], shape: tuple[int, ...], *states: Floats) -> Floats:

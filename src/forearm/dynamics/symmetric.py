@@ -68,6 +68,6 @@ def is_structure(x: Scalar) -> bool:
     return isinstance(x, float) and x in (0.0, 1.0, -1.0)
 
 
-def zeros(model: Model, count: int) -> Array:
-    """A square matrix to be filled, of the model's kind of scalar."""
-    return np.zeros((count, count), dtype=model.bodies[0].Rb.dtype if model.bodies else float)
+def zeros(model: Model) -> Array:
+    """A square matrix to be filled, a row a body, of the model's kind of scalar."""
+    return np.zeros((len(model.bodies), len(model.bodies)), dtype=model.bodies[0].Rb.dtype if model.bodies else float)

@@ -15,7 +15,7 @@ from forearm.dynamics.inertia import inertia_moving_links
 from forearm.dynamics.jets import Jet
 from forearm.dynamics.silver import lagrange_silver_w
 from forearm.errors import InputError, NameNotFound, shorten, suggest
-from forearm.kinematics.poses import as_coordinates
+from forearm.kinematics.given import one_state
 from forearm.model import Model, model_of
 
 Floats = NDArray[np.float64]
@@ -37,7 +37,9 @@ class Gibbs:
 
 def gibbs(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Gibbs:
     """G of the rigid arm and its derivatives in qdd, by differentiating the function. Mata (3)-(5), (19)."""
-    model, states = _one_state(arm, q=q, qd=qd, qdd=qdd)
+    model, states = _one_state(arm, "gibbs", q=q, qd=qd, qdd=qdd)
+    if not model.bodies:
+        return Gibbs(0.0, np.zeros(0), np.zeros((0, 0)))
     variables = Jet.variables(np.array(states[2]))
     G = gibbs_function(model.map(float), states[0], states[1], variables)
     return Gibbs(float(G.value), G.gradient, G.hessian)
@@ -47,27 +49,25 @@ def variant(arm: Arm, name: str, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) ->
     """The torques of the rigid arm by one of VARIANTS, shape (n,)."""
     if not isinstance(name, str) or name not in VARIANTS:
         raise NameNotFound(f"there is no variant {shorten(name)}; {suggest(str(name), VARIANTS)}")
-    model, states = _one_state(arm, q=q, qd=qd, qdd=qdd)
+    model, states = _one_state(arm, "variant", q=q, qd=qd, qdd=qdd)
     return np.array(VARIANTS[name](model, *states), dtype=np.float64)
 
 
 def inertia_by_sum(arm: Arm, q: ArrayLike) -> Floats:
     """The inertia matrix of the rigid arm by the plain sum, order n^3. Mata (21)."""
-    model, states = _one_state(arm, q=q)
+    model, states = _one_state(arm, "inertia_by_sum", q=q)
     return np.asarray(inertia_sum(model, states[0]), dtype=np.float64)
 
 
 def inertia_by_moving_links(arm: Arm, q: ArrayLike) -> Floats:
     """The inertia matrix of the rigid arm by Walker and Orin's second method: only what moves is computed."""
-    model, states = _one_state(arm, q=q)
+    model, states = _one_state(arm, "inertia_by_moving_links", q=q)
     return np.asarray(inertia_moving_links(model, states[0]), dtype=np.float64)
 
 
-def _one_state(arm: Arm, **given: ArrayLike) -> tuple[Model, list[list[float]]]:
-    states = [as_coordinates(arm, value, name) for name, value in given.items()]
-    if any(state.ndim != 1 for state in states):
-        raise InputError(f"one state of shape ({arm.n},) is needed; came {[state.shape for state in states]}.")
+def _one_state(arm: Arm, what: str, **given: ArrayLike) -> tuple[Model, list[list[float]]]:
+    states = one_state(arm, what, **given)
     model = model_of(arm.rigid())
     if model.has_followers:
-        raise InputError(f"{arm.name!r} has mimicking joints, which these forms do not take; fa.dynamics.inverse does.")
-    return model, [[float(v) for v in state] for state in states]
+        raise InputError(f"{what}: {arm.name!r} has mimicking joints, which this form does not take; fa.dynamics.inverse does.")
+    return model, [state.tolist() for state in states]

@@ -21,11 +21,11 @@ POSE = Table(
     },
     doc="a pose: xyz and rpy, or matrix",
 )
+INERTIA_KEYS = ("xx", "yy", "zz", "xy", "xz", "yz")  # as they are written
 INERTIA = Table(
     {
         "about": Choice(("com", "origin"), "the point: the centre of mass, or the origin of the link's frame"),
-        **{k: Number("kg m^2, element of the tensor (xy = -integral of x y dm)") for k in ("xx", "yy", "zz")},
-        **{k: Number("kg m^2, element of the tensor (xy = -integral of x y dm)") for k in ("xy", "xz", "yz")},
+        **{k: Number("kg m^2, element of the tensor (xy = -integral of x y dm)") for k in INERTIA_KEYS},
     },
     required=("about", "xx", "yy", "zz"),
 )
@@ -113,18 +113,20 @@ JOINT = Table(
 )
 
 
+WORLD = Table({"world": VECTOR}, required=("world",))
+
+
 @dataclass(frozen=True)
 class Gravity:
     """Free-fall acceleration: [x, y, z] in the base frame, or { world = [x, y, z] } when the base is turned."""
 
     def read(self, value: Any, place: str) -> dict[str, Any]:
         if isinstance(value, dict):
-            return Table({"world": VECTOR}, required=("world",)).read(value, place)
+            return WORLD.read(value, place)
         return {"base": VECTOR.read(value, place)}
 
     def schema(self) -> dict[str, Any]:
-        world = Table({"world": VECTOR}, required=("world",))
-        return {"oneOf": [VECTOR.schema(), world.schema()], "description": "m / s^2, in the base frame or the world"}
+        return {"oneOf": [VECTOR.schema(), WORLD.schema()], "description": "m / s^2, in the base frame or the world"}
 
 
 ARM = Table(

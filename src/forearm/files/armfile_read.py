@@ -6,20 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import STANDARD_GRAVITY, Arm, Hand
 from forearm.arm.drive import Bearing, Friction, Motor, Transmission
 from forearm.arm.joint import DH, Frame, Joint, Limits, Mimic
 from forearm.arm.link import Link
-from forearm.errors import ForearmError, InputError, shorten, suggest
+from forearm.errors import InputError, located, shorten, suggest
 from forearm.files.armfile import ARM, MOVES, SCHEMA
 from forearm.reading.fields import Radians
 from forearm.reading.textfile import read_toml
-from forearm.spatial import parallel_axis, pose_xyz_rpy
+from forearm.spatial import TENSOR, Floats, parallel_axis, pose_xyz_rpy
 from forearm.values import as_pose
-
-INERTIA_KEYS = {(0, 0): "xx", (1, 1): "yy", (2, 2): "zz", (0, 1): "xy", (0, 2): "xz", (1, 2): "yz"}
 
 
 def read_armfile(path: Path, hand: str | None = None) -> Arm:
@@ -31,7 +28,7 @@ def arm_from_document(document: dict[str, Any], name: str, folder: Path | None =
     """The arm in the tables of an arm file called `name`, beside which its parts file lies in `folder`."""
     _refuse_other_schema(document, name)
     data = ARM.read(document, name)
-    try:
+    with located(name, file=name):
         links = [_link(block) for block in data["link"]]
         if "parts" in data:
             from forearm.parts.refresh import refresh_links  # where used: few arm files have parts
@@ -50,10 +47,6 @@ def arm_from_document(document: dict[str, Any], name: str, folder: Path | None =
             source=data.get("source", ""),
             notes=data.get("notes", ""),
         )
-    except ForearmError as error:
-        if str(error).startswith(name):
-            raise
-        raise type(error)(f"{name}: {error}") from error
 
 
 def _refuse_other_schema(document: dict[str, Any], name: str) -> None:
@@ -70,7 +63,7 @@ def _link(block: dict[str, Any]) -> Link:
     inertia = np.zeros((3, 3))
     given = block.get("inertia")
     if given is not None:
-        for (i, k), key in INERTIA_KEYS.items():
+        for key, (i, k) in TENSOR.items():
             inertia[i, k] = inertia[k, i] = given.get(key, 0.0)
         if given["about"] == "origin":
             inertia = inertia - parallel_axis(mass, com)
@@ -99,10 +92,8 @@ def _joints(data: dict[str, Any], name: str) -> tuple[list[Joint], list[Link]]:
             )
         block = {"name": called, "parent": previous, "child": f"link{index + 1}"} | block
         previous = block["child"]
-        try:
+        with located(f"{name}, joint {called!r}"):
             made = _freedoms(block, data) if "freedoms" in block else [_joint(block, data)]
-        except ForearmError as error:
-            raise type(error)(f"{name}, joint {called!r}: {error}") from error
         joints += made
         massless += [Link(name=joint.child) for joint in made[:-1]]
     return joints, massless
@@ -165,7 +156,7 @@ def _placement(block: dict[str, Any], data: dict[str, Any]) -> DH | Frame:
     return DH(convention=data["dh_convention"], **block["dh"])
 
 
-def _pose(given: dict[str, Any], place: str) -> NDArray[np.float64]:
+def _pose(given: dict[str, Any], place: str) -> Floats:
     if "matrix" in given:
         if "xyz" in given or "rpy" in given:
             raise InputError(f"{place}: give xyz and rpy, or matrix, not both.")
@@ -173,7 +164,7 @@ def _pose(given: dict[str, Any], place: str) -> NDArray[np.float64]:
     return pose_xyz_rpy(given.get("xyz", (0.0, 0.0, 0.0)), given.get("rpy", (0.0, 0.0, 0.0)))
 
 
-def _gravity(data: dict[str, Any], base: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+def _gravity(data: dict[str, Any], base: Floats, name: str) -> Floats:
     given = data.get("gravity")
     if given is None:
         if not np.array_equal(base[:3, :3], np.eye(3)):
@@ -183,7 +174,7 @@ def _gravity(data: dict[str, Any], base: NDArray[np.float64], name: str) -> NDAr
             )
         return np.array(STANDARD_GRAVITY)
     if "world" in given:
-        turned: NDArray[np.float64] = base[:3, :3].T @ np.array(given["world"])
+        turned: Floats = base[:3, :3].T @ np.array(given["world"])
         return turned
     return np.array(given["base"])
 

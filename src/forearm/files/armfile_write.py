@@ -6,17 +6,15 @@ import os
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import DH, Joint, Limits
 from forearm.arm.link import Link
 from forearm.arm.record import fields_of
 from forearm.errors import InputError
-from forearm.files.armfile import SCHEMA
-from forearm.files.armfile_read import INERTIA_KEYS
+from forearm.files.armfile import INERTIA_KEYS, SCHEMA
 from forearm.reading.textfile import write_text
-from forearm.spatial import pose_xyz_rpy, rpy_of
+from forearm.spatial import TENSOR, Floats, pose_xyz_rpy, rpy_of
 
 
 def save(arm: Arm, path: str | os.PathLike[str]) -> None:
@@ -60,7 +58,7 @@ def link_block(link: Link) -> dict[str, Any]:
     if not link.massless or link.com.any():
         block |= {"mass": link.mass, "com": link.com.tolist()}
     if link.inertia.any():
-        elements = {key: float(link.inertia[ik]) for ik, key in INERTIA_KEYS.items()}
+        elements = {key: float(link.inertia[TENSOR[key]]) for key in INERTIA_KEYS}
         off = {k: v for k, v in elements.items() if v != 0.0 or k in ("xx", "yy", "zz")}
         block["inertia"] = {"about": "com", **off}
     return block
@@ -100,7 +98,7 @@ def _listed(value: Any) -> Any:
     return [_listed(v) for v in value] if isinstance(value, tuple) else value
 
 
-def _pose(T: NDArray[np.float64]) -> dict[str, Any]:
+def _pose(T: Floats) -> dict[str, Any]:
     """xyz and rpy where they give the pose back bit for bit, else the matrix."""
     xyz, rpy = T[:3, 3], rpy_of(T[:3, :3])
     if np.array_equal(pose_xyz_rpy(xyz, rpy), T):

@@ -26,7 +26,7 @@ def arms() -> list[str]:
 
 def is_builtin(name: str) -> bool:
     """Whether an arm of this name comes with forearm."""
-    return bool(CHAIN.fullmatch(name)) or (re.fullmatch(r"[a-z0-9-]+", name) is not None and _file(name).is_file())
+    return bool(CHAIN.fullmatch(name)) or (re.fullmatch(r"[a-z0-9-]{1,100}", name) is not None and _file(name).is_file())
 
 
 def load_builtin(name: str, hand: str | None = None) -> Arm:

@@ -5,25 +5,21 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Friction, Motor
 from forearm.arm.joint import Frame, Joint, Kind, Limits, Mimic
 from forearm.arm.link import Link
 from forearm.arm.tree import MAX_LINKS
-from forearm.errors import ForearmError, IgnoredWarning, InputError, shorten, suggest
+from forearm.errors import IgnoredWarning, InputError, located, shorten, suggest
 from forearm.reading.textfile import read_bytes
 from forearm.reading.xml import Element, parse_xml
-from forearm.spatial import rotation_rpy, turn_inertia
+from forearm.spatial import TENSOR, Floats, rotation_rpy, turn_inertia
 from forearm.values import LARGEST
-
-T = TypeVar("T")
 
 MAX_URDF_BYTES = 32_000_000
 MAX_KINDS_REPORTED = 50
@@ -75,15 +71,13 @@ def arm_from_urdf(data: bytes, name: str, hand: str | None = None) -> Arm:
     joints = [reader.joint(element) for element in robot.all("joint")]
     joints = reader.with_transmissions(robot.all("transmission"), joints)
     reader.note_ignored(robot)
-    try:
+    with located(name):
         arm = Arm(
             name=robot.attributes.get("name", "").strip() or Path(name).stem,
             links=tuple(links),
             tree=tuple(joints),
             hand=hand,  # type: ignore[arg-type]
         )
-    except ForearmError as error:
-        raise type(error)(f"{name}: {error}") from error
     reader.warn_ignored()
     return arm
 
@@ -100,18 +94,19 @@ class _Reader:
         where = f"{self.name}, line {element.line}, link {shorten(name)}"
         inertial = element.first("inertial")
         if inertial is None:
-            return self._made(where, lambda: Link(name=name))
+            with located(where):
+                return Link(name=name)
         xyz, rpy = self._origin(inertial, where)
         mass_element, tensor = inertial.first("mass"), inertial.first("inertia")
         mass = self._number(mass_element, "value", where) if mass_element is not None else 0.0
         inertia = np.zeros((3, 3))
         if tensor is not None:
-            for i, k in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)):
-                default = None if i == k else 0.0
-                inertia[i, k] = inertia[k, i] = self._number(tensor, "i" + "xyz"[i] + "xyz"[k], where, default)
+            for key, (i, k) in TENSOR.items():
+                inertia[i, k] = inertia[k, i] = self._number(tensor, f"i{key}", where, None if i == k else 0.0)
         if rpy.any():
             inertia = turn_inertia(rotation_rpy(rpy), inertia)
-        return self._made(where, lambda: Link(name=name, mass=mass, com=xyz, inertia=inertia))
+        with located(where):
+            return Link(name=name, mass=mass, com=xyz, inertia=inertia)
 
     def joint(self, element: Element) -> Joint:
         name = self._attribute(element, "name", "<joint>")
@@ -132,27 +127,20 @@ class _Reader:
             axis = self._vector(axis_element, "xyz", where)
         self._note_pointless(element, given)
         ends = {tag: self._child(element, tag, where) for tag in ("parent", "child")}
-        limit = element.first("limit")
-        effort, speed = (
-            (None, None)
-            if limit is None or kind == "fixed"
-            else tuple(self._number(limit, key, where, math.inf) for key in ("effort", "velocity"))
-        )
-        return self._made(
-            where,
-            lambda: Joint(
+        limit = element.first("limit") if kind != "fixed" else None
+        with located(where, file=self.name):
+            return Joint(
                 name=name,
                 kind=kind,
                 parent=self._attribute(ends["parent"], "link", where),
                 child=self._attribute(ends["child"], "link", where),
                 placement=Frame(xyz=xyz, rpy=rpy, axis=axis),
                 limits=self._limits(element, given, where),
-                max_effort=None if effort in (None, math.inf) else effort,
-                max_speed=None if speed in (None, math.inf) else speed,
+                max_effort=self._bound(limit, "effort", where),
+                max_speed=self._bound(limit, "velocity", where),
                 mimic=self._mimic(element.first("mimic"), kind, where),
                 friction=self._friction(element.first("dynamics"), kind, where),
-            ),
-        )
+            )
 
     def _note_pointless(self, element: Element, given: str) -> None:
         """What a fixed or a continuous joint has no use for is not read, and said so."""
@@ -182,7 +170,8 @@ class _Reader:
         if element is None:
             return None
         if kind == "fixed":
-            raise InputError(f"{where}: a fixed joint cannot mimic another; remove <mimic> or the type.")
+            self._count("<mimic> of a fixed joint, which stays where it is", element.line)
+            return None
         return Mimic(
             joint=self._attribute(element, "joint", where),
             multiplier=self._number(element, "multiplier", where, 1.0),
@@ -226,7 +215,8 @@ class _Reader:
         rotor = self._text_number(inertias[0], where) if inertias else 0.0
         if joint.kind == "fixed" or (ratio == 1.0 and rotor == 0.0):
             return joint.name, None
-        return joint.name, self._made(where, lambda: Motor(gear_ratio=ratio, rotor_inertia=rotor))
+        with located(where):
+            return joint.name, Motor(gear_ratio=ratio, rotor_inertia=rotor)
 
     def note_ignored(self, robot: Element) -> None:
         """Count every element and attribute that was not read, below elements that were."""
@@ -263,7 +253,7 @@ class _Reader:
         count, first = self.ignored.get(what, (0, line))
         self.ignored[what] = (count + 1, min(first, line))
 
-    def _origin(self, element: Element, where: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _origin(self, element: Element, where: str) -> tuple[Floats, Floats]:
         origin = element.first("origin")
         if origin is None:
             return np.zeros(3), np.zeros(3)
@@ -284,7 +274,7 @@ class _Reader:
             raise InputError(f"{place}: <{element.tag}> needs the attribute {key!r}.")
         return element.attributes[key]
 
-    def _vector(self, element: Element, key: str, where: str, default: str | None = None) -> NDArray[np.float64]:
+    def _vector(self, element: Element, key: str, where: str, default: str | None = None) -> Floats:
         text = element.attributes.get(key, default)
         if text is None:
             raise InputError(f"{where}: <{element.tag}> needs the attribute {key!r}.")
@@ -301,6 +291,9 @@ class _Reader:
             return default
         return self._float(text, f"{key} of <{element.tag}>", where, largest)
 
+    def _bound(self, limit: Element | None, key: str, where: str) -> float | None:
+        return None if limit is None or key not in limit.attributes else self._number(limit, key, where)
+
     def _text_number(self, element: Element, where: str) -> float:
         return self._float(element.text, f"<{element.tag}>", where)
 
@@ -316,13 +309,6 @@ class _Reader:
         if abs(value) > largest:
             raise InputError(f"{where}: {what} must not exceed {largest:g}, came {shorten(text)}.")
         return value
-
-    def _made(self, where: str, make: Callable[[], T]) -> T:
-        """What `make` makes; an error in it gets the place in the file."""
-        try:
-            return make()
-        except ForearmError as error:
-            raise error if str(error).startswith(self.name) else type(error)(f"{where}: {error}") from error
 
 
 def _tags(root: Element) -> Iterator[str]:

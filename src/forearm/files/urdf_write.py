@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import STANDARD_GRAVITY, Arm, Hand
 from forearm.arm.joint import Frame, Joint, Limits
@@ -17,7 +16,7 @@ from forearm.arm.link import Link
 from forearm.arm.tree import most_articulated_leaf
 from forearm.errors import LossWarning
 from forearm.reading.textfile import write_text
-from forearm.spatial import turn_inertia
+from forearm.spatial import TENSOR, Floats, move_body
 from forearm.values import LARGEST
 
 
@@ -60,11 +59,9 @@ def in_joint_frames(arm: Arm) -> Arm:
     return arm.replace(links=links, tree=tuple(tree), hand=hand)
 
 
-def _reframed(link: Link, T: NDArray[np.float64]) -> Link:
-    if np.array_equal(T, np.eye(4)):
-        return link
-    R, p = T[:3, :3], T[:3, 3]
-    return Link(name=link.name, mass=link.mass, com=R @ link.com + p, inertia=turn_inertia(R, link.inertia))
+def _reframed(link: Link, T: Floats) -> Link:
+    mass, com, inertia = move_body(T, *link.properties)
+    return Link(name=link.name, mass=mass, com=com, inertia=inertia)
 
 
 def _losses(arm: Arm) -> Iterable[str]:
@@ -105,8 +102,7 @@ def _numbers(values: Iterable[float]) -> str:
 def _link(link: Link) -> str:
     if link.massless and not link.com.any():
         return f"  <link name={quoteattr(link.name)}/>"
-    names = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
-    tensor = " ".join(f"{key}={_numbers([link.inertia[ik]])}" for key, ik in names.items())
+    tensor = " ".join(f"i{key}={_numbers([link.inertia[ik]])}" for key, ik in TENSOR.items())
     return (
         f"  <link name={quoteattr(link.name)}>\n    <inertial>\n"
         f"      <origin xyz={_numbers(link.com)}/>\n"

@@ -50,7 +50,7 @@ def _many_sets(session: Session, answers: Answers, given: int) -> None:
     if given == 2:
         target = answers.text("File for the results?")
         count = torques_to_file(session.variables, source, target)
-        session.output.show(f"{count} sets of {source}, written to {target}")
+        session.output.show(f"{count} sets of {source}; wrote {target}")
         return
     names, values = torques_of_file(session.variables, source)
     rows = [[str(k + 1), *(number(float(x)) for x in row)] for k, row in enumerate(values)]
@@ -81,7 +81,7 @@ def _plot_simulation(session: Session, answers: Answers, given: int) -> None:
     run = session.run_so_far("plot_simulation")
     path = answers.text("File?") if given else PICTURE
     run.plot(path)
-    session.output.show(f"written: {path}")
+    session.output.show(f"wrote {path}")
 
 
 def _print_simulation(session: Session, answers: Answers, _given: int) -> None:
@@ -102,7 +102,7 @@ def _write_graphic_file(session: Session, answers: Answers, given: int) -> None:
         run.to_html(path)
     else:
         run.save(path)
-    session.output.show(f"written: {path}")
+    session.output.show(f"wrote {path}")
 
 
 def _open_output_file(session: Session, answers: Answers, _given: int) -> None:

@@ -87,11 +87,9 @@ class Interpreter:
 def completions(line: str, word: str) -> list[str]:
     """What a word at the end of a line may become, but for names of files."""
     before = line[: len(line) - len(word)].split()
-    if not before:
-        return matching(word, (*COMMANDS, *NAMES)) or ([] if word else [*COMMANDS, *NAMES])
-    first = matching(before[0], COMMANDS)
-    if first == ["help"]:
-        return matching(word, (*COMMANDS, *NAMES)) or ([] if word else [*COMMANDS, *NAMES])
+    first = matching(before[0], COMMANDS) if before else []
+    if not before or first == ["help"]:
+        return matching(word, (*COMMANDS, *NAMES)) if word else [*COMMANDS, *NAMES]
     if first == ["database_read"]:
         from forearm.files.builtin import arms
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import sys
-from types import ModuleType
 
 from forearm.interpreter.interpreter import completions
 from forearm.interpreter.lines import bounded
@@ -18,7 +17,8 @@ class Terminal:
     def __init__(self) -> None:
         self.number = 0
         self._shows_prompts = sys.stdout.isatty()
-        self._readline = _with_completion() if self._shows_prompts else None
+        if self._shows_prompts:
+            _complete_names()
 
     def line(self, prompt: str) -> str:
         """The next line; Ctrl-D ends the input, or a command that asks."""
@@ -37,11 +37,11 @@ def complete(line: str, word: str) -> list[str]:
     return names if is_first else names + sorted(glob.glob(glob.escape(word) + "*"))
 
 
-def _with_completion() -> ModuleType | None:
+def _complete_names() -> None:
     try:
         import readline
     except ImportError:
-        return None
+        return
 
     def completer(word: str, state: int) -> str | None:
         if state == 0:
@@ -52,4 +52,3 @@ def _with_completion() -> ModuleType | None:
     readline.set_completer(completer)
     readline.set_completer_delims(" \t=,")
     readline.parse_and_bind("bind ^I rl_complete" if "libedit" in (readline.__doc__ or "") else "tab: complete")
-    return readline

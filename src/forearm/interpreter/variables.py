@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.drives.motor import DAC, torque_of, voltage_of
-from forearm.errors import ModelError
+from forearm.drives.motor import DAC, constants_of, torque_of, voltage_of, without_constants
 from forearm.simulation.converter import Converter, converter_of
 from forearm.simulation.windings import without_inductance
 from forearm.tables import number
@@ -66,7 +65,7 @@ class Variables:
         zero = np.zeros(arm.n)
         falling = without_inductance(arm).replace(gravity=(0.0, 0.0, -gravity))
         converter_of(falling, dac or DAC())
-        voltage = zero if _has_motors(arm) else None
+        voltage = None if without_constants(arm) else zero
         return cls(falling, gravity, dac or DAC(), zero, zero, zero, zero, voltage, voltage)
 
     @property
@@ -116,9 +115,8 @@ class Variables:
 
     def checked_voltage(self) -> Floats:
         """The voltages, or an error that names the joints without motor constants."""
-        if self.voltage is None:
-            voltage_of(self.arm, self.torque, self.omega)  # says which joints
-            raise ModelError(f"arm {self.arm.name!r}: no voltages.")
+        constants_of(self.arm)  # which names them
+        assert self.voltage is not None
         return self.voltage
 
     def shown(self, name: str) -> str:
@@ -146,11 +144,3 @@ class Variables:
             names = [j.name for j, is_over in zip(self.arm.joints, over, strict=True) if is_over]
             notes.append(f"beyond the range of the converter: {', '.join(names)}")
         return notes
-
-
-def _has_motors(arm: Arm) -> bool:
-    try:
-        voltage_of(arm, np.zeros(arm.n), np.zeros(arm.n))
-    except ModelError:
-        return False
-    return True

@@ -171,12 +171,8 @@ def unfinished(place: Path) -> list[Entry]:
 
 def clear(place: Path) -> tuple[int, int]:
     """Remove what the cache wrote, and nothing else: how many files, and bytes."""
-    count = size = 0
-    for entry in [*entries(place), *unfinished(place)]:
-        with contextlib.suppress(OSError):
-            entry.path.unlink()
-            count, size = count + 1, size + entry.size
-    return count, size
+    gone = [entry.size for entry in (*entries(place), *unfinished(place)) if _removed(entry)]
+    return len(gone), sum(gone)
 
 
 def _bounded(place: Path) -> None:
@@ -185,13 +181,17 @@ def _bounded(place: Path) -> None:
     for entry in found:
         if total <= bound():
             break
-        with contextlib.suppress(OSError):
-            entry.path.unlink()
-            total -= entry.size
+        total -= entry.size if _removed(entry) else 0
     for entry in unfinished(place):
         if time.time() - entry.used > STALE:
-            with contextlib.suppress(OSError):
-                entry.path.unlink()
+            _removed(entry)
+
+
+def _removed(entry: Entry) -> bool:
+    with contextlib.suppress(OSError):
+        entry.path.unlink()
+        return True
+    return False
 
 
 def _files(place: Path, ending: str) -> Iterator[Entry]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import threading
 from dataclasses import dataclass
@@ -11,10 +10,10 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from forearm.arm.arm import Arm
-from forearm.kernels import cache, direct
-from forearm.kernels.elf import NotHere
-from forearm.kernels.identity import surroundings, told
-from forearm.kernels.native import loaded
+from forearm.kernels import direct
+from forearm.kernels.elf import Loaded
+from forearm.kernels.keeping import About, kept_or_made
+from forearm.kernels.native import function_of
 
 if TYPE_CHECKING:
     from forearm.symbols.counts import Counts
@@ -45,20 +44,21 @@ class Slot:
 
 @dataclass(frozen=True, eq=False)
 class Native:
-    """A compiled function `call(arrays..., count)`; what it needs to stay in memory is kept with it.
+    """A compiled function `call(addresses..., count)`, and the address that it lies at.
 
     `entry` is the address of the function that Python calls directly, 0 if there is none, `table` that of what it reads.
     """
 
     call: Any
     address: int
-    entry: int
-    table: int
-    memory: Any
+    entry: int = 0
+    table: int = 0
 
 
 class Compiled:
-    """Functions of an arm as one: `batch` for blocks of states in the lanes of vectors, `single` for a state alone."""
+    """Functions of an arm as one, in parts: "single" for a state alone, and for Python to call, "batch" for many states in the
+    lanes of vectors, "each" for many with open parameters of their own.
+    """
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -89,25 +89,10 @@ class Compiled:
         return max(1, int(sum(self._told["counts"].values())))
 
     @property
-    def single(self) -> Native:
-        """For a state alone, and for Python to call."""
-        return self.part("single")
-
-    @property
-    def batch(self) -> Native:
-        """For many states; where parameters were left open, with one set of them for all."""
-        return self.part("batch")
-
-    @property
     def table(self) -> int:
         """The table of the function that Python calls directly, once there is one."""
         single = self._parts.get("single")
         return 0 if single is None else single.table
-
-    @property
-    def each(self) -> Native:
-        """For many states, each with parameters of its own."""
-        return self.part("each")
 
     @property
     def _told(self) -> dict[str, Any]:
@@ -117,7 +102,7 @@ class Compiled:
         return self._about
 
     def part(self, name: str) -> Native:
-        """One of the forms, from memory, from the cache, or made now."""
+        """From memory, from the cache, or made now."""
         found = self._parts.get(name)
         if found is None:
             with self._lock:
@@ -127,33 +112,32 @@ class Compiled:
         return found
 
     def _found(self, part: str) -> Native:
-        request = self.request
+        request, name = self.request, name_of(self.request)
         with_entry = part == "single" and not request.parameters and direct.is_possible()
-        key = cache.key_of(told(request), part, with_entry, surroundings())
-        kept = cache.read(key)
-        if kept is not None:
-            with contextlib.suppress(KeyError, TypeError, ValueError, NotHere):  # not what was written: made again
-                return self._placed(*kept, made_here=False)
-        from forearm.kernels.making import made
+        names = [name, *([f"{name}_direct", f"{name}_objects"] if with_entry else [])]
 
-        about, code = made(request, part, with_entry)
-        cache.write(key, about, code)
-        return self._placed(about, code, made_here=True)
+        def make() -> tuple[About, bytes]:
+            from forearm.kernels.making import made
 
-    def _placed(self, about: dict[str, Any], code: bytes, made_here: bool) -> Native:
-        """The code in memory, ready to be called."""
-        known: dict[str, Any] = {
-            "inputs": tuple(Slot(name, tuple(map(int, shape))) for name, shape in about["inputs"]),
-            "outputs": tuple(Slot(name, tuple(map(int, shape))) for name, shape in about["outputs"]),
-            "counts": {key: int(about["counts"][key]) for key in ("mul", "add", "div", "sqrt", "trig")},
-        }
-        name = about["name"]
-        names = [name, *([f"{name}_direct", f"{name}_objects"] if about["entry"] else [])]
-        memory = loaded(code, names, made_here)
-        function, *direct_ones = (memory.addresses[n] for n in names)
-        entry, table = direct_ones or (0, 0)
-        kinds = [ctypes.c_void_p] * (len(known["inputs"]) + len(known["outputs"]))
-        call = ctypes.CFUNCTYPE(None, *kinds, ctypes.c_int64)(function)
-        if self._about is None:
-            self._about = known
-        return Native(call, function, entry, table, memory)
+            return made(request, part, with_entry)
+
+        def place(about: About, memory: Loaded) -> Native:
+            known: dict[str, Any] = {
+                "inputs": tuple(Slot(name, tuple(map(int, shape))) for name, shape in about["inputs"]),
+                "outputs": tuple(Slot(name, tuple(map(int, shape))) for name, shape in about["outputs"]),
+                "counts": {key: int(about["counts"][key]) for key in ("mul", "add", "div", "sqrt", "trig")},
+            }
+            pointers = [ctypes.c_void_p] * (len(known["inputs"]) + len(known["outputs"]))
+            native = Native(
+                function_of(memory, name, *pointers, ctypes.c_int64), *(memory.addresses[n] for n in names)
+            )  # fmt: skip
+            if self._about is None:
+                self._about = known
+            return native
+
+        return kept_or_made((request, part, with_entry), names, make, place)
+
+
+def name_of(request: Request) -> str:
+    """What the function is called in its object."""
+    return "_and_".join(request.functions)[:80]

@@ -41,7 +41,7 @@ def entry_text(name: str, inputs: tuple[Argument, ...], outputs: tuple[Argument,
         lines += _checked(k, a, CONTIGUOUS | ALIGNED, f"in{k}", f"next{k}")
     made = _new(outputs, dtype)
     if len(outputs) == 1:
-        lines += ["  br i1 %bare, label %new, label %given", "given:", *_given(len(inputs), inputs, outputs[0])]
+        lines += ["  br i1 %bare, label %new, label %given", "given:", *_given(inputs, outputs[0], dtype.itemsize)]
     else:
         lines += ["  br label %new"]
     lines += ["new:", *made, "  br label %run", "run:"]
@@ -89,33 +89,23 @@ def _arguments(given: int, with_out: bool) -> list[str]:
     ]  # fmt: skip
 
 
-def _given(place: int, inputs: tuple[Argument, ...], output: Argument) -> list[str]:
+def _given(inputs: tuple[Argument, ...], output: Argument, itemsize: int) -> list[str]:
     """The array given as `out`: it fits, and no batch lies across it, unless exactly in its place."""
-    lines = [
-        *_checked(place, output, CONTIGUOUS | ALIGNED | WRITEABLE, "out", "placed"),
-        "  %out.start = ptrtoint ptr %data.out to i64",
-    ]
-    lines += ["  %states = select i1 %many, i64 %rows, i64 0", f"  %out.bytes = mul i64 %states, {output.size * 8}"]
+    lines = _checked(len(inputs), output, CONTIGUOUS | ALIGNED | WRITEABLE, "out", "placed")
+    lines += ["  %out.start = ptrtoint ptr %data.out to i64"]
+    lines += ["  %states = select i1 %many, i64 %rows, i64 0", f"  %out.bytes = mul i64 %states, {output.size * itemsize}"]
     lines += ["  %out.end = add i64 %out.start, %out.bytes"]
     clear = "true"
     for k, a in enumerate(inputs):
-        lines += [f"  %start.{k} = ptrtoint ptr %data.in{k} to i64", f"  %bytes.{k} = mul i64 %states, {a.size * 8}"]
+        lines += [f"  %start.{k} = ptrtoint ptr %data.in{k} to i64", f"  %bytes.{k} = mul i64 %states, {a.size * itemsize}"]
         lines += [f"  %end.{k} = add i64 %start.{k}, %bytes.{k}", f"  %before.{k} = icmp ule i64 %out.end, %start.{k}"]
         lines += [f"  %behind.{k} = icmp uge i64 %out.start, %end.{k}", f"  %apart.{k} = or i1 %before.{k}, %behind.{k}"]
         same = f"icmp eq i64 %out.start, %start.{k}" if a.size == output.size else "and i1 false, false"
-        lines += [
-            f"  %same.{k} = {same}",
-            f"  %fine.{k} = or i1 %apart.{k}, %same.{k}",
-            f"  %clear.{k} = and i1 {clear}, %fine.{k}",
-        ]
+        lines += [f"  %same.{k} = {same}", f"  %fine.{k} = or i1 %apart.{k}, %same.{k}"]
+        lines += [f"  %clear.{k} = and i1 {clear}, %fine.{k}"]
         clear = f"%clear.{k}"
-    return [
-        *lines,
-        f"  br i1 {clear}, label %take, label %other",
-        "take:",
-        "  call void %Py_IncRef(ptr %object.out)",
-        "  br label %run",
-    ]
+    lines += [f"  br i1 {clear}, label %take, label %other", "take:", "  call void %Py_IncRef(ptr %object.out)"]
+    return [*lines, "  br label %run"]
 
 
 def _new(outputs: tuple[Argument, ...], dtype: Any) -> list[str]:

@@ -34,8 +34,7 @@ def function_text(
     inputs = (*traced.inputs, *offline)
     rows = (*(inputs if each else traced.inputs), *traced.outputs)
     arguments = ", ".join([*(f"ptr nocapture %{a.name}" for a in (*inputs, *traced.outputs)), "i64 %count"])
-    lines = [f"define void @{name}({arguments}) nounwind {{", "entry:"]
-    lines += [f"  %buffer.{a.name} = alloca [{a.size * target.lanes} x {scalar}], align 64" for a in rows]
+    lines: list[str] = []
     known: dict[int, str] = {}
     unknown: str | None = None
     if parameters and not each:
@@ -60,6 +59,8 @@ def function_text(
     lines += ["  br label %body", "body:"]
     lines += [f"  %at.{a.name} = phi ptr [ %there.{a.name}, %head ], [ %buffer.{a.name}, %copied ]" for a in rows]
     body = Body(target)
+    for a in rows:
+        body.space(f"%buffer.{a.name}", a.size * target.lanes)
     if each:
         columns = load_columns(body, "%at.parameters", len(parameters))
         known = dict(zip(_leaves(traced.graph, parameters), columns, strict=True))
@@ -75,7 +76,7 @@ def function_text(
         "  br label %tail", "tail:", "  %next = add i64 %at, %rows", "  %more = icmp slt i64 %next, %count",
         "  br i1 %more, label %head, label %done", "done:", "  ret void", "}",
     ]  # fmt: skip
-    return "\n".join(lines)
+    return "\n".join([f"define void @{name}({arguments}) nounwind {{", "entry:", *body.spaces, *lines])
 
 
 def _leaves(graph: Graph, names: Sequence[str]) -> list[int]:

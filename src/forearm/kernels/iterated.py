@@ -25,7 +25,8 @@ from forearm.symbols.graph import NOTHING, expressions
 
 MOST = 64  # steps
 SHORTEST = 1.0 / 64.0  # of a step: if that is no better, rounding is all that is left
-GIVEN_UP = 1e-9  # of the torques: what is left must be less, or the answer is NaN
+GIVEN_UP, GIVEN_UP_SINGLE = 1e-9, 1e-3  # of the torques: what is left must be less, or the answer is NaN
+CLOSE_SINGLE = 1e-6  # of the torques: when a lane of single precision is done
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +54,8 @@ def iterated(
     """One of Newton's steps under torques and with friction in given directions, joints held where `free` is 0."""
     graph, arm = tracing.graph, tracing.arm
     x = [graph.input(f"at[{j}]") for j in range(arm.n)]
-    now = tracing.loads.at(np.array(x, dtype=object))
-    still = tracing.loads.at(np.zeros(arm.n))
+    loaded = tracing.under_load
+    now, still = loaded.loads.at(np.array(x, dtype=object)), loaded.loads.at(np.zeros(arm.n))
     felt, symbols = [], []
     for k, (drive, (torque, reaction)) in enumerate(zip(drives_of(arm), now, strict=True)):
         if not drive.depends_on_load:
@@ -64,8 +65,8 @@ def iterated(
         symbols += here
         both = None if reaction is None else (np.array(here[1:4], dtype=object), np.array(here[4:], dtype=object))
         felt.append((here[0], both))
-    _, solution, _ = tracing.newton_at([0.0] * arm.n, tau, ways, free, felt)
-    left, _, size = tracing.newton_at(x, tau, ways, free)
+    _, solution, _ = loaded.newton_at([0.0] * arm.n, tau, ways, free, felt)
+    left, _, size = loaded.newton_at(x, tau, ways, free)
     loads = [flat(*load) for drive, load in zip(drives_of(arm), now, strict=True) if drive.depends_on_load]
     results: dict[str, Any] = {
         "solution": solution,
@@ -99,72 +100,111 @@ def solved(
     moving = _depends(graph, [e.node for e in (*step.x, *step.felt)])
     at_rest = substituted(graph, step.results["felt"], dict.fromkeys(step.x, 0.0))
     compute(body, graph, [*_still(graph, step.results, moving), *at_rest], states)
-    flags, everyone = f"<{t.lanes} x i1>", _all(t.lanes)
-    one, zero, huge = (body.constant(value) for value in (1.0, 0.0, _largest(t.scalar)))
     rest = [result(body, e, states) for e in at_rest]
-    for name, size in (("x", n), ("felt", len(rest))):
-        body.lines.append(f"  %{name} = alloca [{size * t.lanes} x {t.scalar}], align 64")
-    for k in range(n):
-        body.store("%x", k * t.lanes, zero, t.lanes)
-    for k, load in enumerate(rest):
-        body.store("%felt", k * t.lanes, load if loads is None else body.load(loads, k * t.lanes, t.lanes), t.lanes)
-    known = body.emit(f"fcmp oeq {t.vector} {unknown}, {zero}")
+    _begin(body, n, rest, loads, unknown)
+    x, felt = body.vectors("%x", n), body.vectors("%felt", len(rest))
+    found = _tried(body, step, states, x, felt)
+    _decide(body, found, (x, felt), None if loads is None else rest, close)
+    if loads is not None:
+        body.keep(loads, body.vectors("%felt", len(rest)))
+    limit = body.op("fmul", "%size.next", body.constant(GIVEN_UP if t.scalar == "double" else GIVEN_UP_SINGLE))
+    spoilt = body.chosen(body.compared("ugt", "%norm.next", limit), body.constant(float("nan")), unknown)
+    return [body.op("fadd", value, spoilt) for value in body.vectors("%x", n)]
+
+
+@dataclass(frozen=True)
+class _Try:
+    """Accelerations that were tried, the loads at them, the largest entry of what is left, and its scale."""
+
+    x: list[str]
+    felt: list[str]
+    norm: str
+    size: str
+
+
+def _begin(body: Body, n: int, rest: list[str], loads: str | None, unknown: str) -> None:
+    """The lanes before the first turn of the loop, and what turns hand on."""
+    t = body.target
+    body.space("%x", n * t.lanes)
+    body.space("%felt", len(rest) * t.lanes)
+    zero, one = body.constant(0.0), body.constant(1.0)
+    body.keep("%x", [zero] * n)
+    body.keep("%felt", rest if loads is None else body.vectors(loads, len(rest)))
+    known = body.compared("oeq", unknown, zero)
+    fresh = "<" + ", ".join([f"i1 {str(loads is None).lower()}"] * t.lanes) + ">"
+    handed_on = (
+        ("turn", "i32", "0"), ("active", t.mask, known), ("fresh", t.mask, fresh), ("norm", t.vector, _huge(body)),
+        ("share", t.vector, one), ("size", t.vector, one),
+    )  # fmt: skip
     body.lines += ["  br label %solve.before", "solve.before:", "  br label %solve", "solve:"]
     body.lines += [
-        "  %turn = phi i32 [ 0, %solve.before ], [ %turn.next, %solve ]",
-        f"  %active = phi {flags} [ {known}, %solve.before ], [ %active.next, %solve ]",
-        f"  %fresh = phi {flags} [ {everyone if loads is None else _none(t.lanes)}, %solve.before ], [ %fresh.next, %solve ]",
-        f"  %norm = phi {t.vector} [ {huge}, %solve.before ], [ %norm.next, %solve ]",
-        f"  %share = phi {t.vector} [ {one}, %solve.before ], [ %share.next, %solve ]",
-        f"  %size = phi {t.vector} [ {one}, %solve.before ], [ %size.next, %solve ]",
-    ]  # fmt: skip
-    x = [body.load("%x", k * t.lanes, t.lanes) for k in range(n)]
-    felt = [body.load("%felt", k * t.lanes, t.lanes) for k in range(len(rest))]
+        f"  %{name} = phi {kind} [ {first}, %solve.before ], [ %{name}.next, %solve ]" for name, kind, first in handed_on
+    ]
+
+
+def _tried(body: Body, step: Iterated, states: dict[int, str], x: list[str], felt: list[str]) -> _Try:
+    """A share of the step from x."""
+    graph, results = step.graph, step.results
     values = states | {e.node: v for e, v in zip(step.felt, felt, strict=True)}
-    compute(body, graph, step.results["solution"], values)
-    onwards = [body.op("fsub", result(body, e, values), at) for e, at in zip(step.results["solution"], x, strict=True)]
+    compute(body, graph, results["solution"], values)
+    onwards = [body.op("fsub", result(body, e, values), at) for e, at in zip(results["solution"], x, strict=True)]
     tried = [body.fma("%share", delta, at) for delta, at in zip(onwards, x, strict=True)]
     values = states | {e.node: v for e, v in zip(step.x, tried, strict=True)}
-    compute(body, graph, [step.results[name] for name in ("left", "size", "felt")], values)
-    new, left = ([result(body, e, values) for e in step.results[name]] for name in ("felt", "left"))
-    scale = result(body, step.results["size"], values)
-    norm = zero  # the largest
+    compute(body, graph, [results[name] for name in ("left", "size", "felt")], values)
+    new, left = ([result(body, e, values) for e in results[name]] for name in ("felt", "left"))
+    size = result(body, results["size"], values)
+    norm = body.constant(0.0)
     for value in left:
-        norm = _greater(body, body.call("fabs", value), norm)
-    less = body.emit(f"fcmp olt {t.vector} {norm}, %norm")
-    small = body.emit(f"fcmp ole {t.vector} {norm}, {body.op('fmul', scale, body.constant(_close(t.scalar, close)))}")
-    finite = body.emit(f"fcmp olt {t.vector} {norm}, {huge}")  # infinity is no answer, though its scale is infinite too
-    done = body.emit(f"and {flags} {small}, {finite}")
-    better = body.emit(f"or {flags} {less}, {done}")
-    take = body.emit(f"and {flags} %active, {better}")
-    short = body.emit(f"fcmp olt {t.vector} %share, {body.constant(SHORTEST)}")
-    stuck = body.emit(f"and {flags} {short}, {body.emit(f'xor {flags} {better}, {everyone}')}")
-    lost = body.emit(f"and {flags} {stuck}, {body.emit(f'xor {flags} %fresh, {everyone}')}")  # and begins again at rest
-    over = body.emit(f"or {flags} {done}, {body.emit(f'and {flags} {stuck}, %fresh')}")
-    for name, now, before, first in (("x", tried, x, [zero] * n), ("felt", new, felt, rest)):
-        for k, (a, b, c) in enumerate(zip(now, before, first, strict=True)):
-            kept = body.chosen(take, a, b)
-            body.store(f"%{name}", k * t.lanes, kept if loads is None else body.chosen(lost, c, kept), t.lanes)
+        entry = body.call("fabs", value)
+        norm = body.chosen(body.compared("ugt", entry, norm), entry, norm)
+    return _Try(tried, new, norm, size)
+
+
+def _decide(body: Body, found: _Try, before: tuple[list[str], list[str]], rest: list[str] | None, close: float) -> None:
+    """Which lanes take what was tried, which are done, and the loop's end.
+
+    With loads at `rest`, a lane that gets nowhere from the loads that it was given begins once more with these.
+    """
+    t = body.target
+    one, huge = body.constant(1.0), _huge(body)
+    nearly = body.op("fmul", found.size, body.constant(close if t.scalar == "double" else CLOSE_SINGLE))
+    less, small = body.compared("olt", found.norm, "%norm"), body.compared("ole", found.norm, nearly)
+    finite = body.compared("olt", found.norm, huge)  # infinity is no answer, though its scale is infinite too
+    done = body.masked("and", small, finite)
+    better = body.masked("or", less, done)
+    take = body.masked("and", "%active", better)
+    short = body.compared("olt", "%share", body.constant(SHORTEST))
+    stuck = body.masked("and", short, body.outside(better))
+    lost = body.masked("and", stuck, body.outside("%fresh"))
+    over = body.masked("or", done, body.masked("and", stuck, "%fresh"))
+    for name, now, old, first in (
+        ("%x", found.x, before[0], [body.constant(0.0)] * len(found.x)), ("%felt", found.felt, before[1], rest),
+    ):  # fmt: skip
+        kept = [body.chosen(take, a, b) for a, b in zip(now, old, strict=True)]
+        if rest is not None and first is not None:
+            kept = [body.chosen(lost, a, b) for a, b in zip(first, kept, strict=True)]
+        body.keep(name, kept)
     shorter = body.op("fmul", "%share", body.constant(0.5))
-    whole = body.emit(f"or {flags} {take}, {lost}")
+    reached = body.chosen(take, found.norm, "%norm")
+    named = {
+        "share": f"select {t.mask} {body.masked('or', take, lost)}, {t.vector} {one}, {t.vector} {shorter}",
+        "norm": f"select {t.mask} {lost}, {t.vector} {huge}, {t.vector} {reached}",
+        "size": f"select {t.mask} {take}, {t.vector} {found.size}, {t.vector} %size",
+        "fresh": f"or {t.mask} %fresh, {lost}",
+        "active": f"and {t.mask} %active, {body.outside(over)}",
+        "turn": "add i32 %turn, 1",
+    }
+    body.lines += [f"  %{name}.next = {text}" for name, text in named.items()]
     body.lines += [
-        f"  %share.next = select {flags} {whole}, {t.vector} {one}, {t.vector} {shorter}",
-        f"  %reached = select {flags} {take}, {t.vector} {norm}, {t.vector} %norm",
-        f"  %norm.next = select {flags} {lost}, {t.vector} {huge}, {t.vector} %reached",
-        f"  %size.next = select {flags} {take}, {t.vector} {scale}, {t.vector} %size",
-        f"  %fresh.next = or {flags} %fresh, {lost}",
-        f"  %undone = xor {flags} {over}, {everyone}", f"  %active.next = and {flags} %active, %undone",
-        "  %turn.next = add i32 %turn, 1", f"  %bits = bitcast {flags} %active.next to i{t.lanes}",
-        f"  %some = icmp ne i{t.lanes} %bits, 0", f"  %again = icmp slt i32 %turn.next, {MOST}",
-        "  %go = and i1 %some, %again", "  br i1 %go, label %solve, label %solved", "solved:",
+        f"  %bits = bitcast {t.mask} %active.next to i{t.lanes}", f"  %some = icmp ne i{t.lanes} %bits, 0",
+        f"  %again = icmp slt i32 %turn.next, {MOST}", "  %go = and i1 %some, %again",
+        "  br i1 %go, label %solve, label %solved", "solved:",
     ]  # fmt: skip
-    if loads is not None:
-        for k in range(len(rest)):
-            body.store(loads, k * t.lanes, body.load("%felt", k * t.lanes, t.lanes), t.lanes)
-    limit = body.op("fmul", "%size.next", body.constant(GIVEN_UP if t.scalar == "double" else 1e-3))
-    missed = body.emit(f"fcmp ugt {t.vector} %norm.next, {limit}")
-    spoilt = body.chosen(missed, body.constant(float("nan")), unknown)
-    return [body.op("fadd", body.load("%x", k * t.lanes, t.lanes), spoilt) for k in range(n)]
+
+
+def _huge(body: Body) -> str:
+    """More than anything that is left."""
+    return body.constant(1e300 if body.target.scalar == "double" else 1e30)
 
 
 def _depends(graph: Graph, leaves: list[int]) -> bytearray:
@@ -186,23 +226,3 @@ def _still(graph: Graph, results: Any, moving: bytearray) -> list[Expr]:
         if moving[place]:
             used |= {graph.left[place], graph.right[place]} - {NOTHING}
     return [Expr(graph, place, False) for place in sorted(used) if not moving[place] and place not in graph.values]
-
-
-def _greater(body: Body, a: str, b: str) -> str:
-    return body.chosen(body.emit(f"fcmp ugt {body.target.vector} {a}, {b}"), a, b)
-
-
-def _all(lanes: int) -> str:
-    return "<" + ", ".join(["i1 true"] * lanes) + ">"
-
-
-def _none(lanes: int) -> str:
-    return "<" + ", ".join(["i1 false"] * lanes) + ">"
-
-
-def _largest(scalar: str) -> float:
-    return 1e300 if scalar == "double" else 1e30
-
-
-def _close(scalar: str, close: float) -> float:
-    return close if scalar == "double" else 1e-6

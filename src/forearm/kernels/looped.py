@@ -29,7 +29,6 @@ from forearm.symbols import Counts, Expr, Graph
 from forearm.symbols.evaluate import evaluate
 
 Values = dict[str, Any]  # scalars by name
-TURN = ("in.c", "in.s")
 SHARED = ("viscous", "forwards", "backwards", "rotor")
 
 

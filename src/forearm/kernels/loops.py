@@ -51,11 +51,8 @@ def slots(looped: Looped) -> dict[str, int]:
     steps = [step for p in looped.passes for step in p.steps.values()]
     if looped.walk is not None:
         steps += looped.walk.starts.values()
-    names = {name.split(".")[1] for step in steps for name in step.results if name.split(".")[0] in ("own", "up")}
-    names |= {
-        leaf.split(".")[1] for step in steps for leaf in step.graph.leaves.values() if leaf.split(".")[0] in ("own", "up")
-    }
-    return {name: k for k, name in enumerate(sorted(names))}
+    names = [name.partition(".") for step in steps for name in (*step.results, *step.graph.leaves.values())]
+    return {name: k for k, name in enumerate(sorted({what for where, _, what in names if where in ("own", "up")}))}
 
 
 def _tables(name: str, looped: Looped, target: Target) -> str:
@@ -180,8 +177,7 @@ class Block:
                 self.lines += [f"  %place.{a} = mul i64 {start}, {lanes}"]
                 self.lines += [f"  %to.{a} = getelementptr {scalar}, ptr %in.{a}, i64 %place.{a}"]
                 body = self._body()
-                for k, column in enumerate(load_square(body, f"%from.{a}", n, 0, lanes, lanes // 2)):
-                    body.store(f"%to.{a}", k * lanes, column, lanes)
+                body.keep(f"%to.{a}", load_square(body, f"%from.{a}", n, 0, lanes, lanes // 2))
                 self.lines += body.lines
 
         self._squares("columns", n, square)
@@ -315,8 +311,7 @@ class Block:
             self.lines += [f"  %out.place = mul i64 {start}, {lanes}"]
             self.lines += [f"  %out.at = getelementptr {scalar}, ptr %out, i64 %out.place"]
             body = self._body()
-            some = [body.load("%out.at", k * lanes, lanes) for k in range(lanes)]
-            store_square(body, "%back", columns, some, 0, lanes // 2)
+            store_square(body, "%back", columns, body.vectors("%out.at", lanes), 0, lanes // 2)
             self.lines += body.lines
 
         self._squares("answers", columns, square)

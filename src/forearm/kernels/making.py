@@ -11,7 +11,7 @@ from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.drives.joint import depends_on_load
-from forearm.kernels.compiled import Request
+from forearm.kernels.compiled import Request, name_of
 from forearm.kernels.entry import entry_text
 from forearm.kernels.ir import function_text, module_text
 from forearm.kernels.iterated import solve_block, traced_step
@@ -28,15 +28,14 @@ LONG = {"inverse_dynamics": 40, "bias": 40, "gravity": 90, "forward_dynamics": 1
 
 def made(request: Request, part: str, with_entry: bool) -> tuple[dict[str, Any], bytes]:
     """What must be known about the code, and the object file. `part` is "single", "batch" or "each"."""
-    name = "_and_".join(request.functions)[:80]
+    name = name_of(request)
     target = host(request.dtype, 1 if part == "single" else None)
     written = loop if is_long(request) else straight
     text, inputs, outputs, counts = written(name, request, target, part == "each")
     texts = [text, entry_text(name, inputs, outputs, np.dtype(request.dtype))] if with_entry else [text]
     about = {
-        "name": name, "arm": request.arm.name, "functions": request.functions, "dtype": request.dtype, "part": part,
-        "entry": with_entry, "inputs": [(a.name, a.shape) for a in inputs], "outputs": [(a.name, a.shape) for a in outputs],
-        "counts": vars(counts),
+        "arm": request.arm.name, "functions": request.functions, "dtype": request.dtype, "part": part,
+        "inputs": [(a.name, a.shape) for a in inputs], "outputs": [(a.name, a.shape) for a in outputs], "counts": vars(counts),
     }  # fmt: skip
     return about, object_code(module_text(texts, target))
 

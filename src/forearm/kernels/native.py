@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -38,7 +39,7 @@ def object_code(text: str) -> bytes:
         machine = _machine()
         module = llvm.parse_assembly(text)
         module.verify()
-        # No passes over the text: nothing is computed twice in it, and the vectors are written out. They doubled the time.
+        # No passes over the text: nothing is computed twice in it, and the vectors are written out. Passes doubled the time.
         code: bytes = machine.emit_object(module)
     return code
 
@@ -72,6 +73,13 @@ def loaded_by_llvm(code: bytes, names: list[str]) -> Loaded:
         engine.finalize_object()
         addresses = {name: engine.get_function_address(name) or engine.get_global_value_address(name) for name in names}
     return Loaded({name: address for name, address in addresses.items() if address}, engine)
+
+
+def function_of(memory: Loaded, name: str, *kinds: Any) -> Any:
+    """A function in memory for Python to call with arguments of these kinds; the memory stays as long as the function does."""
+    function: Any = ctypes.CFUNCTYPE(None, *kinds)(memory.addresses[name])
+    function.memory = memory
+    return function
 
 
 def _machine() -> Any:

@@ -1,4 +1,4 @@
-"""What numeric inverse kinematics knows of an arm's joints: where they may stand, and which of them move the hand."""
+"""What numeric inverse kinematics knows of an arm's joints: where they may start, and which of them move the hand."""
 
 from __future__ import annotations
 
@@ -8,27 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.errors import ModelError
+from forearm.kinematics.limits import is_revolute, limits_of
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 UNLIMITED = 1.0  # m to both sides of 0, where a sliding joint has no limit
-
-
-def limits_of(arm: Arm) -> tuple[Floats, Floats]:
-    """Lower and upper limits of the freedoms, (n,) each, those of what follows them included."""
-    lower, upper = np.full(arm.n, -math.inf), np.full(arm.n, math.inf)
-    for body in arm.moving.bodies:
-        if body.multiplier != 0.0:
-            ends = sorted((limit - body.offset) / body.multiplier for limit in body.joint.limits)
-            lower[body.freedom], upper[body.freedom] = max(lower[body.freedom], ends[0]), min(upper[body.freedom], ends[1])
-    for joint, low, high in zip(arm.joints, lower, upper, strict=True):
-        if low > high:
-            raise ModelError(
-                f"joint {joint.name!r} of {arm.name!r} can stand nowhere: its limits and those of what "
-                f"follows it leave {low:g} to {high:g}. Widen them."
-            )
-    return lower, upper
 
 
 def range_of(arm: Arm) -> tuple[Floats, Floats]:
@@ -37,7 +21,7 @@ def range_of(arm: Arm) -> tuple[Floats, Floats]:
     Freedoms that do not move the hand have no width: they stay in the middle.
     """
     lower, upper = limits_of(arm)
-    revolute = np.array([j.kind == "revolute" for j in arm.joints], dtype=bool)
+    revolute = is_revolute(arm)
     most = np.where(revolute, math.pi, UNLIMITED)
     low_known, high_known = np.isfinite(lower), np.isfinite(upper)
     low = np.where(low_known, lower, np.where(high_known, upper - 2.0 * most, -most))

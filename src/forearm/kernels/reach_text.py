@@ -79,10 +79,10 @@ def _step(body: Body, step: Step, periodic: list[bool]) -> str:
     values |= {e.node: body.load("%m", (2 * n + k) * L, L) for k, e in enumerate(step.target)}
     compute(body, step.graph, [step.position, 0.0 if step.rotation is None else step.rotation, *step.slope], values)
     position, rotation = (result(body, 0.0 if e is None else e, values) for e in (step.position, step.rotation))
-    cost, square = body.op("fadd", position, rotation), _spread(body, "%square")
-    solved = _both(body, "and", _compared(body, "ole", position, square), _compared(body, "ole", rotation, square))
-    less = _compared(body, "olt", cost, kept["cost"])
-    take = _both(body, "or", less, solved)
+    cost, square = body.op("fadd", position, rotation), body.spread("%square")
+    solved = body.masked("and", body.compared("ole", position, square), body.compared("ole", rotation, square))
+    less = body.compared("olt", cost, kept["cost"])
+    take = body.masked("or", less, solved)
     damping = _damping(body, take, kept["damping"])
     values[step.damping.node] = body.fma(damping, cost, body.constant(NEVER_SINGULAR))
     for j, (low, high) in enumerate(bounds):
@@ -90,50 +90,50 @@ def _step(body: Body, step: Step, periodic: list[bool]) -> str:
     compute(body, step.graph, step.dq, values)
     new = _shortened(body, [result(body, e, values) for e in step.dq])
     for j in range(n):
-        body.store("%m", j * L, _chosen(body, take, tried[j], x[j]), L)
-        body.store("%m", (n + j) * L, _chosen(body, take, new[j], dq[j]), L)
+        body.store("%m", j * L, body.chosen(take, tried[j], x[j]), L)
+        body.store("%m", (n + j) * L, body.chosen(take, new[j], dq[j]), L)
     for name, value in (("cost", cost), ("position", position), ("rotation", rotation)):
-        body.store("%m", places[name], _chosen(body, take, value, kept[name]), L)
+        body.store("%m", places[name], body.chosen(take, value, kept[name]), L)
     body.store("%m", places["damping"], damping, L)
-    return _both(body, "or", solved, _stuck(body, kept, places, take, cost))
+    return body.masked("or", solved, _stuck(body, kept, places, take, cost))
 
 
 def _stuck(body: Body, kept: dict[str, str], places: dict[str, int], take: str, cost: str) -> str:
     """The mask of lanes that make no headway, or have made as many steps as they may; what is counted is kept."""
-    share = _chosen(body, take, body.constant(1.0), body.op("fmul", kept["share"], body.constant(SHORTER)))
-    quick = _compared(body, "olt", cost, body.op("fmul", kept["cost"], body.constant(SLOW)))
-    slow = _chosen(body, quick, body.constant(0.0), body.op("fadd", kept["slow"], body.constant(1.0)))
+    share = body.chosen(take, body.constant(1.0), body.op("fmul", kept["share"], body.constant(SHORTER)))
+    quick = body.compared("olt", cost, body.op("fmul", kept["cost"], body.constant(SLOW)))
+    slow = body.chosen(quick, body.constant(0.0), body.op("fadd", kept["slow"], body.constant(1.0)))
     steps = body.op("fadd", kept["steps"], body.constant(1.0))
     for name, value in (("share", share), ("slow", slow), ("steps", steps)):
         body.store("%m", places[name], value, body.target.lanes)
-    late = _both(body, "or", _compared(body, "oge", slow, kept["patience"]), _compared(body, "oge", steps, kept["most"]))
-    return _both(body, "or", late, _compared(body, "olt", share, body.constant(SHORTEST)))
+    late = body.masked("or", body.compared("oge", slow, kept["patience"]), body.compared("oge", steps, kept["most"]))
+    return body.masked("or", late, body.compared("olt", share, body.constant(SHORTEST)))
 
 
 def _within(body: Body, x: str, low: str, high: str, periodic: bool) -> str:
     """x between its bounds: a whole turn on where that is inside, the bound elsewhere."""
     for test, inside, bound, other, turn in (("ogt", "oge", high, low, -math.tau), ("olt", "ole", low, high, math.tau)):
-        beyond, put = _compared(body, test, x, bound), bound
+        beyond, put = body.compared(test, x, bound), bound
         if periodic:
             turned = body.op("fadd", x, body.constant(turn))
-            put = _chosen(body, _compared(body, inside, turned, other), turned, bound)
-        x = _chosen(body, beyond, put, x)
+            put = body.chosen(body.compared(inside, turned, other), turned, bound)
+        x = body.chosen(beyond, put, x)
     return x
 
 
 def _free(body: Body, x: str, slope: str, low: str, high: str) -> str:
     """0 where x is at a bound and would go beyond it, 1 elsewhere."""
     zero = body.constant(0.0)
-    down = _both(body, "and", _compared(body, "ole", x, low), _compared(body, "olt", slope, zero))
-    up = _both(body, "and", _compared(body, "oge", x, high), _compared(body, "ogt", slope, zero))
-    return _chosen(body, _both(body, "or", down, up), zero, body.constant(1.0))
+    down = body.masked("and", body.compared("ole", x, low), body.compared("olt", slope, zero))
+    up = body.masked("and", body.compared("oge", x, high), body.compared("ogt", slope, zero))
+    return body.chosen(body.masked("or", down, up), zero, body.constant(1.0))
 
 
 def _damping(body: Body, take: str, before: str) -> str:
     less, more = (body.op("fmul", before, body.constant(times)) for times in (LESS, MORE))
-    less = _chosen(body, _compared(body, "olt", less, body.constant(LEAST)), body.constant(LEAST), less)
-    more = _chosen(body, _compared(body, "ogt", more, body.constant(MOST)), body.constant(MOST), more)
-    return _chosen(body, take, less, more)
+    less = body.chosen(body.compared("olt", less, body.constant(LEAST)), body.constant(LEAST), less)
+    more = body.chosen(body.compared("ogt", more, body.constant(MOST)), body.constant(MOST), more)
+    return body.chosen(take, less, more)
 
 
 def _shortened(body: Body, dq: list[str]) -> list[str]:
@@ -141,25 +141,6 @@ def _shortened(body: Body, dq: list[str]) -> list[str]:
     largest = body.constant(LONGEST)
     for value in dq:
         size = body.call("fabs", value)
-        largest = _chosen(body, _compared(body, "ogt", size, largest), size, largest)
+        largest = body.chosen(body.compared("ogt", size, largest), size, largest)
     part = body.op("fdiv", body.constant(LONGEST), largest)
     return [body.op("fmul", part, value) for value in dq]
-
-
-def _compared(body: Body, test: str, a: str, b: str) -> str:
-    return body.emit(f"fcmp {test} {body.target.vector} {a}, {b}")
-
-
-def _both(body: Body, how: str, a: str, b: str) -> str:
-    return body.emit(f"{how} <{body.target.lanes} x i1> {a}, {b}")
-
-
-def _chosen(body: Body, mask: str, a: str, b: str) -> str:
-    v = body.target.vector
-    return body.emit(f"select <{body.target.lanes} x i1> {mask}, {v} {a}, {v} {b}")
-
-
-def _spread(body: Body, scalar: str) -> str:
-    """A scalar in every lane."""
-    one = body.emit(f"insertelement <1 x double> poison, double {scalar}, i32 0")
-    return body.shuffled(one, one, 1, [0] * body.target.lanes)

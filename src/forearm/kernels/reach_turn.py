@@ -122,10 +122,7 @@ class _Turn:
         """A run's beginning: no step yet, and anything is better than what there is."""
         lines = ["begin:"]
         for j in range(self.n):
-            self.count += 1
-            lines += [f"  %d{self.count} = getelementptr double, ptr %m, i64 {(self.n + j) * self.lanes}"]
-            lines += [f"  %dl{self.count} = getelementptr double, ptr %d{self.count}, i64 %lane"]
-            lines += [f"  store double 0.0, ptr %dl{self.count}"]
+            lines += [*self._entry("%m.x", (self.n + j) * self.lanes, f"%d{j}"), f"  store double 0.0, ptr %d{j}"]
         for name, value in BEGINNING.items():
             lines += self.put(name, "double", value)
         return [*lines, "  ret void"]
@@ -186,10 +183,9 @@ def nearest_text(target: Target) -> str:
         if not best:
             best, where = score, index
             continue
-        v, flags = body.target.vector, f"<{WIDTH} x i1>"
-        more = body.emit(f"fcmp ogt {v} {score}, {best}")
-        best = body.emit(f"select {flags} {more}, {v} {score}, {v} {best}")
-        where = body.emit(f"select {flags} {more}, <{WIDTH} x i64> {index}, <{WIDTH} x i64> {where}")
+        more = body.compared("ogt", score, best)
+        best = body.chosen(more, score, best)
+        where = body.emit(f"select {body.target.mask} {more}, <{WIDTH} x i64> {index}, <{WIDTH} x i64> {where}")
     top, at = (body.emit(f"extractelement <{WIDTH} x {kind}> {v}, i32 0") for kind, v in (("double", best), ("i64", where)))
     for k in range(1, WIDTH):
         one, its = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import math
 from functools import lru_cache
@@ -13,12 +12,11 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm, Hand
 from forearm.errors import InputError
-from forearm.kernels import cache
-from forearm.kernels.elf import Loaded, NotHere
-from forearm.kernels.identity import surroundings, told
-from forearm.kernels.native import loaded
-from forearm.kernels.reach_joints import is_periodic, limits_of, put_inside, range_of
+from forearm.kernels.keeping import About, kept_or_made
+from forearm.kernels.native import function_of
+from forearm.kernels.reach_joints import is_periodic, put_inside, range_of
 from forearm.kernels.reach_turn import BLOCK, FIGURES, ORDER
+from forearm.kinematics.limits import limits_of
 from forearm.kinematics.poses import forward
 
 Floats = NDArray[np.float64]
@@ -52,7 +50,7 @@ class Reacher:
         self.bounds = np.stack(limits_of(arm) if limits else [np.full(arm.n, s * math.inf) for s in (-1.0, 1.0)])
         self.periodic = is_periodic(arm)
         self._tables: dict[int, Floats] = {}  # by seed, the last one
-        self._parts: dict[str, tuple[Any, Loaded]] = {}
+        self._parts: dict[str, Any] = {}
 
     def run(self, T: Floats, first: Floats | None, starts: int, seed: int, tolerance: float, most: int) -> Floats:
         """For poses (B, 12) the rows (q, position^2, rotation^2, steps, starts), (B, n + FIGURES).
@@ -102,24 +100,21 @@ class Reacher:
     def _part(self, name: str) -> Any:
         if name not in self._parts:
             self._parts[name] = self._found(name)
-        return self._parts[name][0]
+        return self._parts[name]
 
-    def _found(self, part: str) -> tuple[Any, Loaded]:
-        key = cache.key_of("reach", told(self.arm), self.position_only, part, surroundings())
-        kept = cache.read(key)
-        if kept is not None:
-            with contextlib.suppress(KeyError, ValueError, NotHere):  # not what was written: made again
-                return _placed(kept[1], made_here=False)
-        from forearm.kernels.native import host, object_code
-        from forearm.kernels.reach_text import reach_text
+    def _found(self, part: str) -> Any:
+        arm, position_only = self.arm, self.position_only
 
-        code = object_code(reach_text(self.arm, self.position_only, host("float64", 1 if part == "single" else None)))
-        about = {"name": "reach", "arm": self.arm.name, "functions": ["inverse_numeric"], "dtype": "float64", "part": part}
-        cache.write(key, about, code)
-        return _placed(code, made_here=True)
+        def make() -> tuple[About, bytes]:
+            from forearm.kernels.native import host, object_code
+            from forearm.kernels.reach_text import reach_text
 
+            about = {"arm": arm.name, "functions": ["inverse_numeric"], "dtype": "float64", "part": part}
+            return about, object_code(reach_text(arm, position_only, host("float64", 1 if part == "single" else None)))
 
-def _placed(code: bytes, made_here: bool) -> tuple[Any, Loaded]:
-    """The function, and the memory that it lies in."""
-    memory = loaded(code, ["reach"], made_here)
-    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(memory.addresses["reach"]), memory
+        return kept_or_made(
+            ("reach", arm, position_only, part),
+            ["reach"],
+            make,
+            lambda _, memory: function_of(memory, "reach", ctypes.c_void_p),
+        )

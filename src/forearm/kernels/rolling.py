@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of, needs_reactions
-from forearm.kernels import cache
-from forearm.kernels.identity import surroundings, told
-from forearm.kernels.native import loaded
+from forearm.kernels.keeping import About, kept_or_made
+from forearm.kernels.native import function_of
 
 Floats = NDArray[np.float64]
-NAMES = ("rollout", "core", "require", "accelerate")
+# The functions of the code, and the kinds of their arguments; `require` is there only where friction can hold a joint.
+POINTER, COUNT = ctypes.c_void_p, ctypes.c_int64
+KINDS: dict[str, list[Any]] = {
+    "rollout": [POINTER] * 8 + [COUNT] * 5 + [ctypes.c_double] * 2, "core": [POINTER] * 6, "require": [POINTER] * 6,
+    "accelerate": [POINTER] * 6 + [COUNT],
+}  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -119,24 +123,19 @@ class Roller:
         return self._parts[name]
 
     def _found(self, part: str) -> dict[str, Any]:
-        key = cache.key_of("rollout", told(self.arm), self.voltage, told(self.tableau), part, surroundings())
-        kept = cache.read(key)
-        if kept is None:
-            from forearm.kernels.native import host, object_code
-            from forearm.kernels.rollout import Plan, rollout_text
+        arm, voltage, tableau = self.arm, self.voltage, self.tableau
 
-            plan = Plan(self.arm, self.voltage, *self.tableau)
-            code = object_code(rollout_text(plan, host("float64", 1 if part == "single" else None)))
-            about = {"name": "rollout", "arm": self.arm.name, "functions": ["simulate"], "dtype": "float64", "part": part}
-            cache.write(key, about, code)
-        else:
-            code = kept[1]
-        memory = loaded(code, list(NAMES))
-        p, i, d = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
-        kinds: dict[str, list[Any]] = {"rollout": [p] * 8 + [i] * 5 + [d] * 2, "core": [p] * 6, "require": [p] * 6}
-        kinds["accelerate"] = [p] * 6 + [i]
-        made: dict[str, Any] = {"memory": memory}
-        for name, address in memory.addresses.items():
-            if name in kinds:
-                made[name] = ctypes.CFUNCTYPE(None, *kinds[name])(address)
-        return made
+        def make() -> tuple[About, bytes]:
+            from forearm.kernels.native import host, object_code
+            from forearm.kernels.rollout import rollout_text
+            from forearm.kernels.rollout_plan import Plan
+
+            about = {"arm": arm.name, "functions": ["simulate"], "dtype": "float64", "part": part}
+            target = host("float64", 1 if part == "single" else None)
+            return about, object_code(rollout_text(Plan(arm, voltage, *tableau), target))
+
+        names = [name for name in KINDS if name != "require" or self.dry.any()]
+        return kept_or_made(
+            ("rollout", arm, voltage, tableau, part), names, make,
+            lambda _, memory: {name: function_of(memory, name, *KINDS[name]) for name in names},
+        )  # fmt: skip

@@ -4,40 +4,50 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forearm.errors import InputError, shorten
 from forearm.kernels.compiled import Native
 
+Array = NDArray[Any]
 ROWS = 2048  # states a thread takes at a time: their inputs and outputs stay in the nearest caches
 WORTH = 4 * ROWS  # states from which on a batch may be shared by threads, however little each of them needs
 WORK = 15_000_000  # operations, some 0.6 ms: less is not worth starting a thread for
 
 
-def shared_rows(native: Native, pointers: list[int], steps: list[int], count: int, workers: int) -> None:
-    """Blocks of rows, by one thread or several; the answer is the same."""
-    step = count if workers == 1 else -(-count // (8 * workers))
-
-    def block(start: int) -> None:
-        places = (p + s * start for p, s in zip(pointers, steps, strict=True))
-        native.call(*places, min(step, count - start))
-
+def shared_rows(native: Native, arrays: Sequence[Array], steps: Sequence[int], count: int, workers: int) -> None:
+    """Blocks of rows, by one thread or several; the answer is the same. `steps` are bytes from row to row of each array."""
+    pointers = [array.__array_interface__["data"][0] for array in arrays]
     if workers == 1:
-        block(0)
+        native.call(*pointers, count)
         return
-    starts = iter(range(0, count, step))
+    size = -(-count // (8 * workers))
+    starts = iter(range(0, count, size))
 
-    def work() -> None:
+    def work(_: Sequence[Array]) -> None:
         for start in starts:  # shared: whoever is free takes the next
-            block(start)
+            native.call(*(p + s * start for p, s in zip(pointers, steps, strict=True)), min(size, count - start))
 
-    others = [threading.Thread(target=work) for _ in range(workers - 1)]
-    for thread in others:
-        thread.start()
-    work()
-    for thread in others:
-        thread.join()
+    others: list[threading.Thread] = []
+    try:
+        for _ in range(workers - 1):
+            # Each holds the arrays: an interrupt may end this function while others are still writing to them.
+            thread = threading.Thread(target=work, args=(arrays,))
+            try:
+                thread.start()
+            except RuntimeError:  # the system has no more threads: those that there are do the work
+                break
+            others.append(thread)
+        work(arrays)
+    finally:
+        for _ in starts:  # after an interrupt nobody begins another block
+            pass
+        for thread in others:
+            thread.join()
 
 
 def worker_count(count: int, threads: int | None, operations: int) -> int:

@@ -14,39 +14,6 @@ from math import factorial
 
 
 @dataclass(frozen=True)
-class Series:
-    """Parts of pi/2, the number that shifts k into the last bits, and coefficients in r^2, from the highest power down."""
-
-    parts: tuple[float, ...]
-    short_parts: tuple[float, ...]  # for machines without fused multiply-add
-    shift: float
-    sine: tuple[float, ...]  # sin r = r + r^3 P(r^2)
-    cosine: tuple[float, ...]  # cos r = 1 - r^2 / 2 + r^4 Q(r^2)
-
-
-DOUBLE = Series(
-    parts=(1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
-    short_parts=(1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21),
-    shift=1.5 * 2.0**52,
-    sine=(
-        1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06, -1.98412698298579493134e-04,
-        8.33333333332248946124e-03, -1.66666666666666324348e-01,
-    ),
-    cosine=(
-        -1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.75573143513906633035e-07, 2.48015872894767294178e-05,
-        -1.38888888888741095749e-03, 4.16666666666666019037e-02,
-    ),
-)  # fmt: skip
-SINGLE = Series(
-    parts=(1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15),
-    short_parts=(1.5703125, 0.0004837512969970703, 7.549533620476723e-08, 2.5633440682570896e-12),
-    shift=1.5 * 2.0**23,
-    sine=(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1),
-    cosine=(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2),
-)
-
-
-@dataclass(frozen=True)
 class Exponent:
     """Of e^x: ln 2 in two parts, the bit at which the exponent begins, Taylor's series from the highest power, and bounds of x.
 
@@ -90,3 +57,44 @@ def _taylor(terms: int) -> tuple[float, ...]:
 
 EXPONENT = Exponent((0.6931471805599453, 2.3190468138462996e-17), 52, _taylor(13), -700.0, 700.0)
 SHORT_EXPONENT = Exponent((0.6931471824645996, -1.904654323148236e-09), 23, _taylor(7), -85.0, 85.0)
+
+
+@dataclass(frozen=True)
+class Series:
+    """Parts of pi/2, the number that shifts k into the last bits, and coefficients in r^2, from the highest power down.
+
+    With them, what the exponential and the angle of a point are made of in the same precision.
+    """
+
+    parts: tuple[float, ...]
+    short_parts: tuple[float, ...]  # for machines without fused multiply-add
+    shift: float
+    sine: tuple[float, ...]  # sin r = r + r^3 P(r^2)
+    cosine: tuple[float, ...]  # cos r = 1 - r^2 / 2 + r^4 Q(r^2)
+    exponent: Exponent
+    angle: Angle
+
+
+DOUBLE = Series(
+    parts=(1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
+    short_parts=(1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21),
+    shift=1.5 * 2.0**52,
+    sine=(
+        1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06, -1.98412698298579493134e-04,
+        8.33333333332248946124e-03, -1.66666666666666324348e-01,
+    ),
+    cosine=(
+        -1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.75573143513906633035e-07, 2.48015872894767294178e-05,
+        -1.38888888888741095749e-03, 4.16666666666666019037e-02,
+    ),
+    exponent=EXPONENT, angle=ANGLE,
+)  # fmt: skip
+SINGLE = Series(
+    parts=(1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15),
+    short_parts=(1.5703125, 0.0004837512969970703, 7.549533620476723e-08, 2.5633440682570896e-12),
+    shift=1.5 * 2.0**23,
+    sine=(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1),
+    cosine=(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2),
+    exponent=SHORT_EXPONENT,
+    angle=SHORT_ANGLE,
+)

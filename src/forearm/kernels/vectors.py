@@ -9,18 +9,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, replace
 
-from forearm.kernels.sines import (
-    ANGLE,
-    DOUBLE,
-    EXPONENT,
-    SHORT_ANGLE,
-    SHORT_EXPONENT,
-    SINGLE,
-    TAN_EIGHTH,
-    Angle,
-    Exponent,
-    Series,
-)  # fmt: skip
+from forearm.kernels.sines import DOUBLE, SINGLE, TAN_EIGHTH, Series
 
 TWO_OVER_PI = 0.6366197723675814
 EIGHTH = 0.8  # of a turn, and a little: beyond it r is only where x is too large to say in which quadrant it lies
@@ -54,23 +43,18 @@ class Target:
         return f"<{self.lanes} x {'i64' if self.scalar == 'double' else 'i32'}>"
 
     @property
+    def mask(self) -> str:
+        """The type of a vector of flags, one a lane."""
+        return f"<{self.lanes} x i1>"
+
+    @property
     def suffix(self) -> str:
         """How LLVM's intrinsics call the vector."""
         return f"v{self.lanes}f{64 if self.scalar == 'double' else 32}"
 
     @property
-    def exponent(self) -> Exponent:
-        """What the exponential is made of."""
-        return EXPONENT if self.scalar == "double" else SHORT_EXPONENT
-
-    @property
-    def angle(self) -> Angle:
-        """What the angle of a point is made of."""
-        return ANGLE if self.scalar == "double" else SHORT_ANGLE
-
-    @property
     def series(self) -> Series:
-        """The polynomials of sine and cosine."""
+        """What sine, cosine, exponential and angle are made of."""
         return DOUBLE if self.scalar == "double" else SINGLE
 
 
@@ -80,6 +64,7 @@ class Body:
     def __init__(self, target: Target, letter: str = "v") -> None:
         self.target, self.letter = target, letter
         self.lines: list[str] = []
+        self.spaces: list[str] = []  # which stand where the function begins
 
     def emit(self, text: str) -> str:
         """A line that makes a value; its name."""
@@ -90,8 +75,12 @@ class Body:
     def widened(self, lanes: int) -> Body:
         """The same block, going on with other vectors."""
         other = Body(replace(self.target, lanes=lanes), self.letter)
-        other.lines = self.lines
+        other.lines, other.spaces = self.lines, self.spaces
         return other
+
+    def space(self, name: str, count: int) -> None:
+        """Memory for so many scalars: taken once in a function, as in a loop each turn would take more of the stack."""
+        self.spaces.append(f"  {name} = alloca [{count} x {self.target.scalar}], align 64")
 
     def number(self, value: float) -> str:
         """A scalar as LLVM writes it, to the last bit."""
@@ -154,6 +143,15 @@ class Body:
         t = self.target
         self.lines.append(f"  store {t.wide(count)} {value}, ptr {self.at(pointer, place)}, align {t.size}")
 
+    def vectors(self, pointer: str, count: int) -> list[str]:
+        """So many values from memory, one behind the other."""
+        return [self.load(pointer, k * self.target.lanes, self.target.lanes) for k in range(count)]
+
+    def keep(self, pointer: str, values: list[str]) -> None:
+        """Values to memory, one behind the other."""
+        for k, value in enumerate(values):
+            self.store(pointer, k * self.target.lanes, value, self.target.lanes)
+
     def call(self, name: str, a: str) -> str:
         """An intrinsic of one value."""
         v = self.target.vector
@@ -174,27 +172,21 @@ class Body:
         r = x
         for part in series.parts if t.fused else series.short_parts:
             r = self.fma(k, self.constant(-part), r)
-        r = self._within(r, EIGHTH)
+        r = self._between(r, -EIGHTH, EIGHTH)
         r2 = self.op("fmul", r, r)
         sine = self.fma(self.op("fmul", r, r2), self.polynomial(series.sine, r2), r)
         half = self.fma(r2, self.constant(-0.5), self.constant(1.0))
         cosine = self.fma(self.op("fmul", r2, r2), self.polynomial(series.cosine, r2), half)
         whole = self.emit(f"bitcast {t.vector} {shifted} to {t.whole}")
-        odd = self.emit(f"trunc {t.whole} {whole} to <{t.lanes} x i1>")
-        one = self.emit(f"select <{t.lanes} x i1> {odd}, {t.vector} {cosine}, {t.vector} {sine}")
-        other = self.emit(f"select <{t.lanes} x i1> {odd}, {t.vector} {sine}, {t.vector} {cosine}")
+        odd = self.emit(f"trunc {t.whole} {whole} to {t.mask}")
+        one, other = self.chosen(odd, cosine, sine), self.chosen(odd, sine, cosine)
         next_one = self.emit(f"add {t.whole} {whole}, {self._whole(1)}")
         return self._signed(one, whole), self._signed(other, next_one)
 
-    def _within(self, x: str, bound: float) -> str:
-        """x, or the bound where it is beyond; NaN stays NaN."""
-        return self._between(x, -bound, bound)
-
     def _between(self, x: str, low: float, high: float) -> str:
-        t = self.target
-        for test, limit in (("ogt", high), ("olt", low)):
-            beyond = self.emit(f"fcmp {test} {t.vector} {x}, {self.constant(limit)}")
-            x = self.emit(f"select <{t.lanes} x i1> {beyond}, {t.vector} {self.constant(limit)}, {t.vector} {x}")
+        """x, or the bound where it is beyond; NaN stays NaN."""
+        for test, bound in (("ogt", self.constant(high)), ("olt", self.constant(low))):
+            x = self.chosen(self.compared(test, x, bound), bound, x)
         return x
 
     def _whole(self, value: int) -> str:
@@ -210,8 +202,8 @@ class Body:
         return self.emit(f"bitcast {t.whole} {self.emit(f'xor {t.whole} {plain}, {sign}')} to {t.vector}")
 
     def exponential(self, x: str) -> str:
-        """e^x: x = k ln 2 + r, a Taylor series in r, and k added to the exponent; 0 and infinity where it goes beyond."""
-        t, e = self.target, self.target.exponent
+        """e^x: x = k ln 2 + r, a Taylor series in r, and k added to the exponent; x is kept within the bounds of `sines`."""
+        t, e = self.target, self.target.series.exponent
         x = self._between(x, e.lowest, e.highest)
         shifted = self.fma(x, self.constant(1.4426950408889634), self.constant(t.series.shift))
         k = self.op("fsub", shifted, self.constant(t.series.shift))
@@ -227,27 +219,45 @@ class Body:
         """The angle of (x, y), from -pi to pi: s atan r + k pi/4, r the ratio of the legs or of their difference and sum."""
         t, zero = self.target, self.constant(0.0)
         tall, wide = self.call("fabs", y), self.call("fabs", x)
-        steep = self.emit(f"fcmp ogt {t.vector} {tall}, {wide}")
+        steep = self.compared("ogt", tall, wide)
         most, least = self.chosen(steep, tall, wide), self.chosen(steep, wide, tall)
-        turned = self.emit(f"fcmp ogt {t.vector} {least}, {self.op('fmul', most, self.constant(TAN_EIGHTH))}")
+        turned = self.compared("ogt", least, self.op("fmul", most, self.constant(TAN_EIGHTH)))
         below = self.chosen(turned, self.op("fadd", least, most), most)
-        none = self.emit(f"fcmp oeq {t.vector} {below}, {zero}")
+        none = self.compared("oeq", below, zero)
         above = self.chosen(turned, self.op("fsub", least, most), least)
         r = self.op("fdiv", above, self.chosen(none, self.constant(1.0), below))
         z = self.op("fmul", r, r)
-        value = self.fma(self.op("fmul", self.negated(r), z), self.polynomial(t.angle.series, z), r)
+        value = self.fma(self.op("fmul", self.negated(r), z), self.polynomial(t.series.angle.series, z), r)
         k = self.chosen(turned, self.constant(1.0), zero)
         for mirrored, turns in ((steep, 2.0), (self._is_negative(x), 4.0)):
             k = self.chosen(mirrored, self.op("fsub", self.constant(turns), k), k)
             value = self.chosen(mirrored, self.negated(value), value)
-        for part in reversed(t.angle.parts):
+        for part in reversed(t.series.angle.parts):
             value = self.fma(k, self.constant(part), value)
         return self.chosen(self._is_negative(y), self.negated(value), value)
+
+    def compared(self, test: str, a: str, b: str) -> str:
+        """The mask of lanes that pass LLVM's test, such as olt."""
+        return self.emit(f"fcmp {test} {self.target.vector} {a}, {b}")
+
+    def masked(self, how: str, a: str, b: str) -> str:
+        """Two masks as one: "and", "or"."""
+        return self.emit(f"{how} {self.target.mask} {a}, {b}")
+
+    def outside(self, mask: str) -> str:
+        """The lanes that are not in the mask."""
+        return self.masked("xor", mask, "<" + ", ".join(["i1 true"] * self.target.lanes) + ">")
 
     def chosen(self, mask: str, a: str, b: str) -> str:
         """a in the lanes of the mask, b in others."""
         t = self.target
-        return self.emit(f"select <{t.lanes} x i1> {mask}, {t.vector} {a}, {t.vector} {b}")
+        return self.emit(f"select {t.mask} {mask}, {t.vector} {a}, {t.vector} {b}")
+
+    def spread(self, scalar: str) -> str:
+        """A scalar in every lane."""
+        t = self.target
+        one = self.emit(f"insertelement <1 x {t.scalar}> poison, {t.scalar} {scalar}, i32 0")
+        return self.shuffled(one, one, 1, [0] * t.lanes)
 
     def _is_negative(self, x: str) -> str:
         """By the bit of the sign, which zeros have too."""
@@ -257,8 +267,6 @@ class Body:
 
     def sign(self, x: str) -> str:
         """-1, 0, 1; NaN of NaN."""
-        t, zero = self.target, self.constant(0.0)
-        up = self.emit(f"fcmp ogt {t.vector} {x}, {zero}")
-        down = self.emit(f"fcmp olt {t.vector} {x}, {zero}")
-        value = self.emit(f"select <{t.lanes} x i1> {down}, {t.vector} {self.constant(-1.0)}, {t.vector} {x}")
-        return self.emit(f"select <{t.lanes} x i1> {up}, {t.vector} {self.constant(1.0)}, {t.vector} {value}")
+        zero = self.constant(0.0)
+        up, down = self.compared("ogt", x, zero), self.compared("olt", x, zero)
+        return self.chosen(up, self.constant(1.0), self.chosen(down, self.constant(-1.0), x))

@@ -1,10 +1,11 @@
-"""Poses that callers give to inverse kinematics: checked, their rotations made orthonormal to the last digit."""
+"""What callers give: coordinates and states of an arm, and poses, whose rotations are made orthonormal to the last digit."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
 from forearm.values import LARGEST, as_floats
 
@@ -13,6 +14,43 @@ Floats = NDArray[np.float64]
 ORTHONORMAL = 1e-5
 EXACT = 1e-14  # nearer to a rotation than this nothing is changed
 LAST_ROW = (0.0, 0.0, 0.0, 1.0)
+
+
+def check_arm(arm: object) -> None:
+    """Refuse what is no arm."""
+    if not isinstance(arm, Arm):
+        raise InputError(f"an Arm is needed, such as fa.load('puma560'); came {shorten(arm)}.")
+
+
+def as_coordinates(arm: Arm, q: ArrayLike, name: str = "q") -> Floats:
+    """q as float64 of shape (n,) or (B, n), or an error that says which shape came; what is infinite becomes NaN."""
+    check_arm(arm)
+    coordinates = as_floats(q, name)
+    coordinates[np.isinf(coordinates)] = np.nan
+    if coordinates.ndim not in (1, 2) or coordinates.shape[-1] != arm.n:
+        raise InputError(
+            f"{name}: {arm.name!r} has {arm.n} joints, so the shape is ({arm.n},) or (B, {arm.n}); came {coordinates.shape}."
+        )
+    return coordinates
+
+
+def states_of(arm: Arm, **given: ArrayLike) -> list[Floats]:
+    """The arguments as float64 of one shape, (n,) or (B, n)."""
+    states: list[Floats] = []
+    for name, value in given.items():
+        states.append(as_coordinates(arm, value, name))
+        if states[-1].shape != states[0].shape:
+            came = f"{states[-1].shape} beside {states[0].shape}"
+            raise InputError(f"{name}: all arguments share one shape; came {came}. Nothing is broadcast.")
+    return states
+
+
+def one_state(arm: Arm, what: str, **given: ArrayLike) -> list[Floats]:
+    """The arguments of `what`, which takes one state at a time, as float64 of shape (n,)."""
+    states = states_of(arm, **given)
+    if states[0].ndim != 1:
+        raise InputError(f"{what}: one state of shape ({arm.n},) is needed; came {states[0].shape}.")
+    return states
 
 
 def as_poses(T: ArrayLike, what: str = "T") -> tuple[Floats, bool]:

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kinematics.angles import axis_of
+from forearm.kinematics.given import as_coordinates, states_of
 from forearm.kinematics.jacobian import jacobian, jacobian_derivative
 from forearm.kinematics.orientation import orientation_of, orientation_rates, rotation_from
-from forearm.kinematics.poses import as_coordinates, forward
+from forearm.kinematics.poses import forward
 from forearm.values import as_floats, frozen_array
 
 Floats = NDArray[np.float64]
@@ -57,8 +58,8 @@ def hand_motion(
 
     The pose has its origin at the point.
     """
-    coordinates = as_coordinates(arm, q)
-    rates, seconds = (_beside(arm, coordinates, given, name) for given, name in ((qd, "qd"), (qdd, "qdd")))
+    rest = np.zeros_like(as_coordinates(arm, q))
+    coordinates, rates, seconds = states_of(arm, q=q, qd=rest if qd is None else qd, qdd=rest if qdd is None else qdd)
     T = forward(arm, coordinates, link)
     T[..., :3, 3] += T[..., :3, :3] @ frozen_array(point, (3,), "point")
     J, Jd = jacobian(arm, coordinates, link, point), jacobian_derivative(arm, coordinates, rates, link, point)
@@ -88,10 +89,3 @@ def twist_of(W: ArrayLike, V: ArrayLike) -> tuple[Floats, Floats]:
         raise InputError(f"W, V: both have shape (..., 4, 4), came {pose.shape} and {rate.shape}.")
     spin = rate[..., :3, :3] @ np.swapaxes(pose[..., :3, :3], -1, -2)
     return rate[..., :3, 3], axis_of(spin)
-
-
-def _beside(arm: Arm, q: Floats, given: ArrayLike | None, name: str) -> Floats:
-    rates = np.zeros_like(q) if given is None else as_coordinates(arm, given, name)
-    if rates.shape != q.shape:
-        raise InputError(f"{name}: all arguments share one shape; came {rates.shape} beside {q.shape}. Nothing is broadcast.")
-    return rates

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.errors import InputError
-from forearm.kinematics.poses import as_coordinates, body_poses
+from forearm.kinematics.given import as_coordinates, states_of
+from forearm.kinematics.poses import body_poses
 from forearm.values import frozen_array
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,7 @@ def velocity(
     arm: Arm, q: ArrayLike, qd: ArrayLike, link: str | None = None, point: ArrayLike = (0.0, 0.0, 0.0)
 ) -> tuple[Floats, Floats]:
     """Linear velocity of a point of a link and the link's angular velocity, in base axes: (3,), (3,) or (B, 3), (B, 3)."""
-    rates = _same_shape(arm, q, qd)
+    q, rates = states_of(arm, q=q, qd=qd)
     twist = np.einsum("...ij,...j->...i", jacobian(arm, q, link, point), rates)
     return twist[..., :3], twist[..., 3:]
 
@@ -47,8 +47,7 @@ def jacobian_derivative(
     arm: Arm, q: ArrayLike, qd: ArrayLike, link: str | None = None, point: ArrayLike = (0.0, 0.0, 0.0)
 ) -> Floats:
     """dJ/dt at q, qd, of the same Jacobian: (6, n) or (B, 6, n)."""
-    rates = _same_shape(arm, q, qd)
-    q = as_coordinates(arm, q)
+    q, rates = states_of(arm, q=q, qd=qd)
     carrier, poses, at = _placed(arm, q, link, point)
     path = _path(arm, carrier)[::-1]
     # Outwards: angular velocity before each joint, and the velocity of each joint's origin.
@@ -110,10 +109,3 @@ def _path(arm: Arm, index: int) -> list[int]:
         path.append(index)
         index = arm.moving.bodies[index].parent
     return path
-
-
-def _same_shape(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
-    q, qd = as_coordinates(arm, q), as_coordinates(arm, qd, "qd")
-    if q.shape != qd.shape:
-        raise InputError(f"qd: all arguments share one shape; came {qd.shape} beside {q.shape}. Nothing is broadcast.")
-    return qd

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.errors import InputError
-from forearm.kinematics.poses import as_coordinates
+from forearm.kinematics.given import one_state
 from forearm.model import Array, Base, Body, Scalar, cos_sin, model_of, refuse_tree, tilde
 
 Floats = NDArray[np.float64]
@@ -36,9 +35,7 @@ class WatersMatrices:
 
 def waters_matrices(arm: Arm, q: ArrayLike, qd: ArrayLike) -> WatersMatrices:
     """A, W, U and V at q, qd (n,), by the recurrences W_i = W_{i-1} A_i, U_ij = U_{i-1,j} A_i, V_i = sum of U_ij qd_j."""
-    posture, rates = as_coordinates(arm, q), as_coordinates(arm, qd, "qd")
-    if posture.ndim != 1 or rates.shape != posture.shape:
-        raise InputError(f"waters_matrices: one state of shape ({arm.n},) is needed; came {posture.shape} and {rates.shape}.")
+    posture, rates = one_state(arm, "waters_matrices", q=q, qd=qd)
     model = model_of(arm)
     refuse_tree(model, "Waters' matrices")
     made = WatersMatrices([], [], [], [], [], [])

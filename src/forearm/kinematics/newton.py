@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
 from forearm.kinematics.angles import vector_of_matrix
+from forearm.kinematics.given import as_coordinates
 from forearm.kinematics.jacobian import jacobian
-from forearm.kinematics.poses import as_coordinates, forward
+from forearm.kinematics.poses import forward
 from forearm.values import as_floats
 
 Floats = NDArray[np.float64]
@@ -52,7 +53,7 @@ def solve_nearby(arm: Arm, poses: ArrayLike, near: ArrayLike, attitude: bool = T
 
 def _iterated(arm: Arm, T: Floats, start: Floats, attitude: bool, held: Floats) -> tuple[Floats, Floats]:
     """The best postures (B, n) and what they miss (B,); a row is left alone when it is there, or when nothing helps it."""
-    best_q, q, error = start.copy(), start.copy(), _error(arm, start, T, attitude)
+    best_q, q, error = start.copy(), start.copy(), way_between(forward(arm, start), T, attitude)
     best = _size(error)
     mark, rows = best.copy(), np.flatnonzero(np.isfinite(best))
     for count in range(1, STEPS + 1):
@@ -62,7 +63,7 @@ def _iterated(arm: Arm, T: Floats, start: Floats, attitude: bool, held: Floats) 
         step = damped_step(_rows(jacobian(arm, q[rows]), attitude, held), wanted, NEAR_SINGULAR)
         length = np.abs(step).max(axis=-1, initial=0.0)[:, None]
         q[rows] += step * np.minimum(1.0, LONGEST / np.maximum(length, LONGEST))
-        error[rows] = _error(arm, q[rows], T[rows], attitude)
+        error[rows] = way_between(forward(arm, q[rows]), T[rows], attitude)
         size, before = _size(error[rows]), best[rows]
         better = size < before
         best_q[rows[better]], best[rows[better]] = q[rows[better]], size[better]
@@ -73,6 +74,15 @@ def _iterated(arm: Arm, T: Floats, start: Floats, attitude: bool, held: Floats) 
             mark[rows] = best[rows]
         rows = rows[going]
     return best_q, best
+
+
+def way_between(at: Floats, T: Floats, attitude: bool = True) -> Floats:
+    """What moves a frame from poses `at` to T (..., 4, 4): m and rad in base axes, (..., 6); without attitude (..., 3)."""
+    shift = T[..., :3, 3] - at[..., :3, 3]
+    if not attitude:
+        return shift
+    turn = vector_of_matrix(T[..., :3, :3] @ np.swapaxes(at[..., :3, :3], -1, -2))
+    return np.concatenate([shift, turn], axis=-1)
 
 
 def damped_step(J: Floats, wanted: Floats, near_singular: float) -> Floats:
@@ -118,16 +128,6 @@ def _inverses(J: Floats, near_singular: float) -> tuple[Floats, Flags]:
 def _rows(J: Floats, attitude: bool, held: Floats) -> Floats:
     rows = J if attitude else J[..., :3, :]
     return np.concatenate([rows, np.broadcast_to(held, (*J.shape[:-2], *held.shape))], axis=-2)
-
-
-def _error(arm: Arm, q: Floats, T: Floats, attitude: bool) -> Floats:
-    """What the hand still has to move and turn by, base axes, (..., 6) or (..., 3)."""
-    at = forward(arm, q)
-    shift = T[..., :3, 3] - at[..., :3, 3]
-    if not attitude:
-        return shift
-    turn = vector_of_matrix(T[..., :3, :3] @ np.swapaxes(at[..., :3, :3], -1, -2))
-    return np.concatenate([shift, turn], axis=-1)
 
 
 def _size(error: Floats) -> Floats:

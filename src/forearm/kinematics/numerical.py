@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
-from forearm.kinematics.given import as_poses
-from forearm.kinematics.poses import as_coordinates
+from forearm.kinematics.given import as_coordinates, as_poses
 from forearm.values import LARGEST, as_floats, check_kind, check_number
 
 Floats = NDArray[np.float64]

@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import motion
-from forearm.errors import InputError, shorten
-from forearm.values import as_floats
+from forearm.kinematics.given import as_coordinates
 
 
 def forward(arm: Arm, q: ArrayLike, link: str | None = None) -> NDArray[np.float64]:
@@ -35,16 +34,3 @@ def body_poses(arm: Arm, q: ArrayLike) -> list[NDArray[np.float64]]:
         local = body.before @ moved @ body.after
         poses.append(local if body.parent < 0 else poses[body.parent] @ local)
     return poses
-
-
-def as_coordinates(arm: Arm, q: ArrayLike, name: str = "q") -> NDArray[np.float64]:
-    """q as float64 of shape (n,) or (B, n), or an error that says which shape came; what is infinite becomes NaN."""
-    if not isinstance(arm, Arm):
-        raise InputError(f"an Arm is needed, such as fa.load('puma560'); came {shorten(arm)}.")
-    coordinates = as_floats(q, name)
-    coordinates[np.isinf(coordinates)] = np.nan
-    if coordinates.ndim not in (1, 2) or coordinates.shape[-1] != arm.n:
-        raise InputError(
-            f"{name}: {arm.name!r} has {arm.n} joints, so the shape is ({arm.n},) or (B, {arm.n}); came {coordinates.shape}."
-        )
-    return coordinates

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kinematics.angles import matrix_of_vector
+from forearm.kinematics.given import as_coordinates, one_state, states_of
 from forearm.kinematics.jacobian import jacobian, jacobian_derivative
 from forearm.kinematics.newton import solve_nearby
-from forearm.kinematics.poses import as_coordinates, forward
+from forearm.kinematics.poses import forward
 from forearm.values import as_floats, check_number
 
 Floats = NDArray[np.float64]
@@ -76,10 +77,9 @@ def joint_accelerations(
     near: float = NEAR,
 ) -> JointRates:
     """Joint accelerations at q, qd that give the hand these: J qdd = (a; wd) - J' qd, solved as `joint_rates` does."""
-    coordinates = as_coordinates(arm, q)
+    coordinates, rates = states_of(arm, q=q, qd=qd)
     wanted = _wanted(coordinates, ("acceleration", acceleration), ("angular_acceleration", angular_acceleration))
     rows = wanted.shape[-1]
-    rates = as_coordinates(arm, qd, "qd")
     turning = np.einsum("...ij,...j->...i", jacobian_derivative(arm, coordinates, rates), rates)
     return _solved(jacobian(arm, coordinates)[..., :rows, :], wanted - turning[..., :rows], near)
 
@@ -109,9 +109,7 @@ def finite_step_rates(
 
     Its error falls as dt. With more joints than the hand needs the posture reached is the nearest. Waters II.
     """
-    at = as_coordinates(arm, q)
-    if at.ndim != 1:
-        raise InputError(f"finite_step_rates: one posture of shape ({arm.n},) is needed; came {at.shape}.")
+    (at,) = one_state(arm, "finite_step_rates", q=q)
     dt = np.atleast_1d(as_floats(steps, "steps"))
     if dt.ndim != 1 or not np.isfinite(dt).all() or (dt == 0.0).any():
         raise InputError(f"steps: times in s other than 0 are needed, one or a list; came shape {dt.shape}.")

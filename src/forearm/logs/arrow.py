@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from forearm.errors import InputError
-from forearm.logs.block import Array
+from forearm.spatial import Floats
 
 
 class Arrow(NamedTuple):
@@ -51,7 +51,7 @@ def table_of(data: bytes, names: list[str], separator: str, types: dict[str, Any
     )
 
 
-def parsed(data: bytes, width: int, separator: str, places: tuple[int, ...]) -> Array | None:
+def parsed(data: bytes, width: int, separator: str, places: tuple[int, ...]) -> Floats | None:
     """The numbers at these places of every line, or None where Arrow is not here or does not take every field."""
     found = arrow()
     if found is None:
@@ -70,7 +70,7 @@ def parsed(data: bytes, width: int, separator: str, places: tuple[int, ...]) -> 
     return numbers
 
 
-def written(numbers: Array, separator: str) -> str | None:
+def written(numbers: Floats, separator: str) -> str | None:
     """Lines of numbers, each the shortest text that reads back to the same bits; None where Arrow is not here."""
     found = arrow()
     if found is None:

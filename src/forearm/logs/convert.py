@@ -8,10 +8,11 @@ import numpy as np
 
 from forearm.errors import InputError, shorten
 from forearm.logs.arrow import Arrow, arrow_for, table_of
-from forearm.logs.block import Array, Block, Lines
+from forearm.logs.block import Block, Lines
 from forearm.logs.columns import Columns
 from forearm.logs.csvfile import CsvReader, header_line
 from forearm.logs.parquet import ParquetReader, ParquetWriter, joined, with_results
+from forearm.spatial import Floats
 
 EXACT = 2**53  # whole numbers up to here are exact in float64
 
@@ -30,7 +31,7 @@ class TextToParquet:
         self._types: dict[str, Any] = {}
         self._file: ParquetWriter | None = None
 
-    def write(self, block: Block, results: Array) -> None:
+    def write(self, block: Block, results: Floats) -> None:
         """The rows as they came, and the results (B, n) behind them."""
         file = self._file or self._started(block.came)
         carried = self._table(block.came)
@@ -98,7 +99,7 @@ class ParquetToText:
         self._check(name)
         stream.write(header_line(self._schema.names, ",").encode())
 
-    def write(self, block: Block, results: Array) -> None:
+    def write(self, block: Block, results: Floats) -> None:
         """The rows as they came, and the results (B, n) behind them."""
         table = joined(block.came, results, self._schema, self._arrow)
         try:

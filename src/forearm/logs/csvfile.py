@@ -12,8 +12,9 @@ import numpy as np
 
 from forearm.errors import InputError, shorten
 from forearm.logs import arrow
-from forearm.logs.block import Array, Block, Lines, states_of
+from forearm.logs.block import Block, Lines, states_of
 from forearm.logs.columns import MAX_COLUMNS, Columns
+from forearm.spatial import Floats
 
 SEPARATORS = (",", ";", "\t")
 MAX_LINE = 1_000_000  # bytes
@@ -38,7 +39,10 @@ class CsvReader:
             )
 
     def blocks(self, columns: Columns, whole: bool) -> Iterator[Block]:
-        """Block after block of at most BLOCK bytes and one line more; a fault is reported with its line and column."""
+        """Block after block of at most BLOCK bytes and one line more; a fault is reported with its line and column.
+
+        Rows always come as whole lines, as whoever reads a Parquet log may ask with `whole`.
+        """
         for data in self._pieces():
             text = self._text(data)
             lines = Lines(data, text.split("\n"), self._line)
@@ -104,7 +108,7 @@ class CsvReader:
         line = self._line + data.count(b"\n", 0, place)
         raise InputError(f"{self.name}, line {line}: {what}. Save it as CSV in UTF-8.")
 
-    def _numbers(self, lines: Lines, places: tuple[int, ...], is_quoted: bool) -> Array:
+    def _numbers(self, lines: Lines, places: tuple[int, ...], is_quoted: bool) -> Floats:
         """The numbers at these places of every line: all at once, and line by line only to find a fault."""
         self._check_widths(lines, is_quoted)
         numbers = None if is_quoted else arrow.parsed(lines.data, len(self.header), self.separator, places)
@@ -168,7 +172,7 @@ class CsvWriter:
         self._separator = separator
         self._stream.write(header_line(header, separator).encode())
 
-    def write(self, block: Block, results: Array) -> None:
+    def write(self, block: Block, results: Floats) -> None:
         """The rows as they came, and the results (B, n) behind them."""
         parts = [self._separator] * (3 * block.count)
         parts[0::3] = block.came.rows
@@ -181,11 +185,12 @@ class CsvWriter:
 
 def header_line(header: Sequence[str], separator: str) -> str:
     """The names of the columns, quoted where they must be."""
-    quoted = [f'"{name.replace(chr(34), chr(34) * 2)}"' if {separator, '"', "\n"} & set(name) else name for name in header]
+    special = {separator, '"', "\n", "\r"}
+    quoted = [f'"{name.replace(chr(34), chr(34) * 2)}"' if special & set(name) else name for name in header]
     return separator.join(quoted) + "\n"
 
 
-def text_of(numbers: Array, separator: str) -> str:
+def text_of(numbers: Floats, separator: str) -> str:
     """Lines of numbers (B, m), each number by the shortest text that reads back to the same bits."""
     text = arrow.written(numbers, separator)
     if text is None:
@@ -193,11 +198,11 @@ def text_of(numbers: Array, separator: str) -> str:
     return text
 
 
-def _is_good(numbers: Array, lines: Lines) -> bool:
+def _is_good(numbers: Floats, lines: Lines) -> bool:
     return len(numbers) == len(lines.rows) and bool(np.isfinite(numbers).all())
 
 
-def _parsed(rows: Sequence[str], separator: str, places: Sequence[int], is_quoted: bool) -> Array:
+def _parsed(rows: Sequence[str], separator: str, places: Sequence[int], is_quoted: bool) -> Floats:
     quote = '"' if is_quoted else None
     return np.loadtxt(rows, delimiter=separator, comments=None, usecols=places, ndmin=2, quotechar=quote)
 

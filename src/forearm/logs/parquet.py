@@ -10,8 +10,9 @@ import numpy as np
 
 from forearm.errors import InputError, shorten
 from forearm.logs.arrow import Arrow, arrow_for
-from forearm.logs.block import Array, Block, states_of
+from forearm.logs.block import Block, states_of
 from forearm.logs.columns import MAX_COLUMNS, Columns
+from forearm.spatial import Floats
 
 BLOCK = 16_384  # rows
 BLOCK_NUMBERS = 1_000_000  # in wide files a block has fewer rows
@@ -42,7 +43,7 @@ class ParquetReader:
         self._file.close()
 
     def blocks(self, columns: Columns, whole: bool) -> Iterator[Block]:
-        """Batch after batch; a fault is reported with its row and column."""
+        """Batch after batch; a fault is reported with its row and column. Without `whole` only the columns needed come."""
         for place in columns.flat:
             self._check_type(place)
         names = None if whole else [self.header[place] for place in columns.flat]
@@ -68,7 +69,7 @@ class ParquetReader:
                 f"{self.name}, column {shorten(self.header[place])}: numbers are needed, came {shorten(str(kind))}."
             )
 
-    def _numbers(self, batch: Any, columns: Columns) -> Array:
+    def _numbers(self, batch: Any, columns: Columns) -> Floats:
         numbers = np.empty((batch.num_rows, len(columns.flat)))
         for k, place in enumerate(columns.flat):
             column = batch.column(self.header[place])
@@ -97,7 +98,7 @@ class ParquetWriter:
         words = [field.name for field in self.schema if not self._arrow.core.types.is_primitive(field.type)]
         self._file = self._arrow.parquet.ParquetWriter(stream, self.schema, use_dictionary=words)
 
-    def write(self, block: Block, results: Array) -> None:
+    def write(self, block: Block, results: Floats) -> None:
         """The rows as they came, and the results (B, n) behind them."""
         self._file.write_table(joined(block.came, results, self.schema, self._arrow))
 
@@ -113,7 +114,7 @@ def with_results(schema: Any, made: Sequence[str], arrow: Arrow) -> Any:
     return schema
 
 
-def joined(batch: Any, results: Array, schema: Any, arrow: Arrow) -> Any:
+def joined(batch: Any, results: Floats, schema: Any, arrow: Arrow) -> Any:
     """A table of the batch's columns and the results."""
     columns = [arrow.core.array(np.ascontiguousarray(column)) for column in results.T]
     return arrow.core.Table.from_arrays([*batch.columns, *columns], schema=schema)

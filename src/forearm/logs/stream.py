@@ -15,7 +15,7 @@ from forearm.logs.columns import Columns
 from forearm.logs.convert import ParquetToText, TextToParquet
 from forearm.logs.csvfile import CsvReader, CsvWriter
 from forearm.logs.parquet import ParquetReader, ParquetWriter
-from forearm.reading.textfile import replacing
+from forearm.reading.textfile import opened, replacing
 
 Log: TypeAlias = CsvReader | ParquetReader
 TEXT = (".csv", ".tsv", ".txt")
@@ -30,18 +30,9 @@ def reading(path: str) -> Iterator[Log]:
         yield CsvReader(sys.stdin.buffer, "standard input")
         return
     file = Path(path)
-    kind = _kind(file, TEXT)
-    try:
-        if file.is_dir() or not file.exists():
-            what = "a folder, not a file" if file.is_dir() else "not there"
-            raise InputError(f"{path}: {what}. Check the path.")
-        if kind in PARQUET and not file.is_file():
-            raise InputError(f"{path}: a pipe or a device; only CSV can come from one.")
-        stream = file.open("rb")
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}.") from error
-    with stream:
-        if kind in TEXT:
+    is_text = _kind(file, TEXT) in TEXT
+    with opened(file, pipes=is_text) as stream:
+        if is_text:
             yield CsvReader(stream, file.name)
             return
         with closing(ParquetReader(file)) as log:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from forearm.logs.block import Array
+from forearm.spatial import Floats
 
 
 class Summary:
@@ -19,7 +19,7 @@ class Summary:
         self.max_abs_row = np.zeros(n, dtype=np.int64)
         self._squares = np.zeros(n)
 
-    def add(self, results: Array) -> None:
+    def add(self, results: Floats) -> None:
         """Take in the next rows."""
         good = np.isfinite(results).all(axis=1)
         numbers = np.flatnonzero(good) + self.rows + 1
@@ -38,7 +38,7 @@ class Summary:
             self._squares = self._squares + (results**2).sum(axis=0)
 
     @property
-    def rms(self) -> Array:
+    def rms(self) -> Floats:
         """Root mean square of the finite rows."""
         count = self.rows - self.not_finite
         return np.sqrt(self._squares / count) if count else np.full_like(self._squares, np.nan)

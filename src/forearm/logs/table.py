@@ -12,17 +12,18 @@ import numpy as np
 
 from forearm.errors import InputError
 from forearm.logs.arrow import arrow_for
-from forearm.logs.block import Array, Block
+from forearm.logs.block import Block
 from forearm.logs.csvfile import header_line, text_of
 from forearm.logs.parquet import ParquetWriter
 from forearm.logs.stream import PARQUET
 from forearm.reading.textfile import replacing
+from forearm.spatial import Floats
 
 ENDINGS = (".csv", *PARQUET)
 BLOCK = 16_384  # rows written at a time
 
 
-def write_table(path: str | os.PathLike[str], columns: Mapping[str, Array]) -> None:
+def write_table(path: str | os.PathLike[str], columns: Mapping[str, Floats]) -> None:
     """Write columns (T,) under their names; every number reads back to the same bits."""
     kind = Path(path).suffix.lower()
     if kind not in ENDINGS:
@@ -33,20 +34,20 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, Array]) -> N
         (_write_parquet if kind in PARQUET else _write_csv)(stream, columns, Path(path).name)
 
 
-def _write_csv(stream: BinaryIO, columns: Mapping[str, Array], _name: str) -> None:
+def _write_csv(stream: BinaryIO, columns: Mapping[str, Floats], _name: str) -> None:
     stream.write(header_line(list(columns), ",").encode())
     for rows in _blocks(columns):
         stream.write(text_of(rows, ",").encode())
 
 
-def _write_parquet(stream: BinaryIO, columns: Mapping[str, Array], name: str) -> None:
+def _write_parquet(stream: BinaryIO, columns: Mapping[str, Floats], name: str) -> None:
     core = arrow_for(name).core
     with closing(ParquetWriter(stream, core.schema([]), list(columns), name)) as writer:
         for rows in _blocks(columns):
             writer.write(Block(len(rows), {}, core.table({})), rows)
 
 
-def _blocks(columns: Mapping[str, Array]) -> Iterator[Array]:
+def _blocks(columns: Mapping[str, Floats]) -> Iterator[Floats]:
     count = len(next(iter(columns.values())))
     for start in range(0, count, BLOCK):
         yield np.column_stack([column[start : start + BLOCK] for column in columns.values()])

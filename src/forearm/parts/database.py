@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.link import SEMIDEFINITE_SLACK
-from forearm.errors import ForearmError, InputError, ModelError, suggest
+from forearm.errors import InputError, ModelError, located, suggest
 from forearm.parts.shapes import SHAPES, Moments
 from forearm.parts.stl import check_closed, mesh_moments, read_stl
 from forearm.reading.fields import Angle, Blocks, Choice, Flag, MapOf, Number, Row, Table, Text, published
 from forearm.reading.textfile import beside, read_toml
-from forearm.spatial import combine_bodies, inertia_from_pseudo, parallel_axis, pose_xyz_rpy, turn_inertia
+from forearm.spatial import Floats, combine_bodies, inertia_from_pseudo, move_body, parallel_axis, pose_xyz_rpy
+from forearm.values import MAX_TEXT
 
 SCHEMA = "forearm-parts/1"
 MESH = "mesh"
@@ -55,7 +55,7 @@ PARTS = Table(
     {
         "schema": Choice((SCHEMA,)),
         "name": Text(),
-        "source": Text("where the dimensions come from", 20_000),
+        "source": Text("where the dimensions come from", MAX_TEXT),
         "materials": MapOf(Number("kg / m^3", above=0.0)),
         "link": Blocks(LINK, "link"),
     },
@@ -72,8 +72,8 @@ class Mass(NamedTuple):
     """Mass (kg), centre of mass (m) and inertia about it (kg m^2), in the axes of some frame."""
 
     mass: float
-    com: NDArray[np.float64]
-    inertia: NDArray[np.float64]
+    com: Floats
+    inertia: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,17 +83,16 @@ class Node:
     kind: str
     name: str
     own: Mass
-    place: NDArray[np.float64]
+    place: Floats
     held: tuple[Node, ...] = ()
     what: str = ""
 
     @property
     def turned(self) -> Mass:
         """The mass in the frame of what holds it: R c + p and R I R^T."""
-        R, p = self.place[:3, :3], self.place[:3, 3]
-        return Mass(self.own.mass, R @ self.own.com + p, turn_inertia(R, self.own.inertia))
+        return Mass(*move_body(self.place, *self.own))
 
-    def moved(self, child: Node) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def moved(self, child: Node) -> tuple[Floats, Floats]:
         """A child's shift r from this node's centre of mass, and its inertia there: I + m (r^2 1 - r r^T)."""
         turned = child.turned
         shift = turned.com - self.own.com
@@ -135,10 +134,8 @@ def _part(block: dict[str, Any], materials: dict[str, float], path: Path, where:
     sections = []
     for index, section in enumerate(block["section"]):
         name = section.get("name", f"{section['shape']} {index + 1}")
-        try:
+        with located(f"{where}, section {name!r}"):
             sections.append(_section(name, section, materials, path))
-        except ForearmError as error:
-            raise type(error)(f"{where}, section {name!r}: {error}") from error
     return _holding("part", block["name"], tuple(sections), _place(block), where, block.get("drawing", ""))
 
 
@@ -168,7 +165,7 @@ def _mesh(block: dict[str, Any], path: Path) -> Moments:
     file = beside(path, block["file"])
     triangles = read_stl(file, block.get("scale", 1.0))
     check_closed(triangles, file.name)
-    return mesh_moments(triangles)
+    return mesh_moments(triangles, file.name)
 
 
 def _density(block: dict[str, Any], materials: dict[str, float], volume: float) -> float:
@@ -186,11 +183,11 @@ def _density(block: dict[str, Any], materials: dict[str, float], volume: float) 
     return materials[block["material"]]
 
 
-def _place(block: dict[str, Any]) -> NDArray[np.float64]:
+def _place(block: dict[str, Any]) -> Floats:
     return pose_xyz_rpy(block.get("xyz", (0.0, 0.0, 0.0)), block.get("rpy", (0.0, 0.0, 0.0)))
 
 
-def _holding(kind: str, name: str, held: tuple[Node, ...], place: NDArray[np.float64], where: str, what: str = "") -> Node:
+def _holding(kind: str, name: str, held: tuple[Node, ...], place: Floats, where: str, what: str = "") -> Node:
     if not held:
         raise InputError(f"{where}: it holds nothing; a part needs sections, a link needs parts.")
     own = Mass(*combine_bodies([node.turned for node in held]))

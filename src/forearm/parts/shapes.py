@@ -7,15 +7,14 @@ reaches from z = 0 upwards. Only the sphere differs: its origin is its centre. L
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from numbers import Real
-from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.errors import InputError, shorten
+from forearm.spatial import Floats
+from forearm.values import is_number
 
-Array = NDArray[np.float64]
 Triple = tuple[float, float, float]
 
 SHORTEST = 1e-12  # m; between these bounds the fifth powers below neither vanish nor overflow
@@ -29,8 +28,8 @@ class Moments:
     """Moments of a solid of unit density, S = integral of (r - c)(r - c)^T dV."""
 
     volume: float
-    centroid: Array  # (3,), in the shape's own frame
-    second: Array  # (3, 3), about the centroid, along the axes of the shape's own frame
+    centroid: Floats  # (3,), in the shape's own frame
+    second: Floats  # (3, 3), about the centroid, along the axes of the shape's own frame
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Shape:
 
 def positive(where: str, name: str, value: object) -> float:
     """Pass a number from SHORTEST to LONGEST, refuse everything else."""
-    if _is_number(value) and SHORTEST <= value <= LONGEST:
+    if is_number(value) and SHORTEST <= value <= LONGEST:
         return float(value)
     allowed = f"a number > 0, from {SHORTEST:g} to {LONGEST:g} (lengths in metres)"
     raise InputError(f"{where}: {name} is {shorten(value)}; give {allowed}.")
@@ -147,7 +146,7 @@ def wedge(*, x: float, y: float, z: float) -> Moments:
     return moments
 
 
-def prism(*, points: Sequence[Sequence[float]] | Array, length: float) -> Moments:
+def prism(*, points: Sequence[Sequence[float]] | Floats, length: float) -> Moments:
     """Simple polygon (x, y), ... of the xy plane, in either direction, pushed from z = 0 to z = length.
 
     The origin is that of the polygon's own coordinates; the last point joins the first by itself.
@@ -177,15 +176,11 @@ def _aligned(volume: float, centroid: Triple, mean_squares: Triple) -> Moments:
     return Moments(volume, np.array(centroid), volume * np.diag(mean_squares))
 
 
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
 def _zero_or_positive(where: str, name: str, value: object) -> float:
-    return 0.0 if _is_number(value) and value == 0 else positive(where, name, value)
+    return 0.0 if is_number(value) and value == 0 else positive(where, name, value)
 
 
-def _polygon(points: object) -> Array:
+def _polygon(points: object) -> Floats:
     """Corners (n, 2) of a simple polygon, refused where a point is no point or two edges meet."""
     listed = points.tolist() if isinstance(points, np.ndarray) else points
     if not isinstance(listed, Sequence) or not 3 <= len(listed) <= MOST_POINTS:
@@ -193,7 +188,7 @@ def _polygon(points: object) -> Array:
         raise InputError(f"prism: points: {count} given; give a list of 3 to {MOST_POINTS} points (x, y).")
     for number, point in enumerate(listed, 1):
         pair = isinstance(point, Sequence) and len(point) == 2
-        if not pair or not all(_is_number(value) and abs(value) <= LONGEST for value in point):
+        if not pair or not all(is_number(value) and abs(value) <= LONGEST for value in point):
             raise InputError(
                 f"prism: point {number} is {shorten(point)}; "
                 f"give two numbers (x, y) from {-LONGEST:g} to {LONGEST:g} in metres."
@@ -204,7 +199,7 @@ def _polygon(points: object) -> Array:
     return corners
 
 
-def _refuse_folds(corners: Array) -> None:
+def _refuse_folds(corners: Floats) -> None:
     """Refuse points that repeat and corners where the outline runs back along itself."""
     count = len(corners)
     leaving = np.roll(corners, -1, axis=0) - corners
@@ -224,7 +219,7 @@ def _refuse_folds(corners: Array) -> None:
         )
 
 
-def _refuse_crossings(corners: Array) -> None:
+def _refuse_crossings(corners: Floats) -> None:
     """Refuse edges that cross or touch an edge they do not share a corner with."""
     count = len(corners)
     i, j = np.triu_indices(count, k=2)
@@ -243,12 +238,12 @@ def _refuse_crossings(corners: Array) -> None:
         )
 
 
-def _straddles(a: Array, b: Array, c: Array, d: Array) -> NDArray[np.bool_]:
+def _straddles(a: Floats, b: Floats, c: Floats, d: Floats) -> NDArray[np.bool_]:
     """Whether c and d lie on different sides of the line a b, or on it."""
     return np.sign(_cross(b - a, c - a)) * np.sign(_cross(b - a, d - a)) <= 0
 
 
-def _cross(u: Array, v: Array) -> Array:
+def _cross(u: Floats, v: Floats) -> Floats:
     return np.asarray(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0])
 
 

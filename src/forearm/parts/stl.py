@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from forearm.errors import InputError
 from forearm.parts.shapes import LONGEST, Moments, positive
-from forearm.reading.textfile import read_bytes, write_bytes
+from forearm.reading.textfile import read_bytes
+from forearm.spatial import Floats
 
-Array = NDArray[np.float64]
 Labels = NDArray[np.intp]
 
 MOST_BYTES = 64_000_000
@@ -24,7 +24,7 @@ RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute
 FACET = (b"facet", b"outer", b"vertex", b"vertex", b"vertex", b"endloop", b"endfacet")
 
 
-def mesh_moments(triangles: Array, name: str = "mesh") -> Moments:
+def mesh_moments(triangles: Floats, name: str = "mesh") -> Moments:
     """Moments of the body inside a closed mesh (m, 3, 3), exact for polyhedra.
 
     Each triangle (a, b, c) spans a tetrahedron of volume v = a . (b x c) / 6 with the mean vertex o = 0:
@@ -45,7 +45,7 @@ def mesh_moments(triangles: Array, name: str = "mesh") -> Moments:
     return Moments(abs(volume), middle + centre, np.sign(volume) * (second + second.T) / 2)
 
 
-def check_closed(triangles: Array, name: str) -> None:
+def check_closed(triangles: Floats, name: str) -> None:
     """Refuse a mesh unless each directed edge has exactly one opposite partner.
 
     Corners are welded where they are equal, and only if that leaves a fault where they are within WELD.
@@ -70,7 +70,7 @@ def check_closed(triangles: Array, name: str) -> None:
     )
 
 
-def read_stl(path: Path, scale: float = 1.0) -> Array:
+def read_stl(path: Path, scale: float = 1.0) -> Floats:
     """Triangles (m, 3, 3) of a binary or ASCII STL file, times scale (0.001 for a file in millimetres).
 
     The normals of the file are not used. A mesh that is inside out is accepted: mesh_moments turns it right.
@@ -82,19 +82,7 @@ def read_stl(path: Path, scale: float = 1.0) -> Array:
         return _checked(corners * factor, name)
 
 
-def write_stl(path: Path, triangles: Array) -> None:
-    """Write triangles (m, 3, 3) as binary STL in the unit given, seven digits each, all or nothing."""
-    corners = _checked(triangles, str(path))
-    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    size = np.linalg.norm(normal, axis=1, keepdims=True)
-    records = np.zeros(len(corners), dtype=RECORD)
-    records["normal"] = np.divide(normal, size, out=np.zeros_like(normal), where=size > 0)
-    records["corners"] = corners
-    header = b"binary STL of forearm".ljust(80) + len(corners).to_bytes(4, "little")
-    write_bytes(path, header + records.tobytes())
-
-
-def _checked(triangles: Array, name: str) -> Array:
+def _checked(triangles: Floats, name: str) -> Floats:
     """Pass an array (m, 3, 3) of one to MOST_TRIANGLES triangles with corners within LONGEST."""
     if triangles.ndim != 3 or triangles.shape[1:] != (3, 3) or not 1 <= len(triangles) <= MOST_TRIANGLES:
         raise InputError(f"{name}: triangles of shape {triangles.shape}; give (m, 3, 3) with m from 1 to {MOST_TRIANGLES}.")
@@ -109,15 +97,15 @@ def _checked(triangles: Array, name: str) -> Array:
     return triangles
 
 
-def _point(p: Array) -> str:
+def _point(p: Floats) -> str:
     return f"({p[0]:.9g}, {p[1]:.9g}, {p[2]:.9g})"
 
 
-def _diagonal(corners: Array) -> float:
+def _diagonal(corners: Floats) -> float:
     return float(np.linalg.norm(np.ptp(corners.reshape(-1, 3), axis=0)))
 
 
-def _weld_equal(points: Array) -> tuple[Array, Labels]:
+def _weld_equal(points: Floats) -> tuple[Floats, Labels]:
     """Distinct points, and for each point the number of its distinct one."""
     order = np.lexsort(points.T)
     ordered = points[order]
@@ -127,7 +115,7 @@ def _weld_equal(points: Array) -> tuple[Array, Labels]:
     return ordered[fresh], labels
 
 
-def _weld_near(points: Array, tolerance: float) -> Labels:
+def _weld_near(points: Floats, tolerance: float) -> Labels:
     """One label for all points that a chain of steps within tolerance joins.
 
     Two points nearer than half a cell share a cell in at least one of eight grids shifted by half a cell.
@@ -175,7 +163,7 @@ def _edge_faults(corners: Labels) -> tuple[int, int, int, int] | None:
     return int(opened.sum()), int(doubled.sum()), int(turned.sum()), 3 * int(whole[triangle]) + side
 
 
-def _parse(data: bytes, name: str) -> Array:
+def _parse(data: bytes, name: str) -> Floats:
     """Corners as written; the size tells a binary file, for its header may well begin with solid."""
     announced = int.from_bytes(data[80:HEADER_BYTES], "little")
     size = HEADER_BYTES + RECORD.itemsize * announced
@@ -191,14 +179,14 @@ def _parse(data: bytes, name: str) -> Array:
     )
 
 
-def _read_binary(data: bytes, count: int, name: str) -> Array:
+def _read_binary(data: bytes, count: int, name: str) -> Floats:
     if not 1 <= count <= MOST_TRIANGLES:
         raise InputError(f"{name}: {count} triangles; export a mesh with 1 to {MOST_TRIANGLES}.")
     with np.errstate(invalid="ignore"):  # a signalling NaN warns when it is widened
         return np.frombuffer(data, RECORD, count, HEADER_BYTES)["corners"].astype(np.float64)
 
 
-def _read_ascii(data: bytes, name: str) -> Array:
+def _read_ascii(data: bytes, name: str) -> Floats:
     """Corners of the facets of all solids in the text, one keyword to a line, any case."""
     numbers: list[float] = []
     step = 0  # in FACET: the keyword that comes next

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.skeleton import Skeleton, skeleton
-from forearm.plots.figure import BLUE, GREEN, RED, new_figure, save_figure
+from forearm.plots.figure import BLUE, GREEN, RED, SMALL, drawn, new_figure, put_title, save_figure
 
-BONE, TURN, SLIDE, HAND = "#444444", BLUE, RED, GREEN
+BONE, TURN, SLIDE, HAND = "#777777", BLUE, RED, GREEN
+TICKS = 5  # at most
 
 
 def save_picture(arms: Sequence[tuple[Arm, NDArray[np.float64]]], path: str | os.PathLike[str]) -> None:
@@ -21,30 +22,52 @@ def save_picture(arms: Sequence[tuple[Arm, NDArray[np.float64]]], path: str | os
     save_figure(picture(arms), path)
 
 
+@drawn
 def picture(arms: Sequence[tuple[Arm, NDArray[np.float64]]]) -> Any:
     """The matplotlib figure with the arms side by side."""
-    figure = new_figure(3.6 * len(arms), 4.0)
+    figure = new_figure(max(3.3 * len(arms), 4.2), 4.0)
     for k, (arm, q) in enumerate(arms):
         axes = figure.add_subplot(1, len(arms), k + 1, projection="3d")
         _draw(axes, skeleton(arm, q))
-        axes.set_title(f"{arm.name}, {arm.n} joints", fontsize=10)
+        put_title(axes, f"{arm.name}, {arm.n} joint{'' if arm.n == 1 else 's'}")
+    _legend(figure, {joint.kind for arm, _ in arms for joint in arm.joints})
     return figure
 
 
 def _draw(axes: Any, bones: Skeleton) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     points = bones.points
     size = float(np.ptp(points, axis=0).max())
     for stroke in bones.strokes:
         axes.plot(*stroke.T, color=BONE, linewidth=3.5, solid_capstyle="round")
     for joint, point, axis in bones.joints:
         ends = np.array([point - 0.045 * size * axis, point + 0.045 * size * axis])
-        axes.plot(*ends.T, color=TURN if joint.kind == "revolute" else SLIDE, linewidth=9, solid_capstyle="butt")
+        if joint.kind == "revolute":
+            axes.plot(*ends.T, color=TURN, linewidth=8, solid_capstyle="butt")
+        else:  # with a white core, so that a copy in grey can be read
+            axes.plot(*ends.T, color=SLIDE, linewidth=8, solid_capstyle="butt")
+            axes.plot(*ends.T, color="white", linewidth=3, solid_capstyle="butt")
     axes.plot(*bones.hand, marker="o", color=HAND, markersize=7)
     axes.plot([0], [0], [0], marker="s", color=BONE, markersize=9)
     middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
     for name, centre in zip("xyz", middle, strict=True):
         getattr(axes, f"set_{name}lim")(centre - 0.55 * size, centre + 0.55 * size)
-        getattr(axes, f"set_{name}label")(f"{name} m", fontsize=8)
-    axes.tick_params(labelsize=7)
-    axes.set_box_aspect((1, 1, 1), zoom=0.86)  # room for the label of z
+        getattr(axes, f"set_{name}label")(f"{name}, m", fontsize=SMALL)
+        getattr(axes, f"{name}axis").set_major_locator(MaxNLocator(TICKS))
+    axes.set_box_aspect((1, 1, 1), zoom=0.8)  # room for the label of z
     axes.view_init(elev=22, azim=-62)
+
+
+def _legend(figure: Any, kinds: set[str]) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    there = [
+        Patch(color=TURN, label="turning joint") if "revolute" in kinds else None,
+        Patch(facecolor="white", edgecolor=SLIDE, linewidth=2.0, label="sliding joint") if "prismatic" in kinds else None,
+        Line2D([], [], linestyle="none", marker="o", color=HAND, label="hand"),
+        Line2D([], [], linestyle="none", marker="s", color=BONE, label="base"),
+    ]
+    handles = [handle for handle in there if handle is not None]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), handlelength=1.2)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 
 from forearm.control.comparison import Comparison, Row
 from forearm.control.registry import OTHERS
-from forearm.plots.figure import BLACK, BLUE, GREEN, ORANGE, RED, new_figure, save_figure
+from forearm.plots.figure import BLACK, BLUE, GREEN, LETTER, ORANGE, RED, SMALL, WIDE, drawn, new_figure, put_title, save_figure
 
+__all__ = ["comparison_figure", "save_figure"]
 MM = 1e3
-SIZE = 8.5  # points, of labels
-WIDE = 0.56  # of the size: what a letter is wide, about
 # Where a label may stand: beside its point, then farther away; shares of its own width and height, and points.
 WAYS = ((1, 0), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1), (0, 1), (0, -1), (0.5, 1), (-0.5, 1), (0.5, -1), (-0.5, -1))
 PLACES = [(x, y, d) for d in (7.0, 12.0, 18.0, 28.0, 40.0, 54.0, 70.0, 90.0) for x, y in WAYS]
@@ -23,45 +21,39 @@ CLEARLY = 0.7  # of the distance to any other dot: then it is its own
 NOTHING = 1e-6  # square points: areas are rounded
 CROSSING = 10.0  # times its area: a hair line through a dot names it
 HAIR = {"arrowstyle": "-", "linewidth": 0.6, "color": "#777777", "shrinkA": 0, "shrinkB": 3}
-KINDS = {
-    "the whole model": BLUE,
-    "something left out of it": GREEN,
-    "errors, joint by joint": ORANGE,
-    "forces kept or measured": RED,
+KINDS = {  # what a controller computes from: colour and mark
+    "the whole model": (BLUE, "o"),
+    "something left out of it": (GREEN, "s"),
+    "errors, joint by joint": (ORANGE, "D"),
+    "forces kept or measured": (RED, "^"),
 }
 Box = tuple[float, float, float, float]
 
 
-def save_comparison_picture(comparison: Comparison, path: str | os.PathLike[str]) -> None:
-    """Write the picture as .png, .svg or .pdf."""
-    save_figure(comparison_figure(comparison), path)
-
-
+@drawn
 def comparison_figure(comparison: Comparison) -> Any:
     """The matplotlib figure: a point a controller on logarithmic axes, a line up to where an unknown load puts it."""
-    figure = new_figure(11.0, 7.0)
+    figure = new_figure(WIDE, 7.0)
     axes = figure.add_subplot()
     drawn = [row for row in comparison.rows if row.ok and row.operations > 0.0 and row.hand_rms > 0.0]
     for row in drawn:
-        colour = KINDS[_kind(row)]
+        colour, mark = KINDS[_kind(row)]
         x, y = row.operations_per_second, MM * row.hand_rms
-        axes.plot([x], [y], "o", color=colour, markersize=8, zorder=3)
+        axes.plot([x], [y], mark, color=colour, markersize=8, zorder=3)
         if np.isfinite(row.loaded_hand_rms) and row.loaded_hand_rms != row.hand_rms:
             axes.plot([x, x], [y, MM * row.loaded_hand_rms], color=colour, linewidth=0.8, alpha=0.6, zorder=1)
-            axes.plot([x], [MM * row.loaded_hand_rms], "o", color=colour, markerfacecolor="white", markersize=5, zorder=2)
+            axes.plot([x], [MM * row.loaded_hand_rms], mark, color=colour, markerfacecolor="white", markersize=5, zorder=2)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlabel("multiplications + additions a second")
+    axes.set_xlabel("multiplications + additions, 1/s")
     axes.set_ylabel("rms error of the hand, mm")
-    axes.grid(color="#dddddd", linewidth=0.6)
-    axes.set_axisbelow(True)
     arm, T = comparison.arm.name, comparison.period
     lost = [row.name for row in comparison.rows if not row.ok]
     left_out = f"; lost: {', '.join(lost)}" if lost else ""
-    axes.set_title(
+    put_title(
+        axes,
         f"{arm}: a motion of {comparison.duration:g} s sampled every {1e3 * T:g} ms; "
         f"white: with {comparison.payload:.3g} kg in the hand, not known{left_out}",
-        fontsize=10,
     )
     axes.margins(x=0.18, y=0.1)
     _legend(axes, drawn)
@@ -79,10 +71,10 @@ def _kind(row: Row) -> str:
 
 def _legend(axes: Any, rows: list[Row]) -> None:
     there = {_kind(row) for row in rows}
-    for name, colour in KINDS.items():
+    for name, (colour, mark) in KINDS.items():
         if name in there:
-            axes.plot([], [], "o", color=colour, label=name)
-    axes.legend(title="computed from", fontsize=8.5, frameon=True, framealpha=0.9, loc="best")
+            axes.plot([], [], mark, color=colour, label=name)
+    axes.legend(title="computed from", frameon=True, framealpha=0.9, loc="best", handlelength=1.5)
 
 
 def _label(figure: Any, axes: Any, rows: list[Row]) -> None:
@@ -100,7 +92,7 @@ def _label(figure: Any, axes: Any, rows: list[Row]) -> None:
         own = [place for i in group for place in (points[i], loads[i])]
         dx, dy, has_line = page.place(points[k], text, own)
         axes.annotate(
-            text, (rows[k].operations_per_second, MM * rows[k].hand_rms), (dx, dy), textcoords="offset points", fontsize=SIZE,
+            text, (rows[k].operations_per_second, MM * rows[k].hand_rms), (dx, dy), textcoords="offset points", fontsize=SMALL,
             ha="center", va="center", color=BLACK, linespacing=1.1,
             arrowprops=HAIR if has_line else None,
         )  # fmt: skip
@@ -135,7 +127,7 @@ class _Page:
         Where nothing is free, the place that covers least.
         """
         lines = text.split("\n")
-        width, height = WIDE * SIZE * max(map(len, lines)), 1.25 * SIZE * len(lines)
+        width, height = LETTER * SMALL * max(map(len, lines)), 1.25 * SMALL * len(lines)
         best: tuple[float, float, float, Box, list[Box]] | None = None
         for x, y, d in PLACES:
             dx, dy = x * (0.5 * width + d * (0.7 if y else 1.0)), y * (0.5 * height + d)

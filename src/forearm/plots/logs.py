@@ -2,49 +2,70 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 
 from forearm.control.logs_against_model import LogComparison
 from forearm.errors import InputError
-from forearm.plots.figure import BLACK, BLUE, RED, new_figure, save_figure
+from forearm.plots.figure import (
+    BLACK,
+    BLUE,
+    RED,
+    SMALL,
+    THIN,
+    WIDTH,
+    dash,
+    drawn,
+    legend_of_figure,
+    new_figure,
+    put_heading,
+    save_figure,
+    shown,
+)
+
+__all__ = ["log_figure", "save_figure"]
 
 MOST = 4000  # samples of a curve
-MOST_JOINTS = 24
+ROWS = 10  # panels under each other
+MOST_JOINTS = 60
+PANEL = 4.2  # inches: the width of a column of panels, where there are several
+CURVES = (  # label, attribute, colour, dashes, points
+    ("measured", "measured", BLACK, dash(0), THIN), ("model", "model", BLUE, dash(1), 1.4),
+    ("what is left", "residual", RED, dash(2), 1.1),
+)  # fmt: skip
 
 
-def save_log_picture(comparison: LogComparison, path: str | os.PathLike[str]) -> None:
-    """Write the picture as .png, .svg or .pdf."""
-    save_figure(log_figure(comparison), path)
-
-
+@drawn
 def log_figure(comparison: LogComparison) -> Any:
     """A panel a joint: measured, model, and their difference; a gap in the log is a gap in the curves."""
     n = len(comparison.joints)
     if n > MOST_JOINTS:
         raise InputError(f"a picture of a log shows at most {MOST_JOINTS} joints; this arm has {n}.")
-    figure = new_figure(11.0, 1.2 + 1.6 * n)
-    axes = figure.subplots(n, 1, sharex=True, squeeze=False)[:, 0]
+    columns = -(-n // ROWS)
+    rows = -(-n // columns)
+    height = 1.0 + 1.45 * rows
+    figure = new_figure(max(WIDTH, PANEL * columns + 1.0), height)
+    panels = figure.subplots(rows, columns, sharex=True, squeeze=False).T.ravel()
+    for empty in panels[n:]:
+        empty.set_visible(False)
+    axes = panels[:n]
     thin = slice(None, None, max(1, len(comparison.t) // MOST))
     t = comparison.t[thin]
     breaks = np.flatnonzero(np.diff(t) > 2.5 * np.median(np.diff(t))) + 1 if len(t) > 1 else np.zeros(0, dtype=int)
     t = np.insert(t, breaks, np.nan)
     for i, axis in enumerate(axes):
-        curves = (
-            ("measured", comparison.measured, BLACK, 0.9), ("model", comparison.model, BLUE, 1.3),
-            ("left", comparison.residual, RED, 0.9),
-        )  # fmt: skip
-        for label, values, colour, width in curves:
-            axis.plot(t, np.insert(values[thin, i], breaks, np.nan), color=colour, linewidth=width, label=label)
-        name = comparison.joints[i].replace("$", r"\$")
-        axis.set_ylabel(f"{name}\n{'N m' if comparison.kinds[i] == 'revolute' else 'N'}")
-        axis.grid(color="#dddddd", linewidth=0.6)
-        axis.set_axisbelow(True)
+        for label, name, colour, dashes, width in CURVES:
+            values = np.insert(getattr(comparison, name)[thin, i], breaks, np.nan)
+            axis.plot(t, values, color=colour, linestyle=dashes, linewidth=width, label=label)
+        axis.set_ylabel("torque\nN m" if comparison.kinds[i] == "revolute" else "force\nN")
+        axis.set_title(shown(comparison.joints[i]), fontsize=SMALL, pad=2.0)
         axis.margins(x=0.01)
-    axes[0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False)
-    axes[0].set_title(f"{comparison.name}: measured torque and model"[:80], fontsize=10, loc="left", parse_math=False)
-    axes[-1].set_xlabel("time, s")
+    put_heading(figure, f"{comparison.name}: measured torque and model")
+    for k in range(columns):
+        last = axes[min((k + 1) * rows, n) - 1]
+        last.set_xlabel("time, s")
+        last.tick_params(labelbottom=True)
+    legend_of_figure(figure, height, [("", axes[0])])
     figure.align_ylabels(axes)
     return figure

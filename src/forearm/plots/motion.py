@@ -8,41 +8,51 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.plots.figure import BLACK, BLUE, GREEN, ORANGE, RED, look, new_figure, of_joints, save_figure
+from forearm.plots.figure import (
+    GREY,
+    THIN,
+    WIDTH,
+    drawn,
+    legend_of_figure,
+    look,
+    new_figure,
+    of_joints,
+    put_title,
+    save_figure,
+    shown,
+)
 from forearm.simulation.result import EVENTS, Simulation
 
 __all__ = ["motion_picture", "save_figure"]
 
-MARKERS = dict(zip(EVENTS, ("s", "v", "^", "o", "X"), strict=True))
-ENERGY_DASHES = ("-", "--", "-.", ":")
+MARKERS = dict(zip(EVENTS, "sv^oXDP*<>", strict=False))
 MANY = 20_000  # samples from which on a curve is thinned to its smallest and largest in each piece
 FEW_EVENTS = 40  # so many may have a line through all panels
-ROWS_OF_LEGEND = 24
 
 
+@drawn
 def motion_picture(simulation: Simulation) -> Any:
     """The matplotlib figure: panels under each other over one axis of time."""
     panels = _panels(simulation)
-    height = 1.9 * (len(panels) + bool(simulation.energy)) + (1.3 if simulation.events else 0.7)
-    figure = new_figure(10.0, height)
+    height = 1.7 * (len(panels) + bool(simulation.energy)) + (1.3 if simulation.events else 0.7)
+    figure = new_figure(WIDTH, height)
     ratios = [0.35] * bool(simulation.events) + [1.0] * (len(panels) + bool(simulation.energy))
     axes = list(figure.subplots(len(ratios), 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0])
-    title = f"{simulation.arm.name}, {simulation.method}: {simulation.message}"[:110]
-    axes[0].set_title(title, fontsize=10, loc="left", parse_math=False)
+    put_title(axes[0], f"{simulation.arm.name}, {simulation.method}: {simulation.message}")
     if simulation.events:
         _draw_events(axes, simulation)
         axes = axes[1:]
     for axis, (label, block) in zip(axes, panels.items(), strict=False):
         _draw_joints(axis, simulation, block)
         axis.set_ylabel(label)
-    _legend(axes[0], simulation)
+    groups = [("joints", axes[0])]
     if simulation.energy:
         _draw_energies(axes[-1], simulation)
+        groups.append(("energies", axes[-1]))
     for axis in axes:
-        axis.grid(color="#dddddd", linewidth=0.6)
-        axis.set_axisbelow(True)
         axis.margins(x=0.01)
     axes[-1].set_xlabel("time, s")
+    legend_of_figure(figure, height, groups)
     figure.align_ylabels(axes)
     return figure
 
@@ -60,15 +70,13 @@ def _panels(simulation: Simulation) -> dict[str, NDArray[np.float64]]:
 
 def _draw_joints(axis: Any, simulation: Simulation, block: NDArray[np.float64]) -> None:
     for i, joint in enumerate(simulation.arm.joints):
-        axis.plot(*_thinned(simulation.t, block[:, i]), linewidth=1.3, label=_safe(joint.name), **look(i))
+        axis.plot(*_thinned(simulation.t, block[:, i]), label=shown(joint.name), **look(i))
 
 
 def _draw_energies(axis: Any, simulation: Simulation) -> None:
     for k, (name, column) in enumerate(simulation.energy.items()):
-        look = {"color": (BLACK, BLUE, ORANGE, RED, GREEN)[k % 5], "linestyle": ENERGY_DASHES[k // 5 % 4]}
-        axis.plot(*_thinned(simulation.t, column), linewidth=1.3, label=_safe(name), **look)
+        axis.plot(*_thinned(simulation.t, column), label=shown(name), **look(k))
     axis.set_ylabel("energy\nJ")
-    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8, frameon=False)
 
 
 def _draw_events(axes: list[Any], simulation: Simulation) -> None:
@@ -78,30 +86,19 @@ def _draw_events(axes: list[Any], simulation: Simulation) -> None:
     number = {joint.name: i for i, joint in enumerate(simulation.arm.joints)}
     for row, kind in enumerate(kinds):
         events = [event for event in simulation.events if event.kind == kind]
-        colours = [look(number[e.joint])["color"] if e.joint in number else "#777777" for e in events]
+        colours = [look(number[e.joint])["color"] if e.joint in number else GREY for e in events]
         strip.scatter([e.t for e in events], [row] * len(events), c=colours, marker=MARKERS[kind], s=22, linewidths=0)
-    strip.set_yticks(range(len(kinds)), kinds, fontsize=8)
+    strip.set_yticks(range(len(kinds)), kinds)
     strip.set_ylim(-0.7, len(kinds) - 0.3)
     strip.invert_yaxis()
     strip.margins(x=0.01)
     strip.tick_params(left=False, bottom=False)
-    for side in ("top", "right", "left"):
-        strip.spines[side].set_visible(False)
+    strip.grid(visible=False)
+    strip.spines["left"].set_visible(False)
     if len(simulation.events) <= FEW_EVENTS:
         for panel in panels:
             for event in simulation.events:
-                panel.axvline(event.t, color="#555555", linewidth=0.9, linestyle=(0, (1.5, 1.5)), zorder=1.5)
-
-
-def _legend(axis: Any, simulation: Simulation) -> None:
-    columns = -(-simulation.arm.n // ROWS_OF_LEGEND)
-    axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False, ncols=max(columns, 1))
-
-
-def _safe(name: str) -> str:
-    """A name as text, never as mathematics, and never hidden from the legend by a leading underscore."""
-    text = name.replace("$", r"\$") if len(name) <= 28 else name[:25].replace("$", r"\$") + "..."
-    return f"\u200b{text}" if text.startswith("_") else text
+                panel.axvline(event.t, color=GREY, linewidth=THIN, linestyle=(0, (1.5, 1.5)), zorder=1.5)
 
 
 def _thinned(t: NDArray[np.float64], x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

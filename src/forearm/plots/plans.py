@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from typing import Any
 
@@ -10,41 +9,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.kinematics.poses import forward
-from forearm.plots.figure import BLACK, BLUE, GREEN, MAX_LABELS, RED, look, new_figure, of_joints, save_figure
+from forearm.plots.figure import (
+    BLACK,
+    BLUE,
+    GREEN,
+    RED,
+    SMALL,
+    WIDE,
+    drawn,
+    legend_of_figure,
+    look,
+    new_figure,
+    of_joints,
+    put_title,
+    save_figure,
+    shown,
+)
 from forearm.trajectories.planning import Plan
 from forearm.trajectories.switching import Switching
+
+__all__ = ["plan_figure", "save_figure"]
 
 Array = NDArray[np.float64]
 MOST = 4000  # samples of a curve
 EVEN = 0.25  # of the longest side of the hand's box: the least length of another
-TICKS = 6  # at most on the longest side
+TICKS = 4  # at most on the longest side
+ZOOM = 0.66  # so that the names of axes have room
 
 
-def save_plan_picture(plan: Plan, path: str | os.PathLike[str]) -> None:
-    """Write the picture as .png, .svg or .pdf."""
-    save_figure(plan_figure(plan), path)
-
-
+@drawn
 def plan_figure(plan: Plan) -> Any:
     """Panels of curves on the left, the hand's path on the right."""
     panels = _panels(plan)
-    figure = new_figure(13.0, 1.0 + 1.8 * len(panels))
-    left, right = figure.subfigures(1, 2, width_ratios=(1.7, 1.0))
+    height = 0.8 + 1.7 * len(panels)
+    figure = new_figure(WIDE, height)
+    left, right = figure.subfigures(1, 2, width_ratios=(1.8, 1.0))
     axes = list(left.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0])
     thin = slice(None, None, max(1, len(plan.t) // MOST))
     for axis, (label, block) in zip(axes, panels.items(), strict=True):
         for i, joint in enumerate(plan.arm.joints):
-            drawn = "steps-post" if label.startswith("acceleration") and isinstance(plan.motion, Switching) else "default"
-            axis.plot(
-                plan.t[thin], block[thin, i], linewidth=1.3, label=joint.name.replace("$", r"\$"), drawstyle=drawn, **look(i)
-            )
+            steps = "steps-post" if label.startswith("acceleration") and isinstance(plan.motion, Switching) else "default"
+            axis.plot(plan.t[thin], block[thin, i], label=shown(joint.name), drawstyle=steps, **look(i))
         axis.set_ylabel(label)
-        axis.grid(color="#dddddd", linewidth=0.6)
-        axis.set_axisbelow(True)
         axis.margins(x=0.01)
-    if plan.arm.n <= MAX_LABELS:
-        axes[0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False)
-    axes[0].set_title(f"{plan.arm.name}: {plan.duration:.4g} s"[:80], fontsize=10, loc="left", parse_math=False)
+    legend_of_figure(left, height, [("joints", axes[0])])
+    put_title(axes[0], f"{plan.arm.name}: {plan.duration:.4g} s")
     axes[-1].set_xlabel("time, s")
     left.align_ylabels(axes)
     _draw_hand(right, plan, thin)
@@ -56,7 +65,7 @@ def _panels(plan: Plan) -> dict[str, Array]:
     panels = {
         f"position\n{unit('rad', 'm')}": plan.q,
         f"velocity\n{unit('rad/s', 'm/s')}": plan.qd,
-        f"acceleration\n{unit('rad/s$^2$', 'm/s$^2$')}": plan.qdd,
+        f"acceleration\n{unit('rad/s²', 'm/s²')}": plan.qdd,
         f"{unit('torque', 'force')}\n{unit('N m', 'N')}": plan.tau,
     }
     return panels | ({} if plan.voltage is None else {"voltage\nV": plan.voltage})
@@ -68,18 +77,17 @@ def _draw_hand(figure: Any, plan: Plan, thin: slice) -> None:
 
     axis = figure.add_subplot(projection="3d")
     path = forward(plan.arm, plan.q[thin])[:, :3, 3]
-    axis.plot(*path.T, color=BLUE, linewidth=1.6)
+    axis.plot(*path.T, color=BLUE)
     passed = forward(plan.arm, plan.motion.at(plan.motion.times)[0])[:, :3, 3]
     axis.plot(*passed.T, "o", color=BLACK, markersize=4)
     axis.plot(*passed[:1].T, "o", color=GREEN, markersize=8, label="start")
     axis.plot(*passed[-1:].T, "s", color=RED, markersize=7, label="end")
     size = np.nanmax(path, axis=0) - np.nanmin(path, axis=0)
     sides = np.maximum(size, EVEN * max(float(np.nanmax(size)), 1e-9))
-    axis.set_box_aspect(sides)
+    axis.set_box_aspect(sides, zoom=ZOOM)
     for name, along, side in zip("xyz", (axis.xaxis, axis.yaxis, axis.zaxis), sides / sides.max(), strict=True):
-        along.set_label_text(f"{name}, m")
+        along.set_label_text(f"{name}, m", fontsize=SMALL)
         along.set_major_locator(MaxNLocator(max(2, round(TICKS * side))))
-        along.labelpad = 10.0 + 4.0 * (name == "z")  # away from the labels of its ticks
-    axis.set_title("the hand", fontsize=10)
-    axis.legend(loc="upper right", fontsize=8, frameon=False)
-    axis.tick_params(labelsize=7)
+        along.labelpad = 8.0  # away from the labels of its ticks
+    put_title(axis, "the hand")
+    axis.legend(loc="upper right", handlelength=1.0)

@@ -10,20 +10,36 @@ from statistics import median
 from typing import Any
 
 from forearm.errors import InputError
-from forearm.plots.figure import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW, new_figure
+from forearm.plots.figure import (
+    BLACK,
+    FILLS,
+    GREY,
+    LETTER,
+    SMALL,
+    THIN,
+    WIDE,
+    WIDTH,
+    dash,
+    drawn,
+    legend_beside,
+    legend_of_figure,
+    look,
+    new_figure,
+    put_title,
+)
 from forearm.schedules.assembly import Layered
 from forearm.schedules.printed import GENERAL, LINKS, STANFORD, as_printed, load, names, printed_schedule, printed_times
-from forearm.schedules.rule import precedence_layers, schedule_by_rule
+from forearm.schedules.rule import schedule_by_rule
 from forearm.schedules.schedule import Schedule
 from forearm.schedules.subtasks import LAST_FORWARD, SUBTASKS
 from forearm.schedules.tasks import TaskGraph
 
-GROUPS = (SKY, ORANGE, GREEN, YELLOW, RED, PURPLE, BLUE)
+DARK = FILLS[-1:]  # colours on which words are white
 # Pairs, one for a part's way outwards and one for its way inwards; each pair once with all colours.
 HATCHES = (("", "////"), ("....", "xxxx"), ("----", "||||"), ("++++", "oooo"))
 LIGHT = "#cccccc"
-WIDTH = 11.0  # inches
-BOX, LETTER = 0.3, 0.062  # inches: what the middle task of a chart gets, and what a letter of its name takes
+MARKS = "os^vDPX"  # of curves with few points
+BOX, NAME = 0.3, 0.062  # inches: what the middle task of a chart gets, and what a letter of its name takes
 MOST_BANDS = 6
 MOST_INCHES = 28.0  # of a chart's height; rows get thinner where there are many processors
 ENTRY = 0.16  # inches that a line of a legend takes
@@ -59,6 +75,7 @@ def schedule_figures() -> dict[str, Any]:
     }
 
 
+@drawn
 def gantt_figure(schedule: Schedule, title: str = "") -> Any:
     """Who does what when: a row a processor, a box a task, coloured by group, in as many bands as keep names readable.
 
@@ -67,25 +84,26 @@ def gantt_figure(schedule: Schedule, title: str = "") -> Any:
     graph = schedule.graph
     length = schedule.length or 1.0
     usual = median([task.cost for task in graph.tasks if task.cost > 0.0] or [1.0])
-    bands = min(MOST_BANDS, max(1, math.ceil(length / (usual * WIDTH / BOX))))
+    bands = min(MOST_BANDS, max(1, math.ceil(length / (usual * WIDE / BOX))))
     band = math.ceil(length / bands / usual) * usual
     shown = max(min(schedule.processors, 16), 1 + max(schedule.processor, default=0))
     row = min(0.3 if shown <= 16 else 0.16, (MOST_INCHES / bands - 0.55) / shown)
     looks = _looks(graph)
     columns = math.ceil(len(looks) / MOST_LINES)
     height = max(bands * (row * shown + 0.55) + 0.5, ENTRY * math.ceil(len(looks) / max(columns, 1)) + 0.5)
-    figure = new_figure(WIDTH + 1.6 * max(columns, 1), height)
+    figure = new_figure(WIDE + 1.6 * max(columns, 1), height)
     axes = figure.subplots(bands, 1, squeeze=False)[:, 0]
     for number, axis in enumerate(axes):
         _band(axis, schedule, looks, shown, number * band, (number + 1) * band)
-    axes[-1].set_xlabel("time")
+    axes[-1].set_xlabel("time, in costs of tasks")
     _legend(figure, looks, columns)
     words = f"{graph.name}: {len(graph)} tasks on {schedule.processors} processors in {schedule.length:g}, by {schedule.method}"
     words += f"; speed-up {schedule.speedup:.2f}, efficiency {100.0 * schedule.efficiency:.1f} %"
-    axes[0].set_title(title or words, fontsize=10, loc="left")
+    put_title(axes[0], title or words)
     return figure
 
 
+@drawn
 def layers_figure(
     layered: Layered | TaskGraph, title: str = "", places: Collection[tuple[int, int]] | None = None, arrows: bool = True
 ) -> Any:
@@ -94,7 +112,7 @@ def layers_figure(
     A graph without layers of its own is drawn in those of precedence.
     """
     graph = layered.graph if isinstance(layered, Layered) else layered
-    layers = layered.layers if isinstance(layered, Layered) else precedence_layers(graph)
+    layers = layered.layers if isinstance(layered, Layered) else graph.layers
     named = layered.places if isinstance(layered, Layered) else ()
     if places is not None and not named:
         raise InputError("places: these tasks belong to no subtasks of links; leave it out, or give a Layered.")
@@ -104,31 +122,35 @@ def layers_figure(
     for k in shown:
         rows.setdefault(layers[k] - first, []).append(k)
     widest = max(map(len, rows.values()), default=1)
-    figure = new_figure(max(5.0, 0.75 * widest + 1.5), max(2.0, 0.95 * (max(rows, default=0) + 1) + 0.6))
+    looks = _looks(graph) if places is None else {}
+    letters = max((len(graph.tasks[k].name) for k in shown), default=1) if places is None else 3
+    wide = max(0.75, LETTER * SMALL / 72.0 * letters + 0.3) * widest + 1.5 + (2.4 if looks else 0.0)
+    figure = new_figure(max(5.0, wide), max(2.0, 0.95 * (max(rows, default=0) + 1) + 0.6))
     axis = figure.subplots()
     at = {k: (place - (len(row) - 1) / 2.0, -level) for level, row in rows.items() for place, k in enumerate(row)}
     for k in shown if arrows else []:
         for earlier in graph.before[k]:
             if earlier in at:
-                axis.annotate("", at[k], at[earlier], arrowprops=_arrow("#999999", 0.7), zorder=1)
+                axis.annotate("", at[k], at[earlier], arrowprops=_arrow(GREY, 0.7), zorder=1)
         if any(earlier not in at for earlier in graph.before[k]):
             axis.annotate("", at[k], (at[k][0], at[k][1] + 0.62), arrowprops=_arrow(BLACK, 2.2), zorder=1)
-    looks = _looks(graph)
     for k, (x, y) in at.items():
         name = graph.tasks[k].name if places is None else f"T{named[k][1]}"
         face = looks.get(graph.tasks[k].group, Look()).colour if places is None else "white"
-        axis.text(
-            x, y, name, ha="center", va="center", fontsize=8, zorder=2, bbox={"boxstyle": "round", "fc": face, "ec": BLACK}
-        )
+        box = {"boxstyle": "round", "fc": face, "ec": BLACK}
+        axis.text(x, y, name, ha="center", va="center", fontsize=SMALL, zorder=2, color=_ink(face), bbox=box)
     for level in rows:
-        axis.text(-widest / 2.0 - 0.5, -level, f"layer {level + 1}", ha="right", va="center", fontsize=8)
+        axis.text(-widest / 2.0 - 0.5, -level, f"layer {level + 1}", ha="right", va="center", fontsize=SMALL)
     axis.set_xlim(-widest / 2.0 - 1.3, widest / 2.0 + 0.3)
     axis.set_ylim(-max(rows, default=0) - 0.5, 0.75)
     axis.set_axis_off()
-    axis.set_title(title or f"{graph.name}: {len(graph)} tasks in {len(rows)} layers", fontsize=10, loc="left")
+    put_title(axis, title or f"{graph.name}: {len(graph)} tasks in {len(rows)} layers")
+    if looks:
+        _legend(figure, {_part(group): Look(has.colour) for group, has in looks.items()}, 1)
     return figure
 
 
+@drawn
 def assembly_figure(layered: Layered, title: str = "") -> Any:
     """How the links of an arm are stacked: for each link the number of its tasks in each layer."""
     links = sorted({i for i, _ in layered.places})
@@ -139,32 +161,35 @@ def assembly_figure(layered: Layered, title: str = "") -> Any:
         for layer, row in enumerate(layered.rows, start=1):
             count = sum(layered.places[k][0] == i for k in row)
             if count:
-                axis.broken_barh([(layer - 0.5, 1.0)], (i - 0.4, 0.8), color=GROUPS[(i - 1) % len(GROUPS)], edgecolor="white")
-                axis.text(layer, i, str(count), ha="center", va="center", fontsize=8)
+                face = FILLS[(i - 1) % len(FILLS)]
+                axis.broken_barh([(layer - 0.5, 1.0)], (i - 0.4, 0.8), color=face, edgecolor="white")
+                axis.text(layer, i, str(count), ha="center", va="center", fontsize=SMALL, color=_ink(face))
     for layer, row in enumerate(layered.rows, start=1):
-        axis.text(layer, len(links) + 1, str(len(row)), ha="center", va="center", fontsize=8, color="#555555")
+        axis.text(layer, len(links) + 1, str(len(row)), ha="center", va="center", fontsize=SMALL, color=GREY)
     axis.set_yticks([*links, len(links) + 1], [*(f"link {i}" for i in links), "all"])
     axis.set_xticks(
         range(1, layers + 1), [str(layer) if layer % 3 == 0 or layer == 1 else "" for layer in range(1, layers + 1)]
     )
+    axis.grid(visible=False)
     axis.set_xlim(0.4, layers + 0.6)
     axis.set_ylim(len(links) + 1.5, 0.4)
     axis.set_xlabel("layer")
-    axis.set_title(title or f"{layered.graph.name}: {len(layered.graph)} tasks in {layers} layers", fontsize=10, loc="left")
+    put_title(axis, title or f"{layered.graph.name}: {len(layered.graph)} tasks in {layers} layers")
     return figure
 
 
+@drawn
 def speedup_figure(loads: Mapping[str, Layered | TaskGraph], most: int) -> Any:
     """Speed-up and efficiency by the rule on 1 to `most` processors. Dhanaraj's Figs. 4.11 and 4.12."""
-    figure = new_figure(10.0, 4.2)
+    figure = new_figure(WIDE, 4.0)
     speedup, efficiency = figure.subplots(1, 2)
     numbers = list(range(1, most + 1))
-    for (name, graph), colour, mark in zip(loads.items(), GROUPS[-1::-1], "os^vDPX", strict=False):
+    for k, (name, graph) in enumerate(loads.items()):
         made = [schedule_by_rule(graph, p) for p in numbers]
-        style = {"color": colour, "marker": mark, "linewidth": 1.4, "markersize": 5, "label": name}
+        style = {"marker": MARKS[k % len(MARKS)], "label": name, **look(k)}
         speedup.plot(numbers, [s.speedup for s in made], **style)
         efficiency.plot(numbers, [100.0 * s.efficiency for s in made], **style)
-    speedup.plot(numbers, numbers, color="#999999", linestyle=":", linewidth=1.0, label="as many times as processors")
+    speedup.plot(numbers, numbers, color=GREY, linestyle=dash(2), linewidth=THIN, label="as many times as processors")
     for axis, words, title in (
         (speedup, "speed-up", "Fig. 4.11: speed-up by the rule"),
         (efficiency, "efficiency, %", "Fig. 4.12: efficiency by the rule"),
@@ -172,37 +197,28 @@ def speedup_figure(loads: Mapping[str, Layered | TaskGraph], most: int) -> Any:
         axis.set_xlabel("processors")
         axis.set_ylabel(words)
         axis.set_xticks(numbers)
-        axis.set_title(title, fontsize=10, loc="left")
-        axis.grid(color="#dddddd", linewidth=0.6)
-        axis.legend(fontsize=8)
+        put_title(axis, title)
+    legend_of_figure(figure, 4.0, [("", speedup)])
     efficiency.set_ylim(0.0, 105.0)
     speedup.set_ylim(bottom=0.0)
     return figure
 
 
+@drawn
 def times_figure() -> Any:
     """Fig. 4.13: what Table 4.8 prints for the Stanford arm, and the rule's levels at the same time a level."""
-    figure = new_figure(8.0, 4.5)
+    figure = new_figure(WIDTH, 4.2)
     axis = figure.subplots()
-    for (author, times), colour, mark in zip(printed_times().items(), (PURPLE, ORANGE, SKY, BLUE), "vs^o", strict=True):
-        axis.plot(
-            list(times),
-            list(times.values()),
-            color=colour,
-            marker=mark,
-            linewidth=1.2,
-            markersize=5,
-            label=f"{author}, printed",
-        )
+    for k, (author, times) in enumerate(printed_times().items()):
+        axis.plot(list(times), list(times.values()), marker=MARKS[k], label=f"{author}, printed", **look(k + 1))
     numbers = list(range(1, 9))
     ours = [LEVEL_MS * schedule_by_rule(as_printed(STANFORD), p).length for p in numbers]
-    axis.plot(numbers, ours, color=RED, marker="x", linestyle="--", linewidth=1.2, label="the rule, anew")
+    axis.plot(numbers, ours, marker="x", label="the rule, anew", **look(0))
     axis.set_xlabel("processors")
     axis.set_ylabel("time of one evaluation, ms")
     axis.set_ylim(bottom=0.0)
-    axis.set_title(f"Fig. 4.13: inverse dynamics of the Stanford arm ({LINKS} links)", fontsize=10, loc="left")
-    axis.grid(color="#dddddd", linewidth=0.6)
-    axis.legend(fontsize=8)
+    put_title(axis, f"Fig. 4.13: inverse dynamics of the Stanford arm ({LINKS} links)")
+    legend_beside(axis)
     return figure
 
 
@@ -217,7 +233,7 @@ def _chart(name: str) -> Any:
 
 def _band(axis: Any, schedule: Schedule, looks: Mapping[str, Look], shown: int, begin: float, end: float) -> None:
     """The part of a schedule between two times."""
-    inches = WIDTH / (end - begin)
+    inches = WIDE / (end - begin)
     size = 6.5 if shown <= 16 else 4.0
     bars: dict[tuple[int, Look], list[tuple[float, float]]] = {}
     for k, task in enumerate(schedule.graph.tasks):
@@ -226,10 +242,11 @@ def _band(axis: Any, schedule: Schedule, looks: Mapping[str, Look], shown: int, 
             continue
         p, look = schedule.processor[k], looks.get(task.group, Look())
         bars.setdefault((p, look), []).append((left, right - left))
-        if (right - left) * inches >= LETTER * len(task.name) and shown <= 40:
+        if (right - left) * inches >= NAME * len(task.name) and shown <= 40:
             plain = {"boxstyle": "square,pad=0.1", "fc": look.colour, "ec": "none"} if look.hatch else None
             name = axis.text(
-                (left + right) / 2.0, p, task.name, ha="center", va="center", fontsize=size, clip_on=True, bbox=plain
+                (left + right) / 2.0, p, task.name, ha="center", va="center", fontsize=size, clip_on=True, bbox=plain,
+                color=_ink(look.colour),
             )  # fmt: skip
             name.set_in_layout(False)  # it is inside its box: looking at each of hundreds would take most of the time
     for (p, look), spans in bars.items():
@@ -237,11 +254,11 @@ def _band(axis: Any, schedule: Schedule, looks: Mapping[str, Look], shown: int, 
     axis.set_xlim(begin, end)
     axis.set_ylim(shown - 0.5, -0.5)
     ticks = range(0, shown, max(1, shown // 16))
-    axis.set_yticks(list(ticks), [f"p{t + 1}" for t in ticks], fontsize=7)
+    axis.set_yticks(list(ticks), [f"p{t + 1}" for t in ticks])
     axis.tick_params(axis="x", labelsize=7)
     axis.xaxis.get_major_locator().set_params(integer=end - begin > 2.0)
-    for side in ("top", "right", "left"):
-        axis.spines[side].set_visible(False)
+    axis.spines["left"].set_visible(False)
+    axis.grid(visible=False, axis="y")
 
 
 def _looks(graph: TaskGraph) -> dict[str, Look]:
@@ -254,8 +271,8 @@ def _looks(graph: TaskGraph) -> dict[str, Look]:
     made = {}
     for group in groups:
         k = parts.index(_part(group))
-        pair = HATCHES[k // len(GROUPS) % len(HATCHES)]
-        made[group] = Look(GROUPS[k % len(GROUPS)], pair[group.endswith(INWARDS)])
+        pair = HATCHES[k // len(FILLS) % len(HATCHES)]
+        made[group] = Look(FILLS[k % len(FILLS)], pair[group.endswith(INWARDS)])
     return made
 
 
@@ -276,7 +293,12 @@ def _legend(figure: Any, looks: Mapping[str, Look], columns: int) -> None:
     from matplotlib.patches import Patch
 
     patches = [Patch(facecolor=look.colour, hatch=look.hatch, edgecolor="white", label=group) for group, look in looks.items()]
-    figure.legend(handles=patches, fontsize=7, loc="outside right upper", ncols=columns, frameon=False)
+    figure.legend(handles=patches, loc="outside right upper", ncols=columns, handlelength=1.6)
+
+
+def _ink(face: str) -> str:
+    """What can be read on a colour."""
+    return "white" if face in DARK else BLACK
 
 
 def _arrow(colour: str, width: float) -> dict[str, Any]:

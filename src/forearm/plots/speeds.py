@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from forearm.plots.figure import BLUE, ORANGE, new_figure, save_figure
+from forearm.plots.figure import BLUE, FILLS, SMALL, WIDE, drawn, new_figure, put_title, save_figure
 
 Bar = tuple[str, str | None, float]  # what was measured, who (None for forearm), s
-GAP, HEIGHT = 0.45, 0.19  # between blocks, in bars; of a bar, in inches
+GAP, HEIGHT = 0.45, 0.21  # between blocks, in bars; of a bar, in inches
 UNITS = ((1e-9, "ns"), (1e-6, "us"), (1e-3, "ms"), (1.0, "s"))
 
 
@@ -19,12 +19,13 @@ def save_speed_picture(groups: Mapping[str, Sequence[Bar]], path: str | os.PathL
     save_figure(speed_picture(groups), path)
 
 
+@drawn
 def speed_picture(groups: Mapping[str, Sequence[Bar]]) -> Any:
     """The matplotlib figure: one panel a group, each put into the column that is shorter so far."""
     columns: list[dict[str, Sequence[Bar]]] = [{} for _ in range(min(2, len(groups)))]
     for title, bars in groups.items():
         min(columns, key=_height)[title] = bars
-    figure = new_figure(7.0 * len(columns), HEIGHT * max(map(_height, columns)))
+    figure = new_figure(0.5 * WIDE * len(columns), HEIGHT * max(map(_height, columns)))
     parts = figure.subfigures(1, len(columns), squeeze=False)[0]
     for part, column in zip(parts, columns, strict=True):
         panels = part.subplots(len(column), 1, squeeze=False, height_ratios=[_height({t: column[t]}) for t in column])[:, 0]
@@ -56,22 +57,19 @@ def _places(bars: Sequence[Bar]) -> list[float]:
 def _draw(axes: Any, title: str, bars: Sequence[Bar]) -> None:
     places = _places(bars)
     seconds = [bar[2] for bar in bars]
-    axes.barh(places, seconds, height=0.82, color=[BLUE if who is None else ORANGE for _, who, _ in bars])
-    axes.set_yticks(places, [what if who is None else who for what, who, _ in bars], fontsize=8)
+    axes.barh(places, seconds, height=0.82, color=[BLUE if who is None else FILLS[1] for _, who, _ in bars])
+    axes.set_yticks(places, [what if who is None else who for what, who, _ in bars])
     for label, (_, who, _) in zip(axes.get_yticklabels(), bars, strict=True):
         label.set_fontweight("bold" if who is None else "normal")
     for place, value in zip(places, seconds, strict=True):
-        axes.text(value * 1.06, place, written(value), va="center", fontsize=7.5)
+        axes.text(value * 1.06, place, written(value), va="center", fontsize=SMALL)
     axes.set_ylim(places[-1] + 0.8, -0.8)
-    axes.set_title(f"{title} (blue: forearm)", fontsize=10, loc="left")
-    axes.grid(axis="x", color="#dddddd", linewidth=0.6)
-    axes.set_axisbelow(True)
+    put_title(axes, f"{title} (bold and dark: forearm)")
+    axes.grid(visible=False, axis="y")
     least, most = 0.4 * min(seconds), 4.0 * max(seconds)  # room for the figure behind the longest bar
     axes.set_xscale("log")
     axes.set_xlim(least, most)
-    axes.set_xlabel("median time, logarithmic", fontsize=8)
+    axes.set_xlabel("median time, units at the ticks (logarithmic)")
     ticks = [10.0**k for k in range(-10, 4) if least <= 10.0**k <= most]
-    axes.set_xticks(ticks, [written(t) for t in ticks], fontsize=8)
+    axes.set_xticks(ticks, [written(t) for t in ticks])
     axes.minorticks_off()
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)

@@ -9,18 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.errors import InputError, shorten
-from forearm.plots.figure import BLACK, BLUE, MAX_LABELS, RED, look, new_figure
+from forearm.plots.figure import BLACK, GREY, WIDTH, drawn, legend_beside, legend_of_figure, look, new_figure, of_joints, shown
 from forearm.trajectories import HandLine, MotionLimits, Switching, bang_bang
 from forearm.values import LARGEST, check_kind
 
 Array = NDArray[np.float64]
 SAMPLES = 400  # between two points of a curve
+UNITS = {"position": ("rad", "m"), "velocity": ("rad/s", "m/s"), "acceleration": ("rad/s²", "m/s²"), "torque": ("N m", "N")}
 # Waters Fig. 5: |v| <= 3, |acceleration| <= 1/2, -1 <= x <= 9 and A = (1, 1). B stands only in the drawing; as the motion slows
 # down from C "through D" without a switch there, D is where it turns round and B has a negative velocity. This B is ours.
 WATERS_LIMITS = (0.5, 3.0, -1.0, 9.0)
 WATERS_A, WATERS_B = (1.0, 1.0), (5.0, -1.0)
 
 
+@drawn
 def profile_figure(
     motion: Switching | HandLine,
     names: Sequence[str] | None = None,
@@ -33,28 +35,34 @@ def profile_figure(
     if len(labels) != n:
         raise InputError(f"profile_figure, names: {n} are needed, one a joint; came {len(labels)}.")
     t, q, qd, qdd = _curves(motion)
-    panels = {"position": q, "velocity": qd, "acceleration": qdd}
+    panels = {
+        f"{name}\n{_unit(motion, name)}": block for name, block in (("position", q), ("velocity", qd), ("acceleration", qdd))
+    }
     if torque is not None:
-        panels["torque"] = torque(q, qd, qdd)
-    figure = new_figure(9.0, 1.0 + 1.8 * len(panels))
+        panels[f"torque\n{_unit(motion, 'torque')}"] = torque(q, qd, qdd)
+    height = 0.8 + 1.7 * len(panels)
+    figure = new_figure(WIDTH, height)
     axes = list(figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0])
     for axis, (label, block) in zip(axes, panels.items(), strict=True):
         for i in range(n):
-            axis.plot(t, block[:, i], linewidth=1.4, label=labels[i].replace("$", r"\$"), **look(i))
-        _grid(axis)
+            axis.plot(t, block[:, i], label=shown(labels[i]), **look(i))
         axis.set_ylabel(label)
+        axis.margins(x=0.01)
     for axis, corners in zip(axes, motion.at(motion.times)[:2], strict=False):
         for i in range(n):
             axis.plot(motion.times, corners[:, i], "o", markersize=3.5, color=look(i)["color"])
-    if n <= MAX_LABELS:
-        axes[0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False)
+    legend_of_figure(figure, height, [("joints", axes[0])])
     axes[-1].set_xlabel("time, s")
     figure.align_ylabels(axes)
     return figure
 
 
-def phase_figure(motions: Sequence[Switching], limits: MotionLimits, joint: int = 0) -> Any:
-    """One joint's motions in the plane of x and v |v|: lines of slope 2a at full acceleration, level at none. Waters III."""
+@drawn
+def phase_figure(motions: Sequence[Switching], limits: MotionLimits, joint: int = 0, unit: str = "rad or m") -> Any:
+    """One joint's motions in the plane of x and v |v|: lines of slope 2a at full acceleration, level at none. Waters III.
+
+    `unit` is that of the joint's position; a motion does not know whether it turns.
+    """
     for motion in motions:
         check_kind(motion, Switching, "phase_figure, motions")
         if motion.n != limits.n:
@@ -63,38 +71,39 @@ def phase_figure(motions: Sequence[Switching], limits: MotionLimits, joint: int 
         raise InputError("phase_figure, motions: at least one is needed, such as that of bang_bang.")
     if not isinstance(joint, int) or not 0 <= joint < limits.n:
         raise InputError(f"phase_figure, joint: a whole number from 0 to {limits.n - 1} is needed; came {shorten(joint)}.")
-    figure = new_figure(7.0, 6.0)
+    figure = new_figure(WIDTH, 5.4)
     axis = figure.subplots()
-    _frame(axis, limits, joint, max(float(motion.extremes()[2][joint]) for motion in motions))
+    _frame(axis, limits, joint, max(float(motion.extremes()[2][joint]) for motion in motions), unit)
     for k, motion in enumerate(motions):
         _draw_path(axis, motion, joint, look(k), f"{motion.duration:.3g} s")
-    axis.legend(loc="upper right", bbox_to_anchor=(0.94, 0.93), fontsize=9, frameon=False)
+    legend_beside(axis)
     return figure
 
 
+@drawn
 def waters_figure() -> Any:
     """Waters Fig. 5: the fastest motion A-C-D-B, one at half of the acceleration A-E-F-B, and how A is left and B reached."""
     a, v, lower, upper = WATERS_LIMITS
     limits = MotionLimits(a, v, lower, upper)
     ends = ([WATERS_A[0]], [WATERS_A[1]], [WATERS_B[0]], [WATERS_B[1]])
     fast, slow = (bang_bang(*ends, MotionLimits(share * a, v, lower, upper)) for share in (1.0, 0.5))
-    figure = new_figure(7.0, 6.6)
+    figure = new_figure(WIDTH, 5.4)
     axis = figure.subplots()
-    _frame(axis, limits, 0, v)
+    _frame(axis, limits, 0, v, "")
     (xa, ya), (xb, yb) = ((x, w * abs(w)) for x, w in (WATERS_A, WATERS_B))
     for corner, hatch, text in (((xa, ya), "---", "leaving A"), ((xb, yb), "|||", "reaching B")):
         x, y = corner
         area = {"facecolor": "none", "edgecolor": "#999999", "hatch": hatch, "linewidth": 0.0, "label": text}
         axis.fill([x, x + 1.0, x + 1.0], [y, y + 2.0 * a, y - 2.0 * a], **area)
-    _draw_path(axis, fast, 0, {"color": BLUE, "linestyle": "-"}, f"A-C-D-B, fastest: {fast.duration:.3g} s")
-    _draw_path(axis, slow, 0, {"color": RED, "linestyle": "--"}, f"A-E-F-B, half the acceleration: {slow.duration:.3g} s")
+    _draw_path(axis, fast, 0, look(0), f"A-C-D-B, fastest:\n{fast.duration:.3g}")
+    _draw_path(axis, slow, 0, look(1), f"A-E-F-B, half the\nacceleration: {slow.duration:.3g}")
     for motion, names in ((fast, "CD"), (slow, "EF")):
         peak, turn = motion.at(motion.phases[0, 0, 0]), float(np.nanmax(motion.turning()))
         for name, x, y in ((names[0], peak[0][0], peak[1][0] ** 2), (names[1], turn, 0.0)):
             _mark(axis, name, float(x), float(y))
     _mark(axis, "A", xa, ya)
     _mark(axis, "B", xb, yb)
-    axis.legend(loc="upper right", bbox_to_anchor=(0.94, 0.93), fontsize=9, frameon=False)
+    legend_beside(axis)
     return figure
 
 
@@ -106,17 +115,23 @@ def _curves(motion: Switching | HandLine) -> tuple[Array, Array, Array, Array]:
     return (t, *motion.at(t))
 
 
-def _draw_path(axis: Any, motion: Switching, joint: int, style: dict[str, str], label: str) -> None:
+def _unit(motion: Switching | HandLine, name: str) -> str:
+    """What a quantity is measured in: both possibilities where the motion does not know its arm."""
+    turning, sliding = UNITS[name]
+    return of_joints(motion.task.arm, turning, sliding) if isinstance(motion, HandLine) else f"{turning} or {sliding}"
+
+
+def _draw_path(axis: Any, motion: Switching, joint: int, style: dict[str, Any], label: str) -> None:
     t, q, qd, _ = _curves(motion)
     x, y = q[:, joint], qd[:, joint] * np.abs(qd[:, joint])
-    axis.plot(x, y, linewidth=1.7, label=label, **style)
+    axis.plot(x, y, label=label, **style)
     for share in (0.25, 0.6) if motion.duration > 0.0 else ():  # which way it goes
         at = int(np.searchsorted(t, share * motion.duration))
         ends = {"xy": (x[at + 2], y[at + 2]), "xytext": (x[at], y[at])}
         axis.annotate("", arrowprops={"arrowstyle": "-|>", "color": style["color"]}, **ends)
 
 
-def _frame(axis: Any, limits: MotionLimits, joint: int, fastest: float) -> None:
+def _frame(axis: Any, limits: MotionLimits, joint: int, fastest: float, unit: str) -> None:
     """The box of what the joint may do, and an axis of velocity whose distances are those of its square."""
     from matplotlib.ticker import MaxNLocator
 
@@ -125,14 +140,16 @@ def _frame(axis: Any, limits: MotionLimits, joint: int, fastest: float) -> None:
         axis.add_patch(_rectangle(lower, upper, v * v))
     else:
         v = min(v, fastest)
-    axis.axhline(0.0, color="#777777", linewidth=0.8)
+    axis.axhline(0.0, color=GREY, linewidth=0.8)
     ticks = np.array(
         [tick for tick in MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]).tick_values(-v, v) if abs(tick) <= v * (1.0 + 1e-9)]
     )
     axis.set_yticks(ticks * np.abs(ticks), [f"{tick:g}" for tick in ticks])
-    axis.set_ylabel("velocity (distances as its square)")
-    axis.set_xlabel("position")
-    _grid(axis)
+    speed = " or ".join(f"{name}/s" for name in unit.split(" or "))
+    axis.set_ylabel(
+        f"velocity, {speed} (distances as its square)" if unit else "velocity (distances as its square; no unit is given)"
+    )
+    axis.set_xlabel(f"position, {unit}" if unit else "position (no unit is given)")
     axis.margins(0.06)
 
 
@@ -144,9 +161,4 @@ def _rectangle(lower: float, upper: float, height: float) -> Any:
 
 def _mark(axis: Any, name: str, x: float, y: float) -> None:
     axis.plot([x], [y], "o", color=BLACK, markersize=4.5)
-    axis.annotate(name, (x, y), xytext=(-6, 6), textcoords="offset points", ha="right", fontsize=11, fontweight="bold")
-
-
-def _grid(axis: Any) -> None:
-    axis.grid(color="#dddddd", linewidth=0.6)
-    axis.set_axisbelow(True)
+    axis.annotate(name, (x, y), xytext=(-6, 6), textcoords="offset points", ha="right", fontsize=10, fontweight="bold")

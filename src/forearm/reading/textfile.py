@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from forearm.errors import InputError
 
@@ -21,16 +21,26 @@ STRING_OR_COMMENT = re.compile(
 )
 
 
-def read_bytes(path: Path, limit: int) -> bytes:
-    """The bytes of a regular file of at most `limit` bytes."""
+def opened(path: Path, pipes: bool = False) -> BinaryIO:
+    """A file open for reading; pipes and devices only where they are asked for."""
     try:
-        if not path.is_file():
+        if path.is_dir() or not path.exists():
             what = "a folder, not a file" if path.is_dir() else "not there"
             raise InputError(f"{path}: {what}. Check the path.")
-        with path.open("rb") as stream:
-            data = stream.read(limit + 1)
-    except (OSError, ValueError) as error:
+        if not pipes and not path.is_file():
+            raise InputError(f"{path}: a pipe or a device; only logs in CSV can come from one.")
+        return path.open("rb")
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
         raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+
+
+def read_bytes(path: Path, limit: int) -> bytes:
+    """The bytes of a regular file of at most `limit` bytes."""
+    with opened(path) as stream:
+        try:
+            data = stream.read(limit + 1)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror or error}.") from error
     if len(data) > limit:
         raise InputError(f"{path}: larger than the {limit // 1_000_000} MB allowed for such a file.")
     return data
@@ -59,7 +69,7 @@ def parse_toml(data: bytes, name: str) -> dict[str, Any]:
     try:
         return tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise InputError(f"{name}: not UTF-8 text (byte {error.start}). Is this an arm file?") from error
+        raise InputError(f"{name}: not UTF-8 text (byte {error.start}). Is this a TOML file?") from error
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{name}: not valid TOML: {str(error)[:200]}.") from error
     except (RecursionError, ValueError) as error:  # nested too deep; an integer of thousands of digits
@@ -67,19 +77,22 @@ def parse_toml(data: bytes, name: str) -> dict[str, Any]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write the file whole or not at all: a temporary file beside it, then a rename."""
+    """Write the file whole or not at all."""
     write_bytes(path, text.encode("utf-8"))
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write the file whole or not at all: a temporary file beside it, then a rename."""
+    """Write the file whole or not at all."""
     with replacing(path) as stream:
         stream.write(data)
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A stream whose bytes become the file once the block ends well; after any failure nothing of them is left."""
+    """A stream whose bytes become the file once the block ends well; after any failure nothing of them is left.
+
+    They go to a temporary file beside it, which is then renamed.
+    """
     target = Path(path)
     temporary = None
     try:
@@ -87,9 +100,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             raise OSError("it is a device or a pipe, which a file cannot replace")
         with _temporary_beside(target) as stream:
             temporary = stream.name
+            if target.exists():  # the rights of what it replaces, before anything is in it
+                os.chmod(temporary, target.stat().st_mode & 0o777)
             yield stream
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-        os.chmod(temporary, mode)
         os.replace(temporary, target)
         temporary = None
     except OSError as error:
@@ -101,14 +114,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 def _temporary_beside(target: Path) -> BinaryIO:
     try:
-        import tempfile  # where used: whoever only reads need not wait for it
-
-        return cast(BinaryIO, tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False))
-    except ValueError as error:  # a path with a NUL in it
+        return target.with_name(f".{target.name}.{os.urandom(4).hex()}").open("xb")
+    except ValueError as error:  # a path with a NUL in it, or without a name
         raise OSError(str(error)) from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.dynamics.reference import inertial_parameters, parameter_names, regressor
@@ -21,10 +21,9 @@ from forearm.dynamics.regressor import INERTIA_ENTRIES, PARAMETERS
 from forearm.errors import InputError
 from forearm.model import Model, model_of
 from forearm.reduction.frames import PARALLEL, at_zero
-from forearm.spatial import inverse_pose, pose
+from forearm.spatial import Floats, inertia_from_pseudo, inverse_pose, pose
 from forearm.values import as_floats
 
-Floats = NDArray[np.float64]
 # Which parameter becomes 0 where several could: mass, first moments, inertia; of these mz and Iyy, as Gautier and Khalil do.
 GROUPS = (("m",), ("mz", "my", "mx"), ("Iyy", "Ixx", "Izz", "Iyz", "Ixz", "Ixy"))
 NOTHING = 1e-12  # relative: a vector or a column below shows nothing new
@@ -166,11 +165,11 @@ def _of_one_direction(model: Model, i: int, poses: list[Floats], joints: list[Fl
         T = pose(body.Rb, body.pb) @ pose(body.Ra, body.pa)
         for across in (u, v):
             D = np.outer(across, origin) + np.outer(origin, across)
-            yield _change(model, i, -D, T @ D @ T.T)
+            yield _change(model, i, -D, _turned(T, D))
     if _on_one_line(model, i, joints, e):
         T = inverse_pose(pose(body.Ra, body.pa))
         for k in (0, 1):
-            yield _change(model, i, T @ _pair(k, 3) @ T.T)
+            yield _change(model, i, _turned(T, _pair(k, 3)))
 
 
 def _on_one_line(model: Model, i: int, joints: list[Floats], e: Floats) -> bool:
@@ -227,7 +226,7 @@ def _change(model: Model, i: int, own: Floats, parent: Floats | None = None) -> 
 
 
 def _parameters(P: Floats) -> Floats:
-    inertia = np.trace(P[:3, :3]) * np.eye(3) - P[:3, :3]
+    inertia = inertia_from_pseudo(P[:3, :3])
     return np.array([P[3, 3], *P[:3, 3], *(inertia[a, b] for a, b in INERTIA_ENTRIES)])
 
 

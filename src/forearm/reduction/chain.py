@@ -11,15 +11,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from forearm.model import Array, Model, Scalar, Vector, cos_sin
-from forearm.symbols.graph import REAL
+from forearm.model import Array, Model, Scalar, Vector, by_parent, cos_sin
+from forearm.spatial import TENSOR, Floats, pseudo_from_inertia
 
-Floats = NDArray[np.float64]
 Pair = tuple[Scalar, Scalar]  # cosine and sine
 NO_TURN: Pair = (1.0, 0.0)
-SYMMETRIC = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # the entries of a symmetric matrix, by rows
+SYMMETRIC = tuple(TENSOR.values())  # the entries of a symmetric matrix, by rows
 QUARTERS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 
 
@@ -65,11 +63,7 @@ class Chain:
 
     def children(self) -> list[list[int]]:
         """For each segment those that sit on it."""
-        lists: list[list[int]] = [[] for _ in self.segments]
-        for index, segment in enumerate(self.segments):
-            if segment.parent >= 0:
-                lists[segment.parent].append(index)
-        return lists
+        return by_parent([segment.parent for segment in self.segments])
 
     def runs(self) -> list[int]:
         """For each segment the first of the run of parallel turning axes that it belongs to."""
@@ -142,11 +136,6 @@ def back(turn: Pair) -> Pair:
     return turn[0], -turn[1]
 
 
-def is_zero(x: Scalar) -> bool:
-    """Whether a scalar is known to be 0."""
-    return isinstance(x, REAL) and x == 0
-
-
 def is_pair(turn: Pair, other: Pair) -> bool:
     """Whether a turn is known to be this one."""
     return all(isinstance(a, float) and a == b for a, b in zip(turn, other, strict=True))
@@ -154,8 +143,8 @@ def is_pair(turn: Pair, other: Pair) -> bool:
 
 def moments(m: Scalar, r: Array, I: Array) -> tuple[Scalar, Array, Array]:  # noqa: E741
     """m, h = m r and J = sum of m x x^T about the origin, from mass, centre and inertia about the centre."""
-    half = 0.5 * (I[0, 0] + I[1, 1] + I[2, 2])
-    return m, m * r, half * np.eye(3) - I + m * np.outer(r, r)
+    J = pseudo_from_inertia(I)
+    return m, m * r, J + m * np.outer(r, r)
 
 
 def moved(m: Scalar, h: Array, J: Array, R: Array, p: Array) -> tuple[Scalar, Array, Array]:

@@ -12,8 +12,9 @@ import numpy as np
 
 from forearm.dynamics.forward import solve_symmetric
 from forearm.model import Array, Note, Scalar, Vector, cross, silent
-from forearm.reduction.chain import SYMMETRIC, Chain, Pair, Segment, Turn, is_zero, levers, turns
+from forearm.reduction.chain import SYMMETRIC, Chain, Pair, Segment, Turn, levers, turns
 from forearm.reduction.recursion import inverse
+from forearm.symbols.scalars import is_zero
 
 Six = list[Scalar]  # a symmetric matrix by the entries of SYMMETRIC
 

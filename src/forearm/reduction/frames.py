@@ -12,8 +12,8 @@ from functools import lru_cache
 import numpy as np
 
 from forearm.model import Model
-from forearm.reduction.chain import NO_TURN, Chain, Floats, Pair, Segment, moments, moved
-from forearm.spatial import inverse_pose, pose
+from forearm.reduction.chain import NO_TURN, Chain, Pair, Segment, moments, moved
+from forearm.spatial import Floats, inverse_pose, pose
 
 # What turning numbers about leaves where 0 or 1 should stand, relative to the size of the arm.
 ROUNDING = 1e-14

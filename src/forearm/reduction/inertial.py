@@ -10,10 +10,10 @@ from forearm.arm.arm import Arm
 from forearm.arm.link import Link
 from forearm.model import Array, Scalar
 from forearm.reduction.chain import moments, moved
+from forearm.spatial import TENSOR
 
 Value = Callable[[str, float], Scalar]  # name and number of a parameter -> what stands for it
 AXES = ("x", "y", "z")
-TENSOR = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}
 
 
 def inertial_values(arm: Arm) -> dict[str, float]:

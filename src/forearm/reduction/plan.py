@@ -13,9 +13,9 @@ import numpy as np
 
 from forearm.errors import ModelError
 from forearm.model import Array
-from forearm.reduction.chain import Chain, Segment, about_x, about_z, is_zero, moved
+from forearm.reduction.chain import Chain, Segment, about_x, about_z, moved
 from forearm.reduction.regroup import Choice, regrouped
-from forearm.symbols.graph import same
+from forearm.symbols.scalars import is_zero, same
 
 DIGITS = 15  # of a constant: what lies beyond them is rounding
 

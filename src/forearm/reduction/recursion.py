@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from forearm.model import Array, Note, Scalar, Vector, cross, silent
-from forearm.reduction.chain import Chain, Segment, Turn, cos_sin_of, is_pair, is_zero, levers, turns
-from forearm.symbols.graph import same
+from forearm.reduction.chain import Chain, Segment, Turn, cos_sin_of, is_pair, levers, turns
+from forearm.symbols.scalars import is_zero, same
 
 
 @dataclass(frozen=True, eq=False)

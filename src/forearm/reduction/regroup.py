@@ -14,14 +14,13 @@ import numpy as np
 
 from forearm.errors import ModelError
 from forearm.model import Array, Scalar, Z
-from forearm.reduction.chain import NO_TURN, Chain, Segment, about_x, about_z, is_zero
-from forearm.symbols.graph import same
+from forearm.reduction.chain import NO_TURN, Chain, Segment, about_x, about_z
+from forearm.symbols.scalars import is_zero, same
 
 Choice = tuple[str, str, str]
 # What vanishes: "m", "hz", "Jzz", "Ixx" and "Iyy" of the body, "before.hx" and so on of the body before it.
 PLAIN: Choice = ("m", "hz", "Jzz")
 SMALLEST = 1e-9  # what would be divided by less is not tried
-_INDEX = {"x": 0, "y": 1, "z": 2}
 
 
 def regrouped(chain: Chain, choices: dict[int, Choice]) -> Chain:
@@ -77,7 +76,7 @@ def _equation(what: str, s: Segment, before: Segment, k: Array) -> tuple[tuple[S
     }
     if what in own:
         return own[what]
-    l, at = s.l, [_INDEX[c] for c in what.removeprefix("before.")[1:]]  # noqa: E741
+    l, at = s.l, _entry(what)  # noqa: E741
     row: tuple[Scalar, ...]
     if len(at) == 1:
         row, there = (l[at[0]], k[at[0]], 0.0), before.h[at[0]]
@@ -93,11 +92,16 @@ def _vanish(what: str, own_h: Array, own_J: Array, h: Array, J: Array) -> None:
     elif what == "Iyy":
         own_J[2, 2] = -own_J[0, 0]
     elif what.startswith("before."):
-        at = [_INDEX[c] for c in what.removeprefix("before.")[1:]]
+        at = _entry(what)
         if len(at) == 1:
             h[at[0]] = 0.0
         else:
             J[at[0], at[1]] = J[at[1], at[0]] = 0.0
+
+
+def _entry(what: str) -> list[int]:
+    """The place of "before.hx" in h, of "before.Jxz" in J."""
+    return ["xyz".index(c) for c in what.removeprefix("before.")[1:]]
 
 
 def solve_three(A: list[list[Scalar]], b: list[Scalar]) -> list[Any]:

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import depends_on_load, driven, rotor_inertia
-from forearm.dynamics.reference import singular
-from forearm.dynamics.states import each_state, states_of
+from forearm.dynamics.forward import singular
+from forearm.dynamics.states import each_state
 from forearm.errors import ModelError
+from forearm.kinematics.given import states_of
 from forearm.model import model_of
 from forearm.reduction import composite, recursion
 from forearm.reduction.chain import Chain
 from forearm.reduction.frames import chain_of
 from forearm.reduction.plan import Plan, planned
 from forearm.reduction.search import best_plan
-
-Floats = NDArray[np.float64]
+from forearm.spatial import Floats
 
 
 @dataclass(frozen=True, eq=False)

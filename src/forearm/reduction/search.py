@@ -10,12 +10,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
+import numpy as np
+
 from forearm.errors import ModelError
-from forearm.reduction.chain import Chain, Segment, is_zero
+from forearm.reduction.chain import Chain
 from forearm.reduction.plan import PLAIN_PLAN, Plan, planned
 from forearm.reduction.recursion import inverse
 from forearm.reduction.regroup import PLAIN
 from forearm.symbols import Graph
+from forearm.symbols.scalars import is_zero
 
 LONGEST = 12  # joints: longer arms keep the plain plan, as the search grows with the square of n
 SLOTS = (
@@ -108,18 +111,8 @@ def _stays_small(chain: Chain, plan: Plan, limits: list[float]) -> bool:
 
 def _sizes(chain: Chain) -> list[float]:
     """The largest mass, first and second moment in the arm; where there is none of a kind, as much as the others make of it."""
-    m, h, J = (max(abs(float(x)) for s in chain.segments for x in entries(s)) for entries in (_mass, _first, _second))
-    length = max([1e-6, *(abs(float(x)) for s in chain.segments for x in s.l)])
+    m, h, J, l = (  # noqa: E741
+        max(float(np.abs(getattr(s, name)).max()) for s in chain.segments) for name in ("m", "h", "J", "l")
+    )
+    length = max(1e-6, l)
     return [max(m, h / length, J / length**2), max(h, J / length), J]
-
-
-def _mass(s: Segment) -> list[float]:
-    return [s.m]
-
-
-def _first(s: Segment) -> list[float]:
-    return list(s.h)
-
-
-def _second(s: Segment) -> list[float]:
-    return list(s.J.flat)

@@ -17,6 +17,7 @@ from forearm.reduction.geometry import chain_of_table, geometry_values, model_of
 from forearm.reduction.inertial import Value, body_moments, gravity_of, inertial_values, link_values, links_on, touched
 from forearm.reduction.plan import Plan
 from forearm.reduction.search import best_plan
+from forearm.spatial import inertia_from_pseudo
 
 
 def parameter_values(arm: Arm) -> dict[str, float]:
@@ -79,8 +80,7 @@ def symbolic_model(arm: Arm, chosen: dict[str, float], value: Value) -> Model:
             continue
         m, h, J = body_moments(np.eye(4), arm, i, chosen, value)
         r = np.array([x / m for x in h], dtype=object)
-        central = J - m * np.outer(r, r)
-        bodies[i] = replace(bodies[i], m=m, r=r, I=(central[0, 0] + central[1, 1] + central[2, 2]) * np.eye(3) - central)
+        bodies[i] = replace(bodies[i], m=m, r=r, I=inertia_from_pseudo(J - m * np.outer(r, r)))
     g = gravity_of(arm, chosen, value) if _gravity(chosen) else model.g
     model = replace(model, bodies=tuple(bodies), g=g)
     if _geometric(arm, chosen):
@@ -100,7 +100,7 @@ def _best_plan_for(arm: Arm, items: tuple[tuple[str, float], ...]) -> Plan:
     stand_in = symbolic_chain(arm, chosen, lambda name, _: generic[name])
     geometric = _geometric(arm, chosen)
     symbols = frozenset(range(len(stand_in.segments)) if geometric else touched(arm, chosen))
-    return best_plan.__wrapped__(stand_in, symbols, geometric)
+    return best_plan.__wrapped__(stand_in, symbols, geometric)  # not kept there: nobody has this chain but us
 
 
 def _gravity(chosen: dict[str, float]) -> bool:

@@ -1,7 +1,8 @@
 """The catalogue of printed figures and what becomes of them: exact, within rounding, different, or not reproducible, and why.
 
 Printed values are kept as the text of the document, so that the number of digits is known: half a unit of the last one is
-rounding, unless the item says that the document rounded more.
+rounding, unless the item says that the document rounded more. Where it only gives a bound, "> 100000", a figure beyond it is
+exact and any other differs.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from forearm.errors import NameNotFound, suggest
 from forearm.reading.fields import Blocks, Choice, Number, Table, Text
@@ -25,7 +27,7 @@ Verdict = Literal["exact", "within rounding", "differs", "not reproducible"]
 VALUE = Table(
     {
         "label": Text("which figure of the table"),
-        "printed": Text(f"as it stands in the document; {NOT_PRINTED!r} where it shows no number"),
+        "printed": Text(f"as it stands in the document, > or < before a bound; {NOT_PRINTED!r} where it shows no number"),
         "reason": Text("why ours differs, where it does", MAX_TEXT),
     },
     required=("label", "printed"),
@@ -43,7 +45,19 @@ ITEM = Table(
     },
     required=("id", "place", "title", "value"),
 )
-PRINTED = Table({"document": Choice(DOCUMENTS), "item": Blocks(ITEM, "item")}, required=("document", "item"))
+PICTURE = Table(
+    {
+        "place": Text("number of the figure in the document, or of the table that is drawn"),
+        "what": Text("what it shows", MAX_TEXT),
+        "drawn": Text("name under which `forearm reproduce --figures` draws it"),
+        "reason": Text("why it is not drawn", MAX_TEXT),
+    },
+    required=("place", "what"),
+)
+PRINTED = Table(
+    {"document": Choice(DOCUMENTS), "item": Blocks(ITEM, "item"), "picture": Blocks(PICTURE, "picture")},
+    required=("document", "item"),
+)
 
 
 @dataclass(frozen=True)
@@ -58,6 +72,17 @@ class Item:
     assumed: str = ""
     recompute: str | None = None
     tolerance: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One figure of a document: the name under which it is drawn, or why it is not."""
+
+    document: str
+    place: str
+    what: str
+    drawn: str = ""
     reason: str = ""
 
 
@@ -83,6 +108,12 @@ def catalogue(document: str = "all") -> tuple[Item, ...]:
     if document != "all" and document not in DOCUMENTS:
         raise NameNotFound(f"there is no document {document!r}; {suggest(document, (*DOCUMENTS, 'all'))}")
     return tuple(item for name in DOCUMENTS if document in (name, "all") for item in _read(name))
+
+
+def pictures(document: str = "all") -> tuple[Picture, ...]:
+    """The figures of one document, or of all, as far as they are listed."""
+    named = [name for name in DOCUMENTS if document in (name, "all")]
+    return tuple(Picture(name, **block) for name in named for block in _data(name).get("picture", ()))
 
 
 def reproduce(document: str = "all") -> Iterator[Result]:
@@ -122,23 +153,36 @@ def results(item: Item) -> Iterator[Result]:
 
 
 def judge(printed: str, ours: float | None, tolerance: float | None = None) -> Verdict:
-    """Exactly the printed number, the same once rounded as the document rounds, different, or without any to compare with."""
+    """Exactly the printed number or beyond the printed bound, the same once rounded, different, or nothing to compare with."""
     if ours is None or printed == NOT_PRINTED:
         return "not reproducible"
-    number = Decimal(printed.replace(",", ""))
-    exponent = number.as_tuple().exponent
-    half_digit = 0.5 * 10.0 ** int(exponent) if isinstance(exponent, int) else 0.0
-    apart = abs(float(number) - ours)
+    if printed[0] in "<>":
+        beyond = ours - float(printed[1:].replace(",", ""))
+        return "exact" if (beyond > 0.0) == (printed[0] == ">") and beyond != 0.0 else "differs"
+    number, half_digit = _number(printed)
+    apart = abs(number - ours)
     if apart <= 1e-12 * max(abs(ours), 1e-300):
         return "exact"
     allowed = max(half_digit * (1.0 + 1e-9), tolerance or 0.0)
     return "within rounding" if apart <= allowed else "differs"
 
 
+def _number(printed: str) -> tuple[float, float]:
+    """The printed number, `66,271`, `6.9e-4` or `695/6`, and half a unit of its last digit, 0 for a fraction."""
+    if "/" in printed:
+        return float(Fraction(printed)), 0.0
+    number = Decimal(printed.replace(",", ""))
+    exponent = number.as_tuple().exponent
+    return float(number), 0.5 * 10.0 ** int(exponent) if isinstance(exponent, int) else 0.0
+
+
 def _read(document: str) -> Iterator[Item]:
-    path = Path(__file__).parent / "printed" / f"{document}.toml"
-    data = PRINTED.read(read_toml(path), path.name)
-    for block in data["item"]:
+    for block in _data(document)["item"]:
         values = tuple((v["label"], v["printed"], v.get("reason", "")) for v in block["value"])
         rest = {key: value for key, value in block.items() if key != "value"}
-        yield Item(document=data["document"], values=values, **rest)
+        yield Item(document=document, values=values, **rest)
+
+
+def _data(document: str) -> dict[str, Any]:
+    path = Path(__file__).parent / "printed" / f"{document}.toml"
+    return PRINTED.read(read_toml(path), path.name)

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.dynamics.states import states_of
 from forearm.errors import InputError, shorten
+from forearm.kinematics.given import states_of
 from forearm.schedules.elimination import NOTHING, Operand, Remaining, given_values, remaining
 from forearm.schedules.links import chain_of, joints_at
 from forearm.schedules.packing import packed
 from forearm.schedules.subtasks import BACKWARD_LAYERS, FORWARD_LAYERS, LAST_FORWARD, SUBTASKS, Place
 from forearm.schedules.tasks import Task, TaskGraph
+from forearm.values import check_whole
 
 MOST_LINKS = 200
 
@@ -89,8 +90,7 @@ def table_graph(n: int, left_out: Collection[Place] = (), name: str = "") -> Lay
 
     A task that is left out hands on what it waits for: what waits for it waits for that instead.
     """
-    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_LINKS:
-        raise InputError(f"subtasks: a number of links from 1 to {MOST_LINKS} is needed; came {shorten(n)}.")
+    check_whole(n, "subtasks, links", 1, MOST_LINKS)
     everything = [(i, task.number) for i in range(1, n + 1) for task in SUBTASKS]
     known, waits = set(everything), {}
     for i, number in everything:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from forearm.schedules.schedule import Schedule
 from forearm.schedules.tasks import Task, TaskGraph
 from forearm.symbols.evaluate import BINARY, UNARY
 from forearm.symbols.graph import ADD, COS, COUNTED, MUL, SIN, SUB, Graph, expressions, mapped
+from forearm.values import check_kind, is_number
 
 MOST_OPERATIONS = 60_000
 
@@ -38,7 +39,7 @@ class Costs:
     def __post_init__(self) -> None:
         for field in fields(self):
             cost = getattr(self, field.name)
-            if not isinstance(cost, int | float) or not 0.0 <= cost <= 1e6 or math.isnan(cost):
+            if not is_number(cost) or not 0.0 <= cost <= 1e6:
                 raise InputError(f"costs, {field.name}: a number from 0 to 1e6 is needed; came {shorten(cost)}.")
 
     def of(self, kind: int) -> float:
@@ -57,6 +58,7 @@ class Division:
 
 def traced_function(arm: Arm, function: str) -> Traced:
     """A function of an arm on the graph, drives included, as code and kernels have it."""
+    check_kind(arm, Arm, "schedule, arm")
     if function not in FUNCTIONS:
         raise NameNotFound(f"schedule: there is no function {shorten(function)}; {suggest(str(function), FUNCTIONS)}")
     if not arm.n:
@@ -102,12 +104,9 @@ def divided(traced: Traced, groups: list[tuple[int, ...]], name: str, costs: Cos
 
 
 def profile(graph: TaskGraph) -> tuple[int, ...]:
-    """How many tasks could be done at each level, if there were processors for all: a task is one level above what it needs."""
-    levels: list[int] = []
-    for earlier in graph.before:
-        levels.append(1 + max((levels[e] for e in earlier), default=-1))
-    count = Counter(levels)
-    return tuple(count[level] for level in range(len(count)))
+    """How many tasks could be done in each layer, if there were processors for all."""
+    count = Counter(graph.layers)
+    return tuple(count[layer] for layer in sorted(count))
 
 
 def evaluated(division: Division, schedule: Schedule, given: Mapping[str, float]) -> dict[str, NDArray[np.float64]]:
@@ -160,8 +159,6 @@ def _instructions(graph: Graph, results: Any, needed: list[int]) -> dict[int, in
 
 def _in_order(before: list[set[int]], age: list[int]) -> list[int]:
     """Groups in an order in which each comes behind what it waits for, older ones first."""
-    from heapq import heapify, heappop, heappush
-
     after: list[list[int]] = [[] for _ in before]
     for k, earlier in enumerate(before):
         for e in earlier:

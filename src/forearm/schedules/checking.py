@@ -13,9 +13,8 @@ from numbers import Integral, Real
 from typing import Literal
 
 from forearm.errors import InputError, shorten
-from forearm.schedules.priority import is_time
 from forearm.schedules.schedule import Schedule
-from forearm.schedules.tasks import TaskGraph
+from forearm.schedules.tasks import TaskGraph, is_time
 
 Kind = Literal["missing", "repeated", "unknown", "processor", "time", "overlap", "precedence"]
 CLOSE = 1e-9  # of the larger of two times that are compared: what sums of costs may be rounded by

@@ -60,7 +60,9 @@ def _solved(hint: Schedule, effort: float) -> Schedule:
     else:
         owner = []
         model.add_cumulative(
-            [_interval(model, s, c) for s, c in zip(start, cost, strict=True)], [1] * len(cost), hint.processors
+            [model.new_fixed_size_interval_var(s, c, "") for s, c in zip(start, cost, strict=True)],
+            [1] * len(cost),
+            hint.processors,
         )
     for k, earlier in enumerate(graph.before):
         for e in earlier if not delay else ():
@@ -89,10 +91,6 @@ def _starts(model: Any, hint: Schedule, grid: int, most: int) -> list[Any]:
         made.append(model.new_int_var(min(first, last), last, task.name))
         model.add_hint(made[-1], round(hint.start[k] * grid))
     return made
-
-
-def _interval(model: Any, start: Any, size: int) -> Any:
-    return model.new_fixed_size_interval_var(start, size, "")
 
 
 def _on_processors(model: Any, hint: Schedule, start: list[Any], cost: list[int], delay: int) -> list[list[Any]]:

@@ -7,10 +7,12 @@ and after.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from forearm.errors import InputError, shorten
 from forearm.schedules.automatic import Costs, Division, divided
+from forearm.values import is_number
 
 
 @dataclass
@@ -37,7 +39,7 @@ class _Parts:
 
 def grouped(division: Division, size: float, costs: Costs | None = None) -> Division:
     """The same function in tasks that cost at most `size` each, as far as single operations allow it."""
-    if isinstance(size, bool) or not isinstance(size, int | float) or not 0.0 < size < float("inf"):
+    if not is_number(size) or not 0.0 < size < math.inf:
         raise InputError(f"size: what a task may cost, a number above 0, is needed; came {shorten(size)}.")
     graph = division.graph
     parts = _Parts(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from forearm.errors import InputError, shorten
 from forearm.schedules.schedule import Schedule
-from forearm.schedules.tasks import TaskGraph
+from forearm.schedules.tasks import TaskGraph, is_time
+from forearm.values import check_whole
 
 MOST_PROCESSORS = 1024
 NOTHING = (-1.0, -1)
@@ -76,12 +76,12 @@ def schedule_by_priority(
     check_machine(processors, communication, synchronisation)
     dear = communication > 0.0 or synchronisation > 0.0
     used = {1} | {q for k in range(12) if (q := 2**k) < processors} if dear else set()
-    found = [listed(graph, q, graph.tails, communication, synchronisation) for q in sorted(used | {processors})]
-    start, processor = min(found, key=lambda made: _length(graph, made[0]))
-    return Schedule(
-        graph, processors, tuple(start), tuple(processor), "priority", float(communication),
-        synchronisation=float(synchronisation),
-    )  # fmt: skip
+    costs = {"communication": float(communication), "synchronisation": float(synchronisation)}
+    found = []
+    for q in sorted(used | {processors}):
+        start, processor = listed(graph, q, graph.tails, communication, synchronisation)
+        found.append(Schedule(graph, processors, tuple(start), tuple(processor), "priority", **costs))
+    return min(found, key=lambda made: made.length)
 
 
 def listed(
@@ -153,21 +153,9 @@ def _candidate(p: int, one: _Processor, timing: Timing, done: list[bool]) -> Can
     return None
 
 
-def _length(graph: TaskGraph, start: Sequence[float]) -> float:
-    return max((s + task.cost for s, task in zip(start, graph.tasks, strict=True)), default=0.0)
-
-
 def check_machine(processors: int, communication: float = 0.0, synchronisation: float = 0.0) -> None:
     """Refuse a number of processors, a communication time or a cost of waits that no machine has."""
-    if isinstance(processors, bool) or not isinstance(processors, int) or not 1 <= processors <= MOST_PROCESSORS:
-        raise InputError(
-            f"processors: a whole number from 1 to {MOST_PROCESSORS} is needed; came {shorten(processors)}."
-        )  # fmt: skip
+    check_whole(processors, "processors", 1, MOST_PROCESSORS)
     for name, time in (("communication", communication), ("synchronisation", synchronisation)):
         if not is_time(time):
             raise InputError(f"{name}: a time of at least 0 is needed; came {shorten(time)}.")
-
-
-def is_time(time: object) -> bool:
-    """Whether it is a finite number of at least 0."""
-    return isinstance(time, int | float) and not isinstance(time, bool) and math.isfinite(time) and time >= 0.0

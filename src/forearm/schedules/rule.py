@@ -22,7 +22,7 @@ def schedule_by_rule(graph: TaskGraph | Layered, processors: int) -> Schedule:
     check_machine(processors)
     if isinstance(graph, Layered):
         return by_layers(graph.graph, graph.layers, processors)
-    return by_layers(graph, precedence_layers(graph), processors)
+    return by_layers(graph, graph.layers, processors)
 
 
 def by_layers(graph: TaskGraph, layers: Sequence[int], processors: int) -> Schedule:
@@ -31,11 +31,3 @@ def by_layers(graph: TaskGraph, layers: Sequence[int], processors: int) -> Sched
         raise InputError(f"{graph.name}: {len(graph)} tasks came with {len(layers)} layers; one a task is needed.")
     start, processor = listed(graph, processors, [-float(layer) for layer in layers])
     return Schedule(graph, processors, tuple(start), tuple(processor), "rule")
-
-
-def precedence_layers(graph: TaskGraph) -> tuple[int, ...]:
-    """1 for tasks that wait for nothing, and one more than the last that they wait for for the others."""
-    made: list[int] = []
-    for earlier in graph.before:
-        made.append(1 + max((made[e] for e in earlier), default=0))
-    return tuple(made)

@@ -5,9 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 
 from forearm.errors import InputError, shorten
+from forearm.values import is_number
+
+
+def is_time(time: object) -> bool:
+    """Whether it is a finite number of at least 0."""
+    return is_number(time) and math.isfinite(time) and time >= 0.0
 
 
 @dataclass(frozen=True)
@@ -19,8 +24,7 @@ class Task:
     group: str = ""
 
     def __post_init__(self) -> None:
-        fits = isinstance(self.cost, Real) and not isinstance(self.cost, bool) and math.isfinite(self.cost)
-        if not fits or self.cost < 0.0:
+        if not is_time(self.cost):
             raise InputError(f"task {shorten(self.name)}: a cost of at least 0 is needed; came {shorten(self.cost)}.")
 
 
@@ -50,6 +54,14 @@ class TaskGraph:
             for e in earlier:
                 made[e].append(k)
         return tuple(map(tuple, made))
+
+    @cached_property
+    def layers(self) -> tuple[int, ...]:
+        """1 for tasks that wait for nothing, and one more than the last that they wait for for the others."""
+        made: list[int] = []
+        for earlier in self.before:
+            made.append(1 + max((made[e] for e in earlier), default=0))
+        return tuple(made)
 
     @cached_property
     def heads(self) -> tuple[float, ...]:

@@ -18,7 +18,7 @@ from forearm.errors import ForearmError, InputError, shorten
 from forearm.kernels.native import host, loaded, object_code
 from forearm.schedules.threaded_plan import APART, Threads
 from forearm.schedules.threaded_text import LINE, module_of
-from forearm.values import as_floats
+from forearm.values import as_floats, check_whole
 
 MOST_THREADS = 64
 PATIENCE = 20_000_000  # looks at another thread's number before a thread gives up: some ten seconds
@@ -47,8 +47,7 @@ class Threaded:
 
     def run(self, pointers: list[int], count: int, patience: int = PATIENCE) -> None:
         """The same on memory at these addresses: rows of the inputs, then of the outputs."""
-        if isinstance(patience, bool) or not isinstance(patience, int) or not 1 <= patience < 2**63:
-            raise InputError(f"threads, patience: a whole number of looks from 1 on is needed; came {shorten(patience)}.")
+        check_whole(patience, "threads, patience", 1, 2**63 - 1)
         lanes = len(self.lanes)
         shared, numbers = _aligned(self.threads.size + APART), _aligned((LINE // 8) * (lanes + 1))
         status = [1] * lanes

@@ -1,14 +1,10 @@
-"""Integration over time: steps sized by their error, dense output, events, breakpoints.
-
-`integrate` is for one state; the explicit methods and Radau share it.
-"""
+"""Integration over time: steps sized by their error, dense output, events, breakpoints."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from math import inf, isfinite
+from math import isfinite
 from typing import TypeAlias
 
 import numpy as np
@@ -16,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
 from forearm.simulation.events import EventFunction, EventHit, Watch
-from forearm.simulation.implicit import Jacobian, Radau
-from forearm.simulation.methods import Acceleration, Floats, Tableau, stacked, tableau_of
+from forearm.simulation.implicit import Radau
+from forearm.simulation.methods import Acceleration, Floats, stacked, tableau_of
 from forearm.simulation.solution import Solution, Status
 from forearm.simulation.stepping import PARTS, Explicit, Failure, Stepper, System, Tolerance, Trial, along, tolerance, unfinite
 
@@ -31,6 +27,7 @@ FIRST_ERROR = 1e-4
 AFTER_FAILURE = 0.25
 # Steps below this many roundings of the time are no steps.
 FLOOR_SPACINGS = 16.0
+MOST_STEPS = 1_000_000  # taken and rejected
 
 
 def integrate(
@@ -40,51 +37,38 @@ def integrate(
     q: ArrayLike,
     qd: ArrayLike,
     *,
-    method: str | Tableau = "dp45",
+    method: str = "dp45",
     rtol: float = 1e-6,
     atol_q: ArrayLike = 1e-9,
     atol_qd: ArrayLike = 1e-9,
-    jacobian: Jacobian | None = None,
     events: Sequence[EventFunction] = (),
     breakpoints: ArrayLike = (),
     first_step: float | None = None,
-    max_step: float = inf,
-    min_step: float = 0.0,
-    max_steps: int = 1_000_000,
     progress: Progress | None = None,
 ) -> Solution:
     """q'' = f(t, q, qd) from t0 to t1, each step's error within atol + rtol |y| in every component of q and qd.
 
     Steps end at the breakpoints, and f is asked in each stretch between them only at times t with start <= t < end, so that an
-    input that jumps there is seen from one side. A method without an error estimate keeps `first_step`. `progress(t, steps)` is
-    called after every step. Failure is a status of the solution, with the partial result; `.checked()` raises it.
+    input that jumps there is seen from one side. `progress(t, steps)` is called after every step. Failure is a status of the
+    solution, with the partial result.
     """
     y = stacked(q, qd)
     stretches = _stretches(t0, t1, breakpoints)
-    _check(y, first_step, max_step, min_step, max_steps)
+    _check(y, first_step)
     system = System(f, y.shape[1])
-    stepper = _stepper(method, system, tolerance(rtol, atol_q, atol_qd, y.shape[1]), jacobian, first_step)
-    run = _Run(system, stepper, Watch(events, t0, y), _Limits(max_step, min_step, max_steps), progress, t0, y)
+    stepper = _stepper(method, system, tolerance(rtol, atol_q, atol_qd, y.shape[1]))
+    run = _Run(system, stepper, Watch(events, t0, y), progress, t0, y)
     for start, end in stretches:
         if not run.stretch(start, end, first_step if start == t0 else None):
             break
     return run.solution()
 
 
-@dataclass(frozen=True)
-class _Limits:
-    max_step: float
-    min_step: float
-    max_steps: int
-
-
 class _Run:
     """An integration under way."""
 
-    def __init__(
-        self, system: System, stepper: Stepper, watch: Watch, limits: _Limits, progress: Progress | None, t: float, y: Floats
-    ) -> None:
-        self.system, self.stepper, self.watch, self.limits, self.progress = system, stepper, watch, limits, progress
+    def __init__(self, system: System, stepper: Stepper, watch: Watch, progress: Progress | None, t: float, y: Floats) -> None:
+        self.system, self.stepper, self.watch, self.progress = system, stepper, watch, progress
         self.t, self.y, self.h, self.error_before = t, y, 0.0, FIRST_ERROR
         self.times, self.states = [t], [y]
         self.dense: list[Floats] = []
@@ -116,9 +100,9 @@ class _Run:
     def _step(self, end: float) -> bool:
         """One step accepted, after as many as it takes rejected; False where the integration ends."""
         failure: Failure | None = None
-        while len(self.dense) + self.rejected < self.limits.max_steps:
+        while len(self.dense) + self.rejected < MOST_STEPS:
             h, landing = self._size(end)
-            floor = self._floor(end)
+            floor = FLOOR_SPACINGS * float(np.spacing(max(abs(self.t), abs(end))))
             if h < floor and not landing:
                 if failure is not None:
                     return self._fail(Status.DIVERGED if failure.diverged else Status.STEP_TOO_SMALL, failure)
@@ -128,23 +112,16 @@ class _Run:
             if trial.failure is None and worst <= 1.0:
                 return self._accept(trial, worst, end if landing else self.t + h, failure is not None)
             failure = trial.failure or self._blame(trial)
-            if not self.stepper.adaptive:
-                return self._fail(Status.DIVERGED, failure)
             self.h = h * (self._factor(worst, growth=1.0) if trial.failure is None and isfinite(worst) else AFTER_FAILURE)
             self.rejected += 1
-        return self._fail(Status.TOO_MANY_STEPS, Failure(f"{self.limits.max_steps} steps are done"))
+        return self._fail(Status.TOO_MANY_STEPS, Failure(f"{MOST_STEPS} steps are done"))
 
     def _size(self, end: float) -> tuple[float, bool]:
         """The size of the next step, and whether it lands on the end of the stretch; the last two steps share what is left."""
-        h, left = min(self.h, self.limits.max_step), end - self.t
-        if not self.stepper.adaptive:
-            return (left, True) if left <= h * (1.0 + 1e-9) else (h, False)
+        h, left = self.h, end - self.t
         if left <= h:
             return left, True
         return (h, False) if left >= 2.0 * h else (0.5 * left, False)
-
-    def _floor(self, end: float) -> float:
-        return max(self.limits.min_step, FLOOR_SPACINGS * float(np.spacing(max(abs(self.t), abs(end)))))
 
     def _factor(self, error: float, growth: float) -> float:
         """The next step over this one, by the error of this one and of the one before (Hairer and Wanner, section IV.2)."""
@@ -158,12 +135,11 @@ class _Run:
         hits = self._events(trial, dense)
         if hits and hits[-1].terminal:
             return self._stop(trial, dense, hits)
-        if self.stepper.adaptive:
-            factor = self._factor(error, growth=1.0 if rejected else GROW)
-            proposed = trial.h * (1.0 if 1.0 <= factor <= self.stepper.deadband else factor)
-            # A step cut short by the end of a stretch says nothing against the size it was cut from.
-            self.h = max(proposed, self.h) if trial.h < self.h and not rejected else proposed
-            self.error_before = max(error, FIRST_ERROR)
+        factor = self._factor(error, growth=1.0 if rejected else GROW)
+        proposed = trial.h * (1.0 if 1.0 <= factor <= self.stepper.deadband else factor)
+        # A step cut short by the end of a stretch says nothing against the size it was cut from.
+        self.h = max(proposed, self.h) if trial.h < self.h and not rejected else proposed
+        self.error_before = max(error, FIRST_ERROR)
         self._take(t_new, trial.y, trial.h, dense, hits)
         self.rate = rate_end
         failure = unfinite(self.y, [rate_end], self.y)
@@ -180,7 +156,7 @@ class _Run:
         last = hits[-1]
         self._take(last.t, np.stack([last.q, last.qd]), trial.h, dense, hits)
         self.status = Status.EVENT
-        self.message = f"event {last.name!r} at t = {last.t:.9g}: {Status.EVENT.value}."
+        self.message = f"event {last.name!r} at t = {last.t:.9g}"
         return False
 
     def _take(self, t: float, y: Floats, h: float, dense: Floats, hits: list[EventHit]) -> None:
@@ -204,7 +180,7 @@ class _Run:
 
     def _fail(self, status: Status, failure: Failure) -> bool:
         self.status, self.component = status, failure.component
-        self.message = f"integration stopped at t = {self.t:.9g} with step {self.h:.3g}: {failure.reason}; {status.value}."
+        self.message = f"integration stopped at t = {self.t:.9g} with step {self.h:.3g}: {failure.reason}"
         return False
 
     def solution(self) -> Solution:
@@ -229,20 +205,12 @@ def first_guess(system: System, stepper: Stepper, t: float, y: Floats, rate: Flo
     return min(100.0 * h, max(1e-6, 1e-3 * h) if largest <= 1e-15 else (0.01 / largest) ** stepper.exponent)
 
 
-def _stepper(
-    name: str | Tableau, system: System, allowed: Tolerance, jacobian: Jacobian | None, first_step: float | None
-) -> Stepper:
+def _stepper(name: str, system: System, allowed: Tolerance) -> Stepper:
     tableau = tableau_of(name)
     if tableau.name == "radau":
-        return Radau(system, allowed, jacobian)
-    if not tableau.explicit:
-        raise InputError(
-            f"method {tableau.name!r}: integrate takes the explicit methods and 'radau'; use implicit_step or symplectic_step."
-        )
-    if jacobian is not None:
-        raise InputError(f"method {tableau.name!r} is explicit and takes no jacobian; leave it away or use 'radau'.")
-    if tableau.error_weights is None and first_step is None:
-        raise InputError(f"method {tableau.name!r} has no error estimate; give first_step, which it keeps.")
+        return Radau(system, allowed)
+    if tableau.b_embedded is None:
+        raise InputError(f"method {name!r} has no error estimate to size steps by; take 'dp45', 'dp87' or 'radau'.")
     return Explicit(tableau, system, allowed)
 
 
@@ -257,13 +225,8 @@ def _stretches(t0: float, t1: float, breakpoints: ArrayLike) -> list[tuple[float
     return list(zip([t0, *inside], [*inside, t1], strict=True))
 
 
-def _check(y: Floats, first_step: float | None, max_step: float, min_step: float, max_steps: int) -> None:
+def _check(y: Floats, first_step: float | None) -> None:
     if y.ndim != 2:
         raise InputError(f"q and qd: one state (n,) is needed, came {y.shape[1:]}; step batches with explicit_step.")
-    for name, value in (("max_step", max_step), ("first_step", first_step)):
-        if value is not None and not value > 0.0:
-            raise InputError(f"{name}: must be above 0, came {value:g}.")
-    if not 0.0 <= min_step <= max_step:
-        raise InputError(f"min_step: must lie between 0 and max_step, came {min_step:g}.")
-    if max_steps < 1:
-        raise InputError(f"max_steps: must be at least 1, came {max_steps}.")
+    if first_step is not None and not first_step > 0.0:
+        raise InputError(f"first_step: must be above 0, came {first_step:g}.")

@@ -34,8 +34,8 @@ class Books:
 
     @cached_property
     def qdd(self) -> Floats:
-        """Accelerations (T, n), with friction against the velocities and joints that stand held."""
-        return _accelerations(self._course.roller, self._course.q, self._course.qd, self._flow.u)
+        """Accelerations (T, n): 0 of a joint that friction holds, and of one that begins to move there what it begins with."""
+        return _with_beginnings(self._course.roller, self._course.q, self._course.qd, self._flow.u)
 
     @property
     def tau(self) -> Floats:
@@ -98,19 +98,30 @@ def _accelerations(roller: Roller, q: Floats, qd: Floats, u: Floats) -> Floats:
     return roller.accelerations_of(q, qd, u, np.sign(qd), np.where(stands, 0.0, 1.0))
 
 
+def _with_beginnings(roller: Roller, q: Floats, qd: Floats, u: Floats) -> Floats:
+    """Of samples: a joint that stands at one and moves at the next breaks loose if that accelerates it on its way.
+
+    Else it was held a little longer: it broke loose between two samples, or together with another.
+    """
+    made = _accelerations(roller, q, qd, u)
+    ahead = np.zeros_like(qd)
+    ahead[:-1] = np.sign(qd[1:])
+    begins = (qd == 0.0) & roller.dry & (ahead != 0.0)
+    while (rows := begins.any(axis=1)).any():
+        way = np.where(begins, ahead, np.sign(qd))[rows]
+        free = np.where((qd == 0.0) & roller.dry & ~begins, 0.0, 1.0)[rows]
+        found = roller.accelerations_of(q[rows], qd[rows], u[rows], way, free)
+        wrong = begins[rows] & ~(found * way > 0.0)
+        if not wrong.any():
+            made[rows] = found
+            break
+        begins[rows] &= ~wrong
+    return made
+
+
 def _energies(arm: Arm, q: Floats, qd: Floats) -> tuple[Floats, Floats]:
     both = kernel_of(arm).fused(["kinetic_energy", "potential_energy"])(np.ascontiguousarray(q), np.ascontiguousarray(qd))
     return both["kinetic"][:, 0], both["potential"][:, 0]
-
-
-def hermite(q: Floats, qd: Floats, h: Floats, s: float) -> tuple[Floats, Floats]:
-    """Hermite's cubic between samples a time h apart, (T - 1, 1), and its derivative, at the share s."""
-    q0, q1, v0, v1 = q[:-1], q[1:], qd[:-1], qd[1:]
-    d = q1 - q0
-    at = q0 + s * (h * v0 + s * (3.0 * d - h * (2.0 * v0 + v1) + s * (h * (v0 + v1) - 2.0 * d)))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rate = v0 + s * (2.0 * (3.0 * d / h - 2.0 * v0 - v1) + 3.0 * s * (v0 + v1 - 2.0 * d / h))
-    return at, np.where(h > 0.0, rate, v0)
 
 
 def _losses(arm: Arm, q: Floats, qd: Floats, qdd: Floats) -> dict[str, Floats]:

@@ -41,10 +41,15 @@ def from_zero(clock: Clock) -> tuple[Clock, float]:
     if not abs(t / step) <= MOST_COUNTED:
         raise InputError(f"simulate, step: {step:g} s is too short to be counted from 0 to {t:g} s; take a longer one.")
     nearest = round(t / step)
-    if abs(nearest * step - t) <= max(ROUNDING * step, 4.0 * float(np.spacing(abs(t)))):
+    if is_same(nearest * step, t, step):
         return Clock(0.0, step, nearest), 0.0
     under_way = math.floor(t / step)
     return Clock(0.0, step, under_way), (under_way + 1) * step - t
+
+
+def is_same(time: float, t: float, step: float) -> bool:
+    """Whether two times differ by rounding alone."""
+    return abs(time - t) <= max(ROUNDING * step, 4.0 * float(np.spacing(abs(t))))
 
 
 def whole_steps(duration: float, step: float) -> tuple[int, float]:

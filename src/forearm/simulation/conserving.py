@@ -88,8 +88,9 @@ class Conserving:
         try:
             for _ in range(steps):
                 q, p = symplectic_step(self.tableau, self._velocity, self._force, q, p, h)
-        except StageError as error:
-            self.track.status, self.track.message = Status.STEP_TOO_LONG, f"{error} At {float(before[0]):g} s"
+        except StageError:
+            text = f"a step of {h:g} s is too long for the stages to converge, at {float(before[0]):g} s"
+            self.track.status, self.track.message = Status.STEP_TOO_LONG, text
             return
         qd = self.mechanics.velocity(q, p)
         both = np.vstack([self.state.q, q]), np.vstack([self.state.qd, qd])

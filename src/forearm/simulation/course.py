@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.arm.arm import Arm
-from forearm.drives.motor import constants_of, voltage_of
+from forearm.drives.motor import constants_of, voltage_of, without_constants
 from forearm.kernels.rolling import Roller
 from forearm.simulation.inputs import Input
 from forearm.simulation.track import Track
@@ -64,14 +63,10 @@ def at_once(drive: Input) -> Supply:
         tau = drive.torque(given, qd)
         power = np.sum(tau * qd, axis=1)
         if not drive.voltage:
-            return Flow(given, tau, _voltage(drive.arm, tau, qd), power)
+            has_motors = drive.arm.n and not without_constants(drive.arm)
+            return Flow(given, tau, voltage_of(drive.arm, tau, qd) if has_motors else None, power)
         c = constants_of(drive.arm)
         winding = c.R * (tau / c.K) ** 2
         return Flow(given, tau, given, power + winding.sum(axis=1), winding)
 
     return supply
-
-
-def _voltage(arm: Arm, tau: Floats, qd: Floats) -> Floats | None:
-    known = all(j.motor is not None and j.motor.torque_constant and j.motor.resistance for j in arm.joints)
-    return voltage_of(arm, tau, qd) if known and arm.n else None

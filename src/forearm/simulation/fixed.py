@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kernels.rolling import Roller, State
-from forearm.simulation.books import hermite
 from forearm.simulation.clock import Clock, from_zero, held_steps, whole_steps
 from forearm.simulation.course import Between, Course, at_once
 from forearm.simulation.inputs import Input
 from forearm.simulation.jamming import jams_within
+from forearm.simulation.result import cubic
 from forearm.simulation.track import Track, first_to_go
 
 Floats = NDArray[np.float64]
@@ -158,7 +158,8 @@ def straight(t: Floats, q: Floats, qd: Floats, given: Callable[[], Floats], is_l
 
     def between(s: float) -> tuple[Floats, Floats, Floats]:
         u = given()
-        return *hermite(q, qd, np.diff(t)[:, None], s), u[:-1] + (s * np.diff(u, axis=0) if is_linear else 0.0)
+        motion = cubic(q[:-1], qd[:-1], q[1:], qd[1:], np.diff(t)[:, None], s)
+        return *motion, u[:-1] + (s * np.diff(u, axis=0) if is_linear else 0.0)
 
     return between
 

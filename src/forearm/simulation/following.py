@@ -20,7 +20,7 @@ from forearm.simulation.inputs import Input, periods
 from forearm.simulation.jamming import is_jammed
 from forearm.simulation.solution import Solution, Status
 from forearm.simulation.standing import DryFriction
-from forearm.simulation.track import Track, before_zero, beyond
+from forearm.simulation.track import Track, before_zero
 from forearm.simulation.windings import Asked, Motors
 
 Floats = NDArray[np.float64]
@@ -30,8 +30,8 @@ ANY = 1e300  # the error that a charge may have: nothing depends on it
 
 
 @dataclass(frozen=True)
-class Following:
-    """How a run follows the error."""
+class Accuracy:
+    """A method, and the error that each of its steps may make."""
 
     method: str
     rtol: float
@@ -61,7 +61,7 @@ class Commands:
         return self._drive.asked(t, q, qd)
 
 
-class Run:
+class Following:
     """A run under way."""
 
     def __init__(self, drive: Input, commands: Commands, motors: Motors, track: Track, state: State) -> None:
@@ -73,7 +73,7 @@ class Run:
         self.currents: list[Floats] = [motors.current[None].copy()]  # (k, m) at the samples of each piece
         self.givings: list[tuple[int, Asked]] = [(1, motors.giving())]  # of as many samples
 
-    def run(self, start: float, duration: float, how: Following, progress: Progress | None) -> Course:
+    def run(self, start: float, duration: float, how: Accuracy, progress: Progress | None) -> Course:
         """Piece after piece, each without a change of what stands or is limited."""
         t, end, first, steps = start, start + duration, None, 0
         check_periods(self.drive, duration)
@@ -91,7 +91,7 @@ class Run:
         return self._course(start)
 
     def _piece(
-        self, t: float, until: float, breaks: Floats, how: Following, first: float | None, progress: Progress | None
+        self, t: float, until: float, breaks: Floats, how: Accuracy, first: float | None, progress: Progress | None
     ) -> Solution:  # fmt: skip
         """To the next change, or to `until`."""
         x, xd = self._extended()
@@ -141,7 +141,7 @@ class Run:
         """Where the piece must end: friction, limits of currents and of joints, the user's condition."""
         made, n, until = [*self.friction.events(), *self.motors.events()], self.n, self.track.until
         if self.track.stops:
-            made.append(EventFunction("stop", lambda t, x, xd: before_zero(beyond(self.drive.arm, x[:n])), 1, terminal=True))
+            made.append(EventFunction("stop", lambda t, x, xd: before_zero(self.track.beyond(x[:n])), 1, terminal=True))
         if until is not None:
             made.append(EventFunction("condition", lambda t, x, xd: until(t, x[:n], xd[:n]), 1, True))
         return made

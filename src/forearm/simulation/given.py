@@ -7,41 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from forearm.arm.arm import Arm
-from forearm.errors import InputError, ModelError, shorten
+from forearm.errors import InputError, shorten
 from forearm.simulation.stepping import tolerance
 from forearm.simulation.track import Condition, Floats
-from forearm.values import check_number
-
-MOST_RECORD = 1_000_000  # steps between two samples: a run can be interrupted between them
-
-
-def check_arm(arm: object) -> None:
-    """Refuse what is no arm."""
-    if not isinstance(arm, Arm):
-        raise InputError(f"simulate: an Arm is needed, such as fa.load('puma560'); came {shorten(arm)}.")
-
-
-def number_of(value: object, what: str, **bounds: float) -> float:
-    """A finite number within bounds."""
-    try:
-        return check_number(value, what, **bounds)
-    except ModelError as error:
-        raise InputError(str(error)) from error
-
-
-def check_record_of(record: object) -> None:
-    """Refuse what is no number of steps from one sample to the next."""
-    if not isinstance(record, int) or isinstance(record, bool) or not 1 <= record <= MOST_RECORD:
-        raise InputError(
-            f"simulate, record: a whole number of at least 1 is needed, and at most {MOST_RECORD}; came {shorten(record)}."
-        )
+from forearm.values import check_number, is_number
 
 
 def check_tolerances(rtol: object, atol: object) -> None:
     """Refuse tolerances that no method could follow, also where a method follows none."""
-    absolute = number_of(atol, "simulate, atol")
-    tolerance(number_of(rtol, "simulate, rtol"), absolute, absolute, 1)
+    absolute = check_number(atol, "simulate, atol")
+    tolerance(check_number(rtol, "simulate, rtol"), absolute, absolute, 1)
 
 
 def check_function(value: object, what: str, arguments: str) -> None:
@@ -62,7 +37,7 @@ def condition_of(until: Any) -> Condition | None:
         if isinstance(value, bool | np.bool_):
             return 1.0 if value else -1.0
         try:
-            number = float(value) if isinstance(value, int | float | np.floating | np.integer) else math.nan
+            number = float(value) if is_number(value) else math.nan
         except OverflowError:
             number = math.nan
         if math.isnan(number):

@@ -5,18 +5,12 @@ Newton's equations for the stages are reduced to positions: the velocities follo
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import sqrt
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from forearm.errors import InputError
-from forearm.simulation.methods import RADAU, Acceleration, Floats, Tableau, stacked
+from forearm.simulation.methods import RADAU, Floats, Tableau
 from forearm.simulation.stepping import Failure, System, Tolerance, Trial, sections, unfinite
-
-Jacobian: TypeAlias = Callable[[float, Floats, Floats], tuple[ArrayLike, ArrayLike]]
 
 NEWTON_STEPS = 7
 # Newton may leave this part of the allowed error of a step.
@@ -58,52 +52,10 @@ def differences(system: System, t: float, y: Floats, rate: Floats) -> tuple[Floa
     return columns[0], columns[1]
 
 
-def jacobian_of(jacobian: Jacobian | None, system: System, t: float, y: Floats, rate: Floats) -> tuple[Floats, Floats]:
-    """df/dq and df/dqd by the caller's function, or by differences."""
-    if jacobian is None:
-        return differences(system, t, y, rate)
-    fq, fqd = (np.asarray(block, dtype=float) for block in jacobian(t, y[0], y[1]))
-    n = y.shape[1]
-    if fq.shape != (n, n) or fqd.shape != (n, n):
-        raise InputError(
-            f"jacobian(t, q, qd) must give df/dq and df/dqd of shape {(n, n)}; it gave {fq.shape} and {fqd.shape}."
-        )
-    return fq, fqd
-
-
 def correction(system: System, tableau: Tableau, equations: StageEquations, t: float, y: Floats, h: float, Z: Floats) -> Floats:
     """Newton's step for the stages, from the residual F(t + c h, y + Z) - B Z."""
     F = np.stack([system(t + c * h, y + Z_i) for c, Z_i in zip(tableau.floats[0], Z, strict=True)])
     return equations.solve(F - np.tensordot(equations.B, Z, 1))
-
-
-def implicit_step(
-    tableau: Tableau, f: Acceleration, t: float, q: ArrayLike, qd: ArrayLike, h: float, jacobian: Jacobian | None = None
-) -> tuple[Floats, Floats]:
-    """One step of q'' = f(t, q, qd) by an implicit method, its stages solved to rounding; for one state (n,)."""
-    y = stacked(q, qd)
-    if tableau.explicit or y.ndim != 2:
-        raise InputError(
-            f"implicit_step: an implicit method and one state (n,) are needed, came {tableau.name!r} and {y.shape[1:]}."
-        )
-    system = System(f, y.shape[-1])
-    fq, fqd = jacobian_of(jacobian, system, t, y, system(t, y))
-    inverse = np.linalg.inv(np.array(tableau.floats[1]))
-    equations = StageEquations(inverse / h, fq, fqd)
-    Z = np.zeros((len(inverse), *y.shape))
-    size_before = np.inf
-    with np.errstate(over="ignore", invalid="ignore"):
-        for _ in range(50):
-            step = correction(system, tableau, equations, t, y, h, Z)
-            size = float(np.max(np.abs(step) / (np.abs(y) + np.abs(Z).max(axis=(0, 2))[:, None] + 1e-300)))
-            Z = Z + step
-            if size < 1e-15 or (size < 1e-10 and size >= size_before):
-                y = y + np.tensordot(np.array(tableau.floats[2]) @ inverse, Z, 1)
-                return y[0], y[1]
-            size_before = size
-    raise InputError(
-        f"implicit_step: at t = {t:.9g} a step of {h:g} is too long for Newton's method to converge; take a shorter one."
-    )
 
 
 class Radau:
@@ -112,7 +64,6 @@ class Radau:
     exponent = 0.25
     memory = 0.0
     deadband = 1.2
-    adaptive = True
     sections = sections(RADAU)
 
     _inverse = np.linalg.inv(np.array(RADAU.floats[1]))
@@ -122,8 +73,8 @@ class Radau:
     # From the stages to the coefficients of the cubic through them.
     _cubic = np.linalg.inv(np.array([[c, c**2, c**3] for c in RADAU.floats[0]]))
 
-    def __init__(self, system: System, tolerance: Tolerance, jacobian: Jacobian | None = None) -> None:
-        self.system, self.tolerance, self.jacobian = system, tolerance, jacobian
+    def __init__(self, system: System, tolerance: Tolerance) -> None:
+        self.system, self.tolerance = system, tolerance
         eps = float(np.finfo(float).eps)
         # Corrections of this size are rounding, and their ratio says nothing.
         self.noise = 10.0 * eps / tolerance.rtol
@@ -198,7 +149,7 @@ class Radau:
     def _equations(self, t: float, y: Floats, rate: Floats, h: float) -> tuple[StageEquations, StageEquations]:
         """Newton's equations of the stages and of the error estimate, made anew when the Jacobian or the step changed."""
         if self._blocks is None:
-            self._blocks = jacobian_of(self.jacobian, self.system, t, y, rate)
+            self._blocks = differences(self.system, t, y, rate)
             self._fresh, self._solved = True, None
         if self._solved is None or self._solved[0] != h:
             stages = StageEquations(self._inverse / h, *self._blocks)

@@ -14,7 +14,7 @@ from forearm.drives.motor import DAC, torque_of
 from forearm.errors import InputError, shorten
 from forearm.simulation.converter import Converter, converter_of
 from forearm.simulation.given import check_function
-from forearm.simulation.schedule import REACHED, Schedule
+from forearm.simulation.schedule import Schedule
 from forearm.values import as_floats, check_kind
 
 Floats = NDArray[np.float64]
@@ -61,10 +61,7 @@ class Input:
         """(m, n) at times of steps, which are the converter's own if there is one."""
         if not isinstance(self.source, Schedule):
             return self.limited(np.array([self._value(float(t)) for t in times]))
-        known = self.source.times
-        next_ = known[np.minimum(np.searchsorted(known, times, side="right"), len(known) - 1)]
-        is_reached = (next_ > times) & (next_ - times <= REACHED * step)  # but for rounding
-        return self.limited(self.source.values_at(np.where(is_reached, next_, times)))
+        return self.limited(self.source.held_at(times, step))
 
     def asked(self, t: float, q: Floats, qd: Floats) -> Floats:
         """What the controller answers to a state (n,), of which it is given copies."""

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from forearm.errors import InputError
 from forearm.simulation.result import STATES, Array, Simulation
+from forearm.simulation.stored import same_numbers
 
 COUNTED_ON = ("supplied", "lost")  # energies that add up over time
 
 
 def joined(before: Simulation, after: Simulation) -> Simulation:
     """Both as one simulation; the sample at which they meet is the later one's, whose input is already there."""
+    if not same_numbers(before.arm, after.arm) or before.t[-1] != after.t[0] or (before.q[-1] != after.q[0]).any():
+        raise InputError(
+            f"joined: {after!r} does not go on from the end of {before!r}; simulate it with continued= of the first."
+        )
 
     def put_together(a: Array, b: Array) -> Array:
         return np.concatenate([a[:-1], b])

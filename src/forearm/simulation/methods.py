@@ -79,10 +79,9 @@ class Tableau:
         return _floats(self.c), [_floats(row) for row in self.a], _floats(self.b)
 
     @cached_property
-    def error_weights(self) -> list[float] | None:
-        """b - b_embedded, or None for a method without an error estimate."""
-        if self.b_embedded is None:
-            return None
+    def error_weights(self) -> list[float]:
+        """b - b_embedded, of a method with an error estimate."""
+        assert self.b_embedded is not None
         return [float(b - other) for b, other in zip(self.b, self.b_embedded, strict=True)]
 
     @cached_property
@@ -119,7 +118,7 @@ def explicit_step(tableau: Tableau, f: Acceleration, t: float, q: ArrayLike, qd:
     f is asked at t + c_i h, at the end too; a caller who holds an input over the step holds it there as well.
     """
     if not tableau.explicit:
-        raise InputError(f"method {tableau.name!r} is implicit and explicit_step cannot take it; use implicit_step.")
+        raise InputError(f"method {tableau.name!r} is implicit and explicit_step cannot take it.")
     y = stacked(q, qd)
     K = explicit_stages(tableau, rate_of(f), t, y, h)
     y = y + weighted(tableau.floats[2], h, K)
@@ -146,10 +145,8 @@ def stacked(q: ArrayLike, qd: ArrayLike) -> Floats:
     return np.stack([q, qd])
 
 
-def tableau_of(name: str | Tableau) -> Tableau:
-    """The tableau of a name, or the tableau itself."""
-    if isinstance(name, Tableau):
-        return name
+def tableau_of(name: str) -> Tableau:
+    """The tableau of a name."""
     if name not in METHODS:
         raise NameNotFound(f"there is no integration method {shorten(name)}; {suggest(str(name), METHODS)}")
     return METHODS[name]

@@ -2,10 +2,15 @@
 (() => {
   const motion = JSON.parse(document.getElementById("motion").textContent);
   const element = (id) => document.getElementById(id);
-  const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#000000"];
-  const DASHES = [[], [6, 3], [2, 2], [7, 2, 2, 2]];
-  const colour = (i) => COLOURS[i % COLOURS.length];
-  const dashes = (i) => DASHES[Math.floor(i / COLOURS.length) % DASHES.length];
+  const WIDTH = 1.6; // px, of a curve
+  const night = matchMedia("(prefers-color-scheme: dark)"), paper = matchMedia("print");
+  let printing = false;
+  const isDark = () => night.matches && !printing && !paper.matches;
+  const { dashes: DASHES, curves: CURVES } = motion.look;
+  let inks = motion.look.inks[isDark() ? "dark" : "light"];
+  const colour = (i) => inks[`curve${i % CURVES}`];
+  const dashes = (i, width) => DASHES[i % DASHES.length].map((part) => part * width);
+  const GREEN = 2; // its place among the curves: the hand
   const N = motion.frames, span = motion.end - motion.start;
   const n = motion.joints.length;
   const shown = motion.joints.map(() => true);
@@ -37,6 +42,9 @@
     const size = Math.abs(x);
     return size !== 0 && (size >= 1e5 || size < 1e-3) ? x.toExponential(1) : x.toFixed(size >= 100 ? 1 : 3);
   }
+
+  // Names often begin alike: the middle of a long one is left out.
+  const cut = (name) => (name.length <= 28 ? name : `${name.slice(0, 12)}...${name.slice(-14)}`);
 
   // ---- the arm: T_parent_body = before . motion(axis, q) . after, poses as 16 numbers, rows first --------------------
 
@@ -124,7 +132,7 @@
     const cy = Math.cos(camera.yaw), sy = Math.sin(camera.yaw), cp = Math.cos(camera.pitch), sp = Math.sin(camera.pitch);
     const right = [-sy, cy, 0], away = [-cy * cp, -sy * cp, -sp], up = [-cy * sp, -sy * sp, cp];
     const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-    const scale = (camera.zoom * Math.min(width, height)) / (1.8 * scene.radius), eye = 4.5 * scene.radius;
+    const scale = (camera.zoom * Math.min(width, height)) / (2.05 * scene.radius), eye = 4.5 * scene.radius;
     const place = (p) => {
       const d = p.map((x, i) => x - scene.centre[i]);
       const depth = dot(away, d), near = scale * (eye / Math.max(eye + depth, 0.05 * eye));
@@ -157,13 +165,13 @@
     pen.lineCap = pen.lineJoin = "round";
     drawGround(pen, place);
     const flat = (p) => place([p[0], p[1], scene.floor]);
-    for (const [a, b] of arm.strokes) polyline(pen, [flat(a), flat(b)], "rgba(0,0,0,0.13)", Math.max(thick * place(a).near, 3));
+    for (const [a, b] of arm.strokes) polyline(pen, [flat(a), flat(b)], inks.shadow, Math.max(thick * place(a).near, 3));
     const foot = origin(motion.base);
-    polyline(pen, [flat(foot), place(foot)], "#a9a9a9", Math.max(1.6 * thick * place(foot).near, 4));
+    polyline(pen, [flat(foot), place(foot)], inks.middle, Math.max(1.6 * thick * place(foot).near, 4));
     if (element("trace").checked) {
       const now = Math.floor(frame), path = trace.map(place);
-      polyline(pen, path.slice(now), "rgba(0,158,115,0.28)", 1.2);
-      polyline(pen, [...path.slice(0, now + 1), place(arm.hand)], "#009E73", 2);
+      polyline(pen, path.slice(now), colour(GREEN), 1, [1, 4]);
+      polyline(pen, [...path.slice(0, now + 1), place(arm.hand)], colour(GREEN), 2);
     }
     const things = arm.strokes.map(([a, b]) => ({ depth: (place(a).depth + place(b).depth) / 2, draw: () => drawBone(pen, place, a, b, thick) }));
     for (const joint of arm.joints) {
@@ -172,8 +180,9 @@
     }
     things.push({ depth: place(arm.hand).depth - thick, draw: () => drawHand(pen, place(arm.hand), thick) });
     things.sort((a, b) => b.depth - a.depth).forEach((thing) => thing.draw());
+    if (element("axes").checked) arm.joints.forEach((joint) => drawName(pen, place, joint));
     drawCompass(pen, project, height);
-    pen.fillStyle = "#666";
+    pen.fillStyle = inks.quiet;
     pen.font = "12px system-ui, sans-serif";
     pen.textAlign = "right";
     pen.fillText(`grid ${Number(scene.cell.toPrecision(2))} m`, width - 8, height - 8);
@@ -190,15 +199,15 @@
       const ends = (fixed, moving) => [moving - reach, moving + reach].map((m) => [fixed, m]);
       const along = ends(x + k, y).map(([a, b]) => place([a * cell, b * cell, floor]));
       const across = ends(y + k, x).map(([a, b]) => place([b * cell, a * cell, floor]));
-      polyline(pen, along, x + k === 0 ? "#9db0bd" : "#d3dbe1", 1);
-      polyline(pen, across, y + k === 0 ? "#9db0bd" : "#d3dbe1", 1);
+      polyline(pen, along, x + k === 0 ? inks.middle : inks.floor, 1);
+      polyline(pen, across, y + k === 0 ? inks.middle : inks.floor, 1);
     }
   }
 
   function drawBone(pen, place, a, b, thick) {
     const ends = [place(a), place(b)], width = Math.max(thick * (ends[0].near + ends[1].near) * 0.5, 3);
-    polyline(pen, ends, "#3c4650", width);
-    polyline(pen, ends, "#8795a1", width * 0.55);
+    polyline(pen, ends, inks.edge, width);
+    polyline(pen, ends, inks.bone, width * 0.55);
   }
 
   // A drum along the axis: its side as a thick line, its ends as ellipses.
@@ -227,14 +236,22 @@
     if (!turns) polyline(pen, [front, back], "rgba(255,255,255,0.6)", 2);
   }
 
+  function drawName(pen, place, { point, axis, freedom }) {
+    const p = place(point.map((x, i) => x + 0.35 * scene.radius * axis[i]));
+    pen.fillStyle = inks.ink;
+    pen.font = "12px system-ui, sans-serif";
+    pen.textAlign = "left";
+    pen.fillText(cut(motion.joints[freedom].name), p.x + 4, p.y - 4);
+  }
+
   function drawHand(pen, p, thick) {
     if (!Number.isFinite(p.x)) return;
     pen.beginPath();
     pen.arc(p.x, p.y, Math.max(0.8 * thick * p.near, 4), 0, 2 * Math.PI);
-    pen.fillStyle = "#009E73";
+    pen.fillStyle = colour(GREEN);
     pen.fill();
     pen.lineWidth = 1.5;
-    pen.strokeStyle = "#fff";
+    pen.strokeStyle = inks.paper;
     pen.stroke();
   }
 
@@ -243,8 +260,8 @@
     pen.textAlign = "center";
     ["x", "y", "z"].forEach((name, i) => {
       const from = { x: 34, y: height - 34 }, to = { x: 34 + 22 * right[i], y: height - 34 - 22 * up[i] };
-      polyline(pen, [from, to], ["#c0392b", "#2e8b57", "#2c5fb3"][i], 2);
-      pen.fillStyle = "#444";
+      polyline(pen, [from, to], colour([1, GREEN, 0][i]), 2);
+      pen.fillStyle = inks.ink;
       pen.fillText(name, 34 + 29 * right[i], height - 30 - 29 * up[i]);
     });
   }
@@ -261,7 +278,7 @@
     if (!panel.joints)
       panel.names.forEach((name, k) => {
         const label = document.createElement("span");
-        label.append(swatch(k), ` ${name}`);
+        label.append(swatch(k), ` ${cut(name)}`);
         title.append(label);
       });
     box.append(title, canvas);
@@ -282,9 +299,10 @@
 
   function swatch(i) {
     const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), line = document.createElementNS(svg.namespaceURI, "line");
-    for (const [key, value] of Object.entries({ width: 22, height: 8, "aria-hidden": "true" })) svg.setAttribute(key, value);
-    const look = { x1: 0, y1: 4, x2: 22, y2: 4, stroke: colour(i), "stroke-width": 3, "stroke-dasharray": dashes(i).join(" ") };
+    for (const [key, value] of Object.entries({ width: 34, height: 8, "aria-hidden": "true" })) svg.setAttribute(key, value);
+    const look = { x1: 0, y1: 4, x2: 34, y2: 4, "stroke-width": 2, "stroke-dasharray": dashes(i, 2).join(" ") };
     for (const [key, value] of Object.entries(look)) line.setAttribute(key, value);
+    line.style.stroke = `var(--curve${i % CURVES})`;
     svg.append(line);
     return svg;
   }
@@ -315,10 +333,10 @@
     panel.x = x;
     panel.y = y;
     pen.font = "11px system-ui, sans-serif";
-    pen.fillStyle = "#555";
+    pen.fillStyle = inks.quiet;
     pen.textAlign = "right";
     for (const v of ticks(low, high, 5)) {
-      polyline(pen, [{ x: MARGIN.left, y: y(v) }, { x: right, y: y(v) }], v === 0 ? "#aaa" : "#e3e3e3", 1);
+      polyline(pen, [{ x: MARGIN.left, y: y(v) }, { x: right, y: y(v) }], v === 0 ? inks.zero : inks.grid, 1);
       const size = Math.abs(v);
       pen.fillText(size !== 0 && (size >= 1e5 || size < 1e-3) ? v.toExponential(0) : String(v), MARGIN.left - 5, y(v) + 4);
     }
@@ -326,14 +344,14 @@
     if (span > 0)
       for (const t of ticks(motion.start, motion.end, clamp(width / 80, 2, 10))) {
         const at = x(frameOf(t));
-        polyline(pen, [{ x: at, y: MARGIN.top }, { x: at, y: bottom }], "#e3e3e3", 1);
+        polyline(pen, [{ x: at, y: MARGIN.top }, { x: at, y: bottom }], inks.grid, 1);
         pen.fillText(`${t} s`, clamp(at, MARGIN.left + 8, right - 10), height - 4);
       }
     for (const event of motion.events)
-      polyline(pen, [{ x: x(frameOf(event.t)), y: MARGIN.top }, { x: x(frameOf(event.t)), y: bottom }], "rgba(0,0,0,0.45)", 1, [2, 3]);
+      polyline(pen, [{ x: x(frameOf(event.t)), y: MARGIN.top }, { x: x(frameOf(event.t)), y: bottom }], inks.quiet, 1, [2, 3]);
     pen.lineJoin = "round";
     for (const k of visible(panel))
-      polyline(pen, Array.from(panel.series[k], (v, f) => ({ x: x(f), y: y(v) })), colour(k), 1.5, dashes(k));
+      polyline(pen, Array.from(panel.series[k], (v, f) => ({ x: x(f), y: y(v) })), colour(k), WIDTH, dashes(k, WIDTH));
     panel.still.width = panel.canvas.width;
     panel.still.height = panel.canvas.height;
     panel.still.getContext("2d").drawImage(panel.canvas, 0, 0);
@@ -346,7 +364,7 @@
     pen.clearRect(0, 0, width, height);
     pen.drawImage(panel.still, 0, 0, width, height);
     const at = panel.x(frame);
-    polyline(pen, [{ x: at, y: MARGIN.top }, { x: at, y: height - MARGIN.bottom }], "#111", 1.2);
+    polyline(pen, [{ x: at, y: MARGIN.top }, { x: at, y: height - MARGIN.bottom }], inks.ink, 1.2);
     for (const k of visible(panel)) {
       const level = panel.y(valueAt(panel.series[k], frame));
       if (!Number.isFinite(level)) continue;
@@ -365,7 +383,7 @@
     button.title = joint.name;
     button.setAttribute("aria-pressed", "true");
     name.className = "name";
-    name.textContent = joint.name;
+    name.textContent = cut(joint.name);
     value.className = "value";
     value.setAttribute("aria-hidden", "true");
     button.append(swatch(i), name, value);
@@ -377,6 +395,7 @@
     const all = document.createElement("button");
     all.type = "button";
     all.textContent = "all or none";
+    all.className = "every";
     all.addEventListener("click", () => {
       const target = !shown.every(Boolean);
       shown.forEach((_, i) => show(i, target));
@@ -491,6 +510,17 @@
     const action = (on === view && ON_VIEW[event.key]) || (!busy && ANYWHERE[event.key]);
     if (action) { event.preventDefault(); action(); }
   });
+
+  // ---- dark, light, paper ------------------------------------------------------------------------------------------
+
+  function recolour() {
+    inks = motion.look.inks[isDark() ? "dark" : "light"];
+    panels.forEach((panel) => { panel.stale = true; });
+    draw();
+  }
+  for (const query of [night, paper]) query.addEventListener("change", recolour);
+  addEventListener("beforeprint", () => { printing = true; recolour(); });
+  addEventListener("afterprint", () => { printing = false; recolour(); });
 
   new ResizeObserver(refresh).observe(document.body);
   new ResizeObserver(redraw).observe(view);

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.errors import InputError
+from forearm.palette import COLOURS, DASHES, ON_DARK, PAGE, PAGE_ON_DARK, page_colours
 from forearm.reading.textfile import write_text
 
 if TYPE_CHECKING:
@@ -27,6 +28,16 @@ FOLDER = Path(__file__).parent
 ENDINGS = (".html", ".htm")
 MAX_FRAMES = 2000
 MAX_EVENTS = 500  # that are listed; the page says how many there were
+# What curves and the arm are drawn in: in the style sheet as variables, and for the script.
+INKS = {f"curve{k}": colour for k, colour in enumerate(COLOURS)} | {
+    "haze": "#eef3f7", "floor": "#d3dbe1", "middle": "#93a7b5", "shadow": "#d0d4d8", "bone": "#8795a1", "edge": "#3c4650",
+    "grid": "#e3e3e3", "zero": "#999",
+}  # fmt: skip
+INKS_ON_DARK = {f"curve{k}": colour for k, colour in enumerate(ON_DARK)} | {
+    "haze": "#1e252b", "floor": "#323a41", "middle": "#5d6d79", "shadow": "#0c0e10", "bone": "#93a1ad", "edge": "#4b5762",
+    "grid": "#2d3338", "zero": "#70777d",
+}  # fmt: skip
+LOOK = {"curves": len(COLOURS), "dashes": DASHES, "inks": {"light": PAGE | INKS, "dark": PAGE_ON_DARK | INKS_ON_DARK}}
 RATE = 60.0  # frames per second that are made even of few samples
 
 
@@ -43,9 +54,9 @@ def page(simulation: Simulation) -> str:
     parts = {
         "title": html.escape(simulation.arm.name),
         "summary": html.escape(f"{simulation.method}, {span}. {simulation.message}"),
-        "style": (FOLDER / "player.css").read_text(encoding="utf-8"),
+        "style": f"{page_colours(INKS, INKS_ON_DARK)}\n{(FOLDER / 'player.css').read_text(encoding='utf-8')}",
         "script": (FOLDER / "player.js").read_text(encoding="utf-8"),
-        "data": _inside_script(motion(simulation)),
+        "data": _inside_script(motion(simulation) | {"look": LOOK}),
     }
     template = (FOLDER / "player.html").read_text(encoding="utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)  # one pass: what is put in stays as it is

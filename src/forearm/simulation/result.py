@@ -20,7 +20,7 @@ from forearm.values import as_floats, check_kind, check_name, check_number, chec
 
 Array: TypeAlias = NDArray[np.float64]
 
-EVENTS = ("stop", "stick", "slip", "condition", "diverged")
+EVENTS = ("stop", "stick", "slip", "condition", "diverged", "jammed")
 STATES = ("q", "qd", "qdd", "tau")
 LATER = ("qdd", "tau", "voltage", "energy", "lost")
 
@@ -167,10 +167,7 @@ class Simulation:
         after = np.minimum(k + 1, len(self.t) - 1)
         h = np.where(exact, 1.0, self.t[after] - self.t[k])[:, None]
         s = np.where(exact, 0.0, at - self.t[k])[:, None] / h
-        q0, q1, v0, v1 = self.q[k], self.q[after], self.qd[k], self.qd[after]
-        mean = (q1 - q0) / h
-        q = q0 + s * h * (v0 + s * (3.0 * mean - 2.0 * v0 - v1 + s * (v0 + v1 - 2.0 * mean)))
-        qd = v0 + s * (2.0 * (3.0 * mean - 2.0 * v0 - v1) + 3.0 * s * (v0 + v1 - 2.0 * mean))
+        q, qd = cubic(self.q[k], self.qd[k], self.q[after], self.qd[after], h, s)
         there = np.searchsorted(self.t, at[exact], side="right") - 1
         q[exact], qd[exact] = self.q[there], self.qd[there]
         return q, qd
@@ -226,6 +223,18 @@ class Simulation:
             happened = [[number(e.t), e.kind, e.joint or "-", e.text] for e in self.events]
             tables.append(html_table(["t s", "event", "joint", ""], happened, "Events"))
         return "\n".join([html_lines(said), *tables])
+
+
+def cubic(q0: Array, v0: Array, q1: Array, v1: Array, h: Array, s: float | Array) -> tuple[Array, Array]:
+    """Hermite's cubic from q0 with velocity v0 to q1 with v1, a time h later, and its derivative, at the share s of it.
+
+    Where h is 0 the derivative is v0.
+    """
+    d = q1 - q0
+    q = q0 + s * (h * v0 + s * (3.0 * d - h * (2.0 * v0 + v1) + s * (h * (v0 + v1) - 2.0 * d)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        qd = v0 + s * (2.0 * (3.0 * d / h - 2.0 * v0 - v1) + 3.0 * s * (v0 + v1 - 2.0 * d / h))
+    return q, np.where(h > 0.0, qd, v0)
 
 
 def _taken(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:

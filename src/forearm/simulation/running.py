@@ -9,16 +9,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC
-from forearm.dynamics.states import states_of
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.kernels.rolling import Roller
+from forearm.kinematics.given import check_arm, states_of
 from forearm.simulation.books import Books
 from forearm.simulation.clock import whole_steps
 from forearm.simulation.conserving import Conserving, refuse_driven
 from forearm.simulation.course import Course
+from forearm.simulation.decay import warn_of_long_steps
 from forearm.simulation.fixed import Fixed, Progress
-from forearm.simulation.following import Commands, Following, Run
-from forearm.simulation.given import check_arm, check_function, check_record_of, check_tolerances, condition_of, number_of
+from forearm.simulation.following import Accuracy, Commands, Following
+from forearm.simulation.given import check_function, check_tolerances, condition_of
 from forearm.simulation.inputs import Controller, Driving, Input, input_of
 from forearm.simulation.machine import roller_of
 from forearm.simulation.methods import METHODS
@@ -28,13 +29,14 @@ from forearm.simulation.start import Start, beginning, going_on
 from forearm.simulation.symplectic import SYMPLECTIC as CONSERVING_TABLEAUS
 from forearm.simulation.track import Condition, Track
 from forearm.simulation.windings import AtOnce, Wound, has_inductance
-from forearm.values import as_floats, check_kind
+from forearm.values import as_floats, check_kind, check_number, check_whole
 
 Floats = NDArray[np.float64]
 FIXED = ("rk3", "rk4", "gill")
 ADAPTIVE = ("dp45", "dp87", "radau")
 SYMPLECTIC = tuple(tableau.name for tableau in CONSERVING_TABLEAUS)
 ALL = (*FIXED, *ADAPTIVE, *SYMPLECTIC)
+MOST_RECORD = 1_000_000  # steps between two samples: a run can be interrupted between them
 AT_ONCE = 200_000  # steps of all states together: then a run of many can be interrupted
 
 
@@ -56,9 +58,9 @@ def simulate(
     if not isinstance(method, str) or method not in ALL:
         raise NameNotFound(f"simulate: there is no method {shorten(method)}; {suggest(str(method), ALL)}")
     drive = input_of(arm, torque, voltage, controller, dac)
-    duration = number_of(duration, "simulate, duration", minimum=0.0)
-    step = number_of(step, "simulate, step", above=0.0)
-    check_record_of(record)
+    duration = check_number(duration, "simulate, duration", minimum=0.0)
+    step = check_number(step, "simulate, step", above=0.0)
+    record = check_whole(record, "simulate, record", 1, MOST_RECORD)
     check_tolerances(rtol, atol)
     check_kind(bool(stops) if isinstance(stops, np.bool_) else stops, bool, "simulate, stops")
     check_function(progress, "progress", "(t, steps)")
@@ -67,10 +69,11 @@ def simulate(
     state, clock = start.state, start.clock(step)
     track = Track(arm, start.t, state.q[0], state.qd[0], bool(stops), condition_of(until))
     if method in ADAPTIVE:
-        course = _following(drive, roller, track, start).run(start.t, duration, Following(method, rtol, atol), progress)
+        course = _following(drive, roller, track, start).run(start.t, duration, Accuracy(method, rtol, atol), progress)
         return _simulation(course, drive, method, None)
     if method in FIXED:
         refuse_inductance(arm, drive.voltage, method)
+        warn_of_long_steps(arm, state.q[0], drive.voltage, method, step, "simulate")
         course = Fixed(roller, drive, track, state, clock).run(duration, record, progress)
     else:
         given = (("torque", torque), ("voltage", voltage), ("controller", controller))
@@ -99,8 +102,10 @@ def simulate_many(
     refuse_inductance(arm, voltage is not None, method)
     roller = roller_of(arm, voltage is not None, method)
     state = roller.at_rest_or_moving(q, qd)
-    step = number_of(step, "simulate_many, step", above=0.0)
-    steps, rest = whole_steps(number_of(duration, "simulate_many, duration", minimum=0.0), step)
+    step = check_number(step, "simulate_many, step", above=0.0)
+    if len(q):
+        warn_of_long_steps(arm, q[0], voltage is not None, method, step, "simulate_many")
+    steps, rest = whole_steps(check_number(duration, "simulate_many, duration", minimum=0.0), step)
     piece = max(AT_ONCE // max(len(q), 1), 1)
     for count, h in ((steps, step), (1 if rest else 0, rest)):
         for done in range(0, count, piece):
@@ -118,11 +123,11 @@ def refuse_inductance(arm: Arm, voltage: bool, method: str) -> None:
         )
 
 
-def _following(drive: Input, roller: Roller, track: Track, start: Start) -> Run:
+def _following(drive: Input, roller: Roller, track: Track, start: Start) -> Following:
     commands = Commands(drive)
     is_wound = drive.voltage and has_inductance(drive.arm)
     motors = Wound(drive, start.current) if is_wound else AtOnce(drive, roller, commands)
-    return Run(drive, commands, motors, track, start.state)
+    return Following(drive, commands, motors, track, start.state)
 
 
 def _simulation(course: Course, drive: Input, method: str, step: float | None) -> Simulation:

@@ -143,6 +143,12 @@ class Schedule:
         low = self.values[before]
         return low + np.where((after > before)[:, None], part, 0.0) * (self.values[after] - low)
 
+    def held_at(self, ts: NDArray[np.floating], period: float) -> Array:
+        """The same for a converter of this period: a time of the table that rounding alone puts behind one of `ts` counts."""
+        next_ = self.times[np.minimum(np.searchsorted(self.times, ts, side="right"), len(self.times) - 1)]
+        is_reached = (next_ > ts) & (next_ - ts <= REACHED * period)
+        return self.values_at(np.where(is_reached, next_, ts))
+
     def sampled(self, period: float, duration: float, start: float = 0.0) -> Array:
         """What a converter of this period puts out (K, n): the value at the start of each period that the duration touches."""
         period = check_number(period, "schedule, period", above=0.0)
@@ -154,11 +160,7 @@ class Schedule:
                 f"schedule: {duration:g} s in periods of {period:g} s are {periods:.4g} samples of {self.n} joints; at most "
                 f"{MAX_NUMBERS} numbers are made at once. Take a longer period or go in parts."
             )
-        ts = start + period * np.arange(max(math.ceil(periods - REACHED), 0))
-        # A time of the table that rounding alone puts behind a sample belongs to that sample.
-        next_ = np.minimum(np.searchsorted(self.times, ts, side="right"), len(self.times) - 1)
-        is_reached = (self.times[next_] > ts) & (self.times[next_] - ts <= REACHED * period)
-        return self.values_at(np.where(is_reached, self.times[next_], ts))
+        return self.held_at(start + period * np.arange(max(math.ceil(periods - REACHED), 0)), period)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the file that `read` takes, .csv or .parquet, whole or not at all; numbers read back to the same bits."""

@@ -8,7 +8,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import ArrayLike
 
-from forearm.errors import ForearmError, InputError
+from forearm.errors import InputError
 from forearm.simulation.events import EventHit
 from forearm.simulation.methods import Floats
 
@@ -17,7 +17,7 @@ class Status(Enum):
     """How an integration ended; the value says what to do."""
 
     END = "the end was reached"
-    EVENT = "a terminal event was met; change the state and go on from there, or stop"
+    EVENT = "an event that was to end it was met; go on from there, or stop"
     DIVERGED = (
         "a component is no finite number any more; look at the input and the state at the last step, or take smaller steps"
     )
@@ -26,11 +26,14 @@ class Status(Enum):
         "torques there"
     )
     STEP_TOO_SMALL = (
-        "the error stays too large however small the step; name breakpoints where the input jumps, take method 'radau' where "
-        "the system is stiff, loosen rtol and atol, or see why the state grows"
+        "the error stays too large however small the step; put an input that jumps into a schedule or behind a dac, take "
+        "method 'radau' where the system is stiff, loosen rtol and atol, or see why the state grows"
     )
     STEP_TOO_LONG = "the equations of an implicit step were not solved; take a shorter step, or an adaptive method"
-    TOO_MANY_STEPS = "max_steps is spent; raise it, or take method 'radau' where the system is stiff"
+    TOO_MANY_STEPS = (
+        "more steps than one run may have; take method 'radau' where the system is stiff, loosen rtol and atol, or simulate in "
+        "parts with continued="
+    )
 
 
 @dataclass(frozen=True)
@@ -59,12 +62,6 @@ class Solution:
         """Whether the end or a terminal event was reached."""
         return self.status in (Status.END, Status.EVENT)
 
-    def checked(self) -> Solution:
-        """This solution, or an error that says when, where and why the integration failed."""
-        if not self.ok:
-            raise ForearmError(self.message)
-        return self
-
     def __call__(self, t: ArrayLike) -> tuple[Floats, Floats]:
         """q and qd at a time, (n,), or at times (m,), (m, n), by the dense output of the method."""
         times = np.asarray(t, dtype=float)
@@ -80,13 +77,13 @@ class Solution:
             out[0, rows], out[1, rows] = self.q[k], self.qd[k]
             if k < len(self.dense):
                 theta = (flat[rows] - self.t[k]) / self.widths[k]
-                out[:, rows] += _powers(self.dense[k], theta)
+                out[:, rows] += powers_of(self.dense[k][:, :, None], theta[:, None])
         return out[0].reshape(*times.shape, -1), out[1].reshape(*times.shape, -1)
 
 
-def _powers(dense: Floats, theta: Floats) -> Floats:
-    """sum_k theta^k D_k (2, m, n) at m places of one step."""
-    total: Floats = dense[-1][:, None] * theta[:, None]
+def powers_of(dense: Floats, theta: float | Floats) -> Floats:
+    """sum_k theta^k D_k, from k = 1 on, by Horner's rule."""
+    total: Floats = dense[-1] * theta
     for D in dense[-2::-1]:
-        total = (total + D[:, None]) * theta[:, None]
+        total = (total + D) * theta
     return total

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.dynamics.states import states_of
 from forearm.errors import InputError
 from forearm.kernels.rolling import Roller, State
-from forearm.simulation.clock import MOST_COUNTED, Clock
+from forearm.kinematics.given import states_of
+from forearm.simulation.clock import MOST_COUNTED, Clock, is_same
 from forearm.simulation.result import Simulation
 from forearm.simulation.stored import same_numbers
 from forearm.values import check_kind
@@ -62,17 +62,22 @@ def going_on(arm: Arm, roller: Roller, continued: Simulation) -> Start:
             "shorter steps or tolerances."
         )
     usual = roller.at_rest_or_moving(*(_array(kept, name, (1, arm.n)) for name in ("q", "qd")))
+    t = _number(kept, "t")
+    ends = (("t", t, continued.t), ("q", usual.q[0], continued.q), ("qd", usual.qd[0], continued.qd))
+    for name, value, samples in ends:
+        if not np.array_equal(value, samples[-1]):
+            raise _damaged(name)
     state = State(**{name: _array(kept, name, value.shape, value) for name, value in vars(usual).items()})
     current = None if "current" not in kept else _array(kept, "current", np.shape(kept["current"]))
     momentum = None if "momentum" not in kept else _array(kept, "momentum", (1, arm.n))
-    return Start(_number(kept, "t"), state, _steps(kept), current, momentum)
+    return Start(t, state, _steps(kept, t), current, momentum)
 
 
-def _steps(kept: Mapping[str, Any]) -> Clock | None:
+def _steps(kept: Mapping[str, Any], t: float) -> Clock | None:
     if "step" not in kept:
         return None
     origin, step, done = (_number(kept, name) for name in ("origin", "step", "done"))
-    if not 0.0 <= done <= MOST_COUNTED:
+    if not 0.0 <= done <= MOST_COUNTED or not is_same(origin + done * step, t, step):
         raise _damaged("done")
     return Clock(origin, step, int(done))
 

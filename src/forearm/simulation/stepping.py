@@ -15,10 +15,9 @@ from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
 from forearm.simulation.methods import Acceleration, Floats, Tableau, explicit_stages, weighted
+from forearm.simulation.solution import powers_of
 
 PARTS = ("q", "qd")
-# Up to this order Hermite's polynomial through the ends of a step is good enough between them.
-LOW_ORDER = 5
 
 
 class System:
@@ -99,7 +98,6 @@ class Stepper(Protocol):
     memory: float  # the exponent of the error of the step before, 0 for a controller without memory
     deadband: float  # growth of the step below this factor is not worth having
     sections: list[float]  # where within a step events are looked for
-    adaptive: bool
     tolerance: Tolerance
 
     def attempt(self, t: float, y: Floats, rate: Floats, h: float) -> Trial:
@@ -116,14 +114,13 @@ class Stepper(Protocol):
 
 
 class Explicit:
-    """An explicit tableau at work; without embedded weights it keeps its step."""
+    """An explicit tableau with embedded weights at work."""
 
     memory = 0.04  # beta of E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, II.4
     deadband = 1.0
 
     def __init__(self, tableau: Tableau, system: System, tolerance: Tolerance) -> None:
         self.tableau, self.system, self.tolerance = tableau, system, tolerance
-        self.adaptive = tableau.error_weights is not None
         self.exponent = 1.0 / (tableau.order_embedded + 1)
         self.sections = sections(tableau)
 
@@ -131,23 +128,18 @@ class Explicit:
         """A step and its error, the difference of the two solutions of the tableau."""
         K = explicit_stages(self.tableau, self.system, t, y, h, rate)
         y_new = y + weighted(self.tableau.floats[2], h, K)
-        weights = self.tableau.error_weights
-        error = None
-        if weights is not None:
-            error = np.abs(weighted(weights, h, K)) / self.tolerance.scale(y, y_new)
+        error = np.abs(weighted(self.tableau.error_weights, h, K)) / self.tolerance.scale(y, y_new)
         return Trial(h, y_new, K, error, unfinite(y_new, K, y))
 
     def finish(self, t: float, y: Floats, rate: Floats, trial: Trial) -> tuple[Floats, Floats]:
-        """The rate at the end, and the tableau's own dense output or Hermite's, of high order by a step to the middle."""
+        """The rate at the end, and the tableau's own dense output, or Hermite's with a step to the middle."""
         K, h, b = trial.stages, trial.h, self.tableau.floats[2]
         rate_end = K[-1] if self.tableau.first_same_as_last else self.system(t + h, trial.y)
         if self.tableau.dense_columns is not None:
             return rate_end, np.stack([weighted(column, h, K) for column in self.tableau.dense_columns])
-        nodes = [(1.0, weighted(b, h, K), rate_end)]
-        if self.tableau.order > LOW_ORDER:
-            half = weighted(b, 0.5 * h, explicit_stages(self.tableau, self.system, t, y, 0.5 * h, rate))
-            nodes.insert(0, (0.5, half, self.system(t + 0.5 * h, y + half)))
-        return rate_end, hermite(rate, nodes, h)
+        half = weighted(b, 0.5 * h, explicit_stages(self.tableau, self.system, t, y, 0.5 * h, rate))
+        middle = (0.5, half, self.system(t + 0.5 * h, y + half))
+        return rate_end, hermite(rate, [middle, (1.0, weighted(b, h, K), rate_end)], h)
 
     def restart(self) -> None:
         """Nothing is kept."""
@@ -199,8 +191,5 @@ def hermite(rate: Floats, nodes: Sequence[tuple[float, Floats, Floats]], h: floa
 
 
 def along(y: Floats, dense: Floats, theta: float) -> Floats:
-    """The state y + sum_k theta^k D_k a part of a step on."""
-    total: Floats = dense[-1] * theta
-    for D in dense[-2::-1]:
-        total = (total + D) * theta
-    return y + total
+    """The state (2, n) a part of a step on."""
+    return y + powers_of(dense, theta)

@@ -49,7 +49,6 @@ def load_simulation(path: str | os.PathLike[str], arm: Arm | None = None) -> Sim
 
 def _simulation(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], arm: Arm) -> Simulation:
     events = tuple(Event(*event) for event in header["events"])
-    usual = "DIVERGED" if any(event.kind == "diverged" for event in events) else "END"  # of files that do not say
     for name, array in arrays.items():
         if array.dtype != np.float64:
             raise InputError(f"{shorten(name)}: numbers of 64 bits are needed, came {array.dtype}.")
@@ -65,7 +64,7 @@ def _simulation(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], a
         lost={name: arrays[f"lost_{name}"] for name in header["lost"]},
         events=events,
         checkpoint=header["checkpoint"],
-        status=Status[header.get("status", usual)],
+        status=Status[header["status"]],
     )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import depends_on_load
+from forearm.kinematics.limits import limits_of
 from forearm.simulation.result import Event
 from forearm.simulation.solution import Status
 
@@ -27,13 +28,20 @@ class Track:
         self.events: list[Event] = []
         self.status, self.message = Status.END, Status.END.value
         self._is_armed = until is not None and until(t, q, qd) < 0.0
-        if stops and (over := beyond(arm, q)).max(initial=-1.0) > 0.0:
-            self.at_limit(t, int(np.argmax(over)))
+        if stops:
+            self._limits = limits_of(arm)
+            if (over := self.beyond(q)).max(initial=-1.0) > 0.0:
+                self.at_limit(t, int(np.argmax(over)))
 
     @property
     def is_over(self) -> bool:
         """Whether something ended the run before its time."""
         return self.status is not Status.END
+
+    def beyond(self, q: Floats) -> Floats:
+        """How far each joint is beyond its limits, or those of what follows it; less than 0 within."""
+        low, high = self._limits
+        return np.asarray(np.maximum(low - q, q - high))
 
     def samples(self) -> tuple[Floats, Floats, Floats]:
         """t (T,), q and qd (T, n)."""
@@ -81,7 +89,7 @@ class Track:
     def jammed(self, t: float) -> None:
         """End: there is no acceleration, whatever the step."""
         text = "no acceleration fits the torques: friction that grows with the load jams the arm"
-        self.end(t, Status.JAMMED, "diverged", None, text)
+        self.end(t, Status.JAMMED, "jammed", None, text)
 
     def end(self, t: float, status: Status, kind: str, joint: str | None, text: str) -> None:
         """End with an event."""
@@ -90,7 +98,7 @@ class Track:
 
     def _ends(self, t: float, q: Floats, qd: Floats) -> bool:
         if self.stops:
-            over = np.flatnonzero(beyond(self.arm, q) > 0.0)
+            over = np.flatnonzero(self.beyond(q) > 0.0)
             if over.size:
                 self.at_limit(t, int(over[0]))
                 return True
@@ -100,12 +108,6 @@ class Track:
                 self.met(t)
                 return True
         return False
-
-
-def beyond(arm: Arm, q: Floats) -> Floats:
-    """How far each joint is beyond its limits; less than 0 within."""
-    low, high = np.array([(j.limits.lower, j.limits.upper) for j in arm.joints]).T
-    return np.asarray(np.maximum(low - q, q - high))
 
 
 def before_zero(g: Floats) -> Floats:

@@ -23,10 +23,8 @@ from forearm.symbols.graph import (
     Graph,
     mapped,
     number,
-    operate,
 )
-
-Scalar = Any
+from forearm.symbols.scalars import Scalar, is_zero, operate
 
 
 def jacobian(graph: Graph, results: Sequence[Scalar], inputs: Sequence[Expr]) -> Any:
@@ -46,9 +44,9 @@ def derivative(graph: Graph, results: Sequence[Scalar], direction: dict[Expr, Sc
         total: Scalar = 0.0
         for operand, slope in _slopes(graph, place):
             moved = rate.get(operand, 0.0)
-            if not _is_zero(moved):
+            if not is_zero(moved):
                 total = total + slope * moved
-        if not _is_zero(total):
+        if not is_zero(total):
             rate[place] = total
     return [_signed(rate.get(r.node, 0.0), r) if isinstance(r, Expr) else 0.0 for r in results]
 
@@ -62,7 +60,7 @@ def gradient(graph: Graph, result: Scalar, inputs: Sequence[Expr]) -> list[Scala
         if graph.kinds[place] < MUL or place not in pull:
             continue
         for operand, slope in _slopes(graph, place):
-            if not _is_zero(slope):
+            if not is_zero(slope):
                 pull[operand] = pull.get(operand, 0.0) + slope * pull[place]
     return [_signed(pull.get(x.node, 0.0), x) for x in inputs]
 
@@ -74,8 +72,7 @@ def substituted(graph: Graph, results: Any, table: dict[Expr, Scalar]) -> Any:
         kind, a, b = graph.kinds[place], graph.left[place], graph.right[place]
         if kind < MUL or (a not in values and b not in values):
             continue
-        x, y = (values.get(k, Expr(graph, k, False)) for k in (a, b))
-        values[place] = operate(kind, x, y) if b >= 0 else operate(kind, x)
+        values[place] = operate(kind, *(values.get(k, Expr(graph, k, False)) for k in (a, b) if k >= 0))
     return mapped(results, lambda e: _signed(values.get(e.node, Expr(graph, e.node, False)), e))
 
 
@@ -114,7 +111,3 @@ def _slopes(graph: Graph, place: int) -> list[tuple[int, Scalar]]:
 
 def _signed(value: Scalar, of: Expr) -> Scalar:
     return -value if of.negative else value
-
-
-def _is_zero(x: Scalar) -> bool:
-    return isinstance(x, float | int) and x == 0

@@ -8,7 +8,6 @@ nothing and makes no node: x - y and y - x are one node with two signs.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -21,7 +20,6 @@ from forearm.symbols.counts import Counts
 CONSTANT, INPUT, PARAMETER, MUL, ADD, SUB, DIV, SQRT, COS, SIN, SIGN, ABS, EXP, ATAN2 = range(14)
 # A sign looked at or taken away costs nothing, as a change of sign does; exponentials and angles count as sines do.
 COUNTED = {MUL: "mul", ADD: "add", SUB: "add", DIV: "div", SQRT: "sqrt", COS: "trig", SIN: "trig", EXP: "trig", ATAN2: "trig"}
-BINARY = {MUL: operator.mul, ADD: operator.add, SUB: operator.sub, DIV: operator.truediv}
 NOTHING = -1
 REAL = (float, int)
 
@@ -231,13 +229,7 @@ class Expr:
 
     def sqrt(self) -> Any:
         """The square root. A sign in front says nothing of the value, y - x may be -(x - y): it goes inside, as 0 - x."""
-        value, graph = number(self), self.graph
-        if isinstance(value, float) and value < 0.0:
-            raise InputError(f"symbols: the square root of {value} is not a real number.")
-        if self.negative and not isinstance(value, float):
-            inside = graph.operation(SUB, graph.constant(0.0).node, self.node)
-            return Expr(graph, inside, False).sqrt()
-        return self._function(SQRT, math.sqrt, odd=False)
+        return self._sign_inside()._function(SQRT, square_root, odd=False)
 
     def sign(self) -> Any:
         """-1, 0 or 1."""
@@ -248,22 +240,20 @@ class Expr:
 
     def exp(self) -> Any:
         """The exponential. A sign in front goes inside, as 0 - x."""
-        value, graph = number(self), self.graph
-        if self.negative and not isinstance(value, float):
-            inside = graph.operation(SUB, graph.constant(0.0).node, self.node)
-            return Expr(graph, inside, False).exp()
-        return self._function(EXP, math.exp, odd=False)
+        return self._sign_inside()._function(EXP, math.exp, odd=False)
 
     def arctangent(self, x: Any) -> Any:
         """The angle of (x, y), y being this value: odd in y, so that its sign comes out; a sign of x goes inside, as 0 - x."""
-        graph, y, given = self.graph, number(self), number(x)
-        if isinstance(y, REAL) and isinstance(given, REAL):
-            return math.atan2(y, given)
-        across = given if isinstance(given, Expr) else graph.constant(float(given))
-        graph_of(self, across)
-        if across.negative:
-            across = Expr(graph, graph.operation(SUB, graph.constant(0.0).node, across.node), False)
+        y, across = number(self), number(x)
+        if isinstance(y, REAL) and isinstance(across, REAL):
+            return math.atan2(y, across)
+        across = across if isinstance(across, Expr) else self.graph.constant(float(across))
+        graph = graph_of(self, across)
+        across = _subtracted_from_zero(across) if across.negative else across
         return Expr(graph, graph.operation(ATAN2, self.node, across.node), self.negative)
+
+    def _sign_inside(self) -> Expr:
+        return _subtracted_from_zero(self) if self.negative and self.node not in self.graph.values else self
 
     def _function(self, kind: int, function: Callable[[float], float], odd: bool) -> Any:
         value = number(self)
@@ -276,6 +266,12 @@ class Expr:
         if self.node in graph.values:
             return f"Expr({sign}{graph.values[self.node]!r})"
         return f"Expr({sign}{graph.leaves.get(self.node) or graph.names.get(self.node) or f'#{self.node}'})"
+
+
+def _subtracted_from_zero(x: Expr) -> Expr:
+    """-x as a node of its own, for functions that are neither even nor odd."""
+    graph = x.graph
+    return Expr(graph, graph.operation(SUB, graph.constant(0.0).node, x.node), False)
 
 
 def scaled(x: Expr, factor: float) -> Any:
@@ -355,6 +351,13 @@ def multiple(graph: Graph, node: int) -> tuple[Any, int]:
     return 1.0, node
 
 
+def square_root(x: float) -> float:
+    """The root of a plain number."""
+    if x < 0.0:
+        raise InputError(f"symbols: the square root of {x} is not a real number.")
+    return math.sqrt(x)
+
+
 def number(x: Any) -> Any:
     """A constant as the plain number it is; everything else as it came."""
     if isinstance(x, Expr) and x.node in x.graph.values:
@@ -368,13 +371,6 @@ def graph_of(x: Expr, y: Expr) -> Graph:
     if x.graph is not y.graph:
         raise InputError("symbols: two expressions of different graphs met; only those of one graph can be computed with.")
     return x.graph
-
-
-def same(x: Any, y: Any) -> bool:
-    """Whether two scalars are known to be equal, be they numbers or expressions."""
-    if isinstance(x, Expr) and isinstance(y, Expr):
-        return x.node == y.node and x.negative is y.negative
-    return isinstance(x, REAL) and isinstance(y, REAL) and x == y
 
 
 def mapped(results: Any, change: Callable[[Expr], Any]) -> Any:
@@ -393,30 +389,12 @@ def mapped(results: Any, change: Callable[[Expr], Any]) -> Any:
     return results
 
 
-def operate(kind: int, a: Any, b: Any = None) -> Any:
-    """An operation by its kind, on expressions and plain numbers."""
-    if kind in BINARY:
-        return BINARY[kind](a, b)
-    if kind == ATAN2 and not isinstance(a, Expr):
-        a = (b.graph if isinstance(b, Expr) else Graph()).constant(a)
-    x = a if isinstance(a, Expr) else Graph().constant(a)
-    if kind == ATAN2:
-        return x.arctangent(b)
-    functions = {COS: Expr.cos, SIN: Expr.sin, SQRT: Expr.sqrt, SIGN: Expr.sign, ABS: Expr.__abs__, EXP: Expr.exp}
-    return functions[kind](x)
-
-
 def expressions(results: Any) -> Iterator[Expr]:
     """The expressions in nested lists, tuples, dictionaries and arrays; plain numbers among them are left out."""
     if isinstance(results, Expr):
         yield results
     elif isinstance(results, np.ndarray):
-        for entry in results.flat:
-            if isinstance(entry, Expr):
-                yield entry
-    elif isinstance(results, dict):
-        for entry in results.values():
-            yield from expressions(entry)
-    elif isinstance(results, list | tuple):
-        for entry in results:
+        yield from (entry for entry in results.flat if isinstance(entry, Expr))
+    elif isinstance(results, dict | list | tuple):
+        for entry in results.values() if isinstance(results, dict) else results:
             yield from expressions(entry)

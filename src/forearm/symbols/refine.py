@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from forearm.symbols.graph import ADD, DIV, MUL, NOTHING, PARAMETER, SUB, Expr, Graph, expressions, mapped, operate
+from forearm.symbols.graph import ADD, DIV, MUL, NOTHING, PARAMETER, SUB, Expr, Graph, expressions, mapped
+from forearm.symbols.scalars import operate
 
 ONE = -1  # stands for the number 1 in a sum
 Sum = dict[int, float]  # place -> coefficient
@@ -332,7 +333,7 @@ class Refinement:
             return math.prod(sorted((made[f] for f in self.products[place]), key=_age), start=1.0)
         if place in self.graph.values:
             return self.graph.values[place]
-        return operate(self.graph.kinds[place], made[self.graph.left[place]], made.get(self.graph.right[place]))
+        return operate(self.graph.kinds[place], *(made[operand] for operand in self._operands(place)))
 
 
 def _gain_of_factor(entry: Sum, factor: int, nodes: list[int]) -> int:

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from forearm.symbols.graph import ATAN2, operate
+from forearm.symbols.graph import ABS, ADD, ATAN2, COS, DIV, EXP, MUL, REAL, SIGN, SIN, SQRT, SUB, Expr, square_root
 
 Scalar = Any
-ARRAYS, REAL = (np.ndarray, np.floating), (float, int)  # not made anew at every call
+ARRAYS = (np.ndarray, np.floating)  # not made anew at every call
+
+
+def same(x: Any, y: Any) -> bool:
+    """Whether two scalars are known to be equal, be they numbers or expressions."""
+    if isinstance(x, Expr) and isinstance(y, Expr):
+        return x.node == y.node and x.negative is y.negative
+    return isinstance(x, REAL) and isinstance(y, REAL) and x == y
+
+
+def is_zero(x: Any) -> bool:
+    """Whether a scalar is known to be 0."""
+    return isinstance(x, REAL) and x == 0
 
 
 def sign(x: Scalar) -> Scalar:
@@ -24,7 +38,7 @@ def root(x: Scalar) -> Scalar:
     """The square root."""
     if isinstance(x, ARRAYS):
         return np.sqrt(x)
-    return math.sqrt(x) if isinstance(x, REAL) else x.sqrt()
+    return square_root(x) if isinstance(x, REAL) else x.sqrt()
 
 
 def exponential(x: Scalar) -> Scalar:
@@ -59,4 +73,15 @@ def arctangent(y: Scalar, x: Scalar) -> Scalar:
         return np.arctan2(y, x)
     if isinstance(x, REAL) and isinstance(y, REAL):
         return math.atan2(y, x)
-    return operate(ATAN2, y, x)
+    return x.graph.constant(y).arctangent(x) if isinstance(y, REAL) else y.arctangent(x)
+
+
+OPERATIONS: dict[int, Callable[..., Scalar]] = {
+    MUL: operator.mul, ADD: operator.add, SUB: operator.sub, DIV: operator.truediv, ATAN2: arctangent,
+    SQRT: root, COS: cosine, SIN: sine, SIGN: sign, ABS: abs, EXP: exponential,
+}  # fmt: skip
+
+
+def operate(kind: int, *operands: Scalar) -> Scalar:
+    """An operation of the graph by its kind, on expressions and plain numbers."""
+    return OPERATIONS[kind](*operands)

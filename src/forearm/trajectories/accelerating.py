@@ -26,6 +26,7 @@ AMPLE = 1.5  # times what is needed, so that no joint holds the others up
 LEAST = 1e-3  # of what a joint could do alone, where it has no way to go
 CLOSE = 1e-3  # relative: near enough to the largest
 USED = 0.999  # of max_effort: the rest is for what lies between the moments looked at
+GIVE = "give an acceleration (acceleration= of fa.Request, [limits] of a request file, --acceleration of forearm plan)"
 NO_INERTIA = 1e-15  # kg m^2 or kg: less is rounding
 
 
@@ -49,18 +50,17 @@ def chosen_accelerations(arm: Arm, kernel: Kernel, q: Array, qd: Array, request:
 
 def _efforts(arm: Arm) -> Array:
     """max_effort of each joint, (n,), or an error where one is not known or 0."""
-    advice = "write acceleration under [limits], or max_effort into the arm file."
     unknown = [j.name for j in arm.joints if j.max_effort is None]
     if unknown:
         raise InputError(
             f"plan: the request gives no acceleration, and none can be chosen as {', '.join(unknown)} of {arm.name!r} "
-            f"{'has' if len(unknown) == 1 else 'have'} no max_effort; {advice}"
+            f"{'has' if len(unknown) == 1 else 'have'} no max_effort; {GIVE}, or write max_effort into the arm file."
         )
     weak = [j.name for j in arm.joints if j.max_effort == 0.0]
     if weak:
         raise InputError(
             f"plan: the request gives no acceleration, and none can be chosen as the max_effort of {', '.join(weak)} of "
-            f"{arm.name!r} is 0; {advice}"
+            f"{arm.name!r} is 0; {GIVE}, or write max_effort into the arm file."
         )
     return np.array([j.max_effort for j in arm.joints], dtype=np.float64)
 
@@ -82,7 +82,7 @@ def _alone(arm: Arm, kernel: Kernel, q: Array, effort: Array) -> Array:
         name = arm.joints[int(idle.argmax())].name
         raise InputError(
             f"plan: the request gives no acceleration, and none can be chosen as {name} of {arm.name!r} moves no mass, so that "
-            "no torque bounds it; write acceleration under [limits], or give what it moves a mass and an inertia."
+            f"no torque bounds it; {GIVE}, or give what it moves a mass and an inertia."
         )
     alone: Array = (spare / inertia).min(axis=0)
     return alone

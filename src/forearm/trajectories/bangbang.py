@@ -102,24 +102,14 @@ def bang_bang_many(
     What cannot be planned is said in the status of that plan.
     """
     check_kind(limits, MotionLimits, "bang_bang_many, limits")
-    states = [_states(value, limits.n, name) for name, value in zip(STATES, (q0, qd0, q1, qd1), strict=True)]
-    B, n = len(states[0]), limits.n
+    x0, v0, x1, v1 = states = [_states(x, limits.n, name) for name, x in zip(STATES, (q0, qd0, q1, qd1), strict=True)]
+    B, n = len(x0), limits.n
     if any(len(state) != B for state in states):
         raise InputError(f"bang_bang_many: all states need one number of rows; came {', '.join(str(len(s)) for s in states)}.")
     asked = None if duration is None else as_floats(duration, "bang_bang_many, duration")
     if asked is not None and asked.shape != (B,):
         raise InputError(f"bang_bang_many, duration: shape ({B},) is needed, came {asked.shape}.")
-    plans = Plans(
-        states[0],
-        states[1],
-        states[2],
-        states[3],
-        limits,
-        np.zeros(B, np.int8),
-        np.empty(B),
-        np.empty((B, n)),
-        np.empty((B, n, 3)),
-    )
+    plans = Plans(x0, v0, x1, v1, limits, np.zeros(B, np.int8), np.empty(B), np.empty((B, n)), np.empty((B, n, 3)))
     for first in range(0, B, ROWS):
         rows = slice(first, min(first + ROWS, B))
         _fill(plans, rows, None if asked is None else asked[rows])
@@ -169,9 +159,8 @@ def _are_numbers(*states: Array) -> NDArray[np.bool_]:
 
 
 def _states(value: ArrayLike, n: int, name: str) -> Array:
-    array = (
-        value if isinstance(value, np.ndarray) and value.dtype == np.float64 else as_floats(value, f"bang_bang_many, {name}")
-    )
+    known = isinstance(value, np.ndarray) and value.dtype == np.float64
+    array = np.array(value) if known else as_floats(value, f"bang_bang_many, {name}")  # copied once: batches are large
     if array.ndim != 2 or array.shape[1] != n:
         raise InputError(f"bang_bang_many, {name}: shape (B, {n}) is needed, came {array.shape}.")
     return array

@@ -12,8 +12,7 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError, ModelError
 from forearm.kinematics import IKResult, inverse, inverse_numeric, joint_rates
 from forearm.kinematics.angles import vector_of_matrix
-from forearm.kinematics.closed_form.limits import middle
-from forearm.kinematics.closed_form.nearness import nearest_branch
+from forearm.kinematics.limits import middle
 from forearm.kinematics.poses import forward
 from forearm.trajectories.requests import Request, Waypoint
 
@@ -63,8 +62,8 @@ def _posture(arm: Arm, waypoint: Waypoint, near: Array, place: str) -> Array:
         return answer.q
     if not found.reachable:
         raise InputError(f"{place}: the pose cannot be reached. {found.message}")
-    posture: Array = found.q[nearest_branch(arm, found.q, near)]
-    return posture
+    nearest: Array = found.q[0]
+    return nearest
 
 
 def _turned(arm: Arm, q: Array, pose: Array) -> float:

@@ -1,7 +1,7 @@
 """One joint under constant maximal acceleration: the durations it can take, and its phases for one of them.
 
-Every function runs over any scalar without a branch, so that it may be traced. Waters III gives the method without velocity
-limit: from each end two lines of extremal acceleration in the plane of x and v^2, and the switch where they meet.
+Every function takes floats, or arrays of many joints at once. Waters III gives the method without velocity limit: from each
+end two lines of extremal acceleration in the plane of x and v^2, and the switch where they meet.
 
 Of all motions from (x0, v0) to (x1, v1) with |x''| <= a and |x'| <= v that take a time T, one goes by full acceleration to a
 velocity c, holds it, and goes by full acceleration to v1. The way it covers grows with c, as its slope is the time at
@@ -10,13 +10,10 @@ c; so a distance can be covered in T exactly if it lies between the ways of the 
 
 from __future__ import annotations
 
-from typing import Any
-
 from forearm.symbols.scalars import hinge, root
-from forearm.trajectories.choosing import chosen, largest, least
+from forearm.trajectories.choosing import Scalar, chosen, largest, least
 
-Scalar = Any
-NEVER = 1e100  # s: stands for a duration that does not exist; finite, so that what is not chosen can be multiplied by 0
+NEVER = 1e100  # s: stands for a duration that does not exist; finite, so that differences are numbers
 TINY = 1e-150  # keeps 0 / 0 at 0
 ROUNDING = 2.0**-50  # relative: what a few operations may lose
 

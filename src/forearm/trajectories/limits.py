@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
-from forearm.kernels.reach_joints import limits_of
+from forearm.kinematics.limits import limits_of
 from forearm.values import LARGEST, as_floats
 
 Array = NDArray[np.float64]

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.kinematics.given import as_coordinates
 from forearm.kinematics.jacobian import jacobian
-from forearm.kinematics.poses import as_coordinates, forward
+from forearm.kinematics.poses import forward
 from forearm.trajectories.line_checks import SAMPLES, Problem, end_of_branch, limits_passed, singular_places
 from forearm.trajectories.line_joints import joints_along
 from forearm.trajectories.line_path import Stretch, Task, follow_straight
@@ -141,14 +142,14 @@ def hand_line(
     only). The attitude of q0 is kept, or left `free` where an arm has too few joints to keep it. Of an arm with more joints
     than needed the combinations that do not move the hand at q0 are held. Mata 5.2.
     """
-    task, corners = _task(arm, q0, attitude), _corners(arm, q0, to)
+    q = q0 = _posture(arm, q0)
+    task, corners = _task(arm, q, attitude), _corners(arm, q, to)
     speed = check_number(speed, "speed", above=0.0)
     acceleration = None if acceleration is None else check_number(acceleration, "acceleration", above=0.0)
     if profile == "constant" and len(corners) > 2:
         raise InputError("profile: a constant speed goes along one line only, as it cannot turn a corner; take 'quintic'.")
     speeds: list[Speed] = []
     stretches: list[Stretch] = []
-    q = as_coordinates(arm, q0)
     for start, end in pairwise(corners):
         speeds.append(speed_along(float(np.linalg.norm(end - start)), speed, acceleration, profile))
         if not stretches or stretches[-1].whole:
@@ -156,15 +157,19 @@ def hand_line(
             q = stretches[-1].q[-1]
         else:
             stretches.append(_not_followed(arm, start, end))
-    asked = Asked(as_coordinates(arm, q0), corners[1:], speed, acceleration, profile, attitude)
+    asked = Asked(q0, corners[1:], speed, acceleration, profile, attitude)
     line = HandLine(asked, task, tuple(stretches), tuple(speeds))
     return replace(line, problems=_problems(line))
 
 
-def _task(arm: Arm, q0: ArrayLike, attitude: str) -> Task:
+def _posture(arm: Arm, q0: ArrayLike) -> Array:
     q = as_coordinates(arm, q0, "q0")
     if q.ndim != 1 or not np.isfinite(q).all() or not arm.n:
         raise InputError(f"q0: one posture of finite numbers, shape ({arm.n},), is needed to start from; came shape {q.shape}.")
+    return q
+
+
+def _task(arm: Arm, q: Array, attitude: str) -> Task:
     if not isinstance(attitude, str) or attitude not in ATTITUDES:
         raise NameNotFound(f"attitude: there is no {shorten(attitude)}; {suggest(str(attitude), ATTITUDES)}")
     rows = 6 if attitude == "constant" else 3
@@ -179,11 +184,11 @@ def _most_rank(arm: Arm, q: Array, rows: int) -> int:
     return int((values > 1e-9 * values[:, :1]).sum(axis=1).max())
 
 
-def _corners(arm: Arm, q0: ArrayLike, to: ArrayLike) -> Array:
+def _corners(arm: Arm, q: Array, to: ArrayLike) -> Array:
     ends = np.atleast_2d(as_floats(to, "to"))
     if ends.ndim != 2 or ends.shape[1:] != (3,) or not 1 <= len(ends) <= CORNERS or not np.isfinite(ends).all():
         raise InputError(f"to: a place (3,) in m or up to {CORNERS} of them, (m, 3), finite; came shape {ends.shape}.")
-    corners = np.concatenate([forward(arm, as_coordinates(arm, q0))[None, :3, 3], ends])
+    corners = np.concatenate([forward(arm, q)[None, :3, 3], ends])
     short = np.linalg.norm(np.diff(corners, axis=0), axis=1) < 1e-9
     if short.any():
         k = int(short.argmax())

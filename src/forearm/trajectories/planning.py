@@ -138,11 +138,14 @@ class Plan:
         else:
             raise InputError(f"{Path(path).name}: a plan is saved as {', '.join(ENDINGS)} or .json.")
 
-    def plot(self, path: str | os.PathLike[str]) -> None:
-        """Draw positions, velocities, accelerations and torques, and the hand's path (.png, .svg or .pdf)."""
-        from forearm.plots.plans import save_plan_picture
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A matplotlib figure of the joints' motion, the torques and the hand's path; saved where a path is given."""
+        from forearm.plots.plans import plan_figure, save_figure
 
-        save_plan_picture(self, path)
+        figure = plan_figure(self)
+        if path is not None:
+            save_figure(figure, path)
+        return figure
 
     def __repr__(self) -> str:
         kind = "a line of the hand" if isinstance(self.motion, HandLine) else f"{len(self.motion.points)} points"

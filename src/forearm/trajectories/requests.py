@@ -116,7 +116,7 @@ class Request:
         self.check_for(arm)
         chosen = self.acceleration if self.acceleration is not None else acceleration
         if chosen is None:
-            raise InputError(f"request {self.name!r}: it gives no acceleration; write one under [limits], or choose one.")
+            raise InputError(f"request {self.name!r}: it gives no acceleration; write one under [limits], or give one here.")
         base = arm_limits(arm, chosen, self.velocity)
         lower = base.lower if self.lower is None else self.lower
         upper = base.upper if self.upper is None else self.upper

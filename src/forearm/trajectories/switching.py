@@ -97,8 +97,8 @@ class Switching:
 
     def extremes(self) -> tuple[Array, Array, Array]:
         """The least q, the largest q and the largest |qd| on the way, (n,) each."""
-        found = [self.points, *self.turning()]
-        least, most = (np.nanmin(np.vstack(found), axis=0), np.nanmax(np.vstack(found), axis=0))
+        places = np.vstack([self.points, *self.turning()])
+        least, most = np.nanmin(places, axis=0), np.nanmax(places, axis=0)
         return least, most, np.maximum(np.abs(self.velocities).max(axis=0), np.abs(self.held).max(axis=0))
 
     def turning(self) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forearm.errors import InputError
+from forearm.errors import InputError, shorten
 from forearm.reading.fields import Choice, Number, Row, Table
 from forearm.reading.textfile import read_bytes, write_text
 
@@ -67,7 +67,10 @@ def switching_from_document(document: Any, name: str) -> Switching:
         except ValueError:
             arrays[key] = np.empty(0)
         if arrays[key].shape != shape or 0 in shape:
-            raise InputError(f"{name}, {key}: {' x '.join(map(str, shape))} numbers are needed, none of them 0.")
+            raise InputError(
+                f"{name}, {key}: {' x '.join(map(str, shape))} numbers are needed, of one segment and one joint at least; "
+                f"came {shorten(data[key])}."
+            )
     motion = Switching(**arrays)
     _check_joined(motion, name)
     return motion

@@ -8,29 +8,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.trajectories.choosing import chosen, largest, least
+from forearm.trajectories.choosing import Scalar
 from forearm.trajectories.joint import NEVER, ROUNDING
 
-Scalar = Any
 Array = NDArray[np.float64]
 ROUNDED = 8.0 * ROUNDING  # relative: a sum of phases that is asked for again as a duration
-Span = tuple[Scalar, Scalar, Scalar]  # shortest, gap_start, gap_end of a joint
+Span = tuple[float, float, float]  # shortest, gap_start, gap_end of a joint
 
 
-def common_duration(spans: Sequence[Span]) -> Scalar:
-    """The smallest duration possible for every joint, given (shortest, gap_start, gap_end) of each; over any scalar.
+def common_duration(spans: Sequence[Span]) -> float:
+    """The smallest duration possible for every joint, given (shortest, gap_start, gap_end) of each.
 
     A duration within a gap has to grow to the gap's end. Each pass over the joints moves past one more gap at least, so as many
     passes as joints are enough.
     """
     T = spans[0][0]
     for shortest, _, _ in spans[1:]:
-        T = largest(T, shortest)
+        T = max(T, shortest)
     for _ in spans:
         before = T
         for _, start, end in spans:
-            T = chosen(least(T - start, end - T), end, T)
-        if type(T) is float and before == T:
+            T = end if start < T < end else T
+        if before == T:
             break
     return T
 

@@ -11,7 +11,7 @@ from kinematics.closed_form.wrist_arms import RIGHT, Array, apart, dh_arm, many,
 import forearm as fa
 from forearm.kinematics import forward
 from forearm.kinematics.closed_form.evaluated import MANY, hand_jacobian, hand_poses
-from forearm.kinematics.closed_form.limits import joint_limits
+from forearm.kinematics.limits import limits_of
 
 EXACT = 1e-10
 # At singular postures joints are known to the root of what forward kinematics leaves, near two singularities to more.
@@ -99,7 +99,7 @@ def test_of_a_family_a_member_within_the_limits_is_found() -> None:
     assert straight.sum() == 2
     assert not (straight & inside).any()
     narrow = dh_arm(ELBOW_ROWS, "RRRRRR", limits=[*free[:3], ends, *free[4:]])
-    lower, upper = joint_limits(narrow)
+    lower, upper = limits_of(narrow)
     for near in (None, q, q - 0.3, np.array([0.1, 0.4, 0.7, 0.2, 0.0, 1.7])):
         found = one(narrow, T, near=near)
         assert found.undetermined == ("joint4", "joint6")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from itertools import product
 
@@ -11,8 +12,8 @@ from kinematics.closed_form.wrist_arms import Array, dh_arm, one, wrist_arm
 
 import forearm as fa
 from forearm.kinematics import follow, forward
-from forearm.kinematics.closed_form.limits import TURN, differences, middle, placed
 from forearm.kinematics.closed_form.nearness import nearest_branch, squared_distances
+from forearm.kinematics.limits import TURN, differences, middle, placed
 
 INF = math.inf
 ENDS = [(-1.0, 2.0), (0.0, INF), (-INF, 0.0), (20.0, INF), (-1000.0, INF), (-INF, -7.0)]
@@ -79,6 +80,17 @@ def test_every_angle_is_within_half_a_turn_of_the_middle_of_an_open_range() -> N
         elif kind == "P" and not (math.isfinite(lower) and math.isfinite(upper)):
             assert centre == nearest
     assert middle(planar_arm("RR", [(-1.0, 2.0), (20.0, 30.0)])).tolist() == [0.5, 25.0]
+
+
+def test_the_middle_is_that_of_what_a_joint_and_its_followers_allow() -> None:
+    """By the bounds of the follower, and by trying which postures all joints allow."""
+    arm = planar_arm("RR", [(-1.0, 2.0), (-0.5, 0.1)])
+    second = dataclasses.replace(arm.tree[-1], mimic=fa.Mimic(joint=arm.tree[-2].name, multiplier=-0.5, offset=0.2))
+    arm = arm.replace(tree=(*arm.tree[:-1], second))
+    np.testing.assert_allclose(middle(arm), [0.5 * (0.2 + 1.4)])
+    tried = np.linspace(-3.0, 3.0, 6001)
+    allowed = tried[(tried >= -1.0) & (tried <= 2.0) & (0.2 - 0.5 * tried >= -0.5) & (0.2 - 0.5 * tried <= 0.1)]
+    np.testing.assert_allclose(middle(arm), [allowed.mean()], atol=1e-3)
 
 
 def test_differences_leave_out_whole_turns_of_joints_that_turn() -> None:

@@ -21,7 +21,7 @@ from forearm.cli.demo_report.motion import Followed, Torques
 from forearm.cli.demo_report.speed import micro, times
 from forearm.cli.demo_report.still import still_picture
 from forearm.codegen import Source
-from forearm.plots.figure import BLUE, ORANGE, RED, SKY
+from forearm.palette import COLOURS, ON_DARK, page_colours
 from forearm.reading.textfile import write_text
 from forearm.simulation.player import page as player_page
 from forearm.tables import number
@@ -61,8 +61,7 @@ def report_page(report: Report) -> str:
     """The text of the page."""
     parts = {
         "style": (FOLDER / "report.css").read_text(encoding="utf-8"),
-        "colours": f"--with: {RED}; --without: {BLUE};",
-        "dark": f"--with: {ORANGE}; --without: {SKY};",
+        "colours": page_colours(*({"without": c[0], "with": c[1], "way": c[2]} for c in (COLOURS, ON_DARK))),
         "name": html.escape(report.arm.name),
         "version": html.escape(__version__),
         "headline": html.escape(headline(report.arm)),

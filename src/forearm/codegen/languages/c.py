@@ -44,4 +44,4 @@ def source(program: Program) -> str:
     return "\n".join([*lines, *c_family.definitions(program, DIALECT, "double")]) + "\n"
 
 
-LANGUAGE = Language("c", "C99", "c", "h", write)
+LANGUAGE = Language("c", "c", "h", write)

@@ -46,4 +46,4 @@ def _opening(statements: tuple[Statement, ...], scalar: str) -> list[str]:
     return lines
 
 
-LANGUAGE = Language("cpp", "C++", "hpp", "", write)
+LANGUAGE = Language("cpp", "hpp", "", write)

@@ -128,4 +128,4 @@ def _example(program: Program) -> list[str]:
     return [piece for line in [*lines, f"call {program.name}({names})"] for piece in _folded(line, 0, COMMENT_WIDTH - 2)]
 
 
-LANGUAGE = Language("fortran", "Fortran 2008", "f90", "", write)
+LANGUAGE = Language("fortran", "f90", "", write)

@@ -13,7 +13,6 @@ class Language:
     """`write` gives the text and the header ("" where the language has none) of a program; endings are those of their files."""
 
     name: str
-    title: str
     ending: str
     header_ending: str
     write: Callable[[Program], tuple[str, str]]

@@ -91,4 +91,4 @@ def _notation(page: Page) -> list[str]:
     return lines
 
 
-LANGUAGE = Language("latex", "LaTeX", "tex", "", write)
+LANGUAGE = Language("latex", "tex", "", write)

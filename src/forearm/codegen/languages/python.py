@@ -99,4 +99,4 @@ def _example(program: Program) -> list[str]:
     return [*lines, f"{outputs} = {name}({', '.join(a.name for a in describing.given(program))})"]
 
 
-LANGUAGE = Language("python", "Python with NumPy", "py", "", write)
+LANGUAGE = Language("python", "py", "", write)

@@ -8,7 +8,7 @@ from forearm.codegen.closed_form import MOST_TERMS, Trig
 from forearm.codegen.closed_form.angles import SAME_ANGLE, affine, affine_values
 from forearm.codegen.closed_form.expansion import all_statements, needed
 from forearm.codegen.program import Op, Program, Ref, Statement, Tree
-from forearm.codegen.text import ATOM, PRODUCT, SUM
+from forearm.codegen.text import ATOM, PRODUCT, SUM, functions
 from forearm.codegen.typesetting.equations import aligned
 from forearm.codegen.typesetting.escaping import escape
 from forearm.codegen.typesetting.formulas import FUNCTIONS, Page
@@ -22,7 +22,9 @@ def statements(program: Program, page: Page) -> list[str]:
         return []
     listed = _listed(program, [Ref(o.name, i) for o in outputs for i in range(o.size)], page)
     names = ", ".join(f"${letter(o.name)}$" for o in outputs)
-    lines = ["", f"No closed form of {names} is given: an equation would have more than {MOST_TERMS} terms."]
+    angles = "atan2" in functions(listed)
+    why = "angles of points do not multiply out" if angles else f"an equation would have more than {MOST_TERMS} terms"
+    lines = ["", f"No closed form of {names} is given: {why}."]
     lines.append("These statements compute the same, one after the other.")
     for section, group in groupby(listed, key=lambda s: s.section):
         rows = [(page.names[s.target], [_text(s.value, page)[0]]) for s in group if not _says_nothing(s, page)]

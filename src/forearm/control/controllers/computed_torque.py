@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.control.controller import Sample
-from forearm.control.controllers.forces import Directions, forces_of
+from forearm.control.controllers.forces import Directions, forces_of, named
+from forearm.control.controllers.pd import OF_ERROR
 from forearm.control.gains import BANDWIDTH, critically_damped
 from forearm.control.model_error import without_friction
 
 Floats = NDArray[np.float64]
-OF_ERROR = 6  # operations a joint: two differences, two products, two sums
 
 
 class ComputedTorque:
@@ -28,13 +28,12 @@ class ComputedTorque:
         model = arm if friction else without_friction(arm)
         self.forces, self.directions = forces_of(model, dropped), Directions.of(model)
         self.gains = critically_damped(arm.n, bandwidth)
-        said = [*([dropped.replace("-", " ")] if dropped else []), *([] if friction else ["no friction"])]
-        self.name = ", ".join(["computed torque", *said])
+        self.name = named("computed torque", friction, dropped)
 
     @property
     def operations(self) -> float:
         """Those of the inverse dynamics and of the acceleration that it is asked for."""
-        return self.forces.operations + OF_ERROR * len(self.gains.kp)
+        return self.forces.operations + (OF_ERROR + 1) * len(self.gains.kp)
 
     def reset(self) -> None:
         """Nothing is kept."""

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.control.controller import Sample
-from forearm.control.controllers.forces import Directions, forces_of
+from forearm.control.controllers.forces import Directions, forces_of, named
 from forearm.control.controllers.pd import OF_ERROR, joint_gains
 from forearm.control.gains import BANDWIDTH
 from forearm.control.model_error import without_friction
@@ -21,7 +21,7 @@ class FeedForward:
     def __init__(self, arm: Arm, *, friction: bool = True, dropped: str | None = None) -> None:
         model = arm if friction else without_friction(arm)
         self.forces, self.directions = forces_of(model, dropped), Directions.of(model)
-        self.name = _named("feed-forward", friction, dropped)
+        self.name = named("feed-forward", friction, dropped)
 
     @property
     def operations(self) -> float:
@@ -48,7 +48,7 @@ class FeedForwardPD:
     ) -> None:  # fmt: skip
         self.ahead = FeedForward(arm, friction=friction, dropped=dropped)
         self.gains = joint_gains(arm, bandwidth, inertias)
-        self.name = _named("feed-forward + PD", friction, dropped)
+        self.name = named("feed-forward + PD", friction, dropped)
 
     @property
     def operations(self) -> float:
@@ -63,7 +63,3 @@ class FeedForwardPD:
         q, qd, _ = sample.wanted
         correction = self.gains.kp * (q - sample.q) + self.gains.kd * (qd - sample.qd)
         return np.asarray(self.ahead.command(sample) + correction)
-
-
-def _named(name: str, friction: bool, dropped: str | None) -> str:
-    return ", ".join([name, *([dropped.replace("-", " ")] if dropped else []), *([] if friction else ["no friction"])])

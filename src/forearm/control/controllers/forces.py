@@ -16,9 +16,9 @@ from forearm.arm.arm import Arm
 from forearm.control.model_error import without_friction, without_gravity
 from forearm.drives.joint import depends_on_load, driven
 from forearm.errors import NameNotFound, shorten, suggest
-from forearm.kernels import cache
-from forearm.kernels.identity import surroundings, told
-from forearm.kernels.native import loaded
+from forearm.kernels.elf import Loaded
+from forearm.kernels.keeping import About, kept_or_made
+from forearm.kernels.native import function_of
 from forearm.kernels.rolling import held_freedoms
 from forearm.model import refuse_tree, silent
 from forearm.reduction.chain import Chain
@@ -71,6 +71,11 @@ def gravity_of(arm: Arm) -> Forces:
     return Forces(arm, None, lambda q, qd, qdd: kernel.gravity(q), kernel.counts["gravity"])
 
 
+def named(name: str, friction: bool, dropped: str | None) -> str:
+    """The name of a controller with what its model leaves out."""
+    return ", ".join([name, *([dropped.replace("-", " ")] if dropped else []), *([] if friction else ["no friction"])])
+
+
 @dataclass(frozen=True, eq=False)
 class Directions:
     """Which way joints with dry friction are taken to move: as measured, or as wanted where they stand or go astray."""
@@ -92,25 +97,20 @@ class Directions:
 def _dropped(arm: Arm, dropped: str) -> Forces:
     """Traced on the graph and compiled; from the cache where it was made before."""
     written = Path(__file__).read_text(encoding="utf-8")  # this file is not among the sources that the surroundings know
-    key = cache.key_of("forces", dropped, told(arm), surroundings(), written)
-    kept = cache.read(key)
-    if kept is not None and isinstance(kept[0].get("counts"), dict):
-        counts, code = Counts(**kept[0]["counts"]), kept[1]
-    else:
-        traced = _traced(arm, dropped)
-        counts, code = traced.graph.counts(traced.results), _code(traced)
-        cache.write(key, {"name": "forces", "arm": arm.name, "functions": [dropped], "counts": vars(counts)}, code)
-    memory = loaded(code, ["forces"])
-    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, ctypes.c_int64)(memory.addresses["forces"])
+    parts = ("forces", dropped, arm, written)
+    counts, call = kept_or_made(parts, ["forces"], lambda: _made(arm, dropped), _placed)
 
     def at(q: Floats, qd: Floats, qdd: Floats) -> Floats:
-        assert memory
         out = np.empty(arm.n)
         arrays = [np.ascontiguousarray(x, dtype=np.float64) for x in (q, qd, qdd)]
         call(*(x.__array_interface__["data"][0] for x in (*arrays, out)), 1)
         return out
 
     return Forces(arm, dropped, at, counts)
+
+
+def _placed(about: About, memory: Loaded) -> tuple[Counts, Callable[..., None]]:
+    return Counts(**about["counts"]), function_of(memory, "forces", *[ctypes.c_void_p] * 4, ctypes.c_int64)
 
 
 def _traced(arm: Arm, dropped: str) -> Traced:
@@ -150,9 +150,11 @@ def _friction(t: Tracing) -> list[Any]:
     return t.model.gathered(driven(t.arm, [0.0] * len(rates), None, rates))
 
 
-def _code(traced: Traced) -> bytes:
+def _made(arm: Arm, dropped: str) -> tuple[About, bytes]:
     from forearm.kernels.ir import function_text, module_text
     from forearm.kernels.native import host, object_code
 
-    target = host("float64", 1)
-    return object_code(module_text([function_text("forces", traced, target)], target))
+    traced, target = _traced(arm, dropped), host("float64", 1)
+    counts = vars(traced.graph.counts(traced.results))
+    about = {"arm": arm.name, "functions": [dropped], "dtype": "float64", "part": "single", "counts": counts}
+    return about, object_code(module_text([function_text("forces", traced, target)], target))

@@ -11,12 +11,12 @@ from forearm.kinematics.answers import IKBatch, IKResult
 from forearm.kinematics.closed_form.checked import Checked, checked_branches
 from forearm.kinematics.closed_form.families import gathered, with_solutions_from
 from forearm.kinematics.closed_form.geometry import Geometry, Parallel
-from forearm.kinematics.closed_form.limits import behind_limits, placed
 from forearm.kinematics.closed_form.nearest import distance_to_centre, nearest_posture
 from forearm.kinematics.closed_form.nearness import squared_distances
-from forearm.kinematics.closed_form.newton import REACHED
+from forearm.kinematics.closed_form.polishing import REACHED
 from forearm.kinematics.closed_form.recognition import geometry_of
-from forearm.kinematics.given import as_poses
+from forearm.kinematics.given import as_poses, check_arm
+from forearm.kinematics.limits import behind_limits, placed
 from forearm.values import as_floats, check_kind
 
 Floats = NDArray[np.float64]
@@ -60,8 +60,7 @@ def as_posture(arm: Arm, near: ArrayLike | None) -> Floats | None:
 
 def known_geometry(arm: Arm) -> Geometry:
     """The closed form of what should be an arm."""
-    if not isinstance(arm, Arm):
-        raise InputError(f"an Arm is needed, such as fa.load('puma560'); came {shorten(arm)}.")
+    check_arm(arm)
     return geometry_of(arm)
 
 
@@ -93,7 +92,8 @@ def _singular_note(undetermined: tuple[str, ...]) -> str:
     if not undetermined:
         return "singular: two branches meet here, and the hand cannot move in every direction"
     names = ", ".join(undetermined[:-1]) + " and " + undetermined[-1] if len(undetermined) > 1 else undetermined[0]
-    return f"singular: {names} can move while the hand stands, so they are not determined: one solution is given for many"
+    subject = "they are" if len(undetermined) > 1 else "it is"
+    return f"singular: {names} can move while the hand stands, so {subject} not determined: one solution is given for many"
 
 
 def _why_not(arm: Arm, geometry: Geometry, T: Floats, found: Checked) -> str:

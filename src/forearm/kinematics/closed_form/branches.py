@@ -10,7 +10,7 @@ from typing import Any
 
 from forearm.kinematics.closed_form.carrying import Third, carry
 from forearm.kinematics.closed_form.geometry import Geometry, Parallel, Position, Wrist
-from forearm.kinematics.closed_form.linear import Array, Scalar, apply, behind, inverted, matmul, plus, rows
+from forearm.kinematics.closed_form.linear import Array, Scalar, apply, behind, inverted, matmul, plus, rotation
 from forearm.kinematics.closed_form.subproblems import about, both_turns, fixed_turn, turn_between
 from forearm.kinematics.closed_form.third import third_joint
 from forearm.kinematics.closed_form.turning import orientation, orientation_behind, turn_hand
@@ -23,7 +23,7 @@ def solve(geometry: Geometry, T: Array, third: Third = third_joint) -> list[Bran
 
     `third` finds joint 3; the one of `quartic.py` also where square roots are not enough, over arrays only.
     """
-    R, p = rows(T, 3), [T[i][3] for i in range(3)]
+    R, p = rotation(T), [T[i][3] for i in range(3)]
     if geometry.backwards:
         R, p = inverted(R, p)
     centre = plus(p, apply(R, geometry.centre))

@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.closed_form.geometry import Geometry
-from forearm.kinematics.closed_form.limits import differences
-from forearm.kinematics.closed_form.newton import REACHED, polished
+from forearm.kinematics.closed_form.polishing import REACHED, polished
 from forearm.kinematics.closed_form.recognition import branches_of
 from forearm.kinematics.closed_form.singular import free_joints, is_singular
+from forearm.kinematics.limits import differences
 
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
 # Two branches are one when no joint differs by more (rad, m).
 SAME = 1e-6
 # So are two singular ones that differ by no more: a double root of an equation met to REACHED is known to its square root.
-MEETING = 10.0 * REACHED**0.5
+DOUBLE_ROOT = 10.0 * REACHED**0.5
 # So many poses are done at once, to bound the memory.
 BLOCK = 4096
 
@@ -68,7 +68,7 @@ def _once(arm: Arm, q: Floats, exists: Truths, singular: Truths, free: Truths, e
     for later in range(1, q.shape[1]):
         for earlier in range(later):
             apart = differences(arm, q[:, later], q[:, earlier])
-            meeting = singular[:, earlier] & singular[:, later] & (apart < MEETING).all(axis=-1)
+            meeting = singular[:, earlier] & singular[:, later] & (apart < DOUBLE_ROOT).all(axis=-1)
             family = (two[:, earlier] & two[:, later])[:, None] & free[:, earlier] & free[:, later]
             same = meeting | ((apart < SAME) | family).all(axis=-1)
             repeats = same & exists[:, earlier] & exists[:, later]

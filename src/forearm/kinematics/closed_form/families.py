@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.kinematics.closed_form.checked import MEETING, Checked
-from forearm.kinematics.closed_form.limits import differences, joint_limits, placed
-from forearm.kinematics.closed_form.newton import REACHED, polished
+from forearm.kinematics.closed_form.checked import DOUBLE_ROOT, Checked
+from forearm.kinematics.closed_form.polishing import REACHED, polished
 from forearm.kinematics.closed_form.singular import free_joints, is_singular
+from forearm.kinematics.limits import differences, limits_of, placed
 from forearm.kinematics.numerical import inverse_numeric
 
 Floats = NDArray[np.float64]
@@ -52,7 +52,7 @@ def with_solutions_from(arm: Arm, T: Floats, given: Given, start: Floats, limits
 
 def _brought_inside(arm: Arm, T: Floats, given: Given, q: Floats) -> Given:
     """The branches with a solution within the limits, sought from one (n,) that is not."""
-    start = np.clip(q, *joint_limits(arm))
+    start = np.clip(q, *limits_of(arm))
     found = inverse_numeric(arm, T, start=start, position_only=arm.n == 3, tolerance=FOUND, starts=STARTS)
     return _with(arm, T, given, found.q) if found.solved else given
 
@@ -76,5 +76,5 @@ def _with(arm: Arm, T: Floats, given: Given, chosen: Floats) -> Given:
 def _family(arm: Arm, given: Given, q: Floats, free: Truths) -> Truths:
     """Which of the singular branches (m,) differ from a solution (n,) in its free joints alone."""
     apart = differences(arm, given.q, q)
-    family: Truths = given.exists & given.singular & ((apart < MEETING) | free).all(axis=-1)
+    family: Truths = given.exists & given.singular & ((apart < DOUBLE_ROOT) | free).all(axis=-1)
     return family

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from forearm.symbols.scalars import is_zero
+
 Scalar = Any
 Array = Any  # rows of scalars
 Vector = list[Scalar]
@@ -23,9 +25,9 @@ def inverted(R: Array, p: Vector) -> tuple[Array, Vector]:
     return back, [-x for x in apply(back, p)]
 
 
-def rows(T: Array, n: int) -> Array:
-    """The upper left n by n part as lists."""
-    return [[T[i][j] for j in range(n)] for i in range(n)]
+def rotation(T: Array) -> Array:
+    """The upper left 3x3 part of a pose as lists."""
+    return [[T[i][j] for j in range(3)] for i in range(3)]
 
 
 def matmul(A: Array, B: Array) -> Array:
@@ -41,14 +43,10 @@ def apply(A: Array, v: Any) -> Vector:
 
 def dot(a: Any, b: Any) -> Scalar:
     """The sum of products, those with the number 0 left out."""
-    terms = [x * y for x, y in zip(a, b, strict=True) if not (_is_zero(x) or _is_zero(y))]
+    terms = [x * y for x, y in zip(a, b, strict=True) if not (is_zero(x) or is_zero(y))]
     return sum(terms[1:], terms[0]) if terms else 0.0
 
 
 def plus(a: Vector, b: Vector) -> Vector:
     """a + b."""
     return [x + y for x, y in zip(a, b, strict=True)]
-
-
-def _is_zero(x: Scalar) -> bool:
-    return isinstance(x, float | int) and x == 0

@@ -1,4 +1,4 @@
-"""What the branch nearest to a posture is, for all who choose one: `inverse`, `follow` and the planning of trajectories."""
+"""What the branch nearest to a posture is, for all who choose one: `inverse`, and through it planning, and `follow`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.kinematics.closed_form.limits import placed
+from forearm.kinematics.limits import placed
 
 Floats = NDArray[np.float64]
 

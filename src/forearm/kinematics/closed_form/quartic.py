@@ -12,19 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.kinematics.closed_form.geometry import Position
+from forearm.kinematics.closed_form.linear import Scalar
 from forearm.kinematics.closed_form.subproblems import Turn, both_turns
 from forearm.kinematics.closed_form.third import NOTHING, Equation, equation, slid
-
-Scalar = Any
 
 
 def third_joint_quartic(position: Position, px: Scalar, py: Scalar, pz: Scalar) -> list[Turn]:
     """Four candidates for joint 3, sorted; complex roots are given by their angle or real part, and do not verify."""
     E = equation(position, *(np.atleast_1d(np.asarray(v, dtype=float)) for v in (px, py, pz)))
-    return turning(E) if position.revolute[2] else [slid(position, x) for x in sliding(E)]
+    return turns_of(E) if position.revolute[2] else [slid(position, x) for x in slides_of(E)]
 
 
-def turning(E: Equation) -> list[Turn]:
+def turns_of(E: Equation) -> list[Turn]:
     """The angles with E = 0."""
     samples = 2.0 * np.pi / 5.0 * np.arange(5.0)
     parts = np.array([np.ones(5), np.cos(samples), np.sin(samples)])
@@ -36,11 +35,11 @@ def turning(E: Equation) -> list[Turn]:
     if np.abs(coefficients[..., 4]).max() < NOTHING * largest:
         first = coefficients[..., 3]
         return list(both_turns(2.0 * first.real, -2.0 * first.imag, -coefficients[..., 2].real))
-    angles = np.sort(np.angle(polynomial_roots(coefficients)), axis=-1)
+    angles = np.sort(np.angle(quartic_roots(coefficients)), axis=-1)
     return [Turn(x, np.cos(x), np.sin(x)) for x in np.moveaxis(angles, -1, 0)]
 
 
-def sliding(E: Equation) -> list[NDArray[np.float64]]:
+def slides_of(E: Equation) -> list[NDArray[np.float64]]:
     """The slides with E = 0, as the real parts of the roots."""
     coefficients: Any = 0.0
     for weight, (k0, k1, k2) in E.squares:
@@ -50,10 +49,10 @@ def sliding(E: Equation) -> list[NDArray[np.float64]]:
         coefficients = coefficients + weight * np.stack(np.broadcast_arrays(*powers), axis=-1)
     k0, k1, k2 = E.rest
     coefficients = coefficients + np.stack(np.broadcast_arrays(k0, k1, k2, 0.0, 0.0), axis=-1)
-    return list(np.moveaxis(np.sort(polynomial_roots(coefficients).real, axis=-1), -1, 0))
+    return list(np.moveaxis(np.sort(quartic_roots(coefficients).real, axis=-1), -1, 0))
 
 
-def polynomial_roots(coefficients: NDArray[Any]) -> NDArray[np.complex128]:
+def quartic_roots(coefficients: NDArray[Any]) -> NDArray[np.complex128]:
     """The roots (B, 4) of quartics given by coefficients (B, 5), constant first; NaN where they are not finite."""
     finite = np.isfinite(coefficients).all(axis=-1)
     safe = np.where(finite[..., None], coefficients, [1.0, 0.0, 0.0, 0.0, 1.0])

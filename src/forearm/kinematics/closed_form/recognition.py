@@ -21,7 +21,7 @@ from forearm.kinematics.closed_form.geometry import (
     position_geometry,
     spherical_geometry,
 )
-from forearm.kinematics.closed_form.newton import error_of, off_by
+from forearm.kinematics.closed_form.polishing import error_of, off_by
 from forearm.kinematics.closed_form.quartic import third_joint_quartic
 from forearm.kinematics.closed_form.screws import MEETING, Screws, angle_between, meeting_point, screws_of
 from forearm.kinematics.closed_form.third import needs_quartic, third_joint

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 # Axes that miss each other by less are taken to meet, and to be parallel when their angle is less (rad): what angles
 # written with five digits leave. What remains is made good by Newton's steps on the arm as it is.
 MEETING = 2e-5
-# sines and cosines this close to 0 and 1 stand for them
+# Sines and cosines this close to 0 and 1 stand for them.
 ROUNDING = 1e-12
 
 
@@ -31,11 +31,6 @@ class Screws:
     w: Floats
     p: Floats
     home: Floats
-
-    @property
-    def n(self) -> int:
-        """How many joints there are."""
-        return len(self.revolute)
 
     def backwards(self) -> Screws:
         """The arm that is held by its hand: T^-1 = home^-1 e(-S_n q_n) ... e(-S_1 q_1), its coordinates -q_n ... -q_1."""

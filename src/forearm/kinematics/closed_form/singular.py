@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.closed_form.evaluated import hand_jacobian
-from forearm.kinematics.closed_form.newton import REACHED, polished
-from forearm.kinematics.poses import forward
+from forearm.kinematics.closed_form.polishing import REACHED, polished
+from forearm.kinematics.closed_form.screws import screws_of
 
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
@@ -39,12 +39,9 @@ def is_singular(arm: Arm, q: Floats) -> Truths:
 
 def arm_length(arm: Arm) -> float:
     """The way along the arm at q = 0, from joint to joint to the hand, m: what turns lengths into angles."""
-    W, points = np.eye(4), []
-    for body in arm.moving.bodies:
-        points.append((W @ body.before)[:3, 3])
-        W = W @ body.before @ body.after
-    points.append(forward(arm, np.zeros(arm.n))[:3, 3])
-    return max(float(np.linalg.norm(np.diff(np.array(points), axis=0), axis=-1).sum()), 1e-3)
+    screws = screws_of(arm)
+    points = np.vstack([screws.p, screws.home[:3, 3]])
+    return max(float(np.linalg.norm(np.diff(points, axis=0), axis=-1).sum()), 1e-3)
 
 
 def free_joints(arm: Arm, q: Floats, T: Floats) -> Truths:

@@ -6,11 +6,10 @@ Roots of negative numbers are taken as 0: such a branch does not exist, and forw
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from forearm.kinematics.closed_form.linear import Scalar
 from forearm.symbols.scalars import arctangent, hinge, root, sign
-
-Scalar = Any
 
 # Added to the cosine's part, so that a direction that is not determined is the angle 0; its square fits a float32.
 TINY = 1e-18

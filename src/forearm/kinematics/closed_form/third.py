@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from forearm.kinematics.closed_form.geometry import Position
+from forearm.kinematics.closed_form.linear import Scalar
 from forearm.kinematics.closed_form.subproblems import Turn, about, fixed_turn, quadratic
 
-Scalar = Any
 Form = tuple[Scalar, float, float]
 
 # Relative size below which coefficients of a form stand for 0.
@@ -106,18 +105,15 @@ def one_combination(forms: list[Form]) -> tuple[float, float] | None:
 
 def needs_quartic(position: Position) -> bool:
     """Whether joint 3 needs a quartic: no two of the three axes are parallel or meet in a way that helps."""
-    E = equation(position, 0.1, 0.2, 0.3)
-    forms = [E.rest, *(form for _, form in E.squares)]
-    if not position.revolute[2] and all(form[2] == 0.0 for _, form in E.squares):
-        return False
-    return one_combination(forms) is None
+    E = equation(position, 0.1, 0.2, 0.3)  # any pose: it is in k0 only
+    return not is_quadratic_slide(position, E) and one_combination([E.rest, *(form for _, form in E.squares)]) is None
 
 
 def third_joint(position: Position, px: Scalar, py: Scalar, pz: Scalar) -> list[Turn]:
     """Every candidate for joint 3 by square roots; of a slide `angle` is its coordinate, c and s are those of its turn."""
     E = equation(position, px, py, pz)
-    if not position.revolute[2] and all(form[2] == 0.0 for _, form in E.squares):
-        return [slid(position, x) for x in polynomial_roots(E)]
+    if is_quadratic_slide(position, E):
+        return [slid(position, x) for x in slides_of(E)]
     combination = one_combination([E.rest, *(form for _, form in E.squares)])
     assert combination is not None, "a quartic: see quartic.py"
     k1, k2 = combination
@@ -126,10 +122,7 @@ def third_joint(position: Position, px: Scalar, py: Scalar, pz: Scalar) -> list[
     e0 = sum((w * (k * k) for (w, _), (k, _) in zip(E.squares, values, strict=True)), rest[0])
     e1 = sum(((2.0 * w * m) * k for (w, _), (k, m) in zip(E.squares, values, strict=True)), rest[1])
     e2 = float(sum(w * m * m for (w, _), (_, m) in zip(E.squares, values, strict=True)))
-    if abs(e2) > NOTHING * max((abs(w) for w, _ in E.squares), default=1.0):
-        levels: tuple[Scalar, ...] = quadratic(e0, e1, e2)
-    else:
-        levels = (-e0 * (1.0 / e1) if isinstance(e1, float) else -e0 / e1,)
+    levels = one_or_two_roots(e0, e1, e2, max((abs(w) for w, _ in E.squares), default=1.0))
     if position.revolute[2]:
         middle = fixed_turn(math.atan2(k2, k1))
         return [turn for level in levels for turn in about(middle, level)]
@@ -137,12 +130,22 @@ def third_joint(position: Position, px: Scalar, py: Scalar, pz: Scalar) -> list[
     return [slid(position, x) for level in levels for x in (quadratic(-level, k1, k2) if k2 else (level * (1.0 / k1),))]
 
 
-def polynomial_roots(E: Equation) -> tuple[Scalar, ...]:
-    """The roots of E for a slide whose squared forms are straight: degree one or two."""
+def is_quadratic_slide(position: Position, E: Equation) -> bool:
+    """Whether joint 3 slides and the forms that are squared are straight in it, so that E is of degree one or two."""
+    return not position.revolute[2] and all(form[2] == 0.0 for _, form in E.squares)
+
+
+def slides_of(E: Equation) -> tuple[Scalar, ...]:
+    """The roots of E for a slide whose squared forms are straight."""
     e0 = sum((w * (k0 * k0) for w, (k0, _, _) in E.squares), E.rest[0])
     e1 = sum(((2.0 * w * k1) * k0 for w, (k0, k1, _) in E.squares), E.rest[1])
     e2 = float(sum((w * k1 * k1 for w, (_, k1, _) in E.squares), E.rest[2]))
-    if abs(e2) > NOTHING:
+    return one_or_two_roots(e0, e1, e2, 1.0)
+
+
+def one_or_two_roots(e0: Scalar, e1: Scalar, e2: float, size: float) -> tuple[Scalar, ...]:
+    """The roots of e0 + e1 x + e2 x^2, one where e2 is nothing beside `size`."""
+    if abs(e2) > NOTHING * size:
         return quadratic(e0, e1, e2)
     return (-e0 * (1.0 / e1) if isinstance(e1, float) else -e0 / e1,)
 

@@ -24,7 +24,7 @@ def d4_arm(m3: float) -> Arm:
         convention="modified",
         mass=[0.0, 17.4, m3],
         com=[(0.0, 0.0, 0.0), (-0.068, 0.0, 0.0), (0.0, -0.2954, 0.0)],
-        inertia=[np.diag([0.0, 0.0, 1.49]), np.diag([0.13, 0.524, 5.249]), np.diag([2.05651, 0.0154, 2.90651])],
+        inertia=[np.diag([0.0, 0.0, 1.49]), np.diag([0.13, 0.524, 5.249]), np.diag([2.0565, 0.0154, 2.9065])],
         gravity=(0.0, 0.0, -9.8),
     )
 
@@ -65,7 +65,7 @@ def puma_inertias() -> Figures:
     """Dhanaraj D.2, D.3.4: Table 2.6 moved from the centre of mass to the link's origin, rotor inertia added to Izz."""
     arm = load_builtin("puma560-akb")
     figures: Figures = {}
-    for i, rotor in enumerate(ROTORS[1:], start=2):
+    for i, rotor in enumerate(ROTORS, start=1):
         about_origin = arm.link(f"link{i}").inertia_about_origin
         for k, axis in enumerate("XYZ"):
             figures[f"I{axis}{axis}{i}"] = float(about_origin[k, k] + (rotor if axis == "Z" else 0.0))

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from forearm.arm.drive import Bearing, Transmission
+from forearm.counting.quantities import per_quantity
+from forearm.counting.scalars import Tally
 from forearm.drives.bearings import bearing_friction
 from forearm.drives.transmission import efficiency, through
-from forearm.reproduce.friction_study import LOADS, TABLE_3_4, Study, arm, fitted, gears, study
+from forearm.dynamics import inverse
+from forearm.reproduce.friction_study import LOADS, TABLE_3_4, Study, arm, fitted, gears, study, without_gears
 from forearm.reproduce.recompute import Figures
 from forearm.symbols import Graph
+from forearm.symbols.counts import Counts
+
+WORDS = ("multiplications", "additions")
+PIECES = {"linear": (0.6, 0.3), "cubic": (0.2, -0.7, 1.1, 0.3)}  # of an efficiency, any that has no 0 or 1
+LOW_FRICTION = 0.05  # the coefficient below which 3.4 leaves joint friction out
 
 AT = 0.6  # s, the time of Table 3.5
 PARTS = {
@@ -19,7 +31,28 @@ PARTS = {
 
 
 def table_3_3() -> Figures:
-    """Dhanaraj Table 3.3: the operations of our friction model, traced for one joint."""
+    """Dhanaraj Table 3.3: 3.3 and 3.4 done as written, one case of Table 3.2, and what they add to a joint of Table 2.9."""
+    parts = {"journal bearing": _journal_as_written(), "linear bearing": _linear_as_written()}
+    parts |= {f"transmission, {how}": _one_case(coefficients) for how, coefficients in PIECES.items()}
+    figures = {f"{name}, {word}": float(value) for name, pair in parts.items() for word, value in zip(WORDS, pair, strict=True)}
+    rigid = {kind: sum(per_quantity(kind).values(), Counts()) for kind in ("revolute", "prismatic")}
+    for kind, bearing in (("revolute", "journal bearing"), ("prismatic", "linear bearing")):
+        without = (rigid[kind].mul, rigid[kind].add)
+        for how in PIECES:
+            for k, word in enumerate(WORDS):
+                figures[f"{kind}, without friction, {word}"] = float(without[k])
+                figures[f"{kind}, {how}, total {word}"] = float(
+                    without[k] + parts[bearing][k] + parts[f"transmission, {how}"][k]
+                )
+    gears_alone = sum(parts["transmission, linear"])
+    return figures | {
+        "more for a turning joint, linear": float(sum(parts["journal bearing"]) + gears_alone),
+        "more without joint friction": float(gears_alone),
+    }
+
+
+def table_3_3_traced() -> Figures:
+    """Dhanaraj Table 3.3: the operations of our friction model, traced for one joint, without branches."""
     figures: Figures = {}
     for name, bearing in (
         ("journal bearing", Bearing(kind="journal", mu=0.1, radius=0.08, distance=0.2)),
@@ -33,6 +66,47 @@ def table_3_3() -> Figures:
     gear = Transmission(efficiency=((0.0, 0.3), (1.0, 0.9)), rated_torque=97.6, breakaway=6.3)
     counts = graph.counts(through(gear, graph.input("load"), graph.input("way")))
     return figures | {"transmission, linear, multiplications": counts.mul, "transmission, linear, additions": counts.add}
+
+
+def _journal_as_written() -> tuple[int, int]:
+    """Multiplications (and the division by d) and additions of 3.3, each product made where it stands; sign and roots apart."""
+    tally = Tally()
+    mu, r, d, fx, fy, nx, ny = (tally.variable(1.0 + 0.1 * k) for k in range(7))
+    squares = [_square(0.5 * d * f + way * n) for way in (-1, 1) for f, n in ((fx, ny), (fy, nx))]
+    roots = [tally.variable(1.0) for _ in (squares[0] + squares[1], squares[2] + squares[3])]
+    _ = mu * r / d * (roots[0] + roots[1])
+    return _counted(tally)
+
+
+def _linear_as_written() -> tuple[int, int]:
+    """The same of 3.4; absolute values apart."""
+    tally = Tally()
+    mu, d, fx, fy, nx, ny = (tally.variable(1.0 + 0.1 * k) for k in range(6))
+    sizes = [0.5 * d * f + way * n for way in (-1, 1) for f, n in ((fx, ny), (fy, nx))]
+    _ = mu / d * (sizes[0] + sizes[1] + sizes[2] + sizes[3])
+    return _counted(tally)
+
+
+def _one_case(coefficients: Sequence[float]) -> tuple[int, int]:
+    """Case 1 of Table 3.2, the efficiency on one piece of its curve a polynomial by Horner's rule; the division by it apart."""
+    tally = Tally()
+    load = tally.variable(30.0)
+    ratio = load * 0.01
+    eta: Any = coefficients[0]
+    for c in coefficients[1:]:
+        eta = eta * ratio + c
+    _ = load / eta + 6.3
+    counts = tally.counts()
+    return counts.mul, counts.add
+
+
+def _square(x: Any) -> Any:
+    return x * x
+
+
+def _counted(tally: Tally) -> tuple[int, int]:
+    counts = tally.counts()
+    return counts.mul + counts.div, counts.add
 
 
 def table_3_5() -> Figures:
@@ -94,6 +168,36 @@ def statements() -> Figures:
         "region I, same directions: total below dynamic": _share(along < np.abs(found.basic), same),
         "region II, opposite: total above dynamic": _share(along > np.abs(found.basic), opposite),
         "friction over dynamic torque, mean": _mean_ratio(found),
+    }
+
+
+def quadrants() -> Figures:
+    """Dhanaraj 3.4 on Fig. 3.5: input torques beside output torques, in size, from a tenth of the rated torque on."""
+    holds: dict[str, list[bool]] = {}
+    for gear in gears():
+        for out in np.linspace(0.1, 1.0, 91) * gear.rated_torque:
+            for point, load in (("A", out), ("B", -out)):
+                for way, word in ((1.0, "positive"), (-1.0, "negative")):
+                    given = abs(float(through(gear, load, way)))
+                    drives = load * way > 0.0
+                    relation = "above" if drives else "below"
+                    holds.setdefault(f"point {point}, {word} velocity: input {relation} output", []).append(
+                        (given > out) == drives
+                    )
+    return {label: float(np.mean(found)) for label, found in holds.items()}
+
+
+def low_friction() -> Figures:
+    """Dhanaraj 3.4: what of all friction is in the joints of the case study where mu is 0.05, in %."""
+    driven = arm()
+    bearings = [dataclasses.replace(joint.bearings[0], mu=LOW_FRICTION) for joint in driven.tree]
+    tree = tuple(dataclasses.replace(joint, bearings=(b,)) for joint, b in zip(driven.tree, bearings, strict=True))
+    smooth, motion = driven.replace(tree=tree), study().motion
+    rigid, at_joint, whole = (
+        inverse(of, motion.q, motion.qd, motion.qdd) for of in (driven.rigid(), without_gears(smooth), smooth)
+    )
+    return {
+        "joints' share of all friction at 0.05, %": 100.0 * float(np.abs(at_joint - rigid).sum() / np.abs(whole - rigid).sum())
     }
 
 

@@ -24,10 +24,15 @@ def silver_ratios() -> Figures:
     from forearm.counting.counts import count
     from forearm.counting.models import chain
 
-    names = ("lagrange-hollerbach-4x4", "lagrange-hollerbach", "newton-euler")
+    names = ("lagrange-uicker", "lagrange-hollerbach-4x4", "lagrange-hollerbach", "newton-euler")
     counts = [count(chain(6), name) for name in names]
-    big, small, plain = (c.mul + c.add for c in counts)
-    return {"4x4 over Newton-Euler": big / plain, "3x3 over Newton-Euler": small / plain, "4x4 over 3x3": big / small}
+    direct, big, small, plain = (c.mul + c.add for c in counts)
+    return {
+        "4x4 over Newton-Euler": big / plain,
+        "direct over 4x4": direct / big,
+        "4x4 over 3x3": big / small,
+        "3x3 over Newton-Euler": small / plain,
+    }
 
 
 def silver_uicker() -> Figures:

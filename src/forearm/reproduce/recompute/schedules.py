@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forearm.files.builtin import load_builtin
 from forearm.reproduce.recompute import Figures
@@ -25,7 +27,7 @@ from forearm.schedules.printed import (
     special_cases,
 )
 from forearm.schedules.rule import schedule_by_rule
-from forearm.schedules.subtasks import OPERATIONS, SUBTASKS
+from forearm.schedules.subtasks import LAST_FORWARD, OPERATIONS, SUBTASKS, Subtask
 
 MIDDLE = 4  # a link of the general arm of which nothing is left out
 ENOUGH = 13  # processors: a layer of Table 4.3 at a time
@@ -55,10 +57,8 @@ def table_4_2() -> Figures:
 
 def table_4_4() -> Figures:
     """Zeros in the vectors of the Stanford arm; the way of the sliding joint is none."""
-    links = chain_of(load_builtin("stanford")).links
-    ways = [link.p + (0.0 if link.revolute else link.axes[:, 2]) for link in links[1:]]
-    vectors = np.array([*(link.s for link in links), *ways, np.zeros(3)])
-    return {"zeros": float((vectors == 0.0).sum())}
+    vectors = np.array(_stanford_vectors())
+    return {"elements": float(vectors.size), "zeros": float((vectors == 0.0).sum())}
 
 
 def table_4_5() -> Figures:
@@ -118,6 +118,39 @@ def loads() -> Figures:
     }
 
 
+def steps_of_link() -> Figures:
+    """How many subtasks the steps of the recursion take, and how many layers a link has (Dhanaraj 4.3.1)."""
+    steps = Counter(task.step for task in SUBTASKS)
+    forward = sum(task.forward for task in SUBTASKS)
+    figures = {f"step {step}": float(steps[step]) for step in ("1", "2A", "3", "4", "5", "6", "7", "8")}
+    # T3 ends step 1 and begins step 2
+    figures["step 2"] = float(steps["2"] + 1)
+    figures |= {"forward": float(forward), "backward": float(len(SUBTASKS) - forward)}
+    longest = {way: _longest([task for task in SUBTASKS if task.forward is way]) for way in (True, False)}
+    return figures | {"layers of a link, forward": longest[True], "layers of a link, backward": longest[False]}
+
+
+def idle() -> Figures:
+    """Who waits when the general arm is done a layer at a time on 13 processors (Dhanaraj 4.3.1)."""
+    layered = load(GENERAL)
+    sizes = [len(row) for row in layered.rows]
+    forward = max(layer for layer, (_, number) in zip(layered.layers, layered.places, strict=True) if number <= LAST_FORWARD)
+    return {
+        "idle, %": 100.0 * (1.0 - schedule_by_rule(layered, ENOUGH).efficiency),
+        "idle processors in the first cycle": float(ENOUGH - sizes[0]),
+        "idle processors in the 27th cycle": float(ENOUGH - sizes[26]),
+        "layers of 13 tasks": float(sizes.count(ENOUGH)),
+        "forward layers, 2n + 2": float(forward),
+        "backward layers, 2n + 1": float(len(sizes) - forward),
+    }
+
+
+def table_4_6_zeros() -> Figures:
+    """Zeros in s and p of each link of the Stanford arm (Dhanaraj Table 4.6)."""
+    s, p = _stanford_vectors()
+    return {f"{name}, link {i + 1}": float((v[i] == 0.0).sum()) for name, v in (("s", s), ("p", p)) for i in range(LINKS)}
+
+
 def c_levels() -> Figures:
     """Levels of C.1 to C.15 by the rule, in the document's own layers."""
     return {name: _levels(as_printed(printed_schedule(name).load), name) for name in names()}
@@ -146,10 +179,16 @@ def statements() -> Figures:
     def least(table: str, most: int) -> float:
         return min(schedule_by_rule(as_printed(table), p).efficiency for p in range(1, most + 1))
 
+    def most_used(table: str) -> int:
+        return max(p for p in range(1, ENOUGH + 1) if schedule_by_rule(as_printed(table), p).efficiency > HIGH)
+
     general, stanford = as_printed(GENERAL), as_printed(STANFORD)
     return {
         "general arm, over 98 % up to 6 processors": float(least(GENERAL, 6) > HIGH),
         "Stanford arm, over 98 % up to 4 processors": float(least(STANFORD, 4) > HIGH),
+        "general arm, ideal number of processors": float(most_used(GENERAL)),
+        "Stanford arm, ideal number of processors": float(most_used(STANFORD)),
+        "Stanford arm, tasks saved, %": 100.0 * (1.0 - stanford.graph.total / general.graph.total),
         "general arm, concurrency": float(general.concurrency),
         "Stanford arm, concurrency": float(stanford.concurrency),
     }
@@ -160,6 +199,22 @@ def table_4_8() -> Figures:
     layered = as_printed(STANFORD)
     level = printed_times()["Dhanaraj 1990"][1] / len(layered.graph)
     return {f"{p} processors": level * schedule_by_rule(layered, p).length for p in printed_times()["Dhanaraj 1990"]}
+
+
+def _stanford_vectors() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """s and p of the Stanford arm's links, (6, 3) each; the last has no link behind it."""
+    links = chain_of(load_builtin("stanford")).links
+    ways = [link.p + (0.0 if link.revolute else link.axes[:, 2]) for link in links[1:]]
+    return np.array([link.s for link in links]), np.array([*ways, np.zeros(3)])
+
+
+def _longest(tasks: Sequence[Subtask]) -> float:
+    """The longest chain of subtasks of one recursion of one link, in tasks."""
+    numbers = {task.number for task in tasks}
+    depth: dict[int, int] = {}
+    for task in tasks:  # by number: what a task of its own link waits for has a smaller one
+        depth[task.number] = 1 + max((depth[k] for k, shift in task.after if shift == 0 and k in numbers), default=0)
+    return float(max(depth.values()))
 
 
 def _levels(layered: Layered, name: str) -> float:

@@ -1,4 +1,4 @@
-"""Angles put where they are wanted: within limits, near a posture, or between -pi and pi."""
+"""Where joints may stand: their ranges, and angles put within them, near a posture, or between -pi and pi."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
+from forearm.errors import ModelError
 
 Floats = NDArray[np.float64]
 # A joint this far behind its limit (rad, m) is taken to be at it.
@@ -15,9 +16,20 @@ AT_LIMIT = 1e-10
 TURN = 2.0 * math.pi
 
 
-def joint_limits(arm: Arm) -> tuple[Floats, Floats]:
-    """Lower and upper limits of the joints themselves, not of those that follow them: (n,) each, infinite where open."""
-    return np.array([j.limits.lower for j in arm.joints]), np.array([j.limits.upper for j in arm.joints])
+def limits_of(arm: Arm) -> tuple[Floats, Floats]:
+    """Lower and upper limits of the freedoms, (n,) each, those of what follows them included; infinite where open."""
+    lower, upper = np.full(arm.n, -math.inf), np.full(arm.n, math.inf)
+    for body in arm.moving.bodies:
+        if body.multiplier != 0.0:
+            ends = sorted((limit - body.offset) / body.multiplier for limit in body.joint.limits)
+            lower[body.freedom], upper[body.freedom] = max(lower[body.freedom], ends[0]), min(upper[body.freedom], ends[1])
+    for joint, low, high in zip(arm.joints, lower, upper, strict=True):
+        if low > high:
+            raise ModelError(
+                f"joint {joint.name!r} of {arm.name!r} can stand nowhere: its limits and those of what "
+                f"follows it leave {low:g} to {high:g}. Widen them."
+            )
+    return lower, upper
 
 
 def middle(arm: Arm) -> Floats:
@@ -25,16 +37,16 @@ def middle(arm: Arm) -> Floats:
 
     Every angle then has a whole turn within half a turn of the middle that is within the range, if any is.
     """
-    lower, upper = joint_limits(arm)
+    lower, upper = limits_of(arm)
     both = np.isfinite(lower) & np.isfinite(upper)
-    off = np.where(turning(arm), 0.5 * TURN, 0.0)
+    off = np.where(is_revolute(arm), 0.5 * TURN, 0.0)
     known = np.where(both, lower, 0.0), np.where(both, upper, 0.0)
     # A narrow closed range would turn the ends of the clipping round.
     ends = np.where(both, 0.0, lower + off), np.where(both, 0.0, upper - off)
     return np.where(both, 0.5 * (known[0] + known[1]), np.clip(0.0, *ends))
 
 
-def turning(arm: Arm) -> NDArray[np.bool_]:
+def is_revolute(arm: Arm) -> NDArray[np.bool_]:
     """Which joints (n,) turn."""
     return np.array([j.kind == "revolute" for j in arm.joints], dtype=bool)
 
@@ -45,7 +57,7 @@ def placed(arm: Arm, q: Floats, limits: bool, near: Floats | None) -> tuple[Floa
     Of several turns that the limits allow, that nearest to `near` is taken, or to the middle of the range.
     """
     if limits:
-        lower, upper = joint_limits(arm)
+        lower, upper = limits_of(arm)
         centre = middle(arm) if near is None else near
     else:
         lower, upper = np.full(arm.n, -np.inf), np.full(arm.n, np.inf)
@@ -54,7 +66,7 @@ def placed(arm: Arm, q: Floats, limits: bool, near: Floats | None) -> tuple[Floa
         wanted = np.round((centre - q) / TURN)
         least, most = np.ceil((lower - AT_LIMIT - q) / TURN), np.floor((upper + AT_LIMIT - q) / TURN)
         k = np.where(least <= most, np.clip(wanted, least, np.maximum(most, least)), wanted)
-        moved = np.where(turning(arm), q + TURN * k, q)
+        moved = np.where(is_revolute(arm), q + TURN * k, q)
         inside = (moved >= lower - AT_LIMIT) & (moved <= upper + AT_LIMIT)
         return np.where(inside, np.clip(moved, lower, upper), moved), np.asarray(inside.all(axis=-1))
 
@@ -62,11 +74,11 @@ def placed(arm: Arm, q: Floats, limits: bool, near: Floats | None) -> tuple[Floa
 def differences(arm: Arm, first: Floats, second: Floats) -> Floats:
     """How far each joint of postures (..., n) is from that of others, whole turns left out."""
     plain = np.abs(first - second)
-    return np.where(turning(arm), np.abs(np.remainder(plain + 0.5 * TURN, TURN) - 0.5 * TURN), plain)
+    return np.where(is_revolute(arm), np.abs(np.remainder(plain + 0.5 * TURN, TURN) - 0.5 * TURN), plain)
 
 
 def behind_limits(arm: Arm, q: Floats) -> Floats:
     """How far each joint of postures (..., n) is behind its limit, 0 within."""
-    lower, upper = joint_limits(arm)
+    lower, upper = limits_of(arm)
     behind: Floats = np.maximum(np.maximum(lower - q, q - upper), 0.0)
     return behind

@@ -1,4 +1,4 @@
-"""Newton's method on the arm as it is: how far postures are from a pose, and steps that bring them nearer. Over arrays.
+"""Branches made exact by Newton's method on the arm as it is: how far postures are from a pose, and steps nearer.
 
 For branches of arms with as many joints as the hand has freedoms, by the thousand and mostly right to rounding before the
 first step, where a step that does not help is given up. `kinematics.newton` is for any arm and from postures farther off.
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.kinematics.angles import vector_of_matrix
 from forearm.kinematics.closed_form.evaluated import hand_jacobian, hand_poses
+from forearm.kinematics.newton import way_between
 
 Floats = NDArray[np.float64]
 
@@ -30,11 +30,7 @@ STIFFER = 30.0
 
 def off_by(arm: Arm, q: Floats, T: Floats) -> Floats:
     """What moves the hand from where it is at q (B, n) to T (B, 4, 4): m and rad in base axes, (B, 6); (B, 3) if n = 3."""
-    at = hand_poses(arm, q)
-    move = T[:, :3, 3] - at[:, :3, 3]
-    if arm.n == 3:
-        return move
-    return np.concatenate([move, vector_of_matrix(T[:, :3, :3] @ np.swapaxes(at[:, :3, :3], -1, -2))], axis=-1)
+    return way_between(hand_poses(arm, q), T, attitude=arm.n != 3)
 
 
 def error_of(off: Floats) -> Floats:

@@ -1,0 +1,60 @@
+"""Files that a command writes: refused before the work where they could not be written after it, and named at the end."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from forearm.errors import InputError
+
+PICTURES = (".png", ".svg", ".pdf")
+PAGES = (".html", ".htm")
+
+
+def add_plot(parser: argparse._ActionsContainer, what: str, option: str = "--plot") -> None:
+    """An option for a picture, the same everywhere."""
+    parser.add_argument(option, metavar="FILE", help=f"draw {what} (.png, .svg or .pdf)")
+
+
+def check_picture(option: str, path: str | None) -> None:
+    """Refuse a picture that could not be drawn or written."""
+    if path is None:
+        return
+    check_output(option, path, PICTURES, "a picture ends")
+    if find_spec("matplotlib") is None:
+        raise InputError(f"{option} {path}: a picture needs matplotlib: pip install 'forearm[plot]'")
+
+
+def check_page(option: str, path: str | None) -> None:
+    """Refuse a page for a browser that could not be written."""
+    check_output(option, path, PAGES, "a page ends")
+
+
+def check_output(option: str, path: str | None, endings: Sequence[str], what: str = "the name must end") -> None:
+    """Refuse a file of another ending, in a folder that is not there, or where a folder is."""
+    if path is None:
+        return
+    target = Path(path)
+    if target.suffix.lower() not in endings:
+        raise InputError(f"{option} {path}: {what} in {listed(endings)}.")
+    if target.is_dir():
+        raise InputError(f"{option} {path}: a folder, not a file; name a file in it.")
+    if not target.parent.is_dir():
+        raise InputError(f"{option} {path}: there is no folder {target.parent}; make it, or name another.")
+    if not os.access(target.parent, os.W_OK):
+        raise InputError(f"{option} {path}: nothing can be written in the folder {target.parent}; name another.")
+
+
+def listed(names: Sequence[str]) -> str:
+    """a, b or c."""
+    return " or ".join(([", ".join(names[:-1])] if names[:-1] else []) + list(names[-1:]))
+
+
+def tell_written(paths: Iterable[str | os.PathLike[str] | None]) -> None:
+    """The last lines of every command that writes: one for each file."""
+    for path in paths:
+        if path is not None:
+            print(f"wrote {os.fspath(path)}")

@@ -1,0 +1,76 @@
+"""The two streams of a command: complaints in one paragraph, one line of progress, and whatever the terminal cannot show."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from typing import Any
+
+NARROWEST = 40  # columns that a paragraph is broken to at the least
+WIPE = "\r\x1b[K"
+
+_line = {"is_drawn": False}  # of progress, on standard error
+
+
+def width() -> int:
+    """How wide the terminal is; 100 columns where there is none."""
+    return shutil.get_terminal_size((100, 24)).columns
+
+
+def is_terminal(stream: Any) -> bool:
+    """Whether someone looks at it; a stream that was closed (2>&-) is None."""
+    return stream is not None and bool(stream.isatty())
+
+
+def is_unicode(stream: Any) -> bool:
+    """Whether it takes every character."""
+    return (getattr(stream, "encoding", None) or "").lower().startswith("utf")
+
+
+def complain(text: str, kind: str = "forearm") -> None:
+    """One paragraph on standard error."""
+    wipe_line()
+    columns = max(width(), NARROWEST)
+    _write_error(textwrap.fill(f"{kind}: {text}", columns, break_long_words=False, break_on_hyphens=False) + "\n")
+
+
+def draw_line(text: str) -> None:
+    """One line on standard error that the next one takes the place of."""
+    line = "".join(letter if letter.isprintable() else " " for letter in text[: max(width() - 1, 1)])
+    _write_error(f"\r{line}\x1b[K")
+    _line["is_drawn"] = True
+
+
+def wipe_line() -> None:
+    """Take away the line of progress, where one is drawn."""
+    if _line["is_drawn"]:
+        _write_error(WIPE)
+        _line["is_drawn"] = False
+
+
+def show_all_characters() -> None:
+    """Characters that a stream cannot take are written as \\xe9, rather than that printing them fails."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure") and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
+
+
+def give_up_output() -> None:
+    """Nothing more is written to standard output, whose reader has gone or whose disk is full."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (AttributeError, OSError, ValueError):  # it is closed, or no file
+        return
+
+
+def _write_error(text: str) -> None:
+    """Standard error as far as it goes: where nobody can be told, there is nothing to do about it."""
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        return

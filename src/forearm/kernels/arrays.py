@@ -1,0 +1,84 @@
+"""Arrays on their way to machine code and back: converted, checked, kept apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError, shorten
+from forearm.kernels.compiled import Slot
+
+Array = NDArray[Any]
+DType = np.dtype[Any]
+
+
+def is_ready(value: ArrayLike, dtype: DType) -> bool:
+    """Whether machine code takes an array as it is."""
+    return type(value) is np.ndarray and value.dtype == dtype and value.flags.c_contiguous
+
+
+def rows_of(value: ArrayLike) -> int:
+    """How many states an array holds, -1 if it is not an array of many."""
+    return len(value) if isinstance(value, np.ndarray) and value.ndim == 2 else -1
+
+
+def as_numbers(name: str, value: ArrayLike, dtype: DType) -> Array:
+    """A contiguous array of the dtype."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiu":
+            raise TypeError
+        return np.asarray(array, dtype=dtype, order="C")
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: an array of real numbers is needed; came {shorten(value)}.") from None
+
+
+def as_states(arm: Arm, slots: Sequence[Slot], given: Sequence[ArrayLike], dtype: DType | None) -> list[Array]:
+    """Arguments as arrays of one shape, (n,) or (B, n), of the dtype; without a dtype they are only looked at."""
+    made = []
+    for slot, value in zip(slots, given, strict=True):
+        if dtype is None:
+            array = np.asarray(value)
+        else:
+            array = np.asarray(value) if is_ready(value, dtype) else as_numbers(slot.name, value, dtype)
+        if array.ndim not in (1, 2) or array.shape[-1] != slot.size:
+            n = slot.size
+            why = f"{arm.name!r} has {n} joints" if slot.shape == (arm.n,) else f"it has {n} entries"
+            raise InputError(f"{slot.name}: {why}, so the shape is ({n},) or (B, {n}); came {array.shape}.")
+        made.append(array)
+    for slot, array in zip(slots, made, strict=True):
+        if array.shape != made[0].shape:
+            came = f"{array.shape} beside {made[0].shape}"
+            raise InputError(f"{slot.name}: all arguments share one shape; came {came}. Nothing is broadcast.")
+    return made
+
+
+def results_for(shapes: Sequence[tuple[int, ...]], out: Sequence[Array] | None, dtype: DType) -> list[Array]:
+    """New arrays, or those given as `out` if they fit."""
+    if out is None:
+        return [np.empty(shape, dtype=dtype) for shape in shapes]
+    for shape, array in zip(shapes, out, strict=True):
+        fits = isinstance(array, np.ndarray) and array.shape == shape and array.dtype == dtype
+        if not fits or not array.flags.c_contiguous or not array.flags.writeable:
+            came = f"{array.shape} of {array.dtype}" if isinstance(array, np.ndarray) else shorten(array)
+            raise InputError(f"out: a writeable C-contiguous array {shape} of {dtype} is needed; came {came}.")
+    return list(out)
+
+
+def apart(out: Array, inputs: Sequence[Array]) -> Array:
+    """The array to compute into: another one where `out` lies across an input; exactly in its place it may lie."""
+    here = out.__array_interface__["data"][0], out.shape
+    across = (a for a in inputs if (a.__array_interface__["data"][0], a.shape) != here)
+    return np.empty_like(out) if any(np.may_share_memory(out, a) for a in across) else out
+
+
+def copied(results: list[Array], asked: list[Array]) -> list[Array]:
+    """What was asked for, filled with the results where they lie elsewhere."""
+    for result, out in zip(results, asked, strict=True):
+        if result is not out:
+            out[...] = result
+    return asked

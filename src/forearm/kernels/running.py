@@ -1,0 +1,103 @@
+"""One call of a compiled function: arrays in, blocks of states shared by threads, arrays out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.kernels import direct
+from forearm.kernels.arrays import Array, DType, apart, as_numbers, as_states, copied, is_ready, results_for, rows_of
+from forearm.kernels.compiled import Compiled
+from forearm.kernels.sharing import WORK, WORTH, shared_rows, worker_count
+
+AT_ONCE = 1 << 16  # states whose arrays are converted together
+Parameters = Mapping[str, ArrayLike] | ArrayLike
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a call came with beside its states; `own` are the arm's values of the parameters left open, by name."""
+
+    own: Mapping[str, float]
+    out: Sequence[Array] | None = None
+    threads: int | None = None
+    parameters: Parameters | None = None
+
+
+def run(function: Compiled, given: tuple[ArrayLike, ...], call: Call) -> list[Array]:
+    """The results, in the order of the function's outputs."""
+    dtype, own = np.dtype(function.request.dtype), call.own
+    many = rows_of(given[0]) >= 0 and not own
+    function.part("batch" if many else "single")  # from now on it is known what goes in and out
+    slots = function.inputs[: len(given)]
+    if many and rows_of(given[0]) > AT_ONCE and not all(is_ready(value, dtype) for value in given):
+        return _piecewise(function, given, call, dtype)
+    states = as_states(function.request.arm, slots, given, dtype)
+    batch = states[0].shape[:-1]
+    workers = worker_count(batch[0] if batch else 1, call.threads, function.operations)
+    if own:
+        states.append(_values(call.parameters, own, batch, dtype))
+    else:
+        refuse(call.parameters)
+    asked = results_for([batch + slot.shape for slot in function.outputs], call.out, dtype)
+    results = asked if call.out is None else [apart(array, states) for array in asked]
+    arrays = (*states, *results)
+    if not batch:
+        function.part("single").call(*(array.__array_interface__["data"][0] for array in arrays), 1)
+        return copied(results, asked)
+    each = bool(own) and states[-1].ndim == 2
+    native = function.part("each" if each else "batch")
+    if function.table:
+        direct.allow_batches(function.table, native.address, min(WORTH, WORK // function.operations) - 1)
+    steps = [slot.size * dtype.itemsize for slot in (*function.inputs, *function.outputs)]
+    if own and not each:
+        steps[len(given)] = 0
+    shared_rows(native, arrays, steps, batch[0], workers)
+    return copied(results, asked)
+
+
+def _piecewise(function: Compiled, given: tuple[ArrayLike, ...], call: Call, dtype: DType) -> list[Array]:
+    """Large arrays that must be converted, some states at a time: a copy of all of them might not fit."""
+    states = as_states(function.request.arm, function.inputs, given, None)
+    count = len(states[0])
+    asked = results_for([(count, *slot.shape) for slot in function.outputs], call.out, dtype)
+    across = any(np.may_share_memory(r, a) for r in asked for a in states)
+    results = [np.empty_like(r) for r in asked] if across else asked
+    for start in range(0, count, AT_ONCE):
+        part = slice(start, start + AT_ONCE)
+        piece = Call({}, [r[part] for r in results], call.threads, call.parameters)
+        run(function, tuple(a[part] for a in states), piece)
+    return copied(results, asked)
+
+
+def _values(given: Parameters | None, own: Mapping[str, float], batch: tuple[int, ...], dtype: DType) -> Array:
+    """Values of the parameters: (P,), or (B, P) where any of them differs from state to state."""
+    if given is None:
+        return np.array(list(own.values()), dtype=dtype)
+    if isinstance(given, Mapping):
+        if unknown := [name for name in given if name not in own]:
+            raise NameNotFound(f"parameters: {shorten(unknown[0])} was not left open; {suggest(str(unknown[0]), list(own))}")
+        columns = [as_numbers(f"parameters, {name}", given.get(name, value), dtype) for name, value in own.items()]
+        shapes = {column.shape for column in columns if column.shape}
+        if shapes and shapes != {batch}:
+            raise InputError(
+                f"parameters: a value is a number or {batch or 'one'} of them, as there are states; came {shapes}."
+            )
+        given = np.stack(np.broadcast_arrays(*columns), axis=-1)
+    values = as_numbers("parameters", given, dtype)
+    if values.shape not in ((len(own),), (*batch, len(own))):
+        raise InputError(
+            f"parameters: {len(own)} were left open, so the shape is ({len(own)},), or {(*batch, len(own))} with one row a "
+            f"state; came {values.shape}."
+        )
+    return values
+
+
+def refuse(parameters: Parameters | None) -> None:
+    """Parameters where none were left open."""
+    if parameters is not None:
+        raise InputError("parameters: none were left open in this kernel; fa.compile(arm, parameters=...) does that.")

@@ -1,0 +1,191 @@
+"""What Mata's Tables 1 to 4 and his steps say of operations: formulas at n = 6, sums of steps, rows of others, orders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from forearm.counting.cost import general
+from forearm.counting.counts import count, run
+from forearm.counting.models import chain
+from forearm.counting.polynomial import Polynomial, fit
+from forearm.counting.printed import NEAREST_TO_LUH, printed
+from forearm.counting.quantities import MIDDLE
+from forearm.counting.scalars import Tally
+from forearm.dynamics.gibbs_appell import gibbs_appell_sum, inertia_sum
+from forearm.model import cross, steps
+from forearm.reproduce.recompute import Figures
+from forearm.symbols.counts import Counts
+
+LINKS = 6
+WORDS = ("products", "sums")
+TERM = re.compile(r"([+-]?)\s*(\d+(?:\.\d+)?(?:/\d+)?)?\s*(n(?:\^(\d))?)?")
+# Typed from Table 3, whose parts and sum are not among the printed counts of `counting`.
+TABLE_3 = {
+    "D": ("11.5n^2 + 19.5n - 49", "8.5n^2 + 31.5n - 69"),
+    "bias": ("96n - 108", "83n - 105"),
+    "Cholesky": ("1/6n^3 + 1/2n^2 + 1/3n", "1/6n^3 + 1/2n^2 + 1/3n"),
+    "solving": ("n^2", "n^2 - n"),
+    "total": ("1/6n^3 + 13n^2 + 695/6n - 157", "1/6n^3 + 10n^2 + 683/6n - 174"),
+}
+# Of Tables 1, 2 and 4: what we have of the formulations of others.
+OURS = {
+    "Angeles, Kane": ("kane", "inverse"),
+    "Walker and Orin": ("composite-body", "inertia_matrix"),
+    "Angeles and Ma": ("orthogonal-complement", "inertia_matrix"),
+    "forward, Walker and Orin": ("composite-body", "forward"),
+    "forward, Featherstone": ("articulated-body", "forward"),
+    "forward, Angeles and Ma": ("orthogonal-complement", "forward"),
+}
+
+
+def polynomial(text: str) -> dict[int, Fraction]:
+    """The coefficients, by power, of a formula as it is printed: `12n^2 + 56n - 27`."""
+    found: dict[int, Fraction] = {}
+    for sign, number, n, power in TERM.findall(text.split("(")[0]):
+        if number or n:
+            k = int(power or 1) if n else 0
+            found[k] = found.get(k, Fraction(0)) + Fraction(number or "1") * (-1 if sign == "-" else 1)
+    return found
+
+
+def formulas() -> Figures:
+    """Mata Tables 1-3: every printed formula at n = 6."""
+    own = {figure["id"]: figure.get("formula") for figure in printed()["figure"]}
+    rows = {"Table 1, this work": own["mata-1"], "Table 2, this work": own["mata-2"]}
+    for table in printed()["cited"][:2]:
+        rows |= {f"{table['place'].removeprefix('Mata ')}, {row[0].split(',')[0]}": row[1:] for row in table["rows"]}
+    rows |= {f"Table 3, {name}": pair for name, pair in TABLE_3.items()}
+    return {
+        f"{label}, {word}": float(sum(c * LINKS**k for k, c in polynomial(text).items()))
+        for label, pair in rows.items()
+        for word, text in zip(WORDS, pair, strict=True)
+    }
+
+
+def sums() -> Figures:
+    """Mata 4.1, 4.2, Table 3: coefficients of his formulas from his own counts at the steps, of the total from its parts."""
+    figures: Figures = {}
+    for k, word in enumerate(WORDS):
+        figures[f"Table 1, n, {word}"] = float(sum(step["printed"][k] for step in printed()["step"]))
+        by = fit(partial(_steps_42, k))
+        for power in (2, 1, 0):
+            figures[f"Table 2, {_power(power)}, {word}"] = float(by.coefficients[power])
+        parts = [polynomial(pair[k]) for name, pair in TABLE_3.items() if name != "total"]
+        for power in (3, 2, 1, 0):
+            total = sum((part.get(power, Fraction(0)) for part in parts), Fraction(0))
+            figures[f"Table 3, total, {_power(power)}, {word}"] = float(total)
+    return figures
+
+
+def _power(k: int) -> str:
+    return {0: "1", 1: "n"}.get(k, f"n^{k}")
+
+
+def _steps_42(k: int, n: int) -> int:
+    """His counts at the steps of 4.2, as often as their loops run: products for k = 0, sums for k = 1."""
+    times = {"pairs": n * (n - 1) // 2, "further pairs": (n - 1) * (n - 2) // 2, "n - 1": n - 1, "n - 2": n - 2, "once": 1}
+    return sum(times[step["times"]] * int(step["printed"][k]) for step in printed()["step42"])
+
+
+def steps_41() -> Figures:
+    """Mata 4.1: the steps that `forearm count --printed` takes together, each by itself on counting scalars."""
+    tally = Tally()
+    model = chain(5).model().map(tally.parameter)
+    at = steps(model, [tally.variable(0.4 + 0.3 * j) for j in range(5)])[MIDDLE]
+
+    def vector(first: float) -> Any:
+        return np.array([tally.variable(first + 0.1 * k) for k in range(3)], dtype=object)
+
+    turned = _taken(tally, lambda: at.up(vector(1.0)))
+    product = _taken(tally, lambda: cross(np.array([tally.parameter(0.2 + 0.1 * k) for k in range(3)]), vector(3.0)))
+    added = _taken(tally, lambda: vector(1.0) + vector(2.0))
+    made = {"w turned": turned, "phi": turned + added, "chi": product + product + turned + added + added + added}
+    by = run(chain(5), "gibbs-appell").by_quantity()
+    made |= {"w added": by["w", MIDDLE] - turned, "tau": by["tau", MIDDLE]}
+    return _pairs(made)
+
+
+def steps_42() -> Figures:
+    """Mata 4.2: what one more pair of links, or one more link, takes in our recursion for the inertia matrix."""
+    by = run(chain(LINKS, aligned=True), "gibbs-appell", "inertia_matrix").by_quantity()
+    more = {symbol: by[symbol, 4] - by[symbol, 3] for symbol in ("s", "dwd", "D")}
+    made = {
+        "2: s, one more pair": more["s"],
+        "3: z, one more pair": more["dwd"],
+        "4: phi": by["phi", 2],
+        "5: psi": by["psi", 2],
+        "5: one entry of psi_1": by["psi", 0],
+        "6: D_ii": by["", -1],
+        "7: D_jk, one more pair": more["D"],
+    }
+    return _pairs(made)
+
+
+def cited() -> Figures:
+    """Mata Tables 1, 2, 4: our general counts of the formulations of others, n = 6, divisions with the products."""
+    made = {name: general(*method).at(LINKS) for name, method in OURS.items()}
+    made["Luh"] = count(chain(LINKS, dh="standard"), "newton-euler", "inverse", NEAREST_TO_LUH)
+    return _pairs(made)
+
+
+def orders() -> Figures:
+    """Mata's orders in n: degrees of the polynomials through our exact counts."""
+    sum_13 = _fitted(gibbs_appell_sum)
+    sum_21 = _fitted(lambda model, q, _qd, _qdd: inertia_sum(model, q))
+    named = {
+        "inverse dynamics, 4.1": general("gibbs-appell"),
+        "inertia matrix, 4.2": general("gibbs-appell", "inertia_matrix"),
+        "inertia matrix, CRBA": general("composite-body", "inertia_matrix"),
+        "inertia matrix, NOC": general("orthogonal-complement", "inertia_matrix"),
+        "forward dynamics, ABA": general("articulated-body", "forward"),
+    }
+    degrees = {label: float(by.degree) for label, by in named.items()}
+    return degrees | {"inverse dynamics, (13)": float(sum_13.degree), "inertia matrix, (21)": float(sum_21.degree)}
+
+
+def crossing() -> Figures:
+    """Mata 1: the number of bodies from which on articulated bodies take fewer operations than composite bodies."""
+
+    def first(cost: Callable[[Counts], int]) -> float:
+        dear, cheap = (general(name, "forward") for name in ("composite-body", "articulated-body"))
+        return float(next(n for n in range(2, 100) if cost(cheap.at(n)) < cost(dear.at(n))))
+
+    return {
+        "by products": first(lambda c: c.mul),
+        "by products and sums": first(lambda c: c.mul + c.add),
+    }
+
+
+def formula(texts: tuple[str, str], n: int) -> float:
+    """Products and sums of two printed formulas at n."""
+    return float(sum(c * n**k for text in texts for k, c in polynomial(text).items()))
+
+
+def _fitted(function: Callable[..., Any]) -> Polynomial:
+    """The polynomial through the multiplications of a function of model, q, qd, qdd on generic chains."""
+
+    def products(n: int) -> int:
+        tally = Tally()
+        states = [[tally.variable(first + 0.3 * j) for j in range(n)] for first in (0.4, 0.31, 0.57)]
+        found = function(chain(n).model().map(tally.parameter), *states)
+        return tally.counts(list(np.ravel(np.array(found, dtype=object)))).mul
+
+    return fit(products)
+
+
+def _taken(tally: Tally, make: Callable[[], Any]) -> Counts:
+    return tally.counts(list(make()))
+
+
+def _pairs(made: dict[str, Counts]) -> Figures:
+    return {
+        f"{label}, {word}": float(value)
+        for label, c in made.items()
+        for word, value in zip(WORDS, (c.mul + c.div, c.add), strict=True)
+    }

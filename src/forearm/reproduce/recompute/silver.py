@@ -1,0 +1,189 @@
+"""Silver's identities between w and Wd as residuals on an arm that turns and slides, and what he counts."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.dynamics import angular_velocity, inertia_matrix, inverse, potential_energy, rotation_rate, trace, variant
+from forearm.files.builtin import load_builtin
+from forearm.kinematics import forward, jacobian, jacobian_derivative
+from forearm.reproduce.recompute import Figures
+from forearm.spatial import inertia_from_pseudo, pseudo_from_inertia, tilde
+
+Floats = NDArray[np.float64]
+ARM, LINK = "stanford", "link6"  # five joints that turn, one that slides
+H = 1e-5  # rad, m, s: of central differences, whose error is of its square
+PUBLISHED = ("uicker", "hollerbach-4x4", "hollerbach-3x3", "newton-euler")
+
+
+class Link:
+    """A link at a state: its matrix W, the tensor I about its centre of mass, and the columns dv/dqd_j, dw/dqd_j."""
+
+    def __init__(self, arm: Arm, q: Floats, qd: Floats) -> None:
+        body = arm.link(LINK)
+        self.W = forward(arm, q, link=LINK)[:3, :3]
+        self.own = body.inertia
+        self.tensor = self.W @ self.own @ self.W.T
+        J = jacobian(arm, q, link=LINK, point=body.com)
+        Jd = jacobian_derivative(arm, q, qd, link=LINK, point=body.com)
+        (self.dv, self.dw), (self.dv_rate, self.dw_rate) = (J[:3], J[3:]), (Jd[:3], Jd[3:])
+        self.v, self.w = self.dv @ qd, self.dw @ qd
+
+
+def state() -> tuple[Arm, Floats, Floats, Floats]:
+    """The arm without drives, and one generic q, qd, qdd."""
+    arm = load_builtin(ARM).rigid()
+    q, qd, qdd = np.random.default_rng(1981).uniform(0.2, 0.9, (3, arm.n))
+    return arm, q, qd, qdd
+
+
+def cross_tensor() -> Figures:
+    """Silver 2.2, (2.2)-(2.4): the components of P, from vector products of basis vectors, and its two identities."""
+    one = np.eye(3)
+    P = np.array([[[np.cross(one[i], one[j]) @ one[k] for k in range(3)] for j in range(3)] for i in range(3)])
+    pairs = np.einsum("jl,km->jklm", one, one) - np.einsum("jm,kl->jklm", one, one)
+    arm, q, qd, _ = state()
+    W = Link(arm, q, qd).W
+    even = [P[i, j, k] for i, j, k in product(range(3), repeat=3) if (j - i) % 3 == 1 and (k - j) % 3 == 1]
+    odd = [P[i, j, k] for i, j, k in product(range(3), repeat=3) if (j - i) % 3 == 2 and (k - j) % 3 == 2]
+    return {
+        "P of an even permutation": _common(even),
+        "P of an odd permutation": _common(odd),
+        "P otherwise": float(np.abs(P).sum() - np.abs(even).sum() - np.abs(odd).sum()),
+        "rank of P": float(P.ndim),
+        "2.2, W W^T - 1": _apart(W @ W.T, one),
+        "2.3": _apart(np.einsum("ijk,ijl->kl", P, P), 2.0 * one),
+        "2.4": _apart(np.einsum("ijk,ilm->jklm", P, P), pairs),
+    }
+
+
+def freedoms() -> Figures:
+    """Silver 1.5: components of W and Wd, and how many of them angular velocities move independently."""
+    arm, q, qd, _ = state()
+    W = Link(arm, q, qd).W
+    rates = np.array([rotation_rate(w, W).ravel() for w in np.eye(3)])
+    return {"components of W": float(W.size), "independent": float(np.linalg.matrix_rank(rates))}
+
+
+def rotations() -> Figures:
+    """Silver (2.5)-(2.11) and the table of 2.4: what both representations give, as differences."""
+    arm, q, qd, qdd = state()
+    at, after, before = Link(arm, q, qd), Link(arm, q + H * qd, qd), Link(arm, q - H * qd, qd)
+    W, w, own = at.W, at.w, at.own
+    Wd = rotation_rate(w, W)
+    wd = at.dw @ qdd + at.dw_rate @ qd
+    Wdd = tilde(wd) @ W + tilde(w) @ tilde(w) @ W
+    J = pseudo_from_inertia(own)
+    moment = at.tensor @ wd + np.cross(w, at.tensor @ w)
+    by_W = np.array([np.trace(tilde(c) @ W @ J @ Wdd.T) for c in at.dw.T])
+    return {
+        "2.5, against a difference quotient of W": _apart(Wd, (after.W - before.W) / (2.0 * H)),
+        "2.6": _apart(angular_velocity(W, Wd), w),
+        "2.8 and 2.10, kinetic energy": _apart(0.5 * np.trace(Wd @ J @ Wd.T), 0.5 * w @ at.tensor @ w),
+        "2.11, I from J": _apart(inertia_from_pseudo(J), own),
+        "2.11, J from I": _apart(0.5 * np.trace(own) * np.eye(3) - own, J),
+        "table of 2.4, generalised force": _apart(by_W, moment @ at.dw),
+    }
+
+
+def derivation() -> Figures:
+    """Silver (3.4)-(3.7), (3.10), (A.2), (A.3) of one link, each side computed by itself."""
+    arm, q, qd, _ = state()
+    at = Link(arm, q, qd)
+    w, c = at.w, at.dw
+    pushed = [(Link(arm, q + step, qd), Link(arm, q - step, qd)) for step in H * np.eye(arm.n)]
+    dv, dw, dI = (
+        [(getattr(up, name) - getattr(down, name)) / (2.0 * H) for up, down in pushed] for name in ("v", "w", "tensor")
+    )
+    Wd = rotation_rate(w, at.W)
+    rate = Wd @ at.own @ at.W.T + at.W @ at.own @ Wd.T
+    turning = np.cross(w, at.tensor @ w)
+    moved = np.array([[(up.dw[:, k] - down.dw[:, k]) / (2.0 * H) for up, down in pushed] for k in range(arm.n)])
+    pairs = [(k, j) for k in range(arm.n) for j in range(k + 1)]
+    spins = np.cumsum(c * qd, axis=1)  # w_j of the links before, from the joints up to j
+    return {
+        "3.4": _apart(at.dv_rate, np.array(dv).T),
+        "3.5": _apart(w @ rate @ c, turning @ c),
+        "3.6": _apart(at.dw_rate, np.array(dw).T + np.cross(w, c.T).T),
+        "3.7": _apart(w @ at.tensor @ np.cross(w, c.T).T, -turning @ c),
+        "3.10": _apart(np.array([0.5 * w @ d @ w for d in dI]), -turning @ c),
+        "A.2": _apart(at.dw_rate, np.cross(spins.T, c.T).T),
+        "A.3": _apart(np.array([moved[k, j] for k, j in pairs]), np.array([np.cross(c[:, j], c[:, k]) for k, j in pairs])),
+    }
+
+
+def forces() -> Figures:
+    """Silver (1.2), (3.1), (3.11)-(3.16) and 3.2: generalised forces by his double sum against others, and gravity, twice."""
+    arm, q, qd, qdd = state()
+    silver = inverse(arm, q, qd, qdd, formulation="lagrange-silver")
+    links = trace(arm, q, qd, qdd, formulation="lagrange-silver")
+    none, weightless = np.zeros(3), arm.replace(gravity=(0.0, 0.0, 0.0))
+    lifted = inverse(weightless, q, qd, qdd, formulation="lagrange-silver", base_motion=(none, none, -arm.gravity))
+    steps = H * np.eye(arm.n)
+    slope = np.array([(potential_energy(arm, q + s) - potential_energy(arm, q - s)) / (2.0 * H) for s in steps])
+    force, moment = np.array([3.0, -2.0, 5.0]), np.array([0.4, 0.7, -0.2])
+    T = forward(arm, q)[:3, :3]
+    at_rest = inverse(arm, q, 0.0 * q, 0.0 * q, formulation="lagrange-silver")
+    pushed = inverse(arm, q, qd, qdd, formulation="lagrange-silver", hand_force=force, hand_moment=moment)
+    energy = sum(0.5 * m * v @ v + 0.5 * w @ tensor @ w for m, v, w, tensor in _each(arm, q, qd))
+    return {
+        "3.1, kinetic energy of the chain": _apart(np.array(energy), 0.5 * qd @ inertia_matrix(arm, q) @ qd),
+        "3.11 against Newton-Euler": _apart(silver, inverse(arm, q, qd, qdd, formulation="newton-euler")),
+        "3.11 against 1.2 in W": _apart(silver, variant(arm, "silver-w", q, qd, qdd)),
+        "3.14, w of the last link": _apart(np.array(links[LINK]["w"]), jacobian(arm, q)[3:] @ qd),
+        "3.2, gravity as acceleration of the base": _apart(lifted, silver),
+        "3.2, gravity as potential energy": _apart(slope, at_rest),
+        "3.2, force and moment on the hand": _apart(silver - pushed, jacobian(arm, q).T @ np.r_[T @ force, T @ moment]),
+    }
+
+
+def published() -> Figures:
+    """Silver 1.2, 1.4 from the published counts that he speaks of, multiplications and additions together, six links."""
+    from forearm.counting.printed import printed
+
+    figures = {figure["id"]: sum(figure["printed"]) for figure in printed()["figure"]}
+    uicker, big, small, plain = (figures[f"dhanaraj-1.1-{name}"] for name in PUBLISHED)
+    return {
+        "operations": uicker,
+        "4x4 over Newton-Euler": big / plain,
+        "direct over 4x4": uicker / big,
+        "4x4 over 3x3": big / small,
+        "3x3 over Newton-Euler": small / plain,
+    }
+
+
+def growth() -> Figures:
+    """Silver 1.2-1.4: the order in n of our counts of the formulations that he names."""
+    from forearm.counting.cost import general
+
+    names = {
+        "direct (1.2)": "lagrange-uicker",
+        "Newton-Euler": "newton-euler",
+        "recursive, 4x4": "lagrange-hollerbach-4x4",
+        "recursive, 3x3": "lagrange-hollerbach",
+    }
+    return {label: general(name).degree for label, name in names.items()}
+
+
+def _each(arm: Arm, q: Floats, qd: Floats) -> list[tuple[float, Floats, Floats, Floats]]:
+    """Of every link: its mass, the velocity of its centre of mass, its angular velocity and tensor, in base axes."""
+    made = []
+    for name in (f"link{i + 1}" for i in range(arm.n)):
+        J = jacobian(arm, q, link=name, point=arm.link(name).com)
+        R = forward(arm, q, link=name)[:3, :3]
+        made.append((arm.link(name).mass, J[:3] @ qd, J[3:] @ qd, R @ arm.link(name).inertia @ R.T))
+    return made
+
+
+def _apart(a: Floats, b: Floats) -> float:
+    """The largest difference over the largest value."""
+    return float(np.abs(a - b).max() / max(np.abs(a).max(), np.abs(b).max()))
+
+
+def _common(values: list[float]) -> float:
+    """What all of them are, NaN where they are not the same."""
+    return float(values[0]) if len(set(values)) == 1 else float("nan")

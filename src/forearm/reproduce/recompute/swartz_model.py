@@ -1,0 +1,146 @@
+"""What Swartz says of the arm's layout, of his equations, of the integration, and of the words that `sim` knows."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.arm.joint import DH
+from forearm.dynamics import bias, inertia_matrix, inverse
+from forearm.files.builtin import load_builtin
+from forearm.interpreter.commands import COMMANDS
+from forearm.interpreter.variables import SCALARS, VECTORS
+from forearm.kinematics import forward, jacobian
+from forearm.model import model_of
+from forearm.reproduce.recompute import Figures
+from forearm.reproduce.recompute.swartz import ARM, step
+from forearm.simulation.methods import tableau_of
+from forearm.spatial import inverse_pose, tilde
+
+Floats = NDArray[np.float64]
+BESIDE_SWARTZ = ("help", "quit", "exit")  # words of ours
+
+
+def state() -> tuple[Arm, Floats, Floats, Floats]:
+    """The arm without drives, and one generic q, qd, qdd."""
+    arm = load_builtin(ARM).rigid()
+    q, qd, qdd = np.random.default_rng(1982).uniform(-0.9, 0.9, (3, arm.n))
+    return arm, q, qd, qdd
+
+
+def layout() -> Figures:
+    """Swartz pp. 1, 2, 5, 6: links, joints and their kinds, from the built-in arm as it stands upright."""
+    arm = load_builtin(ARM)
+    along = np.abs(jacobian(arm, np.zeros(arm.n))[5]) > 0.5  # the axis lies along the links, which stand on one another
+    parents = [body.parent for body in model_of(arm).bodies]
+    neighbours = {1 + parents.count(i) for i in range(arm.n - 1)}
+    return {
+        "links, the base among them": float(len(arm.links)),
+        "joints": float(arm.n),
+        "odd joints that turn a link about its length": float(along[::2].sum()),
+        "even joints that swing it": float((~along[1::2]).sum()),
+        "translational joints": float(sum(joint.kind == "prismatic" for joint in arm.joints)),
+        "neighbours of a link between base and hand": float(neighbours.pop()) if len(neighbours) == 1 else float("nan"),
+        "constants of a joint": float(np.linalg.matrix_rank(_slopes(), tol=1e-3)),
+    }
+
+
+def _slopes() -> Floats:
+    """How a pose from one frame to the next changes with a, r and alpha of a turning joint."""
+    at = np.array([0.3, 0.2, 0.7])
+
+    def pose(values: Floats) -> Floats:
+        a, r, alpha = values
+        return _between(DH(convention="standard", a=a, d=r, alpha=alpha), 0.4).ravel()
+
+    return np.array([(pose(at + h) - pose(at - h)) / 2e-6 for h in 1e-6 * np.eye(3)])
+
+
+def _between(dh: DH, theta: float) -> Floats:
+    """[A_i^(i+1), A p] of Swartz p. 18: the turn and the way from one frame to the next, in the axes of the first."""
+    ca, sa, ct, st = np.cos(dh.alpha), np.sin(dh.alpha), np.cos(theta), np.sin(theta)
+    A = np.array([[ct, -ca * st, sa * st], [st, ca * ct, -sa * ct], [0.0, sa, ca]])
+    p = np.array([dh.a, dh.d * sa, dh.d * ca])
+    return np.column_stack([A, A @ p])
+
+
+def equations() -> Figures:
+    """Swartz pp. 9-12, 16-19: differences of both sides over the largest value."""
+    arm, q, qd, qdd = state()
+    torque, H = inverse(arm, q, qd, qdd), inertia_matrix(arm, q, method="composite-body")
+    frames = [np.eye(4), *(forward(arm, q, link=f"link{i + 1}") for i in range(arm.n))]
+    placed = [joint.placement for joint in arm.joints]
+    printed = np.array([_between(dh, x) for dh, x in zip(placed, q, strict=True) if isinstance(dh, DH)])
+    ours = np.array([(inverse_pose(a) @ b)[:3] for a, b in pairwise(frames)])
+    turns = printed[:, :, :3]
+    force, moment, R = np.array([20.0, -7.0, 11.0]), np.array([2.0, 3.0, -1.0]), frames[-1][:3, :3]
+    K = jacobian(arm, q)
+    pushed = inverse(arm, q, qd, qdd, hand_force=-force, hand_moment=-moment)
+    by_columns = inertia_matrix(arm, q, method="unit-acceleration")
+    M, c, E = _gathered(arm, q)
+    axis, lever = np.array([0.0, 0.0, 1.0]), c  # in the axes and from the origin of the base
+    first = E @ axis + np.cross(lever, M * np.cross(axis, lever))
+    return {
+        "A, p: frames of the built-in arm": _apart(printed, ours),
+        "A^T = A^-1": _apart(turns @ turns.swapaxes(1, 2), np.broadcast_to(np.eye(3), turns.shape)),
+        "(13): H theta'' + B against InvArm": _apart(H @ qdd + bias(arm, q, qd), torque),
+        "(13): K_f^T f + K_n^T n": _apart(K.T @ np.r_[R @ force, R @ moment], pushed - torque),
+        "(16)-(26): method 3 against method 1": _apart(H, by_columns),
+        "H symmetric": _apart(by_columns, by_columns.T),
+        "(16)-(23): H_11 of all links as one body": _apart(np.array([first @ axis]), H[:1, 0]),
+        "rows of K_f": float(K[:3].shape[0]),
+        "rows of K_n": float(K[3:].shape[0]),
+        "rows of H": float(H.shape[0]),
+    }
+
+
+def _gathered(arm: Arm, q: Floats) -> tuple[float, Floats, Floats]:
+    """All links as one body at q: mass, centre, and inertia about the centre by the parallel axis theorem. Swartz p. 11."""
+    bodies = []
+    for i in range(arm.n):
+        body, T = arm.link(f"link{i + 1}"), forward(arm, q, link=f"link{i + 1}")
+        R = T[:3, :3]
+        bodies.append((body.mass, T[:3, 3] + R @ body.com, R @ body.inertia @ R.T))
+    mass = sum(m for m, _, _ in bodies)
+    centre = sum((m * c for m, c, _ in bodies), np.zeros(3)) / mass
+    about = sum((inertia - m * tilde(c - centre) @ tilde(c - centre) for m, c, inertia in bodies), np.zeros((3, 3)))
+    return mass, centre, about
+
+
+def integration() -> Figures:
+    """Swartz p. 13: the coefficients of a step, evaluations of F in it, and the weights, from the tableau of our rk3."""
+    asked = []
+
+    def F(theta: Floats, omega: Floats) -> Floats:
+        asked.append(theta)
+        return -theta - 0.1 * omega
+
+    step(F, np.ones(1), np.zeros(1), 1e-3, as_printed=False)
+    table = tableau_of("rk3")
+    weights = {f"weight of c{i + 1} and k{i + 1}, over 6": float(6 * b) for i, b in enumerate(table.b)}
+    return {
+        "evaluations of F in a step": float(len(asked)),
+        "stages": float(len(table.c)),
+        **weights,
+        "k2: share of h": float(table.c[1]),
+        "k3: of k2": float(table.a[2][1]),
+        "k3: of k1": float(table.a[2][0]),
+    }
+
+
+def words() -> Figures:
+    """Swartz pp. 14, 15: variables and commands of `sim`."""
+    return {
+        "variables of one value": float(len(SCALARS)),
+        "variables of N values": float(len(VECTORS)),
+        "commands": float(len([name for name in COMMANDS if name not in BESIDE_SWARTZ])),
+        "answers that print_simulation asks for": float(COMMANDS["print_simulation"].most),
+    }
+
+
+def _apart(a: Floats, b: Floats) -> float:
+    """The largest difference over the largest value."""
+    return float(np.abs(a - b).max() / max(np.abs(a).max(), np.abs(b).max()))

@@ -1,0 +1,234 @@
+"""Waters II to IV: what he says of hand coordinates, of the plane of position and velocity, of orders and of interaction."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.dh import from_dh
+from forearm.control.accelerometers import accelerometers
+from forearm.dynamics import inertia_matrix
+from forearm.files.builtin import load_builtin
+from forearm.kinematics import forward, hand_motion, jacobian
+from forearm.reproduce.recompute import Figures
+from forearm.trajectories import MotionLimits, Switching, bang_bang
+
+Floats = NDArray[np.float64]
+ARM, JOINTS = "stanford", 6  # Scheinman's arm
+ACCELERATION, VELOCITY, LOWER, UPPER = 0.5, 3.0, -1.0, 9.0  # of Fig. 5
+SIGNS = (1.0, -1.0)
+LASTING = 1e-6  # s: a shorter stretch is rounding, of which a time takes the root
+PAIRS = 400  # of states between which motions are planned
+
+
+def coordinates() -> Figures:
+    """Waters II, III: parameters of the hand, of the joints, of phase space, and rows of Whitney's J."""
+    arm, q, qd = _state()
+    hand = hand_motion(arm, q, qd)
+    parts = (hand.position, hand.orientation("waters"), hand.velocity, hand.angular_velocity)
+    J = jacobian(arm, q)
+    return {
+        "parameters of the hand": float(sum(part.size for part in parts)),
+        "of the joints": float(q.size + qd.size),
+        "dimensions of phase space": float(q.size + qd.size),
+        "rows of J": float(J.shape[0]),
+        "columns of J": float(J.shape[1]),
+        "points that fix the orientation": float(_points_for_orientation()),
+    }
+
+
+def _points_for_orientation() -> int:
+    """The fewest points of a body, none special, whose places leave no turn of it open: differences of rank 2 fix all three."""
+    points = np.random.default_rng(2).standard_normal((5, 3))
+    for k in range(2, len(points) + 1):
+        if np.linalg.matrix_rank(points[1:k] - points[0]) >= 2:
+            return k
+    raise AssertionError
+
+
+def wrist() -> Figures:
+    """Waters II: of Scheinman's arm, how far the wrist W moves with q4, q5, q6, and from where the hand puts it; in m."""
+    arm, q, _ = _state()
+    others = np.random.default_rng(4).uniform(-1.5, 1.5, (50, 3))
+    moved = np.array([forward(arm, np.r_[q[:3], turn], link="link5")[:3, 3] for turn in others])
+    T = np.array([forward(arm, np.r_[q[:3], turn]) for turn in others])
+    length = np.linalg.norm(T[:, :3, 3] - moved, axis=1)
+    from_hand = T[:, :3, 3] - length.mean() * T[:, :3, 2]
+    return {
+        "W moved by q4, q5, q6": float(np.ptp(moved, axis=0).max()),
+        "distance of W and H, change": float(np.ptp(length)),
+        "W from hand position and orientation alone": float(np.abs(from_hand - moved).max()),
+    }
+
+
+def plane() -> Figures:
+    """Waters III, Fig. 5: motions of constant acceleration in x and a power of v, how far they are from straight."""
+    t = np.linspace(0.0, 4.0, 41)
+    x, v = 1.0 + t + 0.5 * ACCELERATION * t**2, 1.0 + ACCELERATION * t
+    return {f"in {name}": _bent(x, v**power) for name, power in (("v^2", 2.0), ("the root of v", 0.5))}
+
+
+def switching() -> Figures:
+    """Waters III: the most places where the acceleration of a fastest motion changes, and pairs of extremal lines that meet."""
+    most = {False: 0, True: 0}
+    for motion in _motions():
+        accelerations = [a for a, _ in _phases(motion)]
+        changes = sum(a != b for a, b in pairwise(accelerations))
+        most[0.0 in accelerations] = max(most[0.0 in accelerations], changes)
+    limits = MotionLimits(ACCELERATION, VELOCITY, LOWER, UPPER)
+    ways = max(_meeting(*ends) for ends in _ends())
+    slow = bang_bang([1.0], [1.0], [5.0], [-1.0], limits)
+    return {
+        "changes, velocity limit not reached": float(most[False]),
+        "changes, velocity limit reached": float(most[True]),
+        "intersecting pairs at most": float(ways),
+        "changes from A to a B of negative velocity": float(len(_phases(slow)) - 1),
+    }
+
+
+def orders() -> Figures:
+    """Waters IV: the power of the number of links with which the effort grows, from his own ways of counting."""
+    from forearm.counting import waters
+    from forearm.counting.polynomial import fit
+
+    return {
+        "naive, matrix products": float(fit(lambda n: waters.naive_shared(n).m).degree),
+        "naive, order-16 operations": float(fit(lambda n: waters.naive_shared(n).a).degree),
+        "improved, matrix products": float(fit(lambda n: waters.final(n).m).degree),
+        "improved, order-16 operations": float(fit(lambda n: waters.final(n).a).degree),
+    }
+
+
+def matrices() -> Figures:
+    """Waters IV: multiplications of one 4x4 product, operations of order 4^2, and the U_ij of six joints by the recurrence."""
+    from forearm.counting.matrices import Matrix
+
+    X, Y = (Matrix(np.random.default_rng(k).standard_normal((4, 4))) for k in (1, 2))
+    rows, from_hand = _recurrence(JOINTS), _from_hand(JOINTS)
+    every = [u for row in rows for u in row]
+    return {
+        "multiplications of a matrix product": float((X @ Y).node.scalars.mul),
+        "additions of a sum": float((X + Y).node.scalars.add),
+        "multiplications of scalar times matrix": float((X * 2.5).node.scalars.mul),
+        "multiplications of vector times matrix": float((X @ np.ones(4)).node.scalars.mul),
+        "multiplications of the trace of a product": float(X.trace_with(Y).node.scalars.mul),
+        "U_ij of six joints": float(len(every)),
+        "products for all U_ij over those for the U_ni": _products(every) / _products(rows[-1]),
+        "the same, the U_ni multiplied from both ends": _products(every) / _products(from_hand),
+    }
+
+
+def factors() -> Figures:
+    """Waters IV: what 3x3 for 4x4 matrices saves, of one product, and by Hollerbach's counts as Dhanaraj prints them."""
+    from forearm.counting.printed import printed
+
+    figures = {figure["id"]: sum(figure["printed"]) for figure in printed()["figure"]}
+    big, small = (figures[f"dhanaraj-1.1-hollerbach-{size}"] for size in ("4x4", "3x3"))
+    return {"3x3 for 4x4, by Hollerbach's counts": big / small, "3x3 for 4x4, of one product": 4.0**3 / 3.0**3}
+
+
+def interaction() -> Figures:
+    """Waters IV: three sliding joints at right angles, a wrist behind them: the largest of their elements off the diagonal."""
+    down, up = -np.pi / 2.0, np.pi / 2.0
+    rows = [(0.0, up, 0.3, up), (0.0, up, 0.2, up), (0.0, 0.0, 0.4, 0.0), (0.0, down, 0.1, 0.4), (0.05, up, 0.0, 0.7)]
+    inertia = [np.diag([0.02, 0.03, 0.025]) for _ in rows]
+    arm = from_dh(
+        "cartesian", rows, convention="standard", joints="PPPRR", mass=[5.0, 4.0, 3.0, 2.0, 1.0],
+        com=[(0.01, 0.02, -0.03)] * len(rows), inertia=inertia,
+    )  # fmt: skip
+    M = inertia_matrix(arm, np.array([0.3, 0.5, 0.4, 0.6, -0.8]))[:3, :3]
+    return {"elements between sliding joints, kg": float(np.abs(M - np.diag(np.diag(M))).max())}
+
+
+def sensors() -> Figures:
+    """Waters IV: sets of accelerometers at a joint, a set being those that one link carries for it."""
+    arm = load_builtin(ARM)
+    placed = accelerometers(arm).each
+    sets = {len({sensor.body for sensor in placed if sensor.freedom == joint}) for joint in range(arm.n)}
+    return {"sets at each joint": float(sets.pop()) if len(sets) == 1 else float("nan")}
+
+
+def _state() -> tuple[Any, Floats, Floats]:
+    arm = load_builtin(ARM).rigid()
+    q, qd = np.random.default_rng(1979).uniform(0.3, 0.9, (2, arm.n))
+    return arm, q, qd
+
+
+def _bent(x: Floats, y: Floats) -> float:
+    """The largest distance of a curve from the line between its ends, over the height of the line."""
+    line = y[0] + (y[-1] - y[0]) * (x - x[0]) / (x[-1] - x[0])
+    return float(np.abs(y - line).max() / abs(y[-1] - y[0]))
+
+
+def _ends() -> list[tuple[float, float, float, float]]:
+    rng = np.random.default_rng(5)
+    x, v = rng.uniform(LOWER, UPPER, (PAIRS, 2)), rng.uniform(-VELOCITY, VELOCITY, (PAIRS, 2))
+    return [(x0, v0, x1, v1) for (x0, x1), (v0, v1) in zip(x.tolist(), v.tolist(), strict=True)]
+
+
+@lru_cache(maxsize=1)
+def _motions() -> tuple[Switching, ...]:
+    """Fastest motions between states of the box of Fig. 5, but without its ends, which not every motion can keep to."""
+    limits = MotionLimits(ACCELERATION, VELOCITY, -1e3, 1e3)
+    return tuple(bang_bang([x0], [v0], [x1], [v1], limits) for x0, v0, x1, v1 in _ends())
+
+
+def _phases(motion: Switching) -> list[tuple[float, float]]:
+    """Acceleration and time of each stretch that lasts."""
+    times = np.unique(np.concatenate([[0.0], motion.switches, [motion.duration]]))
+    made = []
+    for start, end in pairwise(times):
+        if end - start > LASTING:
+            made.append((round(float(motion.at(0.5 * (start + end))[2][0]), 9), end - start))
+    return made
+
+
+def _meeting(x0: float, v0: float, x1: float, v1: float) -> int:
+    """How many of the extremal lines out of one state meet one into the other, of the other sign, in forward time."""
+    found = 0
+    for sign in SIGNS:
+        a = sign * ACCELERATION
+        square = 0.5 * (v0**2 + v1**2) + a * (x1 - x0)
+        roots = [] if square < 0.0 else [s * np.sqrt(square) for s in SIGNS]
+        found += any((c - v0) / a >= 0.0 and (c - v1) / a >= 0.0 for c in roots)
+    return found
+
+
+def _recurrence(n: int) -> list[list[Any]]:
+    """U_ij for all j <= i, row by row: U_ij = U_(i-1)j A_i, U_ii = W_(i-1) dA_i."""
+    A, dA = _links(n)
+    rows, W = [], None
+    row: list[Any] = []
+    for i in range(n):
+        row = [*(u @ A[i] for u in row), dA[i] if W is None else W @ dA[i]]
+        W = A[i] if W is None else W @ A[i]
+        rows.append(row)
+    return rows
+
+
+def _from_hand(n: int) -> list[Any]:
+    """U_nj alone: W_(j-1) dA_j times jW_n, those products of A kept from both ends."""
+    A, dA = _links(n)
+    before, behind = [A[0]], [A[-1]]
+    for i in range(1, n - 1):
+        before.append(before[-1] @ A[i])
+        behind.insert(0, A[n - 1 - i] @ behind[0])
+    first, last = dA[0] @ behind[0], before[-1] @ dA[-1]
+    return [first, *(before[j - 1] @ dA[j] @ behind[j] for j in range(1, n - 1)), last]
+
+
+def _links(n: int) -> tuple[list[Any], list[Any]]:
+    from forearm.counting.matrices import Matrix
+
+    rng = np.random.default_rng(3)
+    return tuple([Matrix(rng.standard_normal((4, 4))) for _ in range(n)] for _ in range(2))  # type: ignore[return-value]
+
+
+def _products(matrices: list[Any]) -> float:
+    from forearm.counting.matrices import claimed
+
+    return float(sum(node.counts.m for node in claimed([matrix.node for matrix in matrices], set())))

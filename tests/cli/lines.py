@@ -1,0 +1,106 @@
+"""Every command and action with a line that works and is quick, its parser, and how tests run it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from forearm.cli.command import Parser
+from forearm.cli.main import COMMANDS, _command, main
+
+Capture = pytest.CaptureFixture[str]
+
+# Words that work, by command and action. Files named here are made by `make_files`.
+LINES: dict[str, tuple[str, ...]] = {
+    "arms": (),
+    "info": ("ascher2",),
+    "check": ("ascher2",),
+    "convert": ("ascher2", "out.toml"),
+    "parts": ("cmu-dd",),
+    "kinematics": ("ascher2",),
+    "plan": ("ascher2", "--to", "0.5,0.2", "--acceleration", "9"),
+    "inverse": ("ascher2",),
+    "forward": ("ascher2",),
+    "simulate": ("ascher2", "--duration", "0.01"),
+    "control compare": ("ascher2", "--duration", "0.05", "--only", "PD"),
+    "control savings": ("ascher2",),
+    "control period": ("ascher2", "--stiffness", "100"),
+    "control payload": ("ascher2", "tests.csv", "--shape", "point"),
+    "control log": ("ascher2", "log.csv"),
+    "sim": ("ascher2", "--script", "script.txt"),
+    "count": ("ascher2", "--formulation", "newton-euler"),
+    "generate": ("ascher2",),
+    "schedule": ("ascher2", "--processors", "2"),
+    "precision": ("ascher2",),
+    "reproduce": ("silver",),
+    "bench": ("--only", "code"),
+    "cache": (),
+    "completion": ("bash",),
+    "demo": ("-o", "told"),
+}
+SLOW = ("bench", "demo")  # more than seconds; they are run by tests of their own
+SAMPLE = tuple(name for name in LINES if name not in SLOW)
+
+
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """The parser of a command, or of one of its actions."""
+    command, _, action = name.partition(" ")
+    parser: argparse.ArgumentParser = Parser(prog=f"forearm {command}")
+    _command(command).add_arguments(parser)
+    if action:
+        actions = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+        parser = actions.choices[action]
+    return parser
+
+
+def options_of(name: str) -> list[argparse.Action]:
+    return [action for action in parser_of(name)._actions if action.option_strings]
+
+
+def make_files(folder: Path) -> None:
+    rows = [(0.01 * i, 0.3 + 0.02 * i, 0.4 - 0.01 * i, 1.0 + 0.1 * i, 2.0) for i in range(40)]
+    (folder / "log.csv").write_text("t,q1,q2,tau1,tau2\n" + "".join(",".join(map(repr, row)) + "\n" for row in rows))
+    tests = "".join(f"{0.1 * i},{0.2 * i},{1 + i},2,{0.1 * i},{0.3 + 0.1 * i}\n" for i in range(12))
+    (folder / "tests.csv").write_text(f"q1,q2,tau1,tau2,qdd1,qdd2\n{tests}")
+    (folder / "script.txt").write_text("gravity\n")
+
+
+def called(capsys: Capture, *words: str) -> tuple[int, str, str]:
+    """Exit code, standard output and error, however the command ends."""
+    try:
+        code = main(words)
+    except SystemExit as stop:
+        code = int(str(stop.code))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def strict_json(text: str) -> Any:
+    """The document, read by the letter: NaN and Infinity are none of JSON's."""
+
+    def refuse(word: str) -> NoReturn:
+        raise AssertionError(f"{word} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def process(*words: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    """The command as a process of its own; stdin is empty unless given."""
+    changed = options.pop("env", {})
+    defaults: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.run(
+        [sys.executable, "-m", "forearm.cli.main", *words],
+        check=False,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"} | changed,
+        **(defaults | options),
+    )
+
+
+assert {name.split()[0] for name in LINES} == set(COMMANDS)

@@ -1,0 +1,184 @@
+"""What a command writes where: JSON alone, nothing for terminals into pipes, every encoding, readers that have gone."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.lines import LINES, SAMPLE, Capture, called, make_files, process, strict_json
+
+QUICK = ("arms", "info", "inverse", "generate", "completion", "cache")
+FULL = Path("/dev/full")
+# What writes and where that stands in --json.
+WRITING = {
+    "info --plot a.png": ("a.png",), "convert": ("out.toml",), "plan -o a.csv --plot a.svg": ("a.csv", "a.svg"),
+    "plan --phase p.png --joint 1": ("p.png",), "simulate -o a.npz --plot a.png --html a.html": ("a.npz", "a.png", "a.html"),
+    "control compare --plot a.png": ("a.png",), "control log --plot a.pdf": ("a.pdf",), "generate -o made": (
+        "made/ascher2_inverse_dynamics.c", "made/ascher2_inverse_dynamics.h"),
+    "schedule --plot a.png --layers b.png": ("a.png", "b.png"), "precision --plot a.png": ("a.png",),
+    "parts --update arm.toml": ("arm.toml",), "inverse --from states.csv --to tau.csv": ("tau.csv",),
+    "inverse --from states.csv -o tau.parquet": ("tau.parquet",),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_files(tmp_path)
+    (tmp_path / "states.csv").write_text("q1,q2\n0.1,0.2\n0.3,0.4\n")
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_json_is_one_document_and_nothing_else(name: str, capsys: Capture) -> None:
+    code, out, _ = called(capsys, *name.split(), *LINES[name], "--json")
+    assert code == 0
+    document = strict_json(out)
+    assert isinstance(document, dict)
+    assert document
+
+
+@pytest.mark.parametrize("words", [("inverse", "puma560", "--qd", "1e30,1e30,1e30,1e30,1e30,1e30", "--qdd", "1e30,0,0,0,0,0")])
+def test_json_of_numbers_beyond_all_bounds(words: tuple[str, ...], capsys: Capture) -> None:
+    code, out, err = called(capsys, *words, "--json")
+    assert code in (0, 2)
+    if code == 0:
+        assert len(strict_json(out)["tau"]) == 6
+    else:
+        assert out == ""
+        assert "forearm: " in err
+
+
+def _line(line: str) -> list[str]:
+    name = next(name for name in sorted(LINES, key=len, reverse=True) if line.startswith(name))
+    return [*name.split(), *LINES[name], *line.removeprefix(name).split()]
+
+
+@pytest.mark.parametrize(("line", "paths"), WRITING.items())
+def test_the_last_lines_say_what_was_written(line: str, paths: tuple[str, ...], capsys: Capture) -> None:
+    if "--update" in line:
+        assert called(capsys, "convert", "cmu-dd", "arm.toml")[0] == 0
+    code, out, err = called(capsys, *_line(line))
+    assert code == 0, err
+    assert out.splitlines()[-len(paths) :] == [f"wrote {path}" for path in paths]
+    assert all(Path(path).stat().st_size for path in paths)
+    code, out, _ = called(capsys, *_line(line), "--json")
+    assert code == 0
+    assert all(f'"{path}"' in out for path in paths), "JSON names them too"
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_no_control_characters_where_nobody_looks(name: str, capsys: Capture) -> None:
+    _, out, err = called(capsys, *name.split(), *LINES[name])
+    assert not any(letter in out + err for letter in "\x1b\r\b\a")
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_ascii_alone_can_be_printed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the stream cannot take is written as \\xe9; JSON stays JSON."""
+    if name == "convert":
+        pytest.skip("it prints the names of files alone")
+    for more in ((), ("--json",)):
+        streams = [io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True) for _ in range(2)]
+        with monkeypatch.context() as patch:
+            patch.setattr("sys.stdout", streams[0])
+            patch.setattr("sys.stderr", streams[1])
+            from forearm.cli.main import main
+
+            assert main([*name.split(), *LINES[name], *more]) == 0
+        text = _bytes(streams[0]).decode("ascii")
+        assert text
+        if more:
+            strict_json(text)
+
+
+def _bytes(stream: io.TextIOWrapper) -> bytes:
+    buffer: Any = stream.buffer
+    data: bytes = buffer.getvalue()
+    return data
+
+
+def test_letters_beyond_ascii_come_through_as_escapes(tmp_path: Path) -> None:
+    joint, link = '[[joint]]\nkind = "revolute"\nframe = {}\n', '[[link]]\nname = "link1"\nmass = 1\n'
+    text = f'schema = "forearm-arm/1"\nname = "arm \u00e9"\n{joint}{link}'
+    (tmp_path / "letters.toml").write_text(text, encoding="utf-8")
+    plain = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    done = process("info", "letters.toml", cwd=tmp_path, env=plain)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(b"arm \\xe9: ")
+    done = process("info", "letters.toml", "--json", cwd=tmp_path, env=plain)
+    assert strict_json(done.stdout.decode("ascii"))["name"] == "arm \u00e9"
+    done = process("info", "no-\udcff.toml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert b"not there" in done.stderr
+
+
+@pytest.mark.parametrize("words", [("--help",), ("--version",), *((name, *LINES[name]) for name in QUICK)])
+def test_a_reader_that_has_gone_is_no_error(words: tuple[str, ...], tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as gone:
+        done = process(*words, stdout=gone, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("words", [("--help",), *((name, *LINES[name]) for name in QUICK)])
+def test_a_full_disk_is_said(words: tuple[str, ...], tmp_path: Path) -> None:
+    with FULL.open("wb") as full:
+        done = process(*words, stdout=full, cwd=tmp_path)
+    assert done.returncode == 2
+    said = " ".join(done.stderr.decode().split())
+    assert said.startswith("forearm: standard output: cannot be written: No space left on device.")
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-"])
+@pytest.mark.parametrize("words", [("bogus",), *((name, *LINES[name]) for name in ("info", "simulate"))])
+def test_closed_streams(words: tuple[str, ...], closed: str, tmp_path: Path) -> None:
+    line = f"exec {sys.executable} -m forearm.cli.main {' '.join(words)} {closed}"
+    done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == (2 if words == ("bogus",) else 0)
+    assert "Traceback" not in done.stderr
+    assert "there is no" not in done.stdout, "a complaint is never among results"
+
+
+@pytest.mark.parametrize("name", ["inverse", "forward", "arms", "plan", "simulate", "schedule", "precision", "count"])
+def test_narrow_terminals(name: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    code, out, _ = called(capsys, name, *LINES[name])
+    assert code == 0
+    too_wide = [line for line in out.splitlines() if len(line) > 40]
+    assert len(too_wide) <= 3, too_wide
+    _, _, err = called(capsys, "info", "nobody")
+    assert max(map(len, err.splitlines())) <= 40
+
+
+def test_a_drawing_fits_a_narrow_terminal(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    for columns in (40, 60, 100):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        _, out, _ = called(capsys, "info", "panda")
+        drawing = out.split("from the side")[1].split("\n\nSource")[0]
+        assert "from above" in drawing
+        assert "# base" in drawing
+        assert max(len(line) for line in drawing.splitlines()) <= columns
+
+
+def test_standard_input_is_read_where_a_table_is(tmp_path: Path) -> None:
+    log = (tmp_path / "log.csv").read_bytes()
+    states = (tmp_path / "states.csv").read_bytes()
+    voltages = b"t,joint1,joint2\n0,0,0\n1,0,0\n"
+    for words, data in (
+        (("inverse", "ascher2", "--from", "-"), states),
+        (("control", "log", "ascher2", "-"), log),
+        (("control", "payload", "ascher2", "-", "--shape", "point"), (tmp_path / "tests.csv").read_bytes()),
+        (("simulate", "ascher2", "--duration", "0.01", "--torque-file", "-"), voltages),
+        (("sim", "ascher2", "--script", "-"), b"gravity\n"),
+    ):
+        done = process(*words, "--json", input=data, stdin=None, cwd=tmp_path)
+        assert done.returncode == 0, (words, done.stderr)
+        strict_json(done.stdout.decode())

@@ -1,0 +1,230 @@
+"""Wrong words for every option of every command: exit 2, one paragraph that says where and what to do, nothing else."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+import pytest
+from cli.lines import LINES, SAMPLE, Capture, called, make_files, options_of, parser_of
+
+from forearm.cli.main import COMMANDS
+from forearm.cli.numbers import Real, Whole
+
+VALUED = [
+    (name, action.option_strings[-1]) for name in LINES for action in options_of(name) if action.nargs != 0 and action.metavar
+]
+NUMBERS = [
+    (name, action.option_strings[-1]) for name in LINES for action in options_of(name) if isinstance(action.type, Real | Whole)
+]
+LISTS = [
+    (name, action.option_strings[-1])
+    for name in LINES
+    for action in options_of(name)
+    if str(action.metavar).startswith(("A,B", "X,Y"))
+]
+PICTURES = [(name, a.option_strings[-1]) for name in LINES for a in options_of(name) if "(.png, .svg or .pdf)" in str(a.help)]
+INPUTS = [
+    ("info", 0), ("check", 0), ("convert", 0), ("kinematics", 0), ("inverse", 0), ("simulate", 0), ("control savings", 0),
+    ("generate", 0), ("schedule", 0), ("count", 0), ("precision", 0), ("parts", 0), ("control log", 1), ("control payload", 1),
+]  # fmt: skip
+ENDING = {"parts": ".toml", "control log": ".csv", "control payload": ".csv"}
+
+
+@pytest.fixture(autouse=True)
+def _at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_files(tmp_path)
+
+
+def refused(capsys: Capture, *words: str) -> str:
+    """The paragraph, as one line."""
+    code, out, err = called(capsys, *words)
+    assert (code, out) == (2, ""), (words, code, out)
+    assert "Traceback" not in err
+    paragraphs = [p for p in err.split("forearm: ")[1:] if p.strip()] or [err]
+    assert len(paragraphs) == 1, err
+    text = " ".join(paragraphs[0].split())
+    assert text.endswith((".", "?", "'", ")")), text
+    return text
+
+
+def line(name: str, *more: str) -> tuple[str, ...]:
+    return (*name.split(), *LINES[name], *more)
+
+
+def test_lists_hold_what_they_should() -> None:
+    assert len(VALUED) > 90
+    assert len(NUMBERS) > 35
+    assert len(LISTS) > 20
+    assert len(PICTURES) > 8
+    assert not [name for name in LINES for a in options_of(name) if a.type in (int, float)], "numbers have bounds"
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_misspelt_option_gets_a_suggestion(name: str, capsys: Capture) -> None:
+    text = refused(capsys, *line(name, "--jsno"))
+    assert "there is no '--jsno' here: did you mean '--json'" in text
+    assert f"See 'forearm {name} --help'." in text
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_one_word_too_many(name: str, capsys: Capture) -> None:
+    more = ["x.toml"] * (1 + sum(a.nargs == "?" for a in parser_of(name)._actions))
+    text = refused(capsys, *line(name, *more))
+    assert "one word too many" in text or "plan: give" in text
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if len(name) > 3])
+def test_a_misspelt_command_gets_a_suggestion(name: str, capsys: Capture) -> None:
+    assert f"did you mean '{name}'" in refused(capsys, name[0] + name[2] + name[1] + name[3:])
+    assert f"'{name}'" in refused(capsys, name.upper())
+
+
+@pytest.mark.parametrize(("name", "option"), VALUED)
+def test_an_empty_value_is_no_value(name: str, option: str, capsys: Capture) -> None:
+    """It would pass for an option that is not given."""
+    for word in (f"{option}=", f"{option}=--"):
+        assert f"{option}: a value is needed, came " in refused(capsys, *line(name, word))
+
+
+@pytest.mark.parametrize(("name", "option"), VALUED)
+def test_a_value_is_not_forgotten(name: str, option: str, capsys: Capture) -> None:
+    assert option in refused(capsys, *line(name, option))
+
+
+@pytest.mark.parametrize(("name", "option"), NUMBERS)
+def test_what_is_no_number_is_refused_by_the_options_name(name: str, option: str, capsys: Capture) -> None:
+    for word in ("abc", "nan", "inf", "1e999", "1_0", "1,2", "0x10", "-1e300", "1e300", "\u0663"):
+        text = refused(capsys, *line(name, f"{option}={word}"))
+        assert text.startswith(f"{option}: "), text
+        assert f"is needed, came {word!a}" in text
+
+
+@pytest.mark.parametrize(("name", "option"), [(n, o) for n, o in NUMBERS if o != "--dac-gain"])
+def test_negative_numbers_are_refused(name: str, option: str, capsys: Capture) -> None:
+    text = refused(capsys, *line(name, option, "-1"))
+    assert text.startswith(f"{option}: "), text
+    assert "came '-1'" in text
+
+
+@pytest.mark.parametrize(("name", "option"), LISTS)
+def test_lists_of_numbers_are_taken_by_the_letter(name: str, option: str, capsys: Capture) -> None:
+    line_of = [*line(name)]
+    if (name, option) == ("control compare", "--q"):
+        line_of += ["--to", "0.1,0.2"]
+    if (name, option) == ("plan", "--line-to"):
+        line_of = line_of[:2]
+    for word in ("0.1,x", "0.1,nan", "0.1,,0.2", "0.1,0.2,", "1_0,2", "1,2,3,4,5,6,7,8,9"):
+        text = refused(capsys, *line_of, f"{option}={word}")
+        assert option in text
+        assert ascii(word) in text
+
+
+@pytest.mark.parametrize(("name", "option"), PICTURES)
+def test_pictures_that_cannot_be_written_are_refused_before_the_work(
+    name: str, option: str, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = f"forearm.cli.{name.split()[0]}.load"
+    monkeypatch.setattr(module, lambda *_, **__: pytest.fail("work was begun"), raising=False)
+    (tmp_path / "folder.png").mkdir()
+    assert f"{option} a.gif: a picture ends in .png, .svg or .pdf." in refused(capsys, *line(name, option, "a.gif"))
+    assert f"{option} folder.png: a folder, not a file" in refused(capsys, *line(name, option, "folder.png"))
+    assert "there is no folder no/such; make it" in refused(capsys, *line(name, option, "no/such/a.png"))
+
+
+@pytest.mark.parametrize("option", ["--to", "--html"])
+def test_what_simulate_writes_is_checked_first(option: str, capsys: Capture) -> None:
+    text = refused(capsys, *line("simulate", option, f"no/such/a{'.csv' if option == '--to' else '.html'}"))
+    assert text.startswith(f"{option} no/such/a.")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written_to(capsys: Capture, tmp_path: Path) -> None:
+    (tmp_path / "shut").mkdir(mode=0o500)
+    assert "nothing can be written in the folder shut" in refused(capsys, *line("info", "--plot", "shut/a.png"))
+
+
+@pytest.mark.parametrize(("name", "place"), INPUTS)
+@pytest.mark.parametrize("what", ["missing", "folder", "empty", "binary", "long", "folder-not-there"])
+def test_files_that_cannot_be_read(name: str, place: int, what: str, capsys: Capture, tmp_path: Path) -> None:
+    ending = ENDING.get(name, ".urdf" if what == "binary" else ".toml")
+    path = f"no/such/a{ending}" if what == "folder-not-there" else f"{'x' * 300 if what == 'long' else what}{ending}"
+    if what == "folder":
+        (tmp_path / path).mkdir()
+    elif what == "empty":
+        (tmp_path / path).touch()
+    elif what == "binary":
+        (tmp_path / path).write_bytes(bytes(range(256)) * 20)
+    words = list(LINES[name])
+    words[place] = path
+    code, out, err = called(capsys, *name.split(), *words)
+    assert (code, out) == (2, "")
+    said = " ".join(err.split())
+    assert path[:50] in said
+    reasons = {"missing": "not there", "folder": "a folder, not a file", "long": "too long", "folder-not-there": "not there"}
+    assert reasons.get(what, path) in said
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("info", "PUMA560"), "did you mean 'puma560'"),
+        (("parts", "cmu-d"), "did you mean 'cmu-dd'"),
+        (("parts", "cmu-dd", "--link", "lnik3"), "--link: cmu-dd.parts.toml has no link 'lnik3'; did you mean 'link3'"),
+        (("inverse", "ascher2", "--formulation", "newton-uler"), "did you mean 'newton-euler'"),
+        (("forward", "ascher2", "--method", "composit-body"), "did you mean 'composite-body'"),
+        (("generate", "ascher2", "--function", "gravty"), "did you mean 'gravity'"),
+        (("generate", "ascher2", "--lang", "fotran"), "did you mean 'fortran'"),
+        (("generate", "ascher2", "--formulation", "kahn"), "did you mean 'kane'"),
+        (("schedule", "ascher2", "--function", "jacobain"), "did you mean 'jacobian'"),
+        (("schedule", "ascher2", "--method", "prority"), "--method: there is no 'prority'; did you mean 'priority'?"),
+        (("simulate", "ascher2", "--duration", "1", "--method", "rk5"), "did you mean 'rk"),
+        (("plan", "ascher2", "--line-to", "1,2,3", "--profile", "qintic"), "--profile: there is no 'qintic'; did you mean"),
+        (("kinematics", "ascher2", "--form", "ryp"), "--form: there is no 'ryp'; did you mean 'rpy'"),
+        (("kinematics", "ascher2", "--link", "lnk1"), "did you mean 'link1'"),
+        (("kinematics", "ascher2", "--hand", "lnk1"), "did you mean 'link1'"),
+        (("precision", "ascher2", "--sweep", "jiont1"), "--sweep: there is no movable joint 'jiont1'; did you mean 'joint1'"),
+        (("precision", "ascher2", "--show", "jiont1"), "--show: there is no movable joint 'jiont1'; did you mean 'joint1'"),
+        (("convert", "ascher2", "a.toml", "--lock", "jiont1=0"), "did you mean 'joint1'"),
+        (("control", "compare", "ascher2", "--only", "pd"), "did you mean 'PD'"),
+        (("control", "comprae", "ascher2"), "did you mean 'compare'"),
+        (("control", "payload", "ascher2", "tests.csv", "--shape", "bdy"), "did you mean 'body'"),
+        (("count", "ascher2", "--formulation", "kahn"), "did you mean 'kane'"),
+        (("count", "ascher2", "--function", "inverss"), "--function: there is no 'inverss'; did you mean 'inverse'"),
+        (("reproduce", "swarz"), "did you mean 'swartz'"),
+        (("bench", "--only", "kernel"), "--only: there is no 'kernel'; did you mean 'kernels'"),
+        (("completion", "bsh"), "did you mean 'bash'"),
+        (("sim", "puma650"), "did you mean 'puma560'"),
+    ],
+)
+def test_a_misspelt_name_gets_a_suggestion(words: tuple[str, ...], said: str, capsys: Capture) -> None:
+    assert said in refused(capsys, *words)
+
+
+@pytest.mark.parametrize("name", [name for name in SAMPLE if any(not a.option_strings for a in parser_of(name)._actions)])
+def test_words_that_are_needed(name: str, capsys: Capture) -> None:
+    needed = [a.metavar for a in parser_of(name)._actions if not a.option_strings and a.nargs is None and a.required]
+    if needed:
+        text = refused(capsys, *name.split())
+        assert str(needed[0]) in text
+        assert f"See 'forearm {name} --help'." in text
+
+
+def test_types_of_numbers() -> None:
+    assert Real(above=0.0)("1e-3") == 1e-3
+    assert Whole(1, 3)(" 2 ") == 2
+    for kind, text, said in (
+        (Real(above=0.0), "0", "a number above 0 is needed"),
+        (Real(least=0.0), "-1", "a number of at least 0 is needed"),
+        (Real(least=0.0, most=90.0), "91", "a number from 0 to 90 is needed"),
+        (Real(above=0.0, below=1.0), "1", "a number above 0 and below 1 is needed"),
+        (Real(), "1e31", "a number is needed"),
+        (Whole(1, 3), "4", "a whole number from 1 to 3 is needed"),
+        (Whole(0, 1), "2", "0 or 1 is needed"),
+        (Whole(1), "1.5", "a whole number of at least 1 is needed"),
+    ):
+        with pytest.raises(argparse.ArgumentTypeError, match=said):
+            kind(text)

@@ -1,0 +1,69 @@
+"""Pages without a browser: every colour they name is there for light and for dark, nothing is fetched, paper stays white."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from simulation.making import sines
+
+from forearm import palette
+from forearm.palette import COLOURS, DASHES, ON_DARK
+from forearm.simulation.player import LOOK, page
+
+SOURCE = Path(palette.__file__).parent
+
+
+def variables(css: str) -> tuple[set[str], set[str], set[str]]:
+    """Names that a style sheet sets for light and for dark pages, and those that it uses."""
+    light = re.search(r"^:root \{(.*)\}", css, re.M)
+    dark = re.search(r"@media screen and \(prefers-color-scheme: dark\) \{\s*:root \{(.*?)\}", css, re.S)
+    assert light is not None
+    assert dark is not None
+    set_light, set_dark = (set(re.findall(r"--(\w+):", found[1])) for found in (light, dark))
+    return set_light, set_dark, set(re.findall(r"var\(--(\w+)\)", css))
+
+
+@pytest.fixture(scope="module")
+def player() -> str:
+    return page(sines("stanford"))
+
+
+def test_the_player_has_every_colour_it_uses_light_and_dark(player: str) -> None:
+    light, dark, used = variables(player.partition("</style>")[0])
+    assert light == dark
+    assert used <= light | {"count"}
+    assert len(used) > 8
+    script = (SOURCE / "simulation" / "player.js").read_text()
+    inks = set(re.findall(r"\binks\.(\w+)", script))
+    assert len(inks) > 8
+    assert inks <= set(LOOK["inks"]["light"]) & set(LOOK["inks"]["dark"])  # type: ignore[index]
+
+
+def test_the_player_draws_with_the_palette_of_the_pictures(player: str) -> None:
+    data = re.search(r'id="motion">(.*?)</script>', player, re.S)
+    assert data is not None
+    look = json.loads(data[1])["look"]
+    assert look["dashes"] == [list(lengths) for lengths in DASHES]
+    for name, colours in (("light", COLOURS), ("dark", ON_DARK)):
+        assert [look["inks"][name][f"curve{k}"] for k in range(look["curves"])] == list(colours)
+
+
+def test_the_other_pages_have_every_colour_they_use() -> None:
+    for css in (
+        palette.page_colours() + (SOURCE / "cli" / "reproduce_report.css").read_text(),
+        palette.page_colours(*({"with": "#111", "without": "#222", "way": "#333"},) * 2)
+        + (SOURCE / "cli" / "demo_report" / "report.css").read_text(),
+    ):
+        light, dark, used = variables(css)
+        assert used <= light == dark
+
+
+def test_nothing_is_fetched_and_paper_has_rules_of_its_own(player: str) -> None:
+    head = player.partition("<body>")[0]
+    assert "default-src 'none'" in head
+    assert not re.search(r"(?:src|href)=|url\(|@import", head)
+    for name in ("simulation/player.css", "cli/demo_report/report.css", "cli/reproduce_report.css"):
+        assert "@media print" in (SOURCE / name).read_text()

@@ -1,0 +1,102 @@
+"""Runs that go on from the end of another, to the bit; and both as one."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import posture, random_arm, speed
+from one_joint import beam, block
+from simulation.making import RUBBING, kinds
+
+import forearm as fa
+from forearm.drives import DAC
+from forearm.simulation import Schedule, Simulation, joined, load_simulation, without_inductance
+
+
+def same(a: Simulation, b: Simulation, rows: slice) -> bool:
+    names = ("t", "q", "qd", "qdd", "tau")
+    return all(np.array_equal(getattr(a, name)[rows], getattr(b, name)) for name in names)
+
+
+@pytest.mark.parametrize("kind", ["torque", "voltage", "schedule", "controller", "callable"])
+@pytest.mark.parametrize("seed", [1, 6])
+def test_going_on_gives_the_bits_of_one_run(kind: str, seed: int, tmp_path: Path) -> None:
+    arm = without_inductance(random_arm(seed, 3))
+    start = posture(arm, seed), speed(arm, seed)
+    u = np.random.default_rng(seed).uniform(-20.0, 20.0, 3)
+    table = Schedule(times=np.array([0.0, 0.013, 0.05]), values=np.array([u, -u, 2.0 * u]))
+    ways: dict[str, dict[str, Any]] = {
+        "torque": {"torque": u}, "voltage": {"voltage": u}, "schedule": {"voltage": table, "dac": DAC(period=5e-3)},
+        "controller": {"controller": lambda t, q, qd: u * math.cos(30.0 * t) - q},
+        "callable": {"torque": lambda t: u * math.cos(30.0 * t)},
+    }  # fmt: skip
+    given = ways[kind]
+    whole = fa.simulate(arm, *start, 0.1, **given)
+    first = fa.simulate(arm, *start, 0.037, **given)
+    assert kinds(whole), "joints stand"
+    first.save(tmp_path / "first.npz")
+    for before in (first, load_simulation(tmp_path / "first.npz")):
+        second = fa.simulate(arm, *start, 0.063, continued=before, **given)
+        third = fa.simulate(arm, *start, 0.0, continued=second, **given)
+        assert same(whole, first, slice(0, 38)) or kind == "controller", "which is not asked at the end"
+        assert np.array_equal(whole.q[:38], first.q)
+        assert same(whole, second, slice(37, None))
+        assert np.array_equal(whole.q[-1:], third.q)
+
+
+def test_going_on_after_an_end_before_time_begins_at_the_last_sample() -> None:
+    arm = block(friction=RUBBING)
+    first = fa.simulate(arm, [0.0], [1.0], 2.0, until=lambda t, q, qd: float(q[0]) - 0.1)
+    assert first.t[-1] < 0.2
+    second = fa.simulate(arm, [0.0], [0.0], 0.5, continued=first)
+    assert second.t[0] == first.t[-1]
+    assert np.array_equal(second.q[0], first.q[-1])
+    whole = fa.simulate(arm, [0.0], [1.0], 1.0)
+    assert np.array_equal(second.q[-1], whole.q[len(first.t) + len(second.t) - 2])
+
+
+def test_another_arm_is_not_gone_on_with() -> None:
+    first = fa.simulate(block(), [0.0], [1.0], 0.1)
+    renamed = block().replace(name="the same", notes="by another name")
+    assert fa.simulate(renamed, [0.0], [0.0], 0.1, continued=first).q[0] == first.q[-1]
+    for other in (block(friction=RUBBING), beam(), block().with_payload(mass=0.1)):
+        with pytest.raises(
+            fa.InputError, match=r"whose numbers are not those of 'one'\. Start a new one from its last q and qd"
+        ):
+            fa.simulate(other, [0.0], [0.0], 0.1, continued=first)
+
+
+@pytest.mark.parametrize("name", ["q", "qd", "way", "free", "t", "origin", "done", "step"])
+def test_a_damaged_checkpoint_is_refused(name: str) -> None:
+    first = fa.simulate(block(friction=RUBBING), [0.0], [1.0], 0.1)
+    assert first.checkpoint is not None
+    fields = {f: getattr(first, f) for f in first.__dataclass_fields__}
+    for wrong in (np.zeros((1, 5)), np.array([[math.nan]]), "x", [["x"]], None):
+        bad = Simulation(**fields | {"checkpoint": first.checkpoint | {name: wrong}})
+        with pytest.raises(fa.InputError, match="simulate, continued: "):
+            fa.simulate(first.arm, [0.0], [0.0], 0.1, continued=bad)
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("t", 0.2), ("q", [[0.5]]), ("qd", [[0.3]]), ("origin", 1.0), ("done", 99)])
+def test_a_checkpoint_of_another_moment_is_refused(name: str, wrong: Any) -> None:
+    first = fa.simulate(block(friction=RUBBING), [0.0], [1.0], 0.1)
+    assert first.checkpoint is not None
+    fields = {f: getattr(first, f) for f in first.__dataclass_fields__}
+    bad = Simulation(**fields | {"checkpoint": first.checkpoint | {name: wrong}})
+    with pytest.raises(fa.InputError, match="of the checkpoint is damaged; simulate from the start again"):
+        fa.simulate(first.arm, [0.0], [0.0], 0.1, continued=bad)
+
+
+def test_only_what_goes_on_is_joined() -> None:
+    first = fa.simulate(block(), [0.0], [1.0], 0.1)
+    second = fa.simulate(block(), [0.0], [0.0], 0.1, continued=first)
+    both = joined(first, second)
+    assert np.array_equal(both.q, fa.simulate(block(), [0.0], [1.0], 0.2).q)
+    third = fa.simulate(block(), [0.0], [0.0], 0.1, continued=second)
+    for other in (third, first, fa.simulate(fa.load("ascher2"), [0.0, 0.0], [0.0, 0.0], 0.1)):
+        with pytest.raises(fa.InputError, match=r"joined: <Simulation of .* does not go on from the end of <Simulation"):
+            joined(first, other)

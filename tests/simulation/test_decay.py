@@ -1,0 +1,80 @@
+"""Steps that are too long for a drive are told, and told only then."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+
+import numpy as np
+import pytest
+
+import forearm as fa
+from forearm.simulation.decay import fastest_decay, longest_step
+
+
+def braked(viscous: float) -> fa.Arm:
+    """An arm whose last joint has hardly any inertia and so much friction."""
+    arm = fa.load("puma560-akb")
+    last = dataclasses.replace(arm.tree[-1], friction=fa.Friction(side="joint", viscous=viscous, coulomb=(0.1, -0.1)))
+    return arm.replace(tree=(*arm.tree[:-1], last))
+
+
+def test_the_rate_is_that_of_a_small_motion() -> None:
+    arm, q = braked(0.3).replace(gravity=(0.0, 0.0, 0.0)), np.array([0.3, -0.4, 0.5, 0.6, 0.7, 0.8])
+    rate, freedom = fastest_decay(arm, q, voltage=False)
+    B = np.diag([0.0] * 5 + [0.3])
+    rates = np.linalg.eigvals(np.linalg.solve(fa.dynamics.inertia_matrix(arm, q), B))
+    assert rate == pytest.approx(np.max(rates.real), rel=1e-9)
+    assert freedom == 5
+    # the same from forward dynamics: what a velocity along the slowest-to-stop mode loses of itself
+    change = 1e-6 * np.linalg.solve(fa.dynamics.inertia_matrix(arm, q), B[:, 5])
+    free = arm.replace(
+        tree=(*arm.tree[:-1], dataclasses.replace(arm.tree[-1], friction=fa.Friction(side="joint", viscous=0.3)))
+    )
+    qdd = fa.dynamics.forward(free, q, change, np.zeros(6))
+    assert qdd[5] / change[5] == pytest.approx(-rate, rel=1e-4)
+
+
+def test_back_emf_brakes_where_voltages_drive() -> None:
+    arm = fa.load("cmu-dd")
+    q = np.full(6, 0.3)
+    assert fastest_decay(arm, q, voltage=True)[0] > fastest_decay(arm, q, voltage=False)[0]
+
+
+@pytest.mark.parametrize(("method", "limit"), [("rk3", 2.5127), ("rk4", 2.7853), ("gill", 2.7853)])
+def test_limits_are_those_of_the_methods(method: str, limit: float) -> None:
+    assert longest_step(method, 1.0) == pytest.approx(limit, abs=1e-4)
+    assert longest_step(method, 0.0) == np.inf
+
+
+@pytest.mark.parametrize("method", ["rk3", "rk4", "gill"])
+def test_long_steps_are_told_and_short_ones_are_right(method: str) -> None:
+    arm, q = braked(0.3).replace(gravity=(0.0, 0.0, 0.0)), np.full(6, 0.3)
+    torque = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.4])
+    most = longest_step(method, fastest_decay(arm, q, voltage=False)[0])
+    with pytest.warns(fa.StepWarning, match=r"too long for joint6.*at most .* s, or method 'radau'"):
+        fa.simulate(arm, q, np.zeros(6), 0.01, torque=torque, method=method, step=1.1 * most)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        steps = fa.simulate(arm, q, np.zeros(6), 0.2, torque=torque, method=method, step=0.5 * most)
+        followed = fa.simulate(arm, q, np.zeros(6), 0.2, torque=torque, method="radau", rtol=1e-9, atol=1e-12)
+    assert np.allclose(steps.q[-1], followed.q[-1], atol=1e-4)
+    assert steps.qd[-1, 5] == pytest.approx(1.0, rel=0.01)  # (0.4 - 0.1) / 0.3
+
+
+def test_many_at_once_are_told_too() -> None:
+    with pytest.warns(fa.StepWarning, match="simulate_many: steps of 0.001 s are too long for joint6"):
+        fa.simulate_many(braked(5.0), np.full((2, 6), 0.3), np.zeros((2, 6)), 0.002)
+
+
+def test_a_controlled_arm_is_moved_in_steps_that_its_drives_need() -> None:
+    arm = braked(2.0)
+    motion = fa.control.usual_motion(arm)
+    law = fa.control.ComputedTorque(arm)
+    alone = fa.control.run(arm, law, motion)
+    fine = fa.control.run(arm, law, motion, step=1e-5)
+    assert np.allclose(alone.q, fine.q, atol=2e-4)
+    assert np.abs(fine.q[:, 5] - fine.q[0, 5]).max() > 0.1, "the joint moves at all"
+    with pytest.warns(fa.StepWarning, match="run: steps of 0.00025 s are too long for joint6"):
+        coarse = fa.control.run(arm, law, motion, step=2.5e-4)
+    assert not np.allclose(coarse.q, fine.q, atol=1e-2)

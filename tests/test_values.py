@@ -1,0 +1,103 @@
+"""What a caller gives: numbers as they are, everything else refused, by one class of error."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from forearm.errors import ForearmError, InputError, ModelError, located
+from forearm.values import LARGEST, as_floats, as_pose, check_number, is_number
+
+NUMBERS = [0, -3, 2.5, math.inf, math.nan, np.float32(0.5), np.int8(-1), np.longdouble(2.0), Fraction(1, 4), 10**400]
+OTHERS = [True, np.True_, "1", b"1", None, 1j, np.complex128(1.0), Decimal(1), [1.0], np.zeros(1)]
+
+
+def shown(value: object) -> str:
+    return type(value).__name__ + ("" if isinstance(value, int) else str(value))
+
+
+@pytest.mark.parametrize("value", NUMBERS, ids=shown)
+def test_numbers_are_numbers(value: Any) -> None:
+    assert is_number(value)
+
+
+@pytest.mark.parametrize("value", OTHERS, ids=repr)
+def test_nothing_else_is(value: Any) -> None:
+    assert not is_number(value)
+    with pytest.raises(InputError, match=r"^x: a number is needed, came "):
+        check_number(value, "x")
+
+
+@pytest.mark.parametrize(
+    ("value", "bounds", "words"),
+    [
+        (-1, {"minimum": 0.0}, "must be at least 0, came -1"),
+        (0.0, {"above": 0.0}, "must be above 0, came 0"),
+        (2.0, {"above": 0.0, "maximum": 1.0}, "must be above 0 and at most 1, came 2"),
+    ],
+)
+def test_an_argument_out_of_bounds_is_input_and_a_number_of_an_arm_its_model(
+    value: float, bounds: dict[str, float], words: str
+) -> None:
+    with pytest.raises(InputError, match=f"^x: {words}"):
+        check_number(value, "x", **bounds)  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match=f"^x: {words}"):
+        check_number(value, "x", **bounds, out_of_bounds=ModelError)
+
+
+@pytest.mark.parametrize("value", [math.nan, -math.inf, 10**400, 1.01 * LARGEST])
+def test_no_number_is_endless(value: float) -> None:
+    with pytest.raises(InputError, match=r"^x: (the number must be finite|no number may exceed 1e\+30), came "):
+        check_number(value, "x", out_of_bounds=ModelError)
+
+
+def test_arrays_of_objects_are_numbers_one_by_one() -> None:
+    assert as_floats(np.array([Fraction(1, 4), 2**70]), "x").tolist() == [0.25, float(2**70)]
+    assert np.isnan(as_floats([1.0, math.nan], "x")[1])
+    mixed = np.array([True, 2], dtype=object)
+    wrong: tuple[Any, ...] = ([1, None], [1, None, "2"], mixed, ["1"], [True], [1j], [[1], [1, 2]], [10**400])
+    for value in wrong:
+        with pytest.raises(InputError, match=r"^x: numbers are needed, came "):
+            as_floats(value, "x")
+
+
+def test_a_pose_is_a_copy_that_nobody_changes() -> None:
+    given = np.eye(4)
+    T = as_pose(given, "T")
+    given[0, 3] = 1.0
+    assert T[0, 3] == 0.0
+    with pytest.raises(ValueError, match="read-only"):
+        T[0, 3] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (np.eye(4).astype(str), "numbers are needed"),
+        (np.eye(4).astype(bool), "numbers are needed"),
+        (np.eye(3), r"a pose is a \(4, 4\) array of finite numbers; came shape \(3, 3\)"),
+        (np.diag([1.0, 1.0, 1.0, math.nan]), "every number must be finite"),
+        (np.eye(4) + np.eye(4, k=3) * 1e31, r"no number may exceed 1e\+30"),
+        (np.diag([1.0, 1.0, -1.0, 1.0]), "the upper left 3x3 must be a rotation"),
+    ],
+)
+def test_what_is_no_pose_is_refused(value: Any, words: str) -> None:
+    with pytest.raises(InputError, match=f"^T: {words}"):
+        as_pose(value, "T")
+
+
+@pytest.mark.parametrize("kind", [InputError, ModelError])
+def test_an_error_from_inside_says_where_once(kind: type[ForearmError]) -> None:
+    def fail(text: str) -> None:
+        with located("arm.toml, joint 'j'", file="arm.toml"):
+            raise kind(text)
+
+    with pytest.raises(kind, match=r"^arm\.toml, joint 'j': axis: must not be 0$"):
+        fail("axis: must not be 0")
+    with pytest.raises(kind, match=r"^arm\.toml, line 3: wrong$"):
+        fail("arm.toml, line 3: wrong")

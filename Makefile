@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test test-peers check bench bench-peers docs fuzz clean
 
 $(VENV)/.installed: pyproject.toml
+	@echo "setting up $(VENV): half a minute or so, once"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test,plot]"
 	touch $@

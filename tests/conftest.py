@@ -18,4 +18,5 @@ def pytest_configure(config: pytest.Config) -> None:
     if "PYTEST_XDIST_WORKER" not in os.environ:
         folder = tempfile.mkdtemp(prefix="forearm-tests-")
         os.environ["FOREARM_CACHE"] = folder
+        os.environ["COLUMNS"] = "100"  # whatever terminal there is, or none
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))

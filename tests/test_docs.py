@@ -1,22 +1,42 @@
-"""Every example in the README and the docs is run: Python blocks, arm and parts files, and command lines."""
+"""Every example in the README and the docs is run, and what the text names is there: commands, options, names, links."""
 
 from __future__ import annotations
 
+import argparse
 import re
 import shlex
 import tomllib
 import warnings
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import forearm as fa
-from forearm.cli.main import main
+from forearm.cli.main import COMMANDS, _parser, _with_negative_numbers, main
+from forearm.control.code import controller_code
 from forearm.files.armfile_read import arm_from_document
 from forearm.parts.database import read_parts
+from forearm.simulation import Schedule
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```.*?^```", flags=re.M | re.S)
+RUN = {"python", "toml", "console"}  # by the tests of this file, wherever they stand
+# Blocks of other kinds, each with the test that runs it or holds it against what happens; what a clock measured is left.
+OTHERS = {
+    ("code.md", "c"): "codegen/test_controller_page.py",
+    ("code.md", "sh"): "codegen/test_controller_page.py",
+    ("command-line.md", "csv"): "test_docs.py",
+    ("controllers-in-c.md", "c"): "test_docs.py",
+    ("sim.md", "text"): "interpreter/test_session.py",
+    ("simulation.md", "text"): "test_docs.py",
+    ("api.md", "text"): "test_api_page.py",
+    ("performance.md", "text"): "measured",
+}
+each_page = pytest.mark.parametrize("page", PAGES, ids=[path.name for path in PAGES])
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
@@ -77,3 +97,112 @@ def test_readme_shows_the_two_commands_and_a_picture_on_its_first_screen() -> No
     picture = re.search(r"!\[.*?\]\((.*?)\)", screen)
     assert picture is not None
     assert (ROOT / picture[1]).is_file()
+
+
+def in_the_text(page: Path) -> list[str]:
+    """What stands in code marks between the blocks."""
+    return re.findall(r"`([^`\n]+)`", BLOCK.sub("", page.read_text(encoding="utf-8")))
+
+
+@cache
+def options_of(command: str) -> frozenset[str]:
+    """Its options, and those of its actions."""
+    (commands,) = (a.choices for a in _parser(command)._actions if isinstance(a, argparse._SubParsersAction))
+    return frozenset(options_in(commands[command]))
+
+
+def options_in(parser: argparse.ArgumentParser) -> Iterator[str]:
+    for action in parser._actions:
+        yield from action.option_strings
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                yield from options_in(inner)
+
+
+def of_that_kind(page: str, language: str) -> list[str]:
+    return [text for name, text in blocks(language) if name.rpartition("-")[0] == page]
+
+
+def test_every_other_kind_of_block_has_its_test() -> None:
+    found = {(page.name, kind) for page in PAGES for kind in re.findall(r"^```([a-z]+)$", page.read_text(), flags=re.M)}
+    assert {(page, kind) for page, kind in found if kind not in RUN} == set(OTHERS)
+    for (page, _), test in OTHERS.items():
+        assert test == "measured" or page in (ROOT / "tests" / test).read_text() or page == "api.md", (
+            f"{test}: nothing of {page}"
+        )
+
+
+@each_page
+def test_commands_and_options_in_the_text_exist(page: Path) -> None:
+    """A command without words in capitals for what the reader gives is parsed whole."""
+    for code in in_the_text(page):
+        if re.fullmatch(r"--[a-z][a-z-]*", code):
+            assert any(code in options_of(command) for command in COMMANDS) or code == "--version", code
+        if not code.startswith("forearm ") or code.startswith("forearm -") or "COMMAND" in code:
+            continue
+        words = shlex.split(re.split(r" (?:\\?\||<) |\\\|", code)[0])[1:]
+        assert words[0] in COMMANDS, code
+        options = [word.strip("[]") for word in words if word.strip("[").startswith("--")]
+        assert options_of(words[0]).issuperset(options), code
+        if options and not re.search(r"\b[A-Z]+\b", code):
+            assert _parser(words[0]).parse_known_args(_with_negative_numbers(words))[1] == [], code
+
+
+@each_page
+def test_names_of_the_package_in_the_text_exist(page: Path) -> None:
+    for code in in_the_text(page):
+        dotted = re.match(r"(?:fa|forearm)((?:\.\w+)+)", code)
+        if dotted is not None:
+            assert resolved(f"forearm{dotted[1]}") is not None, code
+
+
+def resolved(path: str) -> object:
+    """A module, or a name in one, or in a class or value of one."""
+    try:
+        return import_module(path)
+    except ModuleNotFoundError:
+        owner, _, name = path.rpartition(".")
+        return getattr(resolved(owner), name)
+
+
+def slugs(page: Path) -> set[str]:
+    """The anchors of a page's headings, as mkdocs and GitHub write them."""
+    found = re.findall(r"^#+ (.+)$", BLOCK.sub("", page.read_text(encoding="utf-8")), flags=re.M)
+    return {re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in found}
+
+
+@each_page
+def test_links_lead_to_pages_and_headings(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", BLOCK.sub("", page.read_text(encoding="utf-8"))):
+        path, _, anchor = target.partition("#")
+        assert "://" not in target, f"{target}: a link out of the documentation"
+        to = page if not path else (page.parent / path).resolve()
+        assert to.exists(), target
+        assert not anchor or anchor in slugs(to), target
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    named = re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), flags=re.M)
+    assert sorted(named) == sorted(str(page.relative_to(ROOT / "docs")) for page in PAGES[1:])
+
+
+def test_the_interface_of_controllers_in_c_is_that_of_every_law() -> None:
+    arm = fa.load("puma560")
+    (shown,) = of_that_kind("controllers-in-c.md", "c")
+    page = (ROOT / "docs" / "controllers-in-c.md").read_text(encoding="utf-8")
+    laws = re.findall(r"^\| `(\w+)` \|", page, flags=re.M)
+    assert len(laws) == 4
+    for law in laws:
+        header = " ".join(controller_code(arm, law).header.split())
+        assert " ".join(shown.replace("NAME", f"puma560_{law}").replace("[n]", f"[{arm.n}]").split()) in header
+
+
+def test_the_schedule_file_of_the_page_is_read(tmp_path: Path) -> None:
+    """Its joints are those of the arm of the first page."""
+    arm = arm_from_document(tomllib.loads(of_that_kind("index.md", "toml")[0]), "index.md")
+    (shown,) = of_that_kind("simulation.md", "text")
+    path = tmp_path / "volts.csv"
+    path.write_text(shown)
+    read = Schedule.read(path, arm)
+    assert read.times.tolist() == [0.0, 0.25, 1.0]
+    assert read.values.tolist() == [[4.0, 1.5], [0.0, -1.5], [0.0, 0.0]]

@@ -14,6 +14,7 @@ import pytest
 FOLDER = Path(__file__).parent.parent / "notebooks"
 BOOKS = sorted(FOLDER.glob("*.ipynb"))
 PATIENCE = 300.0  # s; each takes a few seconds
+SHOWING = "%matplotlib inline\n"  # without it a notebook shows the name of a figure, not the figure
 
 each_book = pytest.mark.parametrize("path", BOOKS, ids=[path.stem for path in BOOKS])
 
@@ -39,9 +40,17 @@ def test_kept_without_outputs_and_with_words_before_the_code(path: Path) -> None
 
 
 @each_book
+def test_figures_are_shown(path: Path) -> None:
+    first, *others = ["".join(cell["source"]) for cell in cells(path) if cell["cell_type"] == "code"]
+    assert first.startswith(SHOWING)
+    assert not any(line.startswith("%") for text in others for line in text.splitlines())
+
+
+@each_book
 def test_runs(path: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     code = ["".join(cell["source"]) for cell in cells(path) if cell["cell_type"] == "code"]
+    code[0] = code[0].removeprefix(SHOWING)
     script = tmp_path / f"{path.stem}.py"
     script.write_text("\n\n".join(code), encoding="utf-8")
     ran = subprocess.run(

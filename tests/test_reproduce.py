@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import pytest
 
 import forearm as fa
 from forearm.cli.main import main
+from forearm.cli.reproduce import _summary as summary
 from forearm.reproduce import DOCUMENTS, catalogue, reproduce
-from forearm.reproduce.catalogue import judge
+from forearm.reproduce.catalogue import Verdict, judge
 from forearm.reproduce.recompute import function
 
 
@@ -62,10 +64,19 @@ def test_command_prints_and_gives_json(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["reproduce", "dhanaraj"]) == 0
     text = capsys.readouterr().out
     assert "acccoeff" in text
-    assert "figures in all" in text
     assert main(["reproduce", "dhanaraj", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["results"]
     assert {"document", "place", "printed", "ours", "verdict", "reason"} <= set(rows[0])
+    counts = [sum(row["verdict"] == verdict for row in rows) for verdict in get_args(Verdict)]
+    assert text.splitlines()[-1].split() == ["Dhanaraj", *map(str, counts), str(len(rows))]
+
+
+def test_verdicts_are_counted_by_document_and_together() -> None:
+    results = [*reproduce("swartz"), *reproduce("silver")]
+    *_, swartz, silver, together = (line.split() for line in summary(results).splitlines())
+    assert [swartz[0], silver[0], together[0]] == ["Swartz", "Silver", "together"]
+    assert all(int(a) + int(b) == int(c) for a, b, c in zip(swartz[1:], silver[1:], together[1:], strict=True))
+    assert int(together[-1]) == len(results)
 
 
 def test_unknown_document_gets_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:

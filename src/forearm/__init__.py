@@ -98,7 +98,7 @@ _ROOMS = (
     "trajectories",
 )  # fmt: skip
 _LATER = {
-    **{room: room for room in _ROOMS},
+    **{room: room for room in (*_ROOMS, "arm")},
     "DAC": "drives",
     **dict.fromkeys(
         (
@@ -130,7 +130,8 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'forearm' has no attribute {name!r}")
     room = import_module(f"forearm.{_LATER[name]}")
-    return room if _LATER[name] == name else getattr(room, name)
+    found = globals()[name] = room if _LATER[name] == name else getattr(room, name)
+    return found
 
 
 def __dir__() -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 GAP = 2
 NARROWEST = 12  # what a column of words may be cut to
-NARROWEST_NAME = 28  # the first column, which tells the rows apart
+NARROWEST_NAME = 28  # the first column, which tells the rows apart, where there is room for another beside it
 MOST_ROWS = 60  # of a table in a notebook, which is a glance
 
 
@@ -16,6 +16,13 @@ def number(value: float | None, digits: int = 6) -> str:
         return "-"
     text = f"{value:.{digits}g}"
     return "0" if text in ("-0", "0") else text
+
+
+def filled(text: str, width: int | None, under: str = "") -> str:
+    """Each line broken to a width, what goes on behind `under`; as it stands where no width is given."""
+    from textwrap import fill  # where used: whoever only imports the package need not wait for it
+
+    return text if width is None else "\n".join(fill(line, width, subsequent_indent=under) for line in text.splitlines())
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
@@ -66,8 +73,10 @@ def html_lines(lines: Iterable[str]) -> str:
 
 def _cut_words(widths: list[int], right: list[bool], width: int) -> list[int]:
     widths = list(widths)
+    beside = max((GAP + (w if r else min(w, NARROWEST)) for w, r in zip(widths[1:], right[1:], strict=True)), default=0)
+    name = max(NARROWEST, min(NARROWEST_NAME, width - beside))
     while sum(widths) + GAP * (len(widths) - 1) > width:
-        words = [k for k in range(len(widths)) if not right[k] and widths[k] > (NARROWEST if k else NARROWEST_NAME)]
+        words = [k for k in range(len(widths)) if not right[k] and widths[k] > (NARROWEST if k else name)]
         if not words:
             break
         widths[max(words, key=lambda k: widths[k])] -= 1

@@ -127,6 +127,8 @@ def test_lock_nothing() -> None:
 
 def test_lock_refuses() -> None:
     arm = load("stanford")
+    with pytest.raises(InputError, match=r"lock: positions by joint are needed, such as {'joint4': 0\.3}; came \['joint4'\]"):
+        arm.lock(["joint4"])  # type: ignore[arg-type]
     with pytest.raises(NameNotFound, match="lock: arm 'stanford' has no movable joint 'jiont4'; did you mean 'joint4'"):
         arm.lock({"jiont4": 0.0})
     with pytest.raises(InputError, match=r"lock: joint 'joint3' cannot stand at 0; its limits are 0\.3048 to 1\.27"):

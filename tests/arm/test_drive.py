@@ -52,7 +52,7 @@ def test_the_largest_gear_can_be_computed_with() -> None:
         (Friction, {"side": "both"}, InputError, ["friction, side", "joint, motor", "'both'"]),
         (Friction, {"viscous": -0.1}, ModelError, ["friction, viscous", "at least 0", "-0.1"]),
         (Friction, {"coulomb": 0.3}, InputError, ["friction, coulomb", "for qd > 0", "0.3"]),
-        (Friction, {"coulomb": (0.1, 0.2)}, ModelError, ["friction, coulomb", "at most 0", "0.2"]),
+        (Friction, {"coulomb": (0.1, 0.2)}, ModelError, ["friction, coulomb", "qd < 0", "at most 0", "write (0.1, -0.2)"]),
         (Friction, {"coulomb": (-0.1, -0.2)}, ModelError, ["friction, coulomb", "at least 0", "-0.1"]),
         (Friction, {"coulomb": (0.1, -0.2, 0.0)}, InputError, ["friction, coulomb", "a pair"]),
         (Friction, {"static": (0.2, -0.2)}, ModelError, ["static and stribeck_speed go together"]),

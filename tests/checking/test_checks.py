@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from arms import DIFFERENCE, Array, every_kind, kinetic_energy, posture, random_arm
 
-from forearm import DH, Arm, Frame, Hand, Joint, Limits, Link, ModelWarning, Motor, arms, load
+from forearm import DH, Arm, Frame, Friction, Hand, Joint, Limits, Link, ModelWarning, Motor, arms, load
 from forearm.checking import Finding, balance, check
 from forearm.checking.balancing import gravity_findings
+from forearm.checking.drives import HEAVY_ROTOR, WEAK, drive_findings
 from forearm.checking.limits import FAST, LONG_STROKE, MANY_TURNS, limit_findings
 from forearm.checking.links import inertia_without_mass, mass_without_inertia, triangle_violations
 from forearm.checking.magnitudes import (
@@ -23,6 +24,7 @@ from forearm.checking.magnitudes import (
     LIGHTEST,
     LONGEST_ARM,
     SHORTEST_ARM,
+    STRONGEST_GRAVITY,
     magnitude_findings,
     reach,
     solid_density,
@@ -106,6 +108,30 @@ def with_hand_at(arm: Arm, distance: float) -> Arm:
     return with_joint(arm, slider(arm), limits=Limits(0.0, 1e-12))
 
 
+def with_turner(**changes: Any) -> Callable[[Arm], Arm]:
+    """The weightless arm with its turning joint changed, of which no other bounds are known."""
+    known = {"max_speed": None, "max_effort": None, **changes}
+    return lambda arm: with_joint(arm.replace(gravity=(0.0, 0.0, 0.0)), turner(arm), **known)
+
+
+def rotor(share: float, ratio: float = 50.0) -> Callable[[Arm], Arm]:
+    """A rotor that the turning joint feels as this share of the arm's mass times its reach squared."""
+
+    def change(arm: Arm) -> Arm:
+        whole = sum(link.mass for link in arm.links[1:]) * reach(arm) ** 2
+        return with_joint(arm, turner(arm), motor=Motor(gear_ratio=-ratio, rotor_inertia=share * whole / ratio**2))
+
+    return change
+
+
+def motor(**given: float) -> Motor:
+    """A motor that turns its joint at 48 V by 6 rad/s, and gives it 100 N m by 12.5 A."""
+    return Motor(**{"gear_ratio": -100.0, "torque_constant": 0.08, "max_voltage": 48.0, "max_current": 12.5, **given})
+
+
+GRIPPING = Friction(side="motor", viscous=1e-4, coulomb=(0.03, -0.05))  # at 100: 5 N m, and 1 N m s / rad
+
+
 ONE_FAULT: dict[str, tuple[str, str, Callable[[Arm], Arm], list[str]]] = {
     # name: (code, place, change, words of the text)
     "triangle": ("triangle-inequality", "part2", triangle(1e-6), ["0.001 + 0.002 < 0.003", "part2", "no real body"]),
@@ -157,6 +183,30 @@ ONE_FAULT: dict[str, tuple[str, str, Callable[[Arm], Arm], list[str]]] = {
         lambda a: with_link(a, mass=0.0, inertia=np.zeros((3, 3))),
         ["neither mass nor inertia", "forward dynamics", "rotor inertia"],
     ),
+    "upwards gear": ("gear-ratio", "joint{turner}", with_turner(motor=Motor(gear_ratio=-BELOW)), ["motor angle / joint angle"]),
+    "g cm^2": ("units-rotor", "joint{turner}", rotor(HEAVY_ROTOR * ABOVE), ["rotor", "g cm^2", "full reach"]),
+    "slow motor": ("motor-speed", "joint{turner}", with_turner(motor=motor(), max_speed=6.0 / WEAK * ABOVE), ["6 rad/s"]),
+    "mN m / A": (
+        "motor-speed", "joint{turner}", with_turner(motor=motor(torque_constant=80.0), max_speed=0.1), ["0.006 rad/s"],
+    ),
+    "faint motor": (
+        "motor-torque", "joint{turner}", with_turner(motor=motor(), max_effort=100.0 / WEAK * ABOVE), ["100 N m", "1000"],
+    ),
+    "other side, dry": (
+        "friction-effort",
+        "joint{turner}",
+        with_turner(motor=motor(), friction=GRIPPING, max_effort=5.0 * BELOW),
+        ["5 N m", "motor's side"],
+    ),
+    "other side, viscous": (
+        "friction-effort",
+        "joint{turner}",
+        with_turner(motor=motor(), friction=GRIPPING, max_speed=2.0, max_effort=7.0 * BELOW),
+        ["at max_speed", "7 N m", "motor's side"],
+    ),
+    "gravity": (
+        "units-gravity", "random4", lambda a: a.replace(gravity=(0.0, 0.0, STRONGEST_GRAVITY * ABOVE)), ["mm/s^2"],
+    ),
     "weak": ("gravity-effort", "joint1", lambda a: with_joint(a, 0, max_effort=holding(a, 0) * BELOW), ["gravity alone"]),
 }  # fmt: skip
 
@@ -198,6 +248,15 @@ BORDERS: dict[str, Callable[[Arm], Arm]] = {
     "a rotor behind nothing": lambda a: with_joint(
         with_link(a, mass=0.0, inertia=np.zeros((3, 3))), 1, motor=Motor(gear_ratio=50.0, rotor_inertia=1e-4)
     ),
+    "as fast as its motor": with_turner(motor=Motor(gear_ratio=-1.0)),
+    "a heavy rotor": rotor(HEAVY_ROTOR * BELOW),
+    "a fast motor": with_turner(motor=motor(), max_speed=6.0 / WEAK * BELOW),
+    "a motor for a tenth": with_turner(motor=motor(), max_effort=100.0 / WEAK * BELOW),
+    "friction that can be overcome": with_turner(motor=motor(), friction=GRIPPING, max_speed=2.0, max_effort=7.0 * ABOVE),
+    "friction of the joint": with_turner(
+        motor=motor(), friction=Friction(viscous=9.0, coulomb=(5.0, -5.0)), max_speed=2.0, max_effort=5.0
+    ),
+    "strong gravity": lambda a: a.replace(gravity=(0.0, 60.0, -80.0)),
     "just strong enough": lambda a: with_joint(a, 0, max_effort=holding(a, 0) * ABOVE),
     "no gravity": lambda a: with_joint(a.replace(gravity=(0.0, 0.0, 0.0)), 0, max_effort=1e-9),
 }
@@ -270,7 +329,7 @@ def test_what_the_published_puma_is_warned_about() -> None:
 def test_dhanarajs_tables_are_warned_about_and_no_more(name: str) -> None:
     arm = load(name)
     found = [*triangle_violations(arm), *inertia_without_mass(arm), *mass_without_inertia(arm)]
-    found += [*magnitude_findings(arm), *structure_findings(arm), *limit_findings(arm)]
+    found += [*magnitude_findings(arm), *structure_findings(arm), *limit_findings(arm), *drive_findings(arm)]
     assert [f.code for f in found] == ["triangle-inequality", "inertia-without-mass"]
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import forearm as fa
 from forearm.cli.main import COMMANDS, main
+from forearm.dynamics.precision import precision_study
 
 Capture = pytest.CaptureFixture[str]
 BROKEN = 'schema = "forearm-arm/1"\nname = "x"\njoint = []\n[[link]]\nname = "a"\nmass = -1\n'
@@ -271,6 +272,11 @@ def test_precision_command(capsys: Capture, tmp_path: Path) -> None:
     assert "composite-body" in out
     assert target.read_bytes().startswith(b"\x89PNG")
     assert run(capsys, "precision", "ascher2", "--sweep", "joint9")[0] == 2
+    found = json.loads(run(capsys, "precision", "ascher2", "--json")[1])
+    study = precision_study(fa.load("ascher2").rigid(), found["q"])
+    assert found["condition"] == study.condition.tolist()
+    for method, apart in found["differences"].items():
+        assert (apart["max"], apart["mean"]) == study.difference(method, 1)
 
 
 def test_a_joint_is_locked_once(capsys: Capture, tmp_path: Path) -> None:

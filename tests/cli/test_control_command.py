@@ -53,6 +53,13 @@ def test_comparison_is_that_of_python(capsys: Capture) -> None:
     assert [row["name"] for row in found["controllers"]] == names
 
 
+def test_which_controller_runs_is_told(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr("forearm.cli.control_compare.Progress.say", lambda _, doing: said.append(doing))
+    document(capsys, "compare", "stanford", *QUICK)
+    assert said == ["running controller 1 of 2: computed torque", "running controller 2 of 2: PD + gravity"]
+
+
 def test_sensors_errors_and_voltages_reach_the_loop(capsys: Capture) -> None:
     plain = document(capsys, "compare", "puma560", *QUICK)
     for options in (

@@ -200,3 +200,22 @@ def test_mistakes(capsys: Capture, arguments: tuple[str, ...], said: str) -> Non
     assert code == 2
     assert out == ""
     assert said in err
+
+
+def test_a_motion_that_cannot_begin_at_zero_asks_where_it_begins(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    path = tmp_path / "arm.toml"
+    fa.load("chain2").with_joint("joint2", limits=(0.5, 2.0), max_effort=50.0).with_joint("joint1", max_effort=50.0).save(path)
+    assert main(["plan", str(path), "--to", "0.3,1.0"]) == 2
+    assert "--q: without it a motion begins with every joint at 0, and joint2 goes from 0.5 to 2" in capsys.readouterr().err
+    assert main(["plan", str(path), "--q", "0,0.6", "--to", "0.3,1.0"]) == 0
+
+
+def test_degrees_given_for_radians_are_asked_about(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    assert main(["inverse", "ur5", "--q", "0,-45,90,0,0,0"]) == 0
+    assert "--q: shoulder_lift_joint at -45 rad is beyond its limits" in capsys.readouterr().err
+    assert main(["inverse", "ur5", "--q", "0,-45,90,0,0,0", "--degrees"]) == 0
+    assert capsys.readouterr().err == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def test_table_of_a_range(capsys: Capture) -> None:
     assert code == 0
     assert "stanford, inverse_dynamics: 210 operations" in out
     assert "critical path" in out
-    rows = [line.split() for line in out.splitlines() if line.strip()[:1].isdigit()]
+    rows = [line.split() for line in out.splitlines() if re.match(r" +\d", line)]
     assert [row[0] for row in rows] == ["2", "3", "4", "5"]
     assert all(row[-2:] == ["the", "shortest"] for row in rows[:2])
 

@@ -163,8 +163,9 @@ def test_inertia_must_say_about_what() -> None:
         two(link='inertia = { about = "con", xx = 1, yy = 1, zz = 1 }')
     with pytest.raises(InputError, match="link 'link1', inertia: the key 'zz' is missing"):
         two(link='inertia = { about = "com", xx = 1, yy = 1 }')
-    with pytest.raises(ModelError, match=r"arm\.toml: link 'link1', inertia: must be positive semidefinite"):
+    with pytest.raises(ModelError, match=r"arm\.toml: link 'link1', inertia: must be positive semidefinite") as caught:
         two(link='inertia = { about = "origin", xx = 0.1, yy = 0.1, zz = 0.1 }')
+    assert 'Write about = "com"' in str(caught.value)
 
 
 def test_default_names() -> None:

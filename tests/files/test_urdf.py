@@ -311,10 +311,16 @@ def test_transmission_of_a_fixed_joint_drives_nothing() -> None:
     assert read(link("a"), link("b"), joint("j", "fixed", "a", "b"), gear).joint("j").motor is None
 
 
+def test_transmission_of_a_joint_that_is_missing_is_read_over() -> None:
+    gear = '<transmission><joint name="i"/><mechanicalReduction>9</mechanicalReduction></transmission>'
+    with pytest.warns(IgnoredWarning, match="<transmission> of a joint that is missing, 2 times .first in line 5"):
+        arm = read(*PAIR, gear, gear)
+    assert arm.joint("j").motor is None
+
+
 @pytest.mark.parametrize(
     ("inside", "message"),
     [
-        ('<joint name="i"/>', "line 5, transmission 't': joint 'i' is missing; there are: j."),
         ("<joint/>", "line 5, transmission 't': <joint> needs the attribute 'name'."),
         (
             '<joint name="j"/><mechanicalReduction>0</mechanicalReduction>',

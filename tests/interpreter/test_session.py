@@ -191,6 +191,14 @@ def test_continue_gives_the_same_as_one_longer_run() -> None:
     assert a.lost["winding"] == pytest.approx(b.lost["winding"], rel=1e-12)
 
 
+def test_steps_that_are_too_long_are_told_once_with_what_helps() -> None:
+    arm = fa.load("chain3").with_joint("joint3", friction=fa.Friction(viscous=5e3, coulomb=(1e3, -1e3)))  # stands
+    said = r"too long for joint3.* at most \S+ s, or method 'radau', with forearm simulate: those of sim are fixed\.$"
+    with pytest.warns(fa.StepWarning, match=said) as told:
+        ended = talk("simulate new yes 3", "simulate continue 2", "simulate continue 2", arm=arm)
+    assert (ended.code, len(told)) == (0, 1)
+
+
 def test_continue_takes_a_new_voltage() -> None:
     ended = talk(line("voltage", VOLTAGE), "simulate new no 20", "voltage = 1 2 3 4 5 6", "simulate continue 20")
     run = ended.session.run_so_far("")

@@ -339,3 +339,14 @@ def test_speeds_of_zero_have_no_friction(puma: Any) -> None:
     rest = np.zeros(puma.arm.n)
     assert np.array_equal(puma.bias(q, rest), puma.gravity(q))
     assert np.abs(puma.bias(q, 1e-9 * speed(puma.arm, 1)) - puma.gravity(q)).min() > 0.1
+
+
+def test_dtypes_of_numpy_and_short_words_for_results() -> None:
+    arm = fa.load("ascher2")
+    assert fa.compile(arm, dtype=np.float32).dtype == fa.compile(arm, dtype=np.dtype("float32")).dtype == "float32"
+    with pytest.raises(fa.InputError, match="dtype must be one of float64, float32"):
+        fa.compile(arm, dtype=np.float16)
+    assert repr(fa.compile(arm).counts).startswith("<counts of 'ascher2' by name: inverse_dynamics, ")
+    made = fa.generate(arm, "gravity")
+    assert len(repr(made)) < 200
+    assert str(made.counts) in repr(made)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import pickle
 import re
 import subprocess
 import sys
@@ -313,3 +314,9 @@ def test_without_matplotlib_it_is_said_what_to_install(monkeypatch: pytest.Monke
     for make in (waters_figure, lambda: new_figure(3.0, 3.0)):
         with pytest.raises(InputError, match=r"pip install 'forearm\[plot\]'"):
             make()
+
+
+def test_a_figure_shows_itself_in_a_notebook() -> None:
+    figure = sines(fa.load("chain2").rigid()).plot()
+    assert figure._repr_png_() == figure_bytes(sines(fa.load("chain2").rigid()).plot())
+    assert pickle.loads(pickle.dumps(figure)).get_axes()

@@ -77,6 +77,7 @@ def assert_right(arm: Arm) -> None:
 def test_numbers_of_the_literature(name: str) -> None:
     arm = fa.load(name)
     assert len(arm.base_parameters()) == LITERATURE[name]
+    assert repr(arm.base_parameters()).startswith(f"<BaseParameters of {name!r}: {LITERATURE[name]} of ")
     assert_right(arm)
 
 

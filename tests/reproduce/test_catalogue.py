@@ -8,7 +8,7 @@ import pytest
 
 from forearm.cli import reproduce as command
 from forearm.cli.main import main
-from forearm.reproduce import DOCUMENTS
+from forearm.reproduce import DOCUMENTS, catalogue, reproduce
 from forearm.reproduce.catalogue import judge, pictures
 
 LISTED = ("swartz", "waters", "silver", "mata")
@@ -27,10 +27,22 @@ LISTED = ("swartz", "waters", "silver", "mata")
         ("695/6", 115.83, "differs"),
         ("0.000000000000", 3e-16, "within rounding"),
         ("0.000000000000", 1e-12, "differs"),
+        ("0", 0.0, "exact"),
+        ("0", 0.4, "differs"),
+        ("0", 1e-15, "differs"),
+        ("1", 1.4, "within rounding"),
     ],
 )
 def test_bounds_fractions_and_zeros(printed: str, ours: float | None, verdict: str) -> None:
     assert judge(printed, ours) == verdict
+
+
+def test_what_comes_next_is_told() -> None:
+    told: list[str] = []
+    for result in reproduce("silver", told.append):
+        assert result.item.place in told[-1] or told[-1] == "operation counts"
+    items = catalogue("silver")
+    assert told == [*(f"item {k} of {len(items)}: Silver, {i.place}" for k, i in enumerate(items, 1)), "operation counts"]
 
 
 def test_every_picture_is_drawn_or_has_a_reason() -> None:

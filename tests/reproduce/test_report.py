@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,12 +13,12 @@ import pytest
 
 from forearm.cli import reproduce as command
 from forearm.cli.main import main
-from forearm.cli.reproduce_report import MARKS, report_page
-from forearm.reproduce import Item, Result, reproduce
-from forearm.reproduce.catalogue import Verdict
+from forearm.cli.reproduce_report import MARKS, OPENED, report_page
+from forearm.reproduce import DOCUMENTS, Item, Result, reproduce
+from forearm.reproduce.catalogue import Verdict, pictures, title_of
 from forearm.tables import number
 
-VOID = ("meta", "img")
+VOID = ("meta", "img", "input")
 
 
 class Read(HTMLParser):
@@ -97,7 +99,43 @@ def test_several_documents_are_summed_and_linked() -> None:
     assert [row[0] for row in read.tables[0]] == ["document", "Swartz", "Silver", "together"]
     columns = list(zip(*read.tables[0][1:], strict=True))[1:]
     assert all(int(a) + int(b) == int(c) for a, b, c in columns)
-    assert {address.removeprefix("#") for address in read.addresses} == set(read.ids) == {"summary", "swartz", "silver"}
+    assert {address.removeprefix("#") for address in read.addresses} == {"summary", "swartz", "silver"}
+    assert set(read.ids) == {"summary", "swartz", "silver", "only-all", *(f"only-{v.replace(' ', '-')}" for v in MARKS)}
+    assert title_of("silver") in report_page(results)
+
+
+def test_long_tables_are_folded_up_and_say_what_is_in_them() -> None:
+    short = [replace(made("exact"), label=f"figure {k}") for k in range(OPENED)]
+    page = report_page(short)
+    assert '<details class="item" open>' in page
+    assert f'title="{OPENED} exact"' in page
+    page = report_page([*short, made("differs", reason="r")])
+    assert '<details class="item">' in page
+    assert f'title="{OPENED} exact"' in page
+    assert 'title="1 differs"' in page
+
+
+def test_one_verdict_can_be_looked_at_alone() -> None:
+    """What the style sheet hides are rows by their class: whole groups, so that no reason loses its row."""
+    results = [
+        made("exact"),
+        made("differs", reason="r"),
+        made("differs", reason="r"),
+        made("not reproducible", None, reason="r"),
+    ]
+    page = report_page(results)
+    kinds = re.findall(r'<tr class="([a-z-]+)">', page)
+    assert kinds == ["exact", "differs", "differs", "not-reproducible"]
+    for verdict in MARKS:
+        kind = verdict.replace(" ", "-")
+        assert f'type="radio" name="only" id="only-{kind}"' in page
+        assert f"body:has(#only-{kind}:checked) :is(.item tbody tr:not(.{kind})," in page
+
+
+def test_titles_are_those_of_the_references() -> None:
+    references = (Path(__file__).parents[2] / "docs" / "references.md").read_text(encoding="utf-8")
+    for document in DOCUMENTS:
+        assert f"| {document.capitalize()} | {title_of(document)} |" in references
 
 
 def test_neighbours_share_a_reason_only_within_one_verdict() -> None:
@@ -121,6 +159,9 @@ def test_pictures_are_inside_and_nothing_is_fetched() -> None:
     read = Read(report_page([made("exact")], {"waters": {"fig": b"\x89PNG bytes"}, "mata": {"of another": b"x"}}))
     (picture,) = [a for a in read.addresses if not a.startswith("#")]
     assert base64.b64decode(picture.removeprefix("data:image/png;base64,")) == b"\x89PNG bytes"
+    (known,) = (p for p in pictures("waters") if p.drawn)
+    captioned = report_page([made("exact")], {"waters": {known.drawn: b"x"}})
+    assert f"<figcaption>Waters, {known.place}: {known.what}</figcaption>" in captioned
     page = report_page([made("exact")])
     assert "default-src 'none'" in page
     assert not {"script", "link", "iframe", "img"} & set(Read(page).tags)
@@ -179,13 +220,15 @@ def test_command_puts_figures_in_when_asked(tmp_path: Path, monkeypatch: pytest.
         (["--html", "page.txt"], "a page ends in .html or .htm"),
         (["--html", "nowhere/page.html"], "there is no folder"),
         (["--html", ""], "--html: a value is needed, came ''"),
+        (["--html", "."], "--html .: a page ends in .html or .htm."),
+        (["--figures", __file__], f"--figures {__file__}: a file, not a folder; name a folder."),
     ],
 )
 def test_refused_before_anything_is_computed(
     options: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(command, "reproduce", lambda name: pytest.fail("computed"))
+    monkeypatch.setattr(command, "reproduce", lambda *_: pytest.fail("computed"))
     assert main(["reproduce", "swartz", *options]) == 2
     assert said in " ".join(capsys.readouterr().err.split())
     assert list(tmp_path.iterdir()) == []

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import forearm as fa
+from forearm.control.loop import _step
 from forearm.simulation.decay import fastest_decay, longest_step
 
 
@@ -63,8 +64,40 @@ def test_long_steps_are_told_and_short_ones_are_right(method: str) -> None:
 
 
 def test_many_at_once_are_told_too() -> None:
-    with pytest.warns(fa.StepWarning, match="simulate_many: steps of 0.001 s are too long for joint6"):
+    with pytest.warns(fa.StepWarning, match="simulate_many: steps of 0.001 s .* joint6.*, or simulate one by one with 'radau'"):
         fa.simulate_many(braked(5.0), np.full((2, 6), 0.3), np.zeros((2, 6)), 0.002)
+
+
+def boom() -> fa.Arm:
+    """It turns about z against friction, and a mass of 1 kg slides along it: r m out, its inertia is r^2."""
+    rows = [(0.0, np.pi / 2, 0.0, np.pi / 2), (0.0, 0.0, 0.0, 0.0)]
+    arm = fa.from_dh("boom", rows, convention="standard", joints="RP", mass=[0.0, 1.0], gravity=(0.0, 0.0, 0.0))
+    return arm.with_joint("joint1", friction=fa.Friction(viscous=1500.0))
+
+
+def test_steps_that_become_too_long_on_the_way_are_told_at_the_end() -> None:
+    arm, out, inwards = boom(), np.array([0.0, 1.0]), np.array([0.0, -5.0])
+    assert fastest_decay(arm, out, voltage=False)[0] == pytest.approx(1500.0)
+    assert longest_step("rk4", 1500.0) > 1e-3 > longest_step("rk4", 4.0 * 1500.0)
+    with pytest.warns(fa.StepWarning, match="too long for joint1, which its drive brakes within 0.00017 s") as told:
+        fa.simulate(arm, out, inwards, 0.1, method="rk4")
+    assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fa.simulate(arm, out, np.zeros(2), 0.1, method="rk4")
+        fa.simulate_many(arm, [out, out], np.zeros((2, 2)), 0.1)
+    with pytest.warns(fa.StepWarning, match="too long for joint1") as told:
+        fa.simulate_many(arm, [out, 0.5 * out, 0.4 * out], np.zeros((3, 2)), 0.01)
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    ("rate", "steps"), [(0.0, 4.0), (5.2e4, 52.0), (3e5, 200.0), (1e6, 1000.0 / (0.8 * 2.78529)), (1e8, 1000.0)]
+)
+def test_a_period_has_as_many_steps_as_its_drives_need(rate: float, steps: float) -> None:
+    """Of 0.25 ms, of a decay time, 200, of what is stable, and never more than 1000: then they are too long, which is told."""
+    arm = boom().with_joint("joint1", friction=fa.Friction(viscous=rate))
+    assert 1e-3 / _step(arm, np.array([0.0, 1.0]), False, 1e-3) == pytest.approx(steps, rel=1e-5)
 
 
 def test_a_controlled_arm_is_moved_in_steps_that_its_drives_need() -> None:
@@ -75,6 +108,6 @@ def test_a_controlled_arm_is_moved_in_steps_that_its_drives_need() -> None:
     fine = fa.control.run(arm, law, motion, step=1e-5)
     assert np.allclose(alone.q, fine.q, atol=2e-4)
     assert np.abs(fine.q[:, 5] - fine.q[0, 5]).max() > 0.1, "the joint moves at all"
-    with pytest.warns(fa.StepWarning, match="run: steps of 0.00025 s are too long for joint6"):
+    with pytest.warns(fa.StepWarning, match=r"run: steps of 0.00025 s are too long for joint6.* at most \S+ s\.$"):
         coarse = fa.control.run(arm, law, motion, step=2.5e-4)
     assert not np.allclose(coarse.q, fine.q, atol=1e-2)

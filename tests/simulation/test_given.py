@@ -23,6 +23,11 @@ METHODS = ("rk3", "rk4", "dp45", "radau", "gauss4")
         ({"dac": 0.01}, "simulate, dac: a DAC is needed, came 0.01."),
         ({"continued": 5}, "simulate, continued: a Simulation is needed, came 5."),
         ({"controller": [3.0]}, "simulate, controller: a function of (t, q, qd) is needed; came [3.0]."),
+        (
+            {"torque": lambda t, q, qd: q},
+            "a function of t alone is needed; one of (t, q, qd) is controller=. This",
+        ),
+        ({"controller": lambda t: 0.0}, "one of t alone is torque=. This one takes (t)."),
         ({"progress": 5}, "simulate, progress: a function of (t, steps) is needed; came 5."),
         ({"until": 3.0}, "simulate, until: a function of (t, q, qd) is needed; came 3.0."),
         ({"until": lambda t, q, qd: None}, "simulate, until: a number other than NaN, or True or False, is needed"),

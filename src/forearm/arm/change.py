@@ -15,7 +15,7 @@ from forearm.arm.link import Link
 from forearm.arm.record import quantity
 from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
 from forearm.spatial import Floats, combine_bodies, move_body
-from forearm.values import check_kind, check_number, frozen_array
+from forearm.values import check_number, frozen_array
 
 
 def rigid(arm: Arm) -> Arm:
@@ -96,7 +96,8 @@ def with_payload(
 def _held_positions(arm: Arm, positions: Mapping[str, float]) -> dict[str, float]:
     freedoms = [j.name for j in arm.joints]
     held: dict[str, float] = {}
-    check_kind(positions, Mapping, "lock, positions")
+    if not isinstance(positions, Mapping):
+        raise InputError(f"lock: positions by joint are needed, such as {{'joint4': 0.3}}; came {shorten(positions)}.")
     for name, position in positions.items():
         if name not in freedoms:
             hint = suggest(str(name), freedoms)

@@ -57,7 +57,8 @@ class Friction:
     """Viscous, Coulomb and Stribeck friction. On the motor side: tau_f = |N| (B |N| qd + Tc+-).
 
     `coulomb` is (positive, negative): the torque for qd > 0, at least 0, and for qd < 0, at most 0.
-    `static` is its value at breaking loose, in the same form, decaying with `stribeck_speed`.
+    `static` is its value at breaking loose, in the same form, decaying with `stribeck_speed`. All are on the `side`: on the
+    motor's, the speed too is that of its shaft.
     """
 
     side: Literal["joint", "motor"] = "joint"
@@ -146,4 +147,10 @@ def _optional(instance: object, name: str, what: str, minimum: float = -math.inf
 def _two_sided(value: object, where: str) -> tuple[float, float]:
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise InputError(f"{where}: a pair [for qd > 0, for qd < 0] is needed, came {shorten(value)}.")
-    return quantity(value[0], where, minimum=0.0), quantity(value[1], where, maximum=0.0)
+    forwards, backwards = quantity(value[0], where, minimum=0.0), quantity(value[1], where)
+    if backwards > 0.0:
+        raise ModelError(
+            f"{where}: the second value is the torque for qd < 0 and must be at most 0, so that it brakes; "
+            f"came {backwards:g}, write ({forwards:g}, {-backwards:g})."
+        )
+    return forwards, backwards

@@ -6,12 +6,12 @@ import math
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import DH, Joint
-from forearm.tables import number, text_table
+from forearm.tables import filled, number, text_table
 
 
 def describe(arm: Arm, width: int | None = None) -> str:
     """The arm as a headline, a table of joints and a table of links."""
-    blocks = [headline(arm), joint_table(arm, width), link_table(arm, width)]
+    blocks = [filled(headline(arm), width), joint_table(arm, width), link_table(arm, width)]
     if any(j.has_drive for j in arm.tree):
         blocks.append(drive_table(arm, width))
     return "\n\n".join(blocks)
@@ -45,7 +45,7 @@ def joint_table(arm: Arm, width: int | None = None) -> str:
                 "-" if j.kind == "fixed" else _vector(j.placement.axis),
             ]  # fmt: skip
             rows.append([j.name, kind_cell(j), j.parent, j.child, *place, *limit_cells(j)])
-    return f"{title}\n{text_table(header, rows, width)}"
+    return f"{filled(title, width)}\n{text_table(header, rows, width)}"
 
 
 def link_table(arm: Arm, width: int | None = None) -> str:
@@ -55,7 +55,8 @@ def link_table(arm: Arm, width: int | None = None) -> str:
     for link in arm.links:
         moments = [link.inertia[i, k] for i, k in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
         rows.append([link.name, *(number(v, 5) for v in (link.mass, *link.com, *moments))])
-    return f"Links (inertia about the centre of mass, axes of the link's frame)\n{text_table(header, rows, width)}"
+    title = "Links (inertia about the centre of mass, axes of the link's frame)"
+    return f"{filled(title, width)}\n{text_table(header, rows, width)}"
 
 
 def drive_table(arm: Arm, width: int | None = None) -> str:
@@ -72,7 +73,8 @@ def drive_table(arm: Arm, width: int | None = None) -> str:
         more = [f"{b.kind} bearing" for b in j.bearings] + (["transmission"] if j.transmission else [])
         more += ["Stribeck"] if f is not None and f.static is not None else []
         rows.append([j.name, *motor, *friction, ", ".join(more) or "-"])
-    return f"Drives (friction in N m and N m s/rad on the side said)\n{text_table(header, rows, width)}"
+    title = "Drives (friction in N m and N m s/rad on the side said)"
+    return f"{filled(title, width)}\n{text_table(header, rows, width)}"
 
 
 def kind_cell(joint: Joint) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from forearm.arm.arm import Arm
 from forearm.checking.balancing import Balance, balance, gravity_findings
+from forearm.checking.drives import drive_findings
 from forearm.checking.finding import Finding
 from forearm.checking.limits import limit_findings
 from forearm.checking.links import inertia_without_mass, mass_without_inertia, triangle_violations
@@ -20,5 +21,6 @@ def check(arm: Arm, cost: Balance | None = None) -> tuple[Finding, ...]:
         *magnitude_findings(arm),
         *structure_findings(arm),
         *limit_findings(arm),
+        *drive_findings(arm),
         *gravity_findings(arm, balance(arm) if cost is None else cost),
     )

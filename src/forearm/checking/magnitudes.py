@@ -16,13 +16,14 @@ LONGEST_ARM = 60.0  # m; a long boom. Beyond it, lengths are likely in mm
 SHORTEST_ARM = 1e-3  # m
 DENSEST = 25_000.0  # kg/m^3; osmium has 22,600
 LIGHTEST = 0.5  # kg/m^3; air has 1.2
+STRONGEST_GRAVITY = 100.0  # m/s^2; Jupiter has 25
 FULL_TURNS = 2.0 * math.pi * 1.001
 
 
 def magnitude_findings(arm: Arm) -> list[Finding]:
-    """Lengths, angles, centres of mass and densities that look wrong by a factor rather than by a little."""
+    """Lengths, gravity, angles, centres of mass and densities that look wrong by a factor rather than by a little."""
     size = reach(arm)
-    return [*_lengths(arm, size), *_angles(arm), *(f for link in arm.links[1:] for f in _link(link, size))]
+    return [*_lengths(arm, size), *_gravity(arm), *_angles(arm), *(f for link in arm.links[1:] for f in _link(link, size))]
 
 
 def reach(arm: Arm) -> float:
@@ -57,6 +58,12 @@ def _lengths(arm: Arm, size: float) -> Iterator[Finding]:
         yield Finding("warning", "units-length", arm.name, f"the arm reaches {size:.4g} m: lengths look like millimetres.")
     elif 0.0 < size < SHORTEST_ARM:
         yield Finding("warning", "units-length", arm.name, f"the arm reaches {size:.4g} m: lengths look like kilometres.")
+
+
+def _gravity(arm: Arm) -> Iterator[Finding]:
+    size = float(np.linalg.norm(arm.gravity))
+    if size > STRONGEST_GRAVITY:
+        yield Finding("warning", "units-gravity", arm.name, f"gravity is {size:.4g} m/s^2: it looks like mm/s^2.")
 
 
 def _angles(arm: Arm) -> Iterator[Finding]:

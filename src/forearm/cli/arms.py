@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 import warnings
 
 from forearm.arm.arm import Arm
 from forearm.cli.command import Command, add_json, show_json, width
 from forearm.files.builtin import arms, load_builtin
-from forearm.tables import number, text_table
+from forearm.tables import filled, number, text_table
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +34,7 @@ def _run(given: argparse.Namespace) -> int:
     table = [[n, str(a.n), _kinds(a), number(a.mass, 4), about] for n, a, about in rows]
     print(text_table(["name", "joints", "kinds", "mass kg", "source"], table, width()))
     note = "chainN stands for a chain of any N joints, such as chain7. R turns, P slides. 'forearm info NAME' shows an arm."
-    print(f"\n{textwrap.fill(note, width())}")
+    print(f"\n{filled(note, width())}")
     return 0
 
 

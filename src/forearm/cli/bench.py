@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from forearm.cli.command import Command, add_json, complain, names_of, show_json, width
 from forearm.cli.outputs import add_plot, check_picture, tell_written
 from forearm.cli.progress import Progress
-from forearm.tables import number, text_table
+from forearm.tables import filled, number, text_table
 
 if TYPE_CHECKING:
     from forearm.benchmarks.timing import Row
@@ -89,7 +88,7 @@ def notes(peaks: dict[str, float]) -> str:
         "largest value; peak: multiplications, additions and divisions of the kernel, sines and cosines not counted, over our "
         f"time, as a share of what one core reaches with fused multiply-adds alone, measured in this run: {measured}."
     )
-    return textwrap.fill(text, width())
+    return filled(text, width())
 
 
 def bars(rows: Iterable[Row]) -> dict[str, list[tuple[str, str | None, float]]]:

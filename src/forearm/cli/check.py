@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 import warnings
-
-import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.checking import Balance, Finding, balance, check
@@ -17,7 +13,8 @@ from forearm.cli.numbers import POSITIVE
 from forearm.cli.progress import Progress
 from forearm.errors import ForearmError, ModelWarning, PartsWarning
 from forearm.files.load import load
-from forearm.tables import number, text_table
+from forearm.spatial import Floats
+from forearm.tables import filled, number, text_table
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +63,7 @@ def _show(findings: list[Finding]) -> None:
     warned = [f for f in findings if f.level == "warning"]
     print(f"errors: 0   warnings: {len(warned)}")
     for finding in warned:
-        print(textwrap.fill(f"warning [{finding.code}] {finding.text}", width(), subsequent_indent="    "))
+        print(filled(f"warning [{finding.code}] {finding.text}", width(), "    "))
     if not warned:
         print("Nothing implausible found.")
 
@@ -76,23 +73,23 @@ def _gravity_text(arm: Arm, cost: Balance) -> str:
         [
             j.name,
             number(cost.worst[i], 4) if not cost.balanced[i] else "0",
-            _vector(cost.postures[i]),
+            *(number(round(float(v), 3)) for v in cost.postures[i]),
         ]
         for i, j in enumerate(arm.joints)
     ]
     how = "" if cost.climbed else f" (largest of {SAMPLES} postures: the true worst case may be larger)"
-    header = ["joint", "N m (N)", "at q, rad (m)"]
-    text = f"{textwrap.fill(f'Gravity at worst{how}', width())}\n{text_table(header, rows, width())}"
+    title = f"Gravity at worst{how}, and where all joints stand then, rad (m)"
+    text = f"{filled(title, width())}\n{text_table(['joint', 'N m (N)', *(j.name for j in arm.joints)], rows, width())}"
     if cost.counterweights:
         weights = [[w.joint, w.link, number(w.mass, 4), _vector(w.position), number(w.moment, 4)] for w in cost.counterweights]
         text += "\n\nCounterweights that would remove it\n"
         text += text_table(["joint", "on link", "kg", "at m, in the link", "kg m"], weights, width())
     for joint, why in cost.hopeless:
-        text += "\n" + textwrap.fill(f"{joint}: no fixed counterweight helps: {why}.", width())
+        text += "\n" + filled(f"{joint}: no fixed counterweight helps: {why}.", width())
     return text
 
 
-def _vector(values: NDArray[np.float64]) -> str:
+def _vector(values: Floats) -> str:
     return " ".join(number(round(float(v), 3)) for v in values)
 
 

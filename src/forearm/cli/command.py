@@ -15,8 +15,10 @@ from typing import Any, NoReturn
 from forearm.cli.terminal import complain, is_unicode, width
 from forearm.errors import InputError, shorten, suggest
 
-__all__ = ["ARM_HELP", "Command", "Parser", "add_arm", "add_hand", "add_json", "add_rigid", "complain", "group", "show_json",
-           "width"]  # fmt: skip
+__all__ = [
+    "ARM_HELP", "Command", "Formatter", "Parser", "add_arm", "add_hand", "add_json", "add_rigid", "complain", "group",
+    "names_of", "show_json", "width", "with_examples",
+]  # fmt: skip
 
 LISTED = 13  # characters before the summary of a command in the list of them
 ARM_HELP = "built-in name, or path to a .toml or .urdf file"

@@ -4,38 +4,29 @@ from __future__ import annotations
 
 import argparse
 import math
-import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import Command, Formatter, Parser, add_arm, add_json, complain, group, show_json, width, with_examples
+from forearm.cli import control_compare
+from forearm.cli.command import Command, Formatter, Parser, add_arm, add_json, show_json, width, with_examples
 from forearm.cli.loading import load
 from forearm.cli.numbers import NOT_NEGATIVE, POSITIVE, Real, Whole
 from forearm.cli.outputs import add_plot, check_picture, tell_written
 from forearm.cli.progress import Progress
-from forearm.cli.simulate import MOST_BITS, add_dac, read_dac
 from forearm.cli.states import add_state, read_numbers, read_state
-from forearm.control.accelerometers import accelerometers
-from forearm.control.comparison import Comparison, compare
 from forearm.control.controllers.simplified import savings
-from forearm.control.model_error import mistaken
-from forearm.control.reference import smooth, usual_motion
 from forearm.control.sampling import natural_frequencies, sampling_period
-from forearm.control.sensors import Encoder, Sensors, Tachometer, exact_accelerations
-from forearm.drives.motor import DAC
 from forearm.errors import InputError, shorten, suggest
 from forearm.kinematics.limits import middle
 from forearm.logs.columns import Columns, Question, find_columns
 from forearm.logs.stream import reading
-from forearm.tables import number, text_table
+from forearm.spatial import Floats
+from forearm.tables import filled, text_table
 
-Floats = NDArray[np.float64]
 MOST_TESTS = 100_000
-LEVER = 0.1  # m
 TESTS = ("q", "tau", "qdd", "qd")
 
 
@@ -68,159 +59,6 @@ def _run(given: argparse.Namespace) -> int:
     return ACTIONS[given.action][3](given)
 
 
-def _add_compare(parser: argparse.ArgumentParser) -> None:
-    add_arm(parser)
-    parser.add_argument(
-        "--only",
-        action="append",
-        metavar="NAME",
-        help="this controller, such as PD; may be repeated, in order; all unless given",
-    )
-    parser.add_argument(
-        "--period", type=POSITIVE, default=1e-3, metavar="S", help="between samples, s, above 0; 0.001 unless given"
-    )
-    parser.add_argument(
-        "--bandwidth",
-        type=POSITIVE,
-        default=5.0,
-        metavar="HZ",
-        help="of the gains, critically damped, Hz, above 0; 5 unless given",
-    )
-    add_plot(parser, "error against operations a second")
-    add_json(parser)
-    motion = group(parser, "the motion")
-    motion.add_argument("--duration", type=POSITIVE, default=2.0, metavar="S", help="s, above 0; 2 unless given")
-    add_state(motion, "q", "where it starts, with --to, rad (m); zero unless given")
-    motion.add_argument(
-        "--to",
-        metavar="A,B,...",
-        help="a posture to go to smoothly, rad (m); one number a joint; unless given every joint moves",
-    )
-    plant = group(parser, "what controllers do not know of")
-    plant.add_argument(
-        "--payload", type=NOT_NEGATIVE, metavar="KG", help="in the hand, unknown, kg; 5 %% of what moves unless given"
-    )
-    plant.add_argument(
-        "--error", type=Real(least=0.0, most=90.0), default=0.0, metavar="PERCENT",
-        help="masses, friction and motors are off by up to this, 0 to 90; 0 unless given",
-    )  # fmt: skip
-    plant.add_argument("--seed", type=Whole(0), default=0, metavar="N", help="of these errors, from 0; 0 unless given")
-    loop = group(parser, "loop and sensors, ideal unless given")
-    loop.add_argument(
-        "--delay", type=Whole(0, 1), default=0, metavar="N", help="periods until a command acts, 0 or 1; 0 unless given"
-    )
-    bits = f"N from 1 to {MOST_BITS}"
-    loop.add_argument(
-        "--encoder-bits",
-        type=Whole(1, MOST_BITS),
-        metavar="N",
-        help=f"positions are told in 2^N steps a turn (a metre), {bits}",
-    )
-    loop.add_argument(
-        "--tachometer-bits", type=Whole(1, MOST_BITS), metavar="N",
-        help=f"velocities are told in 2^N steps, {bits}; needs --tachometer-range",
-    )  # fmt: skip
-    loop.add_argument(
-        "--tachometer-range", type=POSITIVE, metavar="V", help="velocities are told from -V to V, rad/s (m/s), above 0"
-    )
-    loop.add_argument(
-        "--accelerometer-step",
-        type=NOT_NEGATIVE,
-        metavar="A",
-        help="readings come in multiples of it, m/s^2; exact unless given",
-    )
-    loop.add_argument(
-        "--lever", type=POSITIVE, metavar="M",
-        help=f"between accelerometers, m, above 0; {LEVER} unless given; with --accelerometer-step",
-    )  # fmt: skip
-    loop.add_argument("--differences", action="store_true", help="velocities are differences of positions")
-    loop.add_argument("--voltage", action="store_true", help="the motors are given voltages instead of torques")
-    add_dac(parser, period=False)
-
-
-def _compare(given: argparse.Namespace) -> int:
-    check_picture("--plot", given.plot)
-    arm = load(given.arm, hand=given.hand)
-    with Progress(f"running {'controllers' if given.only is None else ', '.join(given.only)} on {arm.name}"):
-        found = compare(
-            arm, _motion(given, arm), given.only, bandwidth=2.0 * math.pi * given.bandwidth, payload=given.payload,
-            plant=mistaken(arm, given.error / 100.0, given.seed) if given.error else None, sensors=_sensors(given, arm),
-            delay=given.delay, voltage=given.voltage, **_clock(given, arm),
-        )  # fmt: skip
-    if given.plot:
-        found.plot(given.plot)
-    if given.json:
-        show_json(found.document() | {"plot": given.plot})
-        return 0
-    print(_report(found))
-    if found.beyond:
-        complain(f"the motion goes beyond the limits of {', '.join(found.beyond)}; nothing stops it there.", kind="warning")
-    for row in found.rows:
-        if row.message:
-            complain(f"{row.name}: {row.message}.", kind="note")
-    tell_written([given.plot])
-    return 0
-
-
-def _clock(given: argparse.Namespace, arm: Arm) -> dict[str, Any]:
-    dac = read_dac(given, arm)
-    return {"period": given.period} if dac is None else {"dac": DAC(given.period, dac.bits, dac.span, dac.gain)}
-
-
-def _motion(given: argparse.Namespace, arm: Arm) -> Any:
-    if given.to is None:
-        if given.q is not None:
-            raise InputError("--q: a motion that starts there goes somewhere; give --to as well.")
-        return usual_motion(arm, given.duration)
-    start = np.zeros(arm.n) if given.q is None else read_state(arm, given.q, "q", given.degrees)
-    return smooth(start, read_state(arm, given.to, "to", given.degrees), given.duration)
-
-
-def _sensors(given: argparse.Namespace, arm: Arm) -> Sensors:
-    if (given.tachometer_bits is None) != (given.tachometer_range is None):
-        raise InputError("--tachometer-bits and --tachometer-range go together.")
-    encoder = None if given.encoder_bits is None else Encoder(given.encoder_bits)
-    tachometer = None if given.tachometer_bits is None else Tachometer(given.tachometer_bits, given.tachometer_range)
-    if given.accelerometer_step is None:
-        if given.lever is not None:
-            raise InputError("--lever: exact accelerations need none; give --accelerometer-step as well.")
-        return Sensors(encoder, tachometer, given.differences, exact_accelerations)
-    sets = accelerometers(arm, LEVER if given.lever is None else given.lever, given.accelerometer_step)
-    return Sensors(encoder, tachometer, given.differences, sets.seen)
-
-
-def _report(found: Comparison) -> str:
-    header = ["controller", "ops", "kops/s", "joints", "hand mm", "most mm", "loaded mm", "N m (N)", "stiff"]
-    rows = [
-        [row.name, number(row.operations, 4), number(1e-3 * row.operations_per_second, 4), number(row.rms, 2),
-         number(1e3 * row.hand_rms, 3), number(1e3 * row.hand_largest, 3), number(1e3 * row.loaded_hand_rms, 3),
-         number(row.torque_rms, 3), "-" if math.isnan(row.stiffness) else f"{100.0 * row.stiffness:.3g} %"]
-        for row in found.rows
-    ]  # fmt: skip
-    said = [
-        f"{found.arm.name}: a motion of {found.duration:g} s, sampled every {1e3 * found.period:g} ms, bandwidth "
-        f"{found.bandwidth / (2.0 * math.pi):g} Hz "
-        f"(twenty samples: {1e3 * found.longest_period:.3g} ms)",
-        f"rms errors of joints, rad (m), and hand; loaded with {found.payload:.4g} kg that no controller knows of; rms torque",
-        text_table(header, rows, width()),
-        *_held_back(found),
-    ]
-    return "\n".join(line if "\n" in line else textwrap.fill(line, width()) for line in said)
-
-
-def _held_back(found: Comparison) -> Iterator[str]:
-    """What keeps a comparison from being one of equal gains, and commands from being given."""
-    if any(row.stiffness < 1.0 for row in found.rows):
-        least = ", ".join(f"{j.name} {100.0 * x:.3g} %" for j, x in zip(found.arm.joints, found.shares, strict=True) if x < 1.0)
-        of_joints = f"; gains of joints by themselves would shake it: {least} of M_jj" if least else ""
-        yield f"stiff: what the feedback has of w^2 M_jj, at the weakest joint{of_joints}"
-    for what, when in (("saturated", "alone"), ("loaded_saturated", "under load")):
-        shares = [(row.name, getattr(row, what)) for row in found.rows]
-        listed = [f"{name} {100.0 * share:.1f} %" for name, share in shares if share]
-        if listed:
-            yield f"commands that the drives could not give, {when}: {', '.join(listed)}"
-
-
 def _add_savings(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     parser.add_argument(
@@ -247,7 +85,7 @@ def _savings(given: argparse.Namespace) -> int:
         [s.name, str(s.operations), f"{100.0 * s.saved:.1f} %", f"{100.0 * s.torque_error:.2f} %", f"{s.torque:.3f}", s.cost]
         for s in found
     ]
-    print(f"{arm.name}: torque error and torque as shares of the whole model's")
+    print(filled(f"{arm.name}: torque error and torque as shares of the whole model's", width()))
     print(text_table(["simplification", "operations", "saved", "torque error", "torque", "cost"], rows, width()))
     return 0
 
@@ -279,7 +117,8 @@ def _period(given: argparse.Namespace) -> int:
         show_json({"name": arm.name, "q": q, "frequencies": found / (2.0 * math.pi), "period": T})
         return 0
     listed = ", ".join("falls" if math.isnan(w) else f"{w / (2.0 * math.pi):.4g} Hz" for w in found)
-    print(f"{arm.name} swings with {listed}\ntwenty samples of the fastest: {1e3 * T:.4g} ms between them")
+    said = f"{arm.name} swings with {listed}\ntwenty samples of the fastest: {1e3 * T:.4g} ms between them"
+    print(filled(said, width()))
     return 0
 
 
@@ -382,7 +221,8 @@ Adding = Callable[[argparse.ArgumentParser], None]
 ACTIONS: dict[str, tuple[str, Adding, str, Callable[[argparse.Namespace], int]]] = {
     "compare": (
         "Every controller on one motion: error against operations a second, and what an unknown load does.",
-        _add_compare, "forearm control compare puma560 --payload 2 --plot controllers.png", _compare,
+        control_compare.add_arguments, "forearm control compare puma560 --payload 2 --plot controllers.png",
+        control_compare.run,
     ),
     "savings": (
         "What dropping terms, locking joints and counterbalancing save, and what they cost.",

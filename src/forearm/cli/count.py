@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from dataclasses import asdict
 from typing import Any
 
@@ -20,7 +19,7 @@ from forearm.counting.models import chain
 from forearm.counting.printed import Comparison, compare, compare_steps, compare_table29, printed
 from forearm.errors import InputError, ModelError, NameNotFound, suggest
 from forearm.symbols.counts import Counts
-from forearm.tables import text_table
+from forearm.tables import filled, text_table
 
 TITLES = {"inverse": "Inverse dynamics", "inertia_matrix": "Inertia matrix", "forward": "Forward dynamics"}
 MOST = 3_000_000  # operations that are run for an arm; beyond it only the polynomial is given
@@ -95,8 +94,8 @@ def _count_arm(arm: Arm, given: argparse.Namespace, document: dict[str, Any], bl
     for row in document["methods"] if given.json else []:
         row["per_joint"] = {kind: asdict(c) for kind, c in per_joint(row["name"], row["function"]).items()}
     blocks.append(
-        f"{arm.name}, n = {arm.n}: multiplications + additions of one evaluation\n"
-        + textwrap.fill(
+        filled(
+            f"{arm.name}, n = {arm.n}: multiplications + additions of one evaluation\n"
             "general: a chain of turning joints with a symbol for each parameter; customised: this arm's numbers, rigid, "
             "gravity along z0; code for an arm with other gravity or with drives takes more ('forearm generate' says how "
             "much). 4x4: Waters' count for the general chain, m matrix products and a operations of order 16.",
@@ -116,7 +115,8 @@ def _count_arm(arm: Arm, given: argparse.Namespace, document: dict[str, Any], bl
         reasons = sorted({row["reason"] for group in rows.values() for row in group if row["customised"] is None})
         blocks.append("\n".join(f"-: {reason}" for reason in reasons))
     lines = [_general_lines(row) for group in rows.values() for row in group]
-    blocks.append("\n".join(["General n, fitted to exact counts and confirmed at further n", *lines]))
+    title = filled("General n, fitted to exact counts and confirmed at further n", width())
+    blocks.append("\n".join([title, *lines]))
 
 
 def _counted(arm: Arm, name: str, function: str, bar: Progress) -> dict[str, Any]:
@@ -148,7 +148,8 @@ def _explain_steps(arm: Arm, function: str, document: dict[str, Any], blocks: li
         before = total
     document["steps"] = [{"title": step.title, **asdict(step.counts)} for step in steps]
     blocks.append(
-        f"{TITLES[function]} of {arm.name}, rigid, gravity along z0: what each step leaves, and what it saved\n"
+        filled(f"{TITLES[function]} of {arm.name}, rigid, gravity along z0: what each step leaves, and what it saved", width())
+        + "\n"
         + text_table(["step", "mul", "add", "together", "saved", "trig"], rows, width())
     )
 
@@ -256,7 +257,7 @@ def _beside_printed(document: dict[str, Any], blocks: list[str]) -> None:
     document["table_210"] = [{"robot": robot, **dict(zip(methods, pairs, strict=True))} for robot, pairs in rows]
     cells = [[robot, *(" + ".join(map(str, pair)) or "-" for pair in pairs)] for robot, pairs in rows]
     table = text_table(["robot", *methods], cells, width())
-    note = textwrap.fill(printed()["table_210"]["note"], width())
+    note = filled(printed()["table_210"]["note"], width())
     blocks.append(f"Dhanaraj Table 2.10, mul + add of customised inverse dynamics, and ours\n{table}\n{note}")
     lines = [f"{table['place']}: {row[0]}: {row[1]} mul, {row[2]} add" for table in printed()["cited"] for row in table["rows"]]
     blocks.append("\n".join(["Cited by the documents from papers that are not here, not recomputed", *lines]))
@@ -265,7 +266,7 @@ def _beside_printed(document: dict[str, Any], blocks: list[str]) -> None:
 def _line(c: Comparison) -> str:
     by = f", so counted {_figure(c.by_convention, c.unit)}" if c.by_convention not in (None, c.ours) else ""
     line = f"{c.place}, {c.what}: printed {_figure(c.printed, c.unit)}, ours {_figure(c.ours, c.unit)}{by}: {c.sentence}"
-    return textwrap.fill(line, width(), subsequent_indent="    ")
+    return filled(line, width(), "    ")
 
 
 def _figure(pair: tuple[int, ...] | None, unit: tuple[str, ...]) -> str:

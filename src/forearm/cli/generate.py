@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from forearm.cli.command import Command, add_arm, add_json, add_rigid, names_of, show_json
+from forearm.cli.command import Command, add_arm, add_json, add_rigid, names_of, show_json, width
 from forearm.cli.loading import load
 from forearm.cli.outputs import tell_written
 from forearm.cli.progress import Progress
 from forearm.codegen.functions import FUNCTIONS
 from forearm.codegen.generate import LANGUAGES, generate
+from forearm.tables import filled
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +55,7 @@ def _run(given: argparse.Namespace) -> int:
         )  # fmt: skip
     elif paths:
         lines = sum(text.count("\n") for text in source.files().values())
-        print(f"{source.name}: {source.counts} an evaluation, {lines} lines")
+        print(filled(f"{source.name}: {source.counts} an evaluation, {lines} lines", width()))
         tell_written(paths)
     else:
         print("\n".join(text for _, text in sorted(source.files().items(), reverse=True)), end="")

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.text import describe
@@ -23,7 +21,8 @@ from forearm.cli.terminal import is_unicode
 from forearm.files.armfile_write import to_document
 from forearm.kinematics.poses import forward
 from forearm.reduction.base import BaseParameters, base_parameters
-from forearm.tables import number
+from forearm.spatial import Floats
+from forearm.tables import filled, number
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +60,7 @@ def _run(given: argparse.Namespace) -> int:
     print(describe(arm, width()))
     hand = forward(arm, q)[:3, 3]
     at = f"q = {' '.join(number(v, 4) for v in q) or '-'} rad (m): hand at {' '.join(number(v, 4) for v in hand)} m"
-    print(f"\n{textwrap.fill(f'Reach at most {number(reach(arm), 4)} m. Drawn at {at}', width())}\n")
+    print(f"\n{filled(f'Reach at most {number(reach(arm), 4)} m. Drawn at {at}', width())}\n")
     print(draw(arm, q, width(), unicode=is_unicode(sys.stdout)))
     if given.base:
         print(f"\n{_base_table(arm)}")
@@ -81,10 +80,10 @@ def _base(arm: Arm) -> BaseParameters:
 
 def _base_table(arm: Arm) -> str:
     base = _base(arm)
-    lines = [f"{number(value, 6):>12}  {label}" for value, label in zip(base.values, base.labels, strict=True)]
-    filled = [textwrap.fill(line, max(width(), 40), subsequent_indent=" " * 16, break_long_words=False) for line in lines]
     title = f"Base parameters: {len(base)} of {len(base.standard)} (m in kg, mx in kg m, Ixx in kg m^2 about the link's origin)"
-    return "\n".join([textwrap.fill(title, max(width(), 40)), *filled])
+    lines = [f"{number(value, 6):>12}  {label}" for value, label in zip(base.values, base.labels, strict=True)]
+    columns = max(width(), 40)
+    return "\n".join([filled(title, columns), *(filled(line, columns, " " * 16) for line in lines)])
 
 
 def wrapped(text: str) -> str:
@@ -93,10 +92,10 @@ def wrapped(text: str) -> str:
     for line in text.strip().splitlines():
         goes_on = lines and lines[-1] and lines[-1][-1] not in ".:;"
         lines[-1:] = [f"{lines[-1]} {line}"] if goes_on else [*lines[-1:], line]
-    return "\n".join(textwrap.fill(line, width()) for line in lines)
+    return filled("\n".join(lines), width())
 
 
-def resting(arm: Arm) -> NDArray[np.float64]:
+def resting(arm: Arm) -> Floats:
     """The zero posture, or the nearest to it that the limits allow."""
     return np.array([min(max(0.0, j.limits.lower), j.limits.upper) for j in arm.joints])
 

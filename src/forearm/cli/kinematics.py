@@ -6,7 +6,6 @@ import argparse
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.cli.command import Command, add_arm, add_json, group, show_json, width
@@ -20,9 +19,9 @@ from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.manipulability import condition_number, manipulability
 from forearm.kinematics.orientation import FORMS
 from forearm.kinematics.poses import forward
-from forearm.tables import number, text_table
+from forearm.spatial import Floats
+from forearm.tables import filled, number, text_table
 
-Floats = NDArray[np.float64]
 ROWS = ("vx", "vy", "vz", "wx", "wy", "wz")
 
 
@@ -74,7 +73,8 @@ def _forward(given: argparse.Namespace, arm: Arm) -> int:
     units = {"position": "m", "velocity": "m/s", "angular_velocity": "rad/s", "acceleration": "m/s^2"}
     rows = [[name.replace("_", " "), *map(_short, vector), units.get(name, "rad/s^2")] for name, vector in shown.items()]
     print(f"{arm.name}, {given.link or 'hand'}, base axes\n{text_table(['', 'x', 'y', 'z', 'unit'], rows, width())}")
-    print(f"\norientation, {given.form}: {_named(given.form, motion.orientation(given.form))}")
+    orientation = f"orientation, {given.form}: {_named(given.form, motion.orientation(given.form))}"
+    print(f"\n{filled(orientation, width())}")
     print("\n" + "\n".join(f"{name.replace('_', ' ')}: {number(value)}" for name, value in measures.items()))
     if given.jacobian:
         rows = [[name, *map(_short, row)] for name, row in zip(ROWS, J, strict=True)]

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from forearm.cli.command import Command, add_json, show_json, width
 from forearm.cli.outputs import tell_written
@@ -20,7 +16,8 @@ from forearm.files.builtin import folder
 from forearm.parts.database import Mass, Node, read_parts
 from forearm.parts.refresh import link_of, refuse_unknown, update_armfile_text
 from forearm.reading.textfile import MAX_TOML_BYTES, parse_toml, read_bytes, write_text
-from forearm.tables import number, text_table
+from forearm.spatial import Floats
+from forearm.tables import filled, number, text_table
 
 PARTS = ".parts.toml"
 HEADER = ["mass kg", "com x m", "y", "z", "Ixx kg m^2", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"]
@@ -92,7 +89,7 @@ def _report(link: Node) -> str:
         rows.append([label, *_numbers(part.turned)])
     rows.append([link.name, *_numbers(link.in_link)])
     title = f"{link.name}: sections in their part's frame, parts in the drawing frame, the link in its own frame"
-    return f"{textwrap.fill(title, width())}\n{text_table(['what', *HEADER], rows, width())}"
+    return f"{filled(title, width())}\n{text_table(['what', *HEADER], rows, width())}"
 
 
 def _steps(link: Node) -> str:
@@ -110,11 +107,11 @@ def _steps(link: Node) -> str:
     return "\n".join(lines)
 
 
-def _six(inertia: NDArray[np.float64]) -> str:
+def _six(inertia: Floats) -> str:
     return " ".join(number(inertia[ik], 5) for ik in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
 
 
-def _vector(v: NDArray[np.float64]) -> str:
+def _vector(v: Floats) -> str:
     return " ".join(number(round(float(x), 12), 5) for x in v)  # what rounding leaves of a zero is a zero
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import math
-import textwrap
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.cli.command import Command, add_arm, add_json, complain, group, names_of, show_json, width
@@ -22,14 +20,14 @@ from forearm.cli.progress import Progress
 from forearm.cli.states import add_state, read_numbers, read_state
 from forearm.errors import InputError
 from forearm.logs.table import ENDINGS
-from forearm.tables import number, text_table
+from forearm.spatial import Floats
+from forearm.tables import filled, number, text_table
 from forearm.trajectories.line_speed import PROFILES
 from forearm.trajectories.lines import HandLine, hand_line
 from forearm.trajectories.planning import Plan, plan
 from forearm.trajectories.requests import Request, Waypoint
 from forearm.trajectories.switching import Switching
 
-Floats = NDArray[np.float64]
 USUAL_SPEED = 0.1  # m/s
 OF_LINES = ("hand_speed", "hand_acceleration", "profile", "free_attitude")
 OF_POINTS = ("acceleration", "velocity")
@@ -152,9 +150,24 @@ def _wanted(given: argparse.Namespace, arm: Arm) -> Any:
     start = np.zeros(arm.n) if given.q is None else read_state(arm, given.q, "q", given.degrees)
     if given.line_to:
         _refuse(given, (*OF_POINTS, "form"), "it belongs to --to; a line takes --hand-speed and --hand-acceleration.")
-        return _line(given, arm, start)
-    _refuse(given, OF_LINES, "it belongs to --line-to, a straight line of the hand; leave it out.")
-    return _points(given, arm, start)
+    else:
+        _refuse(given, OF_LINES, "it belongs to --line-to, a straight line of the hand; leave it out.")
+    wanted = _line(given, arm, start) if given.line_to else _points(given, arm, start)
+    if given.q is None:
+        _refuse_zeros(arm)
+    return wanted
+
+
+def _refuse_zeros(arm: Arm) -> None:
+    """A motion begins at 0 unless --q says where; some joints cannot stand there."""
+    for joint in arm.joints:
+        low, high = joint.limits
+        if not low <= 0.0 <= high:
+            unit = "rad" if joint.kind == "revolute" else "m"
+            raise InputError(
+                f"--q: without it a motion begins with every joint at 0, and {joint.name} goes from {low:.4g} to {high:.4g} "
+                f"{unit}; say where it begins."
+            )
 
 
 def _refuse(given: argparse.Namespace, names: tuple[str, ...], why: str) -> None:
@@ -217,10 +230,10 @@ def _report(made: Plan) -> str:
     lines = [f"{arm.name}: {what}, {made.duration:.6g} s", text_table(header, rows, width())]
     if made.deviation is not None:
         off = number(float(made.deviation))
-        lines.append(textwrap.fill(f"joints leave the straight lines between the points by {off} rad (m) at most", width()))
+        lines.append(filled(f"joints leave the straight lines between the points by {off} rad (m) at most", width()))
     if made.limits is not None:
         most = ", ".join(number(a) for a in made.limits.acceleration)
-        lines.append(textwrap.fill(f"largest accelerations: {most} rad/s^2 (m/s^2)", width()))
+        lines.append(filled(f"largest accelerations: {most} rad/s^2 (m/s^2)", width()))
     return "\n".join(lines)
 
 

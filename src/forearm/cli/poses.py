@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.cli.command import names_of
 from forearm.cli.states import read_numbers
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.kinematics.hand import hand_pose
 from forearm.kinematics.orientation import FORMS
+from forearm.spatial import Floats
 
 USUAL = "rpy"
 
@@ -29,7 +29,7 @@ def read_form(given: str | None) -> str:
     return form
 
 
-def read_pose(text: str, form: str, degrees: bool) -> NDArray[np.float64]:
+def read_pose(text: str, form: str, degrees: bool) -> Floats:
     """The pose (4, 4) that --pose gives; angles are in degrees on request, what is no angle never is."""
     kind = FORMS[form]
     values = read_numbers(text, "pose", 3 + len(kind.names), f"x, y, z and {', '.join(kind.names)} ({form}) are")

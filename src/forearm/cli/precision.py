@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import argparse
 import math
-import textwrap
 
 import numpy as np
 
+from forearm.arm.arm import Arm
 from forearm.cli.command import Command, add_arm, add_json, show_json, width
 from forearm.cli.loading import load
 from forearm.cli.outputs import add_plot, check_picture, tell_written
 from forearm.cli.progress import Progress
-from forearm.dynamics.precision import METHODS, precision_study
+from forearm.dynamics.precision import METHODS, PrecisionStudy, precision_study
 from forearm.errors import InputError, NameNotFound, shorten, suggest
-from forearm.tables import number, text_table
+from forearm.spatial import Floats
+from forearm.tables import filled, number, text_table
 
-POSTURES = 180
+POSTURES, PIECE = 180, 10
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,8 +41,7 @@ def _run(given: argparse.Namespace) -> int:
         lower, upper = (0.0, 2.0 * math.pi) if arm.joints[swept].kind == "revolute" else (0.0, 1.0)
     postures = np.zeros((POSTURES, arm.n))
     postures[:, swept] = lower + (upper - lower) * np.arange(POSTURES) / POSTURES
-    with Progress(f"solving {POSTURES} postures of {arm.name} by {len(METHODS)} methods in float64 and float32"):
-        study = precision_study(arm.rigid(), postures)
+    study = _studied(arm.rigid(), postures)
     if given.plot:
         from forearm.plots.figure import save_figure
         from forearm.plots.precision import precision_figure
@@ -64,16 +64,27 @@ def _run(given: argparse.Namespace) -> int:
     rows = [[method, number(largest, 4), number(mean, 4)] for method, (largest, mean) in differences.items()]
     unit = "rad/s^2" if arm.joints[shown].kind == "revolute" else "m/s^2"
     print(
-        textwrap.fill(
+        filled(
             f"{arm.name}: {names[swept]} through {POSTURES} positions, at rest; acceleration of {names[shown]}, {unit}, "
             "float32 - float64",
             width(),
         )
     )
     print(text_table(["method", f"largest {unit}", f"mean {unit}"], rows, width()))
-    print(f"condition number of M: {study.condition.min():.4g} to {study.condition.max():.4g}")
+    print(filled(f"condition number of M: {study.condition.min():.4g} to {study.condition.max():.4g}", width()))
     tell_written([given.plot])
     return 0
+
+
+def _studied(arm: Arm, postures: Floats) -> PrecisionStudy:
+    """The study piece by piece, so that it can be said how far it is."""
+    pieces = []
+    with Progress() as bar:
+        for done in range(0, len(postures), PIECE):
+            bar.say(f"solving posture {done + 1} of {len(postures)} by {len(METHODS)} methods in float64 and float32")
+            pieces.append(precision_study(arm, postures[done : done + PIECE]))
+    q, double, condition = (np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("q", "double", "condition"))
+    return PrecisionStudy(q, double, {m: np.concatenate([piece.single[m] for piece in pieces]) for m in METHODS}, condition)
 
 
 def _index(names: list[str], name: str, option: str) -> int:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from forearm.cli.command import Command, add_json, show_json, width
+from forearm.cli.outputs import check_page, tell_written
 from forearm.cli.progress import Progress
 from forearm.errors import InputError
 from forearm.reading.textfile import write_text
 from forearm.reproduce import DOCUMENTS, Result, catalogue, reproduce
+from forearm.reproduce.catalogue import Verdict
 from forearm.reproduce.catalogue import pictures as listed
-from forearm.tables import number, text_table
+from forearm.tables import filled, number, text_table
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,34 +31,25 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(given: argparse.Namespace) -> int:
     catalogue(given.document)  # a name that is none is refused before anything is drawn
     _check(given)
-    figures = _figures(given.document) if given.figures or given.with_figures else {}
-    drawn = _draw(figures, Path(given.figures)) if given.figures else []
-    results = _recomputed(given.document)
-    if given.html:
-        _write_page(results, figures if given.with_figures else {}, given.html)
+    with Progress() as bar:
+        figures = _figures(given.document, bar) if given.figures or given.with_figures else {}
+        drawn = _draw(figures, Path(given.figures), bar) if given.figures else []
+        results = list(reproduce(given.document, lambda what: bar.say(f"recomputing {what}")))
+        if given.html:
+            bar.say("writing the page")
+            _write_page(results, figures if given.with_figures else {}, given.html)
     if given.json:
         show_json({"results": [_plain(result) for result in results], "figures": [str(path) for path in drawn]})
         return 0
     items = list(dict.fromkeys(result.item.id for result in results))
     for item in items:
         print(_report([result for result in results if result.item.id == item]) + "\n")
-    verdicts = Counter(result.verdict for result in results)
-    print(", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common()) + f": {len(results)} figures in all")
+    print(_summary(results))
     if given.figures:
-        print("\n".join(f"wrote {path}" for path in drawn) or f"no figure of {given.document} is drawn")
         print("".join(f"{line}\n" for line in _not_drawn(given.document)), end="")
-    if given.html:
-        print(f"wrote {given.html}")
+        print("" if drawn else f"no figure of {given.document} is drawn\n", end="")
+    tell_written([*drawn, given.html])
     return 0
-
-
-def _recomputed(document: str) -> list[Result]:
-    results = []
-    with Progress("recomputing") as bar:
-        for result in reproduce(document):
-            results.append(result)
-            bar.say(f"recomputing: {len(results)} figures, the last of {result.item.document.capitalize()}")
-    return results
 
 
 def _check(given: argparse.Namespace) -> None:
@@ -66,24 +58,30 @@ def _check(given: argparse.Namespace) -> None:
         raise InputError(
             "--with-figures puts figures into a page; give --html FILE too, or --figures DIR for files of their own."
         )
-    if given.html is not None and Path(given.html).suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"--html {given.html}: a page ends in .html or .htm.")
-    if given.html is not None and not Path(given.html).parent.is_dir():
-        raise InputError(f"--html {given.html}: there is no folder {Path(given.html).parent}; make it, or name another.")
-    if given.figures and any(given.document in (name, "all") for name in DRAWN):
-        _make_folder(Path(given.figures))
+    check_page("--html", given.html)
+    if given.figures:
+        _check_folder(Path(given.figures), is_needed=any(given.document in (name, "all") for name in DRAWN))
 
 
-def _make_folder(folder: Path) -> None:
+def _check_folder(folder: Path, is_needed: bool) -> None:
+    """Refuse what is no folder; make one where something is drawn into it."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--figures {folder}: a file, not a folder; name a folder.")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if is_needed:
+            folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: no folder can be made there ({error.strerror}); name another after --figures.") from error
+        raise InputError(f"--figures {folder}: no folder can be made there ({error.strerror}); name another.") from error
 
 
-def _figures(document: str) -> dict[str, dict[str, Any]]:
+def _figures(document: str, bar: Progress) -> dict[str, dict[str, Any]]:
     """The pictures that there are of a document, by document and name."""
-    return {name: pictures() for name, pictures in DRAWN.items() if document in (name, "all")}
+    figures = {}
+    for name, pictures in DRAWN.items():
+        if document in (name, "all"):
+            bar.say(f"computing the figures of {name.capitalize()}")
+            figures[name] = pictures()
+    return figures
 
 
 def _write_page(results: list[Result], figures: dict[str, dict[str, Any]], path: str) -> None:
@@ -94,7 +92,7 @@ def _write_page(results: list[Result], figures: dict[str, dict[str, Any]], path:
     write_text(path, report_page(results, pictures))
 
 
-def _draw(figures: dict[str, dict[str, Any]], folder: Path) -> list[Path]:
+def _draw(figures: dict[str, dict[str, Any]], folder: Path, bar: Progress) -> list[Path]:
     """The pictures as files, each written whole."""
     from forearm.plots.figure import save_figure
 
@@ -102,6 +100,7 @@ def _draw(figures: dict[str, dict[str, Any]], folder: Path) -> list[Path]:
     for name, pictures in figures.items():
         for figure_name, figure in pictures.items():
             path = folder / f"{name}-{figure_name}.png"
+            bar.say(f"drawing {path.name}")
             save_figure(figure, path)
             paths.append(path)
     return paths
@@ -113,7 +112,7 @@ def _not_drawn(document: str) -> list[str]:
     for picture in listed(document):
         if not picture.drawn:
             text = f"not drawn: {picture.document.capitalize()}, {picture.place}, {picture.what}. {picture.reason}"
-            lines.append(textwrap.fill(" ".join(text.split()), width(), subsequent_indent="  "))
+            lines.append(filled(" ".join(text.split()), width(), "  "))
     return lines
 
 
@@ -144,13 +143,22 @@ def _report(results: list[Result]) -> str:
     item = results[0].item
     title = f"{item.document.capitalize()}, {item.place}: {item.title}"
     rows = [[r.label, r.printed, "-" if r.ours is None else number(r.ours, 7), r.verdict] for r in results]
-    text = f"{title}\n{text_table(['figure', 'printed', 'ours', 'verdict'], rows, width())}"
+    text = f"{filled(title, width())}\n{text_table(['figure', 'printed', 'ours', 'verdict'], rows, width())}"
     notes = [*dict.fromkeys(("assumed", r.item.assumed) for r in results)] + _reasons(results)
     for name, words in notes:
         if words:
-            filled = textwrap.fill(" ".join(f"{name}: {words}".split()), width(), subsequent_indent="  ")
-            text += f"\n{filled}"
+            text += "\n" + filled(" ".join(f"{name}: {words}".split()), width(), "  ")
     return text
+
+
+def _summary(results: list[Result]) -> str:
+    """How many figures have which verdict: of each document where there are several, and of all."""
+    verdicts = get_args(Verdict)
+    counts = Counter((name, result.verdict) for result in results for name in (result.item.document.capitalize(), "together"))
+    documents = list(dict.fromkeys(name for name, _ in counts if name != "together"))
+    names = [*documents, "together"] if len(documents) > 1 else documents
+    rows = [[name, *(str(counts[name, v]) for v in verdicts), str(sum(counts[name, v] for v in verdicts))] for name in names]
+    return text_table(["figures of", *verdicts, "in all"], rows, width())
 
 
 def _reasons(results: list[Result]) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import groupby
@@ -13,6 +14,7 @@ from forearm.palette import page_colours
 from forearm.plots.figure import BLUE, ORANGE, PURPLE, SKY
 from forearm.reproduce import Result
 from forearm.reproduce.catalogue import pictures as listed
+from forearm.reproduce.catalogue import title_of
 from forearm.tables import number
 
 # A verdict is told by word, sign and colour, so that no one of them is needed: sign, ground, ink.
@@ -22,6 +24,13 @@ MARKS = {
     "differs": ("&ne;", ORANGE, "#000"),
     "not reproducible": ("?", PURPLE, "#000"),
 }
+MEANINGS = {
+    "exact": "the same number, or beyond a printed bound",
+    "within rounding": "the same once rounded as the document rounds",
+    "differs": "another number; the reason stands beside it",
+    "not reproducible": "nothing to compute it from, or no number is printed; the reason stands beside it",
+}
+OPENED = 8  # figures: longer tables are folded up, so that all of a document can be looked over
 STYLE = Path(__file__).with_name("reproduce_report.css")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -43,7 +52,6 @@ def report_page(results: Sequence[Result], pictures: Pictures | None = None) -> 
 
 
 def _head(documents: Iterable[str]) -> list[str]:
-    colours = [f".{_kind(v)} .mark {{ background: {ground}; color: {ink}; }}" for v, (_, ground, ink) in MARKS.items()]
     links = [f'<a href="#{escape(name)}">{escape(name.capitalize())}</a>' for name in documents]
     return [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
@@ -51,14 +59,30 @@ def _head(documents: Iterable[str]) -> list[str]:
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
         f'<meta name="generator" content="forearm {escape(__version__)}">\n<meta name="color-scheme" content="light dark">',
         "<title>forearm reproduce: printed figures, recomputed</title>",
-        "\n".join(["<style>", page_colours() + STYLE.read_text(encoding="utf-8"), *colours, "</style>\n</head>\n<body>"]),
+        "\n".join(["<style>", page_colours() + STYLE.read_text(encoding="utf-8"), *_rules(), "</style>\n</head>\n<body>"]),
         "<header>\n<h1>Printed figures, recomputed</h1>",
         f"<p>Made by <code>forearm reproduce</code>, version {escape(__version__)}: each figure as the document prints it, "
-        "beside the one computed anew when this page was made. Exact: the same number, or beyond a printed bound; within "
-        "rounding: the same once rounded as the document rounds; differs, and not reproducible: with the reason.</p>",
+        "beside the one computed anew when this page was made. A click on a heading folds its table up or opens it.</p>",
         "</header>",
-        f'<nav aria-label="contents"><a href="#summary">Summary</a> {" ".join(links)}</nav>',
+        f'<nav aria-label="contents"><a href="#summary">Summary</a> {" ".join(links)}\n{_choice()}</nav>',
     ]
+
+
+def _rules() -> list[str]:
+    """The colours of verdicts, and what is left of the page where one of them is chosen."""
+    colours = [f".{_kind(v)} .mark {{ background: {ground}; color: {ink}; }}" for v, (_, ground, ink) in MARKS.items()]
+    hidden = [
+        f"body:has(#only-{kind}:checked) :is(.item tbody tr:not(.{kind}), .item:not(:has(tr.{kind}))) {{ display: none; }}"
+        for kind in map(_kind, MARKS)
+    ]
+    return [*colours, *hidden]
+
+
+def _choice() -> str:
+    """All figures, or those of one verdict: the style sheet does it, for the page has no script."""
+    one = '<label><input type="radio" name="only" id="only-{}"{}> {}</label>'
+    choices = [one.format("all", " checked", "all"), *(one.format(_kind(v), "", v) for v in MARKS)]
+    return f'<span class="choice" role="group" aria-label="figures shown">show {" ".join(choices)}</span>'
 
 
 def _summary(results: Sequence[Result], documents: Sequence[str]) -> str:
@@ -67,10 +91,11 @@ def _summary(results: Sequence[Result], documents: Sequence[str]) -> str:
     rows = [_counted(f'<a href="#{escape(name)}">{escape(name.capitalize())}</a>', verdicts[name], "") for name in documents]
     if len(documents) > 1:
         rows.append(_counted("together", [r.verdict for r in results], ' class="sum"'))
+    meanings = [f"<li>{_verdict(v)}: {meaning}</li>" for v, meaning in MEANINGS.items()]
     return "\n".join([
         '<section id="summary">\n<h2>Summary</h2>\n<div class="wide"><table>',
         f'<thead><tr><th scope="col">document</th>{"".join(heads)}<th scope="col" class="number">figures</th></tr></thead>',
-        "<tbody>", *rows, "</tbody></table></div>\n</section>",
+        "<tbody>", *rows, '</tbody></table></div>\n<ul class="note">', *meanings, "</ul>\n</section>",
     ])  # fmt: skip
 
 
@@ -81,10 +106,20 @@ def _counted(name: str, verdicts: Sequence[str], kind: str) -> str:
 
 def _document(name: str, results: Sequence[Result], pictures: Mapping[str, bytes]) -> str:
     items = [_item([r for r in results if r.item.id == id_]) for id_ in dict.fromkeys(r.item.id for r in results)]
-    drawn = [_picture(f"{name.capitalize()}, {title}", png) for title, png in pictures.items()]
-    others = [f"{p.place}, {p.what}: not drawn. {p.reason}" for p in listed(name) if p.reason] if drawn else []
-    drawn += [f'<p class="note">{escape(text)}</p>' for text in others]
-    return "\n".join([f'<section id="{escape(name)}">\n<h2>{escape(name.capitalize())}</h2>', *items, *drawn, "</section>"])
+    title = f'<p class="note">{escape(title_of(name))}</p>'
+    head = f'<section id="{escape(name)}">\n<h2>{escape(name.capitalize())}</h2>\n{title}'
+    return "\n".join([head, *items, *_pictures(name, pictures), "</section>"])
+
+
+def _pictures(document: str, pictures: Mapping[str, bytes]) -> list[str]:
+    """The document's figures drawn anew, under the numbers that they have there, and why others are not."""
+    if not pictures:
+        return []
+    known = {picture.drawn: f"{picture.place}: {picture.what}" for picture in listed(document) if picture.drawn}
+    drawn = [_picture(f"{document.capitalize()}, {known.get(name, name)}", png) for name, png in pictures.items()]
+    others = [f"<li>{escape(f'{p.place}, {p.what}: {p.reason}')}</li>" for p in listed(document) if p.reason]
+    left_out = ['<p class="note">Not drawn:</p>\n<ul class="note">', *others, "</ul>"] if others else []
+    return ["<details>\n<summary><h3>Figures, drawn anew</h3></summary>", *drawn, *left_out, "</details>"]
 
 
 def _item(results: Sequence[Result]) -> str:
@@ -92,8 +127,11 @@ def _item(results: Sequence[Result]) -> str:
     item = results[0].item
     explained = any(r.reason for r in results)
     why = '<th scope="col">why</th>' if explained else ""
+    counts = Counter[str](r.verdict for r in results)
+    told = " ".join(_sign(v, counts[v]) for v in MARKS if counts[v])
     lines = [
-        f"<h3>{escape(item.title)} <small>{escape(item.place)}</small></h3>",
+        f'<details class="item"{" open" if len(results) <= OPENED else ""}>',
+        f"<summary><h3>{escape(item.title)} <small>{escape(item.place)}</small></h3> {told}</summary>",
         '<div class="wide"><table><thead><tr><th scope="col">figure</th><th scope="col" class="number">printed</th>'
         f'<th scope="col" class="number">ours</th><th scope="col">verdict</th>{why}</tr></thead><tbody>',
     ]
@@ -104,19 +142,30 @@ def _item(results: Sequence[Result]) -> str:
     assumed = [
         f'<p class="note">Assumed: {escape(words)}</p>' for words in dict.fromkeys(r.item.assumed for r in results) if words
     ]
-    return "\n".join([*lines, "</tbody></table></div>", *assumed])
+    return "\n".join([*lines, "</tbody></table></div>", *assumed, "</details>"])
 
 
 def _row(result: Result, why: str) -> str:
     ours = "-" if result.ours is None else number(result.ours, 7)
     return (
-        f'<tr><th scope="row" class="figure">{escape(result.label)}</th><td class="number">{escape(result.printed)}</td>'
-        f'<td class="number">{escape(ours)}</td><td class="verdict">{_verdict(result.verdict)}</td>{why}</tr>'
+        f'<tr class="{_kind(result.verdict)}"><th scope="row" class="figure">{escape(result.label)}</th>'
+        f'<td class="number">{escape(result.printed)}</td><td class="number">{escape(ours)}</td>'
+        f'<td class="verdict">{_verdict(result.verdict)}</td>{why}</tr>'
     )
 
 
+def _sign(verdict: str, count: int) -> str:
+    """How many figures of a table have a verdict."""
+    said = f'{_mark(verdict)}{count}<span class="said"> {verdict}</span>'
+    return f'<span class="{_kind(verdict)} count" title="{count} {verdict}">{said}</span>'
+
+
 def _verdict(verdict: str) -> str:
-    return f'<span class="{_kind(verdict)}"><span class="mark" aria-hidden="true">{MARKS[verdict][0]}</span>{verdict}</span>'
+    return f'<span class="{_kind(verdict)}">{_mark(verdict)}{verdict}</span>'
+
+
+def _mark(verdict: str) -> str:
+    return f'<span class="mark" aria-hidden="true">{MARKS[verdict][0]}</span>'
 
 
 def _kind(verdict: str) -> str:

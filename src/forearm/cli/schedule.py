@@ -28,7 +28,7 @@ from forearm.schedules.priority import MOST_PROCESSORS, schedule_by_priority
 from forearm.schedules.rule import schedule_by_rule
 from forearm.schedules.schedule import Schedule
 from forearm.schedules.search import is_proven, schedule_by_search
-from forearm.tables import number, text_table
+from forearm.tables import filled, number, text_table
 
 METHODS = ("rule", "priority", "search", "exact")
 MOST_RANGE = 64
@@ -151,15 +151,16 @@ def _schedule_arm(
         made.append(_scheduled(work, p, given))
     document["schedules"] = [_entry(schedule) for schedule in made]
     what = "subtasks" if given.subtasks else "operations" if given.size <= 1.0 else f"tasks of up to {number(given.size)}"
-    blocks.append(
+    said = (
         f"{arm.name}, {given.function}: {len(graph)} {what}, {number(graph.total)} in all\n"
         f"critical path {number(graph.critical_path)}, so {number(graph.total / (graph.critical_path or 1.0), 3)} processors "
         f"could be busy on average; {len(levels)} levels, up to {max(levels, default=0)} at once"
     )
+    blocks.append(filled(said, width()))
     rows = [_cells(entry) for entry in document["schedules"]]
     header = ["processors", "length", "speed-up", "efficiency", "waits", "no shorter than", ""]
     costs = f"communication {number(given.communication)}, synchronisation {number(given.synchronisation)}"
-    blocks.append(f"By {given.method}, {costs}\n{text_table(header, rows, width())}")
+    blocks.append(f"{filled(f'By {given.method}, {costs}', width())}\n{text_table(header, rows, width())}")
     blocks += _unproven(given.method, made)
     if len(processors) == 1:
         document["plan"] = _plan(made[0])
@@ -291,7 +292,8 @@ def _beside_printed(processors: list[int], document: dict[str, Any], blocks: lis
             for c in lines
         ]  # fmt: skip
         tasks = len(printed_load(table).graph)
-        blocks.append(f"{title}, {tasks} tasks of Table {table}: levels\n{text_table(header, rows, width())}")
+        said = filled(f"{title}, {tasks} tasks of Table {table}: levels", width())
+        blocks.append(f"{said}\n{text_table(header, rows, width())}")
 
 
 COMMAND = Command(

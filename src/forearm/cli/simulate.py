@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from forearm.simulation.running import simulate
 from forearm.simulation.schedule import Schedule
 from forearm.simulation.stored import load_simulation
 from forearm.simulation.windings import without_inductance
-from forearm.tables import number, text_table
+from forearm.tables import filled, number, text_table
 
 MOST_BITS = 52  # what a float64 holds
 DRIVES = ("torque", "voltage", "torque_file", "voltage_file")
@@ -186,10 +185,10 @@ def _tell(given: argparse.Namespace, run: Simulation) -> None:
     ]
     step = "" if run.step is None else f" in steps of {number(run.step)} s"
     at = f"{run.arm.name} at {number(float(run.t[-1]))} s, by {run.method}{step}, {len(run.t)} samples: {run.message}"
-    print(textwrap.fill(at, width()))
+    print(filled(at, width()))
     print(f"\n{text_table(['joint', 'q', 'qd', 'qdd', 'tau', 'unit'], rows, width())}\n")
     for line in (*energies_at_end(run).splitlines(), *events_listed(run)):
-        print(textwrap.fill(line, width(), subsequent_indent="    "))
+        print(filled(line, width(), "    "))
     tell_written((given.target, given.plot, given.html))
 
 

@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.skeleton import Skeleton, skeleton
+from forearm.spatial import Floats
 
 VIEWS = (("from the side: x right, z up", (0, 2)), ("from above: x right, y up", (0, 1)))
 ROWS = 13
 BRAILLE = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
-def draw(arm: Arm, q: NDArray[np.float64], width: int = 100, unicode: bool = True) -> str:
+def draw(arm: Arm, q: Floats, width: int = 100, unicode: bool = True) -> str:
     """The skeleton at q in two views to one scale, side by side where they fit: # base, o turning, = sliding, + hand."""
     bones = skeleton(arm, q)
     points = bones.points
@@ -35,13 +36,11 @@ def draw(arm: Arm, q: NDArray[np.float64], width: int = 100, unicode: bool = Tru
     return "\n".join([title, *lines, scale])
 
 
-def _view(
-    bones: Skeleton, axes: tuple[int, int], middle: NDArray[np.float64], size: float, columns: int, unicode: bool
-) -> list[str]:
+def _view(bones: Skeleton, axes: tuple[int, int], middle: Floats, size: float, columns: int, unicode: bool) -> list[str]:
     dots = np.zeros((4 * ROWS, 2 * columns), dtype=bool)
     centre = middle[list(axes)]
 
-    def place(point: NDArray[np.float64]) -> NDArray[np.float64]:
+    def place(point: Floats) -> Floats:
         x, y = (point[list(axes)] - centre) / size
         return np.array([2 * ROWS - 0.5 - y, columns - 0.5 + x])
 

@@ -7,13 +7,15 @@ import math
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.cli.numbers import plain_float
+from forearm.cli.terminal import complain
 from forearm.errors import InputError, shorten
+from forearm.spatial import Floats
 from forearm.values import LARGEST
 
+POSITIONS = ("q", "to")
 BETWEEN = re.compile(r"\s*,\s*|\s+")
 
 
@@ -29,15 +31,29 @@ def add_degrees(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--degrees", action="store_true", help="angles are in degrees, not radians")
 
 
-def read_state(arm: Arm, text: str, name: str, degrees: bool) -> NDArray[np.float64]:
+def read_state(arm: Arm, text: str, name: str, degrees: bool) -> Floats:
     """The numbers of an option, SI; sliding joints are in m whatever --degrees says."""
     values = read_numbers(text, name, arm.n, f"{arm.name} needs")
+    if not degrees and name in POSITIONS:
+        _ask_about_degrees(arm, values, name)
     if degrees:
         values = values * [math.pi / 180.0 if j.kind == "revolute" else 1.0 for j in arm.joints]
     return values
 
 
-def read_numbers(text: str, name: str, count: int, who: str = "it needs") -> NDArray[np.float64]:
+def _ask_about_degrees(arm: Arm, values: Floats, name: str) -> None:
+    """A joint that would stand beyond its limits, by more than a turn from 0, was probably given in degrees."""
+    for joint, value in zip(arm.joints, values, strict=True):
+        low, high = joint.limits
+        if joint.kind == "revolute" and not low <= value <= high and abs(value) > 2.0 * math.pi:
+            complain(
+                f"--{name}: {joint.name} at {value:g} rad is beyond its limits, {low:.4g} to {high:.4g} rad. If degrees are "
+                "meant, add --degrees.", kind="warning",
+            )  # fmt: skip
+            return
+
+
+def read_numbers(text: str, name: str, count: int, who: str = "it needs") -> Floats:
     """That many finite numbers with commas between."""
     words = BETWEEN.split(text.strip()) if text.strip() else []
     numbers = [plain_float(word) for word in words]

@@ -49,6 +49,10 @@ class Source:
     name: str
     language: str
 
+    def __repr__(self) -> str:
+        lines = self.text.count("\n")
+        return f"<Source {self.name!r}, {self.language}: {lines} lines, {self.counts}; its .text, .header, .save(folder)>"
+
     def files(self) -> dict[str, str]:
         """Names of the files, and what is in them."""
         language = language_of(self.language)

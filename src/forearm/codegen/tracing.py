@@ -168,8 +168,8 @@ class Tracing:
             return solve()
         except ZeroDivisionError:
             raise ModelError(
-                f"generate: the inertia matrix of {self.arm.name!r} is singular at every q: a joint moves neither mass nor "
-                "inertia. fa.checking.check(arm) names it; give the links behind it mass."
+                f"arm {self.arm.name!r}: the inertia matrix is singular at every q, as a joint moves neither mass nor inertia. "
+                "fa.checking.check(arm) names it; give the links behind it mass."
             ) from None
 
     def solved_backwards(self, M: Array, right: Array) -> list[Scalar]:

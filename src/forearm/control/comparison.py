@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -120,13 +120,14 @@ class Comparison:
 def compare(
     arm: Arm, motion: Any = None, controllers: Iterable[str | Controller] | None = None, *, period: float | None = None,
     bandwidth: float = BANDWIDTH, plant: Arm | None = None, payload: float | None = None, sensors: Sensors | None = None,
-    delay: int = 0, dac: DAC | None = None, voltage: bool = False,
+    delay: int = 0, dac: DAC | None = None, voltage: bool = False, progress: Callable[[int, int, str], None] | None = None,
 ) -> Comparison:  # fmt: skip
     """Every controller, or those named (or made) in `controllers`, on one motion: `usual_motion` of 2 s unless given.
 
     All believe in `arm` and get the same gains, where joints have their own with `bearable_inertias`; `plant` is what moves.
     Each runs twice, the second time with a `payload` (kg, a point at the hand's origin; a twentieth of the moving mass unless
-    given) that it does not know of. Accelerometers are exact unless sensors are given. Waters IV.
+    given) that it does not know of. Accelerometers are exact unless sensors are given. `progress` is called before each with
+    how many are done, how many there are, and its name. Waters IV.
     """
     check_kind(arm, Arm, "compare, arm")
     motion = usual_motion(arm) if motion is None else motion
@@ -140,8 +141,11 @@ def compare(
     sensors = Sensors(accelerometers=exact_accelerations) if sensors is None else sensors
     options = {"period": period, "sensors": sensors, "delay": delay, "dac": dac, "voltage": voltage}
     true = arm if plant is None else plant
-    rows = []
-    for name, trial in trials(setting, controllers):
+    tried = trials(setting, controllers)
+    rows: list[Row] = []
+    for name, trial in tried:
+        if progress is not None:
+            progress(len(rows), len(tried), name)
         alone = _run(trial, setting, true, options)
         loaded = alone if mass == 0.0 else _run(trial, setting, true.with_payload(mass), options)
         rows.append(_row(name, trial, alone, loaded))

@@ -20,7 +20,7 @@ from forearm.errors import InputError, shorten
 from forearm.kernels.rolling import Roller, State
 from forearm.kinematics.given import states_of
 from forearm.simulation.converter import Converter, converter_of
-from forearm.simulation.decay import fastest_decay, warn_of_long_steps
+from forearm.simulation.decay import fastest_decay, longest_step, warn_of_long_steps
 from forearm.simulation.machine import kernel_of, roller_of
 from forearm.simulation.windings import has_inductance
 from forearm.values import check_kind, check_number, check_whole
@@ -28,7 +28,10 @@ from forearm.values import check_kind, check_number, check_whole
 Floats = NDArray[np.float64]
 STEP = 2.5e-4  # s: the plant is integrated in steps no longer than that,
 OF_DECAY = 1.0  # nor than this share of the time in which a drive brakes its joint,
-MOST_STEPS = 200  # but in no more than so many a period
+MANY_STEPS = 200  # unless that takes more than so many a period: then they are
+STABLE = 0.8  # of the longest that do not grow,
+MOST_STEPS = 1000  # but in no case more than so many
+METHOD = "rk4"
 BEYOND = 1e9  # an arm is lost whose positions and velocities are longer than that as one vector
 
 
@@ -130,7 +133,7 @@ def run(
     by_voltage = voltage or dac is not None
     h = _step(plant, start[0], by_voltage, T) if step is None else check_number(step, "run, step", above=0.0)
     substeps = max(1, math.ceil(T / h - 1e-9))
-    warn_of_long_steps(plant, start[0], by_voltage, "rk4", T / substeps, "run")
+    warn_of_long_steps(plant, by_voltage, METHOD, T / substeps, [start[0]], "run")
     loop = _Loop(drive, controller, reference, Sensors() if sensors is None else sensors, delay, T, substeps)
     return loop.run(*start)
 
@@ -138,7 +141,10 @@ def run(
 def _step(plant: Arm, q: Floats, by_voltage: bool, period: float) -> float:
     """How long steps of the plant are unless they are given."""
     rate, _ = fastest_decay(plant, q, by_voltage)
-    return max(min(STEP, OF_DECAY / rate if rate else STEP), period / MOST_STEPS)
+    if not rate:
+        return STEP
+    bearable = min(STABLE * longest_step(METHOD, rate), period / MANY_STEPS)
+    return max(min(STEP, max(OF_DECAY / rate, bearable)), period / MOST_STEPS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +170,7 @@ class _Drive:
         if by_voltage:
             constants_of(plant)
         converter = None if dac is None else converter_of(plant, dac)
-        return _Drive(plant, roller_of(plant, by_voltage, "rk4"), believed, converter, most_torques(plant), most_torques(arm))
+        return _Drive(plant, roller_of(plant, by_voltage, METHOD), believed, converter, most_torques(plant), most_torques(arm))
 
     @cached_property
     def asking(self) -> Callable[[Floats, Floats], Floats]:

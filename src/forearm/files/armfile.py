@@ -12,7 +12,7 @@ from forearm.values import MAX_TEXT
 
 SCHEMA = "forearm-arm/1"
 
-VECTOR = Row(Number(), 3)
+VECTOR = Row(Number(), 3, "[x, y, z] of the free-fall acceleration, such as [0, 0, -9.81]")
 POSE = Table(
     {
         "xyz": Row(Number(), 3, "m"),
@@ -31,7 +31,7 @@ INERTIA = Table(
 )
 LINK = Table(
     {
-        "name": Text(),
+        "name": Text("link1 for what the first joint moves, link2 for the second, ... unless the joint's child says otherwise"),
         "mass": Number("kg", minimum=0.0),
         "com": Row(Number(), 3, "centre of mass in the link's frame, m"),
         "inertia": INERTIA,
@@ -39,7 +39,7 @@ LINK = Table(
     required=("name",),
     doc="a rigid link; without mass and inertia it only carries joints",
 )
-PAIR = Row(Number(), 2, "[for qd > 0, for qd < 0]")
+PAIR = Row(Number(), 2, "[for qd > 0, for qd < 0], the second at most 0, such as [0.3, -0.3]")
 MOTOR = Table(
     {
         "gear_ratio": Number("motor angle / joint angle; negative when reversed"),
@@ -55,10 +55,10 @@ MOTOR = Table(
 FRICTION = Table(
     {
         "side": Choice(SIDES, "the side of the gear that the figures are for"),
-        "viscous": Number("N m s / rad (N s / m)", minimum=0.0),
+        "viscous": Number("N m s / rad (N s / m), on that side", minimum=0.0),
         "coulomb": PAIR,
         "static": PAIR,
-        "stribeck_speed": Number("rad / s (m / s)", above=0.0),
+        "stribeck_speed": Number("rad / s (m / s), on that side: of the motor's shaft where it is the motor's", above=0.0),
     },
     required=("side",),
 )

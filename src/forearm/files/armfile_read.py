@@ -11,7 +11,7 @@ from forearm.arm.arm import STANDARD_GRAVITY, Arm, Hand
 from forearm.arm.drive import Bearing, Friction, Motor, Transmission
 from forearm.arm.joint import DH, Frame, Joint, Limits, Mimic
 from forearm.arm.link import Link
-from forearm.errors import InputError, located, shorten, suggest
+from forearm.errors import InputError, ModelError, located, shorten, suggest
 from forearm.files.armfile import ARM, MOVES, SCHEMA
 from forearm.reading.fields import Radians
 from forearm.reading.textfile import read_toml
@@ -66,8 +66,21 @@ def _link(block: dict[str, Any]) -> Link:
         for key, (i, k) in TENSOR.items():
             inertia[i, k] = inertia[k, i] = given.get(key, 0.0)
         if given["about"] == "origin":
+            _refuse_central(block["name"], inertia, mass, com)
             inertia = inertia - parallel_axis(mass, com)
     return Link(name=block["name"], mass=mass, com=com, inertia=inertia)
+
+
+def _refuse_central(name: str, inertia: Floats, mass: float, com: Floats) -> None:
+    """Refuse an inertia said to be about the origin that is smaller than what the mass alone has about it."""
+    alone = 2.0 * mass * float(com @ com)
+    given = float(np.trace(inertia))
+    if given < alone * (1.0 - 1e-9):
+        raise ModelError(
+            f"link {shorten(name)}, inertia: must be positive semidefinite at the centre of mass, but the moments about the "
+            f"origin sum to {given:.4g} kg m^2, less than the {alone:.4g} of the mass alone, 2 m |com|^2. "
+            'Write about = "com" if that is the point they are about.'
+        )
 
 
 def _with_base(links: list[Link], joints: list[Joint], data: dict[str, Any]) -> list[Link]:

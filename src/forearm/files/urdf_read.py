@@ -209,8 +209,9 @@ class _Reader:
             self._count("<transmission> that is not one joint on one actuator", element.line)
             return "", None
         joint = by_name.get(named[0])
-        if joint is None:
-            raise InputError(f"{where}: joint {shorten(named[0])} is missing; {suggest(named[0], by_name)}")
+        if joint is None:  # files cut out of larger robots keep such; it moves nothing
+            self._count("<transmission> of a joint that is missing", element.line)
+            return "", None
         ratio = self._text_number(reductions[0], where) if reductions else 1.0
         rotor = self._text_number(inertias[0], where) if inertias else 0.0
         if joint.kind == "fixed" or (ratio == 1.0 and rotor == 0.0):

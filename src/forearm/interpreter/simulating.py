@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import replace
 
 import numpy as np
 
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError, StepWarning, shorten
 from forearm.interpreter.lines import Answers, whole_number
 from forearm.interpreter.session import Session
 from forearm.interpreter.sets import plain
 from forearm.interpreter.variables import Floats, Variables
+from forearm.simulation.decay import warn_of_long_steps
 from forearm.simulation.joining import joined
 from forearm.simulation.result import Simulation
 from forearm.simulation.running import simulate
@@ -19,6 +21,7 @@ from forearm.simulation.schedule import Schedule
 
 METHOD, STEP = "rk3", 1e-3  # s. Swartz: third-order Runge-Kutta with a fixed stepsize of 1 millisecond
 MOST_STEPS = 1_000_000
+ELSEWHERE = ", or method 'radau', with forearm simulate: those of sim are fixed"
 NEW = {"new": True, "yes": True, "continue": False, "no": False}
 YES_NO = {"yes": True, "no": False}
 
@@ -94,8 +97,13 @@ def _duration(schedule: Schedule, start: float) -> float:
 
 
 def _run(v: Variables, drive: Floats | Schedule, duration: float, before: Simulation | None) -> Simulation:
-    given = {("torque" if _is_torque(drive, v) else "voltage"): drive}
-    return simulate(v.arm, v.theta, v.omega, duration, method=METHOD, step=STEP, dac=v.dac, continued=before, **given)  # type: ignore[arg-type]
+    is_torque = _is_torque(drive, v)
+    if before is None:
+        warn_of_long_steps(v.arm, not is_torque, METHOD, STEP, [v.theta], "simulate", ELSEWHERE)
+    given = {("torque" if is_torque else "voltage"): drive}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StepWarning)  # it was said, with what helps here
+        return simulate(v.arm, v.theta, v.omega, duration, method=METHOD, step=STEP, dac=v.dac, continued=before, **given)  # type: ignore[arg-type]
 
 
 def _is_torque(drive: Floats | Schedule, v: Variables) -> bool:

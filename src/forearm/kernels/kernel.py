@@ -240,9 +240,13 @@ class _CountsByName(Mapping[str, "Counts"]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def __repr__(self) -> str:
+        return f"<counts of {self.kernel.arm.name!r} by name: {', '.join(self)}>"
+
 
 def compile(
-    arm: Arm, dtype: str = "float64", device: str = "cpu", parameters: str | Iterable[str] = ()
+    arm: Arm, dtype: str | type[np.floating[Any]] | np.dtype[Any] = "float64", device: str = "cpu",
+    parameters: str | Iterable[str] = (),
 ) -> Kernel:  # fmt: skip
     """The arm's functions as machine code, each compiled when it is first called: `dtype` "float64" or "float32".
 
@@ -252,6 +256,8 @@ def compile(
         raise InputError(f"compile: an Arm is needed, such as fa.load('puma560'); came {shorten(arm)}.")
     if arm.n == 0:
         raise InputError(f"compile: {arm.name!r} has no joint that moves.")
+    if isinstance(dtype, type) and issubclass(dtype, np.floating):
+        dtype = np.dtype(dtype)
     if not isinstance(dtype, str | np.dtype) or str(dtype) not in DTYPES:
         raise InputError(f"compile: dtype must be one of {', '.join(DTYPES)}; came {shorten(dtype)}.")
     if device != "cpu":

@@ -1,7 +1,7 @@
 """A simulation as machine code: fixed steps of an explicit Runge-Kutta method, a lane a simulation, no Python inside.
 
 `core` gives accelerations, `stage` the same from loads that are nearly known, `require` what drives must give in some
-direction; `rollout_loop` goes through the steps.
+direction, `rest` velocities once joints stand; `rollout_loop` goes through the steps.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
+from forearm.codegen.under_load import held
 from forearm.drives.joint import depends_on_load, drives_of
 from forearm.dynamics.loaded import CLOSE
 from forearm.kernels.ir import compute, copying, function_text, intrinsics, result
@@ -29,7 +30,7 @@ ROUGH = 1e-10  # of the torques: what a stage may leave of the equation, less th
 
 
 def rollout_text(plan: Plan, target: Target) -> str:
-    """The module: `core`, `stage` and `require` on lanes, `accelerate` on rows, and `rollout`.
+    """The module: `core`, `stage`, `require` and `rest` on lanes, `accelerate` on rows, and `rollout`.
 
     `void rollout(q, qd, way, free, felt, u, out_q, out_qd, count, steps, every, u_state, u_step, h, slope)`: count simulations,
     states (count, n) in and out, inputs at u + state u_state + step u_step, and a record (count, steps / every + 1, n) for each
@@ -43,6 +44,7 @@ def rollout_text(plan: Plan, target: Target) -> str:
         texts.append(_lane_function("stage", traced, names, plan.arm.n, target, loads="%loads"))
     if any(plan.dry):
         texts.append(_lane_function("require", _traced_need(plan), names, plan.arm.n, target))
+        texts.append(_lane_function("rest", _traced_rest(plan), names, plan.arm.n, target))
     return "\n\n".join([*intrinsics(target), copying(target.scalar), *texts, RolloutLoop(plan, target).text()])
 
 
@@ -67,6 +69,18 @@ def _traced_need(plan: Plan) -> Traced:
     joints = _at_joints(plan, way)
     results = {"out": np.array(tracing.inverse(tracing.qd, x, joints), dtype=object)}
     return Traced(*refined(tracing.graph, results), (), ())
+
+
+def _traced_rest(plan: Plan) -> Traced:
+    """Velocities once impulses at the joints that stand (free is 0) have brought these to rest, and moved the others."""
+    tracing, dry = Tracing(plan.arm, {}), plan.dry
+    free = [a if is_dry else 1.0 for a, is_dry in zip(inputs(tracing, "free"), dry, strict=True)]
+    M, qd = tracing.inertia_matrix(), tracing.qd
+    lost = [(1.0 - a) * v for a, v in zip(free, qd, strict=True)]
+    pushed = [a * sum((M[i, j] * lost[j] for j in np.flatnonzero(dry)), 0.0) for i, a in enumerate(free)]
+    change = tracing.solved_backwards(held(M, free), np.array(pushed, dtype=object))
+    results = {"out": np.array([a * v + c for a, v, c in zip(free, qd, change, strict=True)], dtype=object)}
+    return Traced(tracing.graph, results, (), ())  # seldom asked: not worth refining
 
 
 def _at_joints(plan: Plan, way: list[Scalar]) -> list[Scalar]:

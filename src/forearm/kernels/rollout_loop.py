@@ -153,17 +153,23 @@ class RolloutLoop:
             self.lines += [self._accelerated("y.q", "y.qd", "m.now", s, f"k.{s}")]
         body = self._body()
         self._remembered(body)
+        stopped = None
         for j in range(n):
             place = j * L
             dq, dqd = self._sum(body, plan.b, "v", place), self._sum(body, plan.b, "k", place)
             assert dq is not None
             assert dqd is not None
-            body.store("%m.q", place, body.fma(self.h, dq, body.load("%m.q", place, L)), L)
-            qd = body.fma(self.h, dqd, body.load("%m.qd", place, L))
+            q0, v0 = body.load("%m.q", place, L), body.load("%m.qd", place, L)
+            q, qd = body.fma(self.h, dq, q0), body.fma(self.h, dqd, v0)
             if plan.dry[j]:
-                qd = self._stopped(body, j, qd)
+                against = self._stopped(body, j, qd)
+                q = body.chosen(against, self._stopping_place(body, q0, v0, qd), q)
+                stopped = against if stopped is None else body.masked("or", stopped, against)
+            body.store("%m.q", place, q, L)
             body.store("%m.qd", place, qd, L)
         self.lines += body.lines
+        if stopped is not None:
+            self._settled(stopped)
 
     def _accelerated(self, q: str, qd: str, u: str, s: int, out: str) -> str:
         """A call for accelerations, which begins with the loads that stage s expects and leaves those that it finds."""
@@ -207,14 +213,39 @@ class RolloutLoop:
         return total
 
     def _stopped(self, body: Body, j: int, qd: str) -> str:
-        """A joint whose velocity turned against its direction stands; one that had none takes that of its velocity."""
+        """The lanes where a joint's velocity turned against its direction: it stands. One that had none takes that of it."""
         t, place, zero = self.target, j * self.target.lanes, body.constant(0.0)
         way, free = body.load("%m.way", place, t.lanes), body.load("%m.free", place, t.lanes)
         against = body.compared("olt", body.op("fmul", way, qd), zero)
         body.store("%m.free", place, body.chosen(against, zero, free), t.lanes)
         new = body.chosen(body.compared("oeq", way, zero), body.sign(qd), way)
         body.store("%m.way", place, body.chosen(against, zero, new), t.lanes)
-        return body.chosen(against, zero, qd)
+        return against
+
+    def _stopping_place(self, body: Body, q0: str, v0: str, v1: str) -> str:
+        """Where a velocity that goes straight from v0 to v1, beyond 0, is 0: q0 + h v0^2 / 2 (v0 - v1)."""
+        share = body.op("fdiv", body.op("fmul", v0, body.constant(0.5)), body.op("fsub", v0, v1))
+        return body.fma(body.op("fmul", self.h, v0), share, q0)
+
+    def _settled(self, stopped: str) -> None:
+        """In the lanes where a joint came to stand, velocities without the part of the step in which friction reversed it.
+
+        Others felt its acceleration all the step. What brings it to rest again is an impulse at its own joint, as friction is.
+        A joint that this turns against its direction stands too.
+        """
+        t, L = self.target, self.target.lanes
+        body = self._body()
+        bits = body.emit(f"bitcast {t.mask} {stopped} to i{L}")
+        body.lines += [f"  %stops = icmp ne i{L} {bits}, 0", "  br i1 %stops, label %settle, label %settled", "settle:"]
+        body.lines += ["  call void @rest(ptr %m.q, ptr %m.qd, ptr %m.u, ptr %m.way, ptr %m.free, ptr %trial)"]
+        zero = body.constant(0.0)
+        for j in range(self.n):
+            qd = body.chosen(stopped, body.load("%trial", j * L, L), body.load("%m.qd", j * L, L))
+            if self.plan.dry[j]:
+                qd = body.chosen(body.compared("oeq", body.load("%m.free", j * L, L), zero), zero, qd)
+                qd = body.chosen(self._stopped(body, j, qd), zero, qd)
+            body.store("%m.qd", j * L, qd, L)
+        self.lines += [*body.lines, "  br label %settled", "settled:"]
 
     def _loosened(self) -> None:
         """Joints that stand and are driven harder than either direction of motion would need begin to move."""

@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.skeleton import Skeleton, skeleton
 from forearm.plots.figure import BLUE, GREEN, RED, SMALL, drawn, new_figure, put_title, save_figure
+from forearm.spatial import Floats
 
 BONE, TURN, SLIDE, HAND = "#777777", BLUE, RED, GREEN
 TICKS = 5  # at most
 
 
-def save_picture(arms: Sequence[tuple[Arm, NDArray[np.float64]]], path: str | os.PathLike[str]) -> None:
+def save_picture(arms: Sequence[tuple[Arm, Floats]], path: str | os.PathLike[str]) -> None:
     """Draw arms, each at its posture, side by side into a .png, .svg or .pdf file."""
     save_figure(picture(arms), path)
 
 
 @drawn
-def picture(arms: Sequence[tuple[Arm, NDArray[np.float64]]]) -> Any:
+def picture(arms: Sequence[tuple[Arm, Floats]]) -> Any:
     """The matplotlib figure with the arms side by side."""
     figure = new_figure(max(3.3 * len(arms), 4.2), 4.0)
     for k, (arm, q) in enumerate(arms):

@@ -85,9 +85,9 @@ def _our_look() -> Iterator[None]:
 def new_figure(width: float, height: float) -> Any:
     """An empty matplotlib figure, in inches, that no window and no list of pyplot's holds on to."""
     with _our_look():
-        from matplotlib.figure import Figure
+        from forearm.plots.picture import Picture
 
-        return Figure(figsize=(width, height), layout="constrained")
+        return Picture(figsize=(width, height), layout="constrained")
 
 
 def look(k: int) -> dict[str, Any]:

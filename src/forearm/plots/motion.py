@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.plots.figure import (
     GREY,
@@ -22,6 +21,7 @@ from forearm.plots.figure import (
     shown,
 )
 from forearm.simulation.result import EVENTS, Simulation
+from forearm.spatial import Floats
 
 __all__ = ["motion_picture", "save_figure"]
 
@@ -57,7 +57,7 @@ def motion_picture(simulation: Simulation) -> Any:
     return figure
 
 
-def _panels(simulation: Simulation) -> dict[str, NDArray[np.float64]]:
+def _panels(simulation: Simulation) -> dict[str, Floats]:
     """The blocks (T, n) by the label of their axis, with the units that the joints have."""
     unit = partial(of_joints, simulation.arm)
     panels = {
@@ -68,7 +68,7 @@ def _panels(simulation: Simulation) -> dict[str, NDArray[np.float64]]:
     return panels | ({"voltage\nV": simulation.voltage} if simulation.voltage is not None else {})
 
 
-def _draw_joints(axis: Any, simulation: Simulation, block: NDArray[np.float64]) -> None:
+def _draw_joints(axis: Any, simulation: Simulation, block: Floats) -> None:
     for i, joint in enumerate(simulation.arm.joints):
         axis.plot(*_thinned(simulation.t, block[:, i]), label=shown(joint.name), **look(i))
 
@@ -101,7 +101,7 @@ def _draw_events(axes: list[Any], simulation: Simulation) -> None:
                 panel.axvline(event.t, color=GREY, linewidth=THIN, linestyle=(0, (1.5, 1.5)), zorder=1.5)
 
 
-def _thinned(t: NDArray[np.float64], x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _thinned(t: Floats, x: Floats) -> tuple[Floats, Floats]:
     """The curve, or of a long one the smallest and the largest sample of each piece, so that no peak is lost."""
     if len(t) <= MANY:
         return t, x

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.kinematics.poses import forward
 from forearm.plots.figure import (
@@ -25,12 +24,12 @@ from forearm.plots.figure import (
     save_figure,
     shown,
 )
+from forearm.spatial import Floats
 from forearm.trajectories.planning import Plan
 from forearm.trajectories.switching import Switching
 
 __all__ = ["plan_figure", "save_figure"]
 
-Array = NDArray[np.float64]
 MOST = 4000  # samples of a curve
 EVEN = 0.25  # of the longest side of the hand's box: the least length of another
 TICKS = 4  # at most on the longest side
@@ -60,7 +59,7 @@ def plan_figure(plan: Plan) -> Any:
     return figure
 
 
-def _panels(plan: Plan) -> dict[str, Array]:
+def _panels(plan: Plan) -> dict[str, Floats]:
     unit = partial(of_joints, plan.arm)
     panels = {
         f"position\n{unit('rad', 'm')}": plan.q,

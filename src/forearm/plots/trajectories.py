@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.errors import InputError, shorten
 from forearm.plots.figure import BLACK, GREY, WIDTH, drawn, legend_beside, legend_of_figure, look, new_figure, of_joints, shown
+from forearm.spatial import Floats
 from forearm.trajectories import HandLine, MotionLimits, Switching, bang_bang
 from forearm.values import LARGEST, check_kind
 
-Array = NDArray[np.float64]
 SAMPLES = 400  # between two points of a curve
 UNITS = {"position": ("rad", "m"), "velocity": ("rad/s", "m/s"), "acceleration": ("rad/s²", "m/s²"), "torque": ("N m", "N")}
 # Waters Fig. 5: |v| <= 3, |acceleration| <= 1/2, -1 <= x <= 9 and A = (1, 1). B stands only in the drawing; as the motion slows
@@ -26,7 +25,7 @@ WATERS_A, WATERS_B = (1.0, 1.0), (5.0, -1.0)
 def profile_figure(
     motion: Switching | HandLine,
     names: Sequence[str] | None = None,
-    torque: Callable[[Array, Array, Array], Array] | None = None,
+    torque: Callable[[Floats, Floats, Floats], Floats] | None = None,
 ) -> Any:
     """Positions, velocities and accelerations over time, points as dots; torques where a function of q, qd, qdd gives them."""
     check_kind(motion, (Switching, HandLine), "profile_figure, motion")
@@ -107,7 +106,7 @@ def waters_figure() -> Any:
     return figure
 
 
-def _curves(motion: Switching | HandLine) -> tuple[Array, Array, Array, Array]:
+def _curves(motion: Switching | HandLine) -> tuple[Floats, Floats, Floats, Floats]:
     """Times and states for drawing: evenly spaced ones, and both sides of every switch, so that accelerations jump."""
     grid = np.linspace(0.0, motion.duration, SAMPLES)
     sides = np.concatenate([np.nextafter(motion.switches, -np.inf), motion.switches])

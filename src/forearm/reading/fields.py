@@ -15,6 +15,7 @@ from forearm.errors import InputError, shorten, suggest
 from forearm.values import MAX_NAME, check_number
 
 MAX_ITEMS = 10_000
+MAX_KEYS = 8  # that a message lists of a table
 
 _ANGLE = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*(deg|rad)")
 _PI = re.compile(r"([+-])?(?:([0-9.]+)\s*\*\s*)?pi(?:\s*/\s*([0-9.]+))?")
@@ -99,8 +100,7 @@ class Choice:
     def read(self, value: Any, place: str) -> str:
         if value in self.words and isinstance(value, str):
             return value
-        hint = f" {suggest(value, self.words)}" if isinstance(value, str) else ""
-        raise InputError(f"{place}: must be one of {', '.join(map(repr, self.words))}; came {shorten(value)}.{hint}")
+        raise InputError(f"{place}: must be one of {', '.join(map(repr, self.words))}; came {shorten(value)}.")
 
     def schema(self) -> dict[str, Any]:
         return _described({"enum": list(self.words)}, self.doc)
@@ -132,7 +132,8 @@ class Row:
     def read(self, value: Any, place: str) -> tuple[Any, ...]:
         if not isinstance(value, list) or (self.length is not None and len(value) != self.length):
             count = "" if self.length is None else f"{self.length} "
-            raise InputError(f"{place}: a list of {count}values is needed, came {shorten(value)}.")
+            wanted = f" Wanted: {self.doc}." if self.doc else ""
+            raise InputError(f"{place}: a list of {count}values is needed, came {shorten(value)}.{wanted}")
         if len(value) > MAX_ITEMS:
             raise InputError(f"{place}: at most {MAX_ITEMS} entries, came {len(value)}.")
         return tuple(self.item.read(v, f"{place}[{i + 1}]") for i, v in enumerate(value))
@@ -152,7 +153,8 @@ class Table:
 
     def read(self, value: Any, place: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise InputError(f"{place}: a table is needed, came {shorten(value)}.")
+            wanted = f" Wanted: {{ {' = ..., '.join(list(self.fields)[:MAX_KEYS])} = ... }}." if self.fields else ""
+            raise InputError(f"{place}: a table is needed, came {shorten(value)}.{wanted}")
         for key in value:
             if key not in self.fields:
                 raise InputError(f"{place}: there is no key {shorten(key)} here; {suggest(key, self.fields)}")

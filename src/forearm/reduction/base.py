@@ -56,6 +56,9 @@ class BaseParameters:
     def __len__(self) -> int:
         return len(self.names)
 
+    def __repr__(self) -> str:
+        return f"<BaseParameters of {self.arm.name!r}: {len(self)} of {len(self.standard)} parameters>"
+
     def of(self, standard: ArrayLike) -> Floats:
         """The base parameters of another set of inertial parameters on the same geometry."""
         given = as_floats(standard, "standard")

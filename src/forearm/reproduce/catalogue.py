@@ -1,13 +1,13 @@
 """The catalogue of printed figures and what becomes of them: exact, within rounding, different, or not reproducible, and why.
 
 Printed values are kept as the text of the document, so that the number of digits is known: half a unit of the last one is
-rounding, unless the item says that the document rounded more. Where it only gives a bound, "> 100000", a figure beyond it is
-exact and any other differs.
+rounding, unless the item says that the document rounded more; a plain 0 means none, and nothing else is rounded to it. Where
+it only gives a bound, "> 100000", a figure beyond it is exact and any other differs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -55,8 +55,13 @@ PICTURE = Table(
     required=("place", "what"),
 )
 PRINTED = Table(
-    {"document": Choice(DOCUMENTS), "item": Blocks(ITEM, "item"), "picture": Blocks(PICTURE, "picture")},
-    required=("document", "item"),
+    {
+        "document": Choice(DOCUMENTS),
+        "title": Text("author, title, where and when", MAX_TEXT),
+        "item": Blocks(ITEM, "item"),
+        "picture": Blocks(PICTURE, "picture"),
+    },
+    required=("document", "title", "item"),
 )
 
 
@@ -110,16 +115,28 @@ def catalogue(document: str = "all") -> tuple[Item, ...]:
     return tuple(item for name in DOCUMENTS if document in (name, "all") for item in _read(name))
 
 
+def title_of(document: str) -> str:
+    """Author, title, where and when of one document."""
+    return str(_data(document)["title"])
+
+
 def pictures(document: str = "all") -> tuple[Picture, ...]:
     """The figures of one document, or of all, as far as they are listed."""
     named = [name for name in DOCUMENTS if document in (name, "all")]
     return tuple(Picture(name, **block) for name in named for block in _data(name).get("picture", ()))
 
 
-def reproduce(document: str = "all") -> Iterator[Result]:
-    """Recompute every item of a document and compare, one result a printed figure; operation counts come last."""
-    for item in catalogue(document):
+def reproduce(document: str = "all", progress: Callable[[str], None] | None = None) -> Iterator[Result]:
+    """Recompute every item of a document and compare, one result a printed figure; operation counts come last.
+
+    `progress` is called with what is computed next.
+    """
+    say = (lambda _: None) if progress is None else progress
+    items = catalogue(document)
+    for k, item in enumerate(items, 1):
+        say(f"item {k} of {len(items)}: {item.document.capitalize()}, {item.place}")
         yield from results(item)
+    say("operation counts")
     yield from counted(document)
 
 
@@ -138,8 +155,12 @@ def counted(document: str = "all") -> Iterator[Result]:
         ours = comparison.ours if comparison.by_convention is None else comparison.by_convention
         for unit, shown, value in zip(comparison.unit, comparison.printed, ours, strict=True):
             verdict: Verdict = "exact" if shown == value else comparison.verdict
-            reason = "" if verdict == "exact" else comparison.reason
+            reason = "" if verdict == "exact" else _sentence(comparison.reason)
             yield Result(item, f"{comparison.what}, {unit}", str(shown), float(value), verdict, reason)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
 
 
 def results(item: Item) -> Iterator[Result]:
@@ -168,8 +189,8 @@ def judge(printed: str, ours: float | None, tolerance: float | None = None) -> V
 
 
 def _number(printed: str) -> tuple[float, float]:
-    """The printed number, `66,271`, `6.9e-4` or `695/6`, and half a unit of its last digit, 0 for a fraction."""
-    if "/" in printed:
+    """The printed number, `66,271`, `6.9e-4` or `695/6`, and half a unit of its last digit, 0 for a fraction and for `0`."""
+    if "/" in printed or printed == "0":
         return float(Fraction(printed)), 0.0
     number = Decimal(printed.replace(",", ""))
     exponent = number.as_tuple().exponent

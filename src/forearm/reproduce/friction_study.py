@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm, Hand
 from forearm.arm.drive import Bearing, Transmission
@@ -21,9 +20,7 @@ from forearm.dynamics import inverse
 from forearm.files.builtin import load_builtin
 from forearm.reproduce.lines import Line, Motion, Positioning, half_sine, moved
 from forearm.reproduce.recompute.dhanaraj import ROTORS
-from forearm.spatial import pose
-
-Floats = NDArray[np.float64]
+from forearm.spatial import Floats, pose
 
 DURATION, ROWS, PX = 2.0, 201, 0.3  # s, rows of the table, m
 TABLE_3_4 = ((0.1, 0.10, 6.3, 97.6), (0.1, 0.08, 5.5, 186.4), (0.1, 0.07, 2.6, 89.4))  # mu, r, break-away, maximum torque

@@ -6,14 +6,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kernels import Kernel
 from forearm.kinematics import jacobian, jacobian_derivative
+from forearm.spatial import Floats
 
-Floats = NDArray[np.float64]
 Point = tuple[float, float, float]
 NEWTON_STEPS = 20
 CLOSE = 1e-13  # m and rad: what Newton's steps end at

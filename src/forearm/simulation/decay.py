@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterable
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,7 @@ from forearm.simulation.methods import tableau_of
 
 Floats = NDArray[np.float64]
 FARTHEST = 4.0  # no explicit method of four stages or fewer is stable with steps of so many decay times
+NEAR = 0.3  # the inertia that a drive feels seldom falls to less than this share of itself
 ROUNDING = 1e-9
 
 
@@ -39,7 +42,13 @@ def fastest_decay(arm: Arm, q: Floats, voltage: bool) -> tuple[float, int]:
 
 
 def longest_step(method: str, rate: float) -> float:
-    """The longest step with which a decay at this rate does not grow: where |R(-h rate)| = 1 for the method's polynomial R."""
+    """The longest step with which a decay at this rate does not grow."""
+    return _decay_times(method) / rate if rate else math.inf
+
+
+@cache
+def _decay_times(method: str) -> float:
+    """How many decay times a stable step may take: where |R(-x)| = 1 for the method's polynomial R."""
     c, a, b = tableau_of(method).floats
     stages = len(c)
     A = np.zeros((stages, stages))
@@ -51,16 +60,33 @@ def longest_step(method: str, rate: float) -> float:
         middle = 0.5 * (near + far)
         is_stable = abs(sum(w * (-middle) ** k for k, w in enumerate(weights))) <= 1.0
         near, far = (middle, far) if is_stable else (near, middle)
-    return near / rate if rate else math.inf
+    return near
 
 
-def warn_of_long_steps(arm: Arm, q: Floats, voltage: bool, method: str, step: float, where: str) -> None:
-    """Say that steps of this length cannot follow a drive, whose motion would come out as nonsense that may look like one."""
-    rate, freedom = fastest_decay(arm, q, voltage)
-    most = longest_step(method, rate)
-    if step > most:
-        warnings.warn(
-            f"{where}: steps of {step:g} s are too long for {arm.joints[freedom].name}, which its drive brakes within "
-            f"{1.0 / rate:.2g} s: what comes out is not its motion. Take steps of at most {most:.2g} s, or method 'radau'.",
-            StepWarning, stacklevel=3,
-        )  # fmt: skip
+def warn_of_long_steps(
+    arm: Arm, voltage: bool, method: str, step: float, postures: Iterable[Floats], where: str, instead: str = ""
+) -> float:  # fmt: skip
+    """Say that steps of this length cannot follow a drive, whose motion would come out as nonsense that may look like one.
+
+    `instead` is another remedy than shorter steps. It is said once, of the first posture where it is so; they are looked at
+    until one leaves so much room that the inertia of no other takes it. The step as a share of the longest that is left.
+    """
+    share = 0.0
+    for q in postures:
+        rate, freedom = fastest_decay(arm, q, voltage)
+        most = longest_step(method, rate)
+        share = step / most
+        if share > 1.0:
+            warnings.warn(
+                f"{where}: steps of {step:g} s are too long for {arm.joints[freedom].name}, which its drive brakes within "
+                f"{1.0 / rate:.2g} s: what comes out is not its motion. Take steps of at most {most:.2g} s{instead}.",
+                StepWarning, stacklevel=3,
+            )  # fmt: skip
+        if not is_near(share):
+            break
+    return share
+
+
+def is_near(share: float) -> bool:
+    """Whether steps that are this share of the longest in one posture may be too long in another."""
+    return NEAR < share <= 1.0

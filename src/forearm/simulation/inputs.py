@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -103,13 +104,29 @@ def input_of(
     if len(given) > 1:
         raise InputError(f"simulate: one of torque, voltage and controller drives the arm; came {' and '.join(given)}.")
     check_function(controller, "controller", "(t, q, qd)")
+    if controller is not None:
+        _check_takes(controller, 3, "simulate, controller: a function of (t, q, qd) is needed; one of t alone is torque=.")
     check_kind(dac, (DAC, type(None)), "simulate, dac")
     source: Any = voltage if voltage is not None else np.zeros(arm.n) if torque is None else torque
     if isinstance(source, Schedule):
         source.check_for(arm, "voltage" if voltage is not None else "torque")
-    elif not callable(source):
+    elif callable(source):
+        _check_takes(source, 1, f"simulate, {given[0]}: a function of t alone is needed; one of (t, q, qd) is controller=.")
+    else:
         source = numbers(arm, source, given[0] if given else "torque")
     return Input(arm, voltage is not None, source, controller, None if dac is None else converter_of(arm, dac))
+
+
+def _check_takes(function: Any, arguments: int, message: str) -> None:
+    """Refuse a function that cannot be called with so many arguments; of some nothing can be known before."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*range(arguments))
+    except TypeError:
+        raise InputError(f"{message} This one takes {signature}.") from None
 
 
 def numbers(arm: Arm, value: ArrayLike, what: str) -> Floats:

@@ -16,7 +16,7 @@ from forearm.simulation.books import Books
 from forearm.simulation.clock import whole_steps
 from forearm.simulation.conserving import Conserving, refuse_driven
 from forearm.simulation.course import Course
-from forearm.simulation.decay import warn_of_long_steps
+from forearm.simulation.decay import is_near, warn_of_long_steps
 from forearm.simulation.fixed import Fixed, Progress
 from forearm.simulation.following import Accuracy, Commands, Following
 from forearm.simulation.given import check_function, check_tolerances, condition_of
@@ -37,6 +37,8 @@ ADAPTIVE = ("dp45", "dp87", "radau")
 SYMPLECTIC = tuple(tableau.name for tableau in CONSERVING_TABLEAUS)
 ALL = (*FIXED, *ADAPTIVE, *SYMPLECTIC)
 MOST_RECORD = 1_000_000  # steps between two samples: a run can be interrupted between them
+LOOKED_AT = 8  # of many states, where steps may be too long for some
+FOLLOWED = ", or method 'radau'"
 AT_ONCE = 200_000  # steps of all states together: then a run of many can be interrupted
 
 
@@ -73,8 +75,11 @@ def simulate(
         return _simulation(course, drive, method, None)
     if method in FIXED:
         refuse_inductance(arm, drive.voltage, method)
-        warn_of_long_steps(arm, state.q[0], drive.voltage, method, step, "simulate")
+        told = arm, drive.voltage, method, step
+        share = warn_of_long_steps(*told, [state.q[0]], "simulate", FOLLOWED)
         course = Fixed(roller, drive, track, state, clock).run(duration, record, progress)
+        if is_near(share):
+            warn_of_long_steps(*told, [course.q[-1]], "simulate", FOLLOWED)
     else:
         given = (("torque", torque), ("voltage", voltage), ("controller", controller))
         refuse_driven(arm, method, [name for name, value in given if value is not None])
@@ -103,8 +108,8 @@ def simulate_many(
     roller = roller_of(arm, voltage is not None, method)
     state = roller.at_rest_or_moving(q, qd)
     step = check_number(step, "simulate_many, step", above=0.0)
-    if len(q):
-        warn_of_long_steps(arm, q[0], voltage is not None, method, step, "simulate_many")
+    rows = q[:: max(len(q) // LOOKED_AT, 1)]
+    warn_of_long_steps(arm, voltage is not None, method, step, rows, "simulate_many", ", or simulate one by one with 'radau'")
     steps, rest = whole_steps(check_number(duration, "simulate_many, duration", minimum=0.0), step)
     piece = max(AT_ONCE // max(len(q), 1), 1)
     for count, h in ((steps, step), (1 if rest else 0, rest)):

@@ -66,7 +66,7 @@ def refuse(states: tuple[Array, Array, Array, Array], limits: MotionLimits, aske
     if status == Status.TOO_FAST:
         said = f"{float(v0[i])!r} and {float(v1[i])!r}, allowed {fastest!r}. Give lower velocities."
     elif status == Status.OUT_OF_RANGE:
-        said = f"{float(x0[i])!r} and {float(x1[i])!r}, allowed {low!r} to {high!r}. Give other points."
+        said = f"{float(x0[i])!r} and {float(x1[i])!r}, allowed {low!r} to {high!r}, in rad (m). Give other points."
     elif status == Status.NO_ROOM:
         a = float(limits.acceleration[i])
         first, last = x0[i] + 0.5 * v0[i] * abs(v0[i]) / a, x1[i] - 0.5 * v1[i] * abs(v1[i]) / a

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from forearm.spatial import Floats
+
 WIDTH, HEIGHT = 460.0, 170.0
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 8.0, 8.0, 34.0
 POINTS = 600  # of a curve

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.control import without_friction
@@ -14,9 +13,9 @@ from forearm.kernels.kernel import Kernel
 from forearm.kernels.kernel import compile as compile_arm
 from forearm.simulation import Simulation, simulate
 from forearm.simulation.inputs import Controller
+from forearm.spatial import Floats
 from forearm.trajectories import Plan, Request, Waypoint, plan
 
-Floats = NDArray[np.float64]
 POSTURES = np.radians(
     [[-60, -10, 10, 0, 0, 0], [0, 40, -60, 60, 50, -60], [70, -30, 40, -40, -50, 90], [-60, -10, 10, 0, 0, 0]]
 )

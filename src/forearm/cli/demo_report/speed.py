@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.benchmarks.timing import Row, Work, beside
@@ -13,10 +12,10 @@ from forearm.codegen.functions import FUNCTIONS, trace
 from forearm.codegen.tracing import Tracing
 from forearm.dynamics import inverse
 from forearm.kernels.kernel import compile as compile_arm
+from forearm.spatial import Floats
 from forearm.symbols import evaluate
 from forearm.tables import number
 
-Floats = NDArray[np.float64]
 FEW, MANY = 100, 20_000  # states; compiled code is called so often one by one too, or a run would be too short to time
 REPEATS = 7
 

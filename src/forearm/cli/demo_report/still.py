@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.kinematics import forward
 from forearm.kinematics.skeleton import skeleton
 from forearm.simulation import Simulation
+from forearm.spatial import Floats
 
-Floats = NDArray[np.float64]
 POSTURES = 6
 WAY = 200  # points of the hand's way
 YAW, PITCH = -0.95, 0.36  # rad, those of the player

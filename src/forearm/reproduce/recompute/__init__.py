@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
+import numpy as np
+
+from forearm.spatial import Floats
+
 Figures = dict[str, float]
+
+
+def apart(a: Floats, b: Floats) -> float:
+    """The largest difference of two arrays over the largest value in them."""
+    return float(np.abs(a - b).max() / max(np.abs(a).max(), np.abs(b).max()))
 
 
 def function(name: str) -> Callable[[], Figures]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.dh import from_dh
 from forearm.dynamics import closed_form
 from forearm.files.builtin import load_builtin
 from forearm.reproduce.recompute import Figures
+from forearm.spatial import Floats
 
 ROTORS = (1.14, 4.71, 0.83, 0.20, 0.179, 0.193)  # kg m^2, added to the links' Izz
 
@@ -32,7 +32,7 @@ def d4_arm(m3: float) -> Arm:
 def d4_inertia() -> Figures:
     """Dhanaraj D.4, subroutine acccoeff: its constants, read off our inertia matrix at postures of right angles."""
 
-    def D(q2: float, q3: float) -> NDArray[np.float64]:
+    def D(q2: float, q3: float) -> Floats:
         return closed_form(d4_arm(16.04), [0.0, math.radians(q2), math.radians(q3)]).D
 
     zero, up = D(0.0, 0.0), D(0.0, 90.0)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import DH
@@ -14,9 +13,7 @@ from forearm.dynamics import bias, inertia_matrix
 from forearm.files.builtin import load_builtin
 from forearm.reproduce.recompute import Figures
 from forearm.reproduce.recompute.dhanaraj import d4_arm
-from forearm.spatial import parallel_axis, pseudo_from_inertia, rotation_x
-
-Floats = NDArray[np.float64]
+from forearm.spatial import Floats, parallel_axis, pseudo_from_inertia, rotation_x
 
 PROGRAM_M3, PROGRAM_Y3, PROGRAM_MOMENTS_3 = 6.05, -0.07, (0.192, 0.0154, 0.212)  # kg, m, kg m^2: link 3 of D.1.1 and D.1.2
 INCH = 0.0254
@@ -133,7 +130,7 @@ def d_1() -> Figures:
         "D.1.3, f in the comment": 17.0 * INCH,
         "D.1.3, f in the program": 17.0 * INCH,
         "D.1.3, g": 5.0 * INCH,
-        "Table 2.1, d2 + d3, which g is": sum(_dh(load_builtin("puma560-dhanaraj3"), i).d for i in (2, 3)),
+        "D.1.3, g, against d2 + d3 of Table 2.1": sum(_dh(load_builtin("puma560-dhanaraj3"), i).d for i in (2, 3)),
     }
 
 

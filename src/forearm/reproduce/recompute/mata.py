@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.dh import from_dh
@@ -19,8 +18,8 @@ from forearm.dynamics.precision import PrecisionStudy, Single, precision_study
 from forearm.dynamics.reference import INERTIA, INVERSE
 from forearm.files.builtin import load_builtin
 from forearm.model import model_of
-from forearm.reproduce.recompute import Figures
-from forearm.spatial import tilde
+from forearm.reproduce.recompute import Figures, apart
+from forearm.spatial import Floats, tilde
 
 
 def masses() -> Figures:
@@ -56,22 +55,17 @@ def equations() -> Figures:
     tensor = arm.link("link3").inertia
     J = 0.5 * np.trace(tensor) * np.eye(3) - tensor
     return {
-        "(5), gradient of G against Newton-Euler": _apart(of.gradient, tau),
-        "(8), (13), sums of projections": _apart(variant(arm, "gibbs-appell-sum", q, qd, qdd), tau),
-        "(10), moment against Euler's": _apart(t, tensor @ wd + np.cross(w, tensor @ w)),
-        "(10), skew tensor": _apart(tilde(t), Omega @ J - (Omega @ J).T),
-        "(12), Omega": _apart(Omega, tilde(wd) + tilde(w) @ tilde(w)),
-        "(14)-(16), 4.1": _apart(inverse(arm, q, qd, qdd, formulation="gibbs-appell"), tau),
-        "(17), D qdd + bias": _apart(D @ qdd + bias(arm, q, qd), tau),
-        "(19), Hessian of G": _apart(of.hessian, D),
-        "(21), plain sum": _apart(inertia_by_sum(arm, q), D),
-        "(22), 4.2": _apart(inertia_matrix(arm, q, method="gibbs-appell"), D),
+        "(5), gradient of G against Newton-Euler": apart(of.gradient, tau),
+        "(8), (13), sums of projections": apart(variant(arm, "gibbs-appell-sum", q, qd, qdd), tau),
+        "(10), moment against Euler's": apart(t, tensor @ wd + np.cross(w, tensor @ w)),
+        "(10), skew tensor": apart(tilde(t), Omega @ J - (Omega @ J).T),
+        "(12), Omega": apart(Omega, tilde(wd) + tilde(w) @ tilde(w)),
+        "(14)-(16), 4.1": apart(inverse(arm, q, qd, qdd, formulation="gibbs-appell"), tau),
+        "(17), D qdd + bias": apart(D @ qdd + bias(arm, q, qd), tau),
+        "(19), Hessian of G": apart(of.hessian, D),
+        "(21), plain sum": apart(inertia_by_sum(arm, q), D),
+        "(22), 4.2": apart(inertia_matrix(arm, q, method="gibbs-appell"), D),
     }
-
-
-def _apart(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
-    """The largest difference over the largest value."""
-    return float(np.abs(a - b).max() / max(np.abs(a).max(), np.abs(b).max()))
 
 
 def turn() -> Figures:
@@ -105,7 +99,7 @@ def sweep() -> tuple[Arm, PrecisionStudy]:
     return arm, replace(study, single=study.single | eliminated)
 
 
-def _eliminated(arm: Arm, method: str, postures: NDArray[np.float64]) -> NDArray[np.float64]:
+def _eliminated(arm: Arm, method: str, postures: Floats) -> Floats:
     """Accelerations (B, n) at rest and undriven in single precision, by an inertia matrix, its bias and Gauss-Jordan."""
     small, rest = model_of(arm).map(Single), [Single(0.0)] * arm.n
     rows = []

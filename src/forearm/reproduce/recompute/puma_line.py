@@ -13,7 +13,6 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.dynamics import forward
@@ -25,9 +24,8 @@ from forearm.reproduce.recompute import Figures
 from forearm.simulation import Simulation, simulate
 from forearm.simulation.adaptive import integrate
 from forearm.simulation.methods import tableau_of
-from forearm.spatial import rotation_rpy
+from forearm.spatial import Floats, rotation_rpy
 
-Floats = NDArray[np.float64]
 START, END, SPEED = (0.50, 0.00, 0.05), (0.62, 0.30, 0.11), 0.1  # m, m, m/s
 DURATION = 5.0  # s, as printed, though 0.1 m/s takes 3.29 s
 TOLERANCE, SAMPLE = 1e-6, 0.1  # of the integration; s, at which states are compared
@@ -144,7 +142,10 @@ def task() -> Figures:
     v, w = velocity(made.arm, made.planned.q, made.planned.qd)
     quarter, half = (rotation_rpy(angles) for angles in ((0.0, math.pi / 2.0, 0.0), (0.0, 0.0, math.pi)))
     table = tableau_of("dp45")
-    return {
+    ends = compile(made.arm).forward_kinematics(made.planned.q[[0, -1]])[:, :3, 3]
+    named = zip(("start", "end"), ends, strict=True)
+    placed = {f"hand at the {end}, {axis}, m": float(p[k]) for end, p in named for k, axis in enumerate("xyz")}
+    return placed | {
         "speed of the hand, m/s": float(np.linalg.norm(v, axis=1).mean()),
         "turning of the hand, rad/s": float(np.abs(w).max()),
         "attitude against Z, Y, Z by 0, 90, 180 degrees": float(np.abs(quarter @ half - R_BASE_HAND).max()),

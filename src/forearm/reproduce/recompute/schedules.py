@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.files.builtin import load_builtin
 from forearm.reproduce.recompute import Figures
@@ -28,6 +27,7 @@ from forearm.schedules.printed import (
 )
 from forearm.schedules.rule import schedule_by_rule
 from forearm.schedules.subtasks import LAST_FORWARD, OPERATIONS, SUBTASKS, Subtask
+from forearm.spatial import Floats
 
 MIDDLE = 4  # a link of the general arm of which nothing is left out
 ENOUGH = 13  # processors: a layer of Table 4.3 at a time
@@ -201,7 +201,7 @@ def table_4_8() -> Figures:
     return {f"{p} processors": level * schedule_by_rule(layered, p).length for p in printed_times()["Dhanaraj 1990"]}
 
 
-def _stanford_vectors() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _stanford_vectors() -> tuple[Floats, Floats]:
     """s and p of the Stanford arm's links, (6, 3) each; the last has no link behind it."""
     links = chain_of(load_builtin("stanford")).links
     ways = [link.p + (0.0 if link.revolute else link.axes[:, 2]) for link in links[1:]]

@@ -5,16 +5,14 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.dynamics import angular_velocity, inertia_matrix, inverse, potential_energy, rotation_rate, trace, variant
 from forearm.files.builtin import load_builtin
 from forearm.kinematics import forward, jacobian, jacobian_derivative
-from forearm.reproduce.recompute import Figures
-from forearm.spatial import inertia_from_pseudo, pseudo_from_inertia, tilde
+from forearm.reproduce.recompute import Figures, apart
+from forearm.spatial import Floats, inertia_from_pseudo, pseudo_from_inertia, tilde
 
-Floats = NDArray[np.float64]
 ARM, LINK = "stanford", "link6"  # five joints that turn, one that slides
 H = 1e-5  # rad, m, s: of central differences, whose error is of its square
 PUBLISHED = ("uicker", "hollerbach-4x4", "hollerbach-3x3", "newton-euler")
@@ -55,9 +53,9 @@ def cross_tensor() -> Figures:
         "P of an odd permutation": _common(odd),
         "P otherwise": float(np.abs(P).sum() - np.abs(even).sum() - np.abs(odd).sum()),
         "rank of P": float(P.ndim),
-        "2.2, W W^T - 1": _apart(W @ W.T, one),
-        "2.3": _apart(np.einsum("ijk,ijl->kl", P, P), 2.0 * one),
-        "2.4": _apart(np.einsum("ijk,ilm->jklm", P, P), pairs),
+        "2.2, W W^T - 1": apart(W @ W.T, one),
+        "2.3": apart(np.einsum("ijk,ijl->kl", P, P), 2.0 * one),
+        "2.4": apart(np.einsum("ijk,ilm->jklm", P, P), pairs),
     }
 
 
@@ -81,12 +79,12 @@ def rotations() -> Figures:
     moment = at.tensor @ wd + np.cross(w, at.tensor @ w)
     by_W = np.array([np.trace(tilde(c) @ W @ J @ Wdd.T) for c in at.dw.T])
     return {
-        "2.5, against a difference quotient of W": _apart(Wd, (after.W - before.W) / (2.0 * H)),
-        "2.6": _apart(angular_velocity(W, Wd), w),
-        "2.8 and 2.10, kinetic energy": _apart(0.5 * np.trace(Wd @ J @ Wd.T), 0.5 * w @ at.tensor @ w),
-        "2.11, I from J": _apart(inertia_from_pseudo(J), own),
-        "2.11, J from I": _apart(0.5 * np.trace(own) * np.eye(3) - own, J),
-        "table of 2.4, generalised force": _apart(by_W, moment @ at.dw),
+        "2.5, against a difference quotient of W": apart(Wd, (after.W - before.W) / (2.0 * H)),
+        "2.6": apart(angular_velocity(W, Wd), w),
+        "2.8 and 2.10, kinetic energy": apart(0.5 * np.trace(Wd @ J @ Wd.T), 0.5 * w @ at.tensor @ w),
+        "2.11, I from J": apart(inertia_from_pseudo(J), own),
+        "2.11, J from I": apart(0.5 * np.trace(own) * np.eye(3) - own, J),
+        "table of 2.4, generalised force": apart(by_W, moment @ at.dw),
     }
 
 
@@ -106,13 +104,13 @@ def derivation() -> Figures:
     pairs = [(k, j) for k in range(arm.n) for j in range(k + 1)]
     spins = np.cumsum(c * qd, axis=1)  # w_j of the links before, from the joints up to j
     return {
-        "3.4": _apart(at.dv_rate, np.array(dv).T),
-        "3.5": _apart(w @ rate @ c, turning @ c),
-        "3.6": _apart(at.dw_rate, np.array(dw).T + np.cross(w, c.T).T),
-        "3.7": _apart(w @ at.tensor @ np.cross(w, c.T).T, -turning @ c),
-        "3.10": _apart(np.array([0.5 * w @ d @ w for d in dI]), -turning @ c),
-        "A.2": _apart(at.dw_rate, np.cross(spins.T, c.T).T),
-        "A.3": _apart(np.array([moved[k, j] for k, j in pairs]), np.array([np.cross(c[:, j], c[:, k]) for k, j in pairs])),
+        "3.4": apart(at.dv_rate, np.array(dv).T),
+        "3.5": apart(w @ rate @ c, turning @ c),
+        "3.6": apart(at.dw_rate, np.array(dw).T + np.cross(w, c.T).T),
+        "3.7": apart(w @ at.tensor @ np.cross(w, c.T).T, -turning @ c),
+        "3.10": apart(np.array([0.5 * w @ d @ w for d in dI]), -turning @ c),
+        "A.2": apart(at.dw_rate, np.cross(spins.T, c.T).T),
+        "A.3": apart(np.array([moved[k, j] for k, j in pairs]), np.array([np.cross(c[:, j], c[:, k]) for k, j in pairs])),
     }
 
 
@@ -131,13 +129,13 @@ def forces() -> Figures:
     pushed = inverse(arm, q, qd, qdd, formulation="lagrange-silver", hand_force=force, hand_moment=moment)
     energy = sum(0.5 * m * v @ v + 0.5 * w @ tensor @ w for m, v, w, tensor in _each(arm, q, qd))
     return {
-        "3.1, kinetic energy of the chain": _apart(np.array(energy), 0.5 * qd @ inertia_matrix(arm, q) @ qd),
-        "3.11 against Newton-Euler": _apart(silver, inverse(arm, q, qd, qdd, formulation="newton-euler")),
-        "3.11 against 1.2 in W": _apart(silver, variant(arm, "silver-w", q, qd, qdd)),
-        "3.14, w of the last link": _apart(np.array(links[LINK]["w"]), jacobian(arm, q)[3:] @ qd),
-        "3.2, gravity as acceleration of the base": _apart(lifted, silver),
-        "3.2, gravity as potential energy": _apart(slope, at_rest),
-        "3.2, force and moment on the hand": _apart(silver - pushed, jacobian(arm, q).T @ np.r_[T @ force, T @ moment]),
+        "3.1, kinetic energy of the chain": apart(np.array(energy), 0.5 * qd @ inertia_matrix(arm, q) @ qd),
+        "3.11 against Newton-Euler": apart(silver, inverse(arm, q, qd, qdd, formulation="newton-euler")),
+        "3.11 against 1.2 in W": apart(silver, variant(arm, "silver-w", q, qd, qdd)),
+        "3.14, w of the last link": apart(np.array(links[LINK]["w"]), jacobian(arm, q)[3:] @ qd),
+        "3.2, gravity as acceleration of the base": apart(lifted, silver),
+        "3.2, gravity as potential energy": apart(slope, at_rest),
+        "3.2, force and moment on the hand": apart(silver - pushed, jacobian(arm, q).T @ np.r_[T @ force, T @ moment]),
     }
 
 
@@ -177,11 +175,6 @@ def _each(arm: Arm, q: Floats, qd: Floats) -> list[tuple[float, Floats, Floats, 
         R = forward(arm, q, link=name)[:3, :3]
         made.append((arm.link(name).mass, J[:3] @ qd, J[3:] @ qd, R @ arm.link(name).inertia @ R.T))
     return made
-
-
-def _apart(a: Floats, b: Floats) -> float:
-    """The largest difference over the largest value."""
-    return float(np.abs(a - b).max() / max(np.abs(a).max(), np.abs(b).max()))
 
 
 def _common(values: list[float]) -> float:

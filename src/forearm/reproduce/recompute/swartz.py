@@ -10,7 +10,6 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.drives.motor import torque_of
 from forearm.dynamics import inverse
@@ -23,8 +22,8 @@ from forearm.kernels import compile
 from forearm.reading.textfile import read_bytes
 from forearm.reproduce.recompute import Figures
 from forearm.simulation import simulate
+from forearm.spatial import Floats
 
-Floats = NDArray[np.float64]
 Acceleration = Callable[[Floats, Floats], Floats]
 
 ARM = "cmu-dd"

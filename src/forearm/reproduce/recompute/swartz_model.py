@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import DH
@@ -15,12 +14,11 @@ from forearm.interpreter.commands import COMMANDS
 from forearm.interpreter.variables import SCALARS, VECTORS
 from forearm.kinematics import forward, jacobian
 from forearm.model import model_of
-from forearm.reproduce.recompute import Figures
+from forearm.reproduce.recompute import Figures, apart
 from forearm.reproduce.recompute.swartz import ARM, step
 from forearm.simulation.methods import tableau_of
-from forearm.spatial import inverse_pose, tilde
+from forearm.spatial import Floats, inverse_pose, tilde
 
-Floats = NDArray[np.float64]
 BESIDE_SWARTZ = ("help", "quit", "exit")  # words of ours
 
 
@@ -84,13 +82,13 @@ def equations() -> Figures:
     axis, lever = np.array([0.0, 0.0, 1.0]), c  # in the axes and from the origin of the base
     first = E @ axis + np.cross(lever, M * np.cross(axis, lever))
     return {
-        "A, p: frames of the built-in arm": _apart(printed, ours),
-        "A^T = A^-1": _apart(turns @ turns.swapaxes(1, 2), np.broadcast_to(np.eye(3), turns.shape)),
-        "(13): H theta'' + B against InvArm": _apart(H @ qdd + bias(arm, q, qd), torque),
-        "(13): K_f^T f + K_n^T n": _apart(K.T @ np.r_[R @ force, R @ moment], pushed - torque),
-        "(16)-(26): method 3 against method 1": _apart(H, by_columns),
-        "H symmetric": _apart(by_columns, by_columns.T),
-        "(16)-(23): H_11 of all links as one body": _apart(np.array([first @ axis]), H[:1, 0]),
+        "A, p: frames of the built-in arm": apart(printed, ours),
+        "A^T = A^-1": apart(turns @ turns.swapaxes(1, 2), np.broadcast_to(np.eye(3), turns.shape)),
+        "(13): H theta'' + B against InvArm": apart(H @ qdd + bias(arm, q, qd), torque),
+        "(13): K_f^T f + K_n^T n": apart(K.T @ np.r_[R @ force, R @ moment], pushed - torque),
+        "(16)-(26): method 3 against method 1": apart(H, by_columns),
+        "H symmetric": apart(by_columns, by_columns.T),
+        "(16)-(23): H_11 of all links as one body": apart(np.array([first @ axis]), H[:1, 0]),
         "rows of K_f": float(K[:3].shape[0]),
         "rows of K_n": float(K[3:].shape[0]),
         "rows of H": float(H.shape[0]),
@@ -139,8 +137,3 @@ def words() -> Figures:
         "commands": float(len([name for name in COMMANDS if name not in BESIDE_SWARTZ])),
         "answers that print_simulation asks for": float(COMMANDS["print_simulation"].most),
     }
-
-
-def _apart(a: Floats, b: Floats) -> float:
-    """The largest difference over the largest value."""
-    return float(np.abs(a - b).max() / max(np.abs(a).max(), np.abs(b).max()))

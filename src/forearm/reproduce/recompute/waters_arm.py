@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.dh import from_dh
 from forearm.control.accelerometers import accelerometers
@@ -15,9 +14,9 @@ from forearm.dynamics import inertia_matrix
 from forearm.files.builtin import load_builtin
 from forearm.kinematics import forward, hand_motion, jacobian
 from forearm.reproduce.recompute import Figures
+from forearm.spatial import Floats
 from forearm.trajectories import MotionLimits, Switching, bang_bang
 
-Floats = NDArray[np.float64]
 ARM, JOINTS = "stanford", 6  # Scheinman's arm
 ACCELERATION, VELOCITY, LOWER, UPPER = 0.5, 3.0, -1.0, 9.0  # of Fig. 5
 SIGNS = (1.0, -1.0)

@@ -1,0 +1,32 @@
+"""Text that fits the terminal: paragraphs, and tables whose columns go below where they do not fit beside."""
+
+from __future__ import annotations
+
+import pytest
+
+from forearm.tables import NARROWEST, NARROWEST_NAME, filled, text_table
+
+LONG = "a name of some length that tells rows apart"
+
+
+def test_paragraphs_are_broken_line_by_line() -> None:
+    text = "one two three\nfour five\n\nsix"
+    assert filled(text, None) == text
+    assert filled(text, 8) == "one two\nthree\nfour\nfive\n\nsix"
+    assert filled("one two three", 8, under="  ") == "one two\n  three"
+
+
+@pytest.mark.parametrize("width", [26, 40, 60, 100])
+def test_a_table_fits_and_loses_no_number(width: int) -> None:
+    header, row = ["name", "first", "second", "words"], [LONG, "-1.23456e-10", "6.5", "not reproducible at all"]
+    lines = text_table(header, [row, row], width).splitlines()
+    assert max(map(len, lines)) <= width
+    for cell in ("-1.23456e-10", "6.5"):
+        assert sum(cell in line for line in lines) == 2
+    assert all(line.startswith(LONG[: NARROWEST - 1]) for line in lines if "6.5" in line)
+
+
+def test_the_first_column_keeps_its_width_where_there_is_room() -> None:
+    lines = text_table(["name", "words"], [[LONG, "x" * 50]], 60).splitlines()
+    assert lines[2].startswith(LONG[: NARROWEST_NAME - 1])
+    assert len(lines[2]) <= 60

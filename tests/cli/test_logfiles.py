@@ -249,7 +249,7 @@ def test_a_run_that_is_stopped_leaves_nothing(how: signal.Signals, tmp_path: Pat
     assert len(list(tmp_path.iterdir())) == 1, "a temporary file is there while it runs"
     process.send_signal(how)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode in (130, -signal.SIGINT)  # both are 130 to a shell
     assert "interrupted" in err
     assert list(tmp_path.iterdir()) == []
 

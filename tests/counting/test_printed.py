@@ -35,7 +35,7 @@ def test_sentences() -> None:
     assert by["waters-inertial"] == "exact"
     assert by["waters-recursive-d"] == "exact, counting so: V_n counted though nothing needs it, W_n not"
     assert by["mata-2-from-steps"].startswith("consistent: his own step counts")
-    assert by["mata-4"] == "differs because the sum of what the four parts above differ by"
+    assert by["mata-4"] == "differs because it is the sum of what the four parts above differ by"
 
 
 def test_what_is_only_consistent_is_no_reproduced_figure() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 import warnings
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from pages import resolve
 
 import forearm as fa
 from forearm.cli.main import COMMANDS, _parser, _with_negative_numbers, main
@@ -78,15 +78,6 @@ def test_state_place_and_test_of_a_row(row: Row) -> None:
     for test in codes(row.test):
         assert re.fullmatch(r"tests/[\w/]*test_\w+\.py", test)
         assert (ROOT / test).is_file()
-
-
-def resolve(path: str) -> object:
-    """A module, or a name in one."""
-    try:
-        return import_module(path)
-    except ModuleNotFoundError:
-        module, _, name = path.rpartition(".")
-        return getattr(import_module(module), name)
 
 
 @pytest.mark.parametrize("row", COMMAND_ROWS, ids=lambda row: row.id)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib.util
 import re
 import warnings
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from pages import resolve
 
 import forearm as fa
 from forearm.reproduce import DOCUMENTS, Result, catalogue, reproduce
@@ -78,15 +78,6 @@ def test_every_call_of_the_table_runs(document: str, tmp_path: Path, monkeypatch
                 assert eval(code, dict(names)) is not None, code
                 called += 1
     assert called >= 10
-
-
-def resolve(path: str) -> object:
-    """A module, or a name in one."""
-    try:
-        return import_module(path)
-    except ModuleNotFoundError:
-        module, _, name = path.rpartition(".")
-        return getattr(import_module(module), name)
 
 
 # What each document numbers: equations, tables and figures from the first to the last.

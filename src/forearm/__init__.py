@@ -97,27 +97,13 @@ _ROOMS = (
     "checking", "control", "counting", "drives", "dynamics", "kinematics", "reproduce", "schedules", "simulation",
     "trajectories",
 )  # fmt: skip
+_OF_ARM = (
+    "DH", "Arm", "Bearing", "Frame", "Friction", "Hand", "Joint", "Limits", "Link", "Mimic", "Motor", "Transmission", "from_dh",
+)  # fmt: skip
 _LATER = {
     **{room: room for room in (*_ROOMS, "arm")},
     "DAC": "drives",
-    **dict.fromkeys(
-        (
-            "DH",
-            "Arm",
-            "Bearing",
-            "Frame",
-            "Friction",
-            "Hand",
-            "Joint",
-            "Limits",
-            "Link",
-            "Mimic",
-            "Motor",
-            "Transmission",
-            "from_dh",
-        ),
-        "arm",
-    ),
+    **dict.fromkeys(_OF_ARM, "arm"),
     **dict.fromkeys(("arms", "load"), "files"),
     **dict.fromkeys(("Source", "generate"), "codegen"),
     **dict.fromkeys(("Kernel", "compile"), "kernels"),

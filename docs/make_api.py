@@ -1,4 +1,5 @@
-"""Write docs/api.md from the docstrings of the public names: those of `forearm` and of the rooms that it shows.
+"""Write docs/api.md from the docstrings of the public names:
+those of `forearm` and of the rooms that it shows.
 
     python docs/make_api.py
 
@@ -19,21 +20,31 @@ import forearm as fa
 
 PAGE = Path(__file__).parent / "api.md"
 ROOMS = (
-    "kinematics", "dynamics", "drives", "checking", "counting", "trajectories", "simulation", "control", "schedules",
+    "kinematics",
+    "dynamics",
+    "drives",
+    "checking",
+    "counting",
+    "trajectories",
+    "simulation",
+    "control",
+    "schedules",
     "reproduce",
-)  # fmt: skip
+)
 INTRODUCTION = """# API reference
 
 Every public name, from its docstring, by `python docs/make_api.py`. Units are SI and radians; q, qd, qdd, tau are (n,), and
 (B, n) where it says so. Names of the first section are used as `fa.load`, those of a room as `fa.dynamics.inverse`.
-"""
+"""  # noqa: E501
 
 
 def page() -> str:
     """The whole page."""
     parts = [
         INTRODUCTION,
-        *_section("forearm", fa, [name for name in fa.__all__ if name not in ROOMS and name != "__version__"]),
+        *_section(
+            "forearm", fa, [name for name in fa.__all__ if name not in ROOMS and name != "__version__"]
+        ),
     ]
     for room in ROOMS:
         module = import_module(f"forearm.{room}")
@@ -58,7 +69,11 @@ def _entry(name: str, thing: Any) -> str:
         return f"{_code(name, thing)}\n\n{text}"
     if issubclass(thing, enum.Enum):
         return text + "\n\n" + "\n".join(f"- `{member.name}`: {_markdown(_said(member))}" for member in thing)
-    made = "" if issubclass(thing, Exception) or getattr(thing, "_is_protocol", False) else f"{_code(name, thing)}\n\n"
+    made = (
+        ""
+        if issubclass(thing, Exception) or getattr(thing, "_is_protocol", False)
+        else f"{_code(name, thing)}\n\n"
+    )
     return f"{made}{text}\n\n{_members(thing)}".rstrip()
 
 
@@ -71,7 +86,9 @@ def _members(thing: type) -> str:
     lines = []
     for name, value in vars(thing).items():
         plain = value.__func__ if isinstance(value, classmethod | staticmethod) else value
-        if name.startswith("_") or not (inspect.isfunction(plain) or isinstance(value, property) or hasattr(value, "func")):
+        if name.startswith("_") or not (
+            inspect.isfunction(plain) or isinstance(value, property) or hasattr(value, "func")
+        ):
             continue
         shown = f"{name}{_parameters(plain)}" if inspect.isfunction(plain) else name
         sentence = _markdown((inspect.getdoc(value) or "").split("\n\n")[0])
@@ -124,7 +141,9 @@ def _annotation(before: str, annotation: Any) -> str:
         return ""
     if isinstance(annotation, ForwardRef):  # of a NamedTuple
         annotation = annotation.__forward_arg__
-    return before + (annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)).strip("'\"")
+    return before + (
+        annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    ).strip("'\"")
 
 
 def _value(default: Any) -> str:

@@ -2,8 +2,8 @@
 
     python docs/make_documents.py
 
-What stands before the first mark is written by hand: which function a place of the document is. What stands behind it is
-what `forearm reproduce` says of every printed figure.
+What stands before the first mark is written by hand: which function a place of the document is. What stands
+behind it is what `forearm reproduce` says of every printed figure.
 """
 
 from __future__ import annotations

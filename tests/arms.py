@@ -1,6 +1,7 @@
 """Generic arms to test with, and the energies that everything is measured against.
 
-The energies know nothing of forearm's inertia code: mass by mass over the links, velocities by differences of poses.
+The energies know nothing of forearm's inertia code: mass by mass over the links,
+velocities by differences of poses.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ Array = NDArray[np.float64]
 Style = Literal["standard", "modified", "frames"]
 STYLES: tuple[Style, ...] = ("standard", "modified", "frames")
 
-# Seven points with this step: truncation h^6/140 f(7) and rounding eps/h both stay near 1e-13 for the arms below.
+# Seven points with this step: truncation h^6/140 f(7) and rounding eps/h both stay near
+# 1e-13 for the arms below.
 STEP = 2e-3
 SEVEN_POINTS = np.array([-1.0, 9.0, -45.0, 0.0, 45.0, -9.0, 1.0]) / (60.0 * STEP)
 OFFSETS = STEP * np.arange(-3.0, 4.0)
@@ -50,10 +52,12 @@ def random_arm(
     mimic: bool = False,
     drives: bool = True,
 ) -> Arm:
-    """An arm of n freedoms without a zero, a one or a symmetry in it: tilted base, tool, limits, full real tensors.
+    """An arm of n freedoms without a zero, a one or a symmetry in it:
+    tilted base, tool, limits, full real tensors.
 
-    `fixed` strews links on fixed joints among the others, `tree` lets it branch, `mimic` adds a joint that follows a
-    freedom and one that follows the follower. Its masses and sizes are those of bodies, so no check complains.
+    `fixed` strews links on fixed joints among the others, `tree` lets it branch, `mimic` adds a joint
+    that follows a freedom and one that follows the follower. Its masses and sizes are those of bodies,
+    so no check complains.
     """
     rng = np.random.default_rng([seed, n])
     slides = rng.random(n) < 0.35 if prismatic else np.zeros(n, dtype=bool)
@@ -74,7 +78,9 @@ def random_arm(
             other = links[int(rng.integers(len(links) - 1))].name
             parent = other if rng.random() < 0.4 or position == len(movers) - 1 else parent
         if fixed and (position == 0 or rng.random() < 0.4):
-            joints.append(_joint(rng, f"weld{len(joints) + 1}", "fixed", parent, f"part{len(links)}", convention))
+            joints.append(
+                _joint(rng, f"weld{len(joints) + 1}", "fixed", parent, f"part{len(links)}", convention)
+            )
             links.append(_link(rng, f"part{len(links)}"))
             parent = links[-1].name
         follows: Mimic | None = None
@@ -100,7 +106,9 @@ def random_arm(
         tree=tuple(joints),
         base=pose(turned, _vector(rng, 0.1, 1.0)),
         gravity=turned.T @ np.array([0.0, 0.0, -9.81]),
-        hand=Hand(link=links[-1].name, pose=pose(rotation_rpy(_vector(rng, 0.2, 1.4)), _vector(rng, 0.05, 0.2))),
+        hand=Hand(
+            link=links[-1].name, pose=pose(rotation_rpy(_vector(rng, 0.2, 1.4)), _vector(rng, 0.05, 0.2))
+        ),
         source=f"random_arm({seed})",
         notes="made for a test",
     )
@@ -117,8 +125,12 @@ def every_kind(seed: int, n: int = 4) -> list[Arm]:
 def limits_of(arm: Arm) -> tuple[Array, Array]:
     """Lower and upper limits (n,), +-pi or +-1 m where there are none."""
     ends = [(math.pi if j.kind == "revolute" else 1.0) for j in arm.joints]
-    lower = [j.limits.lower if math.isfinite(j.limits.lower) else -e for j, e in zip(arm.joints, ends, strict=True)]
-    upper = [j.limits.upper if math.isfinite(j.limits.upper) else e for j, e in zip(arm.joints, ends, strict=True)]
+    lower = [
+        j.limits.lower if math.isfinite(j.limits.lower) else -e for j, e in zip(arm.joints, ends, strict=True)
+    ]
+    upper = [
+        j.limits.upper if math.isfinite(j.limits.upper) else e for j, e in zip(arm.joints, ends, strict=True)
+    ]
     return np.array(lower), np.array(upper)
 
 
@@ -135,14 +147,18 @@ def speed(arm: Arm, seed: int) -> Array:
 
 
 def kinetic_energy(arm: Arm, q: Array, qd: Array) -> float:
-    """Sum over every link of m v^2 / 2 + w I w / 2, velocities by differences of its pose along q + t qd; no rotors."""
+    """Sum over every link of m v^2 / 2 + w I w / 2, velocities by differences of its pose
+    along q + t qd; no rotors.
+    """
     path = np.asarray(q) + OFFSETS[:, None] * np.asarray(qd)
     poses = link_poses(arm, path)
     return sum(body_energy(poses[link.name], link.mass, link.com, link.inertia) for link in arm.links)
 
 
 def body_energy(path: Array, mass: float, com: Array, inertia: Array) -> float:
-    """m v^2 / 2 + w I w / 2 of a body from its poses (7, 4, 4) at the seven OFFSETS of time; tensor in body axes."""
+    """m v^2 / 2 + w I w / 2 of a body from its poses (7, 4, 4) at the seven OFFSETS of
+    time; tensor in body axes.
+    """
     R, p = path[:, :3, :3], path[:, :3, 3]
     v = SEVEN_POINTS @ (R @ com + p)
     spin = np.einsum("t,tik->ik", SEVEN_POINTS, R) @ R[3].T
@@ -155,7 +171,8 @@ def potential_energy(arm: Arm, q: Array) -> float:
     """Sum over every link of -m g . c, in the base frame."""
     poses = link_poses(arm, q)
     return -math.fsum(
-        link.mass * float(arm.gravity @ (poses[link.name][:3, :3] @ link.com + poses[link.name][:3, 3])) for link in arm.links
+        link.mass * float(arm.gravity @ (poses[link.name][:3, :3] @ link.com + poses[link.name][:3, 3]))
+        for link in arm.links
     )
 
 

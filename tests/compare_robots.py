@@ -1,8 +1,10 @@
-"""Every URDF of the package example-robot-data, loaded and computed, beside Pinocchio: arms, hands, humanoids, quadrupeds.
+"""Every URDF of the package example-robot-data, loaded and computed, beside Pinocchio:
+arms, hands, humanoids, quadrupeds.
 
-`make test-peers` installs both into an environment of their own and runs this:  .venv-peers/bin/python tests/compare_robots.py
-Torques by the reference and by a kernel, and the inertia matrix, at one random state of the rigid arm on a fixed base. Files
-that forearm refuses are named with the reason. Exit 1 where an answer differs.
+`make test-peers` installs both into an environment of their own and runs this: .venv-peers/bin/python
+tests/compare_robots.py Torques by the reference and by a kernel, and the inertia matrix, at one random
+state of the rigid arm on a fixed base. Files that forearm refuses are named with the reason. Exit 1
+where an answer differs.
 """
 
 from __future__ import annotations
@@ -26,7 +28,12 @@ COMPILED = 12  # joints at most: larger ones take seconds to compile, and the re
 def main() -> int:
     """Compare all, one line each."""
     pin = import_module("pinocchio")
-    data = Path(import_module("cmeel").__file__ or "").parent.parent / "cmeel.prefix" / "share" / "example-robot-data"
+    data = (
+        Path(import_module("cmeel").__file__ or "").parent.parent
+        / "cmeel.prefix"
+        / "share"
+        / "example-robot-data"
+    )
     files = sorted(data.rglob("*.urdf"))
     compared, refused, worst = 0, 0, 0.0
     warnings.simplefilter("ignore", fa.ForearmWarning)
@@ -40,8 +47,13 @@ def main() -> int:
         if arm.n:
             apart = difference(pin, path, arm)
             compared, worst = compared + 1, max(worst, apart)
-            print(f"{path.name:36s} {arm.n:3d} joints  {apart:.1e}{'' if apart <= TOLERANCE else '  differs'}")
-    print(f"{compared} robots compared, largest difference {worst:.1e} of the largest value; {refused} of {len(files)} refused")
+            print(
+                f"{path.name:36s} {arm.n:3d} joints  {apart:.1e}{'' if apart <= TOLERANCE else '  differs'}"
+            )
+    print(
+        f"{compared} robots compared, largest difference {worst:.1e} of the largest value; {refused} "
+        f"of {len(files)} refused"
+    )
     return 0 if compared and worst <= TOLERANCE else 1
 
 
@@ -50,7 +62,8 @@ def difference(pin: Any, path: Path, arm: fa.Arm) -> float:
     model = pin.buildModelFromUrdf(str(path))
     model.armature[:] = 0.0
     q, qd, qdd = np.random.default_rng(1).uniform(-1.0, 1.0, (3, arm.n))
-    share, offset = freedoms(arm, list(model.names)[1:])  # of ours in each of Pinocchio's joints, in the order of its names
+    # of ours in each of Pinocchio's joints, in the order of its names
+    share, offset = freedoms(arm, list(model.names)[1:])
     rows = [model.joints[model.getJointId(name)] for name in list(model.names)[1:]]
     places = [joint.idx_v for joint in rows]
     configuration, v, a = pin.neutral(model), np.zeros(model.nv), np.zeros(model.nv)

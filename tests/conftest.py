@@ -1,4 +1,6 @@
-"""What holds for every test: compiled code is kept in a folder of this run, not in the user's cache; commands get Ctrl-C."""
+"""What holds for every test: compiled code is kept in a folder of this run, not in the user's
+cache; commands get Ctrl-C.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,12 @@ import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Runs in the background (make test &) begin with Ctrl-C ignored, which processes that tests start would inherit.
+    # Runs in the background (make test &) begin with Ctrl-C ignored, which processes that
+    # tests start would inherit.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    # Before anything is collected, as modules may compile when they are imported. The workers of xdist inherit it.
+    # Before anything is collected, as modules may compile when they are imported.
+    # The workers of xdist inherit it.
     if "PYTEST_XDIST_WORKER" not in os.environ:
         folder = tempfile.mkdtemp(prefix="forearm-tests-")
         os.environ["FOREARM_CACHE"] = folder

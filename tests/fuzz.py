@@ -63,7 +63,9 @@ def check_armfile(data: bytes, _folder: Path) -> None:
 
 
 def check_urdf(data: bytes, _folder: Path) -> None:
-    """An arm, finite, that can be computed with and comes back from the URDF written of it equal; or a ForearmError."""
+    """An arm, finite, that can be computed with and comes back from the URDF written of it
+    equal; or a ForearmError.
+    """
     arm = arm_from_urdf(data, "fuzz.urdf")
     with _accepted():
         _check_arm(arm)
@@ -123,7 +125,9 @@ def _numbers(value: Any) -> Iterator[float]:
     elif dataclasses.is_dataclass(value):
         for part in dataclasses.fields(value):
             if isinstance(value, Joint) and part.name == "limits":
-                yield from (v for v, none in zip(value.limits, (-math.inf, math.inf), strict=True) if v != none)
+                yield from (
+                    v for v, none in zip(value.limits, (-math.inf, math.inf), strict=True) if v != none
+                )
             else:
                 yield from _numbers(getattr(value, part.name))
 
@@ -221,25 +225,37 @@ class Report:
     def __str__(self) -> str:
         failed = sum(failure.times for failure in self.failures)
         said = (
-            f"{self.reader}: {self.count} inputs, seed {self.seed}: {self.accepted} accepted, {self.refused} refused, "
-            f"{failed} failed; slowest {self.slowest:.3f} s (index {self.slowest_index}), {self.seconds:.1f} s in all"
+            f"{self.reader}: {self.count} inputs, seed {self.seed}: {self.accepted} accepted, "
+            f"{self.refused} refused, {failed} failed; slowest {self.slowest:.3f} s (index "
+            f"{self.slowest_index}), {self.seconds:.1f} s in all"
         )
         for failure in self.failures:
             again = f"--reader {self.reader} --seed {self.seed} --index {failure.index}"
-            said += f"\n  {failure.times} x {failure.place}: {failure.what}\n    again: {again}; input: {failure.file}"
+            said += (
+                f"\n  {failure.times} x {failure.place}: {failure.what}\n    again: {again}; "
+                f"input: {failure.file}"
+            )
         return said
 
     def __add__(self, other: Report) -> Report:
         found: dict[str, Failure] = {}
         for failure in (*self.failures, *other.failures):
             first = found.get(failure.place)
-            found[failure.place] = failure if first is None else dataclasses.replace(first, times=first.times + failure.times)
+            found[failure.place] = (
+                failure if first is None else dataclasses.replace(first, times=first.times + failure.times)
+            )
         slow = max(self, other, key=lambda report: report.slowest)
         return Report(
-            self.reader, self.seed, self.count + other.count, self.accepted + other.accepted,
-            self.refused + other.refused, self.seconds + other.seconds, slow.slowest, slow.slowest_index,
+            self.reader,
+            self.seed,
+            self.count + other.count,
+            self.accepted + other.accepted,
+            self.refused + other.refused,
+            self.seconds + other.seconds,
+            slow.slowest,
+            slow.slowest_index,
             tuple(found.values()),
-        )  # fmt: skip
+        )
 
 
 def make(reader: str, seed: int, index: int) -> bytes:
@@ -307,7 +323,9 @@ def run(reader: str, count: int, seed: int) -> Report:
 
 def main() -> int:
     """Print one line a reader, or JSON; 1 where something failed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=2000, help="inputs a reader")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--reader", choices=(*READERS, "all"), default="all")

@@ -49,20 +49,28 @@ class Report:
 
     def __add__(self, other: Report) -> Report:
         return Report(
-            self.seed, self.count + other.count, self.planned + other.planned, self.refused + other.refused,
-            max(self.worst, other.worst), self.seconds + other.seconds, self.failures + other.failures,
-        )  # fmt: skip
+            self.seed,
+            self.count + other.count,
+            self.planned + other.planned,
+            self.refused + other.refused,
+            max(self.worst, other.worst),
+            self.seconds + other.seconds,
+            self.failures + other.failures,
+        )
 
     def __str__(self) -> str:
         said = (
-            f"trajectories: {self.count} requests, seed {self.seed}: {self.planned} planned, {self.refused} refused, "
-            f"{len(self.failures)} failures; largest miss {self.worst:.1e} of the way, {self.seconds:.1f} s in all"
+            f"trajectories: {self.count} requests, seed {self.seed}: {self.planned} planned, {self.refused} "
+            f"refused, {len(self.failures)} failures; largest miss {self.worst:.1e} of the way, "
+            f"{self.seconds:.1f} s in all"
         )
         return "\n  ".join((said, *self.failures[:20]))
 
 
 def make(seed: int, block: int, count: int = BLOCK) -> Request:
-    """The requests of a block: any scale of length and time, and everything at which a choice could go wrong."""
+    """The requests of a block: any scale of length and time, and everything at which a
+    choice could go wrong.
+    """
     rng = np.random.default_rng((seed, block))
     n = int(rng.integers(1, 8))
     length, duration = 10.0 ** rng.uniform(-6.0, 6.0), 10.0 ** rng.uniform(-4.0, 4.0)
@@ -87,7 +95,11 @@ def make(seed: int, block: int, count: int = BLOCK) -> Request:
 
     gentle = rng.random((count, 1)) < 0.8
     qd0 = np.where(gentle, np.clip(np.sign(qd0) * slow, -v, v), qd0)
-    qd1 = np.where(gentle, np.clip(np.sign(qd1) * np.sqrt(np.maximum(a * np.minimum(upper - q1, q1 - lower), 0.0)), -v, v), qd1)
+    qd1 = np.where(
+        gentle,
+        np.clip(np.sign(qd1) * np.sqrt(np.maximum(a * np.minimum(upper - q1, q1 - lower), 0.0)), -v, v),
+        qd1,
+    )
     for share, x0, v0, x1, v1 in (
         (0.02, q0, qd0, q0, qd1),  # no way
         (0.02, q0, qd0, q1, qd0),  # equal velocities
@@ -105,12 +117,16 @@ def make(seed: int, block: int, count: int = BLOCK) -> Request:
         (0.01, q0, 1e-9 * qd0, q1, 1e-9 * qd1),
     ):
         mask = seldom(share)
-        q0, qd0, q1, qd1 = (np.where(mask, new, old) for new, old in ((x0, q0), (v0, qd0), (x1, q1), (v1, qd1)))
+        q0, qd0, q1, qd1 = (
+            np.where(mask, new, old) for new, old in ((x0, q0), (v0, qd0), (x1, q1), (v1, qd1))
+        )
     return Request(q0, qd0, q1, qd1, MotionLimits(a, v, lower, upper))
 
 
 def check(request: Request, plans: Plans) -> tuple[dict[str, NDArray[np.intp]], float]:
-    """What is wrong with which plans, and the largest miss. Positions are summed up phase by phase, apart from the planner."""
+    """What is wrong with which plans, and the largest miss.
+    Positions are summed up phase by phase, apart from the planner.
+    """
     good = np.flatnonzero(plans.status == Status.PLANNED)
     limits, t = request.limits, plans.phases[good]
     q, qd, a = request.q0[good], request.qd0[good], plans.accelerations[good]
@@ -130,22 +146,30 @@ def check(request: Request, plans: Plans) -> tuple[dict[str, NDArray[np.intp]], 
         "target missed": (miss > CLOSE).any(axis=1),
         "velocity missed": (np.abs(qd - qd1) > CLOSE * limits.velocity).any(axis=1),
         "too fast": too_fast,
-        "out of range": ((least < limits.lower - CLOSE * scale) | (most > limits.upper + CLOSE * scale)).any(axis=1),
+        "out of range": ((least < limits.lower - CLOSE * scale) | (most > limits.upper + CLOSE * scale)).any(
+            axis=1
+        ),
         "negative phase": (t < 0.0).any(axis=(1, 2)),
         "acceleration": ~np.isin(np.abs(a) / limits.acceleration[:, None], (0.0, 1.0)).all(axis=(1, 2)),
-        "not together": (np.abs(t.sum(axis=2) - T) > CLOSE * (T + limits.velocity / limits.acceleration)).any(axis=1),
+        "not together": (np.abs(t.sum(axis=2) - T) > CLOSE * (T + limits.velocity / limits.acceleration)).any(
+            axis=1
+        ),
     }
     return {what: good[mask] for what, mask in wrong.items() if mask.any()}, float(miss.max(initial=0.0))
 
 
 def wrongly_refused(request: Request, plans: Plans) -> NDArray[np.intp]:
-    """Plans refused for the range though every joint can stop after the start and before the end within it."""
+    """Plans refused for the range though every joint can stop after the start and
+    before the end within it.
+    """
     limits, a = request.limits, request.limits.acceleration
     first = request.q0 + 0.5 * request.qd0 * np.abs(request.qd0) / a
     last = request.q1 - 0.5 * request.qd1 * np.abs(request.qd1) / a
     places = np.stack([request.q0, first, last, request.q1])
     inside = ((places >= limits.lower) & (places <= limits.upper)).all(axis=(0, 2))
-    return np.flatnonzero(inside & np.isin(plans.status, (Status.OUT_OF_RANGE, Status.NO_ROOM, Status.NOTHING_COMMON)))
+    return np.flatnonzero(
+        inside & np.isin(plans.status, (Status.OUT_OF_RANGE, Status.NO_ROOM, Status.NOTHING_COMMON))
+    )
 
 
 def fuzz(seed: int, block: int, count: int = BLOCK) -> Report:
@@ -157,7 +181,9 @@ def fuzz(seed: int, block: int, count: int = BLOCK) -> Report:
     wrong, worst = check(request, plans)
     refused = wrongly_refused(request, plans)
     wrong |= {"refused without need": refused} if refused.size else {}
-    longer = np.nan_to_num(plans.duration) * np.random.default_rng(block).choice([1.0, 1.0001, 1.3, 4.0, 100.0], count)
+    longer = np.nan_to_num(plans.duration) * np.random.default_rng(block).choice(
+        [1.0, 1.0001, 1.3, 4.0, 100.0], count
+    )
     slower = bang_bang_many(*states, request.limits, longer)
     again, worse = check(request, slower)
     wrong |= {f"longer: {what}": rows for what, rows in again.items()}
@@ -166,12 +192,16 @@ def fuzz(seed: int, block: int, count: int = BLOCK) -> Report:
         for what, rows in wrong.items()
     )
     planned = int((plans.status == Status.PLANNED).sum())
-    return Report(seed, count, planned, count - planned, max(worst, worse), time.perf_counter() - start, failures)
+    return Report(
+        seed, count, planned, count - planned, max(worst, worse), time.perf_counter() - start, failures
+    )
 
 
 def main() -> int:
     """Print one line, or JSON; 1 where something failed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=10_000_000, help="requests")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--block", type=int, help="only this block")

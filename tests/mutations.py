@@ -1,4 +1,6 @@
-"""Ways to break a file: its bytes, its tokens, the tree of its tables or elements; each takes chance and bytes."""
+"""Ways to break a file: its bytes, its tokens, the tree of its tables or elements;
+each takes chance and bytes.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,10 @@ NUMBER = re.compile(rb"(?<![\w.])[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(
 WORD = re.compile(rb"[A-Za-z_][\w.-]*")
 TOKEN = re.compile(rb"[\w.+-]+|\s+|[^\w\s]")
 VALUES = (
-    b"nan", b"inf", b"-inf", b"-1", b"0", b"-0.0", b"1", b"1e400", b"1e308", b"-1.7e308", b"1e200", b"1e25", b"1e-200",
-    b"5e-324", b"9" * 30, b"9" * 400, b"9" * 5000, b"0x" + b"f" * 5000, b'"1"', b"''", b"true", b"1979-05-27",
-    b"07:32:00", b"[]", b"{}", b"[1, 2, 3]", b"1_000", b"0.1.2", b"1 2", b"", b"x", b"&amp;", "\u0661".encode(),
+    b"nan", b"inf", b"-inf", b"-1", b"0", b"-0.0", b"1", b"1e400", b"1e308", b"-1.7e308", b"1e200", b"1e25",
+    b"1e-200", b"5e-324", b"9" * 30, b"9" * 400, b"9" * 5000, b"0x" + b"f" * 5000, b'"1"', b"''", b"true",
+    b"1979-05-27", b"07:32:00", b"[]", b"{}", b"[1, 2, 3]", b"1_000", b"0.1.2", b"1 2", b"", b"x", b"&amp;",
+    "\u0661".encode(),
 )  # fmt: skip
 
 
@@ -57,7 +60,19 @@ def cut(rng: random.Random, data: bytes) -> bytes:
 
 def insert(rng: random.Random, data: bytes) -> bytes:
     """Put in bytes that mean something, or nothing."""
-    odd = (b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\r", b'"""', b"<!DOCTYPE x>", b"]]>", b"<!--", b"&x;", b"#", b"\n[[")
+    odd = (
+        b"\0",
+        b"\xff\xfe",
+        b"\xef\xbb\xbf",
+        b"\r",
+        b'"""',
+        b"<!DOCTYPE x>",
+        b"]]>",
+        b"<!--",
+        b"&x;",
+        b"#",
+        b"\n[[",
+    )
     at = rng.randint(0, len(data))
     return data[:at] + rng.choice((*odd, rng.randbytes(rng.randint(1, 9)))) + data[at:]
 
@@ -112,7 +127,9 @@ def _piece(rng: random.Random, data: bytes) -> tuple[int, int]:
     return start, min(len(data), start + rng.choice((1, 2, 5, 20, 100, 1000)))
 
 
-def _exchanged(rng: random.Random, data: bytes, pattern: re.Pattern[bytes], make: Callable[[bytes], bytes]) -> bytes:
+def _exchanged(
+    rng: random.Random, data: bytes, pattern: re.Pattern[bytes], make: Callable[[bytes], bytes]
+) -> bytes:
     spans = [m.span() for m in pattern.finditer(data)]
     for start, end in sorted(rng.sample(spans, min(len(spans), rng.choice((1, 1, 1, 3)))), reverse=True):
         data = data[:start] + make(data[start:end]) + data[end:]
@@ -122,9 +139,9 @@ def _exchanged(rng: random.Random, data: bytes, pattern: re.Pattern[bytes], make
 # --- what is done to the tree of a document ------------------------------------------------------------
 
 PLAIN: tuple[Any, ...] = (
-    math.nan, math.inf, -math.inf, -1, -1.0, 0, 0.0, 1, 1e308, -1.7e308, 1e200, 1e25, 1e-200, 5e-324, 16**5000, 10**30,
-    "", "x", "90 deg", "pi/0", "1e999 deg", "\0", "\u2028", "x" * 300, True, [], {}, [[]], [1, 2, 3], [0.0, 0.0, 0.0],
-    {"x": 1}, datetime.date(1979, 5, 27), datetime.time(7, 32),
+    math.nan, math.inf, -math.inf, -1, -1.0, 0, 0.0, 1, 1e308, -1.7e308, 1e200, 1e25, 1e-200, 5e-324,
+    16**5000, 10**30, "", "x", "90 deg", "pi/0", "1e999 deg", "\0", "\u2028", "x" * 300, True, [], {}, [[]],
+    [1, 2, 3], [0.0, 0.0, 0.0], {"x": 1}, datetime.date(1979, 5, 27), datetime.time(7, 32),
 )  # fmt: skip
 
 
@@ -171,7 +188,11 @@ def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return '"' + "".join(c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in value) + '"'
+        return (
+            '"'
+            + "".join(c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in value)
+            + '"'
+        )
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_toml(k)} = {_toml(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):

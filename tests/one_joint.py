@@ -1,4 +1,6 @@
-"""Arms of one joint whose motion has a closed form: a block that slides on a level table, a beam that turns about it."""
+"""Arms of one joint whose motion has a closed form: a block that slides on a level table,
+a beam that turns about it.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,20 @@ def beam(**drive: Any) -> Arm:
 
 
 def _arm(
-    kind: Any, axis: tuple[float, float, float], com: tuple[float, float, float] = (0.02, 0.03, 0.05), **drive: Any
+    kind: Any,
+    axis: tuple[float, float, float],
+    com: tuple[float, float, float] = (0.02, 0.03, 0.05),
+    **drive: Any,
 ) -> Arm:
     joint = Joint(
-        name="way", kind=kind, parent="table", child="block", limits=Limits(-3.0, 3.0), **drive,
+        name="way",
+        kind=kind,
+        parent="table",
+        child="block",
+        limits=Limits(-3.0, 3.0),
+        **drive,
         placement=Frame(xyz=np.zeros(3), rpy=np.zeros(3), axis=np.array(axis)),
-    )  # fmt: skip
+    )
     links = (
         Link(name="table", mass=1.0),
         Link(name="block", mass=MASS, com=np.array(com), inertia=np.diag([0.011, 0.013, 0.017])),

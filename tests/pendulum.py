@@ -1,4 +1,6 @@
-"""The pendulum q'' = -sin q let go at rest, in closed form: a truth for integrators that comes from no integrator."""
+"""The pendulum q'' = -sin q let go at rest, in closed form:
+a truth for integrators that comes from no integrator.
+"""
 
 from __future__ import annotations
 

@@ -29,14 +29,18 @@ GRAVITY = (1.3, -2.1, -9.2)  # what falls, falls so
 def main() -> None:
     """Write the file."""
     said = {"pinocchio": of_pinocchio(), "toolbox": [of_toolbox(modified) for modified in (False, True)]}
-    text = json.dumps(said, indent=None, separators=(",", ":"), default=lambda value: np.asarray(value).tolist())
+    text = json.dumps(
+        said, indent=None, separators=(",", ":"), default=lambda value: np.asarray(value).tolist()
+    )
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else TARGET
     target.write_text(text + "\n", encoding="utf-8")
     print(f"{target.name}: {len(text) // 1000} KB")
 
 
 def of_pinocchio() -> dict[str, Any]:
-    """Jacobians in the three references, the hand as a quaternion, what drives add, a load on the last link."""
+    """Jacobians in the three references, the hand as a quaternion, what drives add,
+    a load on the last link.
+    """
     pin = import_module("pinocchio")
     urdf = random_urdf(21, TURNING)
     model = pin.buildModelFromXML(urdf)
@@ -45,28 +49,49 @@ def of_pinocchio() -> dict[str, Any]:
     rng = np.random.default_rng(5)
     angles, qd, qdd = rng.uniform(-2.5, 2.5, (3, model.nv))
     q = configuration(model, list(range(1, model.njoints)), angles)
-    hand = max((f for f in model.frames if f.type == pin.FrameType.BODY), key=lambda f: len(model.supports[f.parentJoint]))
+    hand = max(
+        (f for f in model.frames if f.type == pin.FrameType.BODY),
+        key=lambda f: len(model.supports[f.parentJoint]),
+    )
     at = model.getFrameId(hand.name)
     references = ("LOCAL", "WORLD", "LOCAL_WORLD_ALIGNED")
-    jacobians = {r: pin.computeFrameJacobian(model, data, q, at, getattr(pin.ReferenceFrame, r)).copy() for r in references}
+    jacobians = {
+        r: pin.computeFrameJacobian(model, data, q, at, getattr(pin.ReferenceFrame, r)).copy()
+        for r in references
+    }
     pin.framesForwardKinematics(model, data, q)
     armature, force, moment = rng.uniform(0.1, 0.9, model.nv), *rng.uniform(-5.0, 5.0, (2, 3))
     rigid = pin.rnea(model, data, q, qd, qdd).copy()
-    # The load is given in the frame of the hand and reaches the joint that carries it by the hand's placement there.
+    # The load is given in the frame of the hand and reaches the joint that carries it by the
+    # hand's placement there.
     loads = [pin.Force.Zero() for _ in range(model.njoints)]
     loads[hand.parentJoint] = hand.placement.act(pin.Force(force, moment))
     loaded = pin.rnea(model, data, q, qd, qdd, loads).copy()
     model.armature[:], model.damping[:], model.friction[:] = armature, 3.0, 2.0
     return {
-        "version": pin.__version__, "urdf": urdf, "hand": hand.name, "joints": list(model.names)[1:], "gravity": GRAVITY,
-        "q": angles, "qd": qd, "qdd": qdd, "jacobians": jacobians, "xyzquat": pin.SE3ToXYZQUAT(data.oMf[at]),
-        "rigid": rigid, "armature": armature, "driven": pin.rnea(model, data, q, qd, qdd).copy(), "force": force,
-        "moment": moment, "loaded": loaded,
-    }  # fmt: skip
+        "version": pin.__version__,
+        "urdf": urdf,
+        "hand": hand.name,
+        "joints": list(model.names)[1:],
+        "gravity": GRAVITY,
+        "q": angles,
+        "qd": qd,
+        "qdd": qdd,
+        "jacobians": jacobians,
+        "xyzquat": pin.SE3ToXYZQUAT(data.oMf[at]),
+        "rigid": rigid,
+        "armature": armature,
+        "driven": pin.rnea(model, data, q, qd, qdd).copy(),
+        "force": force,
+        "moment": moment,
+        "loaded": loaded,
+    }
 
 
 def of_toolbox(modified: bool) -> dict[str, Any]:
-    """A chain with drives and a sliding joint: poses, Jacobians, torques with friction, a load, and both signs of gravity."""
+    """A chain with drives and a sliding joint: poses, Jacobians, torques with friction, a load,
+    and both signs of gravity.
+    """
     rtb, sm = import_module("roboticstoolbox"), import_module("spatialmath")
     rng = np.random.default_rng(6 + modified)
     kinds = "RRPR"
@@ -81,20 +106,40 @@ def of_toolbox(modified: bool) -> dict[str, Any]:
     T = robot.fkine(q)
     wrench = rng.uniform(-5.0, 5.0, 6)
     return {
-        "version": rtb.__version__, "modified": modified, "kinds": kinds, "links": rows, "q": q, "qd": qd, "qdd": qdd,
-        "fkine": T.A, "jacob0": robot.jacob0(q), "jacobe": robot.jacobe(q), "quaternion": sm.UnitQuaternion(T.R).A,
-        "gravity": robot.gravity, "rne": robot.rne(q, qd, qdd),
-        "upwards": robot.rne(q, qd, qdd, gravity=[0.0, 0.0, 5.0]), "wrench": wrench,
-        "loaded": robot.rne(q, qd, qdd, fext=wrench), "inertia": robot.inertia(q), "tensor": made[1].I,
-    }  # fmt: skip
+        "version": rtb.__version__,
+        "modified": modified,
+        "kinds": kinds,
+        "links": rows,
+        "q": q,
+        "qd": qd,
+        "qdd": qdd,
+        "fkine": T.A,
+        "jacob0": robot.jacob0(q),
+        "jacobe": robot.jacobe(q),
+        "quaternion": sm.UnitQuaternion(T.R).A,
+        "gravity": robot.gravity,
+        "rne": robot.rne(q, qd, qdd),
+        "upwards": robot.rne(q, qd, qdd, gravity=[0.0, 0.0, 5.0]),
+        "wrench": wrench,
+        "loaded": robot.rne(q, qd, qdd, fext=wrench),
+        "inertia": robot.inertia(q),
+        "tensor": made[1].I,
+    }
 
 
 def toolbox_link(rng: np.random.Generator, kind: str) -> dict[str, Any]:
-    """One link in the toolbox's own words; its I is (Ixx, Iyy, Izz, Ixy, Iyz, Ixz) about the centre of mass."""
+    """One link in the toolbox's own words; its I is (Ixx, Iyy, Izz, Ixy, Iyz,
+    Ixz) about the centre of mass.
+    """
     a, alpha, other, offset = rng.uniform(0.2, 0.9, 4)
     I = [*rng.uniform(0.2, 0.3, 3), *rng.uniform(0.01, 0.05, 3)]  # noqa: E741
     body = {"m": rng.uniform(1, 5), "r": rng.uniform(-0.3, 0.3, 3), "I": I}
-    drive = {"Jm": rng.uniform(1e-4, 1e-3), "G": rng.uniform(10.0, 30.0), "B": rng.uniform(1e-3, 1e-2), "Tc": [0.3, -0.5]}
+    drive = {
+        "Jm": rng.uniform(1e-4, 1e-3),
+        "G": rng.uniform(10.0, 30.0),
+        "B": rng.uniform(1e-3, 1e-2),
+        "Tc": [0.3, -0.5],
+    }
     return {"a": a, "alpha": alpha, "offset": offset, "d" if kind == "R" else "theta": other} | body | drive
 
 

@@ -1,8 +1,10 @@
-"""Record EAIK's branches for arms given by Denavit-Hartenberg rows into tests/data/eaik.json, for tests of the closed forms.
+"""Record EAIK's branches for arms given by Denavit-Hartenberg rows into tests/data/eaik.json,
+for tests of the closed forms.
 
-EAIK (Ostermeier, Kuelz, Althoff, Automatic geometric decomposition for analytical inverse kinematics, IEEE RA-L 2025) is no
-dependency of forearm. To record anew, in an environment of its own: pip install EAIK; python tests/record_eaik.py
-Rows are (alpha, a, d), standard convention, the joint's angle being theta. forearm itself is not imported.
+EAIK (Ostermeier, Kuelz, Althoff, Automatic geometric decomposition for analytical inverse kinematics, IEEE
+RA-L 2025) is no dependency of forearm. To record anew, in an environment of its own: pip install EAIK; python
+tests/record_eaik.py Rows are (alpha, a, d), standard convention, the joint's angle being theta. forearm
+itself is not imported.
 """
 
 from __future__ import annotations
@@ -23,23 +25,28 @@ POSES = 8
 RIGHT = math.pi / 2
 ARMS = {
     "elbow with offset, right-angled": [
-        (RIGHT, 0.0, 0.31), (0.0, 0.43, 0.07), (-RIGHT, 0.02, 0.15), (RIGHT, 0.0, 0.43), (-RIGHT, 0.0, 0.0), (0.0, 0.0, 0.11),
+        (RIGHT, 0.0, 0.31), (0.0, 0.43, 0.07), (-RIGHT, 0.02, 0.15), (RIGHT, 0.0, 0.43), (-RIGHT, 0.0, 0.0),
+        (0.0, 0.0, 0.11),
     ],
     "elbow with shoulder before the axis": [
-        (-RIGHT, 0.18, 0.4), (0.0, 0.6, 0.0), (-RIGHT, 0.12, 0.0), (RIGHT, 0.0, 0.62), (-RIGHT, 0.0, 0.0), (0.0, 0.0, 0.115),
+        (-RIGHT, 0.18, 0.4), (0.0, 0.6, 0.0), (-RIGHT, 0.12, 0.0), (RIGHT, 0.0, 0.62), (-RIGHT, 0.0, 0.0),
+        (0.0, 0.0, 0.115),
     ],
     "second and third axis meet": [
-        (0.7, 0.21, 0.33), (-RIGHT, 0.0, 0.14), (1.1, 0.27, 0.09), (RIGHT, 0.0, 0.41), (-RIGHT, 0.0, 0.0), (0.0, 0.0, 0.08),
+        (0.7, 0.21, 0.33), (-RIGHT, 0.0, 0.14), (1.1, 0.27, 0.09), (RIGHT, 0.0, 0.41), (-RIGHT, 0.0, 0.0),
+        (0.0, 0.0, 0.08),
     ],
     "first and second axis meet": [
-        (0.8, 0.0, 0.33), (-1.2, 0.35, 0.14), (0.9, 0.22, 0.09), (RIGHT, 0.0, 0.39), (-RIGHT, 0.0, 0.0), (0.0, 0.0, 0.08),
+        (0.8, 0.0, 0.33), (-1.2, 0.35, 0.14), (0.9, 0.22, 0.09), (RIGHT, 0.0, 0.39), (-RIGHT, 0.0, 0.0),
+        (0.0, 0.0, 0.08),
     ],
     "UR": [
-        (RIGHT, 0.0, 0.089), (0.0, -0.425, 0.0), (0.0, -0.392, 0.0), (RIGHT, 0.0, 0.109), (-RIGHT, 0.0, 0.095),
-        (0.0, 0.0, 0.082),
+        (RIGHT, 0.0, 0.089), (0.0, -0.425, 0.0), (0.0, -0.392, 0.0), (RIGHT, 0.0, 0.109),
+        (-RIGHT, 0.0, 0.095), (0.0, 0.0, 0.082),
     ],
     "first three axes meet": [
-        (RIGHT, 0.0, 0.2), (-RIGHT, 0.0, 0.0), (RIGHT, 0.21, 0.33), (0.0, 0.4, 0.13), (-RIGHT, 0.37, 0.0), (0.0, 0.05, 0.12),
+        (RIGHT, 0.0, 0.2), (-RIGHT, 0.0, 0.0), (RIGHT, 0.21, 0.33), (0.0, 0.4, 0.13), (-RIGHT, 0.37, 0.0),
+        (0.0, 0.05, 0.12),
     ],
 }  # fmt: skip
 
@@ -52,13 +59,17 @@ def main() -> None:
         "source": f"EAIK {version('eaik')} (pip package EAIK), recorded by tests/record_eaik.py",
         "arms": [record(robots, name, rows, rng) for name, rows in ARMS.items()],
     }
-    text = json.dumps(recorded, separators=(",", ":")).replace('{"name"', '\n{"name"').replace('{"T"', '\n{"T"')
+    text = (
+        json.dumps(recorded, separators=(",", ":")).replace('{"name"', '\n{"name"').replace('{"T"', '\n{"T"')
+    )
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else TARGET
     target.write_text(text + "\n", encoding="utf-8")
     print(f"{target.name}: {len(text) // 1000} KB, {len(ARMS)} arms, {POSES} poses each")
 
 
-def record(robots: Any, name: str, rows: Sequence[tuple[float, ...]], rng: np.random.Generator) -> dict[str, Any]:
+def record(
+    robots: Any, name: str, rows: Sequence[tuple[float, ...]], rng: np.random.Generator
+) -> dict[str, Any]:
     """One arm, its poses, and the branches that EAIK calls exact."""
     alpha, a, d = np.array(rows).T
     robot = robots.DhRobot(alpha, a, d)

@@ -1,9 +1,11 @@
-"""Record Pinocchio's answers for random URDF arms into tests/data/pinocchio.json, which test_pinocchio_recorded compares.
+"""Record Pinocchio's answers for random URDF arms into tests/data/pinocchio.json,
+which test_pinocchio_recorded compares.
 
-Pinocchio is no dependency of forearm; `make test-peers` installs it into an environment of its own and runs this with another
-target. To record anew: .venv-peers/bin/python tests/record_pinocchio.py
-The arms are those of tests/urdf_making.py; forearm itself is not imported. Rows and columns are in Pinocchio's order of
-joints, which sorts siblings: `joints` names them, followers left out. Angles are plain angles here, also of continuous joints.
+Pinocchio is no dependency of forearm; `make test-peers` installs it into an environment of its own and runs
+this with another target. To record anew: .venv-peers/bin/python tests/record_pinocchio.py
+The arms are those of tests/urdf_making.py; forearm itself is not imported. Rows and columns are in
+Pinocchio's order of joints, which sorts siblings: `joints` names them, followers left out. Angles are plain
+angles here, also of continuous joints.
 """
 
 from __future__ import annotations
@@ -35,8 +37,12 @@ ARMS = {
     "sliding chain": (13, replace(RIGID, links=5, kinds=("prismatic",))),
     "tree": (14, replace(RIGID, links=11, tree=True)),
     "turning tree": (15, replace(TURNING, links=9, tree=True)),
-    # Pinocchio takes neither followers of continuous joints nor followers before their leaders: a seed without any.
-    "tree with followers": (28, replace(RIGID, links=11, tree=True, mimics=True, kinds=("revolute", "prismatic", "fixed"))),
+    # Pinocchio takes neither followers of continuous joints nor followers before their
+    # leaders: a seed without any.
+    "tree with followers": (
+        28,
+        replace(RIGID, links=11, tree=True, mimics=True, kinds=("revolute", "prismatic", "fixed")),
+    ),
 }
 
 
@@ -44,11 +50,17 @@ def main() -> None:
     """Write the file."""
     pinocchio = import_module("pinocchio")  # by name, as the types and tests of forearm do without it
     recorded = {
-        "source": f"Pinocchio {pinocchio.__version__} (pip package pin), recorded by tests/record_pinocchio.py",
+        "source": (
+            f"Pinocchio {pinocchio.__version__} (pip package pin), recorded by tests/record_pinocchio.py"
+        ),
         "gravity": GRAVITY,
         "arms": [record(pinocchio, name, random_urdf(seed, making)) for name, (seed, making) in ARMS.items()],
     }
-    text = json.dumps(recorded, indent=None, separators=(",", ":")).replace('{"name"', '\n{"name"').replace('{"q"', '\n{"q"')
+    text = (
+        json.dumps(recorded, indent=None, separators=(",", ":"))
+        .replace('{"name"', '\n{"name"')
+        .replace('{"q"', '\n{"q"')
+    )
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else TARGET
     target.write_text(text + "\n", encoding="utf-8")
     print(f"{target.name}: {len(text) // 1000} KB, {len(ARMS)} arms, {STATES} states each")
@@ -72,12 +84,21 @@ def record(pin: Any, name: str, urdf: str) -> dict[str, Any]:
     return {"name": name, "urdf": urdf, "joints": names, "hand": hand.name, "states": rows}
 
 
-def answers(pin: Any, model: Any, data: Any, joints: list[int], links: list[Any], hand: Any, angles: Array, qd: Array,
-            qdd: Array) -> dict[str, Any]:  # fmt: skip
+def answers(
+    pin: Any,
+    model: Any,
+    data: Any,
+    joints: list[int],
+    links: list[Any],
+    hand: Any,
+    angles: Array,
+    qd: Array,
+    qdd: Array,
+) -> dict[str, Any]:
     """Every answer in one state.
 
-    Where joints follow others only rnea is asked: aba does not take them, and crba of Pinocchio 4.1 loses the coupling of a
-    leader with the joints behind its followers (on the tree below it contradicts its own rnea).
+    Where joints follow others only rnea is asked: aba does not take them, and crba of Pinocchio 4.1 loses the
+    coupling of a leader with the joints behind its followers (on the tree below it contradicts its own rnea).
     """
     q, rest = configuration(model, joints, angles), np.zeros(model.nv)
 
@@ -98,7 +119,9 @@ def answers(pin: Any, model: Any, data: Any, joints: list[int], links: list[Any]
         said["nonlinear_effects"], said["gravity"] = rnea(qd, rest), rnea(rest, rest)
     pin.forwardKinematics(model, data, q)
     pin.updateFramePlacements(model, data)
-    said["placements"] = {link.name: data.oMf[model.getFrameId(link.name)].homogeneous[:3].copy() for link in links}
+    said["placements"] = {
+        link.name: data.oMf[model.getFrameId(link.name)].homogeneous[:3].copy() for link in links
+    }
     frame = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     said["jacobian"] = pin.computeFrameJacobian(model, data, q, model.getFrameId(hand.name), frame).copy()
     return {key: plain(value) for key, value in said.items()}
@@ -118,7 +141,9 @@ def configuration(model: Any, joints: list[int], angles: Array) -> Array:
 
 def plain(value: Any) -> Any:
     """Arrays as lists, for JSON, every bit kept."""
-    return {key: plain(v) for key, v in value.items()} if isinstance(value, dict) else np.asarray(value).tolist()
+    return (
+        {key: plain(v) for key, v in value.items()} if isinstance(value, dict) else np.asarray(value).tolist()
+    )
 
 
 if __name__ == "__main__":

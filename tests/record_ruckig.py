@@ -1,8 +1,10 @@
-"""Record Ruckig's durations of motions without jerk limit into tests/trajectories/ruckig.json, which test_ruckig compares.
+"""Record Ruckig's durations of motions without jerk limit into tests/trajectories/ruckig.json,
+which test_ruckig compares.
 
-Ruckig (pip package ruckig, MIT, a wheel of 1.1 MB) is no dependency of forearm. To record anew, in an environment that has it:
-python tests/record_ruckig.py
-Its second-order profiles are chosen by an infinite jerk limit; joints are synchronised in time. Positions are not bounded.
+Ruckig (pip package ruckig, MIT, a wheel of 1.1 MB) is no dependency of forearm. To record anew, in an
+environment that has it: python tests/record_ruckig.py
+Its second-order profiles are chosen by an infinite jerk limit; joints are synchronised in time.
+Positions are not bounded.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ CASES = {1: 150, 2: 150, 3: 100, 7: 100}  # joints: how many
 
 
 def case(rng: np.random.Generator, n: int) -> dict[str, list[float]]:
-    """A random request; a third from rest to rest, some that stand, some at full speed, many a short way at speed."""
+    """A random request; a third from rest to rest, some that stand, some at full speed,
+    many a short way at speed.
+    """
     velocity, acceleration = rng.uniform(0.3, 3.0, n), rng.uniform(0.3, 6.0, n)
     qd0, qd1 = rng.uniform(-1.0, 1.0, (2, n)) * velocity
     q0 = rng.uniform(-3.0, 3.0, n)
@@ -32,11 +36,21 @@ def case(rng: np.random.Generator, n: int) -> dict[str, list[float]]:
     if kind < 2:
         qd0, qd1 = np.zeros(n), np.zeros(n)
     if kind == 3:
-        qd0, qd1 = np.where(rng.random(n) < 0.5, np.sign(qd0) * velocity, qd0), np.where(rng.random(n) < 0.5, 0.0, qd1)
+        qd0, qd1 = (
+            np.where(rng.random(n) < 0.5, np.sign(qd0) * velocity, qd0),
+            np.where(rng.random(n) < 0.5, 0.0, qd1),
+        )
     if kind >= 5:
         qd1 = np.abs(qd1) * np.sign(qd0)
         way = np.abs(way) * np.sign(qd0)
-    given = {"q0": q0, "qd0": qd0, "q1": q0 + way, "qd1": qd1, "velocity": velocity, "acceleration": acceleration}
+    given = {
+        "q0": q0,
+        "qd0": qd0,
+        "q1": q0 + way,
+        "qd1": qd1,
+        "velocity": velocity,
+        "acceleration": acceleration,
+    }
     rounded = {name: np.round(value, 4) for name, value in given.items()}
     for name in ("qd0", "qd1"):
         rounded[name] = np.clip(rounded[name], -rounded["velocity"], rounded["velocity"])
@@ -68,7 +82,9 @@ def main() -> None:
         "cases": cases,
     }
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else TARGET
-    target.write_text(json.dumps(recorded, separators=(",", ":")).replace('{"q0"', '\n{"q0"') + "\n", encoding="utf-8")
+    target.write_text(
+        json.dumps(recorded, separators=(",", ":")).replace('{"q0"', '\n{"q0"') + "\n", encoding="utf-8"
+    )
     print(f"{target.name}: {target.stat().st_size // 1000} KB, {len(cases)} cases")
 
 

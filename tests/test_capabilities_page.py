@@ -1,4 +1,6 @@
-"""The page of capabilities: places and tests exist, commands parse, calls run, and what it says is missing is missing."""
+"""The page of capabilities: places and tests exist, commands parse, calls run,
+and what it says is missing is missing.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,18 @@ ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "capabilities.md").read_text(encoding="utf-8")
 # Every id of every group, in order: nothing is passed over in silence.
 IDS = {
-    "A": "1 2 3 4 5 6 7 8 8b 9 10", "B": "1 2 3 4 5", "C": "1 2 3 4 5", "D": "1 2 3 4 5 6 7 8 9 10 11 12", "E": "1 2 3 4 5",
-    "F": "1 2 3 4 5", "G": "1 2 3 4 5", "H": "1 2 3 4 4b 5", "I": "1 2", "J": "1 2 3 4", "K": "1 2 3 4",
-}  # fmt: skip
+    "A": "1 2 3 4 5 6 7 8 8b 9 10",
+    "B": "1 2 3 4 5",
+    "C": "1 2 3 4 5",
+    "D": "1 2 3 4 5 6 7 8 9 10 11 12",
+    "E": "1 2 3 4 5",
+    "F": "1 2 3 4 5",
+    "G": "1 2 3 4 5",
+    "H": "1 2 3 4 4b 5",
+    "I": "1 2",
+    "J": "1 2 3 4",
+    "K": "1 2 3 4",
+}
 # Commands that read a file which the page does not give, or that take seconds; tests of their own run them.
 NOT_RUN = {"D11", "G2", "G3", "G4", "H3", "H4", "H4b", "H5", "I1", "I2", "J2", "J4", "K3", "K4"}
 STATES = r"done(; .+)?|partly: .+|not yet; .+"
@@ -40,7 +51,9 @@ class Row(NamedTuple):
 
 
 ROWS = [
-    Row(*(cell.strip() for cell in line.strip("|").split(" | "))) for line in PAGE.splitlines() if re.match(r"\| [A-K]\d", line)
+    Row(*(cell.strip() for cell in line.strip("|").split(" | ")))
+    for line in PAGE.splitlines()
+    if re.match(r"\| [A-K]\d", line)
 ]
 FOUND = {row.id: row for row in ROWS}
 SEEN = [row for row in ROWS if row.see != "none"]
@@ -84,18 +97,23 @@ def test_state_place_and_test_of_a_row(row: Row) -> None:
 def test_command_parses(row: Row) -> None:
     words = shlex.split(code(row.see))[1:]
     assert words[0] in COMMANDS
-    _, unknown = _parser(words[0]).parse_known_args(_with_negative_numbers(words))  # leaves by SystemExit on a wrong value
+    # leaves by SystemExit on a wrong value
+    _, unknown = _parser(words[0]).parse_known_args(_with_negative_numbers(words))
     assert unknown == []
 
 
-@pytest.mark.parametrize("row", [row for row in COMMAND_ROWS if row.id not in NOT_RUN], ids=lambda row: row.id)
+@pytest.mark.parametrize(
+    "row", [row for row in COMMAND_ROWS if row.id not in NOT_RUN], ids=lambda row: row.id
+)
 def test_short_command_succeeds(row: Row, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(shlex.split(code(row.see))[1:]) == 0
 
 
 def test_a_wrong_option_does_not_parse() -> None:
-    assert _parser("info").parse_known_args(["info", "puma560", "--no-such-option"])[1] == ["--no-such-option"]
+    assert _parser("info").parse_known_args(["info", "puma560", "--no-such-option"])[1] == [
+        "--no-such-option"
+    ]
     with pytest.raises(SystemExit):
         _parser("plan").parse_known_args(["plan", "puma560", "--profile", "no-such-profile"])
 

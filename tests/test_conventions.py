@@ -1,4 +1,6 @@
-"""The recipes of docs/conventions.md: MuJoCo live, Pinocchio and the Robotics Toolbox as recorded, MATLAB by its arithmetic."""
+"""The recipes of docs/conventions.md: MuJoCo live, Pinocchio and the Robotics Toolbox as recorded,
+MATLAB by its arithmetic.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def recipes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def agree(ours: Any, theirs: Any, tolerance: float = ENGINE) -> None:
     theirs = np.asarray(theirs)
-    np.testing.assert_allclose(np.asarray(ours), theirs, rtol=0, atol=tolerance * max(1.0, float(np.abs(theirs).max())))
+    np.testing.assert_allclose(
+        np.asarray(ours), theirs, rtol=0, atol=tolerance * max(1.0, float(np.abs(theirs).max()))
+    )
 
 
 # ---- Pinocchio
@@ -50,7 +54,9 @@ def agree(ours: Any, theirs: Any, tolerance: float = ENGINE) -> None:
 @pytest.fixture(scope="module")
 def pinocchio_arm() -> fa.Arm:
     said = RECORDED["pinocchio"]
-    return arm_from_urdf(said["urdf"].encode(), "recorded.urdf", said["hand"]).replace(gravity=said["gravity"])
+    return arm_from_urdf(said["urdf"].encode(), "recorded.urdf", said["hand"]).replace(
+        gravity=said["gravity"]
+    )
 
 
 def in_arms_order(recipes: dict[str, Any], arm: fa.Arm, name: str) -> Array:
@@ -59,20 +65,26 @@ def in_arms_order(recipes: dict[str, Any], arm: fa.Arm, name: str) -> Array:
 
 
 @pytest.mark.parametrize("reference", ["LOCAL", "WORLD", "LOCAL_WORLD_ALIGNED"])
-def test_pinocchio_jacobian_in_each_reference(recipes: dict[str, Any], pinocchio_arm: fa.Arm, reference: str) -> None:
+def test_pinocchio_jacobian_in_each_reference(
+    recipes: dict[str, Any], pinocchio_arm: fa.Arm, reference: str
+) -> None:
     said, q = RECORDED["pinocchio"], in_arms_order(recipes, pinocchio_arm, "q")
     theirs = recipes["from_order"](pinocchio_arm, said["joints"], said["jacobians"][reference])
     agree(recipes["pinocchio_jacobian"](pinocchio_arm, q, reference), theirs)
 
 
 def test_pinocchio_quaternion(recipes: dict[str, Any], pinocchio_arm: fa.Arm) -> None:
-    ours = recipes["pinocchio_xyzquat"](fa.kinematics.forward(pinocchio_arm, in_arms_order(recipes, pinocchio_arm, "q")))
+    ours = recipes["pinocchio_xyzquat"](
+        fa.kinematics.forward(pinocchio_arm, in_arms_order(recipes, pinocchio_arm, "q"))
+    )
     theirs = np.array(RECORDED["pinocchio"]["xyzquat"])
     agree(ours[:3], theirs[:3])
     agree(ours[3:] * np.sign(ours[6] * theirs[6]), theirs[3:])
 
 
-def test_pinocchio_torques_have_armature_and_no_friction(recipes: dict[str, Any], pinocchio_arm: fa.Arm) -> None:
+def test_pinocchio_torques_have_armature_and_no_friction(
+    recipes: dict[str, Any], pinocchio_arm: fa.Arm
+) -> None:
     """The recorded model had damping 3 and friction 2 in every joint."""
     q, qd, qdd = (in_arms_order(recipes, pinocchio_arm, name) for name in ("q", "qd", "qdd"))
     ours = fa.dynamics.inverse(pinocchio_arm, q, qd, qdd)
@@ -84,7 +96,9 @@ def test_pinocchio_torques_have_armature_and_no_friction(recipes: dict[str, Any]
 def test_pinocchio_load_on_the_hand(recipes: dict[str, Any], pinocchio_arm: fa.Arm) -> None:
     said = RECORDED["pinocchio"]
     q, qd, qdd = (in_arms_order(recipes, pinocchio_arm, name) for name in ("q", "qd", "qdd"))
-    ours = fa.dynamics.inverse(pinocchio_arm, q, qd, qdd, hand_force=said["force"], hand_moment=said["moment"])
+    ours = fa.dynamics.inverse(
+        pinocchio_arm, q, qd, qdd, hand_force=said["force"], hand_moment=said["moment"]
+    )
     agree(ours, in_arms_order(recipes, pinocchio_arm, "loaded"))
 
 
@@ -92,7 +106,9 @@ def test_orders_are_each_others_opposite_also_where_siblings_are_sorted(recipes:
     recorded = json.loads((HERE / "data" / "pinocchio.json").read_text(encoding="utf-8"))
     sorted_somewhere = False
     for said in recorded["arms"]:
-        arm = arm_from_urdf(said["urdf"].encode(), "recorded.urdf", said["hand"]).replace(gravity=recorded["gravity"])
+        arm = arm_from_urdf(said["urdf"].encode(), "recorded.urdf", said["hand"]).replace(
+            gravity=recorded["gravity"]
+        )
         state = said["states"][0]
         q, qd, qdd = (recipes["from_order"](arm, said["joints"], state[name]) for name in ("q", "qd", "qdd"))
         agree(recipes["to_order"](arm, said["joints"], fa.dynamics.inverse(arm, q, qd, qdd)), state["rnea"])
@@ -106,11 +122,15 @@ def test_orders_are_each_others_opposite_also_where_siblings_are_sorted(recipes:
 @pytest.fixture(params=RECORDED["toolbox"], ids=["standard", "modified"])
 def toolbox(request: pytest.FixtureRequest, recipes: dict[str, Any]) -> tuple[dict[str, Any], fa.Arm]:
     said = request.param
-    arm = recipes["arm_of_links"](said["links"], said["kinds"], "modified" if said["modified"] else "standard")
+    arm = recipes["arm_of_links"](
+        said["links"], said["kinds"], "modified" if said["modified"] else "standard"
+    )
     return said, arm
 
 
-def test_toolbox_poses_jacobians_and_quaternion(toolbox: tuple[dict[str, Any], fa.Arm], recipes: dict[str, Any]) -> None:
+def test_toolbox_poses_jacobians_and_quaternion(
+    toolbox: tuple[dict[str, Any], fa.Arm], recipes: dict[str, Any]
+) -> None:
     said, arm = toolbox
     T = fa.kinematics.forward(arm, said["q"])
     agree(T, said["fkine"])
@@ -129,7 +149,10 @@ def test_toolbox_torques(toolbox: tuple[dict[str, Any], fa.Arm], recipes: dict[s
     agree(fa.dynamics.inertia_matrix(arm, q), said["inertia"])
     agree(fa.dynamics.inverse(arm.replace(gravity=[0.0, 0.0, 5.0]), q, qd, qdd), said["upwards"])
     exerted = np.array(said["wrench"])
-    agree(fa.dynamics.inverse(arm, q, qd, qdd, hand_force=-exerted[:3], hand_moment=-exerted[3:]), said["loaded"])
+    agree(
+        fa.dynamics.inverse(arm, q, qd, qdd, hand_force=-exerted[:3], hand_moment=-exerted[3:]),
+        said["loaded"],
+    )
 
 
 def test_toolbox_drives_matter(toolbox: tuple[dict[str, Any], fa.Arm]) -> None:
@@ -141,7 +164,9 @@ def test_toolbox_drives_matter(toolbox: tuple[dict[str, Any], fa.Arm]) -> None:
 # ---- MuJoCo
 
 
-def mujoco_pair(recipes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> tuple[fa.Arm, Any]:
+def mujoco_pair(
+    recipes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> tuple[fa.Arm, Any]:
     monkeypatch.chdir(tmp_path)
     warnings.simplefilter("ignore", fa.ForearmWarning)
     arm = random_arm(seed, n=5, tree=seed % 2 == 1, fixed=False, drives=True).replace(base=np.eye(4))
@@ -165,7 +190,11 @@ def test_mujoco_with_rotors_and_a_load(
     agree(fa.dynamics.inverse(arm, q, qd, qdd), data.qfrc_inverse[at])
 
     T = fa.kinematics.forward(arm, q)
-    hand = model.body(model.nbody - 1).name if "hand" not in [model.body(i).name for i in range(model.nbody)] else "hand"
+    hand = (
+        model.body(model.nbody - 1).name
+        if "hand" not in [model.body(i).name for i in range(model.nbody)]
+        else "hand"
+    )
     agree(data.body(hand).xpos, T[:3, 3])
     theirs, ours = data.body(hand).xquat, fa.kinematics.orientation_of(T[:3, :3], "quaternion_wxyz")
     agree(ours * np.sign(ours @ theirs), theirs)
@@ -184,7 +213,9 @@ def test_mujoco_with_rotors_and_a_load(
     agree(data.qacc[at], qdd, 1e-8)  # a solve by M, whose condition number is some thousands
 
 
-def test_mujoco_inertia_is_turned_back(recipes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mujoco_inertia_is_turned_back(
+    recipes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Frames of links in a URDF are those of the arm itself where it is described by frames."""
     arm, model = mujoco_pair(recipes, tmp_path, monkeypatch, 2)
     for link in [arm.link(joint.child) for joint in arm.joints]:

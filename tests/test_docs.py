@@ -1,4 +1,6 @@
-"""Every example in the README and the docs is run, and what the text names is there: commands, options, names, links."""
+"""Every example in the README and the docs is run, and what the text names is there:
+commands, options, names, links.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```.*?^```", flags=re.M | re.S)
 RUN = {"python", "toml", "console"}  # by the tests of this file, wherever they stand
-# Blocks of other kinds, each with the test that runs it or holds it against what happens; what a clock measured is left.
+# Blocks of other kinds, each with the test that runs it or holds it against what happens;
+# what a clock measured is left.
 OTHERS = {
     ("code.md", "c"): "codegen/test_controller_page.py",
     ("code.md", "sh"): "codegen/test_controller_page.py",
@@ -80,7 +83,9 @@ def command_lines() -> list[tuple[str, list[str]]]:
 
 
 @pytest.mark.parametrize(("name", "lines"), command_lines(), ids=lambda v: v if isinstance(v, str) else "")
-def test_console_example_runs(name: str, lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_console_example_runs(
+    name: str, lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     in_quiet_folder(tmp_path, monkeypatch)
     assert lines, f"{name}: no line starts with '$ '"
     Path("log.csv").write_text(blocks("csv")[0][1])  # the log that examples read
@@ -124,7 +129,11 @@ def of_that_kind(page: str, language: str) -> list[str]:
 
 
 def test_every_other_kind_of_block_has_its_test() -> None:
-    found = {(page.name, kind) for page in PAGES for kind in re.findall(r"^```([a-z]+)$", page.read_text(), flags=re.M)}
+    found = {
+        (page.name, kind)
+        for page in PAGES
+        for kind in re.findall(r"^```([a-z]+)$", page.read_text(), flags=re.M)
+    }
     assert {(page, kind) for page, kind in found if kind not in RUN} == set(OTHERS)
     for (page, _), test in OTHERS.items():
         assert test == "measured" or page in (ROOT / "tests" / test).read_text() or page == "api.md", (
@@ -194,7 +203,9 @@ def test_the_interface_of_controllers_in_c_is_that_of_every_law() -> None:
     assert len(laws) == 4
     for law in laws:
         header = " ".join(controller_code(arm, law).header.split())
-        assert " ".join(shown.replace("NAME", f"puma560_{law}").replace("[n]", f"[{arm.n}]").split()) in header
+        assert (
+            " ".join(shown.replace("NAME", f"puma560_{law}").replace("[n]", f"[{arm.n}]").split()) in header
+        )
 
 
 def test_the_schedule_file_of_the_page_is_read(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""The pages of the five documents: their calls run, their names exist, their verdicts are those of the catalogue."""
+"""The pages of the five documents: their calls run, their names exist, their verdicts are
+those of the catalogue.
+"""
 
 from __future__ import annotations
 
@@ -103,9 +105,13 @@ def spread(text: str) -> set[tuple[int, ...]]:
     return found
 
 
-@pytest.mark.parametrize(("document", "kind"), [(document, kind) for document, kinds in NUMBERED.items() for kind in kinds])
+@pytest.mark.parametrize(
+    ("document", "kind"), [(document, kind) for document, kinds in NUMBERED.items() for kind in kinds]
+)
 def test_every_number_of_a_document_is_on_its_page(document: str, kind: str) -> None:
-    """Tables and figures are called so; equations stand in brackets, or bare in Silver's numbering by sections."""
+    """Tables and figures are called so; equations stand in brackets, or bare in Silver's
+    numbering by sections.
+    """
     named: set[tuple[int, ...]] = set()
     for place, *_ in mapped(document):
         if kind == "Eq":
@@ -121,4 +127,6 @@ def test_every_number_of_a_document_is_on_its_page(document: str, kind: str) -> 
 def test_a_page_out_of_date_is_noticed(maker: ModuleType, results: list[Result]) -> None:
     text = text_of("silver")
     assert maker.written("silver", text, results[:0]) != text
-    assert maker.written("silver", text.replace("differs", "exact"), results) == maker.written("silver", text, results)
+    assert maker.written("silver", text.replace("differs", "exact"), results) == maker.written(
+        "silver", text, results
+    )

@@ -1,4 +1,6 @@
-"""docs/formulations.md: every method of the package is on it, with the counts that docs/counts.md has and the code gives."""
+"""docs/formulations.md: every method of the package is on it, with the counts that docs/counts.md
+has and the code gives.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,9 @@ def test_where_gibbs_appell_stops_being_the_cheapest_way_forward() -> None:
         counts = general(name, "forward").at(n)
         return counts.mul + counts.add
 
-    cheapest = [min(table(PAGE, SECTIONS["forward"]), key=lambda name: operations(name, n)) for n in range(3, 20)]
+    cheapest = [
+        min(table(PAGE, SECTIONS["forward"]), key=lambda name: operations(name, n)) for n in range(3, 20)
+    ]
     turn = cheapest.index("articulated-body") + 3
     assert set(cheapest[: turn - 3]) == {"gibbs-appell"}
     assert set(cheapest[turn - 3 :]) == {"articulated-body"}

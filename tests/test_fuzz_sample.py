@@ -53,6 +53,9 @@ def test_schema_too_long_to_print(tmp_path: Path) -> None:
 
 
 def test_gear_ratio_whose_square_overflows(tmp_path: Path) -> None:
-    joint = b'kind = "revolute"\nframe = {}\nmotor = { gear_ratio = 1e30 }\nfriction = { side = "motor", viscous = 1 }'
+    joint = (
+        b'kind = "revolute"\nframe = {}\nmotor = { gear_ratio = 1e30 }\n'
+        b'friction = { side = "motor", viscous = 1 }'
+    )
     text = b'schema = "forearm-arm/1"\nname = "a"\n[[joint]]\n' + joint + b'\n[[link]]\nname = "link1"\n'
     READERS["toml"].check(text, tmp_path)

@@ -1,4 +1,6 @@
-"""The house rules that a machine can check: import order, no cycles, citations, no path of a machine in the sources."""
+"""The house rules that a machine can check: import order, no cycles, citations,
+no path of a machine in the sources.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +14,24 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "forearm"
 # The order of docs/architecture.md: a room imports from itself and from those before it.
 ROOMS = (
-    "errors", "spatial", "values", "tables", "palette", "symbols", "reading", "logs", "arm", "model", "drives", "kinematics",
-    "dynamics", "reduction", "checking", "parts", "files", "counting", "codegen", "kernels", "trajectories", "simulation",
-    "interpreter", "schedules", "control", "reproduce", "plots", "benchmarks", "cli",
+    "errors", "spatial", "values", "tables", "palette", "symbols", "reading", "logs", "arm", "model",
+    "drives", "kinematics", "dynamics", "reduction", "checking", "parts", "files", "counting", "codegen",
+    "kernels", "trajectories", "simulation", "interpreter", "schedules", "control", "reproduce", "plots",
+    "benchmarks", "cli",
 )  # fmt: skip
 # Reached when called, not when imported: the methods of Arm and of Simulation that users expect on them.
 DEFERRED_EXCEPTIONS = {
-    ("arm.arm", "files.armfile_write"), ("arm.arm", "files.urdf_write"),
-    ("arm.arm", "reduction.base"), ("arm.arm", "reduction.regrouped"),
-    ("simulation.result", "plots.motion"), ("kinematics.numerical", "kernels.reaching"),
+    ("arm.arm", "files.armfile_write"),
+    ("arm.arm", "files.urdf_write"),
+    ("arm.arm", "reduction.base"),
+    ("arm.arm", "reduction.regrouped"),
+    ("simulation.result", "plots.motion"),
+    ("kinematics.numerical", "kernels.reaching"),
     ("trajectories.planning", "plots.plans"),
-    ("control.logs_against_model", "plots.logs"), ("control.comparison", "plots.control"),
+    ("control.logs_against_model", "plots.logs"),
+    ("control.comparison", "plots.control"),
     ("kinematics.closed_form.evaluated", "kernels.kernel"),
-}  # fmt: skip
+}
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 
@@ -43,7 +50,9 @@ def imports_of(tree: ast.AST, everywhere: bool) -> set[str]:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("forearm."):
             inner = node.module.removeprefix("forearm.")
             names = {f"{inner}.{a.name}" for a in node.names}
-            found |= {n for n in names if (SOURCE / Path(*n.split("."))).with_suffix(".py").exists()} or {inner}
+            found |= {n for n in names if (SOURCE / Path(*n.split("."))).with_suffix(".py").exists()} or {
+                inner
+            }
     return found
 
 
@@ -99,7 +108,9 @@ def test_citations_name_a_document_of_the_references() -> None:
     known = set(re.findall(r"^\| (\w+) \|", references, flags=re.M))
     cited = set()
     for path in MODULES:
-        cited |= set(re.findall(r"\b([A-Z][a-z]+) (?:\(\d|[IVX]+\b|p\. \d|\d\.\d+\b|[A-D]\.\d)", docstrings(path)))
+        cited |= set(
+            re.findall(r"\b([A-Z][a-z]+) (?:\(\d|[IVX]+\b|p\. \d|\d\.\d+\b|[A-D]\.\d)", docstrings(path))
+        )
     assert cited, "the pattern finds no citation at all"
     cited -= {"Table", "Tables", "Fig", "Figure", "Section", "Appendix"}
     assert cited <= known, f"not in docs/references.md: {cited - known}"

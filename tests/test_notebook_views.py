@@ -1,4 +1,6 @@
-"""What notebooks show of arms, counts, simulations, plans and comparisons: the right figures, no markup from outside."""
+"""What notebooks show of arms, counts, simulations, plans and comparisons:
+the right figures, no markup from outside.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,9 @@ def test_table_escapes_and_sets_numbers_to_the_right() -> None:
     assert Read(html_lines([HOSTILE, "x"])).lines == [HOSTILE, "x"]
 
 
-@pytest.mark.parametrize(("count", "kept", "said"), [(MOST_ROWS, MOST_ROWS, None), (MOST_ROWS + 7, MOST_ROWS, "and 7 more")])
+@pytest.mark.parametrize(
+    ("count", "kept", "said"), [(MOST_ROWS, MOST_ROWS, None), (MOST_ROWS + 7, MOST_ROWS, "and 7 more")]
+)
 def test_long_tables_are_cut_with_a_word_on_the_rest(count: int, kept: int, said: str | None) -> None:
     (rows,) = Read(html_table(["k", "v"], [[f"n{k}", str(k)] for k in range(count)])).tables
     assert rows[1 : kept + 1] == [[f"n{k}", str(k)] for k in range(kept)]
@@ -109,13 +113,17 @@ def test_arm_shows_every_joint_and_link(k: int) -> None:
             else:
                 value, unit = shown.split()
                 assert unit == ("deg" if joint.kind == "revolute" else "m")
-                assert float(value) == pytest.approx(np.degrees(limit) if unit == "deg" else limit, rel=SHOWN, abs=1e-9)
+                assert float(value) == pytest.approx(
+                    np.degrees(limit) if unit == "deg" else limit, rel=SHOWN, abs=1e-9
+                )
         assert (drive == "-") == (not joint.has_drive)
         assert ("motor" in drive) == (joint.motor is not None)
 
 
 def test_names_of_an_arm_stay_text(arm: fa.Arm) -> None:
-    renamed = arm.replace(name=HOSTILE, tree=tuple(dataclasses.replace(j, name=HOSTILE + j.name) for j in arm.tree))
+    renamed = arm.replace(
+        name=HOSTILE, tree=tuple(dataclasses.replace(j, name=HOSTILE + j.name) for j in arm.tree)
+    )
     read = Read(renamed)
     assert read.lines[0].startswith(HOSTILE)
     assert [row[0] for row in read.tables[0][1:]] == [HOSTILE + j.name for j in arm.tree]
@@ -125,8 +133,12 @@ def test_names_of_an_arm_stay_text(arm: fa.Arm) -> None:
 def test_counts_name_their_operations() -> None:
     (rows,) = Read(Counts(mul=2, add=3, div=5, sqrt=7, trig=11)).tables
     assert rows[1:] == [
-        ["multiplications", "2"], ["additions", "3"], ["divisions", "5"], ["square roots", "7"], ["sines and cosines", "11"],
-    ]  # fmt: skip
+        ["multiplications", "2"],
+        ["additions", "3"],
+        ["divisions", "5"],
+        ["square roots", "7"],
+        ["sines and cosines", "11"],
+    ]
 
 
 def test_simulation_shows_its_end_and_computes_nothing_for_it(run: Simulation, arm: fa.Arm) -> None:
@@ -146,7 +158,9 @@ def test_simulation_shows_how_it_failed_and_what_happened(run: Simulation, arm: 
     q = run.q.copy()
     q[-1, 0] = np.nan
     fields = {f.name: getattr(run, f.name) for f in dataclasses.fields(Simulation)}
-    failed = Simulation(**(fields | {"events": events, "message": HOSTILE, "q": q, "status": Status.DIVERGED}))
+    failed = Simulation(
+        **(fields | {"events": events, "message": HOSTILE, "q": q, "status": Status.DIVERGED})
+    )
     read = Read(failed)
     state, happened = read.tables
     assert state[1][1] == "nan"
@@ -157,9 +171,12 @@ def test_simulation_shows_how_it_failed_and_what_happened(run: Simulation, arm: 
 
 
 def test_plan_shows_peaks_and_warnings(arm: fa.Arm) -> None:
-    made = plan(arm, fa.trajectories.Request(
-        tuple(fa.trajectories.Waypoint(q=posture(arm, k)) for k in (1, 2)), velocity=1.0, acceleration=2.0,
-    ))  # fmt: skip
+    made = plan(
+        arm,
+        fa.trajectories.Request(
+            tuple(fa.trajectories.Waypoint(q=posture(arm, k)) for k in (1, 2)), velocity=1.0, acceleration=2.0
+        ),
+    )
     read = Read(dataclasses.replace(made, notes=(HOSTILE,)))
     (rows,) = read.tables
     for i, (name, start, end, *peaks, unit) in enumerate(rows[1:]):
@@ -198,6 +215,12 @@ def test_comparison_shows_its_rows(arm: fa.Arm) -> None:
 
 def test_nothing_of_it_is_imported_with_the_package() -> None:
     code = (
-        "import sys, forearm; print([m for m in ('html.entities', 'forearm.arm.notebook', 'matplotlib') if m in sys.modules])"
+        "import sys, forearm; print([m for m in ('html.entities', 'forearm.arm.notebook', "
+        "'matplotlib') if m in sys.modules])"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )

@@ -54,9 +54,14 @@ def test_runs(path: Path, tmp_path: Path) -> None:
     script = tmp_path / f"{path.stem}.py"
     script.write_text("\n\n".join(code), encoding="utf-8")
     ran = subprocess.run(
-        [sys.executable, script.name], cwd=tmp_path, env=os.environ | {"MPLBACKEND": "Agg"}, capture_output=True, text=True,
-        timeout=PATIENCE, check=False,
-    )  # fmt: skip
+        [sys.executable, script.name],
+        cwd=tmp_path,
+        env=os.environ | {"MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
     assert ran.returncode == 0, ran.stderr[-3000:]
     assert "forearm" in script.read_text()
     assert "assert " in script.read_text(), "a notebook checks what it shows"

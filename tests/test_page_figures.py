@@ -1,4 +1,6 @@
-"""Tables of figures on the pages, computed anew: those of control, dynamics and schedules that need no clock."""
+"""Tables of figures on the pages, computed anew: those of control, dynamics and
+schedules that need no clock.
+"""
 
 from __future__ import annotations
 
@@ -48,20 +50,25 @@ def tasks(name: str, function: str) -> Division:
 
 @pytest.mark.slow
 def test_controllers_compared_on_the_puma() -> None:
-    printed = {row[0]: row[1:] for row in rows_below("control.md", "controller | operations | hand | with load")}
+    printed = {
+        row[0]: row[1:] for row in rows_below("control.md", "controller | operations | hand | with load")
+    }
     found = control.compare(arm_of("puma560"), control.usual_motion(arm_of("puma560")), list(printed))
     assert {row.name for row in found.rows} == set(printed)
     for row in found.rows:
         count, alone, loaded = map(float, printed[row.name])
         assert row.operations == count, row.name
         assert 1e3 * row.hand_rms == pytest.approx(alone, rel=CLOSE), row.name
-        assert 1e3 * row.loaded_hand_rms == pytest.approx(loaded, rel=CHAOTIC if row.name == "feed-forward" else CLOSE), (
-            row.name
-        )
+        assert 1e3 * row.loaded_hand_rms == pytest.approx(
+            loaded, rel=CHAOTIC if row.name == "feed-forward" else CLOSE
+        ), row.name
 
 
 def test_what_simplifications_save_on_the_puma() -> None:
-    names = {"counterbalanced, no gravity": "counterbalanced", "three of six joints locked": "3 joints locked"}
+    names = {
+        "counterbalanced, no gravity": "counterbalanced",
+        "three of six joints locked": "3 joints locked",
+    }
     printed = rows_below("control.md", "simplification | saved | Waters | what it costs")
     found = {saving.name: saving for saving in control.savings(arm_of("puma560"))}
     for name, saved, *_ in printed:
@@ -90,11 +97,15 @@ def test_terms_left_out_along_a_motion() -> None:
 def test_single_precision_of_two_bars() -> None:
     """As `forearm precision ascher2`: 180 postures."""
     study = fa.dynamics.precision_study(arm_of("ascher2"), [[0.0, np.radians(2.0 * k)] for k in range(180)])
-    for method, largest, mean in rows_below("dynamics.md", "`forearm precision ascher2` | largest, rad/s² | mean"):
+    for method, largest, mean in rows_below(
+        "dynamics.md", "`forearm precision ascher2` | largest, rad/s² | mean"
+    ):
         assert study.difference(method, 1) == pytest.approx((float(largest), float(mean)), rel=0.15), method
 
 
-@pytest.mark.parametrize("row", rows_below("schedules.md", "arm, rigid"), ids=lambda row: f"{row[0]}-{row[1]}")
+@pytest.mark.parametrize(
+    "row", rows_below("schedules.md", "arm, rigid"), ids=lambda row: f"{row[0]}-{row[1]}"
+)
 def test_task_graphs_of_generated_code(row: list[str]) -> None:
     graph = tasks(row[0], row[1]).graph
     assert [len(graph), graph.total, graph.critical_path, max(profile(graph))] == list(map(float, row[2:6]))

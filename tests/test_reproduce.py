@@ -75,7 +75,9 @@ def test_verdicts_are_counted_by_document_and_together() -> None:
     results = [*reproduce("swartz"), *reproduce("silver")]
     *_, swartz, silver, together = (line.split() for line in summary(results).splitlines())
     assert [swartz[0], silver[0], together[0]] == ["Swartz", "Silver", "together"]
-    assert all(int(a) + int(b) == int(c) for a, b, c in zip(swartz[1:], silver[1:], together[1:], strict=True))
+    assert all(
+        int(a) + int(b) == int(c) for a, b, c in zip(swartz[1:], silver[1:], together[1:], strict=True)
+    )
     assert int(together[-1]) == len(results)
 
 

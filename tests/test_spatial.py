@@ -1,4 +1,6 @@
-"""Rotations against the exponential series, attitudes through the pole, bodies against sums of point masses."""
+"""Rotations against the exponential series, attitudes through the pole, bodies
+against sums of point masses.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +96,9 @@ def test_angles_themselves_come_back_away_from_the_pole(rpy: tuple[float, float,
 @settings(max_examples=50, deadline=None)
 def test_rpy_is_the_product_that_urdf_says(rpy: tuple[float, float, float]) -> None:
     roll, pitch, yaw = rpy
-    about_y = np.array([[math.cos(pitch), 0.0, math.sin(pitch)], [0.0, 1.0, 0.0], [-math.sin(pitch), 0.0, math.cos(pitch)]])
+    about_y = np.array(
+        [[math.cos(pitch), 0.0, math.sin(pitch)], [0.0, 1.0, 0.0], [-math.sin(pitch), 0.0, math.cos(pitch)]]
+    )
     assert np.abs(rotation_z(yaw) @ about_y @ rotation_x(roll) - rotation_rpy(rpy)).max() <= 1e-15
 
 
@@ -185,7 +189,9 @@ def test_what_a_rotation_is(R: Array, expected: bool) -> None:
 
 
 def point_inertia(masses: Array, points: Array, about: Array) -> Array:
-    """The tensor of point masses by its definition: the integral of (r . r) 1 - r r^T, one point at a time."""
+    """The tensor of point masses by its definition: the integral of (r .
+    r) 1 - r r^T, one point at a time.
+    """
     total = np.zeros((3, 3))
     for m, p in zip(masses, points, strict=True):
         x, y, z = p - about
@@ -268,7 +274,9 @@ def test_a_body_moved_is_its_points_moved(rpy: tuple[float, float, float], seed:
     T = pose(rotation_rpy(rpy), rng.uniform(-1.0, 1.0, 3))
     zero = np.zeros((3, 3))
     body = combine_bodies([(m, x, zero) for m, x in zip(weights, points, strict=True)])
-    truth = combine_bodies([(m, T[:3, :3] @ x + T[:3, 3], zero) for m, x in zip(weights, points, strict=True)])
+    truth = combine_bodies(
+        [(m, T[:3, :3] @ x + T[:3, 3], zero) for m, x in zip(weights, points, strict=True)]
+    )
     mass, com, inertia = move_body(T, *body)
     assert mass == truth[0]
     assert np.abs(com - truth[1]).max() <= ROUNDING

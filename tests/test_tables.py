@@ -18,7 +18,10 @@ def test_paragraphs_are_broken_line_by_line() -> None:
 
 @pytest.mark.parametrize("width", [26, 40, 60, 100])
 def test_a_table_fits_and_loses_no_number(width: int) -> None:
-    header, row = ["name", "first", "second", "words"], [LONG, "-1.23456e-10", "6.5", "not reproducible at all"]
+    header, row = (
+        ["name", "first", "second", "words"],
+        [LONG, "-1.23456e-10", "6.5", "not reproducible at all"],
+    )
     lines = text_table(header, [row, row], width).splitlines()
     assert max(map(len, lines)) <= width
     for cell in ("-1.23456e-10", "6.5"):

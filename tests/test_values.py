@@ -13,7 +13,18 @@ import pytest
 from forearm.errors import ForearmError, InputError, ModelError, located
 from forearm.values import LARGEST, as_floats, as_pose, check_number, is_number
 
-NUMBERS = [0, -3, 2.5, math.inf, math.nan, np.float32(0.5), np.int8(-1), np.longdouble(2.0), Fraction(1, 4), 10**400]
+NUMBERS = [
+    0,
+    -3,
+    2.5,
+    math.inf,
+    math.nan,
+    np.float32(0.5),
+    np.int8(-1),
+    np.longdouble(2.0),
+    Fraction(1, 4),
+    10**400,
+]
 OTHERS = [True, np.True_, "1", b"1", None, 1j, np.complex128(1.0), Decimal(1), [1.0], np.zeros(1)]
 
 
@@ -52,7 +63,9 @@ def test_an_argument_out_of_bounds_is_input_and_a_number_of_an_arm_its_model(
 
 @pytest.mark.parametrize("value", [math.nan, -math.inf, 10**400, 1.01 * LARGEST])
 def test_no_number_is_endless(value: float) -> None:
-    with pytest.raises(InputError, match=r"^x: (the number must be finite|no number may exceed 1e\+30), came "):
+    with pytest.raises(
+        InputError, match=r"^x: (the number must be finite|no number may exceed 1e\+30), came "
+    ):
         check_number(value, "x", out_of_bounds=ModelError)
 
 

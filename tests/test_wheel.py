@@ -1,4 +1,6 @@
-"""The wheel, as pip would install it: built, put into an empty environment, and used there from another folder."""
+"""The wheel, as pip would install it: built, put into an empty environment,
+and used there from another folder.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,24 @@ def test_wheel_installs_into_an_empty_environment_and_works(tmp_path: Path) -> N
     scripts = place / ("Scripts" if os.name == "nt" else "bin")
     subprocess.run(
         [scripts / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        check=True,
+        capture_output=True,
+    )
     clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
     answer = subprocess.run(
-        [scripts / "forearm", "info", "cmu-dd", "--json"], check=True, capture_output=True, cwd=tmp_path, env=clean
+        [scripts / "forearm", "info", "cmu-dd", "--json"],
+        check=True,
+        capture_output=True,
+        cwd=tmp_path,
+        env=clean,
     )
     assert json.loads(answer.stdout)["n"] == 6
-    code = "import forearm, pathlib; p = pathlib.Path(forearm.__file__).parent; print((p / 'py.typed').exists(), p)"
-    where = subprocess.run([scripts / "python", "-c", code], check=True, capture_output=True, text=True, cwd=tmp_path)
+    code = (
+        "import forearm, pathlib; p = pathlib.Path(forearm.__file__).parent; print((p / "
+        "'py.typed').exists(), p)"
+    )
+    where = subprocess.run(
+        [scripts / "python", "-c", code], check=True, capture_output=True, text=True, cwd=tmp_path
+    )
     assert where.stdout.startswith("True")
     assert str(place) in where.stdout

@@ -14,7 +14,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Making:
-    """What a random arm may have in it. Its shape is a chain, or a tree whose links are put on any earlier link."""
+    """What a random arm may have in it. Its shape is a chain, or a tree whose links are
+    put on any earlier link.
+    """
 
     links: int = 8
     tree: bool = True
@@ -38,21 +40,33 @@ def random_urdf(seed: int, making: Making = EVERYTHING) -> str:
         parent = names[rng.randrange(i) if making.tree else i - 1]
         kind = making.kinds[rng.randrange(len(making.kinds))]
         name = f"joint {i}"
-        leader = rng.choice(movable) if making.mimics and kind != "fixed" and movable and rng.random() < 0.3 else None
+        leader = (
+            rng.choice(movable)
+            if making.mimics and kind != "fixed" and movable and rng.random() < 0.3
+            else None
+        )
         joints.append(joint_element(rng, name, kind, parent, names[i], leader, making.drives))
         if kind != "fixed":
             movable.append(name)
             if making.drives and rng.random() < 0.6:
                 transmissions.append(transmission_element(rng, name))
-    links = [f'<link name="{name}"/>' if making.massless and rng.random() < 0.2 else link_element(rng, name)
-             for name in names]  # fmt: skip
+    links = [
+        f'<link name="{name}"/>' if making.massless and rng.random() < 0.2 else link_element(rng, name)
+        for name in names
+    ]
     blocks = links + joints + transmissions
     rng.shuffle(blocks)
     return '<robot name="made">\n' + "\n".join(blocks) + "\n</robot>\n"
 
 
 def joint_element(
-    rng: random.Random, name: str, kind: str, parent: str, child: str, leader: str | None = None, drives: bool = True
+    rng: random.Random,
+    name: str,
+    kind: str,
+    parent: str,
+    child: str,
+    leader: str | None = None,
+    drives: bool = True,
 ) -> str:
     """A <joint> with everything that its kind may have."""
     parts = [f'<parent link="{parent}"/>', f'<child link="{child}"/>']
@@ -78,7 +92,8 @@ def transmission_element(rng: random.Random, joint: str) -> str:
     inside, outside = (ratio, "") if rng.random() < 0.5 else ("", ratio)
     return (
         f'<transmission name="{joint} gear"><type>transmission_interface/SimpleTransmission</type>'
-        f'<joint name="{joint}"/><actuator name="{joint} motor">{inside}{rotor}</actuator>{outside}</transmission>'
+        f'<joint name="{joint}"/><actuator name="{joint} '
+        f'motor">{inside}{rotor}</actuator>{outside}</transmission>'
     )
 
 
@@ -88,12 +103,15 @@ def link_element(rng: random.Random, name: str) -> str:
     tensor = tensor_attributes(inertia_of(weights, points))
     origin = f'<origin xyz="{numbers(rng, 3, 0.4)}" rpy="{numbers(rng, 3, 3.1)}"/>'
     return (
-        f'<link name="{name}"><inertial>{origin}<mass value="{float(weights.sum())!r}"/><inertia {tensor}/></inertial></link>'
+        f'<link name="{name}"><inertial>{origin}<mass value="{float(weights.sum())!r}"/><inertia '
+        f"{tensor}/></inertial></link>"
     )
 
 
 def random_body(rng: random.Random) -> tuple[Array, Array]:
-    """Masses (6,) and places (6, 3) of points about their centre of mass: a body that can exist, with no symmetry."""
+    """Masses (6,) and places (6, 3) of points about their centre of mass:
+    a body that can exist, with no symmetry.
+    """
     weights = np.array([rng.uniform(0.2, 1.0) for _ in range(6)])
     points = np.array([[rng.uniform(-0.3, 0.3) for _ in range(3)] for _ in range(6)])
     return weights, points - weights @ points / weights.sum()
@@ -108,7 +126,8 @@ def inertia_of(weights: Array, points: Array) -> Array:
 def tensor_attributes(inertia: Array) -> str:
     """A tensor as the attributes of <inertia>."""
     return " ".join(
-        f'i{"xyz"[i]}{"xyz"[k]}="{float(inertia[i, k])!r}"' for i, k in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+        f'i{"xyz"[i]}{"xyz"[k]}="{float(inertia[i, k])!r}"'
+        for i, k in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
     )
 
 

@@ -1,7 +1,9 @@
-"""Let Pinocchio's algorithms become C through CasADi, for `forearm bench --peers`: into the folder casadi of this environment.
+"""Let Pinocchio's algorithms become C through CasADi, for `forearm bench --peers`:
+into the folder casadi of this environment.
 
-The wheels of Pinocchio that pip installs have no `pinocchio.casadi`, but its headers: tests/write_casadi.cpp is built against
-them, which takes a minute or two and a C++ compiler. `make bench-peers` runs this where the files are not there yet.
+The wheels of Pinocchio that pip installs have no `pinocchio.casadi`, but its headers: tests/write_casadi.cpp
+is built against them, which takes a minute or two and a C++ compiler. `make bench-peers` runs this where the
+files are not there yet.
 """
 
 from __future__ import annotations
@@ -22,9 +24,11 @@ from forearm.files.builtin import load_builtin
 
 # Pinocchio's own build sets these for its long lists of joints.
 LIMITS = (
-    "-DBOOST_MPL_LIMIT_LIST_SIZE=30", "-DBOOST_MPL_LIMIT_VECTOR_SIZE=30", "-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS",
+    "-DBOOST_MPL_LIMIT_LIST_SIZE=30",
+    "-DBOOST_MPL_LIMIT_VECTOR_SIZE=30",
+    "-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS",
     "-DBOOST_FUSION_INVOKE_MAX_ARITY=10",
-)  # fmt: skip
+)
 ROUNDING = 1e-12  # what reading angles from URDF leaves of 0 and 1
 
 
@@ -38,10 +42,16 @@ def main() -> None:
         writer = Path(folder, "writer")
         link = [f"-L{other}", "-lcasadi", f"-Wl,-rpath,{other}", "-Wl,--allow-shlib-undefined"]
         source = Path(__file__).with_suffix(".cpp")
-        subprocess.run(["c++", "-std=c++17", "-O0", *LIMITS, *includes, str(source), "-o", str(writer), *link], check=True)
+        subprocess.run(
+            ["c++", "-std=c++17", "-O0", *LIMITS, *includes, str(source), "-o", str(writer), *link],
+            check=True,
+        )
         for name in ARMS:
             subprocess.run([str(writer)], input=numbers(name), text=True, cwd=folder, check=True)
-            title = f"/* {name}, rigid: Pinocchio {pinocchio.__version__} through CasADi, by tests/write_casadi.py. */\n"
+            title = (
+                f"/* {name}, rigid: Pinocchio {pinocchio.__version__} through CasADi, by "
+                "tests/write_casadi.py. */\n"
+            )
             for function in FUNCTIONS:
                 text = Path(folder, f"{function}.c").read_text(encoding="utf-8")
                 (FOLDER / f"{name}.{function}.c").write_text(title + text, encoding="utf-8")
@@ -49,7 +59,9 @@ def main() -> None:
 
 
 def numbers(name: str) -> str:
-    """What the writer reads; turns by right angles made exact, or CasADi would multiply by 6e-17 where a zero stands."""
+    """What the writer reads; turns by right angles made exact, or CasADi would multiply by
+    6e-17 where a zero stands.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         arm = load_builtin(name).rigid()

@@ -29,7 +29,21 @@ if TYPE_CHECKING:
         simulation,
         trajectories,
     )
-    from forearm.arm import DH, Arm, Bearing, Frame, Friction, Hand, Joint, Limits, Link, Mimic, Motor, Transmission, from_dh
+    from forearm.arm import (
+        DH,
+        Arm,
+        Bearing,
+        Frame,
+        Friction,
+        Hand,
+        Joint,
+        Limits,
+        Link,
+        Mimic,
+        Motor,
+        Transmission,
+        from_dh,
+    )
     from forearm.codegen.generate import Source, generate
     from forearm.drives import DAC
     from forearm.files import arms, load
@@ -94,11 +108,20 @@ __all__ = [
 
 # Imported when first used, so that `import forearm` costs little: rooms, and the names that live in them.
 _ROOMS = (
-    "checking", "control", "counting", "drives", "dynamics", "kinematics", "reproduce", "schedules", "simulation",
+    "checking",
+    "control",
+    "counting",
+    "drives",
+    "dynamics",
+    "kinematics",
+    "reproduce",
+    "schedules",
+    "simulation",
     "trajectories",
-)  # fmt: skip
+)
 _OF_ARM = (
-    "DH", "Arm", "Bearing", "Frame", "Friction", "Hand", "Joint", "Limits", "Link", "Mimic", "Motor", "Transmission", "from_dh",
+    "DH", "Arm", "Bearing", "Frame", "Friction", "Hand", "Joint", "Limits", "Link", "Mimic", "Motor",
+    "Transmission", "from_dh",
 )  # fmt: skip
 _LATER = {
     **{room: room for room in (*_ROOMS, "arm")},

@@ -20,7 +20,9 @@ class ForearmError(Exception):
 
 
 class InputError(ForearmError):
-    """A file, a text or an argument that cannot be used as given: of another kind or shape, or out of bounds."""
+    """A file, a text or an argument that cannot be used as given:
+    of another kind or shape, or out of bounds.
+    """
 
 
 class ModelError(ForearmError):
@@ -57,7 +59,9 @@ class StepWarning(ForearmWarning):
 
 @contextmanager
 def located(where: str, file: str | None = None) -> Iterator[None]:
-    """Errors from inside say where they arose, unless they name the file already; what both name at their seam is said once."""
+    """Errors from inside say where they arose, unless they name the file already;
+    what both name at their seam is said once.
+    """
     try:
         yield
     except ForearmError as error:
@@ -70,8 +74,12 @@ def located(where: str, file: str | None = None) -> Iterator[None]:
 
 def suggest(name: str, known: Iterable[str]) -> str:
     """The end of a sentence: the nearest known names, or all of them when few."""
-    names = [shown if len(shown) <= MAX_SHOWN else shown[: MAX_SHOWN - 3] + "..." for shown in islice(known, MAX_COMPARED)]
-    by_lower = {shown.lower(): shown for shown in reversed(names)}  # capitals are mistaken more often than letters
+    names = [
+        shown if len(shown) <= MAX_SHOWN else shown[: MAX_SHOWN - 3] + "..."
+        for shown in islice(known, MAX_COMPARED)
+    ]
+    # capitals are mistaken more often than letters
+    by_lower = {shown.lower(): shown for shown in reversed(names)}
     near = get_close_matches(name[:MAX_SHOWN].lower(), by_lower, n=3, cutoff=0.6)
     if near:
         return "did you mean " + " or ".join(repr(by_lower[n]) for n in near) + "?"

@@ -1,8 +1,8 @@
 """The arm as every formulation sees it, over any scalar: floats, counting scalars, symbols.
 
 Joint i of a body turns about or slides along z of its joint frame:
-T_parent_i(q) = [Rb pb] . motion_z(q) . [Ra pa]. Standard Denavit-Hartenberg has its constant part behind the motion
-(Ra, pa), modified Denavit-Hartenberg and URDF before it (Rb, pb).
+T_parent_i(q) = [Rb pb] . motion_z(q) . [Ra pa]. Standard Denavit-Hartenberg has its constant part behind the
+motion (Ra, pa), modified Denavit-Hartenberg and URDF before it (Rb, pb).
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ ROUNDING = 1e-15
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """One moving body: the constant parts of its joint, and mass m, centre r, inertia I about r, in its own frame."""
+    """One moving body: the constant parts of its joint, and mass m, centre r, inertia I
+    about r, in its own frame.
+    """
 
     parent: int
     revolute: bool
@@ -56,7 +58,8 @@ class Body:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Moving bodies, parents first; `g` is free fall in base axes; the hand's pose on the body that carries it.
+    """Moving bodies, parents first; `g` is free fall in base axes;
+    the hand's pose on the body that carries it.
 
     Body k is moved by freedom `freedom[k]` as multiplier[k] q + offset[k] (1 and 0 unless it mimics another).
     """
@@ -83,7 +86,9 @@ class Model:
         return self.freedom != tuple(range(self.n))
 
     def rates(self, freedoms: Vector) -> list[Scalar]:
-        """One rate, acceleration or step a joint from one a freedom: what follows another moves with its multiplier."""
+        """One rate, acceleration or step a joint from one a freedom:
+        what follows another moves with its multiplier.
+        """
         return [freedoms[f] * m for f, m in zip(self.freedom, self.multiplier, strict=True)]
 
     def coordinates(self, q: Vector) -> list[Scalar]:
@@ -123,15 +128,29 @@ class Model:
             return made
 
         bodies = tuple(
-            Body(b.parent, b.revolute, each(b.Rb), each(b.pb), each(b.Ra), each(b.pa), one(b.m), each(b.r), each(b.I))
+            Body(
+                b.parent,
+                b.revolute,
+                each(b.Rb),
+                each(b.pb),
+                each(b.Ra),
+                each(b.pa),
+                one(b.m),
+                each(b.r),
+                each(b.I),
+            )
             for b in self.bodies
         )
-        return replace(self, bodies=bodies, g=each(self.g), R_hand=each(self.R_hand), p_hand=each(self.p_hand))
+        return replace(
+            self, bodies=bodies, g=each(self.g), R_hand=each(self.R_hand), p_hand=each(self.p_hand)
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """How the base moves: angular velocity, angular acceleration, linear acceleration, in base axes, without gravity."""
+    """How the base moves: angular velocity, angular acceleration, linear acceleration, in base
+    axes, without gravity.
+    """
 
     w: Array
     wd: Array
@@ -159,26 +178,39 @@ def model_of(arm: Arm) -> Model:
         Q = rotation_from_z(body.axis)
         bodies.append(
             Body(
-                parent=body.parent, revolute=body.kind == "revolute",
-                Rb=_snapped(body.before[:3, :3] @ Q), pb=_snapped(body.before[:3, 3]),
-                Ra=_snapped(Q.T @ body.after[:3, :3]), pa=_snapped(Q.T @ body.after[:3, 3]),
-                m=body.mass, r=body.com, I=body.inertia,
+                parent=body.parent,
+                revolute=body.kind == "revolute",
+                Rb=_snapped(body.before[:3, :3] @ Q),
+                pb=_snapped(body.before[:3, 3]),
+                Ra=_snapped(Q.T @ body.after[:3, :3]),
+                pa=_snapped(Q.T @ body.after[:3, 3]),
+                m=body.mass,
+                r=body.com,
+                I=body.inertia,
             )
-        )  # fmt: skip
+        )
     moving = arm.moving.bodies
     return Model(
-        name=arm.name, bodies=tuple(bodies), g=arm.gravity, hand=index, R_hand=hand[:3, :3], p_hand=hand[:3, 3], n=arm.n,
-        freedom=tuple(b.freedom for b in moving), multiplier=tuple(b.multiplier for b in moving),
+        name=arm.name,
+        bodies=tuple(bodies),
+        g=arm.gravity,
+        hand=index,
+        R_hand=hand[:3, :3],
+        p_hand=hand[:3, 3],
+        n=arm.n,
+        freedom=tuple(b.freedom for b in moving),
+        multiplier=tuple(b.multiplier for b in moving),
         offset=tuple(b.offset for b in moving),
-    )  # fmt: skip
+    )
 
 
 @dataclass(eq=False)
 class Step:
-    """A joint at its coordinate: R turns the body's axes into the parent's, l leads from the parent's origin to the joint.
+    """A joint at its coordinate: R turns the body's axes into the parent's,
+    l leads from the parent's origin to the joint.
 
-    `up` takes a vector to the parent's axes, `down` brings it into the body's. Over floats they multiply by R; over other
-    scalars they make the elementary turns one after the other, which takes fewer operations.
+    `up` takes a vector to the parent's axes, `down` brings it into the body's. Over floats they multiply by
+    R; over other scalars they make the elementary turns one after the other, which takes fewer operations.
     """
 
     body: Body
@@ -208,7 +240,9 @@ def steps(model: Model, q: Vector) -> list[Step]:
             Rz = turn_z(qi)
             made.append(Step(body, Rz, body.pb, body.Rb @ Rz @ body.Ra if plain else None))
         else:
-            made.append(Step(body, np.eye(3), body.pb + body.Rb @ Z * qi, body.Rb @ body.Ra if plain else None))
+            made.append(
+                Step(body, np.eye(3), body.pb + body.Rb @ Z * qi, body.Rb @ body.Ra if plain else None)
+            )
     return made
 
 
@@ -227,7 +261,8 @@ def cos_sin(q: Scalar) -> tuple[Scalar, Scalar]:
 
 def cross(a: Array, b: Array) -> Array:
     """The vector product over any scalar."""
-    (a0, a1, a2), (b0, b1, b2) = a.tolist(), b.tolist()  # Python's own floats are faster than NumPy's one by one
+    # Python's own floats are faster than NumPy's one by one
+    (a0, a1, a2), (b0, b1, b2) = a.tolist(), b.tolist()
     return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
 
 
@@ -249,8 +284,9 @@ def refuse_tree(model: Model, what: str) -> None:
     """What is for serial chains says so."""
     if not model.is_serial:
         raise ModelError(
-            f"{what} is a method for serial chains, and {model.name!r} is a tree or has mimicking joints; of the formulations, "
-            "newton-euler, modified-newton-euler, gibbs-appell, kane, lagrange-silver and the Hollerbach forms take trees."
+            f"{what} is a method for serial chains, and {model.name!r} is a tree or has mimicking joints; "
+            "of the formulations, newton-euler, modified-newton-euler, gibbs-appell, kane, lagrange-silver "
+            "and the Hollerbach forms take trees."
         )
 
 

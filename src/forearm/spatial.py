@@ -56,7 +56,9 @@ def rpy_of(R: Floats) -> Floats:
 
 
 def rotation_about(axis: Floats, angle: float | Floats) -> Floats:
-    """Turn about a unit axis: R = 1 + sin(angle) K + (1 - cos(angle)) K^2, K = tilde(axis); shape (..., 3, 3)."""
+    """Turn about a unit axis: R = 1 + sin(angle) K + (1 - cos(angle)) K^2, K =
+    tilde(axis); shape (..., 3, 3).
+    """
     K = tilde(axis)
     angle = np.asarray(angle, dtype=float)[..., None, None]
     return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * (K @ K)
@@ -130,7 +132,9 @@ def turn_inertia(R: Floats, inertia: Floats) -> Floats:
 
 
 def move_body(T: Floats, mass: float, com: Floats, inertia: Floats) -> MassProperties:
-    """A body in another frame, in which its own has the pose T: R c + p and R I R^T; bit for bit where T is 1."""
+    """A body in another frame, in which its own has the pose T: R c + p and R I R^T;
+    bit for bit where T is 1.
+    """
     if np.array_equal(T, np.eye(4)):
         return mass, com, inertia
     R, p = T[:3, :3], T[:3, 3]

@@ -1,4 +1,6 @@
-"""Tables: plain text that fits the terminal, for every command and for printing an arm, and HTML for notebooks."""
+"""Tables: plain text that fits the terminal, for every command and for printing an arm,
+and HTML for notebooks.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,18 @@ def filled(text: str, width: int | None, under: str = "") -> str:
     """Each line broken to a width, what goes on behind `under`; as it stands where no width is given."""
     from textwrap import fill  # where used: whoever only imports the package need not wait for it
 
-    return text if width is None else "\n".join(fill(line, width, subsequent_indent=under) for line in text.splitlines())
+    return (
+        text
+        if width is None
+        else "\n".join(fill(line, width, subsequent_indent=under) for line in text.splitlines())
+    )
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
     """Columns aligned under a rule: numbers to the right, words to the left.
 
-    Given a width, long words are cut first; columns that still do not fit follow in a second table below, under the
-    first column again.
+    Given a width, long words are cut first; columns that still do not fit follow in a second table below,
+    under the first column again.
     """
     cells = [[str(c) for c in row] for row in rows]
     right = [bool(cells) and all(_is_number(row[k]) for row in cells) for k in range(len(header))]
@@ -37,24 +43,34 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int 
     if width is not None:
         widths = _cut_words(widths, right, width)
     blocks = [
-        _aligned([[row[k] for k in columns] for row in [list(header), *cells]], [widths[k] for k in columns],
-                 [right[k] for k in columns])
+        _aligned(
+            [[row[k] for k in columns] for row in [list(header), *cells]],
+            [widths[k] for k in columns],
+            [right[k] for k in columns],
+        )
         for columns in _groups(widths, width)
-    ]  # fmt: skip
+    ]
     return "\n\n".join(blocks)
 
 
 def html_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> str:
-    """The same as HTML, every cell escaped, at most MOST_ROWS of them with a word on the rest; it needs no style sheet."""
-    from html import escape  # where used: whoever only imports the package need not wait for its list of entities
+    """The same as HTML, every cell escaped, at most MOST_ROWS of them with a word on the rest;
+    it needs no style sheet.
+    """
+    # where used: whoever only imports the package need not wait for its list of entities
+    from html import escape
 
     cells = [[str(c) for c in row] for row in rows]
     right = [k > 0 and bool(cells) and all(_is_number(row[k]) for row in cells) for k in range(len(header))]
     sides = [f' style="text-align:{"right" if r else "left"}"' for r in right]
 
     def line(row: Sequence[str], tag: str, scope: str) -> str:
-        tags = [f"{tag if k else 'th'}{'' if k and tag == 'td' else scope}{side}" for k, side in enumerate(sides)]
-        return "<tr>" + "".join(f"<{t}>{escape(c)}</{t[:2]}>" for t, c in zip(tags, row, strict=True)) + "</tr>"
+        tags = [
+            f"{tag if k else 'th'}{'' if k and tag == 'td' else scope}{side}" for k, side in enumerate(sides)
+        ]
+        return (
+            "<tr>" + "".join(f"<{t}>{escape(c)}</{t[:2]}>" for t, c in zip(tags, row, strict=True)) + "</tr>"
+        )
 
     caption = f'<caption style="text-align:left">{escape(title)}</caption>' if title else ""
     body = [line(row, "td", ' scope="row"') for row in cells[:MOST_ROWS]]
@@ -73,7 +89,9 @@ def html_lines(lines: Iterable[str]) -> str:
 
 def _cut_words(widths: list[int], right: list[bool], width: int) -> list[int]:
     widths = list(widths)
-    beside = max((GAP + (w if r else min(w, NARROWEST)) for w, r in zip(widths[1:], right[1:], strict=True)), default=0)
+    beside = max(
+        (GAP + (w if r else min(w, NARROWEST)) for w, r in zip(widths[1:], right[1:], strict=True)), default=0
+    )
     name = max(NARROWEST, min(NARROWEST_NAME, width - beside))
     while sum(widths) + GAP * (len(widths) - 1) > width:
         words = [k for k in range(len(widths)) if not right[k] and widths[k] > (NARROWEST if k else name)]

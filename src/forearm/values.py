@@ -21,7 +21,9 @@ LARGEST = 1e30
 def check_name(name: object, what: str) -> None:
     """Refuse a name that could not be written into a file and found again."""
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or not name.isprintable():
-        raise InputError(f"a {what}'s name must be printable text of 1 to {MAX_NAME} characters; came {shorten(name)}.")
+        raise InputError(
+            f"a {what}'s name must be printable text of 1 to {MAX_NAME} characters; came {shorten(name)}."
+        )
 
 
 def check_text(text: object, what: str) -> None:
@@ -33,7 +35,9 @@ def check_text(text: object, what: str) -> None:
 def check_kind(value: object, kinds: type | tuple[type, ...], what: str) -> None:
     """Refuse what is not of one of these classes."""
     if not isinstance(value, kinds):
-        names = " or ".join(k.__name__ for k in (kinds if isinstance(kinds, tuple) else (kinds,)) if k is not type(None))
+        names = " or ".join(
+            k.__name__ for k in (kinds if isinstance(kinds, tuple) else (kinds,)) if k is not type(None)
+        )
         raise InputError(f"{what}: a {names} is needed, came {shorten(value)}.")
 
 
@@ -43,9 +47,13 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def check_number(
-    value: object, what: str, minimum: float = -math.inf, maximum: float = math.inf, above: float = -math.inf,
+    value: object,
+    what: str,
+    minimum: float = -math.inf,
+    maximum: float = math.inf,
+    above: float = -math.inf,
     out_of_bounds: type[ForearmError] = InputError,
-) -> float:  # fmt: skip
+) -> float:
     """A finite float within bounds, or an error that says what came."""
     if not is_number(value):
         raise InputError(f"{what}: a number is needed, came {shorten(value)}.")
@@ -79,7 +87,9 @@ def as_floats(value: ArrayLike, what: str) -> Floats:
     try:
         given = np.array(value)
         # Objects may be large integers or fractions; NumPy itself would take None for NaN and read text.
-        if given.dtype.kind not in "iufO" or (given.dtype.kind == "O" and not all(map(is_number, given.flat))):
+        if given.dtype.kind not in "iufO" or (
+            given.dtype.kind == "O" and not all(map(is_number, given.flat))
+        ):
             raise TypeError
         return given.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:

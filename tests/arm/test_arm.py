@@ -50,7 +50,9 @@ def link(name: str) -> Link:
 
 
 def joint(name: str, parent: str, child: str, kind: Kind = "revolute", **more: Any) -> Joint:
-    return Joint(name=name, kind=kind, parent=parent, child=child, placement=more.pop("placement", Frame()), **more)
+    return Joint(
+        name=name, kind=kind, parent=parent, child=child, placement=more.pop("placement", Frame()), **more
+    )
 
 
 def arm_of(*joints: Joint, links: str = "abcd", **more: Any) -> Arm:
@@ -69,7 +71,7 @@ def arrays_in(value: Any) -> Iterator[Array]:
             yield from arrays_in(item)
 
 
-# ------------------------------------------------------------------------------------------------------------ data
+# ------------------------------------------------------------------------------------------------------- data
 
 
 def test_frozen() -> None:
@@ -174,7 +176,7 @@ def test_pickle_after_use() -> None:
     assert np.array_equal(forward(again, q), forward(arm, q))
 
 
-# -------------------------------------------------------------------------------------------------- order and names
+# -------------------------------------------------------------------------------------------- order and names
 
 
 def test_joints_depth_first_siblings_as_given() -> None:
@@ -247,7 +249,15 @@ def test_repr_and_str() -> None:
     text = str(arm)
     for word in ("stanford: 6 joints, serial chain, 7 links, 20.77 kg", "gravity 0 0 -9.81", "hand on link6"):
         assert word in text
-    for word in ("standard Denavit-Hartenberg", "prismatic", "0.3048 m", "-170 deg", "2.193", "link4", "0.6447"):
+    for word in (
+        "standard Denavit-Hartenberg",
+        "prismatic",
+        "0.3048 m",
+        "-170 deg",
+        "2.193",
+        "link4",
+        "0.6447",
+    ):
         assert word in text
     assert "tree" in repr(random_arm(0, tree=True, n=5))
 
@@ -269,7 +279,7 @@ def test_mass_is_that_of_all_links() -> None:
     assert arm.mass == pytest.approx(math.fsum(x.mass for x in arm.links), rel=1e-15)
 
 
-# --------------------------------------------------------------------------------------------------------- replace
+# ---------------------------------------------------------------------------------------------------- replace
 
 
 def test_replace_refuses_unknown_fields() -> None:
@@ -350,7 +360,7 @@ def test_with_link() -> None:
         arm.with_link(Link(name="x"))
 
 
-# ------------------------------------------------------------------------------------------------------ validation
+# ------------------------------------------------------------------------------------------------- validation
 
 
 CHAIN = (joint("one", "a", "b"), joint("two", "b", "c"), joint("three", "c", "d"))
@@ -399,7 +409,10 @@ STANDARD, MODIFIED = DH(convention="standard", a=0.1), DH(convention="modified",
             ["joint 'one' mimics joint 'weld', which is fixed"],
         ),
         (
-            (joint("one", "a", "b", mimic=Mimic(joint="two")), joint("two", "b", "c", mimic=Mimic(joint="one"))),
+            (
+                joint("one", "a", "b", mimic=Mimic(joint="two")),
+                joint("two", "b", "c", mimic=Mimic(joint="one")),
+            ),
             "abc",
             ModelError,
             ["joint 'two' mimics joint 'one', which follows it in turn"],
@@ -412,7 +425,9 @@ STANDARD, MODIFIED = DH(convention="standard", a=0.1), DH(convention="modified",
         ),
     ],
 )
-def test_structure_refused(joints: tuple[Joint, ...], links: str, error: type[ForearmError], words: list[str]) -> None:
+def test_structure_refused(
+    joints: tuple[Joint, ...], links: str, error: type[ForearmError], words: list[str]
+) -> None:
     with pytest.raises(error) as caught:
         arm_of(*joints, links=links)
     for word in words:
@@ -467,13 +482,20 @@ def test_frames_may_stand_among_rows_of_one_convention() -> None:
         (Mimic, {"joint": "j", "multiplier": math.inf}, InputError, ["mimic, multiplier", "finite"]),
         (Mimic, {"joint": "j", "offset": "1"}, InputError, ["mimic, offset", "a number is needed"]),
         (Hand, {"link": "a", "pose": np.diag([1.0, 1.0, -1.0, 1.0])}, InputError, ["hand", "rotation"]),
-        (Hand, {"link": "a", "pose": np.diag([1.0, 1.0, 1.0, 2.0])}, InputError, ["hand", "last row 0 0 0 1"]),
+        (
+            Hand,
+            {"link": "a", "pose": np.diag([1.0, 1.0, 1.0, 2.0])},
+            InputError,
+            ["hand", "last row 0 0 0 1"],
+        ),
         (Hand, {"link": "a", "pose": np.eye(3)}, InputError, ["hand", "(4, 4)", "(3, 3)"]),
         (Hand, {"link": "a", "pose": np.full((4, 4), math.nan)}, InputError, ["hand", "finite"]),
         (Hand, {"link": "a", "pose": "x"}, InputError, ["hand", "numbers are needed", "'x'"]),
     ],
 )
-def test_values_refused(cls: type[Any], fields: dict[str, Any], error: type[ForearmError], words: list[str]) -> None:
+def test_values_refused(
+    cls: type[Any], fields: dict[str, Any], error: type[ForearmError], words: list[str]
+) -> None:
     named = {"name": "x"} if cls is Link else {}
     with pytest.raises(error) as caught:
         cls(**(named | fields))
@@ -486,8 +508,16 @@ def test_values_refused(cls: type[Any], fields: dict[str, Any], error: type[Fore
     ("fields", "error", "words"),
     [
         ({"name": " "}, InputError, ["a joint's name"]),
-        ({"kind": "continuous"}, InputError, ["joint 'j', kind", "revolute, prismatic, fixed", "'continuous'"]),
-        ({"limits": (1.0, -1.0)}, ModelError, ["joint 'j', limits", "lower must not be above upper", "1 and -1"]),
+        (
+            {"kind": "continuous"},
+            InputError,
+            ["joint 'j', kind", "revolute, prismatic, fixed", "'continuous'"],
+        ),
+        (
+            {"limits": (1.0, -1.0)},
+            ModelError,
+            ["joint 'j', limits", "lower must not be above upper", "1 and -1"],
+        ),
         ({"limits": (math.nan, 1.0)}, ModelError, ["joint 'j', limits", "nan"]),
         ({"limits": (math.inf, math.inf)}, ModelError, ["joint 'j', limits"]),
         ({"limits": (1.0,)}, InputError, ["joint 'j', limits", "[lower, upper]"]),
@@ -498,12 +528,22 @@ def test_values_refused(cls: type[Any], fields: dict[str, Any], error: type[Fore
         ({"limits": 5}, InputError, ["joint 'j', limits", "came 5"]),
         ({"max_speed": -1.0}, ModelError, ["joint 'j', max_speed", "at least 0"]),
         ({"max_effort": math.nan}, InputError, ["joint 'j', max_effort", "finite"]),
-        ({"kind": "fixed", "mimic": Mimic(joint="k")}, ModelError, ["joint 'j': a fixed joint has no", "mimic"]),
+        (
+            {"kind": "fixed", "mimic": Mimic(joint="k")},
+            ModelError,
+            ["joint 'j': a fixed joint has no", "mimic"],
+        ),
         ({"kind": "fixed", "motor": Motor()}, ModelError, ["joint 'j': a fixed joint has no motor"]),
     ],
 )
 def test_joints_refused(fields: dict[str, Any], error: type[ForearmError], words: list[str]) -> None:
-    sound: dict[str, Any] = {"name": "j", "kind": "revolute", "parent": "a", "child": "b", "placement": Frame()}
+    sound: dict[str, Any] = {
+        "name": "j",
+        "kind": "revolute",
+        "parent": "a",
+        "child": "b",
+        "placement": Frame(),
+    }
     with pytest.raises(error) as caught:
         Joint(**(sound | fields))
     for word in words:
@@ -554,7 +594,9 @@ def test_axes_become_unit_and_stay_as_they_are(given_axis: tuple[float, float, f
 
 @given(st.tuples(*[st.floats(-4.0, 4.0)] * 3), st.tuples(*[st.floats(-2.0, 2.0)] * 3))
 @settings(max_examples=50, deadline=None)
-def test_a_frame_from_a_pose_is_at_that_pose(rpy: tuple[float, float, float], xyz: tuple[float, float, float]) -> None:
+def test_a_frame_from_a_pose_is_at_that_pose(
+    rpy: tuple[float, float, float], xyz: tuple[float, float, float]
+) -> None:
     T = pose(rotation_rpy(rpy), xyz)
     frame = Frame.from_pose(T, np.array([0.0, 0.6, 0.8]))
     assert np.abs(frame.before - T).max() <= 2e-15
@@ -583,7 +625,7 @@ def test_nan_in_is_nan_out() -> None:
     assert np.isnan(forward(arm, np.full(4, math.nan))).any()
 
 
-# ------------------------------------------------------------------------------------ what should be refused by name
+# ----------------------------------------------------------------------------- what should be refused by name
 
 
 def wrong_types() -> dict[str, Callable[[], object]]:
@@ -597,7 +639,9 @@ def wrong_types() -> dict[str, Callable[[], object]]:
         "names for links": lambda: Arm(**(sound | {"links": ("a", "b", "c", "d")})),
         "number for a link": lambda: joint("one", "a", 5),  # type: ignore[arg-type]
         "number for a leader": lambda: Mimic(joint=5),  # type: ignore[arg-type]
-        "name for a mimic": lambda: Arm(**(sound | {"tree": (*CHAIN[:2], joint("three", "c", "d", mimic="one"))})),
+        "name for a mimic": lambda: Arm(
+            **(sound | {"tree": (*CHAIN[:2], joint("three", "c", "d", mimic="one"))})
+        ),
         "number for notes": lambda: Arm(**(sound | {"notes": 5})),
         "no source": lambda: Arm(**(sound | {"source": None})),
         "no placement": lambda: joint("one", "a", "b", placement=None),

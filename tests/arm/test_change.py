@@ -25,15 +25,29 @@ from arms import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forearm import Arm, ForearmError, Frame, Friction, InputError, Joint, Link, ModelError, NameNotFound, load
+from forearm import (
+    Arm,
+    ForearmError,
+    Frame,
+    Friction,
+    InputError,
+    Joint,
+    Link,
+    ModelError,
+    NameNotFound,
+    load,
+)
 from forearm.dynamics import inverse
 from forearm.kinematics import forward, link_poses
 
-ROUNDING = 1e-12  # products of ten poses with entries of order 1, relative to the energies and lengths of the arms
+# products of ten poses with entries of order 1, relative to the energies and lengths of the arms
+ROUNDING = 1e-12
 
 
 def hold(arm: Arm, held: list[int], seed: int) -> tuple[Arm, Array, Array, Array, Array]:
-    """The arm with these freedoms locked, and a state of both: (locked, q, qd of the full arm, q, qd of the locked)."""
+    """The arm with these freedoms locked, and a state of both:
+    (locked, q, qd of the full arm, q, qd of the locked).
+    """
     q, qd = posture(arm, seed), speed(arm, seed)
     qd[held] = 0.0
     free = [i for i in range(arm.n) if i not in held]
@@ -43,7 +57,9 @@ def hold(arm: Arm, held: list[int], seed: int) -> tuple[Arm, Array, Array, Array
 
 def assert_same_arm(locked: Arm, arm: Arm, q: Array, qd: Array, q_free: Array, qd_free: Array) -> None:
     assert np.abs(forward(locked, q_free) - forward(arm, q)).max() <= ROUNDING
-    assert potential_energy(locked, q_free) == pytest.approx(potential_energy(arm, q), rel=ROUNDING, abs=1e-11)
+    assert potential_energy(locked, q_free) == pytest.approx(
+        potential_energy(arm, q), rel=ROUNDING, abs=1e-11
+    )
     moving = kinetic_energy(arm, q, qd)
     assert kinetic_energy(locked, q_free, qd_free) == pytest.approx(moving, rel=DIFFERENCE, abs=1e-12)
     assert locked.mass == pytest.approx(arm.mass, rel=1e-14)
@@ -67,7 +83,10 @@ def test_a_locked_arm_is_the_full_arm_with_those_joints_held(seed: int, which: s
 @pytest.mark.parametrize("held", [[0], [2], [4], [0, 4], [1, 2, 3], [0, 1, 2, 3, 4]])
 @pytest.mark.parametrize("style", STYLES)
 def test_first_last_middle_all(style: Any, held: list[int]) -> None:
-    for arm in (random_arm(8, n=5, convention=style), random_arm(9, n=5, convention=style, tree=True, mimic=True)):
+    for arm in (
+        random_arm(8, n=5, convention=style),
+        random_arm(9, n=5, convention=style, tree=True, mimic=True),
+    ):
         locked, *states = hold(arm, held, 3)
         assert_same_arm(locked, arm, *states)
         if len(held) == arm.n:
@@ -89,7 +108,9 @@ def test_locking_one_after_the_other_is_locking_at_once(seed: int) -> None:
 def test_a_locked_leader_locks_its_followers() -> None:
     for seed in range(6):
         arm = random_arm(seed, n=3, mimic=True, tree=True)
-        leader = next(j.mimic.joint for j in arm.tree if j.mimic is not None and j.mimic.joint.startswith("joint"))
+        leader = next(
+            j.mimic.joint for j in arm.tree if j.mimic is not None and j.mimic.joint.startswith("joint")
+        )
         index = [j.name for j in arm.joints].index(leader)
         locked, *states = hold(arm, [index], seed)
         assert locked.n == 2
@@ -116,7 +137,9 @@ def test_the_outer_link_becomes_a_frame_on_the_inner() -> None:
     arm = load("chain3")
     locked = arm.lock({"joint2": 0.3})
     assert locked.link("link2").massless
-    assert locked.link("link1").mass == pytest.approx(arm.link("link1").mass + arm.link("link2").mass, rel=1e-15)
+    assert locked.link("link1").mass == pytest.approx(
+        arm.link("link1").mass + arm.link("link2").mass, rel=1e-15
+    )
     assert locked.link("link3") == arm.link("link3")
 
 
@@ -127,11 +150,17 @@ def test_lock_nothing() -> None:
 
 def test_lock_refuses() -> None:
     arm = load("stanford")
-    with pytest.raises(InputError, match=r"lock: positions by joint are needed, such as {'joint4': 0\.3}; came \['joint4'\]"):
+    with pytest.raises(
+        InputError, match=r"lock: positions by joint are needed, such as {'joint4': 0\.3}; came \['joint4'\]"
+    ):
         arm.lock(["joint4"])  # type: ignore[arg-type]
-    with pytest.raises(NameNotFound, match="lock: arm 'stanford' has no movable joint 'jiont4'; did you mean 'joint4'"):
+    with pytest.raises(
+        NameNotFound, match="lock: arm 'stanford' has no movable joint 'jiont4'; did you mean 'joint4'"
+    ):
         arm.lock({"jiont4": 0.0})
-    with pytest.raises(InputError, match=r"lock: joint 'joint3' cannot stand at 0; its limits are 0\.3048 to 1\.27"):
+    with pytest.raises(
+        InputError, match=r"lock: joint 'joint3' cannot stand at 0; its limits are 0\.3048 to 1\.27"
+    ):
         arm.lock({"joint3": 0.0})
     with pytest.raises(InputError, match=r"cannot stand at 1\.28"):
         arm.lock({"joint3": 1.28})
@@ -158,7 +187,7 @@ def test_lock_refuses_other_types_in_words(positions: Any) -> None:
         load("stanford").lock(positions)
 
 
-# --------------------------------------------------------------------------------------------------------- payload
+# ---------------------------------------------------------------------------------------------------- payload
 
 
 def payload(seed: int) -> dict[str, Any]:
@@ -184,7 +213,9 @@ def test_a_payload_is_a_body_at_the_hand(seed: int) -> None:
         assert more == pytest.approx(alone, rel=1e-8, abs=1e-9)  # a difference of two larger energies
         T = forward(arm, q)
         weight = -body["mass"] * float(arm.gravity @ (T[:3, :3] @ body["com"] + T[:3, 3]))
-        assert potential_energy(loaded, q) - potential_energy(arm, q) == pytest.approx(weight, rel=1e-10, abs=1e-10)
+        assert potential_energy(loaded, q) - potential_energy(arm, q) == pytest.approx(
+            weight, rel=1e-10, abs=1e-10
+        )
         assert np.array_equal(forward(loaded, q), T)
 
 
@@ -193,7 +224,13 @@ def test_a_payload_is_a_body_at_the_hand(seed: int) -> None:
 def test_a_payload_is_a_link_welded_to_the_hand(seed: int) -> None:
     for arm in every_kind(seed, n=3):
         body = payload(seed)
-        weld = Joint(name="grip", kind="fixed", parent=arm.hand.link, child="load", placement=Frame.from_pose(arm.hand.pose))
+        weld = Joint(
+            name="grip",
+            kind="fixed",
+            parent=arm.hand.link,
+            child="load",
+            placement=Frame.from_pose(arm.hand.pose),
+        )
         by_hand = arm.replace(links=(*arm.links, Link(name="load", **body)), tree=(*arm.tree, weld))
         loaded = arm.with_payload(**body)
         for mine, other in zip(loaded.moving.bodies, by_hand.moving.bodies, strict=True):
@@ -238,7 +275,12 @@ def test_longest_dimension_is_a_rod_of_unknown_direction() -> None:
     assert loaded.replace(notes=arm.notes) == by_hand
     assert loaded.notes.startswith(arm.notes + "\n")
     note = loaded.notes.removeprefix(arm.notes + "\n")
-    for word in ("Payload of 3 kg", "longest dimension 0.6 m", "slender rod of unknown direction", "0.06 kg m^2"):
+    for word in (
+        "Payload of 3 kg",
+        "longest dimension 0.6 m",
+        "slender rod of unknown direction",
+        "0.06 kg m^2",
+    ):
         assert word in note
     assert not random_arm(3).replace(notes="").with_payload(1.0, longest=0.1).notes.startswith("\n")
 
@@ -265,10 +307,22 @@ def test_the_rod_is_the_average_over_directions() -> None:
         ({"mass": 1.0, "com": (0.0, 0.0)}, InputError, "payload, com: shape"),
         ({"mass": 1.0, "com": (0.0, 0.0, math.inf)}, InputError, "payload, com: every number must be finite"),
         ({"mass": 1.0, "inertia": np.eye(2)}, InputError, "payload, inertia: shape"),
-        ({"mass": 1.0, "inertia": np.diag([1.0, 1.0, -1.0])}, ModelError, "link 'payload', inertia: must be positive"),
+        (
+            {"mass": 1.0, "inertia": np.diag([1.0, 1.0, -1.0])},
+            ModelError,
+            "link 'payload', inertia: must be positive",
+        ),
         ({"mass": 1.0, "longest": -0.1}, ModelError, "payload, longest: must be at least 0"),
-        ({"mass": 1.0, "longest": 0.1, "inertia": np.eye(3)}, InputError, "payload: give the inertia or the longest"),
-        ({"mass": 0.0, "inertia": np.eye(3)}, ModelError, "payload: an inertia without mass; give the mass too"),
+        (
+            {"mass": 1.0, "longest": 0.1, "inertia": np.eye(3)},
+            InputError,
+            "payload: give the inertia or the longest",
+        ),
+        (
+            {"mass": 0.0, "inertia": np.eye(3)},
+            ModelError,
+            "payload: an inertia without mass; give the mass too",
+        ),
     ],
 )
 def test_payload_refused(given_: dict[str, Any], error: type[ForearmError], words: str) -> None:
@@ -281,7 +335,7 @@ def test_a_payload_of_absurd_length_is_refused_in_words() -> None:
         random_arm(3).with_payload(1.0, longest=1e200)
 
 
-# ----------------------------------------------------------------------------------------------------------- rigid
+# ------------------------------------------------------------------------------------------------------ rigid
 
 
 def test_rigid_takes_the_drives_and_nothing_else() -> None:
@@ -291,7 +345,9 @@ def test_rigid_takes_the_drives_and_nothing_else() -> None:
             assert not any(j.has_drive for j in bare.tree)
             assert bare.rigid() == bare
             with_drives = tuple(
-                dataclasses.replace(b, motor=j.motor, friction=j.friction, bearings=j.bearings, transmission=j.transmission)
+                dataclasses.replace(
+                    b, motor=j.motor, friction=j.friction, bearings=j.bearings, transmission=j.transmission
+                )
                 for b, j in zip(bare.tree, arm.tree, strict=True)
             )
             assert bare.replace(tree=with_drives) == arm
@@ -305,7 +361,7 @@ def test_rigid_of_a_bare_arm_is_itself() -> None:
     assert load("puma560").rigid() != load("puma560")
 
 
-# ------------------------------------------------------------------------------------------------------ one joint
+# -------------------------------------------------------------------------------------------------- one joint
 
 
 def test_with_joint_changes_one_joint_and_nothing_else() -> None:
@@ -326,7 +382,9 @@ def test_with_joint_names_what_there_is() -> None:
     arm = load("puma560")
     with pytest.raises(NameNotFound, match="has no joint 'joint7'"):
         arm.with_joint("joint7", friction=None)
-    with pytest.raises(NameNotFound, match="with_joint: a joint has no field 'fricton'; did you mean 'friction'"):
+    with pytest.raises(
+        NameNotFound, match="with_joint: a joint has no field 'fricton'; did you mean 'friction'"
+    ):
         arm.with_joint("joint1", fricton=None)
     with pytest.raises(ForearmError, match="max_effort: must be at least 0"):
         arm.with_joint("joint1", max_effort=-1.0)

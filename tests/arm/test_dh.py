@@ -1,4 +1,6 @@
-"""Denavit-Hartenberg in both conventions against elementary matrices, against each other, and the chains made so."""
+"""Denavit-Hartenberg in both conventions against elementary matrices, against each other,
+and the chains made so.
+"""
 
 from __future__ import annotations
 
@@ -82,8 +84,8 @@ ROWS = [(0.31, 0.7, 0.23, -0.4), (-0.27, -1.2, 0.11, 0.9), (0.19, 2.1, -0.33, 0.
 def both_conventions(joints: str) -> tuple[Arm, Arm, list[Array]]:
     """One physical arm of three joints, written in both conventions by hand.
 
-    Standard A_i = Z_i(q) X_i and modified B_i = X_(i-1) Z_i(q), so that frame i of the modified arm is frame i of the
-    standard one times the inverse of X_i, X_0 = 1, and the tool takes X_3.
+    Standard A_i = Z_i(q) X_i and modified B_i = X_(i-1) Z_i(q), so that frame i of the modified arm is frame
+    i of the standard one times the inverse of X_i, X_0 = 1, and the tool takes X_3.
     """
     rng = np.random.default_rng(5)
     masses = rng.uniform(1.0, 4.0, 3)
@@ -92,18 +94,31 @@ def both_conventions(joints: str) -> tuple[Arm, Arm, list[Array]]:
     tool = pose(rotation_rpy((0.2, 0.4, -0.9)), (0.05, 0.03, 0.1))
     gravity = (1.0, -4.0, -8.0)
     standard = from_dh(
-        "s", ROWS, convention="standard", joints=joints, mass=masses, com=coms, inertia=tensors, tool=tool,
+        "s",
+        ROWS,
+        convention="standard",
+        joints=joints,
+        mass=masses,
+        com=coms,
+        inertia=tensors,
+        tool=tool,
         gravity=gravity,
-    )  # fmt: skip
+    )
     ends = [shift(x=a) @ turn_x(alpha) for a, alpha, _, _ in ROWS]
     behind = [(0.0, 0.0), *((a, alpha) for a, alpha, _, _ in ROWS[:2])]
     rows = [(a, alpha, d, theta) for (a, alpha), (_, _, d, theta) in zip(behind, ROWS, strict=True)]
     turned = np.array([X[:3, :3] @ tensor @ X[:3, :3].T for X, tensor in zip(ends, tensors, strict=True)])
     modified = from_dh(
-        "m", rows, convention="modified", joints=joints, mass=masses,
+        "m",
+        rows,
+        convention="modified",
+        joints=joints,
+        mass=masses,
         com=[(X @ np.append(c, 1.0))[:3] for X, c in zip(ends, coms, strict=True)],
-        inertia=0.5 * (turned + turned.transpose(0, 2, 1)), tool=ends[2] @ tool, gravity=gravity,
-    )  # fmt: skip
+        inertia=0.5 * (turned + turned.transpose(0, 2, 1)),
+        tool=ends[2] @ tool,
+        gravity=gravity,
+    )
     return standard, modified, ends
 
 
@@ -119,7 +134,9 @@ def test_one_arm_written_in_both_conventions(joints: str) -> None:
             assert np.abs(link_poses(modified, q)[name] @ X - link_poses(standard, q)[name]).max() <= 1e-14
         energy = kinetic_energy(standard, q, qd)
         assert kinetic_energy(modified, q, qd) == pytest.approx(energy, rel=DIFFERENCE)
-        assert potential_energy(modified, q) == pytest.approx(potential_energy(standard, q), rel=1e-13, abs=1e-12)
+        assert potential_energy(modified, q) == pytest.approx(
+            potential_energy(standard, q), rel=1e-13, abs=1e-12
+        )
 
 
 def test_inertia_about_the_origin_is_moved() -> None:
@@ -129,7 +146,11 @@ def test_inertia_about_the_origin_is_moved() -> None:
     about_origin = about_com.copy()
     for i, (m, (x, y, z)) in enumerate(zip(masses, coms, strict=True)):
         about_origin[i] += m * np.array(
-            [[y * y + z * z, -x * y, -x * z], [-x * y, x * x + z * z, -y * z], [-x * z, -y * z, x * x + y * y]]
+            [
+                [y * y + z * z, -x * y, -x * z],
+                [-x * y, x * x + z * z, -y * z],
+                [-x * z, -y * z, x * x + y * y],
+            ]
         )
     arms = [
         from_dh("x", ROWS, convention="standard", mass=masses, com=coms, inertia=tensor, inertia_about=about)
@@ -159,13 +180,21 @@ def test_names_and_defaults() -> None:
         ({"table": [[1.0, 2.0, 3.0]]}, InputError, r"DH table: rows \(a, alpha, d, theta\).*\(1, 3\)"),
         ({"table": [1.0, 2.0, 3.0, 4.0]}, InputError, r"DH table.*\(4,\)"),
         ({"table": np.zeros((0, 4))}, InputError, r"DH table.*\(0, 4\)"),
-        ({"table": [[0.1, 0.2, 0.3, math.nan]] * 3}, InputError, "DH parameter theta: the number must be finite"),
+        (
+            {"table": [[0.1, 0.2, 0.3, math.nan]] * 3},
+            InputError,
+            "DH parameter theta: the number must be finite",
+        ),
         ({"convention": "Craig"}, InputError, "DH convention: must be 'standard'.*'modified'.*'Craig'"),
         ({"joints": "RR"}, InputError, r"joints: 3 letters R \(revolute\) or P \(prismatic\).*'RR'"),
         ({"joints": "RRX"}, InputError, "joints: 3 letters"),
         ({"inertia_about": "flange"}, InputError, "inertia_about: must be 'com' or 'origin', came 'flange'"),
         ({"table": [["0", "0", "1", "0"]]}, InputError, r"DH table: numbers are needed, came \[\['0'"),
-        ({"limits": [(0, 1), (0,), (0, 1)]}, InputError, r"limits: numbers are needed, came \[\(0, 1\), \(0,\)"),
+        (
+            {"limits": [(0, 1), (0,), (0, 1)]},
+            InputError,
+            r"limits: numbers are needed, came \[\(0, 1\), \(0,\)",
+        ),
         ({"gravity": (0.0, [1.0], 2.0)}, InputError, "gravity: numbers are needed"),
         ({"limits": [(0, 1)]}, InputError, r"limits: 3 pairs \(lower, upper\) are needed, came"),
         ({"limits": [(1, 0)] * 3}, ModelError, "joint 'joint1', limits: lower must not be above upper"),
@@ -174,7 +203,12 @@ def test_names_and_defaults() -> None:
         ({"com": np.zeros(3)}, InputError, r"com: shape \(3, 3\)"),
         ({"inertia": np.zeros((3, 3))}, InputError, r"inertia: shape \(3, 3, 3\)"),
         (
-            {"mass": [1.0] * 3, "com": np.ones((3, 3)), "inertia": [np.eye(3) * 0.1] * 3, "inertia_about": "origin"},
+            {
+                "mass": [1.0] * 3,
+                "com": np.ones((3, 3)),
+                "inertia": [np.eye(3) * 0.1] * 3,
+                "inertia_about": "origin",
+            },
             ModelError,
             "link 'link1', inertia: must be positive semidefinite",
         ),
@@ -205,7 +239,7 @@ def test_from_dh_refuses_other_types_in_words(changes: dict[str, Any]) -> None:
         from_dh(**(sound | changes))
 
 
-# ----------------------------------------------------------------------------------------------------------- chain
+# ------------------------------------------------------------------------------------------------------ chain
 
 
 def fraction(multiple: int, prime: int) -> float:

@@ -25,7 +25,9 @@ def test_reflected_inertia(ratio: float, rotor: float, reverse: bool) -> None:
 
 def test_the_rotor_turns_with_the_gear_squared() -> None:
     # The puma's second joint: 107.815^2 x 2e-4 kg m^2.
-    assert Motor(gear_ratio=107.815, rotor_inertia=2e-4).reflected_inertia == pytest.approx(2.32481484, rel=1e-8)
+    assert Motor(gear_ratio=107.815, rotor_inertia=2e-4).reflected_inertia == pytest.approx(
+        2.32481484, rel=1e-8
+    )
     assert Motor().reflected_inertia == 0.0
 
 
@@ -45,14 +47,24 @@ def test_the_largest_gear_can_be_computed_with() -> None:
         (Motor, {"torque_constant": 0.0}, ModelError, ["motor, torque_constant", "above 0"]),
         (Motor, {"resistance": -1.0}, ModelError, ["motor, resistance", "above 0", "-1"]),
         (Motor, {"inductance": -1.0}, ModelError, ["motor, inductance", "at least 0", "-1"]),
-        (Motor, {"amplifier_gain": 0.0}, ModelError, ["motor, amplifier_gain", "must not be 0", "leave it out"]),
+        (
+            Motor,
+            {"amplifier_gain": 0.0},
+            ModelError,
+            ["motor, amplifier_gain", "must not be 0", "leave it out"],
+        ),
         (Motor, {"max_voltage": math.inf}, InputError, ["motor, max_voltage", "finite", "inf"]),
         (Motor, {"max_current": 0}, ModelError, ["motor, max_current", "above 0"]),
         (Motor, {"rotor_inertia": True}, InputError, ["motor, rotor_inertia", "a number is needed", "True"]),
         (Friction, {"side": "both"}, InputError, ["friction, side", "joint, motor", "'both'"]),
         (Friction, {"viscous": -0.1}, ModelError, ["friction, viscous", "at least 0", "-0.1"]),
         (Friction, {"coulomb": 0.3}, InputError, ["friction, coulomb", "for qd > 0", "0.3"]),
-        (Friction, {"coulomb": (0.1, 0.2)}, ModelError, ["friction, coulomb", "qd < 0", "at most 0", "write (0.1, -0.2)"]),
+        (
+            Friction,
+            {"coulomb": (0.1, 0.2)},
+            ModelError,
+            ["friction, coulomb", "qd < 0", "at most 0", "write (0.1, -0.2)"],
+        ),
         (Friction, {"coulomb": (-0.1, -0.2)}, ModelError, ["friction, coulomb", "at least 0", "-0.1"]),
         (Friction, {"coulomb": (0.1, -0.2, 0.0)}, InputError, ["friction, coulomb", "a pair"]),
         (Friction, {"static": (0.2, -0.2)}, ModelError, ["static and stribeck_speed go together"]),
@@ -75,19 +87,54 @@ def test_the_largest_gear_can_be_computed_with() -> None:
             ModelError,
             ["friction, stribeck_speed", "above 0"],
         ),
-        (Bearing, {"kind": "ball", "mu": 0.1}, InputError, ["bearing, kind", "journal, linear, thrust", "'ball'"]),
-        (Bearing, {"kind": "thrust", "mu": -0.1, "radius": 0.1}, ModelError, ["bearing, mu", "at least 0", "-0.1"]),
-        (Bearing, {"kind": "journal", "mu": 0.1, "distance": 0.1}, ModelError, ["bearing, radius", "needs one"]),
-        (Bearing, {"kind": "journal", "mu": 0.1, "radius": 0.1}, ModelError, ["bearing, distance", "needs one"]),
+        (
+            Bearing,
+            {"kind": "ball", "mu": 0.1},
+            InputError,
+            ["bearing, kind", "journal, linear, thrust", "'ball'"],
+        ),
+        (
+            Bearing,
+            {"kind": "thrust", "mu": -0.1, "radius": 0.1},
+            ModelError,
+            ["bearing, mu", "at least 0", "-0.1"],
+        ),
+        (
+            Bearing,
+            {"kind": "journal", "mu": 0.1, "distance": 0.1},
+            ModelError,
+            ["bearing, radius", "needs one"],
+        ),
+        (
+            Bearing,
+            {"kind": "journal", "mu": 0.1, "radius": 0.1},
+            ModelError,
+            ["bearing, distance", "needs one"],
+        ),
         (
             Bearing,
             {"kind": "linear", "mu": 0.1, "radius": 0.1, "distance": 0.2},
             ModelError,
             ["bearing, radius", "has none"],
         ),
-        (Bearing, {"kind": "thrust", "mu": 0.1, "radius": 0.1, "distance": 0.2}, ModelError, ["distance", "has none"]),
-        (Bearing, {"kind": "linear", "mu": 0.1, "distance": 0.0}, ModelError, ["bearing, distance", "above 0"]),
-        (Bearing, {"kind": "thrust", "mu": 0.1, "radius": 0.1, "offset": math.inf}, InputError, ["bearing, offset"]),
+        (
+            Bearing,
+            {"kind": "thrust", "mu": 0.1, "radius": 0.1, "distance": 0.2},
+            ModelError,
+            ["distance", "has none"],
+        ),
+        (
+            Bearing,
+            {"kind": "linear", "mu": 0.1, "distance": 0.0},
+            ModelError,
+            ["bearing, distance", "above 0"],
+        ),
+        (
+            Bearing,
+            {"kind": "thrust", "mu": 0.1, "radius": 0.1, "offset": math.inf},
+            InputError,
+            ["bearing, offset"],
+        ),
         (Transmission, {"efficiency": TABLE, "rated_torque": 0.0}, ModelError, ["rated_torque", "above 0"]),
         (
             Transmission,
@@ -101,8 +148,18 @@ def test_the_largest_gear_can_be_computed_with() -> None:
             InputError,
             ["transmission, interpolation", "linear, spline", "'cubic'"],
         ),
-        (Transmission, {"efficiency": (), "rated_torque": 1.0}, ModelError, ["efficiency", "at least one pair"]),
-        (Transmission, {"efficiency": 0.8, "rated_torque": 1.0}, InputError, ["efficiency", "[load, efficiency]"]),
+        (
+            Transmission,
+            {"efficiency": (), "rated_torque": 1.0},
+            ModelError,
+            ["efficiency", "at least one pair"],
+        ),
+        (
+            Transmission,
+            {"efficiency": 0.8, "rated_torque": 1.0},
+            InputError,
+            ["efficiency", "[load, efficiency]"],
+        ),
         (
             Transmission,
             {"efficiency": ((0.1, 0.5, 0.6),), "rated_torque": 1.0},
@@ -115,9 +172,19 @@ def test_the_largest_gear_can_be_computed_with() -> None:
             ModelError,
             ["efficiency", "loads that rise"],
         ),
-        (Transmission, {"efficiency": ((0.5, 0.0),), "rated_torque": 1.0}, ModelError, ["efficiency", "above 0"]),
+        (
+            Transmission,
+            {"efficiency": ((0.5, 0.0),), "rated_torque": 1.0},
+            ModelError,
+            ["efficiency", "above 0"],
+        ),
         (Transmission, {"efficiency": ((0.5, 1.1),), "rated_torque": 1.0}, ModelError, ["at most 1", "1.1"]),
-        (Transmission, {"efficiency": ((-0.5, 0.9),), "rated_torque": 1.0}, ModelError, ["at least 0", "-0.5"]),
+        (
+            Transmission,
+            {"efficiency": ((-0.5, 0.9),), "rated_torque": 1.0},
+            ModelError,
+            ["at least 0", "-0.5"],
+        ),
     ],
 )
 def test_refused(cls: type[Any], given_: dict[str, Any], error: type[ForearmError], words: list[str]) -> None:
@@ -165,12 +232,19 @@ def test_bearings_fit_the_joint(kind: Kind, bearing: Bearing, fits: bool) -> Non
     if fits:
         assert make().has_drive
     else:
-        with pytest.raises(ModelError, match=rf"joint 'j', bearing: a {kind} joint cannot have a {bearing.kind}"):
+        with pytest.raises(
+            ModelError, match=rf"joint 'j', bearing: a {kind} joint cannot have a {bearing.kind}"
+        ):
             make()
 
 
 @pytest.mark.parametrize(
-    "drive", [{"motor": Motor()}, {"friction": Friction()}, {"bearings": (Bearing(kind="thrust", mu=0.1, radius=0.02),)}]
+    "drive",
+    [
+        {"motor": Motor()},
+        {"friction": Friction()},
+        {"bearings": (Bearing(kind="thrust", mu=0.1, radius=0.02),)},
+    ],
 )
 def test_a_fixed_joint_has_no_drive(drive: dict[str, object]) -> None:
     with pytest.raises(ModelError, match="joint 'j': a fixed joint has no motor"):

@@ -134,7 +134,9 @@ def follower_arm() -> Arm:
         Joint(name=name, kind="revolute", parent=parent, child=child, placement=Frame(), mimic=mimic)
         for name, parent, child, mimic in made
     ]
-    return Arm(name="follow", links=tuple(Link(name=x) for x in ("base", "a", "b", "c", "d")), tree=tuple(joints))
+    return Arm(
+        name="follow", links=tuple(Link(name=x) for x in ("base", "a", "b", "c", "d")), tree=tuple(joints)
+    )
 
 
 def test_followers_are_multiplied_out() -> None:

@@ -1,4 +1,6 @@
-"""`forearm bench` as a user meets it: tables, JSON, picture, missing peers, and what happens when a peer disagrees."""
+"""`forearm bench` as a user meets it: tables, JSON, picture, missing peers,
+and what happens when a peer disagrees.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,21 @@ from forearm.cli.main import main
 
 Capture = pytest.CaptureFixture[str]
 ROWS = [
-    Row("inverse, batch", 20e-9, peer="A", peer_seconds=1e-6, group="panda", at_least=40.0, agreement=2e-15, operations=600,
-        peak_share=0.43),
+    Row(
+        "inverse, batch",
+        20e-9,
+        peer="A",
+        peer_seconds=1e-6,
+        group="panda",
+        at_least=40.0,
+        agreement=2e-15,
+        operations=600,
+        peak_share=0.43,
+    ),
     Row("inverse, batch", 24e-9, peer="B", peer_seconds=120e-9, group="panda", at_least=6.0, agreement=3e-15),
     Row("forward, batch", 30e-9, group="panda"),
     Row("first torques", 0.7, bar=0.5, group="a fresh process"),
-]  # fmt: skip
+]
 APART = Row("inverse, batch", 20e-9, peer="Fake", peer_seconds=1e-6, group="panda", agreement=2e-3)
 
 
@@ -31,7 +42,22 @@ def without_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_table_shows_ratio_bar_and_verdict() -> None:
     first, second, third = table(ROWS[:3]).splitlines()[2:]
-    assert first.split() == ["inverse,", "batch", "20", "ns", "A", "1", "us", "50", ">=", "40", "met", "2e-15", "43", "%"]
+    assert first.split() == [
+        "inverse,",
+        "batch",
+        "20",
+        "ns",
+        "A",
+        "1",
+        "us",
+        "50",
+        ">=",
+        "40",
+        "met",
+        "2e-15",
+        "43",
+        "%",
+    ]
     assert second.split()[-6:] == ["5", ">=", "6", "MISSED", "3e-15", "-"]
     assert third.split()[:4] == ["forward,", "batch", "30", "ns"]
 
@@ -72,16 +98,22 @@ def test_json_has_machine_peak_and_every_row(capsys: Capture) -> None:
     assert document["rows"] == [row.document() for row in ROWS]
 
 
-def test_a_peer_that_disagrees_is_told_loudly_and_exits_with_1(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_peer_that_disagrees_is_told_loudly_and_exits_with_1(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(kernels, "rows", lambda peers: iter([APART]))
     assert main(["bench", "--only", "kernels"]) == 1
     out, err = capsys.readouterr()
     assert "2e-03 DISAGREES" in out
-    assert "panda, inverse, batch: forearm and Fake DISAGREE by 2.0e-03 of the largest value" in " ".join(err.split())
+    assert "panda, inverse, batch: forearm and Fake DISAGREE by 2.0e-03 of the largest value" in " ".join(
+        err.split()
+    )
 
 
 @pytest.mark.usefixtures("without_clock")
-def test_missing_peers_are_named_with_what_to_install(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_peers_are_named_with_what_to_install(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     line = "Pinocchio is not installed: pip install 'forearm[bench]'"
     monkeypatch.setattr(peers, "problems", lambda: [line])
     assert main(["bench", "--only", "kernels", "--peers"]) == 0
@@ -92,10 +124,14 @@ def test_missing_peers_are_named_with_what_to_install(capsys: Capture, monkeypat
 
 def test_bars_have_ours_once_and_every_peer() -> None:
     assert bars(ROWS) == {
-        "panda": [("inverse, batch", None, 24e-9), ("inverse, batch", "A", 1e-6), ("inverse, batch", "B", 120e-9),
-                  ("forward, batch", None, 30e-9)],
+        "panda": [
+            ("inverse, batch", None, 24e-9),
+            ("inverse, batch", "A", 1e-6),
+            ("inverse, batch", "B", 120e-9),
+            ("forward, batch", None, 30e-9),
+        ],
         "a fresh process": [("first torques", None, 0.7)],
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.usefixtures("without_clock")
@@ -115,7 +151,12 @@ def test_picture_has_a_panel_for_each_group_with_all_bars() -> None:
     figure = speed_picture(bars(ROWS))
     panels = [axes for part in figure.subfigs for axes in part.axes]
     assert [axes.get_title(loc="left").split(" (")[0] for axes in panels] == ["panda", "a fresh process"]
-    assert [label.get_text() for label in panels[0].get_yticklabels()] == ["inverse, batch", "A", "B", "forward, batch"]
+    assert [label.get_text() for label in panels[0].get_yticklabels()] == [
+        "inverse, batch",
+        "A",
+        "B",
+        "forward, batch",
+    ]
     assert [written(t) for t in (9e-10, 24e-9, 1e-6, 123.4e-6, 0.7, 1.0)] == [
         "0.9 ns",
         "24 ns",

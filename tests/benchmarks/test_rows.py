@@ -1,4 +1,6 @@
-"""What the rows of `forearm bench` say, without a clock: ratios, bars, agreement, operations; and the recorded rival."""
+"""What the rows of `forearm bench` say, without a clock: ratios, bars, agreement, operations;
+and the recorded rival.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ from forearm.benchmarks.work import NEAR, Ours, calls
 from forearm.symbols import Counts
 
 TWENTY_ROUNDINGS = 20 * 2.0**-52  # of the largest torque: two orders of the same few hundred operations
-CONDITION = 2e5  # above that of the inertia matrices met here (PUMA: 1.04e5), by which rounding grows in accelerations
+# above that of the inertia matrices met here (PUMA: 1.04e5), by which rounding grows in accelerations
+CONDITION = 2e5
 
 
 def arm(name: str) -> fa.Arm:
@@ -47,17 +50,43 @@ def test_ratio_and_bars() -> None:
 
 
 def test_document_of_a_row_has_every_field_and_what_follows() -> None:
-    document = Row("x", 2e-9, peer="other", peer_seconds=1e-8, at_least=6.0, agreement=1e-3, group="g").document()
-    expected = {"name", "seconds", "bar", "peer", "peer_seconds", "group", "at_least", "agreement", "operations", "peak_share"}
+    document = Row(
+        "x", 2e-9, peer="other", peer_seconds=1e-8, at_least=6.0, agreement=1e-3, group="g"
+    ).document()
+    expected = {
+        "name",
+        "seconds",
+        "bar",
+        "peer",
+        "peer_seconds",
+        "group",
+        "at_least",
+        "agreement",
+        "operations",
+        "peak_share",
+    }
     assert set(document) == expected | {"ratio", "met", "disagrees"}
     assert (document["ratio"], document["met"], document["disagrees"]) == (pytest.approx(5.0), False, True)
 
 
 def test_beside_takes_turns_and_divides_by_the_states() -> None:
     done: list[str] = []
-    row = beside("x", work("forearm", [1.0, -2.0], done), work("other", [1.0, -2.0], done), repeats=3, group="g", at_least=2.0)
+    row = beside(
+        "x",
+        work("forearm", [1.0, -2.0], done),
+        work("other", [1.0, -2.0], done),
+        repeats=3,
+        group="g",
+        at_least=2.0,
+    )
     assert done == ["forearm", "other"] * 4, "once each to warm up, then in turns"
-    assert (row.peer, row.agreement, row.disagrees, row.group, row.at_least) == ("other", 0.0, False, "g", 2.0)
+    assert (row.peer, row.agreement, row.disagrees, row.group, row.at_least) == (
+        "other",
+        0.0,
+        False,
+        "g",
+        2.0,
+    )
     alone = beside("x", work("forearm", [1.0]))
     assert (alone.peer, alone.peer_seconds, alone.agreement) == (None, None, None)
 
@@ -66,7 +95,9 @@ def test_a_fake_peer_that_computes_something_else_is_told() -> None:
     row = beside("x", work("forearm", [1.0, -2.0]), work("fake", [1.0, -2.0 - 3.0 * APART]))
     assert row.agreement == pytest.approx(1.5e-6, rel=1e-3)
     assert row.disagrees
-    assert beside("x", work("forearm", [np.nan]), work("fake", [1.0])).disagrees, "no number agrees with nothing"
+    assert beside("x", work("forearm", [np.nan]), work("fake", [1.0])).disagrees, (
+        "no number agrees with nothing"
+    )
 
 
 def test_apart_is_relative_to_the_largest_value() -> None:
@@ -156,9 +187,10 @@ def test_a_peer_that_does_not_import_is_said_so(monkeypatch: pytest.MonkeyPatch)
 
 def test_every_bar_belongs_to_something_that_is_measured() -> None:
     whats = {
-        f"{short}, {ending}" for short in ("inverse", "forward")
+        f"{short}, {ending}"
+        for short in ("inverse", "forward")
         for ending in ("one call, out=", "one call, new array", "one at C level", "batch", "batch, float32")
-    } | {"chain of 50, inverse, batch"}  # fmt: skip
+    } | {"chain of 50, inverse, batch"}
     whos = {"pin.rnea", "Pinocchio batch", "CasADi C, loop", "CasADi C"}
     assert {what for _, what, _ in AT_LEAST} | {what for _, what in STAY_UNDER} <= whats
     assert {who for *_, who in AT_LEAST} <= whos

@@ -1,4 +1,6 @@
-"""What gravity costs, against the slope of the potential energy, against many postures, and with the weights applied."""
+"""What gravity costs, against the slope of the potential energy, against many postures,
+and with the weights applied.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arms import DIFFERENCE, STYLES, Array, every_kind, limits_of, posture, potential_energy, potential_slope, random_arm
+from arms import (
+    DIFFERENCE,
+    STYLES,
+    Array,
+    every_kind,
+    limits_of,
+    posture,
+    potential_energy,
+    potential_slope,
+    random_arm,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +29,8 @@ from forearm.checking.balancing import gravity_torque
 
 pytestmark = pytest.mark.filterwarnings("ignore::forearm.errors.ModelWarning")
 
-CANCELLED = 1e-9  # what counterweights leave, against the weight of the arm at 1 m: rounding through ten poses
+# what counterweights leave, against the weight of the arm at 1 m: rounding through ten poses
+CANCELLED = 1e-9
 POSTURES = 20_000
 
 
@@ -51,15 +64,21 @@ def test_many_postures_at_once(seed: int) -> None:
 
 
 def test_gravity_torque_by_hand() -> None:
-    """A pendulum of 2 kg at 0.5 m turning about y, gravity along -z: dU/dq = -m g l cos q when q lowers it."""
+    """A pendulum of 2 kg at 0.5 m turning about y, gravity along -z:
+    dU/dq = -m g l cos q when q lowers it.
+    """
     link = Link(name="rod", mass=2.0, com=np.array([0.5, 0.0, 0.0]))
-    joint = Joint(name="y", kind="revolute", parent="base", child="rod", placement=Frame(axis=np.array([0.0, 1.0, 0.0])))
+    joint = Joint(
+        name="y", kind="revolute", parent="base", child="rod", placement=Frame(axis=np.array([0.0, 1.0, 0.0]))
+    )
     arm = Arm(name="pendulum", links=(Link(name="base"), link), tree=(joint,))
     for q in (0.0, 0.7, -2.0):
         assert gravity_torque(arm, np.array([q])) == pytest.approx([-2.0 * 9.81 * 0.5 * math.cos(q)])
         assert potential_energy(arm, np.array([q])) == pytest.approx(-2.0 * 9.81 * 0.5 * math.sin(q))
     lift = Joint(name="z", kind="prismatic", parent="base", child="rod", placement=Frame())
-    assert gravity_torque(Arm(name="lift", links=arm.links, tree=(lift,)), np.array([0.3])) == pytest.approx([19.62])
+    assert gravity_torque(Arm(name="lift", links=arm.links, tree=(lift,)), np.array([0.3])) == pytest.approx(
+        [19.62]
+    )
 
 
 def test_other_shapes_are_refused_and_nan_is_nan() -> None:
@@ -69,7 +88,7 @@ def test_other_shapes_are_refused_and_nan_is_nan() -> None:
     assert np.isnan(gravity_torque(arm, np.full(4, np.nan))).any()
 
 
-# ------------------------------------------------------------------------------------------------------- worst case
+# ------------------------------------------------------------------------------------------------- worst case
 
 
 def assert_attained(arm: Arm, found: Balance) -> None:
@@ -78,7 +97,9 @@ def assert_attained(arm: Arm, found: Balance) -> None:
     assert np.all(found.postures >= lower - 1e-12)
     assert np.all(found.postures <= upper + 1e-12)
     for i, q in enumerate(found.postures):
-        assert abs(gravity_torque(arm, q)[i]) == pytest.approx(found.worst[i], rel=1e-12, abs=1e-12 * weight(arm))
+        assert abs(gravity_torque(arm, q)[i]) == pytest.approx(
+            found.worst[i], rel=1e-12, abs=1e-12 * weight(arm)
+        )
 
 
 def exceeded_by(arm: Arm, found: Balance) -> Array:
@@ -132,17 +153,32 @@ def test_worst_case_in_closed_form() -> None:
 
 def test_limits_are_kept() -> None:
     """A pendulum that may only hang near the vertical does not cost what a level one does."""
-    arm = from_dh("p", [[1.0, 0.0, 0.0, 0.0]], convention="standard", mass=[2.0], limits=[(-2.0, -1.2)],
-                  gravity=(0.0, -9.81, 0.0))  # fmt: skip
-    assert balance(arm).worst == pytest.approx([2.0 * 9.81 * max(abs(math.cos(2.0)), math.cos(1.2))], rel=1e-12)
+    arm = from_dh(
+        "p",
+        [[1.0, 0.0, 0.0, 0.0]],
+        convention="standard",
+        mass=[2.0],
+        limits=[(-2.0, -1.2)],
+        gravity=(0.0, -9.81, 0.0),
+    )
+    assert balance(arm).worst == pytest.approx(
+        [2.0 * 9.81 * max(abs(math.cos(2.0)), math.cos(1.2))], rel=1e-12
+    )
     assert balance(arm).postures[0] == pytest.approx([-2.0])
 
 
 @pytest.mark.parametrize(("kind", "limits"), [("P", Limits(2.0, math.inf)), ("P", Limits(-math.inf, -2.0))])
 def test_limits_on_one_side_are_kept(kind: str, limits: Limits) -> None:
-    arm = from_dh("p", [[0.3, 1.1, 0.1, 0.4], [0.2, 0.5, 0.1, 0.2]], convention="standard", joints="R" + kind,
-                  mass=[1.0, 2.0], com=[[0.1, 0.2, 0.3], [0.2, 0.1, 0.1]], limits=[(-1.0, 1.0), limits],
-                  gravity=(1.0, -5.0, -8.0))  # fmt: skip
+    arm = from_dh(
+        "p",
+        [[0.3, 1.1, 0.1, 0.4], [0.2, 0.5, 0.1, 0.2]],
+        convention="standard",
+        joints="R" + kind,
+        mass=[1.0, 2.0],
+        com=[[0.1, 0.2, 0.3], [0.2, 0.1, 0.1]],
+        limits=[(-1.0, 1.0), limits],
+        gravity=(1.0, -5.0, -8.0),
+    )
     found = balance(arm)
     assert np.all(found.postures[:, 1] >= limits.lower)
     assert np.all(found.postures[:, 1] <= limits.upper)
@@ -165,7 +201,7 @@ def test_without_gravity_and_without_joints() -> None:
     assert none.postures.shape == (0, 0)
 
 
-# --------------------------------------------------------------------------------------------------- counterweights
+# --------------------------------------------------------------------------------------------- counterweights
 
 
 @given(st.integers(0, 10_000), st.sampled_from(STYLES), st.booleans(), st.sampled_from([1, 2, 4]))
@@ -197,7 +233,9 @@ def test_counterweights_of_built_in_arms(name: str) -> None:
 def test_a_counterweight_by_hand() -> None:
     """2 kg at 0.5 m along x, turning about y: 5 kg at 0.2 m on the other side."""
     link = Link(name="rod", mass=2.0, com=np.array([0.5, 0.1, 0.0]))
-    joint = Joint(name="y", kind="revolute", parent="base", child="rod", placement=Frame(axis=np.array([0.0, 1.0, 0.0])))
+    joint = Joint(
+        name="y", kind="revolute", parent="base", child="rod", placement=Frame(axis=np.array([0.0, 1.0, 0.0]))
+    )
     arm = Arm(name="pendulum", links=(Link(name="base"), link), tree=(joint,))
     (found,) = balance(arm).counterweights
     assert (found.joint, found.link) == ("y", "rod")
@@ -235,10 +273,16 @@ def test_a_counterweight_of_ones_own() -> None:
     heavier = with_counterweights(arm, (weight,)).links[1]
     total = link.mass + 2.0
     assert heavier.mass == total
-    assert np.allclose(heavier.com, (link.mass * link.com + 2.0 * np.array([0.3, 0.0, 0.1])) / total, rtol=1e-15, atol=0)
+    assert np.allclose(
+        heavier.com, (link.mass * link.com + 2.0 * np.array([0.3, 0.0, 0.1])) / total, rtol=1e-15, atol=0
+    )
     for wrong, error, words in (
         ({"position": (0.0, 1.0)}, InputError, r"counterweight, position: shape \(3,\) is needed"),
-        ({"position": np.zeros(3), "mass": -1.0}, ModelError, "counterweight, mass: must be at least 0, came -1"),
+        (
+            {"position": np.zeros(3), "mass": -1.0},
+            ModelError,
+            "counterweight, mass: must be at least 0, came -1",
+        ),
     ):
         with pytest.raises(error, match=words):
             Counterweight(**(given | wrong))
@@ -272,8 +316,14 @@ def test_what_slides_is_hopeless_for_all_that_carry_it() -> None:
 
 
 def _of_kind(joint: Joint, kind: str) -> Joint:
-    return Joint(name=joint.name, kind=kind, parent=joint.parent, child=joint.child, placement=joint.placement,  # type: ignore[arg-type]
-                 limits=joint.limits)  # fmt: skip
+    return Joint(
+        name=joint.name,
+        kind=kind,  # type: ignore[arg-type]
+        parent=joint.parent,
+        child=joint.child,
+        placement=joint.placement,
+        limits=joint.limits,
+    )
 
 
 def test_a_slide_on_one_branch_leaves_hope_for_the_other() -> None:
@@ -296,8 +346,13 @@ def test_a_vertical_axis_under_a_slide_is_not_hopeless() -> None:
 
 
 def test_a_scara_needs_no_counterweights_on_its_vertical_axes() -> None:
-    arm = from_dh("scara", [[0.4, 0.0, 0.3, 0.0], [0.3, 0.0, 0.0, 0.0]], convention="standard", mass=[3.0, 2.0],
-                  com=[[-0.2, 0.01, 0.02], [-0.1, 0.02, 0.03]])  # fmt: skip
+    arm = from_dh(
+        "scara",
+        [[0.4, 0.0, 0.3, 0.0], [0.3, 0.0, 0.0, 0.0]],
+        convention="standard",
+        mass=[3.0, 2.0],
+        com=[[-0.2, 0.01, 0.02], [-0.1, 0.02, 0.03]],
+    )
     found = balance(arm)
     assert found.balanced.all()
     assert found.counterweights == ()

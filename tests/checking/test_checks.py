@@ -1,4 +1,6 @@
-"""Every finding on an arm made to have exactly that fault, at both sides of its border, and none on a sound arm."""
+"""Every finding on an arm made to have exactly that fault, at both sides of its border,
+and none on a sound arm.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def sound() -> Arm:
 
 def with_joint(arm: Arm, index: int, **changes: Any) -> Arm:
     name = arm.joints[index].name
-    return arm.replace(tree=tuple(dataclasses.replace(j, **changes) if j.name == name else j for j in arm.tree))
+    return arm.replace(
+        tree=tuple(dataclasses.replace(j, **changes) if j.name == name else j for j in arm.tree)
+    )
 
 
 def with_link(arm: Arm, **changes: Any) -> Arm:
@@ -101,7 +105,9 @@ def with_hand_at(arm: Arm, distance: float) -> Arm:
     """The arm shrunk to a point but for a tool of this length."""
     placements = [DH(convention="modified") for _ in arm.joints]
     for index, placement in enumerate(placements):
-        arm = with_joint(arm, index, placement=placement, limits=Limits(0.0, 0.0 if index == slider(arm) else 1.0))
+        arm = with_joint(
+            arm, index, placement=placement, limits=Limits(0.0, 0.0 if index == slider(arm) else 1.0)
+        )
     arm = arm.replace(hand=pose(p=(0.0, 0.6 * distance, 0.8 * distance)))
     for link in arm.links[1:]:
         arm = arm.with_link(dataclasses.replace(link, com=np.zeros(3)))
@@ -119,14 +125,18 @@ def rotor(share: float, ratio: float = 50.0) -> Callable[[Arm], Arm]:
 
     def change(arm: Arm) -> Arm:
         whole = sum(link.mass for link in arm.links[1:]) * reach(arm) ** 2
-        return with_joint(arm, turner(arm), motor=Motor(gear_ratio=-ratio, rotor_inertia=share * whole / ratio**2))
+        return with_joint(
+            arm, turner(arm), motor=Motor(gear_ratio=-ratio, rotor_inertia=share * whole / ratio**2)
+        )
 
     return change
 
 
 def motor(**given: float) -> Motor:
     """A motor that turns its joint at 48 V by 6 rad/s, and gives it 100 N m by 12.5 A."""
-    return Motor(**{"gear_ratio": -100.0, "torque_constant": 0.08, "max_voltage": 48.0, "max_current": 12.5, **given})
+    return Motor(
+        **{"gear_ratio": -100.0, "torque_constant": 0.08, "max_voltage": 48.0, "max_current": 12.5, **given}
+    )
 
 
 GRIPPING = Friction(side="motor", viscous=1e-4, coulomb=(0.03, -0.05))  # at 100: 5 N m, and 1 N m s / rad
@@ -134,9 +144,24 @@ GRIPPING = Friction(side="motor", viscous=1e-4, coulomb=(0.03, -0.05))  # at 100
 
 ONE_FAULT: dict[str, tuple[str, str, Callable[[Arm], Arm], list[str]]] = {
     # name: (code, place, change, words of the text)
-    "triangle": ("triangle-inequality", "part2", triangle(1e-6), ["0.001 + 0.002 < 0.003", "part2", "no real body"]),
-    "no mass": ("inertia-without-mass", "part2", lambda a: with_link(a, mass=0.0), ["inertia without mass: part2"]),
-    "point": ("mass-without-inertia", "part2", lambda a: with_link(a, inertia=np.zeros((3, 3))), ["point mass", "part2"]),
+    "triangle": (
+        "triangle-inequality",
+        "part2",
+        triangle(1e-6),
+        ["0.001 + 0.002 < 0.003", "part2", "no real body"],
+    ),
+    "no mass": (
+        "inertia-without-mass",
+        "part2",
+        lambda a: with_link(a, mass=0.0),
+        ["inertia without mass: part2"],
+    ),
+    "point": (
+        "mass-without-inertia",
+        "part2",
+        lambda a: with_link(a, inertia=np.zeros((3, 3))),
+        ["point mass", "part2"],
+    ),
     "long arm": ("units-length", "random4", lambda a: with_dh(a, a=LONGEST_ARM), ["millimetres"]),
     "short arm": ("units-length", "random4", lambda a: with_hand_at(a, SHORTEST_ARM * BELOW), ["kilometres"]),
     "alpha": ("units-angle", "joint2", lambda a: with_dh(a, alpha=FULL_TURNS * ABOVE), ["6.28", '"90 deg"']),
@@ -145,10 +170,25 @@ ONE_FAULT: dict[str, tuple[str, str, Callable[[Arm], Arm], list[str]]] = {
     "com away": ("com-far", "part2", com_at(1.5 * ABOVE), ["part2", "centre of mass", "reaches"]),
     "com away, nearly mm": ("com-far", "part2", com_at(30.0 * BELOW), ["part2"]),
     "inertia": ("units-inertia", "part2", gyration_of(30.0 * ABOVE), ["radius of gyration", "kg mm^2"]),
-    "dense": ("density", "part2", lambda a: ball(a, DENSEST * ABOVE), ["2.5e+04 kg/m^3", "denser than any metal"]),
+    "dense": (
+        "density",
+        "part2",
+        lambda a: ball(a, DENSEST * ABOVE),
+        ["2.5e+04 kg/m^3", "denser than any metal"],
+    ),
     "light": ("density", "part2", lambda a: ball(a, LIGHTEST * BELOW), ["0.5 kg/m^3", "lighter than air"]),
-    "stuck turn": ("limits-empty", "joint{turner}", lambda a: with_joint(a, turner(a), limits=(0.5, 0.5)), ["0.5 to 0.5"]),
-    "stuck slide": ("limits-empty", "joint{slider}", lambda a: with_joint(a, slider(a), limits=(0.0, 0.0)), ["cannot move"]),
+    "stuck turn": (
+        "limits-empty",
+        "joint{turner}",
+        lambda a: with_joint(a, turner(a), limits=(0.5, 0.5)),
+        ["0.5 to 0.5"],
+    ),
+    "stuck slide": (
+        "limits-empty",
+        "joint{slider}",
+        lambda a: with_joint(a, slider(a), limits=(0.0, 0.0)),
+        ["cannot move"],
+    ),
     "no speed": ("limits-empty", "joint1", lambda a: with_joint(a, 0, max_speed=0.0), ["max_speed is 0"]),
     "no effort": ("limits-empty", "joint1", lambda a: with_joint(a, 0, max_effort=0.0), ["max_effort is 0"]),
     "degrees": (
@@ -175,22 +215,48 @@ ONE_FAULT: dict[str, tuple[str, str, Callable[[Arm], Arm], list[str]]] = {
         lambda a: with_joint(a, slider(a), max_speed=FAST["prismatic"] * ABOVE),
         ["50", "mm/s"],
     ),
-    "no limits": ("limits-missing", "joint{slider}", lambda a: with_joint(a, slider(a), limits=Limits()), ["lower, upper"]),
-    "half limits": ("limits-missing", "joint{slider}", lambda a: with_joint(a, slider(a), limits=(0.0, math.inf)), []),
+    "no limits": (
+        "limits-missing",
+        "joint{slider}",
+        lambda a: with_joint(a, slider(a), limits=Limits()),
+        ["lower, upper"],
+    ),
+    "half limits": (
+        "limits-missing",
+        "joint{slider}",
+        lambda a: with_joint(a, slider(a), limits=(0.0, math.inf)),
+        [],
+    ),
     "weightless": (
         "moves-nothing",
         "joint2",
         lambda a: with_link(a, mass=0.0, inertia=np.zeros((3, 3))),
         ["neither mass nor inertia", "forward dynamics", "rotor inertia"],
     ),
-    "upwards gear": ("gear-ratio", "joint{turner}", with_turner(motor=Motor(gear_ratio=-BELOW)), ["motor angle / joint angle"]),
+    "upwards gear": (
+        "gear-ratio",
+        "joint{turner}",
+        with_turner(motor=Motor(gear_ratio=-BELOW)),
+        ["motor angle / joint angle"],
+    ),
     "g cm^2": ("units-rotor", "joint{turner}", rotor(HEAVY_ROTOR * ABOVE), ["rotor", "g cm^2", "full reach"]),
-    "slow motor": ("motor-speed", "joint{turner}", with_turner(motor=motor(), max_speed=6.0 / WEAK * ABOVE), ["6 rad/s"]),
+    "slow motor": (
+        "motor-speed",
+        "joint{turner}",
+        with_turner(motor=motor(), max_speed=6.0 / WEAK * ABOVE),
+        ["6 rad/s"],
+    ),
     "mN m / A": (
-        "motor-speed", "joint{turner}", with_turner(motor=motor(torque_constant=80.0), max_speed=0.1), ["0.006 rad/s"],
+        "motor-speed",
+        "joint{turner}",
+        with_turner(motor=motor(torque_constant=80.0), max_speed=0.1),
+        ["0.006 rad/s"],
     ),
     "faint motor": (
-        "motor-torque", "joint{turner}", with_turner(motor=motor(), max_effort=100.0 / WEAK * ABOVE), ["100 N m", "1000"],
+        "motor-torque",
+        "joint{turner}",
+        with_turner(motor=motor(), max_effort=100.0 / WEAK * ABOVE),
+        ["100 N m", "1000"],
     ),
     "other side, dry": (
         "friction-effort",
@@ -205,10 +271,18 @@ ONE_FAULT: dict[str, tuple[str, str, Callable[[Arm], Arm], list[str]]] = {
         ["at max_speed", "7 N m", "motor's side"],
     ),
     "gravity": (
-        "units-gravity", "random4", lambda a: a.replace(gravity=(0.0, 0.0, STRONGEST_GRAVITY * ABOVE)), ["mm/s^2"],
+        "units-gravity",
+        "random4",
+        lambda a: a.replace(gravity=(0.0, 0.0, STRONGEST_GRAVITY * ABOVE)),
+        ["mm/s^2"],
     ),
-    "weak": ("gravity-effort", "joint1", lambda a: with_joint(a, 0, max_effort=holding(a, 0) * BELOW), ["gravity alone"]),
-}  # fmt: skip
+    "weak": (
+        "gravity-effort",
+        "joint1",
+        lambda a: with_joint(a, 0, max_effort=holding(a, 0) * BELOW),
+        ["gravity alone"],
+    ),
+}
 
 
 def holding(arm: Arm, index: int) -> float:
@@ -252,7 +326,9 @@ BORDERS: dict[str, Callable[[Arm], Arm]] = {
     "a heavy rotor": rotor(HEAVY_ROTOR * BELOW),
     "a fast motor": with_turner(motor=motor(), max_speed=6.0 / WEAK * BELOW),
     "a motor for a tenth": with_turner(motor=motor(), max_effort=100.0 / WEAK * BELOW),
-    "friction that can be overcome": with_turner(motor=motor(), friction=GRIPPING, max_speed=2.0, max_effort=7.0 * ABOVE),
+    "friction that can be overcome": with_turner(
+        motor=motor(), friction=GRIPPING, max_speed=2.0, max_effort=7.0 * ABOVE
+    ),
     "friction of the joint": with_turner(
         motor=motor(), friction=Friction(viscous=9.0, coulomb=(5.0, -5.0)), max_speed=2.0, max_effort=5.0
     ),
@@ -280,7 +356,9 @@ def test_a_hand_that_no_joint_moves_is_the_only_complaint() -> None:
 
 
 def test_links_of_a_long_branch_beside_a_short_hand() -> None:
-    """A torso with a small head, which is the hand, and a boom of 2 m whose link has its com halfway: a sound tree."""
+    """A torso with a small head, which is the hand, and a boom of 2 m whose link has its com
+    halfway: a sound tree.
+    """
     tensor = np.diag([0.7, 0.7, 0.05])
     links = (
         Link(name="torso"),
@@ -290,8 +368,20 @@ def test_links_of_a_long_branch_beside_a_short_hand() -> None:
     )
     joints = (
         Joint(name="shoulder", kind="revolute", parent="torso", child="boom", placement=Frame()),
-        Joint(name="elbow", kind="revolute", parent="boom", child="elbow", placement=Frame(xyz=np.array([2.0, 0.0, 0.0]))),
-        Joint(name="neck", kind="revolute", parent="torso", child="head", placement=Frame(xyz=np.array([0.0, 0.0, 0.3]))),
+        Joint(
+            name="elbow",
+            kind="revolute",
+            parent="boom",
+            child="elbow",
+            placement=Frame(xyz=np.array([2.0, 0.0, 0.0])),
+        ),
+        Joint(
+            name="neck",
+            kind="revolute",
+            parent="torso",
+            child="head",
+            placement=Frame(xyz=np.array([0.0, 0.0, 0.3])),
+        ),
     )
     arm = Arm(name="torso", links=links, tree=joints, hand=Hand(link="head"))
     assert [f.code for f in warnings_of(arm)] == []
@@ -365,7 +455,7 @@ def test_the_note_says_what_gravity_costs() -> None:
     assert [f.text for f in free] == ["the arm is balanced: gravity costs no torque."]
 
 
-# ------------------------------------------------------------------------------------- the numbers behind the checks
+# ------------------------------------------------------------------------------ the numbers behind the checks
 
 
 def test_density_is_that_of_the_ellipsoid() -> None:

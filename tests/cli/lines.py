@@ -66,7 +66,9 @@ def options_of(name: str) -> list[argparse.Action]:
 
 def make_files(folder: Path) -> None:
     rows = [(0.01 * i, 0.3 + 0.02 * i, 0.4 - 0.01 * i, 1.0 + 0.1 * i, 2.0) for i in range(40)]
-    (folder / "log.csv").write_text("t,q1,q2,tau1,tau2\n" + "".join(",".join(map(repr, row)) + "\n" for row in rows))
+    (folder / "log.csv").write_text(
+        "t,q1,q2,tau1,tau2\n" + "".join(",".join(map(repr, row)) + "\n" for row in rows)
+    )
     tests = "".join(f"{0.1 * i},{0.2 * i},{1 + i},2,{0.1 * i},{0.3 + 0.1 * i}\n" for i in range(12))
     (folder / "tests.csv").write_text(f"q1,q2,tau1,tau2,qdd1,qdd2\n{tests}")
     (folder / "script.txt").write_text("gravity\n")
@@ -94,7 +96,11 @@ def strict_json(text: str) -> Any:
 def process(*words: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
     """The command as a process of its own; stdin is empty unless given."""
     changed = options.pop("env", {})
-    defaults: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    defaults: dict[str, Any] = {
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+    }
     return subprocess.run(
         [sys.executable, "-m", "forearm.cli.main", *words],
         check=False,

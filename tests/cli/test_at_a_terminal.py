@@ -1,4 +1,6 @@
-"""At a terminal: long work says what it does and wipes that out; Ctrl-C ends it with 130, one line and nothing half done."""
+"""At a terminal: long work says what it does and wipes that out;
+Ctrl-C ends it with 130, one line and nothing half done.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from forearm.cli.progress import Progress
 
 pty = pytest.importorskip("pty")
 PATIENCE = 120  # s; a busy machine is slow, and a test that waits longer has hung
-# Python ends itself by the signal where Ctrl-C met text being executed (as dataclasses are made); a shell says 130 of both.
+# Python ends itself by the signal where Ctrl-C met text being executed (as dataclasses are made);
+# a shell says 130 of both.
 INTERRUPTED = (130, -signal.SIGINT)
 WIPED = "\r\x1b[K"
 # Each takes more than a second without a cache, with words that it shows meanwhile.
@@ -34,7 +37,10 @@ LONG = [
     ("reproduce all --html page.html", "recomputing item "),
     ("bench --only kernels", "measuring kernels"),
     ("demo -o told", "counting operations"),
-    ("plan panda --q 0,-0.5,0,-2,0,1.5,0.7 --to 0.5,0.2,0.3,-1.5,0.2,1.8,0.2 --step 2e-6 -o a.csv", "planning for panda"),
+    (
+        "plan panda --q 0,-0.5,0,-2,0,1.5,0.7 --to 0.5,0.2,0.3,-1.5,0.2,1.8,0.2 --step 2e-6 -o a.csv",
+        "planning for panda",
+    ),
 ]
 
 
@@ -45,9 +51,13 @@ class Run:
         ours, theirs = pty.openpty()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "forearm.cli.main", *line.split()],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs, cwd=folder, start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=theirs,
+            cwd=folder,
+            start_new_session=True,
             env=os.environ | {"FOREARM_CACHE": "off", "COLUMNS": "100"},
-        )  # fmt: skip
+        )
         os.close(theirs)
         self.text = ""
         self._reader = threading.Thread(target=self._read, args=(ours,))
@@ -79,7 +89,9 @@ class Run:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("line", "words"), LONG)
-def test_long_work_says_what_it_does_and_is_interrupted_cleanly(line: str, words: str, tmp_path: Path) -> None:
+def test_long_work_says_what_it_does_and_is_interrupted_cleanly(
+    line: str, words: str, tmp_path: Path
+) -> None:
     run = Run(line, tmp_path)
     try:
         assert run.says(words), run.text
@@ -136,7 +148,9 @@ def test_nothing_draws_while_times_are_measured(capsys: Capture) -> None:
 
 
 @pytest.mark.usefixtures("looked_at")
-def test_lines_are_cut_to_the_terminal_and_printable(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_are_cut_to_the_terminal_and_printable(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "30")
     with Progress("arm \x1b[31m" + "x" * 100):
         while not terminal._line["is_drawn"]:

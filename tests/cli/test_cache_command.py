@@ -65,8 +65,11 @@ def test_what_was_compiled_is_listed(place: Path, capsys: Capture) -> None:
     assert document["bytes"] == sum(path.stat().st_size for path in place.iterdir())
     entry = document["entries"][0]
     assert {name: entry[name] for name in ("arm", "functions", "dtype", "damaged")} == {
-        "arm": "ascher2", "functions": ["gravity"], "dtype": "float32", "damaged": False,
-    }  # fmt: skip
+        "arm": "ascher2",
+        "functions": ["gravity"],
+        "dtype": "float32",
+        "damaged": False,
+    }
 
 
 def test_the_newest_come_first_and_the_rest_is_counted(place: Path, capsys: Capture) -> None:
@@ -75,7 +78,9 @@ def test_the_newest_come_first_and_the_rest_is_counted(place: Path, capsys: Capt
     assert re.findall(r"^(arm\d+) ", out, flags=re.M) == [f"arm{k}" for k in range(SHOWN + 2, 2, -1)]
     assert "bias + gravity" in out
     assert out.endswith("\n... and 3 more\n")
-    assert [entry["arm"] for entry in table(capsys)["entries"]] == [f"arm{k}" for k in range(SHOWN + 2, -1, -1)]
+    assert [entry["arm"] for entry in table(capsys)["entries"]] == [
+        f"arm{k}" for k in range(SHOWN + 2, -1, -1)
+    ]
     (place / f"{0:064x}.kernel").unlink()
     (place / f"{1:064x}.kernel").unlink()
     (place / f"{2:064x}.kernel").unlink()
@@ -149,7 +154,9 @@ def test_clear_removes_what_was_written_and_nothing_else(place: Path, capsys: Ca
     assert document == {"folder": str(place), "removed": 1, "left": 0}
 
 
-def test_clear_says_what_it_could_not_remove(place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clear_says_what_it_could_not_remove(
+    place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     keep(2)
 
     def refused(_: Path) -> None:
@@ -162,7 +169,9 @@ def test_clear_says_what_it_could_not_remove(place: Path, capsys: Capture, monke
 
 
 @pytest.mark.parametrize("named", ["off", "nowhere"])
-def test_clearing_nothing_is_no_error(named: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clearing_nothing_is_no_error(
+    named: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("FOREARM_CACHE", named if named == "off" else str(tmp_path / named))
     assert run(capsys, "--clear") == (0, "0 files removed, 0.0 KiB.\n", "")
 

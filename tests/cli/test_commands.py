@@ -82,7 +82,9 @@ def test_info_shows_tables_and_a_drawing(capsys: Capture, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("columns", [60, 80, 100, 160])
 @pytest.mark.parametrize("arm", ["puma560", "ur5", "panda"])
-def test_tables_fit_the_terminal(arm: str, columns: int, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_fit_the_terminal(
+    arm: str, columns: int, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     _, out, _ = run(capsys, "info", arm)
     tables = out.split("\nReach at most")[0].split("\n\n", 1)[1]
@@ -101,7 +103,8 @@ def test_info_json_holds_the_whole_arm(capsys: Capture) -> None:
 
 def test_unlimited_joints_are_null_in_json(capsys: Capture, tmp_path: Path) -> None:
     text = (
-        'schema = "forearm-arm/1"\nname = "half"\n[[joint]]\nkind = "revolute"\nframe = {}\nlimits = [-1.0, inf]\n'
+        'schema = "forearm-arm/1"\nname = "half"\n[[joint]]\nkind = "revolute"\nframe = {}\n'
+        "limits = [-1.0, inf]\n"
         '[[link]]\nname = "link1"\nmass = 1\n'
     )
     path = tmp_path / "half.toml"
@@ -133,7 +136,10 @@ def test_check_keeps_errors_and_warnings_apart(capsys: Capture, tmp_path: Path) 
     code, out, _ = run(capsys, "check", "puma560", "--json")
     findings = json.loads(out)["findings"]
     assert code == 0
-    assert {f["code"] for f in findings if f["level"] == "warning"} == {"triangle-inequality", "inertia-without-mass"}
+    assert {f["code"] for f in findings if f["level"] == "warning"} == {
+        "triangle-inequality",
+        "inertia-without-mass",
+    }
     path = tmp_path / "broken.toml"
     path.write_text(BROKEN)
     code, out, err = run(capsys, "check", str(path), "--json")
@@ -180,7 +186,10 @@ def test_convert_there_and_back(capsys: Capture, tmp_path: Path) -> None:
         (("convert", "panda", "x.txt"), ".toml or .urdf"),
         (("convert", "panda", "x.toml", "--lock", "joint3"), "JOINT=NUMBER"),
         (("convert", "panda", "x.toml", "--lock", "joint33=1"), "did you mean 'joint3'"),
-        (("convert", "panda", "no/such/folder/x.toml"), "there is no folder no/such/folder; make it, or name another."),
+        (
+            ("convert", "panda", "no/such/folder/x.toml"),
+            "there is no folder no/such/folder; make it, or name another.",
+        ),
         (("info", "missing.toml"), "not there"),
         (("parts", "missing.toml"), "not there"),
         (("parts", "cmu-dd", "--link", "lnik3"), "did you mean 'link3'"),
@@ -224,7 +233,9 @@ def test_demo_tells_its_story(capsys: Capture, tmp_path: Path) -> None:
 
 def test_a_closed_pipe_is_no_error() -> None:
     program = f"{sys.executable} -m forearm.cli.main info puma560 2>/dev/null | head -n 1"
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", program], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", program], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0
     assert done.stdout.startswith("puma560")
     assert done.stderr == ""
@@ -236,7 +247,9 @@ def test_version(capsys: Capture) -> None:
     assert capsys.readouterr().out == f"forearm {fa.__version__}\n"
 
 
-@pytest.mark.parametrize("words", [("--q", "-0.1,0.2,0,0,0,0"), ("--q=-0.1,0.2,0,0,0,0",), ("--q", "-.1 .2 0 0 0 0")])
+@pytest.mark.parametrize(
+    "words", [("--q", "-0.1,0.2,0,0,0,0"), ("--q=-0.1,0.2,0,0,0,0",), ("--q", "-.1 .2 0 0 0 0")]
+)
 def test_a_state_may_start_with_a_minus(words: tuple[str, ...], capsys: Capture) -> None:
     code, out, _ = run(capsys, "inverse", "puma560", *words, "--hand-force", "-1,0,0", "--json")
     assert code == 0
@@ -245,14 +258,25 @@ def test_a_state_may_start_with_a_minus(words: tuple[str, ...], capsys: Capture)
 
 def test_inverse_and_forward_are_each_others_inverse(capsys: Capture) -> None:
     state = ("--q", "0.1,0.5,0.4,0.2,0.3,0.6", "--qd", "1,-1,0.2,1,1,1")
-    _, out, _ = run(capsys, "inverse", "stanford", *state, "--qdd", "1,2,3,4,5,6", "--formulation", "kane", "--json")
+    _, out, _ = run(
+        capsys, "inverse", "stanford", *state, "--qdd", "1,2,3,4,5,6", "--formulation", "kane", "--json"
+    )
     tau = ",".join(repr(v) for v in json.loads(out)["tau"])
     _, out, _ = run(capsys, "forward", "stanford", *state, "--tau", tau, "--json")
     assert np.allclose(json.loads(out)["qdd"], [1, 2, 3, 4, 5, 6], atol=1e-9)
 
 
 def test_trace_is_shown_and_given(capsys: Capture) -> None:
-    _, out, _ = run(capsys, "inverse", "panda", "--qd", "1,1,1,1,1,1,1", "--formulation", "modified-newton-euler", "--trace")
+    _, out, _ = run(
+        capsys,
+        "inverse",
+        "panda",
+        "--qd",
+        "1,1,1,1,1,1,1",
+        "--formulation",
+        "modified-newton-euler",
+        "--trace",
+    )
     assert "lambda" in out
     _, out, _ = run(capsys, "inverse", "panda", "--qd", "1,1,1,1,1,1,1", "--trace", "--json")
     assert json.loads(out)["trace"]["link1"]["w"] == [0.0, 0.0, 1.0]
@@ -280,6 +304,8 @@ def test_precision_command(capsys: Capture, tmp_path: Path) -> None:
 
 
 def test_a_joint_is_locked_once(capsys: Capture, tmp_path: Path) -> None:
-    code, _, err = run(capsys, "convert", "panda", str(tmp_path / "a.toml"), "--lock", "joint1=0", "--lock", "joint1=1")
+    code, _, err = run(
+        capsys, "convert", "panda", str(tmp_path / "a.toml"), "--lock", "joint1=0", "--lock", "joint1=1"
+    )
     assert code == 2
     assert "two positions" in err

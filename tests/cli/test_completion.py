@@ -29,7 +29,11 @@ def by_bash(script: str, words: Sequence[str], folder: Path) -> list[str]:
     assert BASH is not None
     ask = 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _forearm; printf "%s\\n" "${COMPREPLY[@]}"'
     done = subprocess.run(
-        [BASH, "--norc", "-c", f"{script}\n{ask}", "bash", *words], cwd=folder, capture_output=True, text=True, check=True
+        [BASH, "--norc", "-c", f"{script}\n{ask}", "bash", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stderr == ""
     return done.stdout.split("\n")[:-1] if done.stdout.strip() else []
@@ -119,13 +123,20 @@ def test_fish_completes_as_bash_does(tmp_path: Path) -> None:
         ("info panda --q ", set()),
     ):
         ask = f"{script}\ncomplete -C 'forearm {line}'"
-        done = subprocess.run(["fish", "-N", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            ["fish", "-N", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
         assert {answer.split("\t")[0] for answer in done.stdout.splitlines()} == wanted, line
 
 
 @needs_bash
 def test_quotes_in_descriptions_and_names_do_no_harm(tmp_path: Path) -> None:
-    odd = Place(("it's",), {"a": "isn't $(touch broken)"}, (Option(("--x",), "'; touch broken; '", True, ("b",)),), False)
+    odd = Place(
+        ("it's",),
+        {"a": "isn't $(touch broken)"},
+        (Option(("--x",), "'; touch broken; '", True, ("b",)),),
+        False,
+    )
     start = Place((), {"it's": ""}, (), False)
     assert by_bash(bash([start, odd]), ("forearm", "it's", ""), tmp_path) == ["a"]
     assert by_bash(bash([start, odd]), ("forearm", "it's", "--x", ""), tmp_path) == ["b"]

@@ -87,22 +87,37 @@ def test_table_and_picture(capsys: Capture, tmp_path: Path) -> None:
 
 
 def test_labels_name_their_own_points() -> None:
-    """A label is nearest to its own dot, or a line leads there that no other dot is on; points in one place share a label."""
+    """A label is nearest to its own dot, or a line leads there that no other dot is on;
+    points in one place share a label.
+    """
     made = []
-    for k, (rate, error) in enumerate(((1e5, 1e-3), (1.02e5, 1.05e-3), (1.04e5, 1e-3), (1e5, 2e-3), (1e5, 2e-3), (3e5, 5e-3))):
-        made.append(control.Row(f"PD of some kind, {k}", 30.0, rate, 0.1, 0.2, error, error, 1.0, 0.0, 0.1, 4.0 * error, 0.0))
+    for k, (rate, error) in enumerate(
+        ((1e5, 1e-3), (1.02e5, 1.05e-3), (1.04e5, 1e-3), (1e5, 2e-3), (1e5, 2e-3), (3e5, 5e-3))
+    ):
+        made.append(
+            control.Row(
+                f"PD of some kind, {k}", 30.0, rate, 0.1, 0.2, error, error, 1.0, 0.0, 0.1, 4.0 * error, 0.0
+            )
+        )
     found = control.Comparison(fa.load("chain3"), 2.0, 1e-3, 30.0, 1.0, (1.0,) * 3, (), tuple(made))
     figure = comparison_figure(found)
     figure.draw_without_rendering()
     (axes,) = figure.axes
     labels = [text for text in axes.texts if text.get_text()]
-    assert sorted(text.get_text() for text in labels if "\n" in text.get_text()) == ["PD of some kind, 3\nPD of some kind, 4"]
+    assert sorted(text.get_text() for text in labels if "\n" in text.get_text()) == [
+        "PD of some kind, 3\nPD of some kind, 4"
+    ]
     assert len(labels) == 5
-    dots = {row.name: axes.transData.transform((row.operations_per_second, 1e3 * row.hand_rms)) for row in made}
+    dots = {
+        row.name: axes.transData.transform((row.operations_per_second, 1e3 * row.hand_rms)) for row in made
+    }
     for text in labels:
         box = text.get_window_extent()
         names = text.get_text().split("\n")
-        away = {n: math.hypot(max(box.x0 - x, 0, x - box.x1), max(box.y0 - y, 0, y - box.y1)) for n, (x, y) in dots.items()}
+        away = {
+            n: math.hypot(max(box.x0 - x, 0, x - box.x1), max(box.y0 - y, 0, y - box.y1))
+            for n, (x, y) in dots.items()
+        }
         if text.arrow_patch is None:
             assert min(away, key=lambda n: away[n]) in names
             continue
@@ -113,7 +128,9 @@ def test_labels_name_their_own_points() -> None:
 
 
 def test_what_is_held_back_is_printed(capsys: Capture) -> None:
-    _, out, _ = run(capsys, "compare", "panda", "--only", "PD", "--only", "computed torque", "--only", "feed-forward")
+    _, out, _ = run(
+        capsys, "compare", "panda", "--only", "PD", "--only", "computed torque", "--only", "feed-forward"
+    )
     rows = {line.split("  ")[0]: line.split("  ")[-1].strip() for line in out.splitlines()}
     assert rows["computed torque"] == "100 %"
     assert rows["feed-forward"] == "-"
@@ -143,11 +160,15 @@ def test_accelerometers_have_steps(capsys: Capture) -> None:
 
 
 def test_lost_arms_are_noted(capsys: Capture) -> None:
-    code, out, err = run(capsys, "compare", "chain3", "--period", 0.05, "--bandwidth", 40, "--only", "computed torque")
+    code, out, err = run(
+        capsys, "compare", "chain3", "--period", 0.05, "--bandwidth", 40, "--only", "computed torque"
+    )
     assert code == 0
     assert "nan" in out
     assert "computed torque: the arm was lost" in err
-    found = document(capsys, "compare", "chain3", "--period", 0.05, "--bandwidth", 40, "--only", "computed torque")
+    found = document(
+        capsys, "compare", "chain3", "--period", 0.05, "--bandwidth", 40, "--only", "computed torque"
+    )
     assert found["controllers"][0]["rms"] is None
 
 
@@ -177,7 +198,11 @@ def test_a_load_from_tests(capsys: Capture, tmp_path: Path) -> None:
     q = np.random.default_rng(3).uniform(-1.0, 1.0, (40, 7)) + middle(arm)
     tau = fa.dynamics.gravity(arm, q) + np.random.default_rng(4).uniform(-4.0, 4.0, (40, 7))
     qdd = fa.dynamics.forward(arm.with_payload(mass=1.3, com=(0.02, -0.01, 0.08)), q, np.zeros_like(q), tau)
-    columns = {f"{name}{i + 1}": block[:, i] for name, block in (("q", q), ("tau", tau), ("qdd", qdd)) for i in range(7)}
+    columns = {
+        f"{name}{i + 1}": block[:, i]
+        for name, block in (("q", q), ("tau", tau), ("qdd", qdd))
+        for i in range(7)
+    }
     write_table(tmp_path / "tests.csv", columns)
     found = document(capsys, "payload", "panda", tmp_path / "tests.csv", "--shape", "point")
     assert found["mass"] == pytest.approx(1.3, rel=1e-6)
@@ -193,7 +218,9 @@ def test_a_log_against_the_model(capsys: Capture, tmp_path: Path) -> None:
     arm = fa.load("stanford")
     made = control.run(arm, control.PD(arm), control.usual_motion(arm, 1.0), period=2e-3)
     table = (
-        {"t": made.t[:-1]} | {f"q{i + 1}": made.q[:-1, i] for i in range(6)} | {f"tau{i + 1}": made.tau[:, i] for i in range(6)}
+        {"t": made.t[:-1]}
+        | {f"q{i + 1}": made.q[:-1, i] for i in range(6)}
+        | {f"tau{i + 1}": made.tau[:, i] for i in range(6)}
     )
     write_table(tmp_path / "log.csv", table)
     found = document(capsys, "log", "stanford", tmp_path / "log.csv")
@@ -217,7 +244,10 @@ def test_a_log_against_the_model(capsys: Capture, tmp_path: Path) -> None:
         (("compare", "stanford", "--dac-bits", "8"), "--dac-range"),
         (("compare", "stanford", "--voltage", "--only", "PD"), "torque_constant"),
         (("compare", "stanford", "--delay", "3", "--only", "PD"), "0 or 1"),
-        (("compare", "stanford", "--error", "5", "--seed", "-1", "--only", "PD"), "seed: a whole number of at least 0"),
+        (
+            ("compare", "stanford", "--error", "5", "--seed", "-1", "--only", "PD"),
+            "seed: a whole number of at least 0",
+        ),
         (("compare", "stanford", "--lever", "0.1", "--only", "PD"), "--accelerometer-step"),
         (("compare", "stanford", "--accelerometer-step", "-1", "--only", "PD"), "step"),
         (("savings", "stanford", "--locked", "9"), "from 0 to 5"),

@@ -72,7 +72,9 @@ def report(made: Plan, needed: Torques, known: Followed) -> Report:
     rows = (Row("one state", 2e-7, peer="NumPy", peer_seconds=3e-4, agreement=1e-16),)
     machine = {"cpu": "a <processor>", "python": "3", "versions": {"numpy": "2"}}
     source = generate(made.arm, "inverse_dynamics", "c")
-    return Report(made.arm, ("odd & <b>bold</b>",), needed, known, known, count_tables(made.arm), source, rows, machine)
+    return Report(
+        made.arm, ("odd & <b>bold</b>",), needed, known, known, count_tables(made.arm), source, rows, machine
+    )
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +91,12 @@ def test_the_story_ends_with_where_the_page_is(told: tuple[str, Path]) -> None:
     last = text.splitlines()[-1]
     assert last.endswith((folder / "report.html").resolve().as_uri())
     assert [int(n) for n in re.findall(r"^(\d+)\. ", text, flags=re.M)] == list(range(1, 10))
-    assert {p.name for p in folder.iterdir()} >= {"report.html", "motion.csv", "puma560.toml", "puma560_inverse_dynamics.c"}
+    assert {p.name for p in folder.iterdir()} >= {
+        "report.html",
+        "motion.csv",
+        "puma560.toml",
+        "puma560_inverse_dynamics.c",
+    }
     assert not [p for p in folder.iterdir() if p.name.startswith(".")]
 
 
@@ -98,8 +105,12 @@ def test_the_page_is_whole_and_fetches_nothing(told: tuple[str, Path]) -> None:
     page = Page()
     page.feed(text)
     assert page.open == []
-    assert [value for tag, name, value in page.attributes if (tag, name) == ("section", "id")] == list(SECTIONS)
-    fetching = [v for _, name, v in page.attributes if name in ("src", "href", "data", "action", "xlink:href")]
+    assert [value for tag, name, value in page.attributes if (tag, name) == ("section", "id")] == list(
+        SECTIONS
+    )
+    fetching = [
+        v for _, name, v in page.attributes if name in ("src", "href", "data", "action", "xlink:href")
+    ]
     assert all(value.startswith("#") for value in fetching)
     assert "{{" not in text
     assert "url(" not in text
@@ -120,7 +131,10 @@ def test_torques_are_those_of_the_reference(made: Plan, needed: Torques) -> None
     for k in range(0, len(made.t), 397):
         state = (made.q[k], made.qd[k], made.qdd[k])
         for arm, block in ((made.arm, needed.real), (made.arm.rigid(), needed.rigid)):
-            assert np.abs(fa.dynamics.inverse(arm, *state, "kane") - block[k]).max() <= AGREE * np.abs(needed.real).max()
+            assert (
+                np.abs(fa.dynamics.inverse(arm, *state, "kane") - block[k]).max()
+                <= AGREE * np.abs(needed.real).max()
+            )
 
 
 def test_friction_takes_power_and_rotors_resist_acceleration(made: Plan, needed: Torques) -> None:
@@ -162,7 +176,13 @@ def test_what_is_timed_computes_the_same(made: Plan) -> None:
         assert row.agreement is not None
         assert row.agreement < AGREE
         assert row.peer_seconds is not None
-    assert (micro(2.5e-7), micro(None), times(1234.5), times(31.42), times(None)) == ("0.25", "-", "1,234", "31.4", "-")
+    assert (micro(2.5e-7), micro(None), times(1234.5), times(31.42), times(None)) == (
+        "0.25",
+        "-",
+        "1,234",
+        "31.4",
+        "-",
+    )
 
 
 def test_curves_lie_where_the_values_are() -> None:
@@ -196,7 +216,11 @@ def test_ticks_are_round_and_within(span: float) -> None:
 def test_the_still_shows_postures_within_the_paper(known: Followed) -> None:
     drawn = still_picture(known.run)
     points = np.array(
-        [[float(v) for v in pair.split(",")] for s in re.findall(r'points="([^"]+)"', drawn) for pair in s.split()]
+        [
+            [float(v) for v in pair.split(",")]
+            for s in re.findall(r'points="([^"]+)"', drawn)
+            for pair in s.split()
+        ]
     )
     assert (points >= 0.0).all()
     assert (points <= (WIDTH, 330.0)).all()
@@ -205,8 +229,12 @@ def test_the_still_shows_postures_within_the_paper(known: Followed) -> None:
 
 def test_whatever_comes_in_is_escaped(report: Report) -> None:
     evil = '<img src=x onerror="1">&{{style}}'
-    source = dataclasses.replace(report.source, text=f"/* {evil} */</code></pre><script>1</script>", name=evil)
-    text = report_page(dataclasses.replace(report, source=source, findings=(evil,), arm=_renamed(report, evil)))
+    source = dataclasses.replace(
+        report.source, text=f"/* {evil} */</code></pre><script>1</script>", name=evil
+    )
+    text = report_page(
+        dataclasses.replace(report, source=source, findings=(evil,), arm=_renamed(report, evil))
+    )
     page = Page()
     page.feed(text)
     assert page.open == []

@@ -1,4 +1,6 @@
-"""`forearm count --explain` as a user meets it: what each step towards the fewest operations leaves and saves."""
+"""`forearm count --explain` as a user meets it: what each step towards the fewest
+operations leaves and saves.
+"""
 
 from __future__ import annotations
 

@@ -51,7 +51,12 @@ def test_every_language_as_json(language: str, capsys: Capture) -> None:
     source = fa.generate(fa.load("ascher2"), "bias", language)
     assert document["files"] == source.files()
     assert document["counts"] == asdict(source.counts)
-    assert (document["arm"], document["n"], document["language"], document["name"]) == ("ascher2", 2, language, "ascher2_bias")
+    assert (document["arm"], document["n"], document["language"], document["name"]) == (
+        "ascher2",
+        2,
+        language,
+        "ascher2_bias",
+    )
     assert document["functions"] == ["bias"]
     assert document["written"] == []
 
@@ -69,7 +74,15 @@ def test_json_names_what_was_written(capsys: Capture, tmp_path: Path) -> None:
 
 def test_several_functions_become_one(capsys: Capture) -> None:
     _, out, _ = run(
-        capsys, "stanford-dhanaraj3", "--function", "inertia_matrix", "--function", "bias", "--name", "both", "--json"
+        capsys,
+        "stanford-dhanaraj3",
+        "--function",
+        "inertia_matrix",
+        "--function",
+        "bias",
+        "--name",
+        "both",
+        "--json",
     )
     document = json.loads(out)
     arm = fa.load("stanford-dhanaraj3")
@@ -83,13 +96,23 @@ def test_options_reach_the_code(capsys: Capture) -> None:
     puma = fa.load("puma560")
     for words, source in (
         (("puma560", "--rigid"), fa.generate(puma.rigid(), "inverse_dynamics")),
-        (("puma560", "--parameter", "link6", "--parameter", "gravity.z"),
-         fa.generate(puma, "inverse_dynamics", parameters=["link6", "gravity.z"])),
-        (("ascher2", "--formulation", "kane"), fa.generate(fa.load("ascher2"), "inverse_dynamics", formulation="kane")),
-        (("ascher2", "--name", "My torque"), fa.generate(fa.load("ascher2"), "inverse_dynamics", name="My torque")),
-        (("ascher2", "--function", "jacobian", "--hand", "link1"),
-         fa.generate(fa.load("ascher2", hand="link1"), "jacobian")),
-    ):  # fmt: skip
+        (
+            ("puma560", "--parameter", "link6", "--parameter", "gravity.z"),
+            fa.generate(puma, "inverse_dynamics", parameters=["link6", "gravity.z"]),
+        ),
+        (
+            ("ascher2", "--formulation", "kane"),
+            fa.generate(fa.load("ascher2"), "inverse_dynamics", formulation="kane"),
+        ),
+        (
+            ("ascher2", "--name", "My torque"),
+            fa.generate(fa.load("ascher2"), "inverse_dynamics", name="My torque"),
+        ),
+        (
+            ("ascher2", "--function", "jacobian", "--hand", "link1"),
+            fa.generate(fa.load("ascher2", hand="link1"), "jacobian"),
+        ),
+    ):
         code, out, _ = run(capsys, *words, "--json")
         assert code == 0
         assert json.loads(out)["files"] == source.files()
@@ -148,5 +171,7 @@ def test_what_is_written_compiles(capsys: Capture, tmp_path: Path) -> None:
     flags = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c"]
     sources = sorted(path.name for path in tmp_path.glob("*.c"))
     assert len(sources) == 2
-    done = subprocess.run(["gcc", *flags, *sources], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["gcc", *flags, *sources], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr

@@ -14,7 +14,13 @@ from forearm.cli.command import Parser
 from forearm.cli.main import _parser
 
 # Examples of more than seconds are only parsed here; what they run has tests of its own.
-ONLY_PARSED = ("forearm bench", "forearm demo", "forearm reproduce", "forearm control compare", "forearm cache --clear")
+ONLY_PARSED = (
+    "forearm bench",
+    "forearm demo",
+    "forearm reproduce",
+    "forearm control compare",
+    "forearm cache --clear",
+)
 # What examples read, for the arm that they name.
 NEEDED = {"panda": 7, "puma560": 6}
 
@@ -26,7 +32,9 @@ def help_of(name: str, capsys: Capture) -> str:
 
 
 def examples_of(name: str, capsys: Capture) -> list[str]:
-    return re.findall(r"^  ((?:forearm|echo) .*)$", help_of(name, capsys).split("\nexample", 1)[1], flags=re.M)
+    return re.findall(
+        r"^  ((?:forearm|echo) .*)$", help_of(name, capsys).split("\nexample", 1)[1], flags=re.M
+    )
 
 
 def words_of(line: str) -> list[str]:
@@ -57,7 +65,9 @@ def test_every_example_is_understood(name: str, capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_every_example_runs(name: str, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_example_runs(
+    name: str, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     for line in examples_of(name, capsys):
         if line.startswith(ONLY_PARSED):
@@ -77,7 +87,13 @@ def _files_for(words: list[str], folder: Path) -> None:
 
     n = next((n for arm, n in NEEDED.items() if arm in words), 6)
     rows = [[0.01 * i + 0.1 * k for k in range(n)] for i in range(60)]
-    inputs = {"log.csv": ("q", "tau") if words[0] == "control" else ("q", "tau") if words[0] == "forward" else ("q", "qd")}
+    inputs = {
+        "log.csv": ("q", "tau")
+        if words[0] == "control"
+        else ("q", "tau")
+        if words[0] == "forward"
+        else ("q", "qd")
+    }
     for name, quantities in inputs.items():
         header = ["t", *(f"{x}{k + 1}" for x in quantities for k in range(n))]
         lines = [",".join(map(repr, [0.01 * i, *row, *row])) for i, row in enumerate(rows)]
@@ -102,7 +118,9 @@ def _tests(path: Path) -> None:
         q, tau = rng.uniform(-1.0, 1.0, 7), rng.uniform(-3.0, 3.0, 7)
         rows.append([*q, *tau, *fa.dynamics.forward(loaded, q, np.zeros(7), tau)])
     header = [f"{x}{k + 1}" for x in ("q", "tau", "qdd") for k in range(7)]
-    path.write_text("\n".join([",".join(header), *(",".join(repr(float(v)) for v in row) for row in rows)]) + "\n")
+    path.write_text(
+        "\n".join([",".join(header), *(",".join(repr(float(v)) for v in row) for row in rows)]) + "\n"
+    )
 
 
 def test_options_of_one_name_are_explained_alike() -> None:
@@ -118,9 +136,9 @@ def test_options_of_one_name_are_explained_alike() -> None:
 
 
 METAVARS = {
-    "--q": "A,B,...", "--qd": "A,B,...", "--qdd": "A,B,...", "--tau": "A,B,...", "--plot": "FILE", "--html": "FILE",
-    "--from": "FILE", "--step": "S", "--period": "S", "--duration": "S", "--link": "LINK", "--method": "NAME",
-    "--formulation": "NAME", "--function": "NAME", "--only": "NAME",
+    "--q": "A,B,...", "--qd": "A,B,...", "--qdd": "A,B,...", "--tau": "A,B,...", "--plot": "FILE",
+    "--html": "FILE", "--from": "FILE", "--step": "S", "--period": "S", "--duration": "S", "--link": "LINK",
+    "--method": "NAME", "--formulation": "NAME", "--function": "NAME", "--only": "NAME",
 }  # fmt: skip
 
 
@@ -148,7 +166,9 @@ def test_numbers_are_explained_with_what_they_are_unless_given(name: str) -> Non
 
 @pytest.mark.parametrize("columns", ["40", "80"])
 @pytest.mark.parametrize("name", ["", *LINES])
-def test_help_fits_the_terminal(name: str, columns: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_help_fits_the_terminal(
+    name: str, columns: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Examples are left whole, as they are copied, and so are words that fill a line."""
     monkeypatch.setenv("COLUMNS", columns)
     text = help_of(name, capsys).split("\n\n", 1)[1]

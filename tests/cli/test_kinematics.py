@@ -11,10 +11,22 @@ import pytest
 
 import forearm as fa
 from forearm.cli.main import main
-from forearm.kinematics import condition_number, forward, hand_motion, hand_pose, jacobian, manipulability, orientation_forms
+from forearm.kinematics import (
+    condition_number,
+    forward,
+    hand_motion,
+    hand_pose,
+    jacobian,
+    manipulability,
+    orientation_forms,
+)
 
 Capture = pytest.CaptureFixture[str]
-Q, QD, QDD = (0.1, -0.2, 0.3, 0.4, 0.5, -0.6), (1.0, 0.5, -0.4, 0.3, -0.2, 0.1), (-0.3, 0.2, 0.1, 0.4, 0.5, 0.6)
+Q, QD, QDD = (
+    (0.1, -0.2, 0.3, 0.4, 0.5, -0.6),
+    (1.0, 0.5, -0.4, 0.3, -0.2, 0.1),
+    (-0.3, 0.2, 0.1, 0.4, 0.5, 0.6),
+)
 PRINTED = 1e-5  # six digits of numbers below 1
 
 
@@ -43,7 +55,17 @@ def numbers_of(out: str, row: str, count: int = 3) -> list[float]:
 def test_hand_in_tables(capsys: Capture) -> None:
     arm = fa.load("puma560")
     code, out, _ = run(
-        capsys, "puma560", "--q", words(Q), "--qd", words(QD), "--qdd", words(QDD), "--jacobian", "--form", "zyz"
+        capsys,
+        "puma560",
+        "--q",
+        words(Q),
+        "--qd",
+        words(QD),
+        "--qdd",
+        words(QDD),
+        "--jacobian",
+        "--form",
+        "zyz",
     )
     motion = hand_motion(arm, Q, QD, QDD)
     assert code == 0
@@ -61,12 +83,25 @@ def test_hand_in_tables(capsys: Capture) -> None:
 def test_rest_shows_only_where_it_is(capsys: Capture) -> None:
     _, out, _ = run(capsys, "puma560")
     assert "velocity" not in out
-    assert numbers_of(out, "position") == pytest.approx(forward(fa.load("puma560"), np.zeros(6))[:3, 3], abs=PRINTED)
+    assert numbers_of(out, "position") == pytest.approx(
+        forward(fa.load("puma560"), np.zeros(6))[:3, 3], abs=PRINTED
+    )
 
 
 def test_json_holds_everything(capsys: Capture) -> None:
     arm = fa.load("stanford")
-    found = document(capsys, "stanford", "--q", words(Q), "--qd", words(QD), "--qdd", words(QDD), "--form", "quaternion_xyzw")
+    found = document(
+        capsys,
+        "stanford",
+        "--q",
+        words(Q),
+        "--qd",
+        words(QD),
+        "--qdd",
+        words(QDD),
+        "--form",
+        "quaternion_xyzw",
+    )
     motion = hand_motion(arm, Q, QD, QDD)
     assert (found["q"], found["qd"], found["qdd"], found["link"]) == (list(Q), list(QD), list(QDD), None)
     for name in ("pose", "position", "velocity", "angular_velocity", "acceleration", "angular_acceleration"):
@@ -129,7 +164,9 @@ def test_limits_are_kept_unless_told(capsys: Capture) -> None:
     q = (0.2, -0.7, 0.4, 0.3, 0.6, 0.1)
     motion = hand_motion(arm, q)
     pose = words((*motion.position, *motion.orientation("rpy")))
-    within, every = (np.array(document(capsys, "puma560", f"--pose={pose}", *more)["q"]) for more in ((), ("--no-limits",)))
+    within, every = (
+        np.array(document(capsys, "puma560", f"--pose={pose}", *more)["q"]) for more in ((), ("--no-limits",))
+    )
     limits = np.array([joint.limits for joint in arm.joints])
     assert len(within) < len(every) == 8
     assert ((within >= limits[:, 0]) & (within <= limits[:, 1])).all()
@@ -190,7 +227,10 @@ def test_numeric_that_is_not_solved_shows_what_is_nearest(capsys: Capture) -> No
         (("--no-limits",), "--no-limits: it belongs to --pose"),
         (("--numeric",), "--numeric: it belongs to --pose"),
         (("--nearest",), "--nearest: it belongs to --pose"),
-        (("--pose", "0,0,0,0,0,0", "--nearest", "--numeric"), "--nearest: --numeric gives the nearest posture"),
+        (
+            ("--pose", "0,0,0,0,0,0", "--nearest", "--numeric"),
+            "--nearest: --numeric gives the nearest posture",
+        ),
         (("--pose", "1,2,3,4"), "--pose: x, y, z and roll, pitch, yaw (rpy) are 6 finite numbers, came 4"),
         (("--pose", "1,2,x"), "--pose: numbers with commas between are needed"),
         (("--pose", "0,0,0,0,0,0", "--qd", "1,1,1,1,1,1"), "--qd has no meaning beside it"),

@@ -15,7 +15,7 @@ URDF = """<robot name="small">
   <joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>
   <gazebo/>
 </robot>
-"""
+"""  # noqa: E501
 
 
 def test_what_was_read_over_is_one_paragraph_and_other_warnings_their_own(
@@ -27,8 +27,8 @@ def test_what_was_read_over_is_one_paragraph_and_other_warnings_their_own(
     assert main(["inverse", str(path), "--q", "0.1"]) == 0
     first, *rest = sorted(capsys.readouterr().err.splitlines())
     assert first == (
-        "warning: small.urdf: ignored <material> in <robot> (first in line 2); <visual> in <link>, 2 times (first in line 3); "
-        "<gazebo> in <robot> (first in line 6)."
+        "warning: small.urdf: ignored <material> in <robot> (first in line 2); <visual> in <link>, 2 times "
+        "(first in line 3); <gazebo> in <robot> (first in line 6)."
     )
     assert len(rest) == 1
     assert "triangle inequality" in rest[0]

@@ -1,4 +1,6 @@
-"""`forearm inverse` and `forward` on files of many states: right numbers, clear refusals, nothing left after a failure."""
+"""`forearm inverse` and `forward` on files of many states: right numbers, clear refusals,
+nothing left after a failure.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ MOST = 300 * 1024  # kB
 
 def table_of(command: str, n: int, rows: int, scale: float = 1.0) -> dict[str, Any]:
     columns = {"t": np.arange(rows) / 1000.0}
-    return columns | {f"{x}{i + 1}": scale * RNG.uniform(-2.0, 2.0, rows) for x in QUANTITIES[command] for i in range(n)}
+    return columns | {
+        f"{x}{i + 1}": scale * RNG.uniform(-2.0, 2.0, rows) for x in QUANTITIES[command] for i in range(n)
+    }
 
 
 def write(path: Path, table: dict[str, Any]) -> None:
@@ -88,7 +92,9 @@ def test_every_row_is_what_the_reference_says(
     arm = fa.load("stanford")
     table = table_of(command, arm.n, 300)
     write(tmp_path / source, table)
-    code, out, err = run(capsys, command, "stanford", "--from", tmp_path / source, "--to", tmp_path / target, "--json")
+    code, out, err = run(
+        capsys, command, "stanford", "--from", tmp_path / source, "--to", tmp_path / target, "--json"
+    )
     assert (code, err) == (0, "")
     result = read(tmp_path / target)
     made = [f"{MADE[command]}{i + 1}" for i in range(arm.n)]
@@ -108,13 +114,27 @@ def test_degrees_hold_for_turning_joints_and_forward_undoes_inverse(tmp_path: Pa
     arm = fa.load("stanford")
     table = table_of("inverse", 6, 20, scale=30.0)
     write(tmp_path / "log.csv", table)
-    assert run(capsys, "inverse", arm.name, "--degrees", "--from", tmp_path / "log.csv", "--to", tmp_path / "a.csv")[0] == 0
+    assert (
+        run(
+            capsys,
+            "inverse",
+            arm.name,
+            "--degrees",
+            "--from",
+            tmp_path / "log.csv",
+            "--to",
+            tmp_path / "a.csv",
+        )[0]
+        == 0
+    )
     torques = read(tmp_path / "a.csv")
     turning = {str(i + 1) for i, j in enumerate(arm.joints) if j.kind == "revolute"}
     assert len(turning) == 5
     radians = {name: np.radians(v) if name != "t" and name[-1] in turning else v for name, v in table.items()}
     expected = reference("inverse", arm, radians)
-    assert np.allclose(np.column_stack([torques[f"tau{i + 1}"] for i in range(6)]), expected, rtol=CLOSE, atol=CLOSE)
+    assert np.allclose(
+        np.column_stack([torques[f"tau{i + 1}"] for i in range(6)]), expected, rtol=CLOSE, atol=CLOSE
+    )
     write(tmp_path / "b.csv", {name: v for name, v in torques.items() if not name.startswith("qdd")})
     run(capsys, "forward", arm.name, "--degrees", "--from", tmp_path / "b.csv", "--to", tmp_path / "c.csv")
     back = read(tmp_path / "c.csv")
@@ -126,7 +146,9 @@ def test_rigid_leaves_motors_and_friction_out(tmp_path: Path, capsys: Capture) -
     table = table_of("inverse", 6, 5)
     write(tmp_path / "log.csv", table)
     for words, expected in (((), arm), (("--rigid",), arm.rigid())):
-        run(capsys, "inverse", "puma560", *words, "--from", tmp_path / "log.csv", "--to", tmp_path / "out.csv")
+        run(
+            capsys, "inverse", "puma560", *words, "--from", tmp_path / "log.csv", "--to", tmp_path / "out.csv"
+        )
         result = read(tmp_path / "out.csv")
         computed = np.column_stack([result[f"tau{i + 1}"] for i in range(6)])
         assert np.allclose(computed, reference("inverse", expected, table), rtol=CLOSE, atol=CLOSE)
@@ -151,7 +173,9 @@ def test_columns_by_the_names_of_joints(tmp_path: Path, capsys: Capture) -> None
     result = read(tmp_path / "out.csv")
     computed = np.column_stack([result[f"tau.{name}"] for name in names])
     zero = np.zeros(6)
-    assert np.allclose(computed, [fa.dynamics.inverse(arm, row, zero, zero) for row in q], rtol=CLOSE, atol=CLOSE)
+    assert np.allclose(
+        computed, [fa.dynamics.inverse(arm, row, zero, zero) for row in q], rtol=CLOSE, atol=CLOSE
+    )
 
 
 def test_pipes(log: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -186,20 +210,34 @@ def test_a_log_without_rows_gives_no_figures(tmp_path: Path, capsys: Capture) ->
 @pytest.mark.parametrize(
     ("command", "words", "message"),
     [
-        ("inverse", ("--q", "0,0,0,0,0,0"), "--q: it is for one state, and --from LOG gives many; leave one of the two out."),
+        (
+            "inverse",
+            ("--q", "0,0,0,0,0,0"),
+            "--q: it is for one state, and --from LOG gives many; leave one of the two out.",
+        ),
         ("inverse", ("--qdd", "0,0,0,0,0,0"), "--qdd: it is for one state"),
         ("inverse", ("--trace",), "--trace: it is for one state"),
         ("inverse", ("--hand-force", "0,0,1"), "--hand-force: it is for one state"),
         ("inverse", ("--formulation", "kane"), "--formulation: many states are computed by compiled code"),
         ("forward", ("--tau", "0,0,0,0,0,0"), "--tau: it is for one state"),
         ("forward", ("--hand-moment", "0,0,1"), "--hand-moment: it is for one state"),
-        ("forward", ("--method", "crb"), "--method: many states are computed by compiled code; leave --method out."),
-        ("inverse", ("--to", "LOG"), "--to LOG: that is the file which --from reads; give the result another name."),
+        (
+            "forward",
+            ("--method", "crb"),
+            "--method: many states are computed by compiled code; leave --method out.",
+        ),
+        (
+            "inverse",
+            ("--to", "LOG"),
+            "--to LOG: that is the file which --from reads; give the result another name.",
+        ),
         ("inverse", ("--to", "-", "--json"), "--json: standard output is taken by --to -; give --to a file."),
         ("inverse", ("--to", "out.xls"), "out.xls: the name must end in one of .csv, .parquet, .pq"),
     ],
-)  # fmt: skip
-def test_options_that_do_not_fit(command: str, words: tuple[str, ...], message: str, log: Path, capsys: Capture) -> None:
+)
+def test_options_that_do_not_fit(
+    command: str, words: tuple[str, ...], message: str, log: Path, capsys: Capture
+) -> None:
     words = tuple(word.replace("LOG", str(log)) for word in words)
     code, out, err = run(capsys, command, "ur5", "--from", log, *words)
     assert (code, out) == (2, "")
@@ -212,13 +250,17 @@ def test_to_needs_from(capsys: Capture) -> None:
     assert "--to: it is for many states; give their file by --from FILE." in err
 
 
-def test_a_fault_far_down_leaves_no_file(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_far_down_leaves_no_file(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(csvfile, "BLOCK", 5_000)
     write(tmp_path / "log.csv", table_of("inverse", 6, 200))
     lines = (tmp_path / "log.csv").read_text().splitlines()
     lines[150] = lines[150].replace(",", ",oops", 1)
     (tmp_path / "log.csv").write_text("\n".join(lines))
-    code, out, err = run(capsys, "inverse", "ur5", "--from", tmp_path / "log.csv", "--to", tmp_path / "out.csv")
+    code, out, err = run(
+        capsys, "inverse", "ur5", "--from", tmp_path / "log.csv", "--to", tmp_path / "out.csv"
+    )
     assert (code, out) == (2, "")
     assert "log.csv, line 151, column 'q1': a finite number is needed, came 'oops" in err
     assert [p.name for p in tmp_path.iterdir()] == ["log.csv"]
@@ -238,7 +280,10 @@ def test_a_run_that_is_stopped_leaves_nothing(how: signal.Signals, tmp_path: Pat
     header, row = ",".join(f"q{i + 1}" for i in range(6)), "1,2,3,4,5,6\n"
     words = ["inverse", "ur5", "--from", "-", "--to", str(tmp_path / "out.csv")]
     process = subprocess.Popen(
-        [sys.executable, "-m", "forearm.cli.main", *words], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "forearm.cli.main", *words],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stdin is not None
     process.stdin.write(f"{header}\n{row * 10}")
@@ -261,7 +306,9 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_progress_shows_on_a_terminal_only(log: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_shows_on_a_terminal_only(
+    log: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(progress, "EVERY", 0.0)
     assert run(capsys, "inverse", "ur5", "--from", log)[2] == ""
     terminal = Terminal()
@@ -273,7 +320,10 @@ def test_progress_shows_on_a_terminal_only(log: Path, capsys: Capture, monkeypat
 
 
 def test_progress_line_says_what_is_known() -> None:
-    assert progress.progress_line(5000, 0.25, 2.0) == "[######------------------]  25 %  5,000 rows, 2,500 a second, 6 s left"
+    assert (
+        progress.progress_line(5000, 0.25, 2.0)
+        == "[######------------------]  25 %  5,000 rows, 2,500 a second, 6 s left"
+    )
     assert progress.progress_line(5000, None, 2.0) == "5,000 rows, 2,500 a second"
 
 

@@ -75,7 +75,9 @@ def test_a_line(capsys: Capture) -> None:
     here = fa.kinematics.forward(arm, [float(x) for x in q.split(",")])[:3, 3]
     there = ",".join(str(x) for x in here + [-0.05, 0.05, 0.1])
     found = document(capsys, "puma560-akb", "--q", q, "--line-to", there, "--step", "0.05")
-    assert np.allclose(fa.kinematics.forward(arm, found["q"][-1])[:3, 3], here + [-0.05, 0.05, 0.1], atol=1e-9)
+    assert np.allclose(
+        fa.kinematics.forward(arm, found["q"][-1])[:3, 3], here + [-0.05, 0.05, 0.1], atol=1e-9
+    )
     code, out, _ = run(capsys, "puma560-akb", "--q", q, "--line-to", there, "--hand-acceleration", "0.5")
     assert code == 0
     assert out.startswith("puma560-akb: a line of the hand, 0.1225 m")
@@ -83,7 +85,17 @@ def test_a_line(capsys: Capture) -> None:
 
 def test_a_line_that_cannot_be_followed_is_not_written(capsys: Capture, tmp_path: Path) -> None:
     q, table = "0.1,-0.6,0.4,0.3,0.7,0.2", tmp_path / "line.csv"
-    asked = ("puma560-akb", "--q", q, "--line-to", "5,0.2,0.3", "-o", str(table), "--plot", str(tmp_path / "line.png"))
+    asked = (
+        "puma560-akb",
+        "--q",
+        q,
+        "--line-to",
+        "5,0.2,0.3",
+        "-o",
+        str(table),
+        "--plot",
+        str(tmp_path / "line.png"),
+    )
     code, out, err = run(capsys, *asked)
     assert (code, out) == (1, "")
     assert "the line cannot be followed: at " in err
@@ -106,22 +118,44 @@ def test_few_joints_are_told_to_leave_the_attitude_free(capsys: Capture) -> None
     assert code == 1
     assert "leave it free with attitude='free'" in err
     assert "--free-attitude" in err
-    found = document(capsys, "stanford-dhanaraj3", "--q", q, "--line-to", there, "--free-attitude", "--step", "0.1")
+    found = document(
+        capsys, "stanford-dhanaraj3", "--q", q, "--line-to", there, "--free-attitude", "--step", "0.1"
+    )
     assert found["feasible"] is True
-    assert np.allclose(fa.kinematics.forward(arm, found["q"][-1])[:3, 3], here + [0.05, 0.05, 0.02], atol=1e-9)
+    assert np.allclose(
+        fa.kinematics.forward(arm, found["q"][-1])[:3, 3], here + [0.05, 0.05, 0.02], atol=1e-9
+    )
 
 
 def test_degrees_are_those_of_limits_too(capsys: Capture) -> None:
     """Of turning joints; a sliding one stays in m/s."""
     radians = document(
-        capsys, "stanford", "--q", "0,0,0.5,0,0,0", "--to", "0.5,0,0.6,0,0,0", "--velocity", "0.3", "--acceleration", "2"
+        capsys,
+        "stanford",
+        "--q",
+        "0,0,0.5,0,0,0",
+        "--to",
+        "0.5,0,0.6,0,0,0",
+        "--velocity",
+        "0.3",
+        "--acceleration",
+        "2",
     )
     to, half = f"{np.degrees(0.5)},0,0.6,0,0,0", f"{np.degrees(0.3)}"
     limits = ",".join([half, half, "0.3", half, half, half])
     degrees = document(
-        capsys, "stanford", "--q", "0,0,0.5,0,0,0", "--to", to, "--velocity", limits, "--degrees", "--acceleration",
+        capsys,
+        "stanford",
+        "--q",
+        "0,0,0.5,0,0,0",
+        "--to",
+        to,
+        "--velocity",
+        limits,
+        "--degrees",
+        "--acceleration",
         ",".join([f"{np.degrees(2.0)}"] * 2 + ["2"] + [f"{np.degrees(2.0)}"] * 3),
-    )  # fmt: skip
+    )
     assert degrees["duration"] == pytest.approx(radians["duration"], rel=1e-12)
 
 
@@ -159,7 +193,10 @@ def test_saved_motions_and_phase_planes(capsys: Capture, tmp_path: Path) -> None
     assert f"wrote {phase}\n" in out
     assert phase.read_bytes().startswith(b"\x89PNG")
     again = document(capsys, "panda", str(saved))
-    assert again["duration"] == document(capsys, "panda", "--q", START, "--to", THERE, "--acceleration", "3")["duration"]
+    assert (
+        again["duration"]
+        == document(capsys, "panda", "--q", START, "--to", THERE, "--acceleration", "3")["duration"]
+    )
     code, _, err = run(capsys, "panda", str(saved), "--q", START)
     assert code == 2
     assert "--q: a request or motion file says that itself" in err
@@ -173,26 +210,44 @@ def test_saved_motions_and_phase_planes(capsys: Capture, tmp_path: Path) -> None
         (("panda", "x.toml", "--q", START), "--q: a request or motion file says that itself"),
         (("panda", "x.toml", "--degrees"), "--degrees: a request or motion file says that itself"),
         (("panda", "x.toml", "--hand-speed", "1"), "--hand-speed: a request or motion file says that itself"),
-        (("panda", "x.toml", "--free-attitude"), "--free-attitude: a request or motion file says that itself"),
+        (
+            ("panda", "x.toml", "--free-attitude"),
+            "--free-attitude: a request or motion file says that itself",
+        ),
         (("panda", "--to", THERE, "--hand-speed", "1"), "--hand-speed: it belongs to --line-to"),
         (("panda", "--to", THERE, "--profile", "quintic"), "--profile: it belongs to --line-to"),
-        (("panda", "--to", THERE, "--hand-acceleration", "1"), "--hand-acceleration: it belongs to --line-to"),
+        (
+            ("panda", "--to", THERE, "--hand-acceleration", "1"),
+            "--hand-acceleration: it belongs to --line-to",
+        ),
         (("panda", "--to", THERE, "--free-attitude"), "--free-attitude: it belongs to --line-to"),
         (("panda", "--to", THERE, "--form", "zyz"), "--form: it belongs to --pose"),
-        (("panda", "--line-to", "1,2,3", "--acceleration", "1"), "--acceleration: it belongs to --to; a line takes --hand"),
-        (("panda", "--line-to", "1,2,3", "--velocity", "1"), "--velocity: it belongs to --to; a line takes --hand"),
+        (
+            ("panda", "--line-to", "1,2,3", "--acceleration", "1"),
+            "--acceleration: it belongs to --to; a line takes --hand",
+        ),
+        (
+            ("panda", "--line-to", "1,2,3", "--velocity", "1"),
+            "--velocity: it belongs to --to; a line takes --hand",
+        ),
         (
             ("panda", "--line-to", "1,2,3", "--profile", "constant", "--hand-acceleration", "1"),
             "--hand-acceleration: a constant speed has none",
         ),
         (("panda", "--line-to", "1,2,3", "--to", THERE), "came --to and --line-to"),
         (("panda", "--to", THERE, "--phase", "x.png"), "--phase: goes with --joint"),
-        (("panda", "--q", START, "--to", THERE, "--phase", "x.png", "--joint", "8"), "--joint: a number from 1 to 7 is needed"),
+        (
+            ("panda", "--q", START, "--to", THERE, "--phase", "x.png", "--joint", "8"),
+            "--joint: a number from 1 to 7 is needed",
+        ),
         (("panda", "--to", "1,2"), "--to: panda needs 7 finite numbers, came 2"),
         (("panda", "--line-to", "1,2"), "--line-to: a point has 3 finite numbers, came 2"),
         (("puma560-akb", "--to", "0,0,0,0,0,0"), "have no max_effort"),
         (("panda", "--q", START, "--to", THERE, "--acceleration", "-1"), "acceleration"),
-        (("panda", "--q", START, "--to", THERE, "-o", "x.txt"), "--output x.txt: the name must end in .csv, .parquet"),
+        (
+            ("panda", "--q", START, "--to", THERE, "-o", "x.txt"),
+            "--output x.txt: the name must end in .csv, .parquet",
+        ),
     ],
 )
 def test_mistakes(capsys: Capture, arguments: tuple[str, ...], said: str) -> None:
@@ -207,13 +262,20 @@ def test_a_motion_that_cannot_begin_at_zero_asks_where_it_begins(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     path = tmp_path / "arm.toml"
-    fa.load("chain2").with_joint("joint2", limits=(0.5, 2.0), max_effort=50.0).with_joint("joint1", max_effort=50.0).save(path)
+    fa.load("chain2").with_joint("joint2", limits=(0.5, 2.0), max_effort=50.0).with_joint(
+        "joint1", max_effort=50.0
+    ).save(path)
     assert main(["plan", str(path), "--to", "0.3,1.0"]) == 2
-    assert "--q: without it a motion begins with every joint at 0, and joint2 goes from 0.5 to 2" in capsys.readouterr().err
+    assert (
+        "--q: without it a motion begins with every joint at 0, and joint2 goes from 0.5 to 2"
+        in capsys.readouterr().err
+    )
     assert main(["plan", str(path), "--q", "0,0.6", "--to", "0.3,1.0"]) == 0
 
 
-def test_degrees_given_for_radians_are_asked_about(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_degrees_given_for_radians_are_asked_about(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     assert main(["inverse", "ur5", "--q", "0,-45,90,0,0,0"]) == 0
     assert "--q: shoulder_lift_joint at -45 rad is beyond its limits" in capsys.readouterr().err

@@ -56,20 +56,36 @@ def test_every_method_gives_a_schedule_with_its_bound(capsys: Capture, method: s
 
 
 def test_communication_lengthens_and_bounds_the_use(capsys: Capture) -> None:
-    free, dear = (document(capsys, "puma560", "--processors", 4, "--communication", c)["schedules"][0] for c in (0, 1000))
+    free, dear = (
+        document(capsys, "puma560", "--processors", 4, "--communication", c)["schedules"][0]
+        for c in (0, 1000)
+    )
     assert free["length"] < dear["length"]
     assert (free["used"], dear["used"]) == (4, 1)
 
 
 @pytest.mark.parametrize("method", ["search", "exact"])
 def test_tenths_are_scheduled_from_nothing_on(capsys: Capture, method: str) -> None:
-    words = ("stanford", "--rigid", "--function", "gravity", "--size", 3, "--communication", 0.1, "--processors", 3)
+    words = (
+        "stanford",
+        "--rigid",
+        "--function",
+        "gravity",
+        "--size",
+        3,
+        "--communication",
+        0.1,
+        "--processors",
+        3,
+    )
     shown = document(capsys, *words, "--method", method)
     assert min(entry["start"] for entry in shown["plan"]) == 0.0
 
 
 def test_a_fault_of_ours_is_said_to_be_one(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forearm.cli.schedule.violations", lambda _: (Violation("time", "a", "a starts at -1"),))
+    monkeypatch.setattr(
+        "forearm.cli.schedule.violations", lambda _: (Violation("time", "a", "a starts at -1"),)
+    )
     code, out, err = run(capsys, "stanford", "--processors", 2)
     assert (code, out) == (2, "")
     assert "method priority has made none on 2 processors: a starts at -1. The fault is not yours" in err
@@ -84,9 +100,22 @@ def test_waits_lengthen_and_are_counted(capsys: Capture) -> None:
     assert "synchronisation 3" in run(capsys, *words, "--synchronisation", 3)[1]
 
 
-def test_thirds_are_answered_with_and_without_a_solver(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thirds_are_answered_with_and_without_a_solver(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(exact, "has_solver", lambda: True)
-    words = ("stanford", "--rigid", "--method", "exact", "--communication", 0.3333, "--size", 8, "--processors", 3)
+    words = (
+        "stanford",
+        "--rigid",
+        "--method",
+        "exact",
+        "--communication",
+        0.3333,
+        "--size",
+        8,
+        "--processors",
+        3,
+    )
     code, out, _ = run(capsys, *words)
     assert code == 0
     assert "the answer is the search's" in out
@@ -112,7 +141,9 @@ def test_subtasks_of_the_document(capsys: Capture) -> None:
 def test_picture_of_one_schedule(capsys: Capture, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="pictures need matplotlib")
     target = tmp_path / "gantt.png"
-    assert document(capsys, "stanford", "--processors", 3, "--size", 8, "--plot", target)["plot"] == str(target)
+    assert document(capsys, "stanford", "--processors", 3, "--size", 8, "--plot", target)["plot"] == str(
+        target
+    )
     assert target.read_bytes()[:4] == b"\x89PNG"
 
 
@@ -133,8 +164,11 @@ def test_run_on_threads(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> Non
     shown = document(capsys, "stanford", "--processors", "1-2", "--size", 8, "--run", "--rigid")["run"]
     assert shown["kernel_seconds"] > 0.0
     assert [(t["how"], t["processors"], t["threads"]) for t in shown["threads"]] == [
-        ("scheduled", 1, 1), ("sharing nothing", 1, 1), ("scheduled", 2, 2), ("sharing nothing", 2, 2),
-    ]  # fmt: skip
+        ("scheduled", 1, 1),
+        ("sharing nothing", 1, 1),
+        ("scheduled", 2, 2),
+        ("sharing nothing", 2, 2),
+    ]
     assert all(t["agreement"] == 0.0 for t in shown["threads"] if t["how"] == "scheduled")
     assert all(t["agreement"] < 1e-13 for t in shown["threads"])
     assert [t["waits"] > 0 for t in shown["threads"]] == [False, False, True, False]
@@ -143,7 +177,9 @@ def test_run_on_threads(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_gap_says_what_may_close_it(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exact, "has_solver", lambda: False)
     monkeypatch.setattr("forearm.cli.schedule.has_solver", lambda: False)
-    code, out, _ = run(capsys, "stanford", "--method", "exact", "--communication", 7, "--processors", 3, "--size", 16)
+    code, out, _ = run(
+        capsys, "stanford", "--method", "exact", "--communication", 7, "--processors", 3, "--size", 16
+    )
     assert code == 0
     assert "pip install 'forearm[schedule]'" in out
 

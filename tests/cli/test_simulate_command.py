@@ -69,7 +69,7 @@ def same_end(shown: Any, run: fa.Simulation) -> None:
             {"voltage": VOLTAGE, "dac": DAC(0.002, 8, 5.0, 2.0)},
         ),
     ],
-)  # fmt: skip
+)
 def test_it_is_fa_simulate(options: tuple[str, ...], arguments: dict[str, Any], capsys: Capture) -> None:
     shown = document(capsys, "cmu-dd", "--duration", "0.04", *STATE, *options)
     same_end(shown, simulate(fa.load("cmu-dd"), Q, QD, 0.04, **arguments))
@@ -91,10 +91,14 @@ def test_schedule_files_drive(kind: str, linear: bool, tmp_path: Path, capsys: C
 
 def test_degrees_and_rigid_and_limits(capsys: Capture) -> None:
     arm = fa.load("cmu-dd").rigid()
-    shown = document(capsys, "cmu-dd", "--duration", "0.01", "--q", "10,20,30,-40,50,60", "--degrees", "--rigid")
+    shown = document(
+        capsys, "cmu-dd", "--duration", "0.01", "--q", "10,20,30,-40,50,60", "--degrees", "--rigid"
+    )
     same_end(shown, simulate(arm, np.radians([10.0, 20.0, 30.0, -40.0, 50.0, 60.0]), [0.0] * 6, 0.01))
     assert shown["voltage"] is None
-    stopped = document(capsys, "cmu-dd", "--duration", "1", "--q", "0,0,0,0,0,1.8", "--qd", "0,0,0,0,0,2", "--stops")
+    stopped = document(
+        capsys, "cmu-dd", "--duration", "1", "--q", "0,0,0,0,0,1.8", "--qd", "0,0,0,0,0,2", "--stops"
+    )
     assert stopped["t"] < 0.1
     assert [event["kind"] for event in stopped["events"]] == ["stop"]
     assert stopped["events"][0]["joint"] == "joint6"
@@ -102,7 +106,20 @@ def test_degrees_and_rigid_and_limits(capsys: Capture) -> None:
 
 def test_continued_it_is_one_longer_run(tmp_path: Path, capsys: Capture) -> None:
     half, whole = tmp_path / "half.npz", tmp_path / "whole.npz"
-    document(capsys, "cmu-dd", "--duration", "0.02", *STATE, *VOLTS, "--method", "rk4", "--step", "0.002", "--to", half)
+    document(
+        capsys,
+        "cmu-dd",
+        "--duration",
+        "0.02",
+        *STATE,
+        *VOLTS,
+        "--method",
+        "rk4",
+        "--step",
+        "0.002",
+        "--to",
+        half,
+    )
     shown = document(capsys, "cmu-dd", "--duration", "0.03", *VOLTS, "--continue", half, "--to", whole)
     once = simulate(fa.load("cmu-dd"), Q, QD, 0.05, voltage=VOLTAGE, method="rk4", step=0.002)
     joined = load_simulation(whole)
@@ -134,7 +151,14 @@ def test_files_are_written_and_the_table_tells(tmp_path: Path, capsys: Capture) 
     )
     assert (code, err) == (0, "")
     assert out.startswith("stanford at 0.02 s, by rk3 in steps of 0.001 s, 21 samples: the end was reached\n")
-    for piece in ("joint3", "m, N", "energy, J: kinetic", f"wrote {csv}\n", f"wrote {png}\n", f"wrote {html}\n"):
+    for piece in (
+        "joint3",
+        "m, N",
+        "energy, J: kinetic",
+        f"wrote {csv}\n",
+        f"wrote {png}\n",
+        f"wrote {html}\n",
+    ):
         assert piece in out
     assert csv.read_text().startswith("t,q1,")
     assert len(csv.read_text().splitlines()) == 22
@@ -151,14 +175,20 @@ def test_files_are_written_and_the_table_tells(tmp_path: Path, capsys: Capture) 
         (("--dac-bits", "8"), "--dac-bits: the steps divide a range; give it by --dac-range V."),
         (("--method", "euler"), "there is no method 'euler'"),
         (("--step", "0"), "--step: a number above 0 is needed"),
-        (("--duration", "x"), "--duration: a number of at least 0 is needed, came 'x'. See 'forearm simulate --help'."),
+        (
+            ("--duration", "x"),
+            "--duration: a number of at least 0 is needed, came 'x'. See 'forearm simulate --help'.",
+        ),
         (("--record", "0"), "record: a whole number of at least 1"),
         (("--to", "m.txt"), "--to m.txt: the name must end in .csv, .parquet, .pq or .npz."),
         (("--plot", "m.gif"), "--plot m.gif: a picture ends in .png, .svg or .pdf."),
         (("--html", "m.txt"), "--html m.txt: a page ends in .html or .htm."),
         (("--voltage-file", "absent.csv"), "absent.csv: not there"),
         (("--continue", "absent.npz"), "absent.npz"),
-        (("--continue", "a.npz", "--q", "0,0,0,0,0,0"), "--continue: it goes on from where the other simulation ended"),
+        (
+            ("--continue", "a.npz", "--q", "0,0,0,0,0,0"),
+            "--continue: it goes on from where the other simulation ended",
+        ),
     ],
 )
 def test_wrong_options_are_refused(options: tuple[str, ...], said: str, capsys: Capture) -> None:
@@ -199,7 +229,11 @@ def test_a_run_that_diverged_is_not_gone_on_with(tmp_path: Path, capsys: Capture
 def test_inductance_and_gain_of_the_arm_file(tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "wound.toml"
     fa.load("cmu-dd").save(path)
-    path.write_text(path.read_text().replace("torque_constant", "amplifier_gain = 4.0, inductance = 0.001, torque_constant"))
+    path.write_text(
+        path.read_text().replace(
+            "torque_constant", "amplifier_gain = 4.0, inductance = 0.001, torque_constant"
+        )
+    )
     code, _, err = run(capsys, "simulate", path, "--duration", "0.01", *VOLTS)
     assert code == 2
     assert "'rk3' takes voltages without inductance only" in err
@@ -266,10 +300,17 @@ def test_sim_refuses_bytes_that_are_no_text() -> None:
     program = [sys.executable, "-m", "forearm.cli.main", "sim"]
     for locale in ("C", "C.UTF-8"):
         ended = subprocess.run(
-            program, check=False, input=b"\xff\xfe\n", capture_output=True, env=os.environ | {"LC_ALL": locale}, timeout=60
+            program,
+            check=False,
+            input=b"\xff\xfe\n",
+            capture_output=True,
+            env=os.environ | {"LC_ALL": locale},
+            timeout=60,
         )
         assert (ended.returncode, ended.stdout) == (2, b"")
-        assert ended.stderr == b"forearm: line 1: the input is not UTF-8 text; write the script as plain text.\n"
+        assert (
+            ended.stderr == b"forearm: line 1: the input is not UTF-8 text; write the script as plain text.\n"
+        )
 
 
 def read_until(terminal: int, end: bytes) -> bytes:

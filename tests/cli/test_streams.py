@@ -1,4 +1,6 @@
-"""What a command writes where: JSON alone, nothing for terminals into pipes, every encoding, readers that have gone."""
+"""What a command writes where: JSON alone, nothing for terminals into pipes, every encoding,
+readers that have gone.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,20 @@ AS_WRITTEN = ("generate", "completion", "sim", "cache", "control log", "control 
 FULL = Path("/dev/full")
 # What writes and where that stands in --json.
 WRITING = {
-    "info --plot a.png": ("a.png",), "convert": ("out.toml",), "plan -o a.csv --plot a.svg": ("a.csv", "a.svg"),
-    "plan --phase p.png --joint 1": ("p.png",), "simulate -o a.npz --plot a.png --html a.html": ("a.npz", "a.png", "a.html"),
-    "control compare --plot a.png": ("a.png",), "control log --plot a.pdf": ("a.pdf",), "generate -o made": (
-        "made/ascher2_inverse_dynamics.c", "made/ascher2_inverse_dynamics.h"),
-    "schedule --plot a.png --layers b.png": ("a.png", "b.png"), "precision --plot a.png": ("a.png",),
-    "parts --update arm.toml": ("arm.toml",), "inverse --from states.csv --to tau.csv": ("tau.csv",),
+    "info --plot a.png": ("a.png",),
+    "convert": ("out.toml",),
+    "plan -o a.csv --plot a.svg": ("a.csv", "a.svg"),
+    "plan --phase p.png --joint 1": ("p.png",),
+    "simulate -o a.npz --plot a.png --html a.html": ("a.npz", "a.png", "a.html"),
+    "control compare --plot a.png": ("a.png",),
+    "control log --plot a.pdf": ("a.pdf",),
+    "generate -o made": ("made/ascher2_inverse_dynamics.c", "made/ascher2_inverse_dynamics.h"),
+    "schedule --plot a.png --layers b.png": ("a.png", "b.png"),
+    "precision --plot a.png": ("a.png",),
+    "parts --update arm.toml": ("arm.toml",),
+    "inverse --from states.csv --to tau.csv": ("tau.csv",),
     "inverse --from states.csv -o tau.parquet": ("tau.parquet",),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +52,9 @@ def test_json_is_one_document_and_nothing_else(name: str, capsys: Capture) -> No
     assert document
 
 
-@pytest.mark.parametrize("words", [("inverse", "puma560", "--qd", "1e30,1e30,1e30,1e30,1e30,1e30", "--qdd", "1e30,0,0,0,0,0")])
+@pytest.mark.parametrize(
+    "words", [("inverse", "puma560", "--qd", "1e30,1e30,1e30,1e30,1e30,1e30", "--qdd", "1e30,0,0,0,0,0")]
+)
 def test_json_of_numbers_beyond_all_bounds(words: tuple[str, ...], capsys: Capture) -> None:
     code, out, err = called(capsys, *words, "--json")
     assert code in (0, 2)

@@ -1,4 +1,6 @@
-"""Wrong words for every option of every command: exit 2, one paragraph that says where and what to do, nothing else."""
+"""Wrong words for every option of every command: exit 2, one paragraph that says where and
+what to do, nothing else.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,16 @@ from forearm.cli.main import COMMANDS
 from forearm.cli.numbers import Real, Whole
 
 VALUED = [
-    (name, action.option_strings[-1]) for name in LINES for action in options_of(name) if action.nargs != 0 and action.metavar
+    (name, action.option_strings[-1])
+    for name in LINES
+    for action in options_of(name)
+    if action.nargs != 0 and action.metavar
 ]
 NUMBERS = [
-    (name, action.option_strings[-1]) for name in LINES for action in options_of(name) if isinstance(action.type, Real | Whole)
+    (name, action.option_strings[-1])
+    for name in LINES
+    for action in options_of(name)
+    if isinstance(action.type, Real | Whole)
 ]
 LISTS = [
     (name, action.option_strings[-1])
@@ -24,10 +32,16 @@ LISTS = [
     for action in options_of(name)
     if str(action.metavar).startswith(("A,B", "X,Y"))
 ]
-PICTURES = [(name, a.option_strings[-1]) for name in LINES for a in options_of(name) if "(.png, .svg or .pdf)" in str(a.help)]
+PICTURES = [
+    (name, a.option_strings[-1])
+    for name in LINES
+    for a in options_of(name)
+    if "(.png, .svg or .pdf)" in str(a.help)
+]
 INPUTS = [
-    ("info", 0), ("check", 0), ("convert", 0), ("kinematics", 0), ("inverse", 0), ("simulate", 0), ("control savings", 0),
-    ("generate", 0), ("schedule", 0), ("count", 0), ("precision", 0), ("parts", 0), ("control log", 1), ("control payload", 1),
+    ("info", 0), ("check", 0), ("convert", 0), ("kinematics", 0), ("inverse", 0), ("simulate", 0),
+    ("control savings", 0), ("generate", 0), ("schedule", 0), ("count", 0), ("precision", 0), ("parts", 0),
+    ("control log", 1), ("control payload", 1),
 ]  # fmt: skip
 ENDING = {"parts": ".toml", "control log": ".csv", "control payload": ".csv"}
 
@@ -59,7 +73,9 @@ def test_lists_hold_what_they_should() -> None:
     assert len(NUMBERS) > 35
     assert len(LISTS) > 20
     assert len(PICTURES) > 8
-    assert not [name for name in LINES for a in options_of(name) if a.type in (int, float)], "numbers have bounds"
+    assert not [name for name in LINES for a in options_of(name) if a.type in (int, float)], (
+        "numbers have bounds"
+    )
 
 
 @pytest.mark.parametrize("name", LINES)
@@ -129,7 +145,9 @@ def test_pictures_that_cannot_be_written_are_refused_before_the_work(
     module = f"forearm.cli.{name.split()[0]}.load"
     monkeypatch.setattr(module, lambda *_, **__: pytest.fail("work was begun"), raising=False)
     (tmp_path / "folder.png").mkdir()
-    assert f"{option} a.gif: a picture ends in .png, .svg or .pdf." in refused(capsys, *line(name, option, "a.gif"))
+    assert f"{option} a.gif: a picture ends in .png, .svg or .pdf." in refused(
+        capsys, *line(name, option, "a.gif")
+    )
     assert f"{option} folder.png: a folder, not a file" in refused(capsys, *line(name, option, "folder.png"))
     assert "there is no folder no/such; make it" in refused(capsys, *line(name, option, "no/such/a.png"))
 
@@ -143,14 +161,20 @@ def test_what_simulate_writes_is_checked_first(option: str, capsys: Capture) -> 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_may_not_be_written_to(capsys: Capture, tmp_path: Path) -> None:
     (tmp_path / "shut").mkdir(mode=0o500)
-    assert "nothing can be written in the folder shut" in refused(capsys, *line("info", "--plot", "shut/a.png"))
+    assert "nothing can be written in the folder shut" in refused(
+        capsys, *line("info", "--plot", "shut/a.png")
+    )
 
 
 @pytest.mark.parametrize(("name", "place"), INPUTS)
 @pytest.mark.parametrize("what", ["missing", "folder", "empty", "binary", "long", "folder-not-there"])
 def test_files_that_cannot_be_read(name: str, place: int, what: str, capsys: Capture, tmp_path: Path) -> None:
     ending = ENDING.get(name, ".urdf" if what == "binary" else ".toml")
-    path = f"no/such/a{ending}" if what == "folder-not-there" else f"{'x' * 300 if what == 'long' else what}{ending}"
+    path = (
+        f"no/such/a{ending}"
+        if what == "folder-not-there"
+        else f"{'x' * 300 if what == 'long' else what}{ending}"
+    )
     if what == "folder":
         (tmp_path / path).mkdir()
     elif what == "empty":
@@ -163,7 +187,12 @@ def test_files_that_cannot_be_read(name: str, place: int, what: str, capsys: Cap
     assert (code, out) == (2, "")
     said = " ".join(err.split())
     assert path[:50] in said
-    reasons = {"missing": "not there", "folder": "a folder, not a file", "long": "too long", "folder-not-there": "not there"}
+    reasons = {
+        "missing": "not there",
+        "folder": "a folder, not a file",
+        "long": "too long",
+        "folder-not-there": "not there",
+    }
     assert reasons.get(what, path) in said
     assert "Traceback" not in err
 
@@ -173,27 +202,45 @@ def test_files_that_cannot_be_read(name: str, place: int, what: str, capsys: Cap
     [
         (("info", "PUMA560"), "did you mean 'puma560'"),
         (("parts", "cmu-d"), "did you mean 'cmu-dd'"),
-        (("parts", "cmu-dd", "--link", "lnik3"), "--link: cmu-dd.parts.toml has no link 'lnik3'; did you mean 'link3'"),
+        (
+            ("parts", "cmu-dd", "--link", "lnik3"),
+            "--link: cmu-dd.parts.toml has no link 'lnik3'; did you mean 'link3'",
+        ),
         (("inverse", "ascher2", "--formulation", "newton-uler"), "did you mean 'newton-euler'"),
         (("forward", "ascher2", "--method", "composit-body"), "did you mean 'composite-body'"),
         (("generate", "ascher2", "--function", "gravty"), "did you mean 'gravity'"),
         (("generate", "ascher2", "--lang", "fotran"), "did you mean 'fortran'"),
         (("generate", "ascher2", "--formulation", "kahn"), "did you mean 'kane'"),
         (("schedule", "ascher2", "--function", "jacobain"), "did you mean 'jacobian'"),
-        (("schedule", "ascher2", "--method", "prority"), "--method: there is no 'prority'; did you mean 'priority'?"),
+        (
+            ("schedule", "ascher2", "--method", "prority"),
+            "--method: there is no 'prority'; did you mean 'priority'?",
+        ),
         (("simulate", "ascher2", "--duration", "1", "--method", "rk5"), "did you mean 'rk"),
-        (("plan", "ascher2", "--line-to", "1,2,3", "--profile", "qintic"), "--profile: there is no 'qintic'; did you mean"),
+        (
+            ("plan", "ascher2", "--line-to", "1,2,3", "--profile", "qintic"),
+            "--profile: there is no 'qintic'; did you mean",
+        ),
         (("kinematics", "ascher2", "--form", "ryp"), "--form: there is no 'ryp'; did you mean 'rpy'"),
         (("kinematics", "ascher2", "--link", "lnk1"), "did you mean 'link1'"),
         (("kinematics", "ascher2", "--hand", "lnk1"), "did you mean 'link1'"),
-        (("precision", "ascher2", "--sweep", "jiont1"), "--sweep: there is no movable joint 'jiont1'; did you mean 'joint1'"),
-        (("precision", "ascher2", "--show", "jiont1"), "--show: there is no movable joint 'jiont1'; did you mean 'joint1'"),
+        (
+            ("precision", "ascher2", "--sweep", "jiont1"),
+            "--sweep: there is no movable joint 'jiont1'; did you mean 'joint1'",
+        ),
+        (
+            ("precision", "ascher2", "--show", "jiont1"),
+            "--show: there is no movable joint 'jiont1'; did you mean 'joint1'",
+        ),
         (("convert", "ascher2", "a.toml", "--lock", "jiont1=0"), "did you mean 'joint1'"),
         (("control", "compare", "ascher2", "--only", "pd"), "did you mean 'PD'"),
         (("control", "comprae", "ascher2"), "did you mean 'compare'"),
         (("control", "payload", "ascher2", "tests.csv", "--shape", "bdy"), "did you mean 'body'"),
         (("count", "ascher2", "--formulation", "kahn"), "did you mean 'kane'"),
-        (("count", "ascher2", "--function", "inverss"), "--function: there is no 'inverss'; did you mean 'inverse'"),
+        (
+            ("count", "ascher2", "--function", "inverss"),
+            "--function: there is no 'inverss'; did you mean 'inverse'",
+        ),
         (("reproduce", "swarz"), "did you mean 'swartz'"),
         (("bench", "--only", "kernel"), "--only: there is no 'kernel'; did you mean 'kernels'"),
         (("completion", "bsh"), "did you mean 'bash'"),
@@ -204,9 +251,13 @@ def test_a_misspelt_name_gets_a_suggestion(words: tuple[str, ...], said: str, ca
     assert said in refused(capsys, *words)
 
 
-@pytest.mark.parametrize("name", [name for name in SAMPLE if any(not a.option_strings for a in parser_of(name)._actions)])
+@pytest.mark.parametrize(
+    "name", [name for name in SAMPLE if any(not a.option_strings for a in parser_of(name)._actions)]
+)
 def test_words_that_are_needed(name: str, capsys: Capture) -> None:
-    needed = [a.metavar for a in parser_of(name)._actions if not a.option_strings and a.nargs is None and a.required]
+    needed = [
+        a.metavar for a in parser_of(name)._actions if not a.option_strings and a.nargs is None and a.required
+    ]
     if needed:
         text = refused(capsys, *name.split())
         assert str(needed[0]) in text

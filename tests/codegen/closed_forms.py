@@ -20,12 +20,19 @@ from forearm.symbols import Expr, Graph, derivative, gradient
 TOLERANCE = 1e-12  # relative to the largest entry: sums in another order
 RIGHT = math.pi / 2.0
 FUNCTIONS: dict[str, Callable[[float], float]] = {
-    "inverse": lambda x: 1.0 / x, "sqrt": math.sqrt, "sign": np.sign, "cos": math.cos, "sin": math.sin,
-    "abs": abs, "exp": math.exp,
-}  # fmt: skip
+    "inverse": lambda x: 1.0 / x,
+    "sqrt": math.sqrt,
+    "sign": np.sign,
+    "cos": math.cos,
+    "sin": math.sin,
+    "abs": abs,
+    "exp": math.exp,
+}
 
 
-def generic_arm(name: str, table: Any, word: str, planar: bool = False, gravity: Any = (0.0, -9.81, 0.0)) -> Arm:
+def generic_arm(
+    name: str, table: Any, word: str, planar: bool = False, gravity: Any = (0.0, -9.81, 0.0)
+) -> Arm:
     """Full tensors and centres, or those that matter in a plane."""
     rng, n = np.random.default_rng(7), len(word)
     halves = rng.normal(size=(n, 3, 3))
@@ -36,7 +43,9 @@ def generic_arm(name: str, table: Any, word: str, planar: bool = False, gravity:
         com[:, 2] = 0.0
         inertia = inertia * np.eye(3)
     mass = rng.uniform(1.0, 5.0, n)
-    return fa.from_dh(name, table, convention="standard", joints=word, mass=mass, com=com, inertia=inertia, gravity=gravity)
+    return fa.from_dh(
+        name, table, convention="standard", joints=word, mass=mass, com=com, inertia=inertia, gravity=gravity
+    )
 
 
 PLANAR_2 = generic_arm("planar2", [(0.4, 0, 0, 0), (0.3, 0, 0, 0)], "RR", planar=True)
@@ -47,13 +56,17 @@ ARMS = [
     generic_arm("turning and sliding", [(0, RIGHT, 0, 0), (0, 0, 0.2, 0)], "RP"),
     generic_arm("with an offset", [(0, RIGHT, 0, 0.3), (0, 0, 0.2, 0)], "RP"),
     generic_arm("two axes", [(0.1, RIGHT, 0.2, 0), (0.3, 0, 0, 0)], "RR", gravity=(0.3, 1.2, -9.7)),
-    generic_arm("upright", [(0, RIGHT, 0.5, 0), (0.4, 0, 0, 0), (0.3, 0, 0, 0)], "RRR", gravity=(0, 0, -9.81)),
+    generic_arm(
+        "upright", [(0, RIGHT, 0.5, 0), (0.4, 0, 0, 0), (0.3, 0, 0, 0)], "RRR", gravity=(0, 0, -9.81)
+    ),
     fa.load("ascher2"),
 ]
 
 
 def traced(arm: Arm, symbolic: bool = False) -> tuple[Graph, list[Any], Program]:
-    """Newton-Euler on the graph; `symbolic` keeps masses, centres, inertias and gravity as parameters, as far as not 0."""
+    """Newton-Euler on the graph; `symbolic` keeps masses, centres, inertias and gravity as
+    parameters, as far as not 0.
+    """
     graph, model, parameters = Graph(), model_of(arm), dict[str, float]()
 
     def symbol(name: str, value: float) -> Any:
@@ -67,12 +80,19 @@ def traced(arm: Arm, symbolic: bool = False) -> tuple[Graph, list[Any], Program]
     symbols: dict[str, Expr] = {}
     bodies = []
     for i, body in enumerate(model.bodies, 1):
-        r = np.array([symbol(f"link{i}.com.{x}", v) for x, v in zip("xyz", body.r, strict=True)], dtype=object)
+        r = np.array(
+            [symbol(f"link{i}.com.{x}", v) for x, v in zip("xyz", body.r, strict=True)], dtype=object
+        )
         inertia = [
-            [symbol(f"link{i}.inertia.{''.join(sorted(a + b))}", body.I["xyz".index(a), "xyz".index(b)]) for a in "xyz"]
+            [
+                symbol(f"link{i}.inertia.{''.join(sorted(a + b))}", body.I["xyz".index(a), "xyz".index(b)])
+                for a in "xyz"
+            ]
             for b in "xyz"
         ]
-        bodies.append(replace(body, m=symbol(f"link{i}.mass", body.m), r=r, I=np.array(inertia, dtype=object)))
+        bodies.append(
+            replace(body, m=symbol(f"link{i}.mass", body.m), r=r, I=np.array(inertia, dtype=object))
+        )
     g = np.array([symbol(f"gravity.{x}", v) for x, v in zip("xyz", model.g, strict=True)], dtype=object)
     q, qd, qdd = ([graph.input(f"{name}[{i}]") for i in range(arm.n)] for name in ("q", "qd", "qdd"))
     section = ["outwards"]
@@ -84,20 +104,33 @@ def traced(arm: Arm, symbolic: bool = False) -> tuple[Graph, list[Any], Program]
     tau = newton_euler(replace(model, bodies=tuple(bodies), g=g), q, qd, qdd, note=note)
     inputs = tuple(Argument(name, (arm.n,), f"{name} of the joints") for name in ("q", "qd", "qdd"))
     outputs = (Argument("tau", (arm.n,), "joint torques, N m"),)
-    return graph, tau, program_of(graph, {"tau": tau}, "inverse", (f"Torques of {arm.name}.",), inputs, outputs, parameters)
+    return (
+        graph,
+        tau,
+        program_of(graph, {"tau": tau}, "inverse", (f"Torques of {arm.name}.",), inputs, outputs, parameters),
+    )
 
 
-def made_of(results: dict[str, Any], graph: Graph, parameters: dict[str, float] | None = None, **inputs: int) -> Program:
+def made_of(
+    results: dict[str, Any], graph: Graph, parameters: dict[str, float] | None = None, **inputs: int
+) -> Program:
     """A program with inputs of the given sizes."""
     shapes = {name: np.shape(np.asarray(value, dtype=object)) for name, value in results.items()}
     return program_of(
-        graph, results, "made", ("Made for a test.",), tuple(Argument(n, (size,), n) for n, size in inputs.items()),
-        tuple(Argument(n, shape, n) for n, shape in shapes.items()), parameters,
-    )  # fmt: skip
+        graph,
+        results,
+        "made",
+        ("Made for a test.",),
+        tuple(Argument(n, (size,), n) for n, size in inputs.items()),
+        tuple(Argument(n, shape, n) for n, shape in shapes.items()),
+        parameters,
+    )
 
 
 def planar_by_lagrange() -> tuple[Graph, dict[str, Any], Program]:
-    """Two links in a plane from their energies: d/dt dK/dqd - dK/dq + dP/dq. Lengths, masses, centres, inertias are symbols."""
+    """Two links in a plane from their energies: d/dt dK/dqd - dK/dq + dP/dq.
+    Lengths, masses, centres, inertias are symbols.
+    """
     graph = Graph()
     q, qd, qdd = ([graph.input(f"{name}[{i}]") for i in range(2)] for name in ("q", "qd", "qdd"))
     values = {
@@ -109,7 +142,12 @@ def planar_by_lagrange() -> tuple[Graph, dict[str, Any], Program]:
     v1 = [-(r1 * q[0].sin()) * qd[0], r1 * q[0].cos() * qd[0]]
     w2 = qd[0] + qd[1]
     v2 = [-(a * q[0].sin() * qd[0]) - r2 * turned.sin() * w2, a * q[0].cos() * qd[0] + r2 * turned.cos() * w2]
-    K = 0.5 * (m1 * (v1[0] * v1[0] + v1[1] * v1[1]) + m2 * (v2[0] * v2[0] + v2[1] * v2[1]) + I1 * qd[0] * qd[0] + I2 * w2 * w2)
+    K = 0.5 * (
+        m1 * (v1[0] * v1[0] + v1[1] * v1[1])
+        + m2 * (v2[0] * v2[0] + v2[1] * v2[1])
+        + I1 * qd[0] * qd[0]
+        + I2 * w2 * w2
+    )
     P = -(m1 * g * r1 * q[0].sin()) - m2 * g * (a * q[0].sin() + r2 * turned.sin())
     momenta = gradient(graph, K, qd)
     rates = derivative(graph, momenta, dict(zip([*q, *qd], [*qd, *qdd], strict=True)))
@@ -127,12 +165,14 @@ COMMANDS = set(
     cos sin exp frac sqrt operatorname dot ddot bar tau omega Omega alpha lambda theta vartheta
     Delta mathrm times cdot quad qquad
     bigl bigr Bigl Bigr textbackslash textasciicircum textasciitilde textless textgreater textbar H
-    """.split()  # noqa: SIM905
+    """.split()  # noqa: E501, SIM905
 )
 
 
 def assert_whole(text: str) -> None:
-    """Braces, brackets of sizes, dollars and environments pair up; nothing is there but what a document here needs."""
+    """Braces, brackets of sizes, dollars and environments pair up;
+    nothing is there but what a document here needs.
+    """
     text.encode("ascii")
     code = "\n".join(line for line in text.splitlines() if not line.startswith("%"))
     assert set(re.findall(r"\\([A-Za-z]+)", code)) <= COMMANDS

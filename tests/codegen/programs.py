@@ -1,4 +1,6 @@
-"""Small programs to try the languages on: every operator, matrices, parameters, what is constant, unused or badly named."""
+"""Small programs to try the languages on: every operator, matrices, parameters, what is constant,
+unused or badly named.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,10 @@ def operators() -> Case:
     case.graph.section = "link 1, outwards"
     case.results = {
         "tau": [
-            a - (b - c), (a - b) - c, a / (b * c), a / (u * v + 7.0), (a / (u + 9.0)) / (v + 3.5), a * (b / (w + 8.0)),
-            -(a + b) * c, (a + b) * (u - v), -a, -(u * v), a - (b + (c - u)), sine * b.cos() - root, (u - v).sign() * w,
-            (v - u).sign(), 0.3 * a - 0.7, 2.5 - a * b, 1.0 / (w + 4.0), (a * u).sin().cos().sin(), -(a - b) / (c - 11.0),
+            a - (b - c), (a - b) - c, a / (b * c), a / (u * v + 7.0), (a / (u + 9.0)) / (v + 3.5),
+            a * (b / (w + 8.0)), -(a + b) * c, (a + b) * (u - v), -a, -(u * v), a - (b + (c - u)),
+            sine * b.cos() - root, (u - v).sign() * w, (v - u).sign(), 0.3 * a - 0.7, 2.5 - a * b,
+            1.0 / (w + 4.0), (a * u).sin().cos().sin(), -(a - b) / (c - 11.0),
         ]
     }  # fmt: skip
     return case
@@ -37,8 +40,9 @@ def bends() -> Case:
     case.graph.name("exp", (a * b).exp())
     case.results = {
         "tau": [
-            abs(a - b), abs(b - a) * c, -abs(u * v), a.exp(), (-a).exp(), (-(u * u)).exp() * abs(v), abs(abs(a) - abs(c)),
-            (a * b).exp() - abs(mass) * c, mass.exp() * u, 0.5 * (a + abs(a)), (abs(b) + 0.5).sqrt(), u / abs(v - 7.0),
+            abs(a - b), abs(b - a) * c, -abs(u * v), a.exp(), (-a).exp(), (-(u * u)).exp() * abs(v),
+            abs(abs(a) - abs(c)), (a * b).exp() - abs(mass) * c, mass.exp() * u, 0.5 * (a + abs(a)),
+            (abs(b) + 0.5).sqrt(), u / abs(v - 7.0),
         ]
     }  # fmt: skip
     return case
@@ -49,14 +53,22 @@ def matrices() -> Case:
     case = Case("matrices", {"A": (2, 3), "x": (3,), "s": ()})
     A, x = np.array(case.input("A"), dtype=object).reshape(2, 3), np.array(case.input("x"), dtype=object)
     (s,) = case.input("s")
-    case.results = {"y": list(A @ x), "B": [[s * A[i, j] + 0.25 * j for i in range(2)] for j in range(3)], "z": s.cos()}
+    case.results = {
+        "y": list(A @ x),
+        "B": [[s * A[i, j] + 0.25 * j for i in range(2)] for j in range(3)],
+        "z": s.cos(),
+    }
     return case
 
 
 def parameters() -> Case:
     """Some parameters prepared, some straight into a result, one not used; a result called p."""
     case = Case("parameters", {"q": (2,), "qdd": (2,)})
-    m, d, l = case.parameter("link 1, mass", 2.75), case.parameter("damping", 0.35), case.parameter("link 1, length", 0.4)  # noqa: E741
+    m, d, l = (  # noqa: E741
+        case.parameter("link 1, mass", 2.75),
+        case.parameter("damping", 0.35),
+        case.parameter("link 1, length", 0.4),
+    )
     case.parameter("not used", 7.0)
     q, qdd = case.input("q"), case.input("qdd")
     inertia = m * l * l + (m + d).sqrt() / (l + 1.0)
@@ -109,8 +121,9 @@ def awkward_names() -> Case:
     product = case.parameter("mass", 1.2) * case.parameter("length", 0.7)
     case.graph.name("double", product)
     words = [
-        "if", "int", "sin", "dp", "np", "batch", "sign_of", "t", "class", "real", "awkward_names", "_x", "9x", "q q",
-        "gr\u00fc\u00df", "k", "p", "x" * 63, "x" * 80, "x" * 80 + "y", "std", "None", "none", "Scalar",
+        "if", "int", "sin", "dp", "np", "batch", "sign_of", "t", "class", "real", "awkward_names", "_x", "9x",
+        "q q", "gr\u00fc\u00df", "k", "p", "x" * 63, "x" * 80, "x" * 80 + "y", "std", "None", "none",
+        "Scalar",
     ]  # fmt: skip
     parts: list[Expr] = []
     for i, word in enumerate(words):
@@ -131,7 +144,9 @@ def named_as_the_scalar() -> Case:
 
 
 def random_graph(seed: int) -> Case:
-    """Sixty random operations on inputs, parameters and numbers, kept near 1 and away from where they break."""
+    """Sixty random operations on inputs, parameters and numbers, kept near 1 and away
+    from where they break.
+    """
     rng = np.random.default_rng(seed)
     case = Case(f"random_{seed}", {"q": (3,), "qd": (2, 2), "f": (2,)})
     case.parameter("mass", 1.3), case.parameter("length", 0.6)
@@ -141,9 +156,19 @@ def random_graph(seed: int) -> Case:
         a, b = (pool[i] for i in rng.integers(len(pool), size=2))
         number = float(rng.normal())
         made = [
-            a * b, a + b, a - b, a / (b * b + 1.5), (a * a + 0.3).sqrt(), a.cos(), a.sin(), a - number, number * a * b, -a,
-            (a + 0.1).sign() * b, 0.5 * (a - (b - a * number)),
-        ][rng.integers(12)]  # fmt: skip
+            a * b,
+            a + b,
+            a - b,
+            a / (b * b + 1.5),
+            (a * a + 0.3).sqrt(),
+            a.cos(),
+            a.sin(),
+            a - number,
+            number * a * b,
+            -a,
+            (a + 0.1).sign() * b,
+            0.5 * (a - (b - a * number)),
+        ][rng.integers(12)]
         if not isinstance(made, Expr):
             continue
         made = made if step % 3 else made.sin()
@@ -154,8 +179,20 @@ def random_graph(seed: int) -> Case:
     return case
 
 
-CASES = [make() for make in (
-    operators, bends, matrices, parameters, numbers, partly, nothing, no_arguments, empty_arrays, awkward_names,
-    named_as_the_scalar,
-    *(lambda seed=seed: random_graph(seed) for seed in range(4)),
-)]  # fmt: skip
+CASES = [
+    make()
+    for make in (
+        operators,
+        bends,
+        matrices,
+        parameters,
+        numbers,
+        partly,
+        nothing,
+        no_arguments,
+        empty_arrays,
+        awkward_names,
+        named_as_the_scalar,
+        *(lambda seed=seed: random_graph(seed) for seed in range(4)),
+    )
+]

@@ -29,9 +29,19 @@ STRICT = "-Wall -Wextra -Wpedantic -Wshadow -Werror -ffp-contract=off -shared -f
 COMPILERS = {
     "c": ["gcc", "-std=c99", "-Wconversion", "-Wstrict-prototypes", *STRICT],
     "cpp": ["g++", "-std=c++17", "-Wconversion", *STRICT],
-    "fortran": ["gfortran", "-std=f2008", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-shared", "-fPIC"],
+    "fortran": [
+        "gfortran",
+        "-std=f2008",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-ffp-contract=off",
+        "-shared",
+        "-fPIC",
+    ],
 }
-# The same operations in the same order; what is left is the last digit of sin and cos, which libraries round differently.
+# The same operations in the same order; what is left is the last digit of sin and cos,
+# which libraries round differently.
 TOLERANCE = 1e-14
 EVERY = pytest.mark.parametrize("language", LANGUAGES)
 ABOUT = ("An arm of no make.", "Frames: base and hand.")
@@ -64,11 +74,15 @@ class Case:
 
     def program(self) -> Program:
         inputs = tuple(Argument(name, shape, self.meaning) for name, shape in self.inputs.items())
-        outputs = tuple(Argument(n, np.shape(np.asarray(r, dtype=object)), "torque, N m") for n, r in self.results.items())
+        outputs = tuple(
+            Argument(n, np.shape(np.asarray(r, dtype=object)), "torque, N m") for n, r in self.results.items()
+        )
         return program_of(self.graph, self.results, self.name, self.about, inputs, outputs, self.parameters)
 
     def expected(self, state: State, p: Floats) -> dict[str, Floats]:
-        given = {f"{name}[{i}]": value for name, array in state.items() for i, value in enumerate(np.ravel(array))}
+        given = {
+            f"{name}[{i}]": value for name, array in state.items() for i, value in enumerate(np.ravel(array))
+        }
         made = evaluate(self.graph, self.results, given | dict(zip(self.parameters, p, strict=True)))
         return {name: np.array(value, dtype=float) for name, value in made.items()}
 
@@ -112,7 +126,9 @@ def compiled(language: str, source: str, folder: Path, *more: str) -> Path:
     return library
 
 
-def run(program: Program, language: str, folder: Path, state: State, p: Floats | None = None) -> dict[str, Floats]:
+def run(
+    program: Program, language: str, folder: Path, state: State, p: Floats | None = None
+) -> dict[str, Floats]:
     """The outputs of the generated program; what it leaves unset is NaN."""
     needs(language)
     text = write(program, language, folder)
@@ -150,7 +166,9 @@ def _c(program: Program, folder: Path, _text: str) -> Call:
 
 
 def _cpp(program: Program, folder: Path, text: str) -> Call:
-    return caller(compiled("cpp", shim(program.name, text, "double", folder), folder), lambda name: f"{name}_double")
+    return caller(
+        compiled("cpp", shim(program.name, text, "double", folder), folder), lambda name: f"{name}_double"
+    )
 
 
 def _fortran(program: Program, folder: Path, _text: str) -> Call:
@@ -187,9 +205,13 @@ def run_python(module: ModuleType, program: Program, state: State, p: Any = None
     if program.parameters:
         given.append(getattr(module, f"{program.name}_prepare")(program.defaults if p is None else p))
     made = getattr(module, program.name)(*given)
-    return dict(zip((a.name for a in program.outputs), [made] if len(program.outputs) == 1 else made, strict=True))
+    return dict(
+        zip((a.name for a in program.outputs), [made] if len(program.outputs) == 1 else made, strict=True)
+    )
 
 
-def by_hand(name: str, statements: Any, inputs: tuple[Argument, ...], outputs: tuple[Argument, ...], **more: Any) -> Program:
+def by_hand(
+    name: str, statements: Any, inputs: tuple[Argument, ...], outputs: tuple[Argument, ...], **more: Any
+) -> Program:
     """A program of statements as they are, for what no graph would make."""
     return Program(name, more.pop("about", ABOUT), inputs, outputs, tuple(statements), Counts(), **more)

@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from codegen.closed_forms import ARMS, FUNCTIONS, RIGHT, TOLERANCE, assert_whole, made_of, planar_by_lagrange, traced
+from codegen.closed_forms import (
+    ARMS,
+    FUNCTIONS,
+    RIGHT,
+    TOLERANCE,
+    assert_whole,
+    made_of,
+    planar_by_lagrange,
+    traced,
+)
 
 import forearm as fa
 from forearm import Arm
@@ -61,7 +70,9 @@ def told(terms: Sum, program: Program) -> set[str]:
     """A sum multiplied out again, a text for each term, such as "-2 c12 link2.mass qd1"."""
     texts = set()
     for coefficient, factors in _multiplied(terms):
-        powers = [f"{_told(f, program)}^{p}" if p != 1 else _told(f, program) for f, p in factors.items() if p]
+        powers = [
+            f"{_told(f, program)}^{p}" if p != 1 else _told(f, program) for f, p in factors.items() if p
+        ]
         texts.add(" ".join([f"{coefficient:.12g}", *sorted(powers)]))
     return texts
 
@@ -80,10 +91,16 @@ def _multiplied(terms: Sum) -> list[tuple[float, dict[Factor, int]]]:
 def _told(factor: Factor, program: Program) -> str:
     if isinstance(factor, Ref):
         assert factor.index is not None
-        return program.parameters[factor.index] if factor.name == PARAMETER else f"{factor.name}{factor.index + 1}"
+        return (
+            program.parameters[factor.index]
+            if factor.name == PARAMETER
+            else f"{factor.name}{factor.index + 1}"
+        )
     if isinstance(factor, Trig):
         plain = all(c == 1 for _, c in factor.angle)
-        angle = "".join(str((v.index or 0) + 1) if plain else f"{c:+}q{(v.index or 0) + 1}" for v, c in factor.angle)
+        angle = "".join(
+            str((v.index or 0) + 1) if plain else f"{c:+}q{(v.index or 0) + 1}" for v, c in factor.angle
+        )
         return ("s" if factor.sine else "c") + (angle if plain else f"({angle})")
     return f"{factor.name}({' + '.join(sorted(told(factor.argument, program)))})"
 
@@ -109,7 +126,9 @@ def test_coefficients_are_those_of_the_closed_form_by_lagrange(arm: Arm) -> None
     for i, terms in enumerate(form.outputs["tau"]):
         D, h, c = np.zeros(arm.n), np.zeros((arm.n, arm.n)), 0.0
         for term in terms:
-            rates = [f for f, p in term.factors for _ in range(p) if isinstance(f, Ref) and f.name in ("qd", "qdd")]
+            rates = [
+                f for f, p in term.factors for _ in range(p) if isinstance(f, Ref) and f.name in ("qd", "qdd")
+            ]
             value = value_of((term,), ones, form.offsets)
             places = [f.index for f in rates]
             if [f.name for f in rates] == ["qdd"]:
@@ -140,24 +159,34 @@ def test_planar_arm_comes_out_as_in_the_books() -> None:
         return " ".join([str(coefficient), *sorted(factors)])
 
     assert tau_1 == times(M_11, "qdd1") | times(M_12, "qdd2") | {
-        term(-2, m2, a, r2, "s2", "qd1", "qd2"), term(-1, m2, a, r2, "s2", "qd2^2"),
-        term(-1, m1, r1, g, "c1"), term(-1, m2, a, g, "c1"), term(-1, m2, r2, g, "c12"),
-    }  # fmt: skip
+        term(-2, m2, a, r2, "s2", "qd1", "qd2"),
+        term(-1, m2, a, r2, "s2", "qd2^2"),
+        term(-1, m1, r1, g, "c1"),
+        term(-1, m2, a, g, "c1"),
+        term(-1, m2, r2, g, "c12"),
+    }
     assert tau_2 == times(M_12, "qdd1") | times(M_22, "qdd2") | {
-        term(1, m2, a, r2, "s2", "qd1^2"), term(-1, m2, r2, g, "c12"),
-    }  # fmt: skip
+        term(1, m2, a, r2, "s2", "qd1^2"),
+        term(-1, m2, r2, g, "c12"),
+    }
 
 
 def test_planar_arm_is_typeset_as_in_the_books() -> None:
     text = document(planar_by_lagrange()[2])
     lines = [
-        r"\tau_{1} &= \bigl[m_{1} r_{1x}^{2} + m_{2} (a_{1}^{2} + 2 a_{1} r_{2x} c_{2} + r_{2x}^{2}) + I_{1zz} + I_{2zz}\bigr]",
-        r"- 2 m_{2} a_{1} r_{2x} s_{2} \, \dot{q}_{1} \dot{q}_{2} - m_{2} a_{1} r_{2x} s_{2} \, \dot{q}_{2}^{2} \\",
+        (
+            r"\tau_{1} &= \bigl[m_{1} r_{1x}^{2} + m_{2} (a_{1}^{2} + 2 a_{1} r_{2x} c_{2} + r_{2x}^{2}) + "
+            r"I_{1zz} + I_{2zz}\bigr]"
+        ),
+        (
+            r"- 2 m_{2} a_{1} r_{2x} s_{2} \, \dot{q}_{1} \dot{q}_{2} - m_{2} a_{1} r_{2x} s_{2} "
+            r"\, \dot{q}_{2}^{2} \\"
+        ),
         r"- g_{y} \bigl[m_{1} r_{1x} c_{1} + m_{2} (a_{1} c_{1} + r_{2x} c_{12})\bigr] \\",
         r"+ m_{2} a_{1} r_{2x} s_{2} \, \dot{q}_{1}^{2} - m_{2} r_{2x} g_{y} c_{12}",
         r"m_{2} (a_{1} r_{2x} c_{2} + r_{2x}^{2}) + I_{2zz} & m_{2} r_{2x}^{2} + I_{2zz} \\",
         r"$c_{1} = \cos(q_{1})$, $c_{12} = \cos(q_{1} + q_{2})$",
-    ]  # fmt: skip
+    ]
     for line in lines:
         assert line in text, line
 
@@ -231,8 +260,21 @@ def test_quotients_and_roots_cancel_where_they_can() -> None:
     (q,) = [graph.input("q[0]")]
     root = (a + b).sqrt()
     results = {
-        "x": [(a * b + a * c) / (b + c) * q, a * b / b * q, root * root * q, (a * a - b * b) / (a - b), a / b * q],
-        "y": [q / (a + b), (a + 0.5).sqrt() * q, (b + q * q).sqrt(), (q * q).sin() + q.sin(), q.sign() * a, 1.0 / q.cos()],
+        "x": [
+            (a * b + a * c) / (b + c) * q,
+            a * b / b * q,
+            root * root * q,
+            (a * a - b * b) / (a - b),
+            a / b * q,
+        ],
+        "y": [
+            q / (a + b),
+            (a + 0.5).sqrt() * q,
+            (b + q * q).sqrt(),
+            (q * q).sin() + q.sin(),
+            q.sign() * a,
+            1.0 / q.cos(),
+        ],
     }
     program = made_of(results, graph, values, q=1)
     assert_equal_to_graph(graph, results, program)
@@ -260,11 +302,16 @@ def test_forward_dynamics_stands_over_one_denominator() -> None:
     q, tau = ([graph.input(f"{name}[{i}]") for i in range(2)] for name in ("q", "tau"))
     M_11, M_12, M_22 = 1.4 + 0.9 * q[1].cos(), 0.47 + 0.45 * q[1].cos(), 0.47
     determinant = M_11 * M_22 - M_12 * M_12
-    results = {"qdd": [(M_22 * tau[0] - M_12 * tau[1]) / determinant, (M_11 * tau[1] - M_12 * tau[0]) / determinant]}
+    results = {
+        "qdd": [(M_22 * tau[0] - M_12 * tau[1]) / determinant, (M_11 * tau[1] - M_12 * tau[0]) / determinant]
+    }
     program = made_of(results, graph, q=2, tau=2)
     assert_equal_to_graph(graph, results, program)
     text = document(program)
-    assert r"\ddot{q}_{1} &= \frac{1}{\Delta_{1}} \bigl[0.47 \, \tau_{1} - (0.47 + 0.45 c_{2}) \, \tau_{2}\bigr]" in text
+    assert (
+        r"\ddot{q}_{1} &= \frac{1}{\Delta_{1}} \bigl[0.47 \, \tau_{1} - (0.47 + 0.45 c_{2}) \, \tau_{2}\bigr]"
+        in text
+    )
     assert r"\Delta_{1} &= 0.2346 + 0.2025 s_{2}^{2}" in text
 
 

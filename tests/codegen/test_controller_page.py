@@ -21,7 +21,9 @@ FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2"]
 
 
 def block(language: str, holding: str) -> str:
-    found = [text for text in re.findall(rf"^```{language}\n(.*?)^```", PAGE, flags=re.M | re.S) if holding in text]
+    found = [
+        text for text in re.findall(rf"^```{language}\n(.*?)^```", PAGE, flags=re.M | re.S) if holding in text
+    ]
     assert len(found) == 1, f"one block of {language!r} holds {holding!r}"
     return str(found[0])
 

@@ -1,4 +1,6 @@
-"""Every function that can be generated is what the reference says: by the graph, by generated Python, by compiled C."""
+"""Every function that can be generated is what the reference says:
+by the graph, by generated Python, by compiled C.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,14 @@ def test_by_compiled_c_where_things_break() -> None:
     arm = ARMS["puma560"]  # with friction, whose sign is that of the rate
     for state in awkward_states(arm).values():
         g = Given(*state, 3.0 * state.q)
-        for function in ("inverse_dynamics", "forward_dynamics", "bias", "gravity", "coriolis_matrix", "kinetic_energy"):
+        for function in (
+            "inverse_dynamics",
+            "forward_dynamics",
+            "bias",
+            "gravity",
+            "coriolis_matrix",
+            "kinetic_energy",
+        ):
             assert_true(by_c(arm, function, g), arm, function, g)
 
 
@@ -109,7 +118,9 @@ def test_nan_goes_through() -> None:
 
 @pytest.mark.parametrize("name", ["puma560", "tree", "standard tree", "modified chain"])
 def test_the_coriolis_matrix_is_that_of_christoffel(name: str) -> None:
-    """c_ijk = (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) / 2 by differences of M, and then dM/dt - 2 C is skew-symmetric."""
+    """c_ijk = (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) / 2 by differences of M,
+    and then dM/dt - 2 C is skew-symmetric.
+    """
     arm = ARMS[name]
     g = given(arm, 7)
     (C,) = by_graph(arm, "coriolis_matrix", g)
@@ -119,7 +130,9 @@ def test_the_coriolis_matrix_is_that_of_christoffel(name: str) -> None:
     skew = dM @ g.qd - 2.0 * C
     assert_close(skew, -skew.T, DIFFERENCE)
     rest = np.zeros(arm.n)
-    velocity_torques = dynamics.inverse(arm.rigid(), g.q, g.qd, rest) - dynamics.inverse(arm.rigid(), g.q, rest, rest)
+    velocity_torques = dynamics.inverse(arm.rigid(), g.q, g.qd, rest) - dynamics.inverse(
+        arm.rigid(), g.q, rest, rest
+    )
     assert_close(C @ g.qd, velocity_torques)
 
 
@@ -139,10 +152,15 @@ def test_kinematics_by_differences(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["puma560", "tree", "one slide"])
 def test_energies_are_those_of_the_torques(name: str) -> None:
-    """Gravity's torques are the slope of the potential energy, and the kinetic energy is that of the inertia matrix."""
+    """Gravity's torques are the slope of the potential energy, and the kinetic energy is that
+    of the inertia matrix.
+    """
     arm = ARMS[name]
     g = given(arm, 9)
-    potential = [[by_graph(arm, "potential_energy", g._replace(q=g.q + h * e))[0][0] for h in OFFSETS] for e in np.eye(arm.n)]
+    potential = [
+        [by_graph(arm, "potential_energy", g._replace(q=g.q + h * e))[0][0] for h in OFFSETS]
+        for e in np.eye(arm.n)
+    ]
     assert_close(by_graph(arm, "gravity", g)[0], np.array(potential) @ SEVEN_POINTS, DIFFERENCE)
     (M,), (K,) = by_graph(arm, "inertia_matrix", g), by_graph(arm, "kinetic_energy", g)
     assert_close(K[0], 0.5 * g.qd @ M @ g.qd)
@@ -150,7 +168,9 @@ def test_energies_are_those_of_the_torques(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["puma560", "standard tree", "one slide", "modified chain"])
 def test_reactions_hold_what_the_torques_are(name: str) -> None:
-    """Moved to the joint's own origin, what lies along its axis is the rigid arm's torque; standard frames lie elsewhere."""
+    """Moved to the joint's own origin, what lies along its axis is the rigid arm's torque;
+    standard frames lie elsewhere.
+    """
     arm = ARMS[name]
     g = given(arm, 10)
     (wrench,) = by_graph(arm, "reactions", g)
@@ -176,7 +196,11 @@ def test_regressors_times_parameters_are_torques(name: str) -> None:
 def test_the_hand_may_be_anywhere(where: str) -> None:
     chain = random_arm(42, 3, "standard", prismatic=False, fixed=False).rigid()
     tool = pose(rotation_rpy((0.3, -0.5, 0.9)), (0.1, -0.2, 0.3))
-    link = {"hand in the middle": chain.links[2].name, "hand on the base": chain.base_link, "tool": chain.links[-1].name}[where]
+    link = {
+        "hand in the middle": chain.links[2].name,
+        "hand on the base": chain.base_link,
+        "tool": chain.links[-1].name,
+    }[where]
     arm = chain.replace(hand=Hand(link=link, pose=tool))
     g = given(arm, 1)
     for function in ("forward_kinematics", "jacobian", "jacobian_derivative"):
@@ -219,8 +243,13 @@ def test_an_output_named_as_an_input_gets_another_name() -> None:
 
 
 # Their work grows as n^5 to n^3: only short chains.
-SLOW = {"lagrange-naive": "chain2", "lagrange-uicker": "chain2", "lagrange-stored": "chain3", "lagrange-recursive": "chain3",
-        "lagrange-recursive-d": "chain3"}  # fmt: skip
+SLOW = {
+    "lagrange-naive": "chain2",
+    "lagrange-uicker": "chain2",
+    "lagrange-stored": "chain3",
+    "lagrange-recursive": "chain3",
+    "lagrange-recursive-d": "chain3",
+}
 EVERY_FORMULATION = [
     *(("inverse_dynamics", name) for name in INVERSE),
     *(("inertia_matrix", name) for name in INERTIA),
@@ -265,10 +294,13 @@ def test_regrouping_beats_every_formulation() -> None:
 
 
 def test_formulations_of_the_documents_know_no_load() -> None:
-    """They are traced as they stand, without reactions: where friction asks for them the formulation must go."""
+    """They are traced as they stand, without reactions: where friction asks for them
+    the formulation must go.
+    """
     arm = loaded_arm("chain", 2, 2)
     said = (
-        r"generate: a formulation is traced as the documents have it, without {}; leave the formulation out, or take arm\.rigid"
+        r"generate: a formulation is traced as the documents have it, without {}; leave the formulation "
+        r"out, or take arm\.rigid"
     )
     with pytest.raises(InputError, match=said.format("bearings")):
         generate(arm, "inverse_dynamics", formulation="gibbs-appell")
@@ -277,7 +309,11 @@ def test_formulations_of_the_documents_know_no_load() -> None:
     generate(arm.rigid(), "inverse_dynamics", formulation="gibbs-appell")
 
 
-LOADED = {"chain": loaded_arm("chain", 2, 2), "followers": loaded_arm("followers", 7, 2), "tree": loaded_arm("tree", 4, 3)}
+LOADED = {
+    "chain": loaded_arm("chain", 2, 2),
+    "followers": loaded_arm("followers", 7, 2),
+    "tree": loaded_arm("tree", 4, 3),
+}
 # What the load has no part in, and torques; accelerations are asked below what torques they need.
 UNDER_LOAD = (
     "inverse_dynamics",
@@ -302,7 +338,9 @@ def test_friction_that_depends_on_the_load(name: str) -> None:
         program = program_for(arm, "inverse_dynamics")
         assert_true(by_python(program, g), arm, "inverse_dynamics", g)
         with TemporaryDirectory() as folder:
-            assert_true(list(run(program, "c", Path(folder), g._asdict()).values()), arm, "inverse_dynamics", g)
+            assert_true(
+                list(run(program, "c", Path(folder), g._asdict()).values()), arm, "inverse_dynamics", g
+            )
 
 
 @pytest.mark.parametrize("name", LOADED)
@@ -314,7 +352,10 @@ def test_accelerations_under_load_need_the_torques_that_were_given(name: str) ->
         g = given(arm, seed)
         g = g._replace(tau=size * g.tau, qd=g.qd if seed < 3 else 0.0 * g.qd)
         with TemporaryDirectory() as folder:
-            made = [next(iter(run(program, language, Path(folder), g._asdict()).values())) for language in ("c", "python")]
+            made = [
+                next(iter(run(program, language, Path(folder), g._asdict()).values()))
+                for language in ("c", "python")
+            ]
         for qdd in made:
             needed = dynamics.inverse(arm, g.q, g.qd, qdd)
             assert_close(needed, g.tau, 1e-10, f"{name}, torques times {size}")
@@ -331,7 +372,9 @@ def test_friction_of_two_directions_has_no_torque_at_rest() -> None:
 
 
 def test_a_singular_inertia_matrix_is_told() -> None:
-    """A joint that moves nothing: torques are what they are, accelerations are refused as the reference refuses them."""
+    """A joint that moves nothing: torques are what they are, accelerations are refused as the
+    reference refuses them.
+    """
     arm = random_arm(30, 2, "frames", prismatic=False, fixed=False).rigid()
     arm = arm.with_link(Link(name=arm.links[-1].name))
     g = given(arm, 1)

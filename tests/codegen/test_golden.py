@@ -1,12 +1,13 @@
 """Generated code, word for word: a change of the generator is seen here before it is seen by a user.
 
-The texts are in tests/codegen/golden, each under the name that a user's file has, with .golden behind it. After a change
-that is meant, write them anew and read the difference:
+The texts are in tests/codegen/golden, each under the name that a user's file has, with .golden behind it.
+After a change that is meant, write them anew and read the difference:
 
-    FOREARM_UPDATE_GOLDEN=1 .venv/bin/python -m pytest tests/codegen/test_golden.py && git diff --stat tests/codegen/golden
+    FOREARM_UPDATE_GOLDEN=1 .venv/bin/python -m pytest tests/codegen/test_golden.py &&
+    git diff --stat tests/codegen/golden
 
-The version of forearm stands as VERSION in them, so that a release changes nothing. Of numbers with more than 15 digits the
-last ones are rounding, which another processor may do otherwise: they are compared to 13.
+The version of forearm stands as VERSION in them, so that a release changes nothing. Of numbers with more than
+15 digits the last ones are rounding, which another processor may do otherwise: they are compared to 13.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ LONGEST = 40  # lines of a difference that are shown
 def made(arm: str, language: str) -> dict[str, str]:
     """The files of an arm's inverse dynamics, by the names of their golden texts."""
     files = fa.generate(fa.load(arm), "inverse_dynamics", language).files()
-    return {f"{name}.golden": text.replace(f"forearm {fa.__version__}", "forearm VERSION") for name, text in files.items()}
+    return {
+        f"{name}.golden": text.replace(f"forearm {fa.__version__}", "forearm VERSION")
+        for name, text in files.items()
+    }
 
 
 def rounded(text: str) -> str:
@@ -41,7 +45,10 @@ def rounded(text: str) -> str:
 
 
 def test_rounding_is_of_long_numbers_only() -> None:
-    assert rounded("a[3] = 0.21756708999999996 * 0.986028 + 490.5e-3") == "a[3] = 0.21756709 * 0.986028 + 490.5e-3"
+    assert (
+        rounded("a[3] = 0.21756708999999996 * 0.986028 + 490.5e-3")
+        == "a[3] = 0.21756709 * 0.986028 + 490.5e-3"
+    )
     assert rounded("1.0000000000001 - 13.333666666666634") == "1.0000000000001 - 13.33366666667"
 
 
@@ -54,9 +61,12 @@ def test_the_text_is_the_golden_one(arm: str, language: str) -> None:
         assert path.is_file(), f"{name} is not there; {UPDATE}=1 writes it"
         before = path.read_text(encoding="utf-8")
         if rounded(text) != rounded(before):
-            lines = difflib.unified_diff(before.splitlines(), text.splitlines(), "golden", "generated now", lineterm="", n=1)
+            lines = difflib.unified_diff(
+                before.splitlines(), text.splitlines(), "golden", "generated now", lineterm="", n=1
+            )
             pytest.fail(
-                f"{name} has changed; if that is meant, {UPDATE}=1 writes it anew.\n" + "\n".join(list(lines)[:LONGEST])
+                f"{name} has changed; if that is meant, {UPDATE}=1 writes it anew.\n"
+                + "\n".join(list(lines)[:LONGEST])
             )
 
 
@@ -76,5 +86,7 @@ def test_golden_c_compiles(tmp_path: Path) -> None:
     sources = sorted(path.name for path in tmp_path.glob("*.c"))
     assert len(sources) == 3
     flags = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c"]
-    done = subprocess.run(["gcc", *flags, *sources], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["gcc", *flags, *sources], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr

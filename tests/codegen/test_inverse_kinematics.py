@@ -1,4 +1,6 @@
-"""Inverse kinematics as code: the branches of the reference, in C, Python, on the graph and in machine code."""
+"""Inverse kinematics as code: the branches of the reference, in C, Python,
+on the graph and in machine code.
+"""
 
 from __future__ import annotations
 
@@ -63,15 +65,27 @@ def test_the_kernel_finds_the_branches_of_the_reference(name: str) -> None:
         assert truth.reachable
         assert_same_branches(found[k], truth.q)
         kept = found[k][~np.isnan(found[k]).any(axis=1)]
-        np.testing.assert_allclose(fa.kinematics.forward(arm, kept), np.broadcast_to(T[k], (len(kept), 4, 4)), atol=CLOSE)
+        np.testing.assert_allclose(
+            fa.kinematics.forward(arm, kept), np.broadcast_to(T[k], (len(kept), 4, 4)), atol=CLOSE
+        )
         assert all(
-            j.limits.lower - CLOSE <= x <= j.limits.upper + CLOSE for q in kept for j, x in zip(arm.joints, q, strict=True)
+            j.limits.lower - CLOSE <= x <= j.limits.upper + CLOSE
+            for q in kept
+            for j, x in zip(arm.joints, q, strict=True)
         )
 
 
 @pytest.mark.parametrize(
     "ends",
-    [(0.0, math.inf), (-math.inf, 0.0), (-1.0, math.inf), (-900.0, math.inf), (20.0, 30.0), (100.0, 106.0), (-40.0, -31.0)],
+    [
+        (0.0, math.inf),
+        (-math.inf, 0.0),
+        (-1.0, math.inf),
+        (-900.0, math.inf),
+        (20.0, 30.0),
+        (100.0, 106.0),
+        (-40.0, -31.0),
+    ],
 )
 def test_limits_that_are_open_or_turns_away(ends: tuple[float, float]) -> None:
     """Joints 1 and 6 within any range: the reference's branches, with the reference's whole turns."""
@@ -126,15 +140,22 @@ def test_generated_code(language: str, tmp_path: Path) -> None:
 
 
 def test_at_singular_poses_branches_meet_and_are_all_there() -> None:
-    """The wrist straight, and the arm stretched to its last bit: what exists is found, though several times."""
+    """The wrist straight, and the arm stretched to its last bit:
+    what exists is found, though several times.
+    """
     arm = arm_of("puma560-akb")
     kernel = fa.compile(arm)
-    for q in ([0.3, -0.4, 0.5, 0.6, 0.0, 0.7], [0.1, 0.2, float(np.arctan2(-0.0203, 0.4331)) + np.pi / 2, 0.3, 0.4, 0.5]):
+    for q in (
+        [0.3, -0.4, 0.5, 0.6, 0.0, 0.7],
+        [0.1, 0.2, float(np.arctan2(-0.0203, 0.4331)) + np.pi / 2, 0.3, 0.4, 0.5],
+    ):
         T = fa.kinematics.forward(arm, np.array(q))
         found = kernel.inverse_kinematics(T)
         kept = found[~np.isnan(found).any(axis=1)]
         assert len(kept) >= 4
-        np.testing.assert_allclose(fa.kinematics.forward(arm, kept), np.broadcast_to(T, (len(kept), 4, 4)), atol=CLOSE)
+        np.testing.assert_allclose(
+            fa.kinematics.forward(arm, kept), np.broadcast_to(T, (len(kept), 4, 4)), atol=CLOSE
+        )
 
 
 def test_the_graph_by_itself() -> None:
@@ -151,7 +172,9 @@ def test_the_graph_by_itself() -> None:
 
 def test_what_cannot_be_written_is_refused() -> None:
     arm = arm_of("puma560")
-    with pytest.raises(fa.ModelError, match=r"'panda': there is no closed form, as it has 7 joints.*inverse_numeric"):
+    with pytest.raises(
+        fa.ModelError, match=r"'panda': there is no closed form, as it has 7 joints.*inverse_numeric"
+    ):
         fa.generate(arm_of("panda"), "inverse_kinematics")
     with pytest.raises(fa.InputError, match="it takes no open parameters"):
         fa.generate(arm, "inverse_kinematics", parameters="all")

@@ -60,9 +60,16 @@ def test_sizes_and_exponentials_as_the_language_has_them(language: str, tmp_path
 
 
 MEANING: dict[str, Any] = {
-    "*": operator.mul, "+": operator.add, "-": operator.sub, "/": operator.truediv,
-    "neg": operator.neg, "sqrt": math.sqrt, "sign": np.sign, "abs": abs, "exp": math.exp,
-}  # fmt: skip
+    "*": operator.mul,
+    "+": operator.add,
+    "-": operator.sub,
+    "/": operator.truediv,
+    "neg": operator.neg,
+    "sqrt": math.sqrt,
+    "sign": np.sign,
+    "abs": abs,
+    "exp": math.exp,
+}
 
 
 def value_of(tree: Tree, given: dict[str, Floats]) -> float:
@@ -76,11 +83,22 @@ def value_of(tree: Tree, given: dict[str, Floats]) -> float:
 
 def random_tree(rng: np.random.Generator, depth: int) -> Tree:
     if depth == 0:
-        return Ref("q", int(rng.integers(4))) if rng.random() < 0.7 else float(rng.choice([-2.5, -0.75, 1.25, 3.0, -0.0]))
+        return (
+            Ref("q", int(rng.integers(4)))
+            if rng.random() < 0.7
+            else float(rng.choice([-2.5, -0.75, 1.25, 3.0, -0.0]))
+        )
     kind = str(rng.choice(["*", "+", "-", "/", "neg", "neg", "sign", "sqrt"]))
     q = Ref("q", int(rng.integers(4)))
     if kind == "/":  # by something that is not 0
-        below: list[Tree] = [Op("+", (Op("*", (q, q)), 0.5)), Op("*", (q, 3)), Op("/", (-1.75, q)), Op("neg", (q,)), -1.75, q]
+        below: list[Tree] = [
+            Op("+", (Op("*", (q, q)), 0.5)),
+            Op("*", (q, 3)),
+            Op("/", (-1.75, q)),
+            Op("neg", (q,)),
+            -1.75,
+            q,
+        ]
         return Op("/", (random_tree(rng, depth - 1), below[rng.integers(6)]))
     if kind == "sqrt":
         return Op("sqrt", (Op("*", (q, q)),))
@@ -89,11 +107,15 @@ def random_tree(rng: np.random.Generator, depth: int) -> Tree:
 
 @EVERY
 def test_parentheses_of_any_tree(language: str, tmp_path: Path) -> None:
-    """Minus signs and negative numbers inside, where no graph puts them. Without sin and cos, every bit is the same."""
+    """Minus signs and negative numbers inside, where no graph puts them.
+    Without sin and cos, every bit is the same.
+    """
     rng = np.random.default_rng(5)
     trees = [random_tree(rng, 1 + i % 4) for i in range(200)]
     q, tau = Argument("q", (4,), "rad"), Argument("tau", (len(trees),), "N m")
-    program = by_hand("trees", (Statement(Ref("tau", i), tree, "") for i, tree in enumerate(trees)), (q,), (tau,))
+    program = by_hand(
+        "trees", (Statement(Ref("tau", i), tree, "") for i, tree in enumerate(trees)), (q,), (tau,)
+    )
     state = random_state(program, seed=3)
     made = run(program, language, tmp_path, state)["tau"]
     np.testing.assert_array_equal(made, [value_of(tree, state) for tree in trees])
@@ -102,7 +124,19 @@ def test_parentheses_of_any_tree(language: str, tmp_path: Path) -> None:
 @EVERY
 def test_numbers_read_back_bit_for_bit(language: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
-    values = [0.1, 1.0 / 3.0, math.pi, 5e-324, sys.float_info.max, sys.float_info.min, 1e16, 1e22, 123456789.0, -0.0, -1e-300]
+    values = [
+        0.1,
+        1.0 / 3.0,
+        math.pi,
+        5e-324,
+        sys.float_info.max,
+        sys.float_info.min,
+        1e16,
+        1e22,
+        123456789.0,
+        -0.0,
+        -1e-300,
+    ]
     values += [np.float64(0.3), *(rng.normal(size=50) * 10.0 ** rng.integers(-200, 200, size=50))]
     outputs = (Argument("tau", (len(values),), "N m"),)
     program = by_hand("digits", (Statement(Ref("tau", i), v, "") for i, v in enumerate(values)), (), outputs)
@@ -114,7 +148,8 @@ def test_numbers_read_back_bit_for_bit(language: str, tmp_path: Path) -> None:
 def test_what_is_no_number_is_refused(language: str, value: float) -> None:
     program = by_hand("digits", [Statement(Ref("tau", 0), value, "")], (), (Argument("tau", (1,), "N m"),))
     with pytest.raises(
-        InputError, match=rf"codegen: {value} cannot be written as a number of a program; only finite numbers can\."
+        InputError,
+        match=rf"codegen: {value} cannot be written as a number of a program; only finite numbers can\.",
     ):
         LANGUAGES[language].write(program)
 
@@ -145,7 +180,9 @@ def test_cpp_headers_stand_together_and_serve_float(tmp_path: Path) -> None:
     needs("cpp")
     cases = [operators(), parameters(), bends()]
     sources = [shim(case.name, write(case.program(), "cpp", tmp_path), "float", tmp_path) for case in cases]
-    (tmp_path / "both.cpp").write_text("".join(f'#include "{s}"\n'.replace("_float.cpp", ".hpp") for s in sources) * 2)
+    (tmp_path / "both.cpp").write_text(
+        "".join(f'#include "{s}"\n'.replace("_float.cpp", ".hpp") for s in sources) * 2
+    )
     both = "".join((tmp_path / s).read_text().replace("typedef float S;", "") for s in sources)
     (tmp_path / "both.cpp").write_text(f"{(tmp_path / 'both.cpp').read_text()}typedef float S;\n{both}")
     call = caller(compiled("cpp", "both.cpp", tmp_path, "-Wdouble-promotion"), lambda name: f"{name}_float")
@@ -178,7 +215,9 @@ typedef ad::Dual Dual;
 
 
 def test_cpp_serves_automatic_differentiation(tmp_path: Path) -> None:
-    """Numbers with their rate of change, of a type that turns into nothing else by itself; also where a sign is at 0."""
+    """Numbers with their rate of change, of a type that turns into nothing else by itself;
+    also where a sign is at 0.
+    """
     needs("cpp")
     case = operators()
     program = case.program()
@@ -198,9 +237,13 @@ def test_cpp_serves_automatic_differentiation(tmp_path: Path) -> None:
         assert_close({"tau": tau[:, 1]}, {"tau": np.array(changes, dtype=float)}, tolerance=1e-13)
 
 
-@pytest.mark.parametrize("make", [operators, bends, matrices, parameters, numbers, partly, lambda: random_graph(9)])
+@pytest.mark.parametrize(
+    "make", [operators, bends, matrices, parameters, numbers, partly, lambda: random_graph(9)]
+)
 def test_python_takes_batches(make: Any, tmp_path: Path) -> None:
-    """A batch gives what its states give one by one, results that are numbers included; one state serves a whole batch."""
+    """A batch gives what its states give one by one, results that are numbers included;
+    one state serves a whole batch.
+    """
     case = make()
     program = case.program()
     write(program, "python", tmp_path)
@@ -208,12 +251,20 @@ def test_python_takes_batches(make: Any, tmp_path: Path) -> None:
     states = [random_state(program, seed) for seed in range(6)]
     first, *others = program.inputs
     for shape in ((6,), (2, 3)):
-        batch = {a.name: np.stack([s[a.name] for s in states]).reshape(*shape, *a.shape) for a in program.inputs}
+        batch = {
+            a.name: np.stack([s[a.name] for s in states]).reshape(*shape, *a.shape) for a in program.inputs
+        }
         one_of_them = {first.name: batch[first.name], **{a.name: states[0][a.name] for a in others}}
-        for given, chosen in ((batch, states), (one_of_them, [{**states[0], first.name: s[first.name]} for s in states])):
+        for given, chosen in (
+            (batch, states),
+            (one_of_them, [{**states[0], first.name: s[first.name]} for s in states]),
+        ):
             made = run_python(module, program, given)
             single = [run_python(module, program, s) for s in chosen]
-            expected = {a.name: np.stack([s[a.name] for s in single]).reshape(*shape, *a.shape) for a in program.outputs}
+            expected = {
+                a.name: np.stack([s[a.name] for s in single]).reshape(*shape, *a.shape)
+                for a in program.outputs
+            }
             assert_close(made, expected, tolerance=1e-15)
 
 
@@ -237,7 +288,11 @@ def test_python_returns_new_arrays_and_refuses_wrong_shapes(tmp_path: Path) -> N
     x[:] = 5.0
     assert q.tolist() == [0.3, 0.7]
     assert straight([1, 2], [[0, 0], [0, 0]]).tolist() == [1.0, 2.0]
-    with pytest.raises(ValueError, match=r"^q: an array of shape \(\.\.\., 2\) is needed; came shape \(2, 3\)\.$"):
+    with pytest.raises(
+        ValueError, match=r"^q: an array of shape \(\.\.\., 2\) is needed; came shape \(2, 3\)\.$"
+    ):
         straight(np.zeros((2, 3)), np.eye(2))
-    with pytest.raises(ValueError, match=r"^A: an array of shape \(\.\.\., 2, 2\) is needed; came shape \(2,\)\.$"):
+    with pytest.raises(
+        ValueError, match=r"^A: an array of shape \(\.\.\., 2, 2\) is needed; came shape \(2,\)\.$"
+    ):
         straight(q, np.zeros(2))

@@ -40,8 +40,11 @@ def test_statements_are_listed_where_there_is_no_closed_form() -> None:
     text = document(program)
     rows = re.findall(r"^  (\S+) &= (.*?)(?: \\\\)?$", text, flags=re.M)
     assert len({name for name, _ in rows}) == len(rows)
-    left_out = [s for s in program.statements if isinstance(s.value, Op) and s.value.operator in ("cos", "sin")]
-    assert len(rows) >= len(program.statements) - len(left_out) - 7  # an output may be a value that has its name already
+    left_out = [
+        s for s in program.statements if isinstance(s.value, Op) and s.value.operator in ("cos", "sin")
+    ]
+    # an output may be a value that has its name already
+    assert len(rows) >= len(program.statements) - len(left_out) - 7
     names = {name for name, _ in rows}
     wanted = [
         r"\omega_{3x}",
@@ -53,7 +56,11 @@ def test_statements_are_listed_where_there_is_no_closed_form() -> None:
         r"\tau_{1}",
         "t_{13}",
     ]
-    assert not [w for w in wanted if w not in names and rf"\bar{{{w.split('_')[0]}}}_{w.split('_', 1)[1]}" not in names]
+    assert not [
+        w
+        for w in wanted
+        if w not in names and rf"\bar{{{w.split('_')[0]}}}_{w.split('_', 1)[1]}" not in names
+    ]
     assert any(name.startswith(r"\bar{") for name in names)
     assert r"$\bar{x} = -x$" in text
     assert re.search(r"\\subsubsection\*\{link 3, outwards\}", text)
@@ -78,9 +85,12 @@ def test_angles_without_an_abbreviation_are_listed(monkeypatch: pytest.MonkeyPat
 
 
 TOKEN = re.compile(
-    r"(?P<number>\d+(?:\.\d+)?)|(?P<name>(?:\\(?:bar|dot|ddot)\{(?:\\\w+|[A-Za-z])(?:\{(?:\\\w+|\w)\})?\}|\\?[A-Za-z]+)_\{(?:\\mathrm\{\w+\}|[^{}])*\})"
-    r"|\^\{(?P<power>-?\d+)\}|(?P<times>\\times|\\cdot)|(?P<function>\\cos|\\sin)|(?P<open>\()|(?P<other>[)+-])|\s+"
-)  # fmt: skip
+    r"(?P<number>\d+(?:\.\d+)?)"
+    r"|(?P<name>(?:\\(?:bar|dot|ddot)\{(?:\\\w+|[A-Za-z])(?:\{(?:\\\w+|\w)\})?\}"
+    r"|\\?[A-Za-z]+)_\{(?:\\mathrm\{\w+\}|[^{}])*\})"
+    r"|\^\{(?P<power>-?\d+)\}|(?P<times>\\times|\\cdot)"
+    r"|(?P<function>\\cos|\\sin)|(?P<open>\()|(?P<other>[)+-])|\s+"
+)
 
 
 def read_back(tex: str, known: dict[str, float]) -> float:
@@ -123,7 +133,9 @@ def test_the_printed_equations_give_the_values(arm: Arm, symbolic: bool) -> None
     for name, letter in (("q", "q"), ("qd", r"\dot{q}"), ("qdd", r"\ddot{q}")):
         for i, value in enumerate(rng.uniform(-2.0, 2.0, arm.n)):
             known[f"{letter}_{{{i + 1}}}"] = leaves[f"{name}[{i}]"] = value
-    known |= {f"\\theta_{{{i + 1}}}": leaves[f"q[{i}]"] + float(m) for i, m in enumerate(_offsets(text, arm.n))}
+    known |= {
+        f"\\theta_{{{i + 1}}}": leaves[f"q[{i}]"] + float(m) for i, m in enumerate(_offsets(text, arm.n))
+    }
     table = dict(re.findall(r"^\$(\S+)\$ & (\S+) & \$[^$]*\$ ", text, flags=re.M))
     parameters = dict(zip(program.parameters, program.defaults, strict=True))
     known |= {symbol: parameters[name] for symbol, name in table.items() if name in parameters}
@@ -143,10 +155,18 @@ def _offsets(text: str, n: int) -> list[float]:
 
 
 HOSTILE = (
-    "two\nlines \\input{/etc/passwd}", "% \\end{document}", "$x$ & # _ ^ ~ {", "}}} \\\\ \\write18{ls}", "^^5cinput ^^M ^^0a",
-    "\r\u2028\u2029\x0b\x00\x85\\begin{x}", "[1ex] *", "\u00e9\u00fc\u0151 \u03a9 \u4e2d \ud800 \u202e", "!TEX program = sh",
-    '"`<>|--- ?`', "\\def\\tau{}",
-)  # fmt: skip
+    "two\nlines \\input{/etc/passwd}",
+    "% \\end{document}",
+    "$x$ & # _ ^ ~ {",
+    "}}} \\\\ \\write18{ls}",
+    "^^5cinput ^^M ^^0a",
+    "\r\u2028\u2029\x0b\x00\x85\\begin{x}",
+    "[1ex] *",
+    "\u00e9\u00fc\u0151 \u03a9 \u4e2d \ud800 \u202e",
+    "!TEX program = sh",
+    '"`<>|--- ?`',
+    "\\def\\tau{}",
+)
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
@@ -159,16 +179,24 @@ def test_texts_from_outside_stay_texts(text: str) -> None:
         q = [graph.input(f"q[{i}]") for i in range(size)]
         mass = graph.parameter(f"{words}1.mass")
         long = math.prod((x.sin() + mass * i for i, x in enumerate(q * 7, 1)), start=mass)
-        inputs, outputs = (Argument("q", (size,), words),), (Argument("tau", (), words), Argument("h", (), words))
+        inputs, outputs = (
+            (Argument("q", (size,), words),),
+            (Argument("tau", (), words), Argument("h", (), words)),
+        )
         results = {"tau": mass * q[0].cos(), "h": long}
-        return document(program_of(graph, results, words, (words, f"Of {words}"), inputs, outputs, {f"{words}1.mass": 2.0}))
+        return document(
+            program_of(
+                graph, results, words, (words, f"Of {words}"), inputs, outputs, {f"{words}1.mass": 2.0}
+            )
+        )
 
     document_made = made(text)
     assert_whole(document_made)
     equations = re.findall(r"\\begin\{align\*\}.*?\\end\{align\*\}", document_made, flags=re.S)
     assert len(equations) >= 2
     assert [
-        e.replace("m_{1}", "p_{1}") for e in re.findall(r"\\begin\{align\*\}.*?\\end\{align\*\}", made("words"), flags=re.S)
+        e.replace("m_{1}", "p_{1}")
+        for e in re.findall(r"\\begin\{align\*\}.*?\\end\{align\*\}", made("words"), flags=re.S)
     ] == [e.replace("m_{1}", "p_{1}") for e in equations]
     comments = [line for line in document_made.splitlines() if line.startswith("%")]
     assert all(line.startswith("%   |") for line in comments[1:])
@@ -192,7 +220,9 @@ def test_numbers_are_said_to_be_rounded_only_where_they_are() -> None:
     assert r"1.5 \times 10^{-8} q_{1}" in made(1.5e-8)
     assert r"x_{1} &= 10^{9} q_{1}" in made(1e9)
     graph = Graph()
-    assert "1.234568 q_{1}" in document(made_of({"x": [graph.input("q[0]") * 1.23456789]}, graph, q=1), digits=7)
+    assert "1.234568 q_{1}" in document(
+        made_of({"x": [graph.input("q[0]") * 1.23456789]}, graph, q=1), digits=7
+    )
 
 
 def test_matrices_as_a_whole_or_by_their_upper_triangle() -> None:
@@ -218,18 +248,21 @@ def test_abbreviations_give_way_to_arguments_of_their_name() -> None:
 
 def test_the_text_does_not_depend_on_the_order_of_hashing() -> None:
     code = (
-        "import hashlib, sys; sys.path[:0] = sys.argv[1:]; from codegen.test_latex import ARMS, traced, document;"
-        "texts = [document(traced(arm, symbolic)[2]) for arm in ARMS[1:4] for symbolic in (False, True)];"
-        "print(hashlib.sha256(''.join(texts).encode()).hexdigest())"
+        "import hashlib, sys; sys.path[:0] = sys.argv[1:]; from codegen.test_latex import ARMS, traced, "
+        "document;texts = [document(traced(arm, symbolic)[2]) for arm in ARMS[1:4] for symbolic in (False, "
+        "True)];print(hashlib.sha256(''.join(texts).encode()).hexdigest())"
     )
     tests = str(Path(__file__).parent.parent)
     made = {
         subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", code, tests], env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True, text=True, check=True,
+            [sys.executable, "-W", "ignore", "-c", code, tests],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         for seed in ("1", "2")
-    }  # fmt: skip
+    }
     assert len(made) == 1
 
 
@@ -239,6 +272,8 @@ def test_the_text_does_not_depend_on_the_order_of_hashing() -> None:
 def test_documents_compile(arm: Arm, symbolic: bool, tmp_path: Path) -> None:
     (tmp_path / "made.tex").write_text(document(traced(arm, symbolic)[2]), encoding="ascii")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "made.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=False
+    )
     assert done.returncode == 0, done.stdout[-2000:]
     assert "Overfull" not in done.stdout

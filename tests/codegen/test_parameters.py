@@ -1,4 +1,6 @@
-"""Parameters that stay symbols: with the arm's own values the code is that of the arm, with others that of the other arm."""
+"""Parameters that stay symbols: with the arm's own values the code is that of the arm,
+with others that of the other arm.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ from forearm.reduction.symbolic import chosen_parameters, parameter_values
 from forearm.spatial import TENSOR
 
 ARMS: dict[str, Arm] = {
-    "puma560-akb": fa.load("puma560-akb"),  # most centres on an axis, tensors diagonal, axes parallel and square
+    # most centres on an axis, tensors diagonal, axes parallel and square
+    "puma560-akb": fa.load("puma560-akb"),
     "stanford-dhanaraj3": fa.load("stanford-dhanaraj3"),
     "ascher2": fa.load("ascher2"),
     "tree": simple_drives(random_arm(31, 3, "frames", tree=True, mimic=True)),
@@ -46,7 +49,9 @@ TORQUES = (
 
 
 def other_values(arm: Arm, names: list[str], seed: int = 3) -> dict[str, float]:
-    """Other values for these parameters, with every zero and every symmetry gone, and every link still a body."""
+    """Other values for these parameters, with every zero and every symmetry gone,
+    and every link still a body.
+    """
     rng = np.random.default_rng(seed)
     own, made = parameter_values(arm), {}
     for name in names:
@@ -71,8 +76,13 @@ def with_values(arm: Arm, values: dict[str, float]) -> Arm:
         for pair, (a, b) in TENSOR.items():
             tensor[a, b] = tensor[b, a] = all_values[f"{link.name}.inertia.{pair}"]
         com = np.array([all_values[f"{link.name}.com.{axis}"] for axis in AXES])
-        arm = arm.with_link(Link(name=link.name, mass=all_values[f"{link.name}.mass"], com=com, inertia=tensor))
-    return arm.replace(gravity=np.array([all_values[f"gravity.{axis}"] for axis in AXES]), tree=tuple(_joints(arm, all_values)))
+        arm = arm.with_link(
+            Link(name=link.name, mass=all_values[f"{link.name}.mass"], com=com, inertia=tensor)
+        )
+    return arm.replace(
+        gravity=np.array([all_values[f"gravity.{axis}"] for axis in AXES]),
+        tree=tuple(_joints(arm, all_values)),
+    )
 
 
 def _joints(arm: Arm, values: dict[str, float]) -> Iterator[Joint]:
@@ -80,7 +90,9 @@ def _joints(arm: Arm, values: dict[str, float]) -> Iterator[Joint]:
         place = joint.placement
         if isinstance(place, DH) and f"{joint.name}.a" in values:
             a, alpha, d, theta = (values[f"{joint.name}.{name}"] for name in GEOMETRY)
-            joint = replace(joint, placement=DH(convention=place.convention, a=a, alpha=alpha, d=d, theta=theta))
+            joint = replace(
+                joint, placement=DH(convention=place.convention, a=a, alpha=alpha, d=d, theta=theta)
+            )
         yield joint
 
 
@@ -88,9 +100,13 @@ def asked(arm: Arm) -> dict[str, Any]:
     """Ways to ask: everything, gravity, one link, one number, a centre, several."""
     first, last = arm.moving.bodies[0].joint.child, arm.moving.bodies[-1].joint.child
     return {
-        "all": "all", "gravity": "gravity", "a link": last, "a mass": [f"{last}.mass"], "a centre": f"{first}.com",
+        "all": "all",
+        "gravity": "gravity",
+        "a link": last,
+        "a mass": [f"{last}.mass"],
+        "a centre": f"{first}.com",
         "some": ["gravity.z", f"{last}.inertia.xx", f"{first}.inertia", f"{last}.com.y"],
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("which", ["all", "gravity", "a link", "a mass", "a centre", "some"])
@@ -99,7 +115,8 @@ def test_own_values_give_the_arm_and_other_values_the_other_arm(name: str, which
     arm = ARMS[name]
     parameters = asked(arm)[which]
     g = given(arm, 1)
-    program = program_for(arm, TORQUES, parameters, name="fused")  # one search for the plan instead of one a function
+    # one search for the plan instead of one a function
+    program = program_for(arm, TORQUES, parameters, name="fused")
     chosen = chosen_parameters(arm, [parameters] if isinstance(parameters, str) else parameters)
     assert dict(zip(program.parameters, program.defaults, strict=True)) == chosen
     assert_all_true(TORQUES, by_python(program, g), arm, g)
@@ -108,14 +125,18 @@ def test_own_values_give_the_arm_and_other_values_the_other_arm(name: str, which
 
 
 def assert_all_true(functions: Sequence[str], found: list[Array], arm: Arm, g: Given) -> None:
-    """The outputs of fused functions, one function after the other; an output that two share stands where it came first."""
+    """The outputs of fused functions, one function after the other;
+    an output that two share stands where it came first.
+    """
     outputs = list(dict.fromkeys(output for function in functions for output in FUNCTIONS[function].outputs))
     by_name = dict(zip(outputs, found, strict=True))
     for function in functions:
         assert_true([by_name[output] for output in FUNCTIONS[function].outputs], arm, function, g)
 
 
-@pytest.mark.parametrize("function", [f for f in GENERAL if f not in (*TORQUES, "regressor", "base_regressor")])
+@pytest.mark.parametrize(
+    "function", [f for f in GENERAL if f not in (*TORQUES, "regressor", "base_regressor")]
+)
 def test_other_functions_too(function: str) -> None:
     for name in ("standard", "tree"):
         arm = ARMS[name]
@@ -144,7 +165,8 @@ GEOMETRIC = ("joint2.alpha", "joint2", "joint1.theta", ["joint1.a", "joint2.d"],
 def test_geometry_may_stay_symbols_where_it_is_a_table(name: str, parameters: Any) -> None:
     arm = ARMS[name]
     g = given(arm, 8)
-    functions = [function for function in GENERAL if function != "base_regressor"]  # its columns depend on the geometry
+    # its columns depend on the geometry
+    functions = [function for function in GENERAL if function != "base_regressor"]
     program = program_for(arm, functions, parameters, name="fused")
     assert_all_true(functions, by_python(program, g), arm, g)
     other = other_values(arm, list(program.parameters))
@@ -157,7 +179,9 @@ def test_geometry_may_become_special(name: str) -> None:
     arm = ARMS[name]
     g = given(arm, 9)
     program = program_for(arm, ("inverse_dynamics", "inertia_matrix", "jacobian"), "all", name="f")
-    special = dict(zip(program.parameters, program.defaults, strict=True)) | dict.fromkeys(geometry_values(arm), 0.0)
+    special = dict(zip(program.parameters, program.defaults, strict=True)) | dict.fromkeys(
+        geometry_values(arm), 0.0
+    )
     tau, M, J = by_python(program, g, [*special.values()])
     there = with_values(arm, special)
     for function, found in (("inverse_dynamics", tau), ("inertia_matrix", M), ("jacobian", J)):
@@ -176,7 +200,9 @@ def test_formulations_take_geometry(formulation: str) -> None:
 
 
 def test_base_parameters_refuse_symbols_of_joints() -> None:
-    with pytest.raises(InputError, match=r"depends on the geometry, so base_regressor takes no symbols of joints"):
+    with pytest.raises(
+        InputError, match=r"depends on the geometry, so base_regressor takes no symbols of joints"
+    ):
         generate(ARMS["standard table"], "base_regressor", parameters="joint2.alpha")
     program_for(ARMS["standard table"], "base_regressor", "part2.mass")
 
@@ -185,7 +211,9 @@ def test_geometry_is_a_parameter_only_of_tables() -> None:
     for name in ("tree", "standard", "sliding", "stanford-dhanaraj3"):
         assert geometry_values(ARMS[name]) == {}
     assert len(geometry_values(ARMS["standard table"])) == 12
-    with pytest.raises(NameNotFound, match="geometry can stay symbols only where a serial arm of turning joints is one"):
+    with pytest.raises(
+        NameNotFound, match="geometry can stay symbols only where a serial arm of turning joints is one"
+    ):
         generate(ARMS["sliding"], "gravity", parameters="joint1.a")
 
 
@@ -226,7 +254,10 @@ def test_compiled_languages_prepare_alike(language: str, tmp_path: Any) -> None:
 def test_a_round_tip_may_become_another() -> None:
     """With numbers the tip of PUMA 560 need not turn at all; as a symbol it must."""
     arm = fa.load("puma560-akb")
-    assert generate(arm, "inverse_dynamics").counts.trig < generate(arm, "inverse_dynamics", parameters="link6").counts.trig
+    assert (
+        generate(arm, "inverse_dynamics").counts.trig
+        < generate(arm, "inverse_dynamics", parameters="link6").counts.trig
+    )
 
 
 def test_gravity_may_come_from_anywhere() -> None:
@@ -239,9 +270,14 @@ def test_gravity_may_come_from_anywhere() -> None:
 
 
 def test_what_depends_on_parameters_alone_is_prepared() -> None:
-    """An evaluation costs hardly more with symbols than with numbers: no more than what one generic link costs."""
+    """An evaluation costs hardly more with symbols than with numbers:
+    no more than what one generic link costs.
+    """
     arm = fa.load("chain3")
-    plain, whole = generate(arm, "inverse_dynamics").counts, generate(arm, "inverse_dynamics", parameters="all").counts
+    plain, whole = (
+        generate(arm, "inverse_dynamics").counts,
+        generate(arm, "inverse_dynamics", parameters="all").counts,
+    )
     assert whole.mul + whole.add <= 1.25 * (plain.mul + plain.add)
     program = program_for(arm, "inverse_dynamics", "all")
     assert program.prepare
@@ -279,7 +315,11 @@ def test_links_on_fixed_joints_count_if_they_move() -> None:
     [
         (
             ["link2.mas"],
-            ("there is no 'link2.mas' in 'stanford-dhanaraj3'", "LINK.mass, LINK.com.x", "did you mean 'link2.mass'"),
+            (
+                "there is no 'link2.mas' in 'stanford-dhanaraj3'",
+                "LINK.mass, LINK.com.x",
+                "did you mean 'link2.mass'",
+            ),
         ),
         ("lnik3", ("there is no 'lnik3'", "did you mean 'link3'")),
         ("gravity.w", ("there is no 'gravity.w'", "did you mean 'gravity.z' or 'gravity.y' or 'gravity.x'")),
@@ -305,7 +345,9 @@ def test_what_is_no_name_is_refused(parameters: Any) -> None:
 def test_values_are_in_the_text_with_their_names() -> None:
     source = generate(fa.load("ascher2"), "gravity", "c", ["link2.mass", "gravity.z"])
     arm = fa.load("ascher2")
-    for k, (name, value) in enumerate({"link2.mass": arm.link("link2").mass, "gravity.z": arm.gravity[2]}.items()):
+    for k, (name, value) in enumerate(
+        {"link2.mass": arm.link("link2").mass, "gravity.z": arm.gravity[2]}.items()
+    ):
         assert f"p[{k}]  {name} = {float(value)!r}" in source.header
     assert "ascher2_gravity_prepare(const double p[2]" in source.header
 

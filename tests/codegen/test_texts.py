@@ -1,4 +1,6 @@
-"""What stands around the code: comments that no text can leave, long lines, names, and an example of a call that runs."""
+"""What stands around the code: comments that no text can leave, long lines, names,
+and an example of a call that runs.
+"""
 
 from __future__ import annotations
 
@@ -14,25 +16,47 @@ from typing import Any
 import numpy as np
 import pytest
 from codegen.programs import awkward_names, parameters
-from codegen.running import COMPILERS, EVERY, LANGUAGES, Case, assert_close, by_hand, imported, needs, random_state, run, write
+from codegen.running import (
+    COMPILERS,
+    EVERY,
+    LANGUAGES,
+    Case,
+    assert_close,
+    by_hand,
+    imported,
+    needs,
+    random_state,
+    run,
+    write,
+)
 
 from forearm.codegen.program import Op, Ref
 from forearm.codegen.text import COMMENT_WIDTH, Dialect, expression, folded, number, plain
 from forearm.errors import InputError
 
 ENDS = [
-    "*/", "*\\", "*\\\n/", "*??/\n/", "/*", "\uff0a\uff0f", '"""', "'''", '"', "\\", "??/", "\\\n", "\r", "\x0b", "\u2028",
-    "\x00", "\x85", "\n",
+    "*/", "*\\", "*\\\n/", "*??/\n/", "/*", "\uff0a\uff0f", '"""', "'''", '"', "\\", "??/", "\\\n", "\r",
+    "\x0b", "\u2028", "\x00", "\x85", "\n",
 ]  # fmt: skip
 CODE = [
-    "#error out", "int out(void) { return 1 }", "import out_of_the_docstring", "end module", ">>> raise SystemExit",
+    "#error out",
+    "int out(void) { return 1 }",
+    "import out_of_the_docstring",
+    "end module",
+    ">>> raise SystemExit",
     "& out out",
-]  # fmt: skip
-HOSTILE = [end + code + other for (end, other), code in itertools.product(zip(ENDS, ENDS[::-1], strict=True), CODE)]
+]
+HOSTILE = [
+    end + code + other for (end, other), code in itertools.product(zip(ENDS, ENDS[::-1], strict=True), CODE)
+]
 HOSTILE += [
-    "Gr\u00f6\u00dfe \u2014 \u03b1\u00b2 \U0001f9be \ud800", "word " * 200, "x" * 5000, " " * 500 + "y", "*" * 300 + "/" * 300,
+    "Gr\u00f6\u00dfe \u2014 \u03b1\u00b2 \U0001f9be \ud800",
+    "word " * 200,
+    "x" * 5000,
+    " " * 500 + "y",
+    "*" * 300 + "/" * 300,
     "?" * 300 + "/",
-]  # fmt: skip
+]
 
 
 def hostile() -> Case:
@@ -57,7 +81,9 @@ def test_no_text_ends_its_comment(language: str, tmp_path: Path) -> None:
     assert "\\" not in text
     assert not set(re.findall(r"[\x00-\x1f]", text)) - {"\n"}
     # In C a space goes between any two marks, so that a line of nothing but marks doubles.
-    assert max(len(line) for line in text.splitlines()) <= (2 if language in ("c", "cpp") else 1) * (COMMENT_WIDTH + 12)
+    assert max(len(line) for line in text.splitlines()) <= (2 if language in ("c", "cpp") else 1) * (
+        COMMENT_WIDTH + 12
+    )
     assert_close(run(program, language, tmp_path, state), case.expected(state, p))
 
 
@@ -78,7 +104,10 @@ def test_only_generated_lines_stand_outside_comments(text: str) -> None:
         case.results = {"tau": [case.input("q")[0].sin() * case.parameter(words, 0.5)]}
         program = case.program()
         c, header = LANGUAGES["c"].write(program)
-        codes = [re.sub(r"/\*.*?\*/", "", code, flags=re.S) for code in (c, header, LANGUAGES["cpp"].write(program)[0])]
+        codes = [
+            re.sub(r"/\*.*?\*/", "", code, flags=re.S)
+            for code in (c, header, LANGUAGES["cpp"].write(program)[0])
+        ]
         codes.append(re.sub(r"^ *!.*\n", "", LANGUAGES["fortran"].write(program)[0], flags=re.M))
         tree = ast.parse(LANGUAGES["python"].write(program)[0])
         for node in ast.walk(tree):
@@ -169,7 +198,9 @@ def test_the_example_of_a_call_runs(language: str, tmp_path: Path) -> None:
     text = write(program, language, tmp_path)
     lines = text[text.index("Call:") :].splitlines()[1:]
     ending = {"c": " */", "cpp": " *", "fortran": "module example_module", "python": '    """'}[language]
-    code = "\n".join(line.removeprefix(" *").removeprefix("!").strip() for line in lines[: lines.index(ending)])
+    code = "\n".join(
+        line.removeprefix(" *").removeprefix("!").strip() for line in lines[: lines.index(ending)]
+    )
     printed = _printed(language, code, tmp_path)
     rest = {name: np.zeros(shape) for name, shape in case.inputs.items()}
     assert printed == pytest.approx(case.expected(rest, np.array(program.defaults))["tau"][0], rel=1e-12)
@@ -186,11 +217,16 @@ def _printed(language: str, code: str, folder: Path) -> float:
             f"program main\n{used}\nimplicit none\nreal(dp){body}\nprint *, tau(1)\nend program main\n"
         )
         subprocess.run(
-            ["gfortran", "-std=f2008", "-finit-real=nan", "example.f90", "main.f90", "-o", "main"], cwd=folder, check=True
+            ["gfortran", "-std=f2008", "-finit-real=nan", "example.f90", "main.f90", "-o", "main"],
+            cwd=folder,
+            check=True,
         )
         command = ["./main"]
     else:
-        header, *sources = {"c": ["example.h", "main.c", "example.c", "-lm"], "cpp": ["example.hpp", "main.cpp"]}[language]
+        header, *sources = {
+            "c": ["example.h", "main.c", "example.c", "-lm"],
+            "cpp": ["example.hpp", "main.cpp"],
+        }[language]
         main = f'int main(void) {{\n{code}\nprintf("%.17g\\n", tau[0]); return 0; }}\n'
         (folder / sources[0]).write_text(f'#include "{header}"\n#include <stdio.h>\n{main}')
         subprocess.run([*COMPILERS[language][:2], *sources, "-o", "main"], cwd=folder, check=True)
@@ -199,16 +235,22 @@ def _printed(language: str, code: str, folder: Path) -> float:
 
 
 @EVERY
-@pytest.mark.parametrize("name", ["", "two words", "9lives", "_x", "int", "Lambda", "x" * 201, 'x"\n#include "y', "arm\u00e9"])
+@pytest.mark.parametrize(
+    "name", ["", "two words", "9lives", "_x", "int", "Lambda", "x" * 201, 'x"\n#include "y', "arm\u00e9"]
+)
 def test_a_program_under_an_impossible_name_is_refused(language: str, name: str) -> None:
-    with pytest.raises(InputError, match=r"codegen: the program cannot be called .*; a letter and then letters.* at most"):
+    with pytest.raises(
+        InputError, match=r"codegen: the program cannot be called .*; a letter and then letters.* at most"
+    ):
         LANGUAGES[language].write(by_hand(name, [], (), ()))
 
 
 def test_fortran_limits_the_length_of_a_program_s_name() -> None:
     assert f"module {'x' * 55}_module\n" in LANGUAGES["fortran"].write(by_hand("x" * 55, [], (), ()))[0]
     assert f"void {'x' * 56}(" in LANGUAGES["c"].write(by_hand("x" * 56, [], (), ()))[0]
-    with pytest.raises(InputError, match=r"the program cannot be called 'x+'; .* underscores are allowed, 55 at most"):
+    with pytest.raises(
+        InputError, match=r"the program cannot be called 'x+'; .* underscores are allowed, 55 at most"
+    ):
         LANGUAGES["fortran"].write(by_hand("x" * 56, [], (), ()))
 
 
@@ -220,7 +262,18 @@ def test_names_that_are_fine_stay_and_the_others_are_the_same_in_every_language(
     own = {s.target.name for s in program.statements}
     fine = {"tau", "x" * 63, "k_2", "p_2", "qcq"}
     assert fine <= own, own
-    changed = {"if_2", "int_3", "sin_2", "v_x", "v9x", "grcc", "x" * 55, "x" * 55 + "_2", "lambda_2", "double_2"}
+    changed = {
+        "if_2",
+        "int_3",
+        "sin_2",
+        "v_x",
+        "v9x",
+        "grcc",
+        "x" * 55,
+        "x" * 55 + "_2",
+        "lambda_2",
+        "double_2",
+    }
     for language in LANGUAGES:
         assert fine | changed <= declared(language), declared(language)
         assert not {"x" * 80, "x" * 80 + "y"} & declared(language)

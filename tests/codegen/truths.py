@@ -1,4 +1,6 @@
-"""What the functions of an arm are by the reference, and the ways to ask the generated ones: graph, Python, C."""
+"""What the functions of an arm are by the reference, and the ways to ask the generated
+ones: graph, Python, C.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from forearm.reduction.base import base_parameters
 from forearm.reduction.symbolic import chosen_parameters
 from forearm.symbols import evaluate, refined
 
-# Generated code and reference are both within some 1e-14 of the largest value; origins of the chain may lie lengths away.
+# Generated code and reference are both within some 1e-14 of the largest value;
+# origins of the chain may lie lengths away.
 EXACT = 1e-12
 # Slopes by seven points: truncation and rounding near 1e-13, which grows with torques and rates of some 100.
 DIFFERENCE = 1e-9
@@ -58,7 +61,9 @@ def assert_close(found: Any, truth: Any, tolerance: float = EXACT, what: str = "
 
 def slopes(function: Callable[[Array], Array], x: Array) -> Array:
     """d function_i / d x_j by seven points; the function takes many rows."""
-    columns = [np.einsum("t,t...->...", SEVEN_POINTS, function(x + OFFSETS[:, None] * e)) for e in np.eye(len(x))]
+    columns = [
+        np.einsum("t,t...->...", SEVEN_POINTS, function(x + OFFSETS[:, None] * e)) for e in np.eye(len(x))
+    ]
     return np.moveaxis(np.array(columns), 0, -1)
 
 
@@ -121,7 +126,12 @@ def assert_true(found: Sequence[Any], arm: Arm, function: str, g: Given) -> None
         growth = max(1.0, float(np.linalg.cond(dynamics.inertia_matrix(arm, g.q))) / 100.0)
     for k, (value, truth) in enumerate(zip(found, truths, strict=True)):
         by_differences = function.endswith("dynamics_derivatives") and k < 2
-        assert_close(value, truth, growth * (DIFFERENCE if by_differences else EXACT), f"{function} of {arm.name}, output {k}")
+        assert_close(
+            value,
+            truth,
+            growth * (DIFFERENCE if by_differences else EXACT),
+            f"{function} of {arm.name}, output {k}",
+        )
 
 
 def by_graph(

@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 COMPILER = shutil.which("gcc")
-STRICT = "-std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Werror -ffp-contract=off -shared -fPIC"
+STRICT = (
+    "-std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Werror "
+    "-ffp-contract=off -shared -fPIC"
+)
 
 
 def library(files: Mapping[str, str], folder: Path, *more: str) -> Any:

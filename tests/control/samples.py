@@ -1,4 +1,6 @@
-"""Controllers asked along a motion without a loop: the arm is where it should be, and forces meet inverse dynamics."""
+"""Controllers asked along a motion without a loop: the arm is where it should be,
+and forces meet inverse dynamics.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,15 @@ Array = NDArray[np.float64]
 
 
 def moving_arm(n: int = 3, seed: int = 11) -> tuple[Arm, Switching]:
-    """A generic rigid arm and a motion of it with several switches of acceleration, begun and ended at speed."""
+    """A generic rigid arm and a motion of it with several switches of acceleration,
+    begun and ended at speed.
+    """
     arm = random_arm(seed, n, "standard", drives=False)
     ends = posture(arm, seed, 2)
     speeds = np.linspace(0.1, 0.3, n)
-    return arm, bang_bang(ends[0], speeds, ends[1], -speeds, MotionLimits(np.linspace(2.0, 3.0, n), np.linspace(0.9, 1.2, n)))
+    return arm, bang_bang(
+        ends[0], speeds, ends[1], -speeds, MotionLimits(np.linspace(2.0, 3.0, n), np.linspace(0.9, 1.2, n))
+    )
 
 
 def samples(motion: Motion, period: float, qdd: bool = False) -> list[Sample]:
@@ -52,5 +58,7 @@ def worst(arm: Arm, controller: Controller, motion: Motion, period: float) -> fl
 
 
 def order(errors: list[float]) -> float:
-    """The power by which errors fall when what makes them is halved again and again: the slope of the logarithms."""
+    """The power by which errors fall when what makes them is halved again and again:
+    the slope of the logarithms.
+    """
     return float(np.polyfit(np.arange(len(errors)), -np.log2(errors), 1)[0])

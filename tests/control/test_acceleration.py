@@ -56,7 +56,9 @@ def test_accelerations_are_recovered(arm: fa.Arm) -> None:
 
 @pytest.mark.parametrize("arm", every_kind(5), ids=lambda a: a.name)
 def test_readings_are_second_differences_of_places(arm: fa.Arm) -> None:
-    """Where an accelerometer is at seven times, differentiated twice, less free fall, along its direction then."""
+    """Where an accelerometer is at seven times, differentiated twice, less free fall,
+    along its direction then.
+    """
     sets = accelerometers(arm, lever=0.07)
     q, qd, qdd = (x[0] for x in state(arm, 6))
     path = q + OFFSETS[:, None] * qd + 0.5 * OFFSETS[:, None] ** 2 * qdd
@@ -126,7 +128,9 @@ def test_inertias_let_accelerations_settle(arm: fa.Arm) -> None:
 
 @pytest.mark.parametrize("coupled", [False, True])
 def test_errors_of_acceleration_shrink_as_the_gain_says(coupled: bool) -> None:
-    """An arm that stays where it is answers M^-1 (tau - b): e' = (1 - gain M^-1 K) e, from sample to sample."""
+    """An arm that stays where it is answers M^-1 (tau - b):
+    e' = (1 - gain M^-1 K) e, from sample to sample.
+    """
     arm, motion = moving_arm()
     servo = AccelerationServo(arm, motion, gain=0.7, bandwidth=None, coupled=coupled)
     kernel, first = compile(arm), samples(motion, 1e-3)[0]
@@ -149,11 +153,15 @@ def servo_start(servo: AccelerationServo, wanted: Array) -> Array:
     return np.asarray(servo._holding + 0.7 * (servo.K @ wanted))
 
 
-def servo_run(seen_by: str, plant: fa.Arm | None = None, sensors: Sensors | None = None, gain: float = 1.0) -> float:
+def servo_run(
+    seen_by: str, plant: fa.Arm | None = None, sensors: Sensors | None = None, gain: float = 1.0
+) -> float:
     arm, motion = moving_arm()
     if sensors is None and seen_by == "accelerometers":
         sensors = Sensors(accelerometers=accelerometers(arm).seen)
-    return run(arm, AccelerationServo(arm, motion, seen_by=seen_by, gain=gain), motion, sensors=sensors, plant=plant).rms
+    return run(
+        arm, AccelerationServo(arm, motion, seen_by=seen_by, gain=gain), motion, sensors=sensors, plant=plant
+    ).rms
 
 
 @pytest.mark.parametrize("seen_by", ["accelerometers", "tachometers", "encoders"])
@@ -174,7 +182,9 @@ def test_it_knows_loads_that_no_model_told_it_of() -> None:
 
 
 def test_differences_of_coarse_encoders_shake_it() -> None:
-    """16 bits a turn at 1 ms: steps of 96 rad/s^2, as Waters fears. Places still follow: errors of differences cancel."""
+    """16 bits a turn at 1 ms: steps of 96 rad/s^2, as Waters fears. Places still follow:
+    errors of differences cancel.
+    """
     arm, motion = moving_arm()
 
     def shaken(seen_by: str, bits: int) -> tuple[float, float]:
@@ -197,13 +207,18 @@ def test_operations_are_counted() -> None:
         np.zeros(6), np.zeros(6), np.full(6, 0.1), np.zeros(6), fa.trajectories.MotionLimits(np.ones(6))
     )
     n = arm.n
-    assert AccelerationServo(arm, motion, bandwidth=None, seen_by="tachometers", coupled=False).operations == 3 * n + 2 * n
+    assert (
+        AccelerationServo(arm, motion, bandwidth=None, seen_by="tachometers", coupled=False).operations
+        == 3 * n + 2 * n
+    )
     coupled = AccelerationServo(arm, motion, coupled=True).operations
     assert coupled == 2 * n * n - n + 8 * n + accelerometers(arm).operations
 
 
 def test_joints_that_share_their_inertia_are_servoed_together() -> None:
-    """Axes 1 and 3 of the Panda are nearly parallel: by themselves they would settle too slowly for any feedback."""
+    """Axes 1 and 3 of the Panda are nearly parallel: by themselves they would settle too
+    slowly for any feedback.
+    """
     arm = fa.load("panda")
     motion = usual_motion(arm)
     servo = AccelerationServo(arm, motion)
@@ -232,7 +247,9 @@ def test_what_it_cannot_do_is_said() -> None:
 @pytest.mark.parametrize("seen_by", ["accelerometers", "tachometers", "encoders"])
 @pytest.mark.parametrize("delay", [0, 1])
 def test_gains_end_where_a_loop_of_one_joint_stops_settling(seen_by: str, delay: int) -> None:
-    """Feedback left out, one joint of constant inertia: the torque's changes shrink below the largest gain, grow above it."""
+    """Feedback left out, one joint of constant inertia: the torque's changes shrink below the
+    largest gain, grow above it.
+    """
     arm = block()
     most = largest_gain(seen_by, delay)
     assert settling_pole(0.97 * most, seen_by, delay) < 1.0 < settling_pole(1.03 * most, seen_by, delay)
@@ -247,12 +264,15 @@ def test_gains_end_where_a_loop_of_one_joint_stops_settling(seen_by: str, delay:
     for gain in (0.9 * most, 1.1 * most):
         found = changes(gain)
         measured = (found[45:65].max() / found[5:25].max()) ** (1.0 / 40.0)
-        assert measured == pytest.approx(settling_pole(gain, seen_by, delay), rel=5e-3)  # windows meet waves in other phases
+        # windows meet waves in other phases
+        assert measured == pytest.approx(settling_pole(gain, seen_by, delay), rel=5e-3)
         assert (measured < 1.0) == (gain < most)
 
 
 class Pushed:
-    """A servo that is asked for an acceleration in the second sample only, so that it has something to settle."""
+    """A servo that is asked for an acceleration in the second sample only,
+    so that it has something to settle.
+    """
 
     name, operations = "pushed", 0.0
 
@@ -268,7 +288,9 @@ class Pushed:
 
 
 def test_a_delay_does_not_shake_it() -> None:
-    """With a gain of 1 a period of delay puts the poles on the unit circle: torques were nine times those needed."""
+    """With a gain of 1 a period of delay puts the poles on the unit circle:
+    torques were nine times those needed.
+    """
     arm = fa.load("puma560")
     names = ["computed torque", "acceleration servo", "acceleration servo, seen by encoders"]
     computed, *servos = compare(arm, None, names, delay=1).rows
@@ -294,7 +316,9 @@ def test_feedback_keeps_to_a_quarter_of_the_rate_of_settling(gain: float, period
 def test_a_comparison_tells_it_period_and_delay() -> None:
     arm = fa.load("stanford")
     names = ["acceleration servo"]
-    fast, slow, late = (compare(arm, None, names, payload=0.0, **how).rows[0] for how in ({}, {"period": 5e-3}, {"delay": 1}))
+    fast, slow, late = (
+        compare(arm, None, names, payload=0.0, **how).rows[0] for how in ({}, {"period": 5e-3}, {"delay": 1})
+    )
     assert slow.stiffness < late.stiffness <= fast.stiffness == 1.0
 
 
@@ -302,7 +326,11 @@ def test_bits_of_the_sensors_show_in_a_comparison() -> None:
     """Waters IV: coarse encoders shake forces that accelerometers of 2^-10 g leave alone."""
     arm = fa.load("puma560-dhanaraj6")
     sensors = Sensors(encoder=Encoder(bits=12), accelerometers=accelerometers(arm, 0.1, 0.01).seen)
-    names = ["acceleration servo", "acceleration servo, seen by tachometers", "acceleration servo, seen by encoders"]
+    names = [
+        "acceleration servo",
+        "acceleration servo, seen by tachometers",
+        "acceleration servo, seen by encoders",
+    ]
     exact, coarse = (compare(arm, None, names, payload=0.0, sensors=s) for s in (None, sensors))
     assert coarse[names[2]].torque_rms > 5.0 * coarse[names[0]].torque_rms > 5.0 * exact[names[0]].torque_rms
     assert coarse[names[1]].torque_rms < 2.0 * exact[names[1]].torque_rms, "tachometers are exact here"

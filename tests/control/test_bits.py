@@ -56,7 +56,11 @@ def test_errors_keep_their_bounds_and_come_near_them(bits: int) -> None:
     T = 1e-3
     found = seen(motion, position_bits=bits, velocity_bits=bits, acceleration_bits=bits, period=T).worst
     step = 2.0**-bits
-    for name, bound in (("accelerometers", 0.5 * step), ("tachometers", step / T), ("encoders", 2.0 * 3.0 * step / T**2)):
+    for name, bound in (
+        ("accelerometers", 0.5 * step),
+        ("tachometers", step / T),
+        ("encoders", 2.0 * 3.0 * step / T**2),
+    ):
         assert found[name] <= bound * (1.0 + 1e-9)
     assert found["tachometers"] > 0.5 * step / T
     assert found["encoders"] > 0.5 * 3.0 * step / T**2

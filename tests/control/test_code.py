@@ -1,4 +1,6 @@
-"""Controllers in C against those in Python, sample by sample, where joints stand, saturate and turn round too."""
+"""Controllers in C against those in Python, sample by sample, where joints stand,
+saturate and turn round too.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,13 @@ def with_motors(arm: Arm, **limits: float) -> Arm:
     def changed(i: int, joint: Any) -> Any:
         if joint.kind == "fixed":
             return joint
-        motor = Motor(gear_ratio=(-1.0) ** i * (20.0 + i), rotor_inertia=1e-4, torque_constant=0.2, resistance=1.5, **limits)
+        motor = Motor(
+            gear_ratio=(-1.0) ** i * (20.0 + i),
+            rotor_inertia=1e-4,
+            torque_constant=0.2,
+            resistance=1.5,
+            **limits,
+        )
         return replace(joint, motor=motor)
 
     return arm.replace(tree=tuple(changed(i, j) for i, j in enumerate(arm.tree)))
@@ -148,7 +156,8 @@ def test_the_same_arm_gives_the_same_text_and_counts() -> None:
     a, b = (controller_code(arm, "computed_torque") for _ in range(2))
     assert (a.text, a.header) == (b.text, b.header)
     inverse = fa.generate(arm, "inverse_dynamics").counts
-    # two products and four additions a joint for the acceleration, and what motors and friction's direction take
+    # two products and four additions a joint for the acceleration, and what motors and
+    # friction's direction take
     assert a.counts.mul >= inverse.mul + 2 * arm.n
     assert a.counts.trig == inverse.trig
 

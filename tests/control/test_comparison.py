@@ -1,4 +1,6 @@
-"""One comparison of all: who is in it, that its figures are those of single runs, and that they say what they must."""
+"""One comparison of all: who is in it, that its figures are those of single runs,
+and that they say what they must.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,13 @@ def puma() -> control.Comparison:
 def test_everything_suited_is_listed(puma: control.Comparison) -> None:
     names = [row.name for row in puma.rows]
     assert len(set(names)) == len(names)
-    assert {"feed-forward", "PD", "PID + gravity", "computed torque", "computed torque, counterbalanced"} <= set(names)
+    assert {
+        "feed-forward",
+        "PD",
+        "PID + gravity",
+        "computed torque",
+        "computed torque, counterbalanced",
+    } <= set(names)
     assert set(names) <= set(CLASSICAL) | set(OTHERS)
     assert not any("no friction" in name for name in names), "there is none to leave out"
     assert puma.duration == pytest.approx(2.0)
@@ -31,7 +39,10 @@ def test_everything_suited_is_listed(puma: control.Comparison) -> None:
 
 def test_figures_are_those_of_single_runs(puma: control.Comparison) -> None:
     arm, motion = puma.arm, control.usual_motion(puma.arm)
-    for plant, names in ((arm, ("rms", "hand_rms")), (arm.with_payload(2.0), ("loaded_rms", "loaded_hand_rms"))):
+    for plant, names in (
+        (arm, ("rms", "hand_rms")),
+        (arm.with_payload(2.0), ("loaded_rms", "loaded_hand_rms")),
+    ):
         made = control.run(arm, control.ComputedTorque(arm), motion, plant=plant, period=PERIOD)
         row = puma["computed torque"]
         assert (getattr(row, names[0]), getattr(row, names[1])) == (made.rms, made.hand_rms)
@@ -137,7 +148,9 @@ def test_saturation_under_load_is_told() -> None:
 
 def test_what_no_weight_balances_is_said() -> None:
     names = ["computed torque, counterbalanced"]
-    sliding, turning = (control.compare(fa.load(n), None, names, period=PERIOD).rows[0] for n in ("stanford", "puma560-akb"))
+    sliding, turning = (
+        control.compare(fa.load(n), None, names, period=PERIOD).rows[0] for n in ("stanford", "puma560-akb")
+    )
     assert sliding.ok
     assert "no fixed weight can balance" in sliding.message
     assert "joint3" in sliding.message
@@ -148,11 +161,20 @@ def test_motions_beyond_the_limits_are_told_of() -> None:
     arm = fa.load("panda")
     upper = np.array([j.limits[1] for j in arm.joints])
     for way, expected in ((upper, ()), (upper + np.eye(7)[2], (arm.joints[2].name,))):
-        found = control.compare(arm, control.smooth(upper - 0.1, way, 1.0), ["PD"], period=PERIOD, payload=0.0)
+        found = control.compare(
+            arm, control.smooth(upper - 0.1, way, 1.0), ["PD"], period=PERIOD, payload=0.0
+        )
         assert found.beyond == expected
         assert found.document()["beyond"] == list(expected)
 
 
 def test_no_way_of_getting_the_force_is_missing(puma: control.Comparison) -> None:
-    ways = {"acceleration servo", "path length", "first order", "precomputed", "stored trajectories", "procedure"}
+    ways = {
+        "acceleration servo",
+        "path length",
+        "first order",
+        "precomputed",
+        "stored trajectories",
+        "procedure",
+    }
     assert ways <= set(OTHERS) <= {row.name for row in puma.rows}

@@ -1,4 +1,6 @@
-"""Each controller against its formula on the reference dynamics, and what it computes against exact counts."""
+"""Each controller against its formula on the reference dynamics, and what it
+computes against exact counts.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,10 @@ def test_pd_pid_and_feed_forward_with_pd() -> None:
     g = fa.dynamics.gravity(arm, sample.q)
     assert close(control.PD(arm, bandwidth=W, gravity=False).command(sample), spring)
     assert close(control.PD(arm, bandwidth=W).command(sample), spring + g)
-    assert close(control.FeedForwardPD(arm, bandwidth=W).command(sample), spring + fa.dynamics.inverse(arm, *sample.wanted))
+    assert close(
+        control.FeedForwardPD(arm, bandwidth=W).command(sample),
+        spring + fa.dynamics.inverse(arm, *sample.wanted),
+    )
     pid = control.PID(arm, bandwidth=W)
     first, second = pid.command(sample), pid.command(dataclasses.replace(sample, t=sample.t + 0.01))
     assert close(first, own * (3.0 * W**2 * e + 3.0 * W * ed) + g)
@@ -99,7 +104,9 @@ def test_friction_and_rotors_stay_when_terms_are_dropped(dropped: str) -> None:
     q, qd, qdd = np.random.default_rng(5).uniform(-1.0, 1.0, (3, 6))
     drives = fa.dynamics.inverse(arm, q, qd, qdd) - fa.dynamics.inverse(arm.rigid(), q, qd, qdd)
     assert np.abs(drives).min() > 0.0
-    assert close(forces_of(arm, dropped).at(q, qd, qdd), forces_of(arm.rigid(), dropped).at(q, qd, qdd) + drives)
+    assert close(
+        forces_of(arm, dropped).at(q, qd, qdd), forces_of(arm.rigid(), dropped).at(q, qd, qdd) + drives
+    )
 
 
 def test_friction_that_depends_on_the_load_goes_with_what_is_dropped() -> None:
@@ -171,7 +178,9 @@ def test_friction_that_is_about_to_begin_is_overcome() -> None:
     zero, small = np.zeros(6), np.full(6, 1e-6)
     start = Sample(0, 0.0, zero, zero, None, (zero, zero, zero), (zero, small, zero))
     friction = control.ComputedTorque(arm).command(start) - fa.dynamics.gravity(arm, zero)
-    coulomb = np.array([abs(j.motor.gear_ratio) * j.friction.coulomb[0] for j in arm.joints if j.motor and j.friction])
+    coulomb = np.array(
+        [abs(j.motor.gear_ratio) * j.friction.coulomb[0] for j in arm.joints if j.motor and j.friction]
+    )
     assert np.allclose(friction, coulomb, rtol=1e-3)
 
 
@@ -202,21 +211,30 @@ def test_mistakes_of_the_model_are_seeded_and_bounded() -> None:
 
 
 def test_drives_are_mistaken_too() -> None:
-    """Motor constants, friction of bearings and losses of gears are off by no more than the share; none stays exact."""
+    """Motor constants, friction of bearings and losses of gears are off by no more than the
+    share; none stays exact.
+    """
     drive: dict[str, Any] = {
         "motor": fa.Motor(gear_ratio=40.0, rotor_inertia=2e-4, torque_constant=0.1, resistance=1.5),
         "bearings": (
             fa.Bearing(kind="journal", mu=0.02, radius=0.01, distance=0.05),
             fa.Bearing(kind="thrust", mu=0.03, radius=0.02),
         ),
-        "transmission": fa.Transmission(efficiency=((0.0, 0.6), (1.0, 0.9)), rated_torque=30.0, breakaway=0.2),
+        "transmission": fa.Transmission(
+            efficiency=((0.0, 0.6), (1.0, 0.9)), rated_torque=30.0, breakaway=0.2
+        ),
     }
     joint = control.mistaken(beam(**drive), 0.1, 3).joints[0]
     assert control.mistaken(beam(**drive), 0.0).joints[0] == beam(**drive).joints[0]
     motor, gear = joint.motor, joint.transmission
     assert motor is not None
     assert gear is not None
-    pairs = [(motor.torque_constant, 0.1), (motor.resistance, 1.5), (motor.rotor_inertia, 2e-4), (gear.breakaway, 0.2)]
+    pairs = [
+        (motor.torque_constant, 0.1),
+        (motor.resistance, 1.5),
+        (motor.rotor_inertia, 2e-4),
+        (gear.breakaway, 0.2),
+    ]
     pairs += [(one.mu, mu) for one, mu in zip(joint.bearings, (0.02, 0.03), strict=True)]
     pairs += [(1.0 - eta, loss) for (_, eta), loss in zip(gear.efficiency, (0.4, 0.1), strict=True)]
     for found, true in pairs:
@@ -231,7 +249,11 @@ def test_drives_are_mistaken_too() -> None:
 def test_a_wrong_model_costs_tracking() -> None:
     arm = fa.load("stanford")
     errors = [
-        control.compare(arm, None, ["computed torque"], plant=control.mistaken(arm, x, 1), payload=0.0, period=2e-3).rows[0].rms
+        control.compare(
+            arm, None, ["computed torque"], plant=control.mistaken(arm, x, 1), payload=0.0, period=2e-3
+        )
+        .rows[0]
+        .rms
         for x in (0.0, 0.05, 0.2)
     ]
     assert errors[0] < 0.2 * errors[1]
@@ -276,7 +298,12 @@ def test_savings_of_the_documents() -> None:
 
 def test_controllers_are_what_the_loop_asks_for() -> None:
     arm = fa.load("chain3")
-    made: list[Controller] = [control.FeedForward(arm), control.PD(arm), control.PID(arm), control.ComputedTorque(arm)]
+    made: list[Controller] = [
+        control.FeedForward(arm),
+        control.PD(arm),
+        control.PID(arm),
+        control.ComputedTorque(arm),
+    ]
     made.append(control.FeedForwardPD(arm, friction=False, dropped="no-velocity-terms"))
     assert made[-1].name == "feed-forward + PD, no velocity terms, no friction"
     assert all(c.operations > 0 for c in made)

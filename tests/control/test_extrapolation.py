@@ -65,7 +65,9 @@ def test_points_determine_slopes_only_with_one_more_than_there_are() -> None:
 
 
 def test_points_on_a_motion_say_little() -> None:
-    """Waters: recent behaviour has no such pairs. However many samples of one stretch, 18 slopes are not among them."""
+    """Waters: recent behaviour has no such pairs. However many samples of one stretch,
+    18 slopes are not among them.
+    """
     arm, motion = moving_arm()
     stretch = [s for s in samples(motion, PERIOD) if 0.26 < s.t < 0.49]
     states = np.array([np.concatenate(s.wanted) for s in stretch])
@@ -92,7 +94,10 @@ def test_elimination_counts(size: int, sides: int) -> None:
     """By eliminating with scalars that count."""
     tally = Tally()
     rng = np.random.default_rng(5)
-    A = [[tally.variable(x) for x in row] for row in rng.standard_normal((size, size + sides)) + np.eye(size, size + sides) * 9]
+    A = [
+        [tally.variable(x) for x in row]
+        for row in rng.standard_normal((size, size + sides)) + np.eye(size, size + sides) * 9
+    ]
     for k in range(size):
         for i in range(k + 1, size):
             factor = A[i][k] / A[k][k]
@@ -111,7 +116,12 @@ def test_elimination_counts(size: int, sides: int) -> None:
 def test_errors_fall_with_the_square_of_the_distance(slopes: str) -> None:
     arm, motion = moving_arm()
     errors = [
-        worst(arm, FirstOrder(arm, motion, every=every, slopes=slopes, step=1e-6, bandwidth=None), motion, 2.5e-4)
+        worst(
+            arm,
+            FirstOrder(arm, motion, every=every, slopes=slopes, step=1e-6, bandwidth=None),
+            motion,
+            2.5e-4,
+        )
         for every in (160, 80, 40)
     ]
     assert order(errors) == pytest.approx(2.0, abs=0.35)
@@ -125,7 +135,9 @@ def test_evaluated_always_it_is_inverse_dynamics() -> None:
 def test_operations_are_what_was_done() -> None:
     arm, motion = moving_arm()
     counts = compile(arm).counts
-    one, slopes = (counts[f].mul + counts[f].add for f in ("inverse_dynamics", "inverse_dynamics_derivatives"))
+    one, slopes = (
+        counts[f].mul + counts[f].add for f in ("inverse_dynamics", "inverse_dynamics_derivatives")
+    )
     for kind, full in (("exact", one + slopes), ("pairs", 10 * one + 9 + 2 * 27)):
         controller = FirstOrder(arm, motion, every=5, slopes=kind, bandwidth=None)
         for sample in samples(motion, PERIOD)[:10]:

@@ -1,4 +1,6 @@
-"""Fixed point against exact values: ranges hold, errors stay within their bounds, and C computes what is emulated."""
+"""Fixed point against exact values: ranges hold, errors stay within their bounds,
+and C computes what is emulated.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 # Rounding of the float64 evaluation that bounds are held against, relative to the largest value inside.
 FLOAT = 1e-12
-# Bounds add up what random rounding cancels, and ranges are wider than what is reached: some hundred times is what to expect.
+# Bounds add up what random rounding cancels, and ranges are wider than what is reached:
+# some hundred times is what to expect.
 ABSURD = 300.0
 
 
@@ -47,21 +50,31 @@ CASES: dict[str, tuple[Any, str, dict[str, Any]]] = {
     "puma560 inverse": (lambda: fa.load("puma560"), "inverse_dynamics", {"q": 3.2, "qd": 1.5, "qdd": 5.0}),
     "panda inverse": (lambda: fa.load("panda"), "inverse_dynamics", {"q": 2.9, "qd": 2.0, "qdd": 8.0}),
     "random inverse": (lambda: bearing_free(3, 4), "inverse_dynamics", {"qd": 1.0, "qdd": 3.0}),
-    "followers": (lambda: random_arm(4, 3, tree=True, mimic=True).rigid(), "inverse_dynamics", {"qd": 1.0, "qdd": 3.0}),
+    "followers": (
+        lambda: random_arm(4, 3, tree=True, mimic=True).rigid(),
+        "inverse_dynamics",
+        {"qd": 1.0, "qdd": 3.0},
+    ),
     "bearings": (lambda: random_arm(6, 2), "gravity", {}),
-    "stanford gravity": (lambda: fa.load("stanford"), "gravity", {"q": [3.0, 3.0, (0.1, 0.9), 3.0, 2.0, 3.0]}),
+    "stanford gravity": (
+        lambda: fa.load("stanford"),
+        "gravity",
+        {"q": [3.0, 3.0, (0.1, 0.9), 3.0, 2.0, 3.0]},
+    ),
     "inertia": (lambda: fa.load("ur5"), "inertia_matrix", {"q": 3.2}),
     "forward": (lambda: random_arm(3, 3).rigid(), "forward_dynamics", {"qd": 1.0, "tau": 10.0}),
     "kinematics": (lambda: fa.load("ur5"), "forward_kinematics", {"q": 3.2}),
     "computed torque": (
-        lambda: fa.load("puma560"), "computed_torque",
+        lambda: fa.load("puma560"),
+        "computed_torque",
         {"q": 1.5, "q_wanted": 1.5, "qd": 1.5, "qd_wanted": 1.5, "qdd_wanted": 5.0},
     ),
     "pid": (
-        lambda: fa.load("puma560"), "pid_gravity",
+        lambda: fa.load("puma560"),
+        "pid_gravity",
         {"q": 1.5, "q_wanted": 1.5, "qd": 1.5, "qd_wanted": 1.5, "qdd_wanted": 5.0, "state": 20.0},
     ),
-}  # fmt: skip
+}
 _MADE: dict[tuple[str, int], FixedPoint] = {}
 
 
@@ -111,7 +124,9 @@ def test_no_value_leaves_its_range_and_no_number_its_word(case: str, word: int) 
         assert step.down < 2 * word - 1
         wrong = np.abs(values[place] * 2.0**-step.bits - value).max()
         assert wrong <= program.inner_errors[place] + 10.0 * slack, place
-        assert (max(abs(low), abs(high)) + program.inner_errors[place]) * 2.0**step.bits < 2 ** (word - 1), place
+        assert (max(abs(low), abs(high)) + program.inner_errors[place]) * 2.0**step.bits < 2 ** (word - 1), (
+            place
+        )
 
 
 @pytest.mark.parametrize("word", [32, 16])
@@ -123,7 +138,9 @@ def test_errors_stay_within_their_bound_which_is_not_absurd(case: str, word: int
     for name, entries in program.results.items():
         truth = np.stack(exact(program, inputs, entries), axis=1)
         if name in program.ends:  # what is kept for the next call ends at its range
-            truth = np.clip(truth, *(np.array(program.ends[name]).T * 2.0 ** -np.array(program.formats[name])))
+            truth = np.clip(
+                truth, *(np.array(program.ends[name]).T * 2.0 ** -np.array(program.formats[name]))
+            )
         wrong = np.abs(found[name] - truth).max(axis=0)
         slack = FLOAT * max(float(np.abs(truth).max()), 1.0)
         assert (wrong <= program.errors[name] + slack).all(), (wrong, program.errors[name])
@@ -188,7 +205,15 @@ def test_nothing_overflows_under_the_compilers_own_watch(tmp_path: Path) -> None
     program = made("puma560 inverse")
     program.save(tmp_path)
     (tmp_path / "main.c").write_text(MAIN)
-    flags = ["-std=c99", "-fsanitize=undefined", "-fno-sanitize-recover=all", "-o", "main", "main.c", "fixed.c"]
+    flags = [
+        "-std=c99",
+        "-fsanitize=undefined",
+        "-fno-sanitize-recover=all",
+        "-o",
+        "main",
+        "main.c",
+        "fixed.c",
+    ]
     built = subprocess.run([COMPILER, *flags], cwd=tmp_path, capture_output=True, text=True, check=False)
     if built.returncode != 0:
         pytest.skip("gcc has no sanitizer here")
@@ -197,7 +222,9 @@ def test_nothing_overflows_under_the_compilers_own_watch(tmp_path: Path) -> None
     text = "\n".join(" ".join(map(str, row)) for row in rows)
     done = subprocess.run([str(tmp_path / "main")], input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[:500]
-    assert np.array_equal(np.array(done.stdout.split(), dtype=np.int64), program.evaluate(inputs)["tau"][:, 0])
+    assert np.array_equal(
+        np.array(done.stdout.split(), dtype=np.int64), program.evaluate(inputs)["tau"][:, 0]
+    )
 
 
 def test_the_sine_is_as_good_as_it_says_all_the_way_round() -> None:
@@ -220,13 +247,19 @@ def hand_made(word: int) -> FixedPoint:
     x, y = (graph.input(f"x[{i}]") for i in range(2))
     square = x * x + y * y
     out = [
-        x / (y + 3.5), (square + 0.3).sqrt(), square.sqrt(), x.sign() * y + abs(x - y), 0.5 * (abs(x + 0.4) - abs(x - 0.4)),
-        -(1000.0 * x * y), 1e-4 * x, 0.25 / (y - 7.0), abs(x).sqrt(), 0.0,
+        x / (y + 3.5), (square + 0.3).sqrt(), square.sqrt(), x.sign() * y + abs(x - y),
+        0.5 * (abs(x + 0.4) - abs(x - 0.4)), -(1000.0 * x * y), 1e-4 * x, 0.25 / (y - 7.0), abs(x).sqrt(),
+        0.0,
     ]  # fmt: skip
     traced = Traced(
-        graph, {"out": np.array(out, dtype=object)}, (Argument("x", (2,), "two"),), (Argument("out", (10,), "some"),)
-    )  # fmt: skip
-    return program_in_fixed_point(traced, {"x[0]": (-2.0, 2.0), "x[1]": (-1.0, 3.0)}, word, "fixed", ["By hand."])
+        graph,
+        {"out": np.array(out, dtype=object)},
+        (Argument("x", (2,), "two"),),
+        (Argument("out", (10,), "some"),),
+    )
+    return program_in_fixed_point(
+        traced, {"x[0]": (-2.0, 2.0), "x[1]": (-1.0, 3.0)}, word, "fixed", ["By hand."]
+    )
 
 
 @pytest.mark.parametrize("word", [32, 16])
@@ -253,12 +286,16 @@ def test_a_divisor_that_may_be_nothing_is_refused() -> None:
     graph = Graph()
     x = graph.input("x[0]")
     some = Argument("x", (1,), "one")
-    traced = Traced(graph, {"out": np.array([1.0 / x], dtype=object)}, (some,), (Argument("out", (1,), "one"),))
+    traced = Traced(
+        graph, {"out": np.array([1.0 / x], dtype=object)}, (some,), (Argument("out", (1,), "one"),)
+    )
     with pytest.raises(fa.InputError, match="may be 0 within these ranges"):
         program_in_fixed_point(traced, {"x[0]": (-1.0, 1.0)}, 32, "fixed", ["By hand."])
     share = np.array([1.0 / (0.3 * x + 0.1 * x * x)], dtype=object)
     with pytest.raises(fa.InputError, match="a divisor can be as small as its rounding"):
-        program_in_fixed_point(replace(traced, results={"out": share}), {"x[0]": (7e-5, 1.0)}, 16, "fixed", ["By hand."])
+        program_in_fixed_point(
+            replace(traced, results={"out": share}), {"x[0]": (7e-5, 1.0)}, 16, "fixed", ["By hand."]
+        )
 
 
 def test_the_header_says_what_a_caller_must_know() -> None:
@@ -306,8 +343,13 @@ def test_the_sum_of_a_controller_is_handed_over_as_it_is_and_ends_at_its_range(t
     for k in range(120):
         wanted = rng.uniform(-0.1, 0.1, 6) + (0.05 if k < 60 else -0.05)
         inputs = program.quantised(
-            q=np.zeros(6), qd=np.zeros(6), q_wanted=wanted, qd_wanted=np.zeros(6), qdd_wanted=np.zeros(6), state=np.zeros(6)
-        )  # fmt: skip
+            q=np.zeros(6),
+            qd=np.zeros(6),
+            q_wanted=wanted,
+            qd_wanted=np.zeros(6),
+            qdd_wanted=np.zeros(6),
+            state=np.zeros(6),
+        )
         inputs["state"] = state
         outputs = program.evaluate(inputs)
         given = [np.ascontiguousarray(a.astype(np.int32)) for a in inputs.values()]
@@ -339,11 +381,15 @@ def test_laws_take_the_settings_of_controllers_in_c() -> None:
     c = constants_of(arm)
     held = np.clip(tau, -np.abs(c.K) * c.most_current, np.abs(c.K) * c.most_current)
     effort = np.array([np.inf if j.max_effort is None else j.max_effort for j in arm.joints])
-    expected = np.clip(c.R * np.clip(held, -effort, effort) / c.K + c.K * real["qd"], -c.most_voltage, c.most_voltage)
+    expected = np.clip(
+        c.R * np.clip(held, -effort, effort) / c.K + c.K * real["qd"], -c.most_voltage, c.most_voltage
+    )
     found = plain.real(plain.evaluate(inputs))["voltage"]
     assert (np.abs(found - expected) <= plain.error_bound + 1e-9).all()
     weak = fixed_point(random_arm(3, 3, drives=False), "pd_gravity", MOTION, most=[1.0, 2.0, 3.0])
-    assert (np.abs(weak.real(weak.evaluate(program_inputs(weak, rng)))["tau"]) <= np.array([1.0, 2.0, 3.0]) + 1e-6).all()
+    assert (
+        np.abs(weak.real(weak.evaluate(program_inputs(weak, rng)))["tau"]) <= np.array([1.0, 2.0, 3.0]) + 1e-6
+    ).all()
     ideal = fixed_point(arm, "computed_torque", MOTION, friction=False)
     assert "> 0) - (" not in ideal.text  # a sign
     assert "> 0) - (" in fixed_point(arm, "computed_torque", MOTION).text
@@ -358,22 +404,38 @@ def program_inputs(program: FixedPoint, rng: np.random.Generator) -> dict[str, W
     """Two hundred states near a wanted motion."""
     n = len(program.formats["q"])
     q, qd = rng.uniform(-1.4, 1.4, (2, 200, n))
-    near = {"q_wanted": q + rng.uniform(-0.05, 0.05, q.shape), "qd_wanted": qd + rng.uniform(-0.05, 0.05, q.shape)}
+    near = {
+        "q_wanted": q + rng.uniform(-0.05, 0.05, q.shape),
+        "qd_wanted": qd + rng.uniform(-0.05, 0.05, q.shape),
+    }
     return program.quantised(q=q, qd=qd, qdd_wanted=0.0 * q, **near)
 
 
 @pytest.mark.parametrize("ranges", [(0.0, 1.0, 0.0), (1e-9, 1e-9, 1e-9), (0.0, 0.0, 0.0), (1e-4, 1e-4, 1e-4)])
 @pytest.mark.parametrize("word", [16, 32])
-def test_small_ranges_shift_no_further_than_the_word_goes(word: int, ranges: tuple[float, ...], tmp_path: Path) -> None:
+def test_small_ranges_shift_no_further_than_the_word_goes(
+    word: int, ranges: tuple[float, ...], tmp_path: Path
+) -> None:
     arm = fa.load("puma560")
-    program = fixed_point(arm, "inverse_dynamics", dict(zip(("q", "qd", "qdd"), ranges, strict=True)), word=word, name="fixed")
-    shifts = [s for step in program.steps.values() for s in (step.down, -step.up_a, -step.up_b, step.up_a, step.up_b)]
+    program = fixed_point(
+        arm, "inverse_dynamics", dict(zip(("q", "qd", "qdd"), ranges, strict=True)), word=word, name="fixed"
+    )
+    shifts = [
+        s
+        for step in program.steps.values()
+        for s in (step.down, -step.up_a, -step.up_b, step.up_a, step.up_b)
+    ]
     assert max(shifts) <= 2 * word - 2
     literals = [int(x) for x in re.findall(rf"INT{2 * word}_C\((\d+)\)", program.text)]
     assert max(literals, default=0) < 2 ** (2 * word - 1)
     inputs = inputs_of(program, 1, 20)
-    expected, truth = program.evaluate(inputs), np.stack(exact(program, inputs, program.results["tau"]), axis=1)
-    assert (np.abs(program.real(expected)["tau"] - truth) <= program.error_bound + FLOAT * np.abs(truth).max()).all()
+    expected, truth = (
+        program.evaluate(inputs),
+        np.stack(exact(program, inputs, program.results["tau"]), axis=1),
+    )
+    assert (
+        np.abs(program.real(expected)["tau"] - truth) <= program.error_bound + FLOAT * np.abs(truth).max()
+    ).all()
     function = library(program.files(), tmp_path).fixed
     for row in range(60):
         given = [np.ascontiguousarray(array[row].astype(c_type(word))) for array in inputs.values()]

@@ -21,7 +21,8 @@ def test_poles_are_where_the_bandwidth_says() -> None:
     g = control.critically_damped(2, 7.0)
     assert np.allclose(np.roots([1.0, g.kd[0], g.kp[0]]), -7.0, atol=1e-5)
     g = control.critically_damped(2, 7.0, integral=True)
-    assert np.allclose(np.roots([1.0, g.kd[1], g.kp[1], g.ki[1]]), -7.0, atol=1e-3)  # a triple root is found to eps^(1/3)
+    # a triple root is found to eps^(1/3)
+    assert np.allclose(np.roots([1.0, g.kd[1], g.kp[1], g.ki[1]]), -7.0, atol=1e-3)
     with pytest.raises(fa.ForearmError, match="above 0"):
         control.critically_damped(2, 0.0)
 
@@ -29,8 +30,12 @@ def test_poles_are_where_the_bandwidth_says() -> None:
 def test_joint_inertias_are_the_diagonal_with_rotors() -> None:
     arm = random_arm(3, n=4)
     q = np.linspace(-0.3, 0.4, 4)
-    assert np.allclose(control.joint_inertias(arm, q), np.diag(fa.dynamics.inertia_matrix(arm, q)), rtol=1e-12)
-    assert np.allclose(control.joint_inertias(arm), np.diag(fa.dynamics.inertia_matrix(arm, middle(arm))), rtol=1e-12)
+    assert np.allclose(
+        control.joint_inertias(arm, q), np.diag(fa.dynamics.inertia_matrix(arm, q)), rtol=1e-12
+    )
+    assert np.allclose(
+        control.joint_inertias(arm), np.diag(fa.dynamics.inertia_matrix(arm, middle(arm))), rtol=1e-12
+    )
 
 
 def test_sampled_poles_of_a_unit_mass() -> None:
@@ -63,15 +68,24 @@ def test_bearable_inertias_keep_joints_from_shaking_each_other(name: str) -> Non
         most = np.linalg.eigvals(np.linalg.solve(fa.dynamics.inertia_matrix(arm, row), np.diag(d))).real.max()
         assert w * T * most <= 0.5 + 1e-9, "half of what is stable"
     if name == "panda":  # parallel axes: M_jj itself would shake
-        most = np.linalg.eigvals(np.linalg.solve(fa.dynamics.inertia_matrix(arm, q[3]), np.diag(own))).real.max()
+        most = np.linalg.eigvals(
+            np.linalg.solve(fa.dynamics.inertia_matrix(arm, q[3]), np.diag(own))
+        ).real.max()
         assert w * T * most > 1.0
-        reached = [np.linalg.eigvals(np.linalg.solve(fa.dynamics.inertia_matrix(arm, row), np.diag(d))).real.max() for row in q]
+        reached = [
+            np.linalg.eigvals(np.linalg.solve(fa.dynamics.inertia_matrix(arm, row), np.diag(d))).real.max()
+            for row in q
+        ]
         assert w * T * max(reached) == pytest.approx(0.5, rel=1e-9), "and not less than need be"
-        assert np.array_equal(d < own, [True, False, True, False, False, False, False]), "joints that shake nobody keep theirs"
+        assert np.array_equal(d < own, [True, False, True, False, False, False, False]), (
+            "joints that shake nobody keep theirs"
+        )
 
 
 def test_an_arm_whose_joints_cannot_bear_gains_of_their_own_is_told_of() -> None:
-    """Ascher's two links of 1 and 10^4: one joint by itself moves 27000 times what is left when the other gives way."""
+    """Ascher's two links of 1 and 10^4: one joint by itself moves 27000 times what is left
+    when the other gives way.
+    """
     arm = fa.load("ascher2")
     q = control.usual_motion(arm).at(np.linspace(0.0, 2.0, 5))[0]
     d, own = control.bearable_inertias(arm, q, W_5HZ, 1e-3), control.joint_inertias(arm)
@@ -94,13 +108,17 @@ def test_joints_are_as_stiff_as_the_share_says() -> None:
 
 
 def test_sampling_rule_of_the_document() -> None:
-    """Dhanaraj 1.1: 5 to 10 Hz are sampled at 100 to 200 Hz, not at the 1 to 2 kHz that the text makes of them."""
+    """Dhanaraj 1.1: 5 to 10 Hz are sampled at 100 to 200 Hz, not at the 1 to 2 kHz that
+    the text makes of them.
+    """
     assert control.sampling_period(2.0 * math.pi * 10.0) == pytest.approx(1.0 / 200.0)
     assert control.sampling_period(2.0 * math.pi * 5.0) == pytest.approx(1.0 / 100.0)
 
 
 def test_natural_frequencies_of_one_joint() -> None:
-    assert control.natural_frequencies(block(), [0.3], [50.0])[0] == pytest.approx(math.sqrt(50.0 / MASS), rel=1e-12)
+    assert control.natural_frequencies(block(), [0.3], [50.0])[0] == pytest.approx(
+        math.sqrt(50.0 / MASS), rel=1e-12
+    )
     inertia = 0.013 + MASS * 0.09
     hanging = control.natural_frequencies(beam(), [-0.5 * math.pi])[0]
     assert hanging == pytest.approx(math.sqrt(MASS * 9.81 * 0.3 / inertia), rel=1e-9), "a pendulum"
@@ -120,7 +138,13 @@ def test_natural_frequencies_are_what_a_simulation_swings_with() -> None:
     assert shape[0].real[k] == pytest.approx(w[-1] ** 2, rel=1e-9)
     g, off = fa.dynamics.gravity(arm, q0), 1e-5 * shape[1][:, k].real
     run = fa.simulate(
-        arm, q0 + off, np.zeros(3), 2.0 * math.pi / w[-1], controller=lambda t, q, qd: g - K * (q - q0), method="rk4", step=1e-4
+        arm,
+        q0 + off,
+        np.zeros(3),
+        2.0 * math.pi / w[-1],
+        controller=lambda t, q, qd: g - K * (q - q0),
+        method="rk4",
+        step=1e-4,
     )
     assert np.allclose(run.q[-1] - q0, off, atol=0.02 * np.abs(off).max()), "after a period it is back"
 
@@ -141,9 +165,13 @@ def test_period_for_the_fastest_posture() -> None:
 
 def test_what_is_no_posture_and_no_delay_is_refused() -> None:
     arm = fa.load("chain3")
-    with pytest.raises(fa.InputError, match=r"joint_inertias: one state of shape \(3,\) is needed; came \(2, 3\)"):
+    with pytest.raises(
+        fa.InputError, match=r"joint_inertias: one state of shape \(3,\) is needed; came \(2, 3\)"
+    ):
         control.joint_inertias(arm, np.zeros((2, 3)))
-    with pytest.raises(fa.InputError, match="delay, in periods: a whole number from 0 to 1 is needed; came 2"):
+    with pytest.raises(
+        fa.InputError, match="delay, in periods: a whole number from 0 to 1 is needed; came 2"
+    ):
         control.largest_bandwidth(1e-3, 2)
     with pytest.raises(fa.InputError, match="period_for: nothing brings the arm back"):
         control.period_for(arm, np.ones(3), np.zeros((0, 3)))

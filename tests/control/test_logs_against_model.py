@@ -32,11 +32,24 @@ def run(arm: Arm) -> dict[str, Floats]:
     def controller(t: float, q: Floats, qd: Floats) -> Floats:
         phase = 2.0 * t + np.arange(6)
         wanted, rate = Q0 + 0.4 * (np.sin(phase) - np.sin(np.arange(6))), 0.8 * np.cos(phase)
-        stiff, damped = np.array([800.0, 1500.0, 600.0, 60.0, 60.0, 40.0]), np.array([160.0, 240.0, 120.0, 12.0, 12.0, 8.0])
+        stiff, damped = (
+            np.array([800.0, 1500.0, 600.0, 60.0, 60.0, 40.0]),
+            np.array([160.0, 240.0, 120.0, 12.0, 12.0, 8.0]),
+        )
         return np.asarray(stiff * (wanted - q) + damped * (rate - qd))
 
-    made = fa.simulate(arm, Q0, 0.8 * np.cos(np.arange(6.0)), 2.0, controller=controller, step=STEP / 4, record=4, method="rk4")
-    # the torque at an instant, not one that a step held: what inverse dynamics asks for with the run's accelerations
+    made = fa.simulate(
+        arm,
+        Q0,
+        0.8 * np.cos(np.arange(6.0)),
+        2.0,
+        controller=controller,
+        step=STEP / 4,
+        record=4,
+        method="rk4",
+    )
+    # the torque at an instant, not one that a step held: what inverse dynamics asks for with
+    # the run's accelerations
     tau = fa.compile(arm).inverse_dynamics(made.q, made.qd, made.qdd)
     return {"t": made.t, "q": made.q, "tau": tau}
 
@@ -74,7 +87,9 @@ def test_a_sine_keeps_its_phase() -> None:
     fit = smoothed(t, np.sin(9.0 * t)[:, None], 20)
     inner = t[fit.first : fit.last]
     # in phase, the part in quadrature is nothing; a delay of one sample would leave 9e-3 of it
-    quadrature = np.mean(fit.qdd[:, 0] * np.cos(9.0 * inner)) - np.mean(-81.0 * np.sin(9.0 * inner) * np.cos(9.0 * inner))
+    quadrature = np.mean(fit.qdd[:, 0] * np.cos(9.0 * inner)) - np.mean(
+        -81.0 * np.sin(9.0 * inner) * np.cos(9.0 * inner)
+    )
     assert abs(quadrature) < 1e-3
     assert np.abs(fit.qdd[:, 0] + 81.0 * np.sin(9.0 * inner)).max() < 0.05
 
@@ -121,7 +136,9 @@ def test_an_arm_without_its_friction_or_load_leaves_just_these(arm: Arm, run: di
     truth = fa.compile(arm).inverse_dynamics(bare.q, bare.qd, bare.qdd) - bare.model
     assert np.abs((bare.residual - full.residual) - truth).max() < 1e-9 * np.abs(bare.measured).max()
     assert (bare.rms > 3.0 * full.rms).all()
-    heavy = run["tau"] + (fa.dynamics.gravity(arm.with_payload(mass=3.0), run["q"]) - fa.dynamics.gravity(arm, run["q"]))
+    heavy = run["tau"] + (
+        fa.dynamics.gravity(arm.with_payload(mass=3.0), run["q"]) - fa.dynamics.gravity(arm, run["q"])
+    )
     loaded = compare_log(arm, changed(run, tau=heavy))
     assert abs(loaded.mean[1]) > 5.0 * abs(full.mean[1])
 
@@ -160,7 +177,8 @@ def test_a_window_never_spans_whole_cycles(arm: Arm, hertz: float, noise: float,
 
 def test_noise_is_told_from_a_fast_motion() -> None:
     q = sines(fa.load("puma560").rigid(), 5.0, 100.0, 8.0, 1e-5)["q"]
-    # twenty samples a cycle: sixth differences of the motion are as large as such noise, the eighth are smaller
+    # twenty samples a cycle: sixth differences of the motion are as large as such noise,
+    # the eighth are smaller
     assert noise_of(q) == pytest.approx(np.full(6, 1e-5), rel=0.3)
 
 
@@ -172,13 +190,18 @@ def test_slow_motions_have_long_windows_and_the_longest_is_said(arm: Arm) -> Non
     short = compare_log(bare, sines(bare, 0.05, 1000.0, 0.2, 1e-4))
     assert short.is_longest
     assert "the longest tried" in short.message
-    assert "the longest tried" not in compare_log(bare, sines(bare, 0.05, 1000.0, 0.2, 1e-4), window=0.05).message
+    assert (
+        "the longest tried"
+        not in compare_log(bare, sines(bare, 0.05, 1000.0, 0.2, 1e-4), window=0.05).message
+    )
 
 
 def test_noise_and_steps_of_an_encoder(arm: Arm, run: dict[str, Floats]) -> None:
     step = 2.0 * np.pi / 60_000
     rng = np.random.default_rng(5)
-    log = changed(run, q=np.round(run["q"] / step) * step, tau=run["tau"] + 0.05 * rng.normal(size=run["tau"].shape))
+    log = changed(
+        run, q=np.round(run["q"] / step) * step, tau=run["tau"] + 0.05 * rng.normal(size=run["tau"].shape)
+    )
     found, clean = compare_log(arm, log), compare_log(arm, run)
     assert found.window > clean.window
     assert (found.explained[:3] > 0.9).all()  # as above, with a longer window
@@ -194,7 +217,10 @@ def test_a_gap_parts_the_log_and_uneven_times_are_taken(arm: Arm, run: dict[str,
     assert len(found.t) == len(kept) - 2 * 2 * 10
     shared = np.isin(whole.t, found.t)
     assert np.abs(whole.model[shared] - found.model).max() < 1e-6 * np.abs(whole.model).max()
-    second = {name: column[np.sort(np.random.default_rng(2).permutation(1001)[:900])] for name, column in run.items()}
+    second = {
+        name: column[np.sort(np.random.default_rng(2).permutation(1001)[:900])]
+        for name, column in run.items()
+    }
     assert (compare_log(arm, second).explained > 0.95).all()
 
 
@@ -212,7 +238,9 @@ def test_a_gap_parts_the_log_and_uneven_times_are_taken(arm: Arm, run: dict[str,
         ({"tau": "short"}, "one T for all"),
     ],
 )
-def test_what_cannot_be_used_is_refused(arm: Arm, run: dict[str, Floats], change: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_used_is_refused(
+    arm: Arm, run: dict[str, Floats], change: dict[str, Any], message: str
+) -> None:
     log: dict[str, Any] = dict(run)
     ((name, how),) = change.items()
     if how is None:
@@ -254,10 +282,14 @@ def test_files_that_cannot_be_used_are_refused(arm: Arm, run: dict[str, Floats],
 
 
 @pytest.mark.parametrize("window", [None, 0.05])
-def test_pieces_shorter_than_every_window_are_refused(arm: Arm, run: dict[str, Floats], window: float | None) -> None:
+def test_pieces_shorter_than_every_window_are_refused(
+    arm: Arm, run: dict[str, Floats], window: float | None
+) -> None:
     kept = np.flatnonzero(np.arange(1001) % 10 < 6)[:200]
     log = {name: column[kept] for name, column in run.items()}
-    with pytest.raises(fa.InputError, match=r"the longest of 34 pieces between gaps has 6 rows; a motion needs 9 samples"):
+    with pytest.raises(
+        fa.InputError, match=r"the longest of 34 pieces between gaps has 6 rows; a motion needs 9 samples"
+    ):
         compare_log(arm, log, window=window)
 
 

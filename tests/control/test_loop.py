@@ -1,4 +1,6 @@
-"""The sampled loop against closed forms of one joint, the work done, `fa.simulate`, and what sensors and drives may do."""
+"""The sampled loop against closed forms of one joint, the work done, `fa.simulate`,
+and what sensors and drives may do.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ W = 12.0  # rad/s
 
 
 def motor_arm(**motor: float) -> fa.Arm:
-    return beam(motor=fa.Motor(gear_ratio=40.0, rotor_inertia=2e-4, torque_constant=0.1, resistance=1.5, **motor))
+    return beam(
+        motor=fa.Motor(gear_ratio=40.0, rotor_inertia=2e-4, torque_constant=0.1, resistance=1.5, **motor)
+    )
 
 
 def test_pd_step_of_a_block_is_the_sampled_double_integrator() -> None:
@@ -44,7 +48,12 @@ def test_pd_step_nears_the_critically_damped_response_with_the_period() -> None:
     for T in (4e-3, 2e-3, 1e-3):
         arm = block()
         made = control.run(
-            arm, control.PD(arm, bandwidth=W, gravity=False), control.hold([0.5], 0.4), period=T, q0=[0.0], qd0=[0.0]
+            arm,
+            control.PD(arm, bandwidth=W, gravity=False),
+            control.hold([0.5], 0.4),
+            period=T,
+            q0=[0.0],
+            qd0=[0.0],
         )
         x = 0.5 * (1.0 - (1.0 + W * made.t) * np.exp(-W * made.t))
         errors.append(float(np.abs(made.q[:, 0] - x).max()))
@@ -54,7 +63,10 @@ def test_pd_step_nears_the_critically_damped_response_with_the_period() -> None:
 
 def test_gravity_without_compensation_leaves_g_over_kp() -> None:
     arm, wanted = beam(), 0.4
-    for controller, remains in ((control.PD(arm, bandwidth=W, gravity=False), True), (control.PD(arm, bandwidth=W), False)):
+    for controller, remains in (
+        (control.PD(arm, bandwidth=W, gravity=False), True),
+        (control.PD(arm, bandwidth=W), False),
+    ):
         made = control.run(arm, controller, control.hold([wanted], 4.0), period=2e-3)
         end, kp = float(made.q[-1, 0]), float(controller.gains.kp[0])
         error = MASS * 9.81 * 0.3 * math.cos(end) / kp if remains else 0.0
@@ -64,7 +76,9 @@ def test_gravity_without_compensation_leaves_g_over_kp() -> None:
 
 def test_pid_works_off_what_gravity_leaves() -> None:
     arm = beam()
-    made = control.run(arm, control.PID(arm, bandwidth=W, gravity=False), control.hold([0.4], 6.0), period=2e-3)
+    made = control.run(
+        arm, control.PID(arm, bandwidth=W, gravity=False), control.hold([0.4], 6.0), period=2e-3
+    )
     assert abs(made.error[-1, 0]) < 1e-9
     assert made.largest > 0.01, "at first it sags"
     assert made.tau[-1, 0] == pytest.approx(MASS * 9.81 * 0.3 * math.cos(0.4), rel=1e-8)
@@ -76,7 +90,13 @@ def test_sampling_bounds_the_bandwidth(delay: int, share: float) -> None:
     T, arm = 1e-2, block()
     w = share * control.largest_bandwidth(T, delay)
     made = control.run(
-        arm, control.PD(arm, bandwidth=w, gravity=False), control.hold([0.0], 12.0), period=T, delay=delay, q0=[0.1], qd0=[0.0]
+        arm,
+        control.PD(arm, bandwidth=w, gravity=False),
+        control.hold([0.0], 12.0),
+        period=T,
+        delay=delay,
+        q0=[0.1],
+        qd0=[0.0],
     )
     grows = not made.ok or np.abs(made.q[-200:, 0]).max() > np.abs(made.q[300:500, 0]).max()
     assert grows == (share > 1.0)
@@ -86,7 +106,12 @@ def test_sampling_bounds_the_bandwidth(delay: int, share: float) -> None:
 def test_a_lost_arm_is_said_and_has_no_figures() -> None:
     T, arm = 1e-2, block()
     made = control.run(
-        arm, control.PD(arm, bandwidth=300.0, gravity=False), control.hold([0.0], 2.0), period=T, q0=[0.1], qd0=[0.0]
+        arm,
+        control.PD(arm, bandwidth=300.0, gravity=False),
+        control.hold([0.0], 2.0),
+        period=T,
+        q0=[0.1],
+        qd0=[0.0],
     )
     assert not made.ok
     assert "lower the bandwidth" in made.message
@@ -110,9 +135,15 @@ def test_same_bits_as_simulate_with_the_same_controller() -> None:
 
     made = control.run(arm, Spring(), control.hold(q0, 0.3), period=T, step=5e-4)
     same = fa.simulate(
-        arm, q0, np.zeros(6), 0.3, controller=lambda t, q, qd: gains * (90.0 * (0.2 - q) - 15.0 * qd), dac=fa.DAC(period=T),
-        method="rk4", step=5e-4,
-    )  # fmt: skip
+        arm,
+        q0,
+        np.zeros(6),
+        0.3,
+        controller=lambda t, q, qd: gains * (90.0 * (0.2 - q) - 15.0 * qd),
+        dac=fa.DAC(period=T),
+        method="rk4",
+        step=5e-4,
+    )
     assert np.array_equal(made.q, same.q[::4])
     assert np.array_equal(made.qd, same.qd[::4])
 
@@ -138,7 +169,9 @@ def test_computed_torque_makes_errors_free_of_each_other(seed: int) -> None:
     motion = wave(arm)
     start = motion.at(0.0)[0] - e0
     for T in (2e-3, 1e-3, 5e-4):
-        made = control.run(arm, control.ComputedTorque(arm, bandwidth=W), motion, period=T, q0=start, qd0=np.zeros(arm.n))
+        made = control.run(
+            arm, control.ComputedTorque(arm, bandwidth=W), motion, period=T, q0=start, qd0=np.zeros(arm.n)
+        )
         decay = e0 * ((1.0 + W * made.t) * np.exp(-W * made.t))[:, None]
         errors.append(float(np.abs(made.error - decay).max()))
     ratios = np.array(errors[:-1]) / np.array(errors[1:])
@@ -149,7 +182,10 @@ def test_computed_torque_makes_errors_free_of_each_other(seed: int) -> None:
 @pytest.mark.parametrize("name", ["feed-forward", "computed torque"])
 def test_exact_models_track_the_better_the_shorter_the_period(name: str) -> None:
     arm = random_arm(5, n=3, drives=False)
-    made = {T: control.compare(arm, wave(arm), [name], period=T, payload=0.0).rows[0].rms for T in (4e-3, 1e-3, 2.5e-4)}
+    made = {
+        T: control.compare(arm, wave(arm), [name], period=T, payload=0.0).rows[0].rms
+        for T in (4e-3, 1e-3, 2.5e-4)
+    }
     assert made[4e-3] / made[1e-3] == pytest.approx(4.0, rel=0.25)
     assert made[1e-3] / made[2.5e-4] == pytest.approx(4.0, rel=0.25)
 
@@ -174,7 +210,9 @@ def test_a_delayed_command_acts_a_period_later() -> None:
 def test_voltages_make_the_torques_asked_for() -> None:
     arm = motor_arm()
     motion = control.smooth([0.0], [0.8], 0.5)
-    by_torque, by_voltage = (control.run(arm, control.ComputedTorque(arm), motion, voltage=v) for v in (False, True))
+    by_torque, by_voltage = (
+        control.run(arm, control.ComputedTorque(arm), motion, voltage=v) for v in (False, True)
+    )
     assert by_torque.voltage is None
     assert by_voltage.voltage is not None
     assert np.allclose(by_voltage.tau, by_voltage.asked, atol=1e-9 * np.abs(by_voltage.asked).max())
@@ -226,7 +264,9 @@ def test_torques_end_there_under_voltages_too(delay: int) -> None:
     """As in generated code: the torque is held to max_effort before a voltage is made of it."""
     motor, K = fa.Motor(gear_ratio=40.0, rotor_inertia=2e-4, torque_constant=0.1, resistance=1.5), 4.0
     arm = beam(motor=motor, max_effort=5.5)
-    made = control.run(arm, control.ComputedTorque(arm), control.smooth([0.3], [1.9], 0.5), voltage=True, delay=delay)
+    made = control.run(
+        arm, control.ComputedTorque(arm), control.smooth([0.3], [1.9], 0.5), voltage=True, delay=delay
+    )
     asked = made.asked if delay == 0 else np.concatenate([made.asked[:1], made.asked[:-1]])
     assert (np.abs(asked) > 5.5).any()
     assert np.array_equal(made.saturated, np.abs(asked) > 5.5)
@@ -252,9 +292,18 @@ class Later:
 
 @pytest.mark.parametrize(
     "answer",
-    [0.5, np.float64(0.5), np.zeros(1), np.zeros((3, 1)), [0.0, 0.0, 0.0], None, np.zeros(3, complex), np.zeros(3, bool),
-     np.array([None] * 3)],
-)  # fmt: skip
+    [
+        0.5,
+        np.float64(0.5),
+        np.zeros(1),
+        np.zeros((3, 1)),
+        [0.0, 0.0, 0.0],
+        None,
+        np.zeros(3, complex),
+        np.zeros(3, bool),
+        np.array([None] * 3),
+    ],
+)
 def test_every_command_has_a_torque_a_joint(answer: object) -> None:
     with pytest.raises(fa.InputError, match="3 finite torques"):
         control.run(fa.load("chain3"), Later(answer), control.hold([0.1] * 3, 0.1))
@@ -263,7 +312,9 @@ def test_every_command_has_a_torque_a_joint(answer: object) -> None:
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("delay", [0, 1])
 def test_a_controller_that_loses_its_numbers_is_named(value: float, delay: int) -> None:
-    made = control.run(fa.load("chain3"), Later(np.array([0.0, value, 0.0])), control.hold([0.1] * 3, 0.1), delay=delay)
+    made = control.run(
+        fa.load("chain3"), Later(np.array([0.0, value, 0.0])), control.hold([0.1] * 3, 0.1), delay=delay
+    )
     assert not made.ok
     assert "the controller asked for a torque that is no finite number at 0.02 s" in made.message
     assert "bandwidth" not in made.message
@@ -278,7 +329,9 @@ def test_a_torque_beyond_measure_is_still_a_number() -> None:
 
 def test_the_plant_may_be_another_arm_than_the_controller_believes() -> None:
     arm = fa.load("chain3")
-    light, heavy = (control.run(arm, control.PD(arm), wave(arm), plant=p) for p in (arm, arm.with_payload(1.0)))
+    light, heavy = (
+        control.run(arm, control.PD(arm), wave(arm), plant=p) for p in (arm, arm.with_payload(1.0))
+    )
     assert heavy.rms > 1.2 * light.rms
     assert heavy.plant.mass == pytest.approx(arm.mass + 1.0)
 
@@ -300,7 +353,10 @@ def test_samples_instead_of_a_motion() -> None:
         ({"sensors": "exact"}, "run, sensors: a Sensors is needed, came 'exact'"),
         ({"dac": 1e-3}, "run, dac: a DAC is needed, came 0.001"),
         ({"plant": "chain3"}, "run, plant: a Arm is needed, came 'chain3'"),
-        ({"controller": "PD"}, r"a controller has name, operations, reset\(\) and command\(sample\); came 'PD'"),
+        (
+            {"controller": "PD"},
+            r"a controller has name, operations, reset\(\) and command\(sample\); came 'PD'",
+        ),
         ({"period": 0.0}, "above 0"),
         ({"period": 2e-3, "dac": fa.DAC()}, "give one of them"),
         ({"motion": "there"}, r"\.duration and \.at"),

@@ -41,7 +41,8 @@ def test_errors_fall_with_the_order_and_one_more(degree: int) -> None:
     """Halving the way between evaluations: the errors of an order p fall by 2^(p + 1)."""
     arm, motion = moving_arm()
     errors = [
-        worst(arm, PathLength(arm, motion, every=every, order=degree, bandwidth=None), motion, 2.5e-4) for every in (40, 20, 10)
+        worst(arm, PathLength(arm, motion, every=every, order=degree, bandwidth=None), motion, 2.5e-4)
+        for every in (40, 20, 10)
     ]
     assert order(errors) == pytest.approx(degree + 1, abs=0.35)
 
@@ -63,7 +64,9 @@ def test_switches_break_it() -> None:
 
 
 def test_a_switch_on_a_sample_does_no_harm() -> None:
-    """Whether rounding puts the sample before or behind it: periods that divide the time of a switch, and the next floats."""
+    """Whether rounding puts the sample before or behind it:
+    periods that divide the time of a switch, and the next floats.
+    """
     arm, motion = moving_arm()
     for count in (40, 79, 158):
         for period in (x := float(motion.switches[2]) / count, np.nextafter(x, 1.0), np.nextafter(x, 0.0)):
@@ -72,7 +75,9 @@ def test_a_switch_on_a_sample_does_no_harm() -> None:
 
 @pytest.mark.parametrize("kind", [PathLength, FirstOrder])
 def test_dry_joints_that_reverse_break_it(kind: type[PathLength] | type[FirstOrder]) -> None:
-    """The PUMA's friction jumps where a joint turns round, in the middle of a stretch of constant acceleration."""
+    """The PUMA's friction jumps where a joint turns round, in the middle of a stretch of
+    constant acceleration.
+    """
     arm = fa.load("puma560")
     speeds = np.array([0.3, -0.4, 0.5, 0.2, -0.3, 0.6])
     there = bang_bang(np.zeros(6), speeds, 0.01 * speeds, -speeds, MotionLimits(np.ones(6)))
@@ -131,7 +136,9 @@ def test_feedback_is_added() -> None:
 def test_what_it_cannot_do_is_said() -> None:
     arm, motion = moving_arm()
     for every in (0, 2.5, True):
-        with pytest.raises(InputError, match=f"path length, every: a whole number of at least 1 is needed; came {every}"):
+        with pytest.raises(
+            InputError, match=f"path length, every: a whole number of at least 1 is needed; came {every}"
+        ):
             PathLength(arm, motion, every=every)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="path length, order"):
         PathLength(arm, motion, order=4)

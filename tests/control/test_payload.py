@@ -1,4 +1,6 @@
-"""Loads found again: exactly without noise, within their intervals with it, and what no test shows is said."""
+"""Loads found again: exactly without noise, within their intervals with it,
+and what no test shows is said.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,21 @@ from numpy.typing import NDArray
 import forearm as fa
 from forearm import Arm, control
 from forearm.control.payload import Noise, PayloadEstimate, estimate_payload
-from forearm.control.payload_physical import body_of, is_physical, nearest_physical, parameters_of_body, pseudo_inertia
+from forearm.control.payload_physical import (
+    body_of,
+    is_physical,
+    nearest_physical,
+    parameters_of_body,
+    pseudo_inertia,
+)
 from forearm.control.payload_tests import canonical_tests, payload_regressor
 
 Floats = NDArray[np.float64]
 LOAD: dict[str, Any] = {
-    "mass": 1.7, "com": np.array([0.03, -0.02, 0.11]),
+    "mass": 1.7,
+    "com": np.array([0.03, -0.02, 0.11]),
     "inertia": np.array([[0.012, 0.002, -0.001], [0.002, 0.01, 0.0015], [-0.001, 0.0015, 0.007]]),
-}  # fmt: skip
+}
 TRUTH = parameters_of_body(LOAD["mass"], LOAD["com"], LOAD["inertia"])
 EXACT = 1e-9  # of 1 kg, 0.1 kg m, 0.01 kg m^2: rounding of 1e-16 times the condition of the equations
 SCALE = np.array([1.0, *[0.1] * 3, *[0.01] * 6])
@@ -30,7 +39,9 @@ def observed(arm: Arm, postures: int, seed: int, size: float = 4.0) -> tuple[Flo
     """Tests of the loaded arm in slow motion, and the accelerations that they have."""
     rng = np.random.default_rng(seed)
     q, tau = canonical_tests(arm, rng.uniform(-1.3, 1.3, (postures, arm.n)), size)
-    qd = np.repeat(rng.uniform(0.05, 0.2, (postures, arm.n)) * rng.choice([-1.0, 1.0], arm.n), len(q) // postures, axis=0)
+    qd = np.repeat(
+        rng.uniform(0.05, 0.2, (postures, arm.n)) * rng.choice([-1.0, 1.0], arm.n), len(q) // postures, axis=0
+    )
     return q, tau, fa.dynamics.forward(arm.with_payload(**LOAD), q, qd, tau), qd
 
 
@@ -52,7 +63,9 @@ def test_regressor_of_a_load_is_what_the_load_adds(seed: int) -> None:
     arm = random_arm(seed, 5, mimic=seed == 2).rigid()
     q, qd, qdd = np.random.default_rng(seed).normal(size=(3, 4, arm.n))
     added = fa.dynamics.inverse(arm.with_payload(**LOAD), q, qd, qdd) - fa.dynamics.inverse(arm, q, qd, qdd)
-    assert np.abs(payload_regressor(arm, q, qd, qdd) @ TRUTH - added).max() < 1e-12 * np.abs(added).max() + 1e-12
+    assert (
+        np.abs(payload_regressor(arm, q, qd, qdd) @ TRUTH - added).max() < 1e-12 * np.abs(added).max() + 1e-12
+    )
 
 
 @pytest.mark.parametrize("rigid", [True, False])
@@ -79,7 +92,9 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
     for seed in range(runs):
         rng = np.random.default_rng([seed, 4])
         measured = np.round((qdd + 0.03 * rng.normal(size=qdd.shape)) / 0.05) * 0.05
-        found = estimate_payload(arm, q, tau + 0.02 * rng.normal(size=tau.shape), measured, qd, noise=noise, confidence=0.9)
+        found = estimate_payload(
+            arm, q, tau + 0.02 * rng.normal(size=tau.shape), measured, qd, noise=noise, confidence=0.9
+        )
         inside += (found.intervals[:, 0] <= TRUTH) & (found.intervals[:, 1] >= TRUTH)
         chi.append(found.fit)
     shares = inside / runs
@@ -108,7 +123,9 @@ def test_noise_of_positions_widens_the_intervals_as_much_as_it_should() -> None:
     inside, fits, runs = np.zeros(3), [], 40
     for seed in range(runs):
         seen = q + 2e-4 * np.random.default_rng([seed, 5]).normal(size=q.shape)
-        found = estimate_payload(arm, seen, tau, qdd, qd, noise=Noise(qdd=1e-4, q=2e-4), shape="point", mass=1.7)
+        found = estimate_payload(
+            arm, seen, tau, qdd, qd, noise=Noise(qdd=1e-4, q=2e-4), shape="point", mass=1.7
+        )
         inside += ((found.intervals[:, 0] <= TRUTH) & (found.intervals[:, 1] >= TRUTH))[1:4]
         fits.append(found.fit)
     # 95 % of 40 runs, spread 0.035
@@ -120,7 +137,9 @@ def test_noise_beyond_all_tests_is_a_failure_that_says_so() -> None:
     arm = fa.load("puma560").rigid().replace(gravity=(0.0, 0.0, 0.0))
     q, tau = canonical_tests(arm, np.random.default_rng(1).uniform(-1.0, 1.0, (3, 6)), 0.3)
     qdd = fa.dynamics.forward(arm.with_payload(**LOAD), q, 0.0 * q, tau)
-    found = estimate_payload(arm, q, tau, qdd + np.random.default_rng(2).normal(size=qdd.shape), noise=Noise(qdd=1.0))
+    found = estimate_payload(
+        arm, q, tau, qdd + np.random.default_rng(2).normal(size=qdd.shape), noise=Noise(qdd=1.0)
+    )
     assert not found.settled
     assert "too large for these tests" in found.message
 
@@ -174,10 +193,13 @@ def test_intervals_of_points_cover_the_truth_as_often_as_they_say() -> None:
     for seed in range(runs):
         rng = np.random.default_rng([seed, 6])
         seen, given = qdd + 0.05 * rng.normal(size=qdd.shape), tau + 0.05 * rng.normal(size=tau.shape)
-        found = estimate_payload(arm, q, given, seen, shape="point", noise=Noise(qdd=0.05, tau=0.05), confidence=0.9)
+        found = estimate_payload(
+            arm, q, given, seen, shape="point", noise=Noise(qdd=0.05, tau=0.05), confidence=0.9
+        )
         assert found.settled
         inside += (found.intervals[:, 0] <= truth) & (found.intervals[:, 1] >= truth)
-    # a share of 40 runs spreads by 0.047; x and y of the centre are 0, so that products of them have no width to first order
+    # a share of 40 runs spreads by 0.047; x and y of the centre are 0, so that products of them have
+    # no width to first order
     shares = inside[[0, 1, 2, 3]] / runs
     assert (np.abs(shares - 0.9) < 0.15).all(), shares
 
@@ -266,7 +288,9 @@ def test_an_impossible_fit_becomes_the_most_likely_body() -> None:
     qdd = fa.dynamics.forward(light, q, 0.0 * q, tau)
     noise, seen = Noise(qdd=0.3), 0
     for seed in range(12):
-        found = estimate_payload(arm, q, tau, qdd + 0.3 * np.random.default_rng(seed).normal(size=qdd.shape), noise=noise)
+        found = estimate_payload(
+            arm, q, tau, qdd + 0.3 * np.random.default_rng(seed).normal(size=qdd.shape), noise=noise
+        )
         seen += found.projected
         assert found.mass >= 0.0
         P = pseudo_inertia(parameters_of_body(found.mass, found.com, found.inertia))
@@ -313,7 +337,10 @@ def test_friction_at_rest_is_that_of_the_motion_that_begins() -> None:
     held, rng = arm.with_payload(**LOAD), np.random.default_rng(1)
     q, tau = canonical_tests(arm, rng.uniform(-1.3, 1.3, (4, 6)), [45.0, 60.0, 30.0, 15.0, 15.0, 10.0])
     step = 1e-5
-    runs = [fa.simulate(held, at, np.zeros(6), 2 * step, torque=t, step=step) for at, t in zip(q, tau, strict=True)]
+    runs = [
+        fa.simulate(held, at, np.zeros(6), 2 * step, torque=t, step=step)
+        for at, t in zip(q, tau, strict=True)
+    ]
     qdd = np.array([run.qd[1] / step for run in runs])
     found = estimate_payload(arm, q, tau, qdd)
     assert 0 < found.rows < q.size  # joints that friction holds are left out
@@ -349,7 +376,8 @@ def test_errors_of_a_controlled_motion_before_and_after() -> None:
     ]
     before, after, known = errors
     assert after < 0.05 * before
-    assert after == pytest.approx(known, rel=0.05)  # as good as with the load known: what is left is the sampling
+    # as good as with the load known: what is left is the sampling
+    assert after == pytest.approx(known, rel=0.05)
 
 
 def test_residuals_beyond_the_noise_are_said() -> None:
@@ -371,7 +399,11 @@ def test_inputs_are_checked() -> None:
     spoilt = qdd.copy()
     spoilt[2, 1] = np.nan
     refused(fa.InputError, "qdd: test 2, joint joint2 is nan", qdd=spoilt)
-    refused(fa.InputError, r"qd: test 0, joint joint1 is 1e\+100; .* up to 1e\+06 are taken", qd=np.full_like(qd, 1e100))
+    refused(
+        fa.InputError,
+        r"qd: test 0, joint joint1 is 1e\+100; .* up to 1e\+06 are taken",
+        qd=np.full_like(qd, 1e100),
+    )
     refused(fa.InputError, "shape", tau=tau[:-1])
     refused(fa.NameNotFound, "no shape 'rod'; there are: body, point", shape="rod")
     refused(fa.InputError, "nothing is unknown", shape="point", mass=1.0, com=(0.0, 0.0, 0.1))

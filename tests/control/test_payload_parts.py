@@ -12,13 +12,16 @@ from forearm.control.payload_unknowns import unknowns_of
 
 
 @pytest.mark.parametrize(
-    ("freedom", "confidence", "printed"), [(1, 0.95, 12.706), (2, 0.95, 4.303), (10, 0.9, 1.812), (30, 0.99, 2.750)]
+    ("freedom", "confidence", "printed"),
+    [(1, 0.95, 12.706), (2, 0.95, 4.303), (10, 0.9, 1.812), (30, 0.99, 2.750)],
 )
 def test_students_distribution_as_tables_have_it(freedom: int, confidence: float, printed: float) -> None:
     assert student(confidence, freedom) == pytest.approx(printed, abs=5e-4)
 
 
-@pytest.mark.parametrize(("mass", "com"), [(None, None), (1.3, None), (None, (0.1, 0.2, 0.3)), (1.3, (0.1, 0.2, 0.3))])
+@pytest.mark.parametrize(
+    ("mass", "com"), [(None, None), (1.3, None), (None, (0.1, 0.2, 0.3)), (1.3, (0.1, 0.2, 0.3))]
+)
 @pytest.mark.parametrize("shape", ["body", "point"])
 def test_slopes_of_the_unknowns(shape: str, mass: float | None, com: Any) -> None:
     if shape == "point" and mass and com:

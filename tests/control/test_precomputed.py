@@ -137,7 +137,9 @@ def test_multilinear_is_exact_for_products_of_lines() -> None:
 
 
 def test_a_table_of_five_values_is_coarse_too() -> None:
-    """Two joints: 15,625 points and still far off; its errors fall with the square of the distance between values."""
+    """Two joints: 15,625 points and still far off; its errors fall with the square of the
+    distance between values.
+    """
     arm = random_arm(4, 2, "standard", prismatic=False, drives=False)
     widths = (np.full(2, np.pi), np.full(2, 2.0), np.full(2, 2.0))
     found = {k: table_error(arm, k, widths, checked=400) for k in (3, 5, 9)}
@@ -162,7 +164,9 @@ def throwing(arm: fa.Arm) -> Family:
 
 
 def test_a_procedure_interpolates_between_its_members() -> None:
-    """At a member only the phases err; between, errors fall with the square of the distance of the members."""
+    """At a member only the phases err; between, errors fall with the square of the
+    distance of the members.
+    """
     arm, _ = moving_arm()
     family = throwing(arm)
     errors = []

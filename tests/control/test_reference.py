@@ -33,8 +33,12 @@ def test_motions_meet_their_ends() -> None:
         assert not here[1].any()
         assert np.allclose(here[2], 0.0, atol=1e-12)
     times, h = np.linspace(0.1, 0.7, 7), 1e-6
-    assert np.allclose((motion.at(times + h)[0] - motion.at(times - h)[0]) / (2.0 * h), motion.at(times)[1], atol=1e-9)
-    assert np.allclose((motion.at(times + h)[1] - motion.at(times - h)[1]) / (2.0 * h), motion.at(times)[2], atol=1e-8)
+    assert np.allclose(
+        (motion.at(times + h)[0] - motion.at(times - h)[0]) / (2.0 * h), motion.at(times)[1], atol=1e-9
+    )
+    assert np.allclose(
+        (motion.at(times + h)[1] - motion.at(times - h)[1]) / (2.0 * h), motion.at(times)[2], atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("name", ["puma560-akb", "stanford", "panda", "ascher2", "chain9"])

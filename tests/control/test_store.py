@@ -36,14 +36,21 @@ def test_between_points_errors_fall_with_the_square(slopes: bool) -> None:
     """With slopes from one point, without by a straight line between two: both of second order."""
     arm, motion = moving_arm()
     errors = [
-        worst(arm, Stored(arm, motion, store=computed_store(arm, motion, interval, slopes), bandwidth=None), motion, PERIOD)
+        worst(
+            arm,
+            Stored(arm, motion, store=computed_store(arm, motion, interval, slopes), bandwidth=None),
+            motion,
+            PERIOD,
+        )
         for interval in (0.1, 0.05, 0.025)
     ]
     assert order(errors) == pytest.approx(2.0, abs=0.4)
 
 
 def test_slopes_hold_beside_the_trajectory_and_neighbours_do_not() -> None:
-    """Waters: to interpolate, derivatives have to be stored with the points. Aside of it, lines between points know nothing."""
+    """Waters: to interpolate, derivatives have to be stored with the points.
+    Aside of it, lines between points know nothing.
+    """
     arm, motion = moving_arm()
     rng = np.random.default_rng(1)
     kernel = compile(arm)
@@ -76,7 +83,9 @@ def test_storage_and_looking_up() -> None:
 
 
 def test_walking_finds_what_looking_at_all_finds() -> None:
-    """Along a motion with joints that stand at its ends, dry friction and switches that no sample falls on."""
+    """Along a motion with joints that stand at its ends, dry friction and switches
+    that no sample falls on.
+    """
     arm = fa.load("puma560")
     motion = usual_motion(arm)
     store = computed_store(arm, motion, 0.05)
@@ -101,7 +110,9 @@ def test_what_is_far_is_left_to_feedback() -> None:
 
 
 def test_what_an_arm_shows_is_what_its_equations_say() -> None:
-    """q, qd and qdd between two samples and the torque held there: inverse dynamics, but for the period's square."""
+    """q, qd and qdd between two samples and the torque held there:
+    inverse dynamics, but for the period's square.
+    """
     arm, motion = moving_arm()
     kernel, errors = compile(arm), []
     for period in (4e-3, 2e-3, 1e-3):
@@ -141,7 +152,9 @@ def test_fitted_slopes_help_where_they_reach() -> None:
 
 @pytest.mark.parametrize("name", ["rigid", "puma560"])
 def test_a_motion_is_learnt_by_doing_it(name: str) -> None:
-    """From feedback alone, without a model, errors fall tenfold within four runs, on a plant that the gains do not know."""
+    """From feedback alone, without a model, errors fall tenfold within four runs,
+    on a plant that the gains do not know.
+    """
     if name == "rigid":
         arm, motion = moving_arm()
     else:

@@ -31,7 +31,9 @@ def test_one_formulation_as_table_and_json(capsys: Capture) -> None:
 def test_the_whole_table_has_every_method(capsys: Capture) -> None:
     assert main(["count", "stanford", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["methods"]
-    assert [(row["function"], row["name"]) for row in rows] == [(f, name) for f, names in METHODS.items() for name in names]
+    assert [(row["function"], row["name"]) for row in rows] == [
+        (f, name) for f, names in METHODS.items() for name in names
+    ]
     assert all(row["customised"]["mul"] < row["general_at_n"]["mul"] for row in rows)
 
 
@@ -50,7 +52,11 @@ def test_function_chooses_among_those_that_have_the_name(capsys: Capture) -> Non
     assert json.loads(capsys.readouterr().out)["explain"]["function"] == "inverse"
     assert main([*explain, "--function", "inertia_matrix"]) == 0
     explained = json.loads(capsys.readouterr().out)["explain"]
-    assert (explained["function"], explained["total"]["mul"], explained["total"]["add"]) == ("inertia_matrix", 64, 54)
+    assert (explained["function"], explained["total"]["mul"], explained["total"]["add"]) == (
+        "inertia_matrix",
+        64,
+        54,
+    )
     assert main(["count", "stanford", "--function", "inertia_matrix", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["methods"]
     assert [row["name"] for row in rows] == list(METHODS["inertia_matrix"])

@@ -1,4 +1,6 @@
-"""Counts of formulations: that counting changes no result, and the exact figures with their derivation in words."""
+"""Counts of formulations: that counting changes no result, and the exact figures with
+their derivation in words.
+"""
 
 from __future__ import annotations
 
@@ -62,9 +64,14 @@ def test_general_run_gives_the_same_torques_for_every_formulation(name: str) -> 
     np.testing.assert_allclose(counted, expected, rtol=0.0, atol=ROUNDING * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("options", [{"dense": True}, {"full_cross": True}, {"dense": True, "full_cross": True}])
+@pytest.mark.parametrize(
+    "options", [{"dense": True}, {"full_cross": True}, {"dense": True, "full_cross": True}]
+)
 def test_conventions_change_the_count_and_not_the_torque(options: dict[str, bool]) -> None:
-    plain, other = run(chain(5), "newton-euler"), run(chain(5), "newton-euler", convention=Convention(**options))
+    plain, other = (
+        run(chain(5), "newton-euler"),
+        run(chain(5), "newton-euler", convention=Convention(**options)),
+    )
     np.testing.assert_allclose(values(other.results), values(plain.results), rtol=1e-11)
     assert other.counts.mul > plain.counts.mul
 
@@ -127,7 +134,8 @@ def test_conventions_without_meaning_are_refused(function: str, name: str, optio
 
 
 def test_moving_base_makes_the_first_link_like_any_other() -> None:
-    # The difference between six and five links is that between any two; a base at rest lacks what folds at link 1.
+    # The difference between six and five links is that between any two;
+    # a base at rest lacks what folds at link 1.
     moving = Convention(moving_base=True)
     steps = [count(chain(n), "newton-euler", convention=moving) for n in (1, 2, 5, 6)]
     assert steps[3] - steps[2] == count(chain(6), "newton-euler") - count(chain(5), "newton-euler")
@@ -135,9 +143,9 @@ def test_moving_base_makes_the_first_link_like_any_other() -> None:
 
 
 def test_single_pendulum_by_hand() -> None:
-    # tau = (Izz + m (rx^2 + ry^2)) qdd along a vertical axis: gravity does no work. Recursively: w = (0, 0, qd), 1 mul for
-    # qd^2; a_c needs x and y: -qd^2 rx - qdd ry and qdd rx - qd^2 ry, 4 mul, 2 add; F 2 mul; N_z = Izz qdd 1 mul;
-    # r x F along z 2 mul, 1 add; the sum 1 add.
+    # tau = (Izz + m (rx^2 + ry^2)) qdd along a vertical axis: gravity does no work. Recursively: w = (0, 0,
+    # qd), 1 mul for qd^2; a_c needs x and y: -qd^2 rx - qdd ry and qdd rx - qd^2 ry, 4 mul, 2 add; F 2 mul;
+    # N_z = Izz qdd 1 mul; r x F along z 2 mul, 1 add; the sum 1 add.
     got = count(chain(1, aligned=True), "modified-newton-euler")
     assert got == Counts(mul=10, add=4)
 
@@ -145,8 +153,9 @@ def test_single_pendulum_by_hand() -> None:
 @pytest.mark.parametrize(
     ("function", "name", "mul", "add"),
     [
-        # Each further link by Newton-Euler, modified DH: w 8/5, wd 10/7, a 26/19 (three vector products and a turn), a_c 18/15,
-        # F 3/0, N 24/18, f 8/7 (a turn and a sum), n 20/19 (two vector products, a turn and three sums).
+        # Each further link by Newton-Euler, modified DH: w 8/5, wd 10/7, a 26/19 (three vector products
+        # and a turn), a_c 18/15, F 3/0, N 24/18, f 8/7 (a turn and a sum), n 20/19 (two vector products,
+        # a turn and three sums).
         ("inverse", "newton-euler", "117n - 136", "90n - 115"),
         # lambda 6/9 replaces the vector products: a 17/13, a_c 9/9, N 24/21 by 2.41.
         ("inverse", "modified-newton-euler", "105n - 118", "90n - 109"),
@@ -163,7 +172,12 @@ def test_single_pendulum_by_hand() -> None:
         ("inertia_matrix", "composite-body", "11n^2 + 43n - 95", "7n^2 + 47n - 89"),
         # Half of n^2: s turned 8/7, z turned 8/4, D_jk 7/6: (23, 17)/2 as Mata has them.
         ("inertia_matrix", "gibbs-appell", "(23/2)n^2 + (15/2)n - 36", "(17/2)n^2 + (51/2)n - 65"),
-        ("inertia_matrix", "orthogonal-complement", "n^3 + (45/2)n^2 - (99/2)n + 30", "n^3 + 15n^2 - 28n + 12"),
+        (
+            "inertia_matrix",
+            "orthogonal-complement",
+            "n^3 + (45/2)n^2 - (99/2)n + 30",
+            "n^3 + 15n^2 - 28n + 12",
+        ),
         ("forward", "articulated-body", "295n - 427", "255n - 394"),
         ("forward", "conjugate-gradient", "73n^2 + 34n - 154", "58n^2 + 10n - 130"),
     ],
@@ -224,7 +238,9 @@ def test_customised_counts(arm: str, name: str, mul: int, add: int) -> None:
 
 @pytest.mark.parametrize("arm", ["puma560-akb", "stanford", "panda", "ur5"])
 @pytest.mark.parametrize(("function", "name"), [e for e in EVERY if e[1] not in FARTHEST])
-def test_customising_never_costs_more_and_takes_two_turns_a_joint_at_most(arm: str, function: str, name: str) -> None:
+def test_customising_never_costs_more_and_takes_two_turns_a_joint_at_most(
+    arm: str, function: str, name: str
+) -> None:
     loaded = fa.load(arm)
     got, most = count(loaded, name, function), general(name, function).at(loaded.n)
     if all(j.kind == "revolute" for j in loaded.joints) and arm != "ur5":
@@ -233,8 +249,12 @@ def test_customising_never_costs_more_and_takes_two_turns_a_joint_at_most(arm: s
 
 
 def test_what_the_results_do_not_need_is_left_out() -> None:
-    # The last joint's torque is one component of three; of the first link's forces only two components matter.
-    lean, fat = count(chain(6), "gibbs-appell"), count(chain(6), "gibbs-appell", convention=Convention(everything=True))
+    # The last joint's torque is one component of three; of the first link's forces only
+    # two components matter.
+    lean, fat = (
+        count(chain(6), "gibbs-appell"),
+        count(chain(6), "gibbs-appell", convention=Convention(everything=True)),
+    )
     assert fat.mul - lean.mul == 16
     assert fat.add - lean.add == 18
 
@@ -242,8 +262,8 @@ def test_what_the_results_do_not_need_is_left_out() -> None:
 def test_one_more_joint_by_its_kind() -> None:
     more = per_joint("newton-euler")
     assert more["revolute"] == Counts(117, 90, trig=2)
-    # Sliding: no rate in w (0/1), no acceleration and Coriolis term in wd (2/3), but both in a (2/3, and 2 mul for the factor
-    # 2), and a lever that grows with q (2/0): 117 - 2 + 4 + 2, 90 - 1 - 3 + 3.
+    # Sliding: no rate in w (0/1), no acceleration and Coriolis term in wd (2/3), but both in a (2/3, and 2
+    # mul for the factor 2), and a lever that grows with q (2/0): 117 - 2 + 4 + 2, 90 - 1 - 3 + 3.
     assert more["prismatic"] == Counts(121, 89)
 
 

@@ -1,4 +1,6 @@
-"""The fewest operations: below what the documents print, counted again in the text of the generated code, and honest."""
+"""The fewest operations: below what the documents print, counted again in the text of the
+generated code, and honest.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ from forearm.symbols import Counts, evaluate, refined
 from forearm.symbols.graph import DIV
 
 GENERAL = GenericChain("RRRRRR")
-# (mul, add) that must be met: the least that the documents print for these arms, or that was published for them.
+# (mul, add) that must be met: the least that the documents print for these arms,
+# or that was published for them.
 MET: dict[tuple[str, str], tuple[int, int]] = {
     ("puma560-akb", "inverse"): (178, 144),
     ("puma560-akb", "forward"): (333, 265),
@@ -39,7 +42,8 @@ MET: dict[tuple[str, str], tuple[int, int]] = {
     ("general", "inverse"): (429, 368),
     ("general", "forward"): (1042, 905),
 }
-# What is reached today. A change that takes more has lost something; one that takes less may lower these figures.
+# What is reached today. A change that takes more has lost something;
+# one that takes less may lower these figures.
 REACHED: dict[tuple[str, str], tuple[int, int]] = {
     ("puma560-akb", "inverse"): (150, 127),
     ("puma560-akb", "inertia_matrix"): (79, 68),
@@ -117,7 +121,9 @@ def as_counted(arm: Arm) -> Arm:
 @pytest.mark.parametrize("function", METHODS)
 @pytest.mark.parametrize("name", ["puma560-akb", "stanford", "panda", "stanford-dhanaraj3"])
 def test_counts_are_those_of_the_text(name: str, function: str) -> None:
-    """Every operator in the generated C, by its characters, against what fewest says without writing anything."""
+    """Every operator in the generated C, by its characters, against what fewest says
+    without writing anything.
+    """
     arm = fa.load(name)
     names = {"inverse": "inverse_dynamics", "forward": "forward_dynamics", "inertia_matrix": "inertia_matrix"}
     source = generate(as_counted(arm), names[function])
@@ -127,7 +133,9 @@ def test_counts_are_those_of_the_text(name: str, function: str) -> None:
 @pytest.mark.parametrize("kinds", ["RRRRRR", "RRPR", "PRRP", "RP"])
 @pytest.mark.parametrize("function", METHODS)
 def test_general_counts_are_of_graphs_that_compute_the_dynamics(kinds: str, function: str) -> None:
-    """The graph over symbols, evaluated at the numbers of the generic chain, is what Newton-Euler on that chain gives."""
+    """The graph over symbols, evaluated at the numbers of the generic chain,
+    is what Newton-Euler on that chain gives.
+    """
     generic = GenericChain(kinds)
     model = generic.model()
     traced, results = module._traced(generic, function)
@@ -138,7 +146,11 @@ def test_general_counts_are_of_graphs_that_compute_the_dynamics(kinds: str, func
     numbers = placed(module._chain(generic), best_plan(module._chain(generic), any_geometry=True))
     given = {f"g{k}": x for k, x in enumerate(numbers.g)}
     for i, s in enumerate(numbers.segments):
-        given |= {f"m{i}": s.m} | {f"l{i}{k}": x for k, x in enumerate(s.l)} | {f"h{i}{k}": x for k, x in enumerate(s.h)}
+        given |= (
+            {f"m{i}": s.m}
+            | {f"l{i}{k}": x for k, x in enumerate(s.l)}
+            | {f"h{i}{k}": x for k, x in enumerate(s.h)}
+        )
         given |= {f"J{i}{a}{b}": s.J[a, b] for a in range(3) for b in range(a, 3)}
         for name, turn in (("phi", s.phi), ("alpha", s.alpha)):
             given |= {f"cos {name}{i}": turn[0], f"sin {name}{i}": turn[1]}
@@ -155,7 +167,9 @@ def test_general_counts_are_of_graphs_that_compute_the_dynamics(kinds: str, func
         truth = list(solve_symmetric(M, np.array(x) - np.array(newton_euler(model, q, qd, [0.0] * model.n))))
     else:
         truth = [M[j, : j + 1].tolist() for j in range(model.n)]
-    flat, expected = (np.concatenate([np.ravel(np.asarray(row, dtype=float)) for row in rows]) for rows in (found, truth))
+    flat, expected = (
+        np.concatenate([np.ravel(np.asarray(row, dtype=float)) for row in rows]) for rows in (found, truth)
+    )
     assert np.abs(flat - expected).max() <= ROUNDING * np.abs(expected).max()
 
 
@@ -183,7 +197,9 @@ def test_steps_lead_to_the_fewest_and_none_of_them_costs(name: str, function: st
 
 
 def test_the_steps_begin_with_newton_euler_as_it_is_counted() -> None:
-    """The second step, nothing shared but what no torque needs left out, cannot take more than the count without sharing."""
+    """The second step, nothing shared but what no torque needs left out, cannot take more than the
+    count without sharing.
+    """
     for name in ("puma560-akb", "stanford"):
         steps = steps_to_fewest(fa.load(name))
         plain = count(fa.load(name), "newton-euler")
@@ -195,11 +211,15 @@ def test_the_steps_begin_with_newton_euler_as_it_is_counted() -> None:
 def test_one_joint() -> None:
     """I qdd and, gravity along the axis, nothing else; a sliding one m qdd + m g."""
     assert fewest(fa.load("chain1")) == Counts(mul=2, add=2, trig=1)  # I qdd + a cos(q + b)
-    pivot = fa.from_dh("pivot", [(0.0, 0.0, 0.0, 0.0)], convention="modified", mass=[2.0], com=[(0.3, 0.0, 0.1)])
+    pivot = fa.from_dh(
+        "pivot", [(0.0, 0.0, 0.0, 0.0)], convention="modified", mass=[2.0], com=[(0.3, 0.0, 0.1)]
+    )
     assert fewest(pivot) == Counts(mul=1)
     assert fewest(pivot, "inertia_matrix") == Counts()
     assert fewest(pivot, "forward") == Counts(mul=1)
-    level = fa.from_dh("level", [(0.0, math.pi / 2.0, 0.0, 0.0)], convention="modified", mass=[2.0], com=[(0.3, 0.0, 0.1)])
+    level = fa.from_dh(
+        "level", [(0.0, math.pi / 2.0, 0.0, 0.0)], convention="modified", mass=[2.0], com=[(0.3, 0.0, 0.1)]
+    )
     assert fewest(level) == Counts(mul=2, add=1, trig=1)
     slide = fa.from_dh("slide", [(0.0, 0.0, 0.0, 0.0)], convention="modified", joints="P", mass=[2.0])
     assert fewest(slide) == Counts(mul=1, add=1)
@@ -212,7 +232,9 @@ def test_drives_are_not_counted() -> None:
 def test_mistakes_are_told() -> None:
     with pytest.raises(NameNotFound, match="there is no function 'invers'; did you mean 'inverse'"):
         fewest(fa.load("ascher2"), "invers")
-    with pytest.raises(NameNotFound, match="there is no function 'torque'; there are: inverse, inertia_matrix, forward"):
+    with pytest.raises(
+        NameNotFound, match="there is no function 'torque'; there are: inverse, inertia_matrix, forward"
+    ):
         steps_to_fewest(fa.load("ascher2"), "torque")
     still = Arm(name="still", links=(Link(name="base", mass=1.0),), tree=())
     for ask in (fewest, steps_to_fewest):

@@ -24,10 +24,11 @@ def test_counting_matrices_give_the_forces_of_arrays(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "m", "a"),
     [
-        # As written: for each pair i <= j, U_ji twice with j - 1 products and once times J_j, P_j with j and L_j with j^2
-        # products of j - 1 factors: sum of j (j^3 + j - 1). Order 16: 2j^2 + 2j + 1 a pair.
+        # As written: for each pair i <= j, U_ji twice with j - 1 products and once times J_j, P_j with j and
+        # L_j with j^2 products of j - 1 factors: sum of j (j^3 + j - 1). Order 16: 2j^2 + 2j + 1 a pair.
         ("lagrange-naive", 2345, 1085),
-        # U_jj, U_jjj, P, L twice for links 2..n, W and V for 2..n-1, J (P + L)^T for all, A D for all but the last: 9n - 10.
+        # U_jj, U_jjj, P, L twice for links 2..n, W and V for 2..n-1, J (P + L)^T for all,
+        # A D for all but the last: 9n - 10.
         ("lagrange-waters", 44, 69),
         # and all U_ij: n(n - 1)/2 more
         ("lagrange-recursive-d", 59, 79),
@@ -39,14 +40,18 @@ def test_counting_matrices_give_the_forces_of_arrays(name: str) -> None:
 )
 def test_counts_for_six_links(name: str, m: int, a: int) -> None:
     assert count_matrices(chain(6), name) == MatrixCounts(m, a)
-    assert count_matrices(fa.load("puma560-akb"), name) == MatrixCounts(m, a), "an arm's numbers do not matter here"
+    assert count_matrices(fa.load("puma560-akb"), name) == MatrixCounts(m, a), (
+        "an arm's numbers do not matter here"
+    )
 
 
 def test_polynomials_of_the_naive_evaluation() -> None:
     m, a = general_matrices("lagrange-naive")
     assert m.degree == 5
     assert [m(n) for n in (2, 7)] == [sum(j * (j**3 + j - 1) for j in range(1, n + 1)) for n in (2, 7)]
-    assert [a(n) for n in (2, 7)] == [sum(j * (2 * j * j + 2 * j + 1) for j in range(1, n + 1)) for n in (2, 7)]
+    assert [a(n) for n in (2, 7)] == [
+        sum(j * (2 * j * j + 2 * j + 1) for j in range(1, n + 1)) for n in (2, 7)
+    ]
 
 
 def test_his_figures_by_his_ways() -> None:

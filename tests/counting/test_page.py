@@ -18,9 +18,27 @@ from forearm.counting.models import GenericChain, chain
 from forearm.counting.printed import COLUMNS, compare, compare_table29
 
 PAGE = (Path(__file__).parents[2] / "docs" / "counts.md").read_text(encoding="utf-8")
-TITLES = {"inverse": "### Inverse dynamics", "inertia_matrix": "### Inertia matrix", "forward": "### Forward dynamics"}
+TITLES = {
+    "inverse": "### Inverse dynamics",
+    "inertia_matrix": "### Inertia matrix",
+    "forward": "### Forward dynamics",
+}
 EVERY = [(function, name) for function, names in METHODS.items() for name in names]
-NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+NUMBERS = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
 
 
 def table_after(title: str) -> list[dict[str, str]]:
@@ -28,7 +46,9 @@ def table_after(title: str) -> list[dict[str, str]]:
     text = PAGE[PAGE.index(f"{title}\n") :]
     lines = re.search(r"(?:^\|.*\n)+", text, flags=re.M)
     assert lines is not None
-    cells = [[cell.strip() for cell in line.strip().strip("|").split(" | ")] for line in lines[0].splitlines()]
+    cells = [
+        [cell.strip() for cell in line.strip().strip("|").split(" | ")] for line in lines[0].splitlines()
+    ]
     return [dict(zip(cells[0], row, strict=True)) for row in cells[2:]]
 
 
@@ -46,11 +66,14 @@ def test_row_of_a_method(function: str, name: str) -> None:
     (row,) = (row for row in table_after(TITLES[function]) if row["method"] == name)
     by = general(name, function)
     expected = {
-        "method": name, "general mul": str(by.mul), "general add": str(by.add), "n = 6": pair(by.at(6)),
+        "method": name,
+        "general mul": str(by.mul),
+        "general add": str(by.add),
+        "n = 6": pair(by.at(6)),
         "puma560-akb": pair(count(fa.load("puma560-akb"), name, function)),
         "panda (7)": pair(count(fa.load("panda"), name, function)),
         "stanford": pair(count(fa.load("stanford"), name, function)),
-    }  # fmt: skip
+    }
     if function == "forward":
         expected["div"] = str(by.div)
     if function == "inverse":
@@ -78,12 +101,14 @@ def test_printed_figures() -> None:
         warnings.simplefilter("ignore", fa.ModelWarning)
         expected = [
             {
-                "figure": f"{c.place}: {c.what}", "printed": figure(c.printed, c.unit),
-                "the code as it is": figure(c.ours, c.unit), "so counted": figure(c.by_convention, c.unit),
+                "figure": f"{c.place}: {c.what}",
+                "printed": figure(c.printed, c.unit),
+                "the code as it is": figure(c.ours, c.unit),
+                "so counted": figure(c.by_convention, c.unit),
                 "verdict": c.sentence,
             }
             for c in compare()
-        ]  # fmt: skip
+        ]
     assert table_after("## Beside the printed figures") == expected
 
 
@@ -101,9 +126,15 @@ def test_generated_code() -> None:
     general = {"any six turning joints": False, "the same with gravity along the first axis": True}
     for row in table_after("## Generated code: the fewest operations reached here"):
         named = re.search(r"`(.*)`", row["arm"])
-        arm = GenericChain("RRRRRR", aligned=general[row["arm"]]) if named is None else quietly_loaded(named[1])
+        arm = (
+            GenericChain("RRRRRR", aligned=general[row["arm"]]) if named is None else quietly_loaded(named[1])
+        )
         inverse, M, forward = (fewest(arm, function) for function in METHODS)
-        assert (row["inverse"], row["inertia matrix"], row["forward"]) == (pair(inverse), pair(M), pair(forward))
+        assert (row["inverse"], row["inertia matrix"], row["forward"]) == (
+            pair(inverse),
+            pair(M),
+            pair(forward),
+        )
         assert (row["div"], row["trig"]) == (str(forward.div), str(inverse.trig))
 
 
@@ -116,7 +147,8 @@ def test_steps_to_generated_code(name: str) -> None:
 def test_table_210() -> None:
     methods, rows = table_210()
     expected = [
-        {"robot": robot, **{m: " + ".join(map(str, p)) for m, p in zip(methods, pairs, strict=True)}} for robot, pairs in rows
+        {"robot": robot, **{m: " + ".join(map(str, p)) for m, p in zip(methods, pairs, strict=True)}}
+        for robot, pairs in rows
     ]
     assert table_after("### Dhanaraj Table 2.10, with our column") == expected
 

@@ -1,4 +1,6 @@
-"""The printed counts beside ours: every figure has a verdict, and the verdict is what running the code says."""
+"""The printed counts beside ours: every figure has a verdict, and the verdict is what
+running the code says.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +10,30 @@ import pytest
 
 from forearm.counting.counts import Convention, count, run
 from forearm.counting.models import chain
-from forearm.counting.printed import NEAREST_TO_LUH, RECOMPUTED, compare, compare_steps, compare_table29, printed, solving
+from forearm.counting.printed import (
+    NEAREST_TO_LUH,
+    RECOMPUTED,
+    compare,
+    compare_steps,
+    compare_table29,
+    printed,
+    solving,
+)
 from forearm.counting.quantities import per_quantity
 from forearm.reproduce.catalogue import counted
 from forearm.symbols.counts import Counts
 
 EXACT = {
-    "waters-naive-m", "waters-recorded-a", "waters-recursive", "waters-recursive-d", "waters-final", "waters-gravity",
-    "waters-inertial", "mata-1-per-link", "mata-3-solve",
-}  # fmt: skip
+    "waters-naive-m",
+    "waters-recorded-a",
+    "waters-recursive",
+    "waters-recursive-d",
+    "waters-final",
+    "waters-gravity",
+    "waters-inertial",
+    "mata-1-per-link",
+    "mata-3-solve",
+}
 
 
 def test_every_figure_is_recomputed_and_reasons_stand_only_where_it_differs() -> None:
@@ -52,7 +69,9 @@ def test_luh_is_nearest_by_the_convention_that_is_named() -> None:
 
     options = product((False, True), repeat=4)
     conventions = [Convention(dense=d, full_cross=f, everything=e, moving_base=m) for d, f, e, m in options]
-    tried = {case: apart(*case) for case in product(conventions, ("modified", "standard"), ("full", "diagonal"))}
+    tried = {
+        case: apart(*case) for case in product(conventions, ("modified", "standard"), ("full", "diagonal"))
+    }
     assert min(tried, key=lambda case: tried[case]) == (NEAREST_TO_LUH, "standard", "full")
     for n in (4, 6):
         got = count(chain(n, dh="standard"), "newton-euler", convention=NEAREST_TO_LUH)
@@ -87,8 +106,11 @@ def test_table_29_revolute_columns_agree_but_for_n() -> None:
     assert len(cells) == 44
     revolute = [c for c in cells.values() if "revolute" in c.id]
     assert {c.id for c in revolute if c.verdict != "exact"} == {
-        "n revolute_I", "n revolute_II", "total revolute_I", "total revolute_II"
-    }  # fmt: skip
+        "n revolute_I",
+        "n revolute_II",
+        "total revolute_I",
+        "total revolute_II",
+    }
     assert cells["total revolute_I"].ours == (92, 82)
     assert cells["total revolute_II"].ours == (135, 110)
     assert all(c.verdict == "exact" or c.reason for c in cells.values())
@@ -102,7 +124,7 @@ def test_per_quantity_counts() -> None:
 
 
 def test_symmetric_solve() -> None:
-    # Forward and back substitution n(n - 1)/2 products and sums each, n products by 1 / D; factors (n^3 - n)/6 products and
-    # sums, n(n - 1)/2 products by 1 / D, and these n divisions.
+    # Forward and back substitution n(n - 1)/2 products and sums each, n products by 1 / D; factors (n^3 -
+    # n)/6 products and sums, n(n - 1)/2 products by 1 / D, and these n divisions.
     assert solving(6, factored=True) == Counts(mul=30 + 6, add=30)
     assert solving(6, factored=False) - solving(6, factored=True) == Counts(mul=35 + 15, add=35, div=6)

@@ -1,4 +1,6 @@
-"""What the tests of drives share: random arms whose bearings are as wide and as well greased as those of machines."""
+"""What the tests of drives share: random arms whose bearings are as wide and as well
+greased as those of machines.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,14 @@ from arms import Array, random_arm
 from forearm import Arm, Bearing, Joint, Transmission
 
 KINDS: dict[str, dict[str, Any]] = {
-    "chain": {}, "standard": {"convention": "standard"}, "modified": {"convention": "modified"},
+    "chain": {},
+    "standard": {"convention": "standard"},
+    "modified": {"convention": "modified"},
     "turning": {"prismatic": False},
-    "tree": {"tree": True}, "followers": {"mimic": True}, "tree, followers": {"tree": True, "mimic": True},
-}  # fmt: skip
+    "tree": {"tree": True},
+    "followers": {"mimic": True},
+    "tree, followers": {"tree": True, "mimic": True},
+}
 SHARE = 0.2  # of the random arms' coefficients
 WIDER = 0.1  # m
 
@@ -22,7 +28,8 @@ WIDER = 0.1  # m
 def greased(arm: Arm) -> Arm:
     """The arm with bearings in which friction is less than what makes it, so that torques fix accelerations.
 
-    Supports a few millimetres apart wedge on limbs of 0.3 m, as a drawer does: then several motions fit one torque.
+    Supports a few millimetres apart wedge on limbs of 0.3 m, as a drawer does:
+    then several motions fit one torque.
     """
 
     def changed(joint: Joint) -> Joint:
@@ -38,7 +45,11 @@ def loaded_arm(kind: str, seed: int, n: int) -> Arm:
 
     def changed(joint: Joint) -> Joint:
         turns = joint.kind == "revolute"
-        return dataclasses.replace(joint, bearings=(*joint.bearings, thrust)) if joint.bearings and turns else joint
+        return (
+            dataclasses.replace(joint, bearings=(*joint.bearings, thrust))
+            if joint.bearings and turns
+            else joint
+        )
 
     return arm.replace(tree=tuple(changed(j) for j in arm.tree))
 
@@ -54,14 +65,18 @@ def with_efficiency(arm: Arm, seed: int) -> Arm:
         low, middle, high = rng.uniform(0.2, 0.4), rng.uniform(0.45, 0.6), rng.uniform(0.5, 0.8)
         points = tuple(zip(loads.tolist(), (float(low), float(middle), float(high)), strict=True))
         kind: Any = ("linear", "spline")[int(rng.integers(2))]
-        gear = Transmission(efficiency=points, rated_torque=float(rng.uniform(5.0, 60.0)), breakaway=0.7, interpolation=kind)
+        gear = Transmission(
+            efficiency=points, rated_torque=float(rng.uniform(5.0, 60.0)), breakaway=0.7, interpolation=kind
+        )
         return dataclasses.replace(joint, transmission=gear)
 
     return arm.replace(tree=tuple(changed(j) for j in arm.tree))
 
 
 def supports(bearing: Bearing, f: Array, n: Array) -> tuple[Array, Array]:
-    """What two supports at offset +- d/2 along z carry across it, by equilibrium of forces and moments about the origin."""
+    """What two supports at offset +- d/2 along z carry across it, by equilibrium of forces and
+    moments about the origin.
+    """
     assert bearing.distance is not None
     ends = [np.array([0.0, 0.0, bearing.offset + side * bearing.distance / 2.0]) for side in (1.0, -1.0)]
     A, b = np.zeros((4, 4)), np.array([f[0], f[1], n[0], n[1]])

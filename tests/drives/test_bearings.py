@@ -1,4 +1,6 @@
-"""Friction in bearings against statics: two supports, what each carries by equilibrium, and that each rubs by itself."""
+"""Friction in bearings against statics: two supports, what each carries by equilibrium,
+and that each rubs by itself.
+"""
 
 from __future__ import annotations
 
@@ -71,14 +73,18 @@ def test_only_where_the_supports_are_counts(bearing: Bearing) -> None:
 
 
 def test_a_pure_moment_loads_both_supports_alike() -> None:
-    """n / d each: 2 mu r n / d in a journal; as printed (-, -) and (+, +) the pairs of a combined load would differ."""
+    """n / d each: 2 mu r n / d in a journal; as printed (-, -) and (+, +) the pairs of a
+    combined load would differ.
+    """
     n = np.array([3.0, 4.0, 9.0])
     centred = dataclasses.replace(JOURNAL, offset=0.0)
     assert bearing_level(centred, np.zeros(3), n) == pytest.approx(2.0 * 0.07 * 0.043 * 5.0 / 0.18, rel=EXACT)
 
 
 def test_the_printed_signs_are_not_those_of_mechanics() -> None:
-    """Dhanaraj 3.3 as printed, (-ny, -nx) and (+ny, +nx), depends on where x points; what is computed does not."""
+    """Dhanaraj 3.3 as printed, (-ny, -nx) and (+ny, +nx), depends on where x points;
+    what is computed does not.
+    """
 
     def printed(f: Array, n: Array) -> float:
         x, y = 0.5 * 0.18 * f[0], 0.5 * 0.18 * f[1]
@@ -86,7 +92,9 @@ def test_the_printed_signs_are_not_those_of_mechanics() -> None:
 
     f, n = np.array([12.0, 5.0, 3.0]), np.array([1.0, -2.0, 0.4])
     quarter = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    eighth = np.array([[np.sqrt(0.5), -np.sqrt(0.5), 0.0], [np.sqrt(0.5), np.sqrt(0.5), 0.0], [0.0, 0.0, 1.0]])
+    eighth = np.array(
+        [[np.sqrt(0.5), -np.sqrt(0.5), 0.0], [np.sqrt(0.5), np.sqrt(0.5), 0.0], [0.0, 0.0, 1.0]]
+    )
     assert abs(printed(eighth @ f, eighth @ n) - printed(f, n)) > 1e-3
     centred = dataclasses.replace(JOURNAL, offset=0.0)
     for R in (quarter, eighth):

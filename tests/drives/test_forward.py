@@ -1,4 +1,6 @@
-"""Forward dynamics where friction depends on the load: the equation solved, the steps it took, and where it has no answer."""
+"""Forward dynamics where friction depends on the load: the equation solved, the steps it took,
+and where it has no answer.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from forearm.dynamics import loaded
 
 MOST_STEPS = 20
 RESIDUAL = 1e-12  # of the largest torque
-# What torques may be wrong by, of the largest: accelerations are wrong by the inverse of the slope d tau / d qdd times that.
+# What torques may be wrong by, of the largest: accelerations are wrong by the inverse of the slope d
+# tau / d qdd times that.
 ROUND_TRIP = 1e-12
 
 
@@ -25,8 +28,9 @@ def slope(arm: Arm, q: Array, qd: Array, qdd: Array, load: Load) -> Array:
     """d tau / d qdd by differences; straight but at corners."""
     h = 1e-4 * (1.0 + float(np.abs(qdd).max()))
     ends = [
-        [dynamics.inverse(arm, q, qd, qdd + way * e, "newton-euler", *load) for way in (h, -h)] for e in np.eye(arm.n)
-    ]  # fmt: skip
+        [dynamics.inverse(arm, q, qd, qdd + way * e, "newton-euler", *load) for way in (h, -h)]
+        for e in np.eye(arm.n)
+    ]
     return np.array([(a - b) / (2.0 * h) for a, b in ends]).T
 
 
@@ -57,7 +61,9 @@ def test_there_and_back(kind: str, n: int) -> None:
 
 @pytest.mark.parametrize("kind", ["turning", "chain", "tree, followers"])
 def test_back_and_there_for_any_torque(kind: str) -> None:
-    """Torques that no motion was made for, awkward states among them: what comes out needs just these torques."""
+    """Torques that no motion was made for, awkward states among them:
+    what comes out needs just these torques.
+    """
     arm = with_efficiency(loaded_arm(kind, 5, 4), 1)
     rng = np.random.default_rng(0)
     states = awkward_states(arm)
@@ -68,21 +74,28 @@ def test_back_and_there_for_any_torque(kind: str) -> None:
             tau = size * rng.normal(size=arm.n)
             report = dynamics.forward_report(arm, state.q, state.qd, tau)
             needed = dynamics.inverse(arm, state.q, state.qd, report.qdd)
-            scale = max(float(np.abs(v).max()) for v in (tau, dynamics.bias(arm.rigid(), state.q, state.qd), needed))
+            scale = max(
+                float(np.abs(v).max()) for v in (tau, dynamics.bias(arm.rigid(), state.q, state.qd), needed)
+            )
             assert np.abs(needed - tau).max() <= 1e-11 * scale
             assert report.iterations <= MOST_STEPS
             assert report.residual <= RESIDUAL
 
 
 def test_gears_alone_have_one_answer() -> None:
-    """More load needs more torque, and M is positive definite: very bad gears on chains and trees come back."""
+    """More load needs more torque, and M is positive definite:
+    very bad gears on chains and trees come back.
+    """
     rng = np.random.default_rng(3)
     for seed in range(20):
         arm = random_arm(seed, 5, tree=bool(seed % 2))
         gear = Transmission(efficiency=((0.01, 0.03), (1.0, 0.5)), rated_torque=200.0, breakaway=2.0)
-        arm = arm.replace(tree=tuple(
-            dataclasses.replace(j, bearings=(), transmission=gear if j.kind != "fixed" else None) for j in arm.tree
-        ))  # fmt: skip
+        arm = arm.replace(
+            tree=tuple(
+                dataclasses.replace(j, bearings=(), transmission=gear if j.kind != "fixed" else None)
+                for j in arm.tree
+            )
+        )
         q, qd, _ = random_state(arm, seed)
         qdd = rng.normal(size=arm.n) * 10.0 ** rng.uniform(-2.0, 2.0)
         tau = dynamics.inverse(arm, q, qd, qdd)
@@ -92,10 +105,11 @@ def test_gears_alone_have_one_answer() -> None:
 
 
 def test_bearings_that_wedge_leave_several_motions_for_one_torque() -> None:
-    """Supports millimetres apart: friction outgrows what overcomes it, and d tau / d qdd turns over (Painleve's paradox).
+    """Supports millimetres apart: friction outgrows what overcomes it, and d tau / d qdd turns
+    over (Painleve's paradox).
 
-    What is found solves the equation; where it is not the motion that the torque was made from, the two lie on slopes of
-    opposite orientation, so neither is a rounding of the other.
+    What is found solves the equation; where it is not the motion that the torque was made from, the two lie
+    on slopes of opposite orientation, so neither is a rounding of the other.
     """
     others = 0
     for seed in range(8):
@@ -115,13 +129,17 @@ def test_bearings_that_wedge_leave_several_motions_for_one_torque() -> None:
 
 
 def test_a_drawer_that_jams() -> None:
-    """One sliding joint pushed across its axis: tau = (m - s 2 mu m l / d) a beyond the point where it wedges.
+    """One sliding joint pushed across its axis: tau = (m - s 2 mu m l / d) a beyond the
+    point where it wedges.
 
-    A link of 2 kg with its centre 0.5 m beside the rail: accelerating it tilts it, and supports 0.04 m apart at mu = 0.3 rub
-    2 mu m l / d = 7.5 m per unit of acceleration. Moving forwards, no forward push makes it faster.
+    A link of 2 kg with its centre 0.5 m beside the rail: accelerating it tilts it, and supports 0.04
+    m apart at mu = 0.3 rub 2 mu m l / d = 7.5 m per unit of acceleration. Moving forwards, no
+    forward push makes it faster.
     """
     arm = random_arm(9, 1, drives=False, fixed=False).rigid()
-    last = dataclasses.replace(arm.joints[0], kind="prismatic", bearings=(Bearing(kind="linear", mu=0.3, distance=0.04),))
+    last = dataclasses.replace(
+        arm.joints[0], kind="prismatic", bearings=(Bearing(kind="linear", mu=0.3, distance=0.04),)
+    )
     moved = Link(name=last.child, mass=2.0, com=arm.joints[0].after[:3, :3].T @ np.array([0.5, 0.0, 0.0]))
     arm = arm.replace(tree=(last,), links=(arm.links[0], moved), gravity=(0.0, 0.0, 0.0))
     q, qd = np.array([0.1]), np.array([1.0])
@@ -132,8 +150,11 @@ def test_a_drawer_that_jams() -> None:
     found = float(dynamics.forward(arm, q, qd, np.array([torques[2]]))[0])
     assert float(dynamics.inverse(arm, q, qd, np.array([found]))[0]) == pytest.approx(torques[2], rel=1e-10)
     reports = [dynamics.forward_report(arm, q, qd, np.array([t])) for t in torques[::2]]
-    assert [bool(report.is_wedged) for report in reports] == [float(report.qdd[0]) < 0.0 for report in reports]
-    mild = dataclasses.replace(last, bearings=(Bearing(kind="linear", mu=0.03, distance=0.04),))  # 2 mu l / d = 0.75
+    assert [bool(report.is_wedged) for report in reports] == [
+        float(report.qdd[0]) < 0.0 for report in reports
+    ]
+    # 2 mu l / d = 0.75
+    mild = dataclasses.replace(last, bearings=(Bearing(kind="linear", mu=0.03, distance=0.04),))
     assert not dynamics.forward_report(arm.replace(tree=(mild,)), q, qd, np.array([-1.0])).is_wedged
     with pytest.raises(ModelError, match=r"left .* of the torque unsolved after 60 steps.*are coefficients"):
         dynamics.forward(arm, q, qd, np.array([-5.0]))  # nothing needs a pull
@@ -188,13 +209,17 @@ def test_a_joint_that_moves_nothing_is_told() -> None:
     state = random_state(arm, 1)
     ask: Any
     for ask in (dynamics.forward, dynamics.forward_report):
-        with pytest.raises(ModelError, match=r"forward: .*'random30'.* singular.*give the links behind it mass"):
+        with pytest.raises(
+            ModelError, match=r"forward: .*'random30'.* singular.*give the links behind it mass"
+        ):
             ask(arm, *state)
 
 
 def test_one_state_at_a_time() -> None:
     arm = loaded_arm("chain", 6, 3)
-    with pytest.raises(InputError, match=r"forward_report: one state of shape \(3,\) is needed; came \(2, 3\)"):
+    with pytest.raises(
+        InputError, match=r"forward_report: one state of shape \(3,\) is needed; came \(2, 3\)"
+    ):
         dynamics.forward_report(arm, *np.zeros((3, 2, 3)))
 
 
@@ -216,14 +241,22 @@ GEAR = Transmission(efficiency=((0.1, 0.8),), rated_torque=90.0)
 @pytest.mark.parametrize("where", [(0,), (1, 3), (0, 1, 2, 3)])
 @pytest.mark.parametrize("kind", ["gear", "bearing"])
 def test_drives_of_different_kinds_on_one_arm(kind: str, where: tuple[int, ...]) -> None:
-    """Some joints with friction that depends on the load, others with plain friction: kernel and reference agree."""
+    """Some joints with friction that depends on the load, others with plain friction:
+    kernel and reference agree.
+    """
     part: dict[str, Any] = {"transmission": GEAR}
     if kind == "bearing":
         part = {"bearings": (Bearing(kind="journal", mu=0.02, radius=0.03, distance=0.2),)}
-    plain: dict[str, Any] = {"transmission": None, "bearings": (), "friction": Friction(viscous=0.3, coulomb=(0.4, -0.5))}
+    plain: dict[str, Any] = {
+        "transmission": None,
+        "bearings": (),
+        "friction": Friction(viscous=0.3, coulomb=(0.4, -0.5)),
+    }
     arm = random_arm(31, 4, prismatic=False, fixed=False)
     arm = arm.replace(
-        tree=tuple(dataclasses.replace(j, **(plain | part if k in where else plain)) for k, j in enumerate(arm.tree))
+        tree=tuple(
+            dataclasses.replace(j, **(plain | part if k in where else plain)) for k, j in enumerate(arm.tree)
+        )
     )
     kernel = fa.compile(arm)
     for number in range(4):
@@ -238,7 +271,9 @@ def test_drives_of_different_kinds_on_one_arm(kind: str, where: tuple[int, ...])
 
 @pytest.mark.parametrize("moving", [0.0, 1.0])
 def test_no_torque_at_all(moving: float) -> None:
-    """Free fall: through a gear of some efficiency no torque is none, and the rigid arm's accelerations come out."""
+    """Free fall: through a gear of some efficiency no torque is none, and the rigid arm's
+    accelerations come out.
+    """
     rigid = random_arm(32, 4, fixed=False).rigid()
     arm = rigid.replace(tree=tuple(dataclasses.replace(j, transmission=GEAR) for j in rigid.tree))
     kernel, none = fa.compile(arm), np.zeros(4)

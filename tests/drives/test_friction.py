@@ -1,4 +1,6 @@
-"""Friction of a joint: viscous, Coulomb's, Stribeck's curve, and that the whole of a drive only ever takes power."""
+"""Friction of a joint: viscous, Coulomb's, Stribeck's curve, and that the whole of a drive
+only ever takes power.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ STRIBECK = Friction(viscous=0.23, coulomb=(0.8, -1.1), static=(1.7, -2.6), strib
 def test_stribeck_in_both_directions(speed: float) -> None:
     bump = math.exp(-((speed / 0.09) ** 2))
     assert friction_torque(STRIBECK, speed, 1.0) == pytest.approx(0.23 * speed + 0.8 + 0.9 * bump, rel=1e-14)
-    assert friction_torque(STRIBECK, -speed, -1.0) == pytest.approx(-0.23 * speed - 1.1 - 1.5 * bump, rel=1e-14)
+    assert friction_torque(STRIBECK, -speed, -1.0) == pytest.approx(
+        -0.23 * speed - 1.1 - 1.5 * bump, rel=1e-14
+    )
 
 
 def test_at_rest_static_friction_is_what_a_motion_must_overcome() -> None:
@@ -50,7 +54,9 @@ def test_on_the_motor_side_it_is_seen_through_the_gear(ratio: float) -> None:
 
 @pytest.mark.parametrize("side", ["joint", "motor"])
 def test_the_order_of_things(side: str) -> None:
-    """Joint-side friction and bearings are behind the gear and pay its losses, motor-side friction is before it."""
+    """Joint-side friction and bearings are behind the gear and pay its losses,
+    motor-side friction is before it.
+    """
     friction = Friction(side="joint" if side == "joint" else "motor", viscous=0.3, coulomb=(0.5, -0.4))
     gear = Transmission(efficiency=((0.5, 0.6),), rated_torque=10.0, breakaway=0.9)
     bearings = (Bearing(kind="thrust", mu=0.1, radius=0.2), Bearing(kind="thrust", mu=0.3, radius=0.05))
@@ -68,7 +74,9 @@ def test_the_order_of_things(side: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_drive_takes_power_whatever_its_load(kind: str) -> None:
-    """Between rigid torque and motor every term is a loss: (tau - rigid) qd >= 0 for any load, either direction."""
+    """Between rigid torque and motor every term is a loss: (tau - rigid) qd >= 0 for any
+    load, either direction.
+    """
     rng = np.random.default_rng(2)
     for drive in drives_of(loaded_arm(kind, 3, 5)):
         for _ in range(60):
@@ -103,7 +111,9 @@ def test_what_an_arm_asks_for() -> None:
     geared = arm.replace(tree=tuple(dataclasses.replace(j, bearings=()) for j in arm.tree))
     assert not needs_reactions(geared)
     assert depends_on_load(geared)
-    dragged = arm.replace(tree=tuple(dataclasses.replace(j, bearings=(), transmission=None) for j in arm.tree))
+    dragged = arm.replace(
+        tree=tuple(dataclasses.replace(j, bearings=(), transmission=None) for j in arm.tree)
+    )
     assert not depends_on_load(dragged)
     assert not is_simple(dragged)  # Stribeck
     assert is_simple(arm.rigid())

@@ -42,7 +42,9 @@ def torque_of_drive(joint: Joint, rigid: float, f: Array, n: Array, rate: float)
         load += dry(friction, rate)
     if (gear := joint.transmission) is not None:
         eta = eta_of(gear, load)
-        load = {1.0: load / eta, -1.0: load * eta, 0.0: load}[way * float(np.sign(load))] + way * gear.breakaway
+        load = {1.0: load / eta, -1.0: load * eta, 0.0: load}[
+            way * float(np.sign(load))
+        ] + way * gear.breakaway
     if friction is not None and friction.side == "motor":
         load += N * dry(friction, N * rate)
     return load
@@ -57,12 +59,15 @@ def onto_z(axis: Array) -> Array:
 
 
 def put_together(arm: Arm, state: State, load: Load) -> Array:
-    """The torques from the trace of the rigid arm: reactions in the links' axes, turned here into the joints'."""
+    """The torques from the trace of the rigid arm: reactions in the links' axes,
+    turned here into the joints'.
+    """
     table = dynamics.trace(arm, *state, "newton-euler", *load)
     tau = np.zeros(arm.n)
     for body in arm.moving.bodies:
         after = body.after[:3, :3]
-        f, n = (after @ table[body.joint.child][name] for name in "fn")  # at the joint, before the link's own turn
+        # at the joint, before the link's own turn
+        f, n = (after @ table[body.joint.child][name] for name in "fn")
         R = onto_z(body.axis)
         rigid = float((R @ (n if body.joint.kind == "revolute" else f))[2])
         rate = body.multiplier * float(state.qd[body.freedom])
@@ -74,8 +79,12 @@ def put_together(arm: Arm, state: State, load: Load) -> Array:
 
 
 def without_rails(arm: Arm) -> Arm:
-    """Without linear bearings: the faces of a rail point where the joint's x axis does, which the truth leaves open."""
-    return arm.replace(tree=tuple(dataclasses.replace(j, bearings=()) if j.kind == "prismatic" else j for j in arm.tree))
+    """Without linear bearings: the faces of a rail point where the joint's x axis does,
+    which the truth leaves open.
+    """
+    return arm.replace(
+        tree=tuple(dataclasses.replace(j, bearings=()) if j.kind == "prismatic" else j for j in arm.tree)
+    )
 
 
 @pytest.mark.parametrize("n", [1, 3, 6])
@@ -86,21 +95,28 @@ def test_torques_are_those_of_the_parts(kind: str, n: int) -> None:
     for seed in range(3):
         state = random_state(arm, seed)
         for load in (Load(), random_load(seed)):
-            assert_agree(dynamics.inverse(arm, *state, "newton-euler", *load), put_together(arm, state, load), EXACT)
+            assert_agree(
+                dynamics.inverse(arm, *state, "newton-euler", *load), put_together(arm, state, load), EXACT
+            )
 
 
 @pytest.mark.parametrize("convention", ["standard", "modified"])
 def test_rails_point_along_the_axes_of_the_convention(convention: Any) -> None:
-    """With z the joint's axis already, the faces carry the forces of the joint's own frame, before its motion."""
+    """With z the joint's axis already, the faces carry the forces of the joint's own
+    frame, before its motion.
+    """
     arm = loaded_arm(convention, 8, 4)
     slides = [b for b in arm.moving.bodies if b.joint.kind == "prismatic"]
     assert slides
     state = random_state(arm, 2)
     table = dynamics.trace(arm, *state)
     bare = arm.replace(tree=tuple(dataclasses.replace(j, bearings=(), transmission=None) for j in arm.tree))
-    railed = bare.replace(tree=tuple(
-        dataclasses.replace(j, bearings=arm.joint(j.name).bearings) if j.kind == "prismatic" else j for j in bare.tree
-    ))  # fmt: skip
+    railed = bare.replace(
+        tree=tuple(
+            dataclasses.replace(j, bearings=arm.joint(j.name).bearings) if j.kind == "prismatic" else j
+            for j in bare.tree
+        )
+    )
     added = dynamics.inverse(railed, *state) - dynamics.inverse(bare, *state)
     truth = np.zeros(arm.n)
     for body in slides:
@@ -161,10 +177,14 @@ def test_any_parameter_of_a_drive_moves_the_torque() -> None:
     replaced = dataclasses.replace
     changes: dict[str, Joint] = {
         "breakaway": replaced(last, transmission=replaced(gear, breakaway=gear.breakaway * 1.01)),
-        "efficiency": replaced(last, transmission=replaced(gear, efficiency=tuple((x, 0.99 * e) for x, e in gear.efficiency))),
+        "efficiency": replaced(
+            last, transmission=replaced(gear, efficiency=tuple((x, 0.99 * e) for x, e in gear.efficiency))
+        ),
         "static": replaced(last, friction=replaced(friction, static=side)),
         "coulomb": replaced(last, friction=replaced(friction, coulomb=lower)),
-        "stribeck_speed": replaced(last, friction=replaced(friction, stribeck_speed=1.01 * (friction.stribeck_speed or 0.0))),
+        "stribeck_speed": replaced(
+            last, friction=replaced(friction, stribeck_speed=1.01 * (friction.stribeck_speed or 0.0))
+        ),
         "viscous": replaced(last, friction=replaced(friction, viscous=1.01 * friction.viscous)),
         "thrust": replaced(last, bearings=(bearing, replaced(last.bearings[1], mu=0.0131))),
     }
@@ -179,7 +199,9 @@ def test_any_parameter_of_a_drive_moves_the_torque() -> None:
 def test_a_curve_of_no_gear_is_refused_where_it_is_used() -> None:
     arm = random_arm(3, 2)
     steep = Transmission(efficiency=((0.1, 0.1), (0.12, 0.9)), rated_torque=5.0)
-    arm = arm.replace(tree=tuple(dataclasses.replace(j, transmission=steep) if j.transmission else j for j in arm.tree))
+    arm = arm.replace(
+        tree=tuple(dataclasses.replace(j, transmission=steep) if j.transmission else j for j in arm.tree)
+    )
     state = random_state(arm, 1)
     for ask in (dynamics.inverse, dynamics.forward):
         with pytest.raises(ModelError, match="more load would need less torque"):

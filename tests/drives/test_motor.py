@@ -1,4 +1,6 @@
-"""Motors and what feeds them: voltages and torques both ways, limits, what is missing, steps and bounds of the DAC."""
+"""Motors and what feeds them: voltages and torques both ways, limits, what is missing,
+steps and bounds of the DAC.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ def test_limits() -> None:
     np.testing.assert_allclose(torque_of(arm, [-50.0, -50.0], rest), [-6.0, -3.0], rtol=EXACT)
     np.testing.assert_allclose(torque_of(arm, [5.0, 5.0], rest), [2.5, 2.5], rtol=EXACT)
     # Braking from speed asks for more than the limits of either.
-    np.testing.assert_allclose(current_of(arm, [-50.0, -50.0], np.array([8.0, 8.0])), [-10.0, -3.0], rtol=EXACT)
+    np.testing.assert_allclose(
+        current_of(arm, [-50.0, -50.0], np.array([8.0, 8.0])), [-10.0, -3.0], rtol=EXACT
+    )
 
 
 def test_nan_stays_nan() -> None:
@@ -80,8 +84,8 @@ def test_nan_stays_nan() -> None:
 def test_motors_that_are_not_known_are_named() -> None:
     arm = motored(Motor(torque_constant=0.1, resistance=1.0), Motor(torque_constant=0.1), None)
     said = (
-        r"^arm 'random5': voltages need torque_constant and resistance of every motor; joint2, joint3 have none\. Give them "
-        r"in the arm file, or compute with torques\.$"
+        r"^arm 'random5': voltages need torque_constant and resistance of every motor; joint2, joint3 have "
+        r"none\. Give them in the arm file, or compute with torques\.$"
     )
     for ask in (voltage_of, torque_of, current_of):
         with pytest.raises(ModelError, match=said):
@@ -93,7 +97,9 @@ def test_motors_that_are_not_known_are_named() -> None:
 
 
 def test_steps_of_the_dac() -> None:
-    """Every voltage within half a step of what was asked for up to the last of 2^bits levels, one of which is 0."""
+    """Every voltage within half a step of what was asked for up to the last of 2^bits
+    levels, one of which is 0.
+    """
     dac = DAC(bits=5, span=10.0)
     asked = np.linspace(-10.0, 10.0, 5001)
     made, over = dac.out(asked)
@@ -156,11 +162,15 @@ def test_the_uppermost_level_is_a_step_below_the_span_and_said_to_be_a_bound() -
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"bits": 8.5, "span": 10.0}, "bits: whole, from 1 to 52"), ({"bits": True, "span": 1.0}, "bits: whole"),
-        ({"period": "a"}, "period: more than 0 s"), ({"period": np.nan}, "period"),
-        ({"span": "a"}, "span: more than 0 V"), ({"gain": None}, "gain: a number other than 0"), ({"gain": 0.0}, "gain"),
+        ({"bits": 8.5, "span": 10.0}, "bits: whole, from 1 to 52"),
+        ({"bits": True, "span": 1.0}, "bits: whole"),
+        ({"period": "a"}, "period: more than 0 s"),
+        ({"period": np.nan}, "period"),
+        ({"span": "a"}, "span: more than 0 V"),
+        ({"gain": None}, "gain: a number other than 0"),
+        ({"gain": 0.0}, "gain"),
     ],
-)  # fmt: skip
+)
 def test_converters_that_cannot_be(given: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=f"DAC, {said}"):
         DAC(**given)
@@ -187,7 +197,8 @@ def test_a_voltage_beyond_all_measure_is_the_limit() -> None:
     assert most is not None
     rest = np.zeros(6)
     ends = [
-        fa.simulate(arm, rest, rest, 0.01, voltage=[V, 0, 0, 0, 0, 0], method="rk4").qd[-1] for V in (most, 1e9, 1e20, 1e30)
+        fa.simulate(arm, rest, rest, 0.01, voltage=[V, 0, 0, 0, 0, 0], method="rk4").qd[-1]
+        for V in (most, 1e9, 1e20, 1e30)
     ]
     assert ends[0][0] > 0.0
     for end in ends[1:]:

@@ -1,4 +1,6 @@
-"""Gears: the four quadrants of Dhanaraj's Table 3.2, the curve by other means, the printed figures, energy."""
+"""Gears: the four quadrants of Dhanaraj's Table 3.2, the curve by other means, the
+printed figures, energy.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,18 @@ RATED = 37.0
 BREAKAWAY = 1.9
 
 
-def gear(kind: Any = "linear", points: Any = POINTS, breakaway: float = BREAKAWAY, rated: float = RATED) -> Transmission:
+def gear(
+    kind: Any = "linear", points: Any = POINTS, breakaway: float = BREAKAWAY, rated: float = RATED
+) -> Transmission:
     return Transmission(efficiency=points, rated_torque=rated, breakaway=breakaway, interpolation=kind)
 
 
 def natural_spline(points: Any, at: Array) -> Array:
-    """The natural cubic spline by truncated powers: a + b x + sum of c_i (x - x_i)+^3, with no curvature at either end.
+    """The natural cubic spline by truncated powers: a + b x + sum of c_i (x - x_i)+^3,
+    with no curvature at either end.
 
-    Sum c_i = 0 and sum c_i x_i = 0 make it straight beyond the last point; held constant there, as a gear's is.
+    Sum c_i = 0 and sum c_i x_i = 0 make it straight beyond the last point;
+    held constant there, as a gear's is.
     """
     x, y = np.array(points).T
     m = len(x)
@@ -48,7 +54,9 @@ def test_straight_lines_between_the_points_and_constant_beyond() -> None:
 
 
 def test_the_spline_is_the_natural_one() -> None:
-    np.testing.assert_allclose(efficiency(gear("spline"), LOADS * RATED), natural_spline(POINTS, LOADS), rtol=1e-12)
+    np.testing.assert_allclose(
+        efficiency(gear("spline"), LOADS * RATED), natural_spline(POINTS, LOADS), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("kind", ["linear", "spline"])
@@ -67,7 +75,8 @@ def test_constant_beyond_the_ends_and_even(kind: str) -> None:
     g = gear(kind)
     assert efficiency(g, 0.0) == POINTS[0][1]
     assert efficiency(g, 0.03 * RATED) == POINTS[0][1]
-    for far in (1.4, 1.5, 9.0, 100.0, 1e6):  # the part of a piece is a difference of loads, with their rounding
+    # the part of a piece is a difference of loads, with their rounding
+    for far in (1.4, 1.5, 9.0, 100.0, 1e6):
         assert efficiency(g, far * RATED) == pytest.approx(POINTS[-1][1], rel=EXACT + 3e-16 * far)
     for load in LOADS:
         assert efficiency(g, float(-load) * RATED) == efficiency(g, float(load) * RATED)
@@ -103,7 +112,11 @@ def test_a_gear_takes_power_and_never_gives_it(kind: str) -> None:
     rng, taken = np.random.default_rng(5), 0
     for _ in range(200):
         points = tuple(
-            zip(np.sort(rng.uniform(0.01, 1.5, 4)).tolist(), np.sort(rng.uniform(0.2, 1.0, 4)).tolist(), strict=True)
+            zip(
+                np.sort(rng.uniform(0.01, 1.5, 4)).tolist(),
+                np.sort(rng.uniform(0.2, 1.0, 4)).tolist(),
+                strict=True,
+            )
         )
         try:
             g = gear(kind, points, float(rng.uniform(0.0, 3.0)))
@@ -127,9 +140,21 @@ def test_more_load_needs_more_torque(kind: str, direction: float) -> None:
 REFUSED: dict[str, tuple[Any, Any, str]] = {
     "rises too steeply": ("linear", ((0.1, 0.1), (0.12, 0.9)), "more load would need less torque"),
     "falls too steeply": ("linear", ((0.1, 0.9), (1.0, 0.05)), "more load would need less torque"),
-    "steep and far from the end": ("linear", ((0.01, 0.1), (0.0101, 0.2), (300.0, 0.9)), "more load would need less torque"),
-    "overshoots 1": ("spline", ((0.1, 0.5), (0.5, 0.99), (0.9, 1.0), (2.0, 1.0)), "leaves 0 to 1 between the points"),
-    "undershoots 0": ("spline", ((0.1, 0.9), (0.5, 0.02), (0.9, 0.02), (1.0, 0.9)), "leaves 0 to 1 between the points"),
+    "steep and far from the end": (
+        "linear",
+        ((0.01, 0.1), (0.0101, 0.2), (300.0, 0.9)),
+        "more load would need less torque",
+    ),
+    "overshoots 1": (
+        "spline",
+        ((0.1, 0.5), (0.5, 0.99), (0.9, 1.0), (2.0, 1.0)),
+        "leaves 0 to 1 between the points",
+    ),
+    "undershoots 0": (
+        "spline",
+        ((0.1, 0.9), (0.5, 0.02), (0.9, 0.02), (1.0, 0.9)),
+        "leaves 0 to 1 between the points",
+    ),
 }
 
 
@@ -139,9 +164,9 @@ def test_curves_of_no_gear_are_refused(kind: str, points: Any, words: str) -> No
         curve_of(gear(kind, points))
 
 
-# Dhanaraj Tables 3.4 and 3.5, p. 57-59: rated and break-away torque; torque of the rigid arm, joint friction, their sum, what
-# the transmission adds, what the motor gives, N m, and the sign of the velocity that they imply. Efficiencies are what the
-# rows imply (../shared/errata.md), three points of the curve of Fig. 3.4.
+# Dhanaraj Tables 3.4 and 3.5, p. 57-59: rated and break-away torque; torque of the rigid arm, joint friction,
+# their sum, what the transmission adds, what the motor gives, N m, and the sign of the velocity that they
+# imply. Efficiencies are what the rows imply (../shared/errata.md), three points of the curve of Fig. 3.4.
 TABLE = (
     (97.6, 6.3, 0.4543, 1.2140, 1.7803, 2.9943, 9.8968, 12.8911, 1.0),
     (186.4, 5.5, 0.5619, -15.6364, -0.3281, -15.9646, -17.9472, -33.9117, -1.0),
@@ -154,7 +179,9 @@ ETA_DIGIT = 0.5e-4
 
 @pytest.mark.parametrize("row", TABLE)
 def test_printed_sums(row: tuple[float, ...]) -> None:
-    """Joint friction adds with the sign of the velocity; what the transmission adds is the difference across it."""
+    """Joint friction adds with the sign of the velocity; what the transmission adds is
+    the difference across it.
+    """
     _, _, _, rigid, joint, total, lost, motor, direction = row
     assert rigid + joint == pytest.approx(total, abs=LAST_DIGIT)
     assert total + lost == pytest.approx(motor, abs=LAST_DIGIT)
@@ -164,7 +191,9 @@ def test_printed_sums(row: tuple[float, ...]) -> None:
 
 @pytest.mark.parametrize("row", TABLE)
 def test_printed_input_torques(row: tuple[float, ...]) -> None:
-    """Case 1, 2 and 4 of Table 3.2; eta is known to half a unit of its fourth digit, which moves y / eta by y / eta^2."""
+    """Case 1, 2 and 4 of Table 3.2; eta is known to half a unit of its fourth digit,
+    which moves y / eta by y / eta^2.
+    """
     rated, breakaway, eta, _, _, y, _, motor, direction = row
     g = Transmission(efficiency=((abs(y) / rated, eta),), rated_torque=rated, breakaway=breakaway)
     drives = y * direction > 0.0
@@ -173,7 +202,9 @@ def test_printed_input_torques(row: tuple[float, ...]) -> None:
 
 
 def test_the_printed_rows_lie_on_one_curve() -> None:
-    """Sorted by load the three efficiencies rise, about 0.916 r^0.2, and `through` on that curve gives the printed torques."""
+    """Sorted by load the three efficiencies rise, about 0.916 r^0.2, and `through` on that curve
+    gives the printed torques.
+    """
     found = sorted((abs(row[5]) / row[0], row[2]) for row in TABLE)
     np.testing.assert_allclose([ratio for ratio, _ in found], RATIOS, atol=0.5e-4)
     etas = [0.3458, 0.4543, 0.5619]
@@ -181,4 +212,5 @@ def test_the_printed_rows_lie_on_one_curve() -> None:
     for rated, breakaway, _, _, _, y, _, motor, direction in TABLE:
         points = tuple(zip(RATIOS, etas, strict=True))
         g = Transmission(efficiency=points, rated_torque=rated, breakaway=breakaway)
-        assert through(g, y, direction) == pytest.approx(motor, rel=5e-4)  # ratios have three digits, and eta follows them
+        # ratios have three digits, and eta follows them
+        assert through(g, y, direction) == pytest.approx(motor, rel=5e-4)

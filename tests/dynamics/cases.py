@@ -1,4 +1,6 @@
-"""What the tests of dynamics share: arms of every kind, states where things break, and what agreement means."""
+"""What the tests of dynamics share: arms of every kind, states where things break,
+and what agreement means.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,20 @@ from forearm.kinematics import link_poses
 Array = NDArray[np.float64]
 
 AGREEMENT = 1e-10  # max|difference| <= this times max|value|, for forward dynamics times cond(M)
-# Second derivatives by seven points: truncation h^6/560 of the eighth derivative, rounding 1e-16 / h^2 with h = 2e-3
+# Second derivatives by seven points: truncation h^6/560 of the eighth derivative,
+# rounding 1e-16 / h^2 with h = 2e-3
 SECOND = 1e-8
 SECOND_POINTS = np.array([2.0, -27.0, 270.0, -490.0, 270.0, -27.0, 2.0]) / (180.0 * STEP**2)
 INVERSE, INERTIA, FORWARD = (formulations()[kind] for kind in ("inverse", "inertia_matrix", "forward"))
 # Waters and Uicker wrote for one chain; everything else takes trees and followers too.
-SERIAL_ONLY = ("lagrange-naive", "lagrange-uicker", "lagrange-stored", "lagrange-recursive", "lagrange-recursive-d",
-               "lagrange-waters")  # fmt: skip
+SERIAL_ONLY = (
+    "lagrange-naive",
+    "lagrange-uicker",
+    "lagrange-stored",
+    "lagrange-recursive",
+    "lagrange-recursive-d",
+    "lagrange-waters",
+)
 # Their work grows as n^5, n^4 and n^3 in 4x4 products: longer chains only take time.
 LONGEST = {"lagrange-naive": 6, "lagrange-uicker": 8, "lagrange-stored": 8}
 
@@ -51,11 +60,15 @@ def assert_agree(found: Any, truth: Any, tolerance: float = AGREEMENT) -> None:
     assert found.shape == truth.shape
     scale = float(np.abs(truth).max(initial=0.0))
     wrong = float(np.abs(found - truth).max(initial=0.0))
-    assert wrong <= tolerance * scale, f"differs by {wrong:.3g} where the largest value is {scale:.3g}: {found} not {truth}"
+    assert wrong <= tolerance * scale, (
+        f"differs by {wrong:.3g} where the largest value is {scale:.3g}: {found} not {truth}"
+    )
 
 
 def rigid_arms(n: int, seed: int = 5) -> dict[str, Arm]:
-    """One rigid arm of every kind: both DH conventions and frames; chain, tree, followers on a chain and on a tree."""
+    """One rigid arm of every kind: both DH conventions and frames;
+    chain, tree, followers on a chain and on a tree.
+    """
     arms: dict[str, Arm] = {}
     for k, style in enumerate(STYLES):
         arms[style] = random_arm(seed + k, n, style)
@@ -143,7 +156,8 @@ def situations(arm: Arm) -> Iterator[tuple[State, Load]]:
 
 
 def geometric_jacobian(arm: Arm, q: Array, link: str | None = None) -> Array:
-    """(6, n) of a serial arm or tree without followers: linear rows first, base axes, at the link's or hand's origin.
+    """(6, n) of a serial arm or tree without followers: linear rows first, base axes,
+    at the link's or hand's origin.
 
     From poses alone: column j is (z_j x (p - p_j), z_j) for a turning joint, (z_j, 0) for a sliding one.
     """

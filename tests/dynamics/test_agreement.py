@@ -1,4 +1,6 @@
-"""Thirteen inverse formulations, four inertia matrices and six forward methods give one answer, on every kind of arm."""
+"""Thirteen inverse formulations, four inertia matrices and six forward methods give one
+answer, on every kind of arm.
+"""
 
 from __future__ import annotations
 
@@ -34,19 +36,25 @@ from forearm.dynamics.silver import angular_velocity, rotation_rate
 from forearm.model import model_of
 from forearm.spatial import inertia_from_pseudo, pose, pseudo_from_inertia, rotation_rpy
 
-DIFFERENCE = 1e-8  # seven-point differences of M: truncation near 1e-13, rounding 1e-16 / 2e-3, entries of 1e3 cancel
+# seven-point differences of M: truncation near 1e-13, rounding 1e-16 / 2e-3, entries of 1e3 cancel
+DIFFERENCE = 1e-8
 SIZES = (1, 2, 6, 12)
-TRUTH = "newton-euler"  # itself held against energies, MuJoCo, Pinocchio and printed numbers in the files beside this one
+# itself held against energies, MuJoCo, Pinocchio and printed numbers in the files beside this one
+TRUTH = "newton-euler"
 OTHERS = [name for name in INVERSE if name != TRUTH]
 
 
 def special_arms() -> dict[str, Arm]:
-    """Sliding joints first, last and alone; the hand in the middle and on the base; a link without mass; no gravity."""
+    """Sliding joints first, last and alone; the hand in the middle and on the base; a link
+    without mass; no gravity.
+    """
     arm = random_arm(41, 5, "frames").rigid()
     chain = random_arm(42, 4, "standard", prismatic=False, fixed=False).rigid()
     middle = chain.links[2]
-    kinds = {kinds: with_kinds(random_arm(43 + i, len(kinds), "frames"), kinds)
-             for i, kinds in enumerate(("R", "P", "PRRR", "RRRP", "PRPRP", "PPP", "RRRR"))}  # fmt: skip
+    kinds = {
+        kinds: with_kinds(random_arm(43 + i, len(kinds), "frames"), kinds)
+        for i, kinds in enumerate(("R", "P", "PRRR", "RRRP", "PRPRP", "PPP", "RRRR"))
+    }
     tool = pose(rotation_rpy((0.3, -0.5, 0.9)), (0.1, -0.2, 0.3))
     return kinds | {
         "hand in the middle": chain.replace(hand=Hand(link=middle.name, pose=tool)),
@@ -67,7 +75,9 @@ LONG = {name: fa.load(name) for name in ("chain50", "chain100")}
 
 
 def quick(arms: dict[str, Arm]) -> list[Any]:
-    """Every formulation with every arm, but for the long ones on the formulations that would take long on them."""
+    """Every formulation with every arm, but for the long ones on the formulations that
+    would take long on them.
+    """
     return [
         pytest.param(arm, formulation, id=f"{formulation}-{name}")
         for formulation in OTHERS
@@ -80,7 +90,9 @@ def quick(arms: dict[str, Arm]) -> list[Any]:
 def test_inverse_agrees_or_says_serial_chains(arm: Arm, formulation: str) -> None:
     if formulation in SERIAL_ONLY and not arm.is_serial:
         state = random_state(arm, 1)
-        with pytest.raises(ModelError, match=f"^{formulation} is a method for serial chains, and '{arm.name}' is a tree or"):
+        with pytest.raises(
+            ModelError, match=f"^{formulation} is a method for serial chains, and '{arm.name}' is a tree or"
+        ):
             dynamics.inverse(arm, *state, formulation)
         return
     for state, load in situations(arm):
@@ -109,7 +121,9 @@ def test_inverse_agrees_on_special_and_built_in_arms(arm: Arm, formulation: str)
 @pytest.mark.parametrize("formulation", [name for name in OTHERS if name not in LONGEST])
 def test_inverse_agrees_on_long_chains(arm: Arm, formulation: str) -> None:
     state, load = random_state(arm, 1), random_load(1)
-    assert_agree(dynamics.inverse(arm, *state, formulation, *load), dynamics.inverse(arm, *state, TRUTH, *load))
+    assert_agree(
+        dynamics.inverse(arm, *state, formulation, *load), dynamics.inverse(arm, *state, TRUTH, *load)
+    )
 
 
 MATRIX_ARMS = ARMS | SPECIAL | LONG
@@ -154,7 +168,9 @@ def test_forward_inverts_inverse_on_long_chains(arm: Arm, method: str) -> None:
 
 
 def assert_forward_inverts_inverse(arm: Arm, method: str, state: State, load: Load) -> None:
-    """Torques by Kane's equations, which no forward method uses, give the accelerations back; generic ones where 0."""
+    """Torques by Kane's equations, which no forward method uses, give the accelerations
+    back; generic ones where 0.
+    """
     q, qd, qdd = state
     qdd = qdd if qdd.any() else random_state(arm, 9).qdd
     tau = dynamics.inverse(arm, q, qd, qdd, "kane", *load)
@@ -164,11 +180,15 @@ def assert_forward_inverts_inverse(arm: Arm, method: str, state: State, load: Lo
 
 @pytest.mark.parametrize("method", FORWARD)
 def test_forward_holds_when_the_matrix_is_nearly_singular(method: str) -> None:
-    """Links from kilograms to micrograms, cond(M) near 1e10: the structure of M keeps the answer far better than that."""
+    """Links from kilograms to micrograms, cond(M) near 1e10:
+    the structure of M keeps the answer far better than that.
+    """
     arm = random_arm(51, 6, "frames", prismatic=False, fixed=False).rigid()
     for k, link in enumerate(arm.links[1:]):
         small = 10.0 ** (-2.0 * k)
-        arm = arm.with_link(Link(name=link.name, mass=small * link.mass, com=link.com, inertia=small * link.inertia))
+        arm = arm.with_link(
+            Link(name=link.name, mass=small * link.mass, com=link.com, inertia=small * link.inertia)
+        )
     q, qd, qdd = random_state(arm, 2)
     assert np.linalg.cond(dynamics.inertia_matrix(arm, q)) > 1e9
     assert_agree(dynamics.forward(arm, q, qd, dynamics.inverse(arm, q, qd, qdd, "kane"), method), qdd)
@@ -201,10 +221,16 @@ def test_coriolis_matrix(arm: Arm) -> None:
     skew = along - 2.0 * C
     np.testing.assert_allclose(skew, -skew.T, rtol=0, atol=DIFFERENCE * np.abs(M).max())
 
-    dM = np.array([np.einsum("t,tij->ij", SEVEN_POINTS, dynamics.inertia_matrix(arm, q + OFFSETS[:, None] * e))
-                   for e in np.eye(arm.n)])  # fmt: skip
+    dM = np.array(
+        [
+            np.einsum("t,tij->ij", SEVEN_POINTS, dynamics.inertia_matrix(arm, q + OFFSETS[:, None] * e))
+            for e in np.eye(arm.n)
+        ]
+    )
     christoffel = 0.5 * (dM.transpose(1, 2, 0) + dM.transpose(1, 0, 2) - dM)  # [i, j, k], dM is [k, i, j]
-    np.testing.assert_allclose(C, christoffel @ qd, rtol=0, atol=DIFFERENCE * np.abs(M).max() * np.abs(qd).max())
+    np.testing.assert_allclose(
+        C, christoffel @ qd, rtol=0, atol=DIFFERENCE * np.abs(M).max() * np.abs(qd).max()
+    )
 
 
 def test_coriolis_matrix_is_that_of_the_rigid_arm() -> None:
@@ -213,12 +239,16 @@ def test_coriolis_matrix_is_that_of_the_rigid_arm() -> None:
     assert np.array_equal(dynamics.coriolis_matrix(arm, q, qd), dynamics.coriolis_matrix(arm.rigid(), q, qd))
 
 
-NO_FOLLOWERS = {n: arm for n, arm in (ARMS | SPECIAL).items() if arm.n <= 6 and not any(j.mimic for j in arm.tree)}
+NO_FOLLOWERS = {
+    n: arm for n, arm in (ARMS | SPECIAL).items() if arm.n <= 6 and not any(j.mimic for j in arm.tree)
+}
 
 
 @pytest.mark.parametrize("arm", NO_FOLLOWERS.values(), ids=NO_FOLLOWERS.keys())
 def test_gibbs_function_has_torque_as_gradient_and_inertia_as_hessian(arm: Arm) -> None:
-    """G is quadratic in qdd, so that central differences with steps of 1 are exact to rounding. Mata (2)-(4)."""
+    """G is quadratic in qdd, so that central differences with steps of 1 are exact to
+    rounding. Mata (2)-(4).
+    """
     model, base = model_of(arm), dynamics.reference.as_base(random_load(2).base_motion)
     state = random_state(arm, 5)
     q, qd, qdd = ([float(v) for v in values] for values in state)
@@ -247,7 +277,9 @@ def test_silver_angular_velocity_and_rotation_rate_are_inverse() -> None:
         w, angles, rates = rng.normal(size=(3, 3))
         W = rotation_rpy(angles)
         np.testing.assert_allclose(angular_velocity(W, rotation_rate(w, W)), w, rtol=0, atol=1e-15 * 10)
-        Wd = np.einsum("t,tij->ij", SEVEN_POINTS, np.array([rotation_rpy(angles + t * rates) for t in OFFSETS]))
+        Wd = np.einsum(
+            "t,tij->ij", SEVEN_POINTS, np.array([rotation_rpy(angles + t * rates) for t in OFFSETS])
+        )
         np.testing.assert_allclose(rotation_rate(angular_velocity(W, Wd), W), Wd, rtol=0, atol=1e-11)
         v = rng.normal(size=3)
         np.testing.assert_allclose(rotation_rate(w, W) @ v, np.cross(w, W @ v), rtol=0, atol=1e-14)
@@ -265,7 +297,9 @@ def test_silver_inertia_and_pseudo_inertia_are_inverse() -> None:
         inertia = sum(m * (r @ r * np.eye(3) - np.outer(r, r)) for m, r in zip(masses, points, strict=True))
         np.testing.assert_allclose(pseudo_from_inertia(np.asarray(inertia)), J, rtol=0, atol=1e-14)
         np.testing.assert_allclose(inertia_from_pseudo(J), inertia, rtol=0, atol=1e-14)
-        np.testing.assert_allclose(inertia_from_pseudo(pseudo_from_inertia(np.asarray(inertia))), inertia, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(
+            inertia_from_pseudo(pseudo_from_inertia(np.asarray(inertia))), inertia, rtol=0, atol=1e-14
+        )
 
 
 @pytest.mark.parametrize("kinds", ["RRRRR", "PRRPR", "RPRRP"])
@@ -281,7 +315,9 @@ def test_silver_form_in_rotation_matrices(style: str, kinds: str) -> None:
     for i, body in enumerate(model.bodies):
         r, J = np.append(body.r, 1.0), pseudo_from_inertia(body.I)
         members = range(i + 1)
-        Tdd = sum(U[i][k] * qdd[k] for k in members) + sum(UU(i, k, m) * qd[k] * qd[m] for k in members for m in members)
+        Tdd = sum(U[i][k] * qdd[k] for k in members) + sum(
+            UU(i, k, m) * qd[k] * qd[m] for k in members for m in members
+        )
         for j in members:
             turn = trace_of_product(U[i][j][:3, :3] @ J, Tdd[:3, :3])
             tau[j] += body.m * ((Tdd @ r)[:3] - model.g) @ (U[i][j] @ r)[:3] + turn

@@ -1,4 +1,6 @@
-"""The same formulations over another scalar: forty decimal digits. What floats give is right to the last few bits."""
+"""The same formulations over another scalar: forty decimal digits.
+What floats give is right to the last few bits.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +105,9 @@ def surroundings() -> tuple[Base, Wrench]:
     assert load.base_motion is not None
     assert load.hand_force is not None
     assert load.hand_moment is not None
-    return Base(*(vector(v) for v in load.base_motion)), Wrench(vector(load.hand_force), vector(load.hand_moment))
+    return Base(*(vector(v) for v in load.base_motion)), Wrench(
+        vector(load.hand_force), vector(load.hand_moment)
+    )
 
 
 def difference(found: Any, truth: Any) -> float:
@@ -115,7 +119,9 @@ def difference(found: Any, truth: Any) -> float:
 
 @each_arm
 def test_inverse_dynamics_of_many_digits(arm: Arm) -> None:
-    """Loads and a moving base too. The methods agree to what forty digits leave, and floats to what floats leave."""
+    """Loads and a moving base too. The methods agree to what forty digits leave,
+    and floats to what floats leave.
+    """
     state, load = random_state(arm, 1), random_load(1)
     with localcontext() as context:
         context.prec = DIGITS
@@ -126,7 +132,8 @@ def test_inverse_dynamics_of_many_digits(arm: Arm) -> None:
             if name in SERIAL_ONLY and not arm.is_serial:
                 continue
             found = METHODS[name](model, q, qd, qdd, base, hand)
-            # Rotations of the arm are rounded floats: orthogonal to 1e-16 only, and the methods use that differently.
+            # Rotations of the arm are rounded floats: orthogonal to 1e-16 only,
+            # and the methods use that differently.
             assert difference(found, truth) <= FLOATS
             assert_agree(dynamics.inverse(arm, *state, name, *load), [float(t) for t in found], FLOATS)
 

@@ -1,4 +1,6 @@
-"""Closed forms by hand, and the printed answers of other engines' test suites (tests/data/vectors, sources inside)."""
+"""Closed forms by hand, and the printed answers of other engines' test suites
+(tests/data/vectors, sources inside).
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,10 @@ HALF_OF_4_DIGITS = 0.5e-4
 KDL_ACCELERATION = 1e-3  # the file's own tolerance: KDL solves with the rounded torques that it prints
 SYMPYBOTICS = 1e-12  # printed with 15 digits, values up to 31; the file's check found 6e-14
 RBDL = 1e-13  # printed with 15 digits, values up to 6
-PANDA_SAME_DIFFERENCE = 1e-9  # the closed form's distance from this parameter set is in the file, from another recursion
-PANDA_NEAR = {"M": 0.034, "c": 0.034, "gravity": 0.11}  # and so far the two are apart at the most, as the file says
+# the closed form's distance from this parameter set is in the file, from another recursion
+PANDA_SAME_DIFFERENCE = 1e-9
+# and so far the two are apart at the most, as the file says
+PANDA_NEAR = {"M": 0.034, "c": 0.034, "gravity": 0.11}
 D4_MATRIX, D4_VELOCITY = 1.5e-5, 8.2e-5  # Dhanaraj's listing has constants of five or six digits
 
 every_inverse = pytest.mark.parametrize("formulation", INVERSE)
@@ -54,16 +58,22 @@ def vectors(name: str) -> Any:
 
 
 def assert_near(found: Any, printed: Any, tolerance: float) -> None:
-    np.testing.assert_allclose(np.asarray(found, dtype=float), np.asarray(printed, dtype=float), rtol=0, atol=tolerance)
+    np.testing.assert_allclose(
+        np.asarray(found, dtype=float), np.asarray(printed, dtype=float), rtol=0, atol=tolerance
+    )
 
 
 def turning_arm(bodies: list[tuple[str, Any, Any, float, Any, Any]], gravity: Any) -> Arm:
-    """Bodies as (parent, axis, offset of the joint, mass, centre of mass, inertia about it), called body1, body2, ..."""
+    """Bodies as (parent, axis, offset of the joint, mass, centre of mass, inertia about it),
+    called body1, body2, ...
+    """
     links, joints = [Link(name="base")], []
     for i, (parent, axis, offset, mass, com, inertia) in enumerate(bodies, start=1):
         links.append(Link(name=f"body{i}", mass=mass, com=com, inertia=inertia))
         placement = Frame(xyz=offset, axis=axis)
-        joints.append(Joint(name=f"joint{i}", kind="revolute", parent=parent, child=f"body{i}", placement=placement))
+        joints.append(
+            Joint(name=f"joint{i}", kind="revolute", parent=parent, child=f"body{i}", placement=placement)
+        )
     return Arm(name="turning", links=tuple(links), tree=tuple(joints), gravity=gravity)
 
 
@@ -96,17 +106,26 @@ def test_one_sliding_link(formulation: str) -> None:
 
 
 def double_pendulum() -> tuple[Arm, Callable[[Array, Array, Array], tuple[Array, Array]]]:
-    """A planar arm in a vertical plane, and its textbook M and torque with centres of mass off the links' lines."""
+    """A planar arm in a vertical plane, and its textbook M and torque with centres of
+    mass off the links' lines.
+    """
     l1, m1, m2, I1, I2, g = 0.83, 2.7, 1.9, 0.37, 0.29, 9.81
     c1, c2 = np.array([0.41, 0.07]), np.array([0.33, -0.11])
     tensors = [np.diag([0.2, 0.3, I1]), np.diag([0.15, 0.25, I2])]
     arm = from_dh(
-        "double", [(0, 0, 0, 0), (l1, 0, 0, 0)], convention="modified", mass=[m1, m2], com=[(*c1, 0.2), (*c2, -0.3)],
-        inertia=tensors, gravity=(0.0, -g, 0.0),
-    )  # fmt: skip
+        "double",
+        [(0, 0, 0, 0), (l1, 0, 0, 0)],
+        convention="modified",
+        mass=[m1, m2],
+        com=[(*c1, 0.2), (*c2, -0.3)],
+        inertia=tensors,
+        gravity=(0.0, -g, 0.0),
+    )
 
     def turn(angle: float, v: Array) -> Array:
-        return np.array([math.cos(angle) * v[0] - math.sin(angle) * v[1], math.sin(angle) * v[0] + math.cos(angle) * v[1]])
+        return np.array(
+            [math.cos(angle) * v[0] - math.sin(angle) * v[1], math.sin(angle) * v[0] + math.cos(angle) * v[1]]
+        )
 
     def closed(q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
         reach = l1 * turn(float(q[1]), c2)[0]  # l1 . (centre of link 2 from joint 2)
@@ -144,7 +163,9 @@ SPONG = vectors("spong_two_link")
 def spong_arm() -> Arm:
     """Point masses of 1 kg in the middle of two links of 1 m that turn about y."""
     mass = (1.0, (0.5, 0, 0), np.zeros((3, 3)))
-    return turning_arm([("base", (0, 1, 0), (0, 0, 0), *mass), ("body1", (0, 1, 0), (1, 0, 0), *mass)], (0, 0, -9.81))
+    return turning_arm(
+        [("base", (0, 1, 0), (0, 0, 0), *mass), ("body1", (0, 1, 0), (1, 0, 0), *mass)], (0, 0, -9.81)
+    )
 
 
 @every_inverse
@@ -247,14 +268,20 @@ def test_rtb_friction() -> None:
     arm = from_dh("one", [(0, 0, 0, 0)], convention="standard")
     arm = arm.replace(tree=tuple(dataclasses.replace(j, motor=motor, friction=friction) for j in arm.tree))
     speeds = np.array(given["qd"], dtype=float)[:, None]
-    assert_near(dynamics.bias(arm, np.zeros_like(speeds), speeds)[:, 0], given["friction_torque_magnitude"], 1e-14)
+    assert_near(
+        dynamics.bias(arm, np.zeros_like(speeds), speeds)[:, 0], given["friction_torque_magnitude"], 1e-14
+    )
 
 
 def rtb_two_link(gravity: float) -> Arm:
     return from_dh(
-        "twolink", [(1, 0, 0, 0), (1, 0, 0, 0)], convention="standard", mass=[1, 1], com=[(-0.5, 0, 0)] * 2,
+        "twolink",
+        [(1, 0, 0, 0), (1, 0, 0, 0)],
+        convention="standard",
+        mass=[1, 1],
+        com=[(-0.5, 0, 0)] * 2,
         gravity=(0, -gravity, 0),
-    )  # fmt: skip
+    )
 
 
 def test_rtb_two_link() -> None:
@@ -262,7 +289,9 @@ def test_rtb_two_link() -> None:
         assert_near(dynamics.gravity(rtb_two_link(9.81), case["q"]) / 9.81, case["tau_over_g"], 1e-15)
     rest = np.zeros(2)
     for case in RTB["matlab_twolink"]["tip_force_on_environment_gravity_zero"]:
-        tau = dynamics.inverse(rtb_two_link(0.0), case["q"], rest, rest, "newton-euler", -np.array(case["f"], dtype=float))
+        tau = dynamics.inverse(
+            rtb_two_link(0.0), case["q"], rest, rest, "newton-euler", -np.array(case["f"], dtype=float)
+        )
         assert_near(tau, case["tau"], 1e-15)
 
 
@@ -274,10 +303,15 @@ KDL = vectors("orocos_kdl_motoman_sia10")
 def kdl_arm() -> Arm:
     rows = np.column_stack([KDL["a"], KDL["alpha"], KDL["d"], np.zeros(7)])
     arm = from_dh(
-        "sia10", rows, convention="standard", mass=KDL["mass"], com=KDL["com_link_frame"],
-        inertia=[np.diag(d) for d in KDL["inertia_diag_about_com"]], gravity=KDL["gravity"],
+        "sia10",
+        rows,
+        convention="standard",
+        mass=KDL["mass"],
+        com=KDL["com_link_frame"],
+        inertia=[np.diag(d) for d in KDL["inertia_diag_about_com"]],
+        gravity=KDL["gravity"],
         tool=pose(None, (0, 0, KDL["tool_z"])),
-    )  # fmt: skip
+    )
     return with_armature(arm, np.array(KDL["armature_joint_side"]))
 
 
@@ -326,7 +360,8 @@ def test_rbdl_chains(case: Any, method: str) -> None:
     for i, (axis, offset, (mass, com), diagonal) in enumerate(
         zip(case["axes"], case["joint_offsets_in_parent"], case["mass_com"], unit, strict=True)
     ):
-        inertia = np.diag(diagonal) if mass else np.zeros((3, 3))  # its bodies without mass have no inertia either
+        # its bodies without mass have no inertia either
+        inertia = np.diag(diagonal) if mass else np.zeros((3, 3))
         bodies.append((f"body{i}" if i else "base", axis, offset, mass, com, inertia))
     arm, rest = turning_arm(bodies, case["gravity"]), np.zeros(len(bodies))
     assert_near(dynamics.forward(arm, case["q"], rest, rest, method), case["expected_qdd"], RBDL)
@@ -376,13 +411,16 @@ def test_panda_is_near_the_closed_form(case: Any) -> None:
 
 @each_panda
 def test_panda_is_as_far_from_the_closed_form_as_its_parameters_are(case: Any) -> None:
-    """The distance that the file has from another recursion, which took g = 9.81 and not the closed form's 9.80665."""
+    """The distance that the file has from another recursion, which took g = 9.81 and not the
+    closed form's 9.80665.
+    """
     found = panda_differences(case, 9.81)
     for name, truth in case["independent_rne_on_feasible_params_max_abs_diff"].items():
         assert found[name] == pytest.approx(truth, abs=PANDA_SAME_DIFFERENCE)
 
 
-# ---- PUMA 560 of SymPyBotics; the random parameters are no real bodies, so an Arm refuses them and a Model takes them
+# ---- PUMA 560 of SymPyBotics; the random parameters are no real bodies, so an Arm refuses them
+# and a Model takes them
 
 SYM = vectors("sympybotics_puma560")
 each_sympybotics = pytest.mark.parametrize("case", SYM["cases"], ids=[case["name"] for case in SYM["cases"]])
@@ -402,7 +440,9 @@ def sympybotics_model(case: Any) -> Model:
         m = float(ten[9])
         r = ten[6:9] / m if m else ten[6:9]
         about_centre = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) - parallel_axis(m, r)
-        bodies.append(Body(body.parent, body.revolute, body.Rb, body.pb, body.Ra, body.pa, m, r, about_centre))
+        bodies.append(
+            Body(body.parent, body.revolute, body.Rb, body.pb, body.Ra, body.pa, m, r, about_centre)
+        )
     return dataclasses.replace(bare, bodies=tuple(bodies))
 
 
@@ -423,7 +463,9 @@ def test_sympybotics_inertia_matrix(case: Any, method: str) -> None:
     assert_near(MATRICES[method](sympybotics_model(case), case["q"]), case["expected"]["M"], SYMPYBOTICS)
 
 
-@pytest.mark.parametrize("case", [c for c in SYM["cases"] if "T" in c["expected"]], ids=["standard", "modified"])
+@pytest.mark.parametrize(
+    "case", [c for c in SYM["cases"] if "T" in c["expected"]], ids=["standard", "modified"]
+)
 def test_sympybotics_pose_and_jacobian(case: Any) -> None:
     arm, q = sympybotics_arm(case), np.array(case["q"])
     assert_near(hand_pose(arm, q), case["expected"]["T"], SYMPYBOTICS)
@@ -433,8 +475,12 @@ def test_sympybotics_pose_and_jacobian(case: Any) -> None:
 @every_inverse
 @pytest.mark.parametrize("name", ["puma560", "puma560-akb"])
 def test_built_in_puma_is_that_of_sympybotics(name: str, formulation: str) -> None:
-    """The built-in arms against the same numbers; Izz of link 3 is 0.066 in the modified set there, 0.086 here."""
-    case = next(c for c in SYM["cases"] if c["name"].startswith("standard" if name == "puma560" else "modified"))
+    """The built-in arms against the same numbers; Izz of link 3 is 0.066 in the modified
+    set there, 0.086 here.
+    """
+    case = next(
+        c for c in SYM["cases"] if c["name"].startswith("standard" if name == "puma560" else "modified")
+    )
     arm = fa.load(name).rigid()
     if name == "puma560-akb":
         third = next(link for link in arm.links if link.mass == 4.8)
@@ -456,9 +502,14 @@ def d4_arm(m3: float) -> Arm:
     lever = d["p2"]
     rows = [(0, 0, 0, 0), (0, -math.pi / 2, d["p1"][1], 0), (lever[0], 0, lever[2], 0)]
     return from_dh(
-        "d4", rows, convention="modified", mass=[0.0, d["m2"], m3], com=[(0, 0, 0), d["cg2"], d["cg3"]],
-        inertia=[np.diag([0, 0, d["I1zz"]]), np.diag(d["I2"]), np.diag(d["I3"])], gravity=(0, 0, -d["g"]),
-    )  # fmt: skip
+        "d4",
+        rows,
+        convention="modified",
+        mass=[0.0, d["m2"], m3],
+        com=[(0, 0, 0), d["cg2"], d["cg3"]],
+        inertia=[np.diag([0, 0, d["I1zz"]]), np.diag(d["I2"]), np.diag(d["I3"])],
+        gravity=(0, 0, -d["g"]),
+    )
 
 
 @every_matrix
@@ -472,7 +523,9 @@ def test_d4_inertia_matrix(case: Any, method: str) -> None:
 @pytest.mark.parametrize("case", D4["cases"], ids=range(len(D4["cases"])))
 def test_d4_velocity_vector(case: Any, formulation: str) -> None:
     arm = d4_arm(D4["decoded"]["m3_in_vc"])
-    assert_near(dynamics.inverse(arm, case["q"], case["qd"], np.zeros(3), formulation), case["vc"], D4_VELOCITY)
+    assert_near(
+        dynamics.inverse(arm, case["q"], case["qd"], np.zeros(3), formulation), case["vc"], D4_VELOCITY
+    )
 
 
 def test_d4_needs_both_masses() -> None:

@@ -1,4 +1,6 @@
-"""Drives in inverse and forward dynamics: friction on either side of the gear, rotors, followers, and what they leave."""
+"""Drives in inverse and forward dynamics: friction on either side of the gear, rotors,
+followers, and what they leave.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import random_arm
-from dynamics.cases import FORWARD, INERTIA, INVERSE, Array, assert_agree, random_state, random_wrench, simple_drives
+from dynamics.cases import (
+    FORWARD,
+    INERTIA,
+    INVERSE,
+    Array,
+    assert_agree,
+    random_state,
+    random_wrench,
+    simple_drives,
+)
 
 import forearm as fa
 from forearm import Arm, Bearing, Friction, Joint, Mimic, ModelError, Motor, Transmission, dynamics
@@ -19,12 +30,16 @@ EXACT = 1e-13
 def driven(arm: Arm, **drive: Any) -> Arm:
     """The rigid arm with this drive on its first joint."""
     first = arm.joints[0].name
-    return arm.replace(tree=tuple(dataclasses.replace(j, **drive) if j.name == first else j for j in arm.rigid().tree))
+    return arm.replace(
+        tree=tuple(dataclasses.replace(j, **drive) if j.name == first else j for j in arm.rigid().tree)
+    )
 
 
 def on_top(arm: Arm, q: Array, qd: Array, qdd: Array, formulation: str = "newton-euler") -> Array:
     """What the drives add to the torques of the rigid arm."""
-    return dynamics.inverse(arm, q, qd, qdd, formulation) - dynamics.inverse(arm.rigid(), q, qd, qdd, formulation)
+    return dynamics.inverse(arm, q, qd, qdd, formulation) - dynamics.inverse(
+        arm.rigid(), q, qd, qdd, formulation
+    )
 
 
 def test_the_friction_law_of_the_puma() -> None:
@@ -103,8 +118,12 @@ def test_rigid_takes_every_drive_away() -> None:
     rigid = arm.rigid()
     assert not any(j.has_drive for j in rigid.tree)
     state = random_state(arm, 1)
-    bare = arm.replace(tree=tuple(dataclasses.replace(j, motor=None, friction=None, bearings=(), transmission=None)
-                                  for j in arm.tree))  # fmt: skip
+    bare = arm.replace(
+        tree=tuple(
+            dataclasses.replace(j, motor=None, friction=None, bearings=(), transmission=None)
+            for j in arm.tree
+        )
+    )
     assert np.array_equal(dynamics.inverse(rigid, *state), dynamics.inverse(bare, *state))
     assert np.array_equal(dynamics.inertia_matrix(rigid, state.q), dynamics.inertia_matrix(bare, state.q))
 
@@ -131,10 +150,14 @@ COMPUTED: dict[str, dict[str, Any]] = {
 
 
 def test_many_light_links_behind_gears_are_not_wedged() -> None:
-    """The determinant of such a matrix is below every float; its Cholesky factor is there, and the way back is exact."""
+    """The determinant of such a matrix is below every float;
+    its Cholesky factor is there, and the way back is exact.
+    """
     gear = Transmission(efficiency=((0.0, 0.8),), rated_torque=100.0)
     arm = fa.load("chain50")
-    light = tuple(dataclasses.replace(link, mass=1e-6 * link.mass, inertia=1e-6 * link.inertia) for link in arm.links)
+    light = tuple(
+        dataclasses.replace(link, mass=1e-6 * link.mass, inertia=1e-6 * link.inertia) for link in arm.links
+    )
     arm = arm.replace(links=light, tree=tuple(dataclasses.replace(j, transmission=gear) for j in arm.tree))
     q, qd, qdd = random_state(arm, 3)
     M = dynamics.inertia_matrix(arm, q)
@@ -147,7 +170,9 @@ def test_many_light_links_behind_gears_are_not_wedged() -> None:
 
 @pytest.mark.parametrize("drive", COMPUTED.values(), ids=COMPUTED.keys())
 def test_what_friction_there_is_counts_in_torques_alone(drive: dict[str, Any]) -> None:
-    """On the first joint it moves the first torque against the motion, and neither energies, matrix nor what holds the arm."""
+    """On the first joint it moves the first torque against the motion, and neither energies,
+    matrix nor what holds the arm.
+    """
     arm = driven(random_arm(6, 3, prismatic=False, drives=False), **drive)
     q, qd, qdd = random_state(arm, 1)
     added = on_top(arm, q, qd, qdd)
@@ -164,7 +189,9 @@ def test_bearings_of_followers_count_by_their_multiplier() -> None:
     """A follower of -0.7 times the speed: what its bearing resists reaches the leader as -0.7 of it."""
     arm = random_arm(7, 3, prismatic=False, drives=False, mimic=True)
     bearing = Bearing(kind="journal", mu=0.1, radius=0.05, distance=0.2)
-    braked = arm.replace(tree=tuple(dataclasses.replace(j, bearings=(bearing,)) if j.mimic else j for j in arm.tree))
+    braked = arm.replace(
+        tree=tuple(dataclasses.replace(j, bearings=(bearing,)) if j.mimic else j for j in arm.tree)
+    )
     q, qd, qdd = random_state(arm, 1)
     added = dynamics.inverse(braked, q, qd, qdd) - dynamics.inverse(arm, q, qd, qdd)
     assert added @ qd > 0.0
@@ -179,7 +206,9 @@ def freed(arm: Arm) -> Arm:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_drives_on_followers_by_power(seed: int) -> None:
-    """The freedoms give the power that all joints, followers among them, take: tau . qd = sum of tau_joint qd_joint."""
+    """The freedoms give the power that all joints, followers among them, take: tau .
+    qd = sum of tau_joint qd_joint.
+    """
     arm = simple_drives(random_arm(20 + seed, 4, mimic=True, tree=seed % 2 == 0))
     assert sum(bool(j.mimic and j.motor and j.friction) for j in arm.tree) == 2
     free = freed(arm)
@@ -193,15 +222,21 @@ def test_drives_on_followers_by_power(seed: int) -> None:
         tau = dynamics.inverse(arm, q, qd, qdd)
         assert tau @ qd == pytest.approx(all_tau @ (G @ qd), rel=1e-11)
         assert_agree(tau, G.T @ all_tau, 1e-12)
-        assert_agree(dynamics.inertia_matrix(arm, q), G.T @ dynamics.inertia_matrix(free, G @ q + shift) @ G, 1e-12)
+        assert_agree(
+            dynamics.inertia_matrix(arm, q), G.T @ dynamics.inertia_matrix(free, G @ q + shift) @ G, 1e-12
+        )
 
 
 def test_a_follower_that_runs_backwards_is_braked_in_its_own_direction() -> None:
-    """Leader forwards, follower backwards: its friction of qd < 0 counts, with a minus sign, so it still takes power."""
+    """Leader forwards, follower backwards: its friction of qd < 0 counts, with a minus sign,
+    so it still takes power.
+    """
     arm = random_arm(8, 2, prismatic=False, drives=False)
     last = arm.joints[-1]
     friction = Friction(viscous=0.2, coulomb=(0.5, -0.9))
-    follower: Joint = dataclasses.replace(last, mimic=Mimic(joint="joint1", multiplier=-0.7, offset=0.2), friction=friction)
+    follower: Joint = dataclasses.replace(
+        last, mimic=Mimic(joint="joint1", multiplier=-0.7, offset=0.2), friction=friction
+    )
     arm = arm.replace(tree=tuple(follower if j.name == last.name else j for j in arm.tree))
     assert arm.n == 1
     q, qdd = np.array([0.3]), np.array([0.0])

@@ -1,4 +1,6 @@
-"""Energies against those of tests/arms.py, which know no inertia code; power along a motion; Lagrange's equation itself."""
+"""Energies against those of tests/arms.py, which know no inertia code; power along a motion;
+Lagrange's equation itself.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +8,39 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from arms import DIFFERENCE, OFFSETS, SEVEN_POINTS, STEP, kinetic_energy, potential_energy, potential_slope, random_arm
-from dynamics.cases import INVERSE, SERIAL_ONLY, Array, assert_agree, random_state, rigid_arms, simple_drives, with_kinds
+from arms import (
+    DIFFERENCE,
+    OFFSETS,
+    SEVEN_POINTS,
+    STEP,
+    kinetic_energy,
+    potential_energy,
+    potential_slope,
+    random_arm,
+)
+from dynamics.cases import (
+    INVERSE,
+    SERIAL_ONLY,
+    Array,
+    assert_agree,
+    random_state,
+    rigid_arms,
+    simple_drives,
+    with_kinds,
+)
 
 from forearm import Arm, dynamics
 from forearm.drives.joint import driven
 from forearm.kinematics import link_poses
 from forearm.model import model_of
 
-POWER = 1e-8  # a seven-point difference of energies that are exact to 1e-12 (their own differences), over steps of 2e-3
+# a seven-point difference of energies that are exact to 1e-12 (their own differences), over steps of 2e-3
+POWER = 1e-8
 LAGRANGE = 1e-7  # two such differences one in the other; the brief asks for 1e-5
 ARMS = {f"n{n}, {kind}": arm for n in (1, 4) for kind, arm in rigid_arms(n, seed=80).items()}
-ARMS |= {kinds: with_kinds(random_arm(90 + i, 3, "frames"), kinds) for i, kinds in enumerate(("PRR", "RRP", "PPR"))}
+ARMS |= {
+    kinds: with_kinds(random_arm(90 + i, 3, "frames"), kinds) for i, kinds in enumerate(("PRR", "RRP", "PPR"))
+}
 DRIVEN = {
     "chain": simple_drives(random_arm(95, 4, "standard")),
     "tree": simple_drives(random_arm(96, 4, "frames", tree=True)),
@@ -52,7 +75,8 @@ def static_potential(arm: Arm) -> float:
     poses = link_poses(arm, np.zeros(arm.n))
     still = [link for link in arm.links if arm.moving.frames[link.name][0] < 0]
     return -sum(
-        link.mass * float(arm.gravity @ (poses[link.name][:3, :3] @ link.com + poses[link.name][:3, 3])) for link in still
+        link.mass * float(arm.gravity @ (poses[link.name][:3, :3] @ link.com + poses[link.name][:3, 3]))
+        for link in still
     )
 
 
@@ -79,7 +103,9 @@ def test_gravity_is_the_slope_of_the_potential(arm: Arm) -> None:
     for seed in range(2):
         q = random_state(arm, seed).q
         size = arm.mass * float(np.linalg.norm(arm.gravity))
-        np.testing.assert_allclose(dynamics.gravity(arm, q), potential_slope(arm, q), rtol=0, atol=DIFFERENCE * size)
+        np.testing.assert_allclose(
+            dynamics.gravity(arm, q), potential_slope(arm, q), rtol=0, atol=DIFFERENCE * size
+        )
 
 
 @each_driven
@@ -141,10 +167,14 @@ def test_lagranges_equation(arm: Arm) -> None:
 
     def momentum(t: float) -> Array:
         q, qd, _ = motion.at(t)
-        return np.array([0.5 * (kinetic_energy(arm, q, qd + e) - kinetic_energy(arm, q, qd - e)) for e in np.eye(arm.n)])
+        return np.array(
+            [0.5 * (kinetic_energy(arm, q, qd + e) - kinetic_energy(arm, q, qd - e)) for e in np.eye(arm.n)]
+        )
 
     q, qd, qdd = motion.at(0.7)
-    by_place = [SEVEN_POINTS @ np.array([kinetic_energy(arm, q + h * e, qd) for h in OFFSETS]) for e in np.eye(arm.n)]
+    by_place = [
+        SEVEN_POINTS @ np.array([kinetic_energy(arm, q + h * e, qd) for h in OFFSETS]) for e in np.eye(arm.n)
+    ]
     truth = slope(momentum, 0.7) - np.array(by_place) + potential_slope(arm, q)
     for formulation in INVERSE:
         if formulation not in SERIAL_ONLY or arm.is_serial:

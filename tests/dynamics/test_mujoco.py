@@ -1,4 +1,6 @@
-"""Dynamics against MuJoCo, alive, which reads the same URDF by itself: inertia matrix, bias, inverse and forward dynamics."""
+"""Dynamics against MuJoCo, alive, which reads the same URDF by itself:
+inertia matrix, bias, inverse and forward dynamics.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,17 @@ from xml.etree import ElementTree
 import mujoco
 import numpy as np
 import pytest
-from dynamics.cases import FORWARD, INERTIA, INVERSE, LONGEST, SERIAL_ONLY, Array, assert_agree, random_state, random_wrench
+from dynamics.cases import (
+    FORWARD,
+    INERTIA,
+    INVERSE,
+    LONGEST,
+    SERIAL_ONLY,
+    Array,
+    assert_agree,
+    random_state,
+    random_wrench,
+)
 from urdf_making import Making, random_urdf
 
 from forearm import Arm, Joint, dynamics
@@ -30,26 +42,42 @@ MAKINGS = {
     "sliding": replace(RIGID, kinds=("prismatic",), mimics=False),
     "one joint": replace(RIGID, links=2, kinds=("revolute", "prismatic"), mimics=False),
 }
-TEXTS = {f"{name}-{seed}": random_urdf(100 + seed, making) for name, making in MAKINGS.items() for seed in range(4)}
-DRIVEN = {f"driven-{seed}": random_urdf(200 + seed, replace(RIGID, links=10, tree=True, drives=True)) for seed in range(4)}
-KEEP_EVERY_BODY = '<mujoco><compiler fusestatic="false" balanceinertia="false" discardvisual="true"/></mujoco>'
+TEXTS = {
+    f"{name}-{seed}": random_urdf(100 + seed, making) for name, making in MAKINGS.items() for seed in range(4)
+}
+DRIVEN = {
+    f"driven-{seed}": random_urdf(200 + seed, replace(RIGID, links=10, tree=True, drives=True))
+    for seed in range(4)
+}
+KEEP_EVERY_BODY = (
+    '<mujoco><compiler fusestatic="false" balanceinertia="false" discardvisual="true"/></mujoco>'
+)
 
 each_text = pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
 
 
 class Peer:
-    """MuJoCo's model of a URDF, asked in the coordinates of an Arm: its q = G q_arm + offset, forces by G^T."""
+    """MuJoCo's model of a URDF, asked in the coordinates of an Arm:
+    its q = G q_arm + offset, forces by G^T.
+    """
 
     def __init__(self, text: str, arm: Arm) -> None:
-        self.model: Any = mujoco.MjModel.from_xml_string(text.replace("</robot>", f"{KEEP_EVERY_BODY}</robot>"))
+        self.model: Any = mujoco.MjModel.from_xml_string(
+            text.replace("</robot>", f"{KEEP_EVERY_BODY}</robot>")
+        )
         self.model.opt.gravity[:] = arm.gravity
-        # Contacts, limits, dry friction and the equalities of followers are constraints: the rigid arm has none.
+        # Contacts, limits, dry friction and the equalities of followers are constraints:
+        # the rigid arm has none.
         self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
         self.data: Any = mujoco.MjData(self.model)
         followers = {}
         for joint in ElementTree.fromstring(text).iter("joint"):
             if (m := joint.find("mimic")) is not None:
-                followers[joint.attrib["name"]] = m.attrib["joint"], float(m.attrib["multiplier"]), float(m.attrib["offset"])
+                followers[joint.attrib["name"]] = (
+                    m.attrib["joint"],
+                    float(m.attrib["multiplier"]),
+                    float(m.attrib["offset"]),
+                )
         order = [j.name for j in arm.joints]
         self.G, self.offset = np.zeros((self.model.nv, arm.n)), np.zeros(self.model.nv)
         for i in range(self.model.njnt):
@@ -119,7 +147,9 @@ def test_inverse_dynamics(text: str) -> None:
                 assert_agree(dynamics.inverse(arm, *state, formulation), truth, MUJOCO)
 
 
-@pytest.mark.parametrize("text", [t for n, t in TEXTS.items() if "foll" not in n], ids=[n for n in TEXTS if "foll" not in n])
+@pytest.mark.parametrize(
+    "text", [t for n, t in TEXTS.items() if "foll" not in n], ids=[n for n in TEXTS if "foll" not in n]
+)
 def test_forward_dynamics_with_a_load_on_the_hand(text: str) -> None:
     """MuJoCo is given the torques, and the load at the body's centre of mass, in world axes."""
     arm, peer = pair(text)
@@ -142,7 +172,9 @@ def test_forward_dynamics_with_a_load_on_the_hand(text: str) -> None:
 
 @pytest.mark.parametrize("text", DRIVEN.values(), ids=DRIVEN.keys())
 def test_viscous_friction_and_rotors(text: str) -> None:
-    """Damping is read by both; rotors reach MuJoCo as armature; dry friction is a constraint there, so it is left out."""
+    """Damping is read by both; rotors reach MuJoCo as armature;
+    dry friction is a constraint there, so it is left out.
+    """
 
     def smooth(joint: Joint) -> Joint:
         friction = joint.friction and dataclasses.replace(joint.friction, coulomb=(0.0, 0.0))

@@ -1,4 +1,6 @@
-"""Dynamics and poses against what Pinocchio said of the same URDF texts, recorded by tests/record_pinocchio.py."""
+"""Dynamics and poses against what Pinocchio said of the same URDF texts, recorded by
+tests/record_pinocchio.py.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ from forearm.kinematics import link_poses
 DATA = Path(os.environ.get("FOREARM_PINOCCHIO", Path(__file__).parent.parent / "data" / "pinocchio.json"))
 RECORDED = json.loads(DATA.read_text(encoding="utf-8"))
 PINOCCHIO = 1e-12  # relative: both round at 1e-16, some ten links deep
-CASES = {f"{arm['name']}-{i}": (arm, state) for arm in RECORDED["arms"] for i, state in enumerate(arm["states"])}
+CASES = {
+    f"{arm['name']}-{i}": (arm, state) for arm in RECORDED["arms"] for i, state in enumerate(arm["states"])
+}
 
 each_case = pytest.mark.parametrize(("said", "state"), CASES.values(), ids=CASES.keys())
 
@@ -41,7 +45,9 @@ class Case:
     """An arm, its joints' places in Pinocchio's order, and the state in the arm's own order."""
 
     def __init__(self, said: Any, state: Any) -> None:
-        self.arm: Arm = arm_from_urdf(said["urdf"].encode(), "recorded.urdf", said["hand"]).replace(gravity=GRAVITY)
+        self.arm: Arm = arm_from_urdf(said["urdf"].encode(), "recorded.urdf", said["hand"]).replace(
+            gravity=GRAVITY
+        )
         self.order = [said["joints"].index(joint.name) for joint in self.arm.joints]
         self.state = state
         self.q, self.qd, self.qdd = (self["q"], self["qd"], self["qdd"])
@@ -62,7 +68,9 @@ class Case:
 def test_the_recording_is_of_the_arms_of_the_recorder() -> None:
     assert DATA.stat().st_size < 400_000
     assert tuple(RECORDED["gravity"]) == GRAVITY
-    assert {arm["name"]: arm["urdf"] for arm in RECORDED["arms"]} == {n: random_urdf(*r) for n, r in RECIPES.items()}
+    assert {arm["name"]: arm["urdf"] for arm in RECORDED["arms"]} == {
+        n: random_urdf(*r) for n, r in RECIPES.items()
+    }
     assert all(len(arm["states"]) == STATES for arm in RECORDED["arms"])
     cases = [Case(*case) for case in CASES.values()]
     assert any(case.has_followers for case in cases)
@@ -76,7 +84,9 @@ def test_inverse_dynamics(said: Any, state: Any) -> None:
     rest = np.zeros(case.arm.n)
     for name in case.formulations():
         assert_agree(dynamics.inverse(case.arm, case.q, case.qd, case.qdd, name), case["rnea"], PINOCCHIO)
-        assert_agree(dynamics.inverse(case.arm, case.q, case.qd, rest, name), case["nonlinear_effects"], PINOCCHIO)
+        assert_agree(
+            dynamics.inverse(case.arm, case.q, case.qd, rest, name), case["nonlinear_effects"], PINOCCHIO
+        )
         assert_agree(dynamics.inverse(case.arm, case.q, rest, rest, name), case["gravity"], PINOCCHIO)
     assert_agree(dynamics.bias(case.arm, case.q, case.qd), case["nonlinear_effects"], PINOCCHIO)
     assert_agree(dynamics.gravity(case.arm, case.q), case["gravity"], PINOCCHIO)
@@ -92,13 +102,17 @@ def test_inertia_matrix(said: Any, state: Any) -> None:
 
 @each_case
 def test_forward_dynamics(said: Any, state: Any) -> None:
-    """By articulated bodies there; with followers, which that does not take, the torques of the inverse dynamics."""
+    """By articulated bodies there; with followers, which that does not take,
+    the torques of the inverse dynamics.
+    """
     case = Case(said, state)
     tau, truth = (case["rnea"], case.qdd) if case.has_followers else (case["tau"], case["aba"])
     condition = float(np.linalg.cond(case["crba"]))
     for method in FORWARD:
         if method != "articulated-body" or not case.has_followers:
-            assert_agree(dynamics.forward(case.arm, case.q, case.qd, tau, method), truth, PINOCCHIO * condition)
+            assert_agree(
+                dynamics.forward(case.arm, case.q, case.qd, tau, method), truth, PINOCCHIO * condition
+            )
 
 
 @each_case
@@ -122,5 +136,8 @@ def test_jacobian_of_the_hand(said: Any, state: Any) -> None:
     truth = -J.T @ np.concatenate([R @ force, R @ moment])
     motion = case.q, case.qd, case.qdd
     for name in case.formulations():
-        loaded, free = dynamics.inverse(case.arm, *motion, name, force, moment), dynamics.inverse(case.arm, *motion, name)
+        loaded, free = (
+            dynamics.inverse(case.arm, *motion, name, force, moment),
+            dynamics.inverse(case.arm, *motion, name),
+        )
         np.testing.assert_allclose(loaded - free, truth, rtol=0, atol=PINOCCHIO * np.abs(free).max())

@@ -43,12 +43,16 @@ FUNCTIONS: dict[str, tuple[Callable[..., Array], tuple[str, ...], tuple[int, ...
     "potential_energy": (dynamics.potential_energy, ("q",), ()),
 }
 # Every way to ask for one thing: a function with a formulation or method.
-WAYS: dict[str, tuple[Callable[..., Array], int]] = {name: (f, len(args)) for name, (f, args, _) in FUNCTIONS.items()}
+WAYS: dict[str, tuple[Callable[..., Array], int]] = {
+    name: (f, len(args)) for name, (f, args, _) in FUNCTIONS.items()
+}
 WAYS |= {f"inverse {name}": (partial(dynamics.inverse, formulation=name), 3) for name in INVERSE}
 WAYS |= {f"inertia {name}": (partial(dynamics.inertia_matrix, method=name), 1) for name in INERTIA}
 WAYS |= {f"forward {name}": (partial(dynamics.forward, method=name), 3) for name in FORWARD}
 
-each_function = pytest.mark.parametrize(("function", "names", "shape"), FUNCTIONS.values(), ids=FUNCTIONS.keys())
+each_function = pytest.mark.parametrize(
+    ("function", "names", "shape"), FUNCTIONS.values(), ids=FUNCTIONS.keys()
+)
 each_way = pytest.mark.parametrize(("way", "count"), WAYS.values(), ids=WAYS.keys())
 
 
@@ -63,23 +67,43 @@ def batch(count: int = 4) -> Array:
 def test_formulations_are_those_promised() -> None:
     assert dynamics.formulations() == {
         "inverse": [
-            "lagrange-naive", "lagrange-uicker", "lagrange-stored", "lagrange-recursive", "lagrange-recursive-d",
-            "lagrange-waters", "lagrange-hollerbach-4x4", "lagrange-hollerbach", "lagrange-silver", "newton-euler",
-            "modified-newton-euler", "gibbs-appell", "kane",
+            "lagrange-naive",
+            "lagrange-uicker",
+            "lagrange-stored",
+            "lagrange-recursive",
+            "lagrange-recursive-d",
+            "lagrange-waters",
+            "lagrange-hollerbach-4x4",
+            "lagrange-hollerbach",
+            "lagrange-silver",
+            "newton-euler",
+            "modified-newton-euler",
+            "gibbs-appell",
+            "kane",
         ],
         "inertia_matrix": ["unit-acceleration", "composite-body", "gibbs-appell", "orthogonal-complement"],
-        "forward": ["unit-acceleration", "composite-body", "gibbs-appell", "orthogonal-complement", "conjugate-gradient",
-                    "articulated-body"],
-    }  # fmt: skip
+        "forward": [
+            "unit-acceleration",
+            "composite-body",
+            "gibbs-appell",
+            "orthogonal-complement",
+            "conjugate-gradient",
+            "articulated-body",
+        ],
+    }
     dynamics.formulations()["inverse"].clear()
     assert len(dynamics.formulations()["inverse"]) == 13
 
 
 def test_defaults_are_those_promised() -> None:
     q, qd, last = batch(1)[:, 0]
-    assert np.array_equal(dynamics.inverse(ARM, q, qd, last), dynamics.inverse(ARM, q, qd, last, "newton-euler"))
+    assert np.array_equal(
+        dynamics.inverse(ARM, q, qd, last), dynamics.inverse(ARM, q, qd, last, "newton-euler")
+    )
     assert np.array_equal(dynamics.inertia_matrix(ARM, q), dynamics.inertia_matrix(ARM, q, "composite-body"))
-    assert np.array_equal(dynamics.forward(ARM, q, qd, last), dynamics.forward(ARM, q, qd, last, "articulated-body"))
+    assert np.array_equal(
+        dynamics.forward(ARM, q, qd, last), dynamics.forward(ARM, q, qd, last, "articulated-body")
+    )
 
 
 def test_the_reference_is_reached_from_the_package() -> None:
@@ -89,18 +113,37 @@ def test_the_reference_is_reached_from_the_package() -> None:
 
 
 WRONG_NAMES: dict[str, tuple[Callable[[str], Any], str, str]] = {
-    "inverse": (lambda name: dynamics.inverse(ARM, none, none, none, name), "newton-eular",
-                "^there is no formulation 'newton-eular'; did you mean 'newton-euler'"),
-    "inertia_matrix": (lambda name: dynamics.inertia_matrix(ARM, none, name), "composite",
-                       "^there is no method 'composite'; did you mean 'composite-body'"),
-    "forward": (lambda name: dynamics.forward(ARM, none, none, none, name), "articulated body",
-                r"^forward: there is no method 'articulated body'; did you mean 'articulated-body'\?$"),
-    "trace": (lambda name: dynamics.trace(ARM, none, none, none, name), "Kane", "there is no formulation 'Kane'; did you mean"),
-    "far off": (lambda name: dynamics.inertia_matrix(ARM, none, name), "zzz",
-                "'zzz'; there are: unit-acceleration, composite-body, gibbs-appell, orthogonal-complement.$"),
-    "of another table": (lambda name: dynamics.inertia_matrix(ARM, none, name), "articulated-body",
-                         "no method 'articulated-body'"),
-}  # fmt: skip
+    "inverse": (
+        lambda name: dynamics.inverse(ARM, none, none, none, name),
+        "newton-eular",
+        "^there is no formulation 'newton-eular'; did you mean 'newton-euler'",
+    ),
+    "inertia_matrix": (
+        lambda name: dynamics.inertia_matrix(ARM, none, name),
+        "composite",
+        "^there is no method 'composite'; did you mean 'composite-body'",
+    ),
+    "forward": (
+        lambda name: dynamics.forward(ARM, none, none, none, name),
+        "articulated body",
+        r"^forward: there is no method 'articulated body'; did you mean 'articulated-body'\?$",
+    ),
+    "trace": (
+        lambda name: dynamics.trace(ARM, none, none, none, name),
+        "Kane",
+        "there is no formulation 'Kane'; did you mean",
+    ),
+    "far off": (
+        lambda name: dynamics.inertia_matrix(ARM, none, name),
+        "zzz",
+        "'zzz'; there are: unit-acceleration, composite-body, gibbs-appell, orthogonal-complement.$",
+    ),
+    "of another table": (
+        lambda name: dynamics.inertia_matrix(ARM, none, name),
+        "articulated-body",
+        "no method 'articulated-body'",
+    ),
+}
 
 
 @pytest.mark.parametrize(("call", "name", "said"), WRONG_NAMES.values(), ids=WRONG_NAMES.keys())
@@ -153,7 +196,9 @@ def test_a_batch_is_its_rows_bit_for_bit(way: Callable[..., Array], count: int) 
 
 
 @each_function
-def test_a_wrong_shape_is_refused(function: Callable[..., Array], names: tuple[str, ...], shape: tuple[int, ...]) -> None:
+def test_a_wrong_shape_is_refused(
+    function: Callable[..., Array], names: tuple[str, ...], shape: tuple[int, ...]
+) -> None:
     values: tuple[Any, ...] = (0.0, np.zeros(2), np.zeros(4), np.zeros((2, 4)), np.zeros((2, 2, 3)), [])
     for wrong in values:
         said = f"q: 'random25' has 3 joints, so the shape is (3,) or (B, 3); came {np.shape(wrong)}."
@@ -162,12 +207,21 @@ def test_a_wrong_shape_is_refused(function: Callable[..., Array], names: tuple[s
 
 
 @each_function
-def test_nothing_is_broadcast(function: Callable[..., Array], names: tuple[str, ...], shape: tuple[int, ...]) -> None:
+def test_nothing_is_broadcast(
+    function: Callable[..., Array], names: tuple[str, ...], shape: tuple[int, ...]
+) -> None:
     for at in range(1, len(names)):
-        for one, other in ((none, np.zeros((2, N))), (np.zeros((2, N)), none), (np.zeros((2, N)), np.zeros((1, N)))):
+        for one, other in (
+            (none, np.zeros((2, N))),
+            (np.zeros((2, N)), none),
+            (np.zeros((2, N)), np.zeros((1, N))),
+        ):
             arguments = [one] * len(names)
             arguments[at] = other
-            said = f"{names[at]}: all arguments share one shape; came {other.shape} beside {one.shape}. Nothing is broadcast."
+            said = (
+                f"{names[at]}: all arguments share one shape; came {other.shape} beside "
+                f"{one.shape}. Nothing is broadcast."
+            )
             with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
                 function(ARM, *arguments)
 
@@ -197,10 +251,17 @@ def test_inverse_of_an_arm_of_no_joint(formulation: str) -> None:
 # ---- what comes in
 
 
-@pytest.mark.parametrize("made", [
-    lambda x: x.tolist(), lambda x: tuple(map(float, x)), lambda x: x.astype(np.longdouble), lambda x: np.repeat(x, 2)[::2],
-    lambda x: np.frombuffer(x.tobytes()),
-], ids=["list", "tuple", "longdouble", "strided", "read-only"])  # fmt: skip
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda x: x.tolist(),
+        lambda x: tuple(map(float, x)),
+        lambda x: x.astype(np.longdouble),
+        lambda x: np.repeat(x, 2)[::2],
+        lambda x: np.frombuffer(x.tobytes()),
+    ],
+    ids=["list", "tuple", "longdouble", "strided", "read-only"],
+)
 def test_anything_like_an_array_will_do(made: Callable[[Array], Any]) -> None:
     states = batch(1)[:, 0]
     assert np.array_equal(dynamics.inverse(ARM, *(made(s) for s in states)), dynamics.inverse(ARM, *states))
@@ -209,13 +270,20 @@ def test_anything_like_an_array_will_do(made: Callable[[Array], Any]) -> None:
 def test_whole_numbers_and_short_floats_are_numbers() -> None:
     whole = np.array([1, -2, 3])
     floats = whole.astype(float)
-    assert np.array_equal(dynamics.inverse(ARM, whole, whole, whole), dynamics.inverse(ARM, floats, floats, floats))
+    assert np.array_equal(
+        dynamics.inverse(ARM, whole, whole, whole), dynamics.inverse(ARM, floats, floats, floats)
+    )
     short = batch(1)[:, 0].astype(np.float32)
     assert np.array_equal(dynamics.inverse(ARM, *short), dynamics.inverse(ARM, *short.astype(float)))
 
 
-NO_NUMBERS: dict[str, Any] = {"text": "abc", "words": ["a", "b", "c"], "ragged": [[1.0], [1.0, 2.0]], "dict": {"q": 1.0},
-                              "object": object()}  # fmt: skip
+NO_NUMBERS: dict[str, Any] = {
+    "text": "abc",
+    "words": ["a", "b", "c"],
+    "ragged": [[1.0], [1.0, 2.0]],
+    "dict": {"q": 1.0},
+    "object": object(),
+}
 
 
 @pytest.mark.parametrize("case", [f"{f}-{what}" for f in FUNCTIONS for what in NO_NUMBERS])
@@ -228,7 +296,9 @@ def test_what_is_no_number_is_refused(case: str) -> None:
 
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 @each_function
-def test_complex_numbers_are_refused(function: Callable[..., Array], names: tuple[str, ...], shape: tuple[int, ...]) -> None:
+def test_complex_numbers_are_refused(
+    function: Callable[..., Array], names: tuple[str, ...], shape: tuple[int, ...]
+) -> None:
     with pytest.raises(InputError, match="numbers are needed"):
         function(ARM, none + 1j, *(none for _ in names[1:]))
 
@@ -245,7 +315,9 @@ def test_a_load_of_the_wrong_shape_is_refused(what: str, value: Any) -> None:
 
 @pytest.mark.parametrize("what", ["hand_force", "hand_moment"])
 @pytest.mark.parametrize(
-    "value", ["abc", ["a", "b", "c"], [[1.0], [1.0, 2.0]], object()], ids=["text", "words", "ragged", "object"]
+    "value",
+    ["abc", ["a", "b", "c"], [[1.0], [1.0, 2.0]], object()],
+    ids=["text", "words", "ragged", "object"],
 )
 def test_a_load_that_is_no_number_is_refused(what: str, value: Any) -> None:
     load = {what: value}
@@ -253,8 +325,11 @@ def test_a_load_that_is_no_number_is_refused(what: str, value: Any) -> None:
         dynamics.inverse(ARM, none, none, none, **load)
 
 
-@pytest.mark.parametrize("value", [3, [np.zeros(3)] * 2, [np.zeros(3)] * 4, "abc", [np.zeros(3), "abc", np.zeros(3)]],
-                         ids=["number", "two", "four", "text", "text inside"])  # fmt: skip
+@pytest.mark.parametrize(
+    "value",
+    [3, [np.zeros(3)] * 2, [np.zeros(3)] * 4, "abc", [np.zeros(3), "abc", np.zeros(3)]],
+    ids=["number", "two", "four", "text", "text inside"],
+)
 def test_a_base_motion_that_is_none_is_refused(value: Any) -> None:
     said = r"^base_motion: three vectors are needed: angular velocity|^base_motion\[\d\]: "
     with pytest.raises(InputError, match=said):
@@ -263,7 +338,9 @@ def test_a_base_motion_that_is_none_is_refused(value: Any) -> None:
 
 def test_a_base_motion_of_the_wrong_shape_is_refused() -> None:
     v = np.zeros(3)
-    with pytest.raises(InputError, match=r"^base_motion\[1\]: three numbers are needed, came shape \(2,\)\.$"):
+    with pytest.raises(
+        InputError, match=r"^base_motion\[1\]: three numbers are needed, came shape \(2,\)\.$"
+    ):
         dynamics.inverse(ARM, none, none, none, base_motion=(v, np.zeros(2), v))
 
 
@@ -315,7 +392,9 @@ def test_nan_in_one_row_stays_in_that_row() -> None:
 
 
 def test_nan_anywhere_is_nan_everywhere_in_that_row() -> None:
-    """A state with a NaN in it has no answer, however little of it depends on that number; other rows have theirs."""
+    """A state with a NaN in it has no answer, however little of it depends on that number;
+    other rows have theirs.
+    """
     arm = with_kinds(random_arm(3, 2, "frames", tree=True), "RR")
     assert [b.parent for b in arm.moving.bodies] == [-1, -1]
     state = random_state(arm, 1)

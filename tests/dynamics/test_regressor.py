@@ -1,4 +1,6 @@
-"""The regressor against the torques: times the parameters it gives them, and each column is what one parameter changes."""
+"""The regressor against the torques: times the parameters it gives them, and each column is what
+one parameter changes.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ SIZES = (1, 2, 4, 6)
 
 def assert_close(found: Array, truth: Array, tolerance: float = EXACT) -> None:
     assert found.shape == truth.shape
-    assert float(np.abs(found - truth).max(initial=0.0)) <= tolerance * max(1.0, float(np.abs(truth).max(initial=0.0)))
+    assert float(np.abs(found - truth).max(initial=0.0)) <= tolerance * max(
+        1.0, float(np.abs(truth).max(initial=0.0))
+    )
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -28,31 +32,43 @@ def test_times_the_parameters_it_is_the_torques(n: int) -> None:
     for arm in arms:
         for seed in (1, 2):
             state = random_state(arm, seed)
-            assert_close(dynamics.regressor(arm, *state) @ dynamics.inertial_parameters(arm), dynamics.inverse(arm, *state))
+            assert_close(
+                dynamics.regressor(arm, *state) @ dynamics.inertial_parameters(arm),
+                dynamics.inverse(arm, *state),
+            )
 
 
 @pytest.mark.parametrize("kinds", ["P", "PPP", "PRRR", "RRRP", "PRPRP"])
 def test_sliding_joints(kinds: str) -> None:
     arm = with_kinds(random_arm(50, len(kinds), "frames"), kinds)
     state = random_state(arm, 3)
-    assert_close(dynamics.regressor(arm, *state) @ dynamics.inertial_parameters(arm), dynamics.inverse(arm, *state))
+    assert_close(
+        dynamics.regressor(arm, *state) @ dynamics.inertial_parameters(arm), dynamics.inverse(arm, *state)
+    )
 
 
 def test_states_where_things_break() -> None:
     arm = fa.load("puma560").rigid()
     for state in awkward_states(arm).values():
-        assert_close(dynamics.regressor(arm, *state) @ dynamics.inertial_parameters(arm), dynamics.inverse(arm, *state))
+        assert_close(
+            dynamics.regressor(arm, *state) @ dynamics.inertial_parameters(arm), dynamics.inverse(arm, *state)
+        )
 
 
 def test_it_is_of_the_rigid_arm() -> None:
     arm = simple_drives(random_arm(8, 3, "standard"))
     state = random_state(arm, 1)
     assert np.array_equal(dynamics.regressor(arm, *state), dynamics.regressor(arm.rigid(), *state))
-    assert_close(dynamics.regressor(arm, *state) @ dynamics.inertial_parameters(arm), dynamics.inverse(arm.rigid(), *state))
+    assert_close(
+        dynamics.regressor(arm, *state) @ dynamics.inertial_parameters(arm),
+        dynamics.inverse(arm.rigid(), *state),
+    )
 
 
 def roomy(arm: Arm) -> Arm:
-    """The arm with inertias so large that any parameter may change by a good part and every link stays a body."""
+    """The arm with inertias so large that any parameter may change by a good part and
+    every link stays a body.
+    """
     rng = np.random.default_rng(7)
     links = []
     for link in arm.links:
@@ -71,7 +87,9 @@ def with_parameters(arm: Arm, link: str, ten: Array) -> Arm:
 
 
 def ten_of(link: Link) -> Array:
-    return np.array([link.mass, *(link.mass * link.com), *(link.inertia_about_origin[entry] for entry in INERTIA_ENTRIES)])
+    return np.array(
+        [link.mass, *(link.mass * link.com), *(link.inertia_about_origin[entry] for entry in INERTIA_ENTRIES)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,7 +113,8 @@ def test_each_column_is_what_its_parameter_changes(arm: Arm) -> None:
             changed = ten + 0.3 * np.eye(10)[k]
             there = with_parameters(arm, body.joint.child, changed)
             column = (dynamics.inverse(there, *state) - before) / 0.3
-            assert_close(Y[:, names.index(f"{body.joint.child}.{parameter}")], column, 10.0 * EXACT)  # torques of 100 cancel
+            # torques of 100 cancel
+            assert_close(Y[:, names.index(f"{body.joint.child}.{parameter}")], column, 10.0 * EXACT)
 
 
 def test_parameters_are_about_the_origin_of_the_link() -> None:
@@ -109,7 +128,9 @@ def test_links_on_fixed_joints_belong_to_the_body_that_carries_them() -> None:
     assert len(arm.links) > arm.n + 1
     state = random_state(arm, 2)
     for link in arm.links:
-        heavier = arm.with_link(Link(name=link.name, mass=link.mass + 0.7, com=link.com, inertia=link.inertia))
+        heavier = arm.with_link(
+            Link(name=link.name, mass=link.mass + 0.7, com=link.com, inertia=link.inertia)
+        )
         change = dynamics.inertial_parameters(heavier) - dynamics.inertial_parameters(arm)
         index = arm.moving.frames[link.name][0]
         assert [k for k in range(arm.n) if change[10 * k] > 0.1] == ([] if index < 0 else [index])
@@ -126,7 +147,9 @@ def test_the_regressor_does_not_know_the_parameters() -> None:
 def test_names() -> None:
     arm = fa.load("puma560")
     names = dynamics.parameter_names(arm)
-    assert names[:10] == [f"link1.{p}" for p in ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")]
+    assert names[:10] == [
+        f"link1.{p}" for p in ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+    ]
     assert names[-1] == "link6.Izz"
     assert len(names) == len(dynamics.inertial_parameters(arm)) == 60
     arm = random_arm(2, 2, "frames", tree=True, mimic=True)

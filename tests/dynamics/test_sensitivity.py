@@ -1,4 +1,6 @@
-"""No parameter is read over: 1 % more of any of them moves some torque, or it is listed here with the proof that it cannot."""
+"""No parameter is read over: 1 % more of any of them moves some torque, or it is listed here with
+the proof that it cannot.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,19 @@ STATES = 4
 
 # Where q stands for a turn about z of the first joint, and g is gravity; every claim is about a base at rest.
 TRANSLATION = "it moves the whole arm without turning it, and gravity is the same everywhere"
-ABOUT_Z = "link 1 only turns about its own z: of its tensor only Izz works, and its centre's height only moves it along z"
+ABOUT_Z = (
+    "link 1 only turns about its own z: of its tensor only Izz works, and its centre's "
+    "height only moves it along z"
+)
 ONLY_SLIDES = "link 1 only slides: nothing but its mass is ever accelerated, at whatever point"
-BEHIND_A_SLIDE = "link 1 only slides, so this moves all behind it without turning it, as if it stood before joint 1"
+BEHIND_A_SLIDE = (
+    "link 1 only slides, so this moves all behind it without turning it, as if it stood before joint 1"
+)
 ABOUT_Z_ON_A_SLIDE = "behind a sliding link 1, link 2 only turns about its own z, whose direction stays"
-NOT_ABOUT_X = "link 1 turns about z of link 0, which has no x in the axes of link 1: these have no part in the moment about it"
+NOT_ABOUT_X = (
+    "link 1 turns about z of link 0, which has no x in the axes of link 1: these have no part "
+    "in the moment about it"
+)
 STANDS_STILL = "the base does not move"
 NO_LOAD = "the hand's frame only says where a load acts, and there is none"
 ORIGIN_OF_ANGLE = "a turn about the first axis, along which gravity points: the arm looks the same from there"
@@ -48,45 +58,102 @@ HAND = of("hand", "x", "y", "z", "roll", "pitch", "yaw")
 BASE = of("link0", "mass", "com0", "com1", "com2", *TENSOR)
 FRAME_1 = of("joint1", "xyz0", "xyz1", "xyz2")
 
-# kinds, convention, gravity along the first axis? -> what provably cannot matter while the base is at rest and the hand free
+# kinds, convention, gravity along the first axis? -> what provably cannot matter while the base is at
+# rest and the hand free
 CASES: dict[str, tuple[str, Style, bool, dict[str, str]]] = {
-    "frames": ("RRPR", "frames", False, listed((STANDS_STILL, BASE), (NO_LOAD, HAND), (TRANSLATION, FRAME_1))),
-    "modified": ("RRPR", "modified", False, listed(
-        (STANDS_STILL, BASE), (NO_LOAD, HAND), (TRANSLATION, of("joint1", "a", "d")),
-        (ABOUT_Z, of("link1", "com2", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz")),
-    )),
-    "standard": ("RPRR", "standard", False, listed(
-        (STANDS_STILL, BASE), (NO_LOAD, HAND), (TRANSLATION, of("joint1", "d")), (NOT_ABOUT_X, of("link1", *X_ROW)),
-    )),
-    "modified, sliding first": ("PRRP", "modified", False, listed(
-        (STANDS_STILL, BASE), (NO_LOAD, HAND), (TRANSLATION, of("joint1", "a", "d")), (BEHIND_A_SLIDE, of("joint2", "a", "d")),
-        (ONLY_SLIDES, of("link1", "com0", "com1", "com2", *TENSOR)),
-        (ABOUT_Z_ON_A_SLIDE, of("link2", "com2", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz")),
-    )),
-    "frames, sliding first": ("PRRR", "frames", False, listed(
-        (STANDS_STILL, BASE), (NO_LOAD, HAND), (TRANSLATION, FRAME_1), (BEHIND_A_SLIDE, of("joint2", "xyz0", "xyz1", "xyz2")),
-        (ONLY_SLIDES, of("link1", "com0", "com1", "com2", *TENSOR)),
-    )),
-    "modified, upright": ("RRPR", "modified", True, listed(
-        (STANDS_STILL, BASE), (NO_LOAD, HAND), (TRANSLATION, of("joint1", "a", "d")), (ORIGIN_OF_ANGLE, of("joint1", "theta")),
-        (ABOUT_Z, of("link1", "com2", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz")),
-    )),
-    "standard, upright": ("RRRP", "standard", True, listed(
-        (STANDS_STILL, BASE), (NO_LOAD, HAND), (TRANSLATION, of("joint1", "d")), (ORIGIN_OF_ANGLE, of("joint1", "theta")),
-        (NOT_ABOUT_X, of("link1", *X_ROW)),
-    )),
-}  # fmt: skip
+    "frames": (
+        "RRPR",
+        "frames",
+        False,
+        listed((STANDS_STILL, BASE), (NO_LOAD, HAND), (TRANSLATION, FRAME_1)),
+    ),
+    "modified": (
+        "RRPR",
+        "modified",
+        False,
+        listed(
+            (STANDS_STILL, BASE),
+            (NO_LOAD, HAND),
+            (TRANSLATION, of("joint1", "a", "d")),
+            (ABOUT_Z, of("link1", "com2", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz")),
+        ),
+    ),
+    "standard": (
+        "RPRR",
+        "standard",
+        False,
+        listed(
+            (STANDS_STILL, BASE),
+            (NO_LOAD, HAND),
+            (TRANSLATION, of("joint1", "d")),
+            (NOT_ABOUT_X, of("link1", *X_ROW)),
+        ),
+    ),
+    "modified, sliding first": (
+        "PRRP",
+        "modified",
+        False,
+        listed(
+            (STANDS_STILL, BASE),
+            (NO_LOAD, HAND),
+            (TRANSLATION, of("joint1", "a", "d")),
+            (BEHIND_A_SLIDE, of("joint2", "a", "d")),
+            (ONLY_SLIDES, of("link1", "com0", "com1", "com2", *TENSOR)),
+            (ABOUT_Z_ON_A_SLIDE, of("link2", "com2", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz")),
+        ),
+    ),
+    "frames, sliding first": (
+        "PRRR",
+        "frames",
+        False,
+        listed(
+            (STANDS_STILL, BASE),
+            (NO_LOAD, HAND),
+            (TRANSLATION, FRAME_1),
+            (BEHIND_A_SLIDE, of("joint2", "xyz0", "xyz1", "xyz2")),
+            (ONLY_SLIDES, of("link1", "com0", "com1", "com2", *TENSOR)),
+        ),
+    ),
+    "modified, upright": (
+        "RRPR",
+        "modified",
+        True,
+        listed(
+            (STANDS_STILL, BASE),
+            (NO_LOAD, HAND),
+            (TRANSLATION, of("joint1", "a", "d")),
+            (ORIGIN_OF_ANGLE, of("joint1", "theta")),
+            (ABOUT_Z, of("link1", "com2", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz")),
+        ),
+    ),
+    "standard, upright": (
+        "RRRP",
+        "standard",
+        True,
+        listed(
+            (STANDS_STILL, BASE),
+            (NO_LOAD, HAND),
+            (TRANSLATION, of("joint1", "d")),
+            (ORIGIN_OF_ANGLE, of("joint1", "theta")),
+            (NOT_ABOUT_X, of("link1", *X_ROW)),
+        ),
+    ),
+}
 
 
 def arm_of(kinds: str, style: Style, upright: bool) -> Arm:
-    """A generic chain with links link0 to link4 and rotors; upright means that gravity is along the first joint's axis."""
+    """A generic chain with links link0 to link4 and rotors;
+    upright means that gravity is along the first joint's axis.
+    """
     arm = with_kinds(random_arm(7, 4, style, fixed=False), kinds)
     names = {link.name: f"link{i}" for i, link in enumerate(arm.links)}
     links = tuple(dataclasses.replace(link, name=names[link.name]) for link in arm.links)
     tree = tuple(dataclasses.replace(j, parent=names[j.parent], child=names[j.child]) for j in arm.tree)
     first = arm.joints[0]
     gravity = 9.7 * (first.before[:3, :3] @ first.axis) if upright else arm.gravity
-    arm = Arm(name="generic", links=links, tree=tree, gravity=gravity, hand=Hand(link="link4", pose=arm.hand.pose))
+    arm = Arm(
+        name="generic", links=links, tree=tree, gravity=gravity, hand=Hand(link="link4", pose=arm.hand.pose)
+    )
     return with_armature(arm, np.array([0.11, 0.23, 0.17, 0.31]))
 
 
@@ -97,7 +164,10 @@ def changed_arms(arm: Arm) -> Iterator[tuple[str, Arm]]:
             yield f"{link.name} {name}", arm.with_link(more)
     for joint in arm.tree:
         for name, other in changed_joints(joint):
-            yield f"{joint.name} {name}", arm.replace(tree=tuple(other if j.name == joint.name else j for j in arm.tree))
+            yield (
+                f"{joint.name} {name}",
+                arm.replace(tree=tuple(other if j.name == joint.name else j for j in arm.tree)),
+            )
     for i in range(3):
         if arm.gravity[i]:
             yield f"gravity{i}", arm.replace(gravity=one_larger(arm.gravity, i))
@@ -118,14 +188,24 @@ def changed_joints(joint: Joint) -> Iterator[tuple[str, Joint]]:
     place: Any = joint.placement
     if isinstance(place, DH):
         for name in ("a", "alpha", "d", "theta"):
-            yield name, dataclasses.replace(joint, placement=dataclasses.replace(place, **{name: MORE * getattr(place, name)}))
+            yield (
+                name,
+                dataclasses.replace(
+                    joint, placement=dataclasses.replace(place, **{name: MORE * getattr(place, name)})
+                ),
+            )
     elif isinstance(place, Frame):
         for name in ("xyz", "rpy", "axis"):
             for i in range(3):
                 more = dataclasses.replace(place, **{name: one_larger(getattr(place, name), i)})
                 yield f"{name}{i}", dataclasses.replace(joint, placement=more)
     if joint.motor is not None:
-        yield "rotor", dataclasses.replace(joint, motor=dataclasses.replace(joint.motor, rotor_inertia=MORE * reflected(joint)))
+        yield (
+            "rotor",
+            dataclasses.replace(
+                joint, motor=dataclasses.replace(joint.motor, rotor_inertia=MORE * reflected(joint))
+            ),
+        )
         yield "gear", dataclasses.replace(joint, motor=dataclasses.replace(joint.motor, gear_ratio=MORE))
 
 
@@ -148,20 +228,30 @@ def one_larger(vector: Array, index: int) -> Array:
 
 
 def torques(arm: Arm, load: Load) -> Array:
-    return np.array([dynamics.inverse(arm, *random_state(arm, seed), "newton-euler", *load) for seed in range(STATES)])
+    return np.array(
+        [dynamics.inverse(arm, *random_state(arm, seed), "newton-euler", *load) for seed in range(STATES)]
+    )
 
 
 def moved_by(arm: Arm, load: Load) -> dict[str, float]:
-    """For each parameter, how far 1 % of it moves the torque that it moves most, against that joint's largest."""
+    """For each parameter, how far 1 % of it moves the torque that it moves most,
+    against that joint's largest.
+    """
     before = torques(arm, load)
     scale = np.abs(before).max(axis=0)
-    return {name: float((np.abs(torques(more, load) - before) / scale).max()) for name, more in changed_arms(arm)}
+    return {
+        name: float((np.abs(torques(more, load) - before) / scale).max()) for name, more in changed_arms(arm)
+    }
 
 
 @pytest.mark.parametrize(("kinds", "style", "upright", "cannot"), CASES.values(), ids=CASES.keys())
-def test_every_parameter_matters_or_is_listed(kinds: str, style: Style, upright: bool, cannot: dict[str, str]) -> None:
+def test_every_parameter_matters_or_is_listed(
+    kinds: str, style: Style, upright: bool, cannot: dict[str, str]
+) -> None:
     moved = moved_by(arm_of(kinds, style, upright), Load())
-    assert not [name for name, size in moved.items() if NOTHING < size < MOVES], "neither moves anything nor does not"
+    assert not [name for name, size in moved.items() if NOTHING < size < MOVES], (
+        "neither moves anything nor does not"
+    )
     assert {name for name, size in moved.items() if size <= NOTHING} == set(cannot)
 
 
@@ -171,7 +261,8 @@ def test_on_a_moving_base_with_a_loaded_hand_only_the_base_cannot_matter(
 ) -> None:
     """What was listed above comes back when the base turns and something pulls: all but the base's own mass.
 
-    A sliding first joint leaves link 1 at the base's angular motion, and the tensor then works in moments that no joint feels.
+    A sliding first joint leaves link 1 at the base's angular motion, and the tensor then works in
+    moments that no joint feels.
     """
     moved = moved_by(arm_of(kinds, style, upright), random_load(1))
     expected = set(BASE) | set(of("link1", *TENSOR) if kinds[0] == "P" else ())
@@ -189,4 +280,6 @@ def test_drawings_of_the_arm_that_no_torque_knows() -> None:
     elsewhere = arm.replace(base=pose(rotation_rpy((0.1, 0.2, 0.3)), (1.0, 2.0, 3.0)), gravity=arm.gravity)
     assert np.array_equal(torques(elsewhere, random_load(1)), before)
     tilted = arm.replace(base=pose(rotation_rpy((0.1, 0.2, 0.3))))
-    assert np.abs(torques(tilted, random_load(1)) - before).max() > 0.1, "a tilted base alone turns gravity in base axes"
+    assert np.abs(torques(tilted, random_load(1)) - before).max() > 0.1, (
+        "a tilted base alone turns gravity in base axes"
+    )

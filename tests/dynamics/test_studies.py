@@ -1,4 +1,6 @@
-"""Closed form, Paul's pair, dropped terms and single precision, each against something that it did not come from."""
+"""Closed form, Paul's pair, dropped terms and single precision, each against something
+that it did not come from.
+"""
 
 from __future__ import annotations
 
@@ -62,8 +64,12 @@ def test_dropped_terms_are_exactly_what_is_missing(kind: dict[str, bool]) -> Non
         assert np.allclose(errors[name].largest, np.abs(missing).max(axis=0), rtol=1e-9, atol=1e-12)
         assert np.allclose(errors[name].rms, np.sqrt((missing**2).mean(axis=0)), rtol=1e-9, atol=1e-12)
     step = 1e-6 * np.eye(arm.n)
-    ahead, behind = (np.array([fa.dynamics.potential_energy(arm, a + way * step) for a in q]) for way in (1.0, -1.0))
-    assert np.allclose(errors["no-gravity"].largest, np.abs((ahead - behind) / 2e-6).max(axis=0), rtol=1e-6, atol=1e-7)
+    ahead, behind = (
+        np.array([fa.dynamics.potential_energy(arm, a + way * step) for a in q]) for way in (1.0, -1.0)
+    )
+    assert np.allclose(
+        errors["no-gravity"].largest, np.abs((ahead - behind) / 2e-6).max(axis=0), rtol=1e-6, atol=1e-7
+    )
     if not kind:  # the last joint has no link behind it: nothing is lost there
         assert errors["own-link-only"].largest[-1] < 1e-12
         assert errors["own-link-only"].largest[0] > 1e-3
@@ -101,7 +107,9 @@ def test_an_unknown_posture_gives_nan_in_its_row_of_the_study() -> None:
 def test_single_rounds_every_operation() -> None:
     third = Single(1.0) / 3.0
     assert float(third) == float(np.float32(1.0) / np.float32(3.0))
-    assert float(third * third - 0.1) == float(np.float32(np.float32(third.value * third.value) - np.float32(0.1)))
+    assert float(third * third - 0.1) == float(
+        np.float32(np.float32(third.value * third.value) - np.float32(0.1))
+    )
     assert float(1.0 - third) == float(np.float32(1.0) - third.value)
     assert float(2.0 / third) == float(np.float32(2.0) / third.value)
     array = third * np.array([1.0, 2.0], dtype=object)
@@ -118,7 +126,9 @@ def test_single_precision_is_close_and_worse_where_the_matrix_is_ill_conditioned
         apart = np.abs(study.single[method] - study.double).max(axis=1)
         assert (apart > 0).any(), "float32 cannot be as good as float64 everywhere"
         assert (apart <= 50 * epsilon * study.condition * np.abs(study.double).max(axis=1)).all()
-    truth = np.array([fa.dynamics.forward(arm, row, np.zeros(arm.n), np.zeros(arm.n), "composite-body") for row in q])
+    truth = np.array(
+        [fa.dynamics.forward(arm, row, np.zeros(arm.n), np.zeros(arm.n), "composite-body") for row in q]
+    )
     assert np.allclose(study.double, truth, rtol=1e-9, atol=1e-9)
 
 
@@ -144,7 +154,9 @@ def test_silver_in_W_is_silver_in_angular_velocity(convention: Style) -> None:
         assert np.abs(by_w - by_W).max() <= AGREEMENT * np.abs(by_w).max()
 
 
-@pytest.mark.parametrize("kind", [{"convention": "standard"}, {"convention": "frames", "tree": True}], ids=str)
+@pytest.mark.parametrize(
+    "kind", [{"convention": "standard"}, {"convention": "frames", "tree": True}], ids=str
+)
 def test_gibbs_function_differentiated_is_the_torque_and_the_inertia_matrix(kind: dict[str, object]) -> None:
     arm = random_arm(12, n=4, drives=False, **kind)  # type: ignore[arg-type]
     q, qd, qdd = np.random.default_rng(12).uniform(-1, 1, (3, arm.n))
@@ -154,7 +166,10 @@ def test_gibbs_function_differentiated_is_the_torque_and_the_inertia_matrix(kind
     assert np.abs(found.hessian - M).max() <= 1e-11 * np.abs(M).max()
     assert np.abs(fa.dynamics.inertia_by_sum(arm, q) - M).max() <= 1e-11 * np.abs(M).max()
     assert np.abs(fa.dynamics.inertia_by_moving_links(arm, q) - M).max() <= 1e-11 * np.abs(M).max()
-    assert np.abs(fa.dynamics.variant(arm, "gibbs-appell-sum", q, qd, qdd) - tau).max() <= 1e-11 * np.abs(tau).max()
+    assert (
+        np.abs(fa.dynamics.variant(arm, "gibbs-appell-sum", q, qd, qdd) - tau).max()
+        <= 1e-11 * np.abs(tau).max()
+    )
 
 
 def test_variants_are_refused_by_name() -> None:

@@ -1,4 +1,6 @@
-"""A loaded hand and a moving base against truths of their own: power, Jacobian, payload, and an arm on a carriage."""
+"""A loaded hand and a moving base against truths of their own:
+power, Jacobian, payload, and an arm on a carriage.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def formulations_for(arm: Arm) -> list[str]:
 
 @each_arm
 def test_power_of_the_load_on_the_hand(arm: Arm) -> None:
-    """The load does work on the arm, so the joints need that much less: d tau . qd = -(force . v + moment . w)."""
+    """The load does work on the arm, so the joints need that much less: d tau . qd =
+    -(force . v + moment . w).
+    """
     force, moment = random_wrench(3)
     for seed in range(3):
         q, qd, qdd = random_state(arm, seed)
@@ -47,11 +51,15 @@ def test_power_of_the_load_on_the_hand(arm: Arm) -> None:
         w = np.array([spin[2, 1], spin[0, 2], spin[1, 0]])
         truth = -(R @ force @ v + R @ moment @ w)
         for name in formulations_for(arm):
-            more = dynamics.inverse(arm, q, qd, qdd, name, force, moment) - dynamics.inverse(arm, q, qd, qdd, name)
+            more = dynamics.inverse(arm, q, qd, qdd, name, force, moment) - dynamics.inverse(
+                arm, q, qd, qdd, name
+            )
             assert more @ qd == pytest.approx(truth, rel=POWER, abs=POWER)
 
 
-@pytest.mark.parametrize("arm", [a for k, a in ARMS.items() if "follow" not in k], ids=[k for k in ARMS if "follow" not in k])
+@pytest.mark.parametrize(
+    "arm", [a for k, a in ARMS.items() if "follow" not in k], ids=[k for k in ARMS if "follow" not in k]
+)
 def test_load_on_the_hand_by_the_jacobian(arm: Arm) -> None:
     """tau(load) - tau = -J^T (R force, R moment), J from poses."""
     force, moment = random_wrench(4)
@@ -60,7 +68,9 @@ def test_load_on_the_hand_by_the_jacobian(arm: Arm) -> None:
     truth = -J.T @ np.concatenate([R @ force, R @ moment])
     for name in formulations_for(arm):
         more = dynamics.inverse(arm, *state, name, force, moment) - dynamics.inverse(arm, *state, name)
-        np.testing.assert_allclose(more, truth, rtol=0, atol=1e-12 * np.abs(dynamics.inverse(arm, *state)).max())
+        np.testing.assert_allclose(
+            more, truth, rtol=0, atol=1e-12 * np.abs(dynamics.inverse(arm, *state)).max()
+        )
 
 
 @each_arm
@@ -70,7 +80,9 @@ def test_holding_a_weight_is_a_force_on_the_hand(arm: Arm) -> None:
     mass, com = 1.7, np.array([0.12, -0.23, 0.31])
     weight = hand_pose(arm, q)[:3, :3].T @ (mass * arm.gravity)
     held = dynamics.gravity(arm.with_payload(mass, com, np.diag([0.1, 0.11, 0.12])), q)
-    assert_agree(dynamics.inverse(arm, q, rest, rest, "newton-euler", weight, np.cross(com, weight)), held, 1e-12)
+    assert_agree(
+        dynamics.inverse(arm, q, rest, rest, "newton-euler", weight, np.cross(com, weight)), held, 1e-12
+    )
 
 
 def test_a_load_on_the_base_does_nothing() -> None:
@@ -79,19 +91,30 @@ def test_a_load_on_the_base_does_nothing() -> None:
     state, load = random_state(arm, 1), random_load(1)
     for name in INVERSE:
         assert_agree(
-            dynamics.inverse(arm, *state, name, load.hand_force, load.hand_moment), dynamics.inverse(arm, *state), 1e-13
+            dynamics.inverse(arm, *state, name, load.hand_force, load.hand_moment),
+            dynamics.inverse(arm, *state),
+            1e-13,
         )
 
 
 def on_a_carriage(arm: Arm) -> Arm:
-    """The arm with its base on six joints that can move it anyhow: three slides and three turns, on a fixed ground."""
+    """The arm with its base on six joints that can move it anyhow:
+    three slides and three turns, on a fixed ground.
+    """
     rng = np.random.default_rng(5)
     joints, below = [], "ground"
     for i in range(6):
         name = arm.base_link if i == 5 else f"carriage{i + 1}"
         placement = Frame(xyz=rng.normal(size=3), rpy=rng.normal(size=3), axis=rng.normal(size=3))
-        joints.append(Joint(name=f"carry{i + 1}", kind="prismatic" if i < 3 else "revolute", parent=below, child=name,
-                            placement=placement))  # fmt: skip
+        joints.append(
+            Joint(
+                name=f"carry{i + 1}",
+                kind="prismatic" if i < 3 else "revolute",
+                parent=below,
+                child=name,
+                placement=placement,
+            )
+        )
         below = name
     links = (Link(name="ground"), *(Link(name=f"carriage{i + 1}", mass=1.0) for i in range(5)), *arm.links)
     return Arm(name="carried", links=links, tree=(*joints, *arm.tree), hand=arm.hand)
@@ -99,14 +122,18 @@ def on_a_carriage(arm: Arm) -> Arm:
 
 @each_arm
 def test_moving_base_is_an_arm_on_a_carriage(arm: Arm) -> None:
-    """The base's w, wd and acceleration by differences of its pose; the joints need what the same joints of the whole do."""
+    """The base's w, wd and acceleration by differences of its pose;
+    the joints need what the same joints of the whole do.
+    """
     whole = on_a_carriage(arm)
     q, qd, qdd = random_state(whole, 1)
     assert [j.name for j in whole.joints[6:]] == [j.name for j in arm.joints]
     t = OFFSETS[:, None]
     poses: Array = link_poses(whole, q + t * qd + 0.5 * t * t * qdd)[arm.base_link]
     R = poses[3, :3, :3]
-    first, second = (np.einsum("t,tij->ij", points, poses[:, :3, :3]) @ R.T for points in (SEVEN_POINTS, SECOND_POINTS))
+    first, second = (
+        np.einsum("t,tij->ij", points, poses[:, :3, :3]) @ R.T for points in (SEVEN_POINTS, SECOND_POINTS)
+    )
     w = np.array([first[2, 1], first[0, 2], first[1, 0]])
     turn = second - tilde(w) @ tilde(w)
     wd = np.array([turn[2, 1], turn[0, 2], turn[1, 0]])
@@ -115,7 +142,9 @@ def test_moving_base_is_an_arm_on_a_carriage(arm: Arm) -> None:
     load = random_load(6)
     truth = dynamics.inverse(whole, q, qd, qdd, "newton-euler", load.hand_force, load.hand_moment)[6:]
     for name in formulations_for(arm):
-        found = dynamics.inverse(alone, q[6:], qd[6:], qdd[6:], name, load.hand_force, load.hand_moment, moved)
+        found = dynamics.inverse(
+            alone, q[6:], qd[6:], qdd[6:], name, load.hand_force, load.hand_moment, moved
+        )
         assert_agree(found, truth, SECOND)
 
 

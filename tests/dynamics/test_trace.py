@@ -1,4 +1,6 @@
-"""The trace: every intermediate quantity by link and symbol, against the motion of the links and against each other."""
+"""The trace: every intermediate quantity by link and symbol, against the motion of the links
+and against each other.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def test_every_formulation_can_be_traced(formulation: str, arm: Arm) -> None:
     state = random_state(arm, 1)
     table = dynamics.trace(arm, *state, formulation)
     assert list(table) == [joint.child for joint in arm.joints]
-    assert_agree([torque_of(row) for row in table.values()], dynamics.inverse(arm, *state, formulation), 1e-14)
+    assert_agree(
+        [torque_of(row) for row in table.values()], dynamics.inverse(arm, *state, formulation), 1e-14
+    )
     for row in table.values():
         for symbol, value in row.items():
             assert isinstance(symbol, str)
@@ -65,7 +69,9 @@ def test_the_trace_holds_more_than_the_torque(formulation: str) -> None:
 
 @pytest.mark.parametrize("arm", [TRACED, BRANCHED], ids=["chain", "tree"])
 def test_trace_of_newton_euler_is_the_motion_of_the_links(arm: Arm) -> None:
-    """w, wd and the accelerations, gravity included, by differences of poses along q(t); F and N from them; then sums."""
+    """w, wd and the accelerations, gravity included, by differences of poses along q(t);
+    F and N from them; then sums.
+    """
     q, qd, qdd = random_state(arm, 2)
     t = OFFSETS[:, None]
     path = link_poses(arm, q + t * qd + 0.5 * t * t * qdd)
@@ -74,7 +80,9 @@ def test_trace_of_newton_euler_is_the_motion_of_the_links(arm: Arm) -> None:
     for body in arm.moving.bodies:
         row, poses = table[body.joint.child], path[body.joint.child]
         R = poses[3, :3, :3]
-        first, second = (np.einsum("t,tij->ij", k, poses[:, :3, :3]) @ R.T for k in (SEVEN_POINTS, SECOND_POINTS))
+        first, second = (
+            np.einsum("t,tij->ij", k, poses[:, :3, :3]) @ R.T for k in (SEVEN_POINTS, SECOND_POINTS)
+        )
         w = np.array([first[2, 1], first[0, 2], first[1, 0]])
         turn = second - tilde(w) @ tilde(w)
         wd = np.array([turn[2, 1], turn[0, 2], turn[1, 0]])
@@ -97,12 +105,16 @@ def test_trace_of_newton_euler_is_the_motion_of_the_links(arm: Arm) -> None:
         at = path[joint.parent][3] @ joint.before
         z = at[:3, :3] @ joint.axis
         origin = at[:3, 3] + (z * q[i] if joint.kind == "prismatic" else 0.0)
-        borne = [pushes[other.joint.child] for k, other in enumerate(arm.moving.bodies) if is_behind(arm, k, i)]
+        borne = [
+            pushes[other.joint.child] for k, other in enumerate(arm.moving.bodies) if is_behind(arm, k, i)
+        ]
         force = np.sum([F for _, F, _ in borne], axis=0)
         moment = np.sum([turn + np.cross(where - origin, F) for where, F, turn in borne], axis=0)
         assert_agree(R @ row["f"], force, 1e-13)
         assert_agree(R @ row["n"], moment, 1e-12)
-        assert row["tau"] == pytest.approx(z @ (force if joint.kind == "prismatic" else moment), rel=1e-11, abs=1e-12)
+        assert row["tau"] == pytest.approx(
+            z @ (force if joint.kind == "prismatic" else moment), rel=1e-11, abs=1e-12
+        )
 
 
 def is_behind(arm: Arm, body: int, joint: int) -> bool:
@@ -112,14 +124,18 @@ def is_behind(arm: Arm, body: int, joint: int) -> bool:
 
 
 def test_traces_agree_on_what_they_share() -> None:
-    """The same quantity under each document's symbol; Silver's in base axes, Hollerbach's as poses and their derivatives."""
+    """The same quantity under each document's symbol; Silver's in base axes,
+    Hollerbach's as poses and their derivatives.
+    """
     state = random_state(TRACED, 3)
     tables = {name: dynamics.trace(TRACED, *state, name) for name in INVERSE}
     poses = link_poses(TRACED, state.q)
     for link, row in tables["newton-euler"].items():
         R = poses[link][:3, :3]
         also = {name: table[link] for name, table in tables.items()}
-        mne, ga, kane, silver = (also[n] for n in ("modified-newton-euler", "gibbs-appell", "kane", "lagrange-silver"))
+        mne, ga, kane, silver = (
+            also[n] for n in ("modified-newton-euler", "gibbs-appell", "kane", "lagrange-silver")
+        )
         for other in (mne["w"], ga["w"], kane["w"], R.T @ silver["w"]):
             np.testing.assert_allclose(other, row["w"], rtol=0, atol=1e-13)
         for other in (mne["alpha"], ga["wd"], kane["wd"], R.T @ silver["wd"]):

@@ -86,7 +86,7 @@ def assert_comes_back(arm: Arm, sign_of_zero: bool = True) -> None:
     assert arm_text(again) == arm_text(arm)
 
 
-# ------------------------------------------------------------------------------------------------------- round trip
+# ------------------------------------------------------------------------------------------------- round trip
 
 
 @given(st.integers(0, 100_000), st.integers(0, 6))
@@ -120,7 +120,9 @@ vectors: st.SearchStrategy[Any] = st.tuples(floats, floats, floats)
 
 
 @st.composite
-def awkward_joints(draw: st.DrawFn, name: str, parent: str, child: str, leader: str | None, convention: Any) -> Joint:
+def awkward_joints(
+    draw: st.DrawFn, name: str, parent: str, child: str, leader: str | None, convention: Any
+) -> Joint:
     kind: Kind = draw(st.sampled_from(("revolute", "prismatic")))
     frame = Frame(xyz=draw(vectors), rpy=draw(vectors), axis=draw(st.sampled_from(AXES)))
     dh = DH(convention=convention, a=draw(floats), alpha=draw(floats), d=draw(floats), theta=draw(floats))
@@ -139,7 +141,9 @@ def awkward_joints(draw: st.DrawFn, name: str, parent: str, child: str, leader: 
         parent=parent,
         child=child,
         placement=draw(st.one_of(st.just(frame), st.just(dh))),
-        limits=draw(st.sampled_from([Limits(), Limits(low, high), Limits(-math.inf, high), Limits(low, math.inf)])),
+        limits=draw(
+            st.sampled_from([Limits(), Limits(low, high), Limits(-math.inf, high), Limits(low, math.inf)])
+        ),
         max_speed=draw(st.one_of(st.none(), not_negative)),
         max_effort=draw(st.one_of(st.none(), not_negative)),
         mimic=None if leader is None else Mimic(joint=leader, multiplier=draw(floats), offset=draw(floats)),
@@ -172,7 +176,13 @@ def awkward_joints(draw: st.DrawFn, name: str, parent: str, child: str, leader: 
     )
 
 
-AXES: list[Any] = [(0.0, 0.0, 1.0), (0.0, -1.0, -0.0), (0.6, 0.0, 0.8), (1e-300, 3e-300, 2e-300), (1.0, 1.0, 1.0)]
+AXES: list[Any] = [
+    (0.0, 0.0, 1.0),
+    (0.0, -1.0, -0.0),
+    (0.6, 0.0, 0.8),
+    (1e-300, 3e-300, 2e-300),
+    (1.0, 1.0, 1.0),
+]
 
 
 @st.composite
@@ -186,7 +196,8 @@ def awkward_arms(draw: st.DrawFn) -> Arm:
     return Arm(
         name=draw(names),
         links=tuple(
-            Link(name=name, mass=draw(positive), com=draw(vectors), inertia=np.eye(3) * draw(moments)) for name in link_names
+            Link(name=name, mass=draw(positive), com=draw(vectors), inertia=np.eye(3) * draw(moments))
+            for name in link_names
         ),
         tree=tuple(
             draw(awkward_joints(joint, parent, child, joint_names[0] if i == 2 else None, convention))
@@ -201,7 +212,9 @@ def awkward_arms(draw: st.DrawFn) -> Arm:
 
 
 @given(awkward_arms())
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 def test_awkward_numbers_and_names_come_back(arm: Arm) -> None:
     # The sign of a zero may be lost in a pose, where it cannot matter; nowhere else.
     again = read_back(arm)
@@ -323,8 +336,14 @@ def test_reading_is_the_physics_that_was_written() -> None:
 
 def test_a_joint_without_a_child_names_the_link_that_it_expects(tmp_path: Path) -> None:
     path = tmp_path / "arm.toml"
-    text = 'schema = "forearm-arm/1"\nname = "two"\ndh_convention = "standard"\n[[joint]]\nkind = "revolute"\ndh = {a = 0.3}\n'
+    text = (
+        'schema = "forearm-arm/1"\nname = "two"\ndh_convention = "standard"\n[[joint]]\nkind = '
+        '"revolute"\ndh = {a = 0.3}\n'
+    )
     path.write_text(text + '[[link]]\nname = "upper"\nmass = 1.0\n')
-    expected = r"joint 'joint1': it gives no child, which is then 'link1', and no link is called so; write child = 'upper'"
+    expected = (
+        r"joint 'joint1': it gives no child, which is then 'link1', and no link is called so; "
+        r"write child = 'upper'"
+    )
     with pytest.raises(InputError, match=expected):
         load(path)

@@ -105,7 +105,9 @@ def test_angles(written: str, radians: float) -> None:
     ],
 )
 def test_what_is_no_angle(written: str) -> None:
-    with pytest.raises(InputError, match=r"arm\.toml, joint\[1\], dh, alpha: .* is not an angle; write radians"):
+    with pytest.raises(
+        InputError, match=r"arm\.toml, joint\[1\], dh, alpha: .* is not an angle; write radians"
+    ):
         two(alpha=written)
 
 
@@ -116,7 +118,9 @@ def test_angles_are_finite(written: str) -> None:
 
 
 def test_limits_may_be_angles_and_infinite() -> None:
-    assert two(first='limits = ["-90 deg", "pi/3"]').joints[0].limits == pytest.approx((-math.pi / 2, math.pi / 3))
+    assert two(first='limits = ["-90 deg", "pi/3"]').joints[0].limits == pytest.approx(
+        (-math.pi / 2, math.pi / 3)
+    )
     assert two(first="limits = [-inf, 1]").joints[0].limits == (-math.inf, 1.0)
     with pytest.raises(InputError, match=r"joint\[1\], limits\[2\]: the number must be finite"):
         two(first="limits = [0, nan]")
@@ -159,11 +163,15 @@ def test_inertia_about_the_origin_is_moved_to_the_centre() -> None:
 def test_inertia_must_say_about_what() -> None:
     with pytest.raises(InputError, match=r"arm\.toml, link 'link1', inertia: the key 'about' is missing"):
         two(link="inertia = { xx = 1, yy = 1, zz = 1 }")
-    with pytest.raises(InputError, match=r"link 'link1', inertia, about: must be one of 'com', 'origin'; came 'con'"):
+    with pytest.raises(
+        InputError, match=r"link 'link1', inertia, about: must be one of 'com', 'origin'; came 'con'"
+    ):
         two(link='inertia = { about = "con", xx = 1, yy = 1, zz = 1 }')
     with pytest.raises(InputError, match="link 'link1', inertia: the key 'zz' is missing"):
         two(link='inertia = { about = "com", xx = 1, yy = 1 }')
-    with pytest.raises(ModelError, match=r"arm\.toml: link 'link1', inertia: must be positive semidefinite") as caught:
+    with pytest.raises(
+        ModelError, match=r"arm\.toml: link 'link1', inertia: must be positive semidefinite"
+    ) as caught:
         two(link='inertia = { about = "origin", xx = 0.1, yy = 0.1, zz = 0.1 }')
     assert 'Write about = "com"' in str(caught.value)
 
@@ -259,7 +267,12 @@ name = "link2"
 def test_freedoms_become_joints_with_massless_links_between() -> None:
     arm = read(FREEDOMS)
     assert [j.name for j in arm.joints] == ["wrist_1", "nod", "wrist_3", "joint2"]
-    ends = [("link0", "wrist_1_link"), ("wrist_1_link", "wrist_2_link"), ("wrist_2_link", "link1"), ("link1", "link2")]
+    ends = [
+        ("link0", "wrist_1_link"),
+        ("wrist_1_link", "wrist_2_link"),
+        ("wrist_2_link", "link1"),
+        ("link1", "link2"),
+    ]
     assert [(j.parent, j.child) for j in arm.joints] == ends
     assert all(arm.link(f"wrist_{i}_link").massless for i in (1, 2))
     assert arm.joints[0].limits == pytest.approx((-math.pi / 2, math.pi / 2))
@@ -270,14 +283,20 @@ def test_freedoms_become_joints_with_massless_links_between() -> None:
     a, b, c = 0.3, -0.7, 0.25
     x = np.array([[1, 0, 0], [0, math.cos(a), -math.sin(a)], [0, math.sin(a), math.cos(a)]])
     y = np.array([[math.cos(b), 0, math.sin(b)], [0, 1, 0], [-math.sin(b), 0, math.cos(b)]])
-    T = pose(rotation_rpy((0.4, 0.5, 0.6)), (0.1, 0.2, 0.3)) @ pose(x @ y, x @ y @ np.array([0, 0.6, 0.8]) * c)
+    T = pose(rotation_rpy((0.4, 0.5, 0.6)), (0.1, 0.2, 0.3)) @ pose(
+        x @ y, x @ y @ np.array([0, 0.6, 0.8]) * c
+    )
     assert np.abs(link_poses(arm, [a, b, c, 0.0])["link1"] - T).max() <= 1e-15
 
 
-@pytest.mark.parametrize("key", ['kind = "revolute"', "axis = [0, 0, 1]", "limits = [0, 1]", "motor = {}", "dh = {}"])
+@pytest.mark.parametrize(
+    "key", ['kind = "revolute"', "axis = [0, 0, 1]", "limits = [0, 1]", "motor = {}", "dh = {}"]
+)
 def test_freedoms_stand_alone(key: str) -> None:
     text = FREEDOMS.replace('name = "wrist"\nframe', f'name = "wrist"\n{key}\nframe')
-    with pytest.raises(InputError, match=rf"joint 'wrist': freedoms: give '{key.split()[0]}' inside each freedom"):
+    with pytest.raises(
+        InputError, match=rf"joint 'wrist': freedoms: give '{key.split()[0]}' inside each freedom"
+    ):
         read(text)
 
 
@@ -344,8 +363,13 @@ def test_hand() -> None:
 
 def test_joints_without_a_place_or_with_two() -> None:
     for joint in ("", "dh = {}\nframe = {}"):
-        text = f'schema = "{SCHEMA}"\nname = "x"\nlink = [{{ name = "link1" }}]\n[[joint]]\nkind = "revolute"\n{joint}\n'
-        with pytest.raises(InputError, match=r"joint 'joint1': give either dh = .* or frame = .*, one of the two"):
+        text = (
+            f'schema = "{SCHEMA}"\nname = "x"\nlink = [{{ name = "link1" }}]\n[[joint]]\nkind = '
+            f'"revolute"\n{joint}\n'
+        )
+        with pytest.raises(
+            InputError, match=r"joint 'joint1': give either dh = .* or frame = .*, one of the two"
+        ):
             read(text)
     with pytest.raises(InputError, match="axis: a dh joint moves along z"):
         two(first="axis = [0, 0, 1]")
@@ -354,9 +378,13 @@ def test_joints_without_a_place_or_with_two() -> None:
 
 
 def test_schema_version() -> None:
-    with pytest.raises(InputError, match=r"x\.toml: not an arm file: the first line must be schema = 'forearm-arm/1'"):
+    with pytest.raises(
+        InputError, match=r"x\.toml: not an arm file: the first line must be schema = 'forearm-arm/1'"
+    ):
         read('name = "x"', "x.toml")
-    with pytest.raises(InputError, match=r"x\.toml, schema: this version reads 'forearm-arm/1', the file says"):
+    with pytest.raises(
+        InputError, match=r"x\.toml, schema: this version reads 'forearm-arm/1', the file says"
+    ):
         read('schema = "forearm-arm/2"', "x.toml")
     with pytest.raises(InputError, match="the file says 3"):
         read("schema = 3")
@@ -371,17 +399,31 @@ def test_schema_of_an_integer_too_long_to_print() -> None:
 
 
 def test_unknown_keys_are_refused_with_a_suggestion() -> None:
-    with pytest.raises(InputError, match=r"arm\.toml: there is no key 'gravty' here; did you mean 'gravity'\?"):
+    with pytest.raises(
+        InputError, match=r"arm\.toml: there is no key 'gravty' here; did you mean 'gravity'\?"
+    ):
         two(top="gravty = [0, 0, 0]")
-    with pytest.raises(InputError, match=r"arm\.toml, joint\[1\], dh: there is no key 'alfa' here; did you mean"):
+    with pytest.raises(
+        InputError, match=r"arm\.toml, joint\[1\], dh: there is no key 'alfa' here; did you mean"
+    ):
         read(TWO.format(top="", alpha="0", first="", link="").replace("alpha", "alfa"))
-    with pytest.raises(InputError, match=r"link 'link1': there is no key 'weight' here; there are: name, mass"):
+    with pytest.raises(
+        InputError, match=r"link 'link1': there is no key 'weight' here; there are: name, mass"
+    ):
         two(link="weight = 2")
 
 
 def test_what_people_write_follows_the_schema() -> None:
-    written = [TREE, FREEDOMS, TWO.format(top=BASE_TURNED + "\ngravity = { world = [0, 0, -9.81] }",
-        alpha='"-3*pi/4"', first='limits = ["-90 deg", inf]', link="")]  # fmt: skip
+    written = [
+        TREE,
+        FREEDOMS,
+        TWO.format(
+            top=BASE_TURNED + "\ngravity = { world = [0, 0, -9.81] }",
+            alpha='"-3*pi/4"',
+            first='limits = ["-90 deg", inf]',
+            link="",
+        ),
+    ]
     for text in written:
         assert VALIDATOR.is_valid(tomllib.loads(text))
         assert read(text).n > 0

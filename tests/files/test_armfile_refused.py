@@ -1,4 +1,6 @@
-"""What is no arm file is refused by name and place, by the reader and, where it can know, by the JSON Schema."""
+"""What is no arm file is refused by name and place, by the reader and, where it can
+know, by the JSON Schema.
+"""
 
 from __future__ import annotations
 
@@ -96,8 +98,16 @@ BROKEN: list[tuple[Change, str, str]] = [
     (put("name", value="x" * 201), "name", "at most 200 characters, came 201"),
     (put("source", value=["x"]), "source", "text is needed"),
     (put("notes", value="x" * 20_001), "notes", "at most 20000 characters, came 20001"),
-    (put("gravity", value=-9.81), "gravity", "a list of 3 values is needed, came -9.81. Wanted: [x, y, z] of the free-fall"),
-    (put("joint", MOTOR, "friction", "coulomb", value=0.3), f"{JOINT}, friction, coulomb", "such as [0.3, -0.3]"),
+    (
+        put("gravity", value=-9.81),
+        "gravity",
+        "a list of 3 values is needed, came -9.81. Wanted: [x, y, z] of the free-fall",
+    ),
+    (
+        put("joint", MOTOR, "friction", "coulomb", value=0.3),
+        f"{JOINT}, friction, coulomb",
+        "such as [0.3, -0.3]",
+    ),
     (drop("link", 1, "name"), "link[2]", "the key 'name' is missing: link1 for what the first joint moves"),
     (put("gravity", value=[0, 0]), "gravity", "a list of 3 values is needed"),
     (put("gravity", value=[0, 0, "g"]), "gravity[3]", "a number is needed, came 'g'"),
@@ -108,7 +118,11 @@ BROKEN: list[tuple[Change, str, str]] = [
     (put("base", value={"matrix": [[1, 0, 0, 0]] * 3}), "base, matrix", "a list of 4 values"),
     (put("base", value={"matrix": [[1, 0, 0]] * 4}), "base, matrix[1]", "a list of 4 values"),
     (put("base_link", value=0), "base_link", "text is needed"),
-    (put("hand", value="link1"), "hand", "came 'link1'. Wanted: { link = ..., xyz = ..., rpy = ..., matrix = ... }."),
+    (
+        put("hand", value="link1"),
+        "hand",
+        "came 'link1'. Wanted: { link = ..., xyz = ..., rpy = ..., matrix = ... }.",
+    ),
     (put("hand", "link", value=4), "hand, link", "text is needed"),
     (put("dh_convention", value="craig"), "dh_convention", "must be one of 'standard', 'modified'"),
     (put("parts", value=7), "parts", "text is needed"),
@@ -130,7 +144,11 @@ BROKEN: list[tuple[Change, str, str]] = [
     (put("link", 1, "inertia", "yx", value=0), f"{LINK}, inertia", "there is no key 'yx'"),
     (put("link", 1, "inertia", "xx", value=[1]), f"{LINK}, inertia, xx", "a number is needed, came [1]"),
     (put("link", 1, "density", value=2700), LINK, "there is no key 'density'"),
-    (put("joint", MOTOR, "kind", value="continuous"), f"{JOINT}, kind", "must be one of 'revolute', 'prismatic'"),
+    (
+        put("joint", MOTOR, "kind", value="continuous"),
+        f"{JOINT}, kind",
+        "must be one of 'revolute', 'prismatic'",
+    ),
     (put("joint", MOTOR, "kind", value=1), f"{JOINT}, kind", "came 1"),
     (put("joint", MOTOR, "parent", value=0), f"{JOINT}, parent", "text is needed"),
     (put("joint", MOTOR, "child", value=None), f"{JOINT}, child", "text is needed"),
@@ -148,22 +166,42 @@ BROKEN: list[tuple[Change, str, str]] = [
     (put("joint", MIMIC, "mimic", value="joint1"), f"{FOLLOWER}, mimic", "a table is needed"),
     (drop("joint", MIMIC, "mimic", "joint"), f"{FOLLOWER}, mimic", "the key 'joint' is missing"),
     (put("joint", MIMIC, "mimic", "ratio", value=2), f"{FOLLOWER}, mimic", "there is no key 'ratio'"),
-    (put("joint", MOTOR, "motor", "gear_ratio", value="1:50"), f"{JOINT}, motor, gear_ratio", "a number is needed"),
+    (
+        put("joint", MOTOR, "motor", "gear_ratio", value="1:50"),
+        f"{JOINT}, motor, gear_ratio",
+        "a number is needed",
+    ),
     (put("joint", MOTOR, "motor", "resistance", value=0), f"{JOINT}, motor, resistance", "must be above 0"),
     (put("joint", MOTOR, "motor", "rotor_inertia", value=-1), f"{JOINT}, motor, rotor_inertia", "at least 0"),
     (put("joint", MOTOR, "motor", "kt", value=1), f"{JOINT}, motor", "there is no key 'kt'"),
     (drop("joint", MOTOR, "friction", "side"), f"{JOINT}, friction", "the key 'side' is missing"),
     (put("joint", MOTOR, "friction", "side", value="link"), f"{JOINT}, friction, side", "'joint', 'motor'"),
-    (put("joint", MOTOR, "friction", "coulomb", value=[1]), f"{JOINT}, friction, coulomb", "a list of 2 values"),
+    (
+        put("joint", MOTOR, "friction", "coulomb", value=[1]),
+        f"{JOINT}, friction, coulomb",
+        "a list of 2 values",
+    ),
     (put("joint", MOTOR, "friction", "viscous", value=-1), f"{JOINT}, friction, viscous", "at least 0"),
-    (put("joint", MOTOR, "bearing", value={"kind": "thrust"}), f"{JOINT}, bearing", "a list of values is needed"),
+    (
+        put("joint", MOTOR, "bearing", value={"kind": "thrust"}),
+        f"{JOINT}, bearing",
+        "a list of values is needed",
+    ),
     (drop("joint", MOTOR, "bearing", 0, "mu"), f"{JOINT}, bearing[1]", "the key 'mu' is missing"),
     (put("joint", MOTOR, "bearing", 0, "kind", value="ball"), f"{JOINT}, bearing[1], kind", "'journal'"),
     (drop("joint", MOTOR, "transmission", "efficiency"), f"{JOINT}, transmission", "'efficiency' is missing"),
-    (put("joint", MOTOR, "transmission", "efficiency", value=[1]), f"{JOINT}, transmission, efficiency[1]", "2 values"),
+    (
+        put("joint", MOTOR, "transmission", "efficiency", value=[1]),
+        f"{JOINT}, transmission, efficiency[1]",
+        "2 values",
+    ),
     (put("joint", MOTOR, "freedoms", value=[{}]), f"{JOINT}, freedoms[1]", "the key 'kind' is missing"),
-    (put("joint", MOTOR, "freedoms", value=[{"kind": "fixed", "dh": {}}]), f"{JOINT}, freedoms[1]", "no key 'dh'"),
-]  # fmt: skip
+    (
+        put("joint", MOTOR, "freedoms", value=[{"kind": "fixed", "dh": {}}]),
+        f"{JOINT}, freedoms[1]",
+        "no key 'dh'",
+    ),
+]
 
 
 @pytest.mark.parametrize(("change", "place", "words"), BROKEN)
@@ -181,12 +219,21 @@ def test_broken_documents_are_refused_by_reader_and_schema(change: Change, place
 BEYOND_THE_SCHEMA: list[tuple[Change, str]] = [
     (put("name", value=" "), "arm's name must be printable"),
     (put("link", 1, "name", value=""), "a link's name must be printable"),
-    (put("link", 1, "mass", value=math.nan), "arm.toml, " + LINK + ", mass: the number must be finite, came nan"),
+    (
+        put("link", 1, "mass", value=math.nan),
+        "arm.toml, " + LINK + ", mass: the number must be finite, came nan",
+    ),
     (put("link", 1, "mass", value=10**400), LINK + ", mass: the number must be finite"),
     (put("link", 1, "com", value=[0, math.inf, 0]), LINK + ", com[2]: the number must be finite"),
-    (put("link", 1, "inertia", "xy", value=50.0), "arm.toml: " + LINK + ", inertia: must be positive semidefinite"),
+    (
+        put("link", 1, "inertia", "xy", value=50.0),
+        "arm.toml: " + LINK + ", inertia: must be positive semidefinite",
+    ),
     (put("joint", MOTOR, "limits", value=[1, 0]), "arm.toml, " + JOINT),
-    (put("joint", MOTOR, "motor", "gear_ratio", value=0), "arm.toml, " + JOINT + ": motor, gear_ratio: must not be 0"),
+    (
+        put("joint", MOTOR, "motor", "gear_ratio", value=0),
+        "arm.toml, " + JOINT + ": motor, gear_ratio: must not be 0",
+    ),
     (put("joint", MOTOR, "dh", "alpha", value="9 radishes"), "is not an angle"),
     (put("joint", MOTOR, "friction", "coulomb", value=[-1, 1]), "arm.toml, " + JOINT + ": friction, coulomb"),
     (put("joint", MOTOR, "transmission", "efficiency", value=[]), "at least one pair"),
@@ -194,7 +241,10 @@ BEYOND_THE_SCHEMA: list[tuple[Change, str]] = [
     (put("joint", MOTOR, "parent", value="nowhere"), "its parent link 'nowhere' is missing"),
     (put("joint", MOTOR, "frame", value={}), "give either dh"),
     (put("hand", "link", value="nowhere"), "has no link 'nowhere'"),
-    (put("base", value={"matrix": np.diag([1.0, 1.0, -1.0, 1.0]).tolist()}), "arm.toml, base: the upper left 3x3"),
+    (
+        put("base", value={"matrix": np.diag([1.0, 1.0, -1.0, 1.0]).tolist()}),
+        "arm.toml, base: the upper left 3x3",
+    ),
     (drop("dh_convention"), "does not say which convention"),
     (drop("link", 1), "is missing"),
     (put("link", 1, "name", value="part2"), "link"),
@@ -214,7 +264,9 @@ def test_what_a_schema_cannot_know_the_reader_refuses(change: Change, words: str
 
 def test_the_sound_document_is_sound() -> None:
     VALIDATOR.validate(sound())
-    assert arm_from_document(sound(), "arm.toml") == random_arm(11, n=3, convention="modified", mimic=True, tree=True)
+    assert arm_from_document(sound(), "arm.toml") == random_arm(
+        11, n=3, convention="modified", mimic=True, tree=True
+    )
 
 
 def test_the_schema_is_a_schema() -> None:
@@ -237,7 +289,7 @@ def test_written_arms_follow_the_schema(seed: int) -> None:
         assert document == to_document(arm)
 
 
-# ----------------------------------------------------------------------------------------------------- hostile files
+# ---------------------------------------------------------------------------------------------- hostile files
 
 
 @pytest.mark.parametrize(
@@ -315,12 +367,16 @@ def test_messages_are_bounded() -> None:
 @pytest.mark.parametrize("name", ["missing.toml", "folder.toml"])
 def test_files_that_are_not_there(tmp_path: Path, name: str) -> None:
     (tmp_path / "folder.toml").mkdir()
-    with pytest.raises(InputError, match="a folder, not a file" if name.startswith("folder") else "not there"):
+    with pytest.raises(
+        InputError, match="a folder, not a file" if name.startswith("folder") else "not there"
+    ):
         load(tmp_path / name)
 
 
 def test_load_names_what_it_knows(tmp_path: Path) -> None:
-    with pytest.raises(NameNotFound, match=r"'puma506' is neither a built-in arm nor .*; did you mean 'puma560'"):
+    with pytest.raises(
+        NameNotFound, match=r"'puma506' is neither a built-in arm nor .*; did you mean 'puma560'"
+    ):
         load("puma506")
     with pytest.raises(InputError, match=r"must end in \.toml \(arm file\) or \.urdf"):
         load(tmp_path / "arm.json")
@@ -330,7 +386,9 @@ def test_load_names_what_it_knows(tmp_path: Path) -> None:
 
 json_values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)),
-    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=5), inner, max_size=4)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=5), inner, max_size=4)
+    ),
     max_leaves=6,
 )
 
@@ -351,7 +409,9 @@ PLACES = places(sound())
 @settings(max_examples=300, deadline=None)
 @pytest.mark.filterwarnings("ignore::forearm.errors.ModelWarning")
 def test_anything_anywhere_is_read_or_refused(place: tuple[str | int, ...], value: Any) -> None:
-    """A document with one value exchanged gives an arm that can be computed with, or an error that names the file."""
+    """A document with one value exchanged gives an arm that can be computed with,
+    or an error that names the file.
+    """
     document = sound()
     put(*place, value=value)(document)
     try:

@@ -17,7 +17,13 @@ PROMISED = {
     "puma560", "puma560-akb", "puma560-dhanaraj3", "puma560-dhanaraj6", "stanford", "stanford-dhanaraj3",
     "stanford-dhanaraj6", "cmu-dd", "ascher2", "panda", "ur5", "ur10",
 }  # fmt: skip
-KINDS = {"puma560": "RRRRRR", "stanford": "RRPRRR", "stanford-dhanaraj3": "RRP", "panda": "R" * 7, "ur10": "R" * 6}
+KINDS = {
+    "puma560": "RRRRRR",
+    "stanford": "RRPRRR",
+    "stanford-dhanaraj3": "RRP",
+    "panda": "R" * 7,
+    "ur10": "R" * 6,
+}
 
 # Printed with four decimals by the unit tests of robotics-toolbox-matlab (SerialLinkTest.m) and -python.
 HALF_DIGIT = 0.5e-4
@@ -73,7 +79,9 @@ def test_puma_friction_and_gears_are_the_published_ones() -> None:
 
 
 def test_the_two_pumas_are_one_arm_once_their_differences_are_made_equal() -> None:
-    """With d3, d4, the centres of links 3 and 4 made equal and q2, q3 shifted by pi: same gravity, same inertia."""
+    """With d3, d4, the centres of links 3 and 4 made equal and q2, q3 shifted by pi:
+    same gravity, same inertia.
+    """
     standard, modified = quiet("puma560").rigid(), quiet("puma560-akb")
     shared = {"joint3": 0.15005 - 0.2435, "joint4": 0.4318}
     tree = []
@@ -128,7 +136,9 @@ def test_chains_of_any_length(name: str) -> None:
     assert fa.load(name) == arm
 
 
-@pytest.mark.parametrize("name", ["chain0", "chain", "chain99999", "chain10000", "chainN", "pumas", "../puma560"])
+@pytest.mark.parametrize(
+    "name", ["chain0", "chain", "chain99999", "chain10000", "chainN", "pumas", "../puma560"]
+)
 def test_names_that_are_none(name: str) -> None:
     with pytest.raises(fa.ForearmError, match=r"chain|built-in|must end in"):
         fa.load(name)

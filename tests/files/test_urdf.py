@@ -1,4 +1,6 @@
-"""URDF read and written: what each element becomes, what is reported as read over, and that nothing is lost."""
+"""URDF read and written: what each element becomes, what is reported as read over,
+and that nothing is lost.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +116,9 @@ def test_axis_is_x_unless_given(kind: str) -> None:
 def test_axis_is_made_unit(size: str) -> None:
     x, y, z = (float(size) * v for v in (2.0, -3.0, 6.0))
     axis = one_joint(f'<axis xyz="{x!r} {y!r} {z!r}"/>').axis
-    np.testing.assert_allclose(axis, math.copysign(1, float(size)) * np.array([2, -3, 6]) / 7, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(
+        axis, math.copysign(1, float(size)) * np.array([2, -3, 6]) / 7, rtol=0, atol=1e-15
+    )
 
 
 def test_axis_of_a_fixed_joint_may_be_zero() -> None:
@@ -135,16 +139,23 @@ def test_origin_is_turned_about_z_after_y_after_x() -> None:
 
 @pytest.mark.parametrize(
     ("attributes", "xyz", "rpy"),
-    [("", (0, 0, 0), (0, 0, 0)), ('xyz="1 2 3"', (1, 2, 3), (0, 0, 0)), ('rpy="1 2 3"', (0, 0, 0), (1, 2, 3))],
+    [
+        ("", (0, 0, 0), (0, 0, 0)),
+        ('xyz="1 2 3"', (1, 2, 3), (0, 0, 0)),
+        ('rpy="1 2 3"', (0, 0, 0), (1, 2, 3)),
+    ],
 )
-def test_origin_is_zero_where_not_given(attributes: str, xyz: tuple[float, ...], rpy: tuple[float, ...]) -> None:
+def test_origin_is_zero_where_not_given(
+    attributes: str, xyz: tuple[float, ...], rpy: tuple[float, ...]
+) -> None:
     place = one_joint(f"<origin {attributes}/>").placement
     assert isinstance(place, Frame)
     assert (tuple(place.xyz), tuple(place.rpy)) == (xyz, rpy)
 
 
 def test_limits_where_not_given() -> None:
-    assert one_joint('<limit upper="2"/>', kind="revolute").limits == (0.0, 2.0)  # URDF: lower is 0 unless given
+    # URDF: lower is 0 unless given
+    assert one_joint('<limit upper="2"/>', kind="revolute").limits == (0.0, 2.0)
     assert one_joint('<limit lower="-2" effort="3"/>', kind="prismatic").limits == (-2.0, 0.0)
     half = one_joint('<limit lower="-2" upper="1.7976931348623157e308"/>', kind="prismatic")
     assert half.limits == (-2.0, math.inf)  # the largest number stands for none
@@ -152,13 +163,24 @@ def test_limits_where_not_given() -> None:
 
 
 def test_joint_without_limit_is_unlimited_and_said() -> None:
-    blocks = link("a"), link("b"), link("c"), joint("j", "revolute", "a", "b"), joint("k", "revolute", "b", "c")
-    said = "arm.urdf: ignored that a revolute joint has no <limit> (taken as unlimited), 2 times (first in line 5)"
+    blocks = (
+        link("a"),
+        link("b"),
+        link("c"),
+        joint("j", "revolute", "a", "b"),
+        joint("k", "revolute", "b", "c"),
+    )
+    said = (
+        "arm.urdf: ignored that a revolute joint has no <limit> (taken as unlimited), 2 "
+        "times (first in line 5)"
+    )
     assert ignored(*blocks) == [said]
 
 
 def test_dynamics_are_friction_at_the_joint() -> None:
-    assert one_joint('<dynamics damping="0.7" friction="1.9"/>').friction == Friction(viscous=0.7, coulomb=(1.9, -1.9))
+    assert one_joint('<dynamics damping="0.7" friction="1.9"/>').friction == Friction(
+        viscous=0.7, coulomb=(1.9, -1.9)
+    )
     assert one_joint('<dynamics damping="0.7"/>').friction == Friction(viscous=0.7)
     assert one_joint('<dynamics damping="0" friction="0"/>').friction is None
 
@@ -191,7 +213,9 @@ def test_inertia_is_turned_into_the_link_frame(seed: int) -> None:
     in_link = points @ turn(*rpy).T + xyz
     truth = inertia_of(weights, in_link)
     np.testing.assert_allclose(found.inertia_about_origin, truth, rtol=0, atol=ROUNDING * np.trace(truth))
-    np.testing.assert_allclose(found.mass * found.com, weights @ in_link, rtol=0, atol=ROUNDING * weights.sum())
+    np.testing.assert_allclose(
+        found.mass * found.com, weights @ in_link, rtol=0, atol=ROUNDING * weights.sum()
+    )
 
 
 def test_link_without_inertial_has_no_mass() -> None:
@@ -202,14 +226,20 @@ def test_link_without_inertial_has_no_mass() -> None:
 def test_parts_of_inertial_may_be_missing() -> None:
     point = read(link("a", '<inertial><origin xyz="1 2 3"/><mass value="1.7"/></inertial>')).link("a")
     assert point == Link(name="a", mass=1.7, com=np.array([1.0, 2.0, 3.0]))
-    tensor = read(link("a", '<inertial><mass value="1"/><inertia ixx="1" iyy="2" izz="2.5"/></inertial>')).link("a")
+    tensor = read(
+        link("a", '<inertial><mass value="1"/><inertia ixx="1" iyy="2" izz="2.5"/></inertial>')
+    ).link("a")
     np.testing.assert_array_equal(tensor.inertia, np.diag([1.0, 2.0, 2.5]))
 
 
 def test_loading_warns_on_bodies_that_cannot_exist(tmp_path: Path) -> None:
     file = tmp_path / "arm.urdf"
-    file.write_bytes(robot(link("a", '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="2.5"/></inertial>')))
-    with pytest.warns(ModelWarning, match=r"^r: the principal moments break the triangle inequality.*: a \(1 \+ 1 < 2.5"):
+    file.write_bytes(
+        robot(link("a", '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="2.5"/></inertial>'))
+    )
+    with pytest.warns(
+        ModelWarning, match=r"^r: the principal moments break the triangle inequality.*: a \(1 \+ 1 < 2.5"
+    ):
         fa.load(file)
     file.write_bytes(robot(link("a", '<inertial><inertia ixx="1" iyy="1" izz="1"/></inertial>')))
     with pytest.warns(ModelWarning, match="^r: .*inertia.*mass.*: a"):
@@ -222,7 +252,9 @@ MIMICS = (
     *(link(name) for name in "abcde"),
     # The leader comes last in the file and lies on another branch than its followers.
     joint("third", "continuous", "c", "d", '<mimic joint="second" multiplier="-0.5" offset="0.4"/>'),
-    joint("second", "prismatic", "b", "c", '<limit lower="-1" upper="1"/><mimic joint="first" multiplier="3"/>'),
+    joint(
+        "second", "prismatic", "b", "c", '<limit lower="-1" upper="1"/><mimic joint="first" multiplier="3"/>'
+    ),
     joint("first", "continuous", "a", "b", '<mimic joint="leader" multiplier="0.7" offset="-0.2"/>'),
     joint("leader", "continuous", "a", "e"),
 )
@@ -258,7 +290,11 @@ def one_mimic(attributes: str, leader: str = "continuous") -> Joint:
     ("attributes", "leader", "message"),
     [
         ('joint="j"', "fixed", "arm.urdf: joint 'k' mimics joint 'j', which is fixed."),
-        ('joint="jj"', "continuous", "arm.urdf: joint 'k' mimics joint 'jj', which is missing; did you mean 'j'?"),
+        (
+            'joint="jj"',
+            "continuous",
+            "arm.urdf: joint 'k' mimics joint 'jj', which is missing; did you mean 'j'?",
+        ),
         ('joint="k"', "continuous", "arm.urdf: joint 'k' mimics joint 'k', which follows it in turn."),
         ("", "continuous", "arm.urdf, line 6, joint 'k': <mimic> needs the attribute 'joint'."),
     ],
@@ -269,13 +305,20 @@ def test_mimic_that_cannot_be_honoured_is_refused_by_name(attributes: str, leade
 
 
 def test_ring_of_mimics_is_refused() -> None:
-    ring = [joint(f"j{i}", "continuous", f"l{i}", f"l{i + 1}", f'<mimic joint="j{(i + 1) % 4}"/>') for i in range(4)]
-    with pytest.raises(fa.ModelError, match=r"^arm.urdf: joint 'j3' mimics joint 'j0', which follows it in turn\.$"):
+    ring = [
+        joint(f"j{i}", "continuous", f"l{i}", f"l{i + 1}", f'<mimic joint="j{(i + 1) % 4}"/>')
+        for i in range(4)
+    ]
+    with pytest.raises(
+        fa.ModelError, match=r"^arm.urdf: joint 'j3' mimics joint 'j0', which follows it in turn\.$"
+    ):
         read(*(link(f"l{i}") for i in range(5)), *ring)
 
 
 def test_fixed_joint_stays_where_it_is_whatever_it_mimics() -> None:
-    with pytest.warns(fa.IgnoredWarning, match=r"^arm.urdf: ignored <mimic> of a fixed joint, .* \(first in line 4\)$"):
+    with pytest.warns(
+        fa.IgnoredWarning, match=r"^arm.urdf: ignored <mimic> of a fixed joint, .* \(first in line 4\)$"
+    ):
         found = one_joint('<mimic joint="k"/>', kind="fixed")
     assert (found.kind, found.mimic) == ("fixed", None)
 
@@ -313,7 +356,9 @@ def test_transmission_of_a_fixed_joint_drives_nothing() -> None:
 
 def test_transmission_of_a_joint_that_is_missing_is_read_over() -> None:
     gear = '<transmission><joint name="i"/><mechanicalReduction>9</mechanicalReduction></transmission>'
-    with pytest.warns(IgnoredWarning, match="<transmission> of a joint that is missing, 2 times .first in line 5"):
+    with pytest.warns(
+        IgnoredWarning, match="<transmission> of a joint that is missing, 2 times .first in line 5"
+    ):
         arm = read(*PAIR, gear, gear)
     assert arm.joint("j").motor is None
 
@@ -324,8 +369,8 @@ def test_transmission_of_a_joint_that_is_missing_is_read_over() -> None:
         ("<joint/>", "line 5, transmission 't': <joint> needs the attribute 'name'."),
         (
             '<joint name="j"/><mechanicalReduction>0</mechanicalReduction>',
-            "line 5, transmission 't': motor, gear_ratio: must not be 0; a direct drive has 1, a reversed one a "
-            "negative ratio.",
+            "line 5, transmission 't': motor, gear_ratio: must not be 0; a direct drive has 1, a "
+            "reversed one a negative ratio.",
         ),
         (
             '<joint name="j"/><actuator><motorInertia>-1</motorInertia></actuator>',
@@ -351,7 +396,10 @@ def test_transmission_refused(inside: str, message: str) -> None:
     [
         '<joint name="j"/><joint name="k"/><mechanicalReduction>7</mechanicalReduction>',
         "",
-        '<joint name="j"/><mechanicalReduction>7</mechanicalReduction><mechanicalReduction>8</mechanicalReduction>',
+        (
+            '<joint name="j"/><mechanicalReduction>7</mechanicalReduction><mechanicalReduction>8'
+            "</mechanicalReduction>"
+        ),
         '<joint name="j"/><actuator><mechanicalReduction>7</mechanicalReduction></actuator>'
         "<actuator><mechanicalReduction>8</mechanicalReduction></actuator>",
     ],
@@ -376,7 +424,10 @@ IGNORED_BLOCKS = (
     '<link name="c"/><joint name="k" type="continuous"><parent link="b"/><child link="c"/>',
     '<mimic joint="j" factor="3"/></joint>',
     '<transmission name="t" kind="x"><joint name="j" x="1"><hardwareInterface>e</hardwareInterface></joint>',
-    '<actuator name="m" x="2"><hardwareInterface>e</hardwareInterface></actuator><leftActuator/></transmission>',
+    (
+        '<actuator name="m" x="2"><hardwareInterface>e</hardwareInterface></'
+        "actuator><leftActuator/></transmission>"
+    ),
     "<gazebo/><gazebo><plugin/></gazebo><sensor/>",
 )
 IGNORED_KINDS = {
@@ -458,7 +509,8 @@ def test_what_a_kinova_file_carries_beside_the_arm() -> None:
 
 # --- the hand ------------------------------------------------------------------------------------------
 
-# Two leaves with two joints each, the first behind a fixed joint; a longer path of fixed joints and followers.
+# Two leaves with two joints each, the first behind a fixed joint;
+# a longer path of fixed joints and followers.
 HANDS = (
     *(link(name) for name in ("base", "a", "b", "flange", "c", "d", "x", "y", "z", "zz")),
     joint("j1", "continuous", "base", "a"),
@@ -535,17 +587,33 @@ def test_arm_file_and_urdf_hold_the_same(seed: int, links: int) -> None:
 
 
 def test_round_trip_of_corners() -> None:
-    """Unlimited slides, half-open limits, zero efforts, rotations by half a turn, names that XML must escape."""
+    """Unlimited slides, half-open limits, zero efforts, rotations by half a turn,
+    names that XML must escape.
+    """
     names = ["<a>", 'b "quoted"', "c & d", "l'été", "链", "  spaced  "]
     escaped = [name.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;") for name in names]
     huge = "1.7976931348623157e308"
     arm = read(
         *(link(name) for name in escaped),
         joint("slide", "prismatic", escaped[0], escaped[1], f'<limit lower="-{huge}" upper="{huge}"/>'),
-        joint("&lt;half&gt;", "revolute", escaped[1], escaped[2], '<limit lower="-1e301" upper="0.25" effort="0"/>'),
+        joint(
+            "&lt;half&gt;",
+            "revolute",
+            escaped[1],
+            escaped[2],
+            '<limit lower="-1e301" upper="0.25" effort="0"/>',
+        ),
         joint("point", "revolute", escaped[2], escaped[3], '<limit lower="0.5" upper="0.5" velocity="0"/>'),
-        joint("pole", "continuous", escaped[3], escaped[4], f'<origin rpy="{words([math.pi, math.pi / 2, -math.pi])}"/>'),
-        joint("tiny", "fixed", escaped[4], escaped[5], '<origin xyz="5e-324 -0.0 1e-300" rpy="1e22 -7e5 -0.0"/>'),
+        joint(
+            "pole",
+            "continuous",
+            escaped[3],
+            escaped[4],
+            f'<origin rpy="{words([math.pi, math.pi / 2, -math.pi])}"/>',
+        ),
+        joint(
+            "tiny", "fixed", escaped[4], escaped[5], '<origin xyz="5e-324 -0.0 1e-300" rpy="1e22 -7e5 -0.0"/>'
+        ),
     )
     assert [part.name for part in arm.links] == names
     assert [j.limits for j in arm.joints] == [Limits(), (-math.inf, 0.25), (0.5, 0.5), Limits()]
@@ -553,7 +621,9 @@ def test_round_trip_of_corners() -> None:
     assert there_and_back(arm) == arm
 
 
-@pytest.mark.parametrize("name", ["puma560", "puma560-akb", "panda", "stanford", "ur5", "ur10", "ascher2", "chain5"])
+@pytest.mark.parametrize(
+    "name", ["puma560", "puma560-akb", "panda", "stanford", "ur5", "ur10", "ascher2", "chain5"]
+)
 def test_arm_in_dh_is_the_same_arm_in_urdf(name: str) -> None:
     """Link frames move to the joints, the mechanism stays."""
     arm = fa.load(name)
@@ -570,7 +640,8 @@ def test_arm_in_dh_is_the_same_arm_in_urdf(name: str) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_arm_of_every_kind_is_the_same_arm_in_urdf(seed: int, style: Style) -> None:
     arm = random_arm(seed, 5, style, tree=True, mimic=True)
-    back = arm_from_urdf(urdf_text(arm).encode(), "back.urdf", hand="hand")  # its tool becomes a link of this name
+    # its tool becomes a link of this name
+    back = arm_from_urdf(urdf_text(arm).encode(), "back.urdf", hand="hand")
     assert_same_motion(back, arm)
 
 
@@ -605,7 +676,9 @@ def test_written_text_is_plain_urdf() -> None:
     """Read with another parser: the elements a URDF reader looks for, numbers in full."""
     arm = read(
         link("a"),
-        link("b", '<inertial><mass value="0.1"/><inertia ixx="0.3" ixy="0.01" iyy="0.4" izz="0.5"/></inertial>'),
+        link(
+            "b", '<inertial><mass value="0.1"/><inertia ixx="0.3" ixy="0.01" iyy="0.4" izz="0.5"/></inertial>'
+        ),
         joint("j", "revolute", "a", "b", '<axis xyz="0 0 1"/><limit lower="-0.1" upper="0.7" effort="3"/>'),
     )
     root = ElementTree.fromstring(urdf_text(arm))
@@ -657,7 +730,9 @@ def test_what_urdf_cannot_say_is_named(tmp_path: Path) -> None:
     with pytest.warns(LossWarning) as caught:
         arm.to_urdf(tmp_path / "arm.urdf")
     said = str(caught[0].message)
-    assert said.startswith("puma560: URDF cannot say, so it is left out: gravity [0.0, 1.0, -9.0]; the pose of the base")
+    assert said.startswith(
+        "puma560: URDF cannot say, so it is left out: gravity [0.0, 1.0, -9.0]; the pose of the base"
+    )
     assert "motor constants (joint1, joint2, " in said
     assert "Coulomb friction differs with direction (joint1, joint2, " in said
     assert Path(caught[0].filename) == Path(__file__)

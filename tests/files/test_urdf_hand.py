@@ -23,9 +23,17 @@ from forearm.spatial import pose_xyz_rpy
         (("base", "hand_joint", "hand2"), ("hand3", "hand4_joint"), "hand5"),
     ],
 )
-def test_the_tool_gets_a_name_whose_joint_is_free_too(links: tuple[str, str, str], joints: tuple[str, str], hand: str) -> None:
+def test_the_tool_gets_a_name_whose_joint_is_free_too(
+    links: tuple[str, str, str], joints: tuple[str, str], hand: str
+) -> None:
     tree = tuple(
-        Joint(name=name, kind="revolute", parent=links[i], child=links[i + 1], placement=Frame(xyz=np.array([0.1, 0.2, 0.3])))
+        Joint(
+            name=name,
+            kind="revolute",
+            parent=links[i],
+            child=links[i + 1],
+            placement=Frame(xyz=np.array([0.1, 0.2, 0.3])),
+        )
         for i, name in enumerate(joints)
     )
     tool = Hand(link=links[2], pose=pose_xyz_rpy((0.1, -0.2, 0.3), (0.4, 0.5, 0.6)))

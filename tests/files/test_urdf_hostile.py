@@ -1,4 +1,6 @@
-"""URDF files that are broken, absurd or meant to do harm: each is refused at once, in words that name the place."""
+"""URDF files that are broken, absurd or meant to do harm: each is refused at once,
+in words that name the place.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,10 @@ def assert_refused(text: str | bytes, message: str, error: type[ForearmError] = 
 
 # --- XML that does harm --------------------------------------------------------------------------------
 
-NO_DOCTYPE = ", line 2: a document type declaration (<!DOCTYPE ...>) is not allowed, as it can define entities; remove it."
+NO_DOCTYPE = (
+    ", line 2: a document type declaration (<!DOCTYPE ...>) is not allowed, as it can "
+    "define entities; remove it."
+)
 
 
 def test_billion_laughs() -> None:
@@ -79,7 +84,9 @@ def test_billion_laughs() -> None:
     ],
 )
 def test_external_entities_are_not_fetched(doctype: str) -> None:
-    assert_refused(f'<?xml version="1.0"?>\n{doctype}\n<robot name="r"><link name="&x;"/></robot>', NO_DOCTYPE)
+    assert_refused(
+        f'<?xml version="1.0"?>\n{doctype}\n<robot name="r"><link name="&x;"/></robot>', NO_DOCTYPE
+    )
 
 
 def test_entity_that_nobody_defined() -> None:
@@ -117,7 +124,9 @@ def test_file_too_large(tmp_path: Path) -> None:
 def test_long_text_and_long_names() -> None:
     assert read(robot(links("a"), "x" * 20_000_000)).n == 0
     assert read(robot(links("a"), f'<t a="{"x" * 20_000_000}"/>')).n == 0
-    with pytest.raises(InputError, match="a link's name must be printable text of 1 to 200 characters; came 'xxxxx"):
+    with pytest.raises(
+        InputError, match="a link's name must be printable text of 1 to 200 characters; came 'xxxxx"
+    ):
         read(robot(links("x" * 1_000_000)))
 
 
@@ -146,14 +155,23 @@ def test_message_stays_readable(text: str) -> None:
         (b"", ", line 1, column 1: not valid XML: no element found."),
         (b"   \n\n", ", line 3, column 1: not valid XML: no element found."),
         (b"\x00\x01\x02\xff\xfe", ", line 1, column 1: not valid XML: not well-formed (invalid token)."),
-        (b"\x7fELF\x02\x01\x01" + bytes(64), ", line 1, column 1: not valid XML: not well-formed (invalid token)."),
+        (
+            b"\x7fELF\x02\x01\x01" + bytes(64),
+            ", line 1, column 1: not valid XML: not well-formed (invalid token).",
+        ),
         (b"schema = 1", ", line 1, column 1: not valid XML: syntax error."),
-        (b"<robot></robot><robot></robot>", ", line 1, column 16: not valid XML: junk after document element."),
+        (
+            b"<robot></robot><robot></robot>",
+            ", line 1, column 16: not valid XML: junk after document element.",
+        ),
         (b"<sdf><model/></sdf>", ", line 1: a URDF starts with <robot>, came <sdf>."),
         (b"<mujoco/>", ", line 1: a URDF starts with <robot>, came <mujoco>."),
         (b'<robot name="a" name="b"/>', ", line 1, column 17: not valid XML: duplicate attribute."),
         (b'<robot name="\xff"/>', ", line 1, column 14: not valid XML: not well-formed (invalid token)."),
-        (b'<?xml version="1.0" encoding="klingon"?><robot/>', ": cannot be read as XML: 'unknown encoding: klingon'."),
+        (
+            b'<?xml version="1.0" encoding="klingon"?><robot/>',
+            ": cannot be read as XML: 'unknown encoding: klingon'.",
+        ),
         (b"<robot/>", ": an arm needs at least one link."),
     ],
 )
@@ -212,8 +230,8 @@ def test_cycles() -> None:
     [
         (
             [links("a", "b", "c"), joint("j", "a", "b")],
-            ": there are 2 roots, links that no joint moves: 'a', 'c'; an arm has one. Connect the others with fixed "
-            "joints or remove them.",
+            ": there are 2 roots, links that no joint moves: 'a', 'c'; an arm has one. Connect the others "
+            "with fixed joints or remove them.",
         ),
         (
             [links("base", "hand"), joint("j", "base", "hnd")],
@@ -225,7 +243,10 @@ def test_cycles() -> None:
         ),
         (
             [links("a", "b", "c"), joint("j", "a", "c"), joint("k", "b", "c")],
-            ": link 'c' is moved by two joints, 'j' and 'k': closed loops are not supported; remove one of them.",
+            (
+                ": link 'c' is moved by two joints, 'j' and 'k': closed loops are not "
+                "supported; remove one of them."
+            ),
         ),
         ([links("a", "a")], ": two links are called 'a'; every link needs a name of its own."),
         (
@@ -270,8 +291,8 @@ def test_no_tree(blocks: list[str], message: str) -> None:
         *(
             (
                 joint("j", "a", "b", kind=kind),
-                f", line 3, joint 'j': joints of type '{kind}' are not supported; write their freedoms as prismatic "
-                "and revolute joints with links of no mass between them.",
+                f", line 3, joint 'j': joints of type '{kind}' are not supported; write their freedoms as "
+                "prismatic and revolute joints with links of no mass between them.",
             )
             for kind in ("floating", "planar")
         ),
@@ -308,7 +329,12 @@ velocity="{velocity of <limit>}"/>
 """
 PLACES = re.findall(r"\{(.*?)\}", NUMBERS)
 SOUND = {"ixy of <inertia>": "0.1", "ixz of <inertia>": "0.1", "iyz of <inertia>": "0.1"}
-OWNERS = {2: "line 3, link 'b'", 7: "line 8, joint 'j'", 13: "line 13, joint 'k'", 15: "line 15, transmission 't'"}
+OWNERS = {
+    2: "line 3, link 'b'",
+    7: "line 8, joint 'j'",
+    13: "line 13, joint 'k'",
+    15: "line 15, transmission 't'",
+}
 
 
 def with_number(place: str, value: str) -> str:
@@ -328,14 +354,20 @@ def test_numbers_are_sound_before_they_are_changed() -> None:
 @pytest.mark.parametrize("value", ["nan", "NaN", "inf", "-inf", "Infinity", "1e400", "-1e400"])
 @pytest.mark.parametrize("place", PLACES)
 def test_number_that_is_not_finite(place: str, value: str) -> None:
-    assert_refused(with_number(place, value), f", {owner(place)}: {place.strip()} must be finite, came '{value}'.")
+    assert_refused(
+        with_number(place, value), f", {owner(place)}: {place.strip()} must be finite, came '{value}'."
+    )
 
 
-@pytest.mark.parametrize("value", ["one", "1_0", "0x10", "1,5", "--1", "1e", "\u0661", "${m}", "None", "true"])
+@pytest.mark.parametrize(
+    "value", ["one", "1_0", "0x10", "1,5", "--1", "1e", "\u0661", "${m}", "None", "true"]
+)
 @pytest.mark.parametrize("place", PLACES)
 def test_number_that_is_none(place: str, value: str) -> None:
     shown = ascii(value)
-    assert_refused(with_number(place, value), f", {owner(place)}: {place.strip()} must be a number, came {shown}.")
+    assert_refused(
+        with_number(place, value), f", {owner(place)}: {place.strip()} must be a number, came {shown}."
+    )
 
 
 @pytest.mark.parametrize("place", [p for p in PLACES if p.split()[0] not in ("xyz", "rpy")])
@@ -370,7 +402,9 @@ def test_vector_of_other_than_three(place: str, value: str) -> None:
 def test_number_that_no_arm_has(place: str, value: str, said: str) -> None:
     with pytest.raises(ModelError) as caught:
         read(with_number(place, value))
-    assert str(caught.value).startswith((f"bad.urdf, {owner(place)}: {said}", f"bad.urdf, {owner(place)}, {said}"))
+    assert str(caught.value).startswith(
+        (f"bad.urdf, {owner(place)}: {said}", f"bad.urdf, {owner(place)}, {said}")
+    )
 
 
 SIZES = ("1e308", "1.7e308", "1e200", "-1e200", "5e-324", "0", "-0.0", "9" * 300)
@@ -415,14 +449,22 @@ SUM = '<link name="{}"><inertial><mass value="1e308"/></inertial></link>'
 
 
 def test_masses_that_overflow_together() -> None:
-    text = robot(links("a"), *map(SUM.format, "bcd"), joint("j", "a", "b"), joint("k", "b", "c", kind="fixed"),
-                 joint("l", "c", "d", kind="fixed"))  # fmt: skip
+    text = robot(
+        links("a"),
+        *map(SUM.format, "bcd"),
+        joint("j", "a", "b"),
+        joint("k", "b", "c", kind="fixed"),
+        joint("l", "c", "d", kind="fixed"),
+    )
     arm, said = read_or_words(text)
     assert said.startswith("bad.urdf") if arm is None else len(arm.moving.bodies) == 1
 
 
 def test_mimics_that_overflow_together() -> None:
-    follow = [joint(f"j{i}", i, i + 1, f'<mimic joint="j{i - 1}" multiplier="1e200" offset="-1e200"/>') for i in (1, 2, 3)]
+    follow = [
+        joint(f"j{i}", i, i + 1, f'<mimic joint="j{i - 1}" multiplier="1e200" offset="-1e200"/>')
+        for i in (1, 2, 3)
+    ]
     with pytest.raises(ForearmError):
         read(robot(links(*range(5)), joint("j0", 0, 1), *follow))
 
@@ -477,5 +519,7 @@ def test_many_kinds_of_things_to_read_over() -> None:
     attributes = " ".join(f'a{i}="1"' for i in range(5000))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        read(f'<robot name="r" {attributes}><link name="a"/>{"".join(f"<t{i}/>" for i in range(5000))}</robot>')
+        read(
+            f'<robot name="r" {attributes}><link name="a"/>{"".join(f"<t{i}/>" for i in range(5000))}</robot>'
+        )
     assert 1 <= len(caught) <= 200

@@ -1,4 +1,6 @@
-"""The arm of a URDF against MuJoCo, which reads the same text by itself: where links are and what they weigh."""
+"""The arm of a URDF against MuJoCo, which reads the same text by itself:
+where links are and what they weigh.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ from forearm.kinematics.poses import body_poses
 KINOVA = Path(__file__).parent.parent / "data" / "kinova_mico.urdf"
 Array = NDArray[np.float64]
 
-POSE = 1e-13  # fifteen products of rotations and metres, each rounded to 1e-16, and MuJoCo's way over quaternions
+# fifteen products of rotations and metres, each rounded to 1e-16, and MuJoCo's way over quaternions
+POSE = 1e-13
 STATES = 4
 
 # MuJoCo refuses moving links without mass; every other thing that a random arm may have, it reads too.
@@ -35,20 +38,32 @@ TURNING = replace(CHAIN, kinds=("revolute",), mimics=False)
 SLIDING = replace(TREE, kinds=("prismatic",), mimics=False)
 ONE = replace(CHAIN, links=2, kinds=("revolute", "prismatic"))
 MAKINGS = {"chain": CHAIN, "tree": TREE, "turning": TURNING, "sliding": SLIDING, "one joint": ONE}
-CASES = [pytest.param(random_urdf(seed, making), id=f"{name}-{seed}") for name, making in MAKINGS.items() for seed in range(4)]
-KEEP_EVERY_BODY = '<mujoco><compiler fusestatic="false" balanceinertia="false" discardvisual="true"/></mujoco>'
+CASES = [
+    pytest.param(random_urdf(seed, making), id=f"{name}-{seed}")
+    for name, making in MAKINGS.items()
+    for seed in range(4)
+]
+KEEP_EVERY_BODY = (
+    '<mujoco><compiler fusestatic="false" balanceinertia="false" discardvisual="true"/></mujoco>'
+)
 
 
 class Peer:
     """MuJoCo's model of a URDF, asked in the coordinates of an Arm."""
 
     def __init__(self, text: str) -> None:
-        self.model: Any = mujoco.MjModel.from_xml_string(text.replace("</robot>", f"{KEEP_EVERY_BODY}</robot>"))
+        self.model: Any = mujoco.MjModel.from_xml_string(
+            text.replace("</robot>", f"{KEEP_EVERY_BODY}</robot>")
+        )
         self.data: Any = mujoco.MjData(self.model)
         # Followers are joints of their own here; their law is read from the text, leaders first.
         root = ElementTree.fromstring(text)
         self.mimics = {
-            joint.attrib["name"]: (m.attrib["joint"], float(m.attrib["multiplier"]), float(m.attrib["offset"]))
+            joint.attrib["name"]: (
+                m.attrib["joint"],
+                float(m.attrib["multiplier"]),
+                float(m.attrib["offset"]),
+            )
             for joint in root.iter("joint")
             if (m := joint.find("mimic")) is not None
         }

@@ -37,7 +37,13 @@ class Typed:
         return line
 
 
-def talk(*lines: str, arm: fa.Arm | None = None, dac: DAC | None = None, typed: bool = False, width: int | None = 100) -> Talk:
+def talk(
+    *lines: str,
+    arm: fa.Arm | None = None,
+    dac: DAC | None = None,
+    typed: bool = False,
+    width: int | None = 100,
+) -> Talk:
     out, errors = io.StringIO(), list[str]()
     source = Typed(lines, out) if typed else TextLines(io.StringIO("\n".join(lines) + "\n" if lines else ""))
     interpreter = Interpreter(arm or fa.load("cmu-dd"), source, out, errors.append, dac, width)

@@ -55,8 +55,12 @@ def test_gravity_keeps_swartz_s_sign() -> None:
     hanging, standing = talk(*START, "inverse_arm"), talk("gravity = 9.80621", *START, "inverse_arm")
     arm = fa.load("cmu-dd")
     assert arm.gravity[2] == -9.80621
-    assert hanging.session.variables.torque == pytest.approx(fa.dynamics.inverse(HANGING, THETA, OMEGA, ALPHA), rel=CLOSE)
-    assert standing.session.variables.torque == pytest.approx(fa.dynamics.inverse(arm, THETA, OMEGA, ALPHA), rel=CLOSE)
+    assert hanging.session.variables.torque == pytest.approx(
+        fa.dynamics.inverse(HANGING, THETA, OMEGA, ALPHA), rel=CLOSE
+    )
+    assert standing.session.variables.torque == pytest.approx(
+        fa.dynamics.inverse(arm, THETA, OMEGA, ALPHA), rel=CLOSE
+    )
     assert GRAVITY == -9.80621
 
 
@@ -65,7 +69,12 @@ def test_inverse_arm_and_forward_arm_are_inverses_and_show_their_results() -> No
     v = ended.session.variables
     assert v.alpha == pytest.approx(ALPHA, rel=CLOSE)
     assert v.voltage == pytest.approx(voltage_of(HANGING, v.torque, OMEGA), rel=CLOSE)
-    for name, values in (("torque", v.torque), ("voltage", v.voltage), ("DACOut", v.voltage), ("alpha", v.alpha)):
+    for name, values in (
+        ("torque", v.torque),
+        ("voltage", v.voltage),
+        ("DACOut", v.voltage),
+        ("alpha", v.alpha),
+    ):
         assert shown(ended, name) == pytest.approx(values, rel=SHOWN)
 
 
@@ -92,17 +101,29 @@ def test_what_was_set_last_stays_when_omega_changes() -> None:
 
 def test_dacout_is_voltage_over_gain_in_the_steps_and_bounds_of_the_converter() -> None:
     dac = DAC(bits=6, span=4.0, gain=2.5)
-    ended = talk(line("voltage", VOLTAGE), "DACOut", line("dacout", [0.3, -0.2, 9.0, 0.1, 0.0, -5.0]), "voltage", dac=dac)
+    ended = talk(
+        line("voltage", VOLTAGE),
+        "DACOut",
+        line("dacout", [0.3, -0.2, 9.0, 0.1, 0.0, -5.0]),
+        "voltage",
+        dac=dac,
+    )
     assert f"DACOut = {' '.join(f'{v:.8g}' for v in dac.out(VOLTAGE)[0])}  # V" in ended.out
     held = dac.out(dac.voltage([0.3, -0.2, 9.0, 0.1, 0.0, -5.0]))[0]
     assert shown(ended, "voltage") == pytest.approx(2.5 * held, rel=SHOWN, abs=1e-12)
-    assert talk("voltage = 20 0 0 0 0 -11", dac=dac).out.endswith("note: beyond the range of the converter: joint1, joint6\n")
+    assert talk("voltage = 20 0 0 0 0 -11", dac=dac).out.endswith(
+        "note: beyond the range of the converter: joint1, joint6\n"
+    )
 
 
 def test_amplifiers_of_the_arm_file_stand_behind_the_converter(tmp_path: Path) -> None:
     path = tmp_path / "amplified.toml"
     fa.load("cmu-dd").save(path)
-    path.write_text(path.read_text().replace("torque_constant", "amplifier_gain = 4.0, inductance = 0.001, torque_constant"))
+    path.write_text(
+        path.read_text().replace(
+            "torque_constant", "amplifier_gain = 4.0, inductance = 0.001, torque_constant"
+        )
+    )
     arm = fa.load(path)
     ended = talk("voltage = 2 0 0 0 0 -6", "DACOut", "dacout = 1 0 0 0 0 0.5", "voltage", arm=arm)
     assert "DACOut = 0.5 0 0 0 0 -1.5  # V" in ended.out
@@ -132,7 +153,9 @@ def test_voltage_and_torque_are_what_the_motors_get_behind_the_converter() -> No
 def test_a_schedule_leaves_the_voltage_that_the_converter_holds_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "volts.csv"
     path.write_text("t,v1,v2,v3,v4,v5,v6\n0,3,3,3,3,3,3\n0.004,1,1,1,1,1,1\n0.007,9,9,9,9,9,9\n")
-    ended = talk("DACTimePeriod = 0.005", f"simulate new no {path}", "voltage", "torque", dac=DAC(bits=4, span=10.0))
+    ended = talk(
+        "DACTimePeriod = 0.005", f"simulate new no {path}", "voltage", "torque", dac=DAC(bits=4, span=10.0)
+    )
     run = ended.session.simulation
     assert run is not None
     assert run.t[-1] == pytest.approx(0.007)
@@ -151,14 +174,16 @@ def fails_with(dac: DAC, *lines: str) -> str:
 def test_limits_of_the_motors_are_told() -> None:
     ended = talk("voltage = 100 0 0 0 0 40")
     assert (
-        "note: at the limit of voltage or current, with the torque that the motor then gives: joint1 (280), joint6 (6)"
-        in ended.out
-    )
+        "note: at the limit of voltage or current, with the torque that the motor then gives: "
+        "joint1 (280), joint6 (6)"
+    ) in ended.out
     assert "joint2 (300)" in talk("torque = 0 301 0 0 0 0").out
     assert "note" not in talk("torque = 0 299 0 0 0 0").out
 
 
-@pytest.mark.parametrize("answers", [("new", "no", "no", "30"), ("yes", "no", "30"), ("ne", "n", "n", "30  # ms")])
+@pytest.mark.parametrize(
+    "answers", [("new", "no", "no", "30"), ("yes", "no", "30"), ("ne", "n", "n", "30  # ms")]
+)
 def test_simulate_asks_and_its_end_is_in_the_variables(answers: tuple[str, ...]) -> None:
     ended = talk(*START, line("voltage", VOLTAGE), "simulate", "# what is asked", *answers)
     run = simulate(HANGING, THETA, OMEGA, 0.03, voltage=VOLTAGE, method="rk3", step=1e-3)
@@ -180,7 +205,9 @@ def test_zero_first_starts_at_zero_with_the_voltage_that_was_set() -> None:
 
 
 def test_continue_gives_the_same_as_one_longer_run() -> None:
-    parts = talk(*START, line("voltage", VOLTAGE), "simulate new no 20", "simulate", "continue", "15", "sim c 5")
+    parts = talk(
+        *START, line("voltage", VOLTAGE), "simulate new no 20", "simulate", "continue", "15", "sim c 5"
+    )
     whole = talk(*START, line("voltage", VOLTAGE), "simulate new no 40")
     a, b = parts.session.run_so_far(""), whole.session.run_so_far("")
     assert a.t == pytest.approx(b.t, rel=1e-14)
@@ -192,15 +219,21 @@ def test_continue_gives_the_same_as_one_longer_run() -> None:
 
 
 def test_steps_that_are_too_long_are_told_once_with_what_helps() -> None:
-    arm = fa.load("chain3").with_joint("joint3", friction=fa.Friction(viscous=5e3, coulomb=(1e3, -1e3)))  # stands
-    said = r"too long for joint3.* at most \S+ s, or method 'radau', with forearm simulate: those of sim are fixed\.$"
+    # stands
+    arm = fa.load("chain3").with_joint("joint3", friction=fa.Friction(viscous=5e3, coulomb=(1e3, -1e3)))
+    said = (
+        r"too long for joint3.* at most \S+ s, or method 'radau', with forearm simulate: "
+        r"those of sim are fixed\.$"
+    )
     with pytest.warns(fa.StepWarning, match=said) as told:
         ended = talk("simulate new yes 3", "simulate continue 2", "simulate continue 2", arm=arm)
     assert (ended.code, len(told)) == (0, 1)
 
 
 def test_continue_takes_a_new_voltage() -> None:
-    ended = talk(line("voltage", VOLTAGE), "simulate new no 20", "voltage = 1 2 3 4 5 6", "simulate continue 20")
+    ended = talk(
+        line("voltage", VOLTAGE), "simulate new no 20", "voltage = 1 2 3 4 5 6", "simulate continue 20"
+    )
     run = ended.session.run_so_far("")
     first = simulate(HANGING, [0.0] * 6, [0.0] * 6, 0.02, voltage=VOLTAGE)
     then = simulate(HANGING, first.q[-1], first.qd[-1], 0.02, voltage=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
@@ -250,7 +283,15 @@ def test_an_arm_without_motors_is_driven_by_torques(tmp_path: Path) -> None:
 
 
 def test_print_simulation_shows_the_samples_asked_for() -> None:
-    ended = talk(line("voltage", VOLTAGE), "simulate new no 40", "print_simulation", "0.01", "0.03", "0.005", width=None)
+    ended = talk(
+        line("voltage", VOLTAGE),
+        "simulate new no 40",
+        "print_simulation",
+        "0.01",
+        "0.03",
+        "0.005",
+        width=None,
+    )
     header, _, *rows = ended.out.splitlines()[-7:]
     assert header.split()[:7] == ["t", "theta1", "theta2", "theta3", "theta4", "theta5", "theta6"]
     assert header.split()[-1] == "voltage6"
@@ -262,7 +303,8 @@ def test_print_simulation_shows_the_samples_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "count"), [("0 0.04 0", 41), ("0 0.04 0.0001", 41), ("0.02 0.02 0", 1), ("0 0.04 1", 1), ("0 0.04 0.015", 3)]
+    ("asked", "count"),
+    [("0 0.04 0", 41), ("0 0.04 0.0001", 41), ("0.02 0.02 0", 1), ("0 0.04 1", 1), ("0 0.04 0.015", 3)],
 )
 def test_print_simulation_with_steps_of_any_size(asked: str, count: int) -> None:
     ended = talk("simulate new no 40", f"print_simulation {asked}", width=None)
@@ -323,7 +365,9 @@ def test_pictures_and_pages_have_names_unless_named(tmp_path: Path, monkeypatch:
 def test_database_read_takes_files_and_names_and_starts_anew(tmp_path: Path) -> None:
     path = tmp_path / "arm.toml"
     fa.load("chain3").save(path)
-    ended = talk("gravity = 1.5", "simulate new yes 5", "database_read", str(path), "theta", "print_simulation")
+    ended = talk(
+        "gravity = 1.5", "simulate new yes 5", "database_read", str(path), "theta", "print_simulation"
+    )
     assert ended.session.variables.arm.n == 3
     assert tuple(ended.session.variables.arm.gravity) == (0.0, 0.0, -1.5)
     assert "theta = 0 0 0  # rad" in ended.out
@@ -338,14 +382,20 @@ def test_inverse_arm_on_many_sets(names: tuple[str, ...], tmp_path: Path) -> Non
     rows = np.random.default_rng(5).uniform(-1.0, 1.0, (40, 18))
     header = ",".join(["label", *(f"{name}{i + 1}" for name in names[:3] for i in range(6))])
     source, target = tmp_path / "sets.csv", tmp_path / "torques.csv"
-    source.write_text("\n".join([header, *(",".join(["x", *map(repr, row)]) for row in rows.tolist())]) + "\n")
+    source.write_text(
+        "\n".join([header, *(",".join(["x", *map(repr, row)]) for row in rows.tolist())]) + "\n"
+    )
     ended = talk(f"inverse_arm {source} {target}", f"inverse_arm {source}", width=None)
     assert (ended.code, ended.errors) == (0, [])
     torque = fa.dynamics.inverse(HANGING, rows[:, :6], rows[:, 6:12], rows[:, 12:])
     both = np.hstack([torque, voltage_of(HANGING, torque, rows[:, 6:12])])
     made, *lines = target.read_text().splitlines()
-    assert made.split(",")[19:] == [f"{names[3]}{i + 1}" for i in range(6)] + [f"voltage{i + 1}" for i in range(6)]
-    assert np.array([[float(x) for x in text.split(",")[19:]] for text in lines]) == pytest.approx(both, rel=CLOSE, abs=CLOSE)
+    assert made.split(",")[19:] == [f"{names[3]}{i + 1}" for i in range(6)] + [
+        f"voltage{i + 1}" for i in range(6)
+    ]
+    assert np.array([[float(x) for x in text.split(",")[19:]] for text in lines]) == pytest.approx(
+        both, rel=CLOSE, abs=CLOSE
+    )
     table = np.array([[float(x) for x in text.split()] for text in ended.out.splitlines()[3:]])
     assert table[:, 1:] == pytest.approx(both, rel=1e-5)
     assert np.array_equal(ended.session.variables.torque, np.zeros(6))

@@ -18,9 +18,9 @@ from forearm.interpreter.terminal import complete
 
 SHORT = ("theta = 0.1 0.2 0.3 0.4 0.5 0.6", "simulate new no 3")
 EVERYTHING = (
-    "# a session", "theta = 0.1 0.2 0.3 0.4 0.5 0.6", "", "inverse_arm", "forward_arm", "simulate", "new", "yes", "no", "4",
-    "simulate", "continue", "no", "2", "open_output_file", "out.txt", "print_simulation", "0", "0.006", "0.002",
-    "close_output_file", "database_read", "chain2", "help", "omega", "quit",
+    "# a session", "theta = 0.1 0.2 0.3 0.4 0.5 0.6", "", "inverse_arm", "forward_arm", "simulate", "new",
+    "yes", "no", "4", "simulate", "continue", "no", "2", "open_output_file", "out.txt", "print_simulation",
+    "0", "0.006", "0.002", "close_output_file", "database_read", "chain2", "help", "omega", "quit",
 )  # fmt: skip
 
 
@@ -28,7 +28,10 @@ EVERYTHING = (
     ("lines", "said"),
     [
         (("tehta = 1 2 3 4 5 6",), "line 1: there is no variable 'tehta'; did you mean 'theta'?"),
-        (("", "inverse",  "forward_amr"), "line 3: there is no command or variable 'forward_amr'; did you mean 'forward_arm'?"),
+        (
+            ("", "inverse", "forward_amr"),
+            "line 3: there is no command or variable 'forward_amr'; did you mean 'forward_arm'?",
+        ),
         (("= 1",), "there is no variable ''"),
         (("simulate = 1",), "there is no variable 'simulate'"),
         (("theta = 1 2 3",), "theta: 6 numbers are needed, one a joint, came 3: '1 2 3'."),
@@ -59,7 +62,10 @@ EVERYTHING = (
         (("simulate new no 0",), "came '0'"),
         (("simulate new no -5",), "came '-5'"),
         (("simulate new no 1000001",), "came '1000001'"),
-        (("simulate new no ten",), "simulate: came 'ten', which is no file that is there, and no whole number of timesteps"),
+        (
+            ("simulate new no ten",),
+            "simulate: came 'ten', which is no file that is there, and no whole number of timesteps",
+        ),
         (("simulate new no volts",), "A voltage schedule file is named with its ending, such as volts.csv."),
         (("simulate new no there",), "there: the name must end in one of"),
         ((f"simulate new no {'x' * 5000}",), "which is no file that is there"),
@@ -67,12 +73,21 @@ EVERYTHING = (
         (("simulate new no absent.csv",), "absent.csv: not there. Check the path."),
         (("simulate new no yes -",), "-: standard input and output belong to the session; name a file."),
         (("simulate continue",), "simulate, continue: nothing is simulated yet; do simulate first."),
-        ((*SHORT, "theta = 1 2 3 4 5 6", "sim c 3"), "theta changed since the last simulation, so it cannot be continued"),
-        ((*SHORT, "omega = 1 2 3 4 5 6", "gravity = 1", "sim c 3"), "omega and gravity changed since the last simulation"),
+        (
+            (*SHORT, "theta = 1 2 3 4 5 6", "sim c 3"),
+            "theta changed since the last simulation, so it cannot be continued",
+        ),
+        (
+            (*SHORT, "omega = 1 2 3 4 5 6", "gravity = 1", "sim c 3"),
+            "omega and gravity changed since the last simulation",
+        ),
         (("plot_simulation",), "plot_simulation: nothing is simulated yet"),
         (("print_simulation",), "print_simulation: nothing is simulated yet"),
         (("write_graphic_file",), "write_graphic_file: nothing is simulated yet"),
-        ((*SHORT, "print_simulation 0 1 0.1"), "both within 0 to 0.003 s, and a step of at least 0 s are needed"),
+        (
+            (*SHORT, "print_simulation 0 1 0.1"),
+            "both within 0 to 0.003 s, and a step of at least 0 s are needed",
+        ),
         ((*SHORT, "print_simulation 0.002 0.001 0"), "came 0.002, 0.001, 0"),
         ((*SHORT, "print_simulation 0 0.003 -1"), "came 0, 0.003, -1"),
         ((*SHORT, "print_simulation a b c"), "Start, s?: 'a' is not a number"),
@@ -80,7 +95,10 @@ EVERYTHING = (
         ((*SHORT, "write motion.txt"), "a simulation is saved as .npz"),
         ((*SHORT, "write absent/motion.html"), "cannot be written"),
         (("open_output_file .",), ".: not a plain file"),
-        (("open_output_file absent/out.txt",), "absent/out.txt: cannot be written: No such file or directory."),
+        (
+            ("open_output_file absent/out.txt",),
+            "absent/out.txt: cannot be written: No such file or directory.",
+        ),
         (("open a.txt", "open b.txt"), "line 2: the output file 'a.txt' is open; close_output_file first."),
         (("close_output_file",), "close_output_file: no output file is open."),
         (("database_read pmua560",), "did you mean 'puma560'"),
@@ -89,7 +107,7 @@ EVERYTHING = (
         (("inverse_arm sets.csv sets.csv",), "sets.csv"),
         (("omega = 1e30 1e30 1e30 1e30 1e30 1e30", "omega = 1 1 1 1 1 1", "omega = 1 2"), "line 3"),
     ],
-)  # fmt: skip
+)
 def test_an_error_names_line_place_and_remedy(
     lines: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,7 +120,9 @@ def test_an_error_names_line_place_and_remedy(
 
 
 def test_an_error_changes_nothing_and_a_terminal_goes_on() -> None:
-    ended = talk("theta = 1 2 3 4 5 6", "theta = 1", "nonsense", "simulate", "new", "perhaps", "theta", typed=True)
+    ended = talk(
+        "theta = 1 2 3 4 5 6", "theta = 1", "nonsense", "simulate", "new", "perhaps", "theta", typed=True
+    )
     assert ended.code == 0
     assert len(ended.errors) == 3
     assert not any("line" in error.split(":")[0] for error in ended.errors)
@@ -122,7 +142,9 @@ def test_numbers_beyond_all_bounds_are_refused_before_they_are_stored() -> None:
     assert np.isfinite(ended.session.variables.alpha).all()
 
 
-def test_the_end_of_the_input_is_welcome_anywhere_but_at_a_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_of_the_input_is_welcome_anywhere_but_at_a_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     questions = {6, 7, 8, 9, 11, 12, 13, 15, 17, 18, 19, 22}
     for count in range(len(EVERYTHING) + 1):
@@ -152,14 +174,18 @@ def test_bytes_that_are_no_text_are_refused() -> None:
 
 
 def test_bytes_that_python_keeps_in_standard_input_are_refused_too() -> None:
-    stream = io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfgravity\n\xff\xfe\n"), encoding="utf-8", errors="surrogateescape")
+    stream = io.TextIOWrapper(
+        io.BytesIO(b"\xef\xbb\xbfgravity\n\xff\xfe\n"), encoding="utf-8", errors="surrogateescape"
+    )
     out, errors = io.StringIO(), list[str]()
     assert Interpreter(fa.load("cmu-dd"), TextLines(stream), out, errors.append).run() == 2
     assert out.getvalue() == "gravity = -9.80621  # m/s^2\n", "a byte order mark is no text"
     assert errors == ["line 2: the input is not UTF-8 text; write the script as plain text."]
 
 
-def test_lines_of_anything_never_end_in_anything_but_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_of_anything_never_end_in_anything_but_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     rng = random.Random(7)
     words = [

@@ -28,5 +28,7 @@ def evaluated(graph: Graph, results: list[Expr], x: Any, target: Target) -> Any:
     made = np.empty((len(given), len(results)), dtype=dtype)
     arguments = (Argument("x", given.shape[1:], ""),), (Argument("y", made.shape[1:], ""),)
     traced = Traced(graph, {"y": np.array(results, dtype=object)}, *arguments)
-    compiled(function_text("f", traced, target), "f", 2, target)(given.ctypes.data, made.ctypes.data, len(given))
+    compiled(function_text("f", traced, target), "f", 2, target)(
+        given.ctypes.data, made.ctypes.data, len(given)
+    )
     return made

@@ -1,4 +1,6 @@
-"""The angle of a point as vector code, against the C library in extended precision; axes, corners, zeros with signs, NaN."""
+"""The angle of a point as vector code, against the C library in extended precision;
+axes, corners, zeros with signs, NaN.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from kernels.compiling import evaluated
 from forearm.kernels.native import host
 from forearm.symbols import Graph
 
-MOST_ULP = {"float64": 2.0, "float32": 2.5}  # units in the last place: just above pi/8 the result is a difference
+# units in the last place: just above pi/8 the result is a difference
+MOST_ULP = {"float64": 2.0, "float32": 2.5}
 
 
 def angles(dtype: str, points: Any, lanes: int | None = None) -> Any:
@@ -22,7 +25,9 @@ def angles(dtype: str, points: Any, lanes: int | None = None) -> Any:
 
 
 def sample(dtype: str) -> Any:
-    """Points all around, near the axes, the diagonals and the eighths where the code changes over, of all sizes."""
+    """Points all around, near the axes, the diagonals and the eighths where the code
+    changes over, of all sizes.
+    """
     rng = np.random.default_rng(0)
     edges = np.repeat(np.arange(-8, 9) * np.pi / 8, 200)
     around = np.concatenate([rng.uniform(-np.pi, np.pi, 20000), edges + rng.normal(size=edges.size) * 1e-6])
@@ -36,7 +41,9 @@ def test_within_two_units_or_so_in_the_last_place(dtype: str) -> None:
     exact = points.astype(np.longdouble)
     truths = (np.arctan2(exact[:, 1], exact[:, 0]), np.arctan2(-exact[:, 1], -exact[:, 0]))
     for found, truth in zip(angles(dtype, points).T, truths, strict=True):
-        assert (np.abs(found - truth) / np.spacing(np.abs(truth).astype(dtype)).astype(np.longdouble)).max() <= MOST_ULP[dtype]
+        assert (
+            np.abs(found - truth) / np.spacing(np.abs(truth).astype(dtype)).astype(np.longdouble)
+        ).max() <= MOST_ULP[dtype]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

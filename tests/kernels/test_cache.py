@@ -1,4 +1,6 @@
-"""Machine code on disk: found by other processes, never trusted when damaged, and never in the way when the disk is."""
+"""Machine code on disk: found by other processes, never trusted when damaged,
+and never in the way when the disk is.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ arm = fa.load("ascher2")
 kernel = fa.compile(arm)
 states = np.linspace(0.1, 0.9, 3 * 5 * arm.n).reshape(3, 5, arm.n)
 print(kernel.inverse_dynamics(*states[:, 0]).tobytes().hex(), kernel.inverse_dynamics(*states).tobytes().hex())
-"""
+"""  # noqa: E501
 NOTHING_MADE = "import sys\nsys.modules['forearm.kernels.making'] = None\n"  # importing it is an error now
 WITHOUT_LLVM = "assert 'llvmlite' not in sys.modules, 'LLVM was loaded'\n" if elf.is_possible() else ""
 BY_LLVM = "import forearm.kernels.elf as elf\nelf.is_possible = lambda: False\n"
@@ -50,7 +52,10 @@ BY_LLVM = "import forearm.kernels.elf as elf\nelf.is_possible = lambda: False\n"
 def torques() -> str:
     """What WORK prints."""
     kernel = fa.compile(ARM)
-    return f"{kernel.inverse_dynamics(*STATES[:, 0]).tobytes().hex()} {kernel.inverse_dynamics(*STATES).tobytes().hex()}"
+    return (
+        f"{kernel.inverse_dynamics(*STATES[:, 0]).tobytes().hex()} "
+        f"{kernel.inverse_dynamics(*STATES).tobytes().hex()}"
+    )
 
 
 def one_torque() -> bytes:
@@ -61,9 +66,13 @@ def one_torque() -> bytes:
 def run(code: str, place: Path | str, **environment: str) -> str:
     """What a process of its own prints."""
     made = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | {"FOREARM_CACHE": str(place)} | environment, capture_output=True,
-        text=True, timeout=PATIENCE, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", code],
+        env=os.environ | {"FOREARM_CACHE": str(place)} | environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
     assert made.returncode == 0, f"left with {made.returncode}: {made.stderr}"
     return made.stdout.strip()
 
@@ -216,7 +225,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "inputs a number": lambda c: rewritten(c, inputs=3),
     "shapes of words": lambda c: rewritten(c, outputs=[["tau", ["x"]]]),
     "counts of nothing": lambda c: rewritten(c, counts={"nothing": 1}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
@@ -289,7 +298,9 @@ def test_a_pipe_is_not_waited_for_and_is_replaced(place: Path, right: str) -> No
     assert_whole(place)
 
 
-def test_a_file_too_large_is_not_read(kept: Path, monkeypatch: pytest.MonkeyPatch, makings: list[str]) -> None:
+def test_a_file_too_large_is_not_read(
+    kept: Path, monkeypatch: pytest.MonkeyPatch, makings: list[str]
+) -> None:
     monkeypatch.setattr(cache, "LARGEST", kept.stat().st_size - 1)
     assert cache.read(kept.stem) is None
     assert cache.about(kept) is None
@@ -304,7 +315,8 @@ def test_a_file_too_large_is_not_read(kept: Path, monkeypatch: pytest.MonkeyPatc
 def test_processes_at_once_on_an_empty_cache(place: Path, right: str) -> None:
     environment = os.environ | {"FOREARM_CACHE": str(place)}
     started = [
-        subprocess.Popen([sys.executable, "-c", WORK], env=environment, stdout=subprocess.PIPE, text=True) for _ in range(6)
+        subprocess.Popen([sys.executable, "-c", WORK], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(6)
     ]
     said = [process.communicate(timeout=PATIENCE)[0].strip() for process in started]
     assert said == [right] * 6
@@ -344,7 +356,9 @@ def test_writers_that_are_killed_leave_only_whole_files(place: Path) -> None:
 
 def test_one_killed_before_the_file_has_its_name_does_no_harm(place: Path, right: str) -> None:
     kill = "import os, signal\nos.replace = lambda *paths: os.kill(os.getpid(), signal.SIGKILL)\n"
-    killed = subprocess.run([sys.executable, "-c", kill + WORK], check=False, timeout=PATIENCE, capture_output=True)
+    killed = subprocess.run(
+        [sys.executable, "-c", kill + WORK], check=False, timeout=PATIENCE, capture_output=True
+    )
     assert killed.returncode == -signal.SIGKILL
     (part,) = place.iterdir()
     assert part.suffix == ".part"
@@ -364,7 +378,9 @@ def test_unfinished_files_go_when_they_are_old(place: Path) -> None:
     assert names(place) == sorted([f"{KEYS[0]}.kernel", f"{KEYS[2]}.kernel", young.name, ours_not.name])
 
 
-def test_a_file_that_vanishes_while_the_folder_is_read_hides_no_other(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_vanishes_while_the_folder_is_read_hides_no_other(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for key in KEYS[:4]:
         cache.write(key, ABOUT, b"code")
     scandir = os.scandir
@@ -386,7 +402,9 @@ def test_a_file_that_vanishes_while_the_folder_is_read_hides_no_other(place: Pat
             self.found = scandir(folder)
 
         def __enter__(self) -> Iterator[Racing]:
-            return iter(sorted((Racing(item) for item in self.found), key=lambda r: not r.name.startswith(KEYS[1])))
+            return iter(
+                sorted((Racing(item) for item in self.found), key=lambda r: not r.name.startswith(KEYS[1]))
+            )
 
         def __exit__(self, *_: object) -> None:
             self.found.close()
@@ -414,7 +432,9 @@ assert np.array_equal(fresh.inverse_dynamics(*batch)[0], single)
 # The disk is in the way
 
 
-@pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSPC, errno.EACCES, errno.EIO], ids=errno.errorcode.get)
+@pytest.mark.parametrize(
+    "number", [errno.EROFS, errno.ENOSPC, errno.EACCES, errno.EIO], ids=errno.errorcode.get
+)
 @pytest.mark.parametrize("call", ["open", "replace", "fdopen", "mkdir", "scandir", "utime"])
 def test_errors_of_the_disk_are_not_the_user_s(
     call: str, number: int, place: Path, right: str, makings: list[str], monkeypatch: pytest.MonkeyPatch
@@ -483,7 +503,9 @@ def test_where_the_folder_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("named", [None, "~/mine", "~nobody-of-this-name/mine"])
-def test_without_a_home_there_is_no_cache(named: str | None, monkeypatch: pytest.MonkeyPatch, right: str) -> None:
+def test_without_a_home_there_is_no_cache(
+    named: str | None, monkeypatch: pytest.MonkeyPatch, right: str
+) -> None:
     def unknown(_: object) -> Any:
         raise KeyError
 
@@ -515,7 +537,9 @@ def test_a_folder_that_others_may_write_to_is_not_used(mode: int, kept: Path, ma
     assert makings == []
 
 
-def test_the_folder_of_another_user_is_not_used(kept: Path, makings: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_of_another_user_is_not_used(
+    kept: Path, makings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     me = os.getuid()
     monkeypatch.setattr(os, "getuid", lambda: me + 1)
     assert cache.trouble(kept.parent) == "belongs to another user"
@@ -524,7 +548,9 @@ def test_the_folder_of_another_user_is_not_used(kept: Path, makings: list[str], 
 
 
 @pytest.mark.parametrize("mode", [0o660, 0o606])
-def test_a_file_that_others_may_write_to_is_not_used_and_is_replaced(mode: int, kept: Path, makings: list[str]) -> None:
+def test_a_file_that_others_may_write_to_is_not_used_and_is_replaced(
+    mode: int, kept: Path, makings: list[str]
+) -> None:
     kept.chmod(mode)
     assert cache.about(kept) is None
     one_torque()
@@ -568,7 +594,14 @@ def test_the_longest_unused_go_first(place: Path, monkeypatch: pytest.MonkeyPatc
 def strangers(place: Path) -> list[str]:
     """Things in the folder that the cache did not write, though their names look like it."""
     place.mkdir(mode=0o700, exist_ok=True)
-    for name in ("notes.txt", "my.kernel", f"{'g' * 64}.kernel", f"{KEYS[7]}.kernel.bak", f"{KEYS[7]}.part", "x.1.2.part"):
+    for name in (
+        "notes.txt",
+        "my.kernel",
+        f"{'g' * 64}.kernel",
+        f"{KEYS[7]}.kernel.bak",
+        f"{KEYS[7]}.part",
+        "x.1.2.part",
+    ):
         (place / name).write_bytes(bytes(5000))
         os.utime(place / name, (1.0, 1.0))
     (place / f"{KEYS[6]}.kernel").mkdir()
@@ -606,23 +639,49 @@ def test_about_reads_no_more_than_the_start(kept: Path) -> None:
     head = cache.about(kept)
     assert head is not None
     shown = {name: head[name] for name in ("arm", "functions", "dtype", "part")}
-    assert shown == {"arm": "ascher2", "functions": ["inverse_dynamics"], "dtype": "float64", "part": "single"}
+    assert shown == {
+        "arm": "ascher2",
+        "functions": ["inverse_dynamics"],
+        "dtype": "float64",
+        "part": "single",
+    }
     content = kept.read_bytes()
     kept.write_bytes(flipped(content, len(content) - 1))
     assert cache.about(kept) == head
     assert cache.read(kept.stem) is None
 
 
-@pytest.mark.parametrize("damage", [d for d in DAMAGE if d not in {
-    "bit in the digest", "bit in the code", "last bit", "no name", "no inputs", "no counts", "no entry", "inputs a number",
-    "shapes of words", "another name", "counts of nothing", "no code"}])  # fmt: skip
+@pytest.mark.parametrize(
+    "damage",
+    [
+        d
+        for d in DAMAGE
+        if d
+        not in {
+            "bit in the digest",
+            "bit in the code",
+            "last bit",
+            "no name",
+            "no inputs",
+            "no counts",
+            "no entry",
+            "inputs a number",
+            "shapes of words",
+            "another name",
+            "counts of nothing",
+            "no code",
+        }
+    ],
+)
 def test_about_says_nothing_of_a_damaged_start(damage: str, kept: Path) -> None:
     kept.write_bytes(DAMAGE[damage](kept.read_bytes()))
     assert cache.about(kept) is None
 
 
 @pytest.mark.parametrize(
-    "changes", [{"arm": "a\x1b[2J"}, {"arm": 3}, {"functions": "f" * 3 + "\n"}, {"functions": [None]}, {"bytes": "x"}], ids=str
+    "changes",
+    [{"arm": "a\x1b[2J"}, {"arm": 3}, {"functions": "f" * 3 + "\n"}, {"functions": [None]}, {"bytes": "x"}],
+    ids=str,
 )
 def test_about_gives_only_what_can_be_printed(changes: dict[str, Any], kept: Path) -> None:
     kept.write_bytes(rewritten(kept.read_bytes(), **changes))

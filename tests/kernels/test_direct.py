@@ -1,4 +1,6 @@
-"""Batches that Python hands to the machine code itself: the bits, errors and objects of the ordinary method."""
+"""Batches that Python hands to the machine code itself: the bits, errors and objects
+of the ordinary method.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,14 @@ pytestmark = pytest.mark.skipif(not direct.is_possible(), reason="this interpret
 ARM = simple_drives(random_arm(41, 4, "standard", tree=True))
 N = ARM.n
 FUNCTIONS = {
-    "inverse_dynamics": 3, "forward_dynamics": 3, "inertia_matrix": 1, "bias": 2, "gravity": 1, "forward_kinematics": 1,
+    "inverse_dynamics": 3,
+    "forward_dynamics": 3,
+    "inertia_matrix": 1,
+    "bias": 2,
+    "gravity": 1,
+    "forward_kinematics": 1,
     "jacobian": 1,
-}  # fmt: skip
+}
 
 
 def warmed(arm: fa.Arm = ARM, dtype: str = "float64") -> Any:
@@ -48,7 +55,11 @@ KERNEL: Any = warmed()
 
 def states(count: int, arm: fa.Arm = ARM, seed: int = 0) -> list[Any]:
     rng = np.random.default_rng(seed)
-    return [posture(arm, seed, count), rng.uniform(-2.0, 2.0, (count, arm.n)), rng.uniform(-3.0, 3.0, (count, arm.n))]
+    return [
+        posture(arm, seed, count),
+        rng.uniform(-2.0, 2.0, (count, arm.n)),
+        rng.uniform(-3.0, 3.0, (count, arm.n)),
+    ]
 
 
 def ordinary(name: str) -> Callable[..., Any]:
@@ -100,13 +111,30 @@ def test_what_is_not_plain_goes_the_ordinary_way() -> None:
     wide = np.zeros((6, 2 * N))
     unaligned = np.frombuffer(b"x" + q.tobytes(), dtype=np.float64, offset=1).reshape(q.shape)
     for other in (
-        q.tolist(), q.astype(np.float32), q.astype(">f8"), q.view(Sub), np.asfortranarray(q), wide[:, ::2], unaligned,
-        q[None], q[:5], q[0], q[:, :3], np.zeros((6, N), int), None, 1.0,
-    ):  # fmt: skip
+        q.tolist(),
+        q.astype(np.float32),
+        q.astype(">f8"),
+        q.view(Sub),
+        np.asfortranarray(q),
+        wide[:, ::2],
+        unaligned,
+        q[None],
+        q[:5],
+        q[0],
+        q[:, :3],
+        np.zeros((6, N), int),
+        None,
+        1.0,
+    ):
         for given in ((other, qd, x), (q, other, x), (q, qd, other)):
             with pytest.raises(AssertionError, match="ordinary way"):
                 KERNEL.inverse_dynamics(*given)
-    for options in ({"threads": 1}, {"out": None}, {"parameters": None}, {"out": np.zeros((6, N)), "threads": 1}):
+    for options in (
+        {"threads": 1},
+        {"out": None},
+        {"parameters": None},
+        {"out": np.zeros((6, N)), "threads": 1},
+    ):
         with pytest.raises(AssertionError, match="ordinary way"):
             KERNEL.inverse_dynamics(q, qd, x, **options)
     with pytest.raises(AssertionError, match="ordinary way"):
@@ -124,7 +152,14 @@ def test_whatever_arrays_come_the_answer_is_the_same() -> None:
     want = KERNEL.inverse_dynamics(q, qd, x)
     wide = np.zeros((12, 3 * N))
     wide[::2, ::3] = q
-    for other in (q.tolist(), q.astype(">f8"), q.view(Sub), np.asfortranarray(q), wide[::2, ::3], q[::-1][::-1]):
+    for other in (
+        q.tolist(),
+        q.astype(">f8"),
+        q.view(Sub),
+        np.asfortranarray(q),
+        wide[::2, ::3],
+        q[::-1][::-1],
+    ):
         found = KERNEL.inverse_dynamics(other, qd, x)
         assert type(found) is np.ndarray
         assert np.array_equal(found, want)
@@ -136,13 +171,19 @@ def test_whatever_arrays_come_the_answer_is_the_same() -> None:
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        (((5, N), (6, N), (5, N)), "qd: all arguments share one shape"), (((N,), (1, N), (N,)), "qd: all arguments share one"),
-        (((1, N), (N,), (1, N)), "qd: all arguments share one shape"), (((N, N), (N,), (N, N)), "qd: all arguments share one"),
-        (((N, N), (N, N), (N,)), "qdd: all arguments share one shape"), (((N,), (N,), (N, N)), "qdd: all arguments share one"),
-        (((5, N + 1),) * 3, r"so the shape is \(4,\) or \(B, 4\); came \(5, 5\)"), (((N, 5),) * 3, r"came \(4, 5\)"),
-        (((2, 2, N),) * 3, r"came \(2, 2, 4\)"), (((),) * 3, r"came \(\)"), (((0,),) * 3, r"came \(0,\)"),
+        (((5, N), (6, N), (5, N)), "qd: all arguments share one shape"),
+        (((N,), (1, N), (N,)), "qd: all arguments share one"),
+        (((1, N), (N,), (1, N)), "qd: all arguments share one shape"),
+        (((N, N), (N,), (N, N)), "qd: all arguments share one"),
+        (((N, N), (N, N), (N,)), "qdd: all arguments share one shape"),
+        (((N,), (N,), (N, N)), "qdd: all arguments share one"),
+        (((5, N + 1),) * 3, r"so the shape is \(4,\) or \(B, 4\); came \(5, 5\)"),
+        (((N, 5),) * 3, r"came \(4, 5\)"),
+        (((2, 2, N),) * 3, r"came \(2, 2, 4\)"),
+        (((),) * 3, r"came \(\)"),
+        (((0,),) * 3, r"came \(0,\)"),
     ],
-)  # fmt: skip
+)
 def test_shapes_that_do_not_fit_are_told(shapes: Any, message: str) -> None:
     with pytest.raises(fa.InputError, match=message):
         KERNEL.inverse_dynamics(*(np.zeros(shape) for shape in shapes))
@@ -152,7 +193,9 @@ def test_as_many_states_as_joints() -> None:
     """(n, n) is a batch of n states, and as `out` of the inertia matrix the matrix of one."""
     q, qd, x = states(N)
     for k in range(N):
-        assert np.array_equal(KERNEL.inverse_dynamics(q, qd, x)[k], KERNEL.inverse_dynamics(q[k], qd[k], x[k]))
+        assert np.array_equal(
+            KERNEL.inverse_dynamics(q, qd, x)[k], KERNEL.inverse_dynamics(q[k], qd[k], x[k])
+        )
     M = np.zeros((N, N))
     assert KERNEL.inertia_matrix(q[0], out=M) is M
     many = np.zeros((N, N, N))
@@ -197,12 +240,15 @@ def test_out_is_filled_and_returned_or_refused() -> None:
     frozen = np.zeros((9, N))
     frozen.flags.writeable = False
     wrong = [
-        np.zeros((8, N)), np.zeros((9, N + 1)), np.zeros(N), np.zeros((9, N, 1)), np.zeros((9, N), np.float32), frozen,
-        np.zeros((9, 2 * N))[:, ::2], np.zeros((N, 9)).T, np.zeros((9, N), ">f8"), [[0.0] * N] * 9,
+        np.zeros((8, N)), np.zeros((9, N + 1)), np.zeros(N), np.zeros((9, N, 1)),
+        np.zeros((9, N), np.float32), frozen, np.zeros((9, 2 * N))[:, ::2], np.zeros((N, 9)).T,
+        np.zeros((9, N), ">f8"), [[0.0] * N] * 9,
     ]  # fmt: skip
     for other in wrong:
         before = np.array(other)
-        with pytest.raises(fa.InputError, match=r"out: a writeable C-contiguous array \(9, 4\) of float64 is needed"):
+        with pytest.raises(
+            fa.InputError, match=r"out: a writeable C-contiguous array \(9, 4\) of float64 is needed"
+        ):
             KERNEL.inverse_dynamics(*given, out=other)
         assert np.array_equal(np.array(other), before), "nothing was written"
 
@@ -217,7 +263,9 @@ def test_out_may_lie_on_the_arguments(count: int) -> None:
         assert np.array_equal(given[k], want)
     for shift in (1, -1, 3):
         memory = np.zeros((count + 3, N))
-        first, second = (memory[: len(memory) - shift], memory[shift:]) if shift > 0 else (memory[1:], memory[:-1])
+        first, second = (
+            (memory[: len(memory) - shift], memory[shift:]) if shift > 0 else (memory[1:], memory[:-1])
+        )
         first, second = first[:count], second[:count]
         given = states(count)
         first[...] = given[0]
@@ -294,7 +342,8 @@ def test_the_lock_is_released_while_a_batch_runs() -> None:
     short, long = (posture(ARM, 1, rows) for rows in (direct.LONG - 1, WORTH - 1))
     want = ordinary("inertia_matrix")(long, threads=1)
     try:
-        sys.setswitchinterval(1000.0)  # Python itself takes the lock from nobody: whoever gets on was given it
+        # Python itself takes the lock from nobody: whoever gets on was given it
+        sys.setswitchinterval(1000.0)
         other.start()
         found = got_on(short), got_on(long)
     finally:
@@ -341,9 +390,12 @@ def python(code: str, **more: str) -> int:
     head = "import gc, numpy as np, forearm as fa; from arms import random_arm\n"
     head += "arm, z = random_arm(2, 2, drives=False).rigid(), np.zeros(2)\n"
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", head + code], cwd=Path(__file__).parent.parent, env={**os.environ, **more},
-        capture_output=True, check=False,
-    )  # fmt: skip
+        [sys.executable, "-W", "ignore", "-c", head + code],
+        cwd=Path(__file__).parent.parent,
+        env={**os.environ, **more},
+        capture_output=True,
+        check=False,
+    )
     return done.returncode
 
 
@@ -354,7 +406,9 @@ def test_no_states_before_there_was_any_batch() -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the C library there fills what is freed")
 def test_kernels_go_without_touching_what_is_freed() -> None:
-    """Freed memory is filled with a byte that, read as the flags of a function, says that it has a class to give back."""
+    """Freed memory is filled with a byte that, read as the flags of a function,
+    says that it has a class to give back.
+    """
     code = "for _ in range(100):\n k = fa.compile(arm); k.gravity(z); k.bias(z, z); del k; gc.collect()"
     assert python(code, PYTHONMALLOC="malloc", MALLOC_PERTURB_="255") == 0
 

@@ -1,4 +1,6 @@
-"""Our own loader of object code: the same functions as LLVM's, memory that is not both written and run, and no crash."""
+"""Our own loader of object code: the same functions as LLVM's, memory that is not both written
+and run, and no crash.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ def results(place: elf.Loaded, about: dict[str, Any], dtype: str) -> bytes:
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("part", ["single", "batch"])
-@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "inertia_matrix", "inverse_dynamics_derivatives"])
+@pytest.mark.parametrize(
+    "function", ["inverse_dynamics", "forward_dynamics", "inertia_matrix", "inverse_dynamics_derivatives"]
+)
 def test_both_loaders_give_the_same_bits(function: str, part: str, dtype: str) -> None:
     about, code = code_of(function, part, dtype)
     ours, llvm_s = elf.load(code), native.loaded_by_llvm(code, [function])
@@ -112,9 +116,9 @@ def rights(address: int) -> str:
 
 def test_code_is_not_written_and_data_not_run() -> None:
     place = elf.load(native.object_code(TEXT))
-    assert {name: rights(place.addresses[name]) for name in ("counted", "inner", "third", "table", "empty")} == {
-        "counted": "r-xp", "inner": "r-xp", "third": "r-xp", "table": "rw-p", "empty": "rw-p",
-    }  # fmt: skip
+    assert {
+        name: rights(place.addresses[name]) for name in ("counted", "inner", "third", "table", "empty")
+    } == {"counted": "r-xp", "inner": "r-xp", "third": "r-xp", "table": "rw-p", "empty": "rw-p"}
 
 
 def test_memory_is_given_back() -> None:
@@ -161,8 +165,8 @@ def header(code: bytes, offset: int, form: str, value: int) -> bytes:
 @pytest.mark.parametrize(
     ("offset", "form", "value"),
     [
-        (0, "<B", 0), (4, "<B", 1), (5, "<B", 2), (16, "<H", 3), (18, "<H", 183), (40, "<Q", 2**64 - 1), (40, "<Q", 2**40),
-        (58, "<H", 0xFFFF), (60, "<H", 0), (60, "<H", 0xFFFF),
+        (0, "<B", 0), (4, "<B", 1), (5, "<B", 2), (16, "<H", 3), (18, "<H", 183), (40, "<Q", 2**64 - 1),
+        (40, "<Q", 2**40), (58, "<H", 0xFFFF), (60, "<H", 0), (60, "<H", 0xFFFF),
     ],
 )  # fmt: skip
 def test_another_kind_of_file_is_refused(offset: int, form: str, value: int) -> None:
@@ -222,7 +226,11 @@ def test_garbled_objects_are_loaded_or_refused_and_never_crash(seed: int, kind: 
     path = tmp_path / "object"
     path.write_bytes(native.object_code(TEXT) if kind == "text" else code_of("bias", "batch")[1])
     run = subprocess.run(
-        [sys.executable, "-c", MUTATE, str(path), str(seed)], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", MUTATE, str(path), str(seed)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert run.returncode == 0, run.stderr
     loaded, refused = map(int, run.stdout.split())

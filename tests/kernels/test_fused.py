@@ -1,4 +1,6 @@
-"""Several functions as one: each result is that of the function alone, and what they share is computed once."""
+"""Several functions as one: each result is that of the function alone, and what they
+share is computed once.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,11 @@ FORWARD = 1e-12  # times the condition number of M
 ARM = simple_drives(random_arm(25, 3, "standard"))
 # Of the pairs of all functions those of which one is in the first row: what kernels have methods for.
 NAMES = ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "gravity", "jacobian")
-OTHERS = tuple(name for name in GENERAL if name not in (*NAMES, "inverse_dynamics_derivatives", "forward_dynamics_derivatives"))
+OTHERS = tuple(
+    name
+    for name in GENERAL
+    if name not in (*NAMES, "inverse_dynamics_derivatives", "forward_dynamics_derivatives")
+)
 PAIRS = [*combinations(NAMES, 2), *zip(OTHERS, NAMES * 3, strict=False)]
 CONDITIONED = ("forward_dynamics", "forward_dynamics_derivatives")
 
@@ -53,7 +59,9 @@ def called(function: Fused, given: dict[str, Any], **options: Any) -> dict[str, 
 def own_outputs(name: str, inputs: tuple[str, ...]) -> dict[str, str]:
     """Names of a function's outputs alone and in a set with these inputs."""
     alone = FUNCTIONS[name].inputs
-    return {f"{o}_out" if o in alone else o: f"{o}_out" if o in inputs else o for o in FUNCTIONS[name].outputs}
+    return {
+        f"{o}_out" if o in alone else o: f"{o}_out" if o in inputs else o for o in FUNCTIONS[name].outputs
+    }
 
 
 def assert_close(got: Any, want: Any, tolerance: float = DOUBLE) -> None:
@@ -73,14 +81,18 @@ def test_every_result_is_that_of_the_function_alone(names: tuple[str, ...]) -> N
         for single, together in own_outputs(name, both.inputs).items():
             seen.add(together)
             assert found[together].shape == (13, *both.outputs[together])
-            assert_close(found[together], alone[single], FORWARD * condition if name in CONDITIONED else DOUBLE)
+            assert_close(
+                found[together], alone[single], FORWARD * condition if name in CONDITIONED else DOUBLE
+            )
     assert seen == set(found)
 
 
 def test_the_results_are_the_reference() -> None:
     given = states(9)
     q, qd, qdd, tau = given.values()
-    found = called(fused("inverse_dynamics", "forward_dynamics", "inertia_matrix", "gravity", "jacobian"), given)
+    found = called(
+        fused("inverse_dynamics", "forward_dynamics", "inertia_matrix", "gravity", "jacobian"), given
+    )
     condition = float(np.linalg.cond(fa.dynamics.inertia_matrix(ARM, q)).max())
     assert list(found) == ["tau_out", "qdd_out", "M", "gravity", "J"]
     assert_close(found["tau_out"], fa.dynamics.inverse(ARM, q, qd, qdd))
@@ -101,7 +113,9 @@ def test_inputs_are_in_order_and_outputs_have_shapes() -> None:
     assert_close(called(derivatives, states(2))["M"], fa.dynamics.inertia_matrix(ARM, states(2)["q"]))
 
 
-@pytest.mark.parametrize("names", [("inverse_dynamics", "inertia_matrix"), ("forward_kinematics", "jacobian")], ids="+".join)
+@pytest.mark.parametrize(
+    "names", [("inverse_dynamics", "inertia_matrix"), ("forward_kinematics", "jacobian")], ids="+".join
+)
 def test_what_is_shared_is_computed_once(names: tuple[str, ...]) -> None:
     together, parts = astuple(fused(*names).counts), [astuple(kernel().counts[name]) for name in names]
     assert fused(*names).counts.trig == max(part[-1] for part in parts)
@@ -161,10 +175,20 @@ def test_what_does_not_fit_is_told() -> None:
         both(q, qd)
     with pytest.raises(fa.InputError, match=r"the arguments are q, qd, qdd; came 4"):
         both(q, qd, qdd, qdd)
-    for out in ({"tau": np.zeros((5, 3))}, {"tau": np.zeros((5, 3)), "M": np.zeros((5, 3, 3)), "J": np.zeros(1)}, {}):
+    for out in (
+        {"tau": np.zeros((5, 3))},
+        {"tau": np.zeros((5, 3)), "M": np.zeros((5, 3, 3)), "J": np.zeros(1)},
+        {},
+    ):
         with pytest.raises(fa.InputError, match=r"out: an array each for tau, M is needed"):
             both(q, qd, qdd, out=out)
-    for wrong in (np.zeros((5, 3)), np.zeros((3, 3)), np.zeros((5, 3, 3), np.float32), np.zeros((3, 3, 5)).T, [0.0]):
+    for wrong in (
+        np.zeros((5, 3)),
+        np.zeros((3, 3)),
+        np.zeros((5, 3, 3), np.float32),
+        np.zeros((3, 3, 5)).T,
+        [0.0],
+    ):
         with pytest.raises(fa.InputError, match="out: a writeable C-contiguous array"):
             both(q, qd, qdd, out={"tau": np.zeros((5, 3)), "M": wrong})  # type: ignore[dict-item]
     with pytest.raises(fa.InputError, match="came None"):
@@ -204,5 +228,7 @@ def test_single_precision() -> None:
     given = {name: x.astype(np.float32) for name, x in states(17).items()}
     for name, value in called(single, given).items():
         assert value.dtype == np.float32
-        exact = called(fused("inverse_dynamics", "inertia_matrix"), {k: x.astype(float) for k, x in given.items()})
+        exact = called(
+            fused("inverse_dynamics", "inertia_matrix"), {k: x.astype(float) for k, x in given.items()}
+        )
         assert_close(value, exact[name], 1e-4)

@@ -1,4 +1,6 @@
-"""What compiled code is kept under: another key for whatever it depends on, the same for the same in any process."""
+"""What compiled code is kept under: another key for whatever it depends on,
+the same for the same in any process.
+"""
 
 from __future__ import annotations
 
@@ -81,13 +83,21 @@ def test_any_parameter_changed_in_the_last_bit_is_another_key(change: str) -> No
 @pytest.mark.parametrize(
     "changes",
     [
-        {"dtype": "float32"}, {"functions": ("gravity",)}, {"functions": ("bias", "gravity")},
-        {"functions": ("gravity", "bias")}, {"parameters": ("gravity.z",)}, {"parameters": ("gravity.x",)},
+        {"dtype": "float32"},
+        {"functions": ("gravity",)},
+        {"functions": ("bias", "gravity")},
+        {"functions": ("gravity", "bias")},
+        {"parameters": ("gravity.z",)},
+        {"parameters": ("gravity.x",)},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_any_other_request_is_another_key(changes: dict[str, Any]) -> None:
-    others: list[dict[str, Any]] = [{}, {"functions": ("bias", "gravity")}, {"parameters": ("gravity.z", "gravity.x")}]
+    others: list[dict[str, Any]] = [
+        {},
+        {"functions": ("bias", "gravity")},
+        {"parameters": ("gravity.z", "gravity.x")},
+    ]
     keys = {key_of(replace(GENERIC_REQUEST, **other)) for other in others if other != changes}
     assert key_of(replace(GENERIC_REQUEST, **changes)) not in keys
 
@@ -111,11 +121,15 @@ def around() -> Iterator[None]:
         ("forearm.kernels.identity._processor", lambda: "vendor_id : another"),
         ("forearm.kernels.identity._llvm", lambda: "libllvmlite.so:1:2"),
         ("forearm.kernels.identity._sources", lambda: "another state"),
-        ("forearm.__version__", "99.0"), ("numpy.__version__", "99.0"), ("sys.implementation.cache_tag", "cpython-399"),
+        ("forearm.__version__", "99.0"),
+        ("numpy.__version__", "99.0"),
+        ("sys.implementation.cache_tag", "cpython-399"),
         ("platform.machine", lambda: "another"),
     ],
-)  # fmt: skip
-def test_another_machine_or_version_is_another_key(what: str, value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+)
+def test_another_machine_or_version_is_another_key(
+    what: str, value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     here = key_of(GENERIC_REQUEST)
     identity.surroundings.cache_clear()
     monkeypatch.setattr(what, value)
@@ -125,10 +139,21 @@ def test_another_machine_or_version_is_another_key(what: str, value: Any, monkey
 def test_the_same_arm_has_the_same_key_in_any_process() -> None:
     keys = {key_of(Request(fa.load("panda"), ("bias",), "float64")) for _ in range(2)}
     assert len(keys) == 1
-    told = "from forearm.kernels.identity import told, surroundings; from forearm.kernels.compiled import Request"
-    code = f"import forearm as fa; {told}; print([told(Request(fa.load('panda'), ('bias',), 'float64')), surroundings()])"
+    told = (
+        "from forearm.kernels.identity import told, surroundings; from "
+        "forearm.kernels.compiled import Request"
+    )
+    code = (
+        f"import forearm as fa; {told}; print([told(Request(fa.load('panda'), ('bias',), "
+        "'float64')), surroundings()])"
+    )
     said = [
-        subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, check=True, capture_output=True)
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+        )
         for seed in ("1", "2")
     ]
     assert said[0].stdout == said[1].stdout
@@ -150,5 +175,19 @@ def test_sources_are_known_by_content(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_values_are_told_apart_bit_for_bit() -> None:
-    values = [0.0, -0.0, 0, False, None, "", [], [0.0], np.zeros(1), np.zeros((1, 1)), np.zeros(1, np.float32), 5e-324, np.nan]
+    values = [
+        0.0,
+        -0.0,
+        0,
+        False,
+        None,
+        "",
+        [],
+        [0.0],
+        np.zeros(1),
+        np.zeros((1, 1)),
+        np.zeros(1, np.float32),
+        5e-324,
+        np.nan,
+    ]
     assert len({json.dumps(identity.told(value)) for value in values}) == len(values)

@@ -1,4 +1,6 @@
-"""Compiled functions: the reference's answers, bit for bit the same alone and in any batch, whatever arrays come."""
+"""Compiled functions: the reference's answers, bit for bit the same alone and in any
+batch, whatever arrays come.
+"""
 
 from __future__ import annotations
 
@@ -42,20 +44,26 @@ def assert_close(got: Any, want: Any, tolerance: float) -> None:
 
 def each(kernel: Kernel, q: Any, qd: Any, x: Any) -> dict[str, Any]:
     return {
-        "inverse_dynamics": kernel.inverse_dynamics(q, qd, x), "forward_dynamics": kernel.forward_dynamics(q, qd, x),
-        "inertia_matrix": kernel.inertia_matrix(q), "bias": kernel.bias(q, qd), "gravity": kernel.gravity(q),
-        "forward_kinematics": kernel.forward_kinematics(q), "jacobian": kernel.jacobian(q),
-    }  # fmt: skip
+        "inverse_dynamics": kernel.inverse_dynamics(q, qd, x),
+        "forward_dynamics": kernel.forward_dynamics(q, qd, x),
+        "inertia_matrix": kernel.inertia_matrix(q),
+        "bias": kernel.bias(q, qd),
+        "gravity": kernel.gravity(q),
+        "forward_kinematics": kernel.forward_kinematics(q),
+        "jacobian": kernel.jacobian(q),
+    }
 
 
 def reference(arm: fa.Arm, q: Any, qd: Any, x: Any) -> dict[str, Any]:
     return {
         "inverse_dynamics": fa.dynamics.inverse(arm, q, qd, x),
         "forward_dynamics": fa.dynamics.forward(arm, q, qd, x, method="composite-body"),
-        "inertia_matrix": fa.dynamics.inertia_matrix(arm, q), "bias": fa.dynamics.bias(arm, q, qd),
-        "gravity": fa.dynamics.gravity(arm, q), "forward_kinematics": fa.kinematics.forward(arm, q),
+        "inertia_matrix": fa.dynamics.inertia_matrix(arm, q),
+        "bias": fa.dynamics.bias(arm, q, qd),
+        "gravity": fa.dynamics.gravity(arm, q),
+        "forward_kinematics": fa.kinematics.forward(arm, q),
         "jacobian": fa.kinematics.jacobian(arm, q),
-    }  # fmt: skip
+    }
 
 
 ARMS = {name: fa.load(name) for name in ("puma560", "panda", "stanford")}
@@ -75,7 +83,9 @@ def test_every_function_is_the_reference(name: str) -> None:
     found, truth = each(fa.compile(arm), q, qd, x), reference(arm, q, qd, x)
     condition = float(np.linalg.cond(truth["inertia_matrix"]).max())
     for function, value in found.items():
-        assert_close(value, truth[function], FORWARD * condition if function == "forward_dynamics" else DOUBLE)
+        assert_close(
+            value, truth[function], FORWARD * condition if function == "forward_dynamics" else DOUBLE
+        )
 
 
 @pytest.mark.parametrize("name", ["puma560", "panda"])
@@ -134,7 +144,14 @@ def test_whatever_arrays_come(puma: Any) -> None:
     want = puma.inverse_dynamics(q, qd, x)
     wide = np.zeros((12, 18))
     wide[::2, ::3] = q
-    for other in (q.tolist(), wide[::2, ::3], np.asfortranarray(q), q.astype(">f8"), q[:, ::-1][:, ::-1], q.view(Sub)):
+    for other in (
+        q.tolist(),
+        wide[::2, ::3],
+        np.asfortranarray(q),
+        q.astype(">f8"),
+        q[:, ::-1][:, ::-1],
+        q.view(Sub),
+    ):
         assert np.array_equal(puma.inverse_dynamics(other, qd, x), want)
         first = other[0]
         assert np.array_equal(puma.inverse_dynamics(first, qd[0], x[0]), want[0])
@@ -168,7 +185,14 @@ def test_out_is_filled_and_returned(puma: Any) -> None:
     assert np.array_equal(M, puma.inertia_matrix(q)[0])
     frozen = np.zeros(puma.arm.n)
     frozen.flags.writeable = False
-    for wrong in (np.zeros(5), np.zeros(6, dtype=np.float32), np.zeros((1, 6)), np.zeros(12)[::2], frozen, [0.0] * 6):
+    for wrong in (
+        np.zeros(5),
+        np.zeros(6, dtype=np.float32),
+        np.zeros((1, 6)),
+        np.zeros(12)[::2],
+        frozen,
+        [0.0] * 6,
+    ):
         with pytest.raises(fa.InputError, match="out: a writeable C-contiguous array"):
             puma.inverse_dynamics(q[0], qd[0], x[0], out=wrong)
 
@@ -191,7 +215,10 @@ def test_nan_and_infinity_make_the_whole_state_nan(puma: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0.0] * 5, [0.0] * 6, [0.0] * 6), r"q: 'puma560' has 6 joints, so the shape is \(6,\) or \(B, 6\); came \(5,\)"),
+        (
+            ([0.0] * 5, [0.0] * 6, [0.0] * 6),
+            r"q: 'puma560' has 6 joints, so the shape is \(6,\) or \(B, 6\); came \(5,\)",
+        ),
         ((np.zeros((2, 6)), np.zeros((3, 6)), np.zeros((2, 6))), "qd: all arguments share one shape"),
         ((np.zeros((1, 6)), np.zeros(6), np.zeros(6)), "qd: all arguments share one shape"),
         ((np.zeros((2, 2, 6)),) * 3, "came \\(2, 2, 6\\)"),
@@ -220,8 +247,9 @@ def test_wrong_calls_are_python_s_own_errors(puma: Any) -> None:
 def test_compile_says_what_it_takes() -> None:
     arm = ARMS["puma560"]
     for given, message in (
-        ({"dtype": "float16"}, "dtype must be one of float64, float32"), ({"device": "cuda"}, "device must be 'cpu'"),
-    ):  # fmt: skip
+        ({"dtype": "float16"}, "dtype must be one of float64, float32"),
+        ({"device": "cuda"}, "device must be 'cpu'"),
+    ):
         with pytest.raises(fa.InputError, match=message):
             fa.compile(arm, **given)
     with pytest.raises(fa.InputError, match="an Arm is needed"):
@@ -275,7 +303,9 @@ def test_an_interrupt_leaves_no_thread_at_work() -> None:
     assert not any(thread.is_alive() for thread in ended)
 
 
-def test_where_there_are_no_more_threads_the_others_do_the_work(puma: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_there_are_no_more_threads_the_others_do_the_work(
+    puma: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     q, qd, x = states(puma.arm, 2 * ROWS)
     together = puma.inverse_dynamics(q, qd, x, threads=1)
 
@@ -291,14 +321,23 @@ def test_without_the_direct_call_the_same_bits(puma: Any, monkeypatch: pytest.Mo
     ordinary = fa.compile(puma.arm)
     q, qd, x = states(puma.arm, 3)
     for i in range(3):
-        assert np.array_equal(ordinary.inverse_dynamics(q[i], qd[i], x[i]), puma.inverse_dynamics(q[i], qd[i], x[i]))
+        assert np.array_equal(
+            ordinary.inverse_dynamics(q[i], qd[i], x[i]), puma.inverse_dynamics(q[i], qd[i], x[i])
+        )
     assert not isinstance(ordinary.inverse_dynamics, BuiltinFunctionType)
     assert isinstance(puma.inverse_dynamics, BuiltinFunctionType)
 
 
 def test_the_probe_notices_another_layout(monkeypatch: pytest.MonkeyPatch) -> None:
     assert direct.is_possible.__wrapped__()
-    for name, value in (("DATA", 24), ("ND", 28), ("DIMENSIONS", 40), ("DESCR", 48), ("FLAGS", 68), ("TUPLE_ITEMS", 32)):
+    for name, value in (
+        ("DATA", 24),
+        ("ND", 28),
+        ("DIMENSIONS", 40),
+        ("DESCR", 48),
+        ("FLAGS", 68),
+        ("TUPLE_ITEMS", 32),
+    ):
         with monkeypatch.context() as patched:
             patched.setattr(direct, name, value)
             assert not direct.is_possible.__wrapped__(), name
@@ -331,7 +370,11 @@ def test_angles_far_from_zero() -> None:
         q = size * np.random.default_rng(1).uniform(-1.0, 1.0, (9, arm.n))
         # joint 7 turns by q + a constant, a sum that is rounded
         assert_close(kernel.gravity(q), fa.dynamics.gravity(arm, q), max(DOUBLE, size * np.finfo(float).eps))
-        assert_close(fa.compile(arm, "float32").gravity(q[:2] / size * 1e3), fa.dynamics.gravity(arm, q[:2] / size * 1e3), 1e-3)
+        assert_close(
+            fa.compile(arm, "float32").gravity(q[:2] / size * 1e3),
+            fa.dynamics.gravity(arm, q[:2] / size * 1e3),
+            1e-3,
+        )
 
 
 def test_speeds_of_zero_have_no_friction(puma: Any) -> None:
@@ -343,7 +386,11 @@ def test_speeds_of_zero_have_no_friction(puma: Any) -> None:
 
 def test_dtypes_of_numpy_and_short_words_for_results() -> None:
     arm = fa.load("ascher2")
-    assert fa.compile(arm, dtype=np.float32).dtype == fa.compile(arm, dtype=np.dtype("float32")).dtype == "float32"
+    assert (
+        fa.compile(arm, dtype=np.float32).dtype
+        == fa.compile(arm, dtype=np.dtype("float32")).dtype
+        == "float32"
+    )
     with pytest.raises(fa.InputError, match="dtype must be one of float64, float32"):
         fa.compile(arm, dtype=np.float16)
     assert repr(fa.compile(arm).counts).startswith("<counts of 'ascher2' by name: inverse_dynamics, ")

@@ -1,4 +1,6 @@
-"""Kernels of arms whose friction depends on the load: the reference's torques, accelerations that need just these torques."""
+"""Kernels of arms whose friction depends on the load: the reference's torques,
+accelerations that need just these torques.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,12 @@ SOLVED = 1e-10  # of the largest torque
 SINGLE, SINGLE_SOLVED = 1e-4, 1e-2
 SLOPE = 1e-6  # of differences by seven points, where Stribeck's curve is steep
 ARMS: dict[str, fa.Arm] = {
-    "one": loaded_arm("turning", 3, 1), "chain": loaded_arm("chain", 6, 3),
+    "one": loaded_arm("turning", 3, 1),
+    "chain": loaded_arm("chain", 6, 3),
     "bad gears": with_efficiency(loaded_arm("chain", 5, 3), 2),
-    "tree": loaded_arm("tree", 4, 4), "followers": loaded_arm("followers", 7, 2),
-}  # fmt: skip
+    "tree": loaded_arm("tree", 4, 4),
+    "followers": loaded_arm("followers", 7, 2),
+}
 EVERY = pytest.mark.parametrize("name", ARMS)
 
 
@@ -51,7 +55,10 @@ def test_torques_are_the_reference(name: str) -> None:
         "inverse": (kernel(name).inverse_dynamics(q, qd, qdd), fa.dynamics.inverse(arm, q, qd, qdd)),
         "bias": (kernel(name).bias(q, qd), fa.dynamics.bias(arm, q, qd)),
         "gravity": (kernel(name).gravity(q), fa.dynamics.gravity(arm, q)),
-        "at rest": (kernel(name).inverse_dynamics(q, 0.0 * qd, qdd), fa.dynamics.inverse(arm, q, 0.0 * qd, qdd)),
+        "at rest": (
+            kernel(name).inverse_dynamics(q, 0.0 * qd, qdd),
+            fa.dynamics.inverse(arm, q, 0.0 * qd, qdd),
+        ),
         "inertia": (kernel(name).inertia_matrix(q), fa.dynamics.inertia_matrix(arm, q)),
     }
     for what, (found, truth) in made.items():
@@ -67,7 +74,9 @@ def test_accelerations_need_just_these_torques(name: str, size: float) -> None:
     tau = size * x
     qdd = kernel(name).forward_dynamics(q, qd, tau)
     back = fa.dynamics.inverse(arm, q, qd, qdd)
-    scale = np.maximum(np.abs(tau).max(axis=1), np.abs(fa.dynamics.inverse(arm.rigid(), q, qd, qdd)).max(axis=1))
+    scale = np.maximum(
+        np.abs(tau).max(axis=1), np.abs(fa.dynamics.inverse(arm.rigid(), q, qd, qdd)).max(axis=1)
+    )
     assert (np.abs(back - tau).max(axis=1) <= SOLVED * np.maximum(scale, 1.0)).all()
     truth = fa.dynamics.forward(arm, q, qd, tau)
     assert np.abs(qdd - truth).max() <= 1e-8 * np.abs(truth).max()
@@ -84,7 +93,8 @@ def test_the_same_bits_alone_in_a_batch_and_anywhere_in_it(name: str) -> None:
     assert np.array_equal(kernel(name).forward_dynamics(q[order], qd[order], tau[order]), together[order])
     for size in (1, 2, 3, 8, 9):
         assert np.array_equal(
-            kernel(name).forward_dynamics(q[5 : 5 + size], qd[5 : 5 + size], tau[5 : 5 + size]), together[5 : 5 + size]
+            kernel(name).forward_dynamics(q[5 : 5 + size], qd[5 : 5 + size], tau[5 : 5 + size]),
+            together[5 : 5 + size],
         )
     torques = kernel(name).inverse_dynamics(q, qd, together)
     assert np.array_equal(kernel(name).inverse_dynamics(q[3], qd[3], together[3]), torques[3])
@@ -125,9 +135,12 @@ thread.start()
 thread.join()
 """
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code], cwd=Path(__file__).parent.parent, capture_output=True, text=True,
+        [sys.executable, "-W", "ignore", "-c", code],
+        cwd=Path(__file__).parent.parent,
+        capture_output=True,
+        text=True,
         check=False,
-    )  # fmt: skip
+    )
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
 
@@ -161,8 +174,9 @@ def slopes(function: Any, x: Array) -> Array:
     """d function_i / d x_j of every row, by seven points."""
     h = 1e-2  # of the seven points' own step: corners and Stribeck's curve are near
     columns = [
-        sum(w * function(x + h * o * e) for w, o in zip(SEVEN_POINTS, OFFSETS, strict=True)) / h for e in np.eye(x.shape[1])
-    ]  # fmt: skip
+        sum(w * function(x + h * o * e) for w, o in zip(SEVEN_POINTS, OFFSETS, strict=True)) / h
+        for e in np.eye(x.shape[1])
+    ]
     return np.stack(columns, axis=-1)
 
 
@@ -176,7 +190,8 @@ def test_slopes_of_torques(name: str) -> None:
         (by_qd, slopes(lambda x: fa.dynamics.inverse(arm, q, x, qdd), qd)),
     ):
         assert np.abs(found - truth).max() <= SLOPE * np.abs(truth).max()
-    truth = slopes(lambda x: fa.dynamics.inverse(arm, q, qd, x), qdd)  # not the inertia matrix: friction follows the load
+    # not the inertia matrix: friction follows the load
+    truth = slopes(lambda x: fa.dynamics.inverse(arm, q, qd, x), qdd)
     assert np.abs(M - truth).max() <= SLOPE * np.abs(truth).max()
 
 

@@ -1,4 +1,6 @@
-"""Functions of long arms as loops over joints: the reference's answers, in any number of lanes, the same bits everywhere."""
+"""Functions of long arms as loops over joints: the reference's answers, in any number of lanes,
+the same bits everywhere.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,11 @@ SMALL: dict[str, fa.Arm] = {f"kind {k}": every_kind(12, 4)[k] for k in (0, 1, 2,
 SMALL |= {f"one, kind {k}": every_kind(7, 1)[k] for k in (0, 2)}
 SMALL |= {kinds: with_kinds(random_arm(60, len(kinds)), kinds) for kinds in ("P", "PP", "RPPR")}
 LONG: dict[str, fa.Arm] = {
-    "9 frames tree": random_arm(4, 9, tree=True), "17 modified": random_arm(5, 17, "modified"),
-    "33 turning": random_arm(6, 33, "standard", prismatic=False), "100 tree": random_arm(7, 100, tree=True),
-}  # fmt: skip
+    "9 frames tree": random_arm(4, 9, tree=True),
+    "17 modified": random_arm(5, 17, "modified"),
+    "33 turning": random_arm(6, 33, "standard", prismatic=False),
+    "100 tree": random_arm(7, 100, tree=True),
+}
 ARMS = {name: simple_drives(arm) for name, arm in (SMALL | LONG).items()}
 
 
@@ -43,7 +47,9 @@ class Loop:
         self.looped, self.dtype = LOOPS[function](arm), np.dtype(dtype)
         target = host(dtype, lanes)
         self.lanes = lanes_for(self.looped, target)
-        self.call = compiled(loop_text("loop", self.looped, target), "loop", len(self.looped.inputs) + 1, target)
+        self.call = compiled(
+            loop_text("loop", self.looped, target), "loop", len(self.looped.inputs) + 1, target
+        )
 
     def __call__(self, given: list[Any]) -> Any:
         states = [np.ascontiguousarray(x, dtype=self.dtype) for x in given[: len(self.looped.inputs)]]
@@ -64,7 +70,11 @@ def loop_of(name: str, function: str, dtype: str = "float64", lanes: int | None 
 
 def states(arm: fa.Arm, count: int, seed: int = 0) -> list[Any]:
     rng = np.random.default_rng(seed)
-    q, qd, x = posture(arm, seed, count), rng.uniform(-2.0, 2.0, (count, arm.n)), rng.uniform(-3.0, 3.0, (count, arm.n))
+    q, qd, x = (
+        posture(arm, seed, count),
+        rng.uniform(-2.0, 2.0, (count, arm.n)),
+        rng.uniform(-3.0, 3.0, (count, arm.n)),
+    )
     return [q, qd, x]
 
 
@@ -121,9 +131,14 @@ def test_the_arms_have_everything_in_them() -> None:
     assert any(rotor_inertia(arm).min() > 0.0 for arm in ARMS.values())
     moving = ARMS["100 tree"]
     q, qd, x = states(moving, 1)
-    assert np.abs(fa.dynamics.bias(moving, q, qd) - fa.dynamics.bias(moving.rigid(), q, qd)).min() > 1e-3, "friction is in it"
+    assert np.abs(fa.dynamics.bias(moving, q, qd) - fa.dynamics.bias(moving.rigid(), q, qd)).min() > 1e-3, (
+        "friction is in it"
+    )
     assert (
-        np.abs(fa.dynamics.inverse(moving, q, 0.0 * qd, x) - fa.dynamics.inverse(moving.rigid(), q, 0.0 * qd, x)).min() > 1e-3
+        np.abs(
+            fa.dynamics.inverse(moving, q, 0.0 * qd, x) - fa.dynamics.inverse(moving.rigid(), q, 0.0 * qd, x)
+        ).min()
+        > 1e-3
     )
 
 
@@ -169,14 +184,17 @@ def test_any_number_of_states(name: str, lanes: int, function: str) -> None:
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("name", ["9 frames tree", "17 modified"])
 def test_nan_and_infinity_spoil_a_state_and_no_other(name: str, function: str, lanes: int | None) -> None:
-    """All of it: on a tree also the entries of M between branches, which are 0 otherwise, and torques of other branches."""
+    """All of it: on a tree also the entries of M between branches, which are 0 otherwise,
+    and torques of other branches.
+    """
     loop = loop_of(name, function, lanes=lanes)
     n = ARMS[name].n
     given = states(ARMS[name], 13, seed=6)
     clean = loop(given)
     assert np.isfinite(clean).all()
     for k in range(len(loop.looped.inputs)):
-        for row, joint, bad in ((4, 0, np.nan), (9, n - 1, np.inf), (12, n // 2, -np.inf)):  # 12 is not in a full block
+        # 12 is not in a full block
+        for row, joint, bad in ((4, 0, np.nan), (9, n - 1, np.inf), (12, n // 2, -np.inf)):
             spoilt = [x.copy() for x in given]
             spoilt[k][row, joint] = bad
             found = loop(spoilt)
@@ -200,7 +218,8 @@ def test_angles_of_many_turns_and_speeds_of_zero() -> None:
     q, qd, x = states(arm, 9)
     far = q + 2e4 * np.random.default_rng(1).uniform(-1.0, 1.0, q.shape)
     found = loop_of(name, "gravity")([far, qd, x])
-    assert_close(found, fa.dynamics.gravity(arm, far), 1e-9)  # q and a constant are added before the sine is taken
+    # q and a constant are added before the sine is taken
+    assert_close(found, fa.dynamics.gravity(arm, far), 1e-9)
     rest = np.zeros_like(qd)
     assert np.array_equal(loop_of(name, "bias")([q, rest, x]), loop_of(name, "gravity")([q, qd, x]))
 
@@ -317,7 +336,9 @@ def test_a_large_matrix_is_written_where_it_belongs() -> None:
     target = host("float64")
     assert memory(looped, target) > 2 * MOST_ALONE
     assert lanes_for(looped, target) == 1
-    assert "%out = alloca" not in loop_text("loop", LOOPS["inertia_matrix"](chain(20)), replace(target, lanes=1))
+    assert "%out = alloca" not in loop_text(
+        "loop", LOOPS["inertia_matrix"](chain(20)), replace(target, lanes=1)
+    )
 
 
 def test_fewer_lanes_for_memory_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -340,14 +361,24 @@ def test_an_arm_too_long_for_a_stack_is_refused(monkeypatch: pytest.MonkeyPatch)
     assert alone < MOST_ALONE
     monkeypatch.setattr("forearm.kernels.loops.MOST_ALONE", alone - 1)
     monkeypatch.setattr("forearm.kernels.loops.MOST", 0)
-    with pytest.raises(fa.ModelError, match=r"compile: 33 joints are more than a thread's stack holds; fa\.dynamics computes"):
+    with pytest.raises(
+        fa.ModelError, match=r"compile: 33 joints are more than a thread's stack holds; fa\.dynamics computes"
+    ):
         fa.compile(ARMS["33 turning"]).forward_dynamics(*states(ARMS["33 turning"], 1))
 
 
 def operations(lines: list[str]) -> Any:
     """Multiplications, additions, divisions in LLVM's text."""
-    named = {"@llvm.fma": (1, 1, 0), " fmul ": (1, 0, 0), " fadd ": (0, 1, 0), " fsub ": (0, 1, 0), " fdiv ": (0, 0, 1)}
-    return np.sum([kind for line in lines for text, kind in named.items() if text in line] or [(0, 0, 0)], axis=0)
+    named = {
+        "@llvm.fma": (1, 1, 0),
+        " fmul ": (1, 0, 0),
+        " fadd ": (0, 1, 0),
+        " fsub ": (0, 1, 0),
+        " fdiv ": (0, 0, 1),
+    }
+    return np.sum(
+        [kind for line in lines for text, kind in named.items() if text in line] or [(0, 0, 0)], axis=0
+    )
 
 
 def between(text: str, first: str, last: str) -> list[str]:
@@ -357,7 +388,9 @@ def between(text: str, first: str, last: str) -> list[str]:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_counts_are_those_of_the_text(function: str) -> None:
-    """What stands in each loop, as often as it is gone through; less what makes results NaN of states that are."""
+    """What stands in each loop, as often as it is gone through;
+    less what makes results NaN of states that are.
+    """
     n = 23
     looped = LOOPS[function](chain(n))
     text = loop_text("loop", looped, host("float64", 1)).split("@loop_one(")[1]

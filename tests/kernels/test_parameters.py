@@ -1,4 +1,6 @@
-"""Kernels with parameters left open: what a kernel of the changed arm gives, with one set of values or one a state."""
+"""Kernels with parameters left open: what a kernel of the changed arm gives,
+with one set of values or one a state.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,22 @@ ARMS = {
     "table": simple_drives(random_arm(34, 3, "modified", prismatic=False, fixed=False)),
 }
 ASKED: dict[str, tuple[str, Any]] = {
-    "all of PUMA": ("puma560-akb", "all"), "links and gravity of PUMA": ("puma560-akb", ["link6", "link2.mass", "gravity"]),
-    "geometry of PUMA": ("puma560-akb", ["joint2.d", "joint3.alpha"]), "all of a tree": ("tree", "all"),
-    "gravity of a tree": ("tree", "gravity"), "all of a table": ("table", "all"),
-}  # fmt: skip
+    "all of PUMA": ("puma560-akb", "all"),
+    "links and gravity of PUMA": ("puma560-akb", ["link6", "link2.mass", "gravity"]),
+    "geometry of PUMA": ("puma560-akb", ["joint2.d", "joint3.alpha"]),
+    "all of a tree": ("tree", "all"),
+    "gravity of a tree": ("tree", "gravity"),
+    "all of a table": ("table", "all"),
+}
 FUNCTIONS = {
-    "inverse_dynamics": 3, "forward_dynamics": 3, "inertia_matrix": 1, "bias": 2, "gravity": 1, "forward_kinematics": 1,
+    "inverse_dynamics": 3,
+    "forward_dynamics": 3,
+    "inertia_matrix": 1,
+    "bias": 2,
+    "gravity": 1,
+    "forward_kinematics": 1,
     "jacobian": 1,
-}  # fmt: skip
+}
 
 
 @cache
@@ -45,12 +55,18 @@ def kernel_for(asked: str, dtype: str = "float64") -> Kernel:
 
 def states(arm: fa.Arm, count: int, seed: int = 0) -> list[Any]:
     rng = np.random.default_rng(seed)
-    return [posture(arm, seed, count), rng.uniform(-2.0, 2.0, (count, arm.n)), rng.uniform(-3.0, 3.0, (count, arm.n))]
+    return [
+        posture(arm, seed, count),
+        rng.uniform(-2.0, 2.0, (count, arm.n)),
+        rng.uniform(-3.0, 3.0, (count, arm.n)),
+    ]
 
 
 def table_of(kernel: Kernel, count: int) -> Any:
     """Other values, one row a state, all of them an arm's."""
-    return np.array([list(other_values(kernel.arm, list(kernel.parameters), seed).values()) for seed in range(count)])
+    return np.array(
+        [list(other_values(kernel.arm, list(kernel.parameters), seed).values()) for seed in range(count)]
+    )
 
 
 def row_of(kernel: Kernel, row: Any) -> dict[str, float]:
@@ -63,11 +79,14 @@ def assert_close(got: Any, want: Any, tolerance: float = DOUBLE) -> None:
 
 
 REFERENCE: dict[str, Callable[..., Any]] = {
-    "inverse_dynamics": fa.dynamics.inverse, "bias": fa.dynamics.bias, "gravity": fa.dynamics.gravity,
+    "inverse_dynamics": fa.dynamics.inverse,
+    "bias": fa.dynamics.bias,
+    "gravity": fa.dynamics.gravity,
     "forward_dynamics": lambda arm, q, qd, tau: fa.dynamics.forward(arm, q, qd, tau, method="composite-body"),
-    "inertia_matrix": fa.dynamics.inertia_matrix, "forward_kinematics": fa.kinematics.forward,
+    "inertia_matrix": fa.dynamics.inertia_matrix,
+    "forward_kinematics": fa.kinematics.forward,
     "jacobian": fa.kinematics.jacobian,
-}  # fmt: skip
+}
 
 
 def truth(arm: fa.Arm, function: str, *given: Any) -> Any:
@@ -76,20 +95,28 @@ def truth(arm: fa.Arm, function: str, *given: Any) -> Any:
 
 
 def allowed(arm: fa.Arm, function: str, q: Any, eps: float = DOUBLE) -> float:
-    return eps * float(np.linalg.cond(fa.dynamics.inertia_matrix(arm, q)).max()) if function == "forward_dynamics" else eps
+    return (
+        eps * float(np.linalg.cond(fa.dynamics.inertia_matrix(arm, q)).max())
+        if function == "forward_dynamics"
+        else eps
+    )
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("asked", ASKED)
 def test_values_make_another_arm(asked: str, function: str) -> None:
-    """Its own values, other ones for all states, other ones for each state, all against arms that really have them."""
+    """Its own values, other ones for all states, other ones for each state,
+    all against arms that really have them.
+    """
     kernel = kernel_for(asked)
     arm, call = kernel.arm, getattr(kernel, function)
     given = states(arm, 11)[: FUNCTIONS[function]]
     assert_close(call(*given), truth(arm, function, *given), allowed(arm, function, given[0]))
     table = table_of(kernel, 11)
     other = with_values(arm, row_of(kernel, table[0]))
-    assert_close(call(*given, parameters=table[0]), truth(other, function, *given), allowed(other, function, given[0]))
+    assert_close(
+        call(*given, parameters=table[0]), truth(other, function, *given), allowed(other, function, given[0])
+    )
     each = call(*given, parameters=table)
     for k in (0, 5, 10):
         other, row = with_values(arm, row_of(kernel, table[k])), [x[k] for x in given]
@@ -114,7 +141,9 @@ def test_another_kernel_says_the_same(asked: str) -> None:
 
 @pytest.mark.parametrize("asked", ASKED)
 def test_the_ways_to_give_values(asked: str) -> None:
-    """A row, a table by name of all or some of them, numbers and arrays mixed; nothing at all is the arm's own."""
+    """A row, a table by name of all or some of them, numbers and arrays mixed;
+    nothing at all is the arm's own.
+    """
     kernel = kernel_for(asked)
     q = states(kernel.arm, 5)[0]
     own, names = np.array(list(kernel.parameters.values())), list(kernel.parameters)
@@ -131,7 +160,12 @@ def test_the_ways_to_give_values(asked: str) -> None:
     mixed = {other: table[:, j], first: table[0, 0]}
     assert np.array_equal(kernel.gravity(q, parameters=mixed), kernel.gravity(q, parameters=table))
     assert not np.allclose(kernel.gravity(q, parameters=table), want)
-    for strange in (np.asfortranarray(table), table.tolist(), np.repeat(table, 2, axis=1)[:, ::2], table.astype(">f8")):
+    for strange in (
+        np.asfortranarray(table),
+        table.tolist(),
+        np.repeat(table, 2, axis=1)[:, ::2],
+        table.astype(">f8"),
+    ):
         assert np.array_equal(kernel.gravity(q, parameters=strange), kernel.gravity(q, parameters=table))
     alone = kernel.gravity(q[2], parameters={other: table[2, j], first: table[2, 0]})
     assert alone.shape == (kernel.arm.n,)
@@ -248,23 +282,34 @@ def test_a_state_that_is_no_number_spoils_only_itself() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (np.zeros(2), r"parameters: 3 were left open, so the shape is \(3,\), or \(4, 3\) with one row a state; came \(2,\)"),
-        (np.zeros((3, 3)), r"came \(3, 3\)"), (np.zeros((4, 2)), r"came \(4, 2\)"), (np.zeros((1, 3)), r"came \(1, 3\)"),
-        (np.zeros((4, 3, 1)), r"came \(4, 3, 1\)"), (1.0, r"came \(\)"),
+        (
+            np.zeros(2),
+            (
+                r"parameters: 3 were left open, so the shape is \(3,\), or \(4, 3\) with one "
+                r"row a state; came \(2,\)"
+            ),
+        ),
+        (np.zeros((3, 3)), r"came \(3, 3\)"),
+        (np.zeros((4, 2)), r"came \(4, 2\)"),
+        (np.zeros((1, 3)), r"came \(1, 3\)"),
+        (np.zeros((4, 3, 1)), r"came \(4, 3, 1\)"),
+        (1.0, r"came \(\)"),
         ({"gravity.x": [1.0, 2.0]}, r"a value is a number or \(4,\) of them, as there are states"),
         ({"gravity.x": np.ones((4, 1))}, "as there are states"),
         (["a", "b", "c"], "parameters: an array of real numbers is needed"),
         ([1j, 2.0, 3.0], "parameters: an array of real numbers is needed"),
         ({"gravity.x": "down"}, "parameters, gravity.x: an array of real numbers is needed"),
     ],
-)  # fmt: skip
+)
 def test_values_that_do_not_fit_are_told(values: Any, message: str) -> None:
     kernel = kernel_for("gravity of a tree")
     with pytest.raises(fa.InputError, match=message):
         kernel.gravity(np.zeros((4, 3)), parameters=values)
 
 
-@pytest.mark.parametrize("values", [[None] * 3, ["1", "2", "3"], {"gravity.x": "1"}, {"gravity.x": None}, {"gravity.x": 1j}])
+@pytest.mark.parametrize(
+    "values", [[None] * 3, ["1", "2", "3"], {"gravity.x": "1"}, {"gravity.x": None}, {"gravity.x": 1j}]
+)
 def test_what_only_looks_like_numbers_is_told(values: Any) -> None:
     with pytest.raises(fa.InputError, match=r"parameters.*: an array of real numbers is needed"):
         kernel_for("gravity of a tree").gravity(np.zeros((4, 3)), parameters=values)
@@ -272,7 +317,9 @@ def test_what_only_looks_like_numbers_is_told(values: Any) -> None:
 
 def test_names_that_are_not_there() -> None:
     arm, z = ARMS["tree"], np.zeros(3)
-    with pytest.raises(fa.NameNotFound, match=r"parameters: 'gravity\.w' was not left open; did you mean 'gravity\.[xyz]'"):
+    with pytest.raises(
+        fa.NameNotFound, match=r"parameters: 'gravity\.w' was not left open; did you mean 'gravity\.[xyz]'"
+    ):
         kernel_for("gravity of a tree").gravity(z, parameters={"gravity.w": 1.0})
     with pytest.raises(fa.NameNotFound, match=r"parameters: 'link1\.mass' was not left open"):
         kernel_for("gravity of a tree").gravity(z, parameters={"link1.mass": 1.0})
@@ -280,7 +327,9 @@ def test_names_that_are_not_there() -> None:
         fa.compile(arm, parameters=["gravty"])
     closed = fa.compile(arm)
     for given in ({}, {"gravity.x": 1.0}, np.zeros(3)):
-        with pytest.raises(fa.InputError, match=r"parameters: none were left open in this kernel; fa\.compile"):
+        with pytest.raises(
+            fa.InputError, match=r"parameters: none were left open in this kernel; fa\.compile"
+        ):
             closed.gravity(z, parameters=given)
     assert closed.parameters == {}
 

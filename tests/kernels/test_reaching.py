@@ -1,4 +1,6 @@
-"""The parts of numeric inverse kinematics: errors and steps on the graph, limits, starts, and the machine code."""
+"""The parts of numeric inverse kinematics: errors and steps on the graph, limits,
+starts, and the machine code.
+"""
 
 from __future__ import annotations
 
@@ -33,20 +35,27 @@ def rows_of(T: Floats) -> Floats:
     return np.ascontiguousarray(T[..., :3, :].reshape(-1, 12))
 
 
-@pytest.mark.parametrize("angle", [0.0, 1e-12, 1e-7, 1e-3, 0.5, 1.7, 3.0, 3.14, math.pi - 1e-4, math.pi - 1e-6, math.pi])
+@pytest.mark.parametrize(
+    "angle", [0.0, 1e-12, 1e-7, 1e-3, 0.5, 1.7, 3.0, 3.14, math.pi - 1e-4, math.pi - 1e-6, math.pi]
+)
 def test_rotation_vector_up_to_half_a_turn(angle: float) -> None:
     axis = np.array([2.0, -3.0, 6.0]) / 7.0
     vector, square = rotation_error(rotation_about(axis, angle).astype(object))
-    # Next to pi the cosine of half the angle is the root of a difference: rounding grows, and within 1e-5 it is taken as pi.
+    # Next to pi the cosine of half the angle is the root of a difference:
+    # rounding grows, and within 1e-5 it is taken as pi.
     lost = 2e-5 if angle > math.pi - 1e-3 else 2e-9
     assert abs(math.sqrt(square) - angle) <= lost * angle
     if angle < math.pi - 1e-3:
         assert np.abs(vector.astype(float) - angle * axis).max() <= lost * angle
 
 
-def step_at(arm: fa.Arm, q: Floats, T: Floats, free: Floats, damping: float, position_only: bool) -> tuple[Any, ...]:
+def step_at(
+    arm: fa.Arm, q: Floats, T: Floats, free: Floats, damping: float, position_only: bool
+) -> tuple[Any, ...]:
     step = traced_step(arm, position_only)
-    given: dict[str, Any] = {f"q[{j}]": q[j] for j in range(arm.n)} | {f"free[{j}]": free[j] for j in range(arm.n)}
+    given: dict[str, Any] = {f"q[{j}]": q[j] for j in range(arm.n)} | {
+        f"free[{j}]": free[j] for j in range(arm.n)
+    }
     given |= {f"T[{k}]": value for k, value in enumerate(rows_of(T)[0])} | {"damping": damping}
     position, slope, dq = evaluate(step.graph, [step.position, list(step.slope), list(step.dq)], given)
     return position, np.array(slope, dtype=float), np.array(dq, dtype=float)
@@ -79,7 +88,9 @@ def test_step_is_the_damped_least_squares_solution(n: int, position_only: bool) 
 def test_joints_are_put_inside_by_whole_turns_or_at_the_bound() -> None:
     lower, upper = np.array([2.0, -1.0, -1.0, -np.inf]), np.array([5.0, 1.0, 1.0, np.inf])
     periodic = np.array([True, True, False, True])
-    given = np.array([[-2.0 - 4 * math.pi, 0.5 + 8 * math.pi, 0.5 + 2 * math.pi, 99.0], [3.0, 2.0, -2.0, 0.0]])
+    given = np.array(
+        [[-2.0 - 4 * math.pi, 0.5 + 8 * math.pi, 0.5 + 2 * math.pi, 99.0], [3.0, 2.0, -2.0, 0.0]]
+    )
     put = put_inside(given, lower, upper, periodic)
     assert put == pytest.approx(np.array([[2 * math.pi - 2.0, 0.5, 1.0, 99.0], [3.0, 1.0, -1.0, 0.0]]))
     assert np.array_equal(put_inside(put, lower, upper, periodic), put)
@@ -120,7 +131,9 @@ def test_starts_are_the_nearest_of_their_blocks() -> None:
     weight = p.var(axis=0).sum() / 3.0
     scores = table[: BLOCK * COLUMNS].reshape(COLUMNS, BLOCK)
     for one in T[:, :3]:
-        far = ((p - one[:, 3]) ** 2).sum(axis=1) + weight * ((poses[:, :, :3] - one[:, :3]) ** 2).sum(axis=(1, 2))
+        far = ((p - one[:, 3]) ** 2).sum(axis=1) + weight * ((poses[:, :, :3] - one[:, :3]) ** 2).sum(
+            axis=(1, 2)
+        )
         score = scores[:12].T @ one.reshape(12) + scores[12]
         assert score.argmax() == far.argmin()
         assert np.ptp(2.0 * score + far) < 1e-12  # they differ by what all postures share
@@ -151,12 +164,16 @@ def test_code_comes_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     arm = random_arm(8, 3)
     T = rows_of(forward(arm, posture(arm, 1, 9)))
     made = Reacher(arm, False, True).run(T, None, 3, 0, 1e-9, 50)
-    assert [(cache.about(e.path) or {})["functions"] for e in cache.entries(tmp_path)] == [["inverse_numeric"]]
+    assert [(cache.about(e.path) or {})["functions"] for e in cache.entries(tmp_path)] == [
+        ["inverse_numeric"]
+    ]
     monkeypatch.setattr("forearm.kernels.native.object_code", None)  # so that making it again would fail
     assert np.array_equal(Reacher(arm, False, True).run(T, None, 3, 0, 1e-9, 50), made)
 
 
-def test_code_that_is_not_what_was_written_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_that_is_not_what_was_written_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("FOREARM_CACHE", str(tmp_path))
     tmp_path.chmod(0o700)
     arm = random_arm(8, 3)

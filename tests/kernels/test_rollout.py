@@ -38,7 +38,9 @@ def roller(arm: fa.Arm, method: str = "rk4", voltage: bool = False) -> Roller:
     return Roller(arm, voltage, tuple(c), tuple(tuple(row) for row in a), tuple(b))
 
 
-def stepped(arm: fa.Arm, method: str, q: Floats, qd: Floats, torque: Any, steps: int = STEPS) -> tuple[Floats, Floats]:
+def stepped(
+    arm: fa.Arm, method: str, q: Floats, qd: Floats, torque: Any, steps: int = STEPS
+) -> tuple[Floats, Floats]:
     """The same steps by hand; `torque(k, s, qd)` at the share s of step k."""
     states = [(q, qd)]
     for k in range(steps):
@@ -88,8 +90,13 @@ def test_voltages_act_through_the_motors(limited: bool) -> None:
     motor = fa.Motor(gear_ratio=-12.0, rotor_inertia=2e-4, torque_constant=0.11, resistance=1.3)
     if limited:
         motor = fa.Motor(
-            gear_ratio=-12.0, rotor_inertia=2e-4, torque_constant=0.11, resistance=1.3, max_voltage=9.0, max_current=4.0
-        )  # fmt: skip
+            gear_ratio=-12.0,
+            rotor_inertia=2e-4,
+            torque_constant=0.11,
+            resistance=1.3,
+            max_voltage=9.0,
+            max_current=4.0,
+        )
     arm = beam(motor=motor)
     reached = set()
     for V in (3.0, -7.0, 30.0):
@@ -107,7 +114,9 @@ def test_voltages_act_through_the_motors(limited: bool) -> None:
     assert (round(4.0 * 12.0 * 0.11, 9) in reached) == limited, "the current was at its limit"
 
 
-@pytest.mark.parametrize("arm", [RIGID["tree"], random_arm(1, 3), random_arm(6, 3)], ids=["rigid", "drives", "more drives"])
+@pytest.mark.parametrize(
+    "arm", [RIGID["tree"], random_arm(1, 3), random_arm(6, 3)], ids=["rigid", "drives", "more drives"]
+)
 def test_a_simulation_has_the_same_bits_alone_and_among_others(arm: fa.Arm) -> None:
     rng = np.random.default_rng(1)
     q, qd = posture(arm, 1, 11), 0.3 * rng.normal(size=(11, arm.n))
@@ -120,7 +129,10 @@ def test_a_simulation_has_the_same_bits_alone_and_among_others(arm: fa.Arm) -> N
         alone = made.at_rest_or_moving(q[k : k + 1], qd[k : k + 1])
         made.run(alone, u[k], 25, 1e-3, 25, linear=False)
         for name in ("q", "qd", "way", "free"):
-            assert np.array_equal(getattr(alone, name)[0], getattr(together, name)[k], equal_nan=True), (k, name)
+            assert np.array_equal(getattr(alone, name)[0], getattr(together, name)[k], equal_nan=True), (
+                k,
+                name,
+            )
 
 
 def test_inputs_of_as_many_simulations_as_times_are_not_taken_for_a_table() -> None:
@@ -174,19 +186,27 @@ end = fa.simulate(arm, [0.2, 0.2], [0.0, 0.0], 0.1, method="rk4")
 assert np.array_equal(end.q[-1], q[0])
 print(q.tobytes().hex())
 """
-    nothing_made = "import sys\nsys.modules['forearm.kernels.rollout'] = sys.modules['forearm.kernels.making'] = None\n"
+    nothing_made = (
+        "import sys\nsys.modules['forearm.kernels.rollout'] = sys.modules['forearm.kernels.making'] = None\n"
+    )
     printed = []
     for code in (work, nothing_made + work):
         made = subprocess.run(
-            [sys.executable, "-c", code], env=os.environ | {"FOREARM_CACHE": str(tmp_path / "cache")}, capture_output=True,
-            text=True, timeout=PATIENCE, check=False,
-        )  # fmt: skip
+            [sys.executable, "-c", code],
+            env=os.environ | {"FOREARM_CACHE": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
         assert made.returncode == 0, made.stderr
         printed.append(made.stdout)
     assert printed[0] == printed[1] != ""
 
 
-def test_code_that_is_not_what_was_written_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_that_is_not_what_was_written_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("FOREARM_CACHE", str(tmp_path))
     tmp_path.chmod(0o700)
     arm, zero = random_arm(8, 3), np.zeros(3)
@@ -207,7 +227,8 @@ def test_loads_that_are_nearly_known_lead_to_the_same_motion(kind: str, method: 
     run = roller(arm, method)
     state = run.at_rest_or_moving(q[None], qd[None])
     found = run.run(state, table, STEPS, H, 1, linear=False)
-    moving = int(np.argmin((np.sign(found[1][0]) == np.sign(qd)).all(axis=1))) or STEPS + 1  # until a joint turns round
+    # until a joint turns round
+    moving = int(np.argmin((np.sign(found[1][0]) == np.sign(qd)).all(axis=1))) or STEPS + 1
     assert moving > 3
     truth = stepped(arm, method, q, qd, lambda k, s, qd: table[k], moving - 1)
     for a, b in zip(found, truth, strict=True):

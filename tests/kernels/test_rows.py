@@ -1,4 +1,6 @@
-"""Rows of states to columns and back: every size in every number of lanes, and nothing outside the arrays is touched."""
+"""Rows of states to columns and back: every size in every number of lanes,
+and nothing outside the arrays is touched.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def functions(dtype: str, lanes: int) -> Any:
 
 
 def function(name: str, body: Body) -> str:
-    return "\n".join([f"define void @{name}(ptr %from, ptr %to) nounwind {{", "entry:", *body.lines, "  ret void", "}"])
+    return "\n".join(
+        [f"define void @{name}(ptr %from, ptr %to) nounwind {{", "entry:", *body.lines, "  ret void", "}"]
+    )
 
 
 def guarded(block: Any, value: float = 7.0) -> tuple[Any, Any]:
@@ -90,7 +94,9 @@ def at_edges(function: Any, block: Any, given: Protected, out: Protected) -> lis
     for there, here in zip(given.edges(block.nbytes), out.edges(block.nbytes), strict=True):
         ctypes.memmove(there, block.ctypes.data, block.nbytes)
         function(there, here)
-        found.append(np.frombuffer(ctypes.string_at(here, block.nbytes), dtype=block.dtype).reshape(block.shape[::-1]))
+        found.append(
+            np.frombuffer(ctypes.string_at(here, block.nbytes), dtype=block.dtype).reshape(block.shape[::-1])
+        )
     return found
 
 
@@ -106,7 +112,10 @@ def test_every_size_and_nothing_outside_is_touched(dtype: str, lanes: int) -> No
             function = made[f"{name}{size}"]
             assert np.array_equal(applied(function, given), want), (name, size)
             if pages is not None:
-                assert all(np.array_equal(found, want) for found in at_edges(function, given, *pages)), (name, size)
+                assert all(np.array_equal(found, want) for found in at_edges(function, given, *pages)), (
+                    name,
+                    size,
+                )
     special = np.array([np.nan, np.inf, -np.inf, -0.0, 1e-40, 3.4e38, 1.0], dtype=dtype)
     for size in (1, 3, 8, 11):
         rows = np.resize(special, (lanes, size))
@@ -114,9 +123,16 @@ def test_every_size_and_nothing_outside_is_touched(dtype: str, lanes: int) -> No
 
 
 def test_pages_are_indeed_protected() -> None:
-    """Where this is not so, the test above proves nothing: a process that reads one scalar too many is ended."""
+    """Where this is not so, the test above proves nothing: a process that reads one
+    scalar too many is ended.
+    """
     if not sys.platform.startswith("linux"):
         pytest.skip("pages are protected as Linux does it")
-    reader = "import ctypes; from kernels.test_rows import Protected; p = Protected(8); ctypes.string_at(p.edges(8)[1], 9)"
-    done = subprocess.run([sys.executable, "-c", reader], cwd=Path(__file__).parent.parent, capture_output=True, check=False)
+    reader = (
+        "import ctypes; from kernels.test_rows import Protected; p = Protected(8); "
+        "ctypes.string_at(p.edges(8)[1], 9)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", reader], cwd=Path(__file__).parent.parent, capture_output=True, check=False
+    )
     assert done.returncode == -signal.SIGSEGV

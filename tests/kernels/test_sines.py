@@ -1,4 +1,6 @@
-"""Sine and cosine as vector code, against whole numbers and the C library in extended precision, and where forms change."""
+"""Sine and cosine as vector code, against whole numbers and the C library in extended precision,
+and where forms change.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from forearm.kernels.native import host
 from forearm.kernels.vectors import Target
 from forearm.symbols import Graph
 
-ULP = {"float64": 2.0, "float32": 2.0}  # units in the last place of the result, at least of 1e-3 of 1 near zeros
+# units in the last place of the result, at least of 1e-3 of 1 near zeros
+ULP = {"float64": 2.0, "float32": 2.0}
 TRUE_ULP = 1.5  # of the result itself, however small; 1.38 and 1.47 were seen
 WITHOUT_FUSED = 2.0  # the same on machines without fused multiply-add; 1.65 was seen
 BITS = 300  # behind the point, of whole numbers that stand for reals
@@ -45,7 +48,9 @@ def test_within_two_units_in_the_last_place(dtype: str, largest: float) -> None:
     assert error_in_ulp(dtype, x).max() <= ULP[dtype]
 
 
-@pytest.mark.parametrize(("dtype", "size", "wrong"), [("float64", 1e9, 1e-12), ("float64", 1e12, 1e-9), ("float32", 1e5, 1e-6)])
+@pytest.mark.parametrize(
+    ("dtype", "size", "wrong"), [("float64", 1e9, 1e-12), ("float64", 1e12, 1e-9), ("float32", 1e5, 1e-6)]
+)
 def test_far_away_digits_are_lost_slowly(dtype: str, size: float, wrong: float) -> None:
     x = np.random.default_rng(1).uniform(-size, size, 5000).astype(dtype)
     exact = x.astype(np.longdouble)
@@ -117,7 +122,9 @@ def true_errors(dtype: str, x: Any, target: Target | None = None) -> Any:
 
 
 def hard_angles(dtype: str, largest: float) -> Any:
-    """The numbers next to multiples of a quarter and an eighth of a turn, from the first to the last, and others between."""
+    """The numbers next to multiples of a quarter and an eighth of a turn, from the first to the
+    last, and others between.
+    """
     rng = np.random.default_rng(5)
     last = int(largest / (math.pi / 4.0))
     eighths = np.unique(np.concatenate([np.arange(1, 40), rng.integers(1, last, 200), [last]]))

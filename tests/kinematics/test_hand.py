@@ -1,4 +1,6 @@
-"""Hand coordinates from joint coordinates: against finite differences, Waters' V W^-1, and recorded Jacobians of Pinocchio."""
+"""Hand coordinates from joint coordinates: against finite differences, Waters' V W^-1,
+and recorded Jacobians of Pinocchio.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,15 @@ from numpy.typing import NDArray
 
 import forearm as fa
 from forearm.files.urdf_read import arm_from_urdf
-from forearm.kinematics import forward, hand_motion, hand_pose, orientation_forms, position, twist_of, waters_matrices
+from forearm.kinematics import (
+    forward,
+    hand_motion,
+    hand_pose,
+    orientation_forms,
+    position,
+    twist_of,
+    waters_matrices,
+)
 
 Floats = NDArray[np.float64]
 RECORDED = json.loads((Path(__file__).parent.parent / "data" / "pinocchio.json").read_text(encoding="utf-8"))
@@ -53,7 +63,9 @@ def test_orientation_and_its_rates_along_a_motion(form: str) -> None:
 
 
 def test_angular_velocity_of_waters_matrices() -> None:
-    """w from V_n W_n^-1; the cross product with one other point of the hand, as printed, is another vector."""
+    """w from V_n W_n^-1; the cross product with one other point of the hand, as
+    printed, is another vector.
+    """
     arm = random_arm(13, n=6, convention="standard", fixed=False)
     q, qd, _ = along(arm, 13)
     made = waters_matrices(arm, q, qd)
@@ -76,8 +88,14 @@ def test_recorded_poses_and_jacobians_of_pinocchio(said: Any) -> None:
         motion = hand_motion(arm, q, qd)
         twist = np.array(state["jacobian"])[:, order] @ qd
         scale = np.abs(twist).max()
-        assert np.abs(motion.pose[:3] - state["placements"][said["hand"]]).max() < PINOCCHIO * np.abs(motion.pose).max()
-        assert np.abs(np.concatenate([motion.velocity, motion.angular_velocity]) - twist).max() < PINOCCHIO * scale
+        assert (
+            np.abs(motion.pose[:3] - state["placements"][said["hand"]]).max()
+            < PINOCCHIO * np.abs(motion.pose).max()
+        )
+        assert (
+            np.abs(np.concatenate([motion.velocity, motion.angular_velocity]) - twist).max()
+            < PINOCCHIO * scale
+        )
 
 
 def test_a_point_of_a_link() -> None:
@@ -109,9 +127,15 @@ def test_rest_unless_rates_are_given_and_batches_are_rows() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda a: hand_motion(a, np.zeros(3), np.zeros((2, 3))), r"qd: all arguments share one shape; came \(2, 3\)"),
+        (
+            lambda a: hand_motion(a, np.zeros(3), np.zeros((2, 3))),
+            r"qd: all arguments share one shape; came \(2, 3\)",
+        ),
         (lambda a: hand_motion(a, np.zeros(3), None, np.zeros(2)), r"qdd: .* has 3 joints"),
-        (lambda a: hand_motion(a, np.zeros(3)).orientation("euler"), "there is no form of orientation 'euler'"),
+        (
+            lambda a: hand_motion(a, np.zeros(3)).orientation("euler"),
+            "there is no form of orientation 'euler'",
+        ),
         (lambda a: hand_pose([0.0, 0.0], [0.0, 0.0, 0.0], "zyz"), r"position: shape \(3,\) is needed"),
         (lambda a: twist_of(np.eye(3), np.eye(3)), r"both have shape \(\.\.\., 4, 4\)"),
     ],

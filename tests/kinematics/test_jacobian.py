@@ -1,4 +1,6 @@
-"""Positions, velocities, Jacobians and their derivatives against finite differences of poses, on arms of every kind."""
+"""Positions, velocities, Jacobians and their derivatives against finite differences of poses,
+on arms of every kind.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def test_velocity_is_the_derivative_of_the_pose(kind: dict[str, object], seed: i
     for link in (None, *(link.name for link in arm.links)):
         point = np.array([0.13, -0.21, 0.34])
         v, w = velocity(arm, q, qd, link, point)
-        moved = (position(arm, q + STEP * qd, link, point) - position(arm, q - STEP * qd, link, point)) / (2 * STEP)
+        moved = (position(arm, q + STEP * qd, link, point) - position(arm, q - STEP * qd, link, point)) / (
+            2 * STEP
+        )
         before, at, after = (forward(arm, x, link)[:3, :3] for x in (q - STEP * qd, q, q + STEP * qd))
         spin = (after - before) / (2 * STEP) @ at.T
         assert np.abs(v - moved).max() < DIFFERENCE
@@ -49,7 +53,9 @@ def test_derivative_of_the_jacobian(kind: dict[str, object], seed: int) -> None:
     arm = random_arm(seed, n=5, **kind)  # type: ignore[arg-type]
     q, qd = states(arm, seed)
     for link, point in ((None, (0.0, 0.0, 0.0)), (arm.links[-1].name, (0.3, 0.1, -0.2))):
-        moved = (jacobian(arm, q + STEP * qd, link, point) - jacobian(arm, q - STEP * qd, link, point)) / (2 * STEP)
+        moved = (jacobian(arm, q + STEP * qd, link, point) - jacobian(arm, q - STEP * qd, link, point)) / (
+            2 * STEP
+        )
         assert np.abs(jacobian_derivative(arm, q, qd, link, point) - moved).max() < DIFFERENCE
 
 
@@ -63,14 +69,19 @@ def test_jacobian_carries_the_hand_load_to_the_joints() -> None:
     rest = np.zeros(arm.n)
     with_load = fa.dynamics.inverse(arm, q, rest, rest, hand_force=force, hand_moment=moment)
     without = fa.dynamics.inverse(arm, q, rest, rest)
-    assert np.abs(without - with_load - jacobian(arm, q).T @ wrench).max() < 1e-12 * np.abs(with_load).max() + 1e-12
+    assert (
+        np.abs(without - with_load - jacobian(arm, q).T @ wrench).max()
+        < 1e-12 * np.abs(with_load).max() + 1e-12
+    )
 
 
 def test_batches_are_rows() -> None:
     arm = random_arm(8, n=4, convention="modified")
     q, qd = np.random.default_rng(8).uniform(-1, 1, (2, 3, arm.n))
     for function in (jacobian_derivative, velocity):
-        whole = np.concatenate(function(arm, q, qd), axis=-1) if function is velocity else function(arm, q, qd)
+        whole = (
+            np.concatenate(function(arm, q, qd), axis=-1) if function is velocity else function(arm, q, qd)
+        )
         for k in range(3):
             row = function(arm, q[k], qd[k])
             assert np.array_equal(whole[k], np.concatenate(row) if function is velocity else row)
@@ -88,7 +99,10 @@ def test_a_link_of_the_base_does_not_move() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda a: jacobian(a, [1.0]), r"q: .* has 3 joints, so the shape is \(3,\) or \(B, 3\); came \(1,\)"),
+        (
+            lambda a: jacobian(a, [1.0]),
+            r"q: .* has 3 joints, so the shape is \(3,\) or \(B, 3\); came \(1,\)",
+        ),
         (lambda a: jacobian(a, "abc"), "q: numbers are needed"),
         (lambda a: velocity(a, np.zeros(3), np.zeros((2, 3))), "share one shape"),
         (lambda a: jacobian(a, np.zeros(3), "no such link"), "has no link"),

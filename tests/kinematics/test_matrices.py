@@ -10,7 +10,8 @@ import forearm as fa
 from forearm.kinematics import forward, waters_matrices
 
 STEP = 1e-5
-# Central differences with this step leave about 1e-10 of rounding and truncation; second differences about 1e-5.
+# Central differences with this step leave about 1e-10 of rounding and truncation;
+# second differences about 1e-5.
 FIRST, SECOND = 1e-8, 1e-4
 
 

@@ -1,4 +1,6 @@
-"""Numeric inverse kinematics against forward kinematics, a Newton iteration in NumPy, closed forms, and itself."""
+"""Numeric inverse kinematics against forward kinematics, a Newton iteration in NumPy,
+closed forms, and itself.
+"""
 
 from __future__ import annotations
 
@@ -41,20 +43,26 @@ def bounds(arm: fa.Arm) -> tuple[Floats, Floats]:
 
 def reachable(arm: fa.Arm, seed: int, count: int) -> Floats:
     """Poses of random postures within the limits, (count, 4, 4)."""
-    lower, upper = (np.where(np.isfinite(b), b, e) for b, e in zip(bounds(arm), (-math.pi, math.pi), strict=True))
+    lower, upper = (
+        np.where(np.isfinite(b), b, e) for b, e in zip(bounds(arm), (-math.pi, math.pi), strict=True)
+    )
     return forward(arm, lower + (upper - lower) * np.random.default_rng(seed).random((count, arm.n)))
 
 
 def apart(A: Floats, B: Floats) -> tuple[Any, Any]:
     """Distance, m, and angle, rad, between poses (..., 4, 4)."""
     D = A[..., :3, :3] @ np.swapaxes(B[..., :3, :3], -1, -2)
-    skew = np.stack([D[..., 2, 1] - D[..., 1, 2], D[..., 0, 2] - D[..., 2, 0], D[..., 1, 0] - D[..., 0, 1]], axis=-1)
+    skew = np.stack(
+        [D[..., 2, 1] - D[..., 1, 2], D[..., 0, 2] - D[..., 2, 0], D[..., 1, 0] - D[..., 0, 1]], axis=-1
+    )
     angle = np.arctan2(0.5 * np.linalg.norm(skew, axis=-1), 0.5 * (np.trace(D, axis1=-2, axis2=-1) - 1.0))
     return np.linalg.norm(A[..., :3, 3] - B[..., :3, 3], axis=-1), angle
 
 
 def assert_right(arm: fa.Arm, T: Floats, found: NumericSolution, tolerance: float = TOLERANCE) -> None:
-    """Solved where it says so, by forward kinematics; its errors are those of its postures; all within the limits."""
+    """Solved where it says so, by forward kinematics; its errors are those of its postures;
+    all within the limits.
+    """
     lower, upper = bounds(arm)
     assert (found.q >= lower).all()
     assert (found.q <= upper).all()
@@ -117,7 +125,8 @@ def test_agrees_with_newton_where_the_solution_is_near(name: str) -> None:
         found = inverse_numeric(arm, T, start=start, tolerance=1e-12)
         assert found.solved
         assert found.starts == 1
-        assert np.abs(found.q - newton(arm, T, start)).max() < 1e-9  # the tolerance times the condition, and rounding
+        # the tolerance times the condition, and rounding
+        assert np.abs(found.q - newton(arm, T, start)).max() < 1e-9
         assert np.abs(found.q - q).max() < 1e-9
         compared += 1
     assert compared >= 5
@@ -130,7 +139,8 @@ def test_redundant_arm_moves_little_from_its_start() -> None:
         found = inverse_numeric(arm, forward(arm, moved), start=q)
         assert found.solved
         if found.starts == 1 and np.linalg.cond(jacobian(arm, q)) < 100.0:
-            assert np.linalg.norm(found.q - q) <= np.linalg.norm(moved - q) * 1.1  # the least motion, to second order
+            # the least motion, to second order
+            assert np.linalg.norm(found.q - q) <= np.linalg.norm(moved - q) * 1.1
 
 
 def test_a_pose_has_the_same_bits_alone_in_a_batch_and_in_any_order() -> None:
@@ -147,13 +157,19 @@ def test_a_pose_has_the_same_bits_alone_in_a_batch_and_in_any_order() -> None:
         alone = [getattr(inverse_numeric(arm, one), name) for one in T]
         assert np.array_equal(together, np.array(alone))
     start = posture(arm, 9)
-    assert np.array_equal(inverse_numeric(arm, T, start=start).q, inverse_numeric(arm, T, start=np.tile(start, (len(T), 1))).q)
+    assert np.array_equal(
+        inverse_numeric(arm, T, start=start).q, inverse_numeric(arm, T, start=np.tile(start, (len(T), 1))).q
+    )
 
 
 def test_seed_chooses_starts_and_more_starts_only_go_on() -> None:
     arm = loaded("puma560")
     T = reachable(arm, 7, 300)
-    few, many, other = inverse_numeric(arm, T, starts=4), inverse_numeric(arm, T, starts=40), inverse_numeric(arm, T, seed=1)
+    few, many, other = (
+        inverse_numeric(arm, T, starts=4),
+        inverse_numeric(arm, T, starts=40),
+        inverse_numeric(arm, T, seed=1),
+    )
     enough = many.starts < 4  # of those the fourth start, or going on from the nearest, may have solved some
     assert np.array_equal(few.q[enough], many.q[enough])
     assert np.sum(many.solved) > np.sum(few.solved)
@@ -171,7 +187,9 @@ def planar(limits: list[tuple[float, float]] | None = None) -> fa.Arm:
 
 @pytest.mark.parametrize("limits", [None, [(-2.9, 2.9), (-2.9, 2.9)]])
 @pytest.mark.parametrize("radius", [1.15001, 1.3, 4.0, 40.0])
-def test_nearest_point_of_a_planar_arm_too_short(limits: list[tuple[float, float]] | None, radius: float) -> None:
+def test_nearest_point_of_a_planar_arm_too_short(
+    limits: list[tuple[float, float]] | None, radius: float
+) -> None:
     arm = planar(limits)
     for angle, height in ((0.3, 0.0), (-2.0, 0.4), (2.7, -3.0)):
         T = pose(p=(radius * math.cos(angle), radius * math.sin(angle), height))
@@ -244,7 +262,8 @@ def test_a_joint_goes_round_the_other_way_where_its_limits_ask_for_it() -> None:
     there = inverse_numeric(arm, T, start=[-2.0 - 5.0 * math.tau])  # already, but for some turns
     assert there.steps == 1
     assert there.q == pytest.approx([math.tau - 2.0], abs=1e-8)
-    across = inverse_numeric(wheel(-2.9, 2.9), forward(arm, [-2.8]), start=[2.8])  # the short way leads past both limits
+    # the short way leads past both limits
+    across = inverse_numeric(wheel(-2.9, 2.9), forward(arm, [-2.8]), start=[2.8])
     assert across.q == pytest.approx([-2.8], abs=1e-8)
     assert across.starts == 1
     free = inverse_numeric(arm, T, start=[-2.1], limits=False)
@@ -341,11 +360,18 @@ MIRRORED = np.stack([np.eye(4), np.diag([1.0, 1.0, -1.0, 1.0])])
         (BAD[1], {}, r"inverse_numeric, T: every number must be finite"),
         (MIRRORED, {}, r"inverse_numeric, T\[1\]: the upper left 3x3 is a reflection"),
         (2.0 * np.eye(4), {}, "T: the last row of a pose is 0 0 0 1"),
-        (np.diag([1.0, 1.0, 1.1, 1.0]), {}, "T: the upper left 3x3 must be a rotation.*off by 0.21.*orthonormalise"),
+        (
+            np.diag([1.0, 1.0, 1.1, 1.0]),
+            {},
+            "T: the upper left 3x3 must be a rotation.*off by 0.21.*orthonormalise",
+        ),
         (
             np.eye(3),
             {},
-            r"inverse_numeric, T: a pose of shape \(4, 4\) or poses of shape \(B, 4, 4\) are needed; came \(3, 3\)",
+            (
+                r"inverse_numeric, T: a pose of shape \(4, 4\) or poses of shape \(B, 4, 4\) are "
+                r"needed; came \(3, 3\)"
+            ),
         ),
         (pose(p=(1e31, 0.0, 0.0)), {}, r"finite and below 1e\+30"),
         ("pose", {}, "numbers are needed"),

@@ -1,4 +1,6 @@
-"""Forms of an orientation: definitions by elementary turns, round trips where angles lock and at half turns, rates."""
+"""Forms of an orientation: definitions by elementary turns, round trips where angles lock
+and at half turns, rates.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,13 @@ import pytest
 from numpy.typing import NDArray
 
 import forearm as fa
-from forearm.kinematics import angular_velocity, orientation_forms, orientation_of, orientation_rates, rotation_from
+from forearm.kinematics import (
+    angular_velocity,
+    orientation_forms,
+    orientation_of,
+    orientation_rates,
+    rotation_from,
+)
 from forearm.spatial import rotation_about, rotation_rpy, rotation_x, rotation_z, tilde
 
 Floats = NDArray[np.float64]
@@ -17,7 +25,8 @@ FORMS = orientation_forms()
 ROUND_TRIP = 4e-15  # a handful of roundings of numbers of size 1
 LOCKED = 2e-12  # within 1e-12 of a lock an angle is set to 0
 STEP = 1e-5
-DIFFERENCE = 1e-7  # central differences: truncation 1e-10 times a third derivative of some hundreds, rounding 1e-11
+# central differences: truncation 1e-10 times a third derivative of some hundreds, rounding 1e-11
+DIFFERENCE = 1e-7
 EULER = ("rpy", "zyz")
 
 
@@ -44,17 +53,28 @@ def test_round_trip(form: str) -> None:
 def test_angles_are_the_turns_they_are_defined_by() -> None:
     for a, b, c in np.random.default_rng(2).uniform(-3.0, 3.0, (50, 3)):
         assert np.abs(rotation_from([a, b, c], "rpy") - rotation_rpy([a, b, c])).max() < ROUND_TRIP
-        assert np.abs(rotation_from([a, b, c], "zyz") - rotation_z(a) @ rotation_y(b) @ rotation_z(c)).max() < ROUND_TRIP
+        assert (
+            np.abs(rotation_from([a, b, c], "zyz") - rotation_z(a) @ rotation_y(b) @ rotation_z(c)).max()
+            < ROUND_TRIP
+        )
         axis = np.array([a, b, c]) / math.hypot(a, b, c)
         turn = rotation_about(axis, math.hypot(a, b, c))
         assert np.abs(rotation_from([a, b, c], "rotation_vector") - turn).max() < ROUND_TRIP
         half = 0.5 * math.hypot(a, b, c)
-        assert np.abs(rotation_from([math.cos(half), *math.sin(half) * axis], "quaternion_wxyz") - turn).max() < ROUND_TRIP
-        assert np.abs(rotation_from([*math.sin(half) * axis, math.cos(half)], "quaternion_xyzw") - turn).max() < ROUND_TRIP
+        assert (
+            np.abs(rotation_from([math.cos(half), *math.sin(half) * axis], "quaternion_wxyz") - turn).max()
+            < ROUND_TRIP
+        )
+        assert (
+            np.abs(rotation_from([*math.sin(half) * axis, math.cos(half)], "quaternion_xyzw") - turn).max()
+            < ROUND_TRIP
+        )
 
 
 def test_waters_angles_are_those_of_projected_axes() -> None:
-    """Measured with a protractor: the hand's axis projected across the base axis, the angle from the base axis to it."""
+    """Measured with a protractor: the hand's axis projected across the base axis,
+    the angle from the base axis to it.
+    """
     base = np.eye(3)
     for R in rotations(3, 100):
         for k, angle in enumerate(orientation_of(R, "waters")):
@@ -124,7 +144,10 @@ def test_half_turns_have_one_answer(off: float) -> None:
 def test_small_and_large_rotation_vectors(size: float) -> None:
     axis = np.array([0.36, -0.48, 0.8])
     r = size * axis
-    assert np.abs(orientation_of(rotation_from(r, "rotation_vector"), "rotation_vector") - r).max() <= 1e-15 + 1e-13 * size
+    assert (
+        np.abs(orientation_of(rotation_from(r, "rotation_vector"), "rotation_vector") - r).max()
+        <= 1e-15 + 1e-13 * size
+    )
     w = angular_velocity(r, 0.7 * axis, "rotation_vector")
     assert np.abs(w - 0.7 * axis).max() < ROUND_TRIP  # about its own axis a vector grows as the frame turns
 
@@ -182,7 +205,10 @@ def test_rotating_frames_add_their_angular_velocities() -> None:
     for form in FORMS:
         values = orientation_of(R1 @ R2, form)
         assert (
-            np.abs(angular_velocity(values, orientation_rates(values, w1 + R1 @ w2, form), form) - (w1 + R1 @ w2)).max() < 1e-12
+            np.abs(
+                angular_velocity(values, orientation_rates(values, w1 + R1 @ w2, form), form) - (w1 + R1 @ w2)
+            ).max()
+            < 1e-12
         )
 
 
@@ -204,15 +230,27 @@ def test_nan_in_gives_nan_in_that_row_only(form: str) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: orientation_of(np.eye(3), "zyx"), "there is no form of orientation 'zyx'; did you mean 'zyz'"),
-        (lambda: orientation_of(np.eye(4), "rpy"), r"shape \(\.\.\., 3, 3\), came \(4, 4\)\. Of a pose T take"),
+        (
+            lambda: orientation_of(np.eye(3), "zyx"),
+            "there is no form of orientation 'zyx'; did you mean 'zyz'",
+        ),
+        (
+            lambda: orientation_of(np.eye(4), "rpy"),
+            r"shape \(\.\.\., 3, 3\), came \(4, 4\)\. Of a pose T take",
+        ),
         (lambda: orientation_of(2.0 * np.eye(3), "rpy"), "orthonormal to 1e-09 and right-handed"),
         (lambda: orientation_of(np.diag([1.0, 1.0, -1.0]), "rpy"), "right-handed"),
-        (lambda: rotation_from([1.0, 2.0], "rpy"), r"rpy: 3 numbers \(roll, pitch, yaw\) are needed, came shape \(2,\)"),
+        (
+            lambda: rotation_from([1.0, 2.0], "rpy"),
+            r"rpy: 3 numbers \(roll, pitch, yaw\) are needed, came shape \(2,\)",
+        ),
         (lambda: rotation_from([1.0, 2.0, 0.0, 0.0], "quaternion_wxyz"), "quaternion of length 1 is needed"),
         (lambda: rotation_from("abc", "rpy"), "rpy: numbers are needed"),
         (lambda: orientation_rates([0.0, 0.1, 0.2], [1.0], "zyz"), r"w: .* shape \(3,\); came \(1,\)"),
-        (lambda: angular_velocity([0.0, 0.1, 0.2], [1.0], "zyz"), r"rates: the shape of the orientation, \(3,\)"),
+        (
+            lambda: angular_velocity([0.0, 0.1, 0.2], [1.0], "zyz"),
+            r"rates: the shape of the orientation, \(3,\)",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(call: object, message: str) -> None:

@@ -1,4 +1,6 @@
-"""Joint rates from hand rates: by the Jacobian and by finite steps, near singular postures, for too many and too few joints."""
+"""Joint rates from hand rates: by the Jacobian and by finite steps, near singular postures,
+for too many and too few joints.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,8 @@ def test_redundant_arms_take_the_shortest_rates() -> None:
     found = joint_rates(arm, q, v, w)
     null = np.linalg.svd(jacobian(arm, q))[2][-1]
     assert found.met
-    assert abs(null @ found.rates) < 1e-14  # nothing of it along the one direction that does not move the hand
+    # nothing of it along the one direction that does not move the hand
+    assert abs(null @ found.rates) < 1e-14
     assert np.abs(jacobian(arm, q) @ found.rates - np.concatenate([v, w])).max() < 1e-14
 
 
@@ -81,7 +84,9 @@ def test_few_joints_come_as_near_as_they_can_and_say_so() -> None:
 
 @pytest.mark.parametrize("bend", [0.0, 1e-12, 1e-6, 1e-4, 1e-3])
 def test_damping_near_a_straight_elbow(bend: float) -> None:
-    """Two links of 0.5 and 0.3 m: the radial rate asked for needs joint rates of 1 / bend, which damping bounds."""
+    """Two links of 0.5 and 0.3 m: the radial rate asked for needs joint rates of 1 /
+    bend, which damping bounds.
+    """
     arm = planar((0.5, 0.3))
     found = joint_rates(arm, [0.3, bend], 0.1 * np.array([math.cos(0.3), math.sin(0.3), 0.0]))
     assert found.singular
@@ -114,7 +119,8 @@ def test_finite_steps_miss_in_the_first_order_as_predicted() -> None:
     assert found.converged.all()
     assert found.order == pytest.approx(1.0, abs=0.05)
     left = np.abs(found.difference - found.expected).max(axis=1)
-    assert np.log2(left[:-1] / left[1:]) == pytest.approx(2.0, abs=0.2)  # what the first term leaves is of the second order
+    # what the first term leaves is of the second order
+    assert np.log2(left[:-1] / left[1:]) == pytest.approx(2.0, abs=0.2)
     assert np.array_equal(found.difference, found.finite - found.whitney)
 
 
@@ -178,7 +184,9 @@ def test_manipulability_and_condition_of_two_links_on_paper() -> None:
     arm = planar((0.5, 0.3))
     q = np.random.default_rng(7).uniform(-3.0, 3.0, (20, 2))
     assert np.abs(manipulability(arm, q, "linear") - 0.15 * np.abs(np.sin(q[:, 1]))).max() < 1e-15
-    assert condition_number(planar((math.sqrt(2.0), 1.0)), [0.2, 0.75 * math.pi], "linear") == pytest.approx(1.0, abs=1e-12)
+    assert condition_number(planar((math.sqrt(2.0), 1.0)), [0.2, 0.75 * math.pi], "linear") == pytest.approx(
+        1.0, abs=1e-12
+    )
     assert manipulability(arm, [0.4, 0.0], "linear") < 1e-16
     assert condition_number(arm, [0.4, 0.0], "linear") > 1e15
 
@@ -189,7 +197,9 @@ def test_manipulability_is_the_determinant_of_the_gram_matrix() -> None:
     J = jacobian(arm, q)
     assert manipulability(arm, q) == pytest.approx(np.sqrt(np.linalg.det(J @ np.swapaxes(J, 1, 2))), rel=1e-9)
     assert condition_number(arm, q) == pytest.approx(np.linalg.cond(J), rel=1e-9)
-    assert manipulability(arm, q, "angular") == pytest.approx(np.prod(singular_values(arm, q, "angular"), axis=1))
+    assert manipulability(arm, q, "angular") == pytest.approx(
+        np.prod(singular_values(arm, q, "angular"), axis=1)
+    )
     q[3, 1] = np.nan
     assert np.isnan(manipulability(arm, q)).tolist() == [k == 3 for k in range(10)]
 
@@ -197,9 +207,18 @@ def test_manipulability_is_the_determinant_of_the_gram_matrix() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda a: joint_rates(a, np.zeros(3), np.zeros(2)), r"velocity: shape \(3,\) is needed beside q \(3,\); came \(2,\)"),
-        (lambda a: joint_rates(a, np.zeros((2, 3)), np.zeros((2, 3)), np.zeros(3)), "angular_velocity: shape"),
-        (lambda a: finite_step_rates(a, np.zeros((2, 3)), np.zeros((2, 3))), "finite_step_rates: one state of shape"),
+        (
+            lambda a: joint_rates(a, np.zeros(3), np.zeros(2)),
+            r"velocity: shape \(3,\) is needed beside q \(3,\); came \(2,\)",
+        ),
+        (
+            lambda a: joint_rates(a, np.zeros((2, 3)), np.zeros((2, 3)), np.zeros(3)),
+            "angular_velocity: shape",
+        ),
+        (
+            lambda a: finite_step_rates(a, np.zeros((2, 3)), np.zeros((2, 3))),
+            "finite_step_rates: one state of shape",
+        ),
         (lambda a: finite_step_rates(a, np.zeros(3), np.zeros(3), steps=0.0), "times in s other than 0"),
         (lambda a: solve_nearby(a, np.eye(4), np.zeros((2, 3))), r"poses: shape \(2, 4, 4\) is needed"),
         (lambda a: manipulability(a, np.zeros(3), "lineal"), "there is no 'lineal'; did you mean 'linear'"),  # type: ignore[arg-type]

@@ -48,7 +48,8 @@ def test_missing_columns_are_named_with_every_spelling() -> None:
         find(["q1", "q2", "q3", "qd2"])
     assert str(error.value) == (
         "log.csv: qd is there for some joints only; missing: qd1, qd3. "
-        "qd1 may also be spelled qd_1, qd[0], qd_base or qd.base. Give qd for every joint, or for none, which is zero."
+        "qd1 may also be spelled qd_1, qd[0], qd_base or qd.base. Give qd for every joint, or "
+        "for none, which is zero."
     )
 
 
@@ -56,14 +57,16 @@ def test_a_log_without_any_quantity_is_told_what_a_header_needs() -> None:
     with pytest.raises(InputError) as error:
         find(["t", "x"])
     assert str(error.value) == (
-        "log.csv: no column is a joint's q or qd or qdd. The header needs q1..q3, qd1..qd3, qdd1..qdd3, or for the first joint "
-        "q1, q_1, q[0], q_base or q.base; it has t, x."
+        "log.csv: no column is a joint's q or qd or qdd. The header needs q1..q3, qd1..qd3, qdd1..qdd3, or "
+        "for the first joint q1, q_1, q[0], q_base or q.base; it has t, x."
     )
 
 
 def test_results_that_are_there_already_stop_writing_only() -> None:
     header = ["q1", "q2", "q3", "tau_elbow"]
-    with pytest.raises(InputError, match=r"tau_elbow would be written, but is in the file already\. Rename there first"):
+    with pytest.raises(
+        InputError, match=r"tau_elbow would be written, but is in the file already\. Rename there first"
+    ):
         find(header)
     assert find(header, is_written=False).places == {"q": (0, 1, 2)}
 
@@ -75,7 +78,9 @@ def test_one_quantity_in_two_spellings_is_refused() -> None:
 
 def test_a_name_that_is_also_a_number_of_another_joint_is_refused() -> None:
     question = Question(("2", "1"), ("q", "qd", "qdd"), "tau")
-    with pytest.raises(InputError, match=r"'q_1' may be either of two joints, by number or by name; write q\[0\] or q\[1\]\."):
+    with pytest.raises(
+        InputError, match=r"'q_1' may be either of two joints, by number or by name; write q\[0\] or q\[1\]\."
+    ):
         find(["q_1", "q_2"], question)
     assert find(["q.2", "q.1"], question).places == {"q": (0, 1)}
     # A joint named by its own number is no contradiction.

@@ -1,4 +1,6 @@
-"""Text logs: what is read, what is refused and where, with Arrow and without; written numbers keep their bits."""
+"""Text logs: what is read, what is refused and where, with Arrow and without;
+written numbers keep their bits.
+"""
 
 from __future__ import annotations
 
@@ -115,8 +117,12 @@ def test_two_rows_of_the_wrong_length_do_not_make_up_for_each_other() -> None:
 
 
 def test_text_of_another_encoding_is_refused_with_its_line() -> None:
-    assert refusal(b"q1,q2,t\n1,2,a\n1,2,\xe9\n") == "log.csv, line 3: not UTF-8 text. Save it as CSV in UTF-8."
-    assert "line 1: a byte 0, so this is no text, or text in UTF-16" in refusal("q1,q2\n1,2\n".encode("utf-16"))
+    assert (
+        refusal(b"q1,q2,t\n1,2,a\n1,2,\xe9\n") == "log.csv, line 3: not UTF-8 text. Save it as CSV in UTF-8."
+    )
+    assert "line 1: a byte 0, so this is no text, or text in UTF-16" in refusal(
+        "q1,q2\n1,2\n".encode("utf-16")
+    )
 
 
 def test_a_carriage_return_within_a_line_is_refused() -> None:
@@ -125,10 +131,12 @@ def test_a_carriage_return_within_a_line_is_refused() -> None:
 
 def test_a_file_without_header_is_told_what_is_expected() -> None:
     assert refusal("# q1,q2\n1,2\n3,4\n") == (
-        "log.csv, line 2: a header row such as t,q1,q2,...,qd1,qd2,... is needed above the numbers; came '1,2'. "
-        "A header behind a # is a comment: take the # away."
+        "log.csv, line 2: a header row such as t,q1,q2,...,qd1,qd2,... is needed above the numbers; came "
+        "'1,2'. A header behind a # is a comment: take the # away."
     )
-    assert refusal("") == refusal("# only\n\n") == "log.csv: empty; a header row and rows of numbers are needed."
+    assert (
+        refusal("") == refusal("# only\n\n") == "log.csv: empty; a header row and rows of numbers are needed."
+    )
 
 
 def test_endless_lines_and_headers_are_refused_without_being_held() -> None:
@@ -167,7 +175,13 @@ def test_rows_are_copied_as_they_came() -> None:
 
 
 @settings(deadline=None)
-@given(arrays(np.float64, st.tuples(st.integers(1, 8), st.just(2)), elements=st.floats(allow_nan=False, allow_infinity=False)))
+@given(
+    arrays(
+        np.float64,
+        st.tuples(st.integers(1, 8), st.just(2)),
+        elements=st.floats(allow_nan=False, allow_infinity=False),
+    )
+)
 def test_written_numbers_read_back_bit_for_bit(numbers: Floats) -> None:
     for way in (arrow.written, lambda *_: None):
         with pytest.MonkeyPatch.context() as patch:

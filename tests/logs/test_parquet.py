@@ -93,9 +93,15 @@ def test_text_to_parquet_and_back_keeps_every_bit(tmp_path: Path) -> None:
     out = pq.read_table(tmp_path / "out.parquet")
     kinds = {field.name: str(field.type) for field in out.schema}
     assert kinds == {
-        "stamp": "int64", "q1": "double", "q2": "double", "count": "double", "note": "string", "empty": "string",
-        "tau1": "double", "tau2": "double",
-    }  # fmt: skip
+        "stamp": "int64",
+        "q1": "double",
+        "q2": "double",
+        "count": "double",
+        "note": "string",
+        "empty": "string",
+        "tau1": "double",
+        "tau2": "double",
+    }
     assert out["stamp"].to_pylist() == [k + 2**60 for k in range(40)]
     assert out["note"].to_pylist() == [f"word {k}" for k in range(40)]
     assert np.column_stack([out["tau1"], out["tau2"]]).tobytes() == tau.tobytes() == numbers.tobytes()
@@ -104,14 +110,20 @@ def test_text_to_parquet_and_back_keeps_every_bit(tmp_path: Path) -> None:
     assert copy(tmp_path / "log.parquet", tmp_path / "back.csv").tobytes() == numbers.tobytes()
     text = (tmp_path / "back.csv").read_text().splitlines()
     assert text[0] == "stamp,x,y,count,note,empty,q1,q2,tau1,tau2"
-    assert np.array([[float(word) for word in line.split(",")[-2:]] for line in text[1:]]).tobytes() == numbers.tobytes()
+    assert (
+        np.array([[float(word) for word in line.split(",")[-2:]] for line in text[1:]]).tobytes()
+        == numbers.tobytes()
+    )
 
 
 def test_text_to_parquet_without_other_columns_and_with_any_writing_of_numbers(tmp_path: Path) -> None:
     copy(text_log(tmp_path, "q2,q1\n+2, 1.50\n4.,3e0\n"), tmp_path / "out.parquet")
     assert pq.read_table(tmp_path / "out.parquet").to_pydict() == {
-        "q2": [2.0, 4.0], "q1": [1.5, 3.0], "tau1": [1.5, 3.0], "tau2": [2.0, 4.0],
-    }  # fmt: skip
+        "q2": [2.0, 4.0],
+        "q1": [1.5, 3.0],
+        "tau1": [1.5, 3.0],
+        "tau2": [2.0, 4.0],
+    }
 
 
 def test_names_with_a_dot_are_columns_not_paths(tmp_path: Path) -> None:
@@ -130,14 +142,19 @@ def test_quotes_are_taken_off_on_the_way_to_parquet(tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", ["out.csv", "out.parquet"])
 def test_a_log_without_rows_keeps_its_columns(source: str, target: str, tmp_path: Path) -> None:
     text_log(tmp_path, "q1,q2\n")
-    pq.write_table(pa.table({"q1": pa.array([], pa.float64()), "q2": pa.array([], pa.float64())}), tmp_path / "log.parquet")
+    pq.write_table(
+        pa.table({"q1": pa.array([], pa.float64()), "q2": pa.array([], pa.float64())}),
+        tmp_path / "log.parquet",
+    )
     copy(tmp_path / source, tmp_path / target)
     with reading(str(tmp_path / target)) as log:
         assert log.header == ("q1", "q2", "tau1", "tau2")
 
 
 @pytest.mark.parametrize(
-    ("value", "came"), [(None, "an empty field"), (float("nan"), "nan"), (float("inf"), "inf")], ids=["null", "nan", "inf"]
+    ("value", "came"),
+    [(None, "an empty field"), (float("nan"), "nan"), (float("inf"), "inf")],
+    ids=["null", "nan", "inf"],
 )
 @pytest.mark.usefixtures("_small_blocks")
 def test_a_fault_is_reported_with_its_row(value: float | None, came: str, tmp_path: Path) -> None:
@@ -162,7 +179,9 @@ def test_what_csv_cannot_hold_is_refused(tmp_path: Path) -> None:
 def test_a_carried_column_that_turns_from_numbers_to_words_is_refused_with_its_line(tmp_path: Path) -> None:
     source = text_log(tmp_path, "q1,q2,x\n" + "1,2,3\n" * 60 + "1,2,off\n" + "1,2,3\n" * 60)
     text = refusal(source, tmp_path / "out.parquet")
-    assert text == "log.csv, line 62, column 'x': numbers so far, came 'off'. Write to a .csv file to keep both."
+    assert (
+        text == "log.csv, line 62, column 'x': numbers so far, came 'off'. Write to a .csv file to keep both."
+    )
 
 
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"q1,q2\n1,2\n", b"PAR1" + b"\xff" * 100 + b"PAR1"])
@@ -190,7 +209,9 @@ def test_a_damaged_parquet_is_refused_or_read_but_never_crashes(tmp_path: Path) 
             assert out.exists()
 
 
-def test_without_pyarrow_parquet_is_refused_with_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyarrow_parquet_is_refused_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = text_log(tmp_path, "q1,q2\n1,2\n")
     monkeypatch.setattr(arrow, "arrow", lambda: None)
     advice = "Parquet files need pyarrow, which is not installed: pip install 'forearm[parquet]'."

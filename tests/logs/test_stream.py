@@ -28,8 +28,12 @@ def fail_while_writing(folder: Path, target: Path, failure: BaseException) -> No
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-@pytest.mark.parametrize("failure", [KeyboardInterrupt(), InputError("x"), RuntimeError(), MemoryError()], ids=repr)
-def test_after_a_failure_nothing_new_is_there_and_the_old_stays(kind: str, failure: BaseException, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "failure", [KeyboardInterrupt(), InputError("x"), RuntimeError(), MemoryError()], ids=repr
+)
+def test_after_a_failure_nothing_new_is_there_and_the_old_stays(
+    kind: str, failure: BaseException, tmp_path: Path
+) -> None:
     target = tmp_path / f"out.{kind}"
     for before in ([], [target.name]):
         for name in before:
@@ -50,7 +54,13 @@ def test_a_full_disk_is_an_error_of_the_target(tmp_path: Path) -> None:
     [
         ("missing.csv", r"missing\.csv: not there\. Check the path\."),
         ("folder.csv", r"folder\.csv: a folder, not a file\."),
-        ("log.xlsx", r"log\.xlsx: the name must end in one of \.csv, \.tsv, \.txt, \.parquet, \.pq; - is CSV on a pipe\."),
+        (
+            "log.xlsx",
+            (
+                r"log\.xlsx: the name must end in one of \.csv, \.tsv, \.txt, \.parquet, "
+                r"\.pq; - is CSV on a pipe\."
+            ),
+        ),
         ("pipe.parquet", r"pipe\.parquet: a pipe or a device; only logs in CSV can come from one\."),
         ("nul\0.csv", "cannot be read|not there"),
     ],

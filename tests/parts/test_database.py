@@ -60,8 +60,12 @@ def parts(tmp_path: Path, text: str) -> tuple[Node, ...]:
     return read_parts(path)
 
 
-def sample(rng: np.random.Generator, node: Node, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Random points of the flange with weights, in the link's frame, by the geometry above and no code of forearm."""
+def sample(
+    rng: np.random.Generator, node: Node, count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Random points of the flange with weights, in the link's frame, by the geometry above
+    and no code of forearm.
+    """
     radius, length = 0.06, 0.05
     u = rng.uniform(-1, 1, (count, 3))
     disc = np.hypot(u[:, 0], u[:, 1]) <= 1
@@ -89,7 +93,9 @@ def test_a_link_of_placed_parts_agrees_with_a_monte_carlo_integral(tmp_path: Pat
     com = weights @ points / mass
     r = points - com
     inertia = np.einsum(
-        "k,kij->ij", weights, np.einsum("ki,ki->k", r, r)[:, None, None] * np.eye(3) - r[:, :, None] * r[:, None]
+        "k,kij->ij",
+        weights,
+        np.einsum("ki,ki->k", r, r)[:, None, None] * np.eye(3) - r[:, :, None] * r[:, None],
     )
     assert np.isclose(node.in_link.mass, mass, rtol=1e-12)
     # 400,000 samples leave about 1/sqrt(N) = 0.16 %.
@@ -106,8 +112,9 @@ def test_moves_add_up_to_the_whole(tmp_path: Path) -> None:
 
 def test_a_hole_takes_away_what_it_would_add(tmp_path: Path) -> None:
     block = '[[link]]\nname = "l"\n[[link.part]]\nname = "p"\n'
-    ring = (
-        block + '[[link.part.section]]\nshape = "tube"\nouter_radius = 0.3\ninner_radius = 0.1\nlength = 0.4\ndensity = 900\n'
+    ring = block + (
+        '[[link.part.section]]\nshape = "tube"\nouter_radius = 0.3\ninner_radius = 0.1\nlength '
+        "= 0.4\ndensity = 900\n"
     )
     bored = block + "".join(
         f'[[link.part.section]]\nshape = "cylinder"\nradius = {r}\nlength = 0.4\ndensity = 900\n{hole}'
@@ -199,7 +206,9 @@ def test_loading_recomputes_and_says_which_link_changed_and_by_how_much(tmp_path
         assert fa.load(armfile) == first
     changed = (HEAD + FLANGE).replace("mass = 0.7", "mass = 0.9")
     (tmp_path / "a.parts.toml").write_text(changed)
-    with pytest.warns(fa.PartsWarning, match=r"link 'link1' changed: mass .* kg \(\+\d.* %\), centre of mass moved"):
+    with pytest.warns(
+        fa.PartsWarning, match=r"link 'link1' changed: mass .* kg \(\+\d.* %\), centre of mass moved"
+    ):
         second = fa.load(armfile)
     assert np.isclose(second.link("link1").mass - first.link("link1").mass, 0.2)
     assert armfile.read_text() == text, "loading writes nothing"
@@ -216,7 +225,9 @@ def unwrapped(said: str) -> str:
     return " ".join(said.split())
 
 
-ONE_LINE_EACH = 'mass = 1 # kg, weighed\ncom = [0, 0, 0]\ninertia = { about = "com", xx = 1, yy = 1, zz = 1 }\n'
+ONE_LINE_EACH = (
+    'mass = 1 # kg, weighed\ncom = [0, 0, 0]\ninertia = { about = "com", xx = 1, yy = 1, zz = 1 }\n'
+)
 OTHER_LINK = "\n[[link]]\nname = 'link2' # not of the parts\nmass = 3\n"
 
 
@@ -250,7 +261,9 @@ def test_update_changes_the_numbers_and_nothing_else(tmp_path: Path, line_end: s
     ],
     ids=["sub-table", "indented", "quoted", "dotted", "several lines"],
 )
-def test_update_leaves_alone_what_it_cannot_change(tmp_path: Path, capsys: pytest.CaptureFixture[str], numbers: str) -> None:
+def test_update_leaves_alone_what_it_cannot_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], numbers: str
+) -> None:
     armfile = arm_with_parts(tmp_path)
     before = armfile.read_text() + numbers + OTHER_LINK
     tomllib.loads(before)
@@ -258,13 +271,16 @@ def test_update_leaves_alone_what_it_cannot_change(tmp_path: Path, capsys: pytes
     assert main(["parts", str(tmp_path / "a.parts.toml"), "--update", str(armfile)]) == 2
     said = capsys.readouterr()
     assert "recorded" not in said.out
-    assert "a.toml: nothing was recorded; write mass, com and inertia of each link as one line each, not indented" in unwrapped(
-        said.err
-    )
+    assert (
+        "a.toml: nothing was recorded; write mass, com and inertia of each link as one "
+        "line each, not indented"
+    ) in unwrapped(said.err)
     assert armfile.read_text() == before
 
 
-def test_update_leaves_alone_a_link_that_it_does_not_find(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_update_leaves_alone_a_link_that_it_does_not_find(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     armfile = arm_with_parts(tmp_path)
     before = armfile.read_text().replace("[[link]]", "[[ link ]]")
     armfile.write_text(before)
@@ -273,13 +289,18 @@ def test_update_leaves_alone_a_link_that_it_does_not_find(tmp_path: Path, capsys
     assert armfile.read_text() == before
 
 
-def test_update_says_which_link_the_arm_file_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_update_says_which_link_the_arm_file_lacks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     armfile = arm_with_parts(tmp_path)
     armfile.write_text(armfile.read_text().replace('name = "link1"', 'name = "link2"'))
     before = armfile.read_text()
     assert main(["parts", str(tmp_path / "a.parts.toml"), "--update", str(armfile)]) == 2
     said = capsys.readouterr()
-    assert "a.parts.toml, link 'link1': the arm file a.toml has no such link; did you mean 'link2'?" in unwrapped(said.err)
+    assert (
+        "a.parts.toml, link 'link1': the arm file a.toml has no such link; did you mean 'link2'?"
+        in unwrapped(said.err)
+    )
     assert "recorded" not in said.out
     assert armfile.read_text() == before
 

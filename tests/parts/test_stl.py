@@ -382,7 +382,9 @@ def test_too_large(tmp_path: Path) -> None:
 def test_what_is_no_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in ("missing.stl", "pipe", ".", "a\0b", "x" * 5000):
-        with pytest.raises(InputError, match=r"not there|a folder, not a file|cannot be read|a pipe or a device"):
+        with pytest.raises(
+            InputError, match=r"not there|a folder, not a file|cannot be read|a pipe or a device"
+        ):
             read_stl(tmp_path / name)
 
 

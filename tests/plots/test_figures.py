@@ -1,4 +1,6 @@
-"""One look for every picture: units at the axes, nothing cut or covered, a white ground, the same bytes in any setting."""
+"""One look for every picture: units at the axes, nothing cut or covered, a white ground,
+the same bytes in any setting.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,24 @@ pytest.importorskip("matplotlib")
 from forearm.plots.arms import picture
 from forearm.plots.control import comparison_figure
 from forearm.plots.costs import cost_picture
-from forearm.plots.figure import COLOURS, FORMATS, LINE, SMALL, figure_bytes, look, new_figure, save_figure, shown
-from forearm.plots.friction import efficiency_figure, hand_figure, joints_figure, quadrants_figure, torque_figure
+from forearm.plots.figure import (
+    COLOURS,
+    FORMATS,
+    LINE,
+    SMALL,
+    figure_bytes,
+    look,
+    new_figure,
+    save_figure,
+    shown,
+)
+from forearm.plots.friction import (
+    efficiency_figure,
+    hand_figure,
+    joints_figure,
+    quadrants_figure,
+    torque_figure,
+)
 from forearm.plots.logs import log_figure
 from forearm.plots.precision import precision_figure
 from forearm.plots.schedules import assembly_figure, gantt_figure, layers_figure, speedup_figure, times_figure
@@ -43,15 +61,26 @@ from forearm.plots.trajectories import phase_figure, profile_figure, waters_figu
 from forearm.reproduce.friction_study import gears, study
 
 LONG = "left_arm_of_the_second_robot_{}_link"
-UNITS = re.compile(r"(?:\n|, )(?:(?:rad|m|N m|N|V|J|s|ms|mm|%|degrees|1/s|rad/s²?|m/s²?)(?: or (?=\w))?)+(?: \(|$)")
+UNITS = re.compile(
+    r"(?:\n|, )(?:(?:rad|m|N m|N|V|J|s|ms|mm|%|degrees|1/s|rad/s²?|m/s²?)(?: or (?=\w))?)+(?: \(|$)"
+)
 # Axes that count something, compare like with like, or whose document gives no unit.
 WITHOUT_UNIT = {
-    "cond(M)", "efficiency", "output torque / rated torque", "processors", "speed-up", "layer", "time, in costs of tasks",
-    "number of joints n (all turning, every parameter a symbol)", "multiplications + additions of one evaluation",
-    "position (no unit is given)", "velocity (distances as its square; no unit is given)",
+    "cond(M)",
+    "efficiency",
+    "output torque / rated torque",
+    "processors",
+    "speed-up",
+    "layer",
+    "time, in costs of tasks",
+    "number of joints n (all turning, every parameter a symbol)",
+    "multiplications + additions of one evaluation",
+    "position (no unit is given)",
+    "velocity (distances as its square; no unit is given)",
     "median time, units at the ticks (logarithmic)",
-}  # fmt: skip
-NAMED_BY_TICKS = {"gantt", "speeds", "assembly", "sim", "sim-30"}  # rows that their own words name, and the strip of events
+}
+# rows that their own words name, and the strip of events
+NAMED_BY_TICKS = {"gantt", "speeds", "assembly", "sim", "sim-30"}
 PIXEL = 1.5
 
 
@@ -63,7 +92,10 @@ def chain(n: int) -> fa.Arm:
 
 def planned(arm: fa.Arm) -> Plan:
     slides = np.array([0.6 * (joint.kind == "prismatic") for joint in arm.joints])
-    ends = (Waypoint(q=np.linspace(0.1, 0.3, arm.n) + slides), Waypoint(q=np.linspace(0.5, -0.2, arm.n) + slides))
+    ends = (
+        Waypoint(q=np.linspace(0.1, 0.3, arm.n) + slides),
+        Waypoint(q=np.linspace(0.5, -0.2, arm.n) + slides),
+    )
     return plan(arm, Request(ends, velocity=1.0, acceleration=2.0))
 
 
@@ -89,7 +121,13 @@ def precision() -> Any:
 
 LIMITS = MotionLimits([2.0, 3.0], [1.0, 1.5], -2.0, 2.0)
 MOTION = through([[0.0, 1.0], [0.6, 0.2], [1.1, -0.7]], None, LIMITS)
-BARS = {"kernels": [("inverse dynamics", None, 2.3e-7), ("inverse dynamics", "Pinocchio", 8e-7), ("forward", None, 6e-7)]}
+BARS = {
+    "kernels": [
+        ("inverse dynamics", None, 2.3e-7),
+        ("inverse dynamics", "Pinocchio", 8e-7),
+        ("forward", None, 6e-7),
+    ]
+}
 FIGURES: dict[str, Callable[[], Any]] = {
     "arm": lambda: picture([(fa.load("stanford"), np.array([0.5, -1.2, 0.9, 0.0, 0.6, 0.0]))]),
     "arms": lambda: picture([(fa.load("puma560"), np.zeros(6)), (chain(30), np.full(30, 0.2))]),
@@ -101,7 +139,9 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "log": lambda: logged(fa.load("stanford").rigid()).plot(),
     "log-30": lambda: logged(chain(30)).plot(),
     "compare": lambda: comparison_figure(compared()),
-    "profile": lambda: profile_figure(MOTION, [LONG.format(k) for k in "ab"], lambda q, qd, qdd: 2.0 * qdd + qd),
+    "profile": lambda: profile_figure(
+        MOTION, [LONG.format(k) for k in "ab"], lambda q, qd, qdd: 2.0 * qdd + qd
+    ),
     "phase": lambda: phase_figure([MOTION], LIMITS, joint=1, unit="rad"),
     "waters": waters_figure,
     "precision": precision,
@@ -132,10 +172,14 @@ def laid_out(name: str) -> Any:
 
 
 def boxes(figure: Any) -> list[tuple[str, Any]]:
-    """Every text of a figure and the box in which it is drawn, but for words inside bars and what axes cut off."""
+    """Every text of a figure and the box in which it is drawn, but for words inside bars
+    and what axes cut off.
+    """
     from matplotlib.text import Text
 
-    found = figure.findobj(lambda a: isinstance(a, Text) and a.get_visible() and a.get_text() and a.get_in_layout())
+    found = figure.findobj(
+        lambda a: isinstance(a, Text) and a.get_visible() and a.get_text() and a.get_in_layout()
+    )
     renderer = figure.canvas.get_renderer()
     off = {id(t) for ax in figure.axes if not ax.get_visible() for t in ax.findobj(Text)}
     for ax in figure.axes:
@@ -153,7 +197,11 @@ def test_every_axis_says_what_it_measures_and_in_which_unit(name: str) -> None:
         if not axes.get_visible() or not axes.axison:
             continue
         below = axes.xaxis.get_tick_params()["labelbottom"]
-        said = {along: getattr(axes, f"get_{along}label")() for along in "xyz" if hasattr(axes, f"get_{along}label")}
+        said = {
+            along: getattr(axes, f"get_{along}label")()
+            for along in "xyz"
+            if hasattr(axes, f"get_{along}label")
+        }
         for along, label in said.items():
             if along == "x" and not below:
                 continue  # a panel over others that share its axis
@@ -172,12 +220,16 @@ def test_no_word_is_cut_by_the_edge(name: str) -> None:
     assert len(boxes(figure)) > 5
     for text, box in boxes(figure):
         inside = (
-            box.x0 >= page.x0 - PIXEL and box.x1 <= page.x1 + PIXEL and box.y0 >= page.y0 - PIXEL and box.y1 <= page.y1 + PIXEL
+            box.x0 >= page.x0 - PIXEL
+            and box.x1 <= page.x1 + PIXEL
+            and box.y0 >= page.y0 - PIXEL
+            and box.y1 <= page.y1 + PIXEL
         )
         assert inside, (text, box.extents.tolist(), page.extents.tolist())
 
 
-@pytest.mark.parametrize("name", sorted(set(FIGURES) - {"compare"}))  # there it lies over a free place of the only panel
+# there it lies over a free place of the only panel
+@pytest.mark.parametrize("name", sorted(set(FIGURES) - {"compare"}))
 def test_legends_cover_neither_panels_nor_titles(name: str) -> None:
     from matplotlib.legend import Legend
 
@@ -243,7 +295,9 @@ def test_the_same_figure_has_the_same_bytes_whatever_is_set_elsewhere(suffix: st
     from matplotlib import style
 
     plain = figure_bytes(sines("chain2", events=()).plot(), suffix)
-    with style.context(["dark_background", {"lines.linewidth": 9.0, "font.size": 30.0, "savefig.transparent": True}]):
+    with style.context(
+        ["dark_background", {"lines.linewidth": 9.0, "font.size": 30.0, "savefig.transparent": True}]
+    ):
         made = sines("chain2", events=()).plot()
         assert figure_bytes(made, suffix) == plain
     assert made.axes[0].lines[0].get_linewidth() == LINE
@@ -281,7 +335,9 @@ def test_results_are_drawn_the_same_way(kind: Any) -> None:
     assert inspect.signature(kind.plot) == inspect.signature(Simulation.plot)
 
 
-def test_a_picture_without_a_path_is_a_figure_and_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_without_a_path_is_a_figure_and_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     arm = fa.load("chain2").rigid()
     for result in (sines(arm), planned(arm), logged(arm)):
@@ -299,10 +355,13 @@ def test_too_many_joints_for_a_log_are_refused() -> None:
 
 
 def test_nothing_is_left_behind_by_a_picture() -> None:
-    """No window, no list of open figures: pyplot is not even imported, and a figure goes when its last name goes."""
+    """No window, no list of open figures: pyplot is not even imported, and a figure goes
+    when its last name goes.
+    """
     code = (
         "import gc, sys, weakref\nfrom forearm.plots.trajectories import waters_figure\n"
-        "from forearm.plots.figure import figure_bytes\nf = waters_figure(); figure_bytes(f); w = weakref.ref(f)\n"
+        "from forearm.plots.figure import figure_bytes\nf = waters_figure(); "
+        "figure_bytes(f); w = weakref.ref(f)\n"
         "del f; gc.collect(); print('matplotlib.pyplot' in sys.modules, w() is None)"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -1,4 +1,6 @@
-"""Pages without a browser: every colour they name is there for light and for dark, nothing is fetched, paper stays white."""
+"""Pages without a browser: every colour they name is there for light and for dark, nothing is
+fetched, paper stays white.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,9 @@ def rights(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_new_file_has_the_rights_that_the_umask_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_file_has_the_rights_that_the_umask_leaves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = os.umask(0o027)
     try:
         # To ask for the umask is to set it, for every thread of the process: nobody may.
@@ -64,7 +66,9 @@ def test_a_path_that_cannot_be_written(tmp_path: Path, name: str) -> None:
 
 def test_a_pipe_is_no_file_of_an_arm(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.toml")
-    with pytest.raises(InputError, match=r"pipe\.toml: a pipe or a device; only logs in CSV can come from one\.$"):
+    with pytest.raises(
+        InputError, match=r"pipe\.toml: a pipe or a device; only logs in CSV can come from one\.$"
+    ):
         read_bytes(tmp_path / "pipe.toml", 10)
 
 

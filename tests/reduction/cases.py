@@ -1,4 +1,6 @@
-"""What the tests of reduction share: arms with special geometry, what a chain says, and what the reference says instead."""
+"""What the tests of reduction share: arms with special geometry, what a chain says,
+and what the reference says instead.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from forearm.reduction.chain import Chain
 from forearm.reduction.frames import chain_of
 from forearm.spatial import pose, rotation_rpy
 
-# A few hundred operations, each off by 1e-16 of what goes into it: 1e-14 is usual, and origins may lie ten lengths away.
+# A few hundred operations, each off by 1e-16 of what goes into it:
+# 1e-14 is usual, and origins may lie ten lengths away.
 EXACT = 1e-12
 QUARTER = math.pi / 2.0
 Vector = tuple[float, float, float]
@@ -27,7 +30,9 @@ TILTED = (3.1, -2.2, -8.7)  # gravity that lies along nothing
 
 
 def assert_close(found: Any, truth: Any, tolerance: float = EXACT) -> None:
-    """max|found - truth| within a part of max|truth|, or of 1 where all of it is small: these arms are of human size."""
+    """max|found - truth| within a part of max|truth|, or of 1 where all of it is small:
+    these arms are of human size.
+    """
     found, truth = np.asarray(found, dtype=float), np.asarray(truth, dtype=float)
     assert found.shape == truth.shape
     scale = max(1.0, float(np.abs(truth).max(initial=0.0)))
@@ -68,7 +73,9 @@ def reference(arm: Arm, state: State) -> dict[str, Array]:
     }
 
 
-def assert_same_dynamics(chain: Chain, arm: Arm, seeds: tuple[int, ...] = (1, 2), tolerance: float = EXACT) -> None:
+def assert_same_dynamics(
+    chain: Chain, arm: Arm, seeds: tuple[int, ...] = (1, 2), tolerance: float = EXACT
+) -> None:
     """Torques, inertia matrix and energies of the chain are those of the arm, at random states."""
     for seed in seeds:
         state = random_state(arm, seed)
@@ -78,7 +85,10 @@ def assert_same_dynamics(chain: Chain, arm: Arm, seeds: tuple[int, ...] = (1, 2)
 
 
 def dh_arm(
-    rows: list[tuple[float, float, float, float]], kinds: str | None = None, convention: Convention = "modified", seed: int = 0
+    rows: list[tuple[float, float, float, float]],
+    kinds: str | None = None,
+    convention: Convention = "modified",
+    seed: int = 0,
 ) -> Arm:
     """An arm of these rows (a, alpha, d, theta) with generic bodies under tilted gravity."""
     rng, n = np.random.default_rng([seed, 77]), len(rows)
@@ -87,8 +97,16 @@ def dh_arm(
     inertia = [real_tensor(rng, m, rng.uniform(0.05, 0.2, 3)) for m in mass]
     tool = pose(rotation_rpy((0.4, -0.7, 1.1)), (0.1, -0.15, 0.2))
     return fa.from_dh(
-        "rows", rows, convention=convention, joints=kinds, mass=mass, com=com, inertia=inertia, gravity=TILTED, tool=tool
-    )  # fmt: skip
+        "rows",
+        rows,
+        convention=convention,
+        joints=kinds,
+        mass=mass,
+        com=com,
+        inertia=inertia,
+        gravity=TILTED,
+        tool=tool,
+    )
 
 
 def frame(xyz: Vector, rpy: Vector = (0.0, 0.0, 0.0), axis: Vector = (0.0, 0.0, 1.0)) -> Frame:
@@ -96,7 +114,9 @@ def frame(xyz: Vector, rpy: Vector = (0.0, 0.0, 0.0), axis: Vector = (0.0, 0.0, 
 
 
 def framed_arm(placements: list[Frame], seed: int = 0, followers: dict[int, Mimic] | None = None) -> Arm:
-    """A chain of turning joints at these places, as a URDF has them, with generic bodies; some joints may follow others."""
+    """A chain of turning joints at these places, as a URDF has them, with generic bodies;
+    some joints may follow others.
+    """
     rng = np.random.default_rng([seed, 78])
     links = []
     for i in range(len(placements) + 1):
@@ -105,32 +125,64 @@ def framed_arm(placements: list[Frame], seed: int = 0, followers: dict[int, Mimi
         links.append(Link(name=f"link{i}", mass=mass, com=rng.uniform(0.03, 0.2, 3), inertia=tensor))
     joints = tuple(
         Joint(
-            name=f"joint{i + 1}", kind="revolute", parent=f"link{i}", child=f"link{i + 1}", placement=placement,
+            name=f"joint{i + 1}",
+            kind="revolute",
+            parent=f"link{i}",
+            child=f"link{i + 1}",
+            placement=placement,
             mimic=(followers or {}).get(i),
         )
         for i, placement in enumerate(placements)
-    )  # fmt: skip
-    return Arm(name="placed", links=tuple(links), tree=joints, gravity=np.array(TILTED), hand=Hand(link=links[-1].name))
+    )
+    return Arm(
+        name="placed",
+        links=tuple(links),
+        tree=joints,
+        gravity=np.array(TILTED),
+        hand=Hand(link=links[-1].name),
+    )
 
 
 def special_geometry() -> dict[str, Arm]:
-    """Axes that are parallel, opposite, crossing, in one line; right angles; sliding joints first, last, between and alone."""
+    """Axes that are parallel, opposite, crossing, in one line; right angles;
+    sliding joints first, last, between and alone.
+    """
     made = {
-        "parallel": dh_arm([(0.1, 0.4, 0.2, 0.3), (0.4, 0.0, 0.1, 0.2), (0.3, 0.0, -0.2, 0.5), (0.2, 1.1, 0.1, -0.4)]),
-        "opposite": dh_arm([(0.1, 0.4, 0.2, 0.3), (0.4, math.pi, 0.1, 0.2), (0.3, -math.pi, 0.2, 0.5), (0.2, 0.7, 0.1, 1.4)]),
-        "all parallel": dh_arm([(0.0, 0.6, 0.3, 0.1), (0.4, 0.0, 0.1, 0.2), (0.3, 0.0, 0.0, 0.5)]),
-        "crossing": dh_arm([(0.0, 0.4, 0.2, 0.3), (0.0, 0.9, 0.1, 0.2), (0.0, -1.2, 0.3, 0.5), (0.0, 0.7, 0.1, 0.4)]),
-        "in one point": dh_arm([(0.0, 0.4, 0.2, 0.3), (0.0, QUARTER, 0.0, 0.2), (0.0, -QUARTER, 0.0, 0.5)]),
-        "in one line": dh_arm([(0.1, 0.4, 0.2, 0.3), (0.0, 0.0, 0.3, 0.2), (0.0, 0.0, -0.1, 0.5), (0.3, 0.7, 0.1, 0.4)]),
-        "in one line, opposite": dh_arm([(0.1, 0.4, 0.2, 0.3), (0.0, math.pi, 0.3, 0.2), (0.0, math.pi, 0.1, 0.5)]),
-        "first two vertical": dh_arm([(0.0, 0.0, 0.4, 0.0), (0.3, 0.0, 0.1, 0.2), (0.2, QUARTER, 0.0, 0.5)]).replace(
-            gravity=(0.0, 0.0, -9.81)
+        "parallel": dh_arm(
+            [(0.1, 0.4, 0.2, 0.3), (0.4, 0.0, 0.1, 0.2), (0.3, 0.0, -0.2, 0.5), (0.2, 1.1, 0.1, -0.4)]
         ),
+        "opposite": dh_arm(
+            [(0.1, 0.4, 0.2, 0.3), (0.4, math.pi, 0.1, 0.2), (0.3, -math.pi, 0.2, 0.5), (0.2, 0.7, 0.1, 1.4)]
+        ),
+        "all parallel": dh_arm([(0.0, 0.6, 0.3, 0.1), (0.4, 0.0, 0.1, 0.2), (0.3, 0.0, 0.0, 0.5)]),
+        "crossing": dh_arm(
+            [(0.0, 0.4, 0.2, 0.3), (0.0, 0.9, 0.1, 0.2), (0.0, -1.2, 0.3, 0.5), (0.0, 0.7, 0.1, 0.4)]
+        ),
+        "in one point": dh_arm([(0.0, 0.4, 0.2, 0.3), (0.0, QUARTER, 0.0, 0.2), (0.0, -QUARTER, 0.0, 0.5)]),
+        "in one line": dh_arm(
+            [(0.1, 0.4, 0.2, 0.3), (0.0, 0.0, 0.3, 0.2), (0.0, 0.0, -0.1, 0.5), (0.3, 0.7, 0.1, 0.4)]
+        ),
+        "in one line, opposite": dh_arm(
+            [(0.1, 0.4, 0.2, 0.3), (0.0, math.pi, 0.3, 0.2), (0.0, math.pi, 0.1, 0.5)]
+        ),
+        "first two vertical": dh_arm(
+            [(0.0, 0.0, 0.4, 0.0), (0.3, 0.0, 0.1, 0.2), (0.2, QUARTER, 0.0, 0.5)]
+        ).replace(gravity=(0.0, 0.0, -9.81)),
         "right angles": dh_arm(
-            [(0.0, 0.0, 0.4, 0.0), (0.1, -QUARTER, 0.1, QUARTER), (0.4, 0.0, 0.0, -QUARTER), (0.1, QUARTER, 0.3, math.pi)]
+            [
+                (0.0, 0.0, 0.4, 0.0),
+                (0.1, -QUARTER, 0.1, QUARTER),
+                (0.4, 0.0, 0.0, -QUARTER),
+                (0.1, QUARTER, 0.3, math.pi),
+            ]
         ),
         "right angles, standard": dh_arm(
-            [(0.0, QUARTER, 0.4, 0.0), (0.4, 0.0, 0.1, QUARTER), (0.1, -QUARTER, 0.0, 0.0), (0.0, 0.0, 0.1, 0.0)],
+            [
+                (0.0, QUARTER, 0.4, 0.0),
+                (0.4, 0.0, 0.1, QUARTER),
+                (0.1, -QUARTER, 0.0, 0.0),
+                (0.0, 0.0, 0.1, 0.0),
+            ],
             convention="standard",
         ),
         "as URDF": framed_arm(
@@ -141,16 +193,30 @@ def special_geometry() -> dict[str, Arm]:
                 frame(xyz=(0.0, -0.1, 0.3), rpy=(0.3, 0.4, 0.5), axis=(0.0, 0.0, -1.0)),
             ]
         ),
-        "slides along its own axis": dh_arm([(0.1, 0.4, 0.2, 0.3), (0.0, 0.0, 0.1, 0.2), (0.2, 0.9, 0.1, 0.3)], "RPR"),
-        "slides across": dh_arm([(0.1, 0.4, 0.2, 0.3), (0.0, QUARTER, 0.1, 0.2), (0.2, -QUARTER, 0.1, 0.3)], "RPR"),
-        "cylinder": dh_arm([(0.0, 0.0, 0.2, 0.3), (0.0, 0.0, 0.1, 0.2)], "RP").replace(gravity=(0.0, 0.0, -9.81)),
-        "gantry and wrist": dh_arm(
-            [(0.0, 0.0, 0.1, 0.2), (0.0, QUARTER, 0.1, QUARTER), (0.0, QUARTER, 0.0, QUARTER), (0.0, QUARTER, 0.1, 0.0),
-             (0.0, -QUARTER, 0.0, 0.0)], "PPPRR",
+        "slides along its own axis": dh_arm(
+            [(0.1, 0.4, 0.2, 0.3), (0.0, 0.0, 0.1, 0.2), (0.2, 0.9, 0.1, 0.3)], "RPR"
         ),
-    }  # fmt: skip
+        "slides across": dh_arm(
+            [(0.1, 0.4, 0.2, 0.3), (0.0, QUARTER, 0.1, 0.2), (0.2, -QUARTER, 0.1, 0.3)], "RPR"
+        ),
+        "cylinder": dh_arm([(0.0, 0.0, 0.2, 0.3), (0.0, 0.0, 0.1, 0.2)], "RP").replace(
+            gravity=(0.0, 0.0, -9.81)
+        ),
+        "gantry and wrist": dh_arm(
+            [
+                (0.0, 0.0, 0.1, 0.2),
+                (0.0, QUARTER, 0.1, QUARTER),
+                (0.0, QUARTER, 0.0, QUARTER),
+                (0.0, QUARTER, 0.1, 0.0),
+                (0.0, -QUARTER, 0.0, 0.0),
+            ],
+            "PPPRR",
+        ),
+    }
     sliding = ("R", "P", "PR", "RP", "PPP", "PRR", "RRP", "PRP", "RPPR", "PPRPR")
-    made |= {kinds: with_kinds(random_arm(80 + i, len(kinds), "frames"), kinds) for i, kinds in enumerate(sliding)}
+    made |= {
+        kinds: with_kinds(random_arm(80 + i, len(kinds), "frames"), kinds) for i, kinds in enumerate(sliding)
+    }
     chain = random_arm(42, 4, "standard", prismatic=False, fixed=False).rigid()
     middle = chain.links[2]
     tool = pose(rotation_rpy((0.3, -0.5, 0.9)), (0.1, -0.2, 0.3))
@@ -174,7 +240,11 @@ GRAVITIES = {
 
 def parallelogram(axis: Vector) -> Arm:
     """Three parallel axes of which the second undoes the first: link 2 only moves, it never turns."""
-    steps = [((0.1, 0.2, 0.3), (0.3, 0.2, 0.4)), ((0.3, 0.1, 0.2), (0.0, 0.0, 0.0)), ((0.3, 0.1, 0.2), (0.1, 0.2, 0.3))]
+    steps = [
+        ((0.1, 0.2, 0.3), (0.3, 0.2, 0.4)),
+        ((0.3, 0.1, 0.2), (0.0, 0.0, 0.0)),
+        ((0.3, 0.1, 0.2), (0.1, 0.2, 0.3)),
+    ]
     back = Mimic(joint="joint1", multiplier=-1.0, offset=0.2)
     return framed_arm([frame(xyz=xyz, rpy=rpy, axis=axis) for xyz, rpy in steps], followers={1: back})
 
@@ -182,7 +252,9 @@ def parallelogram(axis: Vector) -> Arm:
 def nearly_parallel(angle: float, skewed: bool) -> Arm:
     """Two pairs of axes that are this far from parallel; skewed ones have their common normals far away."""
     if not skewed:
-        return dh_arm([(0.1, 0.4, 0.2, 0.3), (0.3, angle, 0.25, 0.5), (0.2, -1.1, 0.15, 0.7), (0.4, -angle, 0.15, 0.2)])
+        return dh_arm(
+            [(0.1, 0.4, 0.2, 0.3), (0.3, angle, 0.25, 0.5), (0.2, -1.1, 0.15, 0.7), (0.4, -angle, 0.15, 0.2)]
+        )
     turned = (angle, -0.4 * angle, 0.3)
     places = [frame(xyz=(0.1, 0.2, 0.3), rpy=(0.4, 0.2, 0.1))]
     places += [frame(xyz=xyz, rpy=turned) for xyz in ((0.3, 0.1, 0.2), (0.25, -0.2, 0.1))]
@@ -209,7 +281,10 @@ def scaled(arm: Arm, length: float, mass: float) -> Arm:
             p = dataclasses.replace(p, xyz=length * p.xyz)
         return dataclasses.replace(joint, placement=p)
 
-    links = [Link(name=k.name, mass=mass * k.mass, com=length * k.com, inertia=mass * length**2 * k.inertia) for k in arm.links]
+    links = [
+        Link(name=k.name, mass=mass * k.mass, com=length * k.com, inertia=mass * length**2 * k.inertia)
+        for k in arm.links
+    ]
     return arm.replace(links=tuple(links), tree=tuple(placed(joint) for joint in arm.tree))
 
 

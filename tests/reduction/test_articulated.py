@@ -1,4 +1,6 @@
-"""Accelerations by articulated bodies: those that the reference's inertia matrix and bias give, on every kind of arm."""
+"""Accelerations by articulated bodies: those that the reference's inertia matrix and bias
+give, on every kind of arm.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,28 @@ from forearm.reduction.frames import chain_of
 from forearm.reduction.plan import planned
 from forearm.symbols import Graph, evaluate
 
-FORWARD = 1e-13  # times the condition number of M: articulated bodies and a solution of M qdd = ... lose the same digits
-KINDS = {"chain": 0, "modified": 1, "frames": 2, "tree": 3, "modified tree": 4, "frames tree": 5, "turning": -1}
+# times the condition number of M: articulated bodies and a solution of M qdd = ... lose the same digits
+FORWARD = 1e-13
+KINDS = {
+    "chain": 0,
+    "modified": 1,
+    "frames": 2,
+    "tree": 3,
+    "modified tree": 4,
+    "frames tree": 5,
+    "turning": -1,
+}
 ARMS = {f"{kind}, {n}": every_kind(8 + n, n)[k] for n in (1, 2, 5) for kind, k in KINDS.items()}
-ARMS |= {f"{kinds}": with_kinds(random_arm(60 + k, len(kinds)), kinds) for k, kinds in enumerate(("P", "PPP", "RPPR", "PRRP"))}
+ARMS |= {
+    f"{kinds}": with_kinds(random_arm(60 + k, len(kinds)), kinds)
+    for k, kinds in enumerate(("P", "PPP", "RPPR", "PRRP"))
+}
 SPECIAL = special_geometry()
 # What hangs behind the last joint has inertia about it, so that M can be inverted.
-ARMS |= {name: SPECIAL[name] for name in ("parallel", "in one line", "right angles", "cylinder", "gantry and wrist", "as URDF")}
+ARMS |= {
+    name: SPECIAL[name]
+    for name in ("parallel", "in one line", "right angles", "cylinder", "gantry and wrist", "as URDF")
+}
 ARMS = {name: simple_drives(arm) for name, arm in ARMS.items()}
 
 
@@ -95,7 +112,9 @@ def test_rotors_and_torques_each_matter() -> None:
     for k in range(arm.n):
         for given in (tau, rotor):
             before, given[k] = given[k], 1.01 * given[k]
-            found = np.array(articulated.forward(chain, q.tolist(), qd.tolist(), tau.tolist(), rotor.tolist()))
+            found = np.array(
+                articulated.forward(chain, q.tolist(), qd.tolist(), tau.tolist(), rotor.tolist())
+            )
             given[k] = before
             assert abs(found[k] - own[k]) > 1e-9 * np.abs(own).max()
 
@@ -109,7 +128,11 @@ def test_symbols_give_the_same() -> None:
     q, qd, tau = ([graph.input(name) for name in row] for row in names)
     chain = planned(chain_of(model_of(arm)))
     qdd = articulated.forward(chain, q, qd, tau, rotor_inertia(arm).tolist())
-    values = {name: float(x) for row, xs in zip(names, state, strict=True) for name, x in zip(row, xs, strict=True)}
+    values = {
+        name: float(x) for row, xs in zip(names, state, strict=True) for name, x in zip(row, xs, strict=True)
+    }
     found = np.array(evaluate(graph, qdd, values), dtype=float)
-    want = articulated.forward(chain, state.q.tolist(), state.qd.tolist(), state.qdd.tolist(), rotor_inertia(arm).tolist())
+    want = articulated.forward(
+        chain, state.q.tolist(), state.qd.tolist(), state.qdd.tolist(), rotor_inertia(arm).tolist()
+    )
     assert_close(found, want, 1e-11)

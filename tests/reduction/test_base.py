@@ -1,4 +1,6 @@
-"""Base parameters: as many as the regressor has rank, and enough for every torque; what they leave out no torque shows."""
+"""Base parameters: as many as the regressor has rank, and enough for every torque;
+what they leave out no torque shows.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ from forearm.reduction import base
 from forearm.reduction.base import MOST_CHECKED, base_parameters, silent_changes
 
 SPECIAL = special_geometry()
-# Singular values of columns of length 1: the least of real ones seen is 1e-4 of the largest, the largest of rounding 1e-14.
+# Singular values of columns of length 1: the least of real ones seen is 1e-4 of the largest,
+# the largest of rounding 1e-14.
 RANK = 1e-9
 GAP = 1e2  # no singular value within so many times of RANK, so that there is no doubt about the rank
 ROUNDING = 1e-12  # of the largest column: what should be 0 and was computed
@@ -57,7 +60,9 @@ def rank_of(arm: Arm) -> int:
     lengths = np.linalg.norm(Y, axis=0)
     real = lengths > ROUNDING * lengths.max()
     values = np.linalg.svd(Y[:, real] / lengths[real], compute_uv=False)
-    assert not ((values > values[0] * RANK / GAP) & (values < values[0] * RANK * GAP)).any(), "the rank is in doubt"
+    assert not ((values > values[0] * RANK / GAP) & (values < values[0] * RANK * GAP)).any(), (
+        "the rank is in doubt"
+    )
     return int((values > RANK * values[0]).sum())
 
 
@@ -94,14 +99,21 @@ def test_every_kind_of_arm(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(6))
 def test_many_random_arms(block: int) -> None:
-    """Chains and trees, sliding, fixed and following joints, gravity or none: 240 arms, some nearly special by chance."""
+    """Chains and trees, sliding, fixed and following joints, gravity or none:
+    240 arms, some nearly special by chance.
+    """
     for seed in range(1000 + 40 * block, 1040 + 40 * block):
         rng = np.random.default_rng(seed)
         style, chance = STYLES[int(rng.integers(3))], rng.random(4)
         arm = random_arm(
-            seed, int(rng.integers(1, 5)), style, prismatic=bool(chance[0] < 0.6), tree=bool(chance[1] < 0.5),
-            fixed=bool(chance[2] < 0.5), mimic=bool(chance[3] < 0.4),
-        )  # fmt: skip
+            seed,
+            int(rng.integers(1, 5)),
+            style,
+            prismatic=bool(chance[0] < 0.6),
+            tree=bool(chance[1] < 0.5),
+            fixed=bool(chance[2] < 0.5),
+            mimic=bool(chance[3] < 0.4),
+        )
         assert_right(with_gravity(arm.rigid(), list(GRAVITIES.values())[seed % 4]))
 
 
@@ -110,9 +122,21 @@ def test_special_geometry(name: str) -> None:
     assert_right(SPECIAL[name])
 
 
-@pytest.mark.parametrize("gravity", [name for name in GRAVITIES if name != "nearly down"])  # where the rank is in doubt
+# where the rank is in doubt
+@pytest.mark.parametrize("gravity", [name for name in GRAVITIES if name != "nearly down"])
 def test_every_gravity(gravity: str) -> None:
-    for name in ("parallel", "all parallel", "first two vertical", "cylinder", "gantry and wrist", "R", "P", "PR", "RP", "PRP"):
+    for name in (
+        "parallel",
+        "all parallel",
+        "first two vertical",
+        "cylinder",
+        "gantry and wrist",
+        "R",
+        "P",
+        "PR",
+        "RP",
+        "PRP",
+    ):
         assert_right(with_gravity(SPECIAL[name], GRAVITIES[gravity]))
     assert_right(with_gravity(random_arm(31, 3, "frames", tree=True).rigid(), GRAVITIES[gravity]))
 
@@ -120,18 +144,27 @@ def test_every_gravity(gravity: str) -> None:
 @pytest.mark.parametrize(
     ("name", "gravity", "expected"),
     [
-        ("R", "none", 1), ("R", "tilted", 3), ("P", "none", 1), ("P", "tilted", 1), ("PPP", "tilted", 3),
-        ("cylinder", "down", 2), ("cylinder", "tilted", 4),
+        ("R", "none", 1),
+        ("R", "tilted", 3),
+        ("P", "none", 1),
+        ("P", "tilted", 1),
+        ("PPP", "tilted", 3),
+        ("cylinder", "down", 2),
+        ("cylinder", "tilted", 4),
     ],
-)  # fmt: skip
+)
 def test_numbers_that_can_be_counted_by_hand(name: str, gravity: str, expected: int) -> None:
-    """A pivot shows its moment, and across gravity two first moments; a slide its mass; three slides three masses."""
+    """A pivot shows its moment, and across gravity two first moments; a slide its mass;
+    three slides three masses.
+    """
     assert len(base_parameters(with_gravity(SPECIAL[name], GRAVITIES[gravity]))) == expected
 
 
 @pytest.mark.parametrize("name", [*SPECIAL, "puma560", "stanford"])
 def test_the_closed_form_needs_no_completion(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the numerical rank as many are found: where nothing follows anything the closed form is whole."""
+    """Without the numerical rank as many are found: where nothing follows anything
+    the closed form is whole.
+    """
     arm = SPECIAL.get(name) or fa.load(name)
     monkeypatch.setattr(base, "MOST_CHECKED", 0)
     made = base_parameters.__wrapped__(arm)
@@ -141,14 +174,23 @@ def test_the_closed_form_needs_no_completion(name: str, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("off", [1e-2, 1e-3, 3e-4, 1e-4, 6e-5, 3e-5, 1e-5, 3e-6, 1e-6, 1e-7, 1e-9, 1e-12])
 def test_twists_that_are_nearly_right_angles(off: float) -> None:
-    """The first axis lies along y of link 1 but for a little: Izz shows, but so little that it must not be what is kept."""
+    """The first axis lies along y of link 1 but for a little:
+    Izz shows, but so little that it must not be what is kept.
+    """
     for kinds in ("RPPP", "RRR", "R"):
-        rows = [(0.3, math.pi / 2.0 + off, 0.2, 0.1), (0.2, 0.7, 0.1, 0.4), (0.1, -0.9, 0.2, 0.3), (0.2, 0.4, 0.1, 0.2)]
+        rows = [
+            (0.3, math.pi / 2.0 + off, 0.2, 0.1),
+            (0.2, 0.7, 0.1, 0.4),
+            (0.1, -0.9, 0.2, 0.3),
+            (0.2, 0.4, 0.1, 0.2),
+        ]
         assert_right(dh_arm(rows[: len(kinds)], kinds, "standard"))
 
 
 def nearly_special(off: float) -> dict[str, Arm]:
-    """Axes that are nearly parallel, slides that are nearly along an axis, gravity nearly along it, lines nearly the same."""
+    """Axes that are nearly parallel, slides that are nearly along an axis, gravity nearly along it,
+    lines nearly the same.
+    """
     return {
         "skewed": nearly_parallel(off, skewed=True),
         "parallel": dh_arm([(0.1, 0.4, 0.2, 0.3), (0.3, off, 0.2, 0.1), (0.2, 0.0, 0.1, 0.2)]),
@@ -170,7 +212,9 @@ def test_nearly_special_geometry_loses_no_torque(off: float) -> None:
 
 @pytest.mark.parametrize("axis", [(0.0, 0.0, 1.0), (0.2, 0.5, 1.0)])
 def test_what_only_the_rank_shows_is_found(axis: tuple[float, float, float]) -> None:
-    """Joint 2 undoes joint 1, so link 2 never turns: only its mass is felt, which no table of geometry knows."""
+    """Joint 2 undoes joint 1, so link 2 never turns: only its mass is felt,
+    which no table of geometry knows.
+    """
     arm = parallelogram(axis)
     made = base_parameters(arm)
     assert made.completed > 0
@@ -219,7 +263,9 @@ def test_base_parameters_of_other_bodies_on_the_same_geometry() -> None:
     arm = SPECIAL["as URDF"]
     other = arm
     for k, link in enumerate(arm.links[1:]):
-        other = other.with_link(Link(name=link.name, mass=1.5 + k, com=link.com[::-1], inertia=link.inertia + 0.01 * np.eye(3)))
+        other = other.with_link(
+            Link(name=link.name, mass=1.5 + k, com=link.com[::-1], inertia=link.inertia + 0.01 * np.eye(3))
+        )
     made = base_parameters(arm)
     values = made.of(dynamics.inertial_parameters(other))
     assert_close(values, base_parameters(other).values)
@@ -237,7 +283,9 @@ def parsed(label: str) -> dict[str, float]:
     return found
 
 
-@pytest.mark.parametrize("name", ["puma560", "panda", "stanford", "opposite", "PPRPR", "in one line, opposite"])
+@pytest.mark.parametrize(
+    "name", ["puma560", "panda", "stanford", "opposite", "PPRPR", "in one line, opposite"]
+)
 def test_labels_say_what_the_matrix_says(name: str) -> None:
     arm = SPECIAL.get(name) or fa.load(name)
     made = base_parameters(arm)
@@ -261,7 +309,9 @@ def test_labels_of_a_pendulum_on_a_slide() -> None:
 
 
 def test_long_arms_are_not_ranked() -> None:
-    """7 n - 4 of n turning joints in general position, gravity across the first: three of the first, seven of each other."""
+    """7 n - 4 of n turning joints in general position, gravity across the first:
+    three of the first, seven of each other.
+    """
     long = fa.load(f"chain{MOST_CHECKED + 1}")
     made = base_parameters(long)
     assert (made.rank, made.completed) == (None, 0)

@@ -1,4 +1,6 @@
-"""The chain in its frames, nothing regrouped, is the arm: torques, matrices, energies, hand; and its steps have two entries."""
+"""The chain in its frames, nothing regrouped, is the arm: torques, matrices, energies, hand;
+and its steps have two entries.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,14 @@ from forearm.reduction.plan import planned
 from forearm.spatial import rotation_rpy, rotation_x, rotation_z
 
 SPECIAL = special_geometry()
-EVERY = {f"seed {seed}, n{n}, {k}": arm for seed, n in enumerate(range(1, 7)) for k, arm in enumerate(every_kind(seed, n))}
+EVERY = {
+    f"seed {seed}, n{n}, {k}": arm
+    for seed, n in enumerate(range(1, 7))
+    for k, arm in enumerate(every_kind(seed, n))
+}
 BUILT_IN = [name for name in fa.arms() if not name.startswith("chain")]
-# Where two axes cross at a small angle their common normal is found with 1e-16 / angle: no zero is left in its place.
+# Where two axes cross at a small angle their common normal is found with 1e-16 / angle:
+# no zero is left in its place.
 CROSSING = 0.1
 
 
@@ -84,7 +91,9 @@ def test_nearly_parallel_axes(angle: float) -> None:
 
 @pytest.mark.parametrize("angle", [0.3, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14])
 def test_nearly_parallel_axes_whose_common_normal_is_far_away(angle: float) -> None:
-    """A URDF that writes 1.570796 for a right angle has such axes: the origins must not go to where the normals are."""
+    """A URDF that writes 1.570796 for a right angle has such axes:
+    the origins must not go to where the normals are.
+    """
     arm = nearly_parallel(angle, skewed=True)
     assert_is(arm)
     chain = planned(chain_for(arm))
@@ -107,7 +116,9 @@ def test_steps_of_a_chain_of_turning_joints_have_two_entries(style: str, seed: i
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_steps_of_built_in_arms_have_two_entries(name: str) -> None:
     segments = chain_for(fa.load(name)).segments
-    turning = [s for i, s in enumerate(segments) if s.revolute and any(before.revolute for before in segments[:i])]
+    turning = [
+        s for i, s in enumerate(segments) if s.revolute and any(before.revolute for before in segments[:i])
+    ]
     assert turning
     assert all(s.l[1] == 0.0 and s.phi == NO_TURN for s in turning)
 
@@ -149,7 +160,9 @@ def test_turns_are_rotations() -> None:
 
 
 def test_moments_of_points() -> None:
-    """Mass, first and second moments of some points, summed point by point, before and after a motion of the frame."""
+    """Mass, first and second moments of some points, summed point by point,
+    before and after a motion of the frame.
+    """
     rng = np.random.default_rng(2)
     masses, points = rng.uniform(0.5, 2.0, 7), rng.normal(size=(7, 3))
     m = float(masses.sum())

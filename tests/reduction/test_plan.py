@@ -1,4 +1,6 @@
-"""Whatever a plan chooses, torques, inertia matrix and energies stay what they are; a plan that does not fit says so."""
+"""Whatever a plan chooses, torques, inertia matrix and energies stay what they are;
+a plan that does not fit says so.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,19 @@ from forearm.reduction.search import SLOTS, SQUARES
 from forearm.symbols import Graph, evaluate
 
 SPECIAL = special_geometry()
-ARMS: dict[str, Arm] = SPECIAL | {f"n{n}, kind {k}": arm.rigid() for n in (1, 3, 6) for k, arm in enumerate(every_kind(n, n))}
-SHORT = ("parallel", "right angles", "as URDF", "gantry and wrist", "PRR", "n3, kind 4", "n3, kind 7", "crossing")
+ARMS: dict[str, Arm] = SPECIAL | {
+    f"n{n}, kind {k}": arm.rigid() for n in (1, 3, 6) for k, arm in enumerate(every_kind(n, n))
+}
+SHORT = (
+    "parallel",
+    "right angles",
+    "as URDF",
+    "gantry and wrist",
+    "PRR",
+    "n3, kind 4",
+    "n3, kind 7",
+    "crossing",
+)
 NAMES = {name for names in SLOTS for name in names}
 
 
@@ -97,7 +110,9 @@ def test_every_single_choice_where_it_fits() -> None:
     seen = set()
     for name in SHORT:
         for i, choice in choices_of(chain_for(ARMS[name])):
-            seen |= {what for plan in fitting(ARMS[name], [Plan(choices={i: choice})]) for what in plan.choices[i]}
+            seen |= {
+                what for plan in fitting(ARMS[name], [Plan(choices={i: choice})]) for what in plan.choices[i]
+            }
     assert seen == NAMES
 
 
@@ -112,10 +127,17 @@ def test_what_is_chosen_to_vanish_vanishes() -> None:
                 continue
             s, before = made[i], made[i - 1]
             values = {
-                "m": s.m, "hz": s.h[2], "Jzz": s.J[2, 2], "Ixx": s.J[1, 1] + s.J[2, 2], "Iyy": s.J[0, 0] + s.J[2, 2],
-                "before.hx": before.h[0], "before.hy": before.h[1], "before.Jxz": before.J[0, 2],
-                "before.Jyz": before.J[1, 2], "before.Jyy": before.J[1, 1],
-            }  # fmt: skip
+                "m": s.m,
+                "hz": s.h[2],
+                "Jzz": s.J[2, 2],
+                "Ixx": s.J[1, 1] + s.J[2, 2],
+                "Iyy": s.J[0, 0] + s.J[2, 2],
+                "before.hx": before.h[0],
+                "before.hy": before.h[1],
+                "before.Jxz": before.J[0, 2],
+                "before.Jyz": before.J[1, 2],
+                "before.Jyy": before.J[1, 1],
+            }
             for what in set(choice) & set(values):  # before.hz goes on to the body before that one
                 assert values[what] == 0.0, (i, choice, what)
                 tried.add(what)
@@ -127,7 +149,9 @@ def random_plan(chain: Chain, rng: np.random.Generator) -> Plan:
     count = len(chain.segments)
     choices: dict[int, Choice] = {}
     for i, s in enumerate(chain.segments):
-        a, b, c = (str(rng.choice([n for n in names if s.parent >= 0 or "before" not in n])) for names in SLOTS)
+        a, b, c = (
+            str(rng.choice([n for n in names if s.parent >= 0 or "before" not in n])) for names in SLOTS
+        )
         if s.revolute and rng.random() < 0.5 and len({a, b, c}) == 3:
             choices[i] = (a, b, c)
     some = [i for i in range(count) if rng.random() < 0.4]
@@ -176,7 +200,9 @@ def test_origins_slide_where_the_plan_says() -> None:
 def test_last_frames_roll(name: str) -> None:
     arm = ARMS[name]
     chain = chain_for(arm)
-    tips = [i for i, s in enumerate(chain.segments) if not chain.children()[i] and s.revolute and s.h[1] != 0.0]
+    tips = [
+        i for i, s in enumerate(chain.segments) if not chain.children()[i] and s.revolute and s.h[1] != 0.0
+    ]
     for i in tips:
         made = rolled(chain, i)
         assert made.segments[i].h[1] == 0.0
@@ -184,7 +210,9 @@ def test_last_frames_roll(name: str) -> None:
         assert_plan_fits(arm, Plan(rolled=frozenset({i})))
 
 
-@pytest.mark.parametrize("name", ["parallel", "right angles", "as URDF", "crossing", "hand on the base", "in one point"])
+@pytest.mark.parametrize(
+    "name", ["parallel", "right angles", "as URDF", "crossing", "hand on the base", "in one point"]
+)
 def test_other_units_of_length(name: str) -> None:
     arm = SPECIAL[name]
     chain = chain_for(arm)
@@ -198,7 +226,9 @@ def test_other_units_of_length(name: str) -> None:
 
 
 @pytest.mark.parametrize("squares", SQUARES)
-@pytest.mark.parametrize("name", ["right angles", "right angles, standard", "parallel", "slides across", "n3, kind 4"])
+@pytest.mark.parametrize(
+    "name", ["right angles", "right angles, standard", "parallel", "slides across", "n3, kind 4"]
+)
 def test_ways_to_squares(name: str, squares: str) -> None:
     arm = ARMS[name]
     for i in range(len(arm.moving.bodies)):
@@ -256,7 +286,11 @@ def test_round_bodies_stand_still(name: str) -> None:
     graph = Graph()
     q, qd, qdd = ([graph.input(f"{name}[{i}]") for i in range(arm.n)] for name in ("q", "qd", "qdd"))
     inverse(made, q, qd, qdd)
-    turned = {graph.leaves[graph.left[i]] for i in range(len(graph)) if graph.left[i] in graph.leaves and graph.right[i] < 0}
+    turned = {
+        graph.leaves[graph.left[i]]
+        for i in range(len(graph))
+        if graph.left[i] in graph.leaves and graph.right[i] < 0
+    }
     assert f"q[{arm.n - 1}]" not in turned
 
 
@@ -278,13 +312,18 @@ def test_a_body_that_is_not_round_does_not_stand_still() -> None:
         ("parallel", Plan(origins={3: "next"}), "the origin of segment 3 cannot be moved to 'next'"),
         ("parallel", Plan(origins={1: "centre"}), "the origin of segment 1 cannot be moved to 'centre'"),
         ("RPPR", Plan(origins={1: "next"}), "the origin of segment 1 cannot be moved to 'next'"),
-        ("all parallel", Plan(origins={1: "next"}), "the origin of segment 1 cannot be moved to 'next'"),  # level already
+        # level already
+        ("all parallel", Plan(origins={1: "next"}), "the origin of segment 1 cannot be moved to 'next'"),
         ("parallel", Plan(rolled=frozenset({1})), "the frame of segment 1 cannot be rolled"),
         ("RRP", Plan(rolled=frozenset({2})), "the frame of segment 2 cannot be rolled"),
         ("parallel", Plan(unit=(1, 1)), "this length cannot be the unit"),
         ("RRP", Plan(unit=(1, 0)), "this length cannot be the unit"),
         ("crossing", Plan(choices={2: ("before.hx", "hz", "Jzz")}), "does not depend on what can be moved"),
-        ("parallel", Plan(choices={2: ("before.Jxz", "before.hy", "Jzz")}), "does not depend on what can be moved"),
+        (
+            "parallel",
+            Plan(choices={2: ("before.Jxz", "before.hy", "Jzz")}),
+            "does not depend on what can be moved",
+        ),
     ],
 )
 def test_plans_that_do_not_fit_are_refused(name: str, plan: Plan, text: str) -> None:
@@ -318,7 +357,8 @@ def test_plans_are_followed_by_symbols_too() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_three_equations(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    A = rng.normal(size=(3, 3)) * (rng.random((3, 3)) < 0.7)  # with zeros in it, so that rows must be exchanged
+    # with zeros in it, so that rows must be exchanged
+    A = rng.normal(size=(3, 3)) * (rng.random((3, 3)) < 0.7)
     b = rng.normal(size=3)
     if abs(np.linalg.det(A)) < 0.05:
         A = A + np.eye(3)

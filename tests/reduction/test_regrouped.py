@@ -1,4 +1,6 @@
-"""The equivalent arm as users have it: torques, accelerations and matrices of the arm, drives included; no reactions."""
+"""The equivalent arm as users have it: torques, accelerations and matrices of the arm, drives
+included; no reactions.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from forearm import Arm, InputError, Link, ModelError, dynamics
 
 SPECIAL = special_geometry()
 ARMS: dict[str, Arm] = {name: fa.load(name) for name in ("puma560", "puma560-akb", "panda", "stanford")}
-ARMS |= {name: SPECIAL[name] for name in ("parallel", "PPP", "R", "PPRPR", "a point mass", "inertia without mass")}
+ARMS |= {
+    name: SPECIAL[name] for name in ("parallel", "PPP", "R", "PPRPR", "a point mass", "inertia without mass")
+}
 ARMS |= {f"kind {k}": simple_drives(arm) for k, arm in enumerate(every_kind(4, 3))}
 # Accelerations are wrong by cond(M) times what torques and matrices are wrong by, which is 1e-14.
 FORWARD = 1e-14
@@ -94,7 +98,8 @@ def test_reactions_are_refused_and_the_remedy_is_named() -> None:
         made.reactions(np.zeros(6), np.zeros(6), np.zeros(6))
     text = str(refusal.value)
     assert text.startswith(
-        "'puma560' is regrouped here: its joint torques are right, but forces and moments in its joints are not"
+        "'puma560' is regrouped here: its joint torques are right, but forces and "
+        "moments in its joints are not"
     )
     assert "fa.dynamics.trace(arm, q, qd, qdd) has them as f and n" in text
     assert 'fa.generate(arm, "reactions") as code' in text
@@ -109,13 +114,15 @@ def test_forces_in_the_joints_are_indeed_not_kept() -> None:
 
 @pytest.mark.parametrize("what", ["bearings", "transmission"])
 def test_friction_that_depends_on_the_load_is_refused(what: str) -> None:
-    """With the arm and two ways out; the rigid arm can be regrouped, and Stribeck's friction, which knows no load, stays."""
+    """With the arm and two ways out; the rigid arm can be regrouped, and Stribeck's friction,
+    which knows no load, stays.
+    """
     arm = random_arm(2, 3, "frames")
     without: dict[str, Any] = {"bearings": {"transmission": None}, "transmission": {"bearings": ()}}
     some = arm.replace(tree=tuple(dataclasses.replace(j, **without[what]) for j in arm.tree))
     said = (
-        r"^'random2': the friction of its bearings or gears depends on forces that regrouping does not keep; take "
-        r"arm\.rigid\(\)\.regrouped\(\), or fa\.compile\(arm\), which keeps both\.$"
+        r"^'random2': the friction of its bearings or gears depends on forces that regrouping does not "
+        r"keep; take arm\.rigid\(\)\.regrouped\(\), or fa\.compile\(arm\), which keeps both\.$"
     )
     with pytest.raises(ModelError, match=said):
         some.regrouped()

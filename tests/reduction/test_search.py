@@ -26,7 +26,10 @@ from forearm.reduction.search import LARGEST, LONGEST, best_plan, cost
 
 SPECIAL = special_geometry()
 ARMS: dict[str, Arm] = {name: fa.load(name).rigid() for name in ("puma560", "stanford", "panda", "ascher2")}
-ARMS |= {name: SPECIAL[name] for name in ("parallel", "right angles", "as URDF", "gantry and wrist", "RPPR", "PPP", "R", "P")}
+ARMS |= {
+    name: SPECIAL[name]
+    for name in ("parallel", "right angles", "as URDF", "gantry and wrist", "RPPR", "PPP", "R", "P")
+}
 ARMS |= {
     "tree": random_arm(11, 4, "frames", tree=True).rigid(),
     "followers": random_arm(12, 3, "standard", mimic=True).rigid(),
@@ -44,7 +47,9 @@ def test_the_arm_stays_what_it_is_and_is_not_dearer(name: str) -> None:
 
 @pytest.mark.parametrize(("length", "mass"), [(1e-2, 1e-4), (1e-3, 1e-6), (1e-4, 1e-9), (100.0, 1e6)])
 def test_arms_of_any_size(length: float, mass: float) -> None:
-    """From a tenth of a millimetre to a hundred metres: nothing is 0 only because it is small in kilograms and metres."""
+    """From a tenth of a millimetre to a hundred metres: nothing is 0 only because it is small
+    in kilograms and metres.
+    """
     for name in ("parallel", "crossing", "as URDF", "right angles", "puma560-akb"):
         arm = scaled(SPECIAL.get(name) or fa.load(name), length, mass)
         chain = chain_for(arm)
@@ -62,7 +67,9 @@ def test_the_search_pays(name: str) -> None:
 
 
 def test_cost_is_that_of_the_traced_inverse_dynamics() -> None:
-    """One joint about a level axis: two products and a sum a torque; about a vertical one only one product."""
+    """One joint about a level axis: two products and a sum a torque;
+    about a vertical one only one product.
+    """
     one = dh_arm([(0.0, 0.0, 0.0, 0.0)]).replace(gravity=(0.0, -9.81, 0.0))
     one = one.with_link(Link(name="link1", mass=2.0, com=np.array([0.5, 0.0, 0.0]), inertia=0.1 * np.eye(3)))
     assert cost(planned(chain_for(one))) == (3, 2)  # I qdd + m g c cos q
@@ -80,7 +87,9 @@ def largest(chain: Chain) -> float:
 
 
 def test_moments_do_not_grow_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One joint whose cheapest plan has a larger moment than the plain one: it is not taken where that is too large."""
+    """One joint whose cheapest plan has a larger moment than the plain one:
+    it is not taken where that is too large.
+    """
     chain = chain_for(SPECIAL["R"])
     plain, cheapest = planned(chain), planned(chain, best_plan(chain))
     assert largest(plain) < largest(cheapest) <= LARGEST * largest(plain)
@@ -125,13 +134,20 @@ def test_counting_leaves_the_chain_alone() -> None:
 def test_a_calibrated_arm_loses_no_digits(seed: int) -> None:
     """Lengths and twists a little off 0: dividing by them would make moments of a million times the arm's."""
     rng = np.random.default_rng(seed)
-    rows = [[j.placement.a, j.placement.alpha, j.placement.d, j.placement.theta] for j in fa.load("panda").tree]  # type: ignore[union-attr]
+    rows = [
+        [j.placement.a, j.placement.alpha, j.placement.d, j.placement.theta]  # type: ignore[union-attr]
+        for j in fa.load("panda").tree
+    ]
     table = np.array(rows) + rng.normal(0.0, 1e-6, (7, 4))
     panda = fa.load("panda")
     arm = fa.from_dh(
-        "calibrated", table, convention="modified", mass=[k.mass for k in panda.links[1:]],
-        com=[k.com for k in panda.links[1:]], inertia=[k.inertia for k in panda.links[1:]],
-    )  # fmt: skip
+        "calibrated",
+        table,
+        convention="modified",
+        mass=[k.mass for k in panda.links[1:]],
+        com=[k.com for k in panda.links[1:]],
+        inertia=[k.inertia for k in panda.links[1:]],
+    )
     chain = chain_for(arm)
     made = planned(chain, best_plan(chain))
     for number in range(3):

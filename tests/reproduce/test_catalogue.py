@@ -42,7 +42,10 @@ def test_what_comes_next_is_told() -> None:
     for result in reproduce("silver", told.append):
         assert result.item.place in told[-1] or told[-1] == "operation counts"
     items = catalogue("silver")
-    assert told == [*(f"item {k} of {len(items)}: Silver, {i.place}" for k, i in enumerate(items, 1)), "operation counts"]
+    assert told == [
+        *(f"item {k} of {len(items)}: Silver, {i.place}" for k, i in enumerate(items, 1)),
+        "operation counts",
+    ]
 
 
 def test_every_picture_is_drawn_or_has_a_reason() -> None:

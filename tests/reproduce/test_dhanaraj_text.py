@@ -1,4 +1,6 @@
-"""What Dhanaraj's prose and listings say in numbers, recomputed, against truths that the recomputing code does not know."""
+"""What Dhanaraj's prose and listings say in numbers, recomputed, against truths that the
+recomputing code does not know.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,10 @@ from forearm.reproduce.recompute.dhanaraj import d4_arm
 D4 = json.loads((Path(__file__).parent.parent / "data" / "vectors" / "d4_truth.json").read_text())
 ITEMS = {item.id: item for item in catalogue("dhanaraj")}
 LISTED = 1e-5  # N m: seven digits of up to 60
-EQUATION_3_3 = "mu * r / d * (root((0.5*d*fx - ny)**2 + (0.5*d*fy - nx)**2) + root((0.5*d*fx + ny)**2 + (0.5*d*fy + nx)**2))"
+EQUATION_3_3 = (
+    "mu * r / d * (root((0.5*d*fx - ny)**2 + (0.5*d*fy - nx)**2) + root((0.5*d*fx + ny)**2 "
+    "+ (0.5*d*fy + nx)**2))"
+)
 EQUATION_3_4 = "mu / d * (abs(0.5*d*fx - ny) + abs(0.5*d*fy - nx) + abs(0.5*d*fx + ny) + abs(0.5*d*fy + nx))"
 
 
@@ -53,7 +58,8 @@ def test_one_case_of_a_gear_has_the_operators_of_horner_s_rule() -> None:
     figures = friction.table_3_3()
     for how, eta in (("linear", "a*x + b"), ("cubic", "((a*x + b)*x + c)*x + e")):
         products, sums = operators(eta)
-        assert figures[f"transmission, {how}, multiplications"] == products + 1  # and the load over the rated torque
+        # and the load over the rated torque
+        assert figures[f"transmission, {how}, multiplications"] == products + 1
         assert figures[f"transmission, {how}, additions"] == sums + 1  # and the break-away torque
 
 
@@ -66,7 +72,10 @@ def test_half_the_coefficient_is_half_the_friction_of_the_joints() -> None:
         r, etas = np.array(gear.efficiency).T
         eta = np.interp(np.abs(loads[:, link]) / gear.rated_torque, r, etas)
         way = np.sign(study.motion.qd[:, link])
-        given = np.where(loads[:, link] * way > 0.0, loads[:, link] / eta, loads[:, link] * eta) + way * gear.breakaway
+        given = (
+            np.where(loads[:, link] * way > 0.0, loads[:, link] / eta, loads[:, link] * eta)
+            + way * gear.breakaway
+        )
         gears[:, link] = np.where(way == 0.0, 0.0, given - loads[:, link])
     share = 100.0 * np.abs(joints).sum() / np.abs(joints + gears).sum()
     (ours,) = friction.low_friction().values()
@@ -74,7 +83,9 @@ def test_half_the_coefficient_is_half_the_friction_of_the_joints() -> None:
 
 
 def test_quadrants_hold_only_beyond_the_break_away_torque() -> None:
-    """The shares are no matter of course: a load below what breaks the gear away takes more torque than itself either way."""
+    """The shares are no matter of course: a load below what breaks the gear away takes more torque
+    than itself either way.
+    """
     assert set(friction.quadrants().values()) == {1.0}
     gear = friction_study.gears()[0]
     assert abs(through(gear, 0.01 * gear.rated_torque, -1.0)) > 0.01 * gear.rated_torque
@@ -85,7 +96,9 @@ def test_formulas_of_table_1_1_are_read_as_they_are_meant() -> None:
     n = 6
     uicker = 32.5 * n**4 + (86 + 5 / 12) * n**3 + 171.25 * n**2 + (53 + 1 / 3) * n - 128
     assert figures["Uicker/Kahn, multiplications"] == pytest.approx(uicker, abs=1e-9)
-    assert figures["Uicker/Kahn, additions"] == pytest.approx(25 * n**4 + 199 / 3 * n**3 + 129.5 * n**2 + 127 / 3 * n - 96)
+    assert figures["Uicker/Kahn, additions"] == pytest.approx(
+        25 * n**4 + 199 / 3 * n**3 + 129.5 * n**2 + 127 / 3 * n - 96
+    )
     assert figures["Newton-Euler, total"] == 150 * n - 48 + 131 * n - 48
     assert dhanaraj_text._value("412 n - 277", 1) == 135
 
@@ -94,7 +107,10 @@ def test_fitted_formulas_pass_through_the_counts_of_six_links() -> None:
     figures = dhanaraj_text.table_1_1_formulas()
     for name, formulation in (("Hollerbach 3x3", "lagrange-hollerbach"), ("Newton-Euler", "newton-euler")):
         counts = count(chain(6), formulation)
-        at_six = [sum(figures[f"{name}, {what}, n^{k}"] * 6**k for k in (0, 1)) for what in ("multiplications", "additions")]
+        at_six = [
+            sum(figures[f"{name}, {what}, n^{k}"] * 6**k for k in (0, 1))
+            for what in ("multiplications", "additions")
+        ]
         assert at_six == [counts.mul, counts.add]
     assert dhanaraj_text.orders()["Uicker/Kahn"] == max(int(k[-1]) for k in figures if k.startswith("Uicker"))
 
@@ -110,22 +126,33 @@ def test_typed_constants_of_d_4_give_what_the_listing_gives(case: dict[str, list
     """The catalogue's numbers put together as the subroutines do: nothing of ours in between."""
     q, qd = np.array(case["q"]), np.array(case["qd"])
     values = printed(ITEMS["d.4-inertia-11"]) | printed(ITEMS["d.4-velocity-all"])
-    rows: dict[str, tuple[tuple[str, ...], float]] = {"ac(1,1)": (dhanaraj_programs.ACC_11, np.array(case["ac"])[0, 0])}
+    rows: dict[str, tuple[tuple[str, ...], float]] = {
+        "ac(1,1)": (dhanaraj_programs.ACC_11, np.array(case["ac"])[0, 0])
+    }
     for k, terms in enumerate((dhanaraj_programs.VEL_1, dhanaraj_programs.VEL_2, dhanaraj_programs.VEL_3)):
         rows[f"vc({k + 1})"] = (terms, case["vc"][k])
     for name, (terms, truth) in rows.items():
-        inner = sum(values.get(f"{name}, {term}", 1.0) * dhanaraj_programs._term(term, q, qd) for term in terms)
+        inner = sum(
+            values.get(f"{name}, {term}", 1.0) * dhanaraj_programs._term(term, q, qd) for term in terms
+        )
         assert values[f"{name}, factor"] * inner == pytest.approx(truth, abs=LISTED), name
 
 
 def test_the_arm_of_d_4_is_the_listing_s_to_its_digits() -> None:
     for case in D4["cases"]:
         assert np.abs(fa.dynamics.inertia_matrix(d4_arm(16.04), case["q"]) - case["ac"]).max() < LISTED
-        assert np.abs(fa.dynamics.inverse(d4_arm(16.05), case["q"], case["qd"], np.zeros(3)) - case["vc"]).max() < LISTED
+        assert (
+            np.abs(fa.dynamics.inverse(d4_arm(16.05), case["q"], case["qd"], np.zeros(3)) - case["vc"]).max()
+            < LISTED
+        )
 
 
 def test_the_load_of_d_4_is_ten_kilograms_at_the_end_of_d_1_2_s_forearm() -> None:
-    m3, y3, (xx, yy, zz) = dhanaraj_programs.PROGRAM_M3, dhanaraj_programs.PROGRAM_Y3, dhanaraj_programs.PROGRAM_MOMENTS_3
+    m3, y3, (xx, yy, zz) = (
+        dhanaraj_programs.PROGRAM_M3,
+        dhanaraj_programs.PROGRAM_Y3,
+        dhanaraj_programs.PROGRAM_MOMENTS_3,
+    )
     link = d4_arm(m3 + 10.0).link("link3")
     assert link.com[1] == pytest.approx((m3 * y3 - 10.0 * 0.4318) / link.mass, abs=5e-5)
     more = 10.0 * 0.4318**2
@@ -167,7 +194,10 @@ def test_idle_processors_are_what_the_tasks_leave() -> None:
     assert figures["idle, %"] == pytest.approx(100.0 * (1.0 - loads["tasks, general arm"] / (13 * 27)))
     assert figures["forward layers, 2n + 2"] + figures["backward layers, 2n + 1"] == 27
     steps = schedules.steps_of_link()
-    assert steps["forward"] + steps["backward"] == sum(v for k, v in steps.items() if k.startswith("step")) - 1  # T3 is in two
+    # T3 is in two
+    assert (
+        steps["forward"] + steps["backward"] == sum(v for k, v in steps.items() if k.startswith("step")) - 1
+    )
 
 
 def test_times_follow_from_table_4_8() -> None:

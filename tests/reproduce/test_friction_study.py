@@ -1,4 +1,6 @@
-"""The case study of friction: each part of the torque against mechanics that the drives' code does not know."""
+"""The case study of friction: each part of the torque against mechanics that the
+drives' code does not know.
+"""
 
 from __future__ import annotations
 
@@ -46,9 +48,14 @@ def test_parts_are_differences_of_the_inverse_dynamics_with_and_without_drives()
 
 
 def test_joint_friction_is_mu_r_times_the_force_that_newton_asks_for() -> None:
-    """With supports far apart: the force across the axis is that which gives the masses behind it their accelerations."""
+    """With supports far apart: the force across the axis is that which gives the masses behind
+    it their accelerations.
+    """
     driven = arm()
-    tree = tuple(dataclasses.replace(j, bearings=(dataclasses.replace(j.bearings[0], distance=STATIC),)) for j in driven.tree)
+    tree = tuple(
+        dataclasses.replace(j, bearings=(dataclasses.replace(j.bearings[0], distance=STATIC),))
+        for j in driven.tree
+    )
     wide = without_gears(driven).replace(tree=tuple(dataclasses.replace(j, transmission=None) for j in tree))
     row, h = 60, 1e-3
     motion = study().motion
@@ -63,7 +70,9 @@ def test_joint_friction_is_mu_r_times_the_force_that_newton_asks_for() -> None:
         z = fa.kinematics.forward(driven, q, body.name)[:3, 2]
         across = np.linalg.norm(force - z * (z @ force))
         mu, radius, _, _ = TABLE_3_4[joint - 1]
-        assert rubs[joint - 1] == pytest.approx(np.sign(qd[joint - 1]) * mu * radius * across, abs=DIFFERENCES)
+        assert rubs[joint - 1] == pytest.approx(
+            np.sign(qd[joint - 1]) * mu * radius * across, abs=DIFFERENCES
+        )
 
 
 def test_gears_follow_the_four_cases_of_table_3_2() -> None:
@@ -96,17 +105,23 @@ def test_the_curve_goes_past_the_three_points_as_a_power() -> None:
 
 
 def test_no_distance_and_no_moment_brings_joint_friction_below_mu_r_f() -> None:
-    """The bound by which two printed figures cannot be: for the pairs of signs as printed, and for those of mechanics."""
+    """The bound by which two printed figures cannot be: for the pairs of signs as printed,
+    and for those of mechanics.
+    """
     rng = np.random.default_rng(8)
     f, n, d = rng.normal(size=(1000, 2)), rng.normal(size=(1000, 2)), rng.uniform(0.01, 1.0, 1000)
     for sign in (1.0, -1.0):
         other = np.stack([n[:, 1], sign * n[:, 0]], axis=1)
-        both = np.linalg.norm(0.5 * d[:, None] * f - other, axis=1) + np.linalg.norm(0.5 * d[:, None] * f + other, axis=1)
+        both = np.linalg.norm(0.5 * d[:, None] * f - other, axis=1) + np.linalg.norm(
+            0.5 * d[:, None] * f + other, axis=1
+        )
         assert (both / d >= np.linalg.norm(f, axis=1) * (1.0 - 1e-12)).all()
     least = friction.least_joint_friction()
     at = friction.case_study()
     for link in (2, 3):
-        assert abs(at[f"joint friction, link {link}"]) == pytest.approx(least[f"joint friction, link {link}"], rel=0.05)
+        assert abs(at[f"joint friction, link {link}"]) == pytest.approx(
+            least[f"joint friction, link {link}"], rel=0.05
+        )
 
 
 def test_statements_of_the_text_are_shares() -> None:

@@ -1,4 +1,6 @@
-"""Straight lines of the hand: closed form and Newton's steps against forward kinematics, rates against differences."""
+"""Straight lines of the hand: closed form and Newton's steps against forward kinematics,
+rates against differences.
+"""
 
 from __future__ import annotations
 

@@ -36,7 +36,9 @@ def test_table_3_adds_up() -> None:
 
 
 def test_steps_of_the_inverse_dynamics_add_up_to_a_link() -> None:
-    """With the steps of Table 1's other lines, 10 + 6 + 17 + 9 + 3 + 15 products, the single ones make the 96 of a link."""
+    """With the steps of Table 1's other lines, 10 + 6 + 17 + 9 + 3 + 15 products,
+    the single ones make the 96 of a link.
+    """
     found = mata_counts.steps_41()
     single = sum(found[f"{step}, products"] for step in ("w turned", "w added", "phi", "chi", "tau"))
     assert single + 10 + 6 + 17 + 9 + 3 + 15 == 96
@@ -54,7 +56,10 @@ def test_articulated_bodies_become_cheaper_where_the_counts_say() -> None:
         return found.mul, found.mul + found.add
 
     for column, first in enumerate((9, 10)):
-        cheaper = [operations("articulated-body", n)[column] < operations("composite-body", n)[column] for n in range(7, 12)]
+        cheaper = [
+            operations("articulated-body", n)[column] < operations("composite-body", n)[column]
+            for n in range(7, 12)
+        ]
         assert cheaper == [n >= first for n in range(7, 12)]
     assert (operations("articulated-body", 9)[1], operations("composite-body", 9)[1]) == (4129, 4092)
     assert mata_counts.crossing() == {"by products": 9.0, "by products and sums": 10.0}
@@ -62,7 +67,9 @@ def test_articulated_bodies_become_cheaper_where_the_counts_say() -> None:
 
 def test_equations_hold_and_a_wrong_one_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(value < 1e-12 for value in mata.equations().values())
-    monkeypatch.setattr(mata, "gibbs", lambda arm, q, qd, qdd: fa.dynamics.gibbs(arm, q, qd, np.zeros_like(qdd)))
+    monkeypatch.setattr(
+        mata, "gibbs", lambda arm, q, qd, qdd: fa.dynamics.gibbs(arm, q, qd, np.zeros_like(qdd))
+    )
     assert mata.equations()["(5), gradient of G against Newton-Euler"] > 1e-3
 
 
@@ -72,7 +79,9 @@ def test_the_turn_is_a_whole_one() -> None:
 
 
 def test_the_bars_in_modified_frames_are_the_built_in_ones() -> None:
-    """Double precision by another description and another method; and the elimination on doubles against LAPACK."""
+    """Double precision by another description and another method;
+    and the elimination on doubles against LAPACK.
+    """
     _, study = mata.sweep()
     bars = fa.load("ascher2")
     rest = np.zeros((len(study.q), 2))
@@ -96,6 +105,7 @@ def test_single_precision_by_numpy_s_own_floats() -> None:
     by_hand = -(d11 * g2 - d12 * g1) / (d11 * d22 - d12 * d12)
     _, study = mata.sweep()
     off = abs(float(by_hand) - study.double[40, 1])
-    assert 1e-3 < off < 10.0  # so large are errors of the matrix methods, and those of articulated bodies are not
+    # so large are errors of the matrix methods, and those of articulated bodies are not
+    assert 1e-3 < off < 10.0
     assert study.difference("composite-body", 1)[0] > 1e-3
     assert study.difference("articulated-body", 1)[0] < 1e-3

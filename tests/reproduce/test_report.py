@@ -1,4 +1,6 @@
-"""The page of `forearm reproduce --html`: every figure is on it, nothing is fetched, nothing put in becomes markup."""
+"""The page of `forearm reproduce --html`: every figure is on it, nothing is fetched,
+nothing put in becomes markup.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ VOID = ("meta", "img", "input")
 
 
 class Read(HTMLParser):
-    """A page as a browser takes it: tags in balance, addresses, and the grid of each table with its rowspans filled in."""
+    """A page as a browser takes it: tags in balance, addresses, and the grid of each table with
+    its rowspans filled in.
+    """
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -31,7 +35,8 @@ class Read(HTMLParser):
         self.addresses: list[str] = []
         self.ids: list[str] = []
         self.tables: list[list[list[str]]] = []
-        self.below: dict[int, tuple[int, int]] = {}  # of a column: the row in which a cell began, and how many more rows it has
+        # of a column: the row in which a cell began, and how many more rows it has
+        self.below: dict[int, tuple[int, int]] = {}
         self.in_cell = False
         self.feed(text)
         self.close()
@@ -100,7 +105,13 @@ def test_several_documents_are_summed_and_linked() -> None:
     columns = list(zip(*read.tables[0][1:], strict=True))[1:]
     assert all(int(a) + int(b) == int(c) for a, b, c in columns)
     assert {address.removeprefix("#") for address in read.addresses} == {"summary", "swartz", "silver"}
-    assert set(read.ids) == {"summary", "swartz", "silver", "only-all", *(f"only-{v.replace(' ', '-')}" for v in MARKS)}
+    assert set(read.ids) == {
+        "summary",
+        "swartz",
+        "silver",
+        "only-all",
+        *(f"only-{v.replace(' ', '-')}" for v in MARKS),
+    }
     assert title_of("silver") in report_page(results)
 
 
@@ -139,7 +150,12 @@ def test_titles_are_those_of_the_references() -> None:
 
 
 def test_neighbours_share_a_reason_only_within_one_verdict() -> None:
-    same = [made("differs", reason="r"), made("differs", reason="r"), made("not reproducible", None, reason="r"), made("exact")]
+    same = [
+        made("differs", reason="r"),
+        made("differs", reason="r"),
+        made("not reproducible", None, reason="r"),
+        made("exact"),
+    ]
     page = report_page(same)
     assert 'rowspan="2">r<' in page
     assert page.count('rowspan="1">r<') == 1
@@ -147,16 +163,22 @@ def test_neighbours_share_a_reason_only_within_one_verdict() -> None:
     assert "why" not in Read(report_page([made("exact")])).tables[1][0]
 
 
-@pytest.mark.parametrize("hostile", ["<script>alert(1)</script>", "</td></table>", '" onload="x', "a & b < c", "&lt;b&gt;"])
+@pytest.mark.parametrize(
+    "hostile", ["<script>alert(1)</script>", "</td></table>", '" onload="x', "a & b < c", "&lt;b&gt;"]
+)
 def test_what_is_put_in_never_becomes_markup(hostile: str) -> None:
-    plain, other = (report_page([made("differs", text=t, reason=t)], {"waters": {t: b"png"}}) for t in ("plain", hostile))
+    plain, other = (
+        report_page([made("differs", text=t, reason=t)], {"waters": {t: b"png"}}) for t in ("plain", hostile)
+    )
     assert Read(other).tags == Read(plain).tags
     assert Read(other).tables[1][1][0] == f"label {hostile}"
     assert Read(other).tables[1][1][4] == hostile
 
 
 def test_pictures_are_inside_and_nothing_is_fetched() -> None:
-    read = Read(report_page([made("exact")], {"waters": {"fig": b"\x89PNG bytes"}, "mata": {"of another": b"x"}}))
+    read = Read(
+        report_page([made("exact")], {"waters": {"fig": b"\x89PNG bytes"}, "mata": {"of another": b"x"}})
+    )
     (picture,) = [a for a in read.addresses if not a.startswith("#")]
     assert base64.b64decode(picture.removeprefix("data:image/png;base64,")) == b"\x89PNG bytes"
     (known,) = (p for p in pictures("waters") if p.drawn)
@@ -186,7 +208,9 @@ def test_marks_differ_in_sign_and_colour_and_can_be_read() -> None:
         assert (light + 0.05) / (dark + 0.05) >= 4.5, ground  # contrast that WCAG 2 asks of text
 
 
-def test_command_writes_the_page_and_leaves_json_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_writes_the_page_and_leaves_json_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "page.html"
     assert main(["reproduce", "swartz", "--html", str(path)]) == 0
     assert f"wrote {path}" in capsys.readouterr().out
@@ -225,7 +249,11 @@ def test_command_puts_figures_in_when_asked(tmp_path: Path, monkeypatch: pytest.
     ],
 )
 def test_refused_before_anything_is_computed(
-    options: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    options: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(command, "reproduce", lambda *_: pytest.fail("computed"))

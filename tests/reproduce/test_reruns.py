@@ -23,11 +23,16 @@ SAME = 1e-9  # rad: the same steps in another order of operations
 @pytest.mark.parametrize("case", D4["cases"], ids=range(len(D4["cases"])))
 def test_the_arm_that_is_run_is_the_listing_s(case: dict[str, list[float]]) -> None:
     assert np.abs(fa.dynamics.inertia_matrix(d4_arm(16.04), case["q"]) - case["ac"]).max() < LISTED
-    assert np.abs(fa.dynamics.inverse(d4_arm(16.05), case["q"], case["qd"], np.zeros(3)) - case["vc"]).max() < LISTED
+    assert (
+        np.abs(fa.dynamics.inverse(d4_arm(16.05), case["q"], case["qd"], np.zeros(3)) - case["vc"]).max()
+        < LISTED
+    )
 
 
 def gill_as_listed(y: Floats, h: float, rate: Callable[[float, Floats], Floats]) -> Floats:
-    """Subroutine RUNGE: q carries what rounding and the half steps leave, A is 0.5, 0.29..., 1.70... in turn."""
+    """Subroutine RUNGE: q carries what rounding and the half steps leave, A is 0.5,
+    0.29..., 1.70... in turn.
+    """
     q, t = np.zeros_like(y), 0.0
     for k, A in enumerate((0.5, 1.0 - math.sqrt(0.5), 1.0 + math.sqrt(0.5))):
         F = rate(t, y)
@@ -63,7 +68,10 @@ def test_the_start_is_the_tip_s_and_the_run_follows_the_line() -> None:
 def test_energy_of_the_run_is_that_of_the_torques() -> None:
     run = d4.run("dp45")
     stored = run.energy["kinetic"] + run.energy["potential"]
-    assert np.abs(run.energy["supplied"] - (stored - stored[0])).max() < 1e-6 * np.abs(run.energy["supplied"]).max()
+    assert (
+        np.abs(run.energy["supplied"] - (stored - stored[0])).max()
+        < 1e-6 * np.abs(run.energy["supplied"]).max()
+    )
     assert np.abs(run.energy["lost"]).max() < 1e-9
 
 
@@ -97,7 +105,9 @@ def test_mata_s_attitude_is_z_y_z_of_0_90_180_degrees() -> None:
 
 
 def test_errors_of_mata_s_run_grow_as_the_linearised_arm_says() -> None:
-    """The fastest rate of the arm's own small motions, mean over the line, against what the integration shows."""
+    """The fastest rate of the arm's own small motions, mean over the line,
+    against what the integration shows.
+    """
     made = puma_line.run()
     kernel, rates = fa.compile(made.arm), []
     motion = made.planned
@@ -119,7 +129,9 @@ def test_mata_s_mean_differences_are_those_of_the_samples() -> None:
 
 
 def test_mata_s_run_begun_anew_starts_each_tenth_where_the_last_one_ended() -> None:
-    """The first tenths against our simulation in one piece, which takes other steps: both within the tolerance."""
+    """The first tenths against our simulation in one piece, which takes other steps:
+    both within the tolerance.
+    """
     made, whole = puma_line.stepwise(), puma_line.run(puma_line.DURATION).simulation
     q, qd = whole.at(made.planned.t[:11])
     assert np.abs(made.q[:11] - q).max() < 1e-5

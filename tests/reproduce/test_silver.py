@@ -20,10 +20,14 @@ def test_identities_hold(identities: Callable[[], Figures]) -> None:
 
 
 def test_a_wrong_turn_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """w turned against its sense: what is linear in it fails, what is quadratic, such as energies, does not notice."""
+    """w turned against its sense: what is linear in it fails, what is quadratic, such as
+    energies, does not notice.
+    """
     monkeypatch.setattr(silver, "rotation_rate", lambda w, W: -fa.dynamics.rotation_rate(w, W))
     rotations, derivation = silver.rotations(), silver.derivation()
-    assert min(rotations["2.5, against a difference quotient of W"], rotations["2.6"], derivation["3.5"]) > 1.0
+    assert (
+        min(rotations["2.5, against a difference quotient of W"], rotations["2.6"], derivation["3.5"]) > 1.0
+    )
     assert rotations["2.8 and 2.10, kinetic energy"] < ROUNDING
 
 
@@ -40,7 +44,11 @@ def test_a_tensor_that_does_not_turn_is_seen(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_components_of_the_cross_product() -> None:
     found = silver.cross_tensor()
-    assert (found["P of an even permutation"], found["P of an odd permutation"], found["P otherwise"]) == (1.0, -1.0, 0.0)
+    assert (found["P of an even permutation"], found["P of an odd permutation"], found["P otherwise"]) == (
+        1.0,
+        -1.0,
+        0.0,
+    )
     assert silver.freedoms() == {"components of W": 9.0, "independent": 3.0}
 
 

@@ -1,4 +1,6 @@
-"""What Swartz says of layout, equations and integration, by other ways than those that the catalogue takes."""
+"""What Swartz says of layout, equations and integration, by other ways than those
+that the catalogue takes.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,16 @@ from forearm.reproduce.recompute import swartz_model
 from forearm.simulation.methods import tableau_of
 
 SWARTZ = (
-    "inverse_arm", "forward_arm", "simulate", "plot_simulation", "print_simulation", "write_graphic_file", "open_output_file",
-    "close_output_file", "database_read",
-)  # fmt: skip
+    "inverse_arm",
+    "forward_arm",
+    "simulate",
+    "plot_simulation",
+    "print_simulation",
+    "write_graphic_file",
+    "open_output_file",
+    "close_output_file",
+    "database_read",
+)
 
 
 def test_residuals_are_rounding_and_sizes_those_of_six_joints() -> None:
@@ -46,7 +55,11 @@ def test_layout_of_another_arm_is_another() -> None:
 def test_the_weights_meet_the_conditions_of_the_third_order() -> None:
     found, table = swartz_model.integration(), tableau_of("rk3")
     b, c, (_, _, (a31, a32)) = table.b, table.c, table.a
-    assert [sum(x * y**k for x, y in zip(b, c, strict=True)) for k in range(3)] == [1, Fraction(1, 2), Fraction(1, 3)]
+    assert [sum(x * y**k for x, y in zip(b, c, strict=True)) for k in range(3)] == [
+        1,
+        Fraction(1, 2),
+        Fraction(1, 3),
+    ]
     assert b[2] * a32 * c[1] == Fraction(1, 6)
     assert (found["k3: of k1"], found["k3: of k2"]) == (a31, a32)
     assert found["evaluations of F in a step"] == found["stages"] == 3.0

@@ -18,7 +18,9 @@ SAME = 1e-12  # rad: the same steps in another order of operations
 
 def test_the_corrected_formula_is_rk3() -> None:
     arm = fa.load("cmu-dd")
-    run = fa.simulate(arm, swartz.START, np.zeros(6), swartz.TIME, voltage=swartz.VOLTAGE, method="rk3", step=2e-3)
+    run = fa.simulate(
+        arm, swartz.START, np.zeros(6), swartz.TIME, voltage=swartz.VOLTAGE, method="rk3", step=2e-3
+    )
     assert np.abs(swartz.by_hand(2e-3, as_printed=False) - run.q[-1]).max() < SAME
     assert np.abs(swartz.by_hand(2e-3, as_printed=True) - run.q[-1]).max() > 1e-5
 

@@ -1,4 +1,6 @@
-"""Waters on coordinates, the phase plane, orders and interaction, by other ways than those that the catalogue takes."""
+"""Waters on coordinates, the phase plane, orders and interaction, by other ways than those
+that the catalogue takes.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,23 @@ from forearm.reproduce import reproduce
 from forearm.reproduce.recompute import waters_arm
 
 DIFFER = {
-    "in the root of v", "changes, velocity limit reached", "the same, the U_ni multiplied from both ends",
-    "naive, matrix products", "naive, order-16 operations",
-}  # fmt: skip
-OURS = ("waters-coordinates", "waters-wrist", "waters-plane", "waters-switching", "waters-matrices", "waters-order",
-        "waters-3x3", "waters-interaction", "waters-accelerometers")  # fmt: skip
+    "in the root of v",
+    "changes, velocity limit reached",
+    "the same, the U_ni multiplied from both ends",
+    "naive, matrix products",
+    "naive, order-16 operations",
+}
+OURS = (
+    "waters-coordinates",
+    "waters-wrist",
+    "waters-plane",
+    "waters-switching",
+    "waters-matrices",
+    "waters-order",
+    "waters-3x3",
+    "waters-interaction",
+    "waters-accelerometers",
+)
 
 
 def test_verdicts() -> None:
@@ -33,7 +47,9 @@ def test_an_arm_whose_last_axes_do_not_meet_has_no_such_wrist(monkeypatch: pytes
 
 
 def test_naive_products_by_his_sum() -> None:
-    """The sum that gives 2254 is of the fifth power in n: its fifth differences are constant, its fourth are not."""
+    """The sum that gives 2254 is of the fifth power in n: its fifth differences are
+    constant, its fourth are not.
+    """
     sums = np.cumsum([j * (j - 1) * (j * j + j + 1) for j in range(1, 12)])
     assert sums[5] == 2254
     assert len(set(np.diff(sums, 5))) == 1
@@ -63,7 +79,9 @@ def test_sliding_joints_that_are_not_at_right_angles_interact(monkeypatch: pytes
 
 
 def test_products_of_the_u_by_hand() -> None:
-    """n = 3: U_21, U_31, U_22, U_32, W_2 and U_33 take one each; from both ends W_2 and A_2 A_3, then 1 + 2 + 1."""
+    """n = 3: U_21, U_31, U_22, U_32, W_2 and U_33 take one each;
+    from both ends W_2 and A_2 A_3, then 1 + 2 + 1.
+    """
     rows = waters_arm._recurrence(3)
     assert waters_arm._products([u for row in rows for u in row]) == 6.0
     assert waters_arm._products(waters_arm._from_hand(3)) == 6.0

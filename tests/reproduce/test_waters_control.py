@@ -17,9 +17,22 @@ from forearm.model import model_of
 from forearm.reproduce import reproduce
 from forearm.reproduce.recompute import waters_control
 
-OURS = ("waters-times-by-counts", "waters-shares", "waters-repetitions", "waters-bits",
-        "waters-extrapolation", "waters-tables")  # fmt: skip
-DIFFER = {"gravity", "inertia", "U_66", "points that determine the slopes", "matrices to invert", "orders to break even"}
+OURS = (
+    "waters-times-by-counts",
+    "waters-shares",
+    "waters-repetitions",
+    "waters-bits",
+    "waters-extrapolation",
+    "waters-tables",
+)
+DIFFER = {
+    "gravity",
+    "inertia",
+    "U_66",
+    "points that determine the slopes",
+    "matrices to invert",
+    "orders to break even",
+}
 
 
 def test_verdicts() -> None:
@@ -44,7 +57,9 @@ def test_shares_from_runs_that_count() -> None:
 
 
 def test_the_naive_formulation_repeats_itself_as_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """lagrange-naive watched while it multiplies out: its last product is U_66, of the gravity term of F_6."""
+    """lagrange-naive watched while it multiplies out: its last product is U_66,
+    of the gravity term of F_6.
+    """
     made: list[NDArray[np.float64]] = []
     noted: list[tuple[str, int]] = []
 
@@ -57,7 +72,9 @@ def test_the_naive_formulation_repeats_itself_as_often(monkeypatch: pytest.Monke
     monkeypatch.setattr(lagrange, "reduce", watched)
     q, qd, qdd = (np.linspace(x, x + 0.5, 6) for x in (0.3, 0.2, 0.1))
     model = model_of(fa.load("chain6").rigid())
-    lagrange.lagrange_naive(model, q.tolist(), qd.tolist(), qdd.tolist(), note=lambda symbol, j, _: noted.append((symbol, j)))
+    lagrange.lagrange_naive(
+        model, q.tolist(), qd.tolist(), qdd.tolist(), note=lambda symbol, j, _: noted.append((symbol, j))
+    )
     found = waters_control.repetitions()
     assert sum(np.array_equal(x, made[-1]) for x in made) == found["U_66"]
     assert noted.count(("L", 5)) == found["L_6"]

@@ -1,4 +1,6 @@
-"""Small random graphs, the shortest schedule by trying everything, and a check of schedules that knows only the rules."""
+"""Small random graphs, the shortest schedule by trying everything, and a check of schedules
+that knows only the rules.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +18,27 @@ def random_graph(seed: int, n: int, density: float = 0.3, costs: Sequence[float]
     """Tasks with costs drawn from these, each waiting for some of the earlier ones."""
     rng = np.random.default_rng([seed, n])
     tasks = tuple(Task(f"t{k}", float(rng.choice(np.array(costs)))) for k in range(n))
-    return TaskGraph(tasks, tuple(tuple(e for e in range(k) if rng.random() < density) for k in range(n)), f"random {seed}")
+    return TaskGraph(
+        tasks, tuple(tuple(e for e in range(k) if rng.random() < density) for k in range(n)), f"random {seed}"
+    )
 
 
-def shortest(graph: TaskGraph, processors: int, communication: float = 0.0, synchronisation: float = 0.0) -> float:
-    """The least length: tasks in every order on every processor, each as early as it can be behind the others there.
+def shortest(
+    graph: TaskGraph, processors: int, communication: float = 0.0, synchronisation: float = 0.0
+) -> float:
+    """The least length: tasks in every order on every processor, each as early as it can be
+    behind the others there.
 
-    Tasks of one processor are numbered as they come; one that needs a higher number of another than any before it waits.
+    Tasks of one processor are numbered as they come; one that needs a higher number of another
+    than any before it waits.
     """
     n = len(graph)
     best = sum(task.cost for task in graph.tasks)
     ends, owner, number = [0.0] * n, [-1] * n, [0] * n
 
-    def place(done: int, free: tuple[float, ...], count: tuple[int, ...], known: frozenset[tuple[int, int, int]]) -> None:
+    def place(
+        done: int, free: tuple[float, ...], count: tuple[int, ...], known: frozenset[tuple[int, int, int]]
+    ) -> None:
         nonlocal best
         if done == n:
             best = min(best, max(free))
@@ -57,7 +67,9 @@ def shortest(graph: TaskGraph, processors: int, communication: float = 0.0, sync
 
 
 def faults(schedule: Schedule) -> list[str]:
-    """What is wrong with a schedule: two tasks at once on a processor, a task before what it waits for has arrived."""
+    """What is wrong with a schedule: two tasks at once on a processor, a task before what it
+    waits for has arrived.
+    """
     graph, found = schedule.graph, []
     ends = [s + task.cost for s, task in zip(schedule.start, graph.tasks, strict=True)]
     for k in range(len(graph)):

@@ -1,4 +1,6 @@
-"""Arms for the subtasks: serial, right angles between axes, diagonal tensors, and otherwise without a zero in them."""
+"""Arms for the subtasks: serial, right angles between axes, diagonal tensors,
+and otherwise without a zero in them.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def built_in(name: str) -> Arm:
 
 
 def square_arm(seed: int, n: int = 5, kinds: str | None = None, style: str = "modified") -> Arm:
-    """A random arm that the subtasks are for: DH of either convention, or frames with a joint axis along any of x, y and z."""
+    """A random arm that the subtasks are for: DH of either convention, or frames with a joint axis
+    along any of x, y and z.
+    """
     rng = np.random.default_rng([seed, n])
     letters = kinds or "".join(rng.choice(["R", "R", "P"], n))
     links, joints = [Link(name="link0")], []
@@ -48,13 +52,19 @@ def square_arm(seed: int, n: int = 5, kinds: str | None = None, style: str = "mo
         second = mass * semi**2 / 5.0
         links.append(
             Link(name=f"link{i + 1}", mass=mass, com=_signed(rng, 3), inertia=np.diag(second.sum() - second))
-        )  # fmt: skip
+        )
         placement = _placement(rng, style, letter, float(rng.choice(RIGHT)))
         kind: Kind = "revolute" if letter == "R" else "prismatic"
         name, parent, child = f"joint{i + 1}", f"link{i}", f"link{i + 1}"
         joints.append(Joint(name=name, kind=kind, parent=parent, child=child, placement=placement))
     gravity = _signed(rng, 3) * 40.0
-    return Arm(name=f"square{seed}", links=tuple(links), tree=tuple(joints), gravity=gravity, hand=Hand(link=f"link{n}"))
+    return Arm(
+        name=f"square{seed}",
+        links=tuple(links),
+        tree=tuple(joints),
+        gravity=gravity,
+        hand=Hand(link=f"link{n}"),
+    )
 
 
 def random_order(graph: TaskGraph, rng: np.random.Generator) -> list[int]:
@@ -94,12 +104,18 @@ def _placement(rng: np.random.Generator, style: str, letter: str, whole: float) 
     if style == "frames":
         turn = [float(v) for v in rng.choice(RIGHT, 3)]
         return Frame(
-            xyz=_signed(rng, 3), rpy=np.array(turn), axis=np.eye(3)[int(rng.integers(3))] * float(rng.choice([-1.0, 1.0]))
+            xyz=_signed(rng, 3),
+            rpy=np.array(turn),
+            axis=np.eye(3)[int(rng.integers(3))] * float(rng.choice([-1.0, 1.0])),
         )
     theta = float(rng.uniform(-3.0, 3.0)) if letter == "R" else whole
     a, d = _signed(rng, 2)
     return DH(
-        convention="modified" if style == "modified" else "standard", a=a, alpha=float(rng.choice(RIGHT)), d=d, theta=theta
+        convention="modified" if style == "modified" else "standard",
+        a=a,
+        alpha=float(rng.choice(RIGHT)),
+        d=d,
+        theta=theta,
     )
 
 

@@ -1,4 +1,6 @@
-"""Tasks made of generated code: all operations once, nothing in a circle, and values as the function has them."""
+"""Tasks made of generated code: all operations once, nothing in a circle, and values as
+the function has them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,15 @@ import forearm as fa
 from forearm.arm.arm import Arm
 from forearm.codegen.functions import Traced
 from forearm.errors import InputError, NameNotFound
-from forearm.schedules.automatic import Costs, Division, divided, evaluated, operations, profile, traced_function
+from forearm.schedules.automatic import (
+    Costs,
+    Division,
+    divided,
+    evaluated,
+    operations,
+    profile,
+    traced_function,
+)
 from forearm.schedules.grouping import grouped
 from forearm.schedules.priority import schedule_by_priority
 from forearm.symbols import evaluate
@@ -22,7 +32,13 @@ from forearm.symbols.graph import MUL
 
 AGREEMENT = 1e-13  # of the largest result: the same operations, on Python floats instead of arrays
 ONE_EACH = Costs(1.0, 1.0, 1.0, 1.0, 1.0, 0.0)
-FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "jacobian", "inverse_dynamics_derivatives")
+FUNCTIONS = (
+    "inverse_dynamics",
+    "forward_dynamics",
+    "inertia_matrix",
+    "jacobian",
+    "inverse_dynamics_derivatives",
+)
 SIZES = (1.0, 3.0, 10.0, 40.0, 1e6)
 
 
@@ -63,7 +79,8 @@ def test_every_operation_is_in_one_task(function: str, fused: bool) -> None:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_tasks_of_a_schedule_in_its_order_give_the_function(function: str) -> None:
-    arm = random_arm(3, n=3, tree=True, drives=function != "forward_dynamics")  # under load it may have no answer
+    # under load it may have no answer
+    arm = random_arm(3, n=3, tree=True, drives=function != "forward_dynamics")
     traced = traced_function(arm, function)
     given = state(traced, 1)
     expected = evaluate(traced.graph, traced.results, given)
@@ -116,7 +133,8 @@ def test_friction_and_motors_are_more_tasks() -> None:
     geared = arm.replace(tree=tuple(replace(j, bearings=(bearing,)) for j in arm.tree))
     borne = operations(traced_function(geared, "inverse_dynamics")).graph
     assert len(borne) > len(driven)
-    # Friction of bearings hangs on forces across the joints, so chains get longer; that of motors hangs on velocities alone.
+    # Friction of bearings hangs on forces across the joints, so chains get longer;
+    # that of motors hangs on velocities alone.
     assert borne.critical_path > driven.critical_path
 
 

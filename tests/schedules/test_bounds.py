@@ -35,7 +35,8 @@ def diamond(width: int) -> TaskGraph:
 def test_window_between_a_narrow_start_and_a_narrow_end() -> None:
     graph = diamond(9)
     found = proof(graph, 2)
-    assert (found.length, found.reason) == (3 + 5 + 3, "window")  # 9 tasks on 2 processors between two chains of 3
+    # 9 tasks on 2 processors between two chains of 3
+    assert (found.length, found.reason) == (3 + 5 + 3, "window")
     assert (found.head, found.tail, found.work) == (3.0, 3.0, 9.0)
     assert graph.critical_path == 7.0
     assert graph.total / 2 == 7.5

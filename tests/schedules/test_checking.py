@@ -1,4 +1,6 @@
-"""The check of schedules: silent where nothing is wrong, and right about what is, for schedules broken on purpose."""
+"""The check of schedules: silent where nothing is wrong, and right about what is,
+for schedules broken on purpose.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,9 @@ def test_each_kind_of_fault_is_named() -> None:
     assert kinds(moved(schedule, 2, math.nan)) == {"time"}
     assert kinds(moved(schedule, 2, math.inf)) == {"time"}
     assert kinds(dataclasses.replace(schedule, start=(0.0, 1.0), processor=(0, 0))) == {"missing"}
-    assert kinds(dataclasses.replace(schedule, start=(0.0, 1.0, 1.0, 5.0), processor=(0, 0, 1, 1))) == {"unknown"}
+    assert kinds(dataclasses.replace(schedule, start=(0.0, 1.0, 1.0, 5.0), processor=(0, 0, 1, 1))) == {
+        "unknown"
+    }
 
 
 def test_results_take_time_to_reach_another_processor_only() -> None:
@@ -118,7 +122,9 @@ def test_of_a_task_that_comes_twice_the_earlier_result_counts() -> None:
     graph = TaskGraph((Task("a"), Task("b")), ((), (0,)))
     listed = [Entry("a", 0, 5.0), Entry("a", 1, 0.0), Entry("b", 1, 1.0)]
     assert [v.kind for v in violations_of_entries(graph, listed, 2)] == ["repeated"]
-    assert [v.kind for v in violations_of_entries(graph, listed, 2, 0.5)] == ["repeated"], "it is on the same processor"
+    assert [v.kind for v in violations_of_entries(graph, listed, 2, 0.5)] == ["repeated"], (
+        "it is on the same processor"
+    )
     moved_away = [*listed[:2], Entry("b", 0, 1.0)]
     assert [v.kind for v in violations_of_entries(graph, moved_away, 2, 0.5)] == ["repeated", "precedence"]
 
@@ -138,7 +144,9 @@ def test_rounding_is_no_fault() -> None:
 
 
 def test_slack_is_that_of_the_times_compared() -> None:
-    """A task far away makes no other one right: both of the first two start at 0, and one waits for the other."""
+    """A task far away makes no other one right: both of the first two start at 0,
+    and one waits for the other.
+    """
     graph = TaskGraph(tuple(Task(f"t{k}") for k in range(3)), ((), (0,), ()))
     assert kinds(Schedule(graph, 1, (0.0, 0.0, 1e10), (0, 0, 0), "by hand")) == {"overlap", "precedence"}
 
@@ -167,6 +175,8 @@ def test_costs_are_times(cost: object) -> None:
 
 def test_what_is_no_schedule_is_refused_with_its_first_fault() -> None:
     graph = TaskGraph((Task("a"), Task("b")), ((), (0,)))
-    with pytest.raises(InputError, match=r"here: it is no schedule: b starts at 0 where a runs to 1 \(and 1 more\)"):
+    with pytest.raises(
+        InputError, match=r"here: it is no schedule: b starts at 0 where a runs to 1 \(and 1 more\)"
+    ):
         check_schedule(Schedule(graph, 1, (0.0, 0.0), (0, 0), "by hand"), graph, "here")
     check_schedule(Schedule(graph, 1, (0.0, 1.0), (0, 0), "by hand"), graph, "here")

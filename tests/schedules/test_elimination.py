@@ -1,10 +1,22 @@
-"""What zeros leave of the subtasks: found by propagation, checked by numbers, and beside the document's tables."""
+"""What zeros leave of the subtasks: found by propagation, checked by numbers,
+and beside the document's tables.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from schedules.square_arms import BUILT_IN, Array, State, agree, built_in, random_order, square_arm, state_of, truth
+from schedules.square_arms import (
+    BUILT_IN,
+    Array,
+    State,
+    agree,
+    built_in,
+    random_order,
+    square_arm,
+    state_of,
+    truth,
+)
 
 import forearm as fa
 from forearm import Arm
@@ -27,9 +39,15 @@ SAME = 1e-12  # relative: values that are equal by renaming come from the same b
 
 
 def arms() -> list[Arm]:
-    made = [built_in(name) for name in BUILT_IN] + [general_arm(), stanford_pattern(), general_arm(1), general_arm(2)]
+    made = [built_in(name) for name in BUILT_IN] + [
+        general_arm(),
+        stanford_pattern(),
+        general_arm(1),
+        general_arm(2),
+    ]
     return made + [
-        square_arm(seed, n, style=style) for seed, n, style in ((1, 1, "frames"), (2, 4, "standard"), (3, 6, "modified"))
+        square_arm(seed, n, style=style)
+        for seed, n, style in ((1, 1, "frames"), (2, 4, "standard"), (3, 6, "modified"))
     ]
 
 
@@ -82,7 +100,9 @@ def test_all_subtasks_are_two_layers_deeper_than_those_without_what_the_first_li
 
 
 def numbers(chain: Chain, states: list[State]) -> tuple[list[Array], dict[Place, list[Array]]]:
-    """What is known before, and what each subtask makes, over several states: the full 43, run over floats."""
+    """What is known before, and what each subtask makes, over several states:
+    the full 43, run over floats.
+    """
     known: list[list[float]] = []
     made: dict[Place, list[list[float]]] = {}
     for state in states:
@@ -96,7 +116,9 @@ def numbers(chain: Chain, states: list[State]) -> tuple[list[Array], dict[Place,
     return list(np.array(known).T), {place: list(np.array(rows).T) for place, rows in made.items()}
 
 
-@pytest.mark.parametrize("arm", [general_arm(), stanford_pattern(), built_in("puma560-dhanaraj6")], ids=lambda a: a.name)
+@pytest.mark.parametrize(
+    "arm", [general_arm(), stanford_pattern(), built_in("puma560-dhanaraj6")], ids=lambda a: a.name
+)
 def test_left_out_subtasks_make_nothing_new_and_the_others_do(arm: Arm) -> None:
     """By numbers alone: over random states what they make is constant, or known already up to a sign."""
     chain = chain_of(arm)
@@ -105,9 +127,10 @@ def test_left_out_subtasks_make_nothing_new_and_the_others_do(arm: Arm) -> None:
     for place in plain_order(chain):
         scale = [max(1.0, float(np.abs(v).max())) for v in made[place]]
         new = [
-            np.ptp(v) > SAME * s and not any(min(abs(v - w).max(), abs(v + w).max()) <= SAME * s for w in known)
+            np.ptp(v) > SAME * s
+            and not any(min(abs(v - w).max(), abs(v + w).max()) <= SAME * s for w in known)
             for v, s in zip(made[place], scale, strict=True)
-        ]  # fmt: skip
+        ]
         assert any(new) == (place not in empty), place
         known += made[place]
 
@@ -149,7 +172,11 @@ def test_which_element_is_zero_does_not_matter(pattern: str) -> None:
     work = subtask_work(arm, all_made=True)
     numbers_of = [number for link, number in work.layered.places if link == 5]
     zeros = 3 - len(pattern)
-    assert sum(12 <= n <= 17 for n in numbers_of) == sum(20 <= n <= 25 for n in numbers_of) == (6, 4, 2, 0)[zeros]
+    assert (
+        sum(12 <= n <= 17 for n in numbers_of)
+        == sum(20 <= n <= 25 for n in numbers_of)
+        == (6, 4, 2, 0)[zeros]
+    )
     assert sum(36 <= n <= 38 for n in numbers_of) == (3, 2, 1, 0)[zeros]
 
 
@@ -176,7 +203,9 @@ def test_stacking_gives_table_4_3_but_for_the_first_link() -> None:
     stacked = table_graph(6, everything - {place for row in rows for place in row})
     layer = {place: k for k, row in enumerate(rows, start=1) for place in row}
     later = {
-        place: ours - layer[place] for place, ours in zip(stacked.places, stacked.layers, strict=True) if ours != layer[place]
+        place: ours - layer[place]
+        for place, ours in zip(stacked.places, stacked.layers, strict=True)
+        if ours != layer[place]
     }
     assert later == {(1, number): 1 for number in range(20, 26)}
     ours = [[stacked.places[k] for k in row if stacked.places[k][0] > 1] for row in stacked.rows]

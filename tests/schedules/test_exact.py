@@ -1,4 +1,6 @@
-"""The search and the solver against all schedules of small graphs, and the printed arms solved without help."""
+"""The search and the solver against all schedules of small graphs, and the printed
+arms solved without help.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,16 @@ from forearm.schedules.priority import schedule_by_priority
 from forearm.schedules.search import is_proven, reversed_graph, schedule_by_search
 from forearm.schedules.tasks import TaskGraph
 
-needs_solver = pytest.mark.skipif(not has_solver(), reason="OR-Tools is not installed: pip install 'forearm[schedule]'")
+needs_solver = pytest.mark.skipif(
+    not has_solver(), reason="OR-Tools is not installed: pip install 'forearm[schedule]'"
+)
 CASES = [((1.0,), 0.0), ((1.0,), 1.0), ((1.0, 2.0, 3.5), 0.0), ((1.0, 2.0, 3.5), 1.5)]
 
 
 @pytest.mark.parametrize(("costs", "communication"), CASES)
-def test_search_lies_between_the_shortest_and_the_first_list(costs: tuple[float, ...], communication: float) -> None:
+def test_search_lies_between_the_shortest_and_the_first_list(
+    costs: tuple[float, ...], communication: float
+) -> None:
     met = 0
     for seed in range(10):
         graph = random_graph(seed, 7, 0.3, costs)
@@ -53,7 +59,9 @@ def test_a_graph_reversed_twice_is_itself() -> None:
 
 
 def test_every_printed_arm_is_scheduled_in_the_least_levels() -> None:
-    """What the search reaches is what is proven, on 2 to 9 processors; no printed schedule of right tasks is shorter."""
+    """What the search reaches is what is proven, on 2 to 9 processors;
+    no printed schedule of right tasks is shorter.
+    """
     general = compared(load(GENERAL), range(2, 10), printed_levels(GENERAL))
     stanford = compared(load(STANFORD), range(2, 10), printed_levels(STANFORD))
     assert all(line.is_proven and line.best == line.bound for line in (*general, *stanford))
@@ -67,7 +75,9 @@ def test_every_printed_arm_is_scheduled_in_the_least_levels() -> None:
         assert line.printed is None or line.best <= line.printed
 
 
-def test_without_a_solver_the_answer_is_the_searchs_and_says_what_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_solver_the_answer_is_the_searchs_and_says_what_is_proven(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(exact, "has_solver", lambda: False)
     graph = random_graph(6, 30, 0.1, (1.0, 3.0))
     made, searched = schedule_exact(graph, 3, 4.0), schedule_by_search(graph, 3, 4.0)
@@ -133,7 +143,9 @@ def test_solver_finds_the_shortest_and_proves_it(costs: tuple[float, ...], commu
 @needs_solver
 @pytest.mark.slow
 @pytest.mark.parametrize(("processors", "levels"), [(4, 39), (6, 27)])
-def test_solver_alone_agrees_with_the_bound_where_chains_and_sums_do_not_decide(processors: int, levels: int) -> None:
+def test_solver_alone_agrees_with_the_bound_where_chains_and_sums_do_not_decide(
+    processors: int, levels: int
+) -> None:
     """From the first list, and from no bound at all: 39 is possible on four processors, 26 is not on six."""
     start = replace(schedule_by_priority(load(STANFORD).graph, processors), bound=0.0)
     made = exact._solved(start, 60.0)

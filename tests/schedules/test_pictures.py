@@ -1,4 +1,6 @@
-"""Pictures of schedules and task graphs: every task is in them, names where they fit, files that can be written."""
+"""Pictures of schedules and task graphs: every task is in them, names where they fit,
+files that can be written.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,10 @@ def test_a_chart_has_a_box_and_a_name_for_every_task() -> None:
 
 
 def many_groups(links: int) -> TaskGraph:
-    names = [f"link{i}, {way}" for i in range(1, links + 1) for way in ("inwards", "outwards")] + ["joints", "angles"]
+    names = [f"link{i}, {way}" for i in range(1, links + 1) for way in ("inwards", "outwards")] + [
+        "joints",
+        "angles",
+    ]
     tasks = tuple(Task(f"t{k}", 1.0, name) for k, name in enumerate(names))
     return TaskGraph(tasks, ((),) * len(tasks))
 
@@ -118,7 +123,9 @@ def test_layers_are_rows_from_the_top_and_arrows_are_precedence() -> None:
     (axis,) = figure.axes
     at = {text.get_text(): text.get_position() for text in axis.texts if text.get_text().startswith("t")}
     assert len(at) == 9
-    pairs = [(graph.tasks[e].name, graph.tasks[k].name) for k, earlier in enumerate(graph.before) for e in earlier]
+    pairs = [
+        (graph.tasks[e].name, graph.tasks[k].name) for k, earlier in enumerate(graph.before) for e in earlier
+    ]
     assert all(at[first][1] > at[second][1] for first, second in pairs)
     arrows = [text for text in axis.texts if not text.get_text()]
     assert len(arrows) == len(pairs)
@@ -156,7 +163,9 @@ def test_curves_are_those_of_the_schedules() -> None:
 
 def test_the_pictures_of_the_chapter_are_written(tmp_path: Path) -> None:
     figures = schedule_figures()
-    assert {"fig-4.5", "fig-4.6", "fig-4.7", "fig-4.8", "fig-4.9", "fig-4.11-4.12", "fig-4.13"} <= set(figures)
+    assert {"fig-4.5", "fig-4.6", "fig-4.7", "fig-4.8", "fig-4.9", "fig-4.11-4.12", "fig-4.13"} <= set(
+        figures
+    )
     assert {f"table-c.{k}" for k in range(1, 16)} <= set(figures)
     for name, figure in figures.items():
         save_figure(figure, tmp_path / f"{name}.png")

@@ -1,4 +1,6 @@
-"""The printed schedules: what the data file holds, what the check says of it, and the table of it in the docs."""
+"""The printed schedules: what the data file holds, what the check says of it,
+and the table of it in the docs.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,11 @@ def test_every_table_is_there_with_its_processors_and_levels() -> None:
     for name in names():
         assert len({len(row) for row in printed_schedule(name).rows}) == 1
     assert [sum(map(len, printed_layers(table))) for table in ("4.3", "4.7")] == [240, 156]
-    assert {case: len(numbers) for case, numbers in special_cases().items()} == {"sliding": 9, "first": 19, "last": 8}
+    assert {case: len(numbers) for case, numbers in special_cases().items()} == {
+        "sliding": 9,
+        "first": 19,
+        "last": 8,
+    }
 
 
 def test_times_of_table_4_8_are_printed_levels_times_one_time() -> None:
@@ -51,13 +57,17 @@ def test_times_of_table_4_8_are_printed_levels_times_one_time() -> None:
     assert level == pytest.approx(0.135)
     for name in names()[8:]:
         printed = printed_schedule(name)
-        assert printed_times()["Dhanaraj 1990"][printed.processors] == pytest.approx(level * printed.levels, abs=0.0051)
+        assert printed_times()["Dhanaraj 1990"][printed.processors] == pytest.approx(
+            level * printed.levels, abs=0.0051
+        )
 
 
 def test_loads_hold_the_tasks_that_most_schedules_hold() -> None:
     assert [len(load(table).graph) for table in ("4.3", "4.7")] == [230, 156]
     for table, name in (("4.3", "C.3"), ("4.3", "C.5")):
-        assert {place_of(int(entry.task)) for entry in printed_schedule(name).entries} == set(load(table).places)
+        assert {place_of(int(entry.task)) for entry in printed_schedule(name).entries} == set(
+            load(table).places
+        )
     assert (1, 29) in load("4.7").places
     assert (1, 27) not in load("4.7").places
 
@@ -67,7 +77,8 @@ def test_only_precedence_that_printed_layers_break_is_let_go() -> None:
     for table in ("4.3", "4.7"):
         right, printed = load(table), as_printed(table)
         pairs = [
-            {(g.places[e], g.places[k]) for k, earlier in enumerate(g.graph.before) for e in earlier} for g in (right, printed)
+            {(g.places[e], g.places[k]) for k, earlier in enumerate(g.graph.before) for e in earlier}
+            for g in (right, printed)
         ]
         assert pairs[1] < pairs[0]
         assert pairs[0] - pairs[1] == {((1, 10), (1, 20)), ((1, 10), (1, 21)), ((1, 10), (1, 22))}
@@ -86,7 +97,11 @@ def test_known_misprints_are_found() -> None:
     for name in ("C.9", "C.10", "C.13", "C.14"):
         assert (of(name, "missing"), of(name, "unknown")) == (["129"], ["127"])
     assert (len(of("C.1", "missing")), len(of("C.1", "repeated"))) == (16, 17)
-    assert all(fault.kind in ("missing", "repeated", "unknown", "precedence") for name in names() for fault in faults(name))
+    assert all(
+        fault.kind in ("missing", "repeated", "unknown", "precedence")
+        for name in names()
+        for fault in faults(name)
+    )
 
 
 def test_every_schedule_has_a_task_of_link_1_beside_what_it_waits_for() -> None:
@@ -118,10 +133,14 @@ def test_the_table_in_the_docs_says_what_the_check_says() -> None:
 @pytest.fixture(scope="module")
 def chapter() -> list[Result]:
     wanted = ("table-4", "tables-c", "layers-4", "loads-4", "figs-4")
-    return [result for item in catalogue("dhanaraj") if item.id.startswith(wanted) for result in results(item)]
+    return [
+        result for item in catalogue("dhanaraj") if item.id.startswith(wanted) for result in results(item)
+    ]
 
 
-def test_every_figure_of_the_chapter_has_a_verdict_and_a_reason_where_it_differs(chapter: list[Result]) -> None:
+def test_every_figure_of_the_chapter_has_a_verdict_and_a_reason_where_it_differs(
+    chapter: list[Result],
+) -> None:
     assert [result.label for result in chapter if result.unexplained] == []
     items = {result.item.id for result in chapter}
     assert {f"table-4.{k}" for k in range(1, 9)} <= items
@@ -129,7 +148,9 @@ def test_every_figure_of_the_chapter_has_a_verdict_and_a_reason_where_it_differs
 
 
 def test_what_is_known_to_reproduce_does(chapter: list[Result]) -> None:
-    exact = {(result.item.id, result.label) for result in chapter if result.verdict in ("exact", "within rounding")}
+    exact = {
+        (result.item.id, result.label) for result in chapter if result.verdict in ("exact", "within rounding")
+    }
     general = {("tables-c-levels", f"C.{k}") for k in (1, 3, 4, 5, 6, 7, 8, 9, 10, 12)}
     assert general <= exact
     assert {
@@ -137,11 +158,16 @@ def test_what_is_known_to_reproduce_does(chapter: list[Result]) -> None:
         ("table-4.2", "last, total"),
         ("loads-4.3-4.4", "tasks, Stanford arm"),
     } <= exact
-    assert sum(result.item.id == "table-4.5" for result in chapter if (result.item.id, result.label) in exact) == 16
+    assert (
+        sum(result.item.id == "table-4.5" for result in chapter if (result.item.id, result.label) in exact)
+        == 16
+    )
 
 
 def test_the_stanford_arm_with_316_and_317_and_a_joint_that_slides() -> None:
-    """T6 of the sliding link follows T18 and T19, what takes the acceleration follows T6, and T7 to T11 follow link 2's."""
+    """T6 of the sliding link follows T18 and T19, what takes the acceleration follows T6,
+    and T7 to T11 follow link 2's.
+    """
     everything = {(i, task.number) for i in range(1, LINKS + 1) for task in SUBTASKS}
     waits = {
         (i, task.number): {(i + shift, other) for other, shift in task.after} & everything

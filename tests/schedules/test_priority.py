@@ -1,4 +1,6 @@
-"""Critical-path list scheduling against all schedules of small graphs, the documents' arms, and a check of its own."""
+"""Critical-path list scheduling against all schedules of small graphs, the documents' arms,
+and a check of its own.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,9 @@ from forearm.schedules.tasks import Task, TaskGraph
 
 @pytest.mark.parametrize("seed", range(12))
 def test_small_graphs_against_trying_everything(seed: int) -> None:
-    """Valid, not shorter than the shortest, and within Graham's 2 - 1/p of it, as no processor idles beside a ready task."""
+    """Valid, not shorter than the shortest, and within Graham's 2 - 1/p of it,
+    as no processor idles beside a ready task.
+    """
     graph = random_graph(seed, 7, density=0.35)
     for processors in (1, 2, 3):
         schedule = schedule_by_rule(graph, processors)
@@ -30,7 +32,9 @@ def test_small_graphs_against_trying_everything(seed: int) -> None:
 
 
 def test_layer_first_then_what_can_be_done_of_the_next() -> None:
-    """Two processors: a, b, c are layer 1, d waits for a. c is put off, d comes beside it, e (layer 3) after d."""
+    """Two processors: a, b, c are layer 1, d waits for a. c is put off, d comes beside
+    it, e (layer 3) after d.
+    """
     tasks = tuple(Task(name) for name in "abcde")
     graph = TaskGraph(tasks, ((), (), (), (0,), (3,)))
     schedule = schedule_by_rule(graph, 2)
@@ -59,12 +63,16 @@ def test_schedules_of_the_document_are_valid_and_between_the_bounds(table: str) 
         assert schedule.efficiency == pytest.approx(schedule.speedup / processors)
         lengths.append(schedule.length)
     assert lengths[0] == len(layered.graph)
-    assert lengths[-1] <= max(layered.layers), "with a processor for every task of a layer, no more levels than layers"
+    assert lengths[-1] <= max(layered.layers), (
+        "with a processor for every task of a layer, no more levels than layers"
+    )
     assert lengths == sorted(lengths, reverse=True)
 
 
 def test_levels_of_appendix_c() -> None:
-    """In the printed layers the rule gives what is printed, but for C.2, C.11 and C.13 to C.15, which do not keep it."""
+    """In the printed layers the rule gives what is printed, but for C.2, C.11 and C.13 to
+    C.15, which do not keep it.
+    """
     general = [schedule_by_rule(as_printed("4.3"), p).length for p in range(2, 10)]
     assert general == [116, 77, 58, 47, 39, 34, 31, 30]
     stanford = [schedule_by_rule(as_printed("4.7"), p).length for p in range(2, 9)]
@@ -72,7 +80,9 @@ def test_levels_of_appendix_c() -> None:
 
 
 @pytest.mark.parametrize(
-    "arm", [built_in("puma560-dhanaraj6"), built_in("stanford-dhanaraj6"), square_arm(11, 5)], ids=lambda a: a.name
+    "arm",
+    [built_in("puma560-dhanaraj6"), built_in("stanford-dhanaraj6"), square_arm(11, 5)],
+    ids=lambda a: a.name,
 )
 def test_tasks_done_as_scheduled_give_the_torques(arm: fa.Arm) -> None:
     """Level by level, the processors of a level in any order: none of them waits for another."""

@@ -33,7 +33,9 @@ def in_order(motion: Motion, order: Sequence[Place]) -> list[float]:
 
 def arms() -> list[Arm]:
     made = [built_in(name) for name in BUILT_IN]
-    made += [square_arm(seed, n, style=style) for style in STYLES for seed, n in ((1, 1), (2, 2), (3, 5), (4, 7))]
+    made += [
+        square_arm(seed, n, style=style) for style in STYLES for seed, n in ((1, 1), (2, 2), (3, 5), (4, 7))
+    ]
     return [*made, square_arm(5, 4, "PPPP"), square_arm(6, 4, "PRPR"), square_arm(7, 4, "RRRP")]
 
 
@@ -103,7 +105,9 @@ def test_torques_are_those_of_the_modified_recursion(arm: Arm) -> None:
 
 
 @pytest.mark.parametrize(
-    "arm", [built_in("puma560-dhanaraj6"), built_in("stanford"), square_arm(8, 5, "RPRRP")], ids=lambda a: a.name
+    "arm",
+    [built_in("puma560-dhanaraj6"), built_in("stanford"), square_arm(8, 5, "RPRRP")],
+    ids=lambda a: a.name,
 )
 def test_any_order_that_keeps_the_data_gives_the_same_bits(arm: Arm) -> None:
     chain, rng = chain_of(arm), np.random.default_rng(3)
@@ -132,8 +136,13 @@ def test_table_4_1_names_all_that_the_data_ask_for_and_nothing_without_use() -> 
         allowed = {(i + shift, other) for other, shift in SUBTASKS[number - 1].after}
         assert takes <= allowed, f"T{number} takes from {takes - allowed}"
         steps = {SUBTASKS[other - 1].makes for _, other in allowed}
-        # Vectors are taken whole in the table: of a step that is named, some component is taken by this component or another.
-        near = [SUBTASKS[n - 1].number for n in range(1, 44) if SUBTASKS[n - 1].makes == SUBTASKS[number - 1].makes]
+        # Vectors are taken whole in the table: of a step that is named, some component is taken by
+        # this component or another.
+        near = [
+            SUBTASKS[n - 1].number
+            for n in range(1, 44)
+            if SUBTASKS[n - 1].makes == SUBTASKS[number - 1].makes
+        ]
         used = {SUBTASKS[other - 1].makes for n in near for _, other in waits[i, n]}
         assert used == steps, f"T{number}"
 
@@ -147,8 +156,9 @@ def test_over_complex_numbers_a_step_of_accelerations_gives_the_inertia_matrix()
         M = np.empty((arm.n, arm.n))
         for j in range(arm.n):
             moved = [
-                Joint(o.c, o.s, o.qd, o.qdd + (COMPLEX_STEP * 1j if k == j else 0.0), o.p) for k, o in enumerate(joints)
-            ]  # fmt: skip
+                Joint(o.c, o.s, o.qd, o.qdd + (COMPLEX_STEP * 1j if k == j else 0.0), o.p)
+                for k, o in enumerate(joints)
+            ]
             tau = in_order(Motion(chain, tuple(moved)), plain_order(chain))
             M[:, j] = [complex(t).imag / COMPLEX_STEP for t in tau]
         assert agree(M, fa.dynamics.inertia_matrix(arm, q))
@@ -166,7 +176,9 @@ def test_a_task_too_early_is_refused_by_name() -> None:
 
 def test_unknown_numbers_stay_unknown() -> None:
     chain = chain_of(square_arm(2, 3, "RRR"))
-    found = in_order(motion_at(chain, (np.array([0.1, np.nan, 0.2]), np.ones(3), np.ones(3))), plain_order(chain))
+    found = in_order(
+        motion_at(chain, (np.array([0.1, np.nan, 0.2]), np.ones(3), np.ones(3))), plain_order(chain)
+    )
     assert all(np.isnan(value) for value in found)
 
 
@@ -175,7 +187,9 @@ def test_the_torque_of_a_sliding_joint_is_the_force_along_it() -> None:
     assert torque(chain, {("f.z", 1): 2.0, ("n.z", 1): 3.0}, 1) == 2.0
 
 
-@pytest.mark.parametrize(("name", "words"), [("chain3", "not at right angles"), ("panda", "products of inertia")])
+@pytest.mark.parametrize(
+    ("name", "words"), [("chain3", "not at right angles"), ("panda", "products of inertia")]
+)
 def test_arms_that_the_subtasks_are_not_for(name: str, words: str) -> None:
     with pytest.raises(fa.ModelError, match=words):
         chain_of(fa.load(name))

@@ -25,7 +25,13 @@ from forearm.schedules.threaded_plan import Threads, planned_threads
 from forearm.schedules.threaded_text import LINE
 
 AGREEMENT = 1e-13  # of the largest result: fused multiply-adds chosen elsewhere
-FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "jacobian", "inverse_dynamics_derivatives")
+FUNCTIONS = (
+    "inverse_dynamics",
+    "forward_dynamics",
+    "inertia_matrix",
+    "jacobian",
+    "inverse_dynamics_derivatives",
+)
 ROWS = 40
 
 
@@ -35,9 +41,13 @@ def arm_of(name: str) -> Arm:
         return fa.load(name)
 
 
-def threaded(arm: Arm, function: str, processors: int, size: float = 4.0, communication: float = 0.0) -> Threaded:
+def threaded(
+    arm: Arm, function: str, processors: int, size: float = 4.0, communication: float = 0.0
+) -> Threaded:
     division = grouped(operations(traced_function(arm, function), fused=True), size)
-    return compiled_threads(planned_threads(division, schedule_by_priority(division.graph, processors, communication)))
+    return compiled_threads(
+        planned_threads(division, schedule_by_priority(division.graph, processors, communication))
+    )
 
 
 def work_of(threads: Threads) -> list[float]:
@@ -134,7 +144,9 @@ def test_a_function_of_poses() -> None:
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("form", ["scheduled", "apart"])
 def test_what_is_not_finite_gives_nan_everywhere_and_only_there(bad: float, form: str) -> None:
-    """The mass matrix does not look at the first joint; a state that is not known has no matrix all the same."""
+    """The mass matrix does not look at the first joint; a state that is not known has
+    no matrix all the same.
+    """
     arm = arm_of("puma560").rigid()
     plan = apart(traced_function(arm, "inertia_matrix"), 2)
     made = threaded(arm, "inertia_matrix", 2) if form == "scheduled" else compiled_threads(plan)
@@ -146,7 +158,9 @@ def test_what_is_not_finite_gives_nan_everywhere_and_only_there(bad: float, form
 
 
 def test_a_thread_left_alone_gives_up() -> None:
-    """Only the second of two threads runs: it says so after so many looks, and the word for all to stop is set."""
+    """Only the second of two threads runs: it says so after so many looks,
+    and the word for all to stop is set.
+    """
     arm = arm_of("stanford").rigid()
     made = threaded(arm, "inverse_dynamics", 2)
     given = states(arm, "inverse_dynamics", 2)
@@ -160,7 +174,12 @@ def test_a_thread_left_alone_gives_up() -> None:
         assert lane(*pointers, shared.ctypes.data, numbers.ctypes.data, 2, 5000, None) == 1
         assert numbers[LINE // 8 * 2] == 1
     # Who looks at the word stops at once, however much patience is left.
-    assert made.lanes[1](*pointers, shared.ctypes.data, numbers.ctypes.data, 2, ctypes.c_int64(2**60).value, None) == 1
+    assert (
+        made.lanes[1](
+            *pointers, shared.ctypes.data, numbers.ctypes.data, 2, ctypes.c_int64(2**60).value, None
+        )
+        == 1
+    )
 
 
 def test_giving_up_is_an_error_that_says_what_to_do() -> None:
@@ -198,7 +217,9 @@ def test_an_interrupt_stays_one() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Threaded(made.threads, (interrupted, made.lanes[1]), made.memory)(*states(arm, "inverse_dynamics", 2), patience=2**60)
+        Threaded(made.threads, (interrupted, made.lanes[1]), made.memory)(
+            *states(arm, "inverse_dynamics", 2), patience=2**60
+        )
 
 
 @pytest.mark.parametrize("patience", [0, -1, 1.5, True, "9", 2**63])
@@ -248,9 +269,16 @@ def test_cores_are_given_back() -> None:
 
 
 def test_waits_are_those_that_others_do_not_include() -> None:
-    """Each number that is said is waited for, each wait is for a number that is said, and waits of a thread only grow."""
+    """Each number that is said is waited for, each wait is for a number that is said,
+    and waits of a thread only grow.
+    """
     made = threaded(arm_of("puma560").rigid(), "inverse_dynamics", 3, 1.0).threads
-    said = {(thread, step.done) for thread, lane in enumerate(made.steps) for step in lane if step.done is not None}
+    said = {
+        (thread, step.done)
+        for thread, lane in enumerate(made.steps)
+        for step in lane
+        if step.done is not None
+    }
     waited = {wait for lane in made.steps for step in lane for wait in step.waits}
     assert said == waited
     for lane in made.steps:

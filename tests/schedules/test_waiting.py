@@ -1,4 +1,6 @@
-"""What waits cost: in lists and in the search, by the check, and counted as the threads of a schedule really wait."""
+"""What waits cost: in lists and in the search, by the check, and counted as the threads of
+a schedule really wait.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ METHODS = [schedule_by_priority, schedule_by_search, schedule_exact]
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("communication", "synchronisation"), HANDING)
-def test_schedules_account_for_every_wait(method: object, communication: float, synchronisation: float) -> None:
+def test_schedules_account_for_every_wait(
+    method: object, communication: float, synchronisation: float
+) -> None:
     for seed in range(8):
         graph = random_graph(seed, 25, 0.1, COSTS)
         made = method(graph, 3, communication, synchronisation)  # type: ignore[operator]

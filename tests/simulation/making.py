@@ -1,4 +1,6 @@
-"""What tests of simulations share: arms and methods to run, and a made-up motion with everything that one can hold."""
+"""What tests of simulations share: arms and methods to run, and a made-up motion with
+everything that one can hold.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def assert_same(one: Simulation, other: Simulation) -> None:
         assert bits(getattr(one, field.name)) == bits(getattr(other, field.name)), field.name
 
 
-def sines(arm: fa.Arm | str = "puma560", samples: int = 101, duration: float = 2.0, **changes: Any) -> Simulation:
+def sines(
+    arm: fa.Arm | str = "puma560", samples: int = 101, duration: float = 2.0, **changes: Any
+) -> Simulation:
     """Joints that swing at different rates; fields given by name replace what is made up."""
     arm = fa.load(arm) if isinstance(arm, str) else arm
     rng = np.random.default_rng([arm.n, samples])
@@ -57,7 +61,12 @@ def sines(arm: fa.Arm | str = "puma560", samples: int = 101, duration: float = 2
         "qdd": qdd,
         "tau": tau,
         "voltage": 0.2 * tau,
-        "energy": {"kinetic": (qd**2).sum(axis=1), "potential": q.sum(axis=1), "supplied": t, "lost": 0.1 * t},
+        "energy": {
+            "kinetic": (qd**2).sum(axis=1),
+            "potential": q.sum(axis=1),
+            "supplied": t,
+            "lost": 0.1 * t,
+        },
         "lost": {"gear": np.abs(tau).cumsum(axis=0), "winding": tau**2},
         "events": (
             Event(0.25, "stop", arm.joints[0].name, "at its upper limit"),

@@ -1,4 +1,6 @@
-"""One implicit step by its tableau: what the integrator's own steps, and symplectic ones, are held against."""
+"""One implicit step by its tableau: what the integrator's own steps, and symplectic
+ones, are held against.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from forearm.simulation.methods import Acceleration, Floats, Tableau
 from forearm.simulation.stepping import System
 
 
-def implicit_step(tableau: Tableau, f: Acceleration, t: float, q: Any, qd: Any, h: float) -> tuple[Floats, Floats]:
+def implicit_step(
+    tableau: Tableau, f: Acceleration, t: float, q: Any, qd: Any, h: float
+) -> tuple[Floats, Floats]:
     """One step of an implicit method as its tableau says, the stages solved to rounding."""
     y = np.stack([np.asarray(q, dtype=float), np.asarray(qd, dtype=float)])
     system = System(f, y.shape[1])

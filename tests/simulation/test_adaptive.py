@@ -34,7 +34,9 @@ def spring_from_one(until: float = 10.0, **options: Any) -> Solution:
 
 def swing(method: str, rtol: float) -> tuple[Solution, float]:
     """A pendulum over several swings, and its largest error between the steps as well as at them."""
-    solution = integrate(pendulum.acceleration, 0.0, 12.0, [START], [0.0], method=method, rtol=rtol, atol_q=rtol, atol_qd=rtol)
+    solution = integrate(
+        pendulum.acceleration, 0.0, 12.0, [START], [0.0], method=method, rtol=rtol, atol_q=rtol, atol_qd=rtol
+    )
     times = np.linspace(0.0, 12.0, 487)
     q, qd = solution(times)
     truth = np.array([pendulum.swing(START, t) for t in times])
@@ -73,7 +75,9 @@ def dense_error(tableau: Tableau, h: float) -> float:
     return float(max(errors))
 
 
-@pytest.mark.parametrize(("tableau", "local", "h"), [(DP45, 5, 0.1), (DP87, 8, 0.4)], ids=lambda v: getattr(v, "name", ""))
+@pytest.mark.parametrize(
+    ("tableau", "local", "h"), [(DP45, 5, 0.1), (DP87, 8, 0.4)], ids=lambda v: getattr(v, "name", "")
+)
 def test_order_of_the_dense_output(tableau: Tableau, local: int, h: float) -> None:
     assert log2(dense_error(tableau, h) / dense_error(tableau, h / 2)) > local - 0.4
 
@@ -109,7 +113,9 @@ def test_direction_and_components_of_events() -> None:
     hits = spring_from_one(2 * pi, events=[both, rising, falling]).events
     down = {0: np.arccos(-0.25), 1: np.arccos(0.5)}
     expected = [("levels", k, down[k]) for k in (0, 1)] + [("falling", k, down[k]) for k in (0, 1)]
-    expected += [("levels", k, 2 * pi - down[k]) for k in (0, 1)] + [("rising", k, 2 * pi - down[k]) for k in (0, 1)]
+    expected += [("levels", k, 2 * pi - down[k]) for k in (0, 1)] + [
+        ("rising", k, 2 * pi - down[k]) for k in (0, 1)
+    ]
     assert sorted((h.name, h.component) for h in hits) == sorted((name, k) for name, k, _ in expected)
     for hit in hits:
         assert min(abs(hit.t - t) for name, k, t in expected if (name, k) == (hit.name, hit.component)) < 1e-8
@@ -142,9 +148,18 @@ def test_a_terminal_event_ends_the_integration_there() -> None:
         with pytest.raises(InputError, match=r"t = 3 is outside what was integrated, 0 to 2.0943"):
             solution(3.0)
         again = integrate(
-            spring, solution.t[-1], 10.0, solution.q[-1], solution.qd[-1], method=method, rtol=1e-9, events=[stop]
+            spring,
+            solution.t[-1],
+            10.0,
+            solution.q[-1],
+            solution.qd[-1],
+            method=method,
+            rtol=1e-9,
+            events=[stop],
         )
-        assert again.t[-1] == pytest.approx(4 * pi / 3, abs=1e-7), "going on does not meet the same event again"
+        assert again.t[-1] == pytest.approx(4 * pi / 3, abs=1e-7), (
+            "going on does not meet the same event again"
+        )
 
 
 def test_events_at_one_time_are_all_reported_and_the_terminal_one_last() -> None:
@@ -166,7 +181,9 @@ def test_bouncing_ball() -> None:
         t, q, qd = solution.t[-1], solution.q[-1], -0.8 * solution.qd[-1]
         bounces.append(t)
     first = np.sqrt(2 / 9.81)
-    np.testing.assert_allclose(bounces, first * (1 + 2 * np.cumsum([0.0, *(0.8**k for k in range(1, 12))])), rtol=1e-11)
+    np.testing.assert_allclose(
+        bounces, first * (1 + 2 * np.cumsum([0.0, *(0.8**k for k in range(1, 12))])), rtol=1e-11
+    )
 
 
 def test_bracketing_takes_few_steps_and_keeps_to_the_far_side() -> None:
@@ -246,7 +263,8 @@ def test_tolerances_hold_for_each_component_and_part() -> None:
         return len(integrate(f, 0.0, 2.0, [1.0, 1e-4], [0.0, 0.0], **options).t)
 
     fine = steps()
-    # The quick component is small: not asking for it in both q and qd lets the steps grow, in one of them alone does not.
+    # The quick component is small: not asking for it in both q and qd lets the steps grow,
+    # in one of them alone does not.
     assert steps(atol_q=[1e-9, 1.0], atol_qd=[1e-9, 1.0]) < fine / 5
     assert steps(atol_q=[1e-9, 1.0]) > fine / 2
 
@@ -272,7 +290,9 @@ def test_a_blow_up_ends_at_its_time_with_its_component() -> None:
     assert not solution.ok
     assert solution.component == 1
     assert solution.t[-1] == pytest.approx(1.0, abs=1e-5)
-    assert re.match(r"integration stopped at t = \S+ with step \S+: the error of qd?\[1\], which is ", solution.message)
+    assert re.match(
+        r"integration stopped at t = \S+ with step \S+: the error of qd?\[1\], which is ", solution.message
+    )
 
 
 @pytest.mark.parametrize("method", ADAPTIVE)
@@ -286,7 +306,9 @@ def test_what_is_no_number_stops_with_time_and_component(method: str) -> None:
     assert solution.t[-1] == pytest.approx(1.0, abs=2e-3)
     assert np.isfinite(solution.q).all()
     assert "qdd[1] became nan" in solution.message
-    with pytest.raises(InputError, match=r"outside what was integrated, 0 to .*: integration stopped at t = "):
+    with pytest.raises(
+        InputError, match=r"outside what was integrated, 0 to .*: integration stopped at t = "
+    ):
         solution(1.5)
 
 
@@ -323,9 +345,12 @@ def test_the_limit_on_steps_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"first_step": 0.0}, r"first_step: must be above 0, came 0"),
         ({"breakpoints": [0.1, np.nan]}, r"breakpoints: a list of times is needed, without NaN"),
         ({"until": 0.0}, r"t1 must lie after t0 and both be finite; came t0 = 0, t1 = 0"),
-        ({"events": [EventFunction("sick", lambda t, q, qd: np.nan * t)]}, r"event 'sick': g is not a number at t = 0"),
+        (
+            {"events": [EventFunction("sick", lambda t, q, qd: np.nan * t)]},
+            r"event 'sick': g is not a number at t = 0",
+        ),
     ],
-)  # fmt: skip
+)
 def test_arguments_are_refused_with_a_reason(options: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
         spring_from_one(**options)
@@ -334,7 +359,11 @@ def test_arguments_are_refused_with_a_reason(options: dict[str, Any], words: str
 def test_shapes_are_checked() -> None:
     with pytest.raises(InputError, match=r"accelerations of shape \(2,\); at t = 0 it gave \(1,\)"):
         integrate(lambda t, q, qd: np.zeros(1), 0.0, 1.0, [0.0, 0.0], [0.0, 0.0])
-    with pytest.raises(InputError, match=r"one state \(n,\) is needed, came \(2, 3\); step batches with explicit_step"):
+    with pytest.raises(
+        InputError, match=r"one state \(n,\) is needed, came \(2, 3\); step batches with explicit_step"
+    ):
         integrate(spring, 0.0, 1.0, np.zeros((2, 3)), np.zeros((2, 3)))
-    with pytest.raises(InputError, match=r"event 'up': direction must be -1 \(falling\), 0 or 1 \(rising\), came 2"):
+    with pytest.raises(
+        InputError, match=r"event 'up': direction must be -1 \(falling\), 0 or 1 \(rising\), came 2"
+    ):
         EventFunction("up", lambda t, q, qd: 0.0, direction=2)

@@ -44,7 +44,9 @@ def test_npz_holds_everything_to_the_bit(tmp_path: Path) -> None:
 
 
 def test_an_arm_with_drives_and_branches_comes_back(tmp_path: Path) -> None:
-    simulation = sines(random_arm(4, 5, tree=True, mimic=True), voltage=None, checkpoint=None, step=None, energy={}, lost={})
+    simulation = sines(
+        random_arm(4, 5, tree=True, mimic=True), voltage=None, checkpoint=None, step=None, energy={}, lost={}
+    )
     simulation.save(tmp_path / "a.npz")
     assert_same(load_simulation(tmp_path / "a.npz", simulation.arm), simulation)
     assert load_simulation(tmp_path / "a.npz").arm == simulation.arm
@@ -53,24 +55,33 @@ def test_an_arm_with_drives_and_branches_comes_back(tmp_path: Path) -> None:
 NUMBERS = hnp.arrays(np.float64, (5, 2), elements=st.floats(allow_nan=True, allow_infinity=True, width=64))
 KINDS = st.sampled_from([np.float64, np.float32, np.int64, np.uint8, np.bool_, np.complex128])
 LEAVES = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5),
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=5),
     hnp.arrays(KINDS, hnp.array_shapes(min_dims=0, min_side=0)),
-)  # fmt: skip
+)
 TREES = st.recursive(
-    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
 )
 
 
 @settings(max_examples=40, deadline=None)
 @given(numbers=st.tuples(*[NUMBERS] * 4), checkpoint=st.dictionaries(st.text(max_size=4), TREES, max_size=4))
-def test_any_numbers_and_checkpoints_come_back(tmp_path_factory: Any, numbers: Any, checkpoint: dict[str, Any]) -> None:
+def test_any_numbers_and_checkpoints_come_back(
+    tmp_path_factory: Any, numbers: Any, checkpoint: dict[str, Any]
+) -> None:
     path = tmp_path_factory.mktemp("npz") / "a.npz"
     names = dict(zip(("q", "qd", "qdd", "tau"), numbers, strict=True))
     simulation = sines("chain2", 5, **names, voltage=None, checkpoint=checkpoint)
     simulation.save(path)
     loaded = load_simulation(path)
     assert repr(bits(loaded.checkpoint)) == repr(bits(checkpoint))  # by text, for NaN is not equal to itself
-    assert_same(dataclasses.replace(loaded, checkpoint=None), dataclasses.replace(simulation, checkpoint=None))
+    assert_same(
+        dataclasses.replace(loaded, checkpoint=None), dataclasses.replace(simulation, checkpoint=None)
+    )
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -88,8 +99,9 @@ def test_tables_hold_every_column_to_the_bit(ending: str, tmp_path: Path) -> Non
         header = table.column_names
         rows = np.column_stack([column.to_numpy() for column in table.columns])
     assert header == [
-        "t", "q1", "q2", "qd1", "qd2", "qdd1", "qdd2", "tau1", "tau2", "voltage1", "voltage2", "energy_kinetic",
-        "energy_potential", "energy_supplied", "energy_lost", "lost_gear1", "lost_gear2", "lost_winding1", "lost_winding2",
+        "t", "q1", "q2", "qd1", "qd2", "qdd1", "qdd2", "tau1", "tau2", "voltage1", "voltage2",
+        "energy_kinetic", "energy_potential", "energy_supplied", "energy_lost", "lost_gear1", "lost_gear2",
+        "lost_winding1", "lost_winding2",
     ]  # fmt: skip
     for k, (name, column) in enumerate(simulation.columns().items()):
         assert header[k] == name
@@ -109,7 +121,10 @@ def test_csv_without_arrow_is_the_same_numbers(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("a.xlsx", r"a\.xlsx: a simulation is saved as \.npz, \.csv, \.parquet, \.pq; to_html writes \.html\."),
+        (
+            "a.xlsx",
+            r"a\.xlsx: a simulation is saved as \.npz, \.csv, \.parquet, \.pq; to_html writes \.html\.",
+        ),
         ("none/a.npz", "cannot be written: No such file or directory"),
         ("none/a.csv", "cannot be written: No such file or directory"),
     ],
@@ -138,9 +153,14 @@ def test_a_checkpoint_that_no_file_holds() -> None:
 
 def test_a_killed_run_leaves_a_whole_file(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
-    code = "import sys; from simulation.making import sines\ns = sines(samples=20_001)\nwhile True: s.save(sys.argv[1])"
+    code = (
+        "import sys; from simulation.making import sines\ns = sines(samples=20_001)\nwhile "
+        "True: s.save(sys.argv[1])"
+    )
     folder = str(Path(__file__).parent.parent)
-    process = subprocess.Popen([sys.executable, "-W", "ignore", "-c", code, str(path)], env={"PYTHONPATH": folder})
+    process = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", code, str(path)], env={"PYTHONPATH": folder}
+    )
     try:
         deadline = time.monotonic() + 60.0
         while not path.exists() and time.monotonic() < deadline:
@@ -245,7 +265,9 @@ def test_any_damage_is_an_error_or_the_same_simulation(tmp_path: Path) -> None:
         data = bytearray(good)
         for place in rng.integers(0, len(data), rng.integers(1, 4)):
             data[place] = rng.integers(256)
-        (tmp_path / "a.npz").write_bytes(bytes(data)[: rng.integers(1, len(data) + 1)] if rng.random() < 0.3 else bytes(data))
+        (tmp_path / "a.npz").write_bytes(
+            bytes(data)[: rng.integers(1, len(data) + 1)] if rng.random() < 0.3 else bytes(data)
+        )
         try:
             loaded = load_simulation(tmp_path / "a.npz")
         except ForearmError:
@@ -270,7 +292,8 @@ def test_what_cannot_be_loaded(tmp_path: Path) -> None:
     (tmp_path / "folder.npz").mkdir()
     heavier = fa.load("puma560").with_payload(1.0)
     with pytest.raises(
-        InputError, match=r"a\.npz: it was computed with 'puma560', 6 joints, .*has other numbers\. Leave the arm out"
+        InputError,
+        match=r"a\.npz: it was computed with 'puma560', 6 joints, .*has other numbers\. Leave the arm out",
     ):
         load_simulation(tmp_path / "a.npz", heavier)
     with pytest.raises(InputError, match=r"a\.npz: load_simulation, arm: a Arm is needed, came 'puma560'"):
@@ -287,7 +310,8 @@ def test_too_much_for_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     sines().save(tmp_path / "a.npz")
     monkeypatch.setattr("forearm.simulation.archive.MAX_BYTES", 4_010_000)
     with pytest.raises(
-        InputError, match=r"b\.npz: 0 MB in \d+ arrays are too much for an \.npz file of 4 MB; save fewer samples"
+        InputError,
+        match=r"b\.npz: 0 MB in \d+ arrays are too much for an \.npz file of 4 MB; save fewer samples",
     ):
         sines().save(tmp_path / "b.npz")
     monkeypatch.setattr("forearm.simulation.archive.MAX_BYTES", 10_000)
@@ -296,9 +320,15 @@ def test_too_much_for_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_packed_values_come_back_with_their_arrays(tmp_path: Path) -> None:
-    value = {"a": [np.float32(0.1), np.int64(3), np.bool_(True), (1, 2)], "b": np.zeros((0, 3)), "big": 2**200}
+    value = {
+        "a": [np.float32(0.1), np.int64(3), np.bool_(True), (1, 2)],
+        "b": np.zeros((0, 3)),
+        "big": 2**200,
+    }
     write_archive(tmp_path / "a.npz", value, {})
     header, rest = read_archive(tmp_path / "a.npz")
     assert not rest
-    assert bits(header) == bits({"a": [float(np.float32(0.1)), 3, True, [1, 2]], "b": np.zeros((0, 3)), "big": 2**200})
+    assert bits(header) == bits(
+        {"a": [float(np.float32(0.1)), 3, True, [1, 2]], "b": np.zeros((0, 3)), "big": 2**200}
+    )
     assert unpack({"$array": 3, "x": 1}, {}) == {"$array": 3, "x": 1}

@@ -51,11 +51,14 @@ def test_without_friction_energy_is_kept_to_the_order_of_the_method() -> None:
 def test_what_torques_supply_is_what_a_rigid_arm_has(method: str, kind: str) -> None:
     u = np.array([3.0, -2.0, 4.0])
     ways: dict[str, dict[str, Any]] = {
-        "held": {"torque": u}, "function": {"torque": lambda t: u * math.sin(9.0 * t)},
+        "held": {"torque": u},
+        "function": {"torque": lambda t: u * math.sin(9.0 * t)},
         "straight": {"torque": Schedule(times=np.array([0.0, 0.2]), values=np.array([u, -u]), how="linear")},
         "controller": {"controller": lambda t, q, qd: u - q},
-    }  # fmt: skip
-    run = fa.simulate(RIGID, posture(RIGID, 1), speed(RIGID, 1), 0.3, method=method, rtol=1e-10, atol=1e-12, **ways[kind])
+    }
+    run = fa.simulate(
+        RIGID, posture(RIGID, 1), speed(RIGID, 1), 0.3, method=method, rtol=1e-10, atol=1e-12, **ways[kind]
+    )
     stored = run.energy["kinetic"] + run.energy["potential"]
     assert np.abs(run.energy["supplied"]).max() > 0.05
     assert run.energy["supplied"] == pytest.approx(stored - stored[0], abs=1e-7)

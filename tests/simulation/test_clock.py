@@ -1,4 +1,6 @@
-"""When steps are made and when the converter samples: at whole periods from 0, however a run is cut into parts."""
+"""When steps are made and when the converter samples: at whole periods from 0,
+however a run is cut into parts.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def in_parts(parts: list[float], steps: list[float], method: str, **given: Any) 
     runs: list[Simulation] = []
     for part, step in zip(parts, steps, strict=True):
         before = runs[-1] if runs else None
-        runs.append(fa.simulate(block(), [0.0], [0.0], part, method=method, step=step, continued=before, **given))
+        runs.append(
+            fa.simulate(block(), [0.0], [0.0], part, method=method, step=step, continued=before, **given)
+        )
     return runs
 
 
@@ -45,7 +49,9 @@ def test_a_short_last_step_does_not_ask_the_controller_again(method: str) -> Non
     assert asked == pytest.approx([0.0, 0.005, 0.010], abs=ROUNDING)
     assert run.tau[-1] == pytest.approx([11.0])
     assert run.qd[-1, 0] * MASS == pytest.approx(0.005 * (1.0 + 6.0) + 0.0033 * 11.0, rel=1e-9)
-    one_more = fa.simulate(block(), [0.0], [0.0], 0.0153, controller=controller, dac=DAC(PERIOD), method=method)
+    one_more = fa.simulate(
+        block(), [0.0], [0.0], 0.0153, controller=controller, dac=DAC(PERIOD), method=method
+    )
     assert asked[3:] == pytest.approx([0.0, 0.005, 0.010, 0.015], abs=ROUNDING)
     assert one_more.tau[-1] == pytest.approx([16.0])
 
@@ -53,7 +59,9 @@ def test_a_short_last_step_does_not_ask_the_controller_again(method: str) -> Non
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", ["schedule", "function"])
 def test_parts_of_any_length_are_driven_as_one_run(kind: str, method: str) -> None:
-    """The velocity of a block is the sum of what was held, and that is known: the value at each whole period from 0."""
+    """The velocity of a block is the sum of what was held, and that is known:
+    the value at each whole period from 0.
+    """
     rng = np.random.default_rng([len(kind), METHODS.index(method)])
     table = Schedule(times=np.array([0.0, 0.0049, 0.010, 0.017, 0.031]), values=rng.normal(size=(5, 1)))
     given: Any = table if kind == "schedule" else table.value
@@ -80,7 +88,9 @@ def test_a_controller_is_asked_where_a_run_begins_and_at_whole_periods(method: s
         asked.append(t)
         return np.ones(1)
 
-    runs = in_parts([0.0033, 0.0003, 0.0114], [1e-3, 1e-3, 5e-4], method, controller=controller, dac=DAC(PERIOD))
+    runs = in_parts(
+        [0.0033, 0.0003, 0.0114], [1e-3, 1e-3, 5e-4], method, controller=controller, dac=DAC(PERIOD)
+    )
     assert asked == pytest.approx([0.0, 0.0033, 0.0036, 0.005, 0.010], abs=ROUNDING)
     assert runs[-1].t[-1] == pytest.approx(0.015, abs=ROUNDING)
 
@@ -90,8 +100,12 @@ def test_a_run_that_begins_between_steps_leads_to_the_converter_s_times() -> Non
     assert first.t == pytest.approx([0.0, 0.001, 0.002, 0.003, 0.0033], abs=ROUNDING)
     assert second.t == pytest.approx([0.0033, 0.004, 0.005, 0.006, 0.007, 0.008], abs=ROUNDING)
     assert second.t[0] == first.t[-1]
-    third = fa.simulate(block(), [0.0], [0.0], 0.002, torque=lambda t: [t], dac=DAC(2e-3), method="rk4", continued=second)
-    both = fa.simulate(block(), [0.0], [0.0], 0.0067, torque=lambda t: [t], dac=DAC(2e-3), method="rk4", continued=first)
+    third = fa.simulate(
+        block(), [0.0], [0.0], 0.002, torque=lambda t: [t], dac=DAC(2e-3), method="rk4", continued=second
+    )
+    both = fa.simulate(
+        block(), [0.0], [0.0], 0.0067, torque=lambda t: [t], dac=DAC(2e-3), method="rk4", continued=first
+    )
     assert np.array_equal(third.q, both.q[-3:]), "to the bit once it is on its times"
 
 
@@ -103,7 +117,9 @@ def test_rounding_of_the_time_makes_no_steps() -> None:
     clock, missing = from_zero(Clock(0.3004, 1e-3))
     assert clock.done == 300
     assert missing == pytest.approx(0.0006)
-    with pytest.raises(fa.InputError, match=r"simulate, step: 1e-09 s is too short to be counted from 0 to 1e\+09 s"):
+    with pytest.raises(
+        fa.InputError, match=r"simulate, step: 1e-09 s is too short to be counted from 0 to 1e\+09 s"
+    ):
         from_zero(Clock(1e9, 1e-9))
 
 
@@ -136,7 +152,8 @@ def test_jumps_are_looked_up_piece_by_piece(kind: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(following, "MOST_BREAKS", 3)
     again = fa.simulate(DRIVES, *start, torque=source, dac=dac, method="dp45")
     assert len(whole.t) > 25
-    assert whole.q[-1] == pytest.approx(again.q[-1], abs=1e-7)  # a step after a breakpoint may be chosen more carefully
+    # a step after a breakpoint may be chosen more carefully
+    assert whole.q[-1] == pytest.approx(again.q[-1], abs=1e-7)
     assert set(np.round(table.times[table.times < 0.06], 12)) <= set(np.round(again.t, 12)) or dac is not None
 
 
@@ -149,7 +166,9 @@ def test_more_periods_than_can_be_kept_are_refused() -> None:
 
 def test_absurd_counts_of_steps_are_refused() -> None:
     assert whole_steps(MOST_STEPS * 1e-3, 1e-3) == (MOST_STEPS, 0.0)
-    with pytest.raises(fa.InputError, match=r"3e\+16 s in steps of 0\.001 s are 3e\+19 steps; at most 1e\+12 are made"):
+    with pytest.raises(
+        fa.InputError, match=r"3e\+16 s in steps of 0\.001 s are 3e\+19 steps; at most 1e\+12 are made"
+    ):
         fa.simulate_many(block(), [[0.0]], [[1.0]], 3e16)
     with pytest.raises(fa.InputError, match="are inf steps"):
         fa.simulate_many(block(), [[0.0]], [[1.0]], 1e30, step=1e-300)

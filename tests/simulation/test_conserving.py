@@ -1,4 +1,6 @@
-"""Symplectic runs of whole arms: energy that stays bounded, order, the adaptive solution, and what is refused."""
+"""Symplectic runs of whole arms: energy that stays bounded, order, the adaptive
+solution, and what is refused.
+"""
 
 from __future__ import annotations
 
@@ -39,19 +41,27 @@ def total(run: Simulation) -> Floats:
 
 
 @pytest.mark.parametrize(
-    "arm", [ARM, random_arm(2, 3, drives=False), swinging(7, tree=True, mimic=True)], ids=["arm", "slides", "tree"]
+    "arm",
+    [ARM, random_arm(2, 3, drives=False), swinging(7, tree=True, mimic=True)],
+    ids=["arm", "slides", "tree"],
 )
 def test_hamiltons_equations_are_the_arms(arm: fa.Arm) -> None:
-    """p' = M qdd + M' qd with the reference's accelerations, and M' along the motion by central differences."""
+    """p' = M qdd + M' qd with the reference's accelerations, and M' along the motion
+    by central differences.
+    """
     q, qd = posture(arm, 3), speed(arm, 3)
     mechanics = Mechanics(arm)
     M = fa.dynamics.inertia_matrix(arm, q)
     assert mechanics.momentum(q, qd) == pytest.approx(M @ qd, rel=1e-12)
     assert mechanics.velocity(q, M @ qd) == pytest.approx(qd, rel=1e-9)
     h = 1e-5
-    change = (fa.dynamics.inertia_matrix(arm, q + h * qd) - fa.dynamics.inertia_matrix(arm, q - h * qd)) / (2.0 * h)
+    change = (fa.dynamics.inertia_matrix(arm, q + h * qd) - fa.dynamics.inertia_matrix(arm, q - h * qd)) / (
+        2.0 * h
+    )
     truth = M @ fa.dynamics.forward(arm, q, qd, np.zeros(arm.n)) + change @ qd
-    assert mechanics.force(q[None], qd[None])[0] == pytest.approx(truth, rel=1e-7, abs=1e-7 * np.abs(truth).max())
+    assert mechanics.force(q[None], qd[None])[0] == pytest.approx(
+        truth, rel=1e-7, abs=1e-7 * np.abs(truth).max()
+    )
 
 
 @METHODS
@@ -60,7 +70,12 @@ def test_order_against_the_adaptive_solution(method: str) -> None:
     errors = []
     for step in (0.02, 0.01):
         run = fa.simulate(ARM, *START, 0.5, method=method, step=step)
-        assert (run.method, run.step, run.status, len(run.t)) == (method, step, Status.END, round(0.5 / step) + 1)
+        assert (run.method, run.step, run.status, len(run.t)) == (
+            method,
+            step,
+            Status.END,
+            round(0.5 / step) + 1,
+        )
         errors.append(float(np.abs(np.hstack([run.q[-1] - truth.q[-1], run.qd[-1] - truth.qd[-1]])).max()))
     assert math.log2(errors[0] / errors[1]) == pytest.approx(ORDER[method], abs=0.5)
     if method == "gauss4":
@@ -68,7 +83,9 @@ def test_order_against_the_adaptive_solution(method: str) -> None:
 
 
 def test_energy_stays_bounded_where_an_explicit_method_loses_it() -> None:
-    """Twice as long is no worse; the explicit method of the same order goes on drifting. Steps as long as work."""
+    """Twice as long is no worse; the explicit method of the same order goes on drifting.
+    Steps as long as work.
+    """
     how: dict[str, Any] = {"step": 0.02, "record": 5}
     symplectic = total(fa.simulate(ARM, *START, 40.0, method="gauss4", **how))
     explicit = total(fa.simulate(ARM, *START, 40.0, method="rk4", **how))
@@ -86,7 +103,9 @@ def test_nothing_is_supplied_and_nothing_lost(method: str) -> None:
     assert not run.tau.any()
     assert not run.energy["supplied"].any()
     assert not run.energy["lost"].any()
-    assert np.allclose(run.qdd, [fa.dynamics.forward(ARM, q, qd, np.zeros(3)) for q, qd in zip(run.q, run.qd, strict=True)])
+    assert np.allclose(
+        run.qdd, [fa.dynamics.forward(ARM, q, qd, np.zeros(3)) for q, qd in zip(run.q, run.qd, strict=True)]
+    )
 
 
 @METHODS
@@ -94,7 +113,9 @@ def test_going_on_gives_the_bits_of_one_run(method: str, tmp_path: Path) -> None
     whole = fa.simulate(ARM, *START, 0.2, method=method, step=0.01)
     first = fa.simulate(ARM, *START, 0.07, method=method, step=0.01)
     first.save(tmp_path / "first.npz")
-    second = fa.simulate(ARM, *START, 0.13, method=method, step=0.01, continued=load_simulation(tmp_path / "first.npz"))
+    second = fa.simulate(
+        ARM, *START, 0.13, method=method, step=0.01, continued=load_simulation(tmp_path / "first.npz")
+    )
     for name in ("t", "q", "qd"):
         assert np.array_equal(getattr(second, name), getattr(whole, name)[7:]), name
 
@@ -104,7 +125,9 @@ def test_it_ends_at_limits_and_conditions(method: str) -> None:
     run = fa.simulate(block(), [2.0], [0.5], 9.0, stops=True, method=method, step=0.01)
     assert [(e.kind, e.joint) for e in run.events] == [("stop", "way")]
     assert (run.status, run.t[-1]) == (Status.EVENT, pytest.approx(2.0, abs=0.011))
-    run = fa.simulate(block(), [0.0], [1.0], 9.0, until=lambda t, q, qd: float(q[0]) - 0.5, method=method, step=0.01)
+    run = fa.simulate(
+        block(), [0.0], [1.0], 9.0, until=lambda t, q, qd: float(q[0]) - 0.5, method=method, step=0.01
+    )
     assert [e.kind for e in run.events] == ["condition"]
 
 
@@ -119,10 +142,14 @@ def test_steps_too_long_to_solve_are_a_status(method: str) -> None:
         fa.simulate(ARM, *START, 1.0, method=method, step=0.5, continued=run)
 
 
-@pytest.mark.parametrize("given", [{"torque": [0.0] * 3}, {"voltage": [1.0] * 3}, {"controller": lambda t, q, qd: q}])
+@pytest.mark.parametrize(
+    "given", [{"torque": [0.0] * 3}, {"voltage": [1.0] * 3}, {"controller": lambda t, q, qd: q}]
+)
 def test_what_drives_is_refused(given: dict[str, Any]) -> None:
     (name,) = given
-    with pytest.raises(fa.InputError, match=f"'gauss4' is for arms that nothing drives; came {name}. Leave it out"):
+    with pytest.raises(
+        fa.InputError, match=f"'gauss4' is for arms that nothing drives; came {name}. Leave it out"
+    ):
         fa.simulate(ARM if name != "voltage" else random_arm(1, 3), *START, 1.0, method="gauss4", **given)
 
 
@@ -135,6 +162,8 @@ def test_what_drives_is_refused(given: dict[str, Any]) -> None:
     ],
 )
 def test_what_brakes_is_refused(drive: dict[str, Any]) -> None:
-    with pytest.raises(fa.InputError, match=r"'midpoint' is for arms without friction; way has some. Take arm.rigid\(\)"):
+    with pytest.raises(
+        fa.InputError, match=r"'midpoint' is for arms without friction; way has some. Take arm.rigid\(\)"
+    ):
         fa.simulate(block(**drive), [0.0], [0.0], 1.0, method="midpoint")
     assert fa.simulate(block(**drive).rigid(), [0.0], [0.0], 0.01, method="midpoint").ok

@@ -30,10 +30,12 @@ def test_going_on_gives_the_bits_of_one_run(kind: str, seed: int, tmp_path: Path
     u = np.random.default_rng(seed).uniform(-20.0, 20.0, 3)
     table = Schedule(times=np.array([0.0, 0.013, 0.05]), values=np.array([u, -u, 2.0 * u]))
     ways: dict[str, dict[str, Any]] = {
-        "torque": {"torque": u}, "voltage": {"voltage": u}, "schedule": {"voltage": table, "dac": DAC(period=5e-3)},
+        "torque": {"torque": u},
+        "voltage": {"voltage": u},
+        "schedule": {"voltage": table, "dac": DAC(period=5e-3)},
         "controller": {"controller": lambda t, q, qd: u * math.cos(30.0 * t) - q},
         "callable": {"torque": lambda t: u * math.cos(30.0 * t)},
-    }  # fmt: skip
+    }
     given = ways[kind]
     whole = fa.simulate(arm, *start, 0.1, **given)
     first = fa.simulate(arm, *start, 0.037, **given)
@@ -65,7 +67,8 @@ def test_another_arm_is_not_gone_on_with() -> None:
     assert fa.simulate(renamed, [0.0], [0.0], 0.1, continued=first).q[0] == first.q[-1]
     for other in (block(friction=RUBBING), beam(), block().with_payload(mass=0.1)):
         with pytest.raises(
-            fa.InputError, match=r"whose numbers are not those of 'one'\. Start a new one from its last q and qd"
+            fa.InputError,
+            match=r"whose numbers are not those of 'one'\. Start a new one from its last q and qd",
         ):
             fa.simulate(other, [0.0], [0.0], 0.1, continued=first)
 
@@ -81,7 +84,9 @@ def test_a_damaged_checkpoint_is_refused(name: str) -> None:
             fa.simulate(first.arm, [0.0], [0.0], 0.1, continued=bad)
 
 
-@pytest.mark.parametrize(("name", "wrong"), [("t", 0.2), ("q", [[0.5]]), ("qd", [[0.3]]), ("origin", 1.0), ("done", 99)])
+@pytest.mark.parametrize(
+    ("name", "wrong"), [("t", 0.2), ("q", [[0.5]]), ("qd", [[0.3]]), ("origin", 1.0), ("done", 99)]
+)
 def test_a_checkpoint_of_another_moment_is_refused(name: str, wrong: Any) -> None:
     first = fa.simulate(block(friction=RUBBING), [0.0], [1.0], 0.1)
     assert first.checkpoint is not None
@@ -98,5 +103,7 @@ def test_only_what_goes_on_is_joined() -> None:
     assert np.array_equal(both.q, fa.simulate(block(), [0.0], [1.0], 0.2).q)
     third = fa.simulate(block(), [0.0], [0.0], 0.1, continued=second)
     for other in (third, first, fa.simulate(fa.load("ascher2"), [0.0, 0.0], [0.0, 0.0], 0.1)):
-        with pytest.raises(fa.InputError, match=r"joined: <Simulation of .* does not go on from the end of <Simulation"):
+        with pytest.raises(
+            fa.InputError, match=r"joined: <Simulation of .* does not go on from the end of <Simulation"
+        ):
             joined(first, other)

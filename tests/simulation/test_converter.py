@@ -16,14 +16,18 @@ GAINS = (2.5, None, -4.0)
 
 
 def motor(gain: float | None) -> fa.Motor:
-    return fa.Motor(gear_ratio=9.0, rotor_inertia=1e-4, torque_constant=0.12, resistance=1.5, amplifier_gain=gain)
+    return fa.Motor(
+        gear_ratio=9.0, rotor_inertia=1e-4, torque_constant=0.12, resistance=1.5, amplifier_gain=gain
+    )
 
 
 def amplified(gains: tuple[float | None, ...] = GAINS) -> fa.Arm:
     arm = fa.load("chain3")
     tree = []
     for joint, gain in zip(arm.tree, gains, strict=True):
-        tree.append(fa.Joint(**{f: getattr(joint, f) for f in joint.__dataclass_fields__} | {"motor": motor(gain)}))
+        tree.append(
+            fa.Joint(**{f: getattr(joint, f) for f in joint.__dataclass_fields__} | {"motor": motor(gain)})
+        )
     return arm.replace(tree=tuple(tree))
 
 
@@ -55,16 +59,28 @@ def test_out_and_voltage_are_inverse_up_to_steps_and_bounds() -> None:
 def test_a_simulation_uses_it_as_it_uses_the_converters_own(method: str) -> None:
     pulse = Schedule(times=np.array([0.0, 0.01]), values=np.array([[9.0], [-4.0]]))
     how = {"voltage": pulse, "method": method}
-    own = fa.simulate(beam(motor=motor(None)), [0.3], [0.0], 0.02, dac=fa.DAC(bits=5, span=2.0, gain=3.0), **how)  # type: ignore[arg-type]
+    own = fa.simulate(
+        beam(motor=motor(None)),
+        [0.3],
+        [0.0],
+        0.02,
+        dac=fa.DAC(bits=5, span=2.0, gain=3.0),
+        **how,  # type: ignore[arg-type]
+    )
     arms = fa.simulate(beam(motor=motor(3.0)), [0.3], [0.0], 0.02, dac=fa.DAC(bits=5, span=2.0), **how)  # type: ignore[arg-type]
     assert np.array_equal(own.q, arms.q)
     assert arms.voltage is not None
-    assert np.unique(arms.voltage) == pytest.approx([-4.125, 5.625])  # in steps of 4 V / 32 x 3, below 2 V x 3
+    # in steps of 4 V / 32 x 3, below 2 V x 3
+    assert np.unique(arms.voltage) == pytest.approx([-4.125, 5.625])
     free = fa.simulate(beam(motor=motor(3.0)), [0.3], [0.0], 0.02, **how)  # type: ignore[arg-type]
     assert free.voltage is not None
-    assert np.unique(free.voltage) == pytest.approx([-4.0, 9.0]), "without a converter voltages are the motors'"
+    assert np.unique(free.voltage) == pytest.approx([-4.0, 9.0]), (
+        "without a converter voltages are the motors'"
+    )
 
 
 def test_two_gains_are_refused() -> None:
-    with pytest.raises(fa.InputError, match="DAC, gain: 3 came, and motors of 'one' have an amplifier_gain of their own"):
+    with pytest.raises(
+        fa.InputError, match="DAC, gain: 3 came, and motors of 'one' have an amplifier_gain of their own"
+    ):
         fa.simulate(beam(motor=motor(2.0)), [0.0], [0.0], 0.01, voltage=[1.0], dac=fa.DAC(gain=3.0))

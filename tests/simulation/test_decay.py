@@ -16,7 +16,9 @@ from forearm.simulation.decay import fastest_decay, longest_step
 def braked(viscous: float) -> fa.Arm:
     """An arm whose last joint has hardly any inertia and so much friction."""
     arm = fa.load("puma560-akb")
-    last = dataclasses.replace(arm.tree[-1], friction=fa.Friction(side="joint", viscous=viscous, coulomb=(0.1, -0.1)))
+    last = dataclasses.replace(
+        arm.tree[-1], friction=fa.Friction(side="joint", viscous=viscous, coulomb=(0.1, -0.1))
+    )
     return arm.replace(tree=(*arm.tree[:-1], last))
 
 
@@ -30,7 +32,10 @@ def test_the_rate_is_that_of_a_small_motion() -> None:
     # the same from forward dynamics: what a velocity along the slowest-to-stop mode loses of itself
     change = 1e-6 * np.linalg.solve(fa.dynamics.inertia_matrix(arm, q), B[:, 5])
     free = arm.replace(
-        tree=(*arm.tree[:-1], dataclasses.replace(arm.tree[-1], friction=fa.Friction(side="joint", viscous=0.3)))
+        tree=(
+            *arm.tree[:-1],
+            dataclasses.replace(arm.tree[-1], friction=fa.Friction(side="joint", viscous=0.3)),
+        )
     )
     qdd = fa.dynamics.forward(free, q, change, np.zeros(6))
     assert qdd[5] / change[5] == pytest.approx(-rate, rel=1e-4)
@@ -64,14 +69,19 @@ def test_long_steps_are_told_and_short_ones_are_right(method: str) -> None:
 
 
 def test_many_at_once_are_told_too() -> None:
-    with pytest.warns(fa.StepWarning, match="simulate_many: steps of 0.001 s .* joint6.*, or simulate one by one with 'radau'"):
+    with pytest.warns(
+        fa.StepWarning,
+        match="simulate_many: steps of 0.001 s .* joint6.*, or simulate one by one with 'radau'",
+    ):
         fa.simulate_many(braked(5.0), np.full((2, 6), 0.3), np.zeros((2, 6)), 0.002)
 
 
 def boom() -> fa.Arm:
     """It turns about z against friction, and a mass of 1 kg slides along it: r m out, its inertia is r^2."""
     rows = [(0.0, np.pi / 2, 0.0, np.pi / 2), (0.0, 0.0, 0.0, 0.0)]
-    arm = fa.from_dh("boom", rows, convention="standard", joints="RP", mass=[0.0, 1.0], gravity=(0.0, 0.0, 0.0))
+    arm = fa.from_dh(
+        "boom", rows, convention="standard", joints="RP", mass=[0.0, 1.0], gravity=(0.0, 0.0, 0.0)
+    )
     return arm.with_joint("joint1", friction=fa.Friction(viscous=1500.0))
 
 
@@ -79,7 +89,9 @@ def test_steps_that_become_too_long_on_the_way_are_told_at_the_end() -> None:
     arm, out, inwards = boom(), np.array([0.0, 1.0]), np.array([0.0, -5.0])
     assert fastest_decay(arm, out, voltage=False)[0] == pytest.approx(1500.0)
     assert longest_step("rk4", 1500.0) > 1e-3 > longest_step("rk4", 4.0 * 1500.0)
-    with pytest.warns(fa.StepWarning, match="too long for joint1, which its drive brakes within 0.00017 s") as told:
+    with pytest.warns(
+        fa.StepWarning, match="too long for joint1, which its drive brakes within 0.00017 s"
+    ) as told:
         fa.simulate(arm, out, inwards, 0.1, method="rk4")
     assert len(told) == 1
     with warnings.catch_warnings():
@@ -92,10 +104,13 @@ def test_steps_that_become_too_long_on_the_way_are_told_at_the_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "steps"), [(0.0, 4.0), (5.2e4, 52.0), (3e5, 200.0), (1e6, 1000.0 / (0.8 * 2.78529)), (1e8, 1000.0)]
+    ("rate", "steps"),
+    [(0.0, 4.0), (5.2e4, 52.0), (3e5, 200.0), (1e6, 1000.0 / (0.8 * 2.78529)), (1e8, 1000.0)],
 )
 def test_a_period_has_as_many_steps_as_its_drives_need(rate: float, steps: float) -> None:
-    """Of 0.25 ms, of a decay time, 200, of what is stable, and never more than 1000: then they are too long, which is told."""
+    """Of 0.25 ms, of a decay time, 200, of what is stable, and never more than 1000:
+    then they are too long, which is told.
+    """
     arm = boom().with_joint("joint1", friction=fa.Friction(viscous=rate))
     assert 1e-3 / _step(arm, np.array([0.0, 1.0]), False, 1e-3) == pytest.approx(steps, rel=1e-5)
 
@@ -108,6 +123,8 @@ def test_a_controlled_arm_is_moved_in_steps_that_its_drives_need() -> None:
     fine = fa.control.run(arm, law, motion, step=1e-5)
     assert np.allclose(alone.q, fine.q, atol=2e-4)
     assert np.abs(fine.q[:, 5] - fine.q[0, 5]).max() > 0.1, "the joint moves at all"
-    with pytest.warns(fa.StepWarning, match=r"run: steps of 0.00025 s are too long for joint6.* at most \S+ s\.$"):
+    with pytest.warns(
+        fa.StepWarning, match=r"run: steps of 0.00025 s are too long for joint6.* at most \S+ s\.$"
+    ):
         coarse = fa.control.run(arm, law, motion, step=2.5e-4)
     assert not np.allclose(coarse.q, fine.q, atol=1e-2)

@@ -17,7 +17,9 @@ def two_blocks() -> fa.Arm:
     one = block()
     joint, (table, load) = one.tree[0], one.links
     fields = {f: getattr(joint, f) for f in joint.__dataclass_fields__}
-    joints = tuple(fa.Joint(**fields | {"name": name, "child": f"{name} block"}) for name in ("first", "second"))
+    joints = tuple(
+        fa.Joint(**fields | {"name": name, "child": f"{name} block"}) for name in ("first", "second")
+    )
     links = [fa.Link(name=j.child, mass=load.mass, com=load.com, inertia=load.inertia) for j in joints]
     return fa.Arm(name="two", links=(table, *links), tree=joints, gravity=one.gravity)
 
@@ -72,7 +74,9 @@ def test_what_leaves_all_numbers_ends_with_time_and_joint(method: str) -> None:
 
 @pytest.mark.parametrize("record", [1, 7])
 def test_the_joint_that_went_first_is_named(record: int) -> None:
-    """Two blocks that know nothing of each other, the second driven without measure: all numbers of the first stay finite."""
+    """Two blocks that know nothing of each other, the second driven without measure:
+    all numbers of the first stay finite.
+    """
     arm = two_blocks()
     push = [0.0, 1e306]
     run = fa.simulate(arm, [0.0, 0.0], [5.0, 0.0], 900.0, torque=push, step=1.0, record=record)
@@ -100,10 +104,13 @@ def test_how_it_ended_is_a_status(method: str) -> None:
     jammed = fa.simulate(arm, posture(arm, 3), speed(arm, 3), 0.1, torque=[1.0, -2.0, 3.0], method=method)
     assert (jammed.status, jammed.ok) == (Status.JAMMED, False)
     with pytest.raises(
-        fa.ForearmError, match=f"simulation of '{arm.name}' by {method}: no acc.*look at the friction that grows"
+        fa.ForearmError,
+        match=f"simulation of '{arm.name}' by {method}: no acc.*look at the friction that grows",
     ):
         jammed.checked()
-    with pytest.raises(fa.InputError, match=r"continued: that run failed: no acceleration.*Start a new one before that"):
+    with pytest.raises(
+        fa.InputError, match=r"continued: that run failed: no acceleration.*Start a new one before that"
+    ):
         fa.simulate(arm, posture(arm, 3), speed(arm, 3), 0.1, continued=jammed, method=method)
 
 
@@ -114,7 +121,9 @@ def test_it_ends_at_the_limit_of_a_joint_that_follows(method: str) -> None:
     joint, (table, load) = one.tree[0], one.links
     fields = {f: getattr(joint, f) for f in joint.__dataclass_fields__}
     mimic = fa.Mimic(joint="way", multiplier=2.0, offset=0.5)
-    behind = fa.Joint(**fields | {"name": "behind", "child": "other", "mimic": mimic, "limits": fa.Limits(-9.0, 2.0)})
+    behind = fa.Joint(
+        **fields | {"name": "behind", "child": "other", "mimic": mimic, "limits": fa.Limits(-9.0, 2.0)}
+    )
     other = fa.Link(name="other", mass=load.mass, com=load.com, inertia=load.inertia)
     arm = fa.Arm(name="two", links=(table, load, other), tree=(joint, behind), gravity=one.gravity)
     run = fa.simulate(arm, [0.0], [0.5], 9.0, stops=True, method=method, rtol=1e-9)
@@ -127,7 +136,12 @@ def test_what_to_do_is_said_once() -> None:
     """The message says what happened, the status what to do; an error has both."""
     long = fa.simulate(RIGID, posture(RIGID, 1), 30.0 * speed(RIGID, 1), 5.0, method="gauss4", step=0.5)
     grown = fa.simulate(
-        block(), [0.0], [0.0], 2.0, controller=lambda t, q, qd: np.exp(np.minimum(50.0 * qd, 600.0)), method="dp45"
+        block(),
+        [0.0],
+        [0.0],
+        2.0,
+        controller=lambda t, q, qd: np.exp(np.minimum(50.0 * qd, 600.0)),
+        method="dp45",
     )
     for run, status in ((long, Status.STEP_TOO_LONG), (grown, Status.STEP_TOO_SMALL)):
         assert run.status is status

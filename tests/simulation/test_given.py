@@ -1,4 +1,6 @@
-"""What callers give that cannot be used is refused with an error that says what is needed, by every method alike."""
+"""What callers give that cannot be used is refused with an error that says what is needed,
+by every method alike.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ METHODS = ("rk3", "rk4", "dp45", "radau", "gauss4")
         ({"controller": lambda t: 0.0}, "one of t alone is torque=. This one takes (t)."),
         ({"progress": 5}, "simulate, progress: a function of (t, steps) is needed; came 5."),
         ({"until": 3.0}, "simulate, until: a function of (t, q, qd) is needed; came 3.0."),
-        ({"until": lambda t, q, qd: None}, "simulate, until: a number other than NaN, or True or False, is needed"),
+        (
+            {"until": lambda t, q, qd: None},
+            "simulate, until: a number other than NaN, or True or False, is needed",
+        ),
         ({"until": lambda t, q, qd: q - 0.5}, "at every state; came array([-0.5]) at t = 0 s."),
         ({"until": lambda t, q, qd: math.nan if t > 0.05 else -1.0}, "at every state; came nan at t = 0.0"),
         ({"until": lambda t, q, qd: "later"}, "came 'later'"),
@@ -57,7 +62,9 @@ def test_it_is_an_input_error(given: dict[str, Any], said: str, method: str) -> 
 
 def test_what_is_no_arm_and_no_method_is_said() -> None:
     wrong: Any = "puma560"
-    with pytest.raises(fa.InputError, match=r"an Arm is needed, such as fa\.load\('puma560'\); came 'puma560'"):
+    with pytest.raises(
+        fa.InputError, match=r"an Arm is needed, such as fa\.load\('puma560'\); came 'puma560'"
+    ):
         fa.simulate(wrong, [0.0], [0.0], 1.0)
     wrong = ["rk4"]
     with pytest.raises(fa.NameNotFound, match="there is no method"):

@@ -73,7 +73,9 @@ def chased(t: Any, start: float) -> Any:
 @pytest.mark.parametrize("start", [0.0, 1.0, -30.0])
 def test_a_stiff_chase_in_few_steps(start: float) -> None:
     rtol = 1e-7
-    solution = integrate(chase, 0.0, 1.0, [0.0], [start], method="radau", rtol=rtol, atol_q=rtol, atol_qd=rtol)
+    solution = integrate(
+        chase, 0.0, 1.0, [0.0], [start], method="radau", rtol=rtol, atol_q=rtol, atol_qd=rtol
+    )
     assert solution.status is Status.END
     assert len(solution.t) + solution.rejected < 300
     np.testing.assert_allclose(solution.qd[:, 0], chased(solution.t, start), atol=30 * rtol)
@@ -114,12 +116,17 @@ def test_a_motor_with_tiny_inductance() -> None:
 
 def test_newton_starts_from_the_curve_of_the_last_step() -> None:
     solution = integrate(pendulum.acceleration, 0.0, 5.0, [START], [0.0], method="radau", rtol=1e-8)
-    assert solution.evaluations < 9 * len(solution.t)  # two of Newton's steps, three stages each, with Jacobians and ends
+    # two of Newton's steps, three stages each, with Jacobians and ends
+    assert solution.evaluations < 9 * len(solution.t)
 
 
 def test_strong_viscous_friction_on_a_pendulum() -> None:
-    """q'' = -1e6 (qd + 1e-3 sin q): the pendulum creeps as tan(q / 2) = tan(q0 / 2) exp(-1e-3 t), to the order of 1e-9."""
-    solution = integrate(lambda t, q, qd: -1e6 * (qd + 1e-3 * np.sin(q)), 0.0, 1.0, [2.0], [-3.0], method="radau", rtol=1e-8)
+    """q'' = -1e6 (qd + 1e-3 sin q): the pendulum creeps as tan(q / 2) = tan(q0 / 2) exp(-1e-3
+    t), to the order of 1e-9.
+    """
+    solution = integrate(
+        lambda t, q, qd: -1e6 * (qd + 1e-3 * np.sin(q)), 0.0, 1.0, [2.0], [-3.0], method="radau", rtol=1e-8
+    )
     slipped = 2.0 - 3.0e-6  # the start velocity brakes within a microsecond
     creep = 2 * np.arctan(np.tan(slipped / 2) * np.exp(-1e-3))
     assert solution.q[-1, 0] == pytest.approx(creep, abs=5e-9)
@@ -127,8 +134,8 @@ def test_strong_viscous_friction_on_a_pendulum() -> None:
 
 
 def test_van_der_pol_through_its_jumps() -> None:
-    """The printed reference solution of the oscillator with parameter 1e-6 at t = 2 (F. Mazzia, C. Magherini, Test Set for IVP
-    Solvers, 2008, problem VDPOL)."""
+    """The printed reference solution of the oscillator with parameter 1e-6 at t = 2 (F. Mazzia, C. Magherini,
+    Test Set for IVP Solvers, 2008, problem VDPOL)."""
 
     def f(t: float, q: Any, qd: Any) -> Any:
         return ((1 - q**2) * qd - q) / 1e-6
@@ -147,7 +154,9 @@ def test_stage_equations_are_those_of_the_whole_system() -> None:
     r = generator.normal(size=(3, 2, 4))
     J = np.block([[np.zeros((4, 4)), np.eye(4)], [fq, fqd]])
     whole = np.kron(B, np.eye(8)) - np.kron(np.eye(3), J)
-    np.testing.assert_allclose(StageEquations(B, fq, fqd).solve(r).ravel(), np.linalg.solve(whole, r.ravel()), rtol=1e-10)
+    np.testing.assert_allclose(
+        StageEquations(B, fq, fqd).solve(r).ravel(), np.linalg.solve(whole, r.ravel()), rtol=1e-10
+    )
 
 
 def test_differences_give_the_jacobian() -> None:
@@ -169,7 +178,9 @@ def test_singular_equations_shorten_the_step(monkeypatch: pytest.MonkeyPatch) ->
         return np.zeros((1, 1)), np.array([[3.0 + 3.0 ** (2 / 3) - 3.0 ** (1 / 3)]]) / 0.25
 
     monkeypatch.setattr(implicit, "differences", wrong)
-    solution = integrate(lambda t, q, qd: -q, 0.0, 1.0, [1.0], [0.0], method="radau", first_step=0.25, rtol=1e-8)
+    solution = integrate(
+        lambda t, q, qd: -q, 0.0, 1.0, [1.0], [0.0], method="radau", first_step=0.25, rtol=1e-8
+    )
     assert solution.status is Status.END
     assert solution.q[-1, 0] == pytest.approx(np.cos(1.0), abs=1e-6)
 
@@ -178,7 +189,15 @@ def test_singular_equations_shorten_the_step(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_body_that_moves_evenly_is_no_hard_case(atol_q: float) -> None:
     """Newton's corrections are rounding from the first on, and do not shrink."""
     found = integrate(
-        lambda t, q, qd: np.zeros(2), 0.02, 0.1, [0.0, 0.0], [0.0, 3.0], method="radau", rtol=1e-9, atol_q=atol_q, atol_qd=1e-12
+        lambda t, q, qd: np.zeros(2),
+        0.02,
+        0.1,
+        [0.0, 0.0],
+        [0.0, 3.0],
+        method="radau",
+        rtol=1e-9,
+        atol_q=atol_q,
+        atol_qd=1e-12,
     )
     assert found.status is Status.END
     np.testing.assert_allclose(found.q[-1], [0.0, 0.24], rtol=1e-12)

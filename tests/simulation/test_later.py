@@ -20,9 +20,11 @@ START = posture(ARM, 1), speed(ARM, 1), 0.05
 U = np.array([9.0, -7.0, 5.0])
 LINE = Schedule(times=np.array([0.0, 0.05]), values=np.array([U, -U]), how="linear")
 WAYS: dict[str, dict[str, Any]] = {
-    "held": {"voltage": U}, "straight": {"torque": LINE}, "function": {"torque": lambda t: U * t},
+    "held": {"voltage": U},
+    "straight": {"torque": LINE},
+    "function": {"torque": lambda t: U * t},
     "controller": {"controller": lambda t, q, qd: U - q},
-}  # fmt: skip
+}
 KINDS = pytest.mark.parametrize("kind", WAYS)
 METHODS = pytest.mark.parametrize("method", ["rk4", "dp45"])
 
@@ -64,7 +66,12 @@ def test_the_order_of_asking_does_not_matter(kind: str, method: str) -> None:
 def test_pickles_copies_and_files_hold_all(kind: str, method: str, tmp_path: Path) -> None:
     run = fa.simulate(ARM, *START, method=method, **WAYS[kind])
     run.save(tmp_path / "run.npz")
-    others = [pickle.loads(pickle.dumps(run)), copy.copy(run), copy.deepcopy(run), load_simulation(tmp_path / "run.npz")]
+    others = [
+        pickle.loads(pickle.dumps(run)),
+        copy.copy(run),
+        copy.deepcopy(run),
+        load_simulation(tmp_path / "run.npz"),
+    ]
     for other in others:
         assert made(other) == list(LATER)
         assert all(same(getattr(run, name), getattr(other, name)) for name in ("t", "q", "qd", *LATER))
@@ -110,7 +117,12 @@ def test_progress_is_told() -> None:
     for method in ("rk4", "dp45", "gauss4"):
         told: list[tuple[float, int]] = []
         arm = ARM if method != "gauss4" else ARM.rigid()
-        run = fa.simulate(arm, *START, method=method, progress=lambda t, steps, told=told: told.append((t, steps)))  # type: ignore[misc]
+        run = fa.simulate(
+            arm,
+            *START,
+            method=method,
+            progress=lambda t, steps, told=told: told.append((t, steps)),  # type: ignore[misc]
+        )
         assert told
         assert told[-1] == (run.t[-1], len(run.t) - 1)
         assert told == sorted(told)

@@ -1,4 +1,6 @@
-"""Tableaux by their order conditions in exact arithmetic, and by convergence to the pendulum's closed form."""
+"""Tableaux by their order conditions in exact arithmetic, and by convergence to the
+pendulum's closed form.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ from forearm.simulation.methods import (
     tableau_of,
 )
 
-# The coefficients of dp87 are fractions near the true ones, those of gill, radau and gauss4 are rounded to floats.
+# The coefficients of dp87 are fractions near the true ones, those of gill,
+# radau and gauss4 are rounded to floats.
 FRACTIONS_OF_DP87 = 2e-16
 ROUNDED = 1e-14
 
@@ -67,14 +70,20 @@ def gamma(tree: Any) -> int:
 def stage_weights(tableau: Tableau, tree: Any) -> list[Any]:
     """The elementary weight of a tree at each stage."""
     inner = [stage_weights(tableau, t) for t in tree]
-    sums = [[sum((a * w for a, w in zip(row, ws, strict=False)), Fraction(0)) for row in tableau.a] for ws in inner]
+    sums = [
+        [sum((a * w for a, w in zip(row, ws, strict=False)), Fraction(0)) for row in tableau.a]
+        for ws in inner
+    ]
     return [prod((s[i] for s in sums), start=Fraction(1)) for i in range(len(tableau.c))]
 
 
 def misfit(tableau: Tableau, b: Sequence[Any], order: int) -> float:
     """The largest violation of the conditions of one order: sum_i b_i Phi_i = 1 / gamma."""
     weights = [(tree, stage_weights(tableau, tree)) for tree in trees(order)]
-    return max(abs(float(sum(x * w for x, w in zip(b, ws, strict=True)) - Fraction(1, gamma(tree)))) for tree, ws in weights)
+    return max(
+        abs(float(sum(x * w for x, w in zip(b, ws, strict=True)) - Fraction(1, gamma(tree))))
+        for tree, ws in weights
+    )
 
 
 def test_the_trees_are_all_there() -> None:
@@ -83,7 +92,9 @@ def test_the_trees_are_all_there() -> None:
 
 @pytest.mark.parametrize("tableau", METHODS.values(), ids=lambda t: t.name)
 def test_order_conditions(tableau: Tableau) -> None:
-    allowed = {"rk3": 0.0, "rk4": 0.0, "midpoint": 0.0, "dp45": 0.0, "dp87": FRACTIONS_OF_DP87}.get(tableau.name, ROUNDED)
+    allowed = {"rk3": 0.0, "rk4": 0.0, "midpoint": 0.0, "dp45": 0.0, "dp87": FRACTIONS_OF_DP87}.get(
+        tableau.name, ROUNDED
+    )
     for order in range(1, tableau.order + 1):
         assert misfit(tableau, tableau.b, order) <= allowed, order
     if tableau.order < 8:
@@ -137,7 +148,9 @@ def observed_order(step: Step, start: float = 2.3, until: float = 2.0, steps: in
 
 
 @pytest.mark.parametrize(
-    ("tableau", "steps"), [(RK3, 200), (RK4, 100), (GILL, 100), (DP45, 40), (DP87, 8)], ids=lambda v: getattr(v, "name", "")
+    ("tableau", "steps"),
+    [(RK3, 200), (RK4, 100), (GILL, 100), (DP45, 40), (DP87, 8)],
+    ids=lambda v: getattr(v, "name", ""),
 )
 def test_convergence_to_the_pendulum(tableau: Tableau, steps: int) -> None:
     assert observed_order(of(tableau), steps=steps) == pytest.approx(tableau.order, abs=0.25)

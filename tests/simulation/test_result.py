@@ -44,9 +44,15 @@ def test_arrays_are_read_only_and_survive_pickling() -> None:
     [
         ({"q": np.zeros((101, 5))}, r"simulation, q: shape \(101, 6\) is needed, came \(101, 5\)"),
         ({"t": np.zeros((101, 1))}, r"simulation, t: shape \(101,\) is needed"),
-        ({"t": np.r_[np.nan, np.zeros(100)]}, "simulation, t: at least one time is needed, all finite, none before another"),
+        (
+            {"t": np.r_[np.nan, np.zeros(100)]},
+            "simulation, t: at least one time is needed, all finite, none before another",
+        ),
         ({"t": -np.arange(101.0)}, "none before another"),
-        ({"energy": {"kinetic": np.zeros(100)}}, r"energy 'kinetic': shape \(101,\) is needed, came \(100,\)"),
+        (
+            {"energy": {"kinetic": np.zeros(100)}},
+            r"energy 'kinetic': shape \(101,\) is needed, came \(100,\)",
+        ),
         ({"lost": {"gear": np.zeros(101)}}, r"lost 'gear': shape \(101, 6\)"),
         ({"tau": [["a"] * 6] * 101}, "simulation, tau: numbers are needed"),
         ({"step": 0.0}, "simulation, step: must be above 0"),
@@ -81,7 +87,8 @@ def test_at_is_exact_at_samples_and_outside_it_is_an_error() -> None:
     assert one.shape == (6,)
     for t in (-1e-9, 2.1, float("nan"), float("inf")):
         with pytest.raises(
-            InputError, match=r"s is outside of the simulation, which goes from 0\.0 to 2\.0 s\. Simulate for longer"
+            InputError,
+            match=r"s is outside of the simulation, which goes from 0\.0 to 2\.0 s\. Simulate for longer",
         ):
             simulation.at(t)
     with pytest.raises(InputError, match=r"at: a time or times \(m,\) are needed, came shape \(1, 1\)"):
@@ -95,7 +102,9 @@ def test_at_repeats_a_cubic() -> None:
     power = t[:, None] ** np.arange(4.0)
     q, qd = power @ c, power[:, :3] @ (c[1:] * [[1.0], [2.0], [3.0]])
     none = np.zeros_like(q)
-    simulation = sines(arm, 4, t=t, q=q, qd=qd, qdd=none, tau=none, voltage=None, energy={}, lost={}, events=())
+    simulation = sines(
+        arm, 4, t=t, q=q, qd=qd, qdd=none, tau=none, voltage=None, energy={}, lost={}, events=()
+    )
     fine = np.linspace(0.0, 1.0, 57)
     power = fine[:, None] ** np.arange(4.0)
     got_q, got_qd = simulation.at(fine)
@@ -162,7 +171,10 @@ def test_plot_without_extras_and_with_odd_names() -> None:
     assert len(figure.get_axes()) == 3
     figure.savefig(BytesIO())
     (legend,) = figure.legends
-    assert [t.get_text() for t in legend.get_texts()][1:] == ["\u200b_\\$x^\\$", "<b>longlongl...nglonglonglong"]
+    assert [t.get_text() for t in legend.get_texts()][1:] == [
+        "\u200b_\\$x^\\$",
+        "<b>longlongl...nglonglonglong",
+    ]
 
 
 def vars_of(joint: fa.Joint) -> dict[str, Any]:
@@ -212,7 +224,8 @@ def test_the_page_is_one_file_that_fetches_nothing(tmp_path: Path) -> None:
     seen = Page(text)
     assert {"src", "href", "action"}.isdisjoint(key for _, attributes in seen.tags for key in attributes)
     assert not re.search(r"fetch\(|XMLHttpRequest|import\(|@import|url\(|{{", text)
-    assert set(re.findall(r"https?://[^\"' ]+", text)) == {"http://www.w3.org/2000/svg"}  # a name, never fetched
+    # a name, never fetched
+    assert set(re.findall(r"https?://[^\"' ]+", text)) == {"http://www.w3.org/2000/svg"}
     assert len(seen.scripts) == 2
     assert "default-src 'none'" in text
     with pytest.raises(InputError, match=r"a\.txt: a page for a browser ends in \.html or \.htm"):
@@ -222,7 +235,9 @@ def test_the_page_is_one_file_that_fetches_nothing(tmp_path: Path) -> None:
 def test_names_with_html_in_them_stay_text() -> None:
     evil = "</script><script>alert(1)</script><!--&amp;'\""
     arm = fa.load("puma560").replace(name=evil)
-    simulation = sines(arm, message=evil + "{{data}}", energy={evil: np.zeros(101)}, events=(Event(0.0, "stop", None, evil),))
+    simulation = sines(
+        arm, message=evil + "{{data}}", energy={evil: np.zeros(101)}, events=(Event(0.0, "stop", None, evil),)
+    )
     seen = Page(page(simulation))
     assert len(seen.scripts) == 2
     assert evil in seen.text
@@ -234,7 +249,11 @@ def test_names_with_html_in_them_stay_text() -> None:
 
 
 def decoded(panel: dict[str, Any], frames: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    return np.frombuffer(base64.b64decode(panel["data"]), "<f4").reshape(len(panel["names"]), frames).T.astype(float)
+    return (
+        np.frombuffer(base64.b64decode(panel["data"]), "<f4")
+        .reshape(len(panel["names"]), frames)
+        .T.astype(float)
+    )
 
 
 def test_frames_are_the_motion_and_the_bodies_the_arm() -> None:
@@ -252,7 +271,9 @@ def test_frames_are_the_motion_and_the_bodies_the_arm() -> None:
     for body in data["bodies"]:
         parent = np.array(data["base"]).reshape(4, 4) if body["parent"] < 0 else poses[body["parent"]]
         value = body["multiplier"] * q[50, body["freedom"]] + body["offset"]
-        moved = joint_motion("revolute" if body["turns"] else "prismatic", np.array(body["axis"]), np.asarray(value))
+        moved = joint_motion(
+            "revolute" if body["turns"] else "prismatic", np.array(body["axis"]), np.asarray(value)
+        )
         poses.append(parent @ np.reshape(body["before"], (4, 4)) @ moved @ np.reshape(body["after"], (4, 4)))
     hand = poses[data["hand"]["body"]] @ np.reshape(data["hand"]["pose"], (4, 4))
     np.testing.assert_allclose(hand, arm.base @ fa.kinematics.forward(arm, q[50]), atol=1e-12)

@@ -33,21 +33,29 @@ def test_everything_has_a_row_a_sample(method: str) -> None:
     assert {v.shape for v in run.energy.values()} == {(samples,)}
     assert (run.method, run.message, run.voltage) == (method, "the end was reached", None)
     assert (run.step is None) == (method not in FIXED)
-    assert np.allclose(run.qdd, [fa.dynamics.forward(RIGID, *v) for v in zip(run.q, run.qd, run.tau, strict=True)], rtol=1e-9)
+    assert np.allclose(
+        run.qdd, [fa.dynamics.forward(RIGID, *v) for v in zip(run.q, run.qd, run.tau, strict=True)], rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_no_time_gives_the_start(method: str) -> None:
-    run = fa.simulate(RIGID, [0.1, 0.2, 0.3], [1.0, 0.0, -1.0], 0.0, method=method, controller=lambda t, q, qd: q)
+    run = fa.simulate(
+        RIGID, [0.1, 0.2, 0.3], [1.0, 0.0, -1.0], 0.0, method=method, controller=lambda t, q, qd: q
+    )
     assert np.array_equal(run.q, [[0.1, 0.2, 0.3]])
     assert np.array_equal(run.tau, run.q)
     assert run.energy["supplied"][0] == 0.0
 
 
-@pytest.mark.parametrize(("record", "shown"), [(1, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]), (4, [0, 4, 8, 10]), (99, [0, 10])])
+@pytest.mark.parametrize(
+    ("record", "shown"), [(1, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]), (4, [0, 4, 8, 10]), (99, [0, 10])]
+)
 @pytest.mark.parametrize("controlled", [False, True])
 def test_every_so_manieth_step_and_the_last_are_kept(record: int, shown: list[int], controlled: bool) -> None:
-    given: dict[str, Any] = {"controller": lambda t, q, qd: np.ones(3)} if controlled else {"torque": np.ones(3)}
+    given: dict[str, Any] = (
+        {"controller": lambda t, q, qd: np.ones(3)} if controlled else {"torque": np.ones(3)}
+    )
     start = posture(RIGID, 1), speed(RIGID, 1), 0.010
     whole, part = (fa.simulate(RIGID, *start, record=k, **given) for k in (1, record))
     assert np.array_equal(part.t, whole.t[shown])
@@ -80,7 +88,9 @@ def test_a_held_schedule_switches_at_its_times_whatever_rounding_makes_of_them()
     h, count = 1e-3, 700
     times = np.array([round(0.007 * k, 3) for k in range(100)])
     values = np.random.default_rng(1).normal(size=(100, 1))
-    run = fa.simulate(block(), [0.0], [0.0], count * h, torque=Schedule(times=times, values=values), step=h, method="rk4")
+    run = fa.simulate(
+        block(), [0.0], [0.0], count * h, torque=Schedule(times=times, values=values), step=h, method="rk4"
+    )
     assert np.array_equal(run.tau[:-1, 0], np.repeat(values[:, 0], 7))
     assert run.qd[-1, 0] == pytest.approx(values.sum() * 7 * h / MASS, rel=1e-11)
 
@@ -89,9 +99,17 @@ def test_a_held_schedule_switches_at_its_times_whatever_rounding_makes_of_them()
 def test_a_converter_holds_in_steps_within_its_span(method: str) -> None:
     arm, dac = beam(motor=MOTOR), DAC(period=4e-3, bits=5, span=2.0, gain=3.0)
     run = fa.simulate(
-        arm, [0.3], [0.0], 0.04, voltage=lambda t: [9.0 * math.sin(70.0 * t)], dac=dac, method=method, step=1e-3, rtol=1e-10,
+        arm,
+        [0.3],
+        [0.0],
+        0.04,
+        voltage=lambda t: [9.0 * math.sin(70.0 * t)],
+        dac=dac,
+        method=method,
+        step=1e-3,
+        rtol=1e-10,
         atol=1e-12,
-    )  # fmt: skip
+    )
     assert run.voltage is not None
     volts = [float(dac.voltage(dac.out([9.0 * math.sin(70.0 * 4e-3 * k)])[0])[0]) for k in range(10)]
     assert max(map(abs, volts)) == 6.0 - 6.0 / 16.0  # the highest of 32 levels, one of which is 0
@@ -129,7 +147,9 @@ def test_a_controller_without_a_converter_is_given_copies_too(method: str) -> No
         return tau
 
     run = fa.simulate(block(), [1.0], [0.0], 1.0, controller=controller, method=method, rtol=1e-9)
-    assert run.q[-1, 0] == pytest.approx(math.cos(math.sqrt(4.0 / MASS)), abs=1e-8 if method == "dp45" else 1e-3)
+    assert run.q[-1, 0] == pytest.approx(
+        math.cos(math.sqrt(4.0 / MASS)), abs=1e-8 if method == "dp45" else 1e-3
+    )
 
 
 @pytest.mark.parametrize("method", ["rk3", "dp45"])
@@ -164,7 +184,10 @@ def test_many_are_as_one_by_one(arm: fa.Arm, kind: str) -> None:
     ("given", "text"),
     [
         ({"method": "rk5"}, "simulate: there is no method 'rk5'; did you mean"),
-        ({"torque": [1.0], "voltage": [1.0]}, "one of torque, voltage and controller drives the arm; came torque and voltage"),
+        (
+            {"torque": [1.0], "voltage": [1.0]},
+            "one of torque, voltage and controller drives the arm; came torque and voltage",
+        ),
         ({"torque": [1.0, 2.0]}, "simulate, torque: 1 finite numbers are needed"),
         ({"torque": ["x"]}, "simulate, torque: 1 numbers are needed"),
         ({"torque": lambda t: [math.nan]}, "simulate, torque: 1 finite numbers are needed"),
@@ -179,7 +202,7 @@ def test_many_are_as_one_by_one(arm: fa.Arm, kind: str) -> None:
         ({"torque": Schedule.constant([1.0, 2.0])}, "has 1 joints"),
     ],
     ids=lambda v: v if isinstance(v, str) else "",
-)  # fmt: skip
+)
 def test_what_cannot_be_done_is_said(given: dict[str, Any], text: str) -> None:
     with pytest.raises(fa.ForearmError) as caught:
         fa.simulate(block(), [0.0], [0.0], 1.0, **given)

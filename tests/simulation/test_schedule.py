@@ -1,4 +1,6 @@
-"""Schedules: what they say between and behind their times, their files to the bit, and every complaint about a file."""
+"""Schedules: what they say between and behind their times, their files to the bit,
+and every complaint about a file.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,8 @@ def test_values_stay_between_their_neighbours(data: Any, how: Any) -> None:
 @pytest.mark.parametrize("t", [-1e-9, float("nan"), float("inf"), -float("inf")])
 def test_before_the_first_time_there_is_no_value(t: float) -> None:
     with pytest.raises(
-        InputError, match=r"schedule: it begins at 0\.0 s, so it has no value at .* s\. Give it a row for the time"
+        InputError,
+        match=r"schedule: it begins at 0\.0 s, so it has no value at .* s\. Give it a row for the time",
     ):
         PAIR.value(t)
 
@@ -98,7 +101,9 @@ def test_rounding_makes_no_step_late(period: str, steps: int) -> None:
 
 
 def test_too_many_samples() -> None:
-    with pytest.raises(InputError, match=r"schedule: 1e\+09 s in periods of 0\.001 s are 1e\+12 samples of 2 joints; at most"):
+    with pytest.raises(
+        InputError, match=r"schedule: 1e\+09 s in periods of 0\.001 s are 1e\+12 samples of 2 joints; at most"
+    ):
         PAIR.sampled(1e-3, 1e9)
     with pytest.raises(ForearmError, match="schedule, period: must be above 0"):
         PAIR.sampled(0.0, 1.0)
@@ -114,7 +119,10 @@ def test_too_many_samples() -> None:
             r"schedule: at least one time, \(K,\), and values \(K, n\) are needed; came \(2,\) and \(3, 2\)",
         ),
         ({"times": [], "values": np.zeros((0, 2))}, r"at least one time"),
-        ({"times": [0.0, 1.0, 1.0]}, r"schedule, times: they must grow, but number 3 is 1\.0 s after 1\.0 s\."),
+        (
+            {"times": [0.0, 1.0, 1.0]},
+            r"schedule, times: they must grow, but number 3 is 1\.0 s after 1\.0 s\.",
+        ),
         ({"times": [0.0, np.nan, 1.0]}, "schedule, times: every number must be finite"),
         ({"values": np.full((3, 2), np.inf)}, "schedule, values: every number must be finite"),
         ({"values": np.full((3, 2), 1e31)}, r"schedule, values: no number may exceed 1e\+30"),
@@ -135,10 +143,15 @@ def test_a_schedule_for_something_else(arm: fa.Arm) -> None:
     PAIR.check_for(arm, "torque")
     volts = Schedule(times=PAIR.times, values=PAIR.values, joints=("joint1", "joint2"), quantity="voltage")
     volts.check_for(arm, "voltage")
-    with pytest.raises(InputError, match="schedule: a torque is needed and its columns are each a voltage; rename or convert"):
+    with pytest.raises(
+        InputError, match="schedule: a torque is needed and its columns are each a voltage; rename or convert"
+    ):
         volts.check_for(arm, "torque")
     with pytest.raises(
-        InputError, match=r"'chain3' has 3 joints \(joint1, joint2, joint3\), the schedule is for joint1, joint2\. Read it"
+        InputError,
+        match=(
+            r"'chain3' has 3 joints \(joint1, joint2, joint3\), the schedule is for joint1, joint2\. Read it"
+        ),
     ):
         volts.check_for(fa.load("chain3"), "voltage")
     with pytest.raises(InputError, match="the schedule is for 2 without names"):
@@ -166,12 +179,34 @@ def test_written_and_read_it_is_the_same_to_the_bit(tmp_path_factory: Any, endin
     assert (again.how, again.quantity, again.joints) == (how, quantity, ("joint1", "joint2"))
 
 
-TROUBLE = ["t", "time", "v2", "u1", "tau1", "1", "nan", " a", 'a"b', "a,b", ";;;", "ß", "#x", "0x1", "1_0", "-"]
+TROUBLE = [
+    "t",
+    "time",
+    "v2",
+    "u1",
+    "tau1",
+    "1",
+    "nan",
+    " a",
+    'a"b',
+    "a,b",
+    ";;;",
+    "ß",
+    "#x",
+    "0x1",
+    "1_0",
+    "-",
+]
 
 
 @settings(max_examples=80, deadline=None)
 @given(
-    names=st.lists(st.one_of(st.sampled_from(TROUBLE), st.text(min_size=1, max_size=6)), min_size=3, max_size=3, unique=True)
+    names=st.lists(
+        st.one_of(st.sampled_from(TROUBLE), st.text(min_size=1, max_size=6)),
+        min_size=3,
+        max_size=3,
+        unique=True,
+    )
 )
 def test_any_names_of_joints_come_back(tmp_path_factory: Any, names: list[str]) -> None:
     assume(all(name.strip() and name.isprintable() for name in names))
@@ -180,8 +215,12 @@ def test_any_names_of_joints_come_back(tmp_path_factory: Any, names: list[str]) 
     joints = [joint_named(joint, name) for joint, name in zip(named.tree, names, strict=True)]
     named = named.replace(tree=tuple(joints))
     schedule = Schedule(times=np.array([0.0]), values=np.array([[1.0, 2.0, 3.0]]), joints=tuple(names))
-    if any(name == f"u{k}" and k != i + 1 for i, name in enumerate(names) for k in (1, 2, 3)) and not is_plain(names):
-        with pytest.raises(InputError, match="cannot be told apart in a file by name or by number; rename them"):
+    if any(
+        name == f"u{k}" and k != i + 1 for i, name in enumerate(names) for k in (1, 2, 3)
+    ) and not is_plain(names):
+        with pytest.raises(
+            InputError, match="cannot be told apart in a file by name or by number; rename them"
+        ):
             schedule.write(path)
         return
     schedule.write(path)
@@ -192,7 +231,9 @@ def test_any_names_of_joints_come_back(tmp_path_factory: Any, names: list[str]) 
 
 def is_plain(names: list[str]) -> bool:
     """Whether a header of these names alone can be read back."""
-    return set(names).isdisjoint(TROUBLE) and not any(set(name) & set(',;"') or name != name.strip() for name in names)
+    return set(names).isdisjoint(TROUBLE) and not any(
+        set(name) & set(',;"') or name != name.strip() for name in names
+    )
 
 
 def joint_named(joint: fa.Joint, name: str) -> fa.Joint:
@@ -230,23 +271,36 @@ COMPLAINTS = {
     "": r"volts\.csv: empty; a header row and rows of numbers are needed",
     "t,v1,v2\n": r"volts\.csv: no row of numbers behind the header",
     "0,1,2\n": r"volts\.csv, line 1: a header row such as .* is needed above the numbers",
-    "v1,v2\n1,2\n": r"volts\.csv: no column of times; name it t, in s\. Columns are t and, in any order, the joints' names or",
-    "t,v1\n0,1\n": r"volts\.csv: every joint needs a column; missing: 'joint2'\. A joint without drive has zeros\.",
+    "v1,v2\n1,2\n": (
+        r"volts\.csv: no column of times; name it t, in s\. Columns are t and, in any "
+        r"order, the joints' names or"
+    ),
+    "t,v1\n0,1\n": (
+        r"volts\.csv: every joint needs a column; missing: 'joint2'\. A joint without drive has zeros\."
+    ),
     "t,joint1,jiont2\n0,1,2\n": r"volts\.csv, column 'jiont2': no such joint; did you mean 'joint2'",
-    "t,v1,v2,v3\n0,1,2,3\n": r"volts\.csv, column 'v3': no such joint; there are: joint1, joint2, t, time, voltage1, v1",
+    "t,v1,v2,v3\n0,1,2,3\n": (
+        r"volts\.csv, column 'v3': no such joint; there are: joint1, joint2, t, time, voltage1, v1"
+    ),
     "t,v1,v2,current\n0,1,2,3\n": r"volts\.csv, column 'current': no such joint; there are: joint1, joint2, ",
     "t,v1,v2,v1\n0,1,2,3\n": r"volts\.csv: 'v1' and 'v1' are the same column; leave one out",
     "t,v1,joint1,v2\n0,1,2,3\n": r"volts\.csv: 'v1' and 'joint1' are the same column",
     "t,time,v1,v2\n0,1,2,3\n": r"volts\.csv: 't' and 'time' are the same column",
     "t,v1,tau2\n0,1,2\n": r"volts\.csv: 'v1' and 'tau2': a schedule is of voltages or of torques",
-    "t,v1,v2\n0,1,2\n1,,2\n": r"volts\.csv, line 3, column 'v1': a finite number is needed, came an empty field",
-    "t,v1,v2\n0,1,2\n\n1,1,2\n": r"volts\.csv, line 3: 3 fields are needed as in the header; came a blank line",
+    "t,v1,v2\n0,1,2\n1,,2\n": (
+        r"volts\.csv, line 3, column 'v1': a finite number is needed, came an empty field"
+    ),
+    "t,v1,v2\n0,1,2\n\n1,1,2\n": (
+        r"volts\.csv, line 3: 3 fields are needed as in the header; came a blank line"
+    ),
     "t,v1,v2\n0,1,2\n1,1\n": r"volts\.csv, line 3: 3 fields are needed as in the header; came 2: '1,1'",
     "t,v1,v2\n0,1,nan\n": r"volts\.csv, line 2, column 'v2': a finite number is needed, came 'nan'",
     "t,v1,v2\ninf,1,2\n": r"volts\.csv, line 2, column 't': a finite number is needed, came 'inf'",
     "t,v1,v2\n0,1,off\n": r"volts\.csv, line 2, column 'v2': a finite number is needed, came 'off'",
     "t;v1;v2\n0;1;2,5\n": r"came '2,5'\. Decimals follow a point, not a comma",
-    "t,v1,v2\n0,1,2\n1,1,2\n1,3,4\n": r"volts\.csv, line 4, column 't': times must grow, came 1\.0 after 1\.0\. Sort the rows",
+    "t,v1,v2\n0,1,2\n1,1,2\n1,3,4\n": (
+        r"volts\.csv, line 4, column 't': times must grow, came 1\.0 after 1\.0\. Sort the rows"
+    ),
     "t,v1,v2\n0,1,2\n-1,1,2\n": r"volts\.csv, line 3, column 't': times must grow, came -1\.0 after 0\.0",
     "t,v1,v2\n0,1,1e31\n": r"volts\.csv: schedule, values: no number may exceed 1e\+30",
     "t,v1,v2\n0,1,2\0\n": r"volts\.csv, line 2: a byte 0",
@@ -264,30 +318,45 @@ def test_complaints_about_a_file(text: str, arm: fa.Arm, tmp_path: Path) -> None
 
 
 def test_a_name_that_is_two_things(arm: fa.Arm, tmp_path: Path) -> None:
-    odd = arm.replace(tree=tuple(joint_named(joint, name) for joint, name in zip(arm.tree, ("v2", "b"), strict=True)))
+    odd = arm.replace(
+        tree=tuple(joint_named(joint, name) for joint, name in zip(arm.tree, ("v2", "b"), strict=True))
+    )
     with pytest.raises(
-        InputError, match=r"column 'v2': it may be either of two things, .* such as u1\.\.u2, or rename the joint"
+        InputError,
+        match=r"column 'v2': it may be either of two things, .* such as u1\.\.u2, or rename the joint",
     ):
         Schedule.read(written(tmp_path, "t,v2,b\n0,1,2\n"), odd)
-    np.testing.assert_array_equal(Schedule.read(written(tmp_path, "t,u2,u1\n0,1,2\n"), odd).values, [[2.0, 1.0]])
+    np.testing.assert_array_equal(
+        Schedule.read(written(tmp_path, "t,u2,u1\n0,1,2\n"), odd).values, [[2.0, 1.0]]
+    )
 
 
-def test_late_times_in_parquet_and_across_blocks(arm: fa.Arm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_late_times_in_parquet_and_across_blocks(
+    arm: fa.Arm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import pyarrow
     import pyarrow.parquet
 
     table = pyarrow.table({"t": [0.0, 1.0, 0.5], "v1": [1.0, 2.0, 3.0], "v2": [0, 0, 0]})
     pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=r"a\.parquet, row 3, column 't': times must grow, came 0\.5 after 1\.0"):
+    with pytest.raises(
+        InputError, match=r"a\.parquet, row 3, column 't': times must grow, came 0\.5 after 1\.0"
+    ):
         Schedule.read(tmp_path / "a.parquet", arm)
     monkeypatch.setattr("forearm.logs.csvfile.BLOCK", 12)
-    with pytest.raises(InputError, match=r"volts\.csv, line 7, column 't': times must grow, came 2\.0 after 4\.0"):
-        Schedule.read(written(tmp_path, "t,v1,v2\n" + "".join(f"{k},1,2\n" for k in (0, 1, 2, 3, 4, 2, 6))), arm)
+    with pytest.raises(
+        InputError, match=r"volts\.csv, line 7, column 't': times must grow, came 2\.0 after 4\.0"
+    ):
+        Schedule.read(
+            written(tmp_path, "t,v1,v2\n" + "".join(f"{k},1,2\n" for k in (0, 1, 2, 3, 4, 2, 6))), arm
+        )
 
 
 def test_a_file_that_is_too_long(arm: fa.Arm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("forearm.simulation.schedule.MAX_NUMBERS", 5)
-    with pytest.raises(InputError, match=r"volts\.csv: more than the 5 numbers allowed in a schedule; split the file"):
+    with pytest.raises(
+        InputError, match=r"volts\.csv: more than the 5 numbers allowed in a schedule; split the file"
+    ):
         Schedule.read(written(tmp_path, "t,v1,v2\n0,1,2\n1,1,2\n"), arm)
 
 
@@ -300,7 +369,9 @@ def test_files_that_are_none(arm: fa.Arm, tmp_path: Path) -> None:
         Schedule.read(tmp_path / "none.csv", "chain2")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="'hold' or 'linear' is needed, came 'spline'"):
         Schedule.read(tmp_path / "none.csv", arm, how="spline")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"a\.xlsx: a table of numbers ends in one of \.csv, \.parquet, \.pq"):
+    with pytest.raises(
+        InputError, match=r"a\.xlsx: a table of numbers ends in one of \.csv, \.parquet, \.pq"
+    ):
         PAIR.write(tmp_path / "a.xlsx")
     assert not os.listdir(tmp_path)
 
@@ -308,7 +379,8 @@ def test_files_that_are_none(arm: fa.Arm, tmp_path: Path) -> None:
 @settings(max_examples=150, deadline=None)
 @given(
     data=st.one_of(
-        st.binary(max_size=200), st.text(alphabet="t,v12;\n\r\"'.-+e0N ", max_size=60).map(lambda s: ("t,v1,v2\n" + s).encode())
+        st.binary(max_size=200),
+        st.text(alphabet="t,v12;\n\r\"'.-+e0N ", max_size=60).map(lambda s: ("t,v1,v2\n" + s).encode()),
     )
 )
 def test_any_bytes_are_a_schedule_or_an_error(tmp_path_factory: Any, data: bytes) -> None:

@@ -23,15 +23,24 @@ def test_a_block_slows_down_evenly_and_stands_for_good(method: str, speed0: floa
     assert not run.qd[run.t >= event.t].any()
     assert np.unique(run.q[run.t >= event.t]).size == 1
     assert run.q[-1, 0] == pytest.approx(0.2 + speed0 * end / 2.0, abs=1e-9)
-    assert run.energy["lost"][-1] == pytest.approx(0.5 * MASS * speed0**2, rel=1e-3 if method in FIXED else 1e-8)
+    assert run.energy["lost"][-1] == pytest.approx(
+        0.5 * MASS * speed0**2, rel=1e-3 if method in FIXED else 1e-8
+    )
 
 
 def reel() -> fa.Arm:
-    """A light reel, on the axis of a heavy turntable, whose friction stops it within some hundredths of a millisecond."""
+    """A light reel, on the axis of a heavy turntable, whose friction stops it within some
+    hundredths of a millisecond.
+    """
     tensors = [np.diag([0.1, 0.1, TABLE]), np.diag([1e-4, 1e-4, REEL])]
     arm = fa.from_dh(
-        "reel", np.zeros((2, 4)), convention="standard", mass=[1.0, 0.1], inertia=tensors, gravity=(0.0, 0.0, 0.0)
-    )  # fmt: skip
+        "reel",
+        np.zeros((2, 4)),
+        convention="standard",
+        mass=[1.0, 0.1],
+        inertia=tensors,
+        gravity=(0.0, 0.0, 0.0),
+    )
     return arm.with_joint("joint2", friction=fa.Friction(coulomb=(2.0, -2.0)))
 
 
@@ -40,7 +49,9 @@ TABLE, REEL = 0.13, 1.7e-4  # kg m^2
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_joint_that_stops_within_a_step_pushes_others_no_longer_than_it_takes(method: str) -> None:
-    """No moment acts on both about their axis, so that they keep their momentum; and the reel stops in v^2 / 2a."""
+    """No moment acts on both about their axis, so that they keep their momentum;
+    and the reel stops in v^2 / 2a.
+    """
     momentum = TABLE * 0.2 + REEL * (0.2 + 0.9)
     run = fa.simulate(reel(), [0.1, 0.3], [0.2, 0.9], 0.01, method=method, rtol=1e-10, atol=1e-12)
     assert kinds(run) == [("stick", "joint2")]
@@ -98,7 +109,9 @@ def test_a_gear_holds_against_gravity(method: str) -> None:
     pull = MASS * 9.81 * 0.3
     gear = fa.Transmission(efficiency=((0.0, 0.5), (1.0, 0.5)), rated_torque=10.0, breakaway=0.6 * pull)
     run = fa.simulate(beam(transmission=gear), [0.0], [0.0], 0.5, method=method)
-    assert np.array_equal(run.q, np.zeros_like(run.q)), "half of the pull is left behind the gear, less than breaks it away"
+    assert np.array_equal(run.q, np.zeros_like(run.q)), (
+        "half of the pull is left behind the gear, less than breaks it away"
+    )
     loose = fa.Transmission(efficiency=((0.0, 0.5), (1.0, 0.5)), rated_torque=10.0, breakaway=0.4 * pull)
     down = fa.simulate(beam(transmission=loose), [0.0], [0.0], 0.1, method=method)
     assert kinds(down) == [("slip", "way")]
@@ -126,7 +139,9 @@ def test_a_joint_that_begins_to_move_has_the_acceleration_that_it_begins_with(me
         assert run.qdd[0, 0] == pytest.approx(run.qd[1, 0] / run.t[1], rel=1e-3)
     held = fa.simulate(arm, [0.1], [0.0], 0.002, torque=[2.4], method=method)
     assert not held.qdd.any()
-    turning = fa.simulate(block(friction=RUBBING), [0.0], [0.01], 0.01, torque=[-8.0], method=method, rtol=1e-9)
+    turning = fa.simulate(
+        block(friction=RUBBING), [0.0], [0.01], 0.01, torque=[-8.0], method=method, rtol=1e-9
+    )
     (k,) = np.flatnonzero(turning.qd[:, 0] == 0.0)
     assert turning.qdd[k, 0] == pytest.approx(-5.0 / MASS, rel=1e-12)
 
@@ -149,7 +164,9 @@ def test_joints_that_break_loose_together_accelerate_as_just_after(seed: int) ->
     run = fa.simulate(arm, q, np.zeros(6), 0.01, torque=tau, method="dp45")
     moving = run.qd[1] != 0.0
     assert moving[:3].all()
-    locked = arm.lock({joint.name: float(x) for joint, x, goes in zip(arm.joints, q, moving, strict=True) if not goes})
+    locked = arm.lock(
+        {joint.name: float(x) for joint, x, goes in zip(arm.joints, q, moving, strict=True) if not goes}
+    )
     limit = fa.dynamics.forward(locked, q[moving], 1e-12 * np.sign(run.qd[1, moving]), tau[moving])
     assert run.qdd[0, moving] == pytest.approx(limit, rel=1e-8)
     assert not run.qdd[0, ~moving].any()
@@ -159,7 +176,10 @@ def test_friction_that_leaves_no_motion_is_said() -> None:
     arm = random_arm(3, 3)
     for method in ("rk4", "dp45"):
         run = fa.simulate(arm, posture(arm, 3), speed(arm, 3), 0.1, torque=[1.0, -2.0, 3.0], method=method)
-        assert run.message == "no acceleration fits the torques: friction that grows with the load jams the arm, at 0 s"
+        assert (
+            run.message
+            == "no acceleration fits the torques: friction that grows with the load jams the arm, at 0 s"
+        )
         assert (run.events[-1].kind, run.events[-1].joint) == ("jammed", None)
         with pytest.raises(fa.ModelError, match="friction of 'random3' that depends on the load"):
             fa.dynamics.forward(arm, run.q[-1], run.qd[-1], [1.0, -2.0, 3.0])

@@ -1,4 +1,6 @@
-"""Symplectic steps on a double pendulum written out here: the symplectic identity, no drift of energy, order, the way back."""
+"""Symplectic steps on a double pendulum written out here: the symplectic identity, no drift of
+energy, order, the way back.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from forearm.simulation.symplectic import symplectic_step
 
 METHODS = pytest.mark.parametrize("tableau", [MIDPOINT, GAUSS4], ids=lambda t: t.name)
 
-# Two rods hung from each other: masses m, lengths l of the first, centres at r, inertias about the centres; absolute angles q.
+# Two rods hung from each other: masses m, lengths l of the first, centres at r, inertias about the
+# centres; absolute angles q.
 M1, M2, L1, R1, R2, I1, I2, G = 1.3, 0.9, 0.7, 0.31, 0.42, 0.051, 0.037, 9.81
 A, B, C = M1 * R1**2 + M2 * L1**2 + I1, M2 * R2**2 + I2, M2 * L1 * R2
 W1, W2 = (M1 * R1 + M2 * L1) * G, M2 * R2 * G
@@ -70,7 +73,9 @@ def acceleration(t: float, q: Any, qd: Any) -> Any:
 
 
 def test_the_fixture_is_consistent() -> None:
-    """force = d/dq of the Lagrangian and velocity = M^-1 p, by differences; the quick forms are the same functions."""
+    """force = d/dq of the Lagrangian and velocity = M^-1 p, by differences;
+    the quick forms are the same functions.
+    """
     p = momentum(Q0, QD0)
     np.testing.assert_allclose(velocity(Q0, p), QD0, rtol=1e-14)
     np.testing.assert_allclose(quick_velocity(Q0[None], p[None]), velocity(Q0, p)[None], rtol=1e-15)
@@ -78,7 +83,9 @@ def test_the_fixture_is_consistent() -> None:
     h = 1e-6
     for k in range(2):
         e = h * np.eye(2)[k]
-        np.testing.assert_allclose(-(energy(Q0 + e, p) - energy(Q0 - e, p)) / (2 * h), force(Q0, QD0)[k], rtol=1e-8)
+        np.testing.assert_allclose(
+            -(energy(Q0 + e, p) - energy(Q0 - e, p)) / (2 * h), force(Q0, QD0)[k], rtol=1e-8
+        )
 
 
 def step_map(tableau: Tableau, h: float) -> Any:
@@ -87,7 +94,9 @@ def step_map(tableau: Tableau, h: float) -> Any:
     columns = []
     for k in range(4):
         e = 1e-5 * np.eye(4)[k]
-        ends = [np.concatenate(symplectic_step(tableau, velocity, force, w[:2], w[2:], h)) for w in (z + e, z - e)]
+        ends = [
+            np.concatenate(symplectic_step(tableau, velocity, force, w[:2], w[2:], h)) for w in (z + e, z - e)
+        ]
         columns.append((ends[0] - ends[1]) / 2e-5)
     return np.stack(columns, -1)
 
@@ -100,7 +109,9 @@ def test_the_step_is_symplectic(tableau: Tableau) -> None:
 
 
 def test_a_step_in_velocities_is_not_symplectic() -> None:
-    """What the momenta are for: the midpoint rule in (q, qd), measured in (q, p), misses the identity by far."""
+    """What the momenta are for: the midpoint rule in (q, qd), measured in (q, p),
+    misses the identity by far.
+    """
     S = np.block([[np.zeros((2, 2)), np.eye(2)], [-np.eye(2), np.zeros((2, 2))]])
     z = np.concatenate([Q0, momentum(Q0, QD0)])
 
@@ -200,7 +211,8 @@ def test_what_cannot_be_used_is_refused_with_a_reason() -> None:
     with pytest.raises(InputError, match=r"'rk4' is not symplectic here; use 'midpoint' or 'gauss4'"):
         symplectic_step(RK4, velocity, force, Q0, QD0, 0.1)
     with pytest.raises(
-        InputError, match=r"a step of 3 is too long for the stages to converge in this state; take a shorter one"
+        InputError,
+        match=r"a step of 3 is too long for the stages to converge in this state; take a shorter one",
     ):
         symplectic_step(MIDPOINT, velocity, force, Q0, QD0, 3.0)
     with pytest.raises(InputError, match=r"too long for the stages to converge"):

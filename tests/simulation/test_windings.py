@@ -1,4 +1,6 @@
-"""Currents behind an inductance, against closed forms: a rotor that is locked, a block that is free, limits, energy, L -> 0."""
+"""Currents behind an inductance, against closed forms: a rotor that is locked, a block that is free,
+limits, energy, L -> 0.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def left_over(run: Simulation) -> float:
 @METHODS
 @pytest.mark.parametrize("volts", [V, -V])
 def test_the_step_response_of_a_locked_rotor(method: str, volts: float) -> None:
-    run = fa.simulate(block(motor=motor(), friction=LOCKED), [0.1], [0.0], 8 * T, voltage=[volts], method=method, **TIGHT)
+    run = fa.simulate(
+        block(motor=motor(), friction=LOCKED), [0.1], [0.0], 8 * T, voltage=[volts], method=method, **TIGHT
+    )
     assert not run.qd.any()
     assert current(run) == pytest.approx(volts / R * (1.0 - np.exp(-run.t / T)), abs=ADDED_UP * V / R)
     assert run.energy["field"] == pytest.approx(0.5 * L * current(run) ** 2, rel=1e-12)
@@ -102,7 +106,9 @@ def test_a_current_is_held_at_its_limit_and_leaves_it(method: str) -> None:
 @METHODS
 def test_a_motor_that_runs_up_leaves_its_limit(method: str) -> None:
     """The voltage against it rises with the speed, so the current must come down from the limit by itself."""
-    run = fa.simulate(block(motor=motor(max_current=2.0)), [0.0], [0.0], 9.0, voltage=[V], method=method, **TIGHT)
+    run = fa.simulate(
+        block(motor=motor(max_current=2.0)), [0.0], [0.0], 9.0, voltage=[V], method=method, **TIGHT
+    )
     i = current(run)
     assert np.abs(i).max() == pytest.approx(2.0, rel=1e-14)
     assert i[-1] < 1.0
@@ -142,7 +148,14 @@ def test_arms_with_all_that_drives_have_keep_their_books(seed: int) -> None:
     volts = np.random.default_rng(seed).uniform(-20.0, 20.0, 3)
     for some in (arm, mixed):
         run = fa.simulate(
-            some, posture(some, seed), speed(some, seed), 0.05, voltage=volts, method="dp45", rtol=1e-8, atol=1e-10
+            some,
+            posture(some, seed),
+            speed(some, seed),
+            0.05,
+            voltage=volts,
+            method="dp45",
+            rtol=1e-8,
+            atol=1e-10,
         )
         assert run.ok, run.message
         assert left_over(run) <= 1e-6
@@ -156,14 +169,17 @@ def test_going_on_keeps_the_currents(tmp_path: Path) -> None:
         first = fa.simulate(arm, [0.0], [0.0], part, voltage=[V], method="dp45", **TIGHT)
         first.save(tmp_path / "first.npz")
         before = load_simulation(tmp_path / "first.npz")
-        second = fa.simulate(arm, [9.0], [9.0], 4 * T - part, voltage=[V], method="dp45", continued=before, **TIGHT)
+        second = fa.simulate(
+            arm, [9.0], [9.0], 4 * T - part, voltage=[V], method="dp45", continued=before, **TIGHT
+        )
         assert second.tau[0, 0] == first.tau[-1, 0]
         assert second.q[-1] == pytest.approx(whole.q[-1], rel=1e-8)
         assert second.tau[-1] == pytest.approx(whole.tau[-1], rel=1e-7)
         assert before.checkpoint is not None
-        bad = fa.Simulation(**{f: getattr(before, f) for f in before.__dataclass_fields__} | {
-            "checkpoint": before.checkpoint | {"current": np.zeros(3)}
-        })  # fmt: skip
+        bad = fa.Simulation(
+            **{f: getattr(before, f) for f in before.__dataclass_fields__}
+            | {"checkpoint": before.checkpoint | {"current": np.zeros(3)}}
+        )
         with pytest.raises(fa.InputError, match="current of the checkpoint is damaged"):
             fa.simulate(arm, [0.0], [0.0], T, voltage=[V], method="dp45", continued=bad)
 
@@ -179,7 +195,9 @@ def test_a_current_kept_at_its_limit_falls_when_the_voltage_does() -> None:
 def test_fixed_steps_say_what_to_take_instead() -> None:
     arm = block(motor=motor())
     for method in ("rk3", "rk4", "gill"):
-        with pytest.raises(fa.InputError, match=f"'{method}' takes voltages without inductance only.*'dp45', or 'radau'"):
+        with pytest.raises(
+            fa.InputError, match=f"'{method}' takes voltages without inductance only.*'dp45', or 'radau'"
+        ):
             fa.simulate(arm, [0.0], [0.0], 0.1, voltage=[V], method=method)
     with pytest.raises(fa.InputError, match="'rk4' takes voltages without inductance only"):
         fa.simulate_many(arm, [[0.0]], [[0.0]], 0.1, voltage=[V])
@@ -192,11 +210,15 @@ def test_fixed_steps_say_what_to_take_instead() -> None:
 
 @pytest.mark.parametrize("seed", [1, 9, 25])
 def test_joints_that_stand_stand_exactly_under_an_implicit_method_too(seed: int) -> None:
-    """Rounding in the equations of a step must not move them: friction that is felt in motion would be in the books."""
+    """Rounding in the equations of a step must not move them:
+    friction that is felt in motion would be in the books.
+    """
     arm = random_arm(seed, 3)
     u = np.random.default_rng(seed).uniform(-20.0, 20.0, 3)
     start = posture(arm, seed), speed(arm, seed), 0.3
-    run, other = (fa.simulate(arm, *start, voltage=u, method=m, rtol=1e-7, atol=1e-9) for m in ("radau", "dp45"))
+    run, other = (
+        fa.simulate(arm, *start, voltage=u, method=m, rtol=1e-7, atol=1e-9) for m in ("radau", "dp45")
+    )
     assert [(e.kind, e.joint) for e in run.events] == [(e.kind, e.joint) for e in other.events]
     assert "stick" in [e.kind for e in run.events]
     assert not ((run.qd != 0.0) & (np.abs(run.qd) < 1e-20)).any()

@@ -1,4 +1,6 @@
-"""What the tests of symbols share: random programs that run on any scalar, and formulations traced on expressions."""
+"""What the tests of symbols share: random programs that run on any scalar,
+and formulations traced on expressions.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,11 @@ EXACT = "++--**h"  # sums, products and halves of small whole numbers have no ro
 SMOOTH = "+++---****/cnq"
 EVERY = SMOOTH + "sae"
 LEAVES = ("x", "y", "z", "p", "r")  # the last two are parameters
-INVERSE = {"newton-euler": newton_euler, "gibbs-appell": gibbs_appell, "modified-newton-euler": modified_newton_euler}
+INVERSE = {
+    "newton-euler": newton_euler,
+    "gibbs-appell": gibbs_appell,
+    "modified-newton-euler": modified_newton_euler,
+}
 
 
 def cos(x: Any) -> Any:
@@ -57,15 +63,23 @@ def exp(x: Any) -> Any:
 
 BINARY = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 UNARY: dict[str, Callable[[Any], Any]] = {
-    "c": cos, "n": sin, "q": sqrt, "s": sign, "a": size, "e": exp, "h": lambda x: x / 2.0
-}  # fmt: skip
+    "c": cos,
+    "n": sin,
+    "q": sqrt,
+    "s": sign,
+    "a": size,
+    "e": exp,
+    "h": lambda x: x / 2.0,
+}
 
 
 def run(steps: Sequence[Step], leaves: Sequence[Any]) -> list[Any]:
     """Every value of a program, the leaves first, on floats, complex numbers or expressions."""
     values = list(leaves)
     for operation, a, b in steps:
-        values.append(_done(operation, values[a] if isinstance(a, int) else a, values[b] if isinstance(b, int) else b))
+        values.append(
+            _done(operation, values[a] if isinstance(a, int) else a, values[b] if isinstance(b, int) else b)
+        )
     return values
 
 
@@ -74,18 +88,27 @@ def _done(operation: str, x: Any, y: Any) -> Any:
 
 
 def random_program(seed: int, operations: str, size: int = 40) -> tuple[list[Step], list[list[float]]]:
-    """Steps and three rows of leaves at which nothing in it is large, divided by almost 0 or the root of almost 0."""
+    """Steps and three rows of leaves at which nothing in it is large, divided by almost 0
+    or the root of almost 0.
+    """
     rng = random.Random(seed)
     exact = operations == EXACT
-    rows = [[float(rng.choice([-3, -2, 2, 3])) if exact else rng.choice([-1, 1]) * rng.uniform(0.6, 1.7) for _ in LEAVES]
-            for _ in range(3)]  # fmt: skip
+    rows = [
+        [
+            float(rng.choice([-3, -2, 2, 3])) if exact else rng.choice([-1, 1]) * rng.uniform(0.6, 1.7)
+            for _ in LEAVES
+        ]
+        for _ in range(3)
+    ]
     constants = [-3.0, -2.0, -1.0, 0.0, 0.5, 1.0, 2.0, 3.0] + ([] if exact else [0.1, -1.0 / 3.0, 49.0])
     largest, fraction = (2.0**20, 64.0) if exact else (50.0, 0.0)
     tables = [list(row) for row in rows]
     steps: list[Step] = []
     while len(steps) < size:
         count = len(tables[0])
-        a: int | float = rng.randrange(count) if rng.random() < 0.5 else rng.randrange(max(0, count - 4), count)
+        a: int | float = (
+            rng.randrange(count) if rng.random() < 0.5 else rng.randrange(max(0, count - 4), count)
+        )
         b: int | float = rng.choice(constants) if rng.random() < 0.25 else rng.randrange(count)
         operation = rng.choice(operations)
         if operation in BINARY and rng.random() < 0.5:
@@ -102,7 +125,9 @@ def random_program(seed: int, operations: str, size: int = 40) -> tuple[list[Ste
 
 
 def _tame(operation: str, x: float, y: float) -> bool:
-    return {"/": abs(y) > 0.5, "q": x > 0.3, "s": abs(x) > 0.1, "a": abs(x) > 0.1, "e": abs(x) < 3.0}.get(operation, True)
+    return {"/": abs(y) > 0.5, "q": x > 0.3, "s": abs(x) > 0.1, "a": abs(x) > 0.1, "e": abs(x) < 3.0}.get(
+        operation, True
+    )
 
 
 def leaves_of(graph: Graph) -> list[Expr]:
@@ -121,8 +146,12 @@ def some_of(values: Sequence[Any], seed: int) -> list[int]:
     return late + [rng.randrange(len(values)) for _ in range(2)]
 
 
-def random_results(seed: int, operations: str = EVERY) -> tuple[Graph, list[Any], list[Floats], list[list[float]]]:
-    """A graph, results in it (some negated), what Python's floats make of them (one array a row), and the rows."""
+def random_results(
+    seed: int, operations: str = EVERY
+) -> tuple[Graph, list[Any], list[Floats], list[list[float]]]:
+    """A graph, results in it (some negated), what Python's floats make of them (one
+    array a row), and the rows.
+    """
     steps, rows = random_program(seed, operations)
     graph = Graph()
     values = run(steps, leaves_of(graph))
@@ -153,7 +182,9 @@ def traced(name: str, method: str) -> tuple[Graph, list[Any]]:
 
 
 def states(name: str, method: str, count: int = 3) -> tuple[dict[str, Floats], Floats]:
-    """Random states for such a graph, arrays (count,) by the inputs' names, and the answers (count, n) of the reference."""
+    """Random states for such a graph, arrays (count,) by the inputs' names, and the answers
+    (count, n) of the reference.
+    """
     arm = loaded(name)
     rng = np.random.default_rng([count, arm.n])
     q, qd, last = rng.uniform(0.3, 2.0, (3, count, arm.n)) * rng.choice([-1.0, 1.0], (3, count, arm.n))

@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import OFFSETS, SEVEN_POINTS
-from symbols.making import EVERY, SMOOTH, Floats, given, leaves_of, loaded, random_program, run, states, traced
+from symbols.making import (
+    EVERY,
+    SMOOTH,
+    Floats,
+    given,
+    leaves_of,
+    loaded,
+    random_program,
+    run,
+    states,
+    traced,
+)
 
 import forearm as fa
 from forearm.errors import InputError
@@ -67,7 +78,9 @@ def test_second_derivatives(seed: int) -> None:
         columns = []
         for k in range(5):
             moved = [[v + h if i == k else v for i, v in enumerate(row)] for h in OFFSETS]
-            columns.append(SEVEN_POINTS @ np.array([complex_slopes(steps, m, [len(made) - 1])[0] for m in moved]))
+            columns.append(
+                SEVEN_POINTS @ np.array([complex_slopes(steps, m, [len(made) - 1])[0] for m in moved])
+            )
         found = values(graph, H, row)
         assert agree(found, np.array(columns), DIFFERENCES)
         assert agree(found, found.T, EXACT)
@@ -108,7 +121,11 @@ def test_each_operation_by_hand() -> None:
 def test_directions_signs_and_values_between() -> None:
     graph = Graph()
     x, y = graph.input("x"), graph.input("y")
-    assert evaluate(graph, derivative(graph, [x * y, 2.0, -x], {x: 2.0, y: -3.0}), {"x": 5.0, "y": 7.0}) == [-1.0, 0.0, -2.0]
+    assert evaluate(graph, derivative(graph, [x * y, 2.0, -x], {x: 2.0, y: -3.0}), {"x": 5.0, "y": 7.0}) == [
+        -1.0,
+        0.0,
+        -2.0,
+    ]
     moved = derivative(graph, [x * y], {x: y, y: x})
     assert evaluate(graph, moved, {"x": 5.0, "y": 7.0}) == [74.0]
     assert derivative(graph, [3.0 * x], {-x: 1.0}) == [-3.0]
@@ -126,13 +143,20 @@ def test_shapes_of_jacobians() -> None:
     x, y, z = (graph.input(name) for name in "xyz")
     assert jacobian(graph, [x * y], [x, y, z]).shape == (1, 3)
     assert jacobian(graph, [x, y, z, 1.0], [x, y]).shape == (4, 2)
-    assert jacobian(graph, [x, y, z, 1.0], [x, y]).tolist() == [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]
+    assert jacobian(graph, [x, y, z, 1.0], [x, y]).tolist() == [
+        [1.0, 0.0],
+        [0.0, 1.0],
+        [0.0, 0.0],
+        [0.0, 0.0],
+    ]
     assert jacobian(graph, [], [x, y]).shape == (0, 2)
     assert jacobian(graph, [x, y], []).shape == (2, 0)
 
 
 def test_a_jacobian_goes_the_way_that_has_fewer_sweeps() -> None:
-    """One result of n factors backwards, n results of one input forwards: a small multiple of n, the other way n^2."""
+    """One result of n factors backwards, n results of one input forwards:
+    a small multiple of n, the other way n^2.
+    """
     graph = Graph()
     inputs = [graph.input(f"x{i}") for i in range(20)]
     result = inputs[0]
@@ -150,7 +174,10 @@ def test_torques_by_accelerations_are_the_inertia_matrix(name: str) -> None:
     graph, tau = traced(name, "newton-euler")
     n = len(tau)
     places = {leaf: place for place, leaf in graph.leaves.items()}
-    leaf = [[type(tau[-1])(graph, places[f"{symbol}{i}"], False) for i in range(n)] for symbol in ("q", "qd", "qdd")]
+    leaf = [
+        [type(tau[-1])(graph, places[f"{symbol}{i}"], False) for i in range(n)]
+        for symbol in ("q", "qd", "qdd")
+    ]
     table, _ = states(name, "newton-euler", 2)
     q, qd, qdd = (np.array([table[f"{symbol}{i}"] for i in range(n)]).T for symbol in ("q", "qd", "qdd"))
     arm = loaded(name)
@@ -190,11 +217,15 @@ def test_slopes_of_an_angle() -> None:
         square = values[0] ** 2 + values[1] ** 2
         for angle, sign in ((y.arctangent(x), 1.0), ((-y).arctangent(x), -1.0), ((-y).arctangent(-x), 1.0)):
             slopes = evaluate(graph, gradient(graph, angle, [x, y]), at)
-            np.testing.assert_allclose(slopes, [-sign * values[1] / square, sign * values[0] / square], rtol=1e-14)
+            np.testing.assert_allclose(
+                slopes, [-sign * values[1] / square, sign * values[0] / square], rtol=1e-14
+            )
     assert y.graph.constant(1.0).arctangent(-2.0) == math.atan2(1.0, -2.0)
     assert evaluate(graph, [x.arctangent(-1.0), arctangent(1.0, x), arctangent(1.0, -1.0)], {"x": 0.3}) == [
-        math.atan2(0.3, -1.0), math.atan2(1.0, 0.3), math.atan2(1.0, -1.0)
-    ]  # fmt: skip
+        math.atan2(0.3, -1.0),
+        math.atan2(1.0, 0.3),
+        math.atan2(1.0, -1.0),
+    ]
 
 
 def test_numbers_in_the_place_of_inputs_are_computed_with() -> None:

@@ -1,4 +1,6 @@
-"""Values of expressions on numbers and arrays: row by row the same, in the shape in which the results came."""
+"""Values of expressions on numbers and arrays: row by row the same, in the shape in
+which the results came.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ def test_arrays_are_evaluated_row_by_row() -> None:
     for seed in range(60):
         graph, results, truths, rows = random_results(seed)
         together = evaluate(
-            graph, np.array(results, dtype=object), given([np.array(column) for column in zip(*rows, strict=True)])
+            graph,
+            np.array(results, dtype=object),
+            given([np.array(column) for column in zip(*rows, strict=True)]),
         )
         assert together.shape == (len(results), len(rows))
         for k, row in enumerate(rows):
@@ -67,10 +71,35 @@ def test_many_results_of_one_array() -> None:
 def test_constants_leaves_and_signs() -> None:
     graph = Graph()
     x, m = graph.input("x"), graph.parameter("m")
-    results = [graph.constant(-2.0), x, -x, -(x + m), x.cos(), x.sin(), m.sqrt(), (-x).sign(), m / x, abs(-x), (-x).exp()]
+    results = [
+        graph.constant(-2.0),
+        x,
+        -x,
+        -(x + m),
+        x.cos(),
+        x.sin(),
+        m.sqrt(),
+        (-x).sign(),
+        m / x,
+        abs(-x),
+        (-x).exp(),
+    ]
     found = evaluate(graph, results, {"x": 0.7, "m": 2.0})
     assert found == pytest.approx(
-        [-2.0, 0.7, -0.7, -2.7, math.cos(0.7), math.sin(0.7), math.sqrt(2.0), -1.0, 2.0 / 0.7, 0.7, math.exp(-0.7)], rel=1e-15
+        [
+            -2.0,
+            0.7,
+            -0.7,
+            -2.7,
+            math.cos(0.7),
+            math.sin(0.7),
+            math.sqrt(2.0),
+            -1.0,
+            2.0 / 0.7,
+            0.7,
+            math.exp(-0.7),
+        ],
+        rel=1e-15,
     )
 
 

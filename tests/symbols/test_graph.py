@@ -1,4 +1,6 @@
-"""The graph: what folds, what is one node, what counts, and that its values are those of Python's own arithmetic."""
+"""The graph: what folds, what is one node, what counts, and that its values are those of
+Python's own arithmetic.
+"""
 
 from __future__ import annotations
 
@@ -166,7 +168,14 @@ class Plain(float):
 def test_constants_as_expressions_fold_like_plain_numbers(graph: Graph) -> None:
     x = graph.input("x")
     two, three, none = graph.constant(2.0), graph.constant(-3), graph.constant(0.0)
-    assert [two + three, two - three, two * three, two / three, two + two, two - two] == [-1.0, 5.0, -6.0, 2.0 / -3.0, 4.0, 0.0]
+    assert [two + three, two - three, two * three, two / three, two + two, two - two] == [
+        -1.0,
+        5.0,
+        -6.0,
+        2.0 / -3.0,
+        4.0,
+        0.0,
+    ]
     assert [three + three, three / three, none * two, 6 / three] == [-6.0, 1.0, 0.0, -2.0]
     assert same(x * three, -(3.0 * x))
     assert same(x / two, 0.5 * x)
@@ -179,8 +188,12 @@ def test_constants_as_expressions_fold_like_plain_numbers(graph: Graph) -> None:
     assert same(x + two, x + 2.0)
     assert same(graph.constant(-2.0), -two)
     assert [three.sin(), three.cos(), three.sign(), none.sign(), graph.constant(4.0).sqrt()] == [
-        math.sin(-3.0), math.cos(-3.0), -1.0, 0.0, 2.0,
-    ]  # fmt: skip
+        math.sin(-3.0),
+        math.cos(-3.0),
+        -1.0,
+        0.0,
+        2.0,
+    ]
     assert all(type(value) is float and value >= 0.0 for value in graph.values.values())
 
 
@@ -189,9 +202,13 @@ def test_what_is_not_finite_is_no_constant(graph: Graph, value: float) -> None:
     x = graph.input("x")
     text = "cannot be a constant of an expression; only finite numbers can"
     doings: list[Callable[[], Any]] = [
-        lambda: graph.constant(value), lambda: x * value, lambda: x + value, lambda: value - x, lambda: value / x,
+        lambda: graph.constant(value),
+        lambda: x * value,
+        lambda: x + value,
+        lambda: value - x,
+        lambda: value / x,
         lambda: (2.0 * x) * value,
-    ]  # fmt: skip
+    ]
     for doing in doings:
         with pytest.raises(InputError, match=text):
             doing()
@@ -217,7 +234,13 @@ def test_the_same_operation_is_the_same_node(graph: Graph) -> None:
     x, y, z = (graph.input(name) for name in "xyz")
 
     def all_of_it() -> list[Any]:
-        return [(x * y + z) * (z - y * x) / (x + 2.0 * z), (z + y * x).cos().sqrt(), (x - z).sin(), (z - x).sign(), -x * 0.3]
+        return [
+            (x * y + z) * (z - y * x) / (x + 2.0 * z),
+            (z + y * x).cos().sqrt(),
+            (x - z).sin(),
+            (z - x).sign(),
+            -x * 0.3,
+        ]
 
     first = all_of_it()
     before = len(graph)
@@ -251,9 +274,16 @@ def test_expressions_meet_numpy_and_refuse_what_is_no_number(graph: Graph) -> No
     assert same((vector + x)[1], x)
     assert same(sum([x, y, 0]), x + y)
     doings: list[Callable[[], Any]] = [
-        lambda: x * "2", lambda: x + None, lambda: x - "2", lambda: x / "2", lambda: "2" / x, lambda: 1j * x, lambda: x**0,
-        lambda: x**-1, lambda: x**0.5,  # type: ignore[operator]
-    ]  # fmt: skip
+        lambda: x * "2",
+        lambda: x + None,
+        lambda: x - "2",
+        lambda: x / "2",
+        lambda: "2" / x,
+        lambda: 1j * x,
+        lambda: x**0,
+        lambda: x**-1,
+        lambda: x**0.5,  # type: ignore[operator]
+    ]
     for doing in doings:
         with pytest.raises(TypeError):
             doing()
@@ -314,7 +344,8 @@ def test_needed_has_operands_first_and_nothing_else(graph: Graph) -> None:
     result = (x * y).sin() - 2.0 * y
     needed = graph.needed(result)
     assert needed == sorted(needed)
-    assert len(needed) == len({x.node, y.node}) + 1 + 4  # two inputs, the number 2; x y, sin, 2 y, the difference
+    # two inputs, the number 2; x y, sin, 2 y, the difference
+    assert len(needed) == len({x.node, y.node}) + 1 + 4
     assert unused.node not in needed
     assert z.node not in needed
     for place in needed:
@@ -335,12 +366,22 @@ def test_names_stay_with_the_first_and_tell_of_the_sign(graph: Graph) -> None:
     graph.name("long", np.array([0.0, 0.0, 0.0, x.sin()]))
     names = {graph.names[node]: node for node in graph.names}
     assert names == {
-        "w": (x + y).node, "neg_d": (x - y).node, "vx": (x * y).node, "neg_vz": (x * z).node, "Mxx": (y * z).node,
-        "Myy": x.cos().node, "long3": x.sin().node,
-    }  # fmt: skip
+        "w": (x + y).node,
+        "neg_d": (x - y).node,
+        "vx": (x * y).node,
+        "neg_vz": (x * z).node,
+        "Mxx": (y * z).node,
+        "Myy": x.cos().node,
+        "long3": x.sin().node,
+    }
     assert [repr(e) for e in (x, -x, x + y, y - x, -(x * z), graph.constant(-2.0))] == [
-        "Expr(x)", "Expr(-x)", "Expr(w)", "Expr(-neg_d)", "Expr(-neg_vz)", "Expr(-2.0)",
-    ]  # fmt: skip
+        "Expr(x)",
+        "Expr(-x)",
+        "Expr(w)",
+        "Expr(-neg_d)",
+        "Expr(-neg_vz)",
+        "Expr(-2.0)",
+    ]
     assert repr(x / z) == f"Expr(#{(x / z).node})"
 
 
@@ -358,7 +399,9 @@ def test_sections_are_those_in_which_a_value_was_first_made(graph: Graph) -> Non
 def test_a_name_is_taken_once(graph: Graph) -> None:
     graph.input("x")
     for make in (graph.input, graph.parameter):
-        with pytest.raises(InputError, match="there is already an input or parameter 'x' in this graph; give it another name"):
+        with pytest.raises(
+            InputError, match="there is already an input or parameter 'x' in this graph; give it another name"
+        ):
             make("x")
 
 
@@ -412,7 +455,12 @@ def test_sizes_and_exponentials() -> None:
     at = {"x": 0.7, "y": -1.1}
     truth = [1.8, math.exp(1.8), math.exp(-1.8), math.exp(-0.7), 0.77]
     assert evaluate(graph, results, at) == pytest.approx(truth, rel=1e-15)
-    assert graph.counts(results) == Counts(mul=1, add=1, trig=3)  # |x| costs nothing, an exponential as much as a sine
-    assert [abs(graph.constant(-3.0)), graph.constant(0.0).exp(), graph.constant(-2.0).exp()] == [3.0, 1.0, math.exp(-2.0)]
+    # |x| costs nothing, an exponential as much as a sine
+    assert graph.counts(results) == Counts(mul=1, add=1, trig=3)
+    assert [abs(graph.constant(-3.0)), graph.constant(0.0).exp(), graph.constant(-2.0).exp()] == [
+        3.0,
+        1.0,
+        math.exp(-2.0),
+    ]
     m = graph.parameter("m")
     assert graph.counts([abs(m).sqrt() * x, (m * m).exp() * y]) == Counts(mul=2)  # known before any state is

@@ -23,7 +23,10 @@ def simulated(graph: Graph, places: list[int]) -> int:
     def reads(place: int) -> set[int]:
         return {graph.left[place], graph.right[place]}
 
-    alive = [{p for p in places[: k + 1] if any(p in reads(u) for u in places[k + 1 :])} for k in range(len(places))]
+    alive = [
+        {p for p in places[: k + 1] if any(p in reads(u) for u in places[k + 1 :])}
+        for k in range(len(places))
+    ]
     return max((len(some) for some in alive), default=0)
 
 
@@ -41,12 +44,19 @@ def test_orders_are_valid_and_the_best_is_taken() -> None:
     for seed in range(200):
         graph, results, _, _ = random_results(seed)
         made = as_made(graph, results)
-        orders = [_depth_first(graph, results), _greedy(graph, made, oldest=False), _greedy(graph, made, oldest=True), made]
+        orders = [
+            _depth_first(graph, results),
+            _greedy(graph, made, oldest=False),
+            _greedy(graph, made, oldest=True),
+            made,
+        ]
         chosen = order(graph, results)
         for places in (*orders, chosen):
             assert_valid(graph, results, places)
             assert most_live(graph, places, results) == simulated(graph, places), f"seed {seed}"
-        assert most_live(graph, chosen, results) == min(most_live(graph, places, results) for places in orders)
+        assert most_live(graph, chosen, results) == min(
+            most_live(graph, places, results) for places in orders
+        )
         better += most_live(graph, chosen, results) < most_live(graph, made, results)
     assert better > 50
 
@@ -61,7 +71,9 @@ def test_live_values_by_hand() -> None:
     assert most_live(graph, places, total) == 2
     assert most_live(graph, order(graph, total), total) == 2
     assert most_live(graph, [a.node, b.node, c.node], [a, b, c]) == 0, "results leave as they are computed"
-    assert most_live(graph, [a.node, (a * a).node], a * a) == 1, "a value read twice by one operation is one value"
+    assert most_live(graph, [a.node, (a * a).node], a * a) == 1, (
+        "a value read twice by one operation is one value"
+    )
     both = [a, a * z]
     assert order(graph, both) == [a.node, (a * z).node]
     assert most_live(graph, order(graph, both), both) == 1
@@ -99,7 +111,9 @@ def test_depth_first_needs_as_many_values_as_a_tree_must() -> None:
 
 @pytest.mark.parametrize("name", ["puma560-akb", "panda", "chain12"])
 def test_inverse_dynamics_keeps_less_than_ten_values_a_joint(name: str) -> None:
-    """As made it is twelve to fourteen; force, moment, sine and cosine of each joint must wait, which is eight."""
+    """As made it is twelve to fourteen; force, moment, sine and cosine of each joint
+    must wait, which is eight.
+    """
     graph, tau = refined(*traced(name, "newton-euler"))
     chosen = order(graph, tau)
     assert_valid(graph, tau, chosen)

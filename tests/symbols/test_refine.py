@@ -25,7 +25,16 @@ def work(counts: Counts) -> int:
 
 def text(graph: Graph) -> tuple[Any, ...]:
     """All that a graph is, to compare two."""
-    return graph.kinds, graph.left, graph.right, graph.values, graph.leaves, graph.names, graph.sections, graph.offline
+    return (
+        graph.kinds,
+        graph.left,
+        graph.right,
+        graph.values,
+        graph.leaves,
+        graph.names,
+        graph.sections,
+        graph.offline,
+    )
 
 
 @pytest.mark.parametrize("operations", [EXACT, EVERY], ids=["polynomials", "every operation"])
@@ -113,7 +122,10 @@ FOUND: dict[str, tuple[Callable[..., list[Any]], Counts]] = {
     "parameters added beforehand": (lambda x, y, p, **_: [(x + p) + y + p * p + 2.0], Counts(add=2)),
     "parameters multiplied beforehand": (lambda x, p, **_: [(x * p) * (p + 1.0)], Counts(mul=1)),
     "a shared sum": (lambda x, y, z, u, **_: [(x + y) + z, x + (y + u)], Counts(add=3)),
-    "a shared sum that is a result": (lambda x, y, z, u, **_: [x + y, (x + z) + y, (u + x) + y], Counts(add=3)),
+    "a shared sum that is a result": (
+        lambda x, y, z, u, **_: [x + y, (x + z) + y, (u + x) + y],
+        Counts(add=3),
+    ),
     "a shared sum up to sign": (lambda x, y, z, u, **_: [(x - y) + z, y + (u - x)], Counts(add=3)),
     "a shared sum in one ratio": (
         lambda x, y, z, u, **_: [(2.0 * x + 6.0 * y) + z, (x + u) + 3.0 * y],
@@ -130,9 +142,15 @@ FOUND: dict[str, tuple[Callable[..., list[Any]], Counts]] = {
     "a shared sum with a number": (lambda x, y, z, **_: [(x + y) + 2.0, (x + 2.0) + z], Counts(add=3)),
     "a shared product": (lambda x, y, z, u, **_: [(x * y) * z, x * (y * u)], Counts(mul=3)),
     "a shared product at the end": (lambda x, y, z, u, **_: [(x * z) * u, (u * y) * z], Counts(mul=3)),
-    "a shared product that is a result": (lambda x, y, z, u, **_: [x * y, (x * z) * y, (u * x) * y], Counts(mul=3)),
+    "a shared product that is a result": (
+        lambda x, y, z, u, **_: [x * y, (x * z) * y, (u * x) * y],
+        Counts(mul=3),
+    ),
     "a shared square": (lambda x, y, z, **_: [(x * y) * x, x * (z * x)], Counts(mul=3)),
-    "the same in another order": (lambda x, y, z, **_: [(x + y) + z, x + (y + z), (x + z) + y], Counts(add=2)),
+    "the same in another order": (
+        lambda x, y, z, **_: [(x + y) + z, x + (y + z), (x + z) + y],
+        Counts(add=2),
+    ),
     "constants of a product": (lambda x, y, **_: [(2.0 * x) * (3.0 * y)], Counts(mul=2)),
     "constants of a product that cancel": (lambda x, y, z, **_: [((2.0 * x) * (0.5 * y)) * z], Counts(mul=2)),
     "numbers of a sum": (lambda x, y, **_: [(x + 2.0) + (y + 3.0)], Counts(add=2)),
@@ -238,7 +256,12 @@ def test_coefficients_of_any_size() -> None:
     """Ratios of coefficients that are no number any more share nothing."""
     graph = Graph()
     x, y, z = (graph.input(leaf) for leaf in "xyz")
-    results = [1e-200 * x + 1e200 * y + z, (2e-200 * x - z) + 3e200 * y, 4e200 * x + 4e-200 * y, (2e200 * x + z) + 7e-200 * y]
+    results = [
+        1e-200 * x + 1e200 * y + z,
+        (2e-200 * x - z) + 3e200 * y,
+        4e200 * x + 4e-200 * y,
+        (2e200 * x + z) + 7e-200 * y,
+    ]
     new, found = refined(graph, results)
     at = {"x": 1e-3, "y": 1e-3, "z": 7.0}
     np.testing.assert_allclose(evaluate(new, found, at), evaluate(graph, results, at), rtol=1e-14)
@@ -266,7 +289,10 @@ def test_names_and_sections_stay_with_what_is_still_computed() -> None:
     graph.name("factored", factored)
     graph.name("minus", -plain)
     new, found = refined(graph, [shared, difference, factored, -plain])
-    signed = [f"neg_{symbol}" if e.negative else symbol for symbol, e in zip(("difference", "minus"), found[1::2], strict=True)]
+    signed = [
+        f"neg_{symbol}" if e.negative else symbol
+        for symbol, e in zip(("difference", "minus"), found[1::2], strict=True)
+    ]
     assert [new.names[e.node] for e in found] == ["shared", signed[0], "factored", signed[1]]
     assert [new.sections[e.node] for e in found] == ["first", "first", "second", "second"]
     inner = next(p for p in (new.left[found[2].node], new.right[found[2].node]) if p not in new.leaves)
@@ -278,8 +304,14 @@ def test_named_values_of_a_formulation_keep_name_and_value() -> None:
     graph, results = traced("chain4", "newton-euler")
     new, _ = refined(graph, results)
     table, _ = states("chain4", "newton-euler")
-    plain = {name.removeprefix("neg_"): Expr(graph, node, name.startswith("neg_")) for node, name in graph.names.items()}
-    kept = {name.removeprefix("neg_"): Expr(new, node, name.startswith("neg_")) for node, name in new.names.items()}
+    plain = {
+        name.removeprefix("neg_"): Expr(graph, node, name.startswith("neg_"))
+        for node, name in graph.names.items()
+    }
+    kept = {
+        name.removeprefix("neg_"): Expr(new, node, name.startswith("neg_"))
+        for node, name in new.names.items()
+    }
     assert len(kept) > 50
     for name, expression in kept.items():
         found, truth = evaluate(new, expression, table), evaluate(graph, plain[name], table)

@@ -1,4 +1,6 @@
-"""Chosen accelerations: never more torque than there is, looked at more finely than the planner does, and nearly all of it."""
+"""Chosen accelerations: never more torque than there is, looked at more finely than the planner
+does, and nearly all of it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ NEARLY = 0.99  # of a torque is used: the planner's 0.999, its search to 1e-3, a
 def largest_share(plan: fa.Plan) -> float:
     """Of max_effort, at 40000 moments and on both sides of every switch."""
     switches = plan.motion.switches
-    t = np.concatenate([np.linspace(0.0, plan.duration, 40_000), switches, np.maximum(switches - 1e-9 * plan.duration, 0.0)])
+    t = np.concatenate(
+        [np.linspace(0.0, plan.duration, 40_000), switches, np.maximum(switches - 1e-9 * plan.duration, 0.0)]
+    )
     return float((np.abs(plan.torque(np.unique(t))) / EFFORT).max())
 
 
@@ -48,7 +52,9 @@ def test_nothing_moves() -> None:
 
 
 def test_velocities_that_need_hard_braking_are_had_or_refused() -> None:
-    """To the end of joint 1's range at speed: room for 0.02 rad to brake needs v^2 / 2d = 4 rad/s^2 at 0.4 rad/s."""
+    """To the end of joint 1's range at speed: room for 0.02 rad to brake needs v^2 / 2d =
+    4 rad/s^2 at 0.4 rad/s.
+    """
     start, end = np.zeros(6), np.zeros(6)
     upper = UR5.joints[0].limits.upper
     end[0] = upper - 0.02

@@ -55,12 +55,15 @@ def test_many_are_the_single_ones_to_the_bit() -> None:
 def test_common_duration_is_the_smallest_one() -> None:
     """Against a search over a fine grid of durations, gaps of all joints included."""
     q0, qd0, q1, qd1 = requests(2, 300)
-    q1, qd1 = q0 + 0.15 * np.abs(q1 - q0) * np.sign(qd0), np.abs(qd1) * np.sign(qd0)  # short ways at speed: many gaps
+    # short ways at speed: many gaps
+    q1, qd1 = q0 + 0.15 * np.abs(q1 - q0) * np.sign(qd0), np.abs(qd1) * np.sign(qd0)
     wide = MotionLimits(LIMITS.acceleration, LIMITS.velocity)
     plans, gaps = bang_bang_many(q0, qd0, q1, qd1, wide), 0
     assert (plans.status == Status.PLANNED).all()
     for i in range(300):
-        shortest, start, end = durations(q0[i], qd0[i], q1[i], qd1[i], wide.acceleration, wide.velocity, -np.inf, np.inf)
+        shortest, start, end = durations(
+            q0[i], qd0[i], q1[i], qd1[i], wide.acceleration, wide.velocity, -np.inf, np.inf
+        )
         grid = np.linspace(0.0, 1.2 * plans.duration[i], 5001)[:, None]
         possible = ((grid >= shortest) & ~((grid > start) & (grid < end))).all(axis=1)
         first = float(grid[possible.argmax(), 0])
@@ -101,7 +104,8 @@ def test_extremes_are_those_of_a_fine_sample_and_within_the_limits() -> None:
     for motion in motions(5, 100):
         least, most, fastest = motion.extremes()
         q, qd, _ = motion.at(np.linspace(0.0, motion.duration, 2001))
-        assert np.abs(q.min(axis=0) - least).max() < 1e-5  # the sample misses a turning point by half of 5 / 8 (T / 2000)^2
+        # the sample misses a turning point by half of 5 / 8 (T / 2000)^2
+        assert np.abs(q.min(axis=0) - least).max() < 1e-5
         assert np.abs(q.max(axis=0) - most).max() < 1e-5
         assert (np.abs(qd).max(axis=0) <= fastest * (1.0 + ROUNDING)).all()
         assert (least >= LIMITS.lower - ROUNDING).all()
@@ -116,9 +120,15 @@ def test_a_given_duration_is_kept_or_refused_with_what_is_possible() -> None:
     for T in (0.65, 0.9, 1.0, 3.0, 3.1, 50.0):
         motion = bang_bang([0.0], [1.0], [0.75], [1.0], limits, duration=T)
         assert motion.duration == pytest.approx(T, rel=ROUNDING)
-    assert bang_bang([0.0], [1.0], [0.75], [1.0], limits).duration == pytest.approx(2.0 * (np.sqrt(1.75) - 1.0))
+    assert bang_bang([0.0], [1.0], [0.75], [1.0], limits).duration == pytest.approx(
+        2.0 * (np.sqrt(1.75) - 1.0)
+    )
     with pytest.raises(
-        InputError, match=r"joint 1: the duration asked for is not possible: 2\.0 s came; possible from 0\.645751 s on but not"
+        InputError,
+        match=(
+            r"joint 1: the duration asked for is not possible: 2\.0 s came; possible from "
+            r"0\.645751 s on but not"
+        ),
     ):
         bang_bang([0.0], [1.0], [0.75], [1.0], limits, duration=2.0)
     with pytest.raises(InputError, match=r"0\.5 s came; possible from 0\.645751 s on but not from 1 to 3 s"):
@@ -126,16 +136,23 @@ def test_a_given_duration_is_kept_or_refused_with_what_is_possible() -> None:
     many = bang_bang_many([[0.0]] * 3, [[1.0]] * 3, [[0.75]] * 3, [[1.0]] * 3, limits, [0.9, 2.0, 4.0])
     assert many.status.tolist() == [Status.PLANNED, Status.DURATION, Status.PLANNED]
     again = bang_bang([0.0], [1.0], [0.75], [1.0], limits)
-    bang_bang([0.0], [1.0], [0.75], [1.0], limits, duration=again.duration)  # its own duration, rounded, is possible
+    # its own duration, rounded, is possible
+    bang_bang([0.0], [1.0], [0.75], [1.0], limits, duration=again.duration)
 
 
 REFUSED = {
-    Status.TOO_FAST: (([0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 0.0]), r"joint 1: .* faster .*: 2\.0 and 0\.0, allowed 1\.0"),
+    Status.TOO_FAST: (
+        ([0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 0.0]),
+        r"joint 1: .* faster .*: 2\.0 and 0\.0, allowed 1\.0",
+    ),
     Status.OUT_OF_RANGE: (
         ([0.0, 0.0], [0.0, 0.0], [0.0, 2.0], [0.0, 0.0]),
         r"joint 2: .* outside .*: 0\.0 and 2\.0, allowed -1\.0",
     ),
-    Status.NO_ROOM: (([0.9, 0.0], [0.9, 0.0], [0.0, 0.0], [0.0, 0.0]), r"joint 1: .* turn round .*: it stops at 1\.305"),
+    Status.NO_ROOM: (
+        ([0.9, 0.0], [0.9, 0.0], [0.0, 0.0], [0.0, 0.0]),
+        r"joint 1: .* turn round .*: it stops at 1\.305",
+    ),
     Status.NOTHING_COMMON: (
         ([0.9, -1.0], [0.9, 0.0], [0.95, 1.0], [0.9, 0.0]),
         r"joint 1: no duration .*: at most 0\.0564404 s, another needs 2\.5 s",
@@ -200,7 +217,9 @@ def test_motions_cannot_be_changed() -> None:
 
 
 def test_plans_keep_what_they_were_asked_for() -> None:
-    """Whatever becomes of the arrays that were given: the motion is that of one plan, and ends where it was sent."""
+    """Whatever becomes of the arrays that were given: the motion is that of one plan,
+    and ends where it was sent.
+    """
     asked = requests(7, 5)
     plans = bang_bang_many(*asked, LIMITS)
     i = int(np.argmin(plans.status))
@@ -213,7 +232,10 @@ def test_plans_keep_what_they_were_asked_for() -> None:
 
 def test_results_are_the_same_from_run_to_run_and_rows_do_not_touch() -> None:
     asked = requests(6, 3000)
-    first, second = bang_bang_many(*asked, LIMITS), bang_bang_many(*rows(asked, slice(None, None, -1)), LIMITS)
+    first, second = (
+        bang_bang_many(*asked, LIMITS),
+        bang_bang_many(*rows(asked, slice(None, None, -1)), LIMITS),
+    )
     assert isinstance(first, Plans)
     for name in ("phases", "held", "duration", "status"):
         assert np.array_equal(getattr(first, name), getattr(second, name)[::-1], equal_nan=True)

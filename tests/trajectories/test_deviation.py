@@ -21,7 +21,8 @@ def points(count: int) -> Array:
 def test_closed_form_of_two_joints() -> None:
     """One joint goes 1 from rest in 2 s by a = 1, the other 1 at a = 4 with a coast: c (2 - c / 4) = 1.
 
-    The line is x = y, the distance |x - y| / sqrt 2, largest where both go equally fast: while the second coasts, at t = c.
+    The line is x = y, the distance |x - y| / sqrt 2, largest where both go equally fast:
+    while the second coasts, at t = c.
     """
     motion = bang_bang([0.0, 0.0], [0.0, 0.0], [1.0, 1.0], [0.0, 0.0], MotionLimits([1.0, 4.0], 10.0))
     c = 4.0 - np.sqrt(12.0)
@@ -52,7 +53,9 @@ def test_it_is_the_largest_of_a_fine_sample() -> None:
 
 
 def test_it_falls_with_the_distance_of_points() -> None:
-    """As the points get closer together, the motion gets closer to the polygon; here as their distance or faster."""
+    """As the points get closer together, the motion gets closer to the polygon;
+    here as their distance or faster.
+    """
     counts = (9, 17, 33, 65)
     chosen = [float(deviation(through(points(count), None, LIMITS))) for count in counts]
     resting = [float(deviation(through(points(count), np.zeros((count, 4)), LIMITS))) for count in counts]

@@ -35,7 +35,9 @@ def test_the_fuzzer_finds_what_is_wrong() -> None:
     other = request.limits
     slower = MotionLimits(other.acceleration, 0.9 * other.velocity, other.lower, other.upper)
     assert "too fast" in check(replace(request, limits=slower), plans)[0]
-    narrow = MotionLimits(other.acceleration, other.velocity, other.lower, other.lower + 0.5 * (other.upper - other.lower))
+    narrow = MotionLimits(
+        other.acceleration, other.velocity, other.lower, other.lower + 0.5 * (other.upper - other.lower)
+    )
     assert "out of range" in check(replace(request, limits=narrow), plans)[0]
     stronger = MotionLimits(1.01 * other.acceleration, other.velocity, other.lower, other.upper)
     assert {"target missed", "velocity missed"} <= set(check(request, replace(plans, limits=stronger))[0])
@@ -51,7 +53,9 @@ def test_numbers_at_the_ends_of_what_is_allowed(a: float, v: float) -> None:
     limits = MotionLimits([a], [v])
     places = (0.0, -0.0, 1e-300, 1e-30, 1.0, np.nextafter(1.0, 2.0), -1e15, 1e30, -1e30)
     speeds = (0.0, v, -v, v / 3.0, -v * 1e-20, 5e-324)
-    q0, qd0, q1, qd1 = (column[:, None] for column in np.array(list(product(places, speeds, places, speeds))).T)
+    q0, qd0, q1, qd1 = (
+        column[:, None] for column in np.array(list(product(places, speeds, places, speeds))).T
+    )
     plans = bang_bang_many(q0, qd0, q1, qd1, limits)
     assert not plans.status.any()
     assert check(Request(q0, qd0, q1, qd1, limits), plans)[0] == {}

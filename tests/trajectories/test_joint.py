@@ -31,8 +31,12 @@ def area(curve: Array) -> Array:
 
 
 def test_rest_to_rest_has_one_switch_or_coasts() -> None:
-    assert durations(0.3, 0.0, 2.3, 0.0, 0.5, 3.0, *FREE)[0] == pytest.approx(2.0 * math.sqrt(2.0 / 0.5), rel=ROUNDING)
-    assert durations(0.3, 0.0, -7.7, 0.0, 0.5, 1.0, *FREE)[0] == pytest.approx(8.0 / 1.0 + 1.0 / 0.5, rel=ROUNDING)
+    assert durations(0.3, 0.0, 2.3, 0.0, 0.5, 3.0, *FREE)[0] == pytest.approx(
+        2.0 * math.sqrt(2.0 / 0.5), rel=ROUNDING
+    )
+    assert durations(0.3, 0.0, -7.7, 0.0, 0.5, 1.0, *FREE)[0] == pytest.approx(
+        8.0 / 1.0 + 1.0 / 0.5, rel=ROUNDING
+    )
     t1, t2, t3, c = phases(0.3, 0.0, 2.3, 0.0, 0.5, 3.0, 4.0)
     assert (t1, t3, c) == (pytest.approx(2.0), pytest.approx(2.0), pytest.approx(1.0))
     assert t2 == pytest.approx(0.0, abs=1e-14)
@@ -40,30 +44,42 @@ def test_rest_to_rest_has_one_switch_or_coasts() -> None:
 
 
 def test_waters_points_turn_at_v_squared_three() -> None:
-    # From (1, 1) to (5, -1) with |x''| <= 1/2: the lines of slope 1 and -1 in x and v^2 meet at (3, 3), v = 0 at x = 6.
+    # From (1, 1) to (5, -1) with |x''| <= 1/2: the lines of slope 1 and -1 in x and v^2 meet at
+    # (3, 3), v = 0 at x = 6.
     shortest, start, end = durations(1.0, 1.0, 5.0, -1.0, 0.5, 3.0, -1.0, 9.0)
     assert start == end
     t1, _, t3, c = phases(1.0, 1.0, 5.0, -1.0, 0.5, 3.0, shortest)
     assert c * c == pytest.approx(3.0, rel=ROUNDING)
-    assert shortest == pytest.approx(2.0 * (math.sqrt(3.0) - 1.0) + 2.0 * (math.sqrt(3.0) + 1.0), rel=ROUNDING)
-    assert (t1, t3) == (pytest.approx(2.0 * (math.sqrt(3.0) - 1.0)), pytest.approx(2.0 * (math.sqrt(3.0) + 1.0)))
+    assert shortest == pytest.approx(
+        2.0 * (math.sqrt(3.0) - 1.0) + 2.0 * (math.sqrt(3.0) + 1.0), rel=ROUNDING
+    )
+    assert (t1, t3) == (
+        pytest.approx(2.0 * (math.sqrt(3.0) - 1.0)),
+        pytest.approx(2.0 * (math.sqrt(3.0) + 1.0)),
+    )
 
 
 def test_gap_of_durations_in_closed_form() -> None:
-    # At 1 at both ends, a = 1, way 3/4: slowest without turning brakes to sqrt(1/4), fastest with turning goes to -sqrt(1/4).
+    # At 1 at both ends, a = 1, way 3/4: slowest without turning brakes to sqrt(1/4),
+    # fastest with turning goes to -sqrt(1/4).
     shortest, start, end = durations(0.0, 1.0, 0.75, 1.0, 1.0, 2.0, *FREE)
     assert shortest == pytest.approx(2.0 * (math.sqrt(1.75) - 1.0), rel=ROUNDING)
     assert start == pytest.approx(1.0, rel=ROUNDING)
     assert end == pytest.approx(3.0, rel=ROUNDING)
-    # Turning needs the places 1/2 and 1/4; a range that ends before takes the slow motions away and leaves the fast ones.
-    assert durations(0.0, 1.0, 0.75, 1.0, 1.0, 2.0, 0.0, 0.75) == pytest.approx((shortest, start, end), rel=ROUNDING)
+    # Turning needs the places 1/2 and 1/4; a range that ends before takes the slow motions away
+    # and leaves the fast ones.
+    assert durations(0.0, 1.0, 0.75, 1.0, 1.0, 2.0, 0.0, 0.75) == pytest.approx(
+        (shortest, start, end), rel=ROUNDING
+    )
     near = durations(0.0, 1.0, 0.25, 1.0, 1.0, 2.0, -0.2, 0.4)
     assert near[2] == NEVER
     assert near[0] < near[1] < 1.0
 
 
 def test_durations_are_those_between_the_envelopes_of_velocity() -> None:
-    """A way can be covered in T where it lies between the areas under the slowest and the fastest velocity."""
+    """A way can be covered in T where it lies between the areas under the slowest
+    and the fastest velocity.
+    """
     rng = np.random.default_rng(3)
     x0, v0, x1, v1, a, v = states(rng, 1500)
     v1 = np.where(rng.random(1500) < 0.5, np.abs(v1) * np.sign(v0), v1)  # more of those with gaps
@@ -84,10 +100,11 @@ def test_durations_are_those_between_the_envelopes_of_velocity() -> None:
 
 
 def test_nothing_that_a_lattice_of_states_reaches_is_called_impossible() -> None:
-    """Steps of 1 s with x'' = -1, 0, 1 between whole velocities and half places, all ways of taking them, ranges included.
+    """Steps of 1 s with x'' = -1, 0, 1 between whole velocities and half places, all ways of taking
+    them, ranges included.
 
-    What is reached so is a motion within the limits, so a plan must exist for the same time: no shortest too long, no gap too
-    wide, no refusal without need. That plans keep the limits is for the fuzzer.
+    What is reached so is a motion within the limits, so a plan must exist for the same time: no shortest too
+    long, no gap too wide, no refusal without need. That plans keep the limits is for the fuzzer.
     """
     top, places = 3, 13
     X, V = (g.ravel() for g in np.meshgrid(np.arange(places), np.arange(-top, top + 1), indexing="ij"))
@@ -95,7 +112,9 @@ def test_nothing_that_a_lattice_of_states_reaches_is_called_impossible() -> None
     for turn in (-1, 0, 1):
         step |= (X[None] == X[:, None] + 2 * V[:, None] + turn) & (V[None] == V[:, None] + turn)
     i, k = (g.ravel() for g in np.meshgrid(np.arange(X.size), np.arange(X.size), indexing="ij"))
-    spans = durations(0.5 * X[i], 1.0 * V[i], 0.5 * X[k], 1.0 * V[k], 1.0, float(top), 0.0, 0.5 * (places - 1))
+    spans = durations(
+        0.5 * X[i], 1.0 * V[i], 0.5 * X[k], 1.0 * V[k], 1.0, float(top), 0.0, 0.5 * (places - 1)
+    )
     reached, ever, met = np.eye(X.size, dtype=np.int64), np.zeros(i.size, dtype=bool), 0
     for T in range(31):
         there = reached[i, k] > 0
@@ -104,7 +123,8 @@ def test_nothing_that_a_lattice_of_states_reaches_is_called_impossible() -> None
         ever |= there
         reached = np.minimum(reached @ step, 1)
     assert met > 500  # for so many pairs the lattice's time is the shortest one
-    # The other way round, where a lattice can: every step leaves X + V odd or even, and only whole seconds count.
+    # The other way round, where a lattice can: every step leaves X + V odd or even,
+    # and only whole seconds count.
     same = (X[i] + V[i] - X[k] - V[k]) % 2 == 0
     whole = (spans[2] < NEVER) | (spans[0] >= NEVER) | (np.floor(spans[1]) >= spans[0])
     assert (same & whole).mean() > 0.45
@@ -130,7 +150,9 @@ def test_phases_lead_to_the_target_at_every_possible_duration() -> None:
 
 
 def test_braking_as_hard_as_possible_is_not_lost_to_rounding() -> None:
-    """The end of a full brake computed in floats may lie a bit too near; the motion must not go back for it."""
+    """The end of a full brake computed in floats may lie a bit too near;
+    the motion must not go back for it.
+    """
     rng = np.random.default_rng(5)
     v0 = rng.uniform(0.1, 1.0, 10_000)
     v1 = rng.uniform(0.0, 1.0, 10_000) * v0

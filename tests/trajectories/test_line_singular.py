@@ -1,4 +1,6 @@
-"""Hand lines through singular postures: limits from both sides, checked by differences, and NaN where there is no limit."""
+"""Hand lines through singular postures: limits from both sides, checked by differences,
+and NaN where there is no limit.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def test_accelerations_and_torques_go_smoothly_through_a_straight_wrist() -> Non
 
 
 def test_limits_are_the_derivatives_of_q() -> None:
-    """Against central differences of q over 2 mm, whose error is some 1e-6 times third derivatives of about 10."""
+    """Against central differences of q over 2 mm, whose error is some 1e-6 times third
+    derivatives of about 10.
+    """
     line = through_a_straight_wrist()
     stretch, h = line.stretches[0], 2e-3
     s = np.array([0.1 - h, 0.1, 0.1 + h])
@@ -54,11 +58,15 @@ def test_limits_are_the_derivatives_of_q() -> None:
 
 
 def test_an_end_of_reach_has_no_limit() -> None:
-    """Two links straight out: dq/ds grows without bound, so it is NaN at the end and finite 1 mm before it."""
+    """Two links straight out: dq/ds grows without bound, so it is NaN at the end and
+    finite 1 mm before it.
+    """
     arm = from_dh("planar", [(0.5, 0.0, 0.0, 0.0), (0.3, 0.0, 0.0, 0.0)], convention="standard")
     start = solve_nearby(arm, forward(arm, [0.3, 0.9]), [0.3, 0.9], attitude=False).q
     place = forward(arm, start)[:3, 3]
-    line = hand_line(arm, start, place / np.linalg.norm(place) * 0.9, 0.1, profile="constant", attitude="free")
+    line = hand_line(
+        arm, start, place / np.linalg.norm(place) * 0.9, 0.1, profile="constant", attitude="free"
+    )
     stretch = line.stretches[0]
     end = stretch.ways[-1]
     q, slopes, _ = joints_along(line.task, stretch, np.array([end - 1e-3, end]))
@@ -68,14 +76,22 @@ def test_an_end_of_reach_has_no_limit() -> None:
 
 
 def test_close_beside_a_straight_wrist_nothing_is_made_up() -> None:
-    """1e-8 rad beside it the wrist would swing round within 1e-8 m: what is given is NaN, or no faster than that swing."""
+    """1e-8 rad beside it the wrist would swing round within 1e-8 m:
+    what is given is NaN, or no faster than that swing.
+    """
     arm = fa.load("puma560").rigid()
     q0 = np.array([0.3, -0.7, 0.4, 1e-8, 0.3, 0.0])
-    line = hand_line(arm, q0, forward(arm, q0)[:3, 3] - 0.3 * np.array([math.cos(0.3), math.sin(0.3), 0.0]), 0.2, 1.0)
+    line = hand_line(
+        arm, q0, forward(arm, q0)[:3, 3] - 0.3 * np.array([math.cos(0.3), math.sin(0.3), 0.0]), 0.2, 1.0
+    )
     assert not line.feasible
     time = line.problems[0].time
     t = np.clip(
-        np.concatenate([time + np.linspace(-1e-2, 1e-2, 41), line.problems[0].until + np.linspace(-1e-6, 1e-6, 21)]), 0, None
+        np.concatenate(
+            [time + np.linspace(-1e-2, 1e-2, 41), line.problems[0].until + np.linspace(-1e-6, 1e-6, 21)]
+        ),
+        0,
+        None,
     )
     q, qd, qdd = line.at(t[t <= line.duration])
     known = np.isfinite(qdd).all(axis=1)
@@ -86,7 +102,9 @@ def test_close_beside_a_straight_wrist_nothing_is_made_up() -> None:
 
 
 def test_singular_all_the_way_goes_with_what_moves_the_hand() -> None:
-    """The wrist stays straight while the hand rises along its own axis turned by joints 2 and 3: no garbage anywhere."""
+    """The wrist stays straight while the hand rises along its own axis turned by joints 2 and
+    3: no garbage anywhere.
+    """
     arm = fa.load("puma560").rigid()
     q0 = np.array([0.3, -0.7, 0.4, 0.0, 0.0, 0.0])
     along = forward(arm, q0)[:3, 2]
@@ -99,8 +117,12 @@ def test_singular_all_the_way_goes_with_what_moves_the_hand() -> None:
 
 
 def test_three_links_in_a_plane_hold_the_rest() -> None:
-    """No joint moves the hand out of the plane, which is no singular posture; one combination of joints is held."""
-    arm = from_dh("plane", [(0.5, 0.0, 0.0, 0.0), (0.4, 0.0, 0.0, 0.0), (0.3, 0.0, 0.0, 0.0)], convention="standard")
+    """No joint moves the hand out of the plane, which is no singular posture;
+    one combination of joints is held.
+    """
+    arm = from_dh(
+        "plane", [(0.5, 0.0, 0.0, 0.0), (0.4, 0.0, 0.0, 0.0), (0.3, 0.0, 0.0, 0.0)], convention="standard"
+    )
     q0 = np.array([0.2, 0.7, 0.5])
     line = hand_line(arm, q0, forward(arm, q0)[:3, 3] + [-0.1, 0.1, 0.0], 0.2, 1.0, attitude="free")
     assert line.feasible, line.message
@@ -124,7 +146,9 @@ def test_least_solution_leaves_out_what_does_not_move() -> None:
     rng = np.random.default_rng(5)
     J = rng.normal(size=(4, 6, 6))
     wanted = rng.normal(size=(4, 6))
-    np.testing.assert_allclose(least_solution(J, wanted), [np.linalg.solve(a, b) for a, b in zip(J, wanted, strict=True)])
+    np.testing.assert_allclose(
+        least_solution(J, wanted), [np.linalg.solve(a, b) for a, b in zip(J, wanted, strict=True)]
+    )
     U, s, Vt = np.linalg.svd(J[0])
     s[-1] = 1e-14
     flat = (U * s) @ Vt
@@ -133,7 +157,9 @@ def test_least_solution_leaves_out_what_does_not_move() -> None:
 
 
 def test_newton_leaves_rows_alone_that_nothing_helps() -> None:
-    """A batch gives what each row gives by itself; rows out of reach and NaN end without spoiling the others."""
+    """A batch gives what each row gives by itself; rows out of reach and NaN end
+    without spoiling the others.
+    """
     arm = fa.load("puma560-akb")
     rng = np.random.default_rng(2)
     q = rng.uniform(-1.0, 1.0, (6, 6))

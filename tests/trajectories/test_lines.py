@@ -1,4 +1,6 @@
-"""Straight hand lines: the hand stays on them, joints are consistent in all derivatives, obstacles are known beforehand."""
+"""Straight hand lines: the hand stays on them, joints are consistent in all derivatives,
+obstacles are known beforehand.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def planar() -> fa.Arm:
 
 
 def elbow(x: float, y: float) -> Array:
-    """The joint angles of the planar arm, elbow to the left of the way to the hand: bent to the positive side."""
+    """The joint angles of the planar arm, elbow to the left of the way to the hand:
+    bent to the positive side.
+    """
     bend = math.acos((x * x + y * y - A * A - B * B) / (2.0 * A * B))
     return np.array([math.atan2(y, x) - math.atan2(B * math.sin(bend), A + B * math.cos(bend)), bend])
 
@@ -51,7 +55,9 @@ def puma() -> tuple[fa.Arm, Array]:
 
 
 def assert_consistent(line: HandLine) -> None:
-    """q on the line with its attitude, qd and qdd those that move the hand as it should, and the derivatives of q."""
+    """q on the line with its attitude, qd and qdd those that move the hand as it should,
+    and the derivatives of q.
+    """
     t = np.linspace(2.0 * STEP, line.duration - 2.0 * STEP, 37)
     q, qd, qdd = line.at(t)
     motion, (p, v, a) = hand_motion(line.task.arm, q, qd, qdd), line.hand(t)
@@ -64,7 +70,8 @@ def assert_consistent(line: HandLine) -> None:
         assert np.abs(motion.angular_velocity).max() < RATES * scale
         assert np.abs(motion.angular_acceleration).max() < RATES * scale
     before, after = line.at(t - STEP), line.at(t + STEP)
-    away = np.abs(t[:, None] - line.switches).min(axis=1, initial=np.inf) > 2.0 * STEP  # differences mix both sides of a jump
+    # differences mix both sides of a jump
+    away = np.abs(t[:, None] - line.switches).min(axis=1, initial=np.inf) > 2.0 * STEP
     for k in (0, 1):
         differences = (after[k] - before[k]) / (2.0 * STEP)
         assert np.abs(differences - (qd, qdd)[k])[away].max() < DIFFERENCE * (1.0 + scale)
@@ -118,9 +125,11 @@ def test_two_links_on_paper() -> None:
 
 
 def test_path_of_mata() -> None:
-    """Mata 5.2: from (0.50, 0.00, 0.05) with Z-Y-Z angles 0, 90, 180 degrees to (0.62, 0.30, 0.11) at 0.1 m/s.
+    """Mata 5.2: from (0.50, 0.00, 0.05) with Z-Y-Z angles 0, 90, 180 degrees to (0.62,
+    0.30, 0.11) at 0.1 m/s.
 
-    The way is 0.3286 m, so it takes 3.29 s and not the printed 5.0 s. The tool is not given; without one the PUMA can do it.
+    The way is 0.3286 m, so it takes 3.29 s and not the printed 5.0 s. The tool is not given;
+    without one the PUMA can do it.
     """
     arm = fa.load("puma560-akb")
     start = hand_pose([0.5, 0.0, 0.05], np.radians([0.0, 90.0, 180.0]), "zyz")
@@ -132,15 +141,22 @@ def test_path_of_mata() -> None:
     assert line.duration == pytest.approx(math.sqrt(0.12**2 + 0.3**2 + 0.06**2) / 0.1, rel=1e-12)
     assert round(line.duration, 2) == 3.29
     angles = hand_motion(arm, line.at(np.linspace(0.0, line.duration, 20))[0]).orientation("zyz")
-    assert np.abs(np.abs(angles) - np.radians([0.0, 90.0, 180.0])).max() < 1e-11  # a half turn may be either sign
-    assert np.abs(np.linalg.norm(line.hand(np.linspace(0.0, line.duration, 9))[1], axis=1) - 0.1).max() < 1e-15
+    # a half turn may be either sign
+    assert np.abs(np.abs(angles) - np.radians([0.0, 90.0, 180.0])).max() < 1e-11
+    assert (
+        np.abs(np.linalg.norm(line.hand(np.linspace(0.0, line.duration, 9))[1], axis=1) - 0.1).max() < 1e-15
+    )
     assert_consistent(line)
 
 
 def test_line_of_dhanaraj() -> None:
-    """Dhanaraj Fig. 3.6: three joints, the tip along px = 0.3, py = pz; the elbow as the hand, attitude free."""
+    """Dhanaraj Fig. 3.6: three joints, the tip along px = 0.3, py = pz;
+    the elbow as the hand, attitude free.
+    """
     arm = fa.load("puma560-akb").lock({"joint4": 0.0, "joint5": 0.0, "joint6": 0.0})
-    q0 = solve_nearby(arm, hand_pose([0.3, 0.1, 0.1], [0.0, 0.0, 0.0], "rpy"), [0.0, 0.9, -1.2], attitude=False)
+    q0 = solve_nearby(
+        arm, hand_pose([0.3, 0.1, 0.1], [0.0, 0.0, 0.0], "rpy"), [0.0, 0.9, -1.2], attitude=False
+    )
     assert q0.converged
     line = hand_line(arm, q0.q, [0.3, 0.4, 0.4], 0.4, profile="quintic", attitude="free")
     assert line.feasible, line.message
@@ -164,10 +180,14 @@ def test_corners_are_passed_at_rest_and_the_last_is_where_asked() -> None:
 
 @pytest.mark.parametrize("sideways", [1e-4, 1e-2])
 def test_beside_a_straight_wrist_the_branch_is_kept_and_the_posture_named(sideways: float) -> None:
-    """q5 would have to change sign; on its branch the wrist swings round by half a turn instead, q5 stays positive."""
+    """q5 would have to change sign; on its branch the wrist swings round by half a turn
+    instead, q5 stays positive.
+    """
     arm = fa.load("puma560").rigid()
     q0 = np.array([0.3, -0.7, 0.4, sideways, 0.3, 0.0])
-    line = hand_line(arm, q0, forward(arm, q0)[:3, 3] - 0.3 * np.array([math.cos(0.3), math.sin(0.3), 0.0]), 0.2, 1.0)
+    line = hand_line(
+        arm, q0, forward(arm, q0)[:3, 3] - 0.3 * np.array([math.cos(0.3), math.sin(0.3), 0.0]), 0.2, 1.0
+    )
     (singular,) = (p for p in line.problems if p.kind == "singular")
     assert singular.joint in ("joint4", "joint6")
     assert singular.time <= 0.8488 <= singular.until + 1e-3
@@ -180,13 +200,16 @@ def test_beside_a_straight_wrist_the_branch_is_kept_and_the_posture_named(sidewa
     places = line.stretches[0].start + between[:, None] * line.stretches[0].along
     exact, converged = line.task.solve(places, line.stretches[0].guess(between))
     assert converged.all()
-    assert np.abs(exact - line.stretches[0].guess(between)).max() < 2e-3  # knots are dense enough for Newton's iteration
+    # knots are dense enough for Newton's iteration
+    assert np.abs(exact - line.stretches[0].guess(between)).max() < 2e-3
 
 
 def test_through_a_straight_wrist() -> None:
     arm = fa.load("puma560").rigid()
     q0 = np.array([0.3, -0.7, 0.4, 0.0, 0.3, 0.0])
-    line = hand_line(arm, q0, forward(arm, q0)[:3, 3] - 0.3 * np.array([math.cos(0.3), math.sin(0.3), 0.0]), 0.2, 1.0)
+    line = hand_line(
+        arm, q0, forward(arm, q0)[:3, 3] - 0.3 * np.array([math.cos(0.3), math.sin(0.3), 0.0]), 0.2, 1.0
+    )
     (singular,) = (p for p in line.problems if p.kind == "singular")
     t = float(singular.text.split("singular posture at ")[1].split(" s")[0])
     assert abs(line.at(t)[0][4]) < 1e-4
@@ -217,7 +240,9 @@ def test_a_stretch_out_of_reach_has_an_end() -> None:
     half = math.sqrt(0.2**2 - 0.05**2)
     assert problem.time == pytest.approx((0.4 - half) / 0.1, abs=1e-4)
     assert (0.4 + half) / 0.1 <= problem.until <= (0.4 + half) / 0.1 + 0.5  # to a place tried beyond it
-    following = hand_line(planar(), elbow(0.4, 0.05), [[-0.4, 0.05, 0.0], [0.4, 0.1, 0.0]], 0.1, 1.0, attitude="free")
+    following = hand_line(
+        planar(), elbow(0.4, 0.05), [[-0.4, 0.05, 0.0], [0.4, 0.1, 0.0]], 0.1, 1.0, attitude="free"
+    )
     assert np.isnan(following.at(following.duration)[0]).all()
 
 
@@ -229,22 +254,32 @@ def test_limits_are_found_with_time_and_joint() -> None:
     q, qd, _ = plain.at(t)
     for index in (0, 1):
         top, fastest = 0.9 * q[:, index].max() + 0.1 * q[0, index], 0.8 * np.abs(qd[:, index]).max()
-        line = hand_line(limited(free, index, Limits(-9.0, top), fastest), q[0], end, 0.4, 2.0, attitude="free")
+        line = hand_line(
+            limited(free, index, Limits(-9.0, top), fastest), q[0], end, 0.4, 2.0, attitude="free"
+        )
         found = {p.kind: p for p in line.problems}
         assert not line.feasible
         if (q[:, index] > top + 1e-6).any():
             assert found["position limit"].joint == free.joints[index].name
             assert found["position limit"].time == pytest.approx(t[np.argmax(q[:, index] > top)], abs=2e-4)
-        assert found["velocity limit"].time == pytest.approx(t[np.argmax(np.abs(qd[:, index]) > fastest)], abs=2e-4)
-        assert found["velocity limit"].place == pytest.approx(line.hand(found["velocity limit"].time)[0], abs=1e-8)
+        assert found["velocity limit"].time == pytest.approx(
+            t[np.argmax(np.abs(qd[:, index]) > fastest)], abs=2e-4
+        )
+        assert found["velocity limit"].place == pytest.approx(
+            line.hand(found["velocity limit"].time)[0], abs=1e-8
+        )
         assert f"{fastest:.4g} rad/s" in line.message
-        roomy = limited(free, index, Limits(q[:, index].min(), q[:, index].max()), np.abs(qd[:, index]).max() * 1.001)
+        roomy = limited(
+            free, index, Limits(q[:, index].min(), q[:, index].max()), np.abs(qd[:, index]).max() * 1.001
+        )
         assert hand_line(roomy, q[0], end, 0.4, 2.0, attitude="free").feasible
 
 
 def test_three_joints_cannot_keep_an_attitude() -> None:
     arm = fa.load("puma560-akb").lock({"joint4": 0.1, "joint5": 0.3, "joint6": 0.0})
-    line = hand_line(arm, [0.1, 0.5, -0.6], forward(arm, [0.1, 0.5, -0.6])[:3, 3] + [0.05, 0.05, 0.05], 0.1, 1.0)
+    line = hand_line(
+        arm, [0.1, 0.5, -0.6], forward(arm, [0.1, 0.5, -0.6])[:3, 3] + [0.05, 0.05, 0.05], 0.1, 1.0
+    )
     assert [p.kind for p in line.problems] == ["unreachable"]
     assert line.problems[0].time < 1e-3
 

@@ -43,19 +43,30 @@ def test_profiles_show_every_joint_and_torques_on_request() -> None:
     assert len(profile_figure(MOTION).axes) == 3
     figure = profile_figure(MOTION, names=["left", "$right"], torque=lambda q, qd, qdd: 2.0 * qdd + qd)
     assert [axis.get_ylabel() for axis in figure.axes] == [
-        "position\nrad or m", "velocity\nrad/s or m/s", "acceleration\nrad/s² or m/s²", "torque\nN m or N",
-    ]  # fmt: skip
+        "position\nrad or m",
+        "velocity\nrad/s or m/s",
+        "acceleration\nrad/s² or m/s²",
+        "torque\nN m or N",
+    ]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["joints", "left", r"\$right"]
     acceleration = figure.axes[2].lines[1].get_ydata()
     assert set(np.round(np.unique(acceleration), 9)) <= {-3.0, 0.0, 3.0}
     velocity = figure.axes[1].lines[0].get_ydata()
-    assert np.abs(figure.axes[3].lines[0].get_ydata() - 2.0 * figure.axes[2].lines[0].get_ydata() - velocity).max() < 1e-12
+    assert (
+        np.abs(
+            figure.axes[3].lines[0].get_ydata() - 2.0 * figure.axes[2].lines[0].get_ydata() - velocity
+        ).max()
+        < 1e-12
+    )
 
 
 def test_phase_plane_of_a_joint_with_and_without_bounds(tmp_path: Path) -> None:
     (axis,) = phase_figure([MOTION], LIMITS, joint=1, unit="m").axes
     assert len(axis.patches) > 0
-    assert (axis.get_xlabel(), axis.get_ylabel()) == ("position, m", "velocity, m/s (distances as its square)")
+    assert (axis.get_xlabel(), axis.get_ylabel()) == (
+        "position, m",
+        "velocity, m/s (distances as its square)",
+    )
     still = bang_bang([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], LIMITS)
     assert len(phase_figure([still], LIMITS).axes) == 1
     free = MotionLimits([2.0, 3.0])

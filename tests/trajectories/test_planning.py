@@ -1,4 +1,6 @@
-"""From a request to torques and voltages: against the reference's dynamics, limits that hold, poses that are reached."""
+"""From a request to torques and voltages: against the reference's dynamics, limits that hold,
+poses that are reached.
+"""
 
 from __future__ import annotations
 
@@ -62,12 +64,16 @@ def test_voltages_make_these_torques() -> None:
 def _without_limits(joint: fa.Joint) -> fa.Joint:
     import dataclasses
 
-    motor = None if joint.motor is None else dataclasses.replace(joint.motor, max_voltage=None, max_current=None)
+    motor = (
+        None if joint.motor is None else dataclasses.replace(joint.motor, max_voltage=None, max_current=None)
+    )
     return dataclasses.replace(joint, motor=motor)
 
 
 def test_open_accelerations_use_the_torque_that_there_is_and_no_more() -> None:
-    """The largest share of max_effort is 1 but for the search's 1e-3; 5 % more acceleration would be too much."""
+    """The largest share of max_effort is 1 but for the search's 1e-3;
+    5 % more acceleration would be too much.
+    """
     effort = np.array([j.max_effort for j in PANDA.joints])
     plan = fa.plan(PANDA, POINTS, step=1e-4)
     share = float((np.abs(plan.tau) / effort).max())
@@ -85,7 +91,10 @@ def test_velocities_and_ranges_of_the_arm_hold() -> None:
     rng = np.random.default_rng(3)
     lower, upper = np.array([j.limits for j in PANDA.joints]).T
     for _ in range(5):
-        plan = fa.plan(PANDA, fa.Request(tuple(fa.Waypoint(q=q) for q in rng.uniform(lower, upper, (4, 7))), acceleration=3.0))
+        plan = fa.plan(
+            PANDA,
+            fa.Request(tuple(fa.Waypoint(q=q) for q in rng.uniform(lower, upper, (4, 7))), acceleration=3.0),
+        )
         assert isinstance(plan.motion, Switching)
         least, most, fastest = plan.motion.extremes()
         assert (least >= lower - 1e-12).all()
@@ -95,7 +104,9 @@ def test_velocities_and_ranges_of_the_arm_hold() -> None:
 
 @pytest.mark.parametrize("name", ["puma560", "panda"])
 def test_poses_of_the_hand_are_passed(name: str) -> None:
-    """By the closed form where the arm has one, by iteration elsewhere; velocities of the hand come out as asked for."""
+    """By the closed form where the arm has one, by iteration elsewhere;
+    velocities of the hand come out as asked for.
+    """
     arm = arm_of(name)
     q = np.array([[0.1, 0.6, -0.4, 0.3, 0.7, 0.2], [0.5, 0.3, -0.2, 0.1, 0.9, 0.4]])
     if name == "panda":
@@ -103,7 +114,8 @@ def test_poses_of_the_hand_are_passed(name: str) -> None:
     poses = fa.kinematics.forward(arm, q)
     velocity = np.array([0.05, -0.1, 0.02, 0.1, 0.0, -0.1])
     request = fa.Request(
-        (fa.Waypoint(q=q[0]), fa.Waypoint(pose=poses[1], hand_velocity=velocity), fa.Waypoint(pose=poses[0])), acceleration=4.0
+        (fa.Waypoint(q=q[0]), fa.Waypoint(pose=poses[1], hand_velocity=velocity), fa.Waypoint(pose=poses[0])),
+        acceleration=4.0,
     )
     plan = fa.plan(arm, request)
     assert isinstance(plan.motion, Switching)
@@ -146,7 +158,9 @@ def test_a_line_of_the_hand() -> None:
 
 def test_what_cannot_be_planned_is_said() -> None:
     puma, way = arm_of("puma560-akb"), tuple(fa.Waypoint(q=q) for q in np.zeros((2, 6)))
-    with pytest.raises(fa.InputError, match=r"no acceleration, and none can be chosen as joint1, .* have no max_effort"):
+    with pytest.raises(
+        fa.InputError, match=r"no acceleration, and none can be chosen as joint1, .* have no max_effort"
+    ):
         fa.plan(puma, way[0].q + np.array([[0.0], [0.1]]))
     with pytest.raises(fa.InputError, match=r"configurations of shape \(k, 7\) are needed; came"):
         fa.plan(PANDA, np.zeros((2, 6)))
@@ -160,7 +174,9 @@ def test_what_cannot_be_planned_is_said() -> None:
     heavy = PANDA.with_payload(mass=60.0, com=(0.0, 0.0, 0.1))
     with pytest.raises(fa.InputError, match=r"gravity alone takes .* of the 87 N m"):
         fa.plan(heavy, POINTS)
-    fast = fa.Request((fa.Waypoint(q=POINTS[0]), fa.Waypoint(q=POINTS[1], qd=np.full(7, 9.0))), acceleration=1.0)
+    fast = fa.Request(
+        (fa.Waypoint(q=POINTS[0]), fa.Waypoint(q=POINTS[1], qd=np.full(7, 9.0))), acceleration=1.0
+    )
     with pytest.raises(fa.InputError, match="faster than the joint may move"):
         fa.plan(PANDA, fast)
     with pytest.raises(fa.ForearmError, match="plan, step: must be above 0"):

@@ -1,4 +1,6 @@
-"""What a request may not ask for in silence: velocities and attitudes that an arm cannot have, limits wider than its own."""
+"""What a request may not ask for in silence: velocities and attitudes that an arm cannot have,
+limits wider than its own.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,20 @@ from arms import Array
 
 import forearm as fa
 from forearm.kinematics import forward, jacobian
-from forearm.trajectories import MotionLimits, Switching, arm_limits, bang_bang, hand_line, load_motion, read_request
+from forearm.trajectories import (
+    MotionLimits,
+    Switching,
+    arm_limits,
+    bang_bang,
+    hand_line,
+    load_motion,
+    read_request,
+)
 
-LINK = '<link name="{name}"><inertial><mass value="{mass}"/><origin xyz="0.1 0.02 0.03"/>{inertia}</inertial></link>'
+LINK = (
+    '<link name="{name}"><inertial><mass value="{mass}"/><origin xyz="0.1 0.02 '
+    '0.03"/>{inertia}</inertial></link>'
+)
 INERTIA = '<inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0.001" ixz="0.002" iyz="0.003"/>'
 
 
@@ -32,7 +45,10 @@ def urdf(tmp_path: Path, second: str, mass: float = 1.0, effort: float = 50.0, m
         ("j1", "base", "one", 'lower="-2" upper="2" velocity="3"', ""),
         ("j2", "one", "two", second, mimic),
     ):
-        text += f'<joint name="{name}" type="revolute"><parent link="{parent}"/><child link="{child}"/><axis xyz="0 1 0"/>'
+        text += (
+            f'<joint name="{name}" type="revolute"><parent link="{parent}"/><child '
+            f'link="{child}"/><axis xyz="0 1 0"/>'
+        )
         text += f'<origin xyz="0.3 0 0.05"/><limit {limit} effort="{effort}"/>{more}</joint>'
     path = tmp_path / "made.urdf"
     path.write_text(f'<robot name="made">{text}</robot>')
@@ -40,20 +56,27 @@ def urdf(tmp_path: Path, second: str, mass: float = 1.0, effort: float = 50.0, m
 
 
 def passing(arm: fa.Arm, q: Array, velocity: list[float]) -> fa.Request:
-    way = (fa.Waypoint(q=0.9 * q), fa.Waypoint(pose=forward(arm, q), hand_velocity=velocity), fa.Waypoint(q=q))
+    way = (
+        fa.Waypoint(q=0.9 * q),
+        fa.Waypoint(pose=forward(arm, q), hand_velocity=velocity),
+        fa.Waypoint(q=q),
+    )
     return fa.Request(way, acceleration=2.0)
 
 
 def test_a_velocity_of_the_hand_that_five_joints_cannot_give_is_refused() -> None:
     arm, q = arm_of("chain5"), np.array([0.3, 0.5, -0.4, 0.6, 0.2])
     with pytest.raises(
-        fa.InputError, match=r"waypoint\[2\], hand_velocity: the 5 joints of 'chain5' cannot give it; .* miss it"
+        fa.InputError,
+        match=r"waypoint\[2\], hand_velocity: the 5 joints of 'chain5' cannot give it; .* miss it",
     ):
         fa.plan(arm, passing(arm, q, [0.1, 0.0, 0.0, 0.0, 0.0, 0.0]))
     can = jacobian(arm, q) @ np.array([0.1, -0.2, 0.1, 0.05, -0.1])  # this one it can
     plan = fa.plan(arm, passing(arm, q, can.tolist()))
     assert isinstance(plan.motion, Switching)
-    np.testing.assert_allclose(jacobian(arm, plan.motion.points[1]) @ plan.motion.velocities[1], can, atol=1e-8)
+    np.testing.assert_allclose(
+        jacobian(arm, plan.motion.points[1]) @ plan.motion.velocities[1], can, atol=1e-8
+    )
 
 
 def test_three_joints_give_a_linear_velocity_and_no_turn_besides() -> None:
@@ -84,7 +107,9 @@ def test_joints_that_follow_bound_the_one_they_follow(tmp_path: Path) -> None:
     assert (limits.lower.tolist(), limits.upper.tolist(), limits.velocity.tolist()) == ([-0.5], [0.5], [2.0])
     with pytest.raises(fa.InputError, match="lies outside of the joint's range"):
         fa.plan(arm, fa.Request((fa.Waypoint(q=[0.0]), fa.Waypoint(q=[1.5])), acceleration=5.0))
-    wider = fa.Request((fa.Waypoint(q=[0.0]), fa.Waypoint(q=[1.5])), acceleration=5.0, lower=-9.0, upper=9.0, velocity=9.0)
+    wider = fa.Request(
+        (fa.Waypoint(q=[0.0]), fa.Waypoint(q=[1.5])), acceleration=5.0, lower=-9.0, upper=9.0, velocity=9.0
+    )
     said = fa.plan(arm, wider).warnings
     assert any(text.startswith("j2 goes from 0 to 3, beyond its range -1 to 1 rad") for text in said)
     assert any(text.startswith("j2 moves at") and "beyond the 4 rad/s" in text for text in said)
@@ -97,14 +122,18 @@ def test_lines_look_at_joints_that_follow(tmp_path: Path) -> None:
     ahead = forward(arm, q0)[:3, 3] + 0.2 * jacobian(arm, q0)[:3, 0]
     line = hand_line(arm, q0, ahead, 0.1, profile="quintic", attitude="free")
     assert line.problems[0].kind == "unreachable"  # one joint goes along no line
-    free = hand_line(arm, [0.4], forward(arm, [0.4])[:3, 3] + 1e-9 * np.array([3.0, 0.0, 0.0]), 0.1, profile="quintic")
+    free = hand_line(
+        arm, [0.4], forward(arm, [0.4])[:3, 3] + 1e-9 * np.array([3.0, 0.0, 0.0]), 0.1, profile="quintic"
+    )
     assert any(p.kind == "position limit" and p.joint == "j2" for p in free.problems)
 
 
 def test_a_motion_beyond_the_arm_is_said() -> None:
     arm = arm_of("panda")
     start = np.array([0.0, 0.0, 0.0, -1.5, 0.0, 1.5, 0.0])
-    far = bang_bang(start, np.zeros(7), start + 50.0 * np.eye(7)[0], np.zeros(7), MotionLimits(np.full(7, 5.0)))
+    far = bang_bang(
+        start, np.zeros(7), start + 50.0 * np.eye(7)[0], np.zeros(7), MotionLimits(np.full(7, 5.0))
+    )
     said = fa.plan(arm, far, step=0.05).warnings
     assert any("joint1 goes from 0 to 50, beyond its range" in text for text in said)
     assert any("joint1 moves at" in text and "that it may" in text for text in said)
@@ -117,21 +146,27 @@ def test_a_line_of_another_arm_is_refused() -> None:
     line = hand_line(akb, q0, forward(akb, q0)[:3, 3] + [0.05, 0.0, 0.0], 0.1, profile="quintic")
     with pytest.raises(fa.InputError, match=r"the line was made for 'puma560-akb'; .* 'ur5' would be .* off"):
         fa.plan(ur5, line)
-    heavier = akb.with_payload(mass=1.0, com=(0.0, 0.0, 0.05))  # the same hand: its torques are what is asked for
+    # the same hand: its torques are what is asked for
+    heavier = akb.with_payload(mass=1.0, com=(0.0, 0.0, 0.05))
     assert fa.plan(heavier, line, step=0.1).duration == line.duration
 
 
 def test_arms_without_limits_get_no_warning_of_numpy() -> None:
     arm = arm_of("chain5").replace(name="free")
     q = np.array([0.3, 0.5, -0.4, 0.6, 0.2])
-    plan = fa.plan(arm, fa.Request((fa.Waypoint(pose=forward(arm, q)), fa.Waypoint(q=q + 0.1)), acceleration=2.0))
+    plan = fa.plan(
+        arm, fa.Request((fa.Waypoint(pose=forward(arm, q)), fa.Waypoint(q=q + 0.1)), acceleration=2.0)
+    )
     assert np.abs(forward(arm, plan.q[0]) - forward(arm, q)).max() < 1e-8
 
 
 def test_what_moves_no_mass_and_what_has_no_torque_is_named(tmp_path: Path) -> None:
     points = np.array([[0.0, 0.0], [0.3, 0.3]])
     idle = urdf(tmp_path, 'lower="-2" upper="2" velocity="3"', mass=0.0)
-    with pytest.raises(fa.InputError, match=r"j2 of 'made' moves no mass.* give an acceleration .*fa\.Request.*--acceleration"):
+    with pytest.raises(
+        fa.InputError,
+        match=r"j2 of 'made' moves no mass.* give an acceleration .*fa\.Request.*--acceleration",
+    ):
         fa.plan(idle, points)
     weak = urdf(tmp_path, 'lower="-2" upper="2" velocity="3"', effort=0.0)
     with pytest.raises(fa.InputError, match="the max_effort of j1, j2 of 'made' is 0; give an acceleration"):
@@ -141,7 +176,11 @@ def test_what_moves_no_mass_and_what_has_no_torque_is_named(tmp_path: Path) -> N
 def test_the_velocity_of_one_joint_may_be_open(tmp_path: Path) -> None:
     arm = arm_of("panda")
     q = np.array(
-        [[0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.7], [0.2, -0.3, 0.1, -1.8, 0.1, 1.6, 0.5], [0.5, 0.2, 0.3, -1.5, 0.2, 1.8, 0.2]]
+        [
+            [0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.7],
+            [0.2, -0.3, 0.1, -1.8, 0.1, 1.6, 0.5],
+            [0.5, 0.2, 0.3, -1.5, 0.2, 1.8, 0.2],
+        ]
     )
     given = [0.1, np.nan, np.nan, 0.2, np.nan, np.nan, np.nan]
     way = (fa.Waypoint(q=q[0]), fa.Waypoint(q=q[1], qd=given), fa.Waypoint(q=q[2]))
@@ -180,7 +219,9 @@ def test_motions_in_files_are_planned_again(tmp_path: Path) -> None:
     motion = bang_bang(q0, np.zeros(6), q0 + 0.1, np.zeros(6), arm_limits(arm, 2.0))
     motion.save(tmp_path / "points.json")
     assert fa.plan(arm, str(tmp_path / "points.json")).duration == motion.duration
-    (tmp_path / "wrong.json").write_text('{"format": "forearm-hand-line/1", "q0": [1], "to": [[0, 0, 0]], "speed": -1}')
+    (tmp_path / "wrong.json").write_text(
+        '{"format": "forearm-hand-line/1", "q0": [1], "to": [[0, 0, 0]], "speed": -1}'
+    )
     with pytest.raises(fa.InputError, match=r"wrong\.json"):
         load_motion(arm, tmp_path / "wrong.json")
     with pytest.raises(fa.InputError, match=r"a line of the hand is saved as \.json"):

@@ -1,4 +1,6 @@
-"""Requests and their files: joint and hand coordinates, open velocities, limits, and errors that name the place."""
+"""Requests and their files: joint and hand coordinates, open velocities, limits,
+and errors that name the place.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def test_a_file_gives_its_request(tmp_path: Path) -> None:
     assert not first.is_open
     assert second.q is None
     assert second.is_open
-    assert np.array_equal(np.asarray(second.pose), pose_xyz_rpy([0.4, 0.1, 0.3], np.radians([180.0, 0.0, 90.0])))
+    assert np.array_equal(
+        np.asarray(second.pose), pose_xyz_rpy([0.4, 0.1, 0.3], np.radians([180.0, 0.0, 90.0]))
+    )
     assert third.pose is not None
     assert third.pose[:3, 3].tolist() == [0.5, 0.0, 0.2]
     assert np.asarray(third.hand_velocity).tolist() == [0.1, 0.0, 0.0, 0.0, 0.0, 0.2]
@@ -69,7 +73,9 @@ def test_limits_of_the_request_take_the_place_of_the_arms() -> None:
     assert limits.lower.tolist() == [-2.0, np.radians(-200.0), -2.0, -3.0, -2.0, -3.0]
     assert np.array_equal(limits.upper, arm_limits(arm, 1.0).upper)
     bare = Request(waypoints=(Waypoint(q=np.zeros(6)), Waypoint(q=np.ones(6))))
-    with pytest.raises(InputError, match=r"request 'request': it gives no acceleration; write one under \[limits\]"):
+    with pytest.raises(
+        InputError, match=r"request 'request': it gives no acceleration; write one under \[limits\]"
+    ):
         bare.limits(arm)
     assert bare.limits(arm, np.full(6, 3.0)).acceleration.tolist() == [3.0] * 6
 
@@ -85,18 +91,46 @@ def test_the_schema_takes_the_file() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ('"forearm-request/1"', '"forearm-arm/1"', r"reach\.toml, schema: this version reads 'forearm-request/1'"),
+        (
+            '"forearm-request/1"',
+            '"forearm-arm/1"',
+            r"reach\.toml, schema: this version reads 'forearm-request/1'",
+        ),
         ('schema = "forearm-request/1"', "", r"reach\.toml, schema: .* says None\. the first line must be"),
-        ("velocity = 1.2", "velocty = 1.2", r"reach\.toml, limits: there is no key 'velocty' here; did you mean 'velocity'"),
+        (
+            "velocity = 1.2",
+            "velocty = 1.2",
+            r"reach\.toml, limits: there is no key 'velocty' here; did you mean 'velocity'",
+        ),
         ("velocity = 1.2", "velocity = 0.0", r"reach\.toml, limits, velocity: must be above 0"),
         ("velocity = 1.2", "velocity = nan", r"reach\.toml, limits, velocity: the number must be finite"),
         ('"pi/4"', '"pie"', r"reach\.toml, waypoint\[1\], q\[4\]: 'pie' is not an angle"),
-        ("qd = [0, 0, 0, 0, 0, 0]", "qd = [0, 0]", r"reach\.toml, waypoint\[1\]: qd: shape \(6,\) is needed, came \(2,\)"),
+        (
+            "qd = [0, 0, 0, 0, 0, 0]",
+            "qd = [0, 0]",
+            r"reach\.toml, waypoint\[1\]: qd: shape \(6,\) is needed, came \(2,\)",
+        ),
         ("qd = [0,", "hand_velocity = [0,", r"reach\.toml, waypoint\[1\]: hand_velocity: goes with a pose"),
-        ('rpy = ["180 deg", 0.0, "90 deg"]', "", r"waypoint 'over the bin': give q, or xyz and rpy, or matrix; came xyz\."),
-        ("[0.4, 0.1, 0.3]", "[0.4, 0.1]", r"reach\.toml, waypoint 'over the bin', xyz: a list of 3 values is needed"),
-        ("[[1, 0, 0, 0.5]", "[[2, 0, 0, 0.5]", r"reach\.toml, waypoint\[3\]: pose: the upper left 3x3 must be a rotation"),
-        ("matrix =", "q = [0]\nmatrix =", r"waypoint\[3\]: give q, or xyz and rpy, or matrix; came q, matrix\."),
+        (
+            'rpy = ["180 deg", 0.0, "90 deg"]',
+            "",
+            r"waypoint 'over the bin': give q, or xyz and rpy, or matrix; came xyz\.",
+        ),
+        (
+            "[0.4, 0.1, 0.3]",
+            "[0.4, 0.1]",
+            r"reach\.toml, waypoint 'over the bin', xyz: a list of 3 values is needed",
+        ),
+        (
+            "[[1, 0, 0, 0.5]",
+            "[[2, 0, 0, 0.5]",
+            r"reach\.toml, waypoint\[3\]: pose: the upper left 3x3 must be a rotation",
+        ),
+        (
+            "matrix =",
+            "q = [0]\nmatrix =",
+            r"waypoint\[3\]: give q, or xyz and rpy, or matrix; came q, matrix\.",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_file_is_said_with_its_place(before: str, after: str, message: str) -> None:

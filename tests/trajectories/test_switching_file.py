@@ -59,14 +59,22 @@ def test_other_endings_and_too_many_rows_are_refused(motion: Switching, tmp_path
 def spoilt(document: dict[str, Any], name: str) -> dict[str, Any]:
     return {
         "phase": document | {"phases": [[[1.0, 2.0, 3.0]] * 3] * 4},
-        "point": document | {"points": [[x + 1e-6 for x in row] for row in document["points"]]} | {"points": [[9.0] * 3] * 5},
+        "point": document
+        | {"points": [[x + 1e-6 for x in row] for row in document["points"]]}
+        | {"points": [[9.0] * 3] * 5},
         "shape": document | {"points": document["points"][:-1]},
         "ragged": document | {"velocities": [[0.0], [0.0, 1.0]]},
         "format": document | {"format": "forearm-switching/9"},
         "negative": document | {"phases": [[[-1.0, 0.0, 0.0]] * 3] * 4},
         "text": document | {"points": "none"},
         "key": document | {"point": 1},
-        "empty": {"format": document["format"], "points": [], "velocities": [], "phases": [], "accelerations": []},
+        "empty": {
+            "format": document["format"],
+            "points": [],
+            "velocities": [],
+            "phases": [],
+            "accelerations": [],
+        },
         "missing": {"format": document["format"]},
     }[name]
 
@@ -86,7 +94,9 @@ def spoilt(document: dict[str, Any], name: str) -> dict[str, Any]:
         ("missing", r"the key 'points' is missing"),
     ],
 )
-def test_damaged_files_are_refused_with_the_place(motion: Switching, tmp_path: Path, name: str, message: str) -> None:
+def test_damaged_files_are_refused_with_the_place(
+    motion: Switching, tmp_path: Path, name: str, message: str
+) -> None:
     path = tmp_path / "motion.json"
     motion.save(path)
     path.write_text(json.dumps(spoilt(json.loads(path.read_text()), name)))

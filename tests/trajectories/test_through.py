@@ -60,7 +60,9 @@ def test_points_on_the_way_of_one_joint_cost_nothing() -> None:
         limits = MotionLimits(1.3, top, -10.0, 10.0)
         points = np.array([[0.2], [0.9], [1.3], [4.0], [4.1], [5.0]])
         motion = through(points, None, limits)
-        assert motion.duration == pytest.approx(bang_bang([0.2], [0.0], [5.0], [0.0], limits).duration, rel=1e-9)
+        assert motion.duration == pytest.approx(
+            bang_bang([0.2], [0.0], [5.0], [0.0], limits).duration, rel=1e-9
+        )
 
 
 def test_joints_stand_where_they_turn_round_and_at_open_ends() -> None:
@@ -79,7 +81,9 @@ def test_no_joint_goes_back_between_points() -> None:
 
 
 def test_no_change_of_one_velocity_saves_time() -> None:
-    """Every open velocity a twentieth of the limit up and down: nothing that keeps to the way between points is faster."""
+    """Every open velocity a twentieth of the limit up and down:
+    nothing that keeps to the way between points is faster.
+    """
     points, limits = curve(9, 3), limits_of(3)
     motion, tried = through(points, None, limits), 0
     for i, j in np.ndindex(7, 3):
@@ -120,11 +124,17 @@ def test_an_open_velocity_is_found_where_rest_is_impossible() -> None:
 
 
 def test_random_requests_keep_every_limit_or_are_refused() -> None:
-    """Points on bounds, points that repeat, velocities of any joint given or not, from sluggish to quick arms."""
+    """Points on bounds, points that repeat, velocities of any joint given or not,
+    from sluggish to quick arms.
+    """
     rng, planned, refused = np.random.default_rng(8), 0, []
     for k in range(60):
         n, count = int(rng.integers(1, 8)), int(rng.integers(2, 9))
-        (a, v), low, high = 10.0 ** rng.uniform(-1.0, 1.0, (2, n)), -rng.uniform(0.5, 3.0, n), rng.uniform(0.5, 3.0, n)
+        (a, v), low, high = (
+            10.0 ** rng.uniform(-1.0, 1.0, (2, n)),
+            -rng.uniform(0.5, 3.0, n),
+            rng.uniform(0.5, 3.0, n),
+        )
         limits = MotionLimits(a, v, low, high)
         points = rng.uniform(low, high, (count, n))
         points[rng.integers(count)] = high
@@ -152,12 +162,15 @@ def test_the_same_request_gives_the_same_motion() -> None:
 def test_impossible_requests_name_the_segment() -> None:
     limits = MotionLimits(1.0, 1.0, -1.0, 1.0)
     with pytest.raises(
-        InputError, match=r"through, segment 2, joint 1: .* outside of the joint's range: 0\.5 and 2\.0, .* in rad \(m\)"
+        InputError,
+        match=r"through, segment 2, joint 1: .* outside of the joint's range: 0\.5 and 2\.0, .* in rad \(m\)",
     ):
         through([[0.0], [0.5], [2.0]], None, limits)
     with pytest.raises(InputError, match=r"through, segment 1, joint 1: .* turn round"):
         through([[0.9], [0.95]], [[0.9], [0.0]], limits)
-    with pytest.raises(InputError, match=r"points: 2 to 10000 points of 1 numbers are needed, came shape \(1, 1\)"):
+    with pytest.raises(
+        InputError, match=r"points: 2 to 10000 points of 1 numbers are needed, came shape \(1, 1\)"
+    ):
         through([[0.0]], None, limits)
     with pytest.raises(InputError, match=r"points\[1\]: finite numbers"):
         through([[0.0], [np.nan]], None, limits)

@@ -44,9 +44,9 @@ class Hand:
 class Arm:
     """A tree of rigid links with revolute, prismatic and fixed joints, its gravity, base, hand and drives.
 
-    `tree` holds every joint, fixed and mimicking ones too, depth first with siblings in the order given; `joints` the
-    n that are freedoms, in the order of q. `gravity` (3,) is the free-fall acceleration in the base frame, `base`
-    (4, 4) the base frame in the world. The link that no joint moves is the base.
+    `tree` holds every joint, fixed and mimicking ones too, depth first with siblings in the order given;
+    `joints` the n that are freedoms, in the order of q. `gravity` (3,) is the free-fall acceleration in the
+    base frame, `base` (4, 4) the base frame in the world. The link that no joint moves is the base.
     """
 
     name: str
@@ -75,8 +75,8 @@ class Arm:
         conventions = {j.placement.convention for j in tree if isinstance(j.placement, DH)}
         if len(conventions) > 1:
             raise ModelError(
-                f"arm {self.name!r}: its joints mix the standard and the modified Denavit-Hartenberg convention; "
-                "write all of them in one convention, or the odd ones as frames."
+                f"arm {self.name!r}: its joints mix the standard and the modified Denavit-Hartenberg "
+                "convention; write all of them in one convention, or the odd ones as frames."
             )
 
     def _records(self, name: str, kind: type) -> tuple[Any, ...]:
@@ -94,7 +94,9 @@ class Arm:
             self.link(value)
             return Hand(link=value)
         if value is not None:
-            raise InputError(f"arm {self.name!r}, hand: a Hand or the name of a link is needed, came {shorten(value)}.")
+            raise InputError(
+                f"arm {self.name!r}, hand: a Hand or the name of a link is needed, came {shorten(value)}."
+            )
         return Hand(link=most_articulated_leaf(in_file_order, self.tree))
 
     @property
@@ -115,7 +117,9 @@ class Arm:
     @cached_property
     def is_serial(self) -> bool:
         """Whether the moving bodies form one chain without mimicking joints."""
-        return all(b.parent == i - 1 for i, b in enumerate(self.moving.bodies)) and not any(j.mimic for j in self.tree)
+        return all(b.parent == i - 1 for i, b in enumerate(self.moving.bodies)) and not any(
+            j.mimic for j in self.tree
+        )
 
     @property
     def base_link(self) -> str:
@@ -138,9 +142,9 @@ class Arm:
     def replace(self, **changes: Any) -> Arm:
         """A copy with some fields changed, such as `gravity`, `base`, `hand`, `name`, `links`, `tree`.
 
-        `hand` is a (4, 4) pose on the present hand link, the name of a link, or a `Hand`. A new `base` alone tilts the
-        arm: gravity stays what it was in the world, so its components in the base frame turn; given together, both
-        stand as given.
+        `hand` is a (4, 4) pose on the present hand link, the name of a link, or a `Hand`. A new `base` alone
+        tilts the arm: gravity stays what it was in the world, so its components in the base frame turn; given
+        together, both stand as given.
         """
         fields = fields_of(self)
         for name in changes:
@@ -160,11 +164,15 @@ class Arm:
         return self.replace(links=tuple(link if other.name == link.name else other for other in self.links))
 
     def with_joint(self, name: str, **changes: Any) -> Arm:
-        """A copy in which fields of this joint are others, such as `motor`, `friction`, `limits`, `max_effort`."""
+        """A copy in which fields of this joint are others, such as `motor`, `friction`,
+        `limits`, `max_effort`.
+        """
         joint = self.joint(name)
         for field in changes:
             if field not in fields_of(joint):
-                raise NameNotFound(f"with_joint: a joint has no field {field!r}; {suggest(field, fields_of(joint))}")
+                raise NameNotFound(
+                    f"with_joint: a joint has no field {field!r}; {suggest(field, fields_of(joint))}"
+                )
         changed = type(joint)(**(fields_of(joint) | changes))
         return self.replace(tree=tuple(changed if other.name == name else other for other in self.tree))
 
@@ -175,7 +183,9 @@ class Arm:
         return rigid(self)
 
     def lock(self, positions: Mapping[str, float]) -> Arm:
-        """The arm with the named joints held at these positions: fewer freedoms, their links merged. Waters IV."""
+        """The arm with the named joints held at these positions: fewer freedoms, their
+        links merged. Waters IV.
+        """
         from forearm.arm.change import lock
 
         return lock(self, positions)
@@ -187,10 +197,11 @@ class Arm:
         inertia: ArrayLike | None = None,
         longest: float | None = None,
     ) -> Arm:
-        """The arm holding a body of this mass (kg), `com` (m) in the hand frame, `inertia` about it in hand axes.
+        """The arm holding a body of this mass (kg), `com` (m) in the hand frame,
+        `inertia` about it in hand axes.
 
-        With `longest` (m) instead of an inertia only the longest dimension is known, see `change.with_payload`.
-        Waters IV.
+        With `longest` (m) instead of an inertia only the longest dimension is known, see
+        `change.with_payload`. Waters IV.
         """
         from forearm.arm.change import with_payload
 
@@ -203,7 +214,9 @@ class Arm:
         return base_parameters(self)
 
     def regrouped(self) -> RegroupedArm:
-        """The equivalent arm with regrouped parameters and slid origins: the same joint torques with fewer operations."""
+        """The equivalent arm with regrouped parameters and slid origins:
+        the same joint torques with fewer operations.
+        """
         from forearm.reduction.regrouped import regrouped_arm
 
         return regrouped_arm(self)

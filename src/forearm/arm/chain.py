@@ -17,13 +17,16 @@ MAX_JOINTS = 9999  # with the base, as many links as an arm may have
 def chain(n: int) -> Arm:
     """A serial arm of n revolute joints whose parameters are all different and none of them 0 or special.
 
-    Numbers come from the fractional parts of multiples of square roots, so they are spread evenly and need no random
-    generator. Link lengths shrink as 1/sqrt(n), which keeps long chains within a few metres.
+    Numbers come from the fractional parts of multiples of square roots, so they are spread evenly and need no
+    random generator. Link lengths shrink as 1/sqrt(n), which keeps long chains within a few metres.
     """
     if not 1 <= n <= MAX_JOINTS:
         raise InputError(f"chain{n}: a chain has 1 to {MAX_JOINTS} joints.")
     spread = [
-        [math.modf((i + 1) * math.sqrt(prime))[0] for prime in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)]
+        [
+            math.modf((i + 1) * math.sqrt(prime))[0]
+            for prime in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
+        ]
         for i in range(n)
     ]
     size = 1.0 / math.sqrt(n)
@@ -38,4 +41,6 @@ def chain(n: int) -> Arm:
         box = mass[-1] / 12.0 * np.diag([y * y + z * z, x * x + z * z, x * x + y * y])
         inertia.append(turn_inertia(rotation_rpy((u[11], u[12], u[0] + u[1])), box))
     arm = from_dh(f"chain{n}", rows, convention="modified", mass=mass, com=com, inertia=np.array(inertia))
-    return arm.replace(source="made by formula, forearm.arm.chain", notes=f"{n} revolute joints with generic numbers.")
+    return arm.replace(
+        source="made by formula, forearm.arm.chain", notes=f"{n} revolute joints with generic numbers."
+    )

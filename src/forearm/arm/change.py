@@ -21,16 +21,19 @@ from forearm.values import check_number, frozen_array
 def rigid(arm: Arm) -> Arm:
     """The same arm without motors, rotor inertia, friction, bearings and transmissions."""
     return arm.replace(
-        tree=tuple(dataclasses.replace(j, motor=None, friction=None, bearings=(), transmission=None) for j in arm.tree)
+        tree=tuple(
+            dataclasses.replace(j, motor=None, friction=None, bearings=(), transmission=None)
+            for j in arm.tree
+        )
     )
 
 
 def lock(arm: Arm, positions: Mapping[str, float]) -> Arm:
     """The arm with these joints held still: the two links beside each become one. Waters IV, joint locking.
 
-    The inner link takes over mass and inertia. The outer one stays as a massless frame fixed on it, so that its name,
-    the hand and the joints behind it keep their meaning. A joint that mimics a locked one is locked where it
-    follows to.
+    The inner link takes over mass and inertia. The outer one stays as a massless frame fixed on it, so that
+    its name, the hand and the joints behind it keep their meaning. A joint that mimics a locked one is
+    locked where it follows to.
     """
     held = _held_positions(arm, positions)
     links = {link.name: link for link in arm.links}
@@ -60,15 +63,19 @@ def lock(arm: Arm, positions: Mapping[str, float]) -> Arm:
 
 
 def with_payload(
-    arm: Arm, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None,
+    arm: Arm,
+    mass: float,
+    com: ArrayLike = (0.0, 0.0, 0.0),
+    inertia: ArrayLike | None = None,
     longest: float | None = None,
-) -> Arm:  # fmt: skip
+) -> Arm:
     """The arm with a body in its hand. Waters IV: full knowledge, or mass and longest dimension only.
 
-    `com` (m) is in the hand frame, `inertia` (kg m^2) about it in hand axes; without one the payload is a point. With
-    `longest` = L (m) the body is taken as a uniform slender rod of length L whose direction is not known, so that on
-    average J = m L^2 / 18 about every axis through its centre; for a rod the truth lies between 0 and m L^2 / 12. The
-    assumption is added to the arm's notes. A payload without mass and inertia changes nothing.
+    `com` (m) is in the hand frame, `inertia` (kg m^2) about it in hand axes; without one the payload is a
+    point. With `longest` = L (m) the body is taken as a uniform slender rod of length L whose direction is
+    not known, so that on average J = m L^2 / 18 about every axis through its centre; for a rod the truth
+    lies between 0 and m L^2 / 12. The assumption is added to the arm's notes. A payload without mass and
+    inertia changes nothing.
     """
     mass = quantity(mass, "payload, mass", minimum=0.0)
     centre = frozen_array(com, (3,), "payload, com")
@@ -80,8 +87,9 @@ def with_payload(
         inertia = np.eye(3) * (mass * longest**2 / 18.0)
         if longest > 0.0:
             note = (
-                f"Payload of {mass:g} kg, longest dimension {longest:g} m, taken as a uniform slender rod of unknown "
-                f"direction: {mass * longest**2 / 18.0:.6g} kg m^2 about every axis through its centre."
+                f"Payload of {mass:g} kg, longest dimension {longest:g} m, taken as a uniform "
+                f"slender rod of unknown direction: {mass * longest**2 / 18.0:.6g} kg m^2 about "
+                "every axis through its centre."
             )
     tensor = np.zeros((3, 3)) if inertia is None else frozen_array(inertia, (3, 3), "payload, inertia")
     held = Link(name="payload", mass=mass, com=centre, inertia=tensor)
@@ -97,7 +105,9 @@ def _held_positions(arm: Arm, positions: Mapping[str, float]) -> dict[str, float
     freedoms = [j.name for j in arm.joints]
     held: dict[str, float] = {}
     if not isinstance(positions, Mapping):
-        raise InputError(f"lock: positions by joint are needed, such as {{'joint4': 0.3}}; came {shorten(positions)}.")
+        raise InputError(
+            f"lock: positions by joint are needed, such as {{'joint4': 0.3}}; came {shorten(positions)}."
+        )
     for name, position in positions.items():
         if name not in freedoms:
             hint = suggest(str(name), freedoms)
@@ -115,7 +125,8 @@ def _within(limits: Limits, position: float, name: str) -> float:
         position, min(max(position, limits.lower), limits.upper), rel_tol=1e-12, abs_tol=1e-12
     ):
         raise InputError(
-            f"lock: joint {name!r} cannot stand at {position:g}; its limits are {limits.lower:g} to {limits.upper:g}."
+            f"lock: joint {name!r} cannot stand at {position:g}; its limits are "
+            f"{limits.lower:g} to {limits.upper:g}."
         )
     return position
 

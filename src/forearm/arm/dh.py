@@ -16,16 +16,26 @@ LETTERS: dict[str, Kind] = {"R": "revolute", "P": "prismatic"}
 
 
 def from_dh(
-    name: str, table: ArrayLike, *, convention: Convention, joints: str | None = None, mass: ArrayLike | None = None,
-    com: ArrayLike | None = None, inertia: ArrayLike | None = None, inertia_about: str = "com",
-    limits: ArrayLike | None = None, gravity: ArrayLike = STANDARD_GRAVITY,
+    name: str,
+    table: ArrayLike,
+    *,
+    convention: Convention,
+    joints: str | None = None,
+    mass: ArrayLike | None = None,
+    com: ArrayLike | None = None,
+    inertia: ArrayLike | None = None,
+    inertia_about: str = "com",
+    limits: ArrayLike | None = None,
+    gravity: ArrayLike = STANDARD_GRAVITY,
     tool: ArrayLike | None = None,
-) -> Arm:  # fmt: skip
-    """A serial arm from rows (a, alpha, d, theta), one a joint, in the `standard` or the `modified` convention.
+) -> Arm:
+    """A serial arm from rows (a, alpha, d, theta), one a joint, in the `standard` or the
+    `modified` convention.
 
-    `joints` is a word such as "RRPRRR" (all revolute if not given); `mass` (n,), `com` (n, 3) and `inertia` (n, 3, 3)
-    are of links 1 to n in their own frames, the inertia about "com" or "origin" as `inertia_about` says; `tool` (4, 4)
-    is the hand in frame n. Joints are called joint1, joint2, ... and links link0, link1, ...
+    `joints` is a word such as "RRPRRR" (all revolute if not given); `mass` (n,), `com` (n, 3) and `inertia`
+    (n, 3, 3) are of links 1 to n in their own frames, the inertia about "com" or "origin" as
+    `inertia_about` says; `tool` (4, 4) is the hand in frame n. Joints are called joint1, joint2, ... and
+    links link0, link1, ...
     """
     rows = as_floats(table, "DH table")
     if rows.ndim != 2 or rows.shape[1] != 4 or not len(rows):

@@ -1,6 +1,7 @@
 """What moves a joint and what brakes it: motor, friction, bearings, transmission, as data.
 
-Motor-side figures are marked so by `Friction.side`; everything else here is what a data sheet or a drawing says.
+Motor-side figures are marked so by `Friction.side`; everything else here is what a data
+sheet or a drawing says.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class Motor:
     def __post_init__(self) -> None:
         ratio = quantity(self.gear_ratio, "motor, gear_ratio")
         if ratio == 0.0:
-            raise ModelError("motor, gear_ratio: must not be 0; a direct drive has 1, a reversed one a negative ratio.")
+            raise ModelError(
+                "motor, gear_ratio: must not be 0; a direct drive has 1, a reversed one a negative ratio."
+            )
         set_field(self, "gear_ratio", ratio)
         set_field(self, "rotor_inertia", quantity(self.rotor_inertia, "motor, rotor_inertia", minimum=0.0))
         for name in ("torque_constant", "resistance", "max_voltage", "max_current"):
@@ -44,7 +47,9 @@ class Motor:
         _optional(self, "inductance", "motor", minimum=0.0)
         _optional(self, "amplifier_gain", "motor")
         if self.amplifier_gain == 0.0:
-            raise ModelError("motor, amplifier_gain: must not be 0; leave it out where there is no amplifier.")
+            raise ModelError(
+                "motor, amplifier_gain: must not be 0; leave it out where there is no amplifier."
+            )
 
     @property
     def reflected_inertia(self) -> float:
@@ -57,8 +62,8 @@ class Friction:
     """Viscous, Coulomb and Stribeck friction. On the motor side: tau_f = |N| (B |N| qd + Tc+-).
 
     `coulomb` is (positive, negative): the torque for qd > 0, at least 0, and for qd < 0, at most 0.
-    `static` is its value at breaking loose, in the same form, decaying with `stribeck_speed`. All are on the `side`: on the
-    motor's, the speed too is that of its shaft.
+    `static` is its value at breaking loose, in the same form, decaying with `stribeck_speed`. All are on the
+    `side`: on the motor's, the speed too is that of its shaft.
     """
 
     side: Literal["joint", "motor"] = "joint"
@@ -77,7 +82,9 @@ class Friction:
         if self.static is not None:
             static = _two_sided(self.static, "friction, static")
             if static[0] < self.coulomb[0] or static[1] > self.coulomb[1]:
-                raise ModelError(f"friction, static: must not be smaller than coulomb {self.coulomb}, came {static}.")
+                raise ModelError(
+                    f"friction, static: must not be smaller than coulomb {self.coulomb}, came {static}."
+                )
             set_field(self, "static", static)
         _optional(self, "stribeck_speed", "friction", above=0.0)
 
@@ -86,8 +93,8 @@ class Friction:
 class Bearing:
     """A bearing whose friction follows the reaction in it. Dhanaraj 3.3.
 
-    `distance` is that between the two supports (or the effective length of one), `offset` that of their midpoint from
-    the joint's origin, along the joint's axis.
+    `distance` is that between the two supports (or the effective length of one), `offset` that of their
+    midpoint from the joint's origin, along the joint's axis.
     """
 
     kind: Literal["journal", "linear", "thrust"]
@@ -98,13 +105,17 @@ class Bearing:
 
     def __post_init__(self) -> None:
         if self.kind not in BEARINGS:
-            raise InputError(f"bearing, kind: must be one of {', '.join(BEARINGS)}; came {shorten(self.kind)}.")
+            raise InputError(
+                f"bearing, kind: must be one of {', '.join(BEARINGS)}; came {shorten(self.kind)}."
+            )
         set_field(self, "mu", quantity(self.mu, "bearing, mu", minimum=0.0))
         set_field(self, "offset", quantity(self.offset, "bearing, offset"))
         for name, kinds in (("radius", ("journal", "thrust")), ("distance", ("journal", "linear"))):
             given = getattr(self, name) is not None
             if given != (self.kind in kinds):
-                raise ModelError(f"bearing, {name}: a {self.kind} bearing {'has none' if given else 'needs one'}, in m.")
+                raise ModelError(
+                    f"bearing, {name}: a {self.kind} bearing {'has none' if given else 'needs one'}, in m."
+                )
             _optional(self, name, "bearing", above=0.0)
 
 
@@ -112,7 +123,8 @@ class Bearing:
 class Transmission:
     """A gear's losses: efficiency against load and a break-away torque, joint side. Dhanaraj 3.4.
 
-    `efficiency` is ((load, efficiency), ...) with load = |output torque| / rated_torque, rising from 0 or above.
+    `efficiency` is ((load, efficiency), ...) with load = |output torque| / rated_torque,
+    rising from 0 or above.
     """
 
     efficiency: tuple[tuple[float, float], ...]
@@ -123,7 +135,8 @@ class Transmission:
     def __post_init__(self) -> None:
         if self.interpolation not in INTERPOLATIONS:
             raise InputError(
-                f"transmission, interpolation: must be one of {', '.join(INTERPOLATIONS)}; came {shorten(self.interpolation)}."
+                f"transmission, interpolation: must be one of {', '.join(INTERPOLATIONS)}; came "
+                f"{shorten(self.interpolation)}."
             )
         set_field(self, "rated_torque", quantity(self.rated_torque, "transmission, rated_torque", above=0.0))
         set_field(self, "breakaway", quantity(self.breakaway, "transmission, breakaway", minimum=0.0))
@@ -132,13 +145,17 @@ class Transmission:
             rows = tuple((load, eta) for load, eta in self.efficiency)
         except (TypeError, ValueError) as error:
             raise InputError(f"{where}: a list of [load, efficiency] pairs is needed.") from error
-        rows = tuple((quantity(x, where, minimum=0.0), quantity(e, where, above=0.0, maximum=1.0)) for x, e in rows)
+        rows = tuple(
+            (quantity(x, where, minimum=0.0), quantity(e, where, above=0.0, maximum=1.0)) for x, e in rows
+        )
         if not rows or any(b[0] <= a[0] for a, b in pairwise(rows)):
             raise ModelError(f"{where}: at least one pair, with loads that rise; came {shorten(rows)}.")
         set_field(self, "efficiency", rows)
 
 
-def _optional(instance: object, name: str, what: str, minimum: float = -math.inf, above: float = -math.inf) -> None:
+def _optional(
+    instance: object, name: str, what: str, minimum: float = -math.inf, above: float = -math.inf
+) -> None:
     value = getattr(instance, name)
     if value is not None:
         set_field(instance, name, quantity(value, f"{what}, {name}", minimum=minimum, above=above))

@@ -57,8 +57,8 @@ class DH:
     def __post_init__(self) -> None:
         if self.convention not in CONVENTIONS:
             raise InputError(
-                f"DH convention: must be 'standard' (a, alpha behind the joint) or 'modified' (Craig: before it); "
-                f"came {shorten(self.convention)}."
+                "DH convention: must be 'standard' (a, alpha behind the joint) or 'modified' (Craig: before "
+                f"it); came {shorten(self.convention)}."
             )
         for name in ("a", "alpha", "d", "theta"):
             set_field(self, name, quantity(getattr(self, name), f"DH parameter {name}"))
@@ -86,7 +86,8 @@ class DH:
 
 @record
 class Frame:
-    """The joint's frame in the parent link, by position and roll, pitch, yaw, and the axis in it, as URDF does.
+    """The joint's frame in the parent link, by position and roll, pitch, yaw, and the
+    axis in it, as URDF does.
 
     The child link's frame is the joint's moving frame.
     """
@@ -102,7 +103,8 @@ class Frame:
         largest = float(np.abs(axis).max())
         if largest == 0.0:
             raise ModelError("axis: must not be 0 0 0; give the direction of the joint, such as 0 0 1.")
-        # Divided only where it is not of unit length already, so that reading what was written changes no bit.
+        # Divided only where it is not of unit length already, so that reading what was
+        # written changes no bit.
         if abs(float(axis @ axis) - 1.0) > 1e-15:
             axis = axis / largest
             axis = axis / math.sqrt(float(axis @ axis))
@@ -181,9 +183,14 @@ class Joint:
                 set_field(self, name, quantity(getattr(self, name), f"{where}, {name}", minimum=0.0))
         set_field(self, "bearings", tuple(self.bearings))
         if self.kind == "fixed" and (self.mimic or self.has_drive):
-            raise ModelError(f"{where}: a fixed joint has no motor, friction, bearing, transmission or mimic.")
+            raise ModelError(
+                f"{where}: a fixed joint has no motor, friction, bearing, transmission or mimic."
+            )
         if self.friction is not None and self.friction.side == "motor" and self.motor is None:
-            raise ModelError(f"{where}, friction: it is said on the motor's side, but there is no motor with its gear_ratio.")
+            raise ModelError(
+                f"{where}, friction: it is said on the motor's side, but there is no "
+                "motor with its gear_ratio."
+            )
         for bearing in self.bearings:
             if (bearing.kind == "linear") != (self.kind == "prismatic"):
                 raise ModelError(
@@ -217,7 +224,9 @@ class Joint:
 
 
 def motion(kind: Kind, axis: Floats, q: float | Floats) -> Floats:
-    """What the joint itself does at q: a turn about the axis, a slide along it, or nothing; shape (..., 4, 4)."""
+    """What the joint itself does at q: a turn about the axis, a slide along it, or
+    nothing; shape (..., 4, 4).
+    """
     q = np.asarray(q, dtype=float)
     T = np.zeros((*q.shape, 4, 4))
     T[..., range(4), range(4)] = 1.0

@@ -17,8 +17,8 @@ from forearm.spatial import Floats, MassProperties, combine_bodies, inverse_pose
 class Body:
     """A moving body: T_parent_body(q) = before . motion(axis, q) . after, with its merged mass properties.
 
-    `parent` is the index of the body it is on, -1 for the base. `freedom` is the index into q that moves it, by
-    q_joint = multiplier q[freedom] + offset (1 and 0 unless the joint mimics another).
+    `parent` is the index of the body it is on, -1 for the base. `freedom` is the index into q that moves it,
+    by q_joint = multiplier q[freedom] + offset (1 and 0 unless the joint mimics another).
     """
 
     joint: Joint
@@ -35,7 +35,9 @@ class Body:
     offset: float
 
     def joint_frame(self, W: Floats) -> Floats:
-        """The joint's frame that moves with it, (4, 4) or (B, 4, 4), in the frame that the body's pose W is in."""
+        """The joint's frame that moves with it, (4, 4) or (B, 4, 4), in the frame that
+        the body's pose W is in.
+        """
         return W @ inverse_pose(self.after)
 
 
@@ -73,14 +75,26 @@ def reduce_to_moving(links: Sequence[Link], tree: Sequence[Joint]) -> Moving:
         before.flags.writeable = False
         bodies.append(
             Body(
-                joint, joint.kind, parent, before, joint.axis, joint.after, mass, com, inertia,
-                freedoms[leader], multiplier, offset,
+                joint,
+                joint.kind,
+                parent,
+                before,
+                joint.axis,
+                joint.after,
+                mass,
+                com,
+                inertia,
+                freedoms[leader],
+                multiplier,
+                offset,
             )
-        )  # fmt: skip
+        )
     return Moving(tuple(bodies), frames)
 
 
-def _place_links(links: Sequence[Link], tree: Sequence[Joint]) -> tuple[dict[str, tuple[int, Floats]], list[Joint]]:
+def _place_links(
+    links: Sequence[Link], tree: Sequence[Joint]
+) -> tuple[dict[str, tuple[int, Floats]], list[Joint]]:
     frames: dict[str, tuple[int, Floats]] = {links[0].name: (-1, np.eye(4))}
     movers: list[Joint] = []
     for joint in tree:

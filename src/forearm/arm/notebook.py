@@ -11,12 +11,16 @@ from forearm.tables import html_lines, html_table, number
 def arm_html(arm: Arm) -> str:
     """The headline and two tables, whatever comes from the arm escaped; angles in degrees, for people."""
     joints = [[j.name, kind_cell(j), *limit_cells(j), j.child, _drive(j)] for j in arm.tree]
-    links = [[link.name, number(link.mass, 5), *(number(float(x), 4) for x in link.com)] for link in arm.links]
-    return "\n".join([
-        html_lines(headline(arm).splitlines()),
-        html_table(["joint", "kind", "from", "to", "moves", "drive"], joints, "Joints"),
-        html_table(["link", "mass kg", "com x m", "y", "z"], links, "Links"),
-    ])  # fmt: skip
+    links = [
+        [link.name, number(link.mass, 5), *(number(float(x), 4) for x in link.com)] for link in arm.links
+    ]
+    return "\n".join(
+        [
+            html_lines(headline(arm).splitlines()),
+            html_table(["joint", "kind", "from", "to", "moves", "drive"], joints, "Joints"),
+            html_table(["link", "mass kg", "com x m", "y", "z"], links, "Links"),
+        ]
+    )
 
 
 def _drive(joint: Joint) -> str:

@@ -40,10 +40,15 @@ def joint_table(arm: Arm, width: int | None = None) -> str:
         title = "Joints (frames in the parent link)"
         rows = []
         for j in arm.tree:
-            place = _dh_words(j.placement) if isinstance(j.placement, DH) else [
-                _vector(j.placement.xyz), _vector([math.degrees(v) for v in j.placement.rpy]),
-                "-" if j.kind == "fixed" else _vector(j.placement.axis),
-            ]  # fmt: skip
+            place = (
+                _dh_words(j.placement)
+                if isinstance(j.placement, DH)
+                else [
+                    _vector(j.placement.xyz),
+                    _vector([math.degrees(v) for v in j.placement.rpy]),
+                    "-" if j.kind == "fixed" else _vector(j.placement.axis),
+                ]
+            )
             rows.append([j.name, kind_cell(j), j.parent, j.child, *place, *limit_cells(j)])
     return f"{filled(title, width)}\n{text_table(header, rows, width)}"
 
@@ -60,14 +65,18 @@ def link_table(arm: Arm, width: int | None = None) -> str:
 
 
 def drive_table(arm: Arm, width: int | None = None) -> str:
-    """Every joint that has a drive: motor, friction, and whether bearings and a transmission are described."""
+    """Every joint that has a drive: motor, friction, and whether bearings and a
+    transmission are described.
+    """
     header = ["joint", "gear", "rotor kg m^2", "Kt N m/A", "R ohm", "viscous", "Coulomb + -", "side", "more"]
     rows = []
     for j in arm.tree:
         if not j.has_drive:
             continue
         m, f = j.motor, j.friction
-        constants = (m.gear_ratio, m.rotor_inertia, m.torque_constant, m.resistance) if m is not None else (None,) * 4
+        constants = (
+            (m.gear_ratio, m.rotor_inertia, m.torque_constant, m.resistance) if m is not None else (None,) * 4
+        )
         motor = [number(v) for v in constants]
         friction = ["-"] * 3 if f is None else [number(f.viscous), " ".join(map(number, f.coulomb)), f.side]
         more = [f"{b.kind} bearing" for b in j.bearings] + (["transmission"] if j.transmission else [])

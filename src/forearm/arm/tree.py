@@ -1,4 +1,6 @@
-"""The tree that links and joints form: its root, its order, its leaves, its followers. Never recursive, any depth."""
+"""The tree that links and joints form: its root, its order, its leaves, its followers.
+Never recursive, any depth.
+"""
 
 from __future__ import annotations
 
@@ -69,17 +71,23 @@ def depth_first(root: str, joints: Sequence[Joint]) -> tuple[Joint, ...]:
 
 
 def most_articulated_leaf(links: Sequence[Link], tree: Sequence[Joint]) -> str:
-    """The leaf with the most movable joints on its path, the first of `links` on a tie: where the hand is by default."""
+    """The leaf with the most movable joints on its path, the first of `links` on a tie:
+    where the hand is by default.
+    """
     freedoms: dict[str, int] = {}
     for joint in tree:
-        freedoms[joint.child] = freedoms.get(joint.parent, 0) + (joint.kind != "fixed" and joint.mimic is None)
+        freedoms[joint.child] = freedoms.get(joint.parent, 0) + (
+            joint.kind != "fixed" and joint.mimic is None
+        )
     parents = {joint.parent for joint in tree}
     leaves = [link.name for link in links if link.name not in parents]
     return max(leaves, key=lambda name: freedoms.get(name, 0))
 
 
 def resolve_mimics(tree: Sequence[Joint]) -> dict[str, tuple[str, float, float]]:
-    """For each mimicking joint its leading freedom, multiplier and offset, chains of followers multiplied out."""
+    """For each mimicking joint its leading freedom, multiplier and offset,
+    chains of followers multiplied out.
+    """
     by_name = {joint.name: joint for joint in tree}
     resolved: dict[str, tuple[str, float, float]] = {}
     for joint in tree:
@@ -94,7 +102,9 @@ def resolve_mimics(tree: Sequence[Joint]) -> dict[str, tuple[str, float, float]]
             offset = follower.mimic.multiplier * offset + follower.mimic.offset
             multiplier = follower.mimic.multiplier * multiplier
             if not math.isfinite(multiplier) or not math.isfinite(offset):
-                raise ModelError(f"joint {follower.name!r}: the multipliers along its chain of mimics run out of bounds.")
+                raise ModelError(
+                    f"joint {follower.name!r}: the multipliers along its chain of mimics run out of bounds."
+                )
             resolved[follower.name] = (leader, multiplier, offset)
     return resolved
 

@@ -41,15 +41,24 @@ def rows(peers: bool) -> list[Row]:
         made.append(Row(f"and refined, {name}", median_time(lambda t=traced: refined(*t))))  # type: ignore[misc]
     chain = chain_of(model_of(arms["panda"]))
     made.append(Row("a plan for panda found", median_time(lambda: best_plan.__wrapped__(chain))))
-    made.append(Row("C for panda written, plan known", median_time(lambda: generate(arms["panda"], "inverse_dynamics"))))
+    made.append(
+        Row(
+            "C for panda written, plan known",
+            median_time(lambda: generate(arms["panda"], "inverse_dynamics")),
+        )
+    )
     compiler = shutil.which("cc")
     for name in ("puma560-akb", "panda") if compiler else ():
         for function in ("inverse_dynamics", "forward_dynamics"):
             source = generate(arms[name], function)
             title = f"{name}, {function} in C, {source.counts.mul} + {source.counts.add}"
-            made.append(Row(title, seconds_in_c(str(compiler), source.files(), source.name, arms[name].n, ARGUMENTS)))
+            made.append(
+                Row(title, seconds_in_c(str(compiler), source.files(), source.name, arms[name].n, ARGUMENTS))
+            )
     if compiler:
-        made.append(Row("sine and cosine of six angles, C library", seconds_in_c(compiler, SINES, "sines", 6, ["q"])))
+        made.append(
+            Row("sine and cosine of six angles, C library", seconds_in_c(compiler, SINES, "sines", 6, ["q"]))
+        )
     return made
 
 

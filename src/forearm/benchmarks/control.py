@@ -28,9 +28,15 @@ def rows(peers: bool) -> Iterator[Row]:
         what = f"{arm.n} joints, {'friction' if arm.joints[0].friction else 'rigid'}"
         operations = int(ComputedTorque(arm).operations)
         yield beside(
-            f"a cycle of computed torque, {what}", _cycles(arm), group="control", bar=CYCLE_UNDER, operations=operations
+            f"a cycle of computed torque, {what}",
+            _cycles(arm),
+            group="control",
+            bar=CYCLE_UNDER,
+            operations=operations,
         )
-        yield beside(f"a motion of 2 s at 1 kHz, {what}", _motion(arm), repeats=5, group="control", bar=RUN_UNDER)
+        yield beside(
+            f"a motion of 2 s at 1 kHz, {what}", _motion(arm), repeats=5, group="control", bar=RUN_UNDER
+        )
 
 
 def _cycles(arm: Arm) -> Work:

@@ -1,4 +1,6 @@
-"""What one evaluation of the reference costs, by every formulation: clear code over floats, not the fast kernels."""
+"""What one evaluation of the reference costs, by every formulation:
+clear code over floats, not the fast kernels.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +15,24 @@ CALLS = 20
 
 
 def rows(peers: bool) -> list[Row]:
-    """Inverse dynamics by all formulations, inertia matrix and forward dynamics by all methods, PUMA, six joints."""
+    """Inverse dynamics by all formulations, inertia matrix and forward dynamics by all
+    methods, PUMA, six joints.
+    """
     arm = load_builtin("puma560")
     q, qd, third = np.random.default_rng(1).uniform(-1.0, 1.0, (3, arm.n))
     peer = _mujoco_inverse(q, qd, third) if peers and problem("MuJoCo") is None else None
     made = []
     for name in INVERSE:
         calls = 1 if name == "lagrange-naive" else CALLS
-        seconds = median_time(lambda n=name, c=calls: [inverse(arm, q, qd, third, n) for _ in range(c)]) / calls  # type: ignore[misc]
+        seconds = (
+            median_time(lambda n=name, c=calls: [inverse(arm, q, qd, third, n) for _ in range(c)]) / calls  # type: ignore[misc]
+        )
         bar = 300e-6 if name == "newton-euler" else None
-        shown = (f"MuJoCo from Python, {arm.n}-joint chain", peer) if name == "newton-euler" and peer else (None, None)
+        shown = (
+            (f"MuJoCo from Python, {arm.n}-joint chain", peer)
+            if name == "newton-euler" and peer
+            else (None, None)
+        )
         made.append(Row(f"inverse, {name}", seconds, bar, *shown))
     for name in INERTIA:
         seconds = median_time(lambda n=name: [inertia_matrix(arm, q, n) for _ in range(CALLS)]) / CALLS  # type: ignore[misc]

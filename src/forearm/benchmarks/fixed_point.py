@@ -1,4 +1,6 @@
-"""How long one cycle of a controller takes in C, and what fixed point costs or saves beside double on this machine."""
+"""How long one cycle of a controller takes in C, and what fixed point costs or saves beside
+double on this machine.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,21 @@ from forearm.files.builtin import load_builtin
 
 CYCLE = 1e-6  # s: what one cycle of computed torque of seven joints should stay under
 MOTOR = Motor(
-    gear_ratio=100.0, rotor_inertia=1e-5, torque_constant=0.05, resistance=1.0, max_voltage=48.0, max_current=20.0
+    gear_ratio=100.0,
+    rotor_inertia=1e-5,
+    torque_constant=0.05,
+    resistance=1.0,
+    max_voltage=48.0,
+    max_current=20.0,
 )  # so that voltages come out
 FRICTION = Friction(viscous=0.5, coulomb=(0.8, -0.6))
 RANGES = {"q": 2.9, "qd": 2.0, "qdd": 8.0}
 
 
 def rows(peers: bool) -> list[Row]:
-    """Cycles of every law for seven joints with friction, and inverse dynamics in fixed point beside double."""
+    """Cycles of every law for seven joints with friction, and inverse dynamics in
+    fixed point beside double.
+    """
     compiler = shutil.which("cc")
     if compiler is None:
         return []

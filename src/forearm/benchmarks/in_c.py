@@ -38,9 +38,15 @@ int main(void)
 
 
 def seconds_in_c(
-    compiler: str, files: Mapping[str, str], function: str, n: int, arrays: Sequence[str], kind: str = "double"
+    compiler: str,
+    files: Mapping[str, str],
+    function: str,
+    n: int,
+    arrays: Sequence[str],
+    kind: str = "double",
 ) -> float:
-    """Seconds for one call of a function of arrays (n,), the first called q, that fills another; the least of some rounds.
+    """Seconds for one call of a function of arrays (n,), the first called q, that fills another;
+    the least of some rounds.
 
     The files are NAME.c and NAME.h, and come from `generate` or from whoever writes C as it does.
     """
@@ -48,11 +54,16 @@ def seconds_in_c(
     small = kind != "double"
     unit = "" if small else " * 1e-3"
     entries = {
-        "NAME": name, "TYPE": kind, "N": str(n), "ROUNDS": str(ROUNDS), "CALLS": str(CALLS), "STEP": "1" if small else "1e-7",
+        "NAME": name,
+        "TYPE": kind,
+        "N": str(n),
+        "ROUNDS": str(ROUNDS),
+        "CALLS": str(CALLS),
+        "STEP": "1" if small else "1e-7",
         "ARRAYS": ", ".join(f"{a}[{n}] = {{0}}" for a in (*arrays, "out")),
         "SET": " ".join(f"{a}[i] = ({kind})({100 + 7 * k} + 31 * i){unit};" for k, a in enumerate(arrays)),
         "CALL": f"{function}({', '.join((*arrays, 'out'))})",
-    }  # fmt: skip
+    }
     text = DRIVER
     for key, value in entries.items():
         text = text.replace(f"@{key}@", value)

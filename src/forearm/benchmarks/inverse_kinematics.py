@@ -1,4 +1,6 @@
-"""Inverse kinematics: every branch beside EAIK; by iteration beside the Robotics Toolbox, many at once, out of reach."""
+"""Inverse kinematics: every branch beside EAIK; by iteration beside the Robotics Toolbox, many
+at once, out of reach.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +35,17 @@ Floats = NDArray[np.float64]
 
 
 def rows(peers: bool) -> Iterator[Row]:
-    """The figures of docs/numeric-inverse-kinematics.md; poses are those of random postures within the limits."""
+    """The figures of docs/numeric-inverse-kinematics.md; poses are those of random
+    postures within the limits.
+    """
     group = "inverse kinematics"
     yield from _closed_forms(peers, group)
     panda = load_builtin("panda")
     T = _poses(panda, FEW)
     theirs = Toolbox(panda, T).work() if peers and problem("Robotics Toolbox") is None else None
-    yield beside("a pose of the Panda, one at a time", Ours(panda, T).work(), theirs, 5, group=group, bar=ONE_UNDER)
+    yield beside(
+        "a pose of the Panda, one at a time", Ours(panda, T).work(), theirs, 5, group=group, bar=ONE_UNDER
+    )
     for name in ARMS:
         arm = load_builtin(name)
         T = _poses(arm, MANY)
@@ -53,12 +59,22 @@ def rows(peers: bool) -> Iterator[Row]:
 
 
 def _closed_forms(peers: bool, group: str) -> Iterator[Row]:
-    """Every branch of 100,000 poses, one thread; the peer's arms are the same tables of Denavit and Hartenberg."""
+    """Every branch of 100,000 poses, one thread; the peer's arms are the same tables of
+    Denavit and Hartenberg.
+    """
     for name in BRANCHED:
         arm = load_builtin(name)
         T = _poses(arm, BATCH)
-        theirs = Eaik(arm, T[:PEER_BATCH]).work() if peers and problem("EAIK") is None and _is_table(arm) else None
-        row = beside(f"every branch of a pose of {name}, {BATCH:,} at once", Branches(arm, T).work(), theirs, 5, group=group)
+        theirs = (
+            Eaik(arm, T[:PEER_BATCH]).work() if peers and problem("EAIK") is None and _is_table(arm) else None
+        )
+        row = beside(
+            f"every branch of a pose of {name}, {BATCH:,} at once",
+            Branches(arm, T).work(),
+            theirs,
+            5,
+            group=group,
+        )
         yield replace(row, bar=BRANCHES_UNDER)
 
 
@@ -70,10 +86,16 @@ def _is_table(arm: Arm) -> bool:
 
 
 class Branches:
-    """Every branch by the kernel; the answer is where the first branch of each of the first poses brings the hand."""
+    """Every branch by the kernel; the answer is where the first branch of each of the first
+    poses brings the hand.
+    """
 
     def __init__(self, arm: Arm, T: Floats) -> None:
-        self.arm, self.T, self.kernel = arm, T, compile_arm(arm.replace(tree=tuple(_free(j) for j in arm.tree)))
+        self.arm, self.T, self.kernel = (
+            arm,
+            T,
+            compile_arm(arm.replace(tree=tuple(_free(j) for j in arm.tree))),
+        )
         self.q = np.zeros((0, 8, arm.n))
 
     def run(self) -> None:
@@ -143,7 +165,9 @@ class Ours:
 
 
 class Toolbox:
-    """The same by the Robotics Toolbox: Levenberg-Marquardt in C++, random starts, within limits, to the same error."""
+    """The same by the Robotics Toolbox: Levenberg-Marquardt in C++, random starts, within
+    limits, to the same error.
+    """
 
     def __init__(self, arm: Arm, T: Floats) -> None:
         toolbox = import_module("roboticstoolbox")

@@ -1,4 +1,6 @@
-"""Compiled functions: one call, a state of a large batch by one thread, one state at a time in machine code; beside peers."""
+"""Compiled functions: one call, a state of a large batch by one thread, one state at a time in
+machine code; beside peers.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,12 @@ ARMS = {"panda": tuple(PEERS), "puma560-akb": ("Pinocchio", "CasADi", "Robotics 
 CHAINS = (24, 50, 100)  # joints
 CALLS, SHORT_LOOPS, LONG_BATCHES = 15, 101, 3  # times that they are repeated, where it is not 11
 SHORT = {
-    "inverse_dynamics": "inverse", "forward_dynamics": "forward", "inertia_matrix": "inertia",
-    "inverse_dynamics_derivatives": "d(inverse)", "forward_dynamics_derivatives": "d(forward)",
-}  # fmt: skip
+    "inverse_dynamics": "inverse",
+    "forward_dynamics": "forward",
+    "inertia_matrix": "inertia",
+    "inverse_dynamics_derivatives": "d(inverse)",
+    "forward_dynamics_derivatives": "d(forward)",
+}
 BOTH = ("inverse_dynamics", "forward_dynamics")
 # What the ratio to a peer should reach, by arm, what is measured and whose work stands beside it.
 AT_LEAST = {
@@ -61,11 +66,19 @@ class Subject:
         """One function called in one way, a row for every peer that was asked, or one for ours alone."""
         title = f"{self.prefix}{SHORT[function]}, {ending}"
         ours = getattr(self.ours, way)(function, **how)
-        for theirs in [getattr(self.peers[peer], way)(function) for peer in asked if peer in self.peers] or [None]:
+        for theirs in [getattr(self.peers[peer], way)(function) for peer in asked if peer in self.peers] or [
+            None
+        ]:
             at_least = None if theirs is None else AT_LEAST.get((self.name, title, theirs.who))
             row = beside(
-                title, ours, theirs, repeats, group=self.name, at_least=at_least, bar=STAY_UNDER.get((self.name, title))
-            )  # fmt: skip
+                title,
+                ours,
+                theirs,
+                repeats,
+                group=self.name,
+                at_least=at_least,
+                bar=STAY_UNDER.get((self.name, title)),
+            )
             yield self._with_share(row, function) if way == "batch" else row
 
     def _with_share(self, row: Row, function: str) -> Row:
@@ -89,7 +102,9 @@ def rows(peers: bool) -> Iterator[Row]:
         for function in (*BOTH, "inertia_matrix"):
             yield from single.rows("batch", function, "batch, float32")
     for n in CHAINS:
-        chain = replace(_subject(f"chain{n}", ("Pinocchio",) if peers else ()), name="chains", prefix=f"chain of {n}, ")
+        chain = replace(
+            _subject(f"chain{n}", ("Pinocchio",) if peers else ()), name="chains", prefix=f"chain of {n}, "
+        )
         yield from chain.rows("batch", "inverse_dynamics", "batch", ("Pinocchio",), repeats=LONG_BATCHES)
     yield from start.rows()
 
@@ -98,7 +113,9 @@ def _one_call(subject: Subject) -> Iterator[Row]:
     for function in (*BOTH, "inertia_matrix"):
         asked = ("Pinocchio", "MuJoCo", "Robotics Toolbox") if function in BOTH else ("Pinocchio",)
         yield from subject.rows("one_call", function, "one call, out=", asked, repeats=CALLS, out=True)
-        yield from subject.rows("one_call", function, "one call, new array", ("Pinocchio",), repeats=CALLS, out=False)
+        yield from subject.rows(
+            "one_call", function, "one call, new array", ("Pinocchio",), repeats=CALLS, out=False
+        )
     for function in ("inverse_dynamics_derivatives", "forward_dynamics_derivatives"):
         yield from subject.rows("one_call", function, "one call", ("Pinocchio",), repeats=CALLS, out=False)
 

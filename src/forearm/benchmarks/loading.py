@@ -33,13 +33,20 @@ def rows(peers: bool) -> list[Row]:
             Row("import numpy", numpy),
             Row("import forearm", median_process_time(["-c", "import forearm"]), bar=0.25),
             Row("forearm --help", median_process_time(["-m", "forearm.cli.main", "--help"]), bar=0.35),
-            Row("forearm info puma560", median_process_time(["-m", "forearm.cli.main", "info", "puma560"]), bar=0.8),
             Row(
-                f"load a URDF of {LINKS} links", median_time(lambda: load(path)), bar=0.1,
-                peer="MuJoCo, parse and compile" if peers else None, peer_seconds=peer,
+                "forearm info puma560",
+                median_process_time(["-m", "forearm.cli.main", "info", "puma560"]),
+                bar=0.8,
+            ),
+            Row(
+                f"load a URDF of {LINKS} links",
+                median_time(lambda: load(path)),
+                bar=0.1,
+                peer="MuJoCo, parse and compile" if peers else None,
+                peer_seconds=peer,
             ),
             Row(f"load an arm file of {LINKS} links", median_time(lambda: load(toml))),
-        ]  # fmt: skip
+        ]
 
 
 def _mujoco(text: str) -> object:

@@ -1,4 +1,6 @@
-"""Loops over joints beside straight-line code, around the number of joints from which on kernels take the loop."""
+"""Loops over joints beside straight-line code, around the number of joints from which on
+kernels take the loop.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ AROUND = (0.5, 1.0, 1.5)  # times the number of joints from which on the loop is
 
 
 def rows(peers: bool) -> Iterator[Row]:
-    """A state of a batch by one thread, and how long each form takes to make; ratios above 1 speak for the loop."""
+    """A state of a batch by one thread, and how long each form takes to make;
+    ratios above 1 speak for the loop.
+    """
     for function, switch in LONG.items():
         for n in (round(share * switch) for share in AROUND):
             looped, loop_made = _work("loop", function, n)

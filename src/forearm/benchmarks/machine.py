@@ -16,9 +16,13 @@ PACKAGES = ("numpy", "llvmlite", "pin", "mujoco", "roboticstoolbox-python")
 def machine() -> dict[str, Any]:
     """Processor, cores, bits of a vector, and versions; a package that is not installed is None."""
     return {
-        "cpu": _cpu(), "cores": os.cpu_count(), "vector_bits": 8 * vector_bytes(), "system": platform.platform(),
-        "python": platform.python_version(), "versions": {name: _version(name) for name in PACKAGES},
-    }  # fmt: skip
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "vector_bits": 8 * vector_bytes(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "versions": {name: _version(name) for name in PACKAGES},
+    }
 
 
 def _cpu() -> str:

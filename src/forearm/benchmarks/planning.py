@@ -28,7 +28,9 @@ def rows(peers: bool) -> Iterator[Row]:
     qd0, qd1 = rng.uniform(-1.0, 1.0, (2, MANY, JOINTS)) * VELOCITY
     states = (q0, qd0, q1, qd1)
     few = tuple(x[:FEW] for x in states)
-    one, each = ([Ruckig(x).work() for x in (few, states)]) if peers and problem("Ruckig") is None else (None, None)
+    one, each = (
+        ([Ruckig(x).work() for x in (few, states)]) if peers and problem("Ruckig") is None else (None, None)
+    )
     yield beside("a plan, one at a time", ours(few, False), one, 5, group="plans", bar=ONE_UNDER)
     yield beside("a plan, 100,000 at once", ours(states, True), each, 3, group="plans", bar=EACH_UNDER)
 
@@ -49,7 +51,9 @@ def ours(states: tuple[Floats, ...], together: bool) -> Work:
 
 
 class Ruckig:
-    """The same by Ruckig, its inputs filled from Python one by one; what is timed is its calculation alone."""
+    """The same by Ruckig, its inputs filled from Python one by one;
+    what is timed is its calculation alone.
+    """
 
     def __init__(self, states: tuple[Floats, ...]) -> None:
         ruckig: Any = import_module("ruckig")

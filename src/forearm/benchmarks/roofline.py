@@ -21,7 +21,9 @@ def operations(counts: Counts) -> int:
 
 
 def peak_share(counts: Counts, seconds: float, dtype: str) -> float:
-    """Counted operations over time over the peak of one core; sines, cosines, loads and stores take time uncounted."""
+    """Counted operations over time over the peak of one core;
+    sines, cosines, loads and stores take time uncounted.
+    """
     return operations(counts) / seconds / peak(dtype)
 
 
@@ -39,18 +41,22 @@ def peak(dtype: str) -> float:
     code = object_code(loop_text(target.scalar, 8 * target.size, lanes))
     loop = function_of(loaded(code, ["peak"]), "peak", ctypes.c_void_p, ctypes.c_int64)
     values = np.full((CHAINS + 2, lanes), 0.5, dtype=dtype)
-    seconds = min(median_time(lambda: loop(values.ctypes.data, STEPS), repeats=1) for _ in range(15))  # a peak: the best
+    # a peak: the best
+    seconds = min(median_time(lambda: loop(values.ctypes.data, STEPS), repeats=1) for _ in range(15))
     return 2.0 * lanes * CHAINS * STEPS / seconds
 
 
 def loop_text(scalar: str, bits: int, lanes: int) -> str:
-    """`peak(values, steps)` in LLVM's text: every step s_k = s_k a + b for all chains; a, b and the sums lie in `values`."""
+    """`peak(values, steps)` in LLVM's text: every step s_k = s_k a + b for all chains;
+    a, b and the sums lie in `values`.
+    """
     vector, chains = f"<{lanes} x {scalar}>", range(CHAINS)
     size = lanes * bits // 8
     lines = [
         f"declare {vector} @llvm.fmuladd.v{lanes}f{bits}({vector}, {vector}, {vector})",
-        "define void @peak(ptr %values, i64 %steps) {", "entry:",
-    ]  # fmt: skip
+        "define void @peak(ptr %values, i64 %steps) {",
+        "entry:",
+    ]
     for k in range(CHAINS + 2):
         lines.append(f"  %at{k} = getelementptr i8, ptr %values, i64 {k * size}")
         lines.append(f"  %start{k} = load {vector}, ptr %at{k}, align {bits // 8}")
@@ -58,8 +64,18 @@ def loop_text(scalar: str, bits: int, lanes: int) -> str:
     lines += [f"  %s{k} = phi {vector} [ %start{k}, %entry ], [ %t{k}, %loop ]" for k in chains]
     a, b = f"%start{CHAINS}", f"%start{CHAINS + 1}"
     lines += [
-        f"  %t{k} = call {vector} @llvm.fmuladd.v{lanes}f{bits}({vector} %s{k}, {vector} {a}, {vector} {b})" for k in chains
+        f"  %t{k} = call {vector} @llvm.fmuladd.v{lanes}f{bits}({vector} %s{k}, {vector} {a}, {vector} {b})"
+        for k in chains
     ]
-    lines += ["  %next = add i64 %i, 1", "  %more = icmp slt i64 %next, %steps", "  br i1 %more, label %loop, label %done"]
-    lines += ["done:", *(f"  store {vector} %t{k}, ptr %at{k}, align {bits // 8}" for k in chains), "  ret void", "}"]
+    lines += [
+        "  %next = add i64 %i, 1",
+        "  %more = icmp slt i64 %next, %steps",
+        "  br i1 %more, label %loop, label %done",
+    ]
+    lines += [
+        "done:",
+        *(f"  store {vector} %t{k}, ptr %at{k}, align {bits // 8}" for k in chains),
+        "  ret void",
+        "}",
+    ]
     return "\n".join(lines)

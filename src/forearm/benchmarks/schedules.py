@@ -1,7 +1,9 @@
-"""One evaluation on several threads beside one thread: by a schedule with its waits, and by threads that share nothing.
+"""One evaluation on several threads beside one thread: by a schedule with its waits,
+and by threads that share nothing.
 
-Times are the least of many short runs, for all alike: threads that wait for each other show what a busy machine does to them,
-not what they do. What a run of no evaluation takes, such as starting threads, is taken off.
+Times are the least of many short runs, for all alike: threads that wait for each other show what a
+busy machine does to them, not what they do. What a run of no evaluation takes, such as starting
+threads, is taken off.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What was measured: s for an evaluation, waits of it, threads, and how far the results are from the kernel's."""
+    """What was measured: s for an evaluation, waits of it, threads, and how far the results
+    are from the kernel's.
+    """
 
     seconds: float
     threads: int
@@ -118,7 +122,10 @@ class Case:
 
 def apart_by(found: Sequence[Array], expected: Sequence[Array]) -> float:
     """max|found - expected| / max|expected|; NaN in both agrees, in one alone it is infinitely far."""
-    size = max((float(np.abs(right[np.isfinite(right)]).max(initial=0.0)) for right in expected), default=0.0) or 1.0
+    size = (
+        max((float(np.abs(right[np.isfinite(right)]).max(initial=0.0)) for right in expected), default=0.0)
+        or 1.0
+    )
     worst = 0.0
     for a, b in zip(found, expected, strict=True):
         same = (a == b) | (np.isnan(a) & np.isnan(b))
@@ -148,7 +155,9 @@ def hand_over() -> float:
     argument = Argument("x", (1,), ""), Argument("y", (1,), "")
     division = operations(Traced(graph, {"y": np.array([y], dtype=object)}, argument[:1], argument[1:]))
     n = len(division.graph)
-    schedule = Schedule(division.graph, 2, tuple(map(float, range(n))), tuple(k % 2 for k in range(n)), "turns")
+    schedule = Schedule(
+        division.graph, 2, tuple(map(float, range(n))), tuple(k % 2 for k in range(n)), "turns"
+    )
     threaded = compiled_threads(planned_threads(division, schedule))
     rows = 400
     inputs, outputs = np.full((rows, 1), 0.5), np.zeros((rows, 1))
@@ -167,10 +176,11 @@ def rows(peers: bool) -> Iterator[Row]:
 
 
 def _case_rows(function: str, arm: Arm, hop: float) -> Iterator[Row]:
-    """The peer is one thread: the kernel, or the same straight-line code where the kernel has a loop and is slower.
+    """The peer is one thread: the kernel, or the same straight-line code where the kernel
+    has a loop and is slower.
 
-    The schedule knows what handing over costs here, in operations of this function: it may choose one thread. What it takes
-    longer than planned, by its waits, is what synchronisation costs.
+    The schedule knows what handing over costs here, in operations of this function: it may choose one thread.
+    What it takes longer than planned, by its waits, is what synchronisation costs.
     """
     case = Case(arm, function)
     title, straight = f"{function}, {arm.n} joints", case.measured(compiled_threads(apart(case.traced, 1)))
@@ -180,9 +190,13 @@ def _case_rows(function: str, arm: Arm, hop: float) -> Iterator[Row]:
     schedule = schedule_by_search(division.graph, 2, hop / unit)
     made = case.measured(compiled_threads(planned_threads(division, schedule)))
     words = f"scheduled, {made.waits} waits" if made.threads > 1 else "scheduled on one"
-    yield Row(f"{title}: {words}", made.seconds, peer="one thread", peer_seconds=kernel, agreement=made.agreement)
+    yield Row(
+        f"{title}: {words}", made.seconds, peer="one thread", peer_seconds=kernel, agreement=made.agreement
+    )
     if made.waits:
-        yield Row("  a wait, beyond what it expects", max(made.seconds - schedule.length * unit, 0.0) / made.waits)
+        yield Row(
+            "  a wait, beyond what it expects", max(made.seconds - schedule.length * unit, 0.0) / made.waits
+        )
     alone = case.measured(compiled_threads(apart(case.traced, 2)))
     words = "two that share nothing" if alone.threads > 1 else "sharing nothing: one does all"
     yield Row(f"  {words}", alone.seconds, peer="one thread", peer_seconds=kernel, agreement=alone.agreement)

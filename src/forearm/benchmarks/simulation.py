@@ -1,4 +1,6 @@
-"""Simulations: 10 s of the Panda beside MuJoCo, what drives cost on the PUMA, ten thousand arms at once; one thread."""
+"""Simulations: 10 s of the Panda beside MuJoCo, what drives cost on the PUMA, ten thousand
+arms at once; one thread.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def rows(peers: bool) -> Iterator[Row]:
 
 
 def _costs() -> Iterator[Row]:
-    """The PUMA with more and more of its drives; the peer is the rigid arm, so that the ratio is one over the cost."""
+    """The PUMA with more and more of its drives; the peer is the rigid arm,
+    so that the ratio is one over the cost.
+    """
     puma = load_builtin("puma560")
     geared = each_joint(puma, transmission=GEAR)
     arms = dict(zip(COSTS, (puma, geared, each_joint(geared, bearings=(BEARING,))), strict=True))
@@ -133,6 +137,8 @@ class MuJoCo:
 
 def _drift(arm: Arm, q: Floats, qd: Floats) -> float:
     """How far the energy of an undriven arm goes from where it was."""
-    both = compile_arm(arm).fused(["kinetic_energy", "potential_energy"])(np.ascontiguousarray(q), np.ascontiguousarray(qd))
+    both = compile_arm(arm).fused(["kinetic_energy", "potential_energy"])(
+        np.ascontiguousarray(q), np.ascontiguousarray(qd)
+    )
     total = both["kinetic"] + both["potential"]
     return float(np.abs(total - total[0]).max())

@@ -1,4 +1,6 @@
-"""How long a fresh process, forearm imported, needs to its first torques: nothing kept from before, and once again."""
+"""How long a fresh process, forearm imported, needs to its first torques:
+nothing kept from before, and once again.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +29,24 @@ COLD, WARM = 0.5, 0.05  # s
 
 
 def rows() -> Iterator[Row]:
-    """The Panda loaded, compiled and asked once; the cache of compiled functions empty, and filled by the run before."""
+    """The Panda loaded, compiled and asked once; the cache of compiled functions empty,
+    and filled by the run before.
+    """
     with TemporaryDirectory() as folder:
         cold = [_first_torques(Path(folder, str(k))) for k in range(REPEATS)]
-        yield Row("first torques, nothing cached", statistics.median(cold), bar=COLD, group="a fresh process, panda")
+        yield Row(
+            "first torques, nothing cached", statistics.median(cold), bar=COLD, group="a fresh process, panda"
+        )
         warm = [_first_torques(Path(folder, "0")) for _ in range(REPEATS)]
         yield Row("first torques, cached", statistics.median(warm), bar=WARM, group="a fresh process, panda")
 
 
 def _first_torques(cache: Path) -> float:
     run = subprocess.run(
-        [sys.executable, "-c", FIRST_TORQUES], env=os.environ | {"FOREARM_CACHE": str(cache)}, check=True, capture_output=True,
+        [sys.executable, "-c", FIRST_TORQUES],
+        env=os.environ | {"FOREARM_CACHE": str(cache)},
+        check=True,
+        capture_output=True,
         text=True,
-    )  # fmt: skip
+    )
     return float(run.stdout)

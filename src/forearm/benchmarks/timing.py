@@ -18,10 +18,12 @@ APART = 1e-6  # two that compute the same may differ by so much of the largest v
 
 @dataclass(frozen=True)
 class Row:
-    """One figure: what was timed, the median in s, what it should stay under, and a peer's median in the same run.
+    """One figure: what was timed, the median in s, what it should stay under,
+    and a peer's median in the same run.
 
-    `at_least` is what the ratio peer / ours should reach; `agreement` the largest difference of the two answers over the
-    largest value; `operations` those of one state without sines and cosines; `peak_share` their share of the machine's peak.
+    `at_least` is what the ratio peer / ours should reach; `agreement` the largest difference of the two
+    answers over the largest value; `operations` those of one state without sines and cosines; `peak_share`
+    their share of the machine's peak.
     """
 
     name: str
@@ -42,7 +44,9 @@ class Row:
 
     @property
     def met(self) -> bool | None:
-        """Whether the time and the ratio are what they should be; None where nothing is asked, or no peer was there."""
+        """Whether the time and the ratio are what they should be;
+        None where nothing is asked, or no peer was there.
+        """
         said = [] if self.bar is None else [self.seconds <= self.bar]
         said += [] if self.at_least is None or self.ratio is None else [self.ratio >= self.at_least]
         return all(said) if said else None
@@ -59,7 +63,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Work:
-    """Something to time: who does it, how, for how many states, and the answer that it has left after one run."""
+    """Something to time: who does it, how, for how many states, and the answer that it
+    has left after one run.
+    """
 
     who: str
     run: Callable[[], object]
@@ -68,15 +74,22 @@ class Work:
 
 
 def beside(name: str, ours: Work, theirs: Work | None = None, repeats: int = 7, **said: Any) -> Row:
-    """Both timed in turns, so that noise meets both, and their answers compared; what is `said` goes into the row."""
+    """Both timed in turns, so that noise meets both, and their answers compared;
+    what is `said` goes into the row.
+    """
     if theirs is None:
         (seconds,) = medians([ours.run], repeats)
         return Row(name, seconds / ours.states, **said)
     seconds, peer_seconds = medians([ours.run, theirs.run], repeats)
     apart = apart_by(ours.answer(), theirs.answer())
     return Row(
-        name, seconds / ours.states, peer=theirs.who, peer_seconds=peer_seconds / theirs.states, agreement=apart, **said
-    )  # fmt: skip
+        name,
+        seconds / ours.states,
+        peer=theirs.who,
+        peer_seconds=peer_seconds / theirs.states,
+        agreement=apart,
+        **said,
+    )
 
 
 def apart_by(a: NDArray[Any], b: NDArray[Any]) -> float:
@@ -104,4 +117,6 @@ def median_time(work: Callable[[], object], repeats: int = 7) -> float:
 
 def median_process_time(arguments: Sequence[str], repeats: int = 7) -> float:
     """The median wall time of a fresh Python process with these arguments, in s."""
-    return median_time(lambda: subprocess.run([sys.executable, *arguments], check=True, capture_output=True), repeats)
+    return median_time(
+        lambda: subprocess.run([sys.executable, *arguments], check=True, capture_output=True), repeats
+    )

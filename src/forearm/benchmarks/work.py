@@ -21,7 +21,9 @@ ARGUMENTS = {"inertia_matrix": 1}  # of (q, qd, third); the other functions take
 WITHOUT_OUT = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives")
 
 
-def calls(who: str, statement: str, names: Mapping[str, Any], answer: Callable[[Any], Array] = np.asarray) -> Work:
+def calls(
+    who: str, statement: str, names: Mapping[str, Any], answer: Callable[[Any], Array] = np.asarray
+) -> Work:
     """A statement over and over in a Python loop, as a user would write it, nothing in between."""
     timer = Timer(statement, globals=dict(names))
     kept: list[Any] = []
@@ -44,7 +46,9 @@ class Ours:
     def one_call(self, name: str, out: bool) -> Work:
         """The first state from Python, `out` given or a new array each time."""
         given = {"q": 0, "qd": 1, "third": 2}
-        names: dict[str, Any] = {key: self.states[k][0].copy() for key, k in given.items() if k < ARGUMENTS.get(name, 3)}
+        names: dict[str, Any] = {
+            key: self.states[k][0].copy() for key, k in given.items() if k < ARGUMENTS.get(name, 3)
+        }
         first = getattr(self.kernel, name)(*names.values())
         called = ", ".join(names) + (", out=out" if out else "")
         names |= {"f": getattr(self.kernel, name)} | ({"out": first} if out else {})

@@ -1,4 +1,5 @@
-"""What gravity costs: is the arm balanced, what does each joint hold at worst, which counterweights would remove it.
+"""What gravity costs: is the arm balanced, what does each joint hold at worst,
+which counterweights would remove it.
 
 Waters IV, counterbalancing.
 """
@@ -36,8 +37,8 @@ BALANCED = 1e-9  # of mass x gravity x (distance of the centre + 1 m): less is r
 class Counterweight:
     """A point mass on a link that makes gravity's torque at its joint vanish: kg, and m in the link's frame.
 
-    `moment` is what must be cancelled, mass times distance from the axis, in kg m: half the distance takes twice the
-    mass.
+    `moment` is what must be cancelled, mass times distance from the axis, in kg m: half the
+    distance takes twice the mass.
     """
 
     joint: str
@@ -56,7 +57,8 @@ class Counterweight:
 
 @record
 class Balance:
-    """Gravity's worst torque at each joint (n,), the posture of each worst case (n, n), and what would remove it.
+    """Gravity's worst torque at each joint (n,), the posture of each worst case (n, n),
+    and what would remove it.
 
     `climbed` is False where the worst case was sampled and not climbed to. `hopeless` names joints that this
     way of placing weights cannot balance, and why.
@@ -78,7 +80,9 @@ def balance(arm: Arm, distance: float = 0.2) -> Balance:
     """What gravity costs an arm, and counterweights `distance` m from the axes that would remove it."""
     distance = check_number(distance, "balance, distance", above=0.0)
     worst, postures, climbed = _worst_cases(arm)
-    scale = sum(b.mass * (np.linalg.norm(b.com) + 1.0) for b in arm.moving.bodies) * np.linalg.norm(arm.gravity)
+    scale = sum(b.mass * (np.linalg.norm(b.com) + 1.0) for b in arm.moving.bodies) * np.linalg.norm(
+        arm.gravity
+    )
     weights, hopeless = _counterweights(arm, distance)
     return Balance(
         worst=worst,
@@ -93,7 +97,8 @@ def balance(arm: Arm, distance: float = 0.2) -> Balance:
 def gravity_torque(arm: Arm, q: Floats) -> Floats:
     """What each joint must supply against gravity: dU/dq, U = -sum of m g . c; (n,) or (B, n).
 
-    The same as `fa.dynamics.gravity` of the rigid arm, for whole batches at once: climbing asks for thousands.
+    The same as `fa.dynamics.gravity` of the rigid arm, for whole batches at once:
+    climbing asks for thousands.
     """
     q = as_coordinates(arm, q)
     poses = body_poses(arm, q)
@@ -135,7 +140,11 @@ def gravity_findings(arm: Arm, found: Balance) -> list[Finding]:
             findings.append(Finding("warning", "gravity-effort", joint.name, text))
     heavy = [f"{j.name} {found.worst[i]:.4g}" for i, j in enumerate(arm.joints) if not found.balanced[i]]
     least = "" if found.climbed else " (at least: sampled, not climbed to)"
-    text = f"gravity at worst{least}, N m (N): " + ", ".join(heavy) if heavy else "the arm is balanced: gravity costs no torque"
+    text = (
+        f"gravity at worst{least}, N m (N): " + ", ".join(heavy)
+        if heavy
+        else "the arm is balanced: gravity costs no torque"
+    )
     findings.append(Finding("note", "gravity", arm.name, f"{text}."))
     return findings
 
@@ -146,7 +155,8 @@ def _worst_cases(arm: Arm) -> tuple[Floats, Floats, bool]:
         return np.zeros(n), np.zeros((n, n)), True
     ranges = np.array([_range(j.limits, j.kind) for j in arm.joints])
     lower, upper = ranges[:, 0], ranges[:, 1]
-    # Evenly spread postures without a random generator: multiples of square roots, modulo 1; and some corners.
+    # Evenly spread postures without a random generator: multiples of square roots,
+    # modulo 1; and some corners.
     spread = np.modf(np.outer(np.arange(1, SAMPLES + 1), np.sqrt(np.arange(2, n + 2) + 0.5)))[0]
     samples = lower + (upper - lower) * np.vstack([spread, np.rint(spread[:CORNERS])])
     torques = np.abs(gravity_torque(arm, samples))
@@ -166,11 +176,16 @@ def _range(limits: Limits, kind: str) -> tuple[float, float]:
     lower, upper = limits
     if not math.isfinite(lower) and not math.isfinite(upper):
         return -0.5 * whole, 0.5 * whole
-    return (upper - whole if not math.isfinite(lower) else lower, lower + whole if not math.isfinite(upper) else upper)
+    return (
+        upper - whole if not math.isfinite(lower) else lower,
+        lower + whole if not math.isfinite(upper) else upper,
+    )
 
 
 def _climb(arm: Arm, i: int, starts: Floats, lower: Floats, upper: Floats) -> tuple[float, Floats]:
-    """Raise |tau_i| one coordinate at a time: it is A cos q + B sin q + C in each angle and linear in each slide."""
+    """Raise |tau_i| one coordinate at a time: it is A cos q + B sin q + C in each angle
+    and linear in each slide.
+    """
     q = starts.copy()
     best = np.abs(gravity_torque(arm, q)[:, i])
     for _ in range(SWEEPS):
@@ -178,7 +193,9 @@ def _climb(arm: Arm, i: int, starts: Floats, lower: Floats, upper: Floats) -> tu
         for k, joint in enumerate(arm.joints):
             candidates = [np.full(len(q), lower[k]), np.full(len(q), upper[k])]
             if joint.kind == "revolute":
-                f0, f1, f2 = (gravity_torque(arm, _with(q, k, angle))[:, i] for angle in (0.0, 0.5 * np.pi, np.pi))
+                f0, f1, f2 = (
+                    gravity_torque(arm, _with(q, k, angle))[:, i] for angle in (0.0, 0.5 * np.pi, np.pi)
+                )
                 peak = np.arctan2(f1 - 0.5 * (f0 + f2), 0.5 * (f0 - f2))
                 for angle in (peak, peak + np.pi):
                     turned = lower[k] + np.mod(angle - lower[k], 2.0 * np.pi)
@@ -208,14 +225,17 @@ def _with(q: Floats, k: int, value: float | Floats) -> Floats:
     return changed
 
 
-def _counterweights(arm: Arm, distance: float) -> tuple[tuple[Counterweight, ...], tuple[tuple[str, str], ...]]:
+def _counterweights(
+    arm: Arm, distance: float
+) -> tuple[tuple[Counterweight, ...], tuple[tuple[str, str], ...]]:
     """From the tips inwards: what is balanced about its own axis is a fixed point for the joint before it."""
     if not arm.gravity.any():
         return (), ()
     bodies = arm.moving.bodies
     level = _level_joints(arm)
     load = [[(b.mass, b.com, np.zeros((3, 3)))] for b in bodies]
-    moves: list[str | None] = [None] * len(bodies)  # why the load on a body cannot be balanced by a fixed weight
+    # why the load on a body cannot be balanced by a fixed weight
+    moves: list[str | None] = [None] * len(bodies)
     weights: list[Counterweight] = []
     hopeless: list[tuple[str, str]] = []
     for index in range(len(bodies) - 1, -1, -1):

@@ -33,13 +33,15 @@ def _joint(joint: Joint, whole: float) -> Iterator[Finding]:
 def _rotor(joint: Joint, motor: Motor, whole: float) -> Iterator[Finding]:
     if abs(motor.gear_ratio) < 1.0 and joint.kind == "revolute":
         text = (
-            f"a gear_ratio of {motor.gear_ratio:g} makes the joint turn faster than its motor: it is motor angle / joint angle."
+            f"a gear_ratio of {motor.gear_ratio:g} makes the joint turn faster than its motor: it is "
+            "motor angle / joint angle."
         )
         yield warning(joint.name, "gear-ratio", text)
     if joint.kind == "revolute" and whole > 0.0 and motor.reflected_inertia > HEAVY_ROTOR * whole:
         text = (
-            f"it feels {motor.reflected_inertia:.4g} kg m^2 of its rotor, gear_ratio^2 rotor_inertia, where the whole arm has "
-            f"{whole:.4g} at full reach: rotor_inertia looks like g cm^2 (1e-7 kg m^2), or is the joint's side already."
+            f"it feels {motor.reflected_inertia:.4g} kg m^2 of its rotor, gear_ratio^2 rotor_inertia, where "
+            f"the whole arm has {whole:.4g} at full reach: rotor_inertia looks like g cm^2 (1e-7 kg m^2), "
+            "or is the joint's side already."
         )
         yield warning(joint.name, "units-rotor", text)
 
@@ -51,8 +53,8 @@ def _speed(joint: Joint, motor: Motor) -> Iterator[Finding]:
     fastest = motor.max_voltage / (abs(motor.gear_ratio) * motor.torque_constant)
     if fastest < WEAK * joint.max_speed:
         text = (
-            f"at max_voltage its motor moves it with {fastest:.4g} rad/s (m/s) at most, where its max_speed is "
-            f"{joint.max_speed:g}: see whether torque_constant is in N m / A, and max_speed the joint's."
+            f"at max_voltage its motor moves it with {fastest:.4g} rad/s (m/s) at most, where its max_speed "
+            f"is {joint.max_speed:g}: see whether torque_constant is in N m / A, and max_speed the joint's."
         )
         yield warning(joint.name, "motor-speed", text)
 
@@ -64,14 +66,16 @@ def _torque(joint: Joint, motor: Motor) -> Iterator[Finding]:
     strongest = abs(motor.gear_ratio) * motor.torque_constant * motor.max_current
     if strongest < WEAK * joint.max_effort:
         text = (
-            f"at max_current its motor gives it {strongest:.4g} N m (N) at most, where its max_effort is {joint.max_effort:g}: "
-            "see whether torque_constant is in N m / A, and max_effort the joint's."
+            f"at max_current its motor gives it {strongest:.4g} N m (N) at most, where its max_effort is "
+            f"{joint.max_effort:g}: see whether torque_constant is in N m / A, and max_effort the joint's."
         )
         yield warning(joint.name, "motor-torque", text)
 
 
 def _friction(joint: Joint, friction: Friction) -> Iterator[Finding]:
-    """|N| Tc + N^2 B qd at max_speed, N = 1 on the joint's side; there only Tc, as max_speed in URDFs is often any number."""
+    """|N| Tc + N^2 B qd at max_speed, N = 1 on the joint's side;
+    there only Tc, as max_speed in URDFs is often any number.
+    """
     if not joint.max_effort:
         return
     ratio, fastest = 1.0, 0.0
@@ -80,7 +84,8 @@ def _friction(joint: Joint, friction: Friction) -> Iterator[Finding]:
     taken = ratio * max(map(abs, friction.coulomb)) + ratio**2 * friction.viscous * fastest
     if taken > joint.max_effort:
         text = (
-            f"friction takes {taken:.4g} N m (N) at the joint{' at max_speed' if fastest else ''}, more than its max_effort of "
-            f"{joint.max_effort:g}: see whether its figures are for the {friction.side}'s side."
+            f"friction takes {taken:.4g} N m (N) at the joint{' at max_speed' if fastest else ''}, more "
+            f"than its max_effort of {joint.max_effort:g}: see whether its figures are for the "
+            f"{friction.side}'s side."
         )
         yield warning(joint.name, "friction-effort", text)

@@ -10,7 +10,9 @@ Level = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found: how serious, under which code, where, and a sentence with the numbers and the remedy."""
+    """What was found: how serious, under which code, where, and a sentence with the
+    numbers and the remedy.
+    """
 
     level: Level
     code: str

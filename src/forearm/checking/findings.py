@@ -13,7 +13,9 @@ from forearm.checking.structure import structure_findings
 
 
 def check(arm: Arm, cost: Balance | None = None) -> tuple[Finding, ...]:
-    """What is implausible about an arm that could be loaded; no warnings for a sound one. `cost` is its balance, if known."""
+    """What is implausible about an arm that could be loaded; no warnings for a sound one.
+    `cost` is its balance, if known.
+    """
     return (
         *triangle_violations(arm),
         *inertia_without_mass(arm),

@@ -17,7 +17,9 @@ FAST = {"revolute": 200.0, "prismatic": 50.0}  # rad/s, m/s at the joint
 def limit_findings(arm: Arm) -> list[Finding]:
     """Ranges of nothing, of many turns, of a stroke in millimetres; speeds and efforts of nothing."""
     found = [f for joint in arm.joints for f in _joint(joint)]
-    unlimited = [j.name for j in arm.joints if j.kind == "prismatic" and not all(map(math.isfinite, j.limits))]
+    unlimited = [
+        j.name for j in arm.joints if j.kind == "prismatic" and not all(map(math.isfinite, j.limits))
+    ]
     if unlimited:
         text = f"sliding without limits: {', '.join(unlimited)}. Give limits = [lower, upper] in m."
         found.append(Finding("warning", "limits-missing", ", ".join(unlimited), text))
@@ -31,12 +33,20 @@ def _joint(joint: Joint) -> Iterator[Finding]:
         yield warning(joint.name, "limits-empty", text)
     largest = max((abs(v) for v in joint.limits if math.isfinite(v)), default=0.0)
     if joint.kind == "revolute" and largest > MANY_TURNS:
-        yield warning(joint.name, "units-limits", f"a limit of {largest:g} rad is many turns: it looks like degrees.")
+        yield warning(
+            joint.name, "units-limits", f"a limit of {largest:g} rad is many turns: it looks like degrees."
+        )
     if joint.kind == "prismatic" and largest > LONG_STROKE:
         yield warning(joint.name, "units-limits", f"a limit of {largest:g} m: it looks like millimetres.")
     if joint.max_speed is not None and joint.max_speed > FAST[joint.kind]:
-        unit = "rad/s: it looks like degrees a second" if joint.kind == "revolute" else "m/s: it looks like mm/s"
+        unit = (
+            "rad/s: it looks like degrees a second" if joint.kind == "revolute" else "m/s: it looks like mm/s"
+        )
         yield warning(joint.name, "units-speed", f"max_speed is {joint.max_speed:g} {unit}.")
     for name in ("max_speed", "max_effort"):
         if getattr(joint, name) == 0.0:
-            yield warning(joint.name, "limits-empty", f"{name} is 0, so it cannot move; leave it out if it is not known.")
+            yield warning(
+                joint.name,
+                "limits-empty",
+                f"{name} is 0, so it cannot move; leave it out if it is not known.",
+            )

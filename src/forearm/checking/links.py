@@ -33,7 +33,10 @@ def inertia_without_mass(arm: Arm) -> list[Finding]:
     names = [link.name for link in arm.links if link.mass == 0.0 and link.inertia.any()]
     if not names:
         return []
-    text = f"inertia without mass: {', '.join(names)}. Torques are right only if the mass truly cannot matter there."
+    text = (
+        f"inertia without mass: {', '.join(names)}. Torques are right only if the mass "
+        "truly cannot matter there."
+    )
     return [Finding("warning", "inertia-without-mass", ", ".join(names), text)]
 
 
@@ -42,5 +45,8 @@ def mass_without_inertia(arm: Arm) -> list[Finding]:
     names = [link.name for link in arm.links[1:] if link.mass > 0.0 and not link.inertia.any()]
     if not names:
         return []
-    text = f"mass without inertia: {', '.join(names)}. Each is computed as a point mass; give its inertia if it is none."
+    text = (
+        f"mass without inertia: {', '.join(names)}. Each is computed as a point mass; give its "
+        "inertia if it is none."
+    )
     return [Finding("warning", "mass-without-inertia", ", ".join(names), text)]

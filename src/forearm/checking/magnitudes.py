@@ -1,4 +1,6 @@
-"""Checks of size: is the centre of mass near the arm, is a link as dense as matter, are units off by a thousand."""
+"""Checks of size: is the centre of mass near the arm, is a link as dense as matter,
+are units off by a thousand.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,22 @@ FULL_TURNS = 2.0 * math.pi * 1.001
 
 
 def magnitude_findings(arm: Arm) -> list[Finding]:
-    """Lengths, gravity, angles, centres of mass and densities that look wrong by a factor rather than by a little."""
+    """Lengths, gravity, angles, centres of mass and densities that look wrong by a factor
+    rather than by a little.
+    """
     size = reach(arm)
-    return [*_lengths(arm, size), *_gravity(arm), *_angles(arm), *(f for link in arm.links[1:] for f in _link(link, size))]
+    return [
+        *_lengths(arm, size),
+        *_gravity(arm),
+        *_angles(arm),
+        *(f for link in arm.links[1:] for f in _link(link, size)),
+    ]
 
 
 def reach(arm: Arm) -> float:
-    """How far any link or the hand can get at most: constant shifts along its path and strokes of sliding joints, in m."""
+    """How far any link or the hand can get at most: constant shifts along its path and strokes
+    of sliding joints, in m.
+    """
     far = [0.0] * len(arm.moving.bodies)
     for index, body in enumerate(arm.moving.bodies):
         far[index] = far[body.parent] if body.parent >= 0 else 0.0
@@ -40,7 +51,8 @@ def reach(arm: Arm) -> float:
 
 
 def solid_density(link: Link) -> float | None:
-    """The density of the solid ellipsoid with the link's mass and principal moments, kg/m^3; None where there is none.
+    """The density of the solid ellipsoid with the link's mass and principal moments, kg/m^3;
+    None where there is none.
 
     Its semi-axes are a_i^2 = 5 (tr(I)/2 - I_i) / m.
     """
@@ -55,15 +67,27 @@ def solid_density(link: Link) -> float | None:
 
 def _lengths(arm: Arm, size: float) -> Iterator[Finding]:
     if size > LONGEST_ARM:
-        yield Finding("warning", "units-length", arm.name, f"the arm reaches {size:.4g} m: lengths look like millimetres.")
+        yield Finding(
+            "warning",
+            "units-length",
+            arm.name,
+            f"the arm reaches {size:.4g} m: lengths look like millimetres.",
+        )
     elif 0.0 < size < SHORTEST_ARM:
-        yield Finding("warning", "units-length", arm.name, f"the arm reaches {size:.4g} m: lengths look like kilometres.")
+        yield Finding(
+            "warning",
+            "units-length",
+            arm.name,
+            f"the arm reaches {size:.4g} m: lengths look like kilometres.",
+        )
 
 
 def _gravity(arm: Arm) -> Iterator[Finding]:
     size = float(np.linalg.norm(arm.gravity))
     if size > STRONGEST_GRAVITY:
-        yield Finding("warning", "units-gravity", arm.name, f"gravity is {size:.4g} m/s^2: it looks like mm/s^2.")
+        yield Finding(
+            "warning", "units-gravity", arm.name, f"gravity is {size:.4g} m/s^2: it looks like mm/s^2."
+        )
 
 
 def _angles(arm: Arm) -> Iterator[Finding]:
@@ -72,7 +96,10 @@ def _angles(arm: Arm) -> Iterator[Finding]:
         angles = (place.alpha, place.theta) if isinstance(place, DH) else tuple(place.rpy)
         largest = max(angles, key=abs)
         if abs(largest) > FULL_TURNS:
-            text = f'an angle of {largest:.4g} rad is more than a turn: it looks like degrees; write "90 deg" in an arm file.'
+            text = (
+                f"an angle of {largest:.4g} rad is more than a turn: it looks like degrees; write "
+                '"90 deg" in an arm file.'
+            )
             yield warning(joint.name, "units-angle", text)
 
 
@@ -90,7 +117,9 @@ def _link(link: Link, size: float) -> Iterator[Finding]:
     gyration = math.sqrt(float(np.linalg.eigvalsh(link.inertia)[2]) / link.mass)
     if gyration > 30.0 * scale:
         text = f"its radius of gyration is {gyration:.4g} m, on an arm that reaches {size:.4g} m"
-        yield warning(link.name, "units-inertia", f"{text}: inertia looks like kg mm^2 or g m^2, or mass like tonnes.")
+        yield warning(
+            link.name, "units-inertia", f"{text}: inertia looks like kg mm^2 or g m^2, or mass like tonnes."
+        )
         return
     density = solid_density(link)
     text = f"a solid with this mass and inertia has {density:.3g} kg/m^3" if density is not None else ""
@@ -98,5 +127,8 @@ def _link(link: Link, size: float) -> Iterator[Finding]:
         why = "denser than any metal: the mass looks like grams, or the inertia is too small."
         yield warning(link.name, "density", f"{text}, {why}")
     elif density is not None and density < LIGHTEST:
-        why = "the inertia is too large (about the origin instead of the centre of mass?) or the mass too small."
+        why = (
+            "the inertia is too large (about the origin instead of the centre of mass?) "
+            "or the mass too small."
+        )
         yield warning(link.name, "density", f"{text}, lighter than air: {why}")

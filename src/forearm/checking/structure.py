@@ -32,5 +32,7 @@ def structure_findings(arm: Arm) -> list[Finding]:
 
 
 def carried_inertia(arm: Arm, q: Floats) -> Floats:
-    """What each freedom accelerates at q, the others held: the diagonal of the inertia matrix, rotors included."""
+    """What each freedom accelerates at q, the others held: the diagonal of the inertia
+    matrix, rotors included.
+    """
     return np.diag(inertia_matrix(arm, q))

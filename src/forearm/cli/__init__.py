@@ -1,4 +1,5 @@
 """The `forearm` command: one module a command, and the voice they share.
 
-No mathematics lives here: a command reads its arguments, calls the room that knows, and shows what comes back.
+No mathematics lives here: a command reads its arguments, calls the room that knows,
+and shows what comes back.
 """

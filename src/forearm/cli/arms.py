@@ -26,14 +26,18 @@ def _run(given: argparse.Namespace) -> int:
         show_json(
             {
                 "arms": [
-                    {"name": n, "n": a.n, "joints": _kinds(a), "mass": a.mass, "source": a.source.strip()} for n, a, _ in rows
+                    {"name": n, "n": a.n, "joints": _kinds(a), "mass": a.mass, "source": a.source.strip()}
+                    for n, a, _ in rows
                 ]
             }
         )
         return 0
     table = [[n, str(a.n), _kinds(a), number(a.mass, 4), about] for n, a, about in rows]
     print(text_table(["name", "joints", "kinds", "mass kg", "source"], table, width()))
-    note = "chainN stands for a chain of any N joints, such as chain7. R turns, P slides. 'forearm info NAME' shows an arm."
+    note = (
+        "chainN stands for a chain of any N joints, such as chain7. R turns, P slides. 'forearm "
+        "info NAME' shows an arm."
+    )
     print(f"\n{filled(note, width())}")
     return 0
 

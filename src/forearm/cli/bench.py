@@ -16,15 +16,31 @@ if TYPE_CHECKING:
     from forearm.benchmarks.timing import Row
 
 ROOMS = (
-    "loading", "dynamics", "code", "kernels", "loops", "simulation", "inverse_kinematics", "planning", "schedules", "control",
+    "loading",
+    "dynamics",
+    "code",
+    "kernels",
+    "loops",
+    "simulation",
+    "inverse_kinematics",
+    "planning",
+    "schedules",
+    "control",
     "fixed_point",
-)  # fmt: skip
+)
 HEADER = ("what", "ours", "peer", "its time", "ratio", "bar", "apart", "peak")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--peers", action="store_true", help="time other packages beside ours, where installed")
-    parser.add_argument("--only", choices=ROOMS, metavar="NAME", help=f"measure only this, {names_of(ROOMS)}; all unless given")
+    parser.add_argument(
+        "--peers", action="store_true", help="time other packages beside ours, where installed"
+    )
+    parser.add_argument(
+        "--only",
+        choices=ROOMS,
+        metavar="NAME",
+        help=f"measure only this, {names_of(ROOMS)}; all unless given",
+    )
     add_plot(parser, "the times")
     add_json(parser)
 
@@ -43,7 +59,10 @@ def _run(given: argparse.Namespace) -> int:
             if given.only in (None, name):
                 bar.say_once(f"measuring {name}")
                 measure = import_module(f"forearm.benchmarks.{name}").rows
-                rows += [replace(row, group=row.group or name) for row in _announced(measure(given.peers), name, bar)]
+                rows += [
+                    replace(row, group=row.group or name)
+                    for row in _announced(measure(given.peers), name, bar)
+                ]
         bar.say_once("measuring the peak of one core")
         peaks = _peaks(rows)
     document: dict[str, Any] = {"machine": machine(), "peak_flops": peaks, "missing": missing}
@@ -83,10 +102,11 @@ def notes(peaks: dict[str, float]) -> str:
     """What the columns mean."""
     measured = ", ".join(f"{value / 1e9:.0f} GFLOP/s in {dtype}" for dtype, value in peaks.items())
     text = (
-        "One thread; medians of runs in turns. A batch is of 100,000 states, its time that of one state. ratio: its time over "
-        "ours; bar: what the ratio should reach, or our time stay under; apart: largest difference of the two answers over the "
-        "largest value; peak: multiplications, additions and divisions of the kernel, sines and cosines not counted, over our "
-        f"time, as a share of what one core reaches with fused multiply-adds alone, measured in this run: {measured}."
+        "One thread; medians of runs in turns. A batch is of 100,000 states, its time that of one state. "
+        "ratio: its time over ours; bar: what the ratio should reach, or our time stay under; apart: "
+        "largest difference of the two answers over the largest value; peak: multiplications, additions and "
+        "divisions of the kernel, sines and cosines not counted, over our time, as a share of what one core "
+        f"reaches with fused multiply-adds alone, measured in this run: {measured}."
     )
     return filled(text, width())
 
@@ -99,7 +119,9 @@ def bars(rows: Iterable[Row]) -> dict[str, list[tuple[str, str | None, float]]]:
             same = [row for row in found if row.name == title]
             times = sorted(row.seconds for row in same)
             drawn.setdefault(group, []).append((title, None, times[len(times) // 2]))
-            drawn[group] += [(title, row.peer, row.peer_seconds) for row in same if row.peer and row.peer_seconds]
+            drawn[group] += [
+                (title, row.peer, row.peer_seconds) for row in same if row.peer and row.peer_seconds
+            ]
     return drawn
 
 
@@ -125,16 +147,25 @@ def _cells(row: Row) -> list[str]:
     apart = "-" if row.agreement is None else f"{row.agreement:.0e}" + (" DISAGREES" if row.disagrees else "")
     peak = "-" if row.peak_share is None else f"{100.0 * row.peak_share:.0f} %"
     return [
-        row.name, _time(row.seconds), row.peer or "-", _time(row.peer_seconds), number(row.ratio, 3), " ".join(said) or "-",
-        apart, peak,
-    ]  # fmt: skip
+        row.name,
+        _time(row.seconds),
+        row.peer or "-",
+        _time(row.peer_seconds),
+        number(row.ratio, 3),
+        " ".join(said) or "-",
+        apart,
+        peak,
+    ]
 
 
 def _verdict(rows: Iterable[Row]) -> int:
     """1 where a peer computes something else, since then nothing was compared; 0 otherwise."""
     apart = [row for row in rows if row.disagrees]
     for row in apart:
-        what = f"{row.group}, {row.name}: forearm and {row.peer} DISAGREE by {row.agreement:.1e} of the largest value"
+        what = (
+            f"{row.group}, {row.name}: forearm and {row.peer} DISAGREE by "
+            f"{row.agreement:.1e} of the largest value"
+        )
         complain(f"{what}; the times of this row compare nothing.")
     return 1 if apart else 0
 
@@ -143,9 +174,13 @@ def _time(seconds: float | None) -> str:
     if seconds is None:
         return "-"
     scale, unit = next(
-        (s, u) for s, u in ((1.0, "s"), (1e3, "ms"), (1e6, "us"), (1e9, "ns")) if seconds * s >= 1.0 or u == "ns"
+        (s, u)
+        for s, u in ((1.0, "s"), (1e3, "ms"), (1e6, "us"), (1e9, "ns"))
+        if seconds * s >= 1.0 or u == "ns"
     )
     return f"{seconds * scale:.3g} {unit}"
 
 
-COMMAND = Command("forearm bench --only kernels\nforearm bench --peers --plot speed.png", _add_arguments, _run)
+COMMAND = Command(
+    "forearm bench --only kernels\nforearm bench --peers --plot speed.png", _add_arguments, _run
+)

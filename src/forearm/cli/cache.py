@@ -16,7 +16,9 @@ SHOWN = 20  # entries in the table; --json has all of them
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--clear", action="store_true", help="remove the files that the cache wrote, and no others")
+    parser.add_argument(
+        "--clear", action="store_true", help="remove the files that the cache wrote, and no others"
+    )
     add_json(parser)
 
 
@@ -31,10 +33,18 @@ def _show(place: Path | None, as_json: bool) -> int:
     unfinished = len(cache.unfinished(place)) if place else 0
     size = sum(entry.size for entry in found)
     if as_json:
-        show_json({
-            "folder": None if place is None else str(place), "used": reason is None, "why_not": reason, "files": len(found),
-            "bytes": size, "bound": cache.bound(), "unfinished": unfinished, "entries": [_described(entry) for entry in found],
-        })  # fmt: skip
+        show_json(
+            {
+                "folder": None if place is None else str(place),
+                "used": reason is None,
+                "why_not": reason,
+                "files": len(found),
+                "bytes": size,
+                "bound": cache.bound(),
+                "unfinished": unfinished,
+                "entries": [_described(entry) for entry in found],
+            }
+        )
         return 0
     print(f"folder  {place or '-'}")
     print(f"used    {'yes' if reason is None else f'no: {reason}'}")
@@ -53,11 +63,16 @@ def _clear(place: Path | None, as_json: bool) -> int:
     count, size = cache.clear(place) if place else (0, 0)
     left = len(cache.entries(place)) + len(cache.unfinished(place)) if place else 0
     if as_json:
-        show_json({"folder": None if place is None else str(place), "removed": count, "bytes": size, "left": left})
+        show_json(
+            {"folder": None if place is None else str(place), "removed": count, "bytes": size, "left": left}
+        )
     else:
         print(f"{count} {'file' if count == 1 else 'files'} removed, {_size(size)}.")
     if left:
-        complain(f"{place}: {left} of its files are still there, written just now or not to be removed by this user.")
+        complain(
+            f"{place}: {left} of its files are still there, written just now or not to "
+            "be removed by this user."
+        )
     return 2 if left else 0
 
 
@@ -75,12 +90,22 @@ def _described(entry: cache.Entry) -> dict[str, Any]:
     """An entry as JSON has it; `used` in seconds since 1970."""
     about = cache.about(entry.path)
     known = {name: about[name] for name in ("arm", "functions", "dtype", "part")} if about else {}
-    return {"file": entry.path.name, **known, "damaged": about is None, "bytes": entry.size, "used": entry.used}
+    return {
+        "file": entry.path.name,
+        **known,
+        "damaged": about is None,
+        "bytes": entry.size,
+        "used": entry.used,
+    }
 
 
 def _row(entry: cache.Entry) -> list[str]:
     about = cache.about(entry.path)
-    words = [about["arm"], " + ".join(about["functions"]), about["dtype"], about["part"]] if about else ["damaged", "", "", ""]
+    words = (
+        [about["arm"], " + ".join(about["functions"]), about["dtype"], about["part"]]
+        if about
+        else ["damaged", "", "", ""]
+    )
     return [*words, _size(entry.size), _date(entry.used)]
 
 

@@ -39,7 +39,9 @@ def _run(given: argparse.Namespace) -> int:
     # What loading warned of the model is found again by the checks; the rest is of the file.
     ignored = [w for w in caught if not issubclass(w.category, ModelWarning)]
     codes: dict[type[Warning], str] = {PartsWarning: "parts-changed"}
-    findings = [Finding("warning", codes.get(w.category, "ignored"), given.file, str(w.message)) for w in ignored]
+    findings = [
+        Finding("warning", codes.get(w.category, "ignored"), given.file, str(w.message)) for w in ignored
+    ]
     with Progress(f"looking for the postures of {arm.name} where gravity costs most"):
         cost = balance(arm, given.counterweights)
         findings += check(arm, cost)
@@ -79,9 +81,15 @@ def _gravity_text(arm: Arm, cost: Balance) -> str:
     ]
     how = "" if cost.climbed else f" (largest of {SAMPLES} postures: the true worst case may be larger)"
     title = f"Gravity at worst{how}, and where all joints stand then, rad (m)"
-    text = f"{filled(title, width())}\n{text_table(['joint', 'N m (N)', *(j.name for j in arm.joints)], rows, width())}"
+    text = (
+        f"{filled(title, width())}\n"
+        f"{text_table(['joint', 'N m (N)', *(j.name for j in arm.joints)], rows, width())}"
+    )
     if cost.counterweights:
-        weights = [[w.joint, w.link, number(w.mass, 4), _vector(w.position), number(w.moment, 4)] for w in cost.counterweights]
+        weights = [
+            [w.joint, w.link, number(w.mass, 4), _vector(w.position), number(w.moment, 4)]
+            for w in cost.counterweights
+        ]
         text += "\n\nCounterweights that would remove it\n"
         text += text_table(["joint", "on link", "kg", "at m, in the link", "kg m"], weights, width())
     for joint, why in cost.hopeless:

@@ -1,4 +1,6 @@
-"""What a command is, and how all of them speak: help with examples, errors in one paragraph, JSON on request."""
+"""What a command is, and how all of them speak: help with examples, errors in one
+paragraph, JSON on request.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,8 @@ from forearm.cli.terminal import complain, is_unicode, width
 from forearm.errors import InputError, shorten, suggest
 
 __all__ = [
-    "ARM_HELP", "Command", "Formatter", "Parser", "add_arm", "add_hand", "add_json", "add_rigid", "complain", "group",
-    "names_of", "show_json", "width", "with_examples",
+    "ARM_HELP", "Command", "Formatter", "Parser", "add_arm", "add_hand", "add_json", "add_rigid", "complain",
+    "group", "names_of", "show_json", "width", "with_examples",
 ]  # fmt: skip
 
 LISTED = 13  # characters before the summary of a command in the list of them
@@ -26,7 +28,9 @@ ARM_HELP = "built-in name, or path to a .toml or .urdf file"
 
 @dataclass(frozen=True)
 class Command:
-    """One command: examples that work, one a line, its options, and what it runs. Its name and summary stand in `main`."""
+    """One command: examples that work, one a line, its options, and what it runs.
+    Its name and summary stand in `main`.
+    """
 
     example: str
     add_arguments: Callable[[argparse.ArgumentParser], None]
@@ -34,7 +38,9 @@ class Command:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one paragraph that says where, what came, what is allowed and what to do."""
+    """An argument parser whose errors are one paragraph that says where, what came,
+    what is allowed and what to do.
+    """
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where help is, and leave with 2."""
@@ -49,7 +55,12 @@ class Parser(argparse.ArgumentParser):
         """The long options of a command, or of the whole line."""
         choices = next((a.choices for a in self._actions if isinstance(a, argparse._SubParsersAction)), {})
         parser = choices.get(command, self) if command else self
-        return [option for action in parser._actions for option in action.option_strings if option.startswith("--")]
+        return [
+            option
+            for action in parser._actions
+            for option in action.option_strings
+            if option.startswith("--")
+        ]
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         # An empty text would pass for an option that is not given, and argparse makes [] of '--option=--'.
@@ -70,7 +81,9 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             where = None if isinstance(action, argparse._SubParsersAction) else action
-            raise argparse.ArgumentError(where, f"there is no {shorten(value)}; {suggest(str(value), action.choices)}")
+            raise argparse.ArgumentError(
+                where, f"there is no {shorten(value)}; {suggest(str(value), action.choices)}"
+            )
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
@@ -100,7 +113,9 @@ def group(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGrou
     return parser.add_argument_group(title)
 
 
-def add_json(parser: argparse._ActionsContainer, help_text: str = "one JSON document on standard output, nothing else") -> None:
+def add_json(
+    parser: argparse._ActionsContainer, help_text: str = "one JSON document on standard output, nothing else"
+) -> None:
     """The --json option, the same everywhere."""
     parser.add_argument("--json", action="store_true", help=help_text)
 
@@ -116,12 +131,16 @@ def add_arm(parser: argparse._ActionsContainer, help_text: str = ARM_HELP, is_ne
 
 def add_hand(parser: argparse._ActionsContainer) -> None:
     """The --hand option, the same everywhere."""
-    parser.add_argument("--hand", metavar="LINK", help="the link that is the hand, where it is another than usual")
+    parser.add_argument(
+        "--hand", metavar="LINK", help="the link that is the hand, where it is another than usual"
+    )
 
 
 def add_rigid(parser: argparse._ActionsContainer) -> None:
     """The --rigid option, the same everywhere."""
-    parser.add_argument("--rigid", action="store_true", help="leave out motors, friction, bearings and transmissions")
+    parser.add_argument(
+        "--rigid", action="store_true", help="leave out motors, friction, bearings and transmissions"
+    )
 
 
 def names_of(known: Iterable[str], usual: str | None = None) -> str:

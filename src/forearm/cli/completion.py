@@ -1,4 +1,6 @@
-"""`forearm completion`: a script by which a shell completes commands, options and names, written from the parsers."""
+"""`forearm completion`: a script by which a shell completes commands, options and names,
+written from the parsers.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +35,18 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def places() -> list[Place]:
-    """The command line without a command, then every command, and after those that have actions each of these."""
+    """The command line without a command, then every command, and after those that have
+    actions each of these.
+    """
     commands = {name: summary.rstrip(".") for name, summary in COMMANDS.items()}
-    found = [Place((), commands, (Option(("--help",), "show help"), Option(("--version",), "show the version")), False)]
+    found = [
+        Place(
+            (),
+            commands,
+            (Option(("--help",), "show help"), Option(("--version",), "show the version")),
+            False,
+        )
+    ]
     for name in COMMANDS:
         parser = Parser(prog=f"forearm {name}")
         command: Command = import_module(f"forearm.cli.{name}").COMMAND
@@ -115,7 +126,8 @@ def _formulations(*functions: str) -> Callable[[], Iterable[str]]:
     return listed
 
 
-# Names that a command looks up itself, so that a misspelt one gets a suggestion: its parser has no choices for them.
+# Names that a command looks up itself, so that a misspelt one gets a suggestion:
+# its parser has no choices for them.
 NAMED: dict[tuple[str, str], Callable[[], Iterable[str]]] = {
     ("count", "--formulation"): _formulations("inverse", "inertia_matrix", "forward"),
     ("forward", "--method"): _formulations("forward"),
@@ -132,4 +144,6 @@ NAMED: dict[tuple[str, str], Callable[[], Iterable[str]]] = {
 }
 
 
-COMMAND = Command("forearm completion bash > ~/.local/share/bash-completion/completions/forearm", _add_arguments, _run)
+COMMAND = Command(
+    "forearm completion bash > ~/.local/share/bash-completion/completions/forearm", _add_arguments, _run
+)

@@ -1,4 +1,6 @@
-"""`forearm control`: controllers compared, what simplifications save, the load in the hand, a log held against the model."""
+"""`forearm control`: controllers compared, what simplifications save, the load in the hand,
+a log held against the model.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +40,17 @@ class _Action(Parser):
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             word = unknown[0].split("=")[0]
-            known = [option for action in self._actions for option in action.option_strings if option.startswith("--")]
-            hint = suggest(word, known) if word.startswith("-") else "one word too many, or a missing option before it."
+            known = [
+                option
+                for action in self._actions
+                for option in action.option_strings
+                if option.startswith("--")
+            ]
+            hint = (
+                suggest(word, known)
+                if word.startswith("-")
+                else "one word too many, or a missing option before it."
+            )
             self.error(f"there is no {shorten(word)} here: {hint}")
         return found, unknown
 
@@ -50,9 +61,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, (summary, add, example, _) in ACTIONS.items():
         add(
             actions.add_parser(
-                name, help=summary, description=summary, epilog=with_examples(example), formatter_class=Formatter
+                name,
+                help=summary,
+                description=summary,
+                epilog=with_examples(example),
+                formatter_class=Formatter,
             )
-        )  # fmt: skip
+        )
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -62,7 +77,10 @@ def _run(given: argparse.Namespace) -> int:
 def _add_savings(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     parser.add_argument(
-        "--locked", type=Whole(0), metavar="N", help="how many of the last joints are locked, fewer than all; half unless given"
+        "--locked",
+        type=Whole(0),
+        metavar="N",
+        help="how many of the last joints are locked, fewer than all; half unless given",
     )
     parser.add_argument(
         "--distance",
@@ -82,11 +100,20 @@ def _savings(given: argparse.Namespace) -> int:
         show_json({"name": arm.name, "savings": [vars(saving) for saving in found]})
         return 0
     rows = [
-        [s.name, str(s.operations), f"{100.0 * s.saved:.1f} %", f"{100.0 * s.torque_error:.2f} %", f"{s.torque:.3f}", s.cost]
+        [
+            s.name,
+            str(s.operations),
+            f"{100.0 * s.saved:.1f} %",
+            f"{100.0 * s.torque_error:.2f} %",
+            f"{s.torque:.3f}",
+            s.cost,
+        ]
         for s in found
     ]
     print(filled(f"{arm.name}: torque error and torque as shares of the whole model's", width()))
-    print(text_table(["simplification", "operations", "saved", "torque error", "torque", "cost"], rows, width()))
+    print(
+        text_table(["simplification", "operations", "saved", "torque error", "torque", "cost"], rows, width())
+    )
     return 0
 
 
@@ -94,9 +121,12 @@ def _add_period(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     add_state(parser, "q", "the posture that the arm swings about, rad (m); mid-range unless given")
     parser.add_argument(
-        "--stiffness", metavar="A,B,...",
-        help="of the joints or of gains, N m/rad (N/m); one number, or one a joint; gravity alone unless given",
-    )  # fmt: skip
+        "--stiffness",
+        metavar="A,B,...",
+        help=(
+            "of the joints or of gains, N m/rad (N/m); one number, or one a joint; gravity alone unless given"
+        ),
+    )
     add_json(parser)
 
 
@@ -106,12 +136,16 @@ def _period(given: argparse.Namespace) -> int:
     stiffness = None
     if given.stiffness is not None:
         count = arm.n if "," in given.stiffness else 1
-        stiffness = np.broadcast_to(read_numbers(given.stiffness, "stiffness", count, f"{arm.name} needs"), arm.n)
+        stiffness = np.broadcast_to(
+            read_numbers(given.stiffness, "stiffness", count, f"{arm.name} needs"), arm.n
+        )
     with Progress(f"compiling the equations of {arm.name}"):
         found = natural_frequencies(arm, q, stiffness)
     fastest = float(np.nanmax(found, initial=0.0))
     if fastest == 0.0:
-        raise InputError(f"{arm.name}: nothing brings it back there, so that it has no frequency; give --stiffness.")
+        raise InputError(
+            f"{arm.name}: nothing brings it back there, so that it has no frequency; give --stiffness."
+        )
     T = sampling_period(fastest)
     if given.json:
         show_json({"name": arm.name, "q": q, "frequencies": found / (2.0 * math.pi), "period": T})
@@ -125,9 +159,13 @@ def _period(given: argparse.Namespace) -> int:
 def _add_payload(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     parser.add_argument(
-        "tests", metavar="FILE",
-        help="tests, .csv or .parquet: columns q1.., tau1.., qdd1.., and qd1.. if it moved; - is CSV on standard input",
-    )  # fmt: skip
+        "tests",
+        metavar="FILE",
+        help=(
+            "tests, .csv or .parquet: columns q1.., tau1.., qdd1.., and qd1.. if it moved; - "
+            "is CSV on standard input"
+        ),
+    )
     parser.add_argument(
         "--shape",
         choices=("body", "point"),
@@ -135,15 +173,24 @@ def _add_payload(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="body (ten unknowns) or point; body unless given",
     )
-    parser.add_argument("--mass", type=POSITIVE, metavar="KG", help="of the load, where it is known, kg, above 0")
+    parser.add_argument(
+        "--mass", type=POSITIVE, metavar="KG", help="of the load, where it is known, kg, above 0"
+    )
     parser.add_argument("--com", metavar="X,Y,Z", help="its centre in the hand frame, m, where it is known")
-    for name, what in (("qdd", "accelerations, rad/s^2 (m/s^2)"), ("tau", "torques, N m (N)"), ("q", "positions, rad (m)")):
+    for name, what in (
+        ("qdd", "accelerations, rad/s^2 (m/s^2)"),
+        ("tau", "torques, N m (N)"),
+        ("q", "positions, rad (m)"),
+    ):
         text = f"standard deviation of {what}, at least 0; 0 unless given"
         parser.add_argument(f"--noise-{name}", type=NOT_NEGATIVE, default=0.0, metavar="X", help=text)
     parser.add_argument(
-        "--confidence", type=Real(above=0.0, below=1.0), default=0.95, metavar="P",
+        "--confidence",
+        type=Real(above=0.0, below=1.0),
+        default=0.95,
+        metavar="P",
         help="of the intervals, above 0 and below 1; 0.95 unless given",
-    )  # fmt: skip
+    )
     add_json(parser)
 
 
@@ -154,10 +201,17 @@ def _payload(given: argparse.Namespace) -> int:
     tests = _read_tests(arm, given.tests)
     with Progress(f"fitting a load to {len(tests['q'])} tests"):
         found = estimate_payload(
-            arm, tests["q"], tests["tau"], tests["qdd"], tests.get("qd"), shape=given.shape, mass=given.mass,
-            com=None if given.com is None else read_numbers(given.com, "com", 3, "a place has"), confidence=given.confidence,
+            arm,
+            tests["q"],
+            tests["tau"],
+            tests["qdd"],
+            tests.get("qd"),
+            shape=given.shape,
+            mass=given.mass,
+            com=None if given.com is None else read_numbers(given.com, "com", 3, "a place has"),
+            confidence=given.confidence,
             noise=Noise(qdd=given.noise_qdd, tau=given.noise_tau, q=given.noise_q),
-        )  # fmt: skip
+        )
     if given.json:
         show_json(vars(found))
     else:
@@ -174,7 +228,8 @@ def _read_tests(arm: Arm, path: str) -> dict[str, Floats]:
         missing = [x for x in TESTS[:3] if x in columns.absent]
         if missing:
             raise InputError(
-                f"{log.name}: no columns for {' and '.join(missing)}; a test is q, the torque and what came of it."
+                f"{log.name}: no columns for {' and '.join(missing)}; a test is q, the "
+                "torque and what came of it."
             )
         wanted = Columns({"all": columns.flat}, (), ("",) * len(columns.flat))
         rows: list[Floats] = []
@@ -183,19 +238,29 @@ def _read_tests(arm: Arm, path: str) -> dict[str, Floats]:
             if sum(map(len, rows)) > MOST_TESTS:
                 raise InputError(f"{log.name}: more than {MOST_TESTS} tests; some hundred are plenty.")
     table = np.concatenate(rows) if rows else np.zeros((0, len(columns.flat)))
-    return {x: np.ascontiguousarray(table[:, k * arm.n : (k + 1) * arm.n]) for k, x in enumerate(columns.places)}
+    return {
+        x: np.ascontiguousarray(table[:, k * arm.n : (k + 1) * arm.n]) for k, x in enumerate(columns.places)
+    }
 
 
 def _add_log(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     parser.add_argument(
-        "log", metavar="FILE",
-        help="a measured log, .csv or .parquet: t, q1.., and tau1.. or current1..; - is CSV on standard input",
-    )  # fmt: skip
-    parser.add_argument(
-        "--window", type=POSITIVE, metavar="S", help="that velocities are taken over, s, above 0; from the noise unless given"
+        "log",
+        metavar="FILE",
+        help=(
+            "a measured log, .csv or .parquet: t, q1.., and tau1.. or current1..; - is CSV on standard input"
+        ),
     )
-    parser.add_argument("--period", type=POSITIVE, metavar="S", help="between rows, s, above 0, where the log has no times")
+    parser.add_argument(
+        "--window",
+        type=POSITIVE,
+        metavar="S",
+        help="that velocities are taken over, s, above 0; from the noise unless given",
+    )
+    parser.add_argument(
+        "--period", type=POSITIVE, metavar="S", help="between rows, s, above 0, where the log has no times"
+    )
     add_plot(parser, "both torques and what is left")
     add_json(parser)
 
@@ -205,11 +270,16 @@ def _log(given: argparse.Namespace) -> int:
 
     check_picture("--plot", given.plot)
     with Progress(f"holding {given.log} against the model"):
-        found = compare_log(load(given.arm, hand=given.hand), given.log, window=given.window, period=given.period)
+        found = compare_log(
+            load(given.arm, hand=given.hand), given.log, window=given.window, period=given.period
+        )
         if given.plot:
             found.plot(given.plot)
     if given.json:
-        said = {x: getattr(found, x) for x in ("name", "joints", "rms", "largest", "mean", "explained", "window", "message")}
+        said = {
+            x: getattr(found, x)
+            for x in ("name", "joints", "rms", "largest", "mean", "explained", "window", "message")
+        }
         show_json(said | {"t": found.t, "tau": found.measured, "model": found.model, "plot": given.plot})
         return 0
     print(found.table())
@@ -221,25 +291,34 @@ Adding = Callable[[argparse.ArgumentParser], None]
 ACTIONS: dict[str, tuple[str, Adding, str, Callable[[argparse.Namespace], int]]] = {
     "compare": (
         "Every controller on one motion: error against operations a second, and what an unknown load does.",
-        control_compare.add_arguments, "forearm control compare puma560 --payload 2 --plot controllers.png",
+        control_compare.add_arguments,
+        "forearm control compare puma560 --payload 2 --plot controllers.png",
         control_compare.run,
     ),
     "savings": (
         "What dropping terms, locking joints and counterbalancing save, and what they cost.",
-        _add_savings, "forearm control savings stanford", _savings,
+        _add_savings,
+        "forearm control savings stanford",
+        _savings,
     ),
     "period": (
         "How fast an arm swings about a posture, and the sampling period for it.",
-        _add_period, "forearm control period puma560 --stiffness 20000", _period,
+        _add_period,
+        "forearm control period puma560 --stiffness 20000",
+        _period,
     ),
     "payload": (
         "The load in the hand, from small test torques and the accelerations that came of them.",
-        _add_payload, "forearm control payload panda tests.csv --noise-qdd 0.01", _payload,
+        _add_payload,
+        "forearm control payload panda tests.csv --noise-qdd 0.01",
+        _payload,
     ),
     "log": (
         "A measured log held against the model: what is left of the torques, joint by joint.",
-        _add_log, "forearm control log panda log.csv --plot left.png", _log,
+        _add_log,
+        "forearm control log panda log.csv --plot left.png",
+        _log,
     ),
-}  # fmt: skip
+}
 
 COMMAND = Command("\n".join(action[2] for action in ACTIONS.values()), _add_arguments, _run)

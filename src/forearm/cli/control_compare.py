@@ -39,7 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="this controller, such as PD; may be repeated, in order; all unless given",
     )
     parser.add_argument(
-        "--period", type=POSITIVE, default=1e-3, metavar="S", help="between samples, s, above 0; 0.001 unless given"
+        "--period",
+        type=POSITIVE,
+        default=1e-3,
+        metavar="S",
+        help="between samples, s, above 0; 0.001 unless given",
     )
     parser.add_argument(
         "--bandwidth",
@@ -57,7 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_motion(motion: argparse._ArgumentGroup) -> None:
-    motion.add_argument("--duration", type=POSITIVE, default=2.0, metavar="S", help="s, above 0; 2 unless given")
+    motion.add_argument(
+        "--duration", type=POSITIVE, default=2.0, metavar="S", help="s, above 0; 2 unless given"
+    )
     add_state(motion, "q", "where it starts, with --to, rad (m); zero unless given")
     motion.add_argument(
         "--to",
@@ -68,18 +74,30 @@ def _add_motion(motion: argparse._ArgumentGroup) -> None:
 
 def _add_plant(plant: argparse._ArgumentGroup) -> None:
     plant.add_argument(
-        "--payload", type=NOT_NEGATIVE, metavar="KG", help="in the hand, unknown, kg; 5 %% of what moves unless given"
+        "--payload",
+        type=NOT_NEGATIVE,
+        metavar="KG",
+        help="in the hand, unknown, kg; 5 %% of what moves unless given",
     )
     plant.add_argument(
-        "--error", type=Real(least=0.0, most=90.0), default=0.0, metavar="PERCENT",
+        "--error",
+        type=Real(least=0.0, most=90.0),
+        default=0.0,
+        metavar="PERCENT",
         help="masses, friction and motors are off by up to this, 0 to 90; 0 unless given",
-    )  # fmt: skip
-    plant.add_argument("--seed", type=Whole(0), default=0, metavar="N", help="of these errors, from 0; 0 unless given")
+    )
+    plant.add_argument(
+        "--seed", type=Whole(0), default=0, metavar="N", help="of these errors, from 0; 0 unless given"
+    )
 
 
 def _add_loop(loop: argparse._ArgumentGroup) -> None:
     loop.add_argument(
-        "--delay", type=Whole(0, 1), default=0, metavar="N", help="periods until a command acts, 0 or 1; 0 unless given"
+        "--delay",
+        type=Whole(0, 1),
+        default=0,
+        metavar="N",
+        help="periods until a command acts, 0 or 1; 0 unless given",
     )
     bits = f"N from 1 to {MOST_BITS}"
     loop.add_argument(
@@ -89,11 +107,16 @@ def _add_loop(loop: argparse._ArgumentGroup) -> None:
         help=f"positions are told in 2^N steps a turn (a metre), {bits}",
     )
     loop.add_argument(
-        "--tachometer-bits", type=Whole(1, MOST_BITS), metavar="N",
+        "--tachometer-bits",
+        type=Whole(1, MOST_BITS),
+        metavar="N",
         help=f"velocities are told in 2^N steps, {bits}; needs --tachometer-range",
-    )  # fmt: skip
+    )
     loop.add_argument(
-        "--tachometer-range", type=POSITIVE, metavar="V", help="velocities are told from -V to V, rad/s (m/s), above 0"
+        "--tachometer-range",
+        type=POSITIVE,
+        metavar="V",
+        help="velocities are told from -V to V, rad/s (m/s), above 0",
     )
     loop.add_argument(
         "--accelerometer-step",
@@ -102,11 +125,15 @@ def _add_loop(loop: argparse._ArgumentGroup) -> None:
         help="readings come in multiples of it, m/s^2; exact unless given",
     )
     loop.add_argument(
-        "--lever", type=POSITIVE, metavar="M",
+        "--lever",
+        type=POSITIVE,
+        metavar="M",
         help=f"between accelerometers, m, above 0; {LEVER} unless given; with --accelerometer-step",
-    )  # fmt: skip
+    )
     loop.add_argument("--differences", action="store_true", help="velocities are differences of positions")
-    loop.add_argument("--voltage", action="store_true", help="the motors are given voltages instead of torques")
+    loop.add_argument(
+        "--voltage", action="store_true", help="the motors are given voltages instead of torques"
+    )
 
 
 def run(given: argparse.Namespace) -> int:
@@ -115,11 +142,18 @@ def run(given: argparse.Namespace) -> int:
     arm = load(given.arm, hand=given.hand)
     with Progress(f"making controllers of {arm.name}") as bar:
         found = compare(
-            arm, _motion(given, arm), given.only, bandwidth=2.0 * math.pi * given.bandwidth, payload=given.payload,
-            plant=mistaken(arm, given.error / 100.0, given.seed) if given.error else None, sensors=_sensors(given, arm),
-            delay=given.delay, voltage=given.voltage, **_clock(given, arm),
+            arm,
+            _motion(given, arm),
+            given.only,
+            bandwidth=2.0 * math.pi * given.bandwidth,
+            payload=given.payload,
+            plant=mistaken(arm, given.error / 100.0, given.seed) if given.error else None,
+            sensors=_sensors(given, arm),
+            delay=given.delay,
+            voltage=given.voltage,
+            **_clock(given, arm),
             progress=lambda done, count, name: bar.say(f"running controller {done + 1} of {count}: {name}"),
-        )  # fmt: skip
+        )
     if given.plot:
         found.plot(given.plot)
     if given.json:
@@ -127,7 +161,10 @@ def run(given: argparse.Namespace) -> int:
         return 0
     print(_report(found))
     if found.beyond:
-        complain(f"the motion goes beyond the limits of {', '.join(found.beyond)}; nothing stops it there.", kind="warning")
+        complain(
+            f"the motion goes beyond the limits of {', '.join(found.beyond)}; nothing stops it there.",
+            kind="warning",
+        )
     for row in found.rows:
         if row.message:
             complain(f"{row.name}: {row.message}.", kind="note")
@@ -137,7 +174,9 @@ def run(given: argparse.Namespace) -> int:
 
 def _clock(given: argparse.Namespace, arm: Arm) -> dict[str, Any]:
     dac = read_dac(given, arm)
-    return {"period": given.period} if dac is None else {"dac": DAC(given.period, dac.bits, dac.span, dac.gain)}
+    return (
+        {"period": given.period} if dac is None else {"dac": DAC(given.period, dac.bits, dac.span, dac.gain)}
+    )
 
 
 def _motion(given: argparse.Namespace, arm: Arm) -> Any:
@@ -153,7 +192,9 @@ def _sensors(given: argparse.Namespace, arm: Arm) -> Sensors:
     if (given.tachometer_bits is None) != (given.tachometer_range is None):
         raise InputError("--tachometer-bits and --tachometer-range go together.")
     encoder = None if given.encoder_bits is None else Encoder(given.encoder_bits)
-    tachometer = None if given.tachometer_bits is None else Tachometer(given.tachometer_bits, given.tachometer_range)
+    tachometer = (
+        None if given.tachometer_bits is None else Tachometer(given.tachometer_bits, given.tachometer_range)
+    )
     if given.accelerometer_step is None:
         if given.lever is not None:
             raise InputError("--lever: exact accelerations need none; give --accelerometer-step as well.")
@@ -165,16 +206,27 @@ def _sensors(given: argparse.Namespace, arm: Arm) -> Sensors:
 def _report(found: Comparison) -> str:
     header = ["controller", "ops", "kops/s", "joints", "hand mm", "most mm", "loaded mm", "N m (N)", "stiff"]
     rows = [
-        [row.name, number(row.operations, 4), number(1e-3 * row.operations_per_second, 4), number(row.rms, 2),
-         number(1e3 * row.hand_rms, 3), number(1e3 * row.hand_largest, 3), number(1e3 * row.loaded_hand_rms, 3),
-         number(row.torque_rms, 3), "-" if math.isnan(row.stiffness) else f"{100.0 * row.stiffness:.3g} %"]
+        [
+            row.name,
+            number(row.operations, 4),
+            number(1e-3 * row.operations_per_second, 4),
+            number(row.rms, 2),
+            number(1e3 * row.hand_rms, 3),
+            number(1e3 * row.hand_largest, 3),
+            number(1e3 * row.loaded_hand_rms, 3),
+            number(row.torque_rms, 3),
+            "-" if math.isnan(row.stiffness) else f"{100.0 * row.stiffness:.3g} %",
+        ]
         for row in found.rows
-    ]  # fmt: skip
+    ]
     said = [
-        f"{found.arm.name}: a motion of {found.duration:g} s, sampled every {1e3 * found.period:g} ms, bandwidth "
-        f"{found.bandwidth / (2.0 * math.pi):g} Hz "
+        f"{found.arm.name}: a motion of {found.duration:g} s, sampled every {1e3 * found.period:g} ms, "
+        f"bandwidth {found.bandwidth / (2.0 * math.pi):g} Hz "
         f"(twenty samples: {1e3 * found.longest_period:.3g} ms)",
-        f"rms errors of joints, rad (m), and hand; loaded with {found.payload:.4g} kg that no controller knows of; rms torque",
+        (
+            f"rms errors of joints, rad (m), and hand; loaded with {found.payload:.4g} kg that no "
+            "controller knows of; rms torque"
+        ),
         text_table(header, rows, width()),
         *_held_back(found),
     ]
@@ -184,7 +236,11 @@ def _report(found: Comparison) -> str:
 def _held_back(found: Comparison) -> Iterator[str]:
     """What keeps a comparison from being one of equal gains, and commands from being given."""
     if any(row.stiffness < 1.0 for row in found.rows):
-        least = ", ".join(f"{j.name} {100.0 * x:.3g} %" for j, x in zip(found.arm.joints, found.shares, strict=True) if x < 1.0)
+        least = ", ".join(
+            f"{j.name} {100.0 * x:.3g} %"
+            for j, x in zip(found.arm.joints, found.shares, strict=True)
+            if x < 1.0
+        )
         of_joints = f"; gains of joints by themselves would shake it: {least} of M_jj" if least else ""
         yield f"stiff: what the feedback has of w^2 M_jj, at the weakest joint{of_joints}"
     for what, when in (("saturated", "alone"), ("loaded_saturated", "under load")):

@@ -18,7 +18,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_hand(parser)
     add_rigid(parser)
     parser.add_argument(
-        "--lock", action="append", default=[], metavar="JOINT=Q", help="hold a joint at Q, rad (m); may be repeated"
+        "--lock",
+        action="append",
+        default=[],
+        metavar="JOINT=Q",
+        help="hold a joint at Q, rad (m); may be repeated",
     )
     add_json(parser)
 
@@ -30,7 +34,9 @@ def _run(given: argparse.Namespace) -> int:
     arm = arm.rigid() if given.rigid else arm
     locked = [_locked(text) for text in given.lock]
     if len(dict(locked)) < len(locked):
-        raise InputError(f"--lock: a joint is held at two positions: {', '.join(given.lock)}; name each once.")
+        raise InputError(
+            f"--lock: a joint is held at two positions: {', '.join(given.lock)}; name each once."
+        )
     arm = arm.lock(dict(locked)) if locked else arm
     if target.suffix.lower() == ".toml":
         arm.save(target)

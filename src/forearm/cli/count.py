@@ -1,4 +1,6 @@
-"""`forearm count`: exact operation counts of every formulation, general and customised, and beside the printed figures."""
+"""`forearm count`: exact operation counts of every formulation, general and customised,
+and beside the printed figures.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,12 @@ MOST = 3_000_000  # operations that are run for an arm; beyond it only the polyn
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("arm", metavar="ARM", nargs="?", help=ARM_HELP)
     parser.add_argument(
-        "--formulation", metavar="NAME",
-        help="only this formulation or method; 'forearm inverse --help' and 'forearm forward --help' list them",
-    )  # fmt: skip
+        "--formulation",
+        metavar="NAME",
+        help=(
+            "only this formulation or method; 'forearm inverse --help' and 'forearm forward --help' list them"
+        ),
+    )
     parser.add_argument(
         "--function",
         choices=tuple(METHODS),
@@ -38,10 +43,18 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"only what computes this, {names_of(METHODS)}; all unless given",
     )
     parser.add_argument(
-        "--explain", action="store_true",
-        help="what each step towards the fewest operations saves; with a formulation, its cost by quantity and link",
-    )  # fmt: skip
-    parser.add_argument("--printed", action="store_true", help="ours beside the figures that the documents print; needs no ARM")
+        "--explain",
+        action="store_true",
+        help=(
+            "what each step towards the fewest operations saves; with a formulation, its "
+            "cost by quantity and link"
+        ),
+    )
+    parser.add_argument(
+        "--printed",
+        action="store_true",
+        help="ours beside the figures that the documents print; needs no ARM",
+    )
     add_plot(parser, "cost against n for every formulation; needs no ARM")
     add_json(parser)
 
@@ -75,7 +88,9 @@ def _run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _count_arm(arm: Arm, given: argparse.Namespace, document: dict[str, Any], blocks: list[str], bar: Progress) -> None:
+def _count_arm(
+    arm: Arm, given: argparse.Namespace, document: dict[str, Any], blocks: list[str], bar: Progress
+) -> None:
     name = given.formulation
     chosen = _chosen(name, given.function)
     document |= {"arm": arm.name, "n": arm.n}
@@ -89,16 +104,19 @@ def _count_arm(arm: Arm, given: argparse.Namespace, document: dict[str, Any], bl
         function = next(iter(chosen))
         _explain(arm, function, chosen[function][0], document, blocks)
         return
-    rows = {function: [_counted(arm, name, function, bar) for name in names] for function, names in chosen.items()}
+    rows = {
+        function: [_counted(arm, name, function, bar) for name in names] for function, names in chosen.items()
+    }
     document["methods"] = [row for group in rows.values() for row in group]
     for row in document["methods"] if given.json else []:
         row["per_joint"] = {kind: asdict(c) for kind, c in per_joint(row["name"], row["function"]).items()}
     blocks.append(
         filled(
             f"{arm.name}, n = {arm.n}: multiplications + additions of one evaluation\n"
-            "general: a chain of turning joints with a symbol for each parameter; customised: this arm's numbers, rigid, "
-            "gravity along z0; code for an arm with other gravity or with drives takes more ('forearm generate' says how "
-            "much). 4x4: Waters' count for the general chain, m matrix products and a operations of order 16.",
+            "general: a chain of turning joints with a symbol for each parameter; customised: this arm's "
+            "numbers, rigid, gravity along z0; code for an arm with other gravity or with drives takes more "
+            "('forearm generate' says how much). 4x4: Waters' count for the general chain, m matrix "
+            "products and a operations of order 16.",
             width(),
         )
     )
@@ -112,7 +130,9 @@ def _count_arm(arm: Arm, given: argparse.Namespace, document: dict[str, Any], bl
         table = text_table(header, cells, width())
         blocks.append(f"{TITLES[function]}\n{table}")
     if any(row["customised"] is None for group in rows.values() for row in group):
-        reasons = sorted({row["reason"] for group in rows.values() for row in group if row["customised"] is None})
+        reasons = sorted(
+            {row["reason"] for group in rows.values() for row in group if row["customised"] is None}
+        )
         blocks.append("\n".join(f"-: {reason}" for reason in reasons))
     lines = [_general_lines(row) for group in rows.values() for row in group]
     title = filled("General n, fitted to exact counts and confirmed at further n", width())
@@ -127,7 +147,10 @@ def _counted(arm: Arm, name: str, function: str, bar: Progress) -> dict[str, Any
 def _fewest_row(arm: Arm, function: str, bar: Progress) -> dict[str, Any]:
     """The generated code's counts, for this arm and for the general chain of as many turning joints."""
     bar.say(f"finding the fewest operations: {TITLES[function].lower()}")
-    return {"customised": asdict(fewest(arm, function)), "general_at_n": asdict(fewest(chain(arm.n), function))}
+    return {
+        "customised": asdict(fewest(arm, function)),
+        "general_at_n": asdict(fewest(chain(arm.n), function)),
+    }
 
 
 def _fewest_cells(row: dict[str, Any]) -> list[str]:
@@ -143,12 +166,25 @@ def _explain_steps(arm: Arm, function: str, document: dict[str, Any], blocks: li
         c = step.counts
         total = c.mul + c.add
         rows.append(
-            [step.title, str(c.mul), str(c.add), str(total), "" if before is None else str(before - total), str(c.trig)]
+            [
+                step.title,
+                str(c.mul),
+                str(c.add),
+                str(total),
+                "" if before is None else str(before - total),
+                str(c.trig),
+            ]
         )
         before = total
     document["steps"] = [{"title": step.title, **asdict(step.counts)} for step in steps]
     blocks.append(
-        filled(f"{TITLES[function]} of {arm.name}, rigid, gravity along z0: what each step leaves, and what it saved", width())
+        filled(
+            (
+                f"{TITLES[function]} of {arm.name}, rigid, gravity along z0: what each step "
+                "leaves, and what it saved"
+            ),
+            width(),
+        )
         + "\n"
         + text_table(["step", "mul", "add", "together", "saved", "trig"], rows, width())
     )
@@ -169,14 +205,19 @@ def _chosen(name: str | None, function: str | None) -> dict[str, tuple[str, ...]
 def _row(arm: Arm, name: str, function: str) -> dict[str, Any]:
     by = general(name, function)
     row: dict[str, Any] = {
-        "function": function, "name": name,
+        "function": function,
+        "name": name,
         "general": {"mul": str(by.mul), "add": str(by.add), "div": str(by.div), "from": by.start},
         "general_at_n": _at(by, arm.n),
         "matrices": None,
-    }  # fmt: skip
+    }
     if function == "inverse" and name in WATERS:
         m, a = general_matrices(name)
-        at_n = count_matrices(chain(arm.n), name) if arm.n < max(m.start, a.start) else MatrixCounts(m(arm.n), a(arm.n))
+        at_n = (
+            count_matrices(chain(arm.n), name)
+            if arm.n < max(m.start, a.start)
+            else MatrixCounts(m(arm.n), a(arm.n))
+        )
         row["matrices"] = {"m": at_n.m, "a": at_n.a, "general_m": str(m), "general_a": str(a)}
     customised, row["reason"] = _customised(arm, name, function, by.at(arm.n))
     row["customised"] = None if customised is None else asdict(customised)
@@ -200,16 +241,21 @@ def _customised(arm: Arm, name: str, function: str, expected: Counts) -> tuple[C
 def _cells(row: dict[str, Any]) -> list[str]:
     at_n, own, matrices = row["general_at_n"], row["customised"], row["matrices"]
     return [
-        row["name"], _sum(at_n), _sum(own),
-        str(own["div"]) if own else "-", str(own["trig"]) if own else "-",
+        row["name"],
+        _sum(at_n),
+        _sum(own),
+        str(own["div"]) if own else "-",
+        str(own["trig"]) if own else "-",
         f"{matrices['m']}m+{matrices['a']}a" if matrices else "-",
-    ]  # fmt: skip
+    ]
 
 
 def _general_lines(row: dict[str, Any]) -> str:
     by = row["general"]
     div = "" if by["div"] == "0" else f"\n    div  {by['div']}"
-    return f"{row['name']}, {TITLES[row['function']].lower()}\n    mul  {by['mul']}\n    add  {by['add']}{div}"
+    return (
+        f"{row['name']}, {TITLES[row['function']].lower()}\n    mul  {by['mul']}\n    add  {by['add']}{div}"
+    )
 
 
 def _sum(counts: dict[str, int] | None) -> str:
@@ -220,19 +266,24 @@ def _explain(arm: Arm, function: str, name: str, document: dict[str, Any], block
     """Counts by the symbol and link for which an operation was first done."""
     if function == "forward":
         raise InputError(
-            f"count: --explain is for inverse dynamics and inertia matrices, not for forward dynamics by {name}; "
-            "without it the whole count is given."
+            "count: --explain is for inverse dynamics and inertia matrices, not for forward dynamics by "
+            f"{name}; without it the whole count is given."
         )
     result: Run = run(arm, name, function)
     table = result.by_quantity()
     links = [body.joint.child for body in arm.moving.bodies]
-    rows = [(symbol or "rest", links[link] if link >= 0 else "", counts) for (symbol, link), counts in table.items()]
+    rows = [
+        (symbol or "rest", links[link] if link >= 0 else "", counts)
+        for (symbol, link), counts in table.items()
+    ]
     rows = [row for row in rows if row[0] != "rest" or row[2] != Counts()]
     total = result.counts
     document["explain"] = {
-        "function": function, "name": name, "total": asdict(total),
+        "function": function,
+        "name": name,
+        "total": asdict(total),
         "quantities": [{"symbol": symbol, "link": link, **asdict(counts)} for symbol, link, counts in rows],
-    }  # fmt: skip
+    }
     cells = [[symbol, link, str(c.mul), str(c.add), str(c.div), str(c.trig)] for symbol, link, c in rows]
     cells.append(["total", "", str(total.mul), str(total.add), str(total.div), str(total.trig)])
     title = f"{name} on {arm.name}, customised: an operation belongs to the first quantity that needs it"
@@ -254,18 +305,27 @@ def _beside_printed(document: dict[str, Any], blocks: list[str]) -> None:
     for title, group in groups.items():
         blocks.append("\n".join([title, *(_line(c) for c in group)]))
     methods, rows = table_210()
-    document["table_210"] = [{"robot": robot, **dict(zip(methods, pairs, strict=True))} for robot, pairs in rows]
+    document["table_210"] = [
+        {"robot": robot, **dict(zip(methods, pairs, strict=True))} for robot, pairs in rows
+    ]
     cells = [[robot, *(" + ".join(map(str, pair)) or "-" for pair in pairs)] for robot, pairs in rows]
     table = text_table(["robot", *methods], cells, width())
     note = filled(printed()["table_210"]["note"], width())
     blocks.append(f"Dhanaraj Table 2.10, mul + add of customised inverse dynamics, and ours\n{table}\n{note}")
-    lines = [f"{table['place']}: {row[0]}: {row[1]} mul, {row[2]} add" for table in printed()["cited"] for row in table["rows"]]
+    lines = [
+        f"{table['place']}: {row[0]}: {row[1]} mul, {row[2]} add"
+        for table in printed()["cited"]
+        for row in table["rows"]
+    ]
     blocks.append("\n".join(["Cited by the documents from papers that are not here, not recomputed", *lines]))
 
 
 def _line(c: Comparison) -> str:
     by = f", so counted {_figure(c.by_convention, c.unit)}" if c.by_convention not in (None, c.ours) else ""
-    line = f"{c.place}, {c.what}: printed {_figure(c.printed, c.unit)}, ours {_figure(c.ours, c.unit)}{by}: {c.sentence}"
+    line = (
+        f"{c.place}, {c.what}: printed {_figure(c.printed, c.unit)}, ours "
+        f"{_figure(c.ours, c.unit)}{by}: {c.sentence}"
+    )
     return filled(line, width(), "    ")
 
 
@@ -273,12 +333,17 @@ def _figure(pair: tuple[int, ...] | None, unit: tuple[str, ...]) -> str:
     if pair is None:
         return "-"
     return (
-        "+".join(f"{k}{u}" for k, u in zip(pair, unit, strict=True)) if "m" in unit or "a" in unit else "/".join(map(str, pair))
+        "+".join(f"{k}{u}" for k, u in zip(pair, unit, strict=True))
+        if "m" in unit or "a" in unit
+        else "/".join(map(str, pair))
     )
 
 
 COMMAND = Command(
-    "forearm count puma560-akb --explain\nforearm count stanford --formulation newton-euler\nforearm count --printed",
+    (
+        "forearm count puma560-akb --explain\nforearm count stanford --formulation newton-euler\n"
+        "forearm count --printed"
+    ),
     _add_arguments,
     _run,
 )

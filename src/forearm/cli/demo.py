@@ -60,7 +60,11 @@ class Story:
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "-o", "--output", default="demo-output", metavar="DIR", help="folder for the files; demo-output unless given"
+        "-o",
+        "--output",
+        default="demo-output",
+        metavar="DIR",
+        help="folder for the files; demo-output unless given",
     )
     add_json(parser)
 
@@ -96,7 +100,10 @@ def _run(given: argparse.Namespace) -> int:
     else:
         print()
         tell_written(story.files)
-        print(f"\nAll of it as one page, told in {seconds:.1f} s; open it in a browser: {page.resolve().as_uri()}")
+        print(
+            f"\nAll of it as one page, told in {seconds:.1f} s; open it in a browser: "
+            f"{page.resolve().as_uri()}"
+        )
     return 0
 
 
@@ -115,9 +122,13 @@ def _described(story: Story) -> tuple[Arm, tuple[str, ...]]:
         arm = load(NAME)
     findings = tuple(str(w.message) for w in caught)
     story.say("1. An arm, described in a file", headline(arm))
-    story.say("   and at a posture", draw(arm, np.radians([0, 45, -90, 0, 0, 0]), width(), is_unicode(sys.stdout)))
+    story.say(
+        "   and at a posture", draw(arm, np.radians([0, 45, -90, 0, 0, 0]), width(), is_unicode(sys.stdout))
+    )
     cost = balance(arm)
-    worst = [f"{j.name} {number(cost.worst[i], 4)} N m" for i, j in enumerate(arm.joints) if not cost.balanced[i]]
+    worst = [
+        f"{j.name} {number(cost.worst[i], 4)} N m" for i, j in enumerate(arm.joints) if not cost.balanced[i]
+    ]
     lines = [*findings, f"gravity costs at worst {', '.join(worst)}"]
     story.say("2. Checked", "\n".join(textwrap.fill(line, max(width() - 3, 40)) for line in lines))
     story.figures |= {"gravity": cost.worst}
@@ -144,7 +155,8 @@ def _planned(story: Story, arm: Arm) -> Plan:
     story.files.append(story.folder / "motion.csv")
     made.save(story.files[-1])
     story.say(
-        "3. A motion, planned", f"{len(made.motion.times)} postures in {made.duration:.3g} s, into {story.files[-1].name}"
+        "3. A motion, planned",
+        f"{len(made.motion.times)} postures in {made.duration:.3g} s, into {story.files[-1].name}",
     )
     story.figures |= {"duration": made.duration}
     return made
@@ -156,7 +168,10 @@ def _torques(story: Story, made: Plan) -> Torques:
     state = (made.q[middle], made.qd[middle], made.qdd[middle])
     every = np.array([inverse(made.arm, *state, name) for name in formulations()["inverse"]])
     spread = float(np.ptp(every, axis=0).max() / np.abs(every).max())
-    rows = [[j.name, *(number(x, 3) for x in peaks)] for j, peaks in zip(made.arm.joints, needed.peaks, strict=True)]
+    rows = [
+        [j.name, *(number(x, 3) for x in peaks)]
+        for j, peaks in zip(made.arm.joints, needed.peaks, strict=True)
+    ]
     table = text_table(["joint", "rigid", "with rotors", "with friction"], rows)
     agree = f"{len(every)} formulations agree to {spread:.1e} of the largest torque"
     story.say("4. Its torques, the largest in N m, without and with friction", f"{table}\n{agree}")
@@ -171,7 +186,10 @@ def _counted(story: Story, arm: Arm) -> tuple[CountTable, ...]:
         for table in tables
         for k, row in enumerate(table.rows)
     ]
-    story.say("5. Multiplications + additions, beside the literature", text_table(["of", "method", "mul + add"], rows))
+    story.say(
+        "5. Multiplications + additions, beside the literature",
+        text_table(["of", "method", "mul + add"], rows),
+    )
     story.figures |= {"counts": [dataclasses.asdict(table) for table in tables]}
     return tables
 
@@ -180,7 +198,9 @@ def _code(story: Story, arm: Arm) -> Source:
     source = generate(arm, "inverse_dynamics", "c")
     story.files += source.save(story.folder)
     name = story.files[-2].name
-    story.say("6. C for its controller", f"{name}: {source.counts} an evaluation, friction and rotors included")
+    story.say(
+        "6. C for its controller", f"{name}: {source.counts} an evaluation, friction and rotors included"
+    )
     return source
 
 
@@ -189,7 +209,8 @@ def _simulated(story: Story, made: Plan) -> tuple[Followed, Followed]:
     stood = sum(event.kind == "stick" for event in known.run.events)
     story.say(
         "7. Simulated along the plan, friction and sticking included",
-        f"{len(known.run.t) - 1} steps of 1 ms; joints came to stand {stood} times. Hand off the plan by at most\n"
+        f"{len(known.run.t) - 1} steps of 1 ms; joints came to stand {stood} times. Hand "
+        "off the plan by at most\n"
         f"{1e3 * known.off:.2g} mm with a controller that knows friction and rotors, "
         f"{1e3 * naive.off:.2g} mm with one that does not",
     )
@@ -199,7 +220,10 @@ def _simulated(story: Story, made: Plan) -> tuple[Followed, Followed]:
 
 def _drawn(story: Story, made: Plan) -> None:
     if find_spec("matplotlib") is None:
-        story.say("8. Not drawn", "a picture needs matplotlib: pip install 'forearm[plot]'; the page below needs none")
+        story.say(
+            "8. Not drawn",
+            "a picture needs matplotlib: pip install 'forearm[plot]'; the page below needs none",
+        )
         return
     story.files.append(story.folder / "motion.png")
     made.plot(story.files[-1])
@@ -208,7 +232,10 @@ def _drawn(story: Story, made: Plan) -> None:
 
 def _timed(story: Story, arm: Arm) -> tuple[Row, ...]:
     rows = speed_rows(arm)
-    cells = [[row.name, row.peer or "-", micro(row.peer_seconds), micro(row.seconds), times(row.ratio)] for row in rows]
+    cells = [
+        [row.name, row.peer or "-", micro(row.peer_seconds), micro(row.seconds), times(row.ratio)]
+        for row in rows
+    ]
     header = ["inverse dynamics", "NumPy", "NumPy, us a state", "compiled, us", "ratio"]
     story.say("9. Speed beside NumPy, measured now", text_table(header, cells))
     story.figures |= {"speed": [row.document() for row in rows]}

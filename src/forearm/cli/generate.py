@@ -17,23 +17,37 @@ from forearm.tables import filled
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     parser.add_argument(
-        "--function", action="append", metavar="NAME",
-        help=f"{names_of(FUNCTIONS, 'inverse_dynamics')}; may be repeated: several become one function that shares work",
-    )  # fmt: skip
+        "--function",
+        action="append",
+        metavar="NAME",
+        help=(
+            f"{names_of(FUNCTIONS, 'inverse_dynamics')}; may be repeated: several become one "
+            "function that shares work"
+        ),
+    )
     parser.add_argument("--lang", default="c", metavar="NAME", help=names_of(LANGUAGES, "c"))
-    parser.add_argument("-o", "--output", metavar="DIR", help="folder for the files; unless given the code is printed")
     parser.add_argument(
-        "--parameter", action="append", default=[], metavar="NAME",
-        help="stays a symbol: LINK.mass, LINK.com.x, LINK.inertia.xx, JOINT.alpha, a whole LINK or JOINT, gravity.z, all; "
-        "may be repeated",
-    )  # fmt: skip
+        "-o", "--output", metavar="DIR", help="folder for the files; unless given the code is printed"
+    )
+    parser.add_argument(
+        "--parameter",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help=(
+            "stays a symbol: LINK.mass, LINK.com.x, LINK.inertia.xx, JOINT.alpha, a whole LINK or JOINT, "
+            "gravity.z, all; may be repeated"
+        ),
+    )
     parser.add_argument(
         "--formulation",
         metavar="NAME",
         help="trace this formulation of the documents as it is; 'forearm inverse --help' lists them",
     )
     add_rigid(parser)
-    parser.add_argument("--name", metavar="NAME", help="name of the generated function; that of arm and function unless given")
+    parser.add_argument(
+        "--name", metavar="NAME", help="name of the generated function; that of arm and function unless given"
+    )
     add_json(parser)
 
 
@@ -42,17 +56,28 @@ def _run(given: argparse.Namespace) -> int:
     functions = given.function or ["inverse_dynamics"]
     with Progress(f"finding the fewest operations of {' and '.join(functions)}"):
         source = generate(
-            arm.rigid() if given.rigid else arm, functions, given.lang, given.parameter, given.formulation, given.name
+            arm.rigid() if given.rigid else arm,
+            functions,
+            given.lang,
+            given.parameter,
+            given.formulation,
+            given.name,
         )
     paths = source.save(given.output) if given.output else []
     if given.json:
         files = {} if paths else source.files()
         show_json(
             {
-                "arm": arm.name, "n": arm.n, "functions": functions, "language": source.language, "name": source.name,
-                "counts": asdict(source.counts), "written": [str(path) for path in paths], "files": files,
+                "arm": arm.name,
+                "n": arm.n,
+                "functions": functions,
+                "language": source.language,
+                "name": source.name,
+                "counts": asdict(source.counts),
+                "written": [str(path) for path in paths],
+                "files": files,
             }
-        )  # fmt: skip
+        )
     elif paths:
         lines = sum(text.count("\n") for text in source.files().values())
         print(filled(f"{source.name}: {source.counts} an evaluation, {lines} lines", width()))

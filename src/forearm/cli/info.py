@@ -28,7 +28,9 @@ from forearm.tables import filled, number
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     add_state(parser, "q", "posture to draw, rad (m); zero, or the nearest to it within limits, unless given")
-    parser.add_argument("--base", action="store_true", help="also the base parameters: what joint torques can tell apart")
+    parser.add_argument(
+        "--base", action="store_true", help="also the base parameters: what joint torques can tell apart"
+    )
     add_plot(parser, "the arm at that posture")
     add_json(parser)
 
@@ -54,12 +56,17 @@ def _run(given: argparse.Namespace) -> int:
         if given.base:
             base = _base(arm)
             rows = zip(base.names, base.values, base.labels, strict=True)
-            document["base_parameters"] = [{"name": name, "value": value, "label": label} for name, value, label in rows]
+            document["base_parameters"] = [
+                {"name": name, "value": value, "label": label} for name, value, label in rows
+            ]
         show_json(document)
         return 0
     print(describe(arm, width()))
     hand = forward(arm, q)[:3, 3]
-    at = f"q = {' '.join(number(v, 4) for v in q) or '-'} rad (m): hand at {' '.join(number(v, 4) for v in hand)} m"
+    at = (
+        f"q = {' '.join(number(v, 4) for v in q) or '-'} rad (m): hand at "
+        f"{' '.join(number(v, 4) for v in hand)} m"
+    )
     print(f"\n{filled(f'Reach at most {number(reach(arm), 4)} m. Drawn at {at}', width())}\n")
     print(draw(arm, q, width(), unicode=is_unicode(sys.stdout)))
     if given.base:
@@ -80,8 +87,13 @@ def _base(arm: Arm) -> BaseParameters:
 
 def _base_table(arm: Arm) -> str:
     base = _base(arm)
-    title = f"Base parameters: {len(base)} of {len(base.standard)} (m in kg, mx in kg m, Ixx in kg m^2 about the link's origin)"
-    lines = [f"{number(value, 6):>12}  {label}" for value, label in zip(base.values, base.labels, strict=True)]
+    title = (
+        f"Base parameters: {len(base)} of {len(base.standard)} (m in kg, mx in kg m, Ixx in kg m^2 "
+        "about the link's origin)"
+    )
+    lines = [
+        f"{number(value, 6):>12}  {label}" for value, label in zip(base.values, base.labels, strict=True)
+    ]
     columns = max(width(), 40)
     return "\n".join([filled(title, columns), *(filled(line, columns, " " * 16) for line in lines)])
 

@@ -19,19 +19,33 @@ from forearm.tables import number, text_table
 
 USUAL = "newton-euler"
 STATE = {
-    "q": "positions, rad (m)", "qd": "velocities, rad/s (m/s)", "qdd": "accelerations, rad/s^2 (m/s^2)",
+    "q": "positions, rad (m)",
+    "qd": "velocities, rad/s (m/s)",
+    "qdd": "accelerations, rad/s^2 (m/s^2)",
     "tau": "torques, N m (forces, N)",
-}  # fmt: skip
-ONE_STATE = {"q": None, "qd": None, "qdd": None, "formulation": USUAL, "trace": False, "hand_force": None, "hand_moment": None}
+}
+ONE_STATE = {
+    "q": None,
+    "qd": None,
+    "qdd": None,
+    "formulation": USUAL,
+    "trace": False,
+    "hand_force": None,
+    "hand_moment": None,
+}
 
 
 def add_load(parser: argparse._ActionsContainer) -> None:
     """The options for what the surroundings do: the same for inverse and forward."""
     parser.add_argument(
-        "--hand-force", metavar="X,Y,Z", help="force of the surroundings on the hand, hand axes, N; 0 unless given"
+        "--hand-force",
+        metavar="X,Y,Z",
+        help="force of the surroundings on the hand, hand axes, N; 0 unless given",
     )
     parser.add_argument(
-        "--hand-moment", metavar="X,Y,Z", help="moment of the surroundings on the hand, hand axes, N m; 0 unless given"
+        "--hand-moment",
+        metavar="X,Y,Z",
+        help="moment of the surroundings on the hand, hand axes, N m; 0 unless given",
     )
 
 
@@ -51,7 +65,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         add_state(state, name, f"joint {STATE[name]}; zero unless given")
     add_load(state)
     state.add_argument("--formulation", default=USUAL, metavar="NAME", help=names_of(INVERSE, USUAL))
-    state.add_argument("--trace", action="store_true", help="show every intermediate quantity under the document's symbol")
+    state.add_argument(
+        "--trace", action="store_true", help="show every intermediate quantity under the document's symbol"
+    )
     add_files(group(parser, "many states"), MANY)
 
 
@@ -70,12 +86,23 @@ def _run(given: argparse.Namespace) -> int:
         tau = inverse(arm, q, qd, qdd, given.formulation, **surroundings)
         traced = trace(arm, q, qd, qdd, given.formulation, **surroundings) if given.trace else None
     if given.json:
-        document = {"name": arm.name, "formulation": given.formulation, "q": q, "qd": qd, "qdd": qdd, "tau": tau}
+        document = {
+            "name": arm.name,
+            "formulation": given.formulation,
+            "q": q,
+            "qd": qd,
+            "qdd": qdd,
+            "tau": tau,
+        }
         show_json(document | ({"trace": traced} if traced is not None else {}))
         return 0
     print(_table(arm, q, qd, qdd, tau))
     if traced is not None:
-        rows = [[link, symbol, _words(value)] for link, symbols in traced.items() for symbol, value in symbols.items()]
+        rows = [
+            [link, symbol, _words(value)]
+            for link, symbols in traced.items()
+            for symbol, value in symbols.items()
+        ]
         print(f"\nTrace of {given.formulation}, rigid arm\n{text_table(['link', 'symbol', 'value'], rows)}")
     return 0
 
@@ -85,7 +112,9 @@ def _table(arm: Arm, q: Any, qd: Any, qdd: Any, tau: Any) -> str:
         [j.name, number(a), number(b), number(c), number(t), "N m" if j.kind == "revolute" else "N"]
         for j, a, b, c, t in zip(arm.joints, q, qd, qdd, tau, strict=True)
     ]
-    return text_table(["joint", "q rad (m)", "qd rad/s (m/s)", "qdd rad/s^2 (m/s^2)", "tau", "unit"], rows, width())
+    return text_table(
+        ["joint", "q rad (m)", "qd rad/s (m/s)", "qdd rad/s^2 (m/s^2)", "tau", "unit"], rows, width()
+    )
 
 
 def _words(value: Any) -> str:
@@ -96,7 +125,10 @@ def _words(value: Any) -> str:
 
 
 COMMAND = Command(
-    "forearm inverse puma560 --q 0,0.8,-1.6,0,0.5,0 --qd 1,1,1,1,1,1\nforearm inverse puma560 --from log.csv --to torques.csv",
+    (
+        "forearm inverse puma560 --q 0,0.8,-1.6,0,0.5,0 --qd 1,1,1,1,1,1\nforearm inverse puma560 --from "
+        "log.csv --to torques.csv"
+    ),
     _add_arguments,
     _run,
 )

@@ -31,16 +31,34 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_form(parser)
     add_json(parser)
     there = group(parser, "where the hand is")
-    add_state(there, "q", "joint positions, rad (m); zero unless given; with --pose the posture that branches are sorted by")
+    add_state(
+        there,
+        "q",
+        "joint positions, rad (m); zero unless given; with --pose the posture that branches are sorted by",
+    )
     add_state(there, "qd", "joint velocities, rad/s (m/s): adds the velocity of the hand")
     add_state(there, "qdd", "joint accelerations, rad/s^2 (m/s^2): adds the acceleration of the hand")
     there.add_argument("--link", metavar="LINK", help="this link instead of the hand")
-    there.add_argument("--jacobian", action="store_true", help="also the Jacobian: linear rows first, base axes")
+    there.add_argument(
+        "--jacobian", action="store_true", help="also the Jacobian: linear rows first, base axes"
+    )
     back = group(parser, "how it gets to a pose")
-    back.add_argument("--pose", metavar="X,Y,Z,...", help="position, m, then the numbers of --form: every posture that has it")
-    back.add_argument("--numeric", action="store_true", help="with --pose: one posture by iteration from --q, for any arm")
-    back.add_argument("--nearest", action="store_true", help="with --pose: where it is not reached, what comes nearest to it")
-    back.add_argument("--no-limits", action="store_true", help="with --pose: branches beyond the joints' limits too")
+    back.add_argument(
+        "--pose",
+        metavar="X,Y,Z,...",
+        help="position, m, then the numbers of --form: every posture that has it",
+    )
+    back.add_argument(
+        "--numeric", action="store_true", help="with --pose: one posture by iteration from --q, for any arm"
+    )
+    back.add_argument(
+        "--nearest",
+        action="store_true",
+        help="with --pose: where it is not reached, what comes nearest to it",
+    )
+    back.add_argument(
+        "--no-limits", action="store_true", help="with --pose: branches beyond the joints' limits too"
+    )
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -50,7 +68,9 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _forward(given: argparse.Namespace, arm: Arm) -> int:
-    for option in [f"--{name}" for name in ("no-limits", "numeric", "nearest") if getattr(given, name.replace("-", "_"))]:
+    for option in [
+        f"--{name}" for name in ("no-limits", "numeric", "nearest") if getattr(given, name.replace("-", "_"))
+    ]:
         raise InputError(f"{option}: it belongs to --pose; a posture given by --q is taken as it is.")
     q, qd, qdd = (
         np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees)
@@ -65,14 +85,31 @@ def _forward(given: argparse.Namespace, arm: Arm) -> int:
     moving = {"velocity": motion.velocity, "angular_velocity": motion.angular_velocity}
     second = {"acceleration": motion.acceleration, "angular_acceleration": motion.angular_acceleration}
     if given.json:
-        document: dict[str, Any] = {"name": arm.name, "link": given.link, "q": q, "qd": qd, "qdd": qdd, "pose": motion.pose}
-        document |= {"position": motion.position, "form": given.form, "orientation": motion.orientation(given.form)}
+        document: dict[str, Any] = {
+            "name": arm.name,
+            "link": given.link,
+            "q": q,
+            "qd": qd,
+            "qdd": qdd,
+            "pose": motion.pose,
+        }
+        document |= {
+            "position": motion.position,
+            "form": given.form,
+            "orientation": motion.orientation(given.form),
+        }
         show_json(document | moving | second | {"jacobian": J} | measures)
         return 0
     shown = {"position": motion.position} | (moving | second if given.qd or given.qdd else {})
     units = {"position": "m", "velocity": "m/s", "angular_velocity": "rad/s", "acceleration": "m/s^2"}
-    rows = [[name.replace("_", " "), *map(_short, vector), units.get(name, "rad/s^2")] for name, vector in shown.items()]
-    print(f"{arm.name}, {given.link or 'hand'}, base axes\n{text_table(['', 'x', 'y', 'z', 'unit'], rows, width())}")
+    rows = [
+        [name.replace("_", " "), *map(_short, vector), units.get(name, "rad/s^2")]
+        for name, vector in shown.items()
+    ]
+    print(
+        f"{arm.name}, {given.link or 'hand'}, base axes\n"
+        f"{text_table(['', 'x', 'y', 'z', 'unit'], rows, width())}"
+    )
     orientation = f"orientation, {given.form}: {_named(given.form, motion.orientation(given.form))}"
     print(f"\n{filled(orientation, width())}")
     print("\n" + "\n".join(f"{name.replace('_', ' ')}: {number(value)}" for name, value in measures.items()))
@@ -83,16 +120,26 @@ def _forward(given: argparse.Namespace, arm: Arm) -> int:
 
 
 def _inverse(given: argparse.Namespace, arm: Arm) -> int:
-    wrong = [f"--{name}" for name in ("qd", "qdd", "link") if getattr(given, name)] + ["--jacobian"] * given.jacobian
+    wrong = [f"--{name}" for name in ("qd", "qdd", "link") if getattr(given, name)] + [
+        "--jacobian"
+    ] * given.jacobian
     if wrong:
-        raise InputError(f"--pose: it asks for postures of the hand, so {wrong[0]} has no meaning beside it; leave it out.")
+        raise InputError(
+            f"--pose: it asks for postures of the hand, so {wrong[0]} has no meaning beside it; leave it out."
+        )
     if given.nearest and given.numeric:
-        raise InputError("--nearest: --numeric gives the nearest posture found by itself; leave one of them out.")
+        raise InputError(
+            "--nearest: --numeric gives the nearest posture found by itself; leave one of them out."
+        )
     T = read_pose(given.pose, given.form, given.degrees)
     near = None if given.q is None else read_state(arm, given.q, "q", given.degrees)
     limits = not given.no_limits
     with Progress(f"looking for postures of {arm.name}"):
-        q, verdict = _numeric(arm, T, near, limits) if given.numeric else _branches(arm, T, near, limits, given.nearest)
+        q, verdict = (
+            _numeric(arm, T, near, limits)
+            if given.numeric
+            else _branches(arm, T, near, limits, given.nearest)
+        )
     if given.json:
         show_json({"name": arm.name, "form": given.form, "pose": T, "q": q} | verdict)
         return 0
@@ -102,17 +149,32 @@ def _inverse(given: argparse.Namespace, arm: Arm) -> int:
     print(verdict["message"])
     if verdict.get("nearest"):
         nearest = verdict["nearest"]
-        print(text_table(["nearest", *(joint.name for joint in arm.joints)], [["", *map(_short, nearest["q"])]], width()))
-        print(f"the hand is then {number(nearest['distance'])} m and {number(nearest['angle'])} rad from the pose")
+        print(
+            text_table(
+                ["nearest", *(joint.name for joint in arm.joints)],
+                [["", *map(_short, nearest["q"])]],
+                width(),
+            )
+        )
+        print(
+            f"the hand is then {number(nearest['distance'])} m and "
+            f"{number(nearest['angle'])} rad from the pose"
+        )
     return 0
 
 
-def _branches(arm: Arm, T: Floats, near: Floats | None, limits: bool, nearest: bool) -> tuple[Floats, dict[str, Any]]:
+def _branches(
+    arm: Arm, T: Floats, near: Floats | None, limits: bool, nearest: bool
+) -> tuple[Floats, dict[str, Any]]:
     """Every closed-form branch (m, n), and what there is to say."""
     from forearm.kinematics import IKResult, inverse
 
     found = cast(IKResult, inverse(arm, T, limits=limits, near=near, nearest=nearest))
-    verdict = {"reachable": found.reachable, "singular": found.singular, "undetermined": list(found.undetermined)}
+    verdict = {
+        "reachable": found.reachable,
+        "singular": found.singular,
+        "undetermined": list(found.undetermined),
+    }
     closest = found.nearest
     if closest is None:
         return found.q, verdict | {"message": found.message, "nearest": None}
@@ -128,14 +190,21 @@ def _numeric(arm: Arm, T: Floats, near: Floats | None, limits: bool) -> tuple[Fl
     reachable = bool(found.solved)
     verdict = {"reachable": reachable, "error": found.error, "message": found.message, "nearest": None}
     if not reachable:
-        at = {"pose": forward(arm, found.q), "distance": float(found.error[0]), "angle": float(found.error[1])}
+        at = {
+            "pose": forward(arm, found.q),
+            "distance": float(found.error[0]),
+            "angle": float(found.error[1]),
+        }
         verdict["nearest"] = {"q": found.q} | at
     return found.q[None][: int(reachable)], verdict
 
 
 def _named(form: str, values: Floats) -> str:
     unit = " rad" if FORMS[form].angles else ""
-    return ", ".join(f"{name} {_short(v)}" for name, v in zip(FORMS[form].names, values.ravel(), strict=True)) + unit
+    return (
+        ", ".join(f"{name} {_short(v)}" for name, v in zip(FORMS[form].names, values.ravel(), strict=True))
+        + unit
+    )
 
 
 def _short(value: np.float64) -> str:

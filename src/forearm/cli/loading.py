@@ -13,7 +13,9 @@ IGNORED = ": ignored "
 
 
 def load(source: str, hand: str | None = None) -> Arm:
-    """The arm of a name or a file, as `fa.load` gives it; all that was read over in the file is told in one paragraph."""
+    """The arm of a name or a file, as `fa.load` gives it; all that was read over in the file is
+    told in one paragraph.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         arm = load_arm(source, hand=hand)

@@ -33,7 +33,9 @@ Evaluate = Callable[[Mapping[str, Floats]], Floats]
 
 @dataclass(frozen=True)
 class Computation:
-    """What every row is asked for: the quantities needed, the one made, and the compiled function between them."""
+    """What every row is asked for: the quantities needed, the one made, and the compiled
+    function between them.
+    """
 
     needed: tuple[str, str, str]
     made: str
@@ -55,13 +57,18 @@ def add_files(parser: argparse._ActionsContainer, what: Computation) -> None:
     """The options --from and --to."""
     columns = ", ".join(f"{x}1.." for x in what.needed)
     source = f"a .csv or .parquet file with columns {columns}; - is CSV on standard input"
-    target = f"with --from: write its columns and {what.made}1.. to this .csv or .parquet file; - is CSV on standard output"
+    target = (
+        f"with --from: write its columns and {what.made}1.. to this .csv or .parquet file; - is "
+        "CSV on standard output"
+    )
     parser.add_argument("--from", dest="source", metavar="FILE", help=source)
     parser.add_argument("--to", "-o", dest="target", metavar="FILE", help=target)
 
 
 def check_files(given: argparse.Namespace, one_state: Mapping[str, object]) -> None:
-    """Refuse --to without --from, and beside --from the options of one state (their names and what they are unless given)."""
+    """Refuse --to without --from, and beside --from the options of one state (their names and what
+    they are unless given).
+    """
     if given.source is None:
         if given.target is not None:
             raise InputError("--to: it is for many states; give their file by --from FILE.")
@@ -72,7 +79,9 @@ def check_files(given: argparse.Namespace, one_state: Mapping[str, object]) -> N
             continue
         if name in ("formulation", "method"):
             raise InputError(f"{option}: many states are computed by compiled code; leave {option} out.")
-        raise InputError(f"{option}: it is for one state, and --from {given.source} gives many; leave one of the two out.")
+        raise InputError(
+            f"{option}: it is for one state, and --from {given.source} gives many; leave one of the two out."
+        )
     if given.target is not None:
         check_apart(given.source, given.target)
     if given.target == STANDARD and given.json:
@@ -109,7 +118,9 @@ def _evaluation(arm: Arm, what: Computation, degrees: bool) -> Evaluate:
     scale = np.array([DEGREE if degrees and j.kind == "revolute" else 1.0 for j in arm.joints])
 
     def evaluate(states: Mapping[str, Floats]) -> Floats:
-        results = function(*(states[x] * scale if degrees and x in ANGULAR else states[x] for x in what.needed))
+        results = function(
+            *(states[x] * scale if degrees and x in ANGULAR else states[x] for x in what.needed)
+        )
         made: Floats = results / scale if degrees and what.made in ANGULAR else results
         return made
 
@@ -164,7 +175,9 @@ def _report(given: argparse.Namespace, arm: Arm, what: Computation, summary: Sum
     if summary.not_finite:
         lines.append(f"Not finite: {summary.not_finite} rows, left out below. Are all numbers in SI units?")
     if summary.rows > summary.not_finite:
-        figures = zip(summary.smallest, summary.largest, summary.rms, summary.max_abs, summary.max_abs_row, strict=True)
+        figures = zip(
+            summary.smallest, summary.largest, summary.rms, summary.max_abs, summary.max_abs_row, strict=True
+        )
         rows = [
             [j.name, *(number(float(v)) for v in values), str(at), what.unit(j.kind, given.degrees)]
             for j, (*values, at) in zip(arm.joints, figures, strict=True)

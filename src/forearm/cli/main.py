@@ -1,4 +1,6 @@
-"""The entry point: finds the command, runs it, and turns whatever goes wrong into one paragraph and an exit code."""
+"""The entry point: finds the command, runs it, and turns whatever goes wrong into one
+paragraph and an exit code.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ COMMANDS = {
     "sim": "Swartz's interpreter: variables and commands, at a terminal or from a script.",
     "count": "Exact multiplications and additions of every formulation.",
     "generate": "Write code for a function of an arm: C, C++, Fortran, Python, LaTeX.",
-    "schedule": "One evaluation over several processors: task graphs, schedules, bounds, and threads that run them.",
+    "schedule": (
+        "One evaluation over several processors: task graphs, schedules, bounds, and threads that run them."
+    ),
     "precision": "What single precision costs in forward dynamics, by method.",
     "reproduce": "Recompute the printed figures of the five documents.",
     "bench": "Measure speed on this machine.",
@@ -49,7 +53,9 @@ STREAM_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run `forearm ...`; returns the exit code: 0 done, 1 done but not good, 2 bad usage or bad input, 130 interrupted."""
+    """Run `forearm ...`; returns the exit code: 0 done, 1 done but not good, 2 bad usage or bad
+    input, 130 interrupted.
+    """
     words = list(sys.argv[1:] if arguments is None else arguments)
     show_all_characters()
     try:
@@ -73,7 +79,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.filename is not None:
             complain(f"{shorten(error.filename)}: {error.strerror}. Name another.")
         else:
-            complain(f"standard output: cannot be written: {error.strerror}. Make room there, or write elsewhere.")
+            complain(
+                f"standard output: cannot be written: {error.strerror}. Make room there, or write elsewhere."
+            )
             give_up_output()
         return 2
 
@@ -107,7 +115,11 @@ def _with_negative_numbers(words: list[str]) -> list[str]:
 def _complain_of(unknown: list[str], parser: Parser, called: str | None) -> None:
     known = parser.options_of(called)
     option = next((word.split("=")[0] for word in unknown if word.startswith("-")), unknown[0])
-    hint = suggest(option, known) if option.startswith("-") else "one word too many, or a missing option before it."
+    hint = (
+        suggest(option, known)
+        if option.startswith("-")
+        else "one word too many, or a missing option before it."
+    )
     where = f"forearm {called}" if called else "forearm"
     complain(f"there is no {shorten(option)} here: {hint} See '{where} --help'.")
 
@@ -119,10 +131,14 @@ def _parser(called: str | None) -> Parser:
         prog="forearm",
         usage="forearm COMMAND [options]",
         description="Dynamics of robot arms: describe an arm, check it, compute with it.",
-        epilog=f"commands:\n{listing}\n\n'forearm COMMAND --help' explains each.\nexample: forearm info puma560",
+        epilog=(
+            f"commands:\n{listing}\n\n'forearm COMMAND --help' explains each.\nexample: forearm info puma560"
+        ),
         formatter_class=Formatter,
     )
-    parser.add_argument("--version", action="version", version=f"forearm {__version__}", help="show the version and exit")
+    parser.add_argument(
+        "--version", action="version", version=f"forearm {__version__}", help="show the version and exit"
+    )
     subparsers = parser.add_subparsers(
         dest="command", prog="forearm", metavar="COMMAND", help=argparse.SUPPRESS, parser_class=Parser
     )
@@ -147,7 +163,9 @@ def _command(name: str) -> Command:
 
 @contextmanager
 def _imported_whole() -> Iterator[None]:
-    """Ctrl-C waits until modules are there: some make an error of their own of it when it comes while they are imported."""
+    """Ctrl-C waits until modules are there: some make an error of their own of it when it comes
+    while they are imported.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -28,8 +28,16 @@ class Real:
 
     def _bounds(self) -> str:
         said = [f"above {self.above:g}"] if self.above > -math.inf else []
-        said += [f"from {self.least:g}" if self.most < LARGEST else f"of at least {self.least:g}"] if self._has_least else []
-        said += [f"to {self.most:g}" if self._has_least else f"of at most {self.most:g}"] if self.most < LARGEST else []
+        said += (
+            [f"from {self.least:g}" if self.most < LARGEST else f"of at least {self.least:g}"]
+            if self._has_least
+            else []
+        )
+        said += (
+            [f"to {self.most:g}" if self._has_least else f"of at most {self.most:g}"]
+            if self.most < LARGEST
+            else []
+        )
         said += [f"and below {self.below:g}"] if self.below < math.inf else []
         return "".join(f" {words}" for words in said)
 
@@ -70,7 +78,9 @@ NOT_NEGATIVE = Real(least=0.0)
 
 
 def plain_float(text: str) -> float | None:
-    """The finite number that a text is, None where it is none: neither nan and inf nor Python's 1_000 are taken."""
+    """The finite number that a text is, None where it is none:
+    neither nan and inf nor Python's 1_000 are taken.
+    """
     try:
         value = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:

@@ -1,4 +1,6 @@
-"""Files that a command writes: refused before the work where they could not be written after it, and named at the end."""
+"""Files that a command writes: refused before the work where they could not be written after
+it, and named at the end.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def check_page(option: str, path: str | None) -> None:
     check_output(option, path, PAGES, "a page ends")
 
 
-def check_output(option: str, path: str | None, endings: Sequence[str], what: str = "the name must end") -> None:
+def check_output(
+    option: str, path: str | None, endings: Sequence[str], what: str = "the name must end"
+) -> None:
     """Refuse a file of another ending, in a folder that is not there, or where a folder is."""
     if path is None:
         return
@@ -45,7 +49,9 @@ def check_output(option: str, path: str | None, endings: Sequence[str], what: st
     if not target.parent.is_dir():
         raise InputError(f"{option} {path}: there is no folder {target.parent}; make it, or name another.")
     if not os.access(target.parent, os.W_OK):
-        raise InputError(f"{option} {path}: nothing can be written in the folder {target.parent}; name another.")
+        raise InputError(
+            f"{option} {path}: nothing can be written in the folder {target.parent}; name another."
+        )
 
 
 def listed(names: Sequence[str]) -> str:

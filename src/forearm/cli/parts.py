@@ -24,13 +24,19 @@ HEADER = ["mass kg", "com x m", "y", "z", "Ixx kg m^2", "Iyy", "Izz", "Ixy", "Ix
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a parts file, or the name of a built-in one such as cmu-dd")
+    parser.add_argument(
+        "file", metavar="FILE", help="a parts file, or the name of a built-in one such as cmu-dd"
+    )
     parser.add_argument("--link", metavar="LINK", help="only this link")
     parser.add_argument(
-        "--steps", action="store_true", help="show each frame turn and parallel-axis move from section to part to link"
+        "--steps",
+        action="store_true",
+        help="show each frame turn and parallel-axis move from section to part to link",
     )
     parser.add_argument(
-        "--update", metavar="ARMFILE", help="record the links' numbers in this arm file; comments and all else stay"
+        "--update",
+        metavar="ARMFILE",
+        help="record the links' numbers in this arm file; comments and all else stay",
     )
     add_json(parser)
 
@@ -42,7 +48,9 @@ def _run(given: argparse.Namespace) -> int:
     if given.link is not None:
         names = [link.name for link in links]
         if given.link not in names:
-            raise NameNotFound(f"--link: {path.name} has no link {shorten(given.link)}; {suggest(given.link, names)}")
+            raise NameNotFound(
+                f"--link: {path.name} has no link {shorten(given.link)}; {suggest(given.link, names)}"
+            )
         links = tuple(link for link in links if link.name == given.link)
     if given.update:
         _update(Path(given.update), links, path.name)
@@ -63,7 +71,9 @@ def _found(name: str) -> Path:
         return path
     known = builtin_parts()
     if name not in known:
-        raise NameNotFound(f"parts: {shorten(name)} is neither a parts file nor a built-in one; {suggest(name, known)}")
+        raise NameNotFound(
+            f"parts: {shorten(name)} is neither a parts file nor a built-in one; {suggest(name, known)}"
+        )
     return folder() / f"{name}{PARTS}"
 
 
@@ -88,22 +98,32 @@ def _report(link: Node) -> str:
         label = f"  {part.name}" + (f" [{part.what}]" if part.what else "")
         rows.append([label, *_numbers(part.turned)])
     rows.append([link.name, *_numbers(link.in_link)])
-    title = f"{link.name}: sections in their part's frame, parts in the drawing frame, the link in its own frame"
+    title = (
+        f"{link.name}: sections in their part's frame, parts in the drawing frame, the link in its own frame"
+    )
     return f"{filled(title, width())}\n{text_table(['what', *HEADER], rows, width())}"
 
 
 def _steps(link: Node) -> str:
-    """For every section and part: its own inertia, turned into the holder's axes, and moved to the holder's centre."""
-    lines = [f"{link.name}, step by step (inertia in kg m^2 as xx yy zz xy xz yz; each about the centre named)"]
+    """For every section and part: its own inertia, turned into the holder's axes,
+    and moved to the holder's centre.
+    """
+    lines = [
+        f"{link.name}, step by step (inertia in kg m^2 as xx yy zz xy xz yz; each about the centre named)"
+    ]
     for holder, node in link.walk():
         own, turned = node.own, node.turned
         into = "the link's frame" if holder is None else f"{holder.kind} {holder.name}"
         lines.append(f"{node.kind} {node.name}: {number(own.mass)} kg, own centre {_vector(own.com)} m")
         lines.append(f"  own inertia: {_six(own.inertia)}")
-        lines.append(f"  turned and placed in {into}: centre {_vector(turned.com)} m, I = {_six(turned.inertia)}")
+        lines.append(
+            f"  turned and placed in {into}: centre {_vector(turned.com)} m, I = {_six(turned.inertia)}"
+        )
         if holder is not None:
             shift, moved = holder.moved(node)
-            lines.append(f"  moved by {_vector(shift)} m to its centre: I + m (r^2 1 - r r^T) = {_six(moved)}")
+            lines.append(
+                f"  moved by {_vector(shift)} m to its centre: I + m (r^2 1 - r r^T) = {_six(moved)}"
+            )
     return "\n".join(lines)
 
 
@@ -116,7 +136,11 @@ def _vector(v: Floats) -> str:
 
 
 def _numbers(mass: Mass) -> list[str]:
-    return [number(mass.mass, 5), *(number(round(float(x), 12), 4) for x in mass.com), *_six(mass.inertia).split()]
+    return [
+        number(mass.mass, 5),
+        *(number(round(float(x), 12), 4) for x in mass.com),
+        *_six(mass.inertia).split(),
+    ]
 
 
 def _plain(node: Node) -> dict[str, Any]:

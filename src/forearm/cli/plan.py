@@ -35,46 +35,85 @@ OF_POINTS = ("acceleration", "velocity")
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
-    parser.add_argument("request", nargs="?", metavar="REQUEST", help="waypoints and limits (.toml), or a saved motion (.json)")
+    parser.add_argument(
+        "request",
+        nargs="?",
+        metavar="REQUEST",
+        help="waypoints and limits (.toml), or a saved motion (.json)",
+    )
     add_state(parser, "q", "where the motion starts, without a request file, rad (m); zero unless given")
     parser.add_argument(
-        "--step", type=POSITIVE, default=1e-3, metavar="S", help="between samples, s, above 0; 0.001 unless given"
+        "--step",
+        type=POSITIVE,
+        default=1e-3,
+        metavar="S",
+        help="between samples, s, above 0; 0.001 unless given",
     )
     add_json(parser)
     points = group(parser, "through points")
-    goals = (("to", "A,B,...", "a posture, rad (m),"), ("pose", "X,Y,Z,...", "a pose of the hand, m and then --form,"))
+    goals = (
+        ("to", "A,B,...", "a posture, rad (m),"),
+        ("pose", "X,Y,Z,...", "a pose of the hand, m and then --form,"),
+    )
     for name, shape, what in goals:
         text = f"{what} to go to; may be repeated, in order"
-        points.add_argument(f"--{name}", action="append", dest="goals", type=partial(_goal, name), metavar=shape, help=text)
+        points.add_argument(
+            f"--{name}", action="append", dest="goals", type=partial(_goal, name), metavar=shape, help=text
+        )
     add_form(points)
     each = "one number, or one a joint"
     points.add_argument(
-        "--acceleration", metavar="A,B,...",
-        help=f"largest accelerations, rad/s^2 (m/s^2), degrees/s^2 with --degrees; {each}; as torques allow unless given",
-    )  # fmt: skip
+        "--acceleration",
+        metavar="A,B,...",
+        help=(
+            f"largest accelerations, rad/s^2 (m/s^2), degrees/s^2 with --degrees; {each}; as "
+            "torques allow unless given"
+        ),
+    )
     points.add_argument(
-        "--velocity", metavar="A,B,...",
+        "--velocity",
+        metavar="A,B,...",
         help=f"largest velocities, rad/s (m/s), degrees/s with --degrees; {each}; the arm's unless given",
-    )  # fmt: skip
+    )
     line = group(parser, "along a straight line of the hand")
-    line.add_argument("--line-to", action="append", metavar="X,Y,Z", help="to this point, m; may be repeated, in order")
     line.add_argument(
-        "--hand-speed", type=POSITIVE, metavar="V", help=f"along the line, m/s, above 0; {USUAL_SPEED} unless given"
+        "--line-to", action="append", metavar="X,Y,Z", help="to this point, m; may be repeated, in order"
     )
     line.add_argument(
-        "--hand-acceleration", type=POSITIVE, metavar="A", help="along the line, m/s^2, above 0: the speed is a trapezoid"
+        "--hand-speed",
+        type=POSITIVE,
+        metavar="V",
+        help=f"along the line, m/s, above 0; {USUAL_SPEED} unless given",
     )
     line.add_argument(
-        "--profile", choices=PROFILES, metavar="NAME", help=f"of the speed along the line: {names_of(PROFILES, 'quintic')}"
+        "--hand-acceleration",
+        type=POSITIVE,
+        metavar="A",
+        help="along the line, m/s^2, above 0: the speed is a trapezoid",
     )
-    line.add_argument("--free-attitude", action="store_true", help="along the line the hand may turn: for arms of few joints")
+    line.add_argument(
+        "--profile",
+        choices=PROFILES,
+        metavar="NAME",
+        help=f"of the speed along the line: {names_of(PROFILES, 'quintic')}",
+    )
+    line.add_argument(
+        "--free-attitude",
+        action="store_true",
+        help="along the line the hand may turn: for arms of few joints",
+    )
     files = group(parser, "files")
     files.add_argument(
-        "-o", "--output", metavar="FILE", help="write the samples: .csv or .parquet; or the motion, to be loaded again: .json"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write the samples: .csv or .parquet; or the motion, to be loaded again: .json",
     )
     add_plot(files, "the motion and the hand's path")
     add_plot(files, "a joint in the plane of position and velocity; needs --joint", "--phase")
-    files.add_argument("--joint", type=Whole(1), metavar="N", help="the joint of --phase, by its number from 1 on")
+    files.add_argument(
+        "--joint", type=Whole(1), metavar="N", help="the joint of --phase, by its number from 1 on"
+    )
 
 
 def _goal(kind: str, text: str) -> tuple[str, str]:
@@ -87,7 +126,9 @@ def _run(given: argparse.Namespace) -> int:
     check_picture("--phase", given.phase)
     arm = load(given.arm, hand=given.hand)
     if (given.phase is None) != (given.joint is None):
-        raise InputError("--phase: goes with --joint, the number of the joint that is drawn; give both or none.")
+        raise InputError(
+            "--phase: goes with --joint, the number of the joint that is drawn; give both or none."
+        )
     with Progress(f"planning for {arm.name}"):
         made = plan(arm, _wanted(given, arm), step=given.step)
     if isinstance(made.motion, HandLine) and not made.motion.feasible:
@@ -138,18 +179,28 @@ def _draw_phase(made: Plan, path: str, joint: int) -> None:
 def _wanted(given: argparse.Namespace, arm: Arm) -> Any:
     """What was asked for: a file, postures and poses, or a line."""
     goals = " and ".join(f"--{kind}" for kind in dict.fromkeys(kind for kind, _ in given.goals or ()))
-    ways = [name for name, value in (("REQUEST", given.request), (goals, goals), ("--line-to", given.line_to)) if value]
+    ways = [
+        name
+        for name, value in (("REQUEST", given.request), (goals, goals), ("--line-to", given.line_to))
+        if value
+    ]
     if len(ways) != 1:
         came = " and ".join(ways) or "none of them"
         raise InputError(f"plan: give a request file, or --to (or --pose), or --line-to; came {came}.")
     if given.request:
         _refuse(
-            given, ("q", "degrees", "form", *OF_POINTS, *OF_LINES), "a request or motion file says that itself; write it there."
+            given,
+            ("q", "degrees", "form", *OF_POINTS, *OF_LINES),
+            "a request or motion file says that itself; write it there.",
         )
         return given.request
     start = np.zeros(arm.n) if given.q is None else read_state(arm, given.q, "q", given.degrees)
     if given.line_to:
-        _refuse(given, (*OF_POINTS, "form"), "it belongs to --to; a line takes --hand-speed and --hand-acceleration.")
+        _refuse(
+            given,
+            (*OF_POINTS, "form"),
+            "it belongs to --to; a line takes --hand-speed and --hand-acceleration.",
+        )
     else:
         _refuse(given, OF_LINES, "it belongs to --line-to, a straight line of the hand; leave it out.")
     wanted = _line(given, arm, start) if given.line_to else _points(given, arm, start)
@@ -165,8 +216,8 @@ def _refuse_zeros(arm: Arm) -> None:
         if not low <= 0.0 <= high:
             unit = "rad" if joint.kind == "revolute" else "m"
             raise InputError(
-                f"--q: without it a motion begins with every joint at 0, and {joint.name} goes from {low:.4g} to {high:.4g} "
-                f"{unit}; say where it begins."
+                f"--q: without it a motion begins with every joint at 0, and {joint.name} goes from "
+                f"{low:.4g} to {high:.4g} {unit}; say where it begins."
             )
 
 
@@ -180,7 +231,9 @@ def _refuse(given: argparse.Namespace, names: tuple[str, ...], why: str) -> None
 def _line(given: argparse.Namespace, arm: Arm, start: Floats) -> HandLine:
     to = np.array([read_numbers(text, "line-to", 3, "a point has") for text in given.line_to])
     if given.profile == "constant" and given.hand_acceleration is not None:
-        raise InputError("--hand-acceleration: a constant speed has none; leave it out, or take another --profile.")
+        raise InputError(
+            "--hand-acceleration: a constant speed has none; leave it out, or take another --profile."
+        )
     profile = given.profile or ("quintic" if given.hand_acceleration is None else "trapezoidal")
     speed = USUAL_SPEED if given.hand_speed is None else given.hand_speed
     attitude = "free" if given.free_attitude else "constant"
@@ -197,7 +250,11 @@ def _points(given: argparse.Namespace, arm: Arm, start: Floats) -> Request:
             points.append(Waypoint(q=read_state(arm, text, "to", given.degrees)))
         else:
             points.append(Waypoint(pose=read_pose(text, form, given.degrees)))
-    limits = {name: _limit(arm, getattr(given, name), name, given.degrees) for name in OF_POINTS if getattr(given, name)}
+    limits = {
+        name: _limit(arm, getattr(given, name), name, given.degrees)
+        for name in OF_POINTS
+        if getattr(given, name)
+    }
     return Request(tuple(points), name="plan", **limits)
 
 
@@ -230,7 +287,9 @@ def _report(made: Plan) -> str:
     lines = [f"{arm.name}: {what}, {made.duration:.6g} s", text_table(header, rows, width())]
     if made.deviation is not None:
         off = number(float(made.deviation))
-        lines.append(filled(f"joints leave the straight lines between the points by {off} rad (m) at most", width()))
+        lines.append(
+            filled(f"joints leave the straight lines between the points by {off} rad (m) at most", width())
+        )
     if made.limits is not None:
         most = ", ".join(number(a) for a in made.limits.acceleration)
         lines.append(filled(f"largest accelerations: {most} rad/s^2 (m/s^2)", width()))
@@ -244,11 +303,26 @@ def _length(made: Plan) -> float:
 
 
 def _document(made: Plan) -> dict[str, Any]:
-    document: dict[str, Any] = {"name": made.arm.name, "duration": made.duration, "warnings": list(made.warnings)}
+    document: dict[str, Any] = {
+        "name": made.arm.name,
+        "duration": made.duration,
+        "warnings": list(made.warnings),
+    }
     document |= {"feasible": True, "problems": []}
-    document |= {"t": made.t, "q": made.q, "qd": made.qd, "qdd": made.qdd, "tau": made.tau, "voltage": made.voltage}
+    document |= {
+        "t": made.t,
+        "q": made.q,
+        "qd": made.qd,
+        "qdd": made.qdd,
+        "tau": made.tau,
+        "voltage": made.voltage,
+    }
     if isinstance(made.motion, Switching):
-        document |= {"points": made.motion.points, "times": made.motion.times, "deviation": float(made.deviation or 0.0)}
+        document |= {
+            "points": made.motion.points,
+            "times": made.motion.times,
+            "deviation": float(made.deviation or 0.0),
+        }
     return document
 
 

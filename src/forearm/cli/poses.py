@@ -18,7 +18,9 @@ USUAL = "rpy"
 
 def add_form(parser: argparse._ActionsContainer) -> None:
     """The --form option, the same everywhere."""
-    parser.add_argument("--form", metavar="NAME", help=f"how orientations are written: {names_of(FORMS, USUAL)}")
+    parser.add_argument(
+        "--form", metavar="NAME", help=f"how orientations are written: {names_of(FORMS, USUAL)}"
+    )
 
 
 def read_form(given: str | None) -> str:
@@ -32,7 +34,9 @@ def read_form(given: str | None) -> str:
 def read_pose(text: str, form: str, degrees: bool) -> Floats:
     """The pose (4, 4) that --pose gives; angles are in degrees on request, what is no angle never is."""
     kind = FORMS[form]
-    values = read_numbers(text, "pose", 3 + len(kind.names), f"x, y, z and {', '.join(kind.names)} ({form}) are")
+    values = read_numbers(
+        text, "pose", 3 + len(kind.names), f"x, y, z and {', '.join(kind.names)} ({form}) are"
+    )
     turned = np.radians(values[3:]) if degrees and kind.angles else values[3:]
     T = hand_pose(values[:3], turned.reshape(kind.shape), form)
     if np.isnan(T).any():

@@ -22,8 +22,12 @@ POSTURES, PIECE = 180, 10
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
-    parser.add_argument("--sweep", metavar="JOINT", help="joint that goes through its range; the second unless given")
-    parser.add_argument("--show", metavar="JOINT", help="joint whose acceleration is compared; the one swept unless given")
+    parser.add_argument(
+        "--sweep", metavar="JOINT", help="joint that goes through its range; the second unless given"
+    )
+    parser.add_argument(
+        "--show", metavar="JOINT", help="joint whose acceleration is compared; the one swept unless given"
+    )
     add_plot(parser, "both accelerations and their difference")
     add_json(parser)
 
@@ -65,13 +69,15 @@ def _run(given: argparse.Namespace) -> int:
     unit = "rad/s^2" if arm.joints[shown].kind == "revolute" else "m/s^2"
     print(
         filled(
-            f"{arm.name}: {names[swept]} through {POSTURES} positions, at rest; acceleration of {names[shown]}, {unit}, "
-            "float32 - float64",
+            f"{arm.name}: {names[swept]} through {POSTURES} positions, at rest; acceleration of "
+            f"{names[shown]}, {unit}, float32 - float64",
             width(),
         )
     )
     print(text_table(["method", f"largest {unit}", f"mean {unit}"], rows, width()))
-    print(filled(f"condition number of M: {study.condition.min():.4g} to {study.condition.max():.4g}", width()))
+    print(
+        filled(f"condition number of M: {study.condition.min():.4g} to {study.condition.max():.4g}", width())
+    )
     tell_written([given.plot])
     return 0
 
@@ -81,10 +87,17 @@ def _studied(arm: Arm, postures: Floats) -> PrecisionStudy:
     pieces = []
     with Progress() as bar:
         for done in range(0, len(postures), PIECE):
-            bar.say(f"solving posture {done + 1} of {len(postures)} by {len(METHODS)} methods in float64 and float32")
+            bar.say(
+                f"solving posture {done + 1} of {len(postures)} by {len(METHODS)} methods "
+                "in float64 and float32"
+            )
             pieces.append(precision_study(arm, postures[done : done + PIECE]))
-    q, double, condition = (np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("q", "double", "condition"))
-    return PrecisionStudy(q, double, {m: np.concatenate([piece.single[m] for piece in pieces]) for m in METHODS}, condition)
+    q, double, condition = (
+        np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("q", "double", "condition")
+    )
+    return PrecisionStudy(
+        q, double, {m: np.concatenate([piece.single[m] for piece in pieces]) for m in METHODS}, condition
+    )
 
 
 def _index(names: list[str], name: str, option: str) -> int:

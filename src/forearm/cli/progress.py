@@ -1,4 +1,6 @@
-"""What a long computation is doing and how far it is, on one line of standard error, where that is a terminal."""
+"""What a long computation is doing and how far it is, on one line of standard error,
+where that is a terminal.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ BAR = 24  # characters
 
 
 class Progress:
-    """What is done now, with the seconds that it takes, or a bar. Silent where standard error is no terminal; wiped out at
-    the end.
+    """What is done now, with the seconds that it takes, or a bar. Silent where standard error is no
+    terminal; wiped out at the end.
     """
 
     def __init__(self, doing: str = "") -> None:
@@ -68,7 +70,9 @@ class Progress:
 
 
 def progress_line(rows: int, fraction: float | None, seconds: float) -> str:
-    """The bar, the share, rows done, their rate and the time left; without a bar where the length is unknown."""
+    """The bar, the share, rows done, their rate and the time left;
+    without a bar where the length is unknown.
+    """
     rate = f"{rows:,} rows, {rows / max(seconds, 1e-9):,.0f} a second"
     if not fraction:
         return rate

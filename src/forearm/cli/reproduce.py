@@ -1,4 +1,6 @@
-"""`forearm reproduce`: the printed figures of the five documents, recomputed, and drawn where the document draws."""
+"""`forearm reproduce`: the printed figures of the five documents, recomputed,
+and drawn where the document draws.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,18 @@ from forearm.tables import filled, number, text_table
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("document", nargs="?", default="all", metavar="DOCUMENT", help=f"{', '.join(DOCUMENTS)} or all")
     parser.add_argument(
-        "--figures", metavar="DIR", help=f"also draw the figures of the document ({', '.join(DRAWN)}) into this folder, as .png"
+        "document", nargs="?", default="all", metavar="DOCUMENT", help=f"{', '.join(DOCUMENTS)} or all"
+    )
+    parser.add_argument(
+        "--figures",
+        metavar="DIR",
+        help=f"also draw the figures of the document ({', '.join(DRAWN)}) into this folder, as .png",
     )
     parser.add_argument("--html", metavar="FILE", help="also write everything as one page for a browser")
-    parser.add_argument("--with-figures", action="store_true", help="put the figures into the page of --html too")
+    parser.add_argument(
+        "--with-figures", action="store_true", help="put the figures into the page of --html too"
+    )
     add_json(parser)
 
 
@@ -39,7 +47,9 @@ def _run(given: argparse.Namespace) -> int:
             bar.say("writing the page")
             _write_page(results, figures if given.with_figures else {}, given.html)
     if given.json:
-        show_json({"results": [_plain(result) for result in results], "figures": [str(path) for path in drawn]})
+        show_json(
+            {"results": [_plain(result) for result in results], "figures": [str(path) for path in drawn]}
+        )
         return 0
     items = list(dict.fromkeys(result.item.id for result in results))
     for item in items:
@@ -56,7 +66,8 @@ def _check(given: argparse.Namespace) -> None:
     """Refuse what could not be written before anything is computed."""
     if given.with_figures and not given.html:
         raise InputError(
-            "--with-figures puts figures into a page; give --html FILE too, or --figures DIR for files of their own."
+            "--with-figures puts figures into a page; give --html FILE too, or --figures DIR "
+            "for files of their own."
         )
     check_page("--html", given.html)
     if given.figures:
@@ -71,7 +82,9 @@ def _check_folder(folder: Path, is_needed: bool) -> None:
         if is_needed:
             folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"--figures {folder}: no folder can be made there ({error.strerror}); name another.") from error
+        raise InputError(
+            f"--figures {folder}: no folder can be made there ({error.strerror}); name another."
+        ) from error
 
 
 def _figures(document: str, bar: Progress) -> dict[str, dict[str, Any]]:
@@ -88,7 +101,9 @@ def _write_page(results: list[Result], figures: dict[str, dict[str, Any]], path:
     from forearm.cli.reproduce_report import report_page
     from forearm.plots.figure import figure_bytes
 
-    pictures = {name: {title: figure_bytes(figure) for title, figure in of.items()} for name, of in figures.items()}
+    pictures = {
+        name: {title: figure_bytes(figure) for title, figure in of.items()} for name, of in figures.items()
+    }
     write_text(path, report_page(results, pictures))
 
 
@@ -111,7 +126,10 @@ def _not_drawn(document: str) -> list[str]:
     lines = []
     for picture in listed(document):
         if not picture.drawn:
-            text = f"not drawn: {picture.document.capitalize()}, {picture.place}, {picture.what}. {picture.reason}"
+            text = (
+                f"not drawn: {picture.document.capitalize()}, {picture.place}, "
+                f"{picture.what}. {picture.reason}"
+            )
             lines.append(filled(" ".join(text.split()), width(), "  "))
     return lines
 
@@ -154,15 +172,24 @@ def _report(results: list[Result]) -> str:
 def _summary(results: list[Result]) -> str:
     """How many figures have which verdict: of each document where there are several, and of all."""
     verdicts = get_args(Verdict)
-    counts = Counter((name, result.verdict) for result in results for name in (result.item.document.capitalize(), "together"))
+    counts = Counter(
+        (name, result.verdict)
+        for result in results
+        for name in (result.item.document.capitalize(), "together")
+    )
     documents = list(dict.fromkeys(name for name, _ in counts if name != "together"))
     names = [*documents, "together"] if len(documents) > 1 else documents
-    rows = [[name, *(str(counts[name, v]) for v in verdicts), str(sum(counts[name, v] for v in verdicts))] for name in names]
+    rows = [
+        [name, *(str(counts[name, v]) for v in verdicts), str(sum(counts[name, v] for v in verdicts))]
+        for name in names
+    ]
     return text_table(["figures of", *verdicts, "in all"], rows, width())
 
 
 def _reasons(results: list[Result]) -> list[tuple[str, str]]:
-    """Each reason once; the figures that it is for are named where a long table has several, or most need none."""
+    """Each reason once; the figures that it is for are named where a long table has
+    several, or most need none.
+    """
     labels: dict[str, list[str]] = {}
     for result in results:
         if result.reason:
@@ -174,14 +201,24 @@ def _reasons(results: list[Result]) -> list[tuple[str, str]]:
 def _plain(result: Result) -> dict[str, object]:
     item = result.item
     return {
-        "document": item.document, "id": item.id, "place": item.place, "title": item.title, "label": result.label,
-        "printed": result.printed, "ours": result.ours, "verdict": result.verdict, "assumed": item.assumed,
+        "document": item.document,
+        "id": item.id,
+        "place": item.place,
+        "title": item.title,
+        "label": result.label,
+        "printed": result.printed,
+        "ours": result.ours,
+        "verdict": result.verdict,
+        "assumed": item.assumed,
         "reason": result.reason,
-    }  # fmt: skip
+    }
 
 
 COMMAND = Command(
-    "forearm reproduce mata\nforearm reproduce dhanaraj --figures figures\nforearm reproduce all --html reproduced.html",
+    (
+        "forearm reproduce mata\nforearm reproduce dhanaraj --figures figures\nforearm reproduce all "
+        "--html reproduced.html"
+    ),
     _add_arguments,
     _run,
 )

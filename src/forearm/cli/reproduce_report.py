@@ -38,14 +38,19 @@ Pictures = Mapping[str, Mapping[str, bytes]]
 
 
 def report_page(results: Sequence[Result], pictures: Pictures | None = None) -> str:
-    """The text of the page: counts of verdicts, then document after document; `pictures` are PNG by document and name."""
+    """The text of the page: counts of verdicts, then document after document;
+    `pictures` are PNG by document and name.
+    """
     documents = list(dict.fromkeys(r.item.document for r in results))
     shown = {} if pictures is None else pictures
     parts = [
         *_head(documents),
         "<main>",
         _summary(results, documents),
-        *(_document(name, [r for r in results if r.item.document == name], shown.get(name, {})) for name in documents),
+        *(
+            _document(name, [r for r in results if r.item.document == name], shown.get(name, {}))
+            for name in documents
+        ),
         "</main>\n</body>\n</html>\n",
     ]
     return "\n".join(parts)
@@ -57,12 +62,23 @@ def _head(documents: Iterable[str]) -> list[str]:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-        f'<meta name="generator" content="forearm {escape(__version__)}">\n<meta name="color-scheme" content="light dark">',
+        (
+            f'<meta name="generator" content="forearm {escape(__version__)}">\n<meta '
+            'name="color-scheme" content="light dark">'
+        ),
         "<title>forearm reproduce: printed figures, recomputed</title>",
-        "\n".join(["<style>", page_colours() + STYLE.read_text(encoding="utf-8"), *_rules(), "</style>\n</head>\n<body>"]),
+        "\n".join(
+            [
+                "<style>",
+                page_colours() + STYLE.read_text(encoding="utf-8"),
+                *_rules(),
+                "</style>\n</head>\n<body>",
+            ]
+        ),
         "<header>\n<h1>Printed figures, recomputed</h1>",
-        f"<p>Made by <code>forearm reproduce</code>, version {escape(__version__)}: each figure as the document prints it, "
-        "beside the one computed anew when this page was made. A click on a heading folds its table up or opens it.</p>",
+        f"<p>Made by <code>forearm reproduce</code>, version {escape(__version__)}: each figure as the "
+        "document prints it, beside the one computed anew when this page was made. A click on a heading "
+        "folds its table up or opens it.</p>",
         "</header>",
         f'<nav aria-label="contents"><a href="#summary">Summary</a> {" ".join(links)}\n{_choice()}</nav>',
     ]
@@ -70,9 +86,15 @@ def _head(documents: Iterable[str]) -> list[str]:
 
 def _rules() -> list[str]:
     """The colours of verdicts, and what is left of the page where one of them is chosen."""
-    colours = [f".{_kind(v)} .mark {{ background: {ground}; color: {ink}; }}" for v, (_, ground, ink) in MARKS.items()]
+    colours = [
+        f".{_kind(v)} .mark {{ background: {ground}; color: {ink}; }}"
+        for v, (_, ground, ink) in MARKS.items()
+    ]
     hidden = [
-        f"body:has(#only-{kind}:checked) :is(.item tbody tr:not(.{kind}), .item:not(:has(tr.{kind}))) {{ display: none; }}"
+        (
+            f"body:has(#only-{kind}:checked) :is(.item tbody tr:not(.{kind}), "
+            f".item:not(:has(tr.{kind}))) {{ display: none; }}"
+        )
         for kind in map(_kind, MARKS)
     ]
     return [*colours, *hidden]
@@ -88,24 +110,42 @@ def _choice() -> str:
 def _summary(results: Sequence[Result], documents: Sequence[str]) -> str:
     verdicts = {name: [r.verdict for r in results if r.item.document == name] for name in documents}
     heads = [f'<th scope="col" class="number">{_verdict(v)}</th>' for v in MARKS]
-    rows = [_counted(f'<a href="#{escape(name)}">{escape(name.capitalize())}</a>', verdicts[name], "") for name in documents]
+    rows = [
+        _counted(f'<a href="#{escape(name)}">{escape(name.capitalize())}</a>', verdicts[name], "")
+        for name in documents
+    ]
     if len(documents) > 1:
         rows.append(_counted("together", [r.verdict for r in results], ' class="sum"'))
     meanings = [f"<li>{_verdict(v)}: {meaning}</li>" for v, meaning in MEANINGS.items()]
-    return "\n".join([
-        '<section id="summary">\n<h2>Summary</h2>\n<div class="wide"><table>',
-        f'<thead><tr><th scope="col">document</th>{"".join(heads)}<th scope="col" class="number">figures</th></tr></thead>',
-        "<tbody>", *rows, '</tbody></table></div>\n<ul class="note">', *meanings, "</ul>\n</section>",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            '<section id="summary">\n<h2>Summary</h2>\n<div class="wide"><table>',
+            (
+                f'<thead><tr><th scope="col">document</th>{"".join(heads)}<th scope="col" '
+                'class="number">figures</th></tr></thead>'
+            ),
+            "<tbody>",
+            *rows,
+            '</tbody></table></div>\n<ul class="note">',
+            *meanings,
+            "</ul>\n</section>",
+        ]
+    )
 
 
 def _counted(name: str, verdicts: Sequence[str], kind: str) -> str:
     cells = [*(verdicts.count(v) for v in MARKS), len(verdicts)]
-    return f'<tr{kind}><th scope="row">{name}</th>' + "".join(f'<td class="number">{c}</td>' for c in cells) + "</tr>"
+    return (
+        f'<tr{kind}><th scope="row">{name}</th>'
+        + "".join(f'<td class="number">{c}</td>' for c in cells)
+        + "</tr>"
+    )
 
 
 def _document(name: str, results: Sequence[Result], pictures: Mapping[str, bytes]) -> str:
-    items = [_item([r for r in results if r.item.id == id_]) for id_ in dict.fromkeys(r.item.id for r in results)]
+    items = [
+        _item([r for r in results if r.item.id == id_]) for id_ in dict.fromkeys(r.item.id for r in results)
+    ]
     title = f'<p class="note">{escape(title_of(name))}</p>'
     head = f'<section id="{escape(name)}">\n<h2>{escape(name.capitalize())}</h2>\n{title}'
     return "\n".join([head, *items, *_pictures(name, pictures), "</section>"])
@@ -115,8 +155,12 @@ def _pictures(document: str, pictures: Mapping[str, bytes]) -> list[str]:
     """The document's figures drawn anew, under the numbers that they have there, and why others are not."""
     if not pictures:
         return []
-    known = {picture.drawn: f"{picture.place}: {picture.what}" for picture in listed(document) if picture.drawn}
-    drawn = [_picture(f"{document.capitalize()}, {known.get(name, name)}", png) for name, png in pictures.items()]
+    known = {
+        picture.drawn: f"{picture.place}: {picture.what}" for picture in listed(document) if picture.drawn
+    }
+    drawn = [
+        _picture(f"{document.capitalize()}, {known.get(name, name)}", png) for name, png in pictures.items()
+    ]
     others = [f"<li>{escape(f'{p.place}, {p.what}: {p.reason}')}</li>" for p in listed(document) if p.reason]
     left_out = ['<p class="note">Not drawn:</p>\n<ul class="note">', *others, "</ul>"] if others else []
     return ["<details>\n<summary><h3>Figures, drawn anew</h3></summary>", *drawn, *left_out, "</details>"]
@@ -132,15 +176,18 @@ def _item(results: Sequence[Result]) -> str:
     lines = [
         f'<details class="item"{" open" if len(results) <= OPENED else ""}>',
         f"<summary><h3>{escape(item.title)} <small>{escape(item.place)}</small></h3> {told}</summary>",
-        '<div class="wide"><table><thead><tr><th scope="col">figure</th><th scope="col" class="number">printed</th>'
-        f'<th scope="col" class="number">ours</th><th scope="col">verdict</th>{why}</tr></thead><tbody>',
+        '<div class="wide"><table><thead><tr><th scope="col">figure</th><th scope="col" '
+        'class="number">printed</th><th scope="col" class="number">ours</th><th '
+        f'scope="col">verdict</th>{why}</tr></thead><tbody>',
     ]
     for (_, reason), group in groupby(results, key=lambda r: (r.verdict, r.reason)):
         rows = list(group)
         cell = f'<td class="why" rowspan="{len(rows)}">{escape(reason)}</td>' if explained else ""
         lines += [_row(r, "" if k else cell) for k, r in enumerate(rows)]
     assumed = [
-        f'<p class="note">Assumed: {escape(words)}</p>' for words in dict.fromkeys(r.item.assumed for r in results) if words
+        f'<p class="note">Assumed: {escape(words)}</p>'
+        for words in dict.fromkeys(r.item.assumed for r in results)
+        if words
     ]
     return "\n".join([*lines, "</tbody></table></div>", *assumed, "</details>"])
 
@@ -174,4 +221,7 @@ def _kind(verdict: str) -> str:
 
 def _picture(title: str, png: bytes) -> str:
     name, data = escape(title), base64.b64encode(png).decode("ascii")
-    return f'<figure><figcaption>{name}</figcaption><img alt="{name}" src="data:image/png;base64,{data}"></figure>'
+    return (
+        f'<figure><figcaption>{name}</figcaption><img alt="{name}" '
+        f'src="data:image/png;base64,{data}"></figure>'
+    )

@@ -1,4 +1,6 @@
-"""`forearm schedule`: a function of an arm cut into tasks, scheduled on processors, drawn, and run on threads."""
+"""`forearm schedule`: a function of an arm cut into tasks, scheduled on processors,
+drawn, and run on threads.
+"""
 
 from __future__ import annotations
 
@@ -53,25 +55,46 @@ TITLES = {GENERAL: "General arm of six joints", STANFORD: "Stanford arm"}
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser, is_needed=False)
     add_rigid(parser)
-    parser.add_argument("--printed", action="store_true", help="ours beside the schedules that Dhanaraj prints; needs no ARM")
+    parser.add_argument(
+        "--printed", action="store_true", help="ours beside the schedules that Dhanaraj prints; needs no ARM"
+    )
     add_json(parser)
     tasks = group(parser, "tasks")
-    tasks.add_argument("--function", default="inverse_dynamics", metavar="NAME", help=names_of(FUNCTIONS, "inverse_dynamics"))
     tasks.add_argument(
-        "--size", type=POSITIVE, default=1.0, metavar="K", help="operations that a task may cost, above 0; 1 unless given"
+        "--function", default="inverse_dynamics", metavar="NAME", help=names_of(FUNCTIONS, "inverse_dynamics")
     )
-    tasks.add_argument("--subtasks", action="store_true", help="Dhanaraj's 43 subtasks a link instead of generated code")
+    tasks.add_argument(
+        "--size",
+        type=POSITIVE,
+        default=1.0,
+        metavar="K",
+        help="operations that a task may cost, above 0; 1 unless given",
+    )
+    tasks.add_argument(
+        "--subtasks", action="store_true", help="Dhanaraj's 43 subtasks a link instead of generated code"
+    )
     how = group(parser, "schedules")
     how.add_argument(
-        "--processors", default="2-9", metavar="P",
-        help=f"a number from 1 to {MOST_PROCESSORS}, or a range of up to {MOST_RANGE} such as 2-9; 2-9 unless given",
-    )  # fmt: skip
+        "--processors",
+        default="2-9",
+        metavar="P",
+        help=(
+            f"a number from 1 to {MOST_PROCESSORS}, or a range of up to {MOST_RANGE} such "
+            "as 2-9; 2-9 unless given"
+        ),
+    )
     how.add_argument(
-        "--method", choices=METHODS, default="priority", metavar="NAME",
+        "--method",
+        choices=METHODS,
+        default="priority",
+        metavar="NAME",
         help="rule: Dhanaraj's, layer by layer; priority: longest chain first; search: the best of many such "
         "lists; exact: the shortest, with its proof; priority unless given",
-    )  # fmt: skip
-    for name, what in (("communication", "a result takes to reach"), ("synchronisation", "a task pays to wait for")):
+    )
+    for name, what in (
+        ("communication", "a result takes to reach"),
+        ("synchronisation", "a task pays to wait for"),
+    ):
         text = f"operations that {what} another processor, at least 0; 0 unless given"
         how.add_argument(f"--{name}", type=NOT_NEGATIVE, default=0.0, metavar="C", help=text)
     how.add_argument("--run", action="store_true", help="also run it on as many threads and measure it")
@@ -110,7 +133,10 @@ def _refuse_options(given: argparse.Namespace) -> None:
     _add_arguments(parser)
     set_ones = [f"--{name}" for name in OF_AN_ARM if getattr(given, name) != parser.get_default(name)]
     if set_ones:
-        raise InputError(f"--printed: {', '.join(set_ones)} would change nothing in the printed schedules; name an ARM too.")
+        raise InputError(
+            f"--printed: {', '.join(set_ones)} would change nothing in the printed "
+            "schedules; name an ARM too."
+        )
 
 
 def read_processors(text: str) -> list[int]:
@@ -119,15 +145,22 @@ def read_processors(text: str) -> list[int]:
     first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
     if not 1 <= first <= last <= MOST_PROCESSORS:
         raise InputError(
-            f"--processors: a number from 1 to {MOST_PROCESSORS}, or a range such as 2-9, is needed; came {shorten(text)}."
+            f"--processors: a number from 1 to {MOST_PROCESSORS}, or a range such as 2-9, is needed; "
+            f"came {shorten(text)}."
         )
     if last - first >= MOST_RANGE:
-        raise InputError(f"--processors: a range of at most {MOST_RANGE} numbers is scheduled; came {shorten(text)}.")
+        raise InputError(
+            f"--processors: a range of at most {MOST_RANGE} numbers is scheduled; came {shorten(text)}."
+        )
     return list(range(first, last + 1))
 
 
 def _schedule_arm(
-    given: argparse.Namespace, processors: list[int], document: dict[str, Any], blocks: list[str], bar: Progress
+    given: argparse.Namespace,
+    processors: list[int],
+    document: dict[str, Any],
+    blocks: list[str],
+    bar: Progress,
 ) -> None:
     arm = load(given.arm, hand=given.hand)
     arm = arm.rigid() if given.rigid else arm
@@ -137,24 +170,41 @@ def _schedule_arm(
     work = division if division is not None else subtask_work(arm.rigid()).layered
     graph = work.graph
     if given.layers and len(graph) > MOST_DRAWN:
-        raise InputError(f"--layers: up to {MOST_DRAWN} tasks are drawn, here are {len(graph)}; raise --size.")
+        raise InputError(
+            f"--layers: up to {MOST_DRAWN} tasks are drawn, here are {len(graph)}; raise --size."
+        )
     levels = profile(graph)
     document |= {
-        "arm": arm.name, "n": arm.n, "function": given.function, "method": given.method, "size": given.size,
-        "communication": given.communication, "synchronisation": given.synchronisation, "subtasks": given.subtasks,
-        "tasks": len(graph), "total": graph.total,
-        "critical_path": graph.critical_path, "profile": levels,
-    }  # fmt: skip
+        "arm": arm.name,
+        "n": arm.n,
+        "function": given.function,
+        "method": given.method,
+        "size": given.size,
+        "communication": given.communication,
+        "synchronisation": given.synchronisation,
+        "subtasks": given.subtasks,
+        "tasks": len(graph),
+        "total": graph.total,
+        "critical_path": graph.critical_path,
+        "profile": levels,
+    }
     made = []
     for p in processors:
         bar.say(f"scheduling {len(graph)} tasks on {p} processors by {given.method}")
         made.append(_scheduled(work, p, given))
     document["schedules"] = [_entry(schedule) for schedule in made]
-    what = "subtasks" if given.subtasks else "operations" if given.size <= 1.0 else f"tasks of up to {number(given.size)}"
+    what = (
+        "subtasks"
+        if given.subtasks
+        else "operations"
+        if given.size <= 1.0
+        else f"tasks of up to {number(given.size)}"
+    )
     said = (
         f"{arm.name}, {given.function}: {len(graph)} {what}, {number(graph.total)} in all\n"
-        f"critical path {number(graph.critical_path)}, so {number(graph.total / (graph.critical_path or 1.0), 3)} processors "
-        f"could be busy on average; {len(levels)} levels, up to {max(levels, default=0)} at once"
+        f"critical path {number(graph.critical_path)}, so "
+        f"{number(graph.total / (graph.critical_path or 1.0), 3)} processors could be busy on average; "
+        f"{len(levels)} levels, up to {max(levels, default=0)} at once"
     )
     blocks.append(filled(said, width()))
     rows = [_cells(entry) for entry in document["schedules"]]
@@ -177,11 +227,15 @@ def _unproven(method: str, made: list[Schedule]) -> list[str]:
     if method != "exact" or not gaps:
         return []
     if not all(is_modelled(s) for s in gaps):
-        return ["Where the two differ the answer is the search's: the solver takes no such tasks, times or waits."]
+        return [
+            "Where the two differ the answer is the search's: the solver takes no such tasks, times or waits."
+        ]
     return [] if has_solver() else [f"Where the two differ {SOLVER}."]
 
 
-def _draw(given: argparse.Namespace, work: Division | Layered, made: Schedule, document: dict[str, Any]) -> None:
+def _draw(
+    given: argparse.Namespace, work: Division | Layered, made: Schedule, document: dict[str, Any]
+) -> None:
     if not (given.plot or given.layers):
         return
     from forearm.plots.figure import save_figure
@@ -200,9 +254,13 @@ def _check(given: argparse.Namespace, processors: list[int]) -> None:
         raise InputError("--plot: one schedule is drawn; give one number by --processors.")
     for name in ("communication", "synchronisation"):
         if given.method == "rule" and getattr(given, name):
-            raise InputError(f"--{name}: the document's rule knows none; take method priority, search or exact.")
+            raise InputError(
+                f"--{name}: the document's rule knows none; take method priority, search or exact."
+            )
     if given.subtasks and (given.function != "inverse_dynamics" or given.run or given.size != 1.0):
-        raise InputError("--subtasks: those of inverse_dynamics, each of cost 1; leave out --function, --size and --run.")
+        raise InputError(
+            "--subtasks: those of inverse_dynamics, each of cost 1; leave out --function, --size and --run."
+        )
     if given.run:
         from forearm.schedules.threaded import cores
 
@@ -215,7 +273,9 @@ def _check(given: argparse.Namespace, processors: list[int]) -> None:
 
 def _divided(arm: Arm, given: argparse.Namespace) -> Division:
     """Single operations; for threads those of the kernels, so that their results have the same bits."""
-    division = operations(traced_function(arm, given.function), f"{arm.name} {given.function}", fused=given.run)
+    division = operations(
+        traced_function(arm, given.function), f"{arm.name} {given.function}", fused=given.run
+    )
     return division if given.size == 1.0 else grouped(division, given.size)
 
 
@@ -228,8 +288,8 @@ def _scheduled(work: Division | Layered, processors: int, given: argparse.Namesp
     wrong = violations(made)
     if wrong:
         raise ForearmError(
-            f"schedule: method {given.method} has made none on {processors} processors: {wrong[0].message}. The fault is not "
-            "yours: report it with this command, and take another method."
+            f"schedule: method {given.method} has made none on {processors} processors: {wrong[0].message}. "
+            "The fault is not yours: report it with this command, and take another method."
         )
     return made
 
@@ -237,28 +297,52 @@ def _scheduled(work: Division | Layered, processors: int, given: argparse.Namesp
 def _entry(made: Schedule) -> dict[str, Any]:
     bound = lower_bound(made.graph, made.processors) if made.bound is None else made.bound
     return {
-        "processors": made.processors, "used": len(set(made.processor)), "length": made.length, "speedup": made.speedup,
-        "efficiency": made.efficiency, "waits": made.waits, "bound": bound, "proven": is_proven(replace(made, bound=bound)),
-    }  # fmt: skip
+        "processors": made.processors,
+        "used": len(set(made.processor)),
+        "length": made.length,
+        "speedup": made.speedup,
+        "efficiency": made.efficiency,
+        "waits": made.waits,
+        "bound": bound,
+        "proven": is_proven(replace(made, bound=bound)),
+    }
 
 
 def _cells(entry: dict[str, Any]) -> list[str]:
     return [
-        str(entry["processors"]), number(entry["length"]), number(entry["speedup"], 4),
-        f"{100.0 * entry['efficiency']:.1f} %", str(entry["waits"]), number(entry["bound"]),
+        str(entry["processors"]),
+        number(entry["length"]),
+        number(entry["speedup"], 4),
+        f"{100.0 * entry['efficiency']:.1f} %",
+        str(entry["waits"]),
+        number(entry["bound"]),
         "the shortest" if entry["proven"] else "",
-    ]  # fmt: skip
+    ]
 
 
 def _plan(made: Schedule) -> list[dict[str, Any]]:
     return [
-        {"name": task.name, "cost": task.cost, "group": task.group, "start": start, "processor": p, "after": list(earlier)}
-        for task, start, p, earlier in zip(made.graph.tasks, made.start, made.processor, made.graph.before, strict=True)
+        {
+            "name": task.name,
+            "cost": task.cost,
+            "group": task.group,
+            "start": start,
+            "processor": p,
+            "after": list(earlier),
+        }
+        for task, start, p, earlier in zip(
+            made.graph.tasks, made.start, made.processor, made.graph.before, strict=True
+        )
     ]
 
 
 def _run_threads(
-    arm: Arm, given: argparse.Namespace, division: Division, made: list[Schedule], document: dict[str, Any], blocks: list[str]
+    arm: Arm,
+    given: argparse.Namespace,
+    division: Division,
+    made: list[Schedule],
+    document: dict[str, Any],
+    blocks: list[str],
 ) -> None:
     from forearm.benchmarks.schedules import Case
     from forearm.schedules.duplicating import apart
@@ -270,14 +354,21 @@ def _run_threads(
     document["run"] = {"kernel_seconds": kernel, "threads": []}
     rows = [["kernel", "1", "0", f"{1e9 * kernel:.0f}", "1", "-"]]
     for schedule in made:
-        forms = {"scheduled": planned_threads(division, schedule), "sharing nothing": apart(case.traced, schedule.processors)}
+        forms = {
+            "scheduled": planned_threads(division, schedule),
+            "sharing nothing": apart(case.traced, schedule.processors),
+        }
         for name, plan in forms.items():
             m = case.measured(compiled_threads(plan))
             document["run"]["threads"].append({"how": name, "processors": schedule.processors} | asdict(m))
             gain = number(kernel / m.seconds, 3)
-            rows.append([name, str(m.threads), str(m.waits), f"{1e9 * m.seconds:.0f}", gain, f"{m.agreement:.0e}"])
+            rows.append(
+                [name, str(m.threads), str(m.waits), f"{1e9 * m.seconds:.0f}", gain, f"{m.agreement:.0e}"]
+            )
     table = text_table(["one evaluation", "threads", "waits", "ns", "gain", "apart"], rows, width())
-    blocks.append(f"Run here, least of many short runs; apart: from the kernel's results, of the largest\n{table}")
+    blocks.append(
+        f"Run here, least of many short runs; apart: from the kernel's results, of the largest\n{table}"
+    )
 
 
 def _beside_printed(processors: list[int], document: dict[str, Any], blocks: list[str]) -> None:
@@ -287,10 +378,14 @@ def _beside_printed(processors: list[int], document: dict[str, Any], blocks: lis
         lines = compared(printed_load(table), processors, printed_levels(table))
         document["printed"][table] = [asdict(line) for line in lines]
         rows = [
-            [str(c.processors), number(c.printed), *map(number, (c.rule, c.priority, c.best, c.bound)),
-             "the shortest" if c.is_proven else ""]
+            [
+                str(c.processors),
+                number(c.printed),
+                *map(number, (c.rule, c.priority, c.best, c.bound)),
+                "the shortest" if c.is_proven else "",
+            ]
             for c in lines
-        ]  # fmt: skip
+        ]
         tasks = len(printed_load(table).graph)
         said = filled(f"{title}, {tasks} tasks of Table {table}: levels", width())
         blocks.append(f"{said}\n{text_table(header, rows, width())}")

@@ -21,7 +21,9 @@ class Option:
 
 @dataclass(frozen=True)
 class Place:
-    """Behind `forearm` and the words of `path`: words with their meaning ("" where none need be said), options, files."""
+    """Behind `forearm` and the words of `path`: words with their meaning ("" where none need be
+    said), options, files.
+    """
 
     path: tuple[str, ...]
     words: dict[str, str]
@@ -58,7 +60,10 @@ def bash(places: Sequence[Place]) -> str:
         '        *) case "$place" in',
         *(f"            {_single(p.key)}) {_bash_place(p)} ;;" for p in places),
         "        esac",
-        '        if [[ "$current" == -* || -z "$words$current" && $files == 0 ]]; then words="$options"; files=0; fi ;;',
+        (
+            '        if [[ "$current" == -* || -z "$words$current" && $files == 0 ]]; then '
+            'words="$options"; files=0; fi ;;'
+        ),
         "    esac",
         '    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")',
         "    if [[ $files == 1 ]]; then",
@@ -89,11 +94,16 @@ def zsh(places: Sequence[Place]) -> str:
         '    case "$place" in',
     ]
     for place in places:
-        options = " ".join(_described_zsh(name, option.help) for option in place.options for name in option.names)
+        options = " ".join(
+            _described_zsh(name, option.help) for option in place.options for name in option.names
+        )
         words = " ".join(_described_zsh(word, said) for word, said in place.words.items())
         lines += [
             f"        {_single(place.key)})",
-            f'            if [[ "$PREFIX" == -* ]]; then entries=({options}); _describe -o option entries; return; fi',
+            (
+                f'            if [[ "$PREFIX" == -* ]]; then entries=({options}); _describe -o '
+                "option entries; return; fi"
+            ),
             *([f"            entries=({words}); _describe name entries"] if words else []),
             *(["            _files"] if place.takes_file else []),
             "            ;;",
@@ -114,7 +124,9 @@ def fish(places: Sequence[Place]) -> str:
         lines += [f"{start} -a {word}{_fish_said(said)}" for word, said in place.words.items() if said]
         plain = " ".join(word for word, said in place.words.items() if not said)
         if plain or place.takes_file:
-            lines.append(start + (f" -a {_single_fish(plain)}" if plain else "") + (" -F" if place.takes_file else ""))
+            lines.append(
+                start + (f" -a {_single_fish(plain)}" if plain else "") + (" -F" if place.takes_file else "")
+            )
         for option in place.options:
             lines.append(f"{start} {_fish_option(option)}{_fish_said(option.help)}")
     return "\n".join(lines) + "\n"

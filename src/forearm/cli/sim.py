@@ -23,11 +23,20 @@ MAX_SCRIPT_BYTES = 10_000_000
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "arm", metavar="ARM", nargs="?", default=USUAL, help=f"the arm loaded at the start, {ARM_HELP}; {USUAL} unless given"
+        "arm",
+        metavar="ARM",
+        nargs="?",
+        default=USUAL,
+        help=f"the arm loaded at the start, {ARM_HELP}; {USUAL} unless given",
     )
     add_hand(parser)
-    parser.add_argument("--script", metavar="FILE", help="read commands from this file; - is standard input, as unless given")
-    add_json(parser, "one JSON document on standard output, nothing else: the variables at the end, and what was printed")
+    parser.add_argument(
+        "--script", metavar="FILE", help="read commands from this file; - is standard input, as unless given"
+    )
+    add_json(
+        parser,
+        "one JSON document on standard output, nothing else: the variables at the end, and what was printed",
+    )
     add_dac(parser, period=False)
 
 
@@ -73,5 +82,7 @@ def _document(session: Session, printed: str) -> dict[str, object]:
 
 
 COMMAND = Command(
-    "forearm sim\nforearm sim puma560 --script session.txt\necho 'inverse_arm' | forearm sim", _add_arguments, _run
+    "forearm sim\nforearm sim puma560 --script session.txt\necho 'inverse_arm' | forearm sim",
+    _add_arguments,
+    _run,
 )

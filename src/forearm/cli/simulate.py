@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import Command, add_arm, add_json, add_rigid, complain, group, names_of, show_json, width
+from forearm.cli.command import (
+    Command,
+    add_arm,
+    add_json,
+    add_rigid,
+    complain,
+    group,
+    names_of,
+    show_json,
+    width,
+)
 from forearm.cli.loading import load
 from forearm.cli.numbers import ANY, NOT_NEGATIVE, POSITIVE, Real, Whole
 from forearm.cli.outputs import add_plot, check_output, check_page, check_picture, tell_written
@@ -36,7 +46,10 @@ def add_dac(parser: argparse.ArgumentParser, period: bool = True) -> None:
     dac = group(parser, "the converter in front of the motors")
     if period:
         dac.add_argument(
-            "--dac-period", type=POSITIVE, metavar="S", help="what drives is sampled and held for this time, s, above 0"
+            "--dac-period",
+            type=POSITIVE,
+            metavar="S",
+            help="what drives is sampled and held for this time, s, above 0",
         )
     dac.add_argument(
         "--dac-bits",
@@ -46,7 +59,10 @@ def add_dac(parser: argparse.ArgumentParser, period: bool = True) -> None:
     )
     dac.add_argument("--dac-range", type=POSITIVE, metavar="V", help="it gives from -V to V, above 0")
     dac.add_argument(
-        "--dac-gain", type=ANY, metavar="X", help="of the amplifiers behind it, not 0; the arm file's, or 1, unless given"
+        "--dac-gain",
+        type=ANY,
+        metavar="X",
+        help="of the amplifiers behind it, not 0; the arm file's, or 1, unless given",
     )
 
 
@@ -57,52 +73,92 @@ def read_dac(given: argparse.Namespace, arm: Arm) -> DAC | None:
         return None
     if given.dac_bits is not None and given.dac_range is None:
         raise InputError("--dac-bits: the steps divide a range; give it by --dac-range V.")
-    if given.dac_gain is not None and any(j.motor is not None and j.motor.amplifier_gain is not None for j in arm.joints):
-        raise InputError(f"--dac-gain: motors of {arm.name!r} have an amplifier_gain in the arm file; leave the option out.")
+    if given.dac_gain is not None and any(
+        j.motor is not None and j.motor.amplifier_gain is not None for j in arm.joints
+    ):
+        raise InputError(
+            f"--dac-gain: motors of {arm.name!r} have an amplifier_gain in the arm "
+            "file; leave the option out."
+        )
     return DAC(
-        1e-3 if period is None else period, given.dac_bits, given.dac_range, 1.0 if given.dac_gain is None else given.dac_gain
+        1e-3 if period is None else period,
+        given.dac_bits,
+        given.dac_range,
+        1.0 if given.dac_gain is None else given.dac_gain,
     )
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
-    parser.add_argument("--duration", type=NOT_NEGATIVE, required=True, metavar="S", help="how long, s, at least 0")
+    parser.add_argument(
+        "--duration", type=NOT_NEGATIVE, required=True, metavar="S", help="how long, s, at least 0"
+    )
     for name, what in (("q", "positions, rad (m),"), ("qd", "velocities, rad/s (m/s),")):
         add_state(parser, name, f"joint {what} at the start; zero unless given")
-    parser.add_argument("--continue", dest="before", metavar="FILE", help="go on from the end of a simulation kept as .npz")
+    parser.add_argument(
+        "--continue", dest="before", metavar="FILE", help="go on from the end of a simulation kept as .npz"
+    )
     add_rigid(parser)
     parser.add_argument("--no-inductance", action="store_true", help="currents follow the voltages at once")
     add_json(parser)
     inputs = group(parser, "what drives it; nothing unless given")
     drive = inputs.add_mutually_exclusive_group()
-    drive.add_argument("--torque", metavar="A,B,...", help="torques (forces) held all the time, N m (N); one number a joint")
-    drive.add_argument("--voltage", metavar="A,B,...", help="voltages of the motors held all the time, V; one number a joint")
+    drive.add_argument(
+        "--torque", metavar="A,B,...", help="torques (forces) held all the time, N m (N); one number a joint"
+    )
+    drive.add_argument(
+        "--voltage", metavar="A,B,...", help="voltages of the motors held all the time, V; one number a joint"
+    )
     drive.add_argument(
         "--torque-file",
         metavar="FILE",
-        help="torques over time: .csv or .parquet with t, s, and a column a joint, N m (N); - is CSV on standard input",
+        help=(
+            "torques over time: .csv or .parquet with t, s, and a column a joint, N m (N); - "
+            "is CSV on standard input"
+        ),
     )
     drive.add_argument("--voltage-file", metavar="FILE", help="voltages over time, V, in the same form")
-    inputs.add_argument("--linear", action="store_true", help="rows of the file are joined by straight lines, not held")
+    inputs.add_argument(
+        "--linear", action="store_true", help="rows of the file are joined by straight lines, not held"
+    )
     add_dac(parser)
     how = group(parser, "how it is integrated")
     how.add_argument("--method", metavar="NAME", help=names_of(METHODS, "rk3"))
     how.add_argument(
-        "--step", type=POSITIVE, metavar="S", help="of rk3, rk4, gill, midpoint, gauss4, s, above 0; 0.001 unless given"
+        "--step",
+        type=POSITIVE,
+        metavar="S",
+        help="of rk3, rk4, gill, midpoint, gauss4, s, above 0; 0.001 unless given",
     )
     how.add_argument(
-        "--rtol", type=Real(least=1e-14, most=0.1), default=1e-6, metavar="X",
+        "--rtol",
+        type=Real(least=1e-14, most=0.1),
+        default=1e-6,
+        metavar="X",
         help="of dp45, dp87, radau: relative error a step, 1e-14 to 0.1; 1e-6 unless given",
-    )  # fmt: skip
+    )
     how.add_argument(
-        "--atol", type=POSITIVE, default=1e-9, metavar="X",
+        "--atol",
+        type=POSITIVE,
+        default=1e-9,
+        metavar="X",
         help="of the same: absolute error a step, rad (m), above 0; 1e-9 unless given",
-    )  # fmt: skip
-    how.add_argument("--record", type=Whole(1), default=1, metavar="N", help="keep every N-th step, N from 1; 1 unless given")
+    )
+    how.add_argument(
+        "--record",
+        type=Whole(1),
+        default=1,
+        metavar="N",
+        help="keep every N-th step, N from 1; 1 unless given",
+    )
     how.add_argument("--stops", action="store_true", help="end where a joint reaches its limit")
     files = group(parser, "files")
     files.add_argument(
-        "--to", "-o", dest="target", metavar="FILE", help="write the motion: .csv, .parquet, or .npz, which holds everything"
+        "--to",
+        "-o",
+        dest="target",
+        metavar="FILE",
+        help="write the motion: .csv, .parquet, or .npz, which holds everything",
     )
     add_plot(files, "the motion")
     files.add_argument("--html", metavar="FILE", help="write a page that plays it in a browser: .html")
@@ -119,10 +175,22 @@ def _run(given: argparse.Namespace) -> int:
     start = 0.0 if before is None else float(before.t[-1])
     with Progress(f"compiling the equations of {arm.name}") as bar:
         run = simulate(
-            arm, q, qd, given.duration, **_drive(given, arm), dac=read_dac(given, arm), record=given.record, rtol=given.rtol,
-            atol=given.atol, stops=given.stops, continued=before, **_method(given, before),
-            progress=lambda t, steps: bar.show(steps, (t - start) / given.duration if given.duration else 1.0),
-        )  # fmt: skip
+            arm,
+            q,
+            qd,
+            given.duration,
+            **_drive(given, arm),
+            dac=read_dac(given, arm),
+            record=given.record,
+            rtol=given.rtol,
+            atol=given.atol,
+            stops=given.stops,
+            continued=before,
+            **_method(given, before),
+            progress=lambda t, steps: bar.show(
+                steps, (t - start) / given.duration if given.duration else 1.0
+            ),
+        )
     whole = run if before is None else joined(before, run)
     with Progress("writing files"):
         _write(given, whole)
@@ -139,9 +207,13 @@ def _arm(given: argparse.Namespace) -> Arm:
 def _check(given: argparse.Namespace) -> None:
     """Refuse before the work what could not be done after it."""
     if given.linear and given.torque_file is None and given.voltage_file is None:
-        raise InputError("--linear: it is about the rows of a file; give one by --voltage-file or --torque-file.")
+        raise InputError(
+            "--linear: it is about the rows of a file; give one by --voltage-file or --torque-file."
+        )
     if given.before is not None and (given.q is not None or given.qd is not None):
-        raise InputError("--continue: it goes on from where the other simulation ended; leave --q and --qd out.")
+        raise InputError(
+            "--continue: it goes on from where the other simulation ended; leave --q and --qd out."
+        )
     check_output("--to", given.target, (*ENDINGS, ".npz"))
     check_picture("--plot", given.plot)
     check_page("--html", given.html)
@@ -154,13 +226,19 @@ def _drive(given: argparse.Namespace, arm: Arm) -> dict[str, Any]:
         return {}
     value = getattr(given, name)
     if name.endswith("_file"):
-        return {name.removesuffix("_file"): Schedule.read(value, arm, how="linear" if given.linear else "hold")}
+        return {
+            name.removesuffix("_file"): Schedule.read(value, arm, how="linear" if given.linear else "hold")
+        }
     return {name: read_numbers(value, name, arm.n, f"{arm.name} needs")}
 
 
 def _method(given: argparse.Namespace, before: Simulation | None) -> dict[str, Any]:
     """Method and step: as given, or those of the simulation that is continued, or Swartz's."""
-    usual = ("rk3", 1e-3) if before is None or before.method not in METHODS else (before.method, before.step or 1e-3)
+    usual = (
+        ("rk3", 1e-3)
+        if before is None or before.method not in METHODS
+        else (before.method, before.step or 1e-3)
+    )
     return {"method": given.method or usual[0], "step": usual[1] if given.step is None else given.step}
 
 
@@ -181,10 +259,15 @@ def _tell(given: argparse.Namespace, run: Simulation) -> None:
         return
     rows = [
         [joint.name, *(number(float(x)) for x in values), "rad, N m" if joint.kind == "revolute" else "m, N"]
-        for joint, *values in zip(run.arm.joints, run.q[-1], run.qd[-1], run.qdd[-1], run.tau[-1], strict=True)
+        for joint, *values in zip(
+            run.arm.joints, run.q[-1], run.qd[-1], run.qdd[-1], run.tau[-1], strict=True
+        )
     ]
     step = "" if run.step is None else f" in steps of {number(run.step)} s"
-    at = f"{run.arm.name} at {number(float(run.t[-1]))} s, by {run.method}{step}, {len(run.t)} samples: {run.message}"
+    at = (
+        f"{run.arm.name} at {number(float(run.t[-1]))} s, by {run.method}{step}, {len(run.t)} "
+        f"samples: {run.message}"
+    )
     print(filled(at, width()))
     print(f"\n{text_table(['joint', 'q', 'qd', 'qdd', 'tau', 'unit'], rows, width())}\n")
     for line in (*energies_at_end(run).splitlines(), *events_listed(run)):

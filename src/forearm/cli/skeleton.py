@@ -17,26 +17,35 @@ BRAILLE = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
 def draw(arm: Arm, q: Floats, width: int = 100, unicode: bool = True) -> str:
-    """The skeleton at q in two views to one scale, side by side where they fit: # base, o turning, = sliding, + hand."""
+    """The skeleton at q in two views to one scale, side by side where they fit: # base,
+    o turning, = sliding, + hand.
+    """
     bones = skeleton(arm, q)
     points = bones.points
     low, high = points.min(axis=0), points.max(axis=0)
     is_narrow = width < 2 * len(VIEWS[0][0]) + 4
     columns = max(20, min(48, width if is_narrow else (width - 4) // 2))
-    size = max(float((high - low)[0]) / (2 * columns), float((high - low)[1:].max()) / (4 * ROWS), 1e-9) * 1.06
+    size = (
+        max(float((high - low)[0]) / (2 * columns), float((high - low)[1:].max()) / (4 * ROWS), 1e-9) * 1.06
+    )
     middle = 0.5 * (low + high)
     views = [_view(bones, axes, middle, size, columns, unicode) for _, axes in VIEWS]
     scale = f"# base, o turning joint, = sliding joint, + hand; a column is {2 * size:.3g} m"
     scale = textwrap.fill(scale, max(width, 20))
     if is_narrow:
-        under = ["\n".join([title, *(line.rstrip() for line in lines)]) for (title, _), lines in zip(VIEWS, views, strict=True)]
+        under = [
+            "\n".join([title, *(line.rstrip() for line in lines)])
+            for (title, _), lines in zip(VIEWS, views, strict=True)
+        ]
         return "\n".join([*under, scale])
     lines = [f"{a}    {b}".rstrip() for a, b in zip(*views, strict=True)]
     title = f"{VIEWS[0][0]:<{columns}}    {VIEWS[1][0]}"
     return "\n".join([title, *lines, scale])
 
 
-def _view(bones: Skeleton, axes: tuple[int, int], middle: Floats, size: float, columns: int, unicode: bool) -> list[str]:
+def _view(
+    bones: Skeleton, axes: tuple[int, int], middle: Floats, size: float, columns: int, unicode: bool
+) -> list[str]:
     dots = np.zeros((4 * ROWS, 2 * columns), dtype=bool)
     centre = middle[list(axes)]
 
@@ -49,7 +58,10 @@ def _view(bones: Skeleton, axes: tuple[int, int], middle: Floats, size: float, c
         for t in np.linspace(0.0, 1.0, 2 + int(2 * np.abs(b - a).max())):
             row, column = np.clip(np.rint(a + t * (b - a)).astype(int), 0, np.array(dots.shape) - 1)
             dots[row, column] = True
-    grid = [[_cell(dots[4 * r : 4 * r + 4, 2 * c : 2 * c + 2], unicode) for c in range(columns)] for r in range(ROWS)]
+    grid = [
+        [_cell(dots[4 * r : 4 * r + 4, 2 * c : 2 * c + 2], unicode) for c in range(columns)]
+        for r in range(ROWS)
+    ]
     letters = {"revolute": "o", "prismatic": "="}
     marks = [(letters[joint.kind], point) for joint, point, _ in bones.joints]
     for letter, point in [*marks, ("#", np.zeros(3)), ("+", bones.hand)]:

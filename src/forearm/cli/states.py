@@ -42,14 +42,17 @@ def read_state(arm: Arm, text: str, name: str, degrees: bool) -> Floats:
 
 
 def _ask_about_degrees(arm: Arm, values: Floats, name: str) -> None:
-    """A joint that would stand beyond its limits, by more than a turn from 0, was probably given in degrees."""
+    """A joint that would stand beyond its limits, by more than a turn from 0,
+    was probably given in degrees.
+    """
     for joint, value in zip(arm.joints, values, strict=True):
         low, high = joint.limits
         if joint.kind == "revolute" and not low <= value <= high and abs(value) > 2.0 * math.pi:
             complain(
-                f"--{name}: {joint.name} at {value:g} rad is beyond its limits, {low:.4g} to {high:.4g} rad. If degrees are "
-                "meant, add --degrees.", kind="warning",
-            )  # fmt: skip
+                f"--{name}: {joint.name} at {value:g} rad is beyond its limits, {low:.4g} to {high:.4g} "
+                "rad. If degrees are meant, add --degrees.",
+                kind="warning",
+            )
             return
 
 
@@ -61,8 +64,8 @@ def read_numbers(text: str, name: str, count: int, who: str = "it needs") -> Flo
     if len(values) < len(words):
         wrong = numbers.index(None)
         raise InputError(
-            f"--{name}: numbers with commas between are needed, and number {wrong + 1} is {shorten(words[wrong])}; "
-            f"came {shorten(text)}."
+            f"--{name}: numbers with commas between are needed, and number {wrong + 1} is "
+            f"{shorten(words[wrong])}; came {shorten(text)}."
         )
     if len(values) != count:
         raise InputError(f"--{name}: {who} {count} finite numbers, came {len(values)}: {shorten(text)}.")

@@ -1,4 +1,6 @@
-"""The two streams of a command: complaints in one paragraph, one line of progress, and whatever the terminal cannot show."""
+"""The two streams of a command: complaints in one paragraph, one line of progress,
+and whatever the terminal cannot show.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def complain(text: str, kind: str = "forearm") -> None:
     """One paragraph on standard error."""
     wipe_line()
     columns = max(width(), NARROWEST)
-    _write_error(textwrap.fill(f"{kind}: {text}", columns, break_long_words=False, break_on_hyphens=False) + "\n")
+    _write_error(
+        textwrap.fill(f"{kind}: {text}", columns, break_long_words=False, break_on_hyphens=False) + "\n"
+    )
 
 
 def draw_line(text: str) -> None:

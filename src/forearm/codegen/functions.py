@@ -21,7 +21,9 @@ Results = dict[str, Any]
 
 @dataclass(frozen=True)
 class Function:
-    """A function of the arm: `inputs` by name, `outputs` as name -> (shape in terms of n and N bodies, meaning)."""
+    """A function of the arm: `inputs` by name, `outputs` as name -> (shape in terms of n
+    and N bodies, meaning).
+    """
 
     title: str
     inputs: tuple[str, ...]
@@ -41,8 +43,9 @@ def _forward_derivatives(t: Tracing) -> Results:
     """d qdd = -M^-1 d tau, tau being the inverse dynamics at the acceleration that results."""
     if depends_on_load(t.arm):
         raise InputError(
-            "generate: where friction depends on the load, derivatives of forward dynamics are those of inverse dynamics at "
-            "the acceleration that results, solved with its third; generate these two. fa.compile(arm) does so by itself."
+            "generate: where friction depends on the load, derivatives of forward dynamics are those of "
+            "inverse dynamics at the acceleration that results, solved with its third; generate these two. "
+            "fa.compile(arm) does so by itself."
         )
     qdd = t.forward()
     tau, inverse = t.inverse(t.qd, t.qdd), t.inverse_inertia_matrix()
@@ -56,86 +59,152 @@ JOINTS = ("n",)
 SQUARE = ("n", "n")
 FUNCTIONS: dict[str, Function] = {
     "inverse_dynamics": Function(
-        "Inverse dynamics", ("q", "qd", "qdd"), {"tau": (JOINTS, f"joint torques, {N_M}")},
-        lambda t: {"tau": t.inverse(t.qd, t.qdd)}, True, BOTH,
+        "Inverse dynamics",
+        ("q", "qd", "qdd"),
+        {"tau": (JOINTS, f"joint torques, {N_M}")},
+        lambda t: {"tau": t.inverse(t.qd, t.qdd)},
+        True,
+        BOTH,
     ),
     "forward_dynamics": Function(
-        "Forward dynamics", ("q", "qd", "tau"), {"qdd": (JOINTS, "joint accelerations, rad/s^2 (m/s^2 where a joint slides)")},
-        lambda t: {"qdd": t.forward()}, True, BOTH,
+        "Forward dynamics",
+        ("q", "qd", "tau"),
+        {"qdd": (JOINTS, "joint accelerations, rad/s^2 (m/s^2 where a joint slides)")},
+        lambda t: {"qdd": t.forward()},
+        True,
+        BOTH,
     ),
     "inertia_matrix": Function(
-        "Inertia matrix", ("q",), {"M": (SQUARE, "inertia matrix by rows, symmetric, kg m^2 (kg, kg m where joints slide)")},
-        lambda t: {"M": t.inertia_matrix()}, True, ("rotors",),
+        "Inertia matrix",
+        ("q",),
+        {"M": (SQUARE, "inertia matrix by rows, symmetric, kg m^2 (kg, kg m where joints slide)")},
+        lambda t: {"M": t.inertia_matrix()},
+        True,
+        ("rotors",),
     ),
     "bias": Function(
-        "Bias: torques at zero acceleration", ("q", "qd"), {"bias": (JOINTS, f"torques, {N_M}")},
-        lambda t: {"bias": t.inverse(t.qd, None)}, drives=("friction",),
+        "Bias: torques at zero acceleration",
+        ("q", "qd"),
+        {"bias": (JOINTS, f"torques, {N_M}")},
+        lambda t: {"bias": t.inverse(t.qd, None)},
+        drives=("friction",),
     ),
     "gravity": Function(
-        "Gravity: torques at rest", ("q",), {"gravity": (JOINTS, f"torques, {N_M}")},
+        "Gravity: torques at rest",
+        ("q",),
+        {"gravity": (JOINTS, f"torques, {N_M}")},
         lambda t: {"gravity": t.inverse(None, None)},
     ),
     "coriolis_matrix": Function(
-        "Coriolis matrix", ("q", "qd"),
-        {"C": (SQUARE, f"by rows: C qd are the velocity torques of the rigid arm, {N_M}; dM/dt - 2 C is skew-symmetric")},
+        "Coriolis matrix",
+        ("q", "qd"),
+        {
+            "C": (
+                SQUARE,
+                (
+                    f"by rows: C qd are the velocity torques of the rigid arm, {N_M}; dM/dt "
+                    "- 2 C is skew-symmetric"
+                ),
+            )
+        },
         lambda t: {"C": t.coriolis_matrix()},
     ),
     "forward_kinematics": Function(
-        "Forward kinematics", ("q",), {"T": ((4, 4), "pose of the hand in the base frame by rows, m")},
+        "Forward kinematics",
+        ("q",),
+        {"T": ((4, 4), "pose of the hand in the base frame by rows, m")},
         lambda t: {"T": t.hand_pose()},
     ),
     "inverse_kinematics": Function(
-        "Inverse kinematics", ("T",),
-        {"q_branches": (("m", "n"), "a row a branch, NaN where there is none within limits, rad (m where a joint slides)")},
+        "Inverse kinematics",
+        ("T",),
+        {
+            "q_branches": (
+                ("m", "n"),
+                "a row a branch, NaN where there is none within limits, rad (m where a joint slides)",
+            )
+        },
         lambda t: {"q_branches": t.branches},
     ),
     "jacobian": Function(
-        "Jacobian", ("q",), {"J": ((6, "n"), "by rows: velocity of the hand's origin, then angular velocity, base axes")},
+        "Jacobian",
+        ("q",),
+        {"J": ((6, "n"), "by rows: velocity of the hand's origin, then angular velocity, base axes")},
         lambda t: {"J": t.hand_jacobian()},
     ),
     "jacobian_derivative": Function(
-        "Time derivative of the Jacobian", ("q", "qd"), {"Jd": ((6, "n"), "dJ/dt by rows, linear rows first, base axes")},
+        "Time derivative of the Jacobian",
+        ("q", "qd"),
+        {"Jd": ((6, "n"), "dJ/dt by rows, linear rows first, base axes")},
         lambda t: {"Jd": t.along(t.hand_jacobian(), t.q, t.qd)},
     ),
     "kinetic_energy": Function(
-        "Kinetic energy", ("q", "qd"), {"kinetic": ((1,), "J")}, lambda t: {"kinetic": [t.kinetic_energy()]}, drives=("rotors",)
+        "Kinetic energy",
+        ("q", "qd"),
+        {"kinetic": ((1,), "J")},
+        lambda t: {"kinetic": [t.kinetic_energy()]},
+        drives=("rotors",),
     ),
     "potential_energy": Function(
-        "Potential energy", ("q",), {"potential": ((1,), "J, zero where the links' centres are level with the base's origin")},
+        "Potential energy",
+        ("q",),
+        {"potential": ((1,), "J, zero where the links' centres are level with the base's origin")},
         lambda t: {"potential": [t.potential_energy()]},
     ),
     "regressor": Function(
-        "Regressor", ("q", "qd", "qdd"),
+        "Regressor",
+        ("q", "qd", "qdd"),
         {"Y": (("n", "10N"), "by rows: Y times the inertial parameters are the torques of the rigid arm")},
         lambda t: {"Y": t.regressor(base=False)},
     ),
     "base_regressor": Function(
-        "Regressor of the base parameters", ("q", "qd", "qdd"),
-        {"Y_base": (("n", "b"), "by rows: Y_base times the base parameters are the torques of the rigid arm")},
+        "Regressor of the base parameters",
+        ("q", "qd", "qdd"),
+        {
+            "Y_base": (
+                ("n", "b"),
+                "by rows: Y_base times the base parameters are the torques of the rigid arm",
+            )
+        },
         lambda t: {"Y_base": t.regressor(base=True)},
     ),
     "reactions": Function(
-        "Forces and moments in the joints", ("q", "qd", "qdd"),
-        {"wrench": (("N", 6), "a row a joint: force (N) and moment (N m) on the link behind it, at its origin, in its axes")},
+        "Forces and moments in the joints",
+        ("q", "qd", "qdd"),
+        {
+            "wrench": (
+                ("N", 6),
+                "a row a joint: force (N) and moment (N m) on the link behind it, at its origin, in its axes",
+            )
+        },
         lambda t: {"wrench": t.reactions()},
     ),
     "inverse_dynamics_derivatives": Function(
-        "Derivatives of inverse dynamics", ("q", "qd", "qdd"),
+        "Derivatives of inverse dynamics",
+        ("q", "qd", "qdd"),
         {
-            "tau_q": (SQUARE, "d tau_i / d q_j by rows"), "tau_qd": (SQUARE, "d tau_i / d qd_j by rows"),
-            "M": (SQUARE, "d tau_i / d qdd_j by rows: the inertia matrix, unless friction depends on the load"),
+            "tau_q": (SQUARE, "d tau_i / d q_j by rows"),
+            "tau_qd": (SQUARE, "d tau_i / d qd_j by rows"),
+            "M": (
+                SQUARE,
+                "d tau_i / d qdd_j by rows: the inertia matrix, unless friction depends on the load",
+            ),
         },
-        _derivatives, drives=BOTH,
+        _derivatives,
+        drives=BOTH,
     ),
     "forward_dynamics_derivatives": Function(
-        "Derivatives of forward dynamics", ("q", "qd", "tau"),
+        "Derivatives of forward dynamics",
+        ("q", "qd", "tau"),
         {
-            "qdd_q": (SQUARE, "d qdd_i / d q_j by rows"), "qdd_qd": (SQUARE, "d qdd_i / d qd_j by rows"),
+            "qdd_q": (SQUARE, "d qdd_i / d q_j by rows"),
+            "qdd_qd": (SQUARE, "d qdd_i / d qd_j by rows"),
             "M_inverse": (SQUARE, "d qdd_i / d tau_j by rows: the inverse of the inertia matrix"),
         },
-        _forward_derivatives, drives=BOTH,
+        _forward_derivatives,
+        drives=BOTH,
     ),
-}  # fmt: skip
+}
 MEANINGS = {
     "q": "joint coordinates, rad (m where a joint slides)",
     "qd": "joint velocities, rad/s (m/s where a joint slides)",
@@ -148,7 +217,8 @@ MEANINGS = {
 def arguments(
     functions: Sequence[Function], sizes: dict[str, int], slides: bool
 ) -> tuple[tuple[Argument, ...], dict[str, Argument]]:
-    """Inputs of a set of functions, each once, and outputs by their own names; an output named as an input gets "_out".
+    """Inputs of a set of functions, each once, and outputs by their own names;
+    an output named as an input gets "_out".
 
     What a meaning says of joints that slide is left out where none does.
     """
@@ -158,7 +228,9 @@ def arguments(
 
     names = list(dict.fromkeys(name for f in functions for name in f.inputs))
     order = [name for name in MEANINGS if name in names]
-    inputs = tuple(Argument(name, (4, 4) if name == "T" else (sizes["n"],), said(MEANINGS[name])) for name in order)
+    inputs = tuple(
+        Argument(name, (4, 4) if name == "T" else (sizes["n"],), said(MEANINGS[name])) for name in order
+    )
     outputs: dict[str, Argument] = {}
     for f in functions:
         for name, (shape, meaning) in f.outputs.items():
@@ -169,7 +241,9 @@ def arguments(
 
 @dataclass(frozen=True, eq=False)
 class Traced:
-    """Functions on the graph: results as arrays by the names of their outputs, and the arrays that go in and come out."""
+    """Functions on the graph: results as arrays by the names of their outputs,
+    and the arrays that go in and come out.
+    """
 
     graph: Graph
     results: dict[str, Array]
@@ -187,8 +261,8 @@ def trace(tracing: Tracing, functions: Sequence[Function]) -> Traced:
     both = all(FUNCTIONS[name] in functions for name in ("inertia_matrix", "inverse_dynamics_derivatives"))
     if both and depends_on_load(tracing.arm):
         raise InputError(
-            "the inertia matrix and d tau / d qdd are not the same where friction depends on the load; take inertia_matrix and "
-            "inverse_dynamics_derivatives one by one."
+            "the inertia matrix and d tau / d qdd are not the same where friction depends on the load; take "
+            "inertia_matrix and inverse_dynamics_derivatives one by one."
         )
     results = {key: value for f in functions for key, value in f.trace(tracing).items()}
     tracing.name_turns()
@@ -200,6 +274,8 @@ def trace(tracing: Tracing, functions: Sequence[Function]) -> Traced:
         sizes["m"] = len(tracing.branches)
     inputs, outputs = arguments(functions, sizes, slides=any(not b.revolute for b in bodies))
     shapes = {key: (outputs[key].name, outputs[key].shape) for key in results}
-    tables = {name: np.array(results[key], dtype=object).reshape(shape) for key, (name, shape) in shapes.items()}
+    tables = {
+        name: np.array(results[key], dtype=object).reshape(shape) for key, (name, shape) in shapes.items()
+    }
     graph, tables = refined(tracing.graph, tables)
     return Traced(graph, tables, inputs, tuple(outputs.values()))

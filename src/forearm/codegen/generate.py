@@ -25,23 +25,35 @@ from forearm.values import check_name
 
 # Each is a module of forearm.codegen.languages with a LANGUAGE.
 LANGUAGES = ("c", "cpp", "fortran", "python", "latex")
-WORDS = {"mul": "multiplications", "add": "additions", "div": "divisions", "sqrt": "square roots", "trig": "sines and cosines"}
+WORDS = {
+    "mul": "multiplications",
+    "add": "additions",
+    "div": "divisions",
+    "sqrt": "square roots",
+    "trig": "sines and cosines",
+}
 NAMES = (
-    "Names: w, wd angular velocity and acceleration of a link, a acceleration of its origin with gravity in it, F, N force and "
-    "moment for its own motion, f, n those that pass its joint, c23 the cosine of q2 + q3 (with a joint's constant offset, if "
-    "any); a trailing n means negated."
+    "Names: w, wd angular velocity and acceleration of a link, a acceleration of its origin with gravity in "
+    "it, F, N force and moment for its own motion, f, n those that pass its joint, c23 the cosine of q2 + "
+    "q3 (with a joint's constant offset, if any); a trailing n means negated."
 )
 UNITS = (
-    "Of a link, mass is in kg, com in m in its frame, inertia in kg m^2 about its centre of mass in the axes of its frame; of "
-    "a joint, a and d are in m, alpha and theta in rad; gravity is free fall in the base frame, m/s^2."
+    "Of a link, mass is in kg, com in m in its frame, inertia in kg m^2 about its centre of mass in the "
+    "axes of its frame; of a joint, a and d are in m, alpha and theta in rad; gravity is free fall in "
+    "the base frame, m/s^2."
 )
-MOMENTS = "m in kg, first moments mx in kg m, inertia Ixx in kg m^2 about the origin of the link's frame, in its axes."
+MOMENTS = (
+    "m in kg, first moments mx in kg m, inertia Ixx in kg m^2 about the origin of the "
+    "link's frame, in its axes."
+)
 LONGEST_NAME = 50  # Fortran takes 63 characters, of which some are needed for "_prepare"
 
 
 @dataclass(frozen=True)
 class Source:
-    """Generated code: its text, its header ("" where the language has none), and what one evaluation costs."""
+    """Generated code: its text, its header ("" where the language has none),
+    and what one evaluation costs.
+    """
 
     text: str
     header: str
@@ -51,7 +63,10 @@ class Source:
 
     def __repr__(self) -> str:
         lines = self.text.count("\n")
-        return f"<Source {self.name!r}, {self.language}: {lines} lines, {self.counts}; its .text, .header, .save(folder)>"
+        return (
+            f"<Source {self.name!r}, {self.language}: {lines} lines, {self.counts}; its .text, "
+            ".header, .save(folder)>"
+        )
 
     def files(self) -> dict[str, str]:
         """Names of the files, and what is in them."""
@@ -67,7 +82,9 @@ class Source:
             Path(folder).mkdir(parents=True, exist_ok=True)
         except (OSError, TypeError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
-            raise InputError(f"{shorten(folder, 300)}: cannot be a folder to write to ({why}); name another.") from error
+            raise InputError(
+                f"{shorten(folder, 300)}: cannot be a folder to write to ({why}); name another."
+            ) from error
         paths = [Path(folder) / name for name in self.files()]
         for path, text in zip(paths, self.files().values(), strict=True):
             write_text(path, text)
@@ -75,14 +92,20 @@ class Source:
 
 
 def generate(
-    arm: Arm, function: str | Iterable[str], language: str = "c", parameters: Iterable[str] | str = (),
-    formulation: str | None = None, name: str | None = None,
-) -> Source:  # fmt: skip
-    """Straight-line code for a function of an arm, or for several as one function that shares what they share.
+    arm: Arm,
+    function: str | Iterable[str],
+    language: str = "c",
+    parameters: Iterable[str] | str = (),
+    formulation: str | None = None,
+    name: str | None = None,
+) -> Source:
+    """Straight-line code for a function of an arm, or for several as one function that
+    shares what they share.
 
-    `parameters` stay symbols (a second function prepares what depends on them alone): "link6.mass", "link6.com.x",
-    "link6.inertia.xx", "joint6.alpha", a whole "link6" or "joint6", "gravity.z", or "all". `formulation` traces a
-    formulation of the documents as it is; without it, the fewest operations known here. `name` is that of the function.
+    `parameters` stay symbols (a second function prepares what depends on them alone): "link6.mass",
+    "link6.com.x", "link6.inertia.xx", "joint6.alpha", a whole "link6" or "joint6", "gravity.z", or "all".
+    `formulation` traces a formulation of the documents as it is; without it, the fewest operations known
+    here. `name` is that of the function.
     """
     target = language_of(language)
     program = program_for(arm, function, parameters, formulation, name, readable=target.name == "latex")
@@ -91,16 +114,26 @@ def generate(
 
 
 def program_for(
-    arm: Arm, function: str | Iterable[str], parameters: Iterable[str] | str = (), formulation: str | None = None,
-    name: str | None = None, readable: bool = False,
-) -> Program:  # fmt: skip
-    """The program for a function of an arm, before any language; `readable` keeps to the plain plan and the arm's own units."""
+    arm: Arm,
+    function: str | Iterable[str],
+    parameters: Iterable[str] | str = (),
+    formulation: str | None = None,
+    name: str | None = None,
+    readable: bool = False,
+) -> Program:
+    """The program for a function of an arm, before any language;
+    `readable` keeps to the plain plan and the arm's own units.
+    """
     if not isinstance(arm, Arm):
         raise InputError(f"generate: an Arm is needed, such as fa.load('puma560'); came {shorten(arm)}.")
     names = _names(function, "function")
     chosen = [_function(given) for given in names]
     if not chosen or arm.n == 0:
-        what = f"a function is needed; {suggest('', FUNCTIONS)}" if not chosen else f"{arm.name!r} has no joint that moves."
+        what = (
+            f"a function is needed; {suggest('', FUNCTIONS)}"
+            if not chosen
+            else f"{arm.name!r} has no joint that moves."
+        )
         raise InputError(f"generate: {what}")
     _check_formulation(names, chosen, formulation)
     symbols = chosen_parameters(arm, _names(parameters, "parameters"))
@@ -137,7 +170,9 @@ def identifier(name: str) -> str:
 
 
 def _default_name(arm: Arm, names: list[str]) -> str:
-    """The arm and its functions; where that is longer than languages take, less of the arm, and several functions by a hash."""
+    """The arm and its functions; where that is longer than languages take, less of the arm,
+    and several functions by a hash.
+    """
     what = "_".join(names)
     if len(what) > LONGEST_NAME // 2 and len(names) > 1:
         what = f"{len(names)}_functions_{hashlib.sha256(what.encode()).hexdigest()[:6]}"
@@ -154,33 +189,53 @@ def _check_formulation(names: list[str], chosen: list[Function], formulation: st
     if formulation is None:
         return
     if not isinstance(formulation, str):
-        raise InputError(f"generate: formulation is a name, such as gibbs-appell; came {shorten(formulation)}.")
+        raise InputError(
+            f"generate: formulation is a name, such as gibbs-appell; came {shorten(formulation)}."
+        )
     for name, function in zip(names, chosen, strict=True):
         if not function.has_formulations:
             raise InputError(
-                f"generate: {name} is not one of the functions with formulations; leave formulation out, or generate "
-                "inverse_dynamics, inertia_matrix or forward_dynamics."
+                f"generate: {name} is not one of the functions with formulations; leave formulation out, or "
+                "generate inverse_dynamics, inertia_matrix or forward_dynamics."
             )
 
 
 def _about(
-    arm: Arm, chosen: list[Function], formulation: str | None, counts: Counts, tracing: Tracing, inputs: tuple[Argument, ...],
+    arm: Arm,
+    chosen: list[Function],
+    formulation: str | None,
+    counts: Counts,
+    tracing: Tracing,
+    inputs: tuple[Argument, ...],
     named: bool,
-) -> tuple[str, ...]:  # fmt: skip
+) -> tuple[str, ...]:
     what = "; ".join(f.title for f in chosen)
     lines = [f"{what} of {arm.name}, {arm.n} joints, from {', '.join(a.name for a in inputs)}.", ""]
     lines += [f"Parameters: {' '.join(arm.source.split()) or 'as in the file of the arm.'}"]
     g = ", ".join(f"{x:g}" for x in arm.gravity)
-    lines += [f"Joints in order: {', '.join(j.name for j in arm.joints)}. Gravity ({g}) m/s^2 in the base frame."]
+    lines += [
+        f"Joints in order: {', '.join(j.name for j in arm.joints)}. Gravity ({g}) m/s^2 in the base frame."
+    ]
     lines += _drives_said(arm, chosen, tracing)
     if formulation is not None:
         lines += [f"Traced from the formulation {formulation}, common values shared."]
     elif tracing.regrouped:
-        lines += ["Inertial parameters are regrouped: torques are the arm's, values inside are not the forces in its joints."]
+        lines += [
+            (
+                "Inertial parameters are regrouped: torques are the arm's, values inside are not "
+                "the forces in its joints."
+            )
+        ]
         lines += [NAMES] if named else []
         if (length := tracing.unit) is not None:
-            lines += [f"Inside, lengths are in units of {length:g} m and masses in units of {1.0 / length**2:g} kg."]
-    spent = [f"{number} {WORDS[kind]}" for kind, number in asdict(counts).items() if number or kind in ("mul", "add")]
+            lines += [
+                f"Inside, lengths are in units of {length:g} m and masses in units of {1.0 / length**2:g} kg."
+            ]
+    spent = [
+        f"{number} {WORDS[kind]}"
+        for kind, number in asdict(counts).items()
+        if number or kind in ("mul", "add")
+    ]
     lines += _columns_said(chosen, tracing)
     if tracing.parameters:
         lines += [UNITS]
@@ -192,12 +247,17 @@ def _drives_said(arm: Arm, chosen: list[Function], tracing: Tracing) -> list[str
     """What of the arm's drives is in the code, if anything."""
     joints = [body.joint for body in arm.moving.bodies]
     rubbed = [joint.friction for joint in joints if joint.friction is not None]
-    kinds = "viscous, Coulomb and Stribeck" if any(f.static is not None for f in rubbed) else "viscous and Coulomb"
+    kinds = (
+        "viscous, Coulomb and Stribeck"
+        if any(f.static is not None for f in rubbed)
+        else "viscous and Coulomb"
+    )
     parts = (
-        ("rotors", bool(tracing.rotor.any()), "rotors' inertia"), ("friction", bool(rubbed), f"{kinds} friction"),
+        ("rotors", bool(tracing.rotor.any()), "rotors' inertia"),
+        ("friction", bool(rubbed), f"{kinds} friction"),
         ("friction", any(joint.bearings for joint in joints), "friction of bearings"),
         ("friction", any(joint.transmission is not None for joint in joints), "losses of gears"),
-    )  # fmt: skip
+    )
     said = [words for part, there, words in parts if there and any(part in f.drives for f in chosen)]
     listed = " and ".join([*([", ".join(said[:-1])] if said[1:] else []), *said[-1:]])
     return [f"Torques are motor torque times gear ratio; {listed} included."] if said else []
@@ -212,7 +272,10 @@ def _columns_said(chosen: list[Function], tracing: Tracing) -> list[str]:
         if "Y_base" in function.outputs:
             base = tracing.base
             lines += [f"Columns of Y_base, {MOMENTS}"]
-            lines += [f"  {k}: {label} = {v:.9g}" for k, (label, v) in enumerate(zip(base.labels, base.values, strict=True))]
+            lines += [
+                f"  {k}: {label} = {v:.9g}"
+                for k, (label, v) in enumerate(zip(base.labels, base.values, strict=True))
+            ]
         if "wrench" in function.outputs:
             lines += [f"Rows of wrench: {', '.join(b.joint.name for b in tracing.arm.moving.bodies)}."]
     return lines

@@ -1,4 +1,6 @@
-"""Inverse kinematics for code: every branch of the closed form, wrapped into the limits, checked by forward kinematics."""
+"""Inverse kinematics for code: every branch of the closed form, wrapped into the limits,
+checked by forward kinematics.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from forearm.kinematics.limits import AT_LIMIT, TURN, limits_of, middle
 from forearm.model import Array, Scalar
 from forearm.symbols.scalars import hinge, root, sign
 
-TRUE = 1e-7  # m and rad: farther from the pose a branch does not exist; at singular poses a lost bit costs some 1e-8
+# m and rad: farther from the pose a branch does not exist; at singular poses a lost bit costs some 1e-8
+TRUE = 1e-7
 EXACT = 1e-9  # m and rad: what the closed form may be off by on an arm whose axes meet only nearly
 WRAPS = 2  # angles come within two turns and a half of the middle of their range, whole turns of it taken off
 
@@ -37,23 +40,26 @@ def branches(arm: Arm, T: list[Scalar], pose_at: Callable[[list[Scalar]], Array]
     geometry = geometry_of(arm)
     if not geometry.uses_roots_only:
         raise ModelError(
-            f"inverse_kinematics of {arm.name!r}: its joint 3 is a root of a quartic, for which no code is written; "
-            "fa.kinematics.inverse finds its branches."
+            f"inverse_kinematics of {arm.name!r}: its joint 3 is a root of a quartic, for which no code is "
+            "written; fa.kinematics.inverse finds its branches."
         )
     if geometry.miss > EXACT:
         raise ModelError(
-            f"inverse_kinematics of {arm.name!r}: its axes meet or are parallel only nearly, which leaves {geometry.miss:.1e} "
-            "m or rad; fa.kinematics.inverse makes that good."
+            f"inverse_kinematics of {arm.name!r}: its axes meet or are parallel only nearly, which leaves "
+            f"{geometry.miss:.1e} m or rad; fa.kinematics.inverse makes that good."
         )
     rows = [T[4 * i : 4 * i + 4] for i in range(4)]
     wrong: Scalar = 0.0
     if arm.n == 6:
         rows, wrong = _with_rotation(rows)
-    return np.array([_checked(arm, branch, rows, wrong, pose_at) for branch in solve(geometry, rows)], dtype=object)
+    return np.array(
+        [_checked(arm, branch, rows, wrong, pose_at) for branch in solve(geometry, rows)], dtype=object
+    )
 
 
 def _with_rotation(T: list[list[Scalar]]) -> tuple[list[list[Scalar]], Scalar]:
-    """The pose with R (3 - R^T R) / 2 for its R, a rotation to the square of what was wrong; and what is over 0 if it was much.
+    """The pose with R (3 - R^T R) / 2 for its R, a rotation to the square of what was wrong;
+    and what is over 0 if it was much.
 
     No pose that the reference takes is refused: there each of six entries may be as large.
     """
@@ -61,14 +67,22 @@ def _with_rotation(T: list[list[Scalar]]) -> tuple[list[list[Scalar]], Scalar]:
     gram = {(j, k): dot(columns[j], columns[k]) for j in range(3) for k in range(j, 3)}
     squares = sum((x * x for x in (gram[j, k] - (1.0 if j == k else 0.0) for j, k in gram)), 0.0)
     half = {(j, k): (1.5 if j == k else 0.0) - 0.5 * x for (j, k), x in gram.items()}
-    made = [[dot(T[i][:3], [half[min(j, k), max(j, k)] for j in range(3)]) for k in range(3)] for i in range(3)]
+    made = [
+        [dot(T[i][:3], [half[min(j, k), max(j, k)] for j in range(3)]) for k in range(3)] for i in range(3)
+    ]
     return [[*row, T[i][3]] for i, row in enumerate(made)] + [T[3]], hinge(squares - 6.0 * ORTHONORMAL**2)
 
 
 def _checked(
-    arm: Arm, branch: list[Scalar], T: list[list[Scalar]], wrong: Scalar, pose_at: Callable[[list[Scalar]], Array]
+    arm: Arm,
+    branch: list[Scalar],
+    T: list[list[Scalar]],
+    wrong: Scalar,
+    pose_at: Callable[[list[Scalar]], Array],
 ) -> list[Scalar]:
-    """A branch with whole turns added where the limits ask for them; NaN where it is none, or `wrong` is over 0."""
+    """A branch with whole turns added where the limits ask for them;
+    NaN where it is none, or `wrong` is over 0.
+    """
     found = pose_at(branch)
     entries = [(i, 3) for i in range(3)] if arm.n == 3 else [(i, j) for i in range(3) for j in range(4)]
     square: Any = 0.0
@@ -80,7 +94,9 @@ def _checked(
     for joint, x, centre, lower, upper in zip(arm.joints, branch, middle(arm), *limits_of(arm), strict=True):
         if joint.kind == "revolute":
             x = _wrapped(x, float(centre))
-        for beyond in ([lower - x] if math.isfinite(lower) else []) + ([x - upper] if math.isfinite(upper) else []):
+        for beyond in ([lower - x] if math.isfinite(lower) else []) + (
+            [x - upper] if math.isfinite(upper) else []
+        ):
             wrong = wrong + hinge(beyond - AT_LIMIT)
         placed.append(x)
     nothing = root(-sign(wrong))

@@ -1,7 +1,8 @@
-"""A program: straight-line statements with names, made of an expression graph, that every language writes in its own words.
+"""A program: straight-line statements with names, made of an expression graph,
+that every language writes in its own words.
 
-What is known before any state is (`parameters` that the caller chose to keep as symbols, and what is computed of them
-alone) is computed by the program's `prepare` part and handed to the evaluation as the array `k`.
+What is known before any state is (`parameters` that the caller chose to keep as symbols, and what is computed
+of them alone) is computed by the program's `prepare` part and handed to the evaluation as the array `k`.
 """
 
 from __future__ import annotations
@@ -14,12 +15,36 @@ from typing import Any
 import numpy as np
 
 from forearm.symbols import Counts, Expr, Graph
-from forearm.symbols.graph import ABS, ADD, ATAN2, COS, DIV, EXP, INPUT, MUL, PARAMETER, SIGN, SIN, SQRT, SUB, expressions
+from forearm.symbols.graph import (
+    ABS,
+    ADD,
+    ATAN2,
+    COS,
+    DIV,
+    EXP,
+    INPUT,
+    MUL,
+    PARAMETER,
+    SIGN,
+    SIN,
+    SQRT,
+    SUB,
+    expressions,
+)
 
 OPERATORS = {
-    MUL: "*", ADD: "+", SUB: "-", DIV: "/", SQRT: "sqrt", COS: "cos", SIN: "sin", SIGN: "sign", ABS: "abs", EXP: "exp",
+    MUL: "*",
+    ADD: "+",
+    SUB: "-",
+    DIV: "/",
+    SQRT: "sqrt",
+    COS: "cos",
+    SIN: "sin",
+    SIGN: "sign",
+    ABS: "abs",
+    EXP: "exp",
     ATAN2: "atan2",
-}  # fmt: skip
+}
 LONGEST = 6  # operations in one statement, beyond those of values that have a name
 
 
@@ -58,7 +83,8 @@ Tree = float | Ref | Op
 
 @dataclass(frozen=True)
 class Statement:
-    """target = value; a target with an index is an entry of an output (or of k), one without is a new constant.
+    """target = value; a target with an index is an entry of an output (or of k),
+    one without is a new constant.
 
     `section` says what it belongs to, such as "link 3, outwards".
     """
@@ -70,7 +96,9 @@ class Statement:
 
 @dataclass(frozen=True)
 class Program:
-    """All that a language needs to know. `parameters`, `kept` and `prepare` are empty when all parameters are numbers."""
+    """All that a language needs to know. `parameters`, `kept` and `prepare` are empty when all
+    parameters are numbers.
+    """
 
     name: str
     about: tuple[str, ...]  # lines for the head of the file: arm, source, frames
@@ -85,10 +113,17 @@ class Program:
 
 
 def program_of(
-    graph: Graph, results: dict[str, Any], name: str, about: tuple[str, ...], inputs: tuple[Argument, ...],
-    outputs: tuple[Argument, ...], parameters: dict[str, float] | None = None,
-) -> Program:  # fmt: skip
-    """The program that computes the results; inputs of the graph are named "q[0]", its parameters as in `parameters`."""
+    graph: Graph,
+    results: dict[str, Any],
+    name: str,
+    about: tuple[str, ...],
+    inputs: tuple[Argument, ...],
+    outputs: tuple[Argument, ...],
+    parameters: dict[str, float] | None = None,
+) -> Program:
+    """The program that computes the results; inputs of the graph are named "q[0]",
+    its parameters as in `parameters`.
+    """
     return _Writer(graph, results, {a.name for a in (*inputs, *outputs)}).program(
         name, about, inputs, outputs, parameters or {}
     )
@@ -105,9 +140,13 @@ class _Writer:
         self.temporaries = 0
 
     def program(
-        self, name: str, about: tuple[str, ...], inputs: tuple[Argument, ...], outputs: tuple[Argument, ...],
+        self,
+        name: str,
+        about: tuple[str, ...],
+        inputs: tuple[Argument, ...],
+        outputs: tuple[Argument, ...],
         parameters: dict[str, float],
-    ) -> Program:  # fmt: skip
+    ) -> Program:
         graph = self.graph
         places = {leaf: place for place, leaf in graph.leaves.items()}
         for index, parameter in enumerate(parameters):
@@ -119,9 +158,17 @@ class _Writer:
         prepare, kept = self._prepare()
         statements = self._body([p for p in self.needed if not graph.offline[p]])
         return Program(
-            name, about, inputs, outputs, tuple(statements), graph.counts(self.results), tuple(parameters),
-            tuple(parameters.values()), tuple(prepare), kept,
-        )  # fmt: skip
+            name,
+            about,
+            inputs,
+            outputs,
+            tuple(statements),
+            graph.counts(self.results),
+            tuple(parameters),
+            tuple(parameters.values()),
+            tuple(prepare),
+            kept,
+        )
 
     def _uses(self) -> Counter[int]:
         graph, uses = self.graph, Counter(e.node for e in expressions(self.results))
@@ -138,7 +185,9 @@ class _Writer:
             if graph.kinds[place] >= MUL and not graph.offline[place]:
                 wanted |= {p for p in (graph.left[place], graph.right[place]) if p >= 0}
         kept = [p for p in sorted(wanted) if graph.offline[p] and p not in graph.values]
-        made = self._statements([p for p in self.needed if graph.offline[p] and graph.kinds[p] >= MUL], "prepare")
+        made = self._statements(
+            [p for p in self.needed if graph.offline[p] and graph.kinds[p] >= MUL], "prepare"
+        )
         for index, place in enumerate(kept):
             made.append(Statement(Ref("k", index), self._tree(place), "prepare"))
         for index, place in enumerate(kept):

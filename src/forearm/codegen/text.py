@@ -1,4 +1,6 @@
-"""Programs as text, for every language that writes a + b * c: expressions, numbers, long lines, words in comments."""
+"""Programs as text, for every language that writes a + b * c:
+expressions, numbers, long lines, words in comments.
+"""
 
 from __future__ import annotations
 
@@ -62,12 +64,16 @@ def _inside(tree: Tree, dialect: Dialect, least: int) -> str:
 def number(value: float) -> str:
     """A number that reads back bit for bit, with a decimal point or an exponent."""
     if not math.isfinite(value):
-        raise InputError(f"codegen: {value} cannot be written as a number of a program; only finite numbers can.")
+        raise InputError(
+            f"codegen: {value} cannot be written as a number of a program; only finite numbers can."
+        )
     return repr(float(value))
 
 
 def call(name: str, argument: str) -> str:
-    """A function under its own name, as in sin(x); the sign is one that the file defines, -1, 0 or 1, and NaN of NaN."""
+    """A function under its own name, as in sin(x); the sign is one that the file defines, -1,
+    0 or 1, and NaN of NaN.
+    """
     return f"sign_of({argument})" if name == "sign" else f"{name}({argument})"
 
 
@@ -84,7 +90,11 @@ def read(statements: Iterable[Statement]) -> set[str]:
 
 def parts(tree: Tree) -> list[Tree]:
     """A tree and all that it is made of."""
-    return [tree, *(part for operand in tree.operands for part in parts(operand))] if isinstance(tree, Op) else [tree]
+    return (
+        [tree, *(part for operand in tree.operands for part in parts(operand))]
+        if isinstance(tree, Op)
+        else [tree]
+    )
 
 
 def sectioned(
@@ -115,19 +125,27 @@ def folded(line: str, indent: str = "", end: str = "", width: int = CODE_WIDTH) 
 
 
 def plain(text: str) -> str:
-    """Words for a comment: one line of printable ASCII without backslashes, which could reach beyond the line."""
+    """Words for a comment: one line of printable ASCII without backslashes,
+    which could reach beyond the line.
+    """
     spelt = unicodedata.normalize("NFKD", text.translate(LOOK_ALIKES))
     ascii_only = "".join(c for c in spelt if not unicodedata.combining(c)).encode("ascii", "replace").decode()
     return re.sub(r"[\x00-\x1f\x7f]", " ", ascii_only).replace("\\", "/")
 
 
 def paragraphs(lines: Iterable[str], width: int = COMMENT_WIDTH) -> list[str]:
-    """Lines for a comment, each plain and of at most `width` columns; what follows a break stands further in."""
+    """Lines for a comment, each plain and of at most `width` columns;
+    what follows a break stands further in.
+    """
     made: list[str] = []
     for line in (part for whole in lines for part in whole.splitlines() or [""]):
         words = plain(line)
         indent = " " * min(len(words) - len(words.lstrip()), DEEPEST)
         made += textwrap.wrap(
-            words.strip(), width, initial_indent=indent, subsequent_indent=f"{indent}    ", break_on_hyphens=False
-        ) or [""]  # fmt: skip
+            words.strip(),
+            width,
+            initial_indent=indent,
+            subsequent_indent=f"{indent}    ",
+            break_on_hyphens=False,
+        ) or [""]
     return made

@@ -1,4 +1,6 @@
-"""An arm on the graph: its functions traced over symbols, from the regrouped chain or by a formulation of a document."""
+"""An arm on the graph: its functions traced over symbols, from the regrouped chain or by a
+formulation of a document.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ OUTWARDS = ("w", "wd", "a", "F", "N", "v", "g", "Omega", "alpha", "lambda", "a_c
 
 
 class Tracing:
-    """One graph, the arm's states as its inputs, and what is asked of them. What two functions share is there once."""
+    """One graph, the arm's states as its inputs, and what is asked of them.
+    What two functions share is there once.
+    """
 
     def __init__(
         self, arm: Arm, parameters: dict[str, float], formulation: str | None = None, plan: Plan | None = None
@@ -86,13 +90,18 @@ class Tracing:
         """The model as it is, over symbols, for formulations of the documents."""
         return symbolic_model(self.arm, self.parameters, lambda name, _: self.symbols[name])
 
-    def inverse(self, qd: Vector | None, qdd: Vector | None, directions: Vector | None = None) -> list[Scalar]:
+    def inverse(
+        self, qd: Vector | None, qdd: Vector | None, directions: Vector | None = None
+    ) -> list[Scalar]:
         """Torques at the freedoms, drives included; at rest or without acceleration where nothing is given.
 
         Directions of friction are those of the joints' velocities unless given, one a joint.
         """
         rest = [0.0] * self.arm.n
-        rates, accelerations = self.rates(rest if qd is None else qd), self.rates(rest if qdd is None else qdd)
+        rates, accelerations = (
+            self.rates(rest if qd is None else qd),
+            self.rates(rest if qdd is None else qdd),
+        )
         reactions = None
         if needs_reactions(self.arm):
             self._without_formulation("bearings")
@@ -126,24 +135,30 @@ class Tracing:
             return qdd
         if self.formulation == "conjugate-gradient":
             raise InputError(
-                "generate: conjugate-gradient stops when its residual is small, which code without loops cannot; take another "
-                "method, or leave the formulation out."
+                "generate: conjugate-gradient stops when its residual is small, which code without loops "
+                "cannot; take another method, or leave the formulation out."
             )
         if self.formulation not in FORWARD:
             raise NameNotFound(
-                f"generate: forward_dynamics has no method {self.formulation!r}; {suggest(self.formulation, FORWARD)}"
+                f"generate: forward_dynamics has no method {self.formulation!r}; "
+                f"{suggest(self.formulation, FORWARD)}"
             )
         return self.solved(lambda: self._forward_by_formulation(right, rotor))
 
     def held_forward(self, tau: list[Scalar], ways: list[Scalar] | None, free: list[Scalar]) -> list[Scalar]:
-        """Accelerations with friction in given directions, one a joint, and joints held still where `free` is 0, 1 elsewhere.
+        """Accelerations with friction in given directions, one a joint, and joints held still where
+        `free` is 0, 1 elsewhere.
 
         For friction that does not depend on the load; `UnderLoad.newton_at` takes the same for the other.
         """
         qd = self.rates(self.qd)
         friction = self.model.gathered(driven(self.arm, [0.0] * len(qd), None, qd, ways))
-        bias = self.model.gathered(recursion.inverse(self.chain, self.rates(self.q), qd, [0.0] * len(qd), self.note))
-        right = np.array([(t - f - b) * a for t, f, b, a in zip(tau, friction, bias, free, strict=True)], dtype=object)
+        bias = self.model.gathered(
+            recursion.inverse(self.chain, self.rates(self.q), qd, [0.0] * len(qd), self.note)
+        )
+        right = np.array(
+            [(t - f - b) * a for t, f, b, a in zip(tau, friction, bias, free, strict=True)], dtype=object
+        )
         return self.solved_backwards(held(self.inertia_matrix(), free), right)
 
     @cached_property
@@ -158,8 +173,8 @@ class Tracing:
     def _without_formulation(self, what: str) -> None:
         if self.formulation is not None:
             raise InputError(
-                f"generate: a formulation is traced as the documents have it, without {what}; leave the formulation out, or "
-                "take arm.rigid()."
+                f"generate: a formulation is traced as the documents have it, without {what}; leave the "
+                "formulation out, or take arm.rigid()."
             )
 
     def solved(self, solve: Callable[[], list[Scalar]]) -> list[Scalar]:
@@ -168,12 +183,14 @@ class Tracing:
             return solve()
         except ZeroDivisionError:
             raise ModelError(
-                f"arm {self.arm.name!r}: the inertia matrix is singular at every q, as a joint moves neither mass nor inertia. "
-                "fa.checking.check(arm) names it; give the links behind it mass."
+                f"arm {self.arm.name!r}: the inertia matrix is singular at every q, as a joint moves "
+                "neither mass nor inertia. fa.checking.check(arm) names it; give the links behind it mass."
             ) from None
 
     def solved_backwards(self, M: Array, right: Array) -> list[Scalar]:
-        """M x = right, from the last joint to the first, as `composite.forward` does it: what they share is there once."""
+        """M x = right, from the last joint to the first, as `composite.forward` does it:
+        what they share is there once.
+        """
         return self.solved(lambda: list(solve_symmetric(M[::-1, ::-1], right[::-1])[::-1]))
 
     def _forward_by_formulation(self, driven: list[Scalar], rotor: list[float]) -> list[Scalar]:
@@ -181,9 +198,13 @@ class Tracing:
         rest = [0.0] * len(q)
         if self.formulation == "articulated-body":
             if self.model.has_followers:
-                raise ModelError(f"generate: articulated-body does not take the mimicking joints of {self.arm.name!r}.")
+                raise ModelError(
+                    f"generate: articulated-body does not take the mimicking joints of {self.arm.name!r}."
+                )
             return list(articulated_body(model, q, qd, driven, rotor))
-        right = np.array(driven, dtype=object) - np.array(self.model.gathered(newton_euler(model, q, qd, rest)), dtype=object)
+        right = np.array(driven, dtype=object) - np.array(
+            self.model.gathered(newton_euler(model, q, qd, rest)), dtype=object
+        )
         return list(solve_symmetric(self.inertia_matrix(), right))
 
     def inertia_matrix(self) -> Array:
@@ -204,10 +225,14 @@ class Tracing:
         return self._done("inverse of the inertia matrix", np.array(columns, dtype=object).T)
 
     def coriolis_matrix(self) -> Array:
-        """C_jk = 1/2 d h_j / d qd_k: velocity torques are quadratic in qd, with Christoffel's symbols as coefficients."""
+        """C_jk = 1/2 d h_j / d qd_k: velocity torques are quadratic in qd,
+        with Christoffel's symbols as coefficients.
+        """
         rest = [0.0] * len(self.model.bodies)
         falling = replace(self.chain, g=np.zeros(3))
-        torques = self.model.gathered(recursion.inverse(falling, self.rates(self.q), self.rates(self.qd), rest, self.note))
+        torques = self.model.gathered(
+            recursion.inverse(falling, self.rates(self.q), self.rates(self.qd), rest, self.note)
+        )
         return self._done("Coriolis matrix", 0.5 * jacobian(self.graph, torques, self.qd))
 
     def hand_pose(self) -> Array:
@@ -216,11 +241,13 @@ class Tracing:
 
     @cached_property
     def branches(self) -> Array:
-        """Every closed-form solution of a pose T, (m, n) with angles within the limits; NaN, as roots of negative numbers,
-        where forward kinematics or the limits do not agree."""
+        """Every closed-form solution of a pose T, (m, n) with angles within the limits; NaN, as roots of
+        negative numbers, where forward kinematics or the limits do not agree."""
         self._without_formulation("inverse kinematics")
         if self.parameters:
-            raise InputError("generate: inverse_kinematics is written for an arm as it is; it takes no open parameters.")
+            raise InputError(
+                "generate: inverse_kinematics is written for an arm as it is; it takes no open parameters."
+            )
         made = traced_branches(self.arm, [self.graph.input(f"T[{k}]") for k in range(16)], self._pose_at)
         self.mark("branches")
         return made
@@ -257,15 +284,17 @@ class Tracing:
         """The base parameters; where gravity stays a symbol, those that show under any gravity."""
         if any(name in geometry_values(self.arm) for name in self.parameters):
             raise InputError(
-                "generate: which parameters are base parameters depends on the geometry, so base_regressor takes no symbols of "
-                "joints; generate regressor, which has all columns."
+                "generate: which parameters are base parameters depends on the geometry, so base_regressor "
+                "takes no symbols of joints; generate regressor, which has all columns."
             )
         if any(name.startswith("gravity.") for name in self.parameters):
             return base_parameters(self.arm.replace(gravity=(3.0, 5.0, -7.0)))
         return base_parameters(self.arm)
 
     def reactions(self) -> Array:
-        """Force and moment at each joint by Newton-Euler on the arm as it is: what regrouping would not keep."""
+        """Force and moment at each joint by Newton-Euler on the arm as it is:
+        what regrouping would not keep.
+        """
         felt: dict[tuple[str, int], Any] = {}
 
         def note(symbol: str, link: int, value: Any) -> None:
@@ -280,7 +309,9 @@ class Tracing:
     def _at_origin(self, i: int, felt: dict[tuple[str, int], Any]) -> Array:
         """The moment about the link's origin; newton_euler has it about the joint's."""
         (sx, sy, sz), (fx, fy, fz) = self.whole_model.bodies[i].s, felt["f", i]
-        return felt["n", i] - np.array([sy * fz - sz * fy, sz * fx - sx * fz, sx * fy - sy * fx], dtype=object)
+        return felt["n", i] - np.array(
+            [sy * fz - sz * fy, sz * fx - sx * fz, sx * fy - sy * fx], dtype=object
+        )
 
     def jacobian(self, results: Sequence[Scalar], inputs: list[Expr]) -> Array:
         """Derivatives of results by inputs."""
@@ -288,7 +319,9 @@ class Tracing:
 
     def substituted(self, table: Array, inputs: list[Expr], values: list[Scalar]) -> Array:
         """A table with values in the place of inputs."""
-        return self._done("derivatives", substituted(self.graph, table, dict(zip(inputs, values, strict=True))))
+        return self._done(
+            "derivatives", substituted(self.graph, table, dict(zip(inputs, values, strict=True)))
+        )
 
     def along(self, table: Array, inputs: list[Expr], rates: list[Expr]) -> Array:
         """The rate of change of a table while inputs change at given rates."""
@@ -306,7 +339,8 @@ class Tracing:
     def _named(self, table: dict[str, Any]) -> Any:
         if self.formulation not in table:
             raise NameNotFound(
-                f"generate: there is no formulation {self.formulation!r}; {suggest(str(self.formulation), table)}"
+                f"generate: there is no formulation {self.formulation!r}; "
+                f"{suggest(str(self.formulation), table)}"
             )
         return table[self.formulation]
 

@@ -1,4 +1,6 @@
-"""Ways of getting the force: controllers, the sampled loop that they work in, what each costs, and what it buys."""
+"""Ways of getting the force: controllers, the sampled loop that they work in, what each
+costs, and what it buys.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -15,7 +17,13 @@ if TYPE_CHECKING:
     from forearm.control.controllers.simplified import Saving, counterbalanced, locked_arm, savings
     from forearm.control.extrapolation import FirstOrder
     from forearm.control.fixed_code import FixedPoint, fixed_point
-    from forearm.control.gains import Gains, bearable_inertias, critically_damped, joint_inertias, largest_bandwidth
+    from forearm.control.gains import (
+        Gains,
+        bearable_inertias,
+        critically_damped,
+        joint_inertias,
+        largest_bandwidth,
+    )
     from forearm.control.logs_against_model import LogComparison, compare_log
     from forearm.control.loop import Run, run
     from forearm.control.model_error import mistaken, without_friction

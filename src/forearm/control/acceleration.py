@@ -1,4 +1,6 @@
-"""Direct acceleration servoing: forces raised until the accelerations seen are those wanted; the arm solves its equations."""
+"""Direct acceleration servoing: forces raised until the accelerations seen are those wanted;
+the arm solves its equations.
+"""
 
 from __future__ import annotations
 
@@ -24,43 +26,61 @@ SLOW = 0.1  # of an error a sample
 
 
 class AccelerationServo:
-    """tau += gain K (qdd_asked - qdd_seen), K constant and found beforehand; nothing of the arm is computed later.
+    """tau += gain K (qdd_asked - qdd_seen), K constant and found beforehand;
+    nothing of the arm is computed later.
 
-    qdd_asked = qdd_wanted + w^2 (q_wanted - q) + 2 w (qd_wanted - qd), w the `bandwidth` (rad/s), brings the arm back onto the
-    motion; None leaves it out. qdd_seen comes from accelerometers, or from differences of what tachometers or encoders gave.
-    K is an inertia a joint, or, `coupled`, a matrix; where not told, if joints by themselves would let less than a tenth of
-    some error go with a sample. Accelerations settle for any gain below `largest_gain`, the least being that of encoders under
-    a `delay` of one period; it is 1 unless given, 1/2 under a delay. w is held to a quarter of the rate at which they settle,
-    1 - |z| a `period` (s) of the slowest pole z. Waters IV.
+    qdd_asked = qdd_wanted + w^2 (q_wanted - q) + 2 w (qd_wanted - qd), w the `bandwidth` (rad/s), brings the
+    arm back onto the motion; None leaves it out. qdd_seen comes from accelerometers, or from differences of
+    what tachometers or encoders gave. K is an inertia a joint, or, `coupled`, a matrix; where not told, if
+    joints by themselves would let less than a tenth of some error go with a sample. Accelerations settle for
+    any gain below `largest_gain`, the least being that of encoders under a `delay` of one period; it is 1
+    unless given, 1/2 under a delay. w is held to a quarter of the rate at which they settle, 1 - |z| a
+    `period` (s) of the slowest pole z. Waters IV.
     """
 
     name = "acceleration servo"
 
     def __init__(
-        self, arm: Arm, motion: Motion, *, seen_by: str = "accelerometers", gain: float | None = None,
-        coupled: bool | None = None, bandwidth: float | None = BANDWIDTH, period: float = 1e-3, delay: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        arm: Arm,
+        motion: Motion,
+        *,
+        seen_by: str = "accelerometers",
+        gain: float | None = None,
+        coupled: bool | None = None,
+        bandwidth: float | None = BANDWIDTH,
+        period: float = 1e-3,
+        delay: int = 0,
+    ) -> None:
         if seen_by not in SOURCES:
             raise NameNotFound(f"seen_by: there is no {shorten(seen_by)}; {suggest(str(seen_by), SOURCES)}")
         check_motion(arm, motion)
         self.seen_by, kernel = seen_by, kernel_of(arm)
         usual = 0.5 if delay else 1.0
-        self.gain = check_number(usual if gain is None else gain, "gain", above=0.0, maximum=largest_gain(seen_by, delay))
+        self.gain = check_number(
+            usual if gain is None else gain, "gain", above=0.0, maximum=largest_gain(seen_by, delay)
+        )
         q = np.ascontiguousarray(motion.at(np.linspace(0.0, motion.duration, POSTURES))[0])
         M = kernel.inertia_matrix(q)
         alone = np.diag(settling_inertias(M))
         self.coupled = slowest_share(M, alone) < SLOW if coupled is None else coupled
         self.K = settling_matrix(M) if self.coupled else alone
-        slowest = max(settling_pole(self.gain * share, seen_by, delay) for share in (slowest_share(M, self.K), 1.0))
+        slowest = max(
+            settling_pole(self.gain * share, seen_by, delay) for share in (slowest_share(M, self.K), 1.0)
+        )
         rate = max(0.0, 1.0 - slowest) / check_number(period, "period", above=0.0)
-        self.bandwidth = 0.0 if bandwidth is None else min(check_number(bandwidth, "bandwidth", above=0.0), 0.25 * rate)
+        self.bandwidth = (
+            0.0 if bandwidth is None else min(check_number(bandwidth, "bandwidth", above=0.0), 0.25 * rate)
+        )
         self._holding = kernel.gravity(q[0])
         self._conversion = accelerometers(arm).operations if seen_by == "accelerometers" else 0
         self.reset()
 
     @property
     def operations(self) -> float:
-        """The product with K, two sums a joint, six operations more with feedback, and what gives the accelerations."""
+        """The product with K, two sums a joint, six operations more with feedback,
+        and what gives the accelerations.
+        """
         n = len(self.K)
         difference = {"accelerometers": 0, "tachometers": 2 * n, "encoders": 4 * n}[self.seen_by]
         product = 2 * n * n - n if self.coupled else n
@@ -83,7 +103,8 @@ class AccelerationServo:
         if self.seen_by == "accelerometers":
             if sample.qdd is None:
                 raise InputError(
-                    "acceleration servo: no accelerations were measured; give the loop accelerometers, or seen_by."
+                    "acceleration servo: no accelerations were measured; give the loop "
+                    "accelerometers, or seen_by."
                 )
             return sample.qdd
         if len(self._past) < (1 if self.seen_by == "tachometers" else 2):
@@ -96,7 +117,8 @@ class AccelerationServo:
 
 
 def largest_gain(seen_by: str, delay: int = 0) -> float:
-    """Where errors of acceleration stop to shrink, M^-1 K being 1 at most: 2, or with a period of delay 1; of encoders 0.83.
+    """Where errors of acceleration stop to shrink, M^-1 K being 1 at most: 2, or with a period of
+    delay 1; of encoders 0.83.
 
     By Jury's criterion of `settling_pole`'s polynomials; of encoders under a delay 2 sqrt(2) - 2.
     """
@@ -107,10 +129,11 @@ def largest_gain(seen_by: str, delay: int = 0) -> float:
 
 
 def settling_pole(g: float, seen_by: str, delay: int = 0) -> float:
-    """|z|, by which errors of acceleration shrink from sample to sample, g being the gain times an eigenvalue of M^-1 K.
+    """|z|, by which errors of acceleration shrink from sample to sample, g being the gain times
+     an eigenvalue of M^-1 K.
 
-    z - 1 + g = 0, delayed z^2 - z + g = 0. Encoders show the mean of the last two periods: z^2 - z + g (z + 1)/2 = 0, delayed
-    z^3 - z^2 + g (z + 1)/2 = 0.
+    z - 1 + g = 0, delayed z^2 - z + g = 0. Encoders show the mean of the last two periods: z^2 - z + g (z +
+    1)/2 = 0, delayed z^3 - z^2 + g (z + 1)/2 = 0.
     """
     seen = [0.5 * g, 0.5 * g] if seen_by == "encoders" else [g]
     polynomial = np.array([1.0, -1.0, *np.zeros(delay + len(seen) - 1)])
@@ -119,9 +142,11 @@ def settling_pole(g: float, seen_by: str, delay: int = 0) -> float:
 
 
 def settling_inertias(M: Floats) -> Floats:
-    """Constant inertias (n,) for joints by themselves: no eigenvalue of M^-1 diag(I) exceeds 1, for any of the M (m, n, n).
+    """Constant inertias (n,) for joints by themselves: no eigenvalue of M^-1 diag(I) exceeds 1,
+    for any of the M (m, n, n).
 
-    I = mu diag(M) of the posture where it is least, mu the smallest eigenvalue of M with its diagonal scaled to 1.
+    I = mu diag(M) of the posture where it is least, mu the smallest eigenvalue of M with
+    its diagonal scaled to 1.
     """
     diagonal = np.einsum("bii->bi", M)
     root = np.sqrt(diagonal)
@@ -131,11 +156,15 @@ def settling_inertias(M: Floats) -> Floats:
 
 
 def settling_matrix(M: Floats) -> Floats:
-    """A constant matrix (n, n) for joints together: the mean of M (m, n, n) times what keeps the eigenvalues at 1 at most."""
+    """A constant matrix (n, n) for joints together: the mean of M (m, n, n) times what keeps the
+    eigenvalues at 1 at most.
+    """
     mean: Floats = M.mean(axis=0)
     return mean * float(np.linalg.eigvals(np.linalg.solve(mean, M)).real.min())
 
 
 def slowest_share(M: Floats, K: Floats) -> float:
-    """What goes of an acceleration's error with a sample at least, for a gain of 1: the smallest eigenvalue of any M^-1 K."""
+    """What goes of an acceleration's error with a sample at least, for a gain of 1:
+    the smallest eigenvalue of any M^-1 K.
+    """
     return float(np.linalg.eigvals(np.linalg.solve(M, np.broadcast_to(K, M.shape))).real.min())

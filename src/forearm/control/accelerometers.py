@@ -1,15 +1,18 @@
-"""Joint accelerations from linear accelerometers on the links: two sets a joint, one on either side of it. Waters IV.
+"""Joint accelerations from linear accelerometers on the links: two sets a joint, one on either
+side of it. Waters IV.
 
-An accelerometer at r on a link reads along e the acceleration less free fall, e . (a - g + wd x r + w x (w x r)). With e1, e2
-and the axis z of a turning joint at right angles, lever d, and A(r, e) the reading,
+An accelerometer at r on a link reads along e the acceleration less free fall, e . (a - g + wd x r + w x (w x
+r)). With e1, e2 and the axis z of a turning joint at right angles, lever d, and A(r, e) the reading,
 
     z . wd = (A(d e1, e2) - A(0, e2) - A(d e2, e1) + A(0, e1)) / 2d :
 
-a and g fall out, and so does w1 w2, which both pairs hold. z is fixed in both links, and the turning of z itself is at right
-angles to it, so qdd = z . wd of the link behind the joint less that of the link before it, whatever q and qd are.
+a and g fall out, and so does w1 w2, which both pairs hold. z is fixed in both links, and the turning of z
+itself is at right angles to it, so qdd = z . wd of the link behind the joint less that of the link before it,
+whatever q and qd are.
 
-Of a sliding joint qdd = A_behind(0, z) - A_before(q z, z): both read free fall alike, Coriolis' acceleration is at right
-angles to z, and the reading of the link before the joint is linear along z, so that two of them give it at q.
+Of a sliding joint qdd = A_behind(0, z) - A_before(q z, z): both read free fall alike, Coriolis'
+acceleration is at right angles to z, and the reading of the link before the joint is linear along z, so
+that two of them give it at q.
 """
 
 from __future__ import annotations
@@ -31,9 +34,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Accelerometer:
-    """One of them: the body that carries it (-1 the base), its place and direction there, and what it counts for a joint.
+    """One of them: the body that carries it (-1 the base), its place and direction there,
+    and what it counts for a joint.
 
-    qdd of the joint is the sum over its accelerometers of (weight + weight_by_q x) reading, x the coordinate of the joint.
+    qdd of the joint is the sum over its accelerometers of (weight + weight_by_q x) reading,
+    x the coordinate of the joint.
     """
 
     freedom: int
@@ -46,22 +51,30 @@ class Accelerometer:
 
 @dataclass(frozen=True, eq=False)
 class Accelerometers:
-    """S accelerometers on an arm: readings (S,) from a motion, joint accelerations (n,) from readings; or (B, S), (B, n)."""
+    """S accelerometers on an arm: readings (S,) from a motion, joint accelerations (n,) from
+    readings; or (B, S), (B, n).
+    """
 
     arm: Arm
     each: tuple[Accelerometer, ...]
     step: float = 0.0
 
     def seen(self, q: Floats, qd: Floats, qdd: Floats) -> Floats:
-        """qdd as they tell it, readings in multiples of `step` m/s^2, exact ones where it is 0: what `Sensors` takes."""
+        """qdd as they tell it, readings in multiples of `step` m/s^2, exact ones where it is
+        0: what `Sensors` takes.
+        """
         readings = self.read(q, qd, qdd)
-        return self.accelerations(readings if self.step == 0.0 else np.round(readings / self.step) * self.step, q)
+        return self.accelerations(
+            readings if self.step == 0.0 else np.round(readings / self.step) * self.step, q
+        )
 
     def read(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Floats:
         """What they read at a state, m/s^2."""
         states = [as_coordinates(self.arm, x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"))]
         if len({x.shape for x in states}) > 1:
-            raise InputError(f"read: q, qd and qdd share one shape; came {', '.join(str(x.shape) for x in states)}.")
+            raise InputError(
+                f"read: q, qd and qdd share one shape; came {', '.join(str(x.shape) for x in states)}."
+            )
         bodies, places, along = self._placed
         f, L = _motion(model_of(self.arm), *(np.atleast_2d(x) for x in states))
         readings: Floats = ((f[:, bodies] + (L[:, bodies] @ places[..., None])[..., 0]) * along).sum(axis=-1)
@@ -71,7 +84,9 @@ class Accelerometers:
         """qdd from readings; sliding joints need q, turning ones do not."""
         values, x = as_floats(readings, "readings"), as_coordinates(self.arm, q)
         if values.shape != (*x.shape[:-1], len(self.each)):
-            raise InputError(f"readings: shape {(*x.shape[:-1], len(self.each))} is needed, came {values.shape}.")
+            raise InputError(
+                f"readings: shape {(*x.shape[:-1], len(self.each))} is needed, came {values.shape}."
+            )
         plain, by_q = self.matrices
         made: Floats = values @ plain.T + self._coordinates(x) * (values @ by_q.T)
         return made
@@ -105,13 +120,16 @@ class Accelerometers:
 
     @property
     def operations(self) -> int:
-        """Of the conversion: 7 additions and a product where a joint turns, 3 additions and 2 products where it slides."""
+        """Of the conversion: 7 additions and a product where a joint turns,
+        3 additions and 2 products where it slides.
+        """
         slides = sum(1 for a in self.each if a.weight_by_q != 0.0) // 2
         return 8 * (self.arm.n - slides) + 5 * slides
 
 
 def accelerometers(arm: Arm, lever: float = 0.1, step: float = 0.0) -> Accelerometers:
-    """Two sets at each joint, on the links before and behind it, `lever` metres wide; it turns: 4 and 4, it slides: 2 and 1.
+    """Two sets at each joint, on the links before and behind it, `lever` metres wide; it turns:
+    4 and 4, it slides: 2 and 1.
 
     Readings come in multiples of `step` m/s^2, 0 for exact ones. Waters IV.
     """
@@ -146,7 +164,8 @@ def _sliding(body: Body, freedom: int, index: int, d: float, scale: float) -> li
 
 
 def _motion(model: Model, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Floats]:
-    """Of each body, the base last: f (B, k + 1, 3), the acceleration of its origin less free fall, and how it grows from there.
+    """Of each body, the base last: f (B, k + 1, 3), the acceleration of its origin less free fall,
+    and how it grows from there.
 
     At r it is f + L r with L = wd~ + w~ w~ (B, k + 1, 3, 3), w~ r = w x r; all in the body's own axes.
     """

@@ -1,4 +1,6 @@
-"""How many bits of position or velocity stand for a few bits of acceleration. Waters IV, direct acceleration servoing."""
+"""How many bits of position or velocity stand for a few bits of acceleration.
+Waters IV, direct acceleration servoing.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ SAMPLES = 1_000_000
 
 @dataclass(frozen=True)
 class BitsNeeded:
-    """The smallest changes that must be seen, A, V = A T and P = V T, and the bits that the largest values then take."""
+    """The smallest changes that must be seen, A, V = A T and P = V T, and the bits that the
+    largest values then take.
+    """
 
     acceleration_step: float
     velocity_step: float
@@ -30,15 +34,28 @@ class BitsNeeded:
 
 
 def bits_needed(
-    *, position: float = 3.0, velocity: float = 1.0, acceleration: float = 1.0, accuracy: float = 1e-2, period: float = 1e-3
+    *,
+    position: float = 3.0,
+    velocity: float = 1.0,
+    acceleration: float = 1.0,
+    accuracy: float = 1e-2,
+    period: float = 1e-3,
 ) -> BitsNeeded:
-    """Bits of accelerometer, tachometer or encoder that show accelerations to `accuracy` within one period. Waters IV.
+    """Bits of accelerometer, tachometer or encoder that show accelerations to `accuracy` within
+    one period. Waters IV.
 
-    A change A of acceleration is one V = A T of velocity differences and one P = V T of position differences, T the period.
-    `position` is the range; `velocity` and `acceleration` are largest values, as Waters takes them: with their signs each
-    needs one bit more. The defaults are his joint: 3 rad, 1 rad/s, 1 rad/s^2, 0.01 rad/s^2 at 1 ms.
+    A change A of acceleration is one V = A T of velocity differences and one P = V T of position
+    differences, T the period. `position` is the range; `velocity` and `acceleration` are largest values, as
+    Waters takes them: with their signs each needs one bit more. The defaults are his joint: 3 rad, 1 rad/s,
+    1 rad/s^2, 0.01 rad/s^2 at 1 ms.
     """
-    spans = {"position": position, "velocity": velocity, "acceleration": acceleration, "accuracy": accuracy, "period": period}
+    spans = {
+        "position": position,
+        "velocity": velocity,
+        "acceleration": acceleration,
+        "accuracy": accuracy,
+        "period": period,
+    }
     x, v, a, A, T = (check_number(value, f"bits_needed, {name}", above=0.0) for name, value in spans.items())
     V = A * T
     P = V * T
@@ -51,7 +68,9 @@ def bits_of(span: float, step: float) -> int:
 
 
 def rounded(values: Floats, span: float, bits: int) -> Floats:
-    """Values as a converter with 2^bits levels over a span has them, the nearest level each; nothing is cut off at its ends."""
+    """Values as a converter with 2^bits levels over a span has them, the nearest level each;
+    nothing is cut off at its ends.
+    """
     step = span / 2 ** check_whole(bits, "bits", 1, MOST_BITS)
     levels: Floats = np.round(values / step) * step
     return levels
@@ -59,7 +78,9 @@ def rounded(values: Floats, span: float, bits: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """Accelerations (m, n) as three kinds of sensors see them at times (m,): errors against the same without rounding."""
+    """Accelerations (m, n) as three kinds of sensors see them at times (m,):
+    errors against the same without rounding.
+    """
 
     t: Floats
     accelerometers: Floats
@@ -69,27 +90,41 @@ class Seen:
     @property
     def worst(self) -> dict[str, float]:
         """The largest error of each, rad/s^2 or m/s^2."""
-        return {name: float(np.abs(getattr(self, name)).max()) for name in ("accelerometers", "tachometers", "encoders")}
+        return {
+            name: float(np.abs(getattr(self, name)).max())
+            for name in ("accelerometers", "tachometers", "encoders")
+        }
 
 
 def seen(
-    motion: Motion, *, position_bits: int = 29, velocity_bits: int = 17, acceleration_bits: int = 7, period: float = 1e-3,
-    position: float = 3.0, velocity: float = 1.0, acceleration: float = 1.0,
-) -> Seen:  # fmt: skip
-    """What rounding does to accelerations along a motion: taken directly, from differences of qd, from second differences of q.
+    motion: Motion,
+    *,
+    position_bits: int = 29,
+    velocity_bits: int = 17,
+    acceleration_bits: int = 7,
+    period: float = 1e-3,
+    position: float = 3.0,
+    velocity: float = 1.0,
+    acceleration: float = 1.0,
+) -> Seen:
+    """What rounding does to accelerations along a motion: taken directly, from differences of qd,
+    from second differences of q.
 
-    Errors are at most half a step A / 2, V / T and 2 P / T^2. Spans are Waters', as in `bits_needed`; the first two
-    samples, where second differences begin, are left out.
+    Errors are at most half a step A / 2, V / T and 2 P / T^2. Spans are Waters', as in `bits_needed`; the
+    first two samples, where second differences begin, are left out.
     """
     T = check_number(period, "seen, period", above=0.0)
     if motion.duration / T > SAMPLES:
         raise InputError(
-            f"seen, period: {T!r} s gives more than {SAMPLES} samples of {motion.duration:g} s; take a longer one."
+            f"seen, period: {T!r} s gives more than {SAMPLES} samples of "
+            f"{motion.duration:g} s; take a longer one."
         )
     t: Floats = np.arange(int(motion.duration / T) + 1.0) * T
     t = t[t <= motion.duration]
     if len(t) < 3:
-        raise InputError(f"seen, period: {T!r} s leaves {len(t)} samples of {motion.duration:g} s, and 3 are needed.")
+        raise InputError(
+            f"seen, period: {T!r} s leaves {len(t)} samples of {motion.duration:g} s, and 3 are needed."
+        )
     q, qd, qdd = motion.at(t)
     of_q = rounded(q, position, position_bits) - q
     of_qd = rounded(qd, velocity, velocity_bits) - qd

@@ -33,11 +33,15 @@ def check_motion(arm: Arm, motion: Motion) -> Motion:
     check_kind(arm, Arm, "arm")
     if not hasattr(motion, "at") or not hasattr(motion, "duration"):
         raise InputError(
-            f"motion: something with .duration and .at(t) is needed, came {type(motion).__name__}; plan one first."
+            "motion: something with .duration and .at(t) is needed, came "
+            f"{type(motion).__name__}; plan one first."
         )
     q = np.asarray(motion.at(np.zeros(1))[0])
     if q.shape != (1, arm.n):
-        raise InputError(f"motion: {arm.name!r} has {arm.n} joints; the motion gives {q.shape} for one time, not (1, {arm.n}).")
+        raise InputError(
+            f"motion: {arm.name!r} has {arm.n} joints; the motion gives {q.shape} for one "
+            f"time, not (1, {arm.n})."
+        )
     return motion
 
 
@@ -46,14 +50,17 @@ def times_along(motion: Motion, interval: float, what: str) -> Floats:
     apart = check_number(interval, what, above=0.0)
     if motion.duration / apart > MOST_PLACES:
         raise InputError(
-            f"{what}: {apart!r} s gives more than {MOST_PLACES} places in {motion.duration:g} s; take a longer one."
+            f"{what}: {apart!r} s gives more than {MOST_PLACES} places in "
+            f"{motion.duration:g} s; take a longer one."
         )
     times: Floats = np.linspace(0.0, motion.duration, int(np.ceil(motion.duration / apart)) + 1)
     return times
 
 
 def states_along(arm: Arm, motion: Motion, times: Floats) -> tuple[Floats, Floats, Floats]:
-    """q, qd, qdd at times (m,), (m, n) each; joints with dry friction that stand have the velocity of just after or before."""
+    """q, qd, qdd at times (m,), (m, n) each; joints with dry friction that stand have the velocity
+    of just after or before.
+    """
     q, qd, qdd = (np.ascontiguousarray(x, dtype=np.float64) for x in motion.at(times))
     directions = Directions.of(arm)
     if directions is not None:
@@ -71,7 +78,9 @@ def parts(state: Floats) -> tuple[Floats, Floats, Floats]:
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """The state that forces are computed for: the wanted motion, dry joints that stand taken to move as they will."""
+    """The state that forces are computed for: the wanted motion, dry joints that stand
+    taken to move as they will.
+    """
 
     directions: Directions | None
 
@@ -95,7 +104,9 @@ def in_spans(states: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Feedback:
-    """Torques M_jj (kp e + kd e') that pull towards what is wanted, added to forces; none where there are no gains."""
+    """Torques M_jj (kp e + kd e') that pull towards what is wanted, added to forces;
+    none where there are no gains.
+    """
 
     gains: Gains | None
 
@@ -119,7 +130,9 @@ def feedback(arm: Arm, bandwidth: float | None, inertias: ArrayLike | None) -> F
 
 
 class Switches:
-    """Where forces jump along a motion: at switches of acceleration, which it tells of, and where dry joints reverse."""
+    """Where forces jump along a motion: at switches of acceleration, which it tells of,
+    and where dry joints reverse.
+    """
 
     def __init__(self, arm: Arm, motion: Motion) -> None:
         self.times: Floats = np.asarray(getattr(motion, "switches", ()), dtype=np.float64)
@@ -132,7 +145,8 @@ class Switches:
         self._ways: NDArray[np.bool_] | None = None
 
     def passed(self, t: float, qd: Floats) -> bool:
-        """Whether there was one since the last sample; a switch that lies on a sample counts for the next one too.
+        """Whether there was one since the last sample; a switch that lies on a sample
+        counts for the next one too.
 
         Rounding may have put that sample on either side of it.
         """

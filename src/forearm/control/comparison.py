@@ -1,4 +1,6 @@
-"""All controllers on one motion of one arm: how well each follows, what it computes, how it bears an unknown load."""
+"""All controllers on one motion of one arm: how well each follows, what it computes,
+how it bears an unknown load.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,12 @@ PAST = 1e-9  # rad (m): a motion to a limit is rounded
 
 @dataclass(frozen=True)
 class Row:
-    """One controller: errors of the joints, rad (m), and of the hand, m; torque N m (N); what it computes; the same under load.
+    """One controller: errors of the joints, rad (m), and of the hand, m; torque N m (N); what it
+    computes; the same under load.
 
-    `saturated` is the share of commands that the drives could not give in full. `stiffness` is what its feedback has of
-    w^2 M_jj, the least of any joint: less than 1 where all of it would shake the arm. Errors are NaN where the arm was lost.
+    `saturated` is the share of commands that the drives could not give in full. `stiffness` is what its
+    feedback has of w^2 M_jj, the least of any joint: less than 1 where all of it would shake the arm. Errors
+    are NaN where the arm was lost.
     """
 
     name: str
@@ -63,9 +67,11 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The rows, and what they were measured on; `payload` in kg at the hand's origin, `period` in s, `bandwidth` in rad/s.
+    """The rows, and what they were measured on; `payload` in kg at the hand's origin, `period` in
+    s, `bandwidth` in rad/s.
 
-    `shares` (n,) is what gains of joints by themselves have of M_jj; `beyond` names joints that the motion takes past limits.
+    `shares` (n,) is what gains of joints by themselves have of M_jj;
+    `beyond` names joints that the motion takes past limits.
     """
 
     arm: Arm
@@ -81,7 +87,9 @@ class Comparison:
         """The row of a controller."""
         found = next((row for row in self.rows if row.name == name), None)
         if found is None:
-            raise InputError(f"comparison: there is no {name!r}; there are {', '.join(row.name for row in self.rows)}.")
+            raise InputError(
+                f"comparison: there is no {name!r}; there are {', '.join(row.name for row in self.rows)}."
+            )
         return found
 
     @property
@@ -91,12 +99,23 @@ class Comparison:
 
     def document(self) -> dict[str, Any]:
         """Everything, for JSON."""
-        said = {"arm": self.arm.name, "duration": self.duration, "period": self.period, "bandwidth": self.bandwidth}
-        said |= {"longest_period": self.longest_period, "shares": list(self.shares), "beyond": list(self.beyond)}
+        said = {
+            "arm": self.arm.name,
+            "duration": self.duration,
+            "period": self.period,
+            "bandwidth": self.bandwidth,
+        }
+        said |= {
+            "longest_period": self.longest_period,
+            "shares": list(self.shares),
+            "beyond": list(self.beyond),
+        }
         return said | {"payload": self.payload, "controllers": [asdict(row) for row in self.rows]}
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
-        """A matplotlib figure of each controller's error against what it computes; saved where a path is given."""
+        """A matplotlib figure of each controller's error against what it computes;
+        saved where a path is given.
+        """
         from forearm.plots.control import comparison_figure, save_figure
 
         figure = comparison_figure(self)
@@ -105,39 +124,73 @@ class Comparison:
         return figure
 
     def _repr_html_(self) -> str:
-        header = ["controller", "operations", "rms of joints", "rms of hand mm", "at most", "loaded mm", "rms torque", ""]
+        header = [
+            "controller",
+            "operations",
+            "rms of joints",
+            "rms of hand mm",
+            "at most",
+            "loaded mm",
+            "rms torque",
+            "",
+        ]
         rows = [
-            [row.name, number(row.operations), number(row.rms, 3), *(number(1e3 * x, 3) for x in
-             (row.hand_rms, row.hand_largest, row.loaded_hand_rms)), number(row.torque_rms, 3), row.message]
+            [
+                row.name,
+                number(row.operations),
+                number(row.rms, 3),
+                *(number(1e3 * x, 3) for x in (row.hand_rms, row.hand_largest, row.loaded_hand_rms)),
+                number(row.torque_rms, 3),
+                row.message,
+            ]
             for row in self.rows
-        ]  # fmt: skip
+        ]
         said = (
-            f"{self.arm.name}: {self.duration:g} s, sampled every {1e3 * self.period:g} ms; loaded with {self.payload:.4g} kg"
+            f"{self.arm.name}: {self.duration:g} s, sampled every {1e3 * self.period:g} ms; loaded with "
+            f"{self.payload:.4g} kg"
         )
         return f"{html_lines([said])}\n{html_table(header, rows)}"
 
 
 def compare(
-    arm: Arm, motion: Any = None, controllers: Iterable[str | Controller] | None = None, *, period: float | None = None,
-    bandwidth: float = BANDWIDTH, plant: Arm | None = None, payload: float | None = None, sensors: Sensors | None = None,
-    delay: int = 0, dac: DAC | None = None, voltage: bool = False, progress: Callable[[int, int, str], None] | None = None,
-) -> Comparison:  # fmt: skip
-    """Every controller, or those named (or made) in `controllers`, on one motion: `usual_motion` of 2 s unless given.
+    arm: Arm,
+    motion: Any = None,
+    controllers: Iterable[str | Controller] | None = None,
+    *,
+    period: float | None = None,
+    bandwidth: float = BANDWIDTH,
+    plant: Arm | None = None,
+    payload: float | None = None,
+    sensors: Sensors | None = None,
+    delay: int = 0,
+    dac: DAC | None = None,
+    voltage: bool = False,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Comparison:
+    """Every controller, or those named (or made) in `controllers`, on one motion:
+    `usual_motion` of 2 s unless given.
 
-    All believe in `arm` and get the same gains, where joints have their own with `bearable_inertias`; `plant` is what moves.
-    Each runs twice, the second time with a `payload` (kg, a point at the hand's origin; a twentieth of the moving mass unless
-    given) that it does not know of. Accelerometers are exact unless sensors are given. `progress` is called before each with
-    how many are done, how many there are, and its name. Waters IV.
+    All believe in `arm` and get the same gains, where joints have their own with `bearable_inertias`;
+    `plant` is what moves. Each runs twice, the second time with a `payload` (kg, a point at the hand's
+    origin; a twentieth of the moving mass unless given) that it does not know of. Accelerometers are exact
+    unless sensors are given. `progress` is called before each with how many are done, how many there are,
+    and its name. Waters IV.
     """
     check_kind(arm, Arm, "compare, arm")
     motion = usual_motion(arm) if motion is None else motion
     check_motion(arm, motion)
-    T = check_number(1e-3 if period is None else period, "compare, period", above=0.0) if dac is None else dac.period
+    T = (
+        check_number(1e-3 if period is None else period, "compare, period", above=0.0)
+        if dac is None
+        else dac.period
+    )
     mass = LOAD * sum(body.mass for body in arm.moving.bodies) if payload is None else payload
     mass = check_number(mass, "compare, payload", minimum=0.0)
     reference = sampled(arm, motion, T)
     postures = reference.q[np.linspace(0, len(reference.q) - 1, POSTURES).astype(int)]
-    setting = Setting(arm, motion, reference, bandwidth, bearable_inertias(arm, postures, bandwidth, T, delay), T, delay)
+    setting = Setting(
+        arm, motion, reference, bandwidth, bearable_inertias(arm, postures, bandwidth, T, delay), T, delay
+    )
     sensors = Sensors(accelerometers=exact_accelerations) if sensors is None else sensors
     options = {"period": period, "sensors": sensors, "delay": delay, "dac": dac, "voltage": voltage}
     true = arm if plant is None else plant
@@ -150,7 +203,9 @@ def compare(
         loaded = alone if mass == 0.0 else _run(trial, setting, true.with_payload(mass), options)
         rows.append(_row(name, trial, alone, loaded))
     shares = tuple(float(x) for x in setting.shares)
-    return Comparison(arm, float(reference.t[-1]), T, bandwidth, mass, shares, _beyond(arm, reference), tuple(rows))
+    return Comparison(
+        arm, float(reference.t[-1]), T, bandwidth, mass, shares, _beyond(arm, reference), tuple(rows)
+    )
 
 
 def _beyond(arm: Arm, reference: Reference) -> tuple[str, ...]:
@@ -161,14 +216,29 @@ def _beyond(arm: Arm, reference: Reference) -> tuple[str, ...]:
 
 def _run(trial: Trial, setting: Setting, plant: Arm, options: dict[str, Any]) -> Run:
     w = setting.reference
-    motion = setting.motion if trial.moved is None else [np.ascontiguousarray(x[:, trial.moved]) for x in (w.q, w.qd, w.qdd)]
+    motion = (
+        setting.motion
+        if trial.moved is None
+        else [np.ascontiguousarray(x[:, trial.moved]) for x in (w.q, w.qd, w.qdd)]
+    )
     return run(trial.arm, trial.controller, motion, plant=trial.alter(plant), **options)
 
 
 def _row(name: str, trial: Trial, alone: Run, loaded: Run) -> Row:
     said = alone.message or (f"under load {loaded.message}" if loaded.message else "")
     return Row(
-        name, alone.operations, alone.operations_per_second, alone.rms, alone.largest, alone.hand_rms, alone.hand_largest,
-        float(np.sqrt(np.mean(alone.tau**2))), float(alone.saturated.mean()), loaded.rms, loaded.hand_rms,
-        float(loaded.saturated.mean()), trial.stiffness, "; ".join(filter(None, (said, trial.note))),
-    )  # fmt: skip
+        name,
+        alone.operations,
+        alone.operations_per_second,
+        alone.rms,
+        alone.largest,
+        alone.hand_rms,
+        alone.hand_largest,
+        float(np.sqrt(np.mean(alone.tau**2))),
+        float(alone.saturated.mean()),
+        loaded.rms,
+        loaded.hand_rms,
+        float(loaded.saturated.mean()),
+        trial.stiffness,
+        "; ".join(filter(None, (said, trial.note))),
+    )

@@ -1,4 +1,6 @@
-"""What a controller is: something that is asked for torques once a period, from what was measured and what is wanted."""
+"""What a controller is: something that is asked for torques once a period,
+from what was measured and what is wanted.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """What a controller knows at one period: the time, measured q, qd (n,), qdd where accelerometers are, the wanted motion.
+    """What a controller knows at one period: the time, measured q, qd (n,), qdd where accelerometers
+    are, the wanted motion.
 
-    `wanted` is (q, qd, qdd) of the motion now, `ahead` the same at the next period, when the torque asked for now has acted.
+    `wanted` is (q, qd, qdd) of the motion now, `ahead` the same at the next period,
+    when the torque asked for now has acted.
     """
 
     k: int
@@ -35,7 +39,9 @@ def most_torques(arm: Arm) -> Floats:
 
 
 class Controller(Protocol):
-    """Torques (n,) from samples; `operations` is what one sample costs on average, multiplications and additions together."""
+    """Torques (n,) from samples; `operations` is what one sample costs on average,
+    multiplications and additions together.
+    """
 
     name: str
 

@@ -1,8 +1,10 @@
-"""First-order extrapolation of forces in all 3n parameters (q, qd, qdd): slopes exact, from pairs, or from any points.
+"""First-order extrapolation of forces in all 3n parameters (q, qd, qdd):
+slopes exact, from pairs, or from any points.
 
-Waters IV: with six joints the 18 slopes of each force take 18 pairs of values in which one parameter differs. He adds that 7
-points make 18 pairs at all. They make 21, but the differences of 7 points span 6 directions: from points that come as they
-are, 18 slopes are known with 19. `fitted_slopes` says how many directions it knows.
+Waters IV: with six joints the 18 slopes of each force take 18 pairs of values in which one parameter
+differs. He adds that 7 points make 18 pairs at all. They make 21, but the differences of 7 points span
+6 directions: from points that come as they are, 18 slopes are known with 19. `fitted_slopes` says how
+many directions it knows.
 """
 
 from __future__ import annotations
@@ -30,12 +32,16 @@ LOST = 1e-10  # of the longest direction: what the points do not span
 
 
 def exact_slopes(kernel: Kernel, state: Floats) -> Floats:
-    """dF/dx (n, 3n), or (m, n, 3n), by the derivatives of inverse dynamics, at a state (3n,) or states (m, 3n)."""
+    """dF/dx (n, 3n), or (m, n, 3n), by the derivatives of inverse dynamics, at a state
+    (3n,) or states (m, 3n).
+    """
     return np.concatenate(kernel.inverse_dynamics_derivatives(*parts(state)), axis=-1)
 
 
 def slopes_by_pairs(kernel: Kernel, state: Floats, step: float = 1e-4) -> tuple[Floats, Floats]:
-    """F (n,) and dF/dx (n, 3n) from 3n + 1 evaluations: pairs of the state (3n,) with each that has one parameter changed."""
+    """F (n,) and dF/dx (n, 3n) from 3n + 1 evaluations: pairs of the state (3n,) with each that has
+    one parameter changed.
+    """
     h = check_number(step, "slopes_by_pairs, step", above=0.0)
     points = np.vstack([state, state + h * np.eye(len(state))])
     forces = kernel.inverse_dynamics(*parts(points))
@@ -44,7 +50,9 @@ def slopes_by_pairs(kernel: Kernel, state: Floats, step: float = 1e-4) -> tuple[
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Slopes (n, p) from points: of all that agree with them the least. They are known in `rank` directions of p."""
+    """Slopes (n, p) from points: of all that agree with them the least.
+    They are known in `rank` directions of p.
+    """
 
     slopes: Floats
     rank: int
@@ -56,14 +64,18 @@ class Fitted:
 
 
 def fitted_slopes(states: ArrayLike, forces: ArrayLike, cut: float = LOST) -> Fitted:
-    """Slopes from points as they come: states (m, p), forces (m, n), by least squares on the differences to the first.
+    """Slopes from points as they come: states (m, p), forces (m, n), by least squares on the
+    differences to the first.
 
-    Directions in which the points reach less than `cut` of their farthest are taken as not known. Other pairs of the points
-    add nothing: their differences are differences of these.
+    Directions in which the points reach less than `cut` of their farthest are taken as not known. Other pairs
+    of the points add nothing: their differences are differences of these.
     """
     x, F = as_floats(states, "states"), as_floats(forces, "forces")
     if x.ndim != 2 or F.ndim != 2 or len(x) != len(F) or len(x) < 2:
-        raise InputError(f"fitted_slopes: states (m, p) and forces (m, n) are needed, m at least 2; came {x.shape}, {F.shape}.")
+        raise InputError(
+            "fitted_slopes: states (m, p) and forces (m, n) are needed, m at least 2; came "
+            f"{x.shape}, {F.shape}."
+        )
     solution, _, rank, _ = np.linalg.lstsq(x[1:] - x[0], F[1:] - F[0], rcond=cut)
     return Fitted(np.ascontiguousarray(solution.T), int(rank))
 
@@ -77,7 +89,9 @@ def points_for_pairs(pairs: int) -> int:
 
 
 def points_for_slopes(parameters: int) -> int:
-    """The fewest points in general position that determine so many slopes, found by fitting: one more than there are slopes."""
+    """The fewest points in general position that determine so many slopes, found by fitting:
+    one more than there are slopes.
+    """
     rng = np.random.default_rng(parameters)
     m = 2
     while not fitted_slopes(rng.standard_normal((m, parameters)), np.zeros((m, 1))).determined:
@@ -86,7 +100,9 @@ def points_for_slopes(parameters: int) -> int:
 
 
 def elimination_operations(size: int, sides: int) -> int:
-    """Multiplications and additions of Gauss' elimination for `sides` right-hand sides; divisions are apart."""
+    """Multiplications and additions of Gauss' elimination for `sides` right-hand
+    sides; divisions are apart.
+    """
     squares = (size - 1) * size * (2 * size - 1) // 6
     return 2 * (squares + sides * size * (size - 1))
 
@@ -94,18 +110,25 @@ def elimination_operations(size: int, sides: int) -> int:
 class FirstOrder:
     """F = F0 + (dF/dx) (x - x0) in x = (q, qd, qdd) of the wanted motion, x0 of the last full evaluation.
 
-    At every `every`-th sample the forces and their slopes are computed: `exact`, or by 3n `pairs` with a `step` between, which
-    is what arms of more than ten joints get unless told. So they are after a switch of accelerations: over it, inertias that
-    have changed with q would make an error of first order; and where joints with dry friction reverse. Else the error falls
-    with the square of the distance.
+    At every `every`-th sample the forces and their slopes are computed: `exact`, or by 3n `pairs` with a
+    `step` between, which is what arms of more than ten joints get unless told. So they are after a switch of
+    accelerations: over it, inertias that have changed with q would make an error of first order; and where
+    joints with dry friction reverse. Else the error falls with the square of the distance.
     """
 
     name = "first order"
 
     def __init__(
-        self, arm: Arm, motion: Motion, *, every: int = 20, slopes: str | None = None, step: float = 1e-4,
-        bandwidth: float | None = BANDWIDTH, inertias: ArrayLike | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        arm: Arm,
+        motion: Motion,
+        *,
+        every: int = 20,
+        slopes: str | None = None,
+        step: float = 1e-4,
+        bandwidth: float | None = BANDWIDTH,
+        inertias: ArrayLike | None = None,
+    ) -> None:
         slopes = ("pairs" if arm.n > LONGEST_TRACED else "exact") if slopes is None else slopes
         if slopes not in KINDS:
             raise NameNotFound(f"slopes: there are no {shorten(slopes)}; {suggest(str(slopes), KINDS)}")
@@ -142,7 +165,10 @@ class FirstOrder:
         if is_due:
             self._x0, self._since = state, 0
             if self._slopes == "exact":
-                self._F0, self._S = self._kernel.inverse_dynamics(*parts(state)), exact_slopes(self._kernel, state)
+                self._F0, self._S = (
+                    self._kernel.inverse_dynamics(*parts(state)),
+                    exact_slopes(self._kernel, state),
+                )
             else:
                 self._F0, self._S = slopes_by_pairs(self._kernel, state, self._step)
         self._since += 1

@@ -1,7 +1,7 @@
 """Functions and controllers of an arm in fixed point, for processors without floating point. Waters IV.
 
-Ranges of the inputs give ranges of every value, these the formats, and the formats the errors: nothing overflows within the
-ranges, and how far results can be from the exact ones is stated.
+Ranges of the inputs give ranges of every value, these the formats, and the formats the errors: nothing
+overflows within the ranges, and how far results can be from the exact ones is stated.
 """
 
 from __future__ import annotations
@@ -39,10 +39,12 @@ ROUNDS = 20
 
 @dataclass(frozen=True, eq=False)
 class FixedPoint:
-    """A function in whole numbers: `source` in C, `formats` (bits behind the point of each entry), `errors` of each output.
+    """A function in whole numbers: `source` in C, `formats` (bits behind the point of each entry),
+    `errors` of each output.
 
-    `errors` bound |result - exact| for inputs that are whole numbers within `ranges`; what rounding the inputs does is not in
-    them. `quantised` makes such inputs, `evaluate` computes what the C does, bit for bit.
+    `errors` bound |result - exact| for inputs that are whole numbers within `ranges`; what
+    rounding the inputs does is not in them. `quantised` makes such inputs, `evaluate` computes
+    what the C does, bit for bit.
     """
 
     source: Source
@@ -55,7 +57,8 @@ class FixedPoint:
     results: dict[str, tuple[Expr | float, ...]]
     bounds: Ranges
     inner_errors: dict[int, float]  # of every value, by place in the graph
-    ends: dict[str, tuple[tuple[int, int], ...]]  # whole numbers at which outputs that are kept for the next call end
+    # whole numbers at which outputs that are kept for the next call end
+    ends: dict[str, tuple[tuple[int, int], ...]]
 
     @property
     def text(self) -> str:
@@ -97,7 +100,9 @@ class FixedPoint:
             array = as_floats(values[name], f"fixed_point, {name}")
             bits = np.array(self.formats[name])
             if array.shape[-1:] != bits.shape:
-                raise InputError(f"fixed_point, {name}: {len(bits)} numbers a state are needed, came shape {array.shape}.")
+                raise InputError(
+                    f"fixed_point, {name}: {len(bits)} numbers a state are needed, came shape {array.shape}."
+                )
             ends = np.array([self.ranges[f"{name}[{i}]"] for i in range(len(bits))]).T
             if not ((array >= ends[0]) & (array <= ends[1])).all():  # NaN too
                 raise InputError(f"fixed_point, {name}: outside the ranges that the code was made for.")
@@ -110,8 +115,12 @@ class FixedPoint:
         shape = np.shape(next(iter(inputs.values())))[:-1]
         made = {}
         for name, entries in self.results.items():
-            columns = [_signed(values, e) if isinstance(e, Expr) else constant(e, self.word).number for e in entries]
-            made[name] = np.stack([np.broadcast_to(np.asarray(c, dtype=np.int64), shape) for c in columns], axis=-1)
+            columns = [
+                _signed(values, e) if isinstance(e, Expr) else constant(e, self.word).number for e in entries
+            ]
+            made[name] = np.stack(
+                [np.broadcast_to(np.asarray(c, dtype=np.int64), shape) for c in columns], axis=-1
+            )
             if name in self.ends:
                 made[name] = np.clip(made[name], *np.array(self.ends[name]).T)
         return made
@@ -119,12 +128,16 @@ class FixedPoint:
     def values(self, inputs: Mapping[str, Whole]) -> dict[int, Whole]:
         """Every value inside, by place in the graph."""
         arrays = {name: inputs[name] for name in self._inputs(inputs)}
-        given = {f"{name}[{i}]": array[..., i] for name, array in arrays.items() for i in range(array.shape[-1])}
+        given = {
+            f"{name}[{i}]": array[..., i] for name, array in arrays.items() for i in range(array.shape[-1])
+        }
         return run(self.steps, self.graph.leaves, given)
 
     def real(self, numbers: Mapping[str, Whole]) -> dict[str, Floats]:
         """Whole numbers of inputs or outputs as the values they stand for."""
-        return {name: array * 2.0 ** -np.array(self.formats[name], dtype=float) for name, array in numbers.items()}
+        return {
+            name: array * 2.0 ** -np.array(self.formats[name], dtype=float) for name, array in numbers.items()
+        }
 
     def _inputs(self, given: Mapping[str, Any]) -> list[str]:
         """The names of the inputs, all of which must be there."""
@@ -140,21 +153,33 @@ def _signed(values: Mapping[int, Whole], e: Expr) -> Whole:
 
 
 def fixed_point(
-    arm: Arm, function: str, ranges: Mapping[str, Any] | None = None, word: int = 32, name: str | None = None, *,
-    bandwidth: float | None = None, gains: Gains | None = None, friction: bool | None = None, period: float | None = None,
+    arm: Arm,
+    function: str,
+    ranges: Mapping[str, Any] | None = None,
+    word: int = 32,
+    name: str | None = None,
+    *,
+    bandwidth: float | None = None,
+    gains: Gains | None = None,
+    friction: bool | None = None,
+    period: float | None = None,
     most: ArrayLike | None = None,
-) -> FixedPoint:  # fmt: skip
+) -> FixedPoint:
     """A generated function, or a control law, as C99 in whole numbers of `word` bits (16 or 32).
 
-    `ranges` gives for each input a bound of its magnitude, or for each joint a bound or a pair (lower, upper); q has the
-    limits of the joints and qd their max_speed unless given. Products take twice the word,
-    sines 64 bits. `bandwidth` to `most` are those of `controller_code`, for laws alone. The state of a law has one format in
-    and out, and ends at its range.
+    `ranges` gives for each input a bound of its magnitude, or for each joint a bound or a pair (lower,
+    upper); q has the limits of the joints and qd their max_speed unless given. Products take twice the word,
+    sines 64 bits. `bandwidth` to `most` are those of `controller_code`, for laws alone. The state of a law
+    has one format in and out, and ends at its range.
     """
     if word not in WORDS or isinstance(word, bool):
-        raise InputError(f"fixed_point, word: one of {', '.join(map(str, WORDS))} bits; came {shorten(word)}.")
+        raise InputError(
+            f"fixed_point, word: one of {', '.join(map(str, WORDS))} bits; came {shorten(word)}."
+        )
     settings = {"bandwidth": bandwidth, "gains": gains, "friction": friction, "period": period, "most": most}
-    traced, what = _traced(arm, function, {key: value for key, value in settings.items() if value is not None})
+    traced, what = _traced(
+        arm, function, {key: value for key, value in settings.items() if value is not None}
+    )
     inside = input_ranges(arm, traced.inputs, ranges or {})
     title = identifier(name) if name is not None else identifier(f"{arm.name[:20]}_{function}_q{word}")
     lines = [f"{what}, of {arm.name}, {arm.n} joints, in fixed point of {word} bits.", ""]
@@ -164,23 +189,34 @@ def fixed_point(
 
 
 def program_in_fixed_point(
-    traced: Traced, inside: dict[str, Range], word: int, title: str, lines: list[str], kept: Mapping[str, str] | None = None
+    traced: Traced,
+    inside: dict[str, Range],
+    word: int,
+    title: str,
+    lines: list[str],
+    kept: Mapping[str, str] | None = None,
 ) -> FixedPoint:
     """A traced function whose inputs lie inside ranges, as C with the given lines at its head.
 
-    `kept` names outputs that are inputs of the next call: they have the formats of these, and end at their ranges.
+    `kept` names outputs that are inputs of the next call: they have the formats of these,
+    and end at their ranges.
     """
     graph, both = traced.graph, (traced.inputs, traced.outputs)
     needed = graph.needed(traced.results)
     wider = {leaf: _rounded_out(ends, word) for leaf, ends in inside.items()}
     bounds = ranges_of(graph, needed, wider)
-    results = {key: tuple(np.ravel(np.asarray(table, dtype=object)).tolist()) for key, table in traced.results.items()}
+    results = {
+        key: tuple(np.ravel(np.asarray(table, dtype=object)).tolist())
+        for key, table in traced.results.items()
+    }
     tied = _tied(graph, results, kept or {})
     steps, errors = _fitted(graph, needed, wider, bounds, word, tied)
     ends = {
-        key: tuple(_whole_ends(inside[f"{name}[{i}]"], steps[e.node].bits) for i, e in enumerate(results[key]))
+        key: tuple(
+            _whole_ends(inside[f"{name}[{i}]"], steps[e.node].bits) for i, e in enumerate(results[key])
+        )
         for key, name in (kept or {}).items()
-    }  # fmt: skip
+    }
     formats = {a.name: _formats(a, graph, steps, results, word) for a in traced.arrays}
     wrong = {key: np.array([_wrong(e, errors, word) for e in row]) for key, row in results.items()}
     about = [*lines, *_about(inside, wrong, kept or {})]
@@ -195,25 +231,39 @@ def _traced(arm: Arm, function: str, settings: dict[str, Any]) -> tuple[Traced, 
         raise InputError(f"fixed_point: an Arm with joints that move is needed; came {shorten(arm)}.")
     if isinstance(function, str) and function in LAWS:
         law = law_of(arm, function, **settings)
-        said = f"{LAWS[function]}, once a period of {settings.get('period', PERIOD):g} s" if law.has_state else LAWS[function]
+        said = (
+            f"{LAWS[function]}, once a period of {settings.get('period', PERIOD):g} s"
+            if law.has_state
+            else LAWS[function]
+        )
         return law.traced, said
     if not isinstance(function, str) or function not in FUNCTIONS:
         raise NameNotFound(
-            f"fixed_point: there is no function {shorten(function)}; {suggest(str(function), (*FUNCTIONS, *LAWS))}"
+            f"fixed_point: there is no function {shorten(function)}; "
+            f"{suggest(str(function), (*FUNCTIONS, *LAWS))}"
         )
     if settings:
-        raise InputError(f"fixed_point, {next(iter(settings))}: only laws take it ({', '.join(LAWS)}), not {function}.")
+        raise InputError(
+            f"fixed_point, {next(iter(settings))}: only laws take it ({', '.join(LAWS)}), not {function}."
+        )
     return trace(Tracing(arm, {}), [FUNCTIONS[function]]), FUNCTIONS[function].title
 
 
 def _rounded_out(ends: Range, word: int) -> Range:
-    """A range with room for its ends rounded to whole numbers, whose unit is no more than 2^-(word - 2) of the larger end."""
+    """A range with room for its ends rounded to whole numbers, whose unit is no more than
+    2^-(word - 2) of the larger end.
+    """
     room = max(2.0 ** -(word - 2) * max(abs(ends[0]), abs(ends[1])), 2.0**-LARGEST_FRACTION)
     return ends[0] - room, ends[1] + room
 
 
 def _fitted(
-    graph: Graph, needed: list[int], inside: Mapping[str, Range], bounds: Ranges, word: int, tied: list[tuple[int, int]]
+    graph: Graph,
+    needed: list[int],
+    inside: Mapping[str, Range],
+    bounds: Ranges,
+    word: int,
+    tied: list[tuple[int, int]],
 ) -> tuple[dict[int, Step], dict[int, float]]:
     """Formats in which every value fits with its error: a place that would not loses bits, until all do.
 
@@ -227,11 +277,13 @@ def _fitted(
             errors = errors_in(graph, steps, propagated(graph, needed, boxes, bounds.of), errors)
         most = 2 ** (word - 1) - 1
         reached = {p: (bounds.most(p) + errors[p]) * 2.0**s.bits for p, s in steps.items()}
-        # a value smaller than its error says nothing: it loses one bit more, or those behind it would ask for one a round
+        # a value smaller than its error says nothing: it loses one bit more,
+        # or those behind it would ask for one a round
         over = {
             p: max(math.ceil(math.log2(size / most)), 1) + (errors[p] > bounds.most(p))
-            for p, size in reached.items() if size > most
-        }  # fmt: skip
+            for p, size in reached.items()
+            if size > most
+        }
         for pair in tied:
             first, second = sorted(pair, key=lambda p: steps[p].bits)
             if steps[second].bits > steps[first].bits:
@@ -240,19 +292,23 @@ def _fitted(
             return steps, {place: error * (1.0 + WIDER) for place, error in errors.items()}
         less |= {place: less.get(place, 0) + bits for place, bits in over.items()}
     raise InputError(
-        f"fixed_point: {word} bits are too few: errors grow as large as the values. Give a longer word, or ranges in which the "
-        "values are not so far apart in size."
+        f"fixed_point: {word} bits are too few: errors grow as large as the values. Give a longer word, or "
+        "ranges in which the values are not so far apart in size."
     )
 
 
 def _tied(graph: Graph, results: Mapping[str, Any], kept: Mapping[str, str]) -> list[tuple[int, int]]:
     """Places of outputs with those of the inputs that they become."""
     inputs = {leaf: place for place, leaf in graph.leaves.items()}
-    return [(e.node, inputs[f"{name}[{i}]"]) for key, name in kept.items() for i, e in enumerate(results[key])]
+    return [
+        (e.node, inputs[f"{name}[{i}]"]) for key, name in kept.items() for i, e in enumerate(results[key])
+    ]
 
 
 def _whole_ends(ends: Range, bits: int) -> tuple[int, int]:
-    """The least and the largest whole number within a range, twice the one nearest to its lower end where it holds none."""
+    """The least and the largest whole number within a range, twice the one nearest to its lower
+    end where it holds none.
+    """
     low, high = math.ceil(ends[0] * 2.0**bits), math.floor(ends[1] * 2.0**bits)
     return (low, high) if low <= high else (round(ends[0] * 2.0**bits),) * 2
 
@@ -262,7 +318,9 @@ def _formats(
 ) -> tuple[int, ...]:
     """Bits behind the point of each entry; 0 for what is not used, or always 0."""
     if argument.name in results:
-        return tuple((steps[e.node] if isinstance(e, Expr) else constant(e, word)).bits for e in results[argument.name])
+        return tuple(
+            (steps[e.node] if isinstance(e, Expr) else constant(e, word)).bits for e in results[argument.name]
+        )
     used = {leaf: steps[place].bits for place, leaf in graph.leaves.items() if place in steps}
     return tuple(used.get(f"{argument.name}[{i}]", 0) for i in range(argument.size))
 
@@ -279,5 +337,8 @@ def _about(inside: Mapping[str, Range], wrong: Mapping[str, Floats], kept: Mappi
     lines += [f"  {leaf} from {low:.6g} to {high:.6g}" for leaf, (low, high) in inside.items()]
     lines += ["Results differ from the exact ones of the same whole numbers by no more than:"]
     lines += [f"  {key}: {', '.join(f'{e:.3g}' for e in row)}" for key, row in wrong.items()]
-    lines += [f"{key} has the formats of {name} and ends at its range: hand it over as it is." for key, name in kept.items()]
+    lines += [
+        f"{key} has the formats of {name} and ends at its range: hand it over as it is."
+        for key, name in kept.items()
+    ]
     return [*lines, f"Generated by forearm {__version__}."]

@@ -47,12 +47,22 @@ static int{word}_t within(int{word}_t x, int{word}_t low, int{word}_t high)
 
 
 def source(
-    name: str, about: Sequence[str], graph: Graph, steps: Mapping[int, Step], results: Mapping[str, Sequence[Expr | float]],
-    arguments: tuple[Sequence[Argument], Sequence[Argument]], word: int, ends: Mapping[str, Sequence[tuple[int, int]]],
-) -> str:  # fmt: skip
+    name: str,
+    about: Sequence[str],
+    graph: Graph,
+    steps: Mapping[int, Step],
+    results: Mapping[str, Sequence[Expr | float]],
+    arguments: tuple[Sequence[Argument], Sequence[Argument]],
+    word: int,
+    ends: Mapping[str, Sequence[tuple[int, int]]],
+) -> str:
     """The definition of the function; `ends` has the whole numbers at which entries of some outputs end."""
     names = _names(graph, steps)
-    lines = [*c_family.comment([about[0], f"{name}.h has arguments, formats and what the results can be wrong by."])]
+    lines = [
+        *c_family.comment(
+            [about[0], f"{name}.h has arguments, formats and what the results can be wrong by."]
+        )
+    ]
     lines += [f'#include "{name}.h"', "", SHIFTS]
     kinds = {step.kind for step in steps.values()}
     lines += [sines.C_TEXT] if kinds & {SIN, COS} else []
@@ -67,7 +77,10 @@ def source(
             continue
         if graph.sections[place] != section:
             section = graph.sections[place]
-            lines += ["", *([f"{INDENT}/* {' '.join(re.findall(r'[A-Za-z0-9_,.]+', section))} */"] if section else [])]
+            lines += [
+                "",
+                *([f"{INDENT}/* {' '.join(re.findall(r'[A-Za-z0-9_,.]+', section))} */"] if section else []),
+            ]
         lines += folded(f"const int{word}_t {names(place)} = {_text(step, steps, names, word)};", INDENT)
     lines.append("")
     for output in arguments[1]:
@@ -87,9 +100,12 @@ def signature(name: str, arguments: tuple[Sequence[Argument], Sequence[Argument]
 
 
 def header(
-    name: str, about: Sequence[str], arguments: tuple[Sequence[Argument], Sequence[Argument]],
-    formats: Mapping[str, Sequence[int]], word: int,
-) -> str:  # fmt: skip
+    name: str,
+    about: Sequence[str],
+    arguments: tuple[Sequence[Argument], Sequence[Argument]],
+    formats: Mapping[str, Sequence[int]],
+    word: int,
+) -> str:
     """The declaration, and the formats as numbers that a program can use."""
     guard = f"{name.upper()}_H"
     lines = [*c_family.comment(about), f"#ifndef {guard}", f"#define {guard}", "", "#include <stdint.h>", ""]
@@ -123,7 +139,9 @@ def _text(step: Step, steps: Mapping[int, Step], names: Callable[[int], str], wo
     if step.kind == MUL:
         return _narrowed(f"({wide}){a} * {names(step.right)}", step.down, word)
     if step.kind in (ADD, SUB):
-        x, y = (_lifted(names(p), up, wide, word) for p, up in ((step.left, step.up_a), (step.right, step.up_b)))
+        x, y = (
+            _lifted(names(p), up, wide, word) for p, up in ((step.left, step.up_a), (step.right, step.up_b))
+        )
         return _narrowed(f"{x} {'+' if step.kind == ADD else '-'} {y}", step.down, word)
     if step.kind == DIV:
         return _narrowed(f"{_lifted(a, step.up_a, wide, word)} / {names(step.right)}", step.down, word)
@@ -131,7 +149,9 @@ def _text(step: Step, steps: Mapping[int, Step], names: Callable[[int], str], wo
         bits = steps[step.left].bits + sines.TURN_FRACTION - 32
         phase = f"(uint32_t)({_rounded(f'(int64_t){a} * INT64_C({sines.TURNS})', bits, 64)})"
         turned = f"turn_sine({phase}{' + UINT32_C(1073741824)' if step.kind == COS else ''})"
-        return turned if step.down == 0 else f"(int{word}_t)(({turned} + {1 << (step.down - 1)}) >> {step.down})"
+        return (
+            turned if step.down == 0 else f"(int{word}_t)(({turned} + {1 << (step.down - 1)}) >> {step.down})"
+        )
     if step.kind == SQRT:
         return f"(int{word}_t)whole_root((int64_t){a} * INT64_C({1 << step.up_a}))"
     if step.kind == ABS:

@@ -1,4 +1,6 @@
-"""The ranges of a function's inputs: limits and max_speed of the joints for q and qd, for the rest what the caller gives."""
+"""The ranges of a function's inputs: limits and max_speed of the joints for q and qd,
+for the rest what the caller gives.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,19 @@ LARGEST = 1e6  # no angle, speed or sum of errors of an arm is more
 
 
 def input_ranges(arm: Arm, inputs: Sequence[Argument], given: Mapping[str, Any]) -> dict[str, Range]:
-    """(lower, upper) of every entry by its name, such as "q[2]"; InputError says for which inputs ranges are missing."""
+    """(lower, upper) of every entry by its name, such as "q[2]";
+    InputError says for which inputs ranges are missing.
+    """
     if not isinstance(given, Mapping):
-        raise InputError(f"fixed_point, ranges: a mapping such as {{'qd': 2.0}} is needed, came {shorten(given)}.")
+        raise InputError(
+            f"fixed_point, ranges: a mapping such as {{'qd': 2.0}} is needed, came {shorten(given)}."
+        )
     names = [a.name for a in inputs]
     for name in given:
         if name not in names:
-            raise NameNotFound(f"fixed_point, ranges: there is no input {shorten(name)}; {suggest(str(name), names)}")
+            raise NameNotFound(
+                f"fixed_point, ranges: there is no input {shorten(name)}; {suggest(str(name), names)}"
+            )
     made: dict[str, Range] = {}
     for argument in inputs:
         for i, entry in enumerate(_entries(arm, argument, given)):
@@ -41,14 +49,18 @@ def _entries(arm: Arm, argument: Argument, given: Mapping[str, Any]) -> list[Ran
             return [(-speed, speed) for j in arm.joints if (speed := j.max_speed) is not None]
         if name not in POSITIONS:
             raise InputError(
-                f"fixed_point: the range of {name} is not known; give it in ranges, such as ranges={{'{name}': 2.0}} or a pair "
-                "(lower, upper) for each joint."
+                f"fixed_point: the range of {name} is not known; give it in ranges, such as "
+                f"ranges={{'{name}': 2.0}} or a pair (lower, upper) for each joint."
             )
-        open_ = [j.name for j in arm.joints if not (math.isfinite(j.limits.lower) and math.isfinite(j.limits.upper))]
+        open_ = [
+            j.name
+            for j in arm.joints
+            if not (math.isfinite(j.limits.lower) and math.isfinite(j.limits.upper))
+        ]
         if open_:
             raise InputError(
-                f"fixed_point: {', '.join(open_)} of {arm.name!r} {'has' if len(open_) == 1 else 'have'} no limits; give them "
-                f"in the arm file, or ranges={{'{name}': 3.2}}, in rad or m."
+                f"fixed_point: {', '.join(open_)} of {arm.name!r} {'has' if len(open_) == 1 else 'have'} no "
+                f"limits; give them in the arm file, or ranges={{'{name}': 3.2}}, in rad or m."
             )
         return [(j.limits.lower, j.limits.upper) for j in arm.joints]
     value = given[name]
@@ -56,8 +68,8 @@ def _entries(arm: Arm, argument: Argument, given: Mapping[str, Any]) -> list[Ran
         return [_range(value, f"fixed_point, ranges, {name}")] * size
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or len(value) != size:
         raise InputError(
-            f"fixed_point, ranges, {name}: a number, or for each of the {size} entries a number or a pair (lower, upper), is "
-            f"needed; came {shorten(value)}."
+            f"fixed_point, ranges, {name}: a number, or for each of the {size} entries a number or a pair "
+            f"(lower, upper), is needed; came {shorten(value)}."
         )
     return [_range(v, f"fixed_point, ranges, {name}[{i}]") for i, v in enumerate(value)]
 

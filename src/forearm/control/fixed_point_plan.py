@@ -1,7 +1,8 @@
-"""A graph as steps in whole numbers: each value v is kept as v 2^f, with f as large as its range allows. Waters IV.
+"""A graph as steps in whole numbers: each value v is kept as v 2^f, with f as large as its
+range allows. Waters IV.
 
-Products and sums are formed in twice the word's width and shifted down, to the nearest. What each step can be wrong by, and
-what it makes of the errors of its operands, is added up box by box.
+Products and sums are formed in twice the word's width and shifted down, to the nearest. What each step can be
+wrong by, and what it makes of the errors of its operands, is added up box by box.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ HEADROOM = 2.0**-10  # of the range, for errors; checked when they are known
 
 @dataclass(frozen=True)
 class Step:
-    """One value: kind and operands of the graph, `bits` behind the point, and the shifts that bring operands to it.
+    """One value: kind and operands of the graph, `bits` behind the point, and the shifts
+    that bring operands to it.
 
-    MUL: (a b) >> down. ADD, SUB: (a 2^up_a + b 2^up_b) >> down, a negative `up` shifting down first. DIV: (a 2^up_a / b) >>
-    down, cut off. SQRT: floor of the root of a 2^up_a. `number` is that of a constant.
+    MUL: (a b) >> down. ADD, SUB: (a 2^up_a + b 2^up_b) >> down, a negative `up` shifting down first. DIV: (a
+    2^up_a / b) >> down, cut off. SQRT: floor of the root of a 2^up_a. `number` is that of a constant.
     """
 
     place: int
@@ -43,7 +45,9 @@ class Step:
     number: int = 0
 
 
-def planned(graph: Graph, needed: Sequence[int], ranges: Ranges, word: int, less: Mapping[int, int]) -> dict[int, Step]:
+def planned(
+    graph: Graph, needed: Sequence[int], ranges: Ranges, word: int, less: Mapping[int, int]
+) -> dict[int, Step]:
     """The steps in order, by place; `less` takes bits from places whose errors need more room."""
     steps: dict[int, Step] = {}
     for place in needed:
@@ -80,7 +84,9 @@ def _step(graph: Graph, place: int, bits: int, steps: Mapping[int, Step], word: 
         common = min(max(fa, fb), min(fa, fb) + word - 2)
         bits = max(min(bits, common), common - far)
         # a number shifted down by its whole word is 0, however much further it should go
-        return Step(place, kind, bits, left, right, max(common - fa, -far), max(common - fb, -far), common - bits)
+        return Step(
+            place, kind, bits, left, right, max(common - fa, -far), max(common - fb, -far), common - bits
+        )
     if kind == DIV:
         up = min(max(bits - fa + fb, 0), word - 2)
         bits = max(min(bits, fa - fb + up), fa - fb + up - far)
@@ -127,7 +133,12 @@ def errors_in(
 
 
 def _error(
-    graph: Graph, step: Step, steps: Mapping[int, Step], boxes: Mapping[int, Box], errors: Mapping[int, Floats], count: int
+    graph: Graph,
+    step: Step,
+    steps: Mapping[int, Step],
+    boxes: Mapping[int, Box],
+    errors: Mapping[int, Floats],
+    count: int,
 ) -> Floats:
     unit = 2.0**-step.bits
     if step.kind == CONSTANT:
@@ -140,7 +151,11 @@ def _error(
         b, eb = most_of(boxes[step.right]), errors[step.right]
         return a * eb + b * ea + ea * eb + half
     if step.kind in (ADD, SUB):
-        lost = sum(2.0 ** -(steps[p].bits + up + 1) for p, up in ((step.left, step.up_a), (step.right, step.up_b)) if up < 0)
+        lost = sum(
+            2.0 ** -(steps[p].bits + up + 1)
+            for p, up in ((step.left, step.up_a), (step.right, step.up_b))
+            if up < 0
+        )
         plain = ea + errors[step.right]
         return np.minimum(plain, _turned_error(graph, step, steps, boxes, errors, plain)) + lost + half
     if step.kind == DIV:
@@ -157,14 +172,22 @@ def _function_error(step: Step, boxes: Mapping[int, Box], ea: Floats, a: Floats)
         return ea + sines.angle_error(float(a.max())) + sines.ERROR + rounding
     if step.kind == SQRT:
         root = np.sqrt(np.maximum(boxes[step.left][0] - ea, 0.0))
-        return np.where(root > 0.0, np.minimum(ea / np.maximum(root, 1e-300), np.sqrt(ea)), np.sqrt(ea)) + 2.0**-step.bits
+        return (
+            np.where(root > 0.0, np.minimum(ea / np.maximum(root, 1e-300), np.sqrt(ea)), np.sqrt(ea))
+            + 2.0**-step.bits
+        )
     if step.kind == SIGN:  # a value nearer to 0 than its error may have any sign
         return np.where((_least(boxes[step.left]) > ea) | (ea == 0.0), 0.0, 2.0)
     return ea
 
 
 def _turned_error(
-    graph: Graph, step: Step, steps: Mapping[int, Step], boxes: Mapping[int, Box], errors: Mapping[int, Floats], plain: Floats
+    graph: Graph,
+    step: Step,
+    steps: Mapping[int, Step],
+    boxes: Mapping[int, Box],
+    errors: Mapping[int, Floats],
+    plain: Floats,
 ) -> Floats:
     """Of c x +- s y: errors of x and y are turned with them, those of c, s and of the products add."""
     pair = turned_pair(graph, step.place)

@@ -1,8 +1,9 @@
-"""How large every value of a graph can become: intervals over boxes of inputs, which prove that nothing overflows.
+"""How large every value of a graph can become: intervals over boxes of inputs,
+which prove that nothing overflows.
 
-Intervals forget that values hang together, so the ranges of some inputs are cut into pieces and each node gets the hull over
-all pieces; every such cut is a bound, and their intersection is too. A sum c x + s y with the cosine and sine of one angle is
-no longer than (x, y), which keeps turned vectors from growing.
+Intervals forget that values hang together, so the ranges of some inputs are cut into pieces and each node
+gets the hull over all pieces; every such cut is a bound, and their intersection is too. A sum c x + s y with
+the cosine and sine of one angle is no longer than (x, y), which keeps turned vectors from growing.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ def ranges_of(graph: Graph, needed: Sequence[int], inputs: Mapping[str, Range]) 
 
 
 def cuts(graph: Graph, needed: Sequence[int], inputs: Mapping[str, Range]) -> Iterator[dict[str, Box]]:
-    """The inputs' box whole, then cut along neighbours among the angles in turn: recursions tie neighbours together."""
+    """The inputs' box whole, then cut along neighbours among the angles in turn:
+    recursions tie neighbours together.
+    """
     angles = _angles(graph, needed)
     size = min(TOGETHER, len(angles))
     pieces = max(2, min(MOST_PIECES, int((ROOM / max(len(needed), 1)) ** (1.0 / TOGETHER))))
@@ -70,7 +73,9 @@ def _angles(graph: Graph, needed: Sequence[int]) -> list[str]:
 def _boxes(inputs: Mapping[str, Range], group: Sequence[str], pieces: int) -> dict[str, Box]:
     """The inputs with the ranges of some cut: every piece of one with every piece of the others."""
     ends = [np.linspace(*inputs[name], pieces + 1) for name in group]
-    chosen = np.array(list(product(range(pieces), repeat=len(group))), dtype=int).reshape(pieces ** len(group), len(group))
+    chosen = np.array(list(product(range(pieces), repeat=len(group))), dtype=int).reshape(
+        pieces ** len(group), len(group)
+    )
     count = len(chosen)
     made = {name: (np.full(count, low), np.full(count, high)) for name, (low, high) in inputs.items()}
     for k, name in enumerate(group):
@@ -78,7 +83,9 @@ def _boxes(inputs: Mapping[str, Range], group: Sequence[str], pieces: int) -> di
     return made
 
 
-def propagated(graph: Graph, needed: Sequence[int], boxes: Mapping[str, Box], known: Mapping[int, Range]) -> dict[int, Box]:
+def propagated(
+    graph: Graph, needed: Sequence[int], boxes: Mapping[str, Box], known: Mapping[int, Range]
+) -> dict[int, Box]:
     """Bounds of every place in every box, never wider than what is known already."""
     count = len(next(iter(boxes.values()))[0]) if boxes else 1
     made: dict[int, Box] = {}
@@ -109,8 +116,8 @@ def _bounds(graph: Graph, place: int, made: Mapping[int, Box], boxes: Mapping[st
         low, high = made[right]
         if ((low <= 0.0) & (high >= 0.0)).any():
             raise InputError(
-                "fixed_point: a value is divided by one that may be 0 within these ranges; give narrower ranges, or take a "
-                "function without division, such as inverse_dynamics."
+                "fixed_point: a value is divided by one that may be 0 within these ranges; give narrower "
+                "ranges, or take a function without division, such as inverse_dynamics."
             )
         return _times(a, (1.0 / high, 1.0 / low))
     return _function(kind, a)
@@ -131,7 +138,8 @@ def _function(kind: int, a: Box) -> Box:
             low = np.maximum(low, 0.0)  # rounding of a sum of squares, or NaN, which fixed point has none of
         return np.sqrt(low), np.sqrt(np.maximum(high, 0.0))
     raise InputError(
-        "fixed_point: exponentials (Stribeck's friction) and angles are not written in fixed point; leave them out."
+        "fixed_point: exponentials (Stribeck's friction) and angles are not written in fixed "
+        "point; leave them out."
     )
 
 
@@ -154,7 +162,9 @@ def _square(a: Box) -> Box:
 
 
 def _special(graph: Graph, place: int, made: Mapping[int, Box]) -> Floats | None:
-    """A bound of the magnitude that the interval of a sum does not see: of a turned vector, or of a clamped value."""
+    """A bound of the magnitude that the interval of a sum does not see:
+    of a turned vector, or of a clamped value.
+    """
     turned = turned_pair(graph, place)
     if turned is not None:
         return np.hypot(most_of(made[turned[0]]), most_of(made[turned[1]]))
@@ -167,7 +177,9 @@ def turned_pair(graph: Graph, place: int) -> tuple[int, int] | None:
     terms = [graph.left[place], graph.right[place]]
     if graph.kinds[place] not in (ADD, SUB) or any(graph.kinds[t] != MUL for t in terms):
         return None
-    for first, second in product(*(((graph.left[t], graph.right[t]), (graph.right[t], graph.left[t])) for t in terms)):
+    for first, second in product(
+        *(((graph.left[t], graph.right[t]), (graph.right[t], graph.left[t])) for t in terms)
+    ):
         kinds = {graph.kinds[first[0]], graph.kinds[second[0]]}
         if kinds == {COS, SIN} and graph.left[first[0]] == graph.left[second[0]]:
             return first[1], second[1]

@@ -1,4 +1,6 @@
-"""Sine in whole numbers: an angle as a share of a turn in 32 bits, which wraps by itself, and a polynomial over a quarter."""
+"""Sine in whole numbers: an angle as a share of a turn in 32 bits, which wraps by itself,
+and a polynomial over a quarter.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 Whole = NDArray[np.int64]
-# sin(pi x / 2) = x P(x^2) on 0..1: P interpolates at Chebyshev's points, 2.7e-11 off at most; numbers times 2^30.
+# sin(pi x / 2) = x P(x^2) on 0..1: P interpolates at Chebyshev's points, 2.7e-11 off at
+# most; numbers times 2^30.
 COEFFICIENTS = (1686629713, -693598666, 85569282, -5026892, 172072, -3685)
 FRACTION = 30
 TURNS, TURN_FRACTION = 1367130551, 33  # 1 / (2 pi) times 2^33
 TURNS_ERROR = abs(TURNS / 2.0**TURN_FRACTION - 1.0 / (2.0 * math.pi))
-# Units of 2^-30: six coefficients rounded, five products and x^2 (slope of P below 0.7), the last product, and P itself.
+# Units of 2^-30: six coefficients rounded, five products and x^2 (slope of P below 0.7), the last
+# product, and P itself.
 ERROR = (0.5 * 6 + 0.5 * 5 + 0.5 * 0.7 + 0.5 + 0.03) * 2.0**-FRACTION
 
 

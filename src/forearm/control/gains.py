@@ -20,7 +20,9 @@ BANDWIDTH = 2.0 * math.pi * 5.0  # rad/s: the lower end of what industrial arms 
 
 @dataclass(frozen=True, eq=False)
 class Gains:
-    """Of position, velocity and the integral of position, (n,) each: 1/s^2, 1/s, 1/s^3, or these times an inertia."""
+    """Of position, velocity and the integral of position, (n,) each:
+    1/s^2, 1/s, 1/s^3, or these times an inertia.
+    """
 
     kp: Floats
     kd: Floats
@@ -39,16 +41,22 @@ def critically_damped(n: int, bandwidth: float = BANDWIDTH, integral: bool = Fal
 
 
 def joint_inertias(arm: Arm, q: ArrayLike | None = None) -> Floats:
-    """What each joint moves by itself, M_jj (n,), rotors included, at a posture (n,): in mid-range unless given."""
+    """What each joint moves by itself, M_jj (n,), rotors included, at a posture (n,):
+    in mid-range unless given.
+    """
     (posture,) = one_state(arm, "joint_inertias", q=middle(arm) if q is None else q)
     return np.ascontiguousarray(np.diagonal(kernel_of(arm).inertia_matrix(posture)))
 
 
-def bearable_inertias(arm: Arm, postures: ArrayLike, bandwidth: float, period: float, delay: int = 0) -> Floats:
-    """M_jj (n,) in mid-range, less where sampled gains times it would shake joints that share inertia, as parallel axes do.
+def bearable_inertias(
+    arm: Arm, postures: ArrayLike, bandwidth: float, period: float, delay: int = 0
+) -> Floats:
+    """M_jj (n,) in mid-range, less where sampled gains times it would shake joints that share
+    inertia, as parallel axes do.
 
-    The sampled loop multiplies gains by the eigenvalues of M^-1 diag(d). Held to half of what is stable in every posture
-    (m, n), d = min(M_jj, c / max (M^-1)_jj) with the largest c that does: joints that shake nobody keep all of theirs.
+    The sampled loop multiplies gains by the eigenvalues of M^-1 diag(d). Held to half of what is stable in
+    every posture (m, n), d = min(M_jj, c / max (M^-1)_jj) with the largest c that does: joints that shake
+    nobody keep all of theirs.
     """
     (rows,) = states_of(arm, postures=np.atleast_2d(postures))
     most = 0.5 * largest_bandwidth(period, delay) / check_number(bandwidth, "bandwidth", above=0.0)
@@ -65,7 +73,9 @@ def bearable_inertias(arm: Arm, postures: ArrayLike, bandwidth: float, period: f
 
 
 def _largest_share(inverse: Floats, d: Floats) -> float:
-    """The largest eigenvalue of M^-1 diag(d) of any M^-1 (m, n, n), by the symmetric matrix that has the same."""
+    """The largest eigenvalue of M^-1 diag(d) of any M^-1 (m, n, n), by the symmetric
+    matrix that has the same.
+    """
     root = np.sqrt(d)
     return float(np.linalg.eigvalsh(inverse * (root[:, None] * root)).max())
 
@@ -73,7 +83,8 @@ def _largest_share(inverse: Floats, d: Floats) -> float:
 def sampled_radius(kp: float, kd: float, period: float, ki: float = 0.0, delay: int = 0) -> float:
     """The largest |z| of a unit mass under sampled gains, torque held: below 1 the loop is stable.
 
-    x' = x + T v + u T^2/2, v' = v + T u, s' = s + T x; u = -(kp x + kd v + ki s) of this sample or the one before.
+    x' = x + T v + u T^2/2, v' = v + T u, s' = s + T x; u = -(kp x + kd v + ki s) of this
+    sample or the one before.
     """
     T = period
     A = np.array([[1.0, T, 0.0], [0.0, 1.0, 0.0], [T, 0.0, 1.0]])
@@ -85,9 +96,11 @@ def sampled_radius(kp: float, kd: float, period: float, ki: float = 0.0, delay: 
 
 
 def largest_bandwidth(period: float, delay: int = 0) -> float:
-    """The critically damped bandwidth, rad/s, at which a sampled loop stops being stable: w T = 1 without delay.
+    """The critically damped bandwidth, rad/s, at which a sampled loop stops being stable:
+    w T = 1 without delay.
 
-    kd T < 2 by Jury's criterion of z^2 + (kp T^2/2 + kd T - 2) z + 1 + kp T^2/2 - kd T; by bisection where there is one.
+    kd T < 2 by Jury's criterion of z^2 + (kp T^2/2 + kd T - 2) z + 1 + kp T^2/2 - kd T;
+    by bisection where there is one.
     """
     T = check_number(period, "period", above=0.0)
     if check_whole(delay, "delay, in periods", 0, 1) == 0:

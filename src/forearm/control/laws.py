@@ -1,4 +1,6 @@
-"""Control laws on the expression graph: what the controllers compute, from one sample to a voltage, as one function."""
+"""Control laws on the expression graph: what the controllers compute, from one sample to a
+voltage, as one function.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ from forearm.values import as_floats, check_number
 
 Floats = NDArray[np.float64]
 LAWS = {
-    "computed_torque": "Computed torque: inverse dynamics at q, qd and the acceleration qdd_wanted + kd e' + kp e",
+    "computed_torque": (
+        "Computed torque: inverse dynamics at q, qd and the acceleration qdd_wanted + kd e' + kp e"
+    ),
     "feedforward_pd": "Feed-forward + PD: inverse dynamics of the wanted motion + kp e + kd e'",
     "pd_gravity": "PD + gravity: kp e + kd e' + g(q)",
     "pid_gravity": "PID + gravity: kp e + kd e' + ki T times the sum of e + g(q)",
@@ -36,7 +40,9 @@ INPUTS = ("q", "qd", "q_wanted", "qd_wanted", "qdd_wanted")
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """A law traced for an arm: the function, the gains that stay parameters by name, and what comes out of it."""
+    """A law traced for an arm: the function, the gains that stay parameters by name,
+    and what comes out of it.
+    """
 
     name: str
     arm: Arm
@@ -48,12 +54,20 @@ class Law:
 
 
 def law_of(
-    arm: Arm, law: str, bandwidth: float = BANDWIDTH, gains: Gains | None = None, friction: bool = True, period: float = PERIOD,
-    most: ArrayLike | None = None, open_gains: bool = False,
-) -> Law:  # fmt: skip
-    """A law with the gains of its controller in Python, or others; voltages where every motor is known, torques elsewhere.
+    arm: Arm,
+    law: str,
+    bandwidth: float = BANDWIDTH,
+    gains: Gains | None = None,
+    friction: bool = True,
+    period: float = PERIOD,
+    most: ArrayLike | None = None,
+    open_gains: bool = False,
+) -> Law:
+    """A law with the gains of its controller in Python, or others;
+    voltages where every motor is known, torques elsewhere.
 
-    Voltages and currents stay within the motors' limits, torques within `most` (n,), the joints' max_effort unless given.
+    Voltages and currents stay within the motors' limits, torques within `most` (n,),
+    the joints' max_effort unless given.
     """
     if not isinstance(arm, Arm) or arm.n == 0:
         raise InputError(f"controller: an Arm with joints that move is needed; came {shorten(arm)}.")
@@ -61,13 +75,18 @@ def law_of(
         raise NameNotFound(f"controller: there is no law {shorten(law)}; {suggest(str(law), LAWS)}")
     integral = law == "pid_gravity"
     chosen = gains or (
-        critically_damped(arm.n, bandwidth) if law == "computed_torque" else joint_gains(arm, bandwidth, None, integral)
+        critically_damped(arm.n, bandwidth)
+        if law == "computed_torque"
+        else joint_gains(arm, bandwidth, None, integral)
     )
     share = chosen.ki * check_number(period, "controller, period", above=0.0)
     tracing = Tracing(arm if friction else without_friction(arm), {})
     kp, kd, ki, parameters = _gains(tracing, chosen, share, integral, open_gains)
     wanted = [[tracing.graph.input(f"{name}[{i}]") for i in range(arm.n)] for name in INPUTS[2:]]
-    e, ed = ([w - x for w, x in zip(pair, had, strict=True)] for pair, had in ((wanted[0], tracing.q), (wanted[1], tracing.qd)))
+    e, ed = (
+        [w - x for w, x in zip(pair, had, strict=True)]
+        for pair, had in ((wanted[0], tracing.q), (wanted[1], tracing.qd))
+    )
     pull = [p * x + d * v for p, x, d, v in zip(kp, e, kd, ed, strict=True)]
     results: dict[str, Any] = {}
     if integral:
@@ -94,8 +113,11 @@ def _gains(
     if not is_open:
         return (*(list(map(float, v)) for v in values.values()), {})  # type: ignore[return-value]
     parameters = {
-        f"{name}.{i + 1}": float(x) for name, v in values.items() if name != "ki" or integral for i, x in enumerate(v)
-    }  # fmt: skip
+        f"{name}.{i + 1}": float(x)
+        for name, v in values.items()
+        if name != "ki" or integral
+        for i, x in enumerate(v)
+    }
     made = {name: tracing.graph.parameter(name) for name in parameters}
     lists = [[made.get(f"{name}.{i + 1}", 0.0) for i in range(tracing.arm.n)] for name in values]
     return lists[0], lists[1], lists[2], parameters
@@ -113,7 +135,8 @@ def _torques(t: Tracing, law: str, pull: list[Any], wanted: list[list[Expr]]) ->
 
 
 def _moving(t: Tracing, wanted: list[Expr], qdd: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
-    """Velocities, accelerations and directions of friction: measured, or wanted where a joint stands or moves against it.
+    """Velocities, accelerations and directions of friction:
+    measured, or wanted where a joint stands or moves against it.
 
     Directions are formed of signs alone, so that they are exact in fixed point too.
     """
@@ -130,7 +153,9 @@ def _moving(t: Tracing, wanted: list[Expr], qdd: list[Any]) -> tuple[list[Any], 
 
 
 def _driven(arm: Arm, tau: list[Any], qd: list[Expr], most: ArrayLike | None) -> tuple[str, list[Any]]:
-    """Voltages within the limits of motors, V = R tau / K + K qd; torques where a motor is not known. Swartz (11)."""
+    """Voltages within the limits of motors, V = R tau / K + K qd; torques where a motor is
+    not known. Swartz (11).
+    """
     bounds = _bounds(arm, most)
     tau = [_clamped(x, bound) for x, bound in zip(tau, bounds, strict=True)]
     try:

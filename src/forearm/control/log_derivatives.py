@@ -1,7 +1,9 @@
-"""Velocities and accelerations from measured positions, without delay: a polynomial through each sample and its neighbours.
+"""Velocities and accelerations from measured positions, without delay:
+a polynomial through each sample and its neighbours.
 
-At every sample a polynomial of degree 4 in time is fitted to the samples of a centred window; its slope and curvature there
-are qd and qdd. A window that reaches as far ahead as back shifts no phase. The last half window at each end has none.
+At every sample a polynomial of degree 4 in time is fitted to the samples of a centred window; its slope and
+curvature there are qd and qdd. A window that reaches as far ahead as back shifts no phase. The last half
+window at each end has none.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 DEGREE = 4
 FINER = 6  # degree whose curvature tells how far that of DEGREE is bent away
-HALVES = (4, 6, 8, 11, 15, 20, 27, 36, 48, 64, 86, 115, 154, 205, 273, 364, 485, 647, 862)  # samples on each side
-RISEN = 4.0  # times the least error so far: longer windows are not tried, over whole cycles both polynomials are flat
+# samples on each side
+HALVES = (4, 6, 8, 11, 15, 20, 27, 36, 48, 64, 86, 115, 154, 205, 273, 364, 485, 647, 862)
+# times the least error so far: longer windows are not tried, over whole cycles both polynomials are flat
+RISEN = 4.0
 CHUNK = 1_200_000  # samples of windows at a time: their powers take 50 MB
 LOOKED_AT = 400  # windows that the choice of their length looks at, spread over the log
 ORDERS = (4, 6, 8)  # of the differences that tell noise from motion
@@ -37,18 +41,22 @@ class Smoothed:
 def smoothed(t: Floats, q: Floats, half: int) -> Smoothed:
     """Fits over 2 half + 1 samples, at times that need not be even."""
     count = 1 + CHUNK // (2 * half + 1)
-    parts = [_derivatives(t[k : k + count + 2 * half], q[k : k + count + 2 * half], half, DEGREE)
-             for k in range(0, len(t) - 2 * half, count)]  # fmt: skip
+    parts = [
+        _derivatives(t[k : k + count + 2 * half], q[k : k + count + 2 * half], half, DEGREE)
+        for k in range(0, len(t) - 2 * half, count)
+    ]
     q0, q1, q2 = (np.concatenate([part[k] for part in parts]) for k in range(3))
     return Smoothed(half, len(t) - half, q0, q1, q2)
 
 
 def best_half(t: Floats, q: Floats) -> tuple[int, bool]:
-    """The half window with the least mean square error of qdd, and whether a longer one than could be tried may be better.
+    """The half window with the least mean square error of qdd, and whether a longer one than could
+    be tried may be better.
 
-    The error is the noise of qdd and how far the window bends it away. Noise of q is taken from differences, which a motion
-    leaves small; bending from the curvature by degree 6 in the same window, less what noise makes of their difference.
-    Windows are tried from the shortest until the error rises. All joints weigh alike, each by its curvature's size.
+    The error is the noise of qdd and how far the window bends it away. Noise of q is taken from differences,
+    which a motion leaves small; bending from the curvature by degree 6 in the same window, less what noise
+    makes of their difference. Windows are tried from the shortest until the error rises. All joints weigh
+    alike, each by its curvature's size.
     """
     halves = [h for h in HALVES if 4 * h + 1 <= len(t)] or [HALVES[0]]
     noise = noise_of(q)
@@ -78,7 +86,9 @@ def noise_of(q: Floats) -> Floats:
 
 
 def _noise_in(q: Floats, order: int) -> Floats:
-    """The same from differences of one order, which of noise alone have the variance (2 k)! / (k!)^2 sigma^2."""
+    """The same from differences of one order, which of noise alone have the variance
+    (2 k)! / (k!)^2 sigma^2.
+    """
     differences = np.abs(np.diff(q, order, axis=0))
     spread = np.median(differences, axis=0) / 0.6745  # of a normal distribution
     # a converter's steps seldom fall into a difference of a slow motion: then the mean square speaks
@@ -86,8 +96,12 @@ def _noise_in(q: Floats, order: int) -> Floats:
     return np.asarray(spread / math.sqrt(math.comb(2 * order, order)))
 
 
-def _derivatives(t: Floats, q: Floats, half: int, degree: int, every: int = 1) -> tuple[Floats, Floats, Floats]:
-    """Value, slope and curvature of the polynomials at the middle of their windows, or of every so many, (T', n) each."""
+def _derivatives(
+    t: Floats, q: Floats, half: int, degree: int, every: int = 1
+) -> tuple[Floats, Floats, Floats]:
+    """Value, slope and curvature of the polynomials at the middle of their windows, or of every
+    so many, (T', n) each.
+    """
     width = 2 * half + 1
     times = sliding_window_view(t, width)[::every]
     middle = times[:, half]
@@ -105,7 +119,9 @@ def _derivatives(t: Floats, q: Floats, half: int, degree: int, every: int = 1) -
 
 
 def _gains(t: Floats, half: int) -> tuple[float, float]:
-    """Variance of the curvature of degree 4 over that of q, and of its difference from degree 6, at even times."""
+    """Variance of the curvature of degree 4 over that of q, and of its difference from
+    degree 6, at even times.
+    """
     step = float(np.median(np.diff(t)))
     x = np.arange(-half, half + 1) / half
     rows = [np.linalg.pinv(x[:, None] ** np.arange(d + 1))[2] for d in (DEGREE, FINER)]

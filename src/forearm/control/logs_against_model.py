@@ -1,4 +1,6 @@
-"""A measured log beside the model: the torque that was there, the torque that the arm needs for it, and what is left."""
+"""A measured log beside the model: the torque that was there, the torque that the arm needs
+for it, and what is left.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,12 @@ LEAST = 2 * HALVES[0] + 1
 
 @dataclass(frozen=True, eq=False)
 class LogComparison:
-    """Samples at which both are known: t (T,), the motion and both torques (T, n), and what describes them joint by joint.
+    """Samples at which both are known: t (T,), the motion and both torques (T, n),
+    and what describes them joint by joint.
 
-    `rms`, `largest`, `mean` are of measured less model; `explained` is the share of the measured torque's variance that
-    the model accounts for, 1 - var(residual) / var(measured): NaN where the torque never changes. `window` is in s.
+    `rms`, `largest`, `mean` are of measured less model; `explained` is the share of the measured torque's
+    variance that the model accounts for, 1 - var(residual) / var(measured): NaN where the torque never
+    changes. `window` is in s.
     """
 
     name: str
@@ -79,21 +83,34 @@ class LogComparison:
         header = ["joint", "unit", "measured rms", "left rms", "left most", "left mean", "explained"]
         rms = np.sqrt(np.mean(self.measured**2, axis=0))
         rows = [
-            [joint, "N m" if kind == "revolute" else "N", number(float(rms[i]), 4), number(float(self.rms[i]), 4),
-             number(float(self.largest[i]), 4), number(float(self.mean[i]), 4), f"{100.0 * self.explained[i]:.2f} %"]
+            [
+                joint,
+                "N m" if kind == "revolute" else "N",
+                number(float(rms[i]), 4),
+                number(float(self.rms[i]), 4),
+                number(float(self.largest[i]), 4),
+                number(float(self.mean[i]), 4),
+                f"{100.0 * self.explained[i]:.2f} %",
+            ]
             for i, (joint, kind) in enumerate(zip(self.joints, self.kinds, strict=True))
-        ]  # fmt: skip
+        ]
         return f"{text_table(header, rows)}\n{self.message}"
 
     @property
     def message(self) -> str:
         """How many rows were compared, and with which window."""
-        source = "currents times gear ratio and torque constant" if self.from_current else "torques of the log"
+        source = (
+            "currents times gear ratio and torque constant" if self.from_current else "torques of the log"
+        )
         parts = "" if self.pieces == 1 else f", in {self.pieces} pieces between gaps"
-        longest = " It is the longest tried: a longer one, given as window, may leave less noise." if self.is_longest else ""
+        longest = (
+            " It is the longest tried: a longer one, given as window, may leave less noise."
+            if self.is_longest
+            else ""
+        )
         return (
-            f"{len(self.t)} of {self.rows} rows compared{parts}; {source}; qd and qdd from q by polynomials of degree 4 over "
-            f"{1e3 * self.window:.4g} ms.{longest}"
+            f"{len(self.t)} of {self.rows} rows compared{parts}; {source}; qd and qdd from q by polynomials "
+            f"of degree 4 over {1e3 * self.window:.4g} ms.{longest}"
         )
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
@@ -107,13 +124,19 @@ class LogComparison:
 
 
 def compare_log(
-    arm: Arm, log: str | os.PathLike[str] | Mapping[str, Any], *, window: float | None = None, period: float | None = None
+    arm: Arm,
+    log: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    window: float | None = None,
+    period: float | None = None,
 ) -> LogComparison:
-    """A measured log held against the arm: CSV or Parquet, or columns t (T,), q (T, n) and tau or current (T, n).
+    """A measured log held against the arm: CSV or Parquet, or columns t (T,), q (T, n) and
+    tau or current (T, n).
 
-    Columns are found as `forearm inverse` finds them (q1, q_1, q[0], q_shoulder; tau or current alike). Times may be
-    uneven; a gap parts the log, and every piece loses half a window at each end. `window` (s) of the differentiator is
-    chosen from the noise of the positions unless given; `period` (s) stands for a missing column of times.
+    Columns are found as `forearm inverse` finds them (q1, q_1, q[0], q_shoulder; tau or current alike).
+    Times may be uneven; a gap parts the log, and every piece loses half a window at each end. `window` (s)
+    of the differentiator is chosen from the noise of the positions unless given; `period` (s) stands for a
+    missing column of times.
     """
     measured = measured_log(arm, log, period)
     pieces = _pieces(measured)
@@ -121,18 +144,32 @@ def compare_log(
     kept = [piece for piece in pieces if piece.stop - piece.start >= 2 * half + 1]
     if not kept:
         raise InputError(
-            f"{measured.name}: no piece between gaps is as long as the window of {2 * half + 1} samples; give a smaller window."
+            f"{measured.name}: no piece between gaps is as long as the window of {2 * half + 1} samples; "
+            "give a smaller window."
         )
     fits = [smoothed(measured.t[p], measured.q[p], half) for p in kept]
-    inner = np.concatenate([np.arange(p.start + f.first, p.start + f.last) for p, f in zip(kept, fits, strict=True)])
+    inner = np.concatenate(
+        [np.arange(p.start + f.first, p.start + f.last) for p, f in zip(kept, fits, strict=True)]
+    )
     q, qd, qdd = (np.concatenate([getattr(f, x) for f in fits]) for x in ("q", "qd", "qdd"))
     model = compile_arm(arm).inverse_dynamics(q, qd, qdd)
     step = float(np.median(np.diff(measured.t)))
     return LogComparison(
-        measured.name, tuple(j.name for j in arm.joints), tuple(j.kind for j in arm.joints), measured.t[inner], q, qd, qdd,
-        measured.tau[inner], model, 2 * half * step, len(measured.t), len(kept), measured.from_current,
+        measured.name,
+        tuple(j.name for j in arm.joints),
+        tuple(j.kind for j in arm.joints),
+        measured.t[inner],
+        q,
+        qd,
+        qdd,
+        measured.tau[inner],
+        model,
+        2 * half * step,
+        len(measured.t),
+        len(kept),
+        measured.from_current,
         is_longest,
-    )  # fmt: skip
+    )
 
 
 def _pieces(measured: Measured) -> list[slice]:
@@ -145,8 +182,9 @@ def _pieces(measured: Measured) -> list[slice]:
     longest = max(p.stop - p.start for p in pieces)
     if longest < LEAST:
         raise InputError(
-            f"{measured.name}: the longest of {len(pieces)} pieces between gaps has {longest} rows; a motion needs {LEAST} "
-            f"samples at least. A step of more than {GAP:g} times the usual one, {np.median(steps):.4g} s, is a gap."
+            f"{measured.name}: the longest of {len(pieces)} pieces between gaps has {longest} rows; a "
+            f"motion needs {LEAST} samples at least. A step of more than {GAP:g} times the usual one, "
+            f"{np.median(steps):.4g} s, is a gap."
         )
     return pieces
 

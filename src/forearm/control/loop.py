@@ -1,4 +1,6 @@
-"""The closed loop, sampled: sensors are read, the controller is asked, its torques or voltages are held for a period."""
+"""The closed loop, sampled: sensors are read, the controller is asked, its torques or voltages
+are held for a period.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +39,12 @@ BEYOND = 1e9  # an arm is lost whose positions and velocities are longer than th
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A motion under control: samples t (m + 1,), q, qd and error, (m + 1, n); tau at the start of each period, (m, n).
+    """A motion under control: samples t (m + 1,), q, qd and error, (m + 1, n);
+    tau at the start of each period, (m, n).
 
-    `asked` (m, n) is what the controller wanted, `voltage` what the motors got where voltages drive, `saturated` (m, n) where
-    less was given than asked for. A run that was lost has NaN from there on, and its `message` says when.
+    `asked` (m, n) is what the controller wanted, `voltage` what the motors got where voltages drive,
+    `saturated` (m, n) where less was given than asked for. A run that was lost has NaN from there on, and
+    its `message` says when.
     """
 
     plant: Arm
@@ -71,7 +75,9 @@ class Run:
     def hand_error(self) -> Floats:
         """The distance of the hand from where it should be, (m + 1,), m."""
         kernel = kernel_of(self.plant)
-        there, here = (kernel.forward_kinematics(np.ascontiguousarray(q))[:, :3, 3] for q in (self.wanted[0], self.q))
+        there, here = (
+            kernel.forward_kinematics(np.ascontiguousarray(q))[:, :3, 3] for q in (self.wanted[0], self.q)
+        )
         return np.asarray(np.linalg.norm(there - here, axis=1))
 
     @property
@@ -101,24 +107,41 @@ class Run:
 
 
 def run(
-    arm: Arm, controller: Controller, motion: Any, *, period: float | None = None, plant: Arm | None = None,
-    sensors: Sensors | None = None, delay: int = 0, dac: DAC | None = None, voltage: bool = False, step: float | None = None,
-    q0: ArrayLike | None = None, qd0: ArrayLike | None = None,
-) -> Run:  # fmt: skip
-    """An arm under a controller along a motion: torques held for a period (1 ms), or voltages where a `dac` or `voltage` asks.
+    arm: Arm,
+    controller: Controller,
+    motion: Any,
+    *,
+    period: float | None = None,
+    plant: Arm | None = None,
+    sensors: Sensors | None = None,
+    delay: int = 0,
+    dac: DAC | None = None,
+    voltage: bool = False,
+    step: float | None = None,
+    q0: ArrayLike | None = None,
+    qd0: ArrayLike | None = None,
+) -> Run:
+    """An arm under a controller along a motion: torques held for a period (1 ms),
+    or voltages where a `dac` or `voltage` asks.
 
-    `arm` is what the controller believes, whose motors make voltages of its torques: V = R tau / K + K qd, Swartz (11); `plant`
-    what is moved, the same unless given. It begins on the motion unless q0, qd0 (n,) are given. With a `delay` of 1 a command
-    acts a period after its sample was taken. The plant is integrated by fourth-order steps of `step` s or a little less; unless
-    given 0.25 ms, or what a drive needs that brakes its joint sooner.
+    `arm` is what the controller believes, whose motors make voltages of its torques: V = R tau / K + K qd,
+    Swartz (11); `plant` what is moved, the same unless given. It begins on the motion unless q0, qd0 (n,)
+    are given. With a `delay` of 1 a command acts a period after its sample was taken. The plant is
+    integrated by fourth-order steps of `step` s or a little less; unless given 0.25 ms, or what a drive
+    needs that brakes its joint sooner.
     """
     plant = arm if plant is None else plant
     for given, name in ((arm, "arm"), (plant, "plant")):
         check_kind(given, Arm, f"run, {name}")
     if not all(hasattr(controller, name) for name in ("name", "operations", "reset", "command")):
-        raise InputError(f"run: a controller has name, operations, reset() and command(sample); came {shorten(controller)}.")
+        raise InputError(
+            "run: a controller has name, operations, reset() and command(sample); came "
+            f"{shorten(controller)}."
+        )
     if plant.n != arm.n:
-        raise InputError(f"run: the plant has {plant.n} joints, the arm that the controller believes in {arm.n}.")
+        raise InputError(
+            f"run: the plant has {plant.n} joints, the arm that the controller believes in {arm.n}."
+        )
     check_whole(delay, "run, delay, in periods", 0, 1)
     check_kind(sensors, (Sensors, type(None)), "run, sensors")
     check_kind(dac, (DAC, type(None)), "run, dac")
@@ -127,7 +150,7 @@ def run(
     drive = _Drive.of(arm, plant, dac, voltage)
     start = states_of(
         plant, q0=reference.q[0] if q0 is None else q0, qd0=reference.qd[0] if qd0 is None else qd0
-    )  # fmt: skip
+    )
     if start[0].ndim != 1 or not all(np.isfinite(x).all() for x in start):
         raise InputError(f"run: one state of finite numbers, ({arm.n},), is needed to begin with.")
     by_voltage = voltage or dac is not None
@@ -170,11 +193,20 @@ class _Drive:
         if by_voltage:
             constants_of(plant)
         converter = None if dac is None else converter_of(plant, dac)
-        return _Drive(plant, roller_of(plant, by_voltage, METHOD), believed, converter, most_torques(plant), most_torques(arm))
+        return _Drive(
+            plant,
+            roller_of(plant, by_voltage, METHOD),
+            believed,
+            converter,
+            most_torques(plant),
+            most_torques(arm),
+        )
 
     @cached_property
     def asking(self) -> Callable[[Floats, Floats], Floats]:
-        """What is asked of the converter for a torque, within what the joint bears, at a measured velocity."""
+        """What is asked of the converter for a torque, within what the joint bears,
+        at a measured velocity.
+        """
         if self.believed is None:
             return lambda tau, qd: tau
         share, K = self.believed.R / self.believed.K, self.believed.K
@@ -192,7 +224,9 @@ class _Drive:
     def outcome(
         self, commands: Floats, asked: Floats, given: Floats, qd: Floats
     ) -> tuple[Floats, Floats | None, NDArray[np.bool_]]:
-        """Torques at the start of each period, voltages, and where less was given than asked for, (m, n) each."""
+        """Torques at the start of each period, voltages, and where less was given than
+        asked for, (m, n) each.
+        """
         if self.believed is None:
             return given, None, np.asarray(np.abs(asked - given) > 0.0)
         c = constants_of(self.plant)
@@ -237,29 +271,51 @@ class _Loop:
                 break
             request = drive.asking(command, sample.qd)
             # Under a delay the first command, which is known before the start, acts twice.
-            acting, waiting = (request, None) if self.delay == 0 else (request if waiting is None else waiting, request)
+            acting, waiting = (
+                (request, None) if self.delay == 0 else (request if waiting is None else waiting, request)
+            )
             asked[k] = acting
             u = drive.giving(acting)
             given[k] = u
             roller.run(state, u, self.substeps, h, self.substeps, False)
             if not math.hypot(*state.q[0].tolist(), *state.qd[0].tolist()) < BEYOND:
-                message = f"the arm was lost after {times[k]:.6g} s; if gains did it, lower the bandwidth or sample more often"
+                message = (
+                    f"the arm was lost after {times[k]:.6g} s; if gains did it, lower the "
+                    "bandwidth or sample more often"
+                )
                 break
             q[k + 1], qd[k + 1] = state.q[0], state.qd[0]
         late = commands if self.delay == 0 else np.concatenate([commands[:1], commands[:-1]])
         tau, volts, over = drive.outcome(late, asked, given, qd[:-1])
         return Run(
-            drive.plant, self.controller.name, self.period, wanted.t, q, qd, tau, commands, volts, over,
-            (wanted.q, wanted.qd, wanted.qdd), float(self.controller.operations), message,
-        )  # fmt: skip
+            drive.plant,
+            self.controller.name,
+            self.period,
+            wanted.t,
+            q,
+            qd,
+            tau,
+            commands,
+            volts,
+            over,
+            (wanted.q, wanted.qd, wanted.qdd),
+            float(self.controller.operations),
+            message,
+        )
 
-    def _sample(self, k: int, t: float, state: State, told: tuple[Floats, Floats], u: Floats | None) -> Sample:
+    def _sample(
+        self, k: int, t: float, state: State, told: tuple[Floats, Floats], u: Floats | None
+    ) -> Sample:
         w = self.reference
         qdd = None
         if self.sensors.accelerometers is not None:
             q, qd = state.q[0], state.qd[0]
             # Before the first command the brakes are on.
-            true = np.zeros(len(q)) if u is None else self.drive.roller.accelerations(q, qd, u, state.way[0], state.free[0])
+            true = (
+                np.zeros(len(q))
+                if u is None
+                else self.drive.roller.accelerations(q, qd, u, state.way[0], state.free[0])
+            )
             qdd = self.sensors.accelerometers(q.copy(), qd.copy(), true)
         return Sample(k, t, *told, qdd, (w.q[k], w.qd[k], w.qdd[k]), (w.q[k + 1], w.qd[k + 1], w.qdd[k + 1]))
 
@@ -267,8 +323,12 @@ class _Loop:
 def _period(period: float | None, dac: DAC | None) -> float:
     """The converter's, or the one that is given."""
     if dac is not None and period is not None and period != dac.period:
-        raise InputError(f"run: the DAC holds for {dac.period:g} s and the period is {period:g} s; give one of them.")
-    return check_number(dac.period if dac is not None else 1e-3 if period is None else period, "run, period", above=0.0)
+        raise InputError(
+            f"run: the DAC holds for {dac.period:g} s and the period is {period:g} s; give one of them."
+        )
+    return check_number(
+        dac.period if dac is not None else 1e-3 if period is None else period, "run, period", above=0.0
+    )
 
 
 def _within(tau: Floats, most: Floats) -> Floats:
@@ -276,7 +336,11 @@ def _within(tau: Floats, most: Floats) -> Floats:
 
 
 def _check(command: Any, plant: Arm, is_first: bool) -> None:
-    """Numbers in a shape that fits at every sample, finite ones at the first; later ones end the run with a message."""
+    """Numbers in a shape that fits at every sample, finite ones at the first;
+    later ones end the run with a message.
+    """
     is_array = isinstance(command, np.ndarray) and command.shape == (plant.n,) and command.dtype.kind in "fiu"
     if not is_array or (is_first and not np.isfinite(command).all()):
-        raise InputError(f"run: a controller answers with {plant.n} finite torques, ({plant.n},); came {shorten(command)}.")
+        raise InputError(
+            f"run: a controller answers with {plant.n} finite torques, ({plant.n},); came {shorten(command)}."
+        )

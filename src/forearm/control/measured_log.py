@@ -1,4 +1,6 @@
-"""A measured log as arrays: t, q and torques, from a file or from columns, checked before anything is computed."""
+"""A measured log as arrays: t, q and torques, from a file or from columns,
+checked before anything is computed.
+"""
 
 from __future__ import annotations
 
@@ -34,17 +36,25 @@ class Measured:
 
 
 def measured_log(arm: Arm, log: str | os.PathLike[str] | Mapping[str, Any], period: float | None) -> Measured:
-    """The log of an arm: a path of a CSV or Parquet file, or a mapping with t (T,), q (T, n) and tau or current (T, n)."""
+    """The log of an arm: a path of a CSV or Parquet file, or a mapping with t (T,), q (T,
+    n) and tau or current (T, n).
+    """
     if isinstance(log, Mapping):
         name, found = "log", _from_columns(arm, log)
     else:
         check_kind(log, (str, os.PathLike), "log")
         name, found = os.path.basename(os.fspath(log)), _from_file(arm, os.fspath(log))
     if ("tau" in found) == ("current" in found):
-        what = "both tau and current are there; leave one out" if "tau" in found else "neither tau nor current of the joints"
+        what = (
+            "both tau and current are there; leave one out"
+            if "tau" in found
+            else "neither tau nor current of the joints"
+        )
         raise InputError(f"{name}: {what}. A log against the model needs one of them for every joint.")
     if "q" not in found:
-        raise InputError(f"{name}: no positions q of the joints; torques alone cannot be held against a model.")
+        raise InputError(
+            f"{name}: no positions q of the joints; torques alone cannot be held against a model."
+        )
     t = _times(name, found.get("t"), len(found["q"]), period)
     _check_order(name, t)
     tau = found["tau"] if "tau" in found else found["current"] * torque_constants(arm)
@@ -59,14 +69,22 @@ def torque_constants(arm: Arm) -> Floats:
             f"arm {arm.name!r}: currents need the torque_constant of every motor; {', '.join(unknown)} "
             f"{'has' if len(unknown) == 1 else 'have'} none. Give them in the arm file, or a log of torques."
         )
-    return np.array([j.motor.gear_ratio * j.motor.torque_constant for j in arm.joints if j.motor and j.motor.torque_constant])
+    return np.array(
+        [
+            j.motor.gear_ratio * j.motor.torque_constant
+            for j in arm.joints
+            if j.motor and j.motor.torque_constant
+        ]
+    )
 
 
 def _from_file(arm: Arm, path: str) -> dict[str, Floats]:
     """All quantities of the file in one pass."""
     with reading(path) as log:
         joints = tuple(j.name for j in arm.joints)
-        columns = find_columns(log.header, Question(joints, QUANTITIES, "tau_model"), log.name, is_written=False)
+        columns = find_columns(
+            log.header, Question(joints, QUANTITIES, "tau_model"), log.name, is_written=False
+        )
         times = [log.header.index(name) for name in TIMES if name in log.header][:1]
         places = [*times, *columns.flat]
         # one quantity as wide as all of them together
@@ -76,7 +94,9 @@ def _from_file(arm: Arm, path: str) -> dict[str, Floats]:
             blocks.append(block.states["all"])
             count += block.count
             if count > MOST_ROWS:
-                raise InputError(f"{log.name}: more than {MOST_ROWS} rows; split it, or keep every second sample.")
+                raise InputError(
+                    f"{log.name}: more than {MOST_ROWS} rows; split it, or keep every second sample."
+                )
         rows = np.concatenate(blocks) if blocks else np.zeros((0, len(places)))
     found = {"t": rows[:, 0]} if times else {}
     for k, x in enumerate(columns.places):
@@ -89,18 +109,24 @@ def _from_columns(arm: Arm, given: Mapping[str, Any]) -> dict[str, Floats]:
     known = ("t", *QUANTITIES)
     unknown = [name for name in given if name not in known]
     if unknown:
-        raise InputError(f"log: {shorten(unknown[0])} is no column that is read; there are {', '.join(known)}.")
+        raise InputError(
+            f"log: {shorten(unknown[0])} is no column that is read; there are {', '.join(known)}."
+        )
     found = {name: as_floats(value, f"log, {name}") for name, value in given.items()}
     counts = {len(a) if a.ndim else 0 for a in found.values()}
     for name, array in found.items():
         shape = ("T",) if name == "t" else ("T", arm.n)
         if array.ndim != len(shape) or array.shape[1:] != shape[1:] or len(counts) != 1:
             raise InputError(
-                f"log, {name}: shape ({', '.join(map(str, shape))}) with one T for all is needed, came {array.shape}."
+                f"log, {name}: shape ({', '.join(map(str, shape))}) with one T for all is "
+                f"needed, came {array.shape}."
             )
         bad = np.argwhere(~np.isfinite(array))
         if bad.size:
-            raise InputError(f"log, {name}: row {bad[0][0]} is {array[tuple(bad[0])]}; leave such rows out, a gap is allowed.")
+            raise InputError(
+                f"log, {name}: row {bad[0][0]} is {array[tuple(bad[0])]}; leave such rows "
+                "out, a gap is allowed."
+            )
     return found
 
 
@@ -110,7 +136,9 @@ def _times(name: str, t: Floats | None, count: int, period: float | None) -> Flo
             raise InputError(f"{name}: there is a column of times already; leave period out.")
         return t
     if period is None:
-        raise InputError(f"{name}: no column of times ({', '.join(TIMES)}); give the period between rows, in s.")
+        raise InputError(
+            f"{name}: no column of times ({', '.join(TIMES)}); give the period between rows, in s."
+        )
     return np.asarray(check_number(period, "log, period", above=0.0) * np.arange(count), dtype=np.float64)
 
 
@@ -119,6 +147,6 @@ def _check_order(name: str, t: Floats) -> None:
     if back.size:
         k = int(back[0])
         raise InputError(
-            f"{name}: time does not rise from row {k} ({t[k]:.9g} s) to row {k + 1} ({t[k + 1]:.9g} s); sort the rows by "
-            "time and leave doubles out."
+            f"{name}: time does not rise from row {k} ({t[k]:.9g} s) to row {k + 1} ({t[k + 1]:.9g} s); "
+            "sort the rows by time and leave doubles out."
         )

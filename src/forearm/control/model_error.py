@@ -31,10 +31,12 @@ def without_gravity(arm: Arm) -> Arm:
 
 
 def mistaken(arm: Arm, share: float, seed: int = 0) -> Arm:
-    """The arm with what is measured of it off by up to a share, evenly spread; lengths, gear ratios and limits stay.
+    """The arm with what is measured of it off by up to a share, evenly spread;
+    lengths, gear ratios and limits stay.
 
-    Of links masses, centres and inertias; of motors rotors, torque constants and resistances; friction, that of bearings, and
-    what gears lose (1 - efficiency, breaking loose). A tensor is scaled as a whole, so that it stays that of a body.
+    Of links masses, centres and inertias; of motors rotors, torque constants and resistances; friction, that
+    of bearings, and what gears lose (1 - efficiency, breaking loose). A tensor is scaled as a whole, so that
+    it stays that of a body.
     """
     share = check_number(share, "mistaken, share", minimum=0.0, maximum=MOST)
     rng = np.random.default_rng(check_whole(seed, "mistaken, seed", 0))
@@ -42,7 +44,10 @@ def mistaken(arm: Arm, share: float, seed: int = 0) -> Arm:
     def off(count: int = 1) -> Floats:
         return np.asarray(1.0 + share * rng.uniform(-1.0, 1.0, count))
 
-    links = [Link(name=k.name, mass=k.mass * off()[0], com=k.com * off(3), inertia=k.inertia * off()[0]) for k in arm.links]
+    links = [
+        Link(name=k.name, mass=k.mass * off()[0], com=k.com * off(3), inertia=k.inertia * off()[0])
+        for k in arm.links
+    ]
     return arm.replace(links=tuple(links), tree=tuple(_mistaken_joint(joint, off) for joint in arm.tree))
 
 
@@ -52,17 +57,25 @@ def _mistaken_joint(joint: Joint, off: Callable[[int], Floats]) -> Joint:
     if motor is not None:
         K, R = motor.torque_constant, motor.resistance
         motor = dataclasses.replace(
-            motor, rotor_inertia=motor.rotor_inertia * rotor, torque_constant=None if K is None else K * constant,
+            motor,
+            rotor_inertia=motor.rotor_inertia * rotor,
+            torque_constant=None if K is None else K * constant,
             resistance=None if R is None else R * resistance,
-        )  # fmt: skip
+        )
     f = joint.friction
     if f is not None:
         static = None if f.static is None else (f.static[0] * c, f.static[1] * c)
-        f = dataclasses.replace(f, viscous=f.viscous * b, coulomb=(f.coulomb[0] * c, f.coulomb[1] * c), static=static)
+        f = dataclasses.replace(
+            f, viscous=f.viscous * b, coulomb=(f.coulomb[0] * c, f.coulomb[1] * c), static=static
+        )
     bearings = tuple(dataclasses.replace(one, mu=one.mu * float(off(1)[0])) for one in joint.bearings)
     return dataclasses.replace(
-        joint, motor=motor, friction=f, bearings=bearings, transmission=_mistaken_gear(joint.transmission, gear)
-    )  # fmt: skip
+        joint,
+        motor=motor,
+        friction=f,
+        bearings=bearings,
+        transmission=_mistaken_gear(joint.transmission, gear),
+    )
 
 
 def _mistaken_gear(gear: Transmission | None, x: float) -> Transmission | None:

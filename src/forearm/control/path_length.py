@@ -1,4 +1,6 @@
-"""Forces carried on along the path: the equations solved now and then, polynomials of path length between. Waters IV."""
+"""Forces carried on along the path: the equations solved now and then, polynomials of path
+length between. Waters IV.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +21,27 @@ STANDING = 1e-12  # rad or m: paths this short are no way
 
 
 class PathLength:
-    """Forces as a polynomial of the way s along the wanted motion, ds = |dq|, through the last full evaluations.
+    """Forces as a polynomial of the way s along the wanted motion, ds = |dq|,
+    through the last full evaluations.
 
-    The equations are solved at every `every`-th sample; between, a polynomial of the given `order` (0 to 3) goes on from the
-    last order + 1 of them. It never reaches over a switch of accelerations, which the motion tells of as `switches`, nor over
-    the reversal of a joint with dry friction: there it begins anew, with order + 1 evaluations one sample after another.
-    Waters IV, path length extrapolation.
+    The equations are solved at every `every`-th sample; between, a polynomial of the given `order` (0 to 3)
+    goes on from the last order + 1 of them. It never reaches over a switch of accelerations, which the motion
+    tells of as `switches`, nor over the reversal of a joint with dry friction: there it begins anew, with
+    order + 1 evaluations one sample after another. Waters IV, path length extrapolation.
     """
 
     name = "path length"
 
     def __init__(
-        self, arm: Arm, motion: Motion, *, every: int = 20, order: int = 1, bandwidth: float | None = BANDWIDTH,
+        self,
+        arm: Arm,
+        motion: Motion,
+        *,
+        every: int = 20,
+        order: int = 1,
+        bandwidth: float | None = BANDWIDTH,
         inertias: ArrayLike | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._every = check_whole(every, "path length, every", 1)
         self._order = check_whole(order, "path length, order", 0, 3)
         self._switches = Switches(arm, check_motion(arm, motion))
@@ -85,7 +94,9 @@ class PathLength:
 
 
 def extrapolated(knots: list[tuple[float, Floats]], s: float) -> Floats:
-    """The polynomial through forces at ways (s_k, F_k), all different, at s: divided differences from the last one back."""
+    """The polynomial through forces at ways (s_k, F_k), all different, at s:
+    divided differences from the last one back.
+    """
     ways = [way for way, _ in reversed(knots)]
     row = [force for _, force in reversed(knots)]
     value, product = row[0].copy(), 1.0

@@ -1,7 +1,7 @@
 """What is in the hand, from small test forces and the accelerations that they produce. Waters IV.
 
-Residuals tau - tau_arm(q, qd, qdd) are Y pi with the ten parameters pi of the load: weighted least squares. What the fit
-says is made plain: intervals, what no test shows, and the body that is nearest to it.
+Residuals tau - tau_arm(q, qd, qdd) are Y pi with the ten parameters pi of the load: weighted least squares.
+What the fit says is made plain: intervals, what no test shows, and the body that is nearest to it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.control.payload_fit import Fit, Noise, Task, beside_of, fitted, is_exact
-from forearm.control.payload_physical import body_of, is_physical, nearest_physical, parameters_of_body, pseudo_inertia
+from forearm.control.payload_physical import (
+    body_of,
+    is_physical,
+    nearest_physical,
+    parameters_of_body,
+    pseudo_inertia,
+)
 from forearm.control.payload_tests import Floats, answers_of, friction_at_rest
 from forearm.control.payload_unknowns import UNITS, Unknowns, combinations, unknowns_of
 from forearm.dynamics.regressor import PARAMETERS
@@ -34,12 +40,14 @@ LENGTHS = np.array([0.1, 0.1, 0.1, 1.0])  # m: a load's size, which brings mass 
 
 @dataclass(frozen=True, eq=False)
 class PayloadEstimate:
-    """A load as tests show it: `parameters` (10,) as fitted, and the body (mass, com, inertia) nearest to them.
+    """A load as tests show it: `parameters` (10,) as fitted, and the body (mass, com,
+    inertia) nearest to them.
 
-    `deviations` (10,) are one standard deviation, infinite where no test shows a parameter; `unidentified` names the
-    combinations that no test shows, which stay 0. `fit` is chi^2 per degree of freedom, near 1 where noise and model are
-    as stated (NaN where no noise was stated: deviations then come from the residuals, and are infinite where as many tests as
-    unknowns leave none). `projected` says that the fit itself is no body's, `settled`
+    `deviations` (10,) are one standard deviation, infinite where no test shows a parameter; `unidentified`
+    names the combinations that no test shows, which stay 0. `fit` is chi^2 per degree of freedom, near 1
+    where noise and model are as stated (NaN where no noise was stated: deviations then come from the
+    residuals, and are infinite where as many tests as unknowns leave none). `projected` says that the fit
+    itself is no body's, `settled`
     that the rounds of the fit came to rest: without that, neither values nor intervals are to be relied on.
     """
 
@@ -70,18 +78,31 @@ class PayloadEstimate:
             [name, number(v), number(low), number(high), number(b)]
             for name, v, (low, high), b in zip(PARAMETERS, self.parameters, self.intervals, body, strict=True)
         ]
-        return text_table(["parameter", "fitted", f"{share} from", "to", "of the body"], rows) + f"\n{self.message}"
+        return (
+            text_table(["parameter", "fitted", f"{share} from", "to", "of the body"], rows)
+            + f"\n{self.message}"
+        )
 
 
 def estimate_payload(
-    arm: Arm, q: ArrayLike, tau: ArrayLike, qdd: ArrayLike, qd: ArrayLike | None = None, *, noise: Noise | None = None,
-    shape: str = "body", mass: float | None = None, com: ArrayLike | None = None, confidence: float = 0.95,
-) -> PayloadEstimate:  # fmt: skip
-    """The load in the hand of an arm that is known without it, from tests (B, n): torques given, accelerations observed.
+    arm: Arm,
+    q: ArrayLike,
+    tau: ArrayLike,
+    qdd: ArrayLike,
+    qd: ArrayLike | None = None,
+    *,
+    noise: Noise | None = None,
+    shape: str = "body",
+    mass: float | None = None,
+    com: ArrayLike | None = None,
+    confidence: float = 0.95,
+) -> PayloadEstimate:
+    """The load in the hand of an arm that is known without it, from tests (B, n):
+    torques given, accelerations observed.
 
-    `shape` is "body" (ten unknowns) or "point" (mass and centre); `mass` (kg) and `com` (m, hand frame) are left out of the
-    unknowns where they are known. Without qd the arm stands; joints with dry friction that no test breaks loose are
-    left out of the equations.
+    `shape` is "body" (ten unknowns) or "point" (mass and centre); `mass` (kg) and `com` (m, hand frame) are
+    left out of the unknowns where they are known. Without qd the arm stands; joints with dry friction that no
+    test breaks loose are left out of the equations.
     """
     stated = noise or Noise()
     confidence = check_number(confidence, "payload, confidence", above=0.0, maximum=1.0 - 1e-12)
@@ -90,13 +111,20 @@ def estimate_payload(
     least = MOVING * math.sqrt(stated.variance("qdd"))
     friction, usable = friction_at_rest(arm, rates, accelerations, least)
     task = Task(
-        answers_of(arm, positions, rates), torques - friction, accelerations, usable, stated, unknowns,
+        answers_of(arm, positions, rates),
+        torques - friction,
+        accelerations,
+        usable,
+        stated,
+        unknowns,
         beside_of(arm, positions, rates) if stated.variance("q") > 0.0 else (),
-    )  # fmt: skip
+    )
     return _stated(task, *fitted(task), confidence)
 
 
-def _tests(arm: Arm, q: ArrayLike, tau: ArrayLike, qdd: ArrayLike, qd: ArrayLike | None) -> tuple[Floats, ...]:
+def _tests(
+    arm: Arm, q: ArrayLike, tau: ArrayLike, qdd: ArrayLike, qd: ArrayLike | None
+) -> tuple[Floats, ...]:
     """The tests as (B, n) arrays of finite numbers."""
     given = states_of(arm, q=q, tau=tau, qdd=qdd, qd=np.zeros(np.shape(q)) if qd is None else qd)
     arrays = tuple(np.atleast_2d(np.asarray(a, dtype=np.float64)) for a in given)
@@ -107,8 +135,8 @@ def _tests(arm: Arm, q: ArrayLike, tau: ArrayLike, qdd: ArrayLike, qd: ArrayLike
         if bad.size:
             b, i = bad[0]
             raise InputError(
-                f"payload, {name}: test {b}, joint {arm.joints[i].name} is {array[b, i]:g}; leave such tests out, finite "
-                f"numbers up to {LARGEST:g} are taken."
+                f"payload, {name}: test {b}, joint {arm.joints[i].name} is {array[b, i]:g}; leave such "
+                f"tests out, finite numbers up to {LARGEST:g} are taken."
             )
     return arrays
 
@@ -125,15 +153,30 @@ def _stated(task: Task, fit: Fit, settled: bool, confidence: float) -> PayloadEs
     hidden = (fit.vectors[fit.rank :] * units) @ J.T
     unseen = (np.abs(hidden / UNITS) > 1e-6).any(axis=0)
     deviations = np.where(unseen, np.inf, np.sqrt(np.diag(C)))
-    half = (student(confidence, freedom) if exact else NormalDist().inv_cdf(0.5 + 0.5 * confidence)) * deviations
+    half = (
+        student(confidence, freedom) if exact else NormalDist().inv_cdf(0.5 + 0.5 * confidence)
+    ) * deviations
     quality = math.nan if exact or freedom <= 0 else fit.left / freedom
     information = (fit.vectors[: fit.rank] * fit.values[: fit.rank, None]) / units
     body, projected = _body(pi, fit.theta, information.T @ information, unknowns)
     combined = combinations(hidden)
     return PayloadEstimate(
-        pi, C, deviations, np.stack([pi - half, pi + half], axis=1), confidence, combined, *body, projected, quality, fit.rows,
-        settled, f"{_message(pi, projected, combined, quality, freedom, settled)}{_of_residuals(variance) if exact else ''}",
-    )  # fmt: skip
+        pi,
+        C,
+        deviations,
+        np.stack([pi - half, pi + half], axis=1),
+        confidence,
+        combined,
+        *body,
+        projected,
+        quality,
+        fit.rows,
+        settled,
+        (
+            f"{_message(pi, projected, combined, quality, freedom, settled)}"
+            f"{_of_residuals(variance) if exact else ''}"
+        ),
+    )
 
 
 def _times(variance: float, C: Floats) -> Floats:
@@ -142,7 +185,8 @@ def _times(variance: float, C: Floats) -> Floats:
 
 
 def student(confidence: float, freedom: int) -> float:
-    """How many deviations, themselves from residuals, hold a share of all cases: |t| of Student's distribution.
+    """How many deviations, themselves from residuals, hold a share of all cases:
+    |t| of Student's distribution.
 
     With t = sqrt(k) tan(a) the share is the integral of cos(a)^(k-1) from 0 to a, over that to pi/2.
     """
@@ -157,10 +201,15 @@ def student(confidence: float, freedom: int) -> float:
 def _of_residuals(variance: float) -> str:
     if math.isinf(variance):
         return " No noise is stated, and no test is left over to tell it: there are no intervals."
-    return f" No noise is stated: intervals are from what the fit leaves, {math.sqrt(variance):.3g} rad/s^2 (m/s^2) each."
+    return (
+        " No noise is stated: intervals are from what the fit leaves, "
+        f"{math.sqrt(variance):.3g} rad/s^2 (m/s^2) each."
+    )
 
 
-def _body(pi: Floats, theta: Floats, information: Floats, unknowns: Unknowns) -> tuple[tuple[float, Floats, Floats], bool]:
+def _body(
+    pi: Floats, theta: Floats, information: Floats, unknowns: Unknowns
+) -> tuple[tuple[float, Floats, Floats], bool]:
     if is_physical(pi, LENGTHS):
         return body_of(pseudo_inertia(pi)), False
     if pi[0] <= 0.0 and (unknowns.shape == "point" or not information.any()):
@@ -169,18 +218,26 @@ def _body(pi: Floats, theta: Floats, information: Floats, unknowns: Unknowns) ->
     return body_of(nearest_physical(theta, information, J, pi - J @ theta, LENGTHS)), True
 
 
-def _message(pi: Floats, projected: bool, combined: tuple[str, ...], quality: float, freedom: int, settled: bool) -> str:
+def _message(
+    pi: Floats, projected: bool, combined: tuple[str, ...], quality: float, freedom: int, settled: bool
+) -> str:
     said = []
     if not settled:
         said.append(
-            "The fit did not come to rest: the noise is too large for these tests, and this a first guess, too small as a "
-            "rule. Test with larger torques."
+            "The fit did not come to rest: the noise is too large for these tests, and this a first guess, "
+            "too small as a rule. Test with larger torques."
         )
     if combined:
         said.append(f"No test shows {'; '.join(combined)}: left at 0.")
     if projected:
-        said.append(f"The fit is no body's (mass {pi[0]:.4g} kg): mass, com and inertia are those of the most likely body.")
+        said.append(
+            f"The fit is no body's (mass {pi[0]:.4g} kg): mass, com and inertia are those "
+            "of the most likely body."
+        )
     # chi^2 has variance 2 freedom: five deviations happen to one fit in millions
     if not math.isnan(quality) and quality > 1.0 + 5.0 * math.sqrt(2.0 / freedom):
-        said.append(f"Residuals are {math.sqrt(quality):.3g} times the noise stated: the noise is larger, or the arm another.")
+        said.append(
+            f"Residuals are {math.sqrt(quality):.3g} times the noise stated: the noise is "
+            "larger, or the arm another."
+        )
     return " ".join(said) or "Every parameter is shown by the tests, and the fit is a body's."

@@ -1,6 +1,7 @@
 """The equations of a load and their least squares, each test weighed by its noise. Waters IV.
 
-Noise of accelerations stands on both sides: Y is taken where the load found last would accelerate, and the fit repeated.
+Noise of accelerations stands on both sides: Y is taken where the load found last would
+accelerate, and the fit repeated.
 """
 
 from __future__ import annotations
@@ -24,14 +25,16 @@ FLAT = 1e-3  # of chi^2: what is left may grow so much, since steps take the wei
 FLAT_EXACT = 1e-9  # the same relative to what is left, by rounding, where no noise is stated
 SMALL = 1e-3  # kg, where a descent starts that has no mass to start from
 LIGHTEST = 1e-9  # kg: a lighter point has a centre at no place
-BEYOND_NOISE = 9.5  # chi^2 of four unknowns, 95 %: a load that explains less more than none is not told from none
+# chi^2 of four unknowns, 95 %: a load that explains less more than none is not told from none
+BEYOND_NOISE = 9.5
 RANK = 1e-9  # of the largest singular value: smaller ones are directions that no test shows
 Q_STEP = 1e-6  # rad or m, for slopes
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Standard deviations of what is measured, and the steps of converters: a step adds step^2 / 12 to the variance.
+    """Standard deviations of what is measured, and the steps of converters:
+    a step adds step^2 / 12 to the variance.
 
     One number for all joints: qdd in rad/s^2, tau in N m, q in rad; each test has its own. All zero: none is
     stated, and the residuals tell it.
@@ -55,12 +58,16 @@ class Noise:
 
 def beside_of(arm: Arm, q: Floats, qd: Floats) -> tuple[tuple[Answers, Answers], ...]:
     """Answers a little beside the postures, a pair a joint."""
-    return tuple((answers_of(arm, q + step, qd), answers_of(arm, q - step, qd)) for step in Q_STEP * np.eye(arm.n))
+    return tuple(
+        (answers_of(arm, q + step, qd), answers_of(arm, q - step, qd)) for step in Q_STEP * np.eye(arm.n)
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Tests as equations: torques less friction at rest, accelerations, which rows can be used, and what is unknown."""
+    """Tests as equations: torques less friction at rest, accelerations, which rows can be
+    used, and what is unknown.
+    """
 
     answers: Answers
     tau: Floats
@@ -71,14 +78,20 @@ class Task:
     beside: tuple[tuple[Answers, Answers], ...]  # at q +- Q_STEP of each joint, where positions are noisy
 
     def slopes(self, pi: Floats) -> Floats:
-        """d tau / d q of arm and load (B, n, n or 0), by differences: what noise of positions is worth in torque."""
-        parts = [(up.torque(self.qdd, pi) - down.torque(self.qdd, pi)) / (2.0 * Q_STEP) for up, down in self.beside]
+        """d tau / d q of arm and load (B, n, n or 0), by differences:
+        what noise of positions is worth in torque.
+        """
+        parts = [
+            (up.torque(self.qdd, pi) - down.torque(self.qdd, pi)) / (2.0 * Q_STEP) for up, down in self.beside
+        ]
         return np.stack(parts, axis=2) if parts else np.zeros((*self.qdd.shape, 0))
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """theta, the singular values and right vectors of the weighed equations in units of UNITS, and what is left."""
+    """theta, the singular values and right vectors of the weighed equations in units of
+    UNITS, and what is left.
+    """
 
     theta: Floats
     values: Floats
@@ -97,8 +110,8 @@ def fitted(task: Task) -> tuple[Fit, bool]:
 def _fitted(task: Task) -> tuple[Fit, bool]:
     """Rounds of least squares, and whether they came to rest; where they did not, the first round alone.
 
-    The first has Y at the accelerations measured, the others where the last load would go. Unknowns that are not linear
-    are fitted by shorter steps, from the body that the tests show.
+    The first has Y at the accelerations measured, the others where the last load would go. Unknowns that are
+    not linear are fitted by shorter steps, from the body that the tests show.
     """
     if task.unknowns.body is not None:
         return _fitted_in_steps(task, _fitted(replace(task, unknowns=task.unknowns.body))[0])
@@ -118,7 +131,8 @@ def _fitted(task: Task) -> tuple[Fit, bool]:
 
 
 def _fitted_in_steps(task: Task, body: Fit) -> tuple[Fit, bool]:
-    """Gauss-Newton from the body's mass and moments; a step that raises what is left, or takes the mass away, is halved.
+    """Gauss-Newton from the body's mass and moments; a step that raises what is left, or takes
+    the mass away, is halved.
 
     Where the steps end nowhere, no load at all is the answer if it explains the tests as well.
     """
@@ -142,7 +156,9 @@ def _unknown(task: Task) -> Fit:
 
 
 def _starts(task: Task, body: Fit) -> list[Floats]:
-    """Mass and moments of the body's fit, and those of a fit without inertia; a mass that is none becomes a small one."""
+    """Mass and moments of the body's fit, and those of a fit without inertia;
+    a mass that is none becomes a small one.
+    """
     unknowns = task.unknowns
     assert unknowns.body is not None
     first = unknowns.body.value(body.theta)[list(unknowns.kept)]
@@ -175,7 +191,9 @@ def _descended(task: Task, theta: Floats) -> tuple[Fit, float, bool]:
 
 
 def _cost(task: Task, theta: Floats) -> float:
-    """What a load leaves, each test weighed by the noise that it would have with it; infinite without a mass."""
+    """What a load leaves, each test weighed by the noise that it would have with it;
+    infinite without a mass.
+    """
     pi = task.unknowns.value(theta)
     if not np.isfinite(pi).all() or (pi[0] < LIGHTEST and theta.any()):
         return np.inf
@@ -191,7 +209,9 @@ def is_still(task: Task, fit: Fit, moved: Floats) -> bool:
 
 
 def solved(task: Task, theta: Floats, at: Floats) -> Fit | None:
-    """One round of least squares about theta, with Y at accelerations; None where float64 does not hold the equations."""
+    """One round of least squares about theta, with Y at accelerations;
+    None where float64 does not hold the equations.
+    """
     pi = task.unknowns.value(theta)
     J = task.answers.regressor(at) @ task.unknowns.jacobian(theta)
     equations = _whitened(task, pi, J, task.tau - task.answers.torque(task.qdd, pi))
@@ -222,7 +242,9 @@ def _predicted(task: Task, pi: Floats) -> Floats:
 
 
 def _trusted(task: Task, pi: Floats) -> Floats:
-    """The load, or none where it is no body's so plainly that the arm with it has less inertia than half the arm's own."""
+    """The load, or none where it is no body's so plainly that the arm with it has less inertia
+    than half the arm's own.
+    """
     if not np.isfinite(task.answers.inertia(pi)).all():
         return np.zeros(10)
     most = np.linalg.eigvalsh(task.answers.M)[:, 0]
@@ -230,7 +252,8 @@ def _trusted(task: Task, pi: Floats) -> Floats:
 
 
 def _whitened(task: Task, pi: Floats, J: Floats, left: Floats) -> Floats | None:
-    """Equations (rows, p + 1), right sides last, each divided by its noise; rows of one test are made independent.
+    """Equations (rows, p + 1), right sides last, each divided by its noise;
+    rows of one test are made independent.
 
     None where the noise of a test, with a load beyond all measure, has no root in float64.
     """
@@ -242,14 +265,18 @@ def _whitened(task: Task, pi: Floats, J: Floats, left: Floats) -> Floats | None:
         slopes = task.slopes(pi)
         covariance = covariance + noise.variance("q") * (slopes @ slopes.transpose(0, 2, 1))
     rows = []
-    for S, block, use in zip(covariance, np.concatenate([J, left[..., None]], axis=2), task.usable, strict=True):
+    for S, block, use in zip(
+        covariance, np.concatenate([J, left[..., None]], axis=2), task.usable, strict=True
+    ):
         if use.any():
             try:
                 rows.append(np.linalg.solve(np.linalg.cholesky(S[np.ix_(use, use)]), block[use]))
             except np.linalg.LinAlgError:
                 return None
     if not rows:
-        raise InputError("payload: no joint moves in any test, friction holds all of them; give larger test torques.")
+        raise InputError(
+            "payload: no joint moves in any test, friction holds all of them; give larger test torques."
+        )
     return np.concatenate(rows)
 
 

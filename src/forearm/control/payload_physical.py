@@ -1,7 +1,7 @@
 """The nearest load that a body can have: ten parameters whose pseudo-inertia is positive semidefinite.
 
-P = [[S, h], [h^T, m]] with S = trace(I) / 2 - I about the origin; P is that of masses if and only if no eigenvalue is negative,
-which is more than a positive mass and tensor: the triangle inequality holds too.
+P = [[S, h], [h^T, m]] with S = trace(I) / 2 - I about the origin; P is that of masses if and only if no
+eigenvalue is negative, which is more than a positive mass and tensor: the triangle inequality holds too.
 """
 
 from __future__ import annotations
@@ -35,9 +35,11 @@ def is_physical(pi: Floats, lengths: Floats) -> bool:
 
 
 def nearest_physical(theta: Floats, information: Floats, A: Floats, b: Floats, lengths: Floats) -> Floats:
-    """P of the body whose parameters pi = A theta + b are the most likely: least (x - theta)^T H (x - theta) with P >= 0.
+    """P of the body whose parameters pi = A theta + b are the most likely:
+    least (x - theta)^T H (x - theta) with P >= 0.
 
-    Steps alternate between the quadratic and the cone (the method of multipliers); what is given back lies in the cone.
+    Steps alternate between the quadratic and the cone (the method of multipliers);
+    what is given back lies in the cone.
     """
     scale = 1.0 / np.outer(lengths, lengths)
     K = np.array([(pseudo_inertia(column) * scale).ravel() for column in A.T]).T

@@ -1,4 +1,5 @@
-"""Test forces on an arm that holds something: which torques to give, and what the joints' answers say of the load.
+"""Test forces on an arm that holds something: which torques to give, and what the joints'
+answers say of the load.
 
 Torques are linear in the ten parameters pi of the load about the hand's origin, and in the accelerations:
 tau = tau0 + M qdd + (Y0 + sum_j Y1_j qdd_j) pi. Waters IV.
@@ -28,7 +29,9 @@ MOST_TESTS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """The parts of tau at B tests: tau0 (B, n), M (B, n, n), Y0 (B, n, 10), and Y1 (B, n, n, 10) by joint that accelerates."""
+    """The parts of tau at B tests: tau0 (B, n), M (B, n, n), Y0 (B, n, 10), and Y1 (B, n,
+    n, 10) by joint that accelerates.
+    """
 
     tau0: Floats
     M: Floats
@@ -49,19 +52,25 @@ class Answers:
 
 
 def canonical_tests(arm: Arm, q: ArrayLike, size: ArrayLike) -> tuple[Floats, Floats]:
-    """Postures and torques (B, n) of the tests: at each posture the weight held, then +-`size` on each joint in turn.
+    """Postures and torques (B, n) of the tests: at each posture the weight held,
+    then +-`size` on each joint in turn.
 
-    The torques (n,) or one for all joints are small: they are to break loose what they act on, and to move it slowly. An
-    arm that holds a load it does not know of sinks at first; that acceleration is an observation too.
+    The torques (n,) or one for all joints are small: they are to break loose what they act on, and
+    to move it slowly. An arm that holds a load it does not know of sinks at first; that acceleration
+    is an observation too.
     """
     (postures,) = states_of(arm, q=q)
     postures = np.atleast_2d(postures)
     count = len(postures) * (2 * arm.n + 1)
     if count > MOST_TESTS:
-        raise InputError(f"canonical_tests: {len(postures)} postures make {count} tests; at most {MOST_TESTS} are taken.")
+        raise InputError(
+            f"canonical_tests: {len(postures)} postures make {count} tests; at most {MOST_TESTS} are taken."
+        )
     given = as_floats(size, "canonical_tests, size")
     if given.shape not in ((), (arm.n,)) or not (np.isfinite(given) & (given > 0.0)).all():
-        raise InputError(f"canonical_tests, size: one torque above 0, or one for each of {arm.n} joints, is needed.")
+        raise InputError(
+            f"canonical_tests, size: one torque above 0, or one for each of {arm.n} joints, is needed."
+        )
     pushes = np.concatenate([np.zeros((1, arm.n)), np.diag(np.broadcast_to(given, arm.n))])
     pushes = np.concatenate([pushes, -pushes[1:]])
     held = gravity(arm, postures)
@@ -72,10 +81,11 @@ def answers_of(arm: Arm, q: Floats, qd: Floats) -> Answers:
     """What the arm without the load needs at the tests, and what the load adds."""
     if depends_on_load(arm):
         raise ModelError(
-            f"payload: friction of {arm.name!r} depends on the load (bearings or a transmission), so that torques are not "
-            "linear in it; estimate on an arm whose friction is viscous and Coulomb's."
+            f"payload: friction of {arm.name!r} depends on the load (bearings or a transmission), so that "
+            "torques are not linear in it; estimate on an arm whose friction is viscous and Coulomb's."
         )
-    states, which = np.unique(np.concatenate([q, qd], axis=1), axis=0, return_inverse=True)  # tests share their postures
+    # tests share their postures
+    states, which = np.unique(np.concatenate([q, qd], axis=1), axis=0, return_inverse=True)
     q, qd = np.split(states, 2, axis=1)
     rest, which = np.zeros_like(q), which.ravel()
     Y0 = payload_regressor(arm, q, qd, rest)
@@ -89,13 +99,17 @@ def payload_regressor(arm: Arm, q: Floats, qd: Floats, qdd: Floats) -> Floats:
     """Y (B, n, 10) of a load: tau of it = Y pi with pi about the hand's origin, in hand axes."""
     model = model_of(arm)
     if model.hand < 0:
-        raise ModelError(f"payload: the hand of {arm.name!r} is fixed to the base; a load there moves with no joint.")
+        raise ModelError(
+            f"payload: the hand of {arm.name!r} is fixed to the base; a load there moves with no joint."
+        )
     Y = regressor(arm, q, qd, np.array(qdd))[..., 10 * model.hand : 10 * model.hand + 10]
     return Y @ moved(model.R_hand, model.p_hand)
 
 
 def moved(R: Floats, p: Floats) -> Floats:
-    """A (10, 10) with A pi the parameters about a body's origin, pi those about a frame at p, turned by R, of the body."""
+    """A (10, 10) with A pi the parameters about a body's origin, pi those about a frame at p,
+    turned by R, of the body.
+    """
     columns = []
     for unit in np.eye(10):
         m, h, inertia = unit[0], R @ unit[1:4], R @ tensor_of(unit[4:]) @ R.T
@@ -120,8 +134,8 @@ def entries_of(tensor: Floats) -> list[float]:
 def friction_at_rest(arm: Arm, qd: Floats, qdd: Floats, least: float) -> tuple[Floats, NDArray[np.bool_]]:
     """Dry friction of joints that stand when tested, (B, n), and which rows can be used.
 
-    A joint that begins to move, faster than `least`, has the friction of its direction. One that does not may hold any
-    torque below its friction, so its row says nothing.
+    A joint that begins to move, faster than `least`, has the friction of its direction. One that does not may
+    hold any torque below its friction, so its row says nothing.
     """
     check_number(least, "payload, least acceleration", minimum=0.0)
     standing = (qd == 0.0) & np.array(held_freedoms(arm), dtype=bool)

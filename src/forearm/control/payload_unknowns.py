@@ -22,9 +22,11 @@ SHOWN = 0.02  # of the largest: smaller parts of a combination are not named
 
 @dataclass(frozen=True, eq=False)
 class Unknowns:
-    """theta (p,) that are fitted: pi = value(theta) (10,), d pi / d theta = jacobian(theta) (10, p), units (p,).
+    """theta (p,) that are fitted: pi = value(theta) (10,), d pi / d theta =
+    jacobian(theta) (10, p), units (p,).
 
-    `kept` are the places in pi of the unknowns that are not linear: their fit starts from that of the same load as a body.
+    `kept` are the places in pi of the unknowns that are not linear:
+    their fit starts from that of the same load as a body.
     """
 
     shape: str
@@ -42,7 +44,9 @@ def unknowns_of(shape: str, mass: float | None, com: ArrayLike | None) -> Unknow
     m = None if mass is None else check_number(mass, "payload, mass", above=0.0)
     c = None if com is None else np.array(frozen_array(com, (3,), "payload, com"))
     if shape == "point" and m is not None and c is not None:
-        raise InputError("payload: nothing is unknown of a point whose mass and com are known; leave one out.")
+        raise InputError(
+            "payload: nothing is unknown of a point whose mass and com are known; leave one out."
+        )
     return _body(m, c) if shape == "body" else _point(m, c)
 
 

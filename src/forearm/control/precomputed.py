@@ -1,4 +1,6 @@
-"""Forces from pairs D, E computed along one motion before it is made, F = D qdd + E with the nearest pair. Waters IV, Paul."""
+"""Forces from pairs D, E computed along one motion before it is made, F = D qdd + E with the nearest
+pair. Waters IV, Paul.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.control.bookkeeping import Spending, check_motion, corrected, in_spans, operations, states_along, times_along
+from forearm.control.bookkeeping import (
+    Spending,
+    check_motion,
+    corrected,
+    in_spans,
+    operations,
+    states_along,
+    times_along,
+)
 from forearm.control.controller import Sample
 from forearm.control.gains import BANDWIDTH
 from forearm.control.reference import Motion
@@ -21,7 +31,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Paul's pairs at m places of a motion: times (m,), q, qd (m, n), D (m, n, n), E (m, n), and what computing them took."""
+    """Paul's pairs at m places of a motion: times (m,), q, qd (m, n), D (m, n, n), E (m, n),
+    and what computing them took.
+    """
 
     t: Floats
     q: Floats
@@ -32,14 +44,17 @@ class Pairs:
 
     @property
     def numbers(self) -> int:
-        """How many numbers are stored: n^2 + n a pair, Waters' 42 for six joints, and 2n that say where it is."""
+        """How many numbers are stored: n^2 + n a pair, Waters' 42 for six joints,
+        and 2n that say where it is.
+        """
         return self.D.size + self.E.size + self.q.size + self.qd.size
 
 
 def pairs_at(kernel: Kernel, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Floats]:
     """D = M(q) and E = F(q, qd, qdd) - D qdd, drives and friction included, at states (m, n).
 
-    E is the bias, all that needs no acceleration; with friction that depends on the load it is so near this qdd.
+    E is the bias, all that needs no acceleration; with friction that depends on the load
+    it is so near this qdd.
     """
     D = kernel.inertia_matrix(q)
     E: Floats = kernel.inverse_dynamics(q, qd, qdd) - np.einsum("mij,mj->mi", D, qdd)
@@ -56,16 +71,19 @@ def pairs_along(arm: Arm, motion: Motion, interval: float) -> Pairs:
 
 
 class Precomputed:
-    """F = D (qdd_wanted + w^2 (q_wanted - q) + 2 w (qd_wanted - qd)) + E with the pair nearest to the measured q, qd.
+    """F = D (qdd_wanted + w^2 (q_wanted - q) + 2 w (qd_wanted - qd)) + E with the pair nearest
+    to the measured q, qd.
 
-    Errors are corrected through the accelerations, w the `bandwidth` in rad/s. Nearness is measured in spans of the motion, and
-    the search goes from the pair last used to its neighbours while they are nearer. What computing the pairs takes is
-    `pairs.operations`, apart from `operations`. Waters IV, Paul.
+    Errors are corrected through the accelerations, w the `bandwidth` in rad/s. Nearness is measured in spans
+    of the motion, and the search goes from the pair last used to its neighbours while they are nearer. What
+    computing the pairs takes is `pairs.operations`, apart from `operations`. Waters IV, Paul.
     """
 
     name = "precomputed"
 
-    def __init__(self, arm: Arm, motion: Motion, *, interval: float = 0.02, bandwidth: float | None = BANDWIDTH) -> None:
+    def __init__(
+        self, arm: Arm, motion: Motion, *, interval: float = 0.02, bandwidth: float | None = BANDWIDTH
+    ) -> None:
         self.pairs = pairs_along(arm, motion, interval)
         self._w = 0.0 if bandwidth is None else check_number(bandwidth, "bandwidth", above=0.0)
         states = np.concatenate([self.pairs.q, self.pairs.qd], axis=1)
@@ -85,14 +103,18 @@ class Precomputed:
     def command(self, sample: Sample) -> Floats:
         """With the nearest pair."""
         n = len(sample.q)
-        self._at, looked_at = walked(self._scaled, np.concatenate([sample.q, sample.qd]) * self._scale, self._at)
+        self._at, looked_at = walked(
+            self._scaled, np.concatenate([sample.q, sample.qd]) * self._scale, self._at
+        )
         self._spent.note(2 * n + looked_at * 6 * n + (6 * n if self._w else 0) + 2 * n * n)
         force: Floats = self.pairs.D[self._at] @ corrected(sample, self._w) + self.pairs.E[self._at]
         return force
 
 
 def walked(places: Floats, x: Floats, start: int) -> tuple[int, int]:
-    """The place (m, p) nearest to x (p,) reached by going to a neighbour while it is nearer, and how many were looked at."""
+    """The place (m, p) nearest to x (p,) reached by going to a neighbour while it is nearer,
+    and how many were looked at.
+    """
 
     def distance(k: int) -> float:
         away = places[k] - x

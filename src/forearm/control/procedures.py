@@ -1,4 +1,6 @@
-"""Motions as procedures with parameters: forces of a family of motions, interpolated between stored members. Waters IV."""
+"""Motions as procedures with parameters: forces of a family of motions, interpolated between
+stored members. Waters IV.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ from forearm.values import as_floats, check_whole
 Floats = NDArray[np.float64]
 Family = Callable[..., Motion]
 MOST_NUMBERS = 20_000_000
-SPEEDS = (0.55, 0.85, 1.15, 1.45)  # of a motion that nothing else is known of: its own speed lies in the middle of a cell
+# of a motion that nothing else is known of: its own speed lies in the middle of a cell
+SPEEDS = (0.55, 0.85, 1.15, 1.45)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,16 +42,19 @@ class AtSpeed:
 
     def at(self, t: ArrayLike, /) -> tuple[Floats, Floats, Floats]:
         """q, qd, qdd at times."""
-        q, qd, qdd = self.motion.at(np.minimum(np.asarray(t, dtype=np.float64) * self.factor, self.motion.duration))
+        q, qd, qdd = self.motion.at(
+            np.minimum(np.asarray(t, dtype=np.float64) * self.factor, self.motion.duration)
+        )
         return q, qd * self.factor, qdd * self.factor**2
 
 
 @dataclass(frozen=True, eq=False)
 class Procedure:
-    """Pairs D (k1, ..., kp, m, n, n), E (k1, ..., kp, m, n) of a family: at values of each parameter, at m phases 0 to 1.
+    """Pairs D (k1, ..., kp, m, n, n), E (k1, ..., kp, m, n) of a family:
+    at values of each parameter, at m phases 0 to 1.
 
-    Forces are D qdd + E with D and E linear in each parameter and in the phase, the share of the duration that has gone: they
-    have no jumps where accelerations have them.
+    Forces are D qdd + E with D and E linear in each parameter and in the phase, the share of the duration
+    that has gone: they have no jumps where accelerations have them.
     """
 
     grids: tuple[Floats, ...]
@@ -65,52 +71,71 @@ class Procedure:
         values, u, a = as_floats(parameters, "parameters"), as_floats(phase, "phase"), as_floats(qdd, "qdd")
         if values.shape != (len(self.grids),) or u.ndim != 1 or a.shape != (len(u), self.E.shape[-1]):
             raise InputError(
-                f"procedure: {len(self.grids)} parameters, phases (m,) and accelerations (m, {self.E.shape[-1]}) are needed; "
-                f"came {values.shape}, {u.shape}, {a.shape}."
+                f"procedure: {len(self.grids)} parameters, phases (m,) and accelerations (m, "
+                f"{self.E.shape[-1]}) are needed; came {values.shape}, {u.shape}, {a.shape}."
             )
         x = np.column_stack([np.broadcast_to(values, (len(u), len(values))), u])
         grids = (*self.grids, np.linspace(0.0, 1.0, self.E.shape[-2]))
-        made: Floats = np.einsum("mij,mj->mi", multilinear(grids, self.D, x), a) + multilinear(grids, self.E, x)
+        made: Floats = np.einsum("mij,mj->mi", multilinear(grids, self.D, x), a) + multilinear(
+            grids, self.E, x
+        )
         return made
 
 
 def procedure(arm: Arm, family: Family, values: Sequence[ArrayLike], phases: int = 65) -> Procedure:
-    """Make a procedure of a family: family(*parameters) is a motion; `values` has the stored values of each parameter, rising.
+    """Make a procedure of a family: family(*parameters) is a motion;
+    `values` has the stored values of each parameter, rising.
 
     Throwing a ball is such a family, its parameters the velocity and the place of release. Waters IV.
     """
     grids = tuple(np.atleast_1d(as_floats(v, "procedure, values")) for v in values)
-    if not grids or any(g.ndim != 1 or not len(g) or not np.isfinite(g).all() or (np.diff(g) <= 0.0).any() for g in grids):
-        raise InputError("procedure, values: a list of lists is needed, one a parameter, each of rising numbers.")
+    if not grids or any(
+        g.ndim != 1 or not len(g) or not np.isfinite(g).all() or (np.diff(g) <= 0.0).any() for g in grids
+    ):
+        raise InputError(
+            "procedure, values: a list of lists is needed, one a parameter, each of rising numbers."
+        )
     m = check_whole(phases, "procedure, phases", 2, 100_000)
     shape = tuple(len(g) for g in grids)
     if np.prod(shape, dtype=float) * m * arm.n * (arm.n + 1) > MOST_NUMBERS:
-        raise InputError(f"procedure: {shape} members with {m} phases take more than {MOST_NUMBERS} numbers; take fewer.")
+        raise InputError(
+            f"procedure: {shape} members with {m} phases take more than {MOST_NUMBERS} numbers; take fewer."
+        )
     D, E = np.empty((*shape, m, arm.n, arm.n)), np.empty((*shape, m, arm.n))
     kernel = kernel_of(arm)
     for index in np.ndindex(shape):
         member = check_motion(arm, family(*(float(g[i]) for g, i in zip(grids, index, strict=True))))
-        D[index], E[index] = pairs_at(kernel, *states_along(arm, member, np.linspace(0.0, member.duration, m)))
+        D[index], E[index] = pairs_at(
+            kernel, *states_along(arm, member, np.linspace(0.0, member.duration, m))
+        )
     return Procedure(grids, D, E)
 
 
 class Procedural:
     """Forces of a stored procedure at the parameters of this motion, with the wanted acceleration.
 
-    Unless given the procedure is that of the motion at several speeds, none of them its own, and the parameter its own, 1.
+    Unless given the procedure is that of the motion at several speeds, none of them its own,
+    and the parameter its own, 1.
     """
 
     name = "procedure"
 
     def __init__(
-        self, arm: Arm, motion: Motion, *, procedure: Procedure | None = None, parameters: ArrayLike = (1.0,),
-        bandwidth: float | None = BANDWIDTH, inertias: ArrayLike | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        arm: Arm,
+        motion: Motion,
+        *,
+        procedure: Procedure | None = None,
+        parameters: ArrayLike = (1.0,),
+        bandwidth: float | None = BANDWIDTH,
+        inertias: ArrayLike | None = None,
+    ) -> None:
         self._duration = check_motion(arm, motion).duration
         self.procedure = at_speeds(arm, motion) if procedure is None else procedure
         self._parameters = as_floats(parameters, "parameters")
         self._feedback = feedback(arm, bandwidth, inertias)
-        self.procedure.forces(self._parameters, [0.0], np.zeros((1, arm.n)))  # refused now, not in the middle of a run
+        # refused now, not in the middle of a run
+        self.procedure.forces(self._parameters, [0.0], np.zeros((1, arm.n)))
         self.reset()
 
     @property

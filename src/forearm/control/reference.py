@@ -1,4 +1,6 @@
-"""The motion that is wanted, at every period: from a planned motion, from samples, or a posture to be held."""
+"""The motion that is wanted, at every period: from a planned motion, from samples,
+or a posture to be held.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Smooth:
-    """From rest to rest by the fifth-order polynomial without acceleration at its ends: s = 10 x^3 - 15 x^4 + 6 x^5."""
+    """From rest to rest by the fifth-order polynomial without acceleration at its ends:
+    s = 10 x^3 - 15 x^4 + 6 x^5.
+    """
 
     q0: Floats
     q1: Floats
@@ -83,20 +87,26 @@ class Smooth:
 def hold(q: ArrayLike, duration: float) -> Held:
     """A posture to be reached at once and held."""
     array = as_floats(q, "hold, q")
-    return Held(frozen_array(array, (array.size,), "hold, q"), check_number(duration, "hold, duration", above=0.0))
+    return Held(
+        frozen_array(array, (array.size,), "hold, q"), check_number(duration, "hold, duration", above=0.0)
+    )
 
 
 def smooth(q0: ArrayLike, q1: ArrayLike, duration: float) -> Smooth:
     """A smooth motion from rest to rest."""
     start = as_floats(q0, "smooth, q0")
-    first, last = (frozen_array(q, (start.size,), f"smooth, {name}") for q, name in ((start, "q0"), (q1, "q1")))
+    first, last = (
+        frozen_array(q, (start.size,), f"smooth, {name}") for q, name in ((start, "q0"), (q1, "q1"))
+    )
     return Smooth(first, last, check_number(duration, "smooth, duration", above=0.0))
 
 
 def usual_motion(arm: Arm, duration: float = 2.0) -> Switching:
-    """The motion that controllers are compared on where none is given: every joint there, a third of the time at full speed.
+    """The motion that controllers are compared on where none is given:
+    every joint there, a third of the time at full speed.
 
-    Constant accelerations, in step; neighbours go opposite ways, 40 % of their range but 2 rad (0.5 m) at the most. Waters III.
+    Constant accelerations, in step; neighbours go opposite ways, 40 % of their range but 2 rad (0.5 m)
+    at the most. Waters III.
     """
     T = check_number(duration, "usual_motion, duration", above=0.0)
     lower, upper = limits_of(arm)
@@ -111,26 +121,37 @@ def usual_motion(arm: Arm, duration: float = 2.0) -> Switching:
 
 
 def sampled(arm: Arm, motion: Any, period: float) -> Reference:
-    """The motion at every period, its end included where it falls on one; or samples (q, qd, qdd), (m + 1, n) each."""
+    """The motion at every period, its end included where it falls on one;
+    or samples (q, qd, qdd), (m + 1, n) each.
+    """
     if hasattr(motion, "at") and hasattr(motion, "duration"):
         duration = check_number(motion.duration, "motion, duration", above=0.0)
         if duration / period > MOST_SAMPLES:
-            raise InputError(f"motion: {duration:g} s of periods of {period:g} s are more than {MOST_SAMPLES} samples.")
+            raise InputError(
+                f"motion: {duration:g} s of periods of {period:g} s are more than {MOST_SAMPLES} samples."
+            )
         t = period * np.arange(math.floor(duration / period + REACHED) + 1.0)
         states = motion.at(np.minimum(t, duration))
     elif isinstance(motion, Sequence) and len(motion) == 3:
-        states = tuple(as_floats(block, f"motion, {name}") for block, name in zip(motion, ("q", "qd", "qdd"), strict=True))
+        states = tuple(
+            as_floats(block, f"motion, {name}")
+            for block, name in zip(motion, ("q", "qd", "qdd"), strict=True)
+        )
         t = period * np.arange(float(len(states[0]) if states[0].ndim else 0))
     else:
         raise InputError(
-            f"motion: something with .duration and .at(t) is needed, such as fa.plan(...).motion or control.smooth(...), or "
-            f"samples (q, qd, qdd), (m, {arm.n}) each; came {shorten(motion)}."
+            "motion: something with .duration and .at(t) is needed, such as fa.plan(...).motion or "
+            f"control.smooth(...), or samples (q, qd, qdd), (m, {arm.n}) each; came {shorten(motion)}."
         )
     if len(t) < 2 or any(block.shape != (len(t), arm.n) for block in states):
         came = ", ".join(str(block.shape) for block in states)
-        raise InputError(f"motion: at least two samples of {arm.n} joints are needed for {arm.name!r}; came {came}.")
+        raise InputError(
+            f"motion: at least two samples of {arm.n} joints are needed for {arm.name!r}; came {came}."
+        )
     if not all(np.isfinite(block).all() for block in states):
-        raise InputError("motion: it is not a number somewhere; a line of the hand may not be reachable as a whole.")
+        raise InputError(
+            "motion: it is not a number somewhere; a line of the hand may not be reachable as a whole."
+        )
     blocks = [np.array(block, dtype=np.float64, order="C") for block in states]
     for block in blocks:  # controllers are given rows of them
         block.flags.writeable = False

@@ -1,4 +1,6 @@
-"""Which controllers there are, and how each is made for a comparison: by name, on the arm and motion at hand."""
+"""Which controllers there are, and how each is made for a comparison:
+by name, on the arm and motion at hand.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ DISTANCE = 0.2  # m from the axes to the counterweights
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What controllers are made for: the arm that they believe in, the motion, how stiff they may be, how they are asked."""
+    """What controllers are made for: the arm that they believe in, the motion, how stiff they may
+    be, how they are asked.
+    """
 
     arm: Arm
     motion: Any
@@ -53,9 +57,11 @@ class Setting:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A controller ready to run: what it believes, what must be done to the plant for it, and which joints (n,) it moves.
+    """A controller ready to run: what it believes, what must be done to the plant for it,
+    and which joints (n,) it moves.
 
-    `stiffness` is the share of w^2 M_jj that its feedback has, the least of any joint; NaN where it has none or is not known.
+    `stiffness` is the share of w^2 M_jj that its feedback has, the least of any joint;
+    NaN where it has none or is not known.
     """
 
     controller: Controller
@@ -80,7 +86,9 @@ def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[t
         elif one in known:
             made.append((one, known[one](setting)))
         else:
-            raise NameNotFound(f"controllers: there is no {shorten(one)} for this arm and motion; {suggest(one, known)}")
+            raise NameNotFound(
+                f"controllers: there is no {shorten(one)} for this arm and motion; {suggest(one, known)}"
+            )
     return made
 
 
@@ -97,7 +105,9 @@ def available(setting: Setting) -> dict[str, Callable[[Setting], Trial]]:
 
 
 def _made(cls: Callable[..., Any], **given: Any) -> Callable[[Setting], Trial]:
-    """From the arm, the motion where it is for one, and what it takes of bandwidth, inertias, period and delay."""
+    """From the arm, the motion where it is for one, and what it takes of bandwidth,
+    inertias, period and delay.
+    """
     takes = inspect.signature(cls).parameters
 
     def make(s: Setting) -> Trial:
@@ -113,7 +123,11 @@ def _stiffness(s: Setting, controller: Any, takes: Mapping[str, Any]) -> float:
     """By inertias less than M_jj, or by a bandwidth that was held back."""
     if "inertias" in takes:
         return float(s.shares.min())
-    return float(getattr(controller, "bandwidth", s.bandwidth) / s.bandwidth) ** 2 if "bandwidth" in takes else math.nan
+    return (
+        float(getattr(controller, "bandwidth", s.bandwidth) / s.bandwidth) ** 2
+        if "bandwidth" in takes
+        else math.nan
+    )
 
 
 def _counterbalanced(s: Setting) -> Trial:
@@ -123,15 +137,21 @@ def _counterbalanced(s: Setting) -> Trial:
     controller = ComputedTorque(believed, bandwidth=s.bandwidth, dropped="no-gravity")
     hopeless = ", ".join(name for name, _ in found.hopeless)
     note = f"no fixed weight can balance {hopeless}, whose gravity stays and is left out" if hopeless else ""
-    return Trial(controller, believed, lambda plant: with_counterweights(plant, weights), stiffness=1.0, note=note)
+    return Trial(
+        controller, believed, lambda plant: with_counterweights(plant, weights), stiffness=1.0, note=note
+    )
 
 
 def _locked(s: Setting) -> Trial:
     still, q = s.reference.still, s.reference.q[0]
     believed = locked_arm(s.arm, still, q)
     return Trial(
-        ComputedTorque(believed, bandwidth=s.bandwidth), believed, lambda plant: locked_arm(plant, still, q), ~still, 1.0
-    )  # fmt: skip
+        ComputedTorque(believed, bandwidth=s.bandwidth),
+        believed,
+        lambda plant: locked_arm(plant, still, q),
+        ~still,
+        1.0,
+    )
 
 
 CLASSICAL: dict[str, Callable[[Setting], Trial]] = {

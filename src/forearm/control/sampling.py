@@ -23,31 +23,41 @@ def sampling_period(frequency: float) -> float:
 
 
 def natural_frequencies(arm: Arm, q: ArrayLike, stiffness: ArrayLike | None = None) -> Floats:
-    """How fast an arm swings about a posture (n,), rad/s, rising: w^2 are the eigenvalues of M^-1 (K + dg/dq).
+    """How fast an arm swings about a posture (n,), rad/s, rising:
+    w^2 are the eigenvalues of M^-1 (K + dg/dq).
 
-    `stiffness` (n,), N m/rad (N/m), holds the joints: that of the drives, or the gains kp of a controller; with none gravity
-    alone brings the arm back. NaN for motions that it does not come back from.
+    `stiffness` (n,), N m/rad (N/m), holds the joints: that of the drives, or the gains kp of a controller;
+    with none gravity alone brings the arm back. NaN for motions that it does not come back from.
     """
     (posture,) = states_of(arm, q=q)
     if posture.ndim != 1 or not np.isfinite(posture).all():
         raise InputError(f"natural_frequencies, q: one posture of finite numbers, ({arm.n},), is needed.")
     K = np.zeros(arm.n) if stiffness is None else as_floats(stiffness, "natural_frequencies, stiffness")
     if K.shape not in ((), (arm.n,)) or not np.isfinite(K).all() or (K < 0.0).any():
-        raise InputError(f"natural_frequencies, stiffness: {arm.n} numbers of at least 0 are needed; came {K.tolist()}.")
+        raise InputError(
+            f"natural_frequencies, stiffness: {arm.n} numbers of at least 0 are needed; came {K.tolist()}."
+        )
     rest = np.zeros(arm.n)
     rigid = kernel_of(arm.rigid())
     slope = rigid.inverse_dynamics_derivatives(posture, rest, rest)[0]
     half = np.linalg.inv(np.linalg.cholesky(kernel_of(arm).inertia_matrix(posture)))
-    squares = np.linalg.eigvalsh(half @ (0.5 * (slope + slope.T) + np.diag(np.broadcast_to(K, arm.n))) @ half.T)
+    squares = np.linalg.eigvalsh(
+        half @ (0.5 * (slope + slope.T) + np.diag(np.broadcast_to(K, arm.n))) @ half.T
+    )
     return np.asarray(np.sqrt(np.where(squares >= 0.0, squares, np.nan)))
 
 
 def period_for(arm: Arm, stiffness: ArrayLike, postures: ArrayLike) -> float:
-    """The period for the fastest natural frequency in any of the postures (m, n), joints held by this stiffness."""
+    """The period for the fastest natural frequency in any of the postures (m, n),
+    joints held by this stiffness.
+    """
     rows = np.atleast_2d(as_floats(postures, "period_for, postures"))
-    fastest = max((float(np.nanmax(natural_frequencies(arm, row, stiffness), initial=0.0)) for row in rows), default=0.0)
+    fastest = max(
+        (float(np.nanmax(natural_frequencies(arm, row, stiffness), initial=0.0)) for row in rows), default=0.0
+    )
     if fastest == 0.0:
         raise InputError(
-            "period_for: nothing brings the arm back in these postures, so that it has no frequency; give stiffness."
+            "period_for: nothing brings the arm back in these postures, so that it has no "
+            "frequency; give stiffness."
         )
     return sampling_period(fastest)

@@ -1,4 +1,6 @@
-"""What a controller is told of the arm: positions and velocities in the steps of encoders and tachometers, accelerations."""
+"""What a controller is told of the arm: positions and velocities in the steps of encoders and
+tachometers, accelerations.
+"""
 
 from __future__ import annotations
 
@@ -61,9 +63,11 @@ class Tachometer:
 
 @dataclass(frozen=True)
 class Sensors:
-    """An encoder and a tachometer a joint, exact where none is given; `differences` takes velocities from positions instead.
+    """An encoder and a tachometer a joint, exact where none is given;
+    `differences` takes velocities from positions instead.
 
-    `accelerometers` makes measured accelerations of the true q, qd, qdd; without it a controller is told none.
+    `accelerometers` makes measured accelerations of the true q, qd, qdd;
+    without it a controller is told none.
     """
 
     encoder: Encoder | None = None
@@ -73,7 +77,9 @@ class Sensors:
 
     def __post_init__(self) -> None:
         if self.differences and self.tachometer is not None:
-            raise InputError("Sensors: velocities come from a tachometer or from differences of positions, not both.")
+            raise InputError(
+                "Sensors: velocities come from a tachometer or from differences of positions, not both."
+            )
 
     def reader(self, arm: Arm, period: float) -> Reader:
         """These sensors on an arm, read once a period."""

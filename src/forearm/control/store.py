@@ -1,7 +1,9 @@
-"""A store of typical trajectories: forces remembered where the arm has been, computed beforehand or learnt by doing.
+"""A store of typical trajectories: forces remembered where the arm has been,
+computed beforehand or learnt by doing.
 
-Waters IV: what is stored describes the regions that typical motions pass through; a new one is learnt by making it, and
-remembering what forces gave what accelerations there, which is Raibert's approach. No model is needed for that.
+Waters IV: what is stored describes the regions that typical motions pass through; a new one is learnt by
+making it, and remembering what forces gave what accelerations there, which is Raibert's approach. No
+model is needed for that.
 """
 
 from __future__ import annotations
@@ -13,7 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.control.bookkeeping import Spending, Wanted, check_motion, feedback, in_spans, states_along, times_along
+from forearm.control.bookkeeping import (
+    Spending,
+    Wanted,
+    check_motion,
+    feedback,
+    in_spans,
+    states_along,
+    times_along,
+)
 from forearm.control.controller import Sample
 from forearm.control.controllers.forces import Directions
 from forearm.control.extrapolation import exact_slopes, fitted_slopes
@@ -27,12 +37,16 @@ from forearm.values import as_floats, check_number, check_whole
 
 Floats = NDArray[np.float64]
 BESIDE = 1e-9  # of a motion's duration: on either side of a switch of accelerations
-WEAK = 0.1  # of the farthest reach of neighbouring points: forces that an arm showed are not fitted in directions below it
+# of the farthest reach of neighbouring points: forces that an arm showed are not fitted
+# in directions below it
+WEAK = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Recalled:
-    """A force (n,) for a state, the point that it comes from, how far that is, and the operations that it took."""
+    """A force (n,) for a state, the point that it comes from, how far that is,
+    and the operations that it took.
+    """
 
     force: Floats
     at: int
@@ -42,7 +56,8 @@ class Recalled:
 
 @dataclass(frozen=True, eq=False)
 class Store:
-    """Points (m, 3n) of q, qd, qdd, the forces (m, n) there, and perhaps slopes (m, n, 3n); `scale` (3n,) makes distances.
+    """Points (m, 3n) of q, qd, qdd, the forces (m, n) there, and perhaps slopes (m, n, 3n);
+    `scale` (3n,) makes distances.
 
     `course` (m,) says which points follow each other on one trajectory: between such forces are interpolated.
     """
@@ -67,7 +82,8 @@ class Store:
         return self.states * self.scale
 
     def recall(self, state: Floats, near: int | None = None) -> Recalled:
-        """The force at a state (3n,), from the nearest of all points, or the nearest met when walking from the point `near`.
+        """The force at a state (3n,), from the nearest of all points, or the nearest met when walking
+        from the point `near`.
 
         With slopes F + (dF/dx) (x - x_k); without, on the stretch to the neighbour that comes nearest.
         """
@@ -112,14 +128,20 @@ class Store:
                 slopes[k] = fitted_slopes(self.scaled[near], self.forces[near], WEAK).slopes * self.scale
         return replace(self, slopes=slopes)
 
-    def learned(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, spacing: float = 0.05) -> Store:
-        """The store with what was met on a way, (m, n) each: its points that are farther than `spacing` from all there are.
+    def learned(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, spacing: float = 0.05
+    ) -> Store:
+        """The store with what was met on a way, (m, n) each:
+        its points that are farther than `spacing` from all there are.
 
         It has no slopes, as an arm does not show them; `sloped` fits them to the points.
         """
         rows = [as_floats(x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"), (tau, "tau"))]
         if any(x.shape != rows[0].shape or x.shape[1:] != self.forces.shape[1:] for x in rows):
-            raise InputError(f"learned: four arrays (m, {self.forces.shape[1]}) are needed; came {[x.shape for x in rows]}.")
+            raise InputError(
+                f"learned: four arrays (m, {self.forces.shape[1]}) are needed; came "
+                f"{[x.shape for x in rows]}."
+            )
         apart = check_number(spacing, "learned, spacing", above=0.0)
         states, forces = np.concatenate(rows[:3], axis=1), rows[3]
         kept: list[int] = []
@@ -131,22 +153,31 @@ class Store:
                 known = np.vstack([known, x])
         course = np.full(len(kept), self.course.max(initial=-1) + 1)
         return Store(
-            np.vstack([self.states, states[kept]]), np.vstack([self.forces, forces[kept]]),
-            np.concatenate([self.course, course]), self.scale,
-        )  # fmt: skip
+            np.vstack([self.states, states[kept]]),
+            np.vstack([self.forces, forces[kept]]),
+            np.concatenate([self.course, course]),
+            self.scale,
+        )
 
 
 def empty_store(arm: Arm, motion: Motion) -> Store:
-    """A store without points, whose distances are in spans of a motion: of each coordinate, velocity and acceleration."""
-    states = np.concatenate(states_along(arm, check_motion(arm, motion), np.linspace(0.0, motion.duration, 101)), axis=1)
+    """A store without points, whose distances are in spans of a motion:
+    of each coordinate, velocity and acceleration.
+    """
+    states = np.concatenate(
+        states_along(arm, check_motion(arm, motion), np.linspace(0.0, motion.duration, 101)), axis=1
+    )
     return Store(np.empty((0, 3 * arm.n)), np.empty((0, arm.n)), np.empty(0, np.intp), in_spans(states))
 
 
 def computed_store(arm: Arm, motion: Motion, interval: float = 0.05, slopes: bool = True) -> Store:
-    """A store along a motion, computed: points at most `interval` seconds apart, and on both sides of each switch."""
+    """A store along a motion, computed: points at most `interval` seconds apart,
+    and on both sides of each switch.
+    """
     t = times_along(check_motion(arm, motion), interval, "interval")
     switches = np.asarray(getattr(motion, "switches", ()), dtype=np.float64)
-    switches = switches[(switches > t[0] + 1e-6 * t[-1]) & (switches < (1.0 - 1e-6) * t[-1])]  # the ends are points already
+    # the ends are points already
+    switches = switches[(switches > t[0] + 1e-6 * t[-1]) & (switches < (1.0 - 1e-6) * t[-1])]
     sides = (switches[:, None] + BESIDE * motion.duration * np.array([-1.0, 1.0])).ravel()
     t = np.unique(np.clip(np.concatenate([t, sides]), 0.0, motion.duration))
     kernel, rows = kernel_of(arm), states_along(arm, motion, t)
@@ -157,21 +188,31 @@ def computed_store(arm: Arm, motion: Motion, interval: float = 0.05, slopes: boo
 
 
 class Stored:
-    """Forces from a store, at the wanted state; what is farther than `reach` from all that is stored is left to feedback.
+    """Forces from a store, at the wanted state; what is farther than `reach` from all that is
+    stored is left to feedback.
 
-    The store is computed along the motion unless given. It is searched from the point last used, as a whole where that leads
-    nowhere; `missed` counts the samples that found nothing. Waters IV.
+    The store is computed along the motion unless given. It is searched from the point last used, as a whole
+    where that leads nowhere; `missed` counts the samples that found nothing. Waters IV.
     """
 
     name = "stored trajectories"
 
     def __init__(
-        self, arm: Arm, motion: Motion, *, store: Store | None = None, interval: float = 0.05, reach: float = 1.0,
-        bandwidth: float | None = BANDWIDTH, inertias: ArrayLike | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        arm: Arm,
+        motion: Motion,
+        *,
+        store: Store | None = None,
+        interval: float = 0.05,
+        reach: float = 1.0,
+        bandwidth: float | None = BANDWIDTH,
+        inertias: ArrayLike | None = None,
+    ) -> None:
         self.store = computed_store(arm, motion, interval) if store is None else store
         if self.store.forces.shape[1] != arm.n:
-            raise InputError(f"store: it is of {self.store.forces.shape[1]} joints, and {arm.name!r} has {arm.n}.")
+            raise InputError(
+                f"store: it is of {self.store.forces.shape[1]} joints, and {arm.name!r} has {arm.n}."
+            )
         self._reach = check_number(reach, "stored trajectories, reach", above=0.0)
         self._feedback, self._wanted = feedback(arm, bandwidth, inertias), Wanted(Directions.of(arm))
         self.reset()
@@ -206,16 +247,28 @@ class Stored:
 
 
 def practise(
-    arm: Arm, motion: Motion, *, plant: Arm | None = None, trials: int = 4, spacing: float = 0.05, reach: float = 1.0,
-    period: float = 1e-3, bandwidth: float = BANDWIDTH, inertias: ArrayLike | None = None,
-) -> tuple[Store, list[Run]]:  # fmt: skip
-    """Learn a motion by doing it: the plant is moved with what the store has, and the store learns what came of it.
+    arm: Arm,
+    motion: Motion,
+    *,
+    plant: Arm | None = None,
+    trials: int = 4,
+    spacing: float = 0.05,
+    reach: float = 1.0,
+    period: float = 1e-3,
+    bandwidth: float = BANDWIDTH,
+    inertias: ArrayLike | None = None,
+) -> tuple[Store, list[Run]]:
+    """Learn a motion by doing it: the plant is moved with what the store has,
+    and the store learns what came of it.
 
-    It begins empty, so that the first run is feedback alone. Of the arm only the gains of the feedback know anything.
+    It begins empty, so that the first run is feedback alone.
+    Of the arm only the gains of the feedback know anything.
     """
     store, runs = empty_store(arm, motion), []
     for _ in range(check_whole(trials, "practise, trials", 1, 1000)):
-        controller = Stored(arm, motion, store=store.sloped(), reach=reach, bandwidth=bandwidth, inertias=inertias)
+        controller = Stored(
+            arm, motion, store=store.sloped(), reach=reach, bandwidth=bandwidth, inertias=inertias
+        )
         runs.append(run(arm, controller, motion, plant=plant, period=period))
         store = store.learned(*met(runs[-1]), spacing=spacing)
     return store, runs

@@ -1,4 +1,6 @@
-"""Tables of forces over a whole domain: what they would take, and how well so few values a parameter do. Waters IV."""
+"""Tables of forces over a whole domain: what they would take, and how well so few values a
+parameter do. Waters IV.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ BYTES = 8  # of a number
 
 @dataclass(frozen=True)
 class FullTable:
-    """A table at `values` values of each of `parameters`: how many points, numbers a point, numbers and bytes in all."""
+    """A table at `values` values of each of `parameters`: how many points, numbers a point,
+    numbers and bytes in all.
+    """
 
     what: str
     parameters: int
@@ -50,9 +54,11 @@ class FullTable:
 
 
 def full_tables(n: int = 6, values: int = 5) -> dict[str, FullTable]:
-    """Waters' four tables of an arm of n joints: forces or D, E at each point, without and with their derivatives.
+    """Waters' four tables of an arm of n joints: forces or D, E at each point,
+    without and with their derivatives.
 
-    `forces` has 3n parameters and n numbers a point, `D, E` 2n parameters and n^2 + n numbers. Waters IV, complete coverage.
+    `forces` has 3n parameters and n numbers a point, `D, E` 2n parameters and n^2 + n numbers.
+    Waters IV, complete coverage.
     """
     n, values = (check_whole(x, what, 1, 1000) for x, what in ((n, "n"), (values, "values")))
     kinds = {"forces": (3 * n, n), "D, E": (2 * n, n * n + n)}
@@ -65,9 +71,11 @@ def full_tables(n: int = 6, values: int = 5) -> dict[str, FullTable]:
 
 
 def multilinear(grids: tuple[Floats, ...], table: Floats, x: Floats) -> Floats:
-    """Linear interpolation in each of p parameters: table (k1, ..., kp, ...) over rising grids (ki,), at x (B, p).
+    """Linear interpolation in each of p parameters: table (k1, ..., kp, ...) over rising
+    grids (ki,), at x (B, p).
 
-    A parameter that has one value only is not interpolated. Outside of a grid the outermost cell is carried on.
+    A parameter that has one value only is not interpolated.
+    Outside of a grid the outermost cell is carried on.
     """
     cells, shares = [], []
     for grid, at in zip(grids, x.T, strict=True):
@@ -88,24 +96,34 @@ def multilinear(grids: tuple[Floats, ...], table: Floats, x: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class TableError:
-    """How far interpolation in a full table is off: root mean square and worst over random states, of the largest force."""
+    """How far interpolation in a full table is off: root mean square and worst over random
+    states, of the largest force.
+    """
 
     points: int
     rms: float
     worst: float
 
 
-def table_error(arm: Arm, values: int, half_widths: tuple[ArrayLike, ...], checked: int = 1000, seed: int = 1) -> TableError:
-    """Make a full table of an arm of few joints over |q|, |qd|, |qdd| <= half_widths ((n,) each), and test it at random states.
+def table_error(
+    arm: Arm, values: int, half_widths: tuple[ArrayLike, ...], checked: int = 1000, seed: int = 1
+) -> TableError:
+    """Make a full table of an arm of few joints over |q|, |qd|, |qdd| <= half_widths ((n,) each),
+    and test it at random states.
 
     Errors are relative to the largest force met. For three joints and more there is no room for such a table.
     """
     halves = np.concatenate([as_floats(w, "half_widths") for w in half_widths])
     p, k = 3 * arm.n, check_whole(values, "table_error, values", 2, 1000)
     if halves.shape != (p,):
-        raise InputError(f"half_widths: three arrays ({arm.n},) are needed, for q, qd and qdd; came {halves.shape} in all.")
+        raise InputError(
+            f"half_widths: three arrays ({arm.n},) are needed, for q, qd and qdd; came {halves.shape} in all."
+        )
     if k**p * arm.n > MOST_NUMBERS:
-        raise InputError(f"values: {k}^{p} points with {arm.n} forces are more than {MOST_NUMBERS} numbers; take fewer joints.")
+        raise InputError(
+            f"values: {k}^{p} points with {arm.n} forces are more than {MOST_NUMBERS} "
+            "numbers; take fewer joints."
+        )
     grids = tuple(np.linspace(-half, half, k) for half in halves)
     states = np.stack([g.ravel() for g in np.meshgrid(*grids, indexing="ij")], axis=1)
     kernel = kernel_of(arm)

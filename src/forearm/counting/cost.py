@@ -1,4 +1,6 @@
-"""Cost as a function of n: polynomials through the exact counts of every method, and what one more joint costs."""
+"""Cost as a function of n: polynomials through the exact counts of every method,
+and what one more joint costs.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,9 @@ def per_joint(name: str, function: str = "inverse") -> dict[str, Counts]:
 
 
 def curves() -> dict[str, tuple[list[int], list[int]]]:
-    """For every inverse method n and mul + add of the generic chain: counted where n is small, then by the polynomial."""
+    """For every inverse method n and mul + add of the generic chain:
+    counted where n is small, then by the polynomial.
+    """
     made = {}
     for name in METHODS["inverse"]:
         by, last = general(name), FARTHEST.get(name, LAST)

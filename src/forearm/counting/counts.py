@@ -1,4 +1,5 @@
-"""Exact operation counts of every inverse, inertia-matrix and forward method, for a generic chain or for an arm.
+"""Exact operation counts of every inverse, inertia-matrix and forward method,
+for a generic chain or for an arm.
 
 Counted as `docs/counts.md` says: arm without drives, base at rest, gravity along z0, no load on the hand.
 """
@@ -24,7 +25,11 @@ from forearm.errors import InputError, ModelError, NameNotFound, shorten, sugges
 from forearm.model import AT_REST, Base, Model, Step, cross, model_of, steps
 from forearm.symbols.counts import Counts
 
-METHODS: dict[str, tuple[str, ...]] = {"inverse": tuple(INVERSE), "inertia_matrix": tuple(INERTIA), "forward": FORWARD}
+METHODS: dict[str, tuple[str, ...]] = {
+    "inverse": tuple(INVERSE),
+    "inertia_matrix": tuple(INERTIA),
+    "forward": FORWARD,
+}
 Note = Callable[[str, int, Any], None]
 Stand = dict[Callable[..., Any], Callable[..., Any]]  # what stands for a function, by that function
 
@@ -34,11 +39,12 @@ class Convention:
     """What a count depends on beside the formulation. The defaults are those of docs/counts.md.
 
     `customised`: parameters are numbers, whose 0, 1 and -1 fold; otherwise each is a symbol known beforehand.
-    `moving_base`: the base moves, so that the first link is like any other. `dense`: every rotation is a 3x3 matrix of nine
-    given entries; otherwise elementary turns one after the other. `everything`: what is computed and not used counts too.
-    `full_cross`: a vector product takes 6 mul and 3 add whatever is 0 in it. `no_acceleration`: qdd = 0, the bias.
-    Inertia matrices know nothing of `moving_base` and `no_acceleration`; forward dynamics neither, nor of `dense` and
-    `full_cross`; the forms on 4x4 matrices not of `dense`. They are refused there.
+    `moving_base`: the base moves, so that the first link is like any other. `dense`: every rotation is a 3x3
+    matrix of nine given entries; otherwise elementary turns one after the other. `everything`: what is
+    computed and not used counts too. `full_cross`: a vector product takes 6 mul and 3 add whatever is 0 in
+    it. `no_acceleration`: qdd = 0, the bias. Inertia matrices know nothing of `moving_base` and
+    `no_acceleration`; forward dynamics neither, nor of `dense` and `full_cross`; the forms on 4x4 matrices
+    not of `dense`. They are refused there.
     """
 
     customised: bool = False
@@ -73,9 +79,13 @@ class Run:
         return self.tally.counts(None if self.convention.everything else self.results)
 
     def by_quantity(self) -> dict[tuple[str, int], Counts]:
-        """For every noted quantity (symbol, link) the operations first done for it; those for none of them as ("", -1)."""
+        """For every noted quantity (symbol, link) the operations first done for it;
+        those for none of them as ("", -1).
+        """
         taken = bytearray(len(self.tally.kinds))
-        needed = bytearray(b"\1" * len(taken)) if self.convention.everything else self.tally.needed(self.results)
+        needed = (
+            bytearray(b"\1" * len(taken)) if self.convention.everything else self.tally.needed(self.results)
+        )
         table: dict[tuple[str, int], Counts] = {}
         for symbol, link, value in [*self.noted, ("", -1, self.results)]:
             places = [p for p in self.tally.claim(value, taken) if needed[p]]
@@ -83,37 +93,55 @@ class Run:
         return table
 
 
-def count(arm: Arm | GenericChain, name: str, function: str = "inverse", convention: Convention | None = None) -> Counts:
-    """The operations of a method: of an arm customised to its numbers, of a generic chain with symbols for them.
+def count(
+    arm: Arm | GenericChain, name: str, function: str = "inverse", convention: Convention | None = None
+) -> Counts:
+    """The operations of a method: of an arm customised to its numbers, of a generic chain
+    with symbols for them.
 
     `function` is "inverse", "inertia_matrix" or "forward"; `name` is one of METHODS[function].
     """
     return run(arm, name, function, convention).counts
 
 
-def run(arm: Arm | GenericChain, name: str, function: str = "inverse", convention: Convention | None = None) -> Run:
+def run(
+    arm: Arm | GenericChain, name: str, function: str = "inverse", convention: Convention | None = None
+) -> Run:
     """The method, run on counting scalars."""
     check_function(function)
     if name not in METHODS[function]:
-        raise NameNotFound(f"count: {function} has no method {shorten(name)}; {suggest(str(name), METHODS[function])}")
-    model, convention = counted_model(arm), convention or (GENERAL if isinstance(arm, GenericChain) else CUSTOMISED)
+        raise NameNotFound(
+            f"count: {function} has no method {shorten(name)}; {suggest(str(name), METHODS[function])}"
+        )
+    model, convention = (
+        counted_model(arm),
+        convention or (GENERAL if isinstance(arm, GenericChain) else CUSTOMISED),
+    )
     ignored = [option for option in WITHOUT_MEANING[function] if getattr(convention, option)]
     if ignored:
-        raise InputError(f"count: {function} does not know the convention {' and '.join(ignored)}; leave it out.")
+        raise InputError(
+            f"count: {function} does not know the convention {' and '.join(ignored)}; leave it out."
+        )
     tally = Tally()
     model = model.map(float if convention.customised else tally.parameter)
     noted: list[tuple[str, int, Any]] = []
     work = Work(model, tally, convention, lambda symbol, link, value: noted.append((symbol, link, value)))
-    results = {"inverse": work.inverse, "inertia_matrix": work.inertia_matrix, "forward": work.forward}[function](name)
+    results = {"inverse": work.inverse, "inertia_matrix": work.inertia_matrix, "forward": work.forward}[
+        function
+    ](name)
     if convention.dense and not work.turned:
-        raise InputError(f"count: {name} does not know the convention dense: it turns no vectors; leave it out.")
+        raise InputError(
+            f"count: {name} does not know the convention dense: it turns no vectors; leave it out."
+        )
     return Run(tally, results, noted, convention)
 
 
 def check_function(function: str) -> None:
     """One of those that are counted."""
     if function not in METHODS:
-        raise NameNotFound(f"count: there is no function {shorten(function)}; {suggest(str(function), METHODS)}")
+        raise NameNotFound(
+            f"count: there is no function {shorten(function)}; {suggest(str(function), METHODS)}"
+        )
 
 
 def counted_model(arm: Arm | GenericChain) -> Model:
@@ -127,8 +155,8 @@ def counted_model(arm: Arm | GenericChain) -> Model:
 def rigid_model(arm: Arm) -> Model:
     """An arm's model without drives, gravity along z0, over floats, offsets of angles taken into q.
 
-    A Denavit-Hartenberg joint whose angle has an offset is Rx(alpha) Rz(q + offset): one addition, where Rx(alpha) Rz(offset)
-    as a constant would be a full matrix.
+    A Denavit-Hartenberg joint whose angle has an offset is Rx(alpha) Rz(q + offset): one addition, where
+    Rx(alpha) Rz(offset) as a constant would be a full matrix.
     """
     model = replace(model_of(arm.rigid()), g=np.array([0.0, 0.0, -9.81]))
     bodies, offsets = list(model.bodies), list(model.offset)
@@ -170,7 +198,9 @@ class Work:
         tau = np.array([self.tally.variable(1.0 + 0.3 * j) for j in range(n)], dtype=object)
         if name == "articulated-body":
             if self.model.has_followers:
-                raise ModelError(f"count: articulated-body does not take the mimicking joints of {self.model.name!r}.")
+                raise ModelError(
+                    f"count: articulated-body does not take the mimicking joints of {self.model.name!r}."
+                )
             return list(articulated_body(self.model, q, qd, tau, [0.0] * n))
         rest = [0.0] * len(self.model.bodies)
         right = tau - np.array(self.model.gathered(newton_euler(self.model, q, qd, rest)), dtype=object)
@@ -183,7 +213,9 @@ class Work:
         still, rest = without_gravity(self.model), [0.0] * len(q)
 
         def product(p: Any) -> Any:
-            return np.array(self.model.gathered(newton_euler(still, q, rest, self.model.rates(p))), dtype=object)
+            return np.array(
+                self.model.gathered(newton_euler(still, q, rest, self.model.rates(p))), dtype=object
+            )
 
         return conjugate_gradient(product, right, self.model.n)
 
@@ -194,7 +226,10 @@ class Work:
         return self.model.rates([self.tally.variable(first + 0.23 * j) for j in range(self.model.n)])
 
     def _moving_base(self) -> Base:
-        three = [np.array([self.tally.variable(0.1 + 0.2 * i + 0.05 * k) for k in range(3)], dtype=object) for i in range(3)]
+        three = [
+            np.array([self.tally.variable(0.1 + 0.2 * i + 0.05 * k) for k in range(3)], dtype=object)
+            for i in range(3)
+        ]
         return Base(*three)
 
     def _told(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -220,11 +255,13 @@ class Work:
 
 
 def retold(function: Callable[..., Any], others: Stand) -> Callable[..., Any]:
-    """The very same function, with others in the place of some functions that it calls, however deep in `forearm.dynamics`.
+    """The very same function, with others in the place of some functions that it calls,
+    however deep in `forearm.dynamics`.
 
-    Each function of `forearm.dynamics` that it reaches by a global name is made again over a copy of its module's names;
-    the modules themselves stay as they are. Not reached is what is called as a method, by a name of a module
-    (`module.function`), from a cache, or inside another package: there the original is called.
+    Each function of `forearm.dynamics` that it reaches by a global name is made again over a copy of
+    its module's names; the modules themselves stay as they are. Not reached is what is called as a
+    method, by a name of a module (`module.function`), from a cache, or inside another package: there
+    the original is called.
     """
     copies: dict[int, dict[str, Any]] = {}  # by the identity of a module's names
 
@@ -239,7 +276,9 @@ def retold(function: Callable[..., Any], others: Stand) -> Callable[..., Any]:
     def again(value: FunctionType) -> FunctionType:
         if not value.__module__.startswith("forearm.dynamics."):
             return value
-        made = FunctionType(value.__code__, names_of(value.__globals__), value.__name__, value.__defaults__, value.__closure__)
+        made = FunctionType(
+            value.__code__, names_of(value.__globals__), value.__name__, value.__defaults__, value.__closure__
+        )
         made.__kwdefaults__ = value.__kwdefaults__
         return made
 

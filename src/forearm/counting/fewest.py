@@ -1,4 +1,6 @@
-"""The fewest operations reached here, for an arm and for the general chain, and what each step towards them saved."""
+"""The fewest operations reached here, for an arm and for the general chain,
+and what each step towards them saved.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ class Step:
 
 
 def fewest(arm: Arm | GenericChain, function: str = "inverse") -> Counts:
-    """The operations of generated code: of an arm customised to its numbers, of a generic chain with symbols for them."""
+    """The operations of generated code: of an arm customised to its numbers,
+    of a generic chain with symbols for them.
+    """
     graph, results = _traced(arm, function)
     graph, results = refined(graph, results)
     return graph.counts(results)
@@ -56,15 +60,20 @@ def steps_to_fewest(arm: Arm, function: str = "inverse") -> list[Step]:
         whole = newton_euler(model.map(float), model.coordinates(q), model.rates(qd), model.rates(qdd))
         take("Newton-Euler, two elementary turns a joint, every value once", graph, whole, everything=True)
         take("what no torque needs left out", graph, whole)
-    first = "one matrix Omega for forces and moments" if function == "inverse" else "composite bodies in moments"
+    first = (
+        "one matrix Omega for forces and moments" if function == "inverse" else "composite bodies in moments"
+    )
     stages = [(f"{first}, frames of common normals", replace(chain, summed=False))]
     stages += [("angles added along parallel axes", chain), ("base parameters", planned(chain))]
     so_far = PLAIN_PLAN
     for title, name in (
-        ("moments kept where they cost less", "choices"), ("origins moved", "origins"), ("last frames rolled", "rolled"),
-        ("a length as unit", "unit"), ("squares from sums of squares", "squares"),
+        ("moments kept where they cost less", "choices"),
+        ("origins moved", "origins"),
+        ("last frames rolled", "rolled"),
+        ("a length as unit", "unit"),
+        ("squares from sums of squares", "squares"),
         ("moments straight through runs", "straight"),
-    ):  # fmt: skip
+    ):
         if getattr(plan, name) != getattr(PLAIN_PLAN, name):
             so_far = replace(so_far, **{name: getattr(plan, name)})
             stages.append((title, planned(chain, so_far)))
@@ -77,7 +86,9 @@ def steps_to_fewest(arm: Arm, function: str = "inverse") -> list[Step]:
 
 
 def table_210() -> tuple[list[str], list[tuple[str, list[tuple[int, ...]]]]]:
-    """Dhanaraj's Table 2.10: methods, and for each robot (mul, add) by each of them, () for a dash; ours comes first."""
+    """Dhanaraj's Table 2.10: methods, and for each robot (mul, add) by each of them, () for a
+    dash; ours comes first.
+    """
     given = printed()["table_210"]
     rows = []
     for row in given["row"]:
@@ -90,7 +101,8 @@ def table_210() -> tuple[list[str], list[tuple[str, list[tuple[int, ...]]]]]:
 def _traced(arm: Arm | GenericChain, function: str) -> tuple[Graph, Any]:
     check_function(function)
     chain = _chain(arm)
-    if isinstance(arm, GenericChain):  # a symbol may turn out to be 0: nothing is divided by a length or a twist
+    # a symbol may turn out to be 0: nothing is divided by a length or a twist
+    if isinstance(arm, GenericChain):
         return _trace(chain, function, best_plan(chain, any_geometry=True))
     return _trace(planned(chain, best_plan(chain)), function)
 
@@ -101,7 +113,9 @@ def _chain(arm: Arm | GenericChain) -> Chain:
 
 
 def _trace(chain: Chain, function: str, general: Plan | None = None) -> tuple[Graph, Any]:
-    """The function on a graph; with a plan the chain's numbers become symbols first, and the plan is followed over them."""
+    """The function on a graph; with a plan the chain's numbers become symbols first,
+    and the plan is followed over them.
+    """
     graph = Graph()
     if general is not None:
         chain = settled(_with_symbols(placed(chain, general), graph), general)
@@ -123,7 +137,9 @@ def _inputs(graph: Graph, model: Model, *names: str) -> list[list[Any]]:
 
 
 def _with_symbols(chain: Chain, graph: Graph) -> Chain:
-    """Every number of the chain that is not 0, 1 or -1 as a symbol known beforehand; equal numbers are not the same symbol."""
+    """Every number of the chain that is not 0, 1 or -1 as a symbol known beforehand;
+    equal numbers are not the same symbol.
+    """
 
     def symbol(name: str, value: float) -> Any:
         return value if value in (0.0, 1.0, -1.0) else graph.parameter(name)
@@ -136,9 +152,19 @@ def _with_symbols(chain: Chain, graph: Graph) -> Chain:
         J = np.zeros((3, 3), dtype=object)
         for a, b in SYMMETRIC:
             J[a, b] = J[b, a] = symbol(f"J{i}{a}{b}", float(s.J[a, b]))
-        phi, alpha = (_turn(f"{name}{i}", turn, symbol) for name, turn in (("phi", s.phi), ("alpha", s.alpha)))
+        phi, alpha = (
+            _turn(f"{name}{i}", turn, symbol) for name, turn in (("phi", s.phi), ("alpha", s.alpha))
+        )
         segments.append(
-            replace(s, l=each(f"l{i}", s.l), m=symbol(f"m{i}", float(s.m)), h=each(f"h{i}", s.h), J=J, phi=phi, alpha=alpha)
+            replace(
+                s,
+                l=each(f"l{i}", s.l),
+                m=symbol(f"m{i}", float(s.m)),
+                h=each(f"h{i}", s.h),
+                J=J,
+                phi=phi,
+                alpha=alpha,
+            )
         )
     return replace(chain, segments=tuple(segments), g=each("g", chain.g))
 

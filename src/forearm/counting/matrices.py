@@ -1,6 +1,7 @@
 """4x4 matrices that count as Waters does: products of order 64, and operations of order 16. Waters IV.
 
-The functions of `dynamics.lagrange` run on them as they run on arrays; only the matrices that they start from differ.
+The functions of `dynamics.lagrange` run on them as they run on arrays;
+only the matrices that they start from differ.
 """
 
 from __future__ import annotations
@@ -19,14 +20,21 @@ from forearm.kinematics.matrices import joint_matrices
 from forearm.symbols.counts import Counts
 
 WATERS = (
-    "lagrange-naive", "lagrange-uicker", "lagrange-stored", "lagrange-recursive", "lagrange-recursive-d", "lagrange-waters",
+    "lagrange-naive",
+    "lagrange-uicker",
+    "lagrange-stored",
+    "lagrange-recursive",
+    "lagrange-recursive-d",
+    "lagrange-waters",
     "lagrange-hollerbach-4x4",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
 class MatrixCounts:
-    """m products of 4x4 matrices, a operations of order 16: sums, scalar or vector times matrix, trace of a product."""
+    """m products of 4x4 matrices, a operations of order 16:
+    sums, scalar or vector times matrix, trace of a product.
+    """
 
     m: int = 0
     a: int = 0
@@ -47,7 +55,9 @@ class MatrixCounts:
 
 
 class Node:
-    """One operation on matrices: its cost in Waters' units and in scalars, and the operations that its operands came from."""
+    """One operation on matrices: its cost in Waters' units and in scalars,
+    and the operations that its operands came from.
+    """
 
     __slots__ = ("counts", "operands", "scalars")
 
@@ -66,7 +76,9 @@ def given() -> Node:
 
 
 class Matrix:
-    """A 4x4 matrix whose operations are recorded, every entry taken as generic; `empty` is one that is known to be 0."""
+    """A 4x4 matrix whose operations are recorded, every entry taken as generic;
+    `empty` is one that is known to be 0.
+    """
 
     __array_ufunc__ = None  # so that arrays leave products to us
 
@@ -105,7 +117,9 @@ class Matrix:
 
 
 class Vector:
-    """A homogeneous vector that came from matrices; what is done among vectors is of lower order to Waters."""
+    """A homogeneous vector that came from matrices; what is done among vectors is of
+    lower order to Waters.
+    """
 
     __array_ufunc__ = None
 
@@ -149,7 +163,9 @@ class MatrixRun:
     noted: list[tuple[str, int, Any]]
 
     def needed(self, *symbols: str) -> list[Node]:
-        """The operations that the forces need, and those for every noted quantity of these symbols, needed or not."""
+        """The operations that the forces need, and those for every noted quantity of these
+        symbols, needed or not.
+        """
         kept = [value.node for symbol, _, value in self.noted if symbol in symbols]
         return claimed([force.node for force in self.forces] + kept, set())
 
@@ -192,13 +208,20 @@ def count_matrices(arm: Arm | GenericChain, name: str) -> MatrixCounts:
 def run_matrices(arm: Arm | GenericChain, name: str, others: Stand | None = None) -> MatrixRun:
     """The formulation by the very function that computes with arrays, on the matrices of a chain that count.
 
-    `others` gives stand-ins for functions that it calls: that is how a printed figure's way of doing a step is tried.
+    `others` gives stand-ins for functions that it calls: that is how a printed figure's way of
+    doing a step is tried.
     """
     model = counted_model(arm)
     n = len(model.bodies)
-    q, qd, qdd = ([first + step * j for j in range(n)] for first, step in ((0.4, 0.37), (0.31, 0.23), (0.57, 0.23)))
+    q, qd, qdd = (
+        [first + step * j for j in range(n)] for first, step in ((0.4, 0.37), (0.31, 0.23), (0.57, 0.23))
+    )
     noted: list[tuple[str, int, Any]] = []
-    counting: Stand = {chain_of: counting_chain, joint_matrices: _counting_joint, pseudo_inertia: _counting_inertia}
+    counting: Stand = {
+        chain_of: counting_chain,
+        joint_matrices: _counting_joint,
+        pseudo_inertia: _counting_inertia,
+    }
     told = retold(INVERSE[name], {**counting, **(others or {})})
     return MatrixRun(told(model, q, qd, qdd, note=lambda *given: noted.append(given)), noted)
 

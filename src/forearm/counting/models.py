@@ -17,9 +17,10 @@ PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
 class GenericChain:
     """A generic serial arm. Every choice here is a convention that a printed figure may depend on.
 
-    `kinds` has an R or a P for each joint. `dh` is where the constant part of a joint lies: "modified" before it, "standard"
-    behind it. An `aligned` base has z0 along the first axis and its origin on it, so that joint 1 has no constant part before
-    it (and gravity lies along that axis). `inertia` is "full" or "diagonal".
+    `kinds` has an R or a P for each joint. `dh` is where the constant part of a joint lies:
+    "modified" before it, "standard" behind it. An `aligned` base has z0 along the first axis and its
+    origin on it, so that joint 1 has no constant part before it (and gravity lies along that axis).
+    `inertia` is "full" or "diagonal".
     """
 
     kinds: str
@@ -32,9 +33,17 @@ class GenericChain:
         bodies = tuple(self._body(i) for i in range(len(self.kinds)))
         n = len(bodies)
         return Model(
-            name=f"generic {self.kinds}", bodies=bodies, g=np.array([0.0, 0.0, -9.81]), hand=n - 1, R_hand=np.eye(3),
-            p_hand=np.zeros(3), n=n, freedom=tuple(range(n)), multiplier=(1.0,) * n, offset=(0.0,) * n,
-        )  # fmt: skip
+            name=f"generic {self.kinds}",
+            bodies=bodies,
+            g=np.array([0.0, 0.0, -9.81]),
+            hand=n - 1,
+            R_hand=np.eye(3),
+            p_hand=np.zeros(3),
+            n=n,
+            freedom=tuple(range(n)),
+            multiplier=(1.0,) * n,
+            offset=(0.0,) * n,
+        )
 
     def _body(self, i: int) -> Body:
         u = [math.modf((i + 1) * math.sqrt(prime))[0] for prime in PRIMES]
@@ -43,7 +52,9 @@ class GenericChain:
         twist = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
         # A sliding joint's own angle is a parameter: a second elementary turn, about z.
         c, s = math.cos(theta), math.sin(theta)
-        about_z = np.eye(3) if self.kinds[i] == "R" else np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        about_z = (
+            np.eye(3) if self.kinds[i] == "R" else np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        )
         d = d if self.kinds[i] == "R" else 0.0
         one, none = np.eye(3), np.zeros(3)
         if self.dh == "standard":

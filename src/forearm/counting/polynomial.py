@@ -37,7 +37,13 @@ class Polynomial:
             if c == 0 and self.degree:
                 continue
             power = "" if k == 0 else "n" if k == 1 else f"n^{k}"
-            size = "" if abs(c) == 1 and k else str(abs(c)) if abs(c).denominator == 1 or not k else f"({abs(c)})"
+            size = (
+                ""
+                if abs(c) == 1 and k
+                else str(abs(c))
+                if abs(c).denominator == 1 or not k
+                else f"({abs(c)})"
+            )
             sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
             text += f"{sign}{size}{power}"
         return text

@@ -1,4 +1,6 @@
-"""The documents' printed counts beside ours: typed figures from `printed.toml`, ours from running the code."""
+"""The documents' printed counts beside ours: typed figures from `printed.toml`,
+ours from running the code.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +34,11 @@ COLUMNS = ("revolute_I", "revolute_II", "prismatic_I", "prismatic_II")
 
 @dataclass(frozen=True)
 class Comparison:
-    """One printed figure: what is printed, what our code takes, what the named convention gives, and the verdict.
+    """One printed figure: what is printed, what our code takes, what the named convention
+    gives, and the verdict.
 
-    "consistent" is a figure that follows from others of the same document: no count of ours. `reason` is empty where the
-    verdict is "exact".
+    "consistent" is a figure that follows from others of the same document: no count of ours. `reason` is
+    empty where the verdict is "exact".
     """
 
     id: str
@@ -75,8 +78,8 @@ def compare_steps() -> list[Comparison]:
 def compare_table29() -> list[Comparison]:
     """Dhanaraj's Table 2.9, cell by cell.
 
-    Rotations are dense. The modified recursion has a diagonal tensor; the plain one a full tensor, on turning joints vector
-    products in full, and R w multiplied out again for alpha.
+    Rotations are dense. The modified recursion has a diagonal tensor; the plain one a full tensor, on turning
+    joints vector products in full, and R w multiplied out again for alpha.
     """
     cells = []
     ours = {column: _column(column) for column in COLUMNS}
@@ -100,7 +103,9 @@ def _compared(figure: dict[str, Any]) -> Comparison:
     return _judged(figure["id"], figure["place"], figure, plain(), by_convention() if by_convention else None)
 
 
-def _judged(id: str, place: str, figure: dict[str, Any], ours: Pair, conventional: Pair | None = None) -> Comparison:
+def _judged(
+    id: str, place: str, figure: dict[str, Any], ours: Pair, conventional: Pair | None = None
+) -> Comparison:
     """The verdict is exact where ours is the printed figure; where it is not, as the figure's entry says."""
     pair = tuple(figure["printed"])
     verdict: Verdict = "exact"
@@ -128,7 +133,9 @@ def _column(column: str) -> dict[str, Pair]:
     return {symbol: (c.mul, c.add) for symbol, c in {**table, "total": total}.items()}
 
 
-def _general(name: str, function: str = "inverse", convention: Convention | None = None, **conventions: Any) -> Pair:
+def _general(
+    name: str, function: str = "inverse", convention: Convention | None = None, **conventions: Any
+) -> Pair:
     counts = count(chain(LINKS, **conventions), name, function, convention)
     return counts.mul + counts.div, counts.add
 
@@ -149,12 +156,16 @@ def _per_link() -> Pair:
 
 
 def solving(n: int, factored: bool) -> Counts:
-    """The symmetric solve over counting scalars; `factored`: with a matrix known beforehand, so that only the solve counts."""
+    """The symmetric solve over counting scalars; `factored`:
+    with a matrix known beforehand, so that only the solve counts.
+    """
     tally = Tally()
     M = 0.1 * np.ones((n, n)) + np.diag(1.0 + np.arange(n))
     entry = tally.parameter if factored else tally.variable
     right = np.array([tally.variable(1.0 + k) for k in range(n)], dtype=object)
-    return tally.counts(list(solve_symmetric(np.array([[entry(x) for x in row] for row in M], dtype=object), right)))
+    return tally.counts(
+        list(solve_symmetric(np.array([[entry(x) for x in row] for row in M], dtype=object), right))
+    )
 
 
 def _solve() -> Pair:
@@ -206,22 +217,32 @@ def _own_link(plain: bool) -> MatrixCounts:
 
 
 Recompute = Callable[[], Pair]
-# For each figure: what our code takes as it is, and what it takes by the convention that the figure's entry names.
+# For each figure: what our code takes as it is, and what it takes by the convention that
+# the figure's entry names.
 RECOMPUTED: dict[str, tuple[Recompute, Recompute | None]] = {
     "waters-naive-m": (lambda: (_stage("lagrange-naive").m,), lambda: (waters.naive_shared(LINKS).m,)),
     "waters-naive-a": (lambda: (_stage("lagrange-naive").a,), lambda: (waters.naive_shared(LINKS).a,)),
     "waters-recorded-m": (lambda: (_stage("lagrange-stored").m,), lambda: (waters.recorded(LINKS).m,)),
     "waters-recorded-a": (lambda: (_stage("lagrange-stored").a,), lambda: (waters.recorded(LINKS).a,)),
     "waters-recursive": (lambda: _both(_stage("lagrange-recursive")), lambda: _both(waters.recursive(LINKS))),
-    "waters-recursive-d": (lambda: _both(_stage("lagrange-recursive-d")), lambda: _both(waters.recursive_d(LINKS))),
+    "waters-recursive-d": (
+        lambda: _both(_stage("lagrange-recursive-d")),
+        lambda: _both(waters.recursive_d(LINKS)),
+    ),
     "waters-final": (lambda: _both(_stage("lagrange-waters")), lambda: _both(waters.final(LINKS))),
-    "waters-locked": (lambda: _both(count_matrices(chain(3), "lagrange-waters")), lambda: _both(waters.final(3))),
+    "waters-locked": (
+        lambda: _both(count_matrices(chain(3), "lagrange-waters")),
+        lambda: _both(waters.final(3)),
+    ),
     "waters-gravity": (lambda: _both(_gravity(True)), lambda: _both(_gravity(False))),
     "waters-velocity": (lambda: _both(_velocity(True)), lambda: _both(_velocity(False))),
     "waters-inertial": (lambda: _both(_inertial(True)), lambda: _both(_inertial(False))),
     "waters-own-link": (lambda: _both(_own_link(True)), lambda: _both(_own_link(False))),
     "dhanaraj-1.1-uicker": (lambda: _general("lagrange-uicker"), lambda: _dense("lagrange-uicker")),
-    "dhanaraj-1.1-hollerbach-4x4": (lambda: _general("lagrange-hollerbach-4x4"), lambda: _dense("lagrange-hollerbach-4x4")),
+    "dhanaraj-1.1-hollerbach-4x4": (
+        lambda: _general("lagrange-hollerbach-4x4"),
+        lambda: _dense("lagrange-hollerbach-4x4"),
+    ),
     "dhanaraj-1.1-hollerbach-3x3": (lambda: _general("lagrange-hollerbach"), None),
     "dhanaraj-1.1-newton-euler": (
         lambda: _general("newton-euler"),

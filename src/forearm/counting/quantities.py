@@ -1,4 +1,6 @@
-"""What each quantity of an interior joint costs, by Newton-Euler plain and modified. Dhanaraj 2.5, Table 2.9."""
+"""What each quantity of an interior joint costs, by Newton-Euler plain and modified.
+Dhanaraj 2.5, Table 2.9.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,22 @@ from forearm.symbols.counts import Counts
 
 # What each recursion notes for the document's symbols.
 SYMBOLS = {
-    "modified-newton-euler": {symbol: symbol for symbol in ("w", "alpha", "lambda", "a", "a_c", "F", "N", "f", "f_in", "n")},
-    "newton-euler": {
-        "w": "w", "alpha": "wd", "lambda": "", "a": "vd", "a_c": "vd*", "F": "F", "N": "N", "f": "f", "f_in": "f_in", "n": "n",
+    "modified-newton-euler": {
+        symbol: symbol for symbol in ("w", "alpha", "lambda", "a", "a_c", "F", "N", "f", "f_in", "n")
     },
-}  # fmt: skip
+    "newton-euler": {
+        "w": "w",
+        "alpha": "wd",
+        "lambda": "",
+        "a": "vd",
+        "a_c": "vd*",
+        "F": "F",
+        "N": "N",
+        "f": "f",
+        "f_in": "f_in",
+        "n": "n",
+    },
+}
 MIDDLE = 2  # of five links: far enough from both ends that nothing folds
 
 
@@ -21,7 +34,8 @@ def per_quantity(
 ) -> dict[str, Counts]:
     """Counts by the document's symbol for an interior joint, "revolute" or "prismatic".
 
-    Rotations are 3x3 matrices whose nine entries are given. f_in is the force of the next link in this link's axes.
+    Rotations are 3x3 matrices whose nine entries are given.
+    f_in is the force of the next link in this link's axes.
     """
     kinds = "RRRRR" if kind == "revolute" else "RRPRR"
     convention = Convention(dense=True, everything=True, full_cross=full_cross)

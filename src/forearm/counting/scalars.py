@@ -1,7 +1,7 @@
 """Scalars that remember what was done with them, so that running a formulation counts its operations.
 
-Every operation is recorded with its operands. What is counted afterwards are the operations that given results need:
-what the code computes and nobody uses costs nothing.
+Every operation is recorded with its operands. What is counted afterwards are the operations that given
+results need: what the code computes and nobody uses costs nothing.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class Tally:
         key = (angle.place, angle.sign, angle.value)
         if key not in self._turns:
             pair = [
-                self.record(TRIG, f(angle.value), angle.place, NOTHING) if angle.place >= 0 else self.parameter(f(angle.value))
+                self.record(TRIG, f(angle.value), angle.place, NOTHING)
+                if angle.place >= 0
+                else self.parameter(f(angle.value))
                 for f in (math.cos, math.sin)
             ]
             self._turns[key] = (pair[0], pair[1])
@@ -96,8 +98,9 @@ class Tally:
 class Counted:
     """A number that has its operations recorded.
 
-    Plain floats beside it are known beforehand; the exact 0, 1 and -1 among them fold away, and so does x - x. A change of
-    sign is free: -x has the place of x, and the other `sign`. What a value happens to be decides nothing.
+    Plain floats beside it are known beforehand; the exact 0, 1 and -1 among them fold away, and so does
+    x - x. A change of sign is free: -x has the place of x, and the other `sign`. What a value happens
+    to be decides nothing.
     """
 
     __slots__ = ("place", "sign", "tally", "value")

@@ -1,11 +1,21 @@
-"""Waters' own ways of doing the steps, where the code has a better one: what his printed counts count. Waters IV."""
+"""Waters' own ways of doing the steps, where the code has a better one: what his printed
+counts count. Waters IV.
+"""
 
 from __future__ import annotations
 
 from functools import reduce
 from typing import Any
 
-from forearm.counting.matrices import ROW_BY_VECTOR, Matrix, MatrixCounts, MatrixRun, Number, counting_chain, run_matrices
+from forearm.counting.matrices import (
+    ROW_BY_VECTOR,
+    Matrix,
+    MatrixCounts,
+    MatrixRun,
+    Number,
+    counting_chain,
+    run_matrices,
+)
 from forearm.counting.models import chain
 from forearm.dynamics.lagrange import Chain, chain_of, inward, recurrences, sums, total, trace_of_product
 
@@ -24,7 +34,9 @@ def naive_shared(n: int) -> MatrixCounts:
 
 
 def recorded(n: int) -> MatrixCounts:
-    """U_ji, U_jkl, P_j, L_j multiplied out once each and recorded, all j^2 terms of L_j; the trace as written for each pair."""
+    """U_ji, U_jkl, P_j, L_j multiplied out once each and recorded, all j^2 terms of L_j;
+    the trace as written for each pair.
+    """
     c = _start(n)
     U = [[_multiplied_out(c, j, i) for i in range(j + 1)] for j in range(n)]
     forces = sums_as_written(None, c, U, [_P(c, j, U[j]) for j in range(n)], [_L(c, j) for j in range(n)])
@@ -32,7 +44,9 @@ def recorded(n: int) -> MatrixCounts:
 
 
 def recursive(n: int) -> MatrixCounts:
-    """Recurrences, V_n too; tr(U_ji J_j (P_j + L_j)^T) as written for each pair, sum and product by J_j included."""
+    """Recurrences, V_n too; tr(U_ji J_j (P_j + L_j)^T) as written for each pair,
+    sum and product by J_j included.
+    """
     return run_matrices(chain(n), "lagrange-recursive", {sums: sums_as_written}).counts("V")
 
 
@@ -42,7 +56,9 @@ def recursive_d(n: int) -> MatrixCounts:
 
 
 def final(n: int, plain: bool = False) -> MatrixCounts:
-    """The recurrence for gravity; V_n computed, and G U_ii G_i as two operations of order 16. `plain`: as the code has it."""
+    """The recurrence for gravity; V_n computed, and G U_ii G_i as two operations of order 16.
+    `plain`: as the code has it.
+    """
     return _his(run_matrices(chain(n), "lagrange-waters"), plain)
 
 
@@ -58,7 +74,9 @@ def without_gravity(n: int, plain: bool = False) -> MatrixCounts:
 
 def own_link_only(n: int, plain: bool = False) -> MatrixCounts:
     """The same with the outer sum left out: D_i = J_i (P_i + L_i)^T, G_i = m_i r_i."""
-    return _his(run_matrices(chain(n), "lagrange-waters", {inward: lambda _chain, own, _note, _symbol: own}), plain)
+    return _his(
+        run_matrices(chain(n), "lagrange-waters", {inward: lambda _chain, own, _note, _symbol: own}), plain
+    )
 
 
 def _his(run: MatrixRun, plain: bool, last_V: bool = True) -> MatrixCounts:
@@ -71,14 +89,18 @@ def _his(run: MatrixRun, plain: bool, last_V: bool = True) -> MatrixCounts:
 def sums_as_written(_model: Any, c: Chain, U: Any, P: Any, L: Any, *_others: Any) -> list[Number]:
     """F_i = sum over j of tr(U_ji J_j (P_j + L_j)^T) - G_ji with nothing shared between the pairs (j, i)."""
     return [
-        total(trace_of_product(U[j][i] @ c.J[j], P[j] + L[j]) - c.G @ (U[j][i] @ c.mr[j]) for j in range(i, c.n))
+        total(
+            trace_of_product(U[j][i] @ c.J[j], P[j] + L[j]) - c.G @ (U[j][i] @ c.mr[j]) for j in range(i, c.n)
+        )
         for i in range(c.n)
     ]
 
 
 def _start(n: int) -> Chain:
     model = chain(n).model()
-    return counting_chain(model, *([first + 0.3 * j for j in range(n)] for first in (0.4, 0.31, 0.57)), "Waters' count")
+    return counting_chain(
+        model, *([first + 0.3 * j for j in range(n)] for first in (0.4, 0.31, 0.57)), "Waters' count"
+    )
 
 
 def _multiplied_out(c: Chain, j: int, *by: int) -> Matrix:

@@ -1,7 +1,7 @@
 """Friction in bearings from the force and moment that they carry. Dhanaraj 3.3, with the signs of mechanics.
 
-Supports at +-d/2 along the joint's axis carry (fx/2 +- ny/d, fy/2 -+ nx/d): the pairs are (-ny, +nx) and (+ny, -nx), printed as
-(-, -) and (+, +).
+Supports at +-d/2 along the joint's axis carry (fx/2 +- ny/d, fy/2 -+ nx/d): the pairs are (-ny, +nx) and
+(+ny, -nx), printed as (-, -) and (+, +).
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from forearm.symbols.scalars import Scalar, root
 
 
 def bearing_friction(bearing: Bearing, f: Array, n: Array, direction: Scalar) -> Scalar:
-    """The torque (force) that a bearing adds against the motion; f and n act at the joint's origin, in axes with z along it."""
+    """The torque (force) that a bearing adds against the motion;
+    f and n act at the joint's origin, in axes with z along it.
+    """
     return direction * bearing_level(bearing, f, n)
 
 

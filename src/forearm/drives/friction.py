@@ -1,4 +1,6 @@
-"""Friction of a joint or a motor: viscous, Coulomb's with a value for each direction, and Stribeck's at low speeds."""
+"""Friction of a joint or a motor: viscous, Coulomb's with a value for each direction,
+and Stribeck's at low speeds.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from forearm.symbols.scalars import Scalar, exponential
 def friction_torque(friction: Friction, speed: Scalar, direction: Scalar) -> Scalar:
     """B v + Tc of the direction (-1, 0, 1) of motion, or of the motion that is about to begin.
 
-    With `static` given, Tc + (Ts - Tc) exp(-(v / vs)^2) stands in the place of Tc (Armstrong's form of Stribeck's curve).
+    With `static` given, Tc + (Ts - Tc) exp(-(v / vs)^2) stands in the place of Tc (Armstrong's
+    form of Stribeck's curve).
     """
     forwards, backwards = (level(friction, side, speed) for side in (0, 1))
     return speed * friction.viscous + dry(forwards, backwards, direction)
@@ -20,7 +23,9 @@ def level(friction: Friction, side: int, speed: Scalar) -> Scalar:
     if friction.static is None or friction.stribeck_speed is None:
         return friction.coulomb[side]
     ratio = speed * (1.0 / friction.stribeck_speed)
-    return friction.coulomb[side] + (friction.static[side] - friction.coulomb[side]) * exponential(-(ratio * ratio))
+    return friction.coulomb[side] + (friction.static[side] - friction.coulomb[side]) * exponential(
+        -(ratio * ratio)
+    )
 
 
 def dry(forwards: Scalar, backwards: Scalar, direction: Scalar) -> Scalar:

@@ -53,7 +53,9 @@ class Drive:
         return rubs or any(b.mu > 0.0 for b in self.bearings) or self.transmission is not None
 
     def torque(self, rigid: Scalar, reaction: Reaction | None, rate: Scalar, direction: Scalar) -> Scalar:
-        """Motor torque times gear ratio, without the rotor: T(rigid + bearings + friction here) + friction at the motor."""
+        """Motor torque times gear ratio, without the rotor:
+        T(rigid + bearings + friction here) + friction at the motor.
+        """
         load = rigid
         for bearing in self.bearings:
             assert reaction is not None
@@ -76,8 +78,11 @@ class Drive:
         static = None if f.static is None else (N * f.static[0], N * f.static[1])
         speed = None if f.stribeck_speed is None else f.stribeck_speed / N
         return Friction(
-            viscous=N * f.viscous * N, coulomb=(N * f.coulomb[0], N * f.coulomb[1]), static=static, stribeck_speed=speed
-        )  # fmt: skip
+            viscous=N * f.viscous * N,
+            coulomb=(N * f.coulomb[0], N * f.coulomb[1]),
+            static=static,
+            stribeck_speed=speed,
+        )
 
 
 @lru_cache(maxsize=64)
@@ -93,7 +98,9 @@ def drives_of(arm: Arm) -> tuple[Drive, ...]:
 def _drive(body: Body) -> Drive:
     joint = body.joint
     ratio = abs(joint.motor.gear_ratio) if joint.motor is not None else 1.0
-    return Drive(body.freedom, body.multiplier, ratio, joint.friction, joint.bearings, joint.transmission, joint.motor)
+    return Drive(
+        body.freedom, body.multiplier, ratio, joint.friction, joint.bearings, joint.transmission, joint.motor
+    )
 
 
 def needs_reactions(arm: Arm) -> bool:
@@ -108,11 +115,16 @@ def depends_on_load(arm: Arm) -> bool:
 
 def is_simple(arm: Arm) -> bool:
     """Whether friction is viscous and Coulomb's alone."""
-    return not any(d.depends_on_load or (d.friction is not None and d.friction.static is not None) for d in drives_of(arm))
+    return not any(
+        d.depends_on_load or (d.friction is not None and d.friction.static is not None)
+        for d in drives_of(arm)
+    )
 
 
 def rotor_inertia(arm: Arm) -> Floats:
-    """N^2 J of the drives of each freedom, (n,); a mimicking joint's drive counts with the square of its multiplier."""
+    """N^2 J of the drives of each freedom, (n,); a mimicking joint's drive counts with the
+    square of its multiplier.
+    """
     reflected = np.zeros(arm.n)
     for drive in drives_of(arm):
         if drive.motor is not None:
@@ -121,13 +133,20 @@ def rotor_inertia(arm: Arm) -> Floats:
 
 
 def driven(
-    arm: Arm, torques: Sequence[Scalar], reactions: Sequence[Reaction] | None, rates: Sequence[Scalar],
+    arm: Arm,
+    torques: Sequence[Scalar],
+    reactions: Sequence[Reaction] | None,
+    rates: Sequence[Scalar],
     directions: Sequence[Scalar] | None = None,
-) -> list[Scalar]:  # fmt: skip
-    """For each joint what its drive must give, rotors apart: from the rigid arm's torques, and reactions where they are needed.
+) -> list[Scalar]:
+    """For each joint what its drive must give, rotors apart:
+    from the rigid arm's torques, and reactions where they are needed.
 
     Directions are those of the rates unless they are given.
     """
     given: list[Any] = [None] * len(torques) if reactions is None else list(reactions)
     ways = [sign(rate) for rate in rates] if directions is None else directions
-    return [d.torque(*values) for d, values in zip(drives_of(arm), zip(torques, given, rates, ways, strict=True), strict=True)]
+    return [
+        d.torque(*values)
+        for d, values in zip(drives_of(arm), zip(torques, given, rates, ways, strict=True), strict=True)
+    ]

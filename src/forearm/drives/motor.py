@@ -1,4 +1,6 @@
-"""A motor behind a gear, and what feeds it. Swartz (11), (12) with gear ratio N: V = R i + Kt N qd, tau = N Kt i."""
+"""A motor behind a gear, and what feeds it. Swartz (11), (12) with gear ratio N:
+V = R i + Kt N qd, tau = N Kt i.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from forearm.values import as_floats, is_number
 
 @dataclass(frozen=True)
 class Constants:
-    """Of all motors, one entry a freedom: N Kt in N m / A, R in ohm, limits in V and A (infinite where none is given)."""
+    """Of all motors, one entry a freedom: N Kt in N m / A, R in ohm, limits in V and A
+    (infinite where none is given).
+    """
 
     K: Floats
     R: Floats
@@ -28,7 +32,11 @@ class Constants:
 
 def without_constants(arm: Arm) -> list[str]:
     """The joints whose motor is not known well enough for voltages."""
-    return [j.name for j in arm.joints if j.motor is None or j.motor.torque_constant is None or j.motor.resistance is None]
+    return [
+        j.name
+        for j in arm.joints
+        if j.motor is None or j.motor.torque_constant is None or j.motor.resistance is None
+    ]
 
 
 def constants_of(arm: Arm) -> Constants:
@@ -37,29 +45,36 @@ def constants_of(arm: Arm) -> Constants:
     unknown = without_constants(arm)
     if unknown:
         raise ModelError(
-            f"arm {arm.name!r}: voltages need torque_constant and resistance of every motor; {', '.join(unknown)} "
-            f"{'has' if len(unknown) == 1 else 'have'} none. Give them in the arm file, or compute with torques."
+            f"arm {arm.name!r}: voltages need torque_constant and resistance of every motor; "
+            f"{', '.join(unknown)} {'has' if len(unknown) == 1 else 'have'} none. Give them in the arm "
+            "file, or compute with torques."
         )
 
     def each(value: Any) -> Floats:
         return np.array([value(m) for m in motors], dtype=np.float64)
 
     return Constants(
-        each(lambda m: m.gear_ratio * m.torque_constant), each(lambda m: m.resistance),
+        each(lambda m: m.gear_ratio * m.torque_constant),
+        each(lambda m: m.resistance),
         each(lambda m: np.inf if m.max_voltage is None else m.max_voltage),
-        each(lambda m: np.inf if m.max_current is None else m.max_current), each(lambda m: m.inductance or 0.0),
-    )  # fmt: skip
+        each(lambda m: np.inf if m.max_current is None else m.max_current),
+        each(lambda m: m.inductance or 0.0),
+    )
 
 
 def voltage_of(arm: Arm, tau: ArrayLike, qd: ArrayLike) -> Floats:
-    """The voltages that torques need at these speeds, V = R tau / K + K qd with K = N Kt: (n,) or (B, n). Swartz (11)."""
+    """The voltages that torques need at these speeds, V = R tau / K + K qd with K = N Kt: (n,)
+    or (B, n). Swartz (11).
+    """
     c = constants_of(arm)
     torque, rate = _pair(arm, tau, qd, "tau")
     return np.asarray(c.R * torque / c.K + c.K * rate)
 
 
 def current_of(arm: Arm, voltage: ArrayLike, qd: ArrayLike) -> Floats:
-    """The currents that voltages drive at these speeds, within the motors' limits of both; inductance not in it."""
+    """The currents that voltages drive at these speeds, within the motors' limits of
+    both; inductance not in it.
+    """
     c = constants_of(arm)
     given, rate = _pair(arm, voltage, qd, "voltage")
     V = np.clip(given, -c.most_voltage, c.most_voltage)
@@ -70,7 +85,9 @@ def _pair(arm: Arm, value: ArrayLike, qd: ArrayLike, name: str) -> tuple[Floats,
     """Two arrays of one shape, (n,) or (B, n)."""
     a, b = as_floats(value, name), as_floats(qd, "qd")
     if a.shape != b.shape or a.ndim not in (1, 2) or a.shape[-1] != arm.n:
-        raise InputError(f"{name} and qd: both ({arm.n},) or both (B, {arm.n}) are needed; came {a.shape} and {b.shape}.")
+        raise InputError(
+            f"{name} and qd: both ({arm.n},) or both (B, {arm.n}) are needed; came {a.shape} and {b.shape}."
+        )
     return a, b
 
 
@@ -81,7 +98,8 @@ def torque_of(arm: Arm, voltage: ArrayLike, qd: ArrayLike) -> Floats:
 
 @dataclass(frozen=True)
 class DAC:
-    """What turns numbers into voltages: it holds each for `period` s, in steps of its `bits` within +-`span` V, times `gain`.
+    """What turns numbers into voltages: it holds each for `period` s, in steps of its `bits`
+    within +-`span` V, times `gain`.
 
     DACOut = voltage / gain is what it is asked for. Without bits it has no steps, without a span no bound.
     """
@@ -99,13 +117,16 @@ class DAC:
         whole = isinstance(self.bits, int | np.integer) and not isinstance(self.bits, bool)
         if self.bits is not None and (self.span is None or not whole or not 1 <= self.bits <= 52):
             raise InputError(
-                f"DAC, bits: whole, from 1 to 52, and only with a span, which the steps divide; came {shorten(self.bits)}."
+                "DAC, bits: whole, from 1 to 52, and only with a span, which the steps divide; came "
+                f"{shorten(self.bits)}."
             )
         if self.span is not None and (not is_number(self.span) or not 0.0 < self.span < np.inf):
             raise InputError(f"DAC, span: more than 0 V is needed; came {shorten(self.span)}.")
 
     def out(self, voltage: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
-        """DACOut for the voltages that are asked for, in its steps and bounds; and where it is at a bound (saturated)."""
+        """DACOut for the voltages that are asked for, in its steps and bounds;
+        and where it is at a bound (saturated).
+        """
         wanted = np.asarray(voltage, dtype=np.float64) / self.gain
         if self.span is None:
             return wanted, np.zeros(wanted.shape, dtype=bool)

@@ -1,8 +1,9 @@
-"""A gear's losses: from the torque behind it to the torque before it, in four quadrants. Dhanaraj 3.4 and Table 3.2.
+"""A gear's losses: from the torque behind it to the torque before it, in four quadrants.
+Dhanaraj 3.4 and Table 3.2.
 
-Where load and direction agree the motor drives, tau = y / eta + B; where they oppose the load drives, tau = y eta + B, B with
-the sign of the direction. eta depends on |y| / rated torque, by straight lines or a natural cubic spline between the given
-points, and is constant beyond them.
+Where load and direction agree the motor drives, tau = y / eta + B; where they oppose the load drives, tau = y
+eta + B, B with the sign of the direction. eta depends on |y| / rated torque, by straight lines or a natural
+cubic spline between the given points, and is constant beyond them.
 """
 
 from __future__ import annotations
@@ -24,14 +25,18 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Curve:
-    """Efficiency against load: from `start` on pieces of a width, each a polynomial in how far it was entered."""
+    """Efficiency against load: from `start` on pieces of a width, each a polynomial in
+    how far it was entered.
+    """
 
     start: float
     first: float
     pieces: tuple[tuple[float, tuple[float, ...]], ...]  # (width, coefficients of u, u^2, u^3)
 
     def efficiency(self, ratio: Scalar) -> Scalar:
-        """eta at a load ratio, as what each piece adds: whole behind it, part of it inside, nothing before."""
+        """eta at a load ratio, as what each piece adds: whole behind it, part of it
+        inside, nothing before.
+        """
         eta: Scalar = self.first
         beyond = hinge(ratio - self.start) if self.pieces else 0.0
         end = self.start
@@ -52,23 +57,34 @@ def _polynomial(coefficients: tuple[float, ...], u: Scalar) -> Scalar:
 
 @lru_cache(maxsize=256)
 def curve_of(transmission: Transmission) -> Curve:
-    """The curve of a transmission; ModelError where more load would need less torque, or a spline goes beyond 0 or 1."""
+    """The curve of a transmission; ModelError where more load would need less torque,
+    or a spline goes beyond 0 or 1.
+    """
     x, y = np.array(transmission.efficiency).T
     widths = np.diff(x)
     straight = transmission.interpolation == "linear" or len(x) < 3
-    parts: list[tuple[float, ...]] = [(slope,) for slope in np.diff(y) / widths] if straight else _spline(x, y)
-    curve = Curve(float(x[0]), float(y[0]), tuple((float(w), tuple(map(float, p))) for w, p in zip(widths, parts, strict=True)))
-    loads = np.concatenate([np.linspace(a, b, LOOKED_AT, endpoint=False) for a, b in pairwise([0.0, *x]) if b > a] + [x[-1:]])
+    parts: list[tuple[float, ...]] = (
+        [(slope,) for slope in np.diff(y) / widths] if straight else _spline(x, y)
+    )
+    curve = Curve(
+        float(x[0]),
+        float(y[0]),
+        tuple((float(w), tuple(map(float, p))) for w, p in zip(widths, parts, strict=True)),
+    )
+    loads = np.concatenate(
+        [np.linspace(a, b, LOOKED_AT, endpoint=False) for a, b in pairwise([0.0, *x]) if b > a] + [x[-1:]]
+    )
     found = np.asarray(curve.efficiency(loads)) + np.zeros_like(loads)
     if not (found > 0.0).all() or (found > 1.0 + ROUNDING).any():
         raise ModelError(
             f"transmission, efficiency: the spline through {shorten(transmission.efficiency)} leaves 0 to 1 "
-            f"between the points, reaching {found.min():.3g} and {found.max():.3g}; give more points, or straight lines."
+            f"between the points, reaching {found.min():.3g} and {found.max():.3g}; give more "
+            "points, or straight lines."
         )
     if not all((np.diff(torques) > 0.0).all() for torques in (loads / found, loads * found)):
         raise ModelError(
-            f"transmission, efficiency: between the points {shorten(transmission.efficiency)} more load would need less "
-            "torque; give points that rise and fall less steeply, or more of them."
+            f"transmission, efficiency: between the points {shorten(transmission.efficiency)} more load "
+            "would need less torque; give points that rise and fall less steeply, or more of them."
         )
     return curve
 
@@ -82,12 +98,15 @@ def _spline(x: Floats, y: Floats) -> list[tuple[float, ...]]:
         b[i] = 6.0 * (slopes[i] - slopes[i - 1])
     m = np.linalg.solve(A, b)  # second derivatives
     return [
-        (slopes[i] - h[i] * (2.0 * m[i] + m[i + 1]) / 6.0, m[i] / 2.0, (m[i + 1] - m[i]) / (6.0 * h[i])) for i in range(n - 1)
-    ]  # fmt: skip
+        (slopes[i] - h[i] * (2.0 * m[i] + m[i + 1]) / 6.0, m[i] / 2.0, (m[i + 1] - m[i]) / (6.0 * h[i]))
+        for i in range(n - 1)
+    ]
 
 
 def through(transmission: Transmission, load: Scalar, direction: Scalar) -> Scalar:
-    """The torque before the gear (times its ratio) that the torque behind it needs; at rest, where none moves, the same."""
+    """The torque before the gear (times its ratio) that the torque behind it needs;
+    at rest, where none moves, the same.
+    """
     eta = efficiency(transmission, load)
     agrees = sign(load) * direction  # 1 where the motor drives, -1 where the load does
     if isinstance(agrees, float | int):

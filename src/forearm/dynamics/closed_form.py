@@ -1,4 +1,6 @@
-"""The closed form of the equations of motion: tau = D(q) qdd + h_ikm qd_k qd_m + c(q). Dhanaraj A.1; Paul's D and E."""
+"""The closed form of the equations of motion: tau = D(q) qdd + h_ikm qd_k qd_m + c(q).
+Dhanaraj A.1; Paul's D and E.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ClosedForm:
-    """The coefficients at one posture: D (n, n), h (n, n, n) with tau_i = sum of h_ikm qd_k qd_m, c (n,) for gravity."""
+    """The coefficients at one posture: D (n, n), h (n, n, n) with tau_i = sum of h_ikm qd_k
+    qd_m, c (n,) for gravity.
+    """
 
     D: Floats
     h: Floats
@@ -29,7 +33,9 @@ class ClosedForm:
         """D qdd + h qd qd + c."""
         rates, accelerations = as_floats(qd, "qd"), as_floats(qdd, "qdd")
         if rates.shape != self.c.shape or accelerations.shape != self.c.shape:
-            raise InputError(f"qd, qdd: shape {self.c.shape} is needed; came {rates.shape} and {accelerations.shape}.")
+            raise InputError(
+                f"qd, qdd: shape {self.c.shape} is needed; came {rates.shape} and {accelerations.shape}."
+            )
         return np.asarray(self.D @ accelerations + self.velocity_torque(rates) + self.c, dtype=np.float64)
 
     def velocity_torque(self, qd: Floats) -> Floats:
@@ -59,6 +65,8 @@ def closed_form(arm: Arm, q: ArrayLike) -> ClosedForm:
 
 
 def paul(arm: Arm, q: ArrayLike, qd: ArrayLike) -> tuple[Floats, Floats]:
-    """Paul's pair of the rigid arm at a state (n,): D, the inertia matrix, and E, all that needs no acceleration. Waters IV."""
+    """Paul's pair of the rigid arm at a state (n,): D, the inertia matrix, and E,
+    all that needs no acceleration. Waters IV.
+    """
     form = closed_form(arm, q)
     return form.D, form.torque(as_coordinates(arm, qd, "qd"), np.zeros(arm.n))

@@ -1,4 +1,6 @@
-"""Leaving terms out, and the error that it causes along a motion. Waters IV, simplifying the dynamic equations."""
+"""Leaving terms out, and the error that it causes along a motion.
+Waters IV, simplifying the dynamic equations.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ DROPPED: dict[str, Method] = {
 
 @dataclass(frozen=True, eq=False)
 class DropError:
-    """What leaving terms out costs along a motion: torque error per joint (n,), N m (N), and the size of the torque itself."""
+    """What leaving terms out costs along a motion: torque error per joint (n,), N m (N),
+    and the size of the torque itself.
+    """
 
     dropped: str
     largest: NDArray[np.float64]
@@ -61,11 +65,14 @@ class DropError:
 
 
 def drop_errors(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> list[DropError]:
-    """The error of each simplification along a motion of the rigid arm given as samples (B, n); own-link-only for chains."""
+    """The error of each simplification along a motion of the rigid arm given as samples (B, n);
+    own-link-only for chains.
+    """
     states = states_of(arm, q=q, qd=qd, qdd=qdd)
     if states[0].ndim != 2 or not len(states[0]):
         raise InputError(
-            f"drop_errors: one or more samples of a motion, shape (B, {arm.n}), are needed; came {states[0].shape}."
+            f"drop_errors: one or more samples of a motion, shape (B, {arm.n}), are needed; "
+            f"came {states[0].shape}."
         )
     model = model_of(arm.rigid())
     rows = [joint_states(model, *row) for row in zip(*states, strict=True)]

@@ -12,7 +12,9 @@ from forearm.model import Array, Model, Scalar, Vector, cross, steps, tilde
 
 
 def jacobians(model: Model, q: Vector, qd: Vector) -> tuple[list[Any], list[Any], list[Any]]:
-    """Per body in base axes: (w, v of the centre, R, the centre), {joint: (dw, dv)} and the time derivatives of the latter."""
+    """Per body in base axes: (w, v of the centre, R, the centre), {joint:
+    (dw, dv)} and the time derivatives of the latter.
+    """
     states: list[Any] = []
     columns: list[dict[int, tuple[Array, Array]]] = []
     rates: list[dict[int, tuple[Array, Array]]] = []
@@ -74,7 +76,8 @@ def potential(model: Model, q: Vector) -> Scalar:
 def coriolis(model: Model, q: Vector, qd: Vector) -> Array:
     """C with C qd the velocity torques and dM/dt - 2 C skew: the one of the Christoffel symbols.
 
-    C_jk = sum over bodies of m Jv_j . Jvd_k + Jw_j . (I Jwd_k + S Jw_k), S = 1/2 (tilde(w) I - I tilde(w) - tilde(I w)).
+    C_jk = sum over bodies of m Jv_j . Jvd_k + Jw_j . (I Jwd_k + S Jw_k), S = 1/2 (tilde(w) I - I
+    tilde(w) - tilde(I w)).
     """
     states, columns, rates = jacobians(model, q, qd)
     C = zeros(model)

@@ -1,4 +1,6 @@
-"""Forward dynamics: a symmetric solve, conjugate gradients, and articulated bodies. Swartz (13)-(15); Walker-Orin 4."""
+"""Forward dynamics: a symmetric solve, conjugate gradients, and articulated bodies.
+Swartz (13)-(15); Walker-Orin 4.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,20 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.dynamics.symmetric import mirrored, turned, turned_symmetric
 from forearm.errors import ModelError, shorten
-from forearm.model import AT_REST, Array, Base, Model, Scalar, Step, Vector, Wrench, children, cross, steps, tilde
+from forearm.model import (
+    AT_REST,
+    Array,
+    Base,
+    Model,
+    Scalar,
+    Step,
+    Vector,
+    Wrench,
+    children,
+    cross,
+    steps,
+    tilde,
+)
 
 CONVERGED = 1e-14  # of the right-hand side's norm: what may be left of it
 
@@ -18,13 +33,16 @@ CONVERGED = 1e-14  # of the right-hand side's norm: what may be left of it
 def singular(arm: Arm, q: Array) -> ModelError:
     """What to say where torques do not fix accelerations."""
     return ModelError(
-        f"forward: the inertia matrix of {arm.name!r} is singular at q = {shorten(q.tolist())}: usually a joint "
-        "moves neither mass nor inertia. fa.checking.check(arm) names it; give the links behind it mass."
+        f"forward: the inertia matrix of {arm.name!r} is singular at q = {shorten(q.tolist())}: "
+        "usually a joint moves neither mass nor inertia. fa.checking.check(arm) names it; give "
+        "the links behind it mass."
     )
 
 
 def solve_symmetric(M: Array, b: Array) -> Array:
-    """x with M x = b for a symmetric positive definite M, by L D L^T over any scalar, with one division an unknown."""
+    """x with M x = b for a symmetric positive definite M, by L D L^T over any scalar,
+    with one division an unknown.
+    """
     n = len(b)
     V = np.array(M, dtype=M.dtype)  # becomes L D
     L = np.array(M, dtype=M.dtype)
@@ -48,7 +66,9 @@ def solve_symmetric(M: Array, b: Array) -> Array:
 
 
 def solve_general(A: Array, b: Array) -> Array:
-    """x with A x = b over any scalar, by elimination without exchanges: for matrices near a symmetric positive definite one."""
+    """x with A x = b over any scalar, by elimination without exchanges:
+    for matrices near a symmetric positive definite one.
+    """
     n = len(b)
     U, x = np.array(A, dtype=A.dtype), np.array(b, dtype=A.dtype)
     r: list[Any] = [None] * n  # 1 / the diagonal
@@ -67,10 +87,12 @@ def solve_general(A: Array, b: Array) -> Array:
 
 
 def conjugate_gradient(product: Callable[[Array], Array], right: Array, steps: int | None = None) -> Array:
-    """x with M x = right without ever writing M down: `product` gives M p, an inverse dynamics. Walker-Orin 4.
+    """x with M x = right without ever writing M down: `product` gives M p, an inverse
+    dynamics. Walker-Orin 4.
 
-    In exact arithmetic n steps suffice; rounding may ask for some more. With `steps` exactly so many are made, over any
-    scalar and without asking whether they have converged; otherwise over floats until they have.
+    In exact arithmetic n steps suffice; rounding may ask for some more. With `steps` exactly so
+    many are made, over any scalar and without asking whether they have converged; otherwise over
+    floats until they have.
     """
     x = np.zeros(len(right))
     residual = np.array(right, dtype=float if steps is None else None)
@@ -91,12 +113,18 @@ def conjugate_gradient(product: Callable[[Array], Array], right: Array, steps: i
 
 
 def articulated_body(
-    model: Model, q: Vector, qd: Vector, tau: Vector, rotor: Vector, base: Base = AT_REST, hand: Wrench | None = None
+    model: Model,
+    q: Vector,
+    qd: Vector,
+    tau: Vector,
+    rotor: Vector,
+    base: Base = AT_REST,
+    hand: Wrench | None = None,
 ) -> list[Scalar]:
     """Accelerations by articulated-body inertias, linear in n. Mata 5.1, after Featherstone.
 
-    Spatial quantities are (angular, linear) at each link's joint origin, in the link's axes; an inertia is [[I, H], [H^T, M]].
-    `rotor` is what each joint's motor adds on the diagonal.
+    Spatial quantities are (angular, linear) at each link's joint origin, in the link's axes; an inertia is
+    [[I, H], [H^T, M]]. `rotor` is what each joint's motor adds on the diagonal.
     """
     at = steps(model, q)
     inertia, push, drift = _own(model, at, qd, base, hand)
@@ -117,7 +145,9 @@ def articulated_body(
 def _own(
     model: Model, at: list[Step], qd: Vector, base: Base, hand: Wrench | None
 ) -> tuple[list[Array], list[Array], list[Array]]:
-    """Of each body by itself, outwards: its inertia, the force that its velocity needs, and the acceleration that it brings."""
+    """Of each body by itself, outwards: its inertia, the force that its velocity needs,
+    and the acceleration that it brings.
+    """
     w: dict[int, Any] = {-1: base.w}
     inertia: list[Any] = []
     push: list[Any] = []
@@ -141,14 +171,24 @@ def _own(
     if hand is not None and model.hand >= 0:
         force = model.R_hand @ hand.force
         lever = model.p_hand + model.bodies[model.hand].s
-        push[model.hand] = push[model.hand] - np.concatenate([model.R_hand @ hand.moment + cross(lever, force), force])
+        push[model.hand] = push[model.hand] - np.concatenate(
+            [model.R_hand @ hand.moment + cross(lever, force), force]
+        )
     return inertia, push, drift
 
 
 def _articulated(
-    model: Model, at: list[Step], inertia: list[Array], push: list[Array], drift: list[Array], tau: Vector, rotor: Vector
+    model: Model,
+    at: list[Step],
+    inertia: list[Array],
+    push: list[Array],
+    drift: list[Array],
+    tau: Vector,
+    rotor: Vector,
 ) -> tuple[list[Array], list[Scalar], list[Scalar]]:
-    """Inwards: what a unit acceleration of each joint needs, U, and along its axis, d; and what is left of its torque, u."""
+    """Inwards: what a unit acceleration of each joint needs, U, and along its axis, d;
+    and what is left of its torque, u.
+    """
     count = len(model.bodies)
     on = children(model)
     U: list[Any] = [None] * count

@@ -12,13 +12,30 @@ import numpy as np
 
 from forearm.dynamics.modified_newton_euler import acceleration_matrix
 from forearm.dynamics.symmetric import both_ways, mirrored, turned_symmetric, zeros
-from forearm.model import AT_REST, Array, Base, Model, Note, Scalar, Step, Vector, Wrench, children, cross, silent, steps, tilde
+from forearm.model import (
+    AT_REST,
+    Array,
+    Base,
+    Model,
+    Note,
+    Scalar,
+    Step,
+    Vector,
+    Wrench,
+    children,
+    cross,
+    silent,
+    steps,
+    tilde,
+)
 from forearm.spatial import pseudo_from_inertia
 
 
 @dataclass(eq=False)
 class Motion:
-    """Per link, in its own axes: w, wd, Omega, the origin's acceleration sdd and that of the centre of mass rdd."""
+    """Per link, in its own axes: w, wd, Omega, the origin's acceleration sdd and that of
+    the centre of mass rdd.
+    """
 
     w: list[Array]
     wd: list[Array]
@@ -28,7 +45,9 @@ class Motion:
 
 
 def motion_of(model: Model, at: list[Step], qd: Vector, qdd: Vector, base: Base, note: Note) -> Motion:
-    """Outwards: angular velocities, angular acceleration tensors Omega = tilde(wd) + tilde(w)^2, accelerations. Mata 4.1."""
+    """Outwards: angular velocities, angular acceleration tensors Omega = tilde(wd) + tilde(w)^2,
+    accelerations. Mata 4.1.
+    """
     w, wd, Omega = {-1: base.w}, {-1: base.wd}, {-1: acceleration_matrix(base.w, base.wd)[0]}
     sdd = {-1: base.a - model.g}
     rdd = []
@@ -46,7 +65,13 @@ def motion_of(model: Model, at: list[Step], qd: Vector, qdd: Vector, base: Base,
         if not body.ends_at_joint:
             sdd[i] = sdd[i] + Omega[i] @ body.s
         rdd.append(sdd[i] + Omega[i] @ body.r)
-        for symbol, value in (("w", w[i]), ("wd", wd[i]), ("Omega", Omega[i]), ("sdd", sdd[i]), ("rdd", rdd[i])):
+        for symbol, value in (
+            ("w", w[i]),
+            ("wd", wd[i]),
+            ("Omega", Omega[i]),
+            ("sdd", sdd[i]),
+            ("rdd", rdd[i]),
+        ):
             note(symbol, i, value)
     w_, wd_, Omega_, sdd_ = ([table[i] for i in range(len(model.bodies))] for table in (w, wd, Omega, sdd))
     return Motion(w_, wd_, Omega_, sdd_, rdd)
@@ -62,7 +87,9 @@ def force_and_moment(model: Model, moving: Motion) -> tuple[list[Array], list[Ar
 
 
 def skew_part(X: Array, J: Array) -> Array:
-    """t with tilde(t) = X J - (X J)^T for a symmetric J: 15 multiplications, 15 additions. Mata 4.1, step 2."""
+    """t with tilde(t) = X J - (X J)^T for a symmetric J: 15 multiplications, 15
+    additions. Mata 4.1, step 2.
+    """
     (J00, J01, J02), (_, J11, J12), (_, _, J22) = J
     return np.array(
         [
@@ -74,7 +101,13 @@ def skew_part(X: Array, J: Array) -> Array:
 
 
 def gibbs_appell(
-    model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None, note: Note = silent
+    model: Model,
+    q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    base: Base = AT_REST,
+    hand: Wrench | None = None,
+    note: Note = silent,
 ) -> list[Scalar]:
     """The linear recursion: phi and chi inwards, tau_j = z_j . chi_j. Mata (14)-(16), 4.1."""
     at = steps(model, q)
@@ -115,7 +148,9 @@ def gibbs_function(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base 
 
 @dataclass(eq=False)
 class Partials:
-    """dwd_i/dqdd_j, dsdd_i/dqdd_j and drdd_i/dqdd_j in the axes of link i, for j on the path to i. Mata (7)."""
+    """dwd_i/dqdd_j, dsdd_i/dqdd_j and drdd_i/dqdd_j in the axes of link i, for j on
+    the path to i. Mata (7).
+    """
 
     wd: list[dict[int, Array]]
     sdd: list[dict[int, Array]]
@@ -143,7 +178,9 @@ def partials(model: Model, at: list[Step]) -> Partials:
 
 
 def gibbs_appell_sum(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST) -> list[Scalar]:
-    """The O(n^2) sum of projections: tau_j = sum of drdd_i/dqdd_j . f_i + dwd_i/dqdd_j . t_i. Mata (8), (13)."""
+    """The O(n^2) sum of projections: tau_j = sum of drdd_i/dqdd_j . f_i + dwd_i/dqdd_j
+    . t_i. Mata (8), (13).
+    """
     at = steps(model, q)
     f, t = force_and_moment(model, motion_of(model, at, qd, qdd, base, silent))
     by = partials(model, at)
@@ -155,7 +192,9 @@ def gibbs_appell_sum(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Bas
 
 
 def inertia_sum(model: Model, q: Vector) -> Array:
-    """The O(n^3) sum: D_jk = sum over i of m drdd_i/dqdd_k . drdd_i/dqdd_j + dwd_i/dqdd_k . I dwd_i/dqdd_j. Mata (21)."""
+    """The O(n^3) sum: D_jk = sum over i of m drdd_i/dqdd_k . drdd_i/dqdd_j + dwd_i/dqdd_k .
+    I dwd_i/dqdd_j. Mata (21).
+    """
     by = partials(model, steps(model, q))
     D = zeros(model)
     for i, body in enumerate(model.bodies):
@@ -169,8 +208,9 @@ def inertia_sum(model: Model, q: Vector) -> Array:
 def inertia_gibbs_appell(model: Model, q: Vector, note: Note = silent) -> Array:
     """The O(n^2) recursion for the Hessian of the Gibbs function. Mata 4.2.
 
-    psi_j is the inertia of link j and all behind it about the joint's origin, phi_j their first moment, M_j their mass; s_kj
-    leads from joint k to joint j. D_jk = z_k . [psi_j - tilde(s_kj) tilde(phi_j)] z_j for turning joints.
+    psi_j is the inertia of link j and all behind it about the joint's origin, phi_j their first moment,
+    M_j their mass; s_kj leads from joint k to joint j. D_jk = z_k . [psi_j - tilde(s_kj) tilde(phi_j)]
+    z_j for turning joints.
     """
     at = steps(model, q)
     count = len(model.bodies)
@@ -180,7 +220,8 @@ def inertia_gibbs_appell(model: Model, q: Vector, note: Note = silent) -> Array:
     psi: list[Any] = [None] * count
     for i in range(count - 1, -1, -1):
         body = model.bodies[i]
-        # Step 1, 4, 5: gathered about the link's origin, in its axes; first what is known beforehand (gamma, E)
+        # Step 1, 4, 5: gathered about the link's origin, in its axes;
+        # first what is known beforehand (gamma, E)
         mass, first = body.m, body.m * body.r
         second = body.I - body.m * (tilde(body.r) @ tilde(body.r))
         for c in on[i]:
@@ -200,7 +241,8 @@ def inertia_gibbs_appell(model: Model, q: Vector, note: Note = silent) -> Array:
     D = zeros(model)
     before = ancestors(model, at)
     for j, body in enumerate(model.bodies):
-        # Step 6: the diagonal. A unit acceleration of joint j needs this force and this moment about its origin.
+        # Step 6: the diagonal. A unit acceleration of joint j needs this force and this
+        # moment about its origin.
         z = body.z
         force = cross(z, phi[j]) if body.revolute else M[j] * z
         moment = psi[j] @ z if body.revolute else cross(phi[j], z)
@@ -218,14 +260,21 @@ def inertia_gibbs_appell(model: Model, q: Vector, note: Note = silent) -> Array:
 
 
 def ancestors(model: Model, at: list[Step]) -> list[dict[int, tuple[Array, Array]]]:
-    """For each joint j and every joint before it: its axis, and the way from its origin to that of j, in the axes of link j."""
+    """For each joint j and every joint before it: its axis, and the way from its origin to that of j,
+    in the axes of link j.
+    """
     tables: list[dict[int, tuple[Array, Array]]] = []
     for i, step in enumerate(at):
         k = model.bodies[i].parent
         found: dict[int, tuple[Array, Array]] = {}
         if k >= 0:
             body = model.bodies[k]
-            ways = tables[k] if body.ends_at_joint else {j: (z, s + body.s) for j, (z, s) in tables[k].items()}
-            found = {j: (step.down(z), step.down(s + step.l)) for j, (z, s) in {**ways, k: (body.z, body.s)}.items()}
+            ways = (
+                tables[k] if body.ends_at_joint else {j: (z, s + body.s) for j, (z, s) in tables[k].items()}
+            )
+            found = {
+                j: (step.down(z), step.down(s + step.l))
+                for j, (z, s) in {**ways, k: (body.z, body.s)}.items()
+            }
         tables.append(found)
     return tables

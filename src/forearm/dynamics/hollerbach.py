@@ -27,9 +27,17 @@ from forearm.model import (
 
 
 def hollerbach_4x4(
-    model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None, note: Note = silent
+    model: Model,
+    q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    base: Base = AT_REST,
+    hand: Wrench | None = None,
+    note: Note = silent,
 ) -> list[Scalar]:
-    """T, Td, Tdd outwards; D and c inwards; tau_i = tr(dT_i/dq_i D_i) - g dT_i/dq_i c_i. Dhanaraj A.2 (with Tdd, m r)."""
+    """T, Td, Tdd outwards; D and c inwards; tau_i = tr(dT_i/dq_i D_i) - g dT_i/dq_i c_i.
+    Dhanaraj A.2 (with Tdd, m r).
+    """
     count = len(model.bodies)
     T: dict[int, Any] = {-1: np.eye(4)}
     Td, Tdd = {-1: np.zeros((4, 4))}, {-1: np.zeros((4, 4))}
@@ -64,7 +72,8 @@ def hollerbach_4x4(
 
 
 def wrench_matrix(model: Model, R: Array, hand: Wrench) -> Array:
-    """The 4x4 matrix X with tr(dT X) = force . dp + moment . dphi for every small motion dT of the hand's body.
+    """The 4x4 matrix X with tr(dT X) = force . dp + moment .
+    dphi for every small motion dT of the hand's body.
 
     A moment n is the skew part: X_33 = -1/2 tilde(R^T n) R^T, as tr(tilde(phi) R X_33) = phi . n.
     """
@@ -76,11 +85,18 @@ def wrench_matrix(model: Model, R: Array, hand: Wrench) -> Array:
 
 
 def hollerbach_3x3(
-    model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None, note: Note = silent
+    model: Model,
+    q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    base: Base = AT_REST,
+    hand: Wrench | None = None,
+    note: Note = silent,
 ) -> list[Scalar]:
     """R, Rd, Rdd and the origins' accelerations outwards; D, e and c inwards. Dhanaraj A.3.
 
-    D_i = integral over everything behind joint i of y xdd^T dm, y in the joint's moving frame; e_i that of xdd^T; c_i of y.
+    D_i = integral over everything behind joint i of y xdd^T dm, y in the joint's moving frame;
+    e_i that of xdd^T; c_i of y.
     """
     at = steps(model, q)
     R, Rdd, pdd, dR, axis = _outward_3x3(model, at, q, qd, qdd, base, note)
@@ -119,7 +135,9 @@ def hollerbach_3x3(
 def _outward_3x3(
     model: Model, at: list[Step], q: Vector, qd: Vector, qdd: Vector, base: Base, note: Note
 ) -> tuple[dict[int, Any], dict[int, Any], dict[int, Any], list[Any], list[Array]]:
-    """R, Rdd and the origins' accelerations by body, dR/dq (None where a joint slides) and the axes, in base axes."""
+    """R, Rdd and the origins' accelerations by body, dR/dq (None where a joint slides) and
+    the axes, in base axes.
+    """
     R: dict[int, Any] = {-1: np.eye(3)}
     Rd, Rdd, pdd = {-1: tilde(base.w)}, {-1: tilde(base.wd) + tilde(base.w) @ tilde(base.w)}, {-1: base.a}
     dR, axis = [], []
@@ -137,7 +155,12 @@ def _outward_3x3(
             dR.append(before @ d1)
             R[i] = R[p] @ A
             Rd[i] = Rd[p] @ A + (R[p] @ dA) * qd[i]
-            Rdd[i] = Rdd[p] @ A + (Rd[p] @ dA) * (2.0 * qd[i]) + (R[p] @ ddA) * (qd[i] * qd[i]) + (R[p] @ dA) * qdd[i]
+            Rdd[i] = (
+                Rdd[p] @ A
+                + (Rd[p] @ dA) * (2.0 * qd[i])
+                + (R[p] @ ddA) * (qd[i] * qd[i])
+                + (R[p] @ dA) * qdd[i]
+            )
         else:
             A = body.Rb @ body.Ra
             dR.append(None)

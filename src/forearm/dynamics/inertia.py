@@ -1,4 +1,6 @@
-"""The inertia matrix by unit accelerations and by composite bodies. Swartz p. 10-12, Walker-Orin 1, 2 and 3."""
+"""The inertia matrix by unit accelerations and by composite bodies.
+Swartz p. 10-12, Walker-Orin 1, 2 and 3.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ def inertia_unit_acceleration(model: Model, q: Vector, note: Note = silent) -> A
 
 
 def inertia_moving_links(model: Model, q: Vector) -> Array:
-    """As by unit accelerations, but only the links behind joint j move, and only the elements on its way down are new.
+    """As by unit accelerations, but only the links behind joint j move, and only the elements
+    on its way down are new.
 
     Walker-Orin 2: at rest the links before joint j have no acceleration, and H is symmetric.
     """
@@ -59,7 +62,9 @@ def inertia_moving_links(model: Model, q: Vector) -> Array:
 
 
 def inertia_composite_body(model: Model, q: Vector, note: Note = silent) -> Array:
-    """Links j to N as one rigid "hand" that joint j accelerates; forces passed down the static arm. Swartz (16)-(26)."""
+    """Links j to N as one rigid "hand" that joint j accelerates; forces passed down the static
+    arm. Swartz (16)-(26).
+    """
     at = steps(model, q)
     count = len(model.bodies)
     on = children(model)

@@ -1,4 +1,6 @@
-"""Numbers that carry their first and second derivatives: differentiation of whatever is computed over any scalar."""
+"""Numbers that carry their first and second derivatives: differentiation of whatever is
+computed over any scalar.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from numpy.typing import NDArray
 
 
 class Jet:
-    """A value with its gradient (n,) and Hessian (n, n) in n variables, exact to rounding through +, - and *."""
+    """A value with its gradient (n,) and Hessian (n, n) in n variables, exact to
+    rounding through +, - and *.
+    """
 
     __slots__ = ("gradient", "hessian", "value")
 

@@ -1,7 +1,8 @@
-"""Kane's equations with the natural orthogonal complement, linear in n. Angeles, Ma and Rojas, as Mata cites them.
+"""Kane's equations with the natural orthogonal complement, linear in n.
+Angeles, Ma and Rojas, as Mata cites them.
 
-The twist of a body is (w, velocity of its centre of mass); tau = T^T (M td + W M t), T the complement that gives twists
-from joint rates. The recursion multiplies by T^T without writing it out.
+The twist of a body is (w, velocity of its centre of mass); tau = T^T (M td + W M t), T the complement that
+gives twists from joint rates. The recursion multiplies by T^T without writing it out.
 """
 
 from __future__ import annotations
@@ -10,16 +11,38 @@ from typing import Any
 
 from forearm.dynamics.gibbs_appell import partials
 from forearm.dynamics.symmetric import zeros
-from forearm.model import AT_REST, Array, Base, Model, Note, Scalar, Vector, Wrench, children, cross, silent, steps
+from forearm.model import (
+    AT_REST,
+    Array,
+    Base,
+    Model,
+    Note,
+    Scalar,
+    Vector,
+    Wrench,
+    children,
+    cross,
+    silent,
+    steps,
+)
 
 
 def kane(
-    model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None, note: Note = silent
+    model: Model,
+    q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    base: Base = AT_REST,
+    hand: Wrench | None = None,
+    note: Note = silent,
 ) -> list[Scalar]:
-    """Joint torques and forces by projecting every body's inertia wrench on the joints' partial twists, inwards."""
+    """Joint torques and forces by projecting every body's inertia wrench on the joints'
+    partial twists, inwards.
+    """
     at = steps(model, q)
     count = len(model.bodies)
-    # Outwards from centre of mass to centre of mass: levers from the parent's centre to the joint and on to the own centre.
+    # Outwards from centre of mass to centre of mass: levers from the parent's centre to the joint
+    # and on to the own centre.
     w, wd, cdd = {-1: base.w}, {-1: base.wd}, {-1: base.a - model.g}
     ahead, behind, moment, force = [], [], [], []
     for i, body in enumerate(model.bodies):
@@ -60,7 +83,9 @@ def kane(
 
 
 def inertia_orthogonal_complement(model: Model, q: Vector, note: Note = silent) -> Array:
-    """T^T M T with the natural orthogonal complement T written out, six rows a body. Mata, after Angeles and Ma."""
+    """T^T M T with the natural orthogonal complement T written out, six rows a body.
+    Mata, after Angeles and Ma.
+    """
     by = partials(model, steps(model, q))
     D = zeros(model)
     for i, body in enumerate(model.bodies):

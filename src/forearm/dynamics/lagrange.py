@@ -1,7 +1,8 @@
-"""Lagrange with 4x4 matrices: Waters' six stages from everything multiplied out to linear recurrences. Waters II, IV.
+"""Lagrange with 4x4 matrices: Waters' six stages from everything multiplied out to linear
+recurrences. Waters II, IV.
 
-W_i is the pose of link i in the base, U_ij = dW_i/dq_j, V_i = dW_i/dt, J_i the 4x4 pseudo-inertia about the link's origin,
-G the row of gravity. F_i = sum over j >= i of tr(U_ji J_j (P_j + L_j)^T) - m_j G U_ji r_j.
+W_i is the pose of link i in the base, U_ij = dW_i/dq_j, V_i = dW_i/dt, J_i the 4x4 pseudo-inertia about the
+link's origin, G the row of gravity. F_i = sum over j >= i of tr(U_ji J_j (P_j + L_j)^T) - m_j G U_ji r_j.
 All six are for serial chains, as the document is.
 """
 
@@ -22,7 +23,9 @@ Matrix = Any  # 4x4: an array, or something that counts what is done with it
 
 @dataclass(eq=False)
 class Chain:
-    """A_i, dA_i/dq_i, d2A_i/dq_i2 and what is constant: J_i, m_i r_i (homogeneous), the row G. Lists are from 0."""
+    """A_i, dA_i/dq_i, d2A_i/dq_i2 and what is constant: J_i, m_i r_i (homogeneous), the
+    row G. Lists are from 0.
+    """
 
     A: list[Matrix]
     dA: list[Matrix]
@@ -40,16 +43,22 @@ class Chain:
 
 
 def chain_of(model: Model, q: Vector, qd: Vector, qdd: Vector, what: str) -> Chain:
-    """The matrices that every stage starts from, of a serial chain; `what` needs them. Waters II, in the order x y z 1."""
+    """The matrices that every stage starts from, of a serial chain; `what` needs them.
+    Waters II, in the order x y z 1.
+    """
     refuse_tree(model, what)
-    A, dA, ddA = zip(*(joint_matrices(body, qi) for body, qi in zip(model.bodies, q, strict=True)), strict=True)
+    A, dA, ddA = zip(
+        *(joint_matrices(body, qi) for body, qi in zip(model.bodies, q, strict=True)), strict=True
+    )
     J = [pseudo_inertia(body.m, body.r, body.I) for body in model.bodies]
     mr = [np.append(body.m * body.r, body.m) for body in model.bodies]
     return Chain(list(A), list(dA), list(ddA), J, mr, np.append(model.g, 0.0), qd, qdd)
 
 
 def pseudo_inertia(m: Scalar, r: Array, inertia: Array) -> Array:
-    """J = integral of r r^T dm over the link, homogeneous, from mass, centre and inertia about the centre. Silver 2.11."""
+    """J = integral of r r^T dm over the link, homogeneous, from mass, centre and inertia about
+    the centre. Silver 2.11.
+    """
     second = pseudo_from_inertia(inertia) + m * r[:, None] * r[None, :]
     return np.vstack([np.hstack([second, (m * r)[:, None]]), np.append(m * r, m)[None, :]])
 
@@ -61,9 +70,18 @@ def trace_of_product(X: Matrix, Y: Matrix) -> Scalar:
     return X.trace_with(Y)
 
 
-def lagrange_naive(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None,
-                   note: Note = silent) -> list[Scalar]:  # fmt: skip
-    """Waters' equations as written: every U multiplied out each time that it is needed. Order n^5 in 4x4 products."""
+def lagrange_naive(
+    model: Model,
+    q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    base: Base = AT_REST,
+    hand: Wrench | None = None,
+    note: Note = silent,
+) -> list[Scalar]:
+    """Waters' equations as written: every U multiplied out each time that it is needed.
+    Order n^5 in 4x4 products.
+    """
     c = chain_of(model, q, qd, qdd, "lagrange-naive")
 
     def U(j: int, *by: int) -> Matrix:
@@ -83,14 +101,23 @@ def lagrange_naive(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base 
 
     tau = []
     for i in range(c.n):
-        terms = [trace_of_product(U(j, i) @ c.J[j], P(j) + L(j)) - c.G @ (U(j, i) @ c.mr[j]) for j in range(i, c.n)]
+        terms = [
+            trace_of_product(U(j, i) @ c.J[j], P(j) + L(j)) - c.G @ (U(j, i) @ c.mr[j]) for j in range(i, c.n)
+        ]
         tau.append(total(terms))
         note("F", i, tau[i])
     return with_surroundings(model, c, base, hand, tau)
 
 
-def lagrange_uicker(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None,
-                    note: Note = silent) -> list[Scalar]:  # fmt: skip
+def lagrange_uicker(
+    model: Model,
+    q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    base: Base = AT_REST,
+    hand: Wrench | None = None,
+    note: Note = silent,
+) -> list[Scalar]:
     """The closed form D, h, c with the products W kept: order n^4. Dhanaraj A.1."""
     c = chain_of(model, q, qd, qdd, "lagrange-uicker")
     U, UU = kept_derivatives(c)
@@ -102,7 +129,11 @@ def lagrange_uicker(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base
         for j in range(i, c.n):
             UJ = U[j][i] @ c.J[j]
             terms += [trace_of_product(UJ, U[j][k]) * qdd[k] for k in range(j + 1)]
-            terms += [trace_of_product(UJ, UU(j, k, m)) * (qd[k] * qd[m]) for k in range(j + 1) for m in range(j + 1)]
+            terms += [
+                trace_of_product(UJ, UU(j, k, m)) * (qd[k] * qd[m])
+                for k in range(j + 1)
+                for m in range(j + 1)
+            ]
             terms.append(-(c.G @ (U[j][i] @ c.mr[j])))
         tau.append(total(terms))
         note("tau", i, tau[i])
@@ -135,8 +166,15 @@ def kept_derivatives(c: Chain) -> tuple[list[list[Matrix]], Any]:
     return [[onward(first[i], i, j) for i in range(j + 1)] for j in range(c.n)], UU
 
 
-def lagrange_stored(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None,
-                    note: Note = silent) -> list[Scalar]:  # fmt: skip
+def lagrange_stored(
+    model: Model,
+    q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    base: Base = AT_REST,
+    hand: Wrench | None = None,
+    note: Note = silent,
+) -> list[Scalar]:
     """Every value computed once and recorded: U, U_jkm, P, L, G. Order n^3 in stored values. Waters IV."""
     c = chain_of(model, q, qd, qdd, "lagrange-stored")
     U, UU = kept_derivatives(c)
@@ -151,16 +189,30 @@ def lagrange_stored(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base
     return sums(model, c, U, P, L, base, hand, note)
 
 
-def lagrange_recursive(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None,
-                       note: Note = silent) -> list[Scalar]:  # fmt: skip
+def lagrange_recursive(
+    model: Model,
+    q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    base: Base = AT_REST,
+    hand: Wrench | None = None,
+    note: Note = silent,
+) -> list[Scalar]:
     """Recurrences for U, P, V and L; the outer sum over j is still there. Waters IV."""
     c = chain_of(model, q, qd, qdd, "lagrange-recursive")
     U_ii, P, L = recurrences(c, note)
     return sums(model, c, all_U(c, U_ii), P, L, base, hand, note)
 
 
-def lagrange_recursive_d(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None,
-                         note: Note = silent) -> list[Scalar]:  # fmt: skip
+def lagrange_recursive_d(
+    model: Model,
+    q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    base: Base = AT_REST,
+    hand: Wrench | None = None,
+    note: Note = silent,
+) -> list[Scalar]:
     """Also the recurrence D_i = A_{i+1} D_{i+1} + J_i (P_i + L_i)^T; U_ji only for gravity now. Waters IV."""
     c = chain_of(model, q, qd, qdd, "lagrange-recursive-d")
     U_ii, P, L = recurrences(c, note)
@@ -174,8 +226,15 @@ def lagrange_recursive_d(model: Model, q: Vector, qd: Vector, qdd: Vector, base:
     return with_surroundings(model, c, base, hand, tau)
 
 
-def lagrange_waters(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None,
-                    note: Note = silent) -> list[Scalar]:  # fmt: skip
+def lagrange_waters(
+    model: Model,
+    q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    base: Base = AT_REST,
+    hand: Wrench | None = None,
+    note: Note = silent,
+) -> list[Scalar]:
     """And the recurrence for gravity, G_i = A_{i+1} G_{i+1} + m_i r_i: linear in n throughout. Waters IV."""
     c = chain_of(model, q, qd, qdd, "lagrange-waters")
     U_ii, P, L = recurrences(c, note)
@@ -224,22 +283,34 @@ def inward(c: Chain, own: list[Any], note: Note, symbol: str) -> list[Any]:
     return X
 
 
-def sums(model: Model, c: Chain, U: list[list[Matrix]], P: list[Matrix], L: list[Matrix], base: Base,
-         hand: Wrench | None, note: Note) -> list[Scalar]:  # fmt: skip
+def sums(
+    model: Model,
+    c: Chain,
+    U: list[list[Matrix]],
+    P: list[Matrix],
+    L: list[Matrix],
+    base: Base,
+    hand: Wrench | None,
+    note: Note,
+) -> list[Scalar]:
     """F_i = sum over j >= i of tr(U_ji J_j (P_j + L_j)^T) - G_ji with everything at hand."""
     moved = [c.J[j] @ (P[j] + L[j]).T for j in range(c.n)]
     tau = []
     for i in range(c.n):
-        tau.append(total(trace_of_product(U[j][i], moved[j].T) - c.G @ (U[j][i] @ c.mr[j]) for j in range(i, c.n)))
+        tau.append(
+            total(trace_of_product(U[j][i], moved[j].T) - c.G @ (U[j][i] @ c.mr[j]) for j in range(i, c.n))
+        )
         note("F", i, tau[i])
     return with_surroundings(model, c, base, hand, tau)
 
 
-def with_surroundings(model: Model, c: Chain, base: Base, hand: Wrench | None, tau: list[Scalar]) -> list[Scalar]:
+def with_surroundings(
+    model: Model, c: Chain, base: Base, hand: Wrench | None, tau: list[Scalar]
+) -> list[Scalar]:
     """What a moving base and a loaded hand add, in the same matrices.
 
-    The base gives link j the acceleration X0 W_j + 2 V0 V_j with V0 = tilde(w), X0 = tilde(wd) + tilde(w)^2 and the linear
-    acceleration; the wrench on the hand works along U_hand,i.
+    The base gives link j the acceleration X0 W_j + 2 V0 V_j with V0 = tilde(w), X0 = tilde(wd) + tilde(w)^2
+    and the linear acceleration; the wrench on the hand works along U_hand,i.
     """
     if base is AT_REST and hand is None:
         return tau
@@ -253,9 +324,12 @@ def with_surroundings(model: Model, c: Chain, base: Base, hand: Wrench | None, t
     if base is not AT_REST:
         V0, X0 = base_rates(base)
         moved = [(X0 @ W[j] + 2.0 * (V0 @ V[j])) @ c.J[j] for j in range(c.n)]
-        tau = [t + total(trace_of_product(U[j][i], moved[j]) for j in range(i, c.n)) for i, t in enumerate(tau)]
+        tau = [
+            t + total(trace_of_product(U[j][i], moved[j]) for j in range(i, c.n)) for i, t in enumerate(tau)
+        ]
     if hand is not None and model.hand >= 0:
-        # force . dp/dq + moment . (axis of the turn), the latter from dR R^T = tilde(axis): half the skew part.
+        # force . dp/dq + moment . (axis of the turn), the latter from dR R^T =
+        # tilde(axis): half the skew part.
         T = W[model.hand] @ homogeneous(model.R_hand, model.p_hand)
         force, moment = T[:3, :3] @ hand.force, T[:3, :3] @ hand.moment
         for i in range(min(model.hand + 1, c.n)):

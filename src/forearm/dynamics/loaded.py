@@ -1,8 +1,9 @@
 """Forward dynamics where friction depends on the load: an equation in qdd, solved by Newton's method.
 
-The rigid arm's torques and the reactions in its joints are y0 + Y x and r0 + A x in the accelerations x, so that what drives
-must give, d(y, r) + J x = tau, has the slope D_y Y + D_r A + J with the partial derivatives D of each drive. Drives are smooth
-but at the corners of their four quadrants, where steps are shortened if they lead astray.
+The rigid arm's torques and the reactions in its joints are y0 + Y x and r0 + A x in the accelerations x, so
+that what drives must give, d(y, r) + J x = tau, has the slope D_y Y + D_r A + J with the partial
+derivatives D of each drive. Drives are smooth but at the corners of their four quadrants, where steps are
+shortened if they lead astray.
 """
 
 from __future__ import annotations
@@ -34,10 +35,11 @@ NUDGE = 1e-6  # of a load, for a slope
 
 @dataclass(frozen=True)
 class Solution:
-    """Accelerations, how many steps they took, and what is left of the torques' equation, relative to its largest term.
+    """Accelerations, how many steps they took, and what is left of the torques' equation,
+    relative to its largest term.
 
-    Where friction in bearings grows faster with the acceleration than inertia does, the arm is wedged: more torque would need
-    less acceleration, and another motion, or none, may answer to the same torque.
+    Where friction in bearings grows faster with the acceleration than inertia does, the arm is wedged: more
+    torque would need less acceleration, and another motion, or none, may answer to the same torque.
     """
 
     qdd: Floats
@@ -48,7 +50,9 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class Loads:
-    """What accelerations x of the freedoms load each joint with: torques y0 + Y x, reactions r0 + A x (none if A is None)."""
+    """What accelerations x of the freedoms load each joint with:
+    torques y0 + Y x, reactions r0 + A x (none if A is None).
+    """
 
     y0: Array  # (N,)
     Y: Array  # (N, n)
@@ -69,7 +73,9 @@ def reactions_of(
 ) -> tuple[list[Scalar], list[Reaction]]:
     """The rigid arm's torques, and force and moment at each joint's origin in axes with z along the joint."""
     felt: dict[tuple[str, int], Any] = {}
-    torques = newton_euler(model, q, qd, qdd, base, hand, lambda symbol, link, value: felt.__setitem__((symbol, link), value))
+    torques = newton_euler(
+        model, q, qd, qdd, base, hand, lambda symbol, link, value: felt.__setitem__((symbol, link), value)
+    )
     return torques, [(b.Ra @ felt["f", i], b.Ra @ felt["n", i]) for i, b in enumerate(model.bodies)]
 
 
@@ -85,19 +91,28 @@ class NewtonStep:
 
 
 def newton_step(
-    arm: Arm, loads: Loads, x: Array, tau: Array, rates: Sequence[Scalar], directions: Sequence[Scalar], partials: Partials,
+    arm: Arm,
+    loads: Loads,
+    x: Array,
+    tau: Array,
+    rates: Sequence[Scalar],
+    directions: Sequence[Scalar],
+    partials: Partials,
     felt: Sequence[tuple[Scalar, Reaction | None]] | None = None,
-) -> NewtonStep:  # fmt: skip
+) -> NewtonStep:
     """What is left of tau once the drives have what x needs, and the equation of the step that takes it away.
 
-    Drives are taken as straight from the loads `felt` on, if given: the step then leads to where they do, whatever x is.
+    Drives are taken as straight from the loads `felt` on, if given:
+    the step then leads to where they do, whatever x is.
     """
     rotor = rotor_inertia(arm)
     n = len(rotor)
     given = np.zeros(n, dtype=x.dtype)
     J = np.zeros((n, n), dtype=x.dtype)
     now, steep = loads.at(x), []
-    for k, (drive, (torque, reaction)) in enumerate(zip(drives_of(arm), now if felt is None else felt, strict=True)):
+    for k, (drive, (torque, reaction)) in enumerate(
+        zip(drives_of(arm), now if felt is None else felt, strict=True)
+    ):
         f, m = drive.freedom, drive.multiplier
         made = drive.torque(torque, reaction, rates[k], directions[k])
         slopes = partials(drive, torque, reaction, rates[k], directions[k])
@@ -107,7 +122,9 @@ def newton_step(
             for slope, A in zip(slopes[1:], loads.A[k], strict=True):
                 row = row + slope * A
         if felt is not None:
-            made = made + sum(slope * (b - a) for slope, a, b in zip(slopes, flat(*felt[k]), flat(*now[k]), strict=False))
+            made = made + sum(
+                slope * (b - a) for slope, a, b in zip(slopes, flat(*felt[k]), flat(*now[k]), strict=False)
+            )
         given[f] = given[f] + m * made
         J[f] = J[f] + m * row
     for j in range(n):
@@ -117,8 +134,12 @@ def newton_step(
     if loads.A is not None or len(steep) > n:
         return NewtonStep(J, left, left, given, is_symmetric=False)
     gentle = [1.0 / slope for slope in steep]  # each freedom has one joint: row by row J is its slope times M
-    M = np.array([[loads.Y[i, j] + (rotor[i] * gentle[i] if i == j else 0.0) for j in range(n)] for i in range(n)])
-    return NewtonStep(M, np.array([g * e for g, e in zip(gentle, left, strict=True)]), left, given, is_symmetric=True)
+    M = np.array(
+        [[loads.Y[i, j] + (rotor[i] * gentle[i] if i == j else 0.0) for j in range(n)] for i in range(n)]
+    )
+    return NewtonStep(
+        M, np.array([g * e for g, e in zip(gentle, left, strict=True)]), left, given, is_symmetric=True
+    )
 
 
 def flat(torque: Scalar, reaction: Reaction | None) -> list[Scalar]:
@@ -127,9 +148,15 @@ def flat(torque: Scalar, reaction: Reaction | None) -> list[Scalar]:
 
 
 def solve_loaded(
-    arm: Arm, model: Model, q: Floats, qd: Floats, tau: Floats, base: Base = AT_REST, hand: Wrench | None = None,
+    arm: Arm,
+    model: Model,
+    q: Floats,
+    qd: Floats,
+    tau: Floats,
+    base: Base = AT_REST,
+    hand: Wrench | None = None,
     directions: Sequence[float] | None = None,
-) -> Solution:  # fmt: skip
+) -> Solution:
     """Accelerations of the freedoms at one state, NaN where what was given is not known."""
     if not model.n:
         return Solution(np.zeros(0), 0, 0.0)
@@ -165,18 +192,24 @@ def solve_loaded(
         step, left, size = made
     if (error := float(np.abs(left).max()) / size) > ENOUGH:
         raise ModelError(
-            f"forward: the friction of {arm.name!r} that depends on the load left {error:.1e} of the torque unsolved after "
-            f"{MOST} steps at q = {shorten(q.tolist())}; are coefficients or efficiencies out of proportion?"
+            f"forward: the friction of {arm.name!r} that depends on the load left {error:.1e} of the "
+            f"torque unsolved after {MOST} steps at q = {shorten(q.tolist())}; are coefficients or "
+            "efficiencies out of proportion?"
         )
     return Solution(x, MOST, error, _is_wedged(step))
 
 
 def _is_wedged(step: NewtonStep) -> bool:
-    return bool(np.linalg.slogdet(step.J)[0] <= 0.0)  # of many light links the determinant itself may round to 0
+    # of many light links the determinant itself may round to 0
+    return bool(np.linalg.slogdet(step.J)[0] <= 0.0)
 
 
-def loads_at(arm: Arm, model: Model, q: Floats, qd: Floats, base: Base = AT_REST, hand: Wrench | None = None) -> Loads:
-    """The loads of one state over floats: without acceleration, and what each unit acceleration adds, of it alone."""
+def loads_at(
+    arm: Arm, model: Model, q: Floats, qd: Floats, base: Base = AT_REST, hand: Wrench | None = None
+) -> Loads:
+    """The loads of one state over floats: without acceleration, and what each unit
+    acceleration adds, of it alone.
+    """
     coordinates, rest = model.coordinates(q.tolist()), [0.0] * len(model.bodies)
 
     def column(torques: list[Scalar], reactions: list[Reaction]) -> Floats:
@@ -184,14 +217,16 @@ def loads_at(arm: Arm, model: Model, q: Floats, qd: Floats, base: Base = AT_REST
 
     first = column(*reactions_of(model, coordinates, model.rates(qd.tolist()), rest, base, hand))
     still = without_gravity(model)
-    units = [column(*reactions_of(still, coordinates, rest, model.rates(x))) for x in np.eye(model.n).tolist()]
+    units = [
+        column(*reactions_of(still, coordinates, rest, model.rates(x))) for x in np.eye(model.n).tolist()
+    ]
     slopes = np.stack(units, axis=-1)
     return Loads(first[:, 0], slopes[:, 0], first[:, 1:], slopes[:, 1:] if needs_reactions(arm) else None)
 
 
 def slopes_by_differences(
     drive: Drive, torque: float, reaction: Reaction | None, rate: float, direction: float
-) -> list[float]:  # fmt: skip
+) -> list[float]:
     """Partial derivatives of a drive over floats; only as good as Newton's method needs them."""
     values = np.array([torque, *(np.zeros(6) if reaction is None else np.concatenate(reaction))], dtype=float)
     count = 7 if drive.needs_reaction else 1

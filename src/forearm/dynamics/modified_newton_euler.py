@@ -1,16 +1,37 @@
-"""Modified Newton-Euler: the acceleration matrix lambda and gyroscopic constants. Dhanaraj 2.3.2, with full tensors."""
+"""Modified Newton-Euler: the acceleration matrix lambda and gyroscopic constants.
+Dhanaraj 2.3.2, with full tensors.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from forearm.dynamics.newton_euler import inward
-from forearm.model import AT_REST, Array, Base, Body, Model, Note, Scalar, Vector, Wrench, cross, silent, steps
+from forearm.model import (
+    AT_REST,
+    Array,
+    Base,
+    Body,
+    Model,
+    Note,
+    Scalar,
+    Vector,
+    Wrench,
+    cross,
+    silent,
+    steps,
+)
 from forearm.symbols.scalars import is_zero
 
 
 def modified_newton_euler(
-    model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None, note: Note = silent
+    model: Model,
+    q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    base: Base = AT_REST,
+    hand: Wrench | None = None,
+    note: Note = silent,
 ) -> list[Scalar]:
     """Joint torques and forces, one a body, with lambda r in place of wd x r + w x (w x r)."""
     at = steps(model, q)
@@ -49,7 +70,9 @@ def modified_newton_euler(
 
 
 def acceleration_matrix(w: Array, wd: Array) -> tuple[Array, Array]:
-    """lambda with lambda r = wd x r + w x (w x r), and the products k = (wy wz, wz wx, wx wy). Dhanaraj 2.27, 2.28."""
+    """lambda with lambda r = wd x r + w x (w x r), and the products k = (wy wz, wz wx, wx
+    wy). Dhanaraj 2.27, 2.28.
+    """
     x, y, z = w.tolist()
     ax, ay, az = wd.tolist()
     kx, ky, kz = y * z, z * x, x * y

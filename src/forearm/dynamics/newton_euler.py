@@ -1,18 +1,40 @@
 """Newton-Euler, recursive, in link coordinates. Swartz (1)-(10); Dhanaraj 2.3.
 
-One recursion serves both conventions: for standard Denavit-Hartenberg the lever s lies behind the joint (Swartz's p), for
-the modified one and URDF the lever l lies before it (Dhanaraj's p).
+One recursion serves both conventions: for standard Denavit-Hartenberg the lever s lies behind the joint
+(Swartz's p), for the modified one and URDF the lever l lies before it (Dhanaraj's p).
 """
 
 from __future__ import annotations
 
-from forearm.model import AT_REST, Array, Base, Model, Note, Scalar, Step, Vector, Wrench, children, cross, silent, steps
+from forearm.model import (
+    AT_REST,
+    Array,
+    Base,
+    Model,
+    Note,
+    Scalar,
+    Step,
+    Vector,
+    Wrench,
+    children,
+    cross,
+    silent,
+    steps,
+)
 
 
 def newton_euler(
-    model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None, note: Note = silent
+    model: Model,
+    q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    base: Base = AT_REST,
+    hand: Wrench | None = None,
+    note: Note = silent,
 ) -> list[Scalar]:
-    """Joint torques and forces, one a body: outwards velocities and accelerations, inwards forces and moments."""
+    """Joint torques and forces, one a body: outwards velocities and accelerations,
+    inwards forces and moments.
+    """
     at = steps(model, q)
     w, wd, a = {-1: base.w}, {-1: base.wd}, {-1: base.a - model.g}
     F, N = [], []
@@ -45,8 +67,12 @@ def newton_euler(
     return inward(model, at, F, N, hand, note)
 
 
-def inward(model: Model, at: list[Step], F: list[Array], N: list[Array], hand: Wrench | None, note: Note) -> list[Scalar]:
-    """Local forces and moments from the tip to the base, and what of them lies along the joints. Swartz (8)-(10)."""
+def inward(
+    model: Model, at: list[Step], F: list[Array], N: list[Array], hand: Wrench | None, note: Note
+) -> list[Scalar]:
+    """Local forces and moments from the tip to the base, and what of them lies along the
+    joints. Swartz (8)-(10).
+    """
     f, n = list(F), list(N)
     tau: list[Scalar] = [0.0] * len(F)
     on = children(model)

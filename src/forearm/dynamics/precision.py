@@ -75,7 +75,9 @@ class Single:
 
 @dataclass(frozen=True, eq=False)
 class PrecisionStudy:
-    """Accelerations in double (B, n) and single precision per method (B, n), and the condition number of M (B,)."""
+    """Accelerations in double (B, n) and single precision per method (B, n),
+    and the condition number of M (B,).
+    """
 
     q: NDArray[np.float64]
     double: NDArray[np.float64]
@@ -94,27 +96,41 @@ def precision_study(arm: Arm, q: ArrayLike) -> PrecisionStudy:
     refuse_tree(model, "the precision study")
     postures = as_coordinates(arm, q)
     if postures.ndim != 2:
-        raise InputError(f"precision_study: postures of shape (B, {arm.n}) are needed; came {postures.shape}.")
+        raise InputError(
+            f"precision_study: postures of shape (B, {arm.n}) are needed; came {postures.shape}."
+        )
     rest = [0.0] * arm.n
     small = model.map(Single)
     double: list[Any] = []
     single: dict[str, list[Any]] = {method: [] for method in METHODS}
     for row in postures:
-        double.append(accelerations(model, "articulated-body", [float(v) for v in row], rest, rest, list(rotor)))
+        double.append(
+            accelerations(model, "articulated-body", [float(v) for v in row], rest, rest, list(rotor))
+        )
         at, still, extra = ([Single(v) for v in values] for values in (row, rest, rotor))
         for method in METHODS:
             values = accelerations(small, method, at, still, still, extra)
             single[method].append([float(v) for v in values])
     condition = np.array(
-        [np.linalg.cond(M) if M.size and np.isfinite(M).all() else np.nan for M in inertia_matrix(arm, postures)]
+        [
+            np.linalg.cond(M) if M.size and np.isfinite(M).all() else np.nan
+            for M in inertia_matrix(arm, postures)
+        ]
     )
     return PrecisionStudy(
-        postures, np.array(double, dtype=float), {k: np.array(v, dtype=float) for k, v in single.items()}, condition
+        postures,
+        np.array(double, dtype=float),
+        {k: np.array(v, dtype=float) for k, v in single.items()},
+        condition,
     )
 
 
-def accelerations(model: Model, method: str, q: list[Any], qd: list[Any], tau: list[Any], rotor: list[Any]) -> list[Any]:
-    """Forward dynamics over any scalar: articulated bodies, or an inertia matrix with the matching bias and a solve."""
+def accelerations(
+    model: Model, method: str, q: list[Any], qd: list[Any], tau: list[Any], rotor: list[Any]
+) -> list[Any]:
+    """Forward dynamics over any scalar: articulated bodies, or an inertia matrix with the
+    matching bias and a solve.
+    """
     if method == "articulated-body":
         return articulated_body(model, q, qd, tau, rotor)
     inverse = INVERSE.get(method, newton_euler)

@@ -1,4 +1,6 @@
-"""The reference functions: any formulation by name, one state or many, drives included. Clear, slow, exact."""
+"""The reference functions: any formulation by name, one state or many, drives
+included. Clear, slow, exact.
+"""
 
 from __future__ import annotations
 
@@ -69,14 +71,21 @@ def formulations() -> dict[str, list[str]]:
 
 
 def inverse(
-    arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, formulation: str = "newton-euler",
-    hand_force: ArrayLike | None = None, hand_moment: ArrayLike | None = None,
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    formulation: str = "newton-euler",
+    hand_force: ArrayLike | None = None,
+    hand_moment: ArrayLike | None = None,
     base_motion: Sequence[ArrayLike] | None = None,
-) -> Floats:  # fmt: skip
-    """The torques (forces) that a motion needs: (n,) or (B, n), by any formulation; motor torque times gear ratio.
+) -> Floats:
+    """The torques (forces) that a motion needs: (n,) or (B, n), by any formulation;
+    motor torque times gear ratio.
 
-    `hand_force` and `hand_moment` (3,) are what the surroundings exert on the hand, in hand axes; `base_motion` is (angular
-    velocity, angular acceleration, linear acceleration) of the base in base axes, gravity not included.
+    `hand_force` and `hand_moment` (3,) are what the surroundings exert on the hand, in hand axes;
+    `base_motion` is (angular velocity, angular acceleration, linear acceleration) of the base in base
+    axes, gravity not included.
     """
     method = _named(INVERSE, formulation, "formulation")
     states = states_of(arm, q=q, qd=qd, qdd=qdd)
@@ -100,19 +109,27 @@ def inertia_matrix(arm: Arm, q: ArrayLike, method: str = "composite-body") -> Fl
     model, rotor = model_of(arm), rotor_inertia(arm)
 
     def one(q: Floats) -> Floats:
-        return np.asarray(model.gathered_matrix(compute(model, model.coordinates(q.tolist()))) + np.diag(rotor))
+        return np.asarray(
+            model.gathered_matrix(compute(model, model.coordinates(q.tolist()))) + np.diag(rotor)
+        )
 
     return each_state(one, (arm.n, arm.n), q)
 
 
 def forward(
-    arm: Arm, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, method: str = "articulated-body",
-    hand_force: ArrayLike | None = None, hand_moment: ArrayLike | None = None,
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    method: str = "articulated-body",
+    hand_force: ArrayLike | None = None,
+    hand_moment: ArrayLike | None = None,
     base_motion: Sequence[ArrayLike] | None = None,
-) -> Floats:  # fmt: skip
+) -> Floats:
     """The accelerations that torques produce: (n,) or (B, n), by any of the six methods.
 
-    Articulated bodies know no joints that follow others: an arm with mimicking joints is solved by composite bodies instead.
+    Articulated bodies know no joints that follow others: an arm with mimicking joints is solved by
+    composite bodies instead.
     """
     if not isinstance(method, str) or method not in FORWARD:
         raise NameNotFound(f"forward: there is no method {shorten(method)}; {suggest(str(method), FORWARD)}")
@@ -120,7 +137,9 @@ def forward(
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
     model, rotor = model_of(arm), rotor_inertia(arm)
     loaded = depends_on_load(arm)
-    known = not any(np.isnan(v).any() for given in (base, hand) if given is not None for v in vars(given).values())
+    known = not any(
+        np.isnan(v).any() for given in (base, hand) if given is not None for v in vars(given).values()
+    )
     if method == "articulated-body" and model.has_followers:
         method = "composite-body"
 
@@ -130,7 +149,9 @@ def forward(
             return solve_loaded(arm, model, q, qd, tau, base, hand).qdd
         right = tau - np.array(model.gathered(driven(arm, [0.0] * len(model.bodies), None, joints[1])))
         if method == "articulated-body":
-            return np.array(articulated_body(model, joints[0], joints[1], right, rotor, base, hand), dtype=np.float64)
+            return np.array(
+                articulated_body(model, joints[0], joints[1], right, rotor, base, hand), dtype=np.float64
+            )
         bias = np.array(model.gathered(newton_euler(model, *joints, base, hand)))
         if method == "conjugate-gradient":
             return _conjugate_gradient(model, joints[0], right - bias, rotor)
@@ -148,9 +169,14 @@ def forward(
 
 
 def forward_report(
-    arm: Arm, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, hand_force: ArrayLike | None = None,
-    hand_moment: ArrayLike | None = None, base_motion: Sequence[ArrayLike] | None = None,
-) -> Solution:  # fmt: skip
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    hand_force: ArrayLike | None = None,
+    hand_moment: ArrayLike | None = None,
+    base_motion: Sequence[ArrayLike] | None = None,
+) -> Solution:
     """`forward` of one state, (n,), with how it was solved: iterations, and what is left of the equation."""
     q, qd, tau = one_state(arm, "forward_report", q=q, qd=qd, tau=tau)
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
@@ -169,7 +195,9 @@ def gravity(arm: Arm, q: ArrayLike) -> Floats:
 
 
 def coriolis_matrix(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
-    """C(q, qd) with C qd the velocity torques of the rigid arm and dM/dt - 2 C skew-symmetric: (n, n) or (B, n, n)."""
+    """C(q, qd) with C qd the velocity torques of the rigid arm and dM/dt - 2 C
+    skew-symmetric: (n, n) or (B, n, n).
+    """
     states = states_of(arm, q=q, qd=qd)
     model = model_of(arm)
 
@@ -193,14 +221,18 @@ def kinetic_energy(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
 
 
 def potential_energy(arm: Arm, q: ArrayLike) -> Floats:
-    """The potential energy of the moving links in J, zero where their centres are level with the base's origin: () or (B,)."""
+    """The potential energy of the moving links in J, zero where their centres are level with the
+    base's origin: () or (B,).
+    """
     (q,) = states_of(arm, q=q)
     model = model_of(arm)
     return each_state(lambda q: np.asarray(energy.potential(model, model.coordinates(q.tolist()))), (), q)
 
 
 def regressor(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Floats:
-    """Y with Y @ inertial_parameters(arm) the torques of the rigid arm: (n, 10 N) or (B, n, 10 N) for N moving bodies."""
+    """Y with Y @ inertial_parameters(arm) the torques of the rigid arm:
+    (n, 10 N) or (B, n, 10 N) for N moving bodies.
+    """
     states = states_of(arm, q=q, qd=qd, qdd=qdd)
     model = model_of(arm)
 
@@ -208,11 +240,14 @@ def regressor(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Floats:
         Y = regressor_of(model, *joint_states(model, q, qd, qdd))
         return np.array(model.gathered(list(Y))) if model.has_followers else np.asarray(Y)
 
-    return each_state(one if model.bodies else lambda *_: np.zeros((0, 0)), (arm.n, 10 * len(model.bodies)), *states)
+    return each_state(
+        one if model.bodies else lambda *_: np.zeros((0, 0)), (arm.n, 10 * len(model.bodies)), *states
+    )
 
 
 def inertial_parameters(arm: Arm) -> Floats:
-    """Ten parameters of each moving body, links on fixed joints merged into it, about the origin of its link's frame: (10 N,).
+    """Ten parameters of each moving body, links on fixed joints merged into it,
+    about the origin of its link's frame: (10 N,).
 
     In the order of `parameter_names`: m, the first moments m c, and the inertia about the origin.
     """
@@ -225,11 +260,17 @@ def parameter_names(arm: Arm) -> list[str]:
 
 
 def trace(
-    arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, formulation: str = "newton-euler",
-    hand_force: ArrayLike | None = None, hand_moment: ArrayLike | None = None,
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    formulation: str = "newton-euler",
+    hand_force: ArrayLike | None = None,
+    hand_moment: ArrayLike | None = None,
     base_motion: Sequence[ArrayLike] | None = None,
-) -> dict[str, dict[str, Any]]:  # fmt: skip
-    """Every intermediate quantity of a formulation, by link and by the document's symbol: {"link1": {"w": ..., ...}, ...}.
+) -> dict[str, dict[str, Any]]:
+    """Every intermediate quantity of a formulation, by link and by the document's symbol: {"link1":
+    {"w": ..., ...}, ...}.
 
     Of the rigid arm: what drives add is not part of any formulation.
     """
@@ -243,7 +284,13 @@ def trace(
         table[names[link]][symbol] = float(value) if np.ndim(value) == 0 else np.array(value, dtype=float)
 
     if model.bodies:
-        method(model, *joint_states(model, *states), as_base(base_motion), as_wrench(hand_force, hand_moment), note)
+        method(
+            model,
+            *joint_states(model, *states),
+            as_base(base_motion),
+            as_wrench(hand_force, hand_moment),
+            note,
+        )
     return table
 
 
@@ -252,7 +299,10 @@ def as_base(given: Sequence[ArrayLike] | None) -> Base:
     if given is None:
         return AT_REST
     if not isinstance(given, Sequence | np.ndarray) or len(given) != 3:
-        raise InputError("base_motion: three vectors are needed: angular velocity, angular acceleration, linear acceleration.")
+        raise InputError(
+            "base_motion: three vectors are needed: angular velocity, angular "
+            "acceleration, linear acceleration."
+        )
     return Base(*(_vector(v, f"base_motion[{i}]") for i, v in enumerate(given)))
 
 
@@ -289,7 +339,7 @@ def _conjugate_gradient(model: Model, q: list[float], right: Floats, rotor: Floa
     qdd = np.asarray(conjugate_gradient(product, right), dtype=np.float64)
     if np.linalg.norm(product(qdd) - right) > STALLED * np.linalg.norm(right):
         raise ModelError(
-            f"forward: conjugate-gradient did not converge for {model.name!r}: its inertia matrix is too ill-conditioned; "
-            "use articulated-body."
+            f"forward: conjugate-gradient did not converge for {model.name!r}: its inertia matrix is too "
+            "ill-conditioned; use articulated-body."
         )
     return qdd

@@ -1,7 +1,8 @@
-"""The regressor: torques are linear in the ten inertial parameters of each body about its origin. Swartz (5)-(10), Mata (8).
+"""The regressor: torques are linear in the ten inertial parameters of each body about its origin.
+Swartz (5)-(10), Mata (8).
 
-A body needs the force m a + Omega h and the moment h x a + I wd + w x I w about its origin, each linear in m, h and I; a joint
-feels of them what its own partial motions project.
+A body needs the force m a + Omega h and the moment h x a + I wd + w x I w about its origin, each linear in m,
+h and I; a joint feels of them what its own partial motions project.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Lagrange with angular velocity: the same computation as Newton-Euler. Silver 3.11, 3.15, 3.16, and his form in W."""
+"""Lagrange with angular velocity: the same computation as Newton-Euler.
+Silver 3.11, 3.15, 3.16, and his form in W.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +11,39 @@ from forearm.dynamics.hollerbach import wrench_matrix
 from forearm.dynamics.lagrange import pseudo_inertia, trace_of_product
 from forearm.kinematics.angles import axis_of, cross_matrix
 from forearm.kinematics.matrices import base_rates, joint_matrices
-from forearm.model import AT_REST, Array, Base, Model, Note, Scalar, Vector, Wrench, cross, refuse_tree, silent, steps
+from forearm.model import (
+    AT_REST,
+    Array,
+    Base,
+    Model,
+    Note,
+    Scalar,
+    Vector,
+    Wrench,
+    cross,
+    refuse_tree,
+    silent,
+    steps,
+)
 from forearm.values import frozen_array
 
 Floats = NDArray[np.float64]
 
 
 def lagrange_silver(
-    model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None, note: Note = silent
+    model: Model,
+    q: Vector,
+    qd: Vector,
+    qdd: Vector,
+    base: Base = AT_REST,
+    hand: Wrench | None = None,
+    note: Note = silent,
 ) -> list[Scalar]:
-    """tau_j = sum over i of m_i vd_i . dv_i/dqd_j + [I_i wd_i + w_i x I_i w_i] . dw_i/dqd_j, in base axes. Silver 3.11.
+    """tau_j = sum over i of m_i vd_i . dv_i/dqd_j + [I_i wd_i + w_i x I_i w_i] . dw_i/dqd_j, in
+    base axes. Silver 3.11.
 
-    A loaded hand is his extra link: one more term whose force and moment are those that the hand passes on (section 3.2).
+    A loaded hand is his extra link: one more term whose force and moment are those that the hand
+    passes on (section 3.2).
     """
     w, wd, a = {-1: base.w}, {-1: base.wd}, {-1: base.a - model.g}
     R, origin = {-1: np.eye(3)}, {-1: np.zeros(3)}
@@ -73,7 +96,8 @@ def lagrange_silver(
 def lagrange_silver_w(
     model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None
 ) -> list[Scalar]:
-    """The same torques in the other representation: tau_i = sum over j >= i of tr(dW_j/dq_i J_j Wdd_j^T). Silver 1.2.
+    """The same torques in the other representation: tau_i = sum over j >= i of tr(dW_j/dq_i
+    J_j Wdd_j^T). Silver 1.2.
 
     W is the 4x4 pose of a link; gravity enters as the base's acceleration. For serial chains.
     """
@@ -97,10 +121,14 @@ def lagrange_silver_w(
 
 
 def rotation_rate(w: ArrayLike, W: ArrayLike) -> Floats:
-    """The rate, (3, 3), of a rotation W (3, 3) that turns with the angular velocity w (3,): Wd = w x W. Silver 2.5."""
+    """The rate, (3, 3), of a rotation W (3, 3) that turns with the angular velocity w (3,):
+    Wd = w x W. Silver 2.5.
+    """
     return cross_matrix(frozen_array(w, (3,), "w")) @ frozen_array(W, (3, 3), "W")
 
 
 def angular_velocity(W: ArrayLike, Wd: ArrayLike) -> Floats:
-    """The angular velocity (3,) from a rotation W (3, 3) and its rate Wd: w_i = 1/2 P_ijk W_jl Wd_kl. Silver 2.6."""
+    """The angular velocity (3,) from a rotation W (3, 3) and its rate Wd: w_i = 1/2 P_ijk
+    W_jl Wd_kl. Silver 2.6.
+    """
     return axis_of(frozen_array(Wd, (3, 3), "Wd") @ frozen_array(W, (3, 3), "W").T)

@@ -14,7 +14,9 @@ Floats = NDArray[np.float64]
 
 
 def each_state(one: Callable[..., Any], shape: tuple[int, ...], *states: Floats) -> Floats:
-    """The answer of one state, or of every row; NaN throughout where a state holds one, however little depends on it."""
+    """The answer of one state, or of every row; NaN throughout where a state holds one,
+    however little depends on it.
+    """
 
     def guarded(*row: Floats) -> Floats:
         if not all(np.isfinite(values).all() for values in row):
@@ -23,9 +25,15 @@ def each_state(one: Callable[..., Any], shape: tuple[int, ...], *states: Floats)
 
     if states[0].ndim == 1:
         return guarded(*states)
-    return np.array([guarded(*row) for row in zip(*states, strict=True)], dtype=np.float64).reshape(len(states[0]), *shape)
+    return np.array([guarded(*row) for row in zip(*states, strict=True)], dtype=np.float64).reshape(
+        len(states[0]), *shape
+    )
 
 
-def joint_states(model: Model, q: Floats, qd: Floats, qdd: Floats) -> tuple[list[float], list[float], list[float]]:
-    """One coordinate, rate and acceleration a joint, from those of the freedoms; Python's floats, which are faster."""
+def joint_states(
+    model: Model, q: Floats, qd: Floats, qdd: Floats
+) -> tuple[list[float], list[float], list[float]]:
+    """One coordinate, rate and acceleration a joint, from those of the freedoms;
+    Python's floats, which are faster.
+    """
     return model.coordinates(q.tolist()), model.rates(qd.tolist()), model.rates(qdd.tolist())

@@ -1,4 +1,6 @@
-"""Matrices that are symmetric or skew, over any scalar: turned, mirrored and multiplied without doing the same work twice."""
+"""Matrices that are symmetric or skew, over any scalar: turned, mirrored and multiplied without
+doing the same work twice.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ def turned(step: Step, X: Array) -> Array:
 
 
 def turned_symmetric(step: Step, S: Array) -> Array:
-    """R S R^T of a symmetric S, elementary turn by elementary turn over other scalars than floats. Mata 4.2, step 5."""
+    """R S R^T of a symmetric S, elementary turn by elementary turn over other scalars than
+    floats. Mata 4.2, step 5.
+    """
     if step.R is not None:
         return step.R @ S @ step.R.T
     for R in (step.body.Ra, step.Rz, step.body.Rb):
@@ -23,7 +27,8 @@ def turned_symmetric(step: Step, S: Array) -> Array:
 
 
 def turned_once(R: Array, S: Array) -> Array:
-    """R S R^T of a symmetric S; where R turns about an axis of its own frame, with 8 multiplications and 8 additions.
+    """R S R^T of a symmetric S; where R turns about an axis of its own frame,
+    with 8 multiplications and 8 additions.
 
     In the plane that turns, with u = s (S_ii - S_jj) + c 2 S_ij: S_ii - s u, S_jj + s u, c u - S_ij.
     """
@@ -53,7 +58,9 @@ def both_ways(a: Array, b: Array) -> Array:
 
 
 def mirrored(S: Array) -> Array:
-    """A symmetric matrix by its upper half: over other scalars than floats the lower half need not be computed then."""
+    """A symmetric matrix by its upper half: over other scalars than floats the lower half
+    need not be computed then.
+    """
     if S.dtype != object:
         return S
     made = np.array(S)
@@ -70,4 +77,6 @@ def is_structure(x: Scalar) -> bool:
 
 def zeros(model: Model) -> Array:
     """A square matrix to be filled, a row a body, of the model's kind of scalar."""
-    return np.zeros((len(model.bodies), len(model.bodies)), dtype=model.bodies[0].Rb.dtype if model.bodies else float)
+    return np.zeros(
+        (len(model.bodies), len(model.bodies)), dtype=model.bodies[0].Rb.dtype if model.bodies else float
+    )

@@ -1,4 +1,6 @@
-"""Forms of the documents beside the thirteen: Gibbs' function itself, the plain sums, and Silver's other representation."""
+"""Forms of the documents beside the thirteen: Gibbs' function itself, the plain sums,
+and Silver's other representation.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ VARIANTS: dict[str, Callable[..., Any]] = {
 
 @dataclass(frozen=True, eq=False)
 class Gibbs:
-    """Gibbs' function at a state: G, its gradient in qdd, which is the torque, and its Hessian, the inertia matrix."""
+    """Gibbs' function at a state: G, its gradient in qdd, which is the torque, and its
+    Hessian, the inertia matrix.
+    """
 
     G: float
     gradient: Floats
@@ -69,5 +73,8 @@ def _one_state(arm: Arm, what: str, **given: ArrayLike) -> tuple[Model, list[lis
     states = one_state(arm, what, **given)
     model = model_of(arm.rigid())
     if model.has_followers:
-        raise InputError(f"{what}: {arm.name!r} has mimicking joints, which this form does not take; fa.dynamics.inverse does.")
+        raise InputError(
+            f"{what}: {arm.name!r} has mimicking joints, which this form does not take; "
+            "fa.dynamics.inverse does."
+        )
     return model, [state.tolist() for state in states]

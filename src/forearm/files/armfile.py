@@ -24,14 +24,19 @@ POSE = Table(
 INERTIA_KEYS = ("xx", "yy", "zz", "xy", "xz", "yz")  # as they are written
 INERTIA = Table(
     {
-        "about": Choice(("com", "origin"), "the point: the centre of mass, or the origin of the link's frame"),
+        "about": Choice(
+            ("com", "origin"), "the point: the centre of mass, or the origin of the link's frame"
+        ),
         **{k: Number("kg m^2, element of the tensor (xy = -integral of x y dm)") for k in INERTIA_KEYS},
     },
     required=("about", "xx", "yy", "zz"),
 )
 LINK = Table(
     {
-        "name": Text("link1 for what the first joint moves, link2 for the second, ... unless the joint's child says otherwise"),
+        "name": Text(
+            "link1 for what the first joint moves, link2 for the second, ... unless the "
+            "joint's child says otherwise"
+        ),
         "mass": Number("kg", minimum=0.0),
         "com": Row(Number(), 3, "centre of mass in the link's frame, m"),
         "inertia": INERTIA,
@@ -58,7 +63,9 @@ FRICTION = Table(
         "viscous": Number("N m s / rad (N s / m), on that side", minimum=0.0),
         "coulomb": PAIR,
         "static": PAIR,
-        "stribeck_speed": Number("rad / s (m / s), on that side: of the motor's shaft where it is the motor's", above=0.0),
+        "stribeck_speed": Number(
+            "rad / s (m / s), on that side: of the motor's shaft where it is the motor's", above=0.0
+        ),
     },
     required=("side",),
 )
@@ -102,13 +109,17 @@ JOINT = Table(
             {"a": Number("m"), "alpha": Angle(), "d": Number("m"), "theta": Angle()},
             doc="Denavit-Hartenberg row, in the convention that dh_convention says",
         ),
-        "frame": Table({k: POSE.fields[k] for k in ("xyz", "rpy")}, doc="the joint's frame in the parent link"),
+        "frame": Table(
+            {k: POSE.fields[k] for k in ("xyz", "rpy")}, doc="the joint's frame in the parent link"
+        ),
         "mimic": Table(
             {"joint": Text(), "multiplier": Number(), "offset": Number()},
             required=("joint",),
             doc="q = multiplier q(joint) + offset",
         ),
-        "freedoms": Row(Table(MOVES, required=("kind",)), None, "several freedoms at one point, in order, instead of kind"),
+        "freedoms": Row(
+            Table(MOVES, required=("kind",)), None, "several freedoms at one point, in order, instead of kind"
+        ),
     },
 )
 
@@ -118,7 +129,9 @@ WORLD = Table({"world": VECTOR}, required=("world",))
 
 @dataclass(frozen=True)
 class Gravity:
-    """Free-fall acceleration: [x, y, z] in the base frame, or { world = [x, y, z] } when the base is turned."""
+    """Free-fall acceleration: [x, y, z] in the base frame, or { world = [x, y,
+    z] } when the base is turned.
+    """
 
     def read(self, value: Any, place: str) -> dict[str, Any]:
         if isinstance(value, dict):
@@ -126,7 +139,10 @@ class Gravity:
         return {"base": VECTOR.read(value, place)}
 
     def schema(self) -> dict[str, Any]:
-        return {"oneOf": [VECTOR.schema(), WORLD.schema()], "description": "m / s^2, in the base frame or the world"}
+        return {
+            "oneOf": [VECTOR.schema(), WORLD.schema()],
+            "description": "m / s^2, in the base frame or the world",
+        }
 
 
 ARM = Table(
@@ -138,7 +154,10 @@ ARM = Table(
         "gravity": Gravity(),
         "base": POSE,
         "base_link": Text("name of the link that does not move; link0 unless given"),
-        "hand": Table({"link": Text("the last joint's child unless given"), **POSE.fields}, doc="the hand's frame on a link"),
+        "hand": Table(
+            {"link": Text("the last joint's child unless given"), **POSE.fields},
+            doc="the hand's frame on a link",
+        ),
         "dh_convention": Choice(CONVENTIONS, "of every dh row in this file"),
         "parts": Text("parts file, beside this one, that the links' numbers come from"),
         "joint": Blocks(JOINT, "joint"),

@@ -24,7 +24,9 @@ def read_armfile(path: Path, hand: str | None = None) -> Arm:
     return arm_from_document(read_toml(path), path.name, folder=path.parent, hand=hand)
 
 
-def arm_from_document(document: dict[str, Any], name: str, folder: Path | None = None, hand: str | None = None) -> Arm:
+def arm_from_document(
+    document: dict[str, Any], name: str, folder: Path | None = None, hand: str | None = None
+) -> Arm:
     """The arm in the tables of an arm file called `name`, beside which its parts file lies in `folder`."""
     _refuse_other_schema(document, name)
     data = ARM.read(document, name)
@@ -55,7 +57,9 @@ def _refuse_other_schema(document: dict[str, Any], name: str) -> None:
         raise InputError(f"{name}: not an arm file: the first line must be schema = {SCHEMA!r}.")
     if schema != SCHEMA:
         hint = suggest(schema, (SCHEMA,)) if isinstance(schema, str) else ""
-        raise InputError(f"{name}, schema: this version reads {SCHEMA!r}, the file says {shorten(schema)}. {hint}".strip())
+        raise InputError(
+            f"{name}, schema: this version reads {SCHEMA!r}, the file says {shorten(schema)}. {hint}".strip()
+        )
 
 
 def _link(block: dict[str, Any]) -> Link:
@@ -77,8 +81,9 @@ def _refuse_central(name: str, inertia: Floats, mass: float, com: Floats) -> Non
     given = float(np.trace(inertia))
     if given < alone * (1.0 - 1e-9):
         raise ModelError(
-            f"link {shorten(name)}, inertia: must be positive semidefinite at the centre of mass, but the moments about the "
-            f"origin sum to {given:.4g} kg m^2, less than the {alone:.4g} of the mass alone, 2 m |com|^2. "
+            f"link {shorten(name)}, inertia: must be positive semidefinite at the centre of mass, but "
+            f"the moments about the origin sum to {given:.4g} kg m^2, less than the {alone:.4g} of the "
+            "mass alone, 2 m |com|^2. "
             'Write about = "com" if that is the point they are about.'
         )
 
@@ -100,8 +105,9 @@ def _joints(data: dict[str, Any], name: str) -> tuple[list[Joint], list[Link]]:
         called = block.get("name", f"joint{index + 1}")
         if "child" not in block and f"link{index + 1}" not in names:
             raise InputError(
-                f"{name}, joint {called!r}: it gives no child, which is then 'link{index + 1}', and no link is called so; "
-                f"write child = {shorten(names[0] if names else 'link1')} or another of the links, or call the link so."
+                f"{name}, joint {called!r}: it gives no child, which is then 'link{index + 1}', and no link "
+                f"is called so; write child = {shorten(names[0] if names else 'link1')} or another of the "
+                "links, or call the link so."
             )
         block = {"name": called, "parent": previous, "child": f"link{index + 1}"} | block
         previous = block["child"]
@@ -136,7 +142,9 @@ def _joint(block: dict[str, Any], data: dict[str, Any]) -> Joint:
     if "kind" not in block:
         raise InputError("the key 'kind' is missing: 'revolute', 'prismatic' or 'fixed'.")
     if block["kind"] == "prismatic" and any(isinstance(v, Radians) for v in block.get("limits", ())):
-        raise InputError("limits: a sliding joint's are in m, so an angle cannot be meant; write plain numbers.")
+        raise InputError(
+            "limits: a sliding joint's are in m, so an angle cannot be meant; write plain numbers."
+        )
     return Joint(
         name=block["name"],
         kind=block["kind"],
@@ -182,8 +190,8 @@ def _gravity(data: dict[str, Any], base: Floats, name: str) -> Floats:
     if given is None:
         if not np.array_equal(base[:3, :3], np.eye(3)):
             raise InputError(
-                f"{name}, gravity: the base is turned, so gravity must be said: gravity = [x, y, z] in the base "
-                "frame, or gravity = { world = [0, 0, -9.81] }."
+                f"{name}, gravity: the base is turned, so gravity must be said: gravity = [x, y, z] in the "
+                "base frame, or gravity = { world = [0, 0, -9.81] }."
             )
         return np.array(STANDARD_GRAVITY)
     if "world" in given:

@@ -70,7 +70,12 @@ def block_lines(table: dict[str, Any]) -> dict[str, str]:
 
 
 def _joint(joint: Joint) -> dict[str, Any]:
-    block: dict[str, Any] = {"name": joint.name, "kind": joint.kind, "parent": joint.parent, "child": joint.child}
+    block: dict[str, Any] = {
+        "name": joint.name,
+        "kind": joint.kind,
+        "parent": joint.parent,
+        "child": joint.child,
+    }
     place = joint.placement
     if isinstance(place, DH):
         block["dh"] = {key: getattr(place, key) for key in ("a", "alpha", "d", "theta")}

@@ -21,12 +21,16 @@ def folder() -> Path:
 
 def arms() -> list[str]:
     """The names of the built-in arms; beside them `chainN` loads a chain of any N joints, such as chain7."""
-    return sorted(p.name.removesuffix(".toml") for p in folder().glob("*.toml") if not p.name.endswith(".parts.toml"))
+    return sorted(
+        p.name.removesuffix(".toml") for p in folder().glob("*.toml") if not p.name.endswith(".parts.toml")
+    )
 
 
 def is_builtin(name: str) -> bool:
     """Whether an arm of this name comes with forearm."""
-    return bool(CHAIN.fullmatch(name)) or (re.fullmatch(r"[a-z0-9-]{1,100}", name) is not None and _file(name).is_file())
+    return bool(CHAIN.fullmatch(name)) or (
+        re.fullmatch(r"[a-z0-9-]{1,100}", name) is not None and _file(name).is_file()
+    )
 
 
 def load_builtin(name: str, hand: str | None = None) -> Arm:

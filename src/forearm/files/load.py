@@ -15,10 +15,11 @@ from forearm.files.builtin import arms, is_builtin, load_builtin
 
 
 def load(source: str | os.PathLike[str], hand: str | None = None) -> Arm:
-    """The arm of a built-in name, or in a .toml or .urdf file. `hand` names the hand's link where it is another.
+    """The arm of a built-in name, or in a .toml or .urdf file.
+    `hand` names the hand's link where it is another.
 
-    Refuses what no arm can be; warns (ModelWarning) on principal moments that no body has and on inertia without mass,
-    and (IgnoredWarning) on every kind of thing in a URDF that it read over.
+    Refuses what no arm can be; warns (ModelWarning) on principal moments that no body has and on inertia
+    without mass, and (IgnoredWarning) on every kind of thing in a URDF that it read over.
     """
     arm = _read(source, hand)
     for finding in (*triangle_violations(arm), *inertia_without_mass(arm)):
@@ -39,9 +40,12 @@ def _read(source: str | os.PathLike[str], hand: str | None) -> Arm:
         raise InputError("load: put a number in place of the N of 'chainN', such as 'chain7'.")
     if os.path.sep not in text and not os.path.exists(text):
         raise NameNotFound(
-            f"load: {shorten(text)} is neither a built-in arm nor a .toml or .urdf file; {suggest(text, (*arms(), 'chain7'))}"
+            f"load: {shorten(text)} is neither a built-in arm nor a .toml or .urdf file; "
+            f"{suggest(text, (*arms(), 'chain7'))}"
         )
-    raise InputError(f"load: {shorten(text)}: the file must end in .toml (arm file) or .urdf, so that it is clear which.")
+    raise InputError(
+        f"load: {shorten(text)}: the file must end in .toml (arm file) or .urdf, so that it is clear which."
+    )
 
 
 def _reader(ending: str) -> Callable[[Path, str | None], Arm] | None:

@@ -64,7 +64,9 @@ def arm_from_urdf(data: bytes, name: str, hand: str | None = None) -> Arm:
     robot = parse_xml(data, name, {"link": MAX_LINKS, "joint": 2 * MAX_LINKS})
     if robot.tag != "robot":
         raise InputError(f"{name}, line {robot.line}: a URDF starts with <robot>, came <{robot.tag:.40}>.")
-    if any(tag.startswith("xacro:") for tag in _tags(robot)) or any(a.startswith("xacro:") for a in robot.attributes):
+    if any(tag.startswith("xacro:") for tag in _tags(robot)) or any(
+        a.startswith("xacro:") for a in robot.attributes
+    ):
         raise InputError(f"{name}: this is a xacro file; expand it first: xacro {name} > arm.urdf")
     reader = _Reader(name)
     links = [reader.link(element) for element in robot.all("link")]
@@ -102,7 +104,9 @@ class _Reader:
         inertia = np.zeros((3, 3))
         if tensor is not None:
             for key, (i, k) in TENSOR.items():
-                inertia[i, k] = inertia[k, i] = self._number(tensor, f"i{key}", where, None if i == k else 0.0)
+                inertia[i, k] = inertia[k, i] = self._number(
+                    tensor, f"i{key}", where, None if i == k else 0.0
+                )
         if rpy.any():
             inertia = turn_inertia(rotation_rpy(rpy), inertia)
         with located(where):
@@ -115,8 +119,8 @@ class _Reader:
         if given not in KINDS:
             if given in ("floating", "planar"):
                 raise InputError(
-                    f"{where}: joints of type {given!r} are not supported; write their freedoms as prismatic and "
-                    "revolute joints with links of no mass between them."
+                    f"{where}: joints of type {given!r} are not supported; write their freedoms as "
+                    "prismatic and revolute joints with links of no mass between them."
                 )
             raise InputError(f"{where}: unknown type {shorten(given)}; {suggest(given, KINDS)}")
         kind = KINDS[given]
@@ -200,7 +204,9 @@ class _Reader:
 
     def transmission(self, element: Element, by_name: dict[str, Joint]) -> tuple[str, Motor | None]:
         """The joint of a simple transmission and its motor; None where it says nothing of one."""
-        where = f"{self.name}, line {element.line}, transmission {shorten(element.attributes.get('name', ''))}"
+        where = (
+            f"{self.name}, line {element.line}, transmission {shorten(element.attributes.get('name', ''))}"
+        )
         named = [self._attribute(e, "name", where) for e in element.all("joint")]
         actuators = list(element.all("actuator"))
         reductions = [r for e in (element, *actuators) for r in e.all("mechanicalReduction")]
@@ -245,10 +251,15 @@ class _Reader:
         in_file_order = sorted(self.ignored.items(), key=lambda entry: entry[1][1])
         if len(in_file_order) > MAX_KINDS_REPORTED:
             more = len(in_file_order) - MAX_KINDS_REPORTED
-            in_file_order = [*in_file_order[:MAX_KINDS_REPORTED], (f"{more} more kinds of things", in_file_order[-1][1])]
+            in_file_order = [
+                *in_file_order[:MAX_KINDS_REPORTED],
+                (f"{more} more kinds of things", in_file_order[-1][1]),
+            ]
         for what, (count, line) in in_file_order:
             times = "" if count == 1 else f", {count} times"
-            warnings.warn(f"{self.name}: ignored {what}{times} (first in line {line})", IgnoredWarning, stacklevel=6)
+            warnings.warn(
+                f"{self.name}: ignored {what}{times} (first in line {line})", IgnoredWarning, stacklevel=6
+            )
 
     def _count(self, what: str, line: int) -> None:
         count, first = self.ignored.get(what, (0, line))
@@ -281,10 +292,14 @@ class _Reader:
             raise InputError(f"{where}: <{element.tag}> needs the attribute {key!r}.")
         words = text.split()
         if len(words) != 3:
-            raise InputError(f"{where}: {key} of <{element.tag}> must be three numbers, came {shorten(text)}.")
+            raise InputError(
+                f"{where}: {key} of <{element.tag}> must be three numbers, came {shorten(text)}."
+            )
         return np.array([self._float(word, f"{key} of <{element.tag}>", where) for word in words])
 
-    def _number(self, element: Element, key: str, where: str, default: float | None = None, largest: float = LARGEST) -> float:
+    def _number(
+        self, element: Element, key: str, where: str, default: float | None = None, largest: float = LARGEST
+    ) -> float:
         text = element.attributes.get(key)
         if text is None:
             if default is None:

@@ -24,15 +24,20 @@ def save_urdf(arm: Arm, path: str | os.PathLike[str]) -> None:
     """Write the URDF, whole or not at all, and name what it could not hold."""
     lost = list(_losses(arm))
     if lost:
-        warnings.warn(f"{arm.name}: URDF cannot say, so it is left out: {'; '.join(lost)}.", LossWarning, stacklevel=3)
+        warnings.warn(
+            f"{arm.name}: URDF cannot say, so it is left out: {'; '.join(lost)}.", LossWarning, stacklevel=3
+        )
     write_text(path, urdf_text(arm))
 
 
 def urdf_text(arm: Arm) -> str:
     """The text of the URDF of an arm."""
     framed = in_joint_frames(arm)
-    # The hand's link stands right behind the base: that is how a reader finds it among leaves with as many joints.
-    links = sorted(framed.links, key=lambda link: (link.name != framed.base_link, link.name != framed.hand.link))
+    # The hand's link stands right behind the base: that is how a reader finds it among
+    # leaves with as many joints.
+    links = sorted(
+        framed.links, key=lambda link: (link.name != framed.base_link, link.name != framed.hand.link)
+    )
     blocks = [_link(link) for link in links] + [_joint(joint) for joint in framed.tree]
     extra = _hand_frame(framed)
     blocks = blocks if extra is None else [_link(extra[0]), *blocks, _joint(extra[1])]
@@ -41,16 +46,19 @@ def urdf_text(arm: Arm) -> str:
 
 
 def in_joint_frames(arm: Arm) -> Arm:
-    """The same arm with every link's frame at the joint that moves it, as URDF wants; equal if it is so already.
+    """The same arm with every link's frame at the joint that moves it, as URDF wants;
+    equal if it is so already.
 
-    A standard DH joint ends with a constant turn and shift (`after`): the link's frame moves back over it, its mass
-    properties are written in the new frame, and the joints on it start with it.
+    A standard DH joint ends with a constant turn and shift (`after`): the link's frame moves back over it,
+    its mass properties are written in the new frame, and the joints on it start with it.
     """
     after = {joint.child: joint.after for joint in arm.tree}
     links = tuple(_reframed(link, after.get(link.name, np.eye(4))) for link in arm.links)
     tree = []
     for joint in arm.tree:
-        if isinstance(joint.placement, Frame) and np.array_equal(after.get(joint.parent, np.eye(4)), np.eye(4)):
+        if isinstance(joint.placement, Frame) and np.array_equal(
+            after.get(joint.parent, np.eye(4)), np.eye(4)
+        ):
             tree.append(joint)
             continue
         before = after.get(joint.parent, np.eye(4)) @ joint.before
@@ -82,7 +90,14 @@ def _losses(arm: Arm) -> Iterable[str]:
 
 
 def _lost_of(joint: Joint) -> Iterator[str]:
-    constants = ("torque_constant", "resistance", "inductance", "max_voltage", "max_current", "amplifier_gain")
+    constants = (
+        "torque_constant",
+        "resistance",
+        "inductance",
+        "max_voltage",
+        "max_current",
+        "amplifier_gain",
+    )
     if joint.motor is not None and any(getattr(joint.motor, k) is not None for k in constants):
         yield "motor constants"
     if joint.friction is not None and sum(joint.friction.coulomb) != 0.0:

@@ -122,7 +122,9 @@ def _database_read(session: Session, answers: Answers, _given: int) -> None:
     session.output.show(welcome(arm, gravity))
     if not np.array_equal(arm.gravity, session.variables.arm.gravity):
         own = (
-            "along z only, which its own is not" if arm.gravity[:2].any() else f"its own would be {number(-arm.gravity[2], 8)}"
+            "along z only, which its own is not"
+            if arm.gravity[:2].any()
+            else f"its own would be {number(-arm.gravity[2], 8)}"
         )
         session.output.show(f"note: gravity is that of the session, {number(gravity, 8)}; {own}")
 
@@ -132,19 +134,25 @@ def _help(session: Session, answers: Answers, given: int) -> None:
         rows = [[name, command.summary] for name, command in COMMANDS.items()]
         rows += [[name, what] for name, what in (SCALARS | VECTORS).items()]
         table = text_table(["name", "what"], rows, session.output.width)
-        end = "A name alone shows a variable, 'theta = 0.1 0.2 ...' sets it. 'help NAME' says more. # begins a comment."
+        end = (
+            "A name alone shows a variable, 'theta = 0.1 0.2 ...' sets it. 'help NAME' says "
+            "more. # begins a comment."
+        )
         session.output.show(f"{table}\n\n{end}")
         return
     name = meant(answers.text("Name?"), (*COMMANDS, *SCALARS, *VECTORS), "command or variable")
     if name in COMMANDS:
         session.output.show(
-            f"{name} {COMMANDS[name].words}".rstrip() + f"\n{COMMANDS[name].summary}\n{COMMANDS[name].text}".rstrip()
+            f"{name} {COMMANDS[name].words}".rstrip()
+            + f"\n{COMMANDS[name].summary}\n{COMMANDS[name].text}".rstrip()
         )
         return
     values = "value" if name in SCALARS else " ".join(f"v{i + 1}" for i in range(session.variables.arm.n))
     session.output.show(f"{name} = {values}\n{(SCALARS | VECTORS)[name]}")
     if name == "gravity":
-        session.output.show("Swartz's sign: negative where z of the base points down, positive where it points up.")
+        session.output.show(
+            "Swartz's sign: negative where z of the base points down, positive where it points up."
+        )
 
 
 def _quit(session: Session, _answers: Answers, _given: int) -> None:
@@ -154,47 +162,74 @@ def _quit(session: Session, _answers: Answers, _given: int) -> None:
 def _finite(values: Floats, command: str, name: str) -> Floats:
     if not np.isfinite(values).all():
         raise InputError(
-            f"{command}: {name} is beyond all numbers; theta, omega, alpha or torque is too large. Nothing is changed."
+            f"{command}: {name} is beyond all numbers; theta, omega, alpha or torque is too "
+            "large. Nothing is changed."
         )
     return values
 
 
 COMMANDS = {
     "inverse_arm": Command(
-        "[FILE [RESULTS]]", "torque, voltage and DACOut that theta, omega and alpha need",
-        "With a CSV or Parquet FILE of many sets, columns theta1.., omega1.., alpha1.. (or q1.., qd1.., qdd1..), torques and\n"
-        "voltages of every row are shown, or written to RESULTS behind the columns of FILE.", 2, _inverse_arm,
+        "[FILE [RESULTS]]",
+        "torque, voltage and DACOut that theta, omega and alpha need",
+        "With a CSV or Parquet FILE of many sets, columns theta1.., omega1.., alpha1.. (or q1.., qd1.., "
+        "qdd1..), torques and\n"
+        "voltages of every row are shown, or written to RESULTS behind the columns of FILE.",
+        2,
+        _inverse_arm,
     ),
-    "forward_arm": Command("", "alpha that theta, omega and torque (or its voltage) produce", "", 0, _forward_arm),
+    "forward_arm": Command(
+        "", "alpha that theta, omega and torque (or its voltage) produce", "", 0, _forward_arm
+    ),
     "simulate": Command(
-        "[new|continue] [yes|no] [SCHEDULE|STEPS]", "the motion from theta and omega on, in steps of 1 ms",
-        "Asks whether to start a new simulation or to continue the last one; whether to set theta and omega to zero before a\n"
-        "new one; whether a voltage schedule file is used, and then its name, or the number of timesteps at the present\n"
-        "voltage. A schedule goes to the time of its last row. theta, omega, alpha and torque become those of the end.",
-        4, _simulate,
+        "[new|continue] [yes|no] [SCHEDULE|STEPS]",
+        "the motion from theta and omega on, in steps of 1 ms",
+        "Asks whether to start a new simulation or to continue the last one; whether to set theta and "
+        "omega to zero before a\n"
+        "new one; whether a voltage schedule file is used, and then its name, or the number of "
+        "timesteps at the present\n"
+        "voltage. A schedule goes to the time of its last row. theta, omega, alpha and torque "
+        "become those of the end.",
+        4,
+        _simulate,
     ),
     "plot_simulation": Command(
-        "[FILE]", f"a picture of the simulation, {PICTURE} unless named", "FILE ends in .png, .svg or .pdf.",
-        1, _plot_simulation,
+        "[FILE]",
+        f"a picture of the simulation, {PICTURE} unless named",
+        "FILE ends in .png, .svg or .pdf.",
+        1,
+        _plot_simulation,
     ),
     "print_simulation": Command(
-        "[START FINISH STEP]", "a table of the simulation; asks for start, finish and step in s",
-        "It goes to the output file while one is open, otherwise to the screen.", 3, _print_simulation,
+        "[START FINISH STEP]",
+        "a table of the simulation; asks for start, finish and step in s",
+        "It goes to the output file while one is open, otherwise to the screen.",
+        3,
+        _print_simulation,
     ),
     "write_graphic_file": Command(
-        "[FILE]", f"a page that plays the simulation in a browser, {PLAYER} unless named",
-        "A FILE that ends in .csv, .parquet or .npz gets the numbers instead.", 1, _write_graphic_file,
+        "[FILE]",
+        f"a page that plays the simulation in a browser, {PLAYER} unless named",
+        "A FILE that ends in .csv, .parquet or .npz gets the numbers instead.",
+        1,
+        _write_graphic_file,
     ),
     "open_output_file": Command(
-        "[FILE]", "from now on results go to this file too, and print_simulation to it alone", "Asks for its name.",
-        1, _open_output_file,
+        "[FILE]",
+        "from now on results go to this file too, and print_simulation to it alone",
+        "Asks for its name.",
+        1,
+        _open_output_file,
     ),
     "close_output_file": Command("", "ends the output file", "", 0, _close_output_file),
     "database_read": Command(
-        "[ARM]", "takes another arm: an arm file, a URDF, or the name of a built-in one",
-        "All vectors become zero and the last simulation is gone; gravity and DACTimePeriod stay.", 1, _database_read,
+        "[ARM]",
+        "takes another arm: an arm file, a URDF, or the name of a built-in one",
+        "All vectors become zero and the last simulation is gone; gravity and DACTimePeriod stay.",
+        1,
+        _database_read,
     ),
     "help": Command("[NAME]", "all commands and variables, or one of them", "", 1, _help),
     "quit": Command("", "ends the session; so does exit, and the end of the input", "", 0, _quit),
     "exit": Command("", "the same as quit", "", 0, _quit),
-}  # fmt: skip
+}

@@ -21,14 +21,19 @@ PROMPT = "sim> "
 class Interpreter:
     """Swartz's `sim` for an arm: lines in, text out.
 
-    At a terminal an error is told and the session goes on. Elsewhere the first one ends it, told with the number of its line,
-    for the lines behind it may be answers to a question that was never asked.
+    At a terminal an error is told and the session goes on. Elsewhere the first one ends it, told with the
+    number of its line, for the lines behind it may be answers to a question that was never asked.
     """
 
     def __init__(
-        self, arm: Arm, lines: Lines, out: TextIO, complain: Callable[[str], None], dac: DAC | None = None,
+        self,
+        arm: Arm,
+        lines: Lines,
+        out: TextIO,
+        complain: Callable[[str], None],
+        dac: DAC | None = None,
         width: int | None = 100,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.session = Session(Variables.of(arm, dac=dac), lines, Output(out, width))
         self.complain = complain
 

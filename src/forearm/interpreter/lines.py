@@ -24,7 +24,9 @@ class Lines(Protocol):
     is_terminal: bool
 
     def line(self, prompt: str) -> str:
-        """The next line without its end; EOFError where there is none. A terminal shows the prompt, a text does not."""
+        """The next line without its end; EOFError where there is none.
+        A terminal shows the prompt, a text does not.
+        """
         ...
 
 

@@ -12,20 +12,24 @@ from forearm.tables import number, text_table
 MAX_ROWS = 20_000
 MAX_EVENTS = 10
 TOLD_APART = 1e-9  # s
-COLUMNS = {"theta": "q", "omega": "qd", "alpha": "qdd", "torque": "tau", "voltage": "voltage"}  # Swartz's names of ours
+# Swartz's names of ours
+COLUMNS = {"theta": "q", "omega": "qd", "alpha": "qdd", "torque": "tau", "voltage": "voltage"}
 
 
 def samples_of(simulation: Simulation, start: float, finish: float, step: float) -> NDArray[np.intp]:
-    """The numbers of the samples nearest to start, start + step, ... up to finish; of all between where step is 0."""
+    """The numbers of the samples nearest to start, start + step, ... up to finish;
+    of all between where step is 0.
+    """
     t = simulation.t
     if not t[0] - TOLD_APART <= start <= finish <= t[-1] + TOLD_APART or step < 0.0:
         raise InputError(
-            f"print_simulation: start, finish behind it, both within {number(t[0])} to {number(t[-1])} s, and a step of at "
-            f"least 0 s are needed; came {number(start)}, {number(finish)}, {number(step)}."
+            f"print_simulation: start, finish behind it, both within {number(t[0])} to {number(t[-1])} s, "
+            f"and a step of at least 0 s are needed; came {number(start)}, {number(finish)}, {number(step)}."
         )
     inside = np.flatnonzero((t >= start - TOLD_APART) & (t <= finish + TOLD_APART))
     if step > TOLD_APART and len(inside):
-        count = min((finish - start) / step, float(len(t)))  # steps shorter than those of the simulation give all samples
+        # steps shorter than those of the simulation give all samples
+        count = min((finish - start) / step, float(len(t)))
         if count < len(t):
             wanted = start + step * np.arange(int(count + 1e-6) + 1)
             after = np.clip(np.searchsorted(t, wanted), 1, max(len(t) - 1, 1))
@@ -34,8 +38,8 @@ def samples_of(simulation: Simulation, start: float, finish: float, step: float)
             inside = np.unique(np.where(wanted - t[before] < t[after] - wanted, before, after))
     if len(inside) > MAX_ROWS:
         raise InputError(
-            f"print_simulation: that is {len(inside)} rows; at most {MAX_ROWS} are printed. Take a longer step, or "
-            "write_graphic_file with a name that ends in .csv."
+            f"print_simulation: that is {len(inside)} rows; at most {MAX_ROWS} are printed. Take a longer "
+            "step, or write_graphic_file with a name that ends in .csv."
         )
     return inside
 
@@ -45,19 +49,24 @@ def simulation_table(simulation: Simulation, samples: NDArray[np.intp], width: i
     blocks = {name: getattr(simulation, ours) for name, ours in COLUMNS.items()}
     blocks = {name: block for name, block in blocks.items() if block is not None}
     header = ["t", *(f"{name}{i + 1}" for name in blocks for i in range(simulation.arm.n))]
-    rows = [[number(simulation.t[k]), *(number(float(x)) for b in blocks.values() for x in b[k])] for k in samples]
+    rows = [
+        [number(simulation.t[k]), *(number(float(x)) for b in blocks.values() for x in b[k])] for k in samples
+    ]
     return text_table(header, rows, width)
 
 
 def energies_at_end(simulation: Simulation) -> str:
     """One line of energies."""
-    return "energy, J: " + ", ".join(f"{name} {number(float(column[-1]))}" for name, column in simulation.energy.items())
+    return "energy, J: " + ", ".join(
+        f"{name} {number(float(column[-1]))}" for name, column in simulation.energy.items()
+    )
 
 
 def events_listed(simulation: Simulation) -> list[str]:
     """A line for each event, the first ten of them."""
     events = simulation.events
     lines = [
-        f"event at {number(event.t)} s: {event.kind}{f', {event.text}' if event.text else ''}" for event in events[:MAX_EVENTS]
+        f"event at {number(event.t)} s: {event.kind}{f', {event.text}' if event.text else ''}"
+        for event in events[:MAX_EVENTS]
     ]
     return lines + ([f"and {len(events) - MAX_EVENTS} more events"] if len(events) > MAX_EVENTS else [])

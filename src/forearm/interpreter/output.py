@@ -54,7 +54,9 @@ class Output:
             self._file = Path(path).open("w", encoding="utf-8")  # noqa: SIM115 - it stays open from command to command
             self.name = path
         except (OSError, ValueError) as error:
-            raise InputError(f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}.") from error
+            raise InputError(
+                f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}."
+            ) from error
 
     def close(self) -> None:
         """Close the file if one is open."""
@@ -76,4 +78,6 @@ class Output:
             raise self._failed(error) from error
 
     def _failed(self, error: OSError) -> InputError:
-        return InputError(f"{self.name}: cannot be written: {error.strerror or error}. The output file is closed.")
+        return InputError(
+            f"{self.name}: cannot be written: {error.strerror or error}. The output file is closed."
+        )

@@ -41,8 +41,12 @@ class Session:
             self.output.show(self.variables.shown(name))
 
     def show_results(self, *names: str) -> None:
-        """Show what a command put into variables, as far as the motors are known, and what they cannot give."""
-        known = [name for name in names if self.variables.voltage is not None or name not in ("voltage", "DACOut")]
+        """Show what a command put into variables, as far as the motors are known,
+        and what they cannot give.
+        """
+        known = [
+            name for name in names if self.variables.voltage is not None or name not in ("voltage", "DACOut")
+        ]
         self.show(*known)
         self.show_notes()
 
@@ -61,8 +65,14 @@ class Session:
 def welcome(arm: Arm, gravity: float) -> str:
     """The arm that is loaded, and which way it falls."""
     joints = ", ".join(joint.name for joint in arm.joints[:8]) + (", ..." if arm.n > 8 else "")
-    way = "the arm has no weight" if gravity == 0.0 else f"z of the base points {'down' if gravity < 0.0 else 'up'}"
+    way = (
+        "the arm has no weight"
+        if gravity == 0.0
+        else f"z of the base points {'down' if gravity < 0.0 else 'up'}"
+    )
     text = f"{arm.name}: {arm.n} joints ({joints}); gravity = {number(gravity, 8)}: {way}"
     return (
-        f"{text}\nnote: inductance of its windings is left out; currents follow the voltages" if has_inductance(arm) else text
+        f"{text}\nnote: inductance of its windings is left out; currents follow the voltages"
+        if has_inductance(arm)
+        else text
     )

@@ -21,7 +21,9 @@ Inverse = Callable[[Floats, Floats, Floats], Floats]
 
 
 def torques_to_file(variables: Variables, source: str, target: str) -> int:
-    """Write the rows of a file with torques, and voltages where motors are known, behind them; how many there were."""
+    """Write the rows of a file with torques, and voltages where motors are known, behind
+    them; how many there were.
+    """
     count = 0
     check_apart(source, target)
     with reading(plain(source)) as log:
@@ -35,7 +37,9 @@ def torques_to_file(variables: Variables, source: str, target: str) -> int:
 
 
 def torques_of_file(variables: Variables, source: str) -> tuple[tuple[str, ...], Floats]:
-    """Names and values (rows, n or 2 n) of the torques, and voltages where motors are known, for the rows of a file."""
+    """Names and values (rows, n or 2 n) of the torques, and voltages where motors are known,
+    for the rows of a file.
+    """
     with reading(plain(source)) as log:
         columns, made = _columns(log, variables, is_written=False)
         inverse = _inverse(variables.arm)
@@ -44,7 +48,9 @@ def torques_of_file(variables: Variables, source: str) -> tuple[tuple[str, ...],
             results.append(_results(variables, inverse, block.states))
             count += block.count
             if count > MAX_SHOWN:
-                raise InputError(f"{log.name}: more than the {MAX_SHOWN} rows that are shown; name a file for the results.")
+                raise InputError(
+                    f"{log.name}: more than the {MAX_SHOWN} rows that are shown; name a file for the results."
+                )
     return made, np.concatenate(results) if results else np.zeros((0, len(made)))
 
 
@@ -57,7 +63,9 @@ def plain(path: str) -> str:
 
 def _columns(log: Log, variables: Variables, is_written: bool) -> tuple[Columns, tuple[str, ...]]:
     """Where theta, omega, alpha stand (or q, qd, qdd), and the names of the columns made."""
-    needed, made = (SWARTZ, "torque") if any(name.startswith(SWARTZ) for name in log.header) else (OURS, "tau")
+    needed, made = (
+        (SWARTZ, "torque") if any(name.startswith(SWARTZ) for name in log.header) else (OURS, "tau")
+    )
     question = Question(tuple(j.name for j in variables.arm.joints), needed, made)
     columns = find_columns(log.header, question, log.name, is_written)
     if variables.voltage is None:
@@ -65,7 +73,9 @@ def _columns(log: Log, variables: Variables, is_written: bool) -> tuple[Columns,
     voltages = tuple("voltage" + name.removeprefix(made) for name in columns.made)
     twice = set(voltages) & set(log.header)
     if is_written and twice:
-        raise InputError(f"{log.name}: {min(twice)!r} would be written, but is in the file already; rename it there.")
+        raise InputError(
+            f"{log.name}: {min(twice)!r} would be written, but is in the file already; rename it there."
+        )
     return columns, (*columns.made, *voltages)
 
 

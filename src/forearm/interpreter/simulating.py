@@ -27,7 +27,9 @@ YES_NO = {"yes": True, "no": False}
 
 
 def simulated(session: Session, answers: Answers) -> tuple[Simulation, Variables]:
-    """Ask, simulate, and give the simulation, with the earlier one in front where it goes on, and the variables at its end."""
+    """Ask, simulate, and give the simulation, with the earlier one in front where it goes on,
+    and the variables at its end.
+    """
     is_new = answers.choice("New simulation, or continue the last one? (new or continue)", NEW)
     before = None if is_new else _to_go_on(session)
     v = session.variables
@@ -44,12 +46,17 @@ def simulated(session: Session, answers: Answers) -> tuple[Simulation, Variables
 def _to_go_on(session: Session) -> Simulation:
     """The last simulation, where nothing of its end was changed since."""
     before, v = session.run_so_far("simulate, continue"), session.variables
-    changed = [n for n, now, then in (("theta", v.theta, before.q), ("omega", v.omega, before.qd)) if (now != then[-1]).any()]
+    changed = [
+        n
+        for n, now, then in (("theta", v.theta, before.q), ("omega", v.omega, before.qd))
+        if (now != then[-1]).any()
+    ]
     if v.arm != before.arm:
         changed.append("gravity")
     if changed:
         raise InputError(
-            f"simulate: {' and '.join(changed)} changed since the last simulation, so it cannot be continued; start a new one."
+            f"simulate: {' and '.join(changed)} changed since the last simulation, so it cannot be "
+            "continued; start a new one."
         )
     return before
 
@@ -67,8 +74,9 @@ def _drive(answers: Answers, v: Variables) -> tuple[Floats | Schedule, int]:
         return _held(v), _steps(text)
     if "." not in text and not os.path.exists(text):
         raise InputError(
-            f"simulate: came {shorten(text)}, which is no file that is there, and no whole number of timesteps from 1 to "
-            f"{MOST_STEPS}. A voltage schedule file is named with its ending, such as volts.csv."
+            f"simulate: came {shorten(text)}, which is no file that is there, and no whole number "
+            f"of timesteps from 1 to {MOST_STEPS}. A voltage schedule file is named with its "
+            "ending, such as volts.csv."
         )
     return Schedule.read(plain(text), v.arm), 0
 
@@ -80,7 +88,9 @@ def _held(v: Variables) -> Floats:
 def _steps(text: str) -> int:
     steps = whole_number(text)
     if steps is None or not 1 <= steps <= MOST_STEPS:
-        raise InputError(f"simulate: a whole number of timesteps from 1 to {MOST_STEPS} is needed, came {shorten(text)}.")
+        raise InputError(
+            f"simulate: a whole number of timesteps from 1 to {MOST_STEPS} is needed, came {shorten(text)}."
+        )
     return steps
 
 
@@ -88,11 +98,14 @@ def _duration(schedule: Schedule, start: float) -> float:
     end = float(schedule.times[-1])
     if end <= start:
         raise InputError(
-            f"simulate: the simulation is at {start:g} s and the schedule's last row at {end:g} s, which is where it ends; "
-            "give it a later row."
+            f"simulate: the simulation is at {start:g} s and the schedule's last row at {end:g} s, which is "
+            "where it ends; give it a later row."
         )
     if end - start > MOST_STEPS * STEP:
-        raise InputError(f"simulate: the schedule ends at {end:g} s; at most {MOST_STEPS * STEP:g} s are simulated at a time.")
+        raise InputError(
+            f"simulate: the schedule ends at {end:g} s; at most {MOST_STEPS * STEP:g} s "
+            "are simulated at a time."
+        )
     return end - start
 
 
@@ -103,11 +116,23 @@ def _run(v: Variables, drive: Floats | Schedule, duration: float, before: Simula
     given = {("torque" if is_torque else "voltage"): drive}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StepWarning)  # it was said, with what helps here
-        return simulate(v.arm, v.theta, v.omega, duration, method=METHOD, step=STEP, dac=v.dac, continued=before, **given)  # type: ignore[arg-type]
+        return simulate(
+            v.arm,
+            v.theta,
+            v.omega,
+            duration,
+            method=METHOD,
+            step=STEP,
+            dac=v.dac,
+            continued=before,
+            **given,  # type: ignore[arg-type]
+        )
 
 
 def _is_torque(drive: Floats | Schedule, v: Variables) -> bool:
-    """Whether torques drive: those that a schedule says it holds, or all there is where motors are not known."""
+    """Whether torques drive: those that a schedule says it holds, or all there is
+    where motors are not known.
+    """
     said = drive.quantity if isinstance(drive, Schedule) else None
     return said == "torque" or (said is None and v.voltage is None)
 

@@ -51,4 +51,6 @@ def _complete_names() -> None:
     found: list[str] = []
     readline.set_completer(completer)
     readline.set_completer_delims(" \t=,")
-    readline.parse_and_bind("bind ^I rl_complete" if "libedit" in (readline.__doc__ or "") else "tab: complete")
+    readline.parse_and_bind(
+        "bind ^I rl_complete" if "libedit" in (readline.__doc__ or "") else "tab: complete"
+    )

@@ -34,18 +34,24 @@ VECTORS = {
 }
 NAMES = (*SCALARS, *VECTORS)
 UNITS = {
-    "theta": ("rad", "m"), "omega": ("rad/s", "m/s"), "alpha": ("rad/s^2", "m/s^2"), "torque": ("N m", "N"),
-    "voltage": ("V", "V"), "DACOut": ("V", "V"),
-}  # fmt: skip
+    "theta": ("rad", "m"),
+    "omega": ("rad/s", "m/s"),
+    "alpha": ("rad/s^2", "m/s^2"),
+    "torque": ("N m", "N"),
+    "voltage": ("V", "V"),
+    "DACOut": ("V", "V"),
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Variables:
-    """What the commands work on. Torque and voltage are tied by the motors at the present omega. Swartz (11), (12).
+    """What the commands work on. Torque and voltage are tied by the motors at the present
+    omega. Swartz (11), (12).
 
-    `arm` falls by this session's gravity, (0, 0, -gravity), and its currents follow the voltages at once. `kept` is the one of
-    torque and voltage that was given, which stays when omega changes. A voltage that was given is what the converter makes of
-    `asked`. Both are None for an arm whose motors are not known well enough.
+    `arm` falls by this session's gravity, (0, 0, -gravity), and its currents follow the voltages at
+    once. `kept` is the one of torque and voltage that was given, which stays when omega changes. A
+    voltage that was given is what the converter makes of `asked`. Both are None for an arm whose motors
+    are not known well enough.
     """
 
     arm: Arm
@@ -134,11 +140,20 @@ class Variables:
         if self.voltage is None or self.asked is None:
             return []
         given = torque_of(self.arm, self.voltage, self.omega)
-        missing = np.abs(voltage_of(self.arm, given, self.omega) - self.voltage) > AT_LIMIT * (1.0 + np.abs(self.voltage))
+        missing = np.abs(voltage_of(self.arm, given, self.omega) - self.voltage) > AT_LIMIT * (
+            1.0 + np.abs(self.voltage)
+        )
         notes = []
         if missing.any():
-            names = [f"{j.name} ({number(t)})" for j, t, is_at in zip(self.arm.joints, given, missing, strict=True) if is_at]
-            notes.append(f"at the limit of voltage or current, with the torque that the motor then gives: {', '.join(names)}")
+            names = [
+                f"{j.name} ({number(t)})"
+                for j, t, is_at in zip(self.arm.joints, given, missing, strict=True)
+                if is_at
+            ]
+            notes.append(
+                "at the limit of voltage or current, with the torque that the motor then "
+                f"gives: {', '.join(names)}"
+            )
         over = self.converter.out(self.asked)[1]
         if over.any():
             names = [j.name for j, is_over in zip(self.arm.joints, over, strict=True) if is_over]

@@ -37,8 +37,12 @@ def as_numbers(name: str, value: ArrayLike, dtype: DType) -> Array:
         raise InputError(f"{name}: an array of real numbers is needed; came {shorten(value)}.") from None
 
 
-def as_states(arm: Arm, slots: Sequence[Slot], given: Sequence[ArrayLike], dtype: DType | None) -> list[Array]:
-    """Arguments as arrays of one shape, (n,) or (B, n), of the dtype; without a dtype they are only looked at."""
+def as_states(
+    arm: Arm, slots: Sequence[Slot], given: Sequence[ArrayLike], dtype: DType | None
+) -> list[Array]:
+    """Arguments as arrays of one shape, (n,) or (B, n), of the dtype;
+    without a dtype they are only looked at.
+    """
     made = []
     for slot, value in zip(slots, given, strict=True):
         if dtype is None:
@@ -53,7 +57,9 @@ def as_states(arm: Arm, slots: Sequence[Slot], given: Sequence[ArrayLike], dtype
     for slot, array in zip(slots, made, strict=True):
         if array.shape != made[0].shape:
             came = f"{array.shape} beside {made[0].shape}"
-            raise InputError(f"{slot.name}: all arguments share one shape; came {came}. Nothing is broadcast.")
+            raise InputError(
+                f"{slot.name}: all arguments share one shape; came {came}. Nothing is broadcast."
+            )
     return made
 
 
@@ -65,12 +71,16 @@ def results_for(shapes: Sequence[tuple[int, ...]], out: Sequence[Array] | None, 
         fits = isinstance(array, np.ndarray) and array.shape == shape and array.dtype == dtype
         if not fits or not array.flags.c_contiguous or not array.flags.writeable:
             came = f"{array.shape} of {array.dtype}" if isinstance(array, np.ndarray) else shorten(array)
-            raise InputError(f"out: a writeable C-contiguous array {shape} of {dtype} is needed; came {came}.")
+            raise InputError(
+                f"out: a writeable C-contiguous array {shape} of {dtype} is needed; came {came}."
+            )
     return list(out)
 
 
 def apart(out: Array, inputs: Sequence[Array]) -> Array:
-    """The array to compute into: another one where `out` lies across an input; exactly in its place it may lie."""
+    """The array to compute into: another one where `out` lies across an input;
+    exactly in its place it may lie.
+    """
     here = out.__array_interface__["data"][0], out.shape
     across = (a for a in inputs if (a.__array_interface__["data"][0], a.shape) != here)
     return np.empty_like(out) if any(np.may_share_memory(out, a) for a in across) else out

@@ -1,8 +1,9 @@
 """Machine code on disk, so that a later process need not make it again.
 
-A file holds one object with what must be known about it, under a name that says what it was made of: the arm, the functions,
-the machine, the versions. Files are written beside and renamed, checked by a digest when read, and a folder that others could
-write to is not used. Whatever goes wrong with the disk, code is compiled as if there were no cache.
+A file holds one object with what must be known about it, under a name that says what it was made of: the
+arm, the functions, the machine, the versions. Files are written beside and renamed, checked by a digest when
+read, and a folder that others could write to is not used. Whatever goes wrong with the disk, code is
+compiled as if there were no cache.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ MAGIC = b"forearm-kernel/1\n"
 OFF = ("", "off")  # values of FOREARM_CACHE
 ENDING, PART = ".kernel", ".part"
 DIGEST = 64  # characters
-WRITTEN = re.compile(rf"[0-9a-f]{{{DIGEST}}}(\.kernel|\.\d+\.\d+\.part)")  # the names that are given here, and no other
+# the names that are given here, and no other
+WRITTEN = re.compile(rf"[0-9a-f]{{{DIGEST}}}(\.kernel|\.\d+\.\d+\.part)")
 HEAD = 2**16  # bytes within which what is known about some code ends
 LARGEST = 64 * 2**20  # bytes of one file
 BOUND = 256 * 2**20  # bytes of all files, unless FOREARM_CACHE_BYTES says otherwise
@@ -40,13 +42,19 @@ class Entry:
 
 
 def folder() -> Path | None:
-    """Where files are: FOREARM_CACHE (nowhere if that is empty or "off"), or forearm in the user's own folder for caches."""
+    """Where files are: FOREARM_CACHE (nowhere if that is empty or "off"), or forearm in the user's
+    own folder for caches.
+    """
     named = os.environ.get("FOREARM_CACHE")
     try:
         if named is not None:
             return Path(named).expanduser() if named not in OFF else None
         if os.name == "nt":
-            return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "forearm" / "cache"
+            return (
+                Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+                / "forearm"
+                / "cache"
+            )
         given = os.environ.get("XDG_CACHE_HOME", "")
         return (Path(given) if os.path.isabs(given) else Path.home() / ".cache") / "forearm"
     except RuntimeError:  # no home
@@ -99,14 +107,21 @@ def read(key: str) -> tuple[dict[str, Any], bytes] | None:
 
 
 def about(path: Path) -> dict[str, Any] | None:
-    """What a file says that it holds, from its start alone; None if it is damaged: the code itself is checked by `read`."""
+    """What a file says that it holds, from its start alone; None if it is damaged:
+    the code itself is checked by `read`.
+    """
     try:
         content, size = _start(path, len(MAGIC) + DIGEST + HEAD)
         line, newline, _ = content[len(MAGIC) + DIGEST :].partition(b"\n")
         head = json.loads(line)
         words = [head["arm"], head["dtype"], head["part"], *head["functions"]]
         whole = len(MAGIC) + DIGEST + len(line) + len(newline) + head["bytes"]
-        if content[: len(MAGIC)] != MAGIC or not newline or size != whole or head["key"] != path.name.split(".")[0]:
+        if (
+            content[: len(MAGIC)] != MAGIC
+            or not newline
+            or size != whole
+            or head["key"] != path.name.split(".")[0]
+        ):
             return None
         return head if all(isinstance(w, str) and w.isprintable() for w in words) else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -114,8 +129,12 @@ def about(path: Path) -> dict[str, Any] | None:
 
 
 def _start(path: Path, most: int) -> tuple[bytes, int]:
-    """The first bytes of a file of our own, and its size; links are not followed, and pipes not waited for."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    """The first bytes of a file of our own, and its size; links are not followed,
+    and pipes not waited for.
+    """
+    flags = (
+        os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    )
     with os.fdopen(os.open(path, flags), "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
@@ -129,7 +148,10 @@ def _start(path: Path, most: int) -> tuple[bytes, int]:
 def _opened(content: bytes) -> tuple[dict[str, Any], bytes]:
     """The parts of a file; ValueError if anything is not as it was written."""
     start = len(MAGIC) + DIGEST
-    if content[: len(MAGIC)] != MAGIC or hashlib.sha256(content[start:]).hexdigest().encode() != content[len(MAGIC) : start]:
+    if (
+        content[: len(MAGIC)] != MAGIC
+        or hashlib.sha256(content[start:]).hexdigest().encode() != content[len(MAGIC) : start]
+    ):
         raise ValueError("not a whole file of the cache")
     line, _, code = content[start:].partition(b"\n")
     head = json.loads(line)
@@ -150,7 +172,9 @@ def write(key: str, about: dict[str, Any], code: bytes) -> None:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         if trouble(place) is not None:
             return
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "wb") as file:
+        with os.fdopen(
+            os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "wb"
+        ) as file:
             file.write(content)
         os.replace(beside, place / f"{key}{ENDING}")
         _bounded(place)

@@ -46,7 +46,8 @@ class Slot:
 class Native:
     """A compiled function `call(addresses..., count)`, and the address that it lies at.
 
-    `entry` is the address of the function that Python calls directly, 0 if there is none, `table` that of what it reads.
+    `entry` is the address of the function that Python calls directly, 0 if there is none,
+    `table` that of what it reads.
     """
 
     call: Any
@@ -56,8 +57,8 @@ class Native:
 
 
 class Compiled:
-    """Functions of an arm as one, in parts: "single" for a state alone, and for Python to call, "batch" for many states in the
-    lanes of vectors, "each" for many with open parameters of their own.
+    """Functions of an arm as one, in parts: "single" for a state alone, and for Python to call, "batch" for
+    many states in the lanes of vectors, "each" for many with open parameters of their own.
     """
 
     def __init__(self, request: Request) -> None:
@@ -130,7 +131,7 @@ class Compiled:
             pointers = [ctypes.c_void_p] * (len(known["inputs"]) + len(known["outputs"]))
             native = Native(
                 function_of(memory, name, *pointers, ctypes.c_int64), *(memory.addresses[n] for n in names)
-            )  # fmt: skip
+            )
             if self._about is None:
                 self._about = known
             return native

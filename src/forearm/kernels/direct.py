@@ -1,9 +1,10 @@
 """Compiled functions that Python calls without anything in between, for arrays that need no conversion.
 
-The machine code reads NumPy's array objects itself: type, dtype, shape, flags, data. What does not fit exactly (lists, other
-dtypes, batches worth several threads, keywords it does not know) goes to the ordinary method with the arguments untouched. That
-the objects lie in memory as they are expected to is probed against known arrays first; where they do not, only the ordinary
-method is used. Addresses of this process are in a table beside the code, filled after it was loaded.
+The machine code reads NumPy's array objects itself: type, dtype, shape, flags, data. What does not fit
+exactly (lists, other dtypes, batches worth several threads, keywords it does not know) goes to the ordinary
+method with the arguments untouched. That the objects lie in memory as they are expected to is probed against
+known arrays first; where they do not, only the ordinary method is used. Addresses of this process are in a
+table beside the code, filled after it was loaded.
 """
 
 from __future__ import annotations
@@ -30,17 +31,31 @@ class MethodDef(ctypes.Structure):
     """CPython's PyMethodDef."""
 
     _fields_ = (
-        ("name", ctypes.c_char_p), ("method", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p),
-    )  # fmt: skip
+        ("name", ctypes.c_char_p),
+        ("method", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
 
 
 @cache
 def is_possible() -> bool:
-    """Whether objects lie in memory as expected: this CPython, and arrays of every kind that is told apart."""
-    if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or not getattr(sys, "_is_gil_enabled", lambda: True)():
+    """Whether objects lie in memory as expected: this CPython, and arrays of every
+    kind that is told apart.
+    """
+    if (
+        sys.implementation.name != "cpython"
+        or struct.calcsize("P") != 8
+        or not getattr(sys, "_is_gil_enabled", lambda: True)()
+    ):
         return False
     try:
-        samples = [np.arange(5.0), np.arange(6.0).reshape(2, 3), np.arange(6.0)[::2], np.arange(4, dtype=np.float32)]
+        samples = [
+            np.arange(5.0),
+            np.arange(6.0).reshape(2, 3),
+            np.arange(6.0)[::2],
+            np.arange(4, dtype=np.float32),
+        ]
         samples[0].flags.writeable = False
         return all(_lies_as_expected(sample) for sample in samples) and _tuples_do() and _new_array_works()
     except Exception:
@@ -52,7 +67,10 @@ def _lies_as_expected(array: Any) -> bool:
         return kind.from_address(id(array) + offset).value
 
     flags = at(FLAGS, ctypes.c_int)
-    dims = [ctypes.c_ssize_t.from_address(at(DIMENSIONS, ctypes.c_void_p) + 8 * k).value for k in range(array.ndim)]
+    dims = [
+        ctypes.c_ssize_t.from_address(at(DIMENSIONS, ctypes.c_void_p) + 8 * k).value
+        for k in range(array.ndim)
+    ]
     return bool(
         at(TYPE, ctypes.c_void_p) == id(np.ndarray)
         and at(DATA, ctypes.c_void_p) == array.ctypes.data
@@ -73,12 +91,25 @@ def _tuples_do() -> bool:
 
 def _new_array_works() -> bool:
     make = ctypes.PYFUNCTYPE(
-        ctypes.py_object, ctypes.py_object, ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p,
-        ctypes.c_int, ctypes.c_int, ctypes.c_void_p,
-    )(array_new())  # fmt: skip
+        ctypes.py_object,
+        ctypes.py_object,
+        ctypes.c_int,
+        ctypes.c_void_p,
+        ctypes.c_int,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_void_p,
+    )(array_new())
     dims = (ctypes.c_ssize_t * 2)(2, 3)
     made = make(np.ndarray, 2, ctypes.addressof(dims), np.dtype(np.float64).num, None, None, 0, 0, None)
-    return type(made) is np.ndarray and made.shape == (2, 3) and made.dtype == np.float64 and made.flags.c_contiguous
+    return (
+        type(made) is np.ndarray
+        and made.shape == (2, 3)
+        and made.dtype == np.float64
+        and made.flags.c_contiguous
+    )
 
 
 @cache
@@ -93,9 +124,8 @@ def array_new() -> int:
 
 # What the code needs of this process, in the order of the table that it reads them from.
 OBJECTS = (
-    "ordinary", "out", "ndarray", "dtype", "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem",
-    "PyArray_New", "PyEval_SaveThread", "PyEval_RestoreThread",
-    "batch", "most",
+    "ordinary", "out", "ndarray", "dtype", "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef", "PyTuple_New",
+    "PyTuple_SetItem", "PyArray_New", "PyEval_SaveThread", "PyEval_RestoreThread", "batch", "most",
 )  # fmt: skip
 LONG = 512  # states from which on Python's lock is released
 
@@ -103,7 +133,8 @@ LONG = 512  # states from which on Python's lock is released
 def fill(table: int, dtype: Any, ordinary: Callable[..., Any]) -> None:
     """Write this process's addresses into the table of some code; batches follow with `allow_batches`.
 
-    `ordinary` is the method that takes whatever the code does not; the caller keeps it as long as the code is called.
+    `ordinary` is the method that takes whatever the code does not;
+    the caller keeps it as long as the code is called.
     """
     api = ctypes.pythonapi
     known = {
@@ -121,23 +152,33 @@ def fill(table: int, dtype: Any, ordinary: Callable[..., Any]) -> None:
 
 
 def allow_batches(table: int, address: int, most: int) -> None:
-    """From now on batches of up to so many states are computed by the function at this address without a detour."""
+    """From now on batches of up to so many states are computed by the function at this
+    address without a detour.
+    """
     for name, value in (("batch", address), ("most", most)):  # in this order: other threads may be reading
         ctypes.c_int64.from_address(table + 8 * OBJECTS.index(name)).value = value
 
 
 def callable_at(address: int, name: str, owner: Any) -> Any:
-    """The machine code at an address as a built-in function of Python, under the name of a method of its owner."""
+    """The machine code at an address as a built-in function of Python, under the name of
+    a method of its owner.
+    """
     method = getattr(type(owner), name)
     code, optional = method.__code__, method.__defaults__ or ()
     taken = list(code.co_varnames[1 : code.co_argcount])
     first = len(taken) - len(optional)
     named = [f"{argument}=None" if k >= first else argument for k, argument in enumerate(taken)]
-    only = [f"{argument}=None" for argument in code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]]
-    doc = f"{name}({', '.join(['$self', *named, *(['*', *only] if only else [])])})\n--\n\n{method.__doc__ or ''}"
+    only = [
+        f"{argument}=None"
+        for argument in code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    ]
+    doc = (
+        f"{name}({', '.join(['$self', *named, *(['*', *only] if only else [])])})\n--\n\n"
+        f"{method.__doc__ or ''}"
+    )
     definition = MethodDef(name.encode(), address, FASTCALL_KEYWORDS, doc.encode())
-    # A built-in function reads its definition even while it is being freed, be it when Python ends and modules are gone:
-    # definitions stay for good, some hundred bytes each.
+    # A built-in function reads its definition even while it is being freed, be it when Python ends and
+    # modules are gone: definitions stay for good, some hundred bytes each.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)

@@ -1,4 +1,5 @@
-"""Object code put into memory by ourselves: what LLVM makes for 64-bit x86 on ELF systems, when it needs nothing from outside.
+"""Object code put into memory by ourselves: what LLVM makes for 64-bit x86 on ELF systems,
+when it needs nothing from outside.
 
 Loading LLVM takes most of the time of a first call whose code is in the cache already; this does without it.
 """
@@ -62,7 +63,10 @@ def load(code: bytes) -> Loaded:
                 _relocate(code, section, memory, base, places[section.info], symbols)
     except (struct.error, IndexError, ValueError, OverflowError, OSError) as error:
         raise NotHere(f"not an object as expected: {error}") from None
-    _protect(base, sum(_pages(sections[k].size, sections[k].align) for k in places if sections[k].flags & EXECUTABLE))
+    _protect(
+        base,
+        sum(_pages(sections[k].size, sections[k].align) for k in places if sections[k].flags & EXECUTABLE),
+    )
     return Loaded(addresses, memory)
 
 
@@ -74,7 +78,9 @@ def _sections(code: bytes) -> list[Section]:
     size, count = struct.unpack_from("<HH", code, 58)
     made = []
     for k in range(count):
-        _, kind, flags, _, offset, length, link, info, align, _ = struct.unpack_from("<IIQQQQIIQQ", code, start + k * size)
+        _, kind, flags, _, offset, length, link, info, align, _ = struct.unpack_from(
+            "<IIQQQQIIQQ", code, start + k * size
+        )
         if kind != NOBITS and offset + length > len(code):
             raise NotHere("a section ends behind the end")
         made.append(Section(kind, flags, offset, length, link, info, max(1, align)))
@@ -89,8 +95,12 @@ def _pages(size: int, align: int) -> int:
 
 
 def _placed(code: bytes, sections: list[Section]) -> tuple[Any, int, dict[int, int]]:
-    """Memory with the sections in it: those with code first, each on pages of its own; addresses by section."""
-    chosen = [k for k, s in enumerate(sections) if s.flags & ALLOCATED and s.kind in (PROGBITS, NOBITS) and s.size]
+    """Memory with the sections in it: those with code first, each on pages of its
+    own; addresses by section.
+    """
+    chosen = [
+        k for k, s in enumerate(sections) if s.flags & ALLOCATED and s.kind in (PROGBITS, NOBITS) and s.size
+    ]
     chosen.sort(key=lambda k: not sections[k].flags & EXECUTABLE)
     total = sum(_pages(sections[k].size, sections[k].align) for k in chosen)
     if not 0 < total < BUFFER:
@@ -109,7 +119,9 @@ def _placed(code: bytes, sections: list[Section]) -> tuple[Any, int, dict[int, i
     return memory, base, places
 
 
-def _symbols(code: bytes, sections: list[Section], places: dict[int, int]) -> tuple[list[int | None], dict[str, int]]:
+def _symbols(
+    code: bytes, sections: list[Section], places: dict[int, int]
+) -> tuple[list[int | None], dict[str, int]]:
     """Addresses by number, None where a symbol is not in this object, and those with names by name."""
     table = next((s for s in sections if s.kind == SYMTAB), None)
     if table is None:
@@ -128,7 +140,7 @@ def _symbols(code: bytes, sections: list[Section], places: dict[int, int]) -> tu
 
 def _relocate(
     code: bytes, section: Section, memory: Any, base: int, target: int, symbols: list[int | None]
-) -> None:  # fmt: skip
+) -> None:
     """Addresses written where the code needs them."""
     for at in range(section.offset, section.offset + section.size, 24):
         offset, info, addend = struct.unpack_from("<QQq", code, at)

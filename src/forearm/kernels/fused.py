@@ -47,14 +47,19 @@ class Fused:
         return self._function.counts
 
     def __call__(
-        self, *states: ArrayLike, out: Mapping[str, Array] | None = None, threads: int | None = None,
+        self,
+        *states: ArrayLike,
+        out: Mapping[str, Array] | None = None,
+        threads: int | None = None,
         parameters: Parameters | None = None,
-    ) -> dict[str, Array]:  # fmt: skip
+    ) -> dict[str, Array]:
         """The results by name, each (B, ...) for many states; `out` has an array for each of them."""
         if len(states) != len(self.inputs):
             raise InputError(f"{self!r}: the arguments are {', '.join(self.inputs)}; came {len(states)}.")
         if out is not None and not (isinstance(out, Mapping) and set(out) == set(self.outputs)):
-            raise InputError(f"out: an array each for {', '.join(self.outputs)} is needed; came {shorten(out)}.")
+            raise InputError(
+                f"out: an array each for {', '.join(self.outputs)} is needed; came {shorten(out)}."
+            )
         given = None if out is None else [out[name] for name in self.outputs]
         arrays = (array for array in given or () if isinstance(array, np.ndarray))
         if any(np.may_share_memory(a, b) for a, b in combinations(arrays, 2)):

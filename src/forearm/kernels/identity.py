@@ -67,11 +67,14 @@ def _llvm() -> str:
         return ""
     libraries = sorted((Path(found.origin).parent / "binding").glob("*llvmlite.*"))
     states = [path.stat() for path in libraries]
-    return " ".join(f"{path.name}:{s.st_size}:{s.st_mtime_ns}" for path, s in zip(libraries, states, strict=True))
+    return " ".join(
+        f"{path.name}:{s.st_size}:{s.st_mtime_ns}" for path, s in zip(libraries, states, strict=True)
+    )
 
 
 def _sources() -> str:
-    """A digest of those of this package's files that code depends on: what another state of them made is not used.
+    """A digest of those of this package's files that code depends on:
+    what another state of them made is not used.
 
     By content, as there are installers that give all files one date.
     """
@@ -79,12 +82,21 @@ def _sources() -> str:
     for room in ("", *MAKERS):
         for name in sorted(os.listdir(os.path.join(package, room))):
             if name.endswith(".py"):
-                with contextlib.suppress(OSError), open(os.path.join(package, room, name), "rb") as file:  # some editors' locks
+                # some editors' locks
+                with contextlib.suppress(OSError), open(os.path.join(package, room, name), "rb") as file:
                     digest.update(f"{room}/{name}\n".encode() + file.read())
     return digest.hexdigest()
 
 
 # Rooms, and folders in them, that code comes from.
 MAKERS = (
-    "arm", "codegen", "drives", "dynamics", "kernels", "kinematics", "kinematics/closed_form", "reduction", "symbols",
-)  # fmt: skip
+    "arm",
+    "codegen",
+    "drives",
+    "dynamics",
+    "kernels",
+    "kinematics",
+    "kinematics/closed_form",
+    "reduction",
+    "symbols",
+)

@@ -21,13 +21,18 @@ BYTES_AT_ONCE = 32  # of angles, where one state's sines and cosines are compute
 
 
 def function_text(
-    name: str, traced: Traced, target: Target, parameters: Sequence[str] = (), each: bool = False,
+    name: str,
+    traced: Traced,
+    target: Target,
+    parameters: Sequence[str] = (),
+    each: bool = False,
     write_block: Callable[[Body], None] | None = None,
-) -> str:  # fmt: skip
-    """`void name(inputs..., [parameters,] outputs..., i64 count)`: arrays of `count` rows one after the other.
+) -> str:
+    """`void name(inputs..., [parameters,] outputs..., i64 count)`:
+    arrays of `count` rows one after the other.
 
-    One row of parameters serves all states, and what depends on them alone is computed once; or `each` state has its own.
-    `write_block` writes the code of one block where it is not that of the traced results.
+    One row of parameters serves all states, and what depends on them alone is computed once; or `each` state
+    has its own. `write_block` writes the code of one block where it is not that of the traced results.
     """
     scalar = target.scalar
     offline = (Argument("parameters", (len(parameters),), ""),) if parameters else ()
@@ -45,19 +50,27 @@ def function_text(
         compute(before, traced.graph, traced.graph.known_before(traced.results), known)
         lines += before.lines
     lines += [
-        "  %none = icmp sle i64 %count, 0", "  br i1 %none, label %done, label %head",
-        "head:", "  %at = phi i64 [ 0, %entry ], [ %next, %tail ]", "  %left = sub i64 %count, %at",
-        f"  %full = icmp sge i64 %left, {target.lanes}", f"  %rows = select i1 %full, i64 {target.lanes}, i64 %left",
-    ]  # fmt: skip
+        "  %none = icmp sle i64 %count, 0",
+        "  br i1 %none, label %done, label %head",
+        "head:",
+        "  %at = phi i64 [ 0, %entry ], [ %next, %tail ]",
+        "  %left = sub i64 %count, %at",
+        f"  %full = icmp sge i64 %left, {target.lanes}",
+        f"  %rows = select i1 %full, i64 {target.lanes}, i64 %left",
+    ]
     for a in rows:
         lines += [f"  %row.{a.name} = mul i64 %at, {a.size}"]
         lines += [f"  %there.{a.name} = getelementptr {scalar}, ptr %{a.name}, i64 %row.{a.name}"]
         lines += [f"  %part.{a.name} = mul i64 %rows, {a.size}"]
     lines += ["  br i1 %full, label %body, label %copied", "copied:"]
     for a in rows[: -len(traced.outputs)]:
-        lines += [copy_text(f"%buffer.{a.name}", f"%there.{a.name}", f"%part.{a.name}", a.size * target.lanes)]
+        lines += [
+            copy_text(f"%buffer.{a.name}", f"%there.{a.name}", f"%part.{a.name}", a.size * target.lanes)
+        ]
     lines += ["  br label %body", "body:"]
-    lines += [f"  %at.{a.name} = phi ptr [ %there.{a.name}, %head ], [ %buffer.{a.name}, %copied ]" for a in rows]
+    lines += [
+        f"  %at.{a.name} = phi ptr [ %there.{a.name}, %head ], [ %buffer.{a.name}, %copied ]" for a in rows
+    ]
     body = Body(target)
     for a in rows:
         body.space(f"%buffer.{a.name}", a.size * target.lanes)
@@ -65,17 +78,27 @@ def function_text(
         columns = load_columns(body, "%at.parameters", len(parameters))
         known = dict(zip(_leaves(traced.graph, parameters), columns, strict=True))
         unknown = unknown_of(body, columns)
-        compute(body, traced.graph, traced.graph.known_before(traced.results), known)  # by itself, as where all share them
+        # by itself, as where all share them
+        compute(body, traced.graph, traced.graph.known_before(traced.results), known)
     if write_block is None:
         _block(body, traced, known, unknown)
     else:
         write_block(body)
     lines += [*body.lines, "  br i1 %full, label %tail, label %back", "back:"]
-    lines += [copy_text(f"%there.{a.name}", f"%buffer.{a.name}", f"%part.{a.name}", f"%part.{a.name}") for a in traced.outputs]
     lines += [
-        "  br label %tail", "tail:", "  %next = add i64 %at, %rows", "  %more = icmp slt i64 %next, %count",
-        "  br i1 %more, label %head, label %done", "done:", "  ret void", "}",
-    ]  # fmt: skip
+        copy_text(f"%there.{a.name}", f"%buffer.{a.name}", f"%part.{a.name}", f"%part.{a.name}")
+        for a in traced.outputs
+    ]
+    lines += [
+        "  br label %tail",
+        "tail:",
+        "  %next = add i64 %at, %rows",
+        "  %more = icmp slt i64 %next, %count",
+        "  br i1 %more, label %head, label %done",
+        "done:",
+        "  ret void",
+        "}",
+    ]
     return "\n".join([f"define void @{name}({arguments}) nounwind {{", "entry:", *body.spaces, *lines])
 
 
@@ -91,7 +114,9 @@ def copy_text(to: str, there: str, count: str, whole: int | str) -> str:
 
 
 def copying(scalar: str) -> str:
-    """`void copied(to, from, count, whole)`: count scalars copied, zeros from there to the whole. It calls nothing."""
+    """`void copied(to, from, count, whole)`: count scalars copied, zeros from there to the
+    whole. It calls nothing.
+    """
     return f"""define internal void @copied(ptr %to, ptr %from, i64 %count, i64 %whole) nounwind noinline "no-builtins" {{
 entry:
   %none = icmp sle i64 %whole, 0
@@ -113,7 +138,7 @@ put:
   br i1 %more, label %head, label %done
 done:
   ret void
-}}"""
+}}"""  # noqa: E501
 
 
 def _block(body: Body, traced: Traced, known: dict[int, str], unknown: str | None) -> None:
@@ -128,7 +153,9 @@ def _block(body: Body, traced: Traced, known: dict[int, str], unknown: str | Non
 
 
 def unknown_of(body: Body, states: list[str], before: str | None = None) -> str:
-    """0 in the lanes of states that are finite, NaN in others: added to results, it lets none of them look known."""
+    """0 in the lanes of states that are finite, NaN in others:
+    added to results, it lets none of them look known.
+    """
     total = body.constant(0.0) if before is None else before
     for state in states:
         total = body.fma(state, body.constant(0.0), total)
@@ -152,12 +179,18 @@ def result(body: Body, e: Any, values: dict[int, str]) -> str:
 
 
 def compute(body: Body, graph: Graph, results: Any, values: dict[int, str]) -> None:
-    """What the results need and is not there yet, operands first; angles, with their sines and cosines, before the rest."""
+    """What the results need and is not there yet, operands first;
+    angles, with their sines and cosines, before the rest.
+    """
     needed = [place for place in graph.needed(results) if place not in values]
     absorbed = _absorbed(graph, results, needed)
     inside = set(absorbed.values())
     angles = list(dict.fromkeys(graph.left[place] for place in needed if graph.kinds[place] in (COS, SIN)))
-    early = [place for place in graph.needed([Expr(graph, place, False) for place in angles]) if place not in values]
+    early = [
+        place
+        for place in graph.needed([Expr(graph, place, False) for place in angles])
+        if place not in values
+    ]
     known = set(early)
     pairs: dict[int, tuple[str, str]] = {}
 
@@ -239,7 +272,10 @@ def module_text(functions: list[str], target: Target) -> str:
 def intrinsics(target: Target) -> list[str]:
     """What LLVM must be told of, for every width in use."""
     declared = []
-    for wide in (replace(target, lanes=count) for count in sorted({target.lanes, BYTES_AT_ONCE // target.size, 1, 2, 4, 8})):
+    for wide in (
+        replace(target, lanes=count)
+        for count in sorted({target.lanes, BYTES_AT_ONCE // target.size, 1, 2, 4, 8})
+    ):
         v, s = wide.vector, wide.suffix
         declared += [f"declare {v} @llvm.{name}.{s}({v})" for name in ("sqrt", "fabs")]
         declared += [f"declare {v} @llvm.fma.{s}({v}, {v}, {v})"]

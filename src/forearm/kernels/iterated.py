@@ -1,7 +1,9 @@
-"""Forward dynamics where friction depends on the load: a loop of Newton's steps, in which a lane goes on until it is solved.
+"""Forward dynamics where friction depends on the load: a loop of Newton's steps,
+in which a lane goes on until it is solved.
 
-Everything that does not depend on the accelerations is computed before the loop. A step that leaves more than there was is
-halved. Lanes that are done keep what they have, so that a state has the same bits whatever its neighbours need.
+Everything that does not depend on the accelerations is computed before the loop. A step that leaves more
+than there was is halved. Lanes that are done keep what they have, so that a state has the same bits
+whatever its neighbours need.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ CLOSE_SINGLE = 1e-6  # of the torques: when a lane of single precision is done
 class Iterated(Traced):
     """A step on the graph: the `solution` with drives taken as straight from the loads `felt` on.
 
-    The other `results` are left, size and felt: what is left at accelerations `x`, its scale, and the loads there.
+    The other `results` are left, size and felt: what is left at accelerations `x`, its
+    scale, and the loads there.
     """
 
     x: tuple[Expr, ...]
@@ -48,10 +51,16 @@ def traced_step(arm: Arm) -> Iterated:
 
 
 def iterated(
-    tracing: Tracing, inputs: tuple[Argument, ...] = (), outputs: tuple[Argument, ...] = (), tau: list[Any] | None = None,
-    ways: list[Any] | None = None, free: list[Any] | None = None,
-) -> Iterated:  # fmt: skip
-    """One of Newton's steps under torques and with friction in given directions, joints held where `free` is 0."""
+    tracing: Tracing,
+    inputs: tuple[Argument, ...] = (),
+    outputs: tuple[Argument, ...] = (),
+    tau: list[Any] | None = None,
+    ways: list[Any] | None = None,
+    free: list[Any] | None = None,
+) -> Iterated:
+    """One of Newton's steps under torques and with friction in given directions,
+    joints held where `free` is 0.
+    """
     graph, arm = tracing.graph, tracing.arm
     x = [graph.input(f"at[{j}]") for j in range(arm.n)]
     loaded = tracing.under_load
@@ -63,7 +72,11 @@ def iterated(
             continue
         here = [graph.input(f"felt{k}[{i}]") for i in range(len(flat(torque, reaction)))]
         symbols += here
-        both = None if reaction is None else (np.array(here[1:4], dtype=object), np.array(here[4:], dtype=object))
+        both = (
+            None
+            if reaction is None
+            else (np.array(here[1:4], dtype=object), np.array(here[4:], dtype=object))
+        )
         felt.append((here[0], both))
     _, solution, _ = loaded.newton_at([0.0] * arm.n, tau, ways, free, felt)
     left, _, size = loaded.newton_at(x, tau, ways, free)
@@ -89,12 +102,19 @@ def solve_block(body: Body, step: Iterated) -> None:
 
 
 def solved(
-    body: Body, step: Iterated, states: dict[int, str], unknown: str, loads: str | None = None, close: float = CLOSE
-) -> list[str]:  # fmt: skip
-    """The accelerations, NaN where states are not known or no solution was found; once in a function, as it has labels.
+    body: Body,
+    step: Iterated,
+    states: dict[int, str],
+    unknown: str,
+    loads: str | None = None,
+    close: float = CLOSE,
+) -> list[str]:
+    """The accelerations, NaN where states are not known or no solution was found;
+    once in a function, as it has labels.
 
-    Lanes begin with the loads at rest. With `loads`, a pointer, they begin with those there, with the loads at rest if that
-    leads nowhere, and leave the loads that they end with. What is left is at most `close` of the torques that were added up.
+    Lanes begin with the loads at rest. With `loads`, a pointer, they begin with those there, with the loads
+    at rest if that leads nowhere, and leave the loads that they end with. What is left is at most `close` of
+    the torques that were added up.
     """
     t, n, graph = body.target, len(step.x), step.graph
     moving = _depends(graph, [e.node for e in (*step.x, *step.felt)])
@@ -107,7 +127,9 @@ def solved(
     _decide(body, found, (x, felt), None if loads is None else rest, close)
     if loads is not None:
         body.keep(loads, body.vectors("%felt", len(rest)))
-    limit = body.op("fmul", "%size.next", body.constant(GIVEN_UP if t.scalar == "double" else GIVEN_UP_SINGLE))
+    limit = body.op(
+        "fmul", "%size.next", body.constant(GIVEN_UP if t.scalar == "double" else GIVEN_UP_SINGLE)
+    )
     spoilt = body.chosen(body.compared("ugt", "%norm.next", limit), body.constant(float("nan")), unknown)
     return [body.op("fadd", value, spoilt) for value in body.vectors("%x", n)]
 
@@ -133,12 +155,17 @@ def _begin(body: Body, n: int, rest: list[str], loads: str | None, unknown: str)
     known = body.compared("oeq", unknown, zero)
     fresh = "<" + ", ".join([f"i1 {str(loads is None).lower()}"] * t.lanes) + ">"
     handed_on = (
-        ("turn", "i32", "0"), ("active", t.mask, known), ("fresh", t.mask, fresh), ("norm", t.vector, _huge(body)),
-        ("share", t.vector, one), ("size", t.vector, one),
-    )  # fmt: skip
+        ("turn", "i32", "0"),
+        ("active", t.mask, known),
+        ("fresh", t.mask, fresh),
+        ("norm", t.vector, _huge(body)),
+        ("share", t.vector, one),
+        ("size", t.vector, one),
+    )
     body.lines += ["  br label %solve.before", "solve.before:", "  br label %solve", "solve:"]
     body.lines += [
-        f"  %{name} = phi {kind} [ {first}, %solve.before ], [ %{name}.next, %solve ]" for name, kind, first in handed_on
+        f"  %{name} = phi {kind} [ {first}, %solve.before ], [ %{name}.next, %solve ]"
+        for name, kind, first in handed_on
     ]
 
 
@@ -147,7 +174,9 @@ def _tried(body: Body, step: Iterated, states: dict[int, str], x: list[str], fel
     graph, results = step.graph, step.results
     values = states | {e.node: v for e, v in zip(step.felt, felt, strict=True)}
     compute(body, graph, results["solution"], values)
-    onwards = [body.op("fsub", result(body, e, values), at) for e, at in zip(results["solution"], x, strict=True)]
+    onwards = [
+        body.op("fsub", result(body, e, values), at) for e, at in zip(results["solution"], x, strict=True)
+    ]
     tried = [body.fma("%share", delta, at) for delta, at in zip(onwards, x, strict=True)]
     values = states | {e.node: v for e, v in zip(step.x, tried, strict=True)}
     compute(body, graph, [results[name] for name in ("left", "size", "felt")], values)
@@ -160,10 +189,13 @@ def _tried(body: Body, step: Iterated, states: dict[int, str], x: list[str], fel
     return _Try(tried, new, norm, size)
 
 
-def _decide(body: Body, found: _Try, before: tuple[list[str], list[str]], rest: list[str] | None, close: float) -> None:
+def _decide(
+    body: Body, found: _Try, before: tuple[list[str], list[str]], rest: list[str] | None, close: float
+) -> None:
     """Which lanes take what was tried, which are done, and the loop's end.
 
-    With loads at `rest`, a lane that gets nowhere from the loads that it was given begins once more with these.
+    With loads at `rest`, a lane that gets nowhere from the loads that it was given
+    begins once more with these.
     """
     t = body.target
     one, huge = body.constant(1.0), _huge(body)
@@ -178,8 +210,9 @@ def _decide(body: Body, found: _Try, before: tuple[list[str], list[str]], rest: 
     lost = body.masked("and", stuck, body.outside("%fresh"))
     over = body.masked("or", done, body.masked("and", stuck, "%fresh"))
     for name, now, old, first in (
-        ("%x", found.x, before[0], [body.constant(0.0)] * len(found.x)), ("%felt", found.felt, before[1], rest),
-    ):  # fmt: skip
+        ("%x", found.x, before[0], [body.constant(0.0)] * len(found.x)),
+        ("%felt", found.felt, before[1], rest),
+    ):
         kept = [body.chosen(take, a, b) for a, b in zip(now, old, strict=True)]
         if rest is not None and first is not None:
             kept = [body.chosen(lost, a, b) for a, b in zip(first, kept, strict=True)]
@@ -196,10 +229,13 @@ def _decide(body: Body, found: _Try, before: tuple[list[str], list[str]], rest: 
     }
     body.lines += [f"  %{name}.next = {text}" for name, text in named.items()]
     body.lines += [
-        f"  %bits = bitcast {t.mask} %active.next to i{t.lanes}", f"  %some = icmp ne i{t.lanes} %bits, 0",
-        f"  %again = icmp slt i32 %turn.next, {MOST}", "  %go = and i1 %some, %again",
-        "  br i1 %go, label %solve, label %solved", "solved:",
-    ]  # fmt: skip
+        f"  %bits = bitcast {t.mask} %active.next to i{t.lanes}",
+        f"  %some = icmp ne i{t.lanes} %bits, 0",
+        f"  %again = icmp slt i32 %turn.next, {MOST}",
+        "  %go = and i1 %some, %again",
+        "  br i1 %go, label %solve, label %solved",
+        "solved:",
+    ]
 
 
 def _huge(body: Body) -> str:
@@ -225,4 +261,6 @@ def _still(graph: Graph, results: Any, moving: bytearray) -> list[Expr]:
     for place in graph.needed(results):
         if moving[place]:
             used |= {graph.left[place], graph.right[place]} - {NOTHING}
-    return [Expr(graph, place, False) for place in sorted(used) if not moving[place] and place not in graph.values]
+    return [
+        Expr(graph, place, False) for place in sorted(used) if not moving[place] and place not in graph.values
+    ]

@@ -12,7 +12,8 @@ from forearm.kernels.identity import surroundings, told
 from forearm.kernels.native import loaded
 
 Placed = TypeVar("Placed")
-About = dict[str, Any]  # what must be known about code: its arm, functions, dtype and part, and whatever `place` reads
+# what must be known about code: its arm, functions, dtype and part, and whatever `place` reads
+About = dict[str, Any]
 
 
 def kept_or_made(

@@ -27,11 +27,13 @@ LONGEST_TRACED = 10  # joints: derivatives of longer arms, written out, take too
 
 
 class Kernel:
-    """An arm's functions compiled when they are first called. Made by `fa.compile`; may be pickled and shared by threads.
+    """An arm's functions compiled when they are first called. Made by `fa.compile`;
+    may be pickled and shared by threads.
 
-    Arguments are (n,) for one state or (B, n) for many, all of one shape; results are new arrays unless `out` is given. NaN or
-    infinity in a state makes everything of that state NaN. `parameters` are values for those left open, (P,) for all states or
-    (B, P) one row a state, or a table of some of them by name; the arm's own where nothing is given.
+    Arguments are (n,) for one state or (B, n) for many, all of one shape; results are new arrays unless `out`
+    is given. NaN or infinity in a state makes everything of that state NaN. `parameters` are values for those
+    left open, (P,) for all states or (B, P) one row a state, or a table of some of them by name; the arm's
+    own where nothing is given.
     """
 
     def __init__(self, arm: Arm, dtype: str = "float64", parameters: tuple[str, ...] = ()) -> None:
@@ -55,46 +57,83 @@ class Kernel:
         return _CountsByName(self)
 
     def inverse_dynamics(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, out: Array | None = None, threads: int | None = None,
-        *, parameters: Parameters | None = None,
-    ) -> Array:  # fmt: skip
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        out: Array | None = None,
+        threads: int | None = None,
+        *,
+        parameters: Parameters | None = None,
+    ) -> Array:
         """Torques, drives included: (n,) -> (n,), (B, n) -> (B, n)."""
         return self._one("inverse_dynamics", (q, qd, qdd), out, threads, parameters)
 
     def forward_dynamics(
-        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, out: Array | None = None, threads: int | None = None,
-        *, parameters: Parameters | None = None,
-    ) -> Array:  # fmt: skip
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        out: Array | None = None,
+        threads: int | None = None,
+        *,
+        parameters: Parameters | None = None,
+    ) -> Array:
         """Accelerations, drives included."""
         return self._one("forward_dynamics", (q, qd, tau), out, threads, parameters)
 
     def inertia_matrix(
-        self, q: ArrayLike, out: Array | None = None, threads: int | None = None, *, parameters: Parameters | None = None
+        self,
+        q: ArrayLike,
+        out: Array | None = None,
+        threads: int | None = None,
+        *,
+        parameters: Parameters | None = None,
     ) -> Array:
         """M with the rotors on its diagonal: (n, n) or (B, n, n)."""
         return self._one("inertia_matrix", (q,), out, threads, parameters)
 
     def bias(
-        self, q: ArrayLike, qd: ArrayLike, out: Array | None = None, threads: int | None = None,
-        *, parameters: Parameters | None = None,
-    ) -> Array:  # fmt: skip
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        out: Array | None = None,
+        threads: int | None = None,
+        *,
+        parameters: Parameters | None = None,
+    ) -> Array:
         """Inverse dynamics without acceleration."""
         return self._one("bias", (q, qd), out, threads, parameters)
 
     def gravity(
-        self, q: ArrayLike, out: Array | None = None, threads: int | None = None, *, parameters: Parameters | None = None
+        self,
+        q: ArrayLike,
+        out: Array | None = None,
+        threads: int | None = None,
+        *,
+        parameters: Parameters | None = None,
     ) -> Array:
         """Torques that hold the arm still."""
         return self._one("gravity", (q,), out, threads, parameters)
 
     def forward_kinematics(
-        self, q: ArrayLike, out: Array | None = None, threads: int | None = None, *, parameters: Parameters | None = None
+        self,
+        q: ArrayLike,
+        out: Array | None = None,
+        threads: int | None = None,
+        *,
+        parameters: Parameters | None = None,
     ) -> Array:
         """The hand in the base frame: (4, 4) or (B, 4, 4)."""
         return self._one("forward_kinematics", (q,), out, threads, parameters)
 
     def jacobian(
-        self, q: ArrayLike, out: Array | None = None, threads: int | None = None, *, parameters: Parameters | None = None
+        self,
+        q: ArrayLike,
+        out: Array | None = None,
+        threads: int | None = None,
+        *,
+        parameters: Parameters | None = None,
     ) -> Array:
         """J at the hand's origin, linear rows first, base axes: (6, n) or (B, 6, n)."""
         return self._one("jacobian", (q,), out, threads, parameters)
@@ -102,11 +141,14 @@ class Kernel:
     def inverse_kinematics(self, T: ArrayLike, threads: int | None = None) -> Array:
         """Every closed-form branch of poses of the hand: (4, 4) -> (m, n), (B, 4, 4) -> (B, m, n).
 
-        NaN where a branch does not exist or leaves the limits. Branches that meet at a singular pose are not told apart;
-        `fa.kinematics.inverse` does that, and says why there are none.
+        NaN where a branch does not exist or leaves the limits. Branches that meet at a singular pose are not
+        told apart; `fa.kinematics.inverse` does that, and says why there are none.
         """
         if self.dtype != "float64":
-            raise InputError("inverse_kinematics: branches are told apart by forward kinematics to 1e-7, which takes float64.")
+            raise InputError(
+                "inverse_kinematics: branches are told apart by forward kinematics to "
+                "1e-7, which takes float64."
+            )
         poses = as_numbers("T", T, self._dtype)
         if poses.ndim not in (2, 3) or poses.shape[-2:] != (4, 4):
             raise InputError(f"T: poses have the shape (4, 4) or (B, 4, 4); came {poses.shape}.")
@@ -114,7 +156,13 @@ class Kernel:
         return run(self.compiled("inverse_kinematics"), (flat,), Call(self.parameters, None, threads))[0]
 
     def inverse_dynamics_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, threads: int | None = None, *, parameters: Parameters | None = None
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        threads: int | None = None,
+        *,
+        parameters: Parameters | None = None,
     ) -> tuple[Array, Array, Array]:
         """(dtau/dq, dtau/dqd, M), each (n, n) or (B, n, n) with [i, j] = d tau_i / d x_j."""
         if self._is_long:
@@ -123,12 +171,22 @@ class Kernel:
         return self._three("inverse_dynamics_derivatives", (q, qd, qdd), threads, parameters)
 
     def forward_dynamics_derivatives(
-        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, threads: int | None = None, *, parameters: Parameters | None = None
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        threads: int | None = None,
+        *,
+        parameters: Parameters | None = None,
     ) -> tuple[Array, Array, Array]:
-        """(dqdd/dq, dqdd/dqd, inverse of M): -M^-1 times the derivatives of inverse dynamics at the resulting acceleration."""
+        """(dqdd/dq, dqdd/dqd, inverse of M): -M^-1 times the derivatives of inverse dynamics at the
+        resulting acceleration.
+        """
         if self._is_long:
             refuse(parameters)
-            by_q, by_qd, M = self._long_inverse_derivatives(q, qd, self.forward_dynamics(q, qd, tau, threads=threads), threads)
+            by_q, by_qd, M = self._long_inverse_derivatives(
+                q, qd, self.forward_dynamics(q, qd, tau, threads=threads), threads
+            )
             return self._solved_derivatives(by_q, by_qd, M)
         if self._is_loaded:
             qdd = self.forward_dynamics(q, qd, tau, threads=threads, parameters=parameters)
@@ -140,7 +198,9 @@ class Kernel:
     def _solved_derivatives(self, by_q: Array, by_qd: Array, M: Array) -> tuple[Array, Array, Array]:
         """Those of accelerations, from those of torques and d tau / d qdd."""
         known = np.isfinite(M).all(axis=(-2, -1), keepdims=True)
-        inverse = np.where(known, np.linalg.inv(np.where(known, M, np.eye(self.arm.n))), np.nan).astype(self._dtype)
+        inverse = np.where(known, np.linalg.inv(np.where(known, M, np.eye(self.arm.n))), np.nan).astype(
+            self._dtype
+        )
         return -inverse @ by_q, -inverse @ by_qd, inverse
 
     @cached_property
@@ -152,7 +212,9 @@ class Kernel:
 
     @cached_property
     def _is_long(self) -> bool:
-        """Whether derivatives come from inverse dynamics; those of mimicking joints and open parameters are always traced."""
+        """Whether derivatives come from inverse dynamics; those of mimicking joints and open
+        parameters are always traced.
+        """
         if self.arm.n <= LONGEST_TRACED or self.parameters:
             return False
         from forearm.kernels.looped import can_loop
@@ -176,10 +238,14 @@ class Kernel:
         return by_q.reshape(M.shape), by_qd.reshape(M.shape), M
 
     def fused(self, functions: Iterable[str]) -> Fused:
-        """Several functions compiled as one, which shares what they share: any of those that `fa.generate` knows."""
+        """Several functions compiled as one, which shares what they share:
+        any of those that `fa.generate` knows.
+        """
         names = _names("fused", functions)
         if not names:
-            raise InputError("fused: the names of functions are needed, such as ['inverse_dynamics', 'inertia_matrix'].")
+            raise InputError(
+                "fused: the names of functions are needed, such as ['inverse_dynamics', 'inertia_matrix']."
+            )
         return Fused(self, self.compiled(*dict.fromkeys(names)))
 
     def compiled(self, *names: str) -> Compiled:
@@ -194,7 +260,12 @@ class Kernel:
             return self._made[names]
 
     def _one(
-        self, name: str, given: tuple[ArrayLike, ...], out: Array | None, threads: int | None, parameters: Parameters | None
+        self,
+        name: str,
+        given: tuple[ArrayLike, ...],
+        out: Array | None,
+        threads: int | None,
+        parameters: Parameters | None,
     ) -> Array:
         outs = None if out is None else [out]
         return run(self._function(name, given), given, Call(self.parameters, outs, threads, parameters))[0]
@@ -245,12 +316,16 @@ class _CountsByName(Mapping[str, "Counts"]):
 
 
 def compile(
-    arm: Arm, dtype: str | type[np.floating[Any]] | np.dtype[Any] = "float64", device: str = "cpu",
+    arm: Arm,
+    dtype: str | type[np.floating[Any]] | np.dtype[Any] = "float64",
+    device: str = "cpu",
     parameters: str | Iterable[str] = (),
-) -> Kernel:  # fmt: skip
-    """The arm's functions as machine code, each compiled when it is first called: `dtype` "float64" or "float32".
+) -> Kernel:
+    """The arm's functions as machine code, each compiled when it is first called:
+    `dtype` "float64" or "float32".
 
-    `parameters` are left open, to be given with each call: "link6.mass", "link6", "gravity.z", or "all", as for `fa.generate`.
+    `parameters` are left open, to be given with each call: "link6.mass", "link6", "gravity.z", or
+    "all", as for `fa.generate`.
     """
     if not isinstance(arm, Arm):
         raise InputError(f"compile: an Arm is needed, such as fa.load('puma560'); came {shorten(arm)}.")
@@ -261,12 +336,16 @@ def compile(
     if not isinstance(dtype, str | np.dtype) or str(dtype) not in DTYPES:
         raise InputError(f"compile: dtype must be one of {', '.join(DTYPES)}; came {shorten(dtype)}.")
     if device != "cpu":
-        raise InputError(f"compile: device must be 'cpu', which is what this version has; came {shorten(device)}.")
+        raise InputError(
+            f"compile: device must be 'cpu', which is what this version has; came {shorten(device)}."
+        )
     return Kernel(arm, str(np.dtype(dtype)), tuple(_names("compile, parameters", parameters)))
 
 
 def _names(where: str, given: object) -> list[str]:
-    names: list[Any] = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [None]
+    names: list[Any] = (
+        [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [None]
+    )
     if not all(isinstance(name, str) for name in names):
         raise InputError(f"{where}: a name or a list of names is needed; came {shorten(given)}.")
     return names
@@ -283,9 +362,17 @@ def _open(arm: Arm, names: tuple[str, ...]) -> dict[str, float]:
 
 # What a kernel's own methods compute: known without looking at the table of all functions.
 OWN = (
-    "inverse_dynamics", "forward_dynamics", "inertia_matrix", "bias", "gravity", "forward_kinematics", "jacobian",
-    "inverse_kinematics", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
-)  # fmt: skip
+    "inverse_dynamics",
+    "forward_dynamics",
+    "inertia_matrix",
+    "bias",
+    "gravity",
+    "forward_kinematics",
+    "jacobian",
+    "inverse_kinematics",
+    "inverse_dynamics_derivatives",
+    "forward_dynamics_derivatives",
+)
 
 
 def _check_names(names: tuple[str, ...]) -> None:
@@ -295,4 +382,6 @@ def _check_names(names: tuple[str, ...]) -> None:
 
     for name in names:
         if name not in FUNCTIONS:
-            raise NameNotFound(f"compile: there is no function {shorten(name)}; {suggest(str(name), FUNCTIONS)}")
+            raise NameNotFound(
+                f"compile: there is no function {shorten(name)}; {suggest(str(name), FUNCTIONS)}"
+            )

@@ -1,8 +1,9 @@
 """Derivatives of inverse dynamics for long arms, from inverse dynamics alone and exact but for rounding.
 
-In the coordinate of a turning joint the torques are a trigonometric polynomial of second degree: five values around the circle
-give its slope. In that of a sliding joint, and in a velocity, they are polynomials of second degree: central differences of any
-step are exact. So each column is a few evaluations of the kernel, and no code grows with the square of n.
+In the coordinate of a turning joint the torques are a trigonometric polynomial of second degree: five values
+around the circle give its slope. In that of a sliding joint, and in a velocity, they are polynomials of
+second degree: central differences of any step are exact. So each column is a few evaluations of the kernel,
+and no code grows with the square of n.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ CIRCLE = [(2.0 * math.pi * k / 5.0, -((-1.0) ** k) / (2.0 * math.sin(math.pi * k
 LINE = [(1.0, 0.5)]
 
 
-def inverse_derivatives(arm: Arm, rigid: Kernel, given: list[Array], threads: int | None) -> tuple[Array, Array]:
+def inverse_derivatives(
+    arm: Arm, rigid: Kernel, given: list[Array], threads: int | None
+) -> tuple[Array, Array]:
     """(dtau/dq, dtau/dqd) at q, qd, qdd, each (B, n); `rigid` is the kernel of the arm without drives."""
     count, n = given[0].shape
     by_q, by_qd = np.empty((2, count, n, n), dtype=given[0].dtype)
@@ -44,7 +47,9 @@ def inverse_derivatives(arm: Arm, rigid: Kernel, given: list[Array], threads: in
     return by_q, by_qd
 
 
-def _columns(rigid: Kernel, states: list[Array], which: int, stencil: list[tuple[float, float]], threads: int | None) -> Array:
+def _columns(
+    rigid: Kernel, states: list[Array], which: int, stencil: list[tuple[float, float]], threads: int | None
+) -> Array:
     """d tau_i / d x_j as (B, n, n), x being the argument number `which`."""
     count, n = states[0].shape
     total = np.zeros((count, n, n), dtype=states[0].dtype)  # [b, j, i]
@@ -53,5 +58,7 @@ def _columns(rigid: Kernel, states: list[Array], which: int, stencil: list[tuple
         for sign in (1.0, -1.0):
             moved = (states[which][:, None, :] + sign * step * np.eye(n)).reshape(-1, n).astype(total.dtype)
             q, qd, qdd = (moved if k == which else v for k, v in enumerate(many))
-            total += (sign * weight) * rigid.inverse_dynamics(q, qd, qdd, threads=threads).reshape(count, n, n)
+            total += (sign * weight) * rigid.inverse_dynamics(q, qd, qdd, threads=threads).reshape(
+                count, n, n
+            )
     return total.transpose(0, 2, 1)

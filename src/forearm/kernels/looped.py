@@ -1,8 +1,10 @@
-"""Functions of long arms as loops over joints: what is done at one joint, traced once for those that turn and those that slide.
+"""Functions of long arms as loops over joints: what is done at one joint, traced once for those that
+turn and those that slide.
 
-A step reads and writes values by name: `in.qd` an input at its joint, `in.c` and `in.s` cosine and sine of its angle, `own.w`
-something kept for its segment, `up.w` the same for its parent; a result `own.w` is kept, `up.f` added to the parent's, `out`
-given out. Constants of the joint that are the same for all are numbers in the step, others come from a table.
+A step reads and writes values by name: `in.qd` an input at its joint, `in.c` and `in.s` cosine and sine of
+its angle, `own.w` something kept for its segment, `up.w` the same for its parent; a result `own.w` is kept,
+`up.f` added to the parent's, `out` given out. Constants of the joint that are the same for all are numbers in
+the step, others come from a table.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ SHARED = ("viscous", "forwards", "backwards", "rotor")
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """What is done at one joint: results by name on a graph, and which of the graph's places are columns of the table."""
+    """What is done at one joint: results by name on a graph, and which of the graph's places
+    are columns of the table.
+    """
 
     graph: Graph
     results: Values
@@ -51,7 +55,8 @@ class Pass:
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """For each joint a start from what it keeps, then a way along its parents to the base, entry after entry of a matrix.
+    """For each joint a start from what it keeps, then a way along its parents to the base,
+    entry after entry of a matrix.
 
     `steps` pass a joint, `feels` are what the joint before it feels.
     """
@@ -63,7 +68,9 @@ class Walk:
 
 @dataclass(eq=False)
 class Looped:
-    """A function of an arm as loops. `base` is what the base row holds; `table` (n, k) the joints' constants."""
+    """A function of an arm as loops. `base` is what the base row holds;
+    `table` (n, k) the joints' constants.
+    """
 
     inputs: tuple[str, ...]
     output: str
@@ -152,7 +159,14 @@ def long_chain(arm: Arm) -> Chain:
 
 def _numbers(s: Segment) -> dict[str, float]:
     """A segment's constants by name."""
-    made = {"offset": s.offset, "m": s.m, "phi0": s.phi[0], "phi1": s.phi[1], "alpha0": s.alpha[0], "alpha1": s.alpha[1]}
+    made = {
+        "offset": s.offset,
+        "m": s.m,
+        "phi0": s.phi[0],
+        "phi1": s.phi[1],
+        "alpha0": s.alpha[0],
+        "alpha1": s.alpha[1],
+    }
     for name in ("l", "axis", "h"):
         made |= {f"{name}{k}": value for k, value in enumerate(getattr(s, name))}
     made |= {f"J{i}{j}": s.J[i, j] for i, j in SYMMETRIC}
@@ -161,7 +175,9 @@ def _numbers(s: Segment) -> dict[str, float]:
 
 def _segment(revolute: bool, values: Values) -> Segment:
     """The segment of a step."""
-    l, axis, h = (np.array([values[f"{name}{k}"] for k in range(3)], dtype=object) for name in ("l", "axis", "h"))  # noqa: E741
+    l, axis, h = (  # noqa: E741
+        np.array([values[f"{name}{k}"] for k in range(3)], dtype=object) for name in ("l", "axis", "h")
+    )
     J = np.array([[values[f"J{min(i, j)}{max(i, j)}"] for j in range(3)] for i in range(3)], dtype=object)
     phi, alpha = (values["phi0"], values["phi1"]), (values["alpha0"], values["alpha1"])
     return Segment(-1, revolute, phi, alpha, l, axis, values["offset"], values["m"], h, J)
@@ -173,7 +189,9 @@ def _vector(leaf: Callable[[str], Scalar], name: str, count: int = 3) -> Array:
 
 def _spread(**vectors: Iterable[Scalar]) -> Values:
     """Entries of vectors by name: own_w -> own.w0, own.w1, ..."""
-    return {f"{name.replace('_', '.', 1)}{k}": x for name, vector in vectors.items() for k, x in enumerate(vector)}
+    return {
+        f"{name.replace('_', '.', 1)}{k}": x for name, vector in vectors.items() for k, x in enumerate(vector)
+    }
 
 
 def _placed(s: Segment, leaf: Callable[[str], Scalar]) -> tuple[Turn, Array]:
@@ -192,7 +210,11 @@ def _inverse(arm: Arm, inputs: tuple[str, ...]) -> Looped:
         turn, l = _placed(s, leaf)  # noqa: E741
         rate, acceleration = leaf("in.qd") if moving else 0.0, leaf("in.qdd") if driven else 0.0
         before = spin_of(_vector(leaf, "up.w"), _vector(leaf, "up.e")) if moving else REST
-        spin = turned(s, Through(-1, turn, 0.0, 0.0, rate, acceleration), before) if s.revolute and moving else before
+        spin = (
+            turned(s, Through(-1, turn, 0.0, 0.0, rate, acceleration), before)
+            if s.revolute and moving
+            else before
+        )
         a = carried(s, turn, l, before, _vector(leaf, "up.a"), rate, acceleration)
         force, about = needed(s, spin, a)
         kept = _spread(own_w=spin.w, own_e=spin.wd) if moving else {}
@@ -210,7 +232,14 @@ def _inverse(arm: Arm, inputs: tuple[str, ...]) -> Looped:
         return {"out": tau} | _spread(up_f=f, up_n=n)
 
     base = _row(w=np.zeros(3), e=np.zeros(3), a=-tracer.chain.g)
-    return _made(tracer, inputs, "tau", [Pass(True, tracer.steps(outwards)), Pass(False, tracer.steps(inwards))], None, base)
+    return _made(
+        tracer,
+        inputs,
+        "tau",
+        [Pass(True, tracer.steps(outwards)), Pass(False, tracer.steps(inwards))],
+        None,
+        base,
+    )
 
 
 def _forward(arm: Arm) -> Looped:
@@ -232,7 +261,9 @@ def _forward(arm: Arm) -> Looped:
     def inwards(s: Segment, values: Values, leaf: Callable[[str], Scalar]) -> Values:
         turn, l = _placed(s, leaf)  # noqa: E741
         kept = np.array([leaf(f"own.{name}") for name in body_names], dtype=object)
-        body = articulated.Body(list(kept[:6]), kept[6:15].reshape(3, 3), list(kept[15:21]), kept[21:24], kept[24:])
+        body = articulated.Body(
+            list(kept[:6]), kept[6:15].reshape(3, 3), list(kept[15:21]), kept[21:24], kept[24:]
+        )
         rubbed = _friction(values, leaf("in.qd"))
         joint = articulated.seen(s, body, leaf("in.tau") - rubbed, values["rotor"])
         given = articulated.handed(turn, l, body, joint, _vector(leaf, "own.b"), _vector(leaf, "own.d"))
@@ -241,12 +272,20 @@ def _forward(arm: Arm) -> Looped:
 
     def answers(s: Segment, _: Values, leaf: Callable[[str], Scalar]) -> Values:
         turn, l = _placed(s, leaf)  # noqa: E741
-        joint = articulated.Joint(_vector(leaf, "own.U"), _vector(leaf, "own.V"), leaf("own.r"), leaf("own.u"))
+        joint = articulated.Joint(
+            _vector(leaf, "own.U"), _vector(leaf, "own.V"), leaf("own.r"), leaf("own.u")
+        )
         drift = _vector(leaf, "own.b"), _vector(leaf, "own.d")
-        qdd, b, a = articulated.answered(s, turn, l, joint, *drift, _vector(leaf, "up.e"), _vector(leaf, "up.a"))
+        qdd, b, a = articulated.answered(
+            s, turn, l, joint, *drift, _vector(leaf, "up.e"), _vector(leaf, "up.a")
+        )
         return {"out": qdd} | _spread(own_e=b, own_a=a)
 
-    passes = [Pass(True, tracer.steps(outwards)), Pass(False, tracer.steps(inwards)), Pass(True, tracer.steps(answers))]
+    passes = [
+        Pass(True, tracer.steps(outwards)),
+        Pass(False, tracer.steps(inwards)),
+        Pass(True, tracer.steps(answers)),
+    ]
     base = _row(w=np.zeros(3), e=np.zeros(3), a=-tracer.chain.g)
     return _made(tracer, ("q", "qd", "tau"), "qdd", passes, None, base)
 
@@ -256,13 +295,15 @@ def _refuse_singular(arm: Arm, chain: Chain) -> None:
     q, qd, tau = np.random.default_rng(1).uniform(0.1, 1.0, (3, arm.n))
     with np.errstate(all="ignore"):
         try:
-            known = np.isfinite(np.array(articulated.forward(chain, q, qd, tau, rotor_inertia(arm)), dtype=float)).all()
+            known = np.isfinite(
+                np.array(articulated.forward(chain, q, qd, tau, rotor_inertia(arm)), dtype=float)
+            ).all()
         except ZeroDivisionError:
             known = False
     if not known:
         raise ModelError(
-            f"compile: the inertia matrix of {arm.name!r} is singular: a joint moves neither mass nor inertia. "
-            "fa.checking.check(arm) names it; give the links behind it mass."
+            f"compile: the inertia matrix of {arm.name!r} is singular: a joint moves neither mass nor "
+            "inertia. fa.checking.check(arm) names it; give the links behind it mass."
         )
 
 
@@ -276,7 +317,9 @@ def _inertia_matrix(arm: Arm) -> Looped:
     def inwards(s: Segment, _: Values, leaf: Callable[[str], Scalar]) -> Values:
         turn, l = _placed(s, leaf)  # noqa: E741
         m = leaf("own.m")
-        point, h, known, J, across = shifted(turn, l, m, _vector(leaf, "own.h"), list(_vector(leaf, "own.J", 6)))
+        point, h, known, J, across = shifted(
+            turn, l, m, _vector(leaf, "own.h"), list(_vector(leaf, "own.J", 6))
+        )
         moments = [(k + t) + x for k, t, x in zip(known, J, across, strict=True)]
         return {"up.m": m} | _spread(up_h=point + h, up_J=moments)
 
@@ -306,13 +349,25 @@ def _row(**vectors: Array) -> dict[str, float]:
 
 
 def _made(
-    tracer: Tracer, inputs: tuple[str, ...], output: str, passes: list[Pass], walk: Walk | None, base: dict[str, float]
+    tracer: Tracer,
+    inputs: tuple[str, ...],
+    output: str,
+    passes: list[Pass],
+    walk: Walk | None,
+    base: dict[str, float],
 ) -> Looped:
     segments = tracer.chain.segments
     made = Looped(
-        inputs, output, passes, walk, base, [s.parent for s in segments], [s.revolute for s in segments],
-        [s.offset if s.revolute else 0.0 for s in segments], tracer.columns,
-    )  # fmt: skip
+        inputs,
+        output,
+        passes,
+        walk,
+        base,
+        [s.parent for s in segments],
+        [s.revolute for s in segments],
+        [s.offset if s.revolute else 0.0 for s in segments],
+        tracer.columns,
+    )
     return replace(made, counts=_counted(made))
 
 
@@ -334,7 +389,9 @@ def _counted(looped: Looped) -> Counts:
             costs[id(step)] = step.graph.counts(step.results)
         for name in totals:
             totals[name] += getattr(costs[id(step)], name)
-        totals["add"] += sum(name.startswith("up.") and isinstance(value, Expr) for name, value in step.results.items())
+        totals["add"] += sum(
+            name.startswith("up.") and isinstance(value, Expr) for name, value in step.results.items()
+        )
     return Counts(**totals | {"trig": 2 * sum(looped.turning)})
 
 
@@ -348,5 +405,7 @@ LOOPS: dict[str, Callable[[Arm], Looped]] = {
 
 
 def can_loop(arm: Arm) -> bool:
-    """Whether the joints of an arm can be gone through in a loop: each a freedom of its own, with simple friction."""
+    """Whether the joints of an arm can be gone through in a loop:
+    each a freedom of its own, with simple friction.
+    """
     return not model_of(arm).has_followers and is_simple(arm)

@@ -1,7 +1,8 @@
-"""Loops over joints as LLVM's text: one block of states at a time, a lane a state, what is kept for each joint in memory.
+"""Loops over joints as LLVM's text: one block of states at a time, a lane a state,
+what is kept for each joint in memory.
 
-`name_block` does one block: inputs transposed, sines and cosines, the passes, results transposed back. `name` goes through the
-blocks, and through the states left over one at a time with the same code for one lane.
+`name_block` does one block: inputs transposed, sines and cosines, the passes, results transposed back. `name`
+goes through the blocks, and through the states left over one at a time with the same code for one lane.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from forearm.kernels.looped import Looped, Pass, Step, Walk
 from forearm.kernels.rows import load_square, store_square
 from forearm.kernels.vectors import Body, Target
 
-MOST = 1 << 19  # bytes of memory for a block: fewer lanes are used where joints are so many that it would be more
+# bytes of memory for a block: fewer lanes are used where joints are so many that it would be more
+MOST = 1 << 19
 MOST_ALONE = 6 << 20  # bytes for one lane: more does not fit on a thread's stack
 
 
 def loop_text(name: str, looped: Looped, target: Target) -> str:
-    """`void name(inputs..., output, i64 count)`: arrays of `count` rows one after the other, and what it needs."""
+    """`void name(inputs..., output, i64 count)`: arrays of `count` rows one after the
+    other, and what it needs.
+    """
     lanes = lanes_for(looped, target)
     wide, alone = replace(target, lanes=lanes), replace(target, lanes=1)
     texts = [_tables(name, looped, target)]
@@ -35,9 +39,13 @@ def lanes_for(looped: Looped, target: Target) -> int:
     lanes = target.lanes
     while lanes > 1 and (lanes > looped.n or lanes * memory(looped, target) > MOST):
         lanes //= 2
-    alone = memory(looped, target) - target.size * looped.given  # one state's results are written where they belong
+    # one state's results are written where they belong
+    alone = memory(looped, target) - target.size * looped.given
     if lanes == 1 and alone > MOST_ALONE:
-        raise ModelError(f"compile: {looped.n} joints are more than a thread's stack holds; fa.dynamics computes such arms.")
+        raise ModelError(
+            f"compile: {looped.n} joints are more than a thread's stack holds; "
+            "fa.dynamics computes such arms."
+        )
     return lanes
 
 
@@ -52,27 +60,39 @@ def slots(looped: Looped) -> dict[str, int]:
     if looped.walk is not None:
         steps += looped.walk.starts.values()
     names = [name.partition(".") for step in steps for name in (*step.results, *step.graph.leaves.values())]
-    return {name: k for k, name in enumerate(sorted({what for where, _, what in names if where in ("own", "up")}))}
+    return {
+        name: k for k, name in enumerate(sorted({what for where, _, what in names if where in ("own", "up")}))
+    }
 
 
 def _tables(name: str, looped: Looped, target: Target) -> str:
-    """Constants of the joints, row by row, offsets of their angles, their parents' rows, and which of them turn."""
+    """Constants of the joints, row by row, offsets of their angles, their parents' rows,
+    and which of them turn.
+    """
     body = Body(replace(target, lanes=1))
 
     def numbers(what: str, values: list[float]) -> str:
-        entries = ", ".join(f"{target.scalar} {body.number(v)}" for v in values) if values else f"{target.scalar} 0.0"
-        return f"@{name}_{what} = internal constant [{max(1, len(values))} x {target.scalar}] [{entries}], align 64"
+        entries = (
+            ", ".join(f"{target.scalar} {body.number(v)}" for v in values)
+            if values
+            else f"{target.scalar} 0.0"
+        )
+        return (
+            f"@{name}_{what} = internal constant [{max(1, len(values))} x {target.scalar}] "
+            f"[{entries}], align 64"
+        )
 
     table = [float(column[i]) for i in range(looped.n) for column in looped.columns]
     parents = ", ".join(f"i64 {p + 1}" for p in looped.parents)
     turning = ", ".join(f"i1 {int(t)}" for t in looped.turning)
     return "\n".join(
         [
-            numbers("table", table), numbers("offsets", looped.offsets + [0.0] * BYTES_AT_ONCE),
+            numbers("table", table),
+            numbers("offsets", looped.offsets + [0.0] * BYTES_AT_ONCE),
             f"@{name}_parents = internal constant [{looped.n} x i64] [{parents}]",
             f"@{name}_turning = internal constant [{looped.n} x i1] [{turning}]",
         ]
-    )  # fmt: skip
+    )
 
 
 def _through(name: str, looped: Looped, target: Target) -> str:
@@ -84,16 +104,28 @@ def _through(name: str, looped: Looped, target: Target) -> str:
         f"define void @{name}({', '.join(f'ptr nocapture %{a}' for a in arrays)}, i64 %count) nounwind {{",
         "entry:",
     ]
-    lines += ["  br label %head", "head:", "  %at = phi i64 [ 0, %entry ], [ %after, %block ], [ %next, %one ]"]
+    lines += [
+        "  br label %head",
+        "head:",
+        "  %at = phi i64 [ 0, %entry ], [ %after, %block ], [ %next, %one ]",
+    ]
     lines += [f"  %{a}.row = mul i64 %at, {size}" for a, size in zip(arrays, sizes, strict=True)]
     lines += [f"  %{a}.at = getelementptr {scalar}, ptr %{a}, i64 %{a}.row" for a in arrays]
     given = ", ".join(f"ptr %{a}.at" for a in arrays)
-    lines += ["  %left = sub i64 %count, %at", f"  %full = icmp sge i64 %left, {lanes if lanes > 1 else 2**62}"]
+    lines += [
+        "  %left = sub i64 %count, %at",
+        f"  %full = icmp sge i64 %left, {lanes if lanes > 1 else 2**62}",
+    ]
     lines += ["  br i1 %full, label %block, label %rest", "rest:", "  %some = icmp sgt i64 %left, 0"]
     lines += ["  br i1 %some, label %one, label %done", "block:"]
     if lanes > 1:
         lines += [f"  call void @{name}_block({given})"]
-    lines += [f"  %after = add i64 %at, {lanes}", "  br label %head", "one:", f"  call void @{name}_one({given})"]
+    lines += [
+        f"  %after = add i64 %at, {lanes}",
+        "  br label %head",
+        "one:",
+        f"  call void @{name}_one({given})",
+    ]
     return "\n".join([*lines, "  %next = add i64 %at, 1", "  br label %head", "done:", "  ret void", "}"])
 
 
@@ -114,7 +146,10 @@ class Block:
         arrays = [*looped.inputs, looped.output]
         padded = n * lanes + BYTES_AT_ONCE
         self.lines += [
-            f"define internal void @{self.name}({', '.join(f'ptr nocapture %{a}' for a in arrays)}) nounwind {{",
+            (
+                "define internal void "
+                f"@{self.name}({', '.join(f'ptr nocapture %{a}' for a in arrays)}) nounwind {{"
+            ),
             "entry:",
         ]
         sizes = {f"in.{a}": padded for a in (*looped.inputs, "c", "s")}
@@ -148,7 +183,11 @@ class Block:
         self.lines += [f"  br label %{before}", f"{before}:", f"  br label %{label}", f"{label}:"]
         self.lines += [f"  %{label}.i = phi i64 [ {first}, %{before} ], [ %{label}.next, %{label}.end ]"]
         inside(f"%{label}.i")
-        self.lines += [f"  br label %{label}.end", f"{label}.end:", f"  %{label}.next = add i64 %{label}.i, {step}"]
+        self.lines += [
+            f"  br label %{label}.end",
+            f"{label}.end:",
+            f"  %{label}.next = add i64 %{label}.i, {step}",
+        ]
         self.lines += [f"  %{label}.more = icmp {'sle' if step > 0 else 'sge'} i64 %{label}.next, {last}"]
         self.lines += [f"  br i1 %{label}.more, label %{label}, label %{label}.done", f"{label}.done:"]
 
@@ -188,7 +227,9 @@ class Block:
         zero = self._body().constant(0.0)
 
         def add(index: str) -> None:
-            self.lines += [f"  %sum = phi {t.vector} [ {zero}, %unknown.before ], [ %unknown.total, %unknown.end ]"]
+            self.lines += [
+                f"  %sum = phi {t.vector} [ {zero}, %unknown.before ], [ %unknown.total, %unknown.end ]"
+            ]
             body = self._body()
             total = "%sum"
             self.lines += [f"  %unknown.at = mul i64 {index}, {t.lanes}"]
@@ -208,7 +249,9 @@ class Block:
         def some(index: str) -> None:
             body = self._body(lanes)
             self.lines += [f"  %angle.at = mul i64 {index}, {t.lanes}"]
-            self.lines += [f"  %{a}.angle = getelementptr {scalar}, ptr %in.{a}, i64 %angle.at" for a in "qcs"]
+            self.lines += [
+                f"  %{a}.angle = getelementptr {scalar}, ptr %in.{a}, i64 %angle.at" for a in "qcs"
+            ]
             self.lines += [f"  %offset.at = getelementptr {scalar}, ptr @{self.tables}_offsets, i64 {index}"]
             offset = body.splat("%offset.at", 0) if t.lanes > 1 else body.load("%offset.at", 0, lanes)
             sine, cosine = body.sine_and_cosine(body.op("fadd", body.load("%q.angle", 0, lanes), offset))
@@ -221,28 +264,41 @@ class Block:
     def _pass(self, label: str, one: Pass, unknown: str) -> None:
         first, last, step = (0, self.looped.n - 1, 1) if one.outwards else (self.looped.n - 1, 0, -1)
         self._loop(
-            label, first, last, step, lambda i: self._joint(label, i, one.steps, lambda b, v: self._give(b, i, v, unknown))
+            label,
+            first,
+            last,
+            step,
+            lambda i: self._joint(label, i, one.steps, lambda b, v: self._give(b, i, v, unknown)),
         )
 
     def _give(self, body: Body, index: str, value: str, unknown: str) -> None:
         """An entry of the result."""
         t = self.target
         place = body.emit(f"mul i64 {index}, {t.lanes}")
-        pointer = body.emit(f"getelementptr {t.scalar}, ptr %{'out' if t.lanes > 1 else self.looped.output}, i64 {place}")
+        pointer = body.emit(
+            f"getelementptr {t.scalar}, ptr %{'out' if t.lanes > 1 else self.looped.output}, i64 {place}"
+        )
         body.store(pointer, 0, body.op("fadd", value, unknown), t.lanes)
 
-    def _joint(self, label: str, index: str, steps: dict[bool, Step], give_out: Callable[[Body, str], None]) -> None:
+    def _joint(
+        self, label: str, index: str, steps: dict[bool, Step], give_out: Callable[[Body, str], None]
+    ) -> None:
         """The step of a joint, by its kind."""
         t = self.target
         self.lines += [
             f"  %{label}.parents.at = getelementptr i64, ptr @{self.tables}_parents, i64 {index}",
-            f"  %{label}.parent = load i64, ptr %{label}.parents.at", f"  %{label}.own = add i64 {index}, 1",
-        ]  # fmt: skip
+            f"  %{label}.parent = load i64, ptr %{label}.parents.at",
+            f"  %{label}.own = add i64 {index}, 1",
+        ]
         for what in ("own", "parent"):
             self.lines += [f"  %{label}.{what}.at = mul i64 %{label}.{what}, {len(self.slots) * t.lanes}"]
-            self.lines += [f"  %{label}.{what}.row = getelementptr {t.scalar}, ptr %rows, i64 %{label}.{what}.at"]
+            self.lines += [
+                f"  %{label}.{what}.row = getelementptr {t.scalar}, ptr %rows, i64 %{label}.{what}.at"
+            ]
         self.lines += [f"  %{label}.table.at = mul i64 {index}, {len(self.looped.columns)}"]
-        self.lines += [f"  %{label}.table = getelementptr {t.scalar}, ptr @{self.tables}_table, i64 %{label}.table.at"]
+        self.lines += [
+            f"  %{label}.table = getelementptr {t.scalar}, ptr @{self.tables}_table, i64 %{label}.table.at"
+        ]
         self.lines += [f"  %{label}.in.at = mul i64 {index}, {t.lanes}"]
         for a in (*self.looped.inputs, "c", "s"):
             self.lines += [f"  %{label}.in.{a} = getelementptr {t.scalar}, ptr %in.{a}, i64 %{label}.in.at"]
@@ -254,7 +310,7 @@ class Block:
             f"  %{label}.kind.at = getelementptr i1, ptr @{self.tables}_turning, i64 {index}",
             f"  %{label}.kind = load i1, ptr %{label}.kind.at",
             f"  br i1 %{label}.kind, label %{label}.turns, label %{label}.slides",
-        ]  # fmt: skip
+        ]
         for kind, step in steps.items():
             self.lines += [f"{label}.{'turns' if kind else 'slides'}:"]
             self._write(label, step, give_out)
@@ -295,7 +351,9 @@ class Block:
             return body.load(f"%{label}.in.{what}", 0, lanes)
         if where == "walk":
             return body.load("%walk", self._walking(what) * lanes, lanes)
-        return body.load(f"%{label}.{'own' if where == 'own' else 'parent'}.row", self.slots[what] * lanes, lanes)
+        return body.load(
+            f"%{label}.{'own' if where == 'own' else 'parent'}.row", self.slots[what] * lanes, lanes
+        )
 
     @staticmethod
     def _walking(what: str) -> int:
@@ -325,7 +383,8 @@ class Block:
             self._give(body, place, body.constant(0.0), unknown)
             self.lines += body.lines
 
-        if any(p != k - 1 for k, p in enumerate(looped.parents)):  # pairs on different branches: 0, or not known
+        # pairs on different branches: 0, or not known
+        if any(p != k - 1 for k, p in enumerate(looped.parents)):
             self._loop("empty", 0, n * n - 1, 1, empty)
 
         def entry(i: str, j: str, body: Body, value: str) -> None:

@@ -34,9 +34,14 @@ def made(request: Request, part: str, with_entry: bool) -> tuple[dict[str, Any],
     text, inputs, outputs, counts = written(name, request, target, part == "each")
     texts = [text, entry_text(name, inputs, outputs, np.dtype(request.dtype))] if with_entry else [text]
     about = {
-        "arm": request.arm.name, "functions": request.functions, "dtype": request.dtype, "part": part,
-        "inputs": [(a.name, a.shape) for a in inputs], "outputs": [(a.name, a.shape) for a in outputs], "counts": vars(counts),
-    }  # fmt: skip
+        "arm": request.arm.name,
+        "functions": request.functions,
+        "dtype": request.dtype,
+        "part": part,
+        "inputs": [(a.name, a.shape) for a in inputs],
+        "outputs": [(a.name, a.shape) for a in outputs],
+        "counts": vars(counts),
+    }
     return about, object_code(module_text(texts, target))
 
 
@@ -74,4 +79,6 @@ def loop(name: str, request: Request, target: Target, _: bool) -> Written:
 def _traced(request: Request) -> tuple[Traced, tuple[str, ...]]:
     """The functions on the graph: once for all parts."""
     parameters = chosen_parameters(request.arm, request.parameters)
-    return trace(Tracing(request.arm, parameters), [FUNCTIONS[name] for name in request.functions]), tuple(parameters)
+    return trace(Tracing(request.arm, parameters), [FUNCTIONS[name] for name in request.functions]), tuple(
+        parameters
+    )

@@ -1,4 +1,6 @@
-"""Machine code from LLVM's text, and its functions in memory. LLVM itself is loaded only when it is needed."""
+"""Machine code from LLVM's text, and its functions in memory.
+LLVM itself is loaded only when it is needed.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ def object_code(text: str) -> bytes:
         machine = _machine()
         module = llvm.parse_assembly(text)
         module.verify()
-        # No passes over the text: nothing is computed twice in it, and the vectors are written out. Passes doubled the time.
+        # No passes over the text: nothing is computed twice in it, and the vectors are written out.
+        # Passes doubled the time.
         code: bytes = machine.emit_object(module)
     return code
 
@@ -47,8 +50,8 @@ def object_code(text: str) -> bytes:
 def loaded(code: bytes, names: list[str], made_here: bool = True) -> Loaded:
     """An object file in memory, with the addresses of what is named in it.
 
-    LLVM's loader ends the process on an object that it does not understand. One that was not made in this process goes there
-    only where there is no other loader.
+    LLVM's loader ends the process on an object that it does not understand. One that was not made in this
+    process goes there only where there is no other loader.
     """
     if elf.is_possible():
         try:
@@ -71,12 +74,16 @@ def loaded_by_llvm(code: bytes, names: list[str]) -> Loaded:
             raise elf.NotHere("not an object file")
         engine.add_object_file(found)
         engine.finalize_object()
-        addresses = {name: engine.get_function_address(name) or engine.get_global_value_address(name) for name in names}
+        addresses = {
+            name: engine.get_function_address(name) or engine.get_global_value_address(name) for name in names
+        }
     return Loaded({name: address for name, address in addresses.items() if address}, engine)
 
 
 def function_of(memory: Loaded, name: str, *kinds: Any) -> Any:
-    """A function in memory for Python to call with arguments of these kinds; the memory stays as long as the function does."""
+    """A function in memory for Python to call with arguments of these kinds;
+    the memory stays as long as the function does.
+    """
     function: Any = ctypes.CFUNCTYPE(None, *kinds)(memory.addresses[name])
     function.memory = memory
     return function
@@ -90,5 +97,9 @@ def _machine() -> Any:
     target = llvm.Target.from_default_triple()
     # Small and position-independent: constants are operands of instructions, and the code may lie anywhere.
     return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3, reloc="pic", codemodel="small"
-    )  # fmt: skip
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=3,
+        reloc="pic",
+        codemodel="small",
+    )

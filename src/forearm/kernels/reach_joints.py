@@ -1,4 +1,6 @@
-"""What numeric inverse kinematics knows of an arm's joints: where they may start, and which of them move the hand."""
+"""What numeric inverse kinematics knows of an arm's joints:
+where they may start, and which of them move the hand.
+"""
 
 from __future__ import annotations
 
@@ -51,11 +53,17 @@ def is_periodic(arm: Arm) -> Flags:
 
 
 def put_inside(q: Floats, lower: Floats, upper: Floats, periodic: Flags) -> Floats:
-    """Postures (..., n) within bounds: moved by whole turns where that leads inside, to the bound elsewhere."""
+    """Postures (..., n) within bounds: moved by whole turns where that leads inside,
+    to the bound elsewhere.
+    """
     if np.all((q >= lower) & (q <= upper)):
         return q
     with np.errstate(invalid="ignore"):  # infinite bounds are never passed
         down = q - math.tau * np.ceil((q - upper) / math.tau)
         up = q + math.tau * np.ceil((lower - q) / math.tau)
-        q = np.where(periodic & (q > upper) & (down >= lower), down, np.where(periodic & (q < lower) & (up <= upper), up, q))
+        q = np.where(
+            periodic & (q > upper) & (down >= lower),
+            down,
+            np.where(periodic & (q < lower) & (up <= upper), up, q),
+        )
     return np.clip(q, lower, upper)

@@ -1,7 +1,9 @@
-"""One step of numeric inverse kinematics on the graph: how far the hand is from a pose, and where the joints go next.
+"""One step of numeric inverse kinematics on the graph: how far the hand is from a pose,
+and where the joints go next.
 
-Damped least squares: dq = J^T (J J^T + damping)^-1 e, or (J^T J + damping)^-1 J^T e where that is the smaller matrix. Joints
-that stand at a limit and would be pushed beyond it have `free` 0, and their columns of J are left out.
+Damped least squares: dq = J^T (J J^T + damping)^-1 e, or (J^T J + damping)^-1 J^T e where that is the
+smaller matrix. Joints that stand at a limit and would be pushed beyond it have `free` 0, and their
+columns of J are left out.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ LEAST = 1e-10  # what 1 + trace of a turn by pi, where no axis can be read off, 
 class Step:
     """Inputs and results of a step: e.e of position (m^2) and rotation (rad^2), slope = J^T e, and dq.
 
-    `target` are the first three rows of the pose, entry by entry; `rotation` is None where it does not matter.
+    `target` are the first three rows of the pose, entry by entry;
+    `rotation` is None where it does not matter.
     """
 
     graph: Graph
@@ -65,9 +68,10 @@ def traced_step(arm: Arm, position_only: bool) -> Step:
 def rotation_error(R: Array) -> tuple[Array, Scalar]:
     """The rotation vector angle x axis of a rotation matrix, (3,), and angle^2; without an arctangent.
 
-    With v = vee(R - R^T) / 2 = sin(a) axis and c = cos(a/2), which 1 + trace gives, t = tan(a/8) has t^2 = (1 - c4) / (1 + c4),
-    c4 = cos(a/4), and a / sin(a/2) = 2 (1 + t^2)^2 / (1 - t^2) (1 - t^2/3 + t^4/5 - ...). Next to pi, where v vanishes and the
-    vector with it, the square is made up to pi^2, so that half a turn is never taken for none.
+    With v = vee(R - R^T) / 2 = sin(a) axis and c = cos(a/2), which 1 + trace gives, t = tan(a/8) has t^2 =
+    (1 - c4) / (1 + c4), c4 = cos(a/4), and a / sin(a/2) = 2 (1 + t^2)^2 / (1 - t^2) (1 - t^2/3 + t^4/5 -
+    ...). Next to pi, where v vanishes and the vector with it, the square is made up to pi^2, so that half a
+    turn is never taken for none.
     """
     trace = R[0, 0] + R[1, 1] + R[2, 2]
     v = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]], dtype=object)
@@ -83,15 +87,21 @@ def rotation_error(R: Array) -> tuple[Array, Scalar]:
     return vector, square + (math.pi**2 / LEAST) * hinge((LEAST - 1.0) - trace)
 
 
-def _least_squares(J: Array, e: Array, slope: list[Scalar], free: tuple[Expr, ...], damping: Expr) -> list[Scalar]:
+def _least_squares(
+    J: Array, e: Array, slope: list[Scalar], free: tuple[Expr, ...], damping: Expr
+) -> list[Scalar]:
     rows, n = J.shape
     if n < rows:
         A = np.empty((n, n), dtype=object)
         for i in range(n):
             for j in range(n):
-                A[i, j] = _sum(J[k, i] * J[k, j] for k in range(rows)) * (free[i] * free[j] if i != j else free[i])
+                A[i, j] = _sum(J[k, i] * J[k, j] for k in range(rows)) * (
+                    free[i] * free[j] if i != j else free[i]
+                )
                 A[i, j] = A[i, j] + damping if i == j else A[i, j]
-        return list(solve_symmetric(A, np.array([f * s for f, s in zip(free, slope, strict=True)], dtype=object)))
+        return list(
+            solve_symmetric(A, np.array([f * s for f, s in zip(free, slope, strict=True)], dtype=object))
+        )
     freed = J * np.array(free, dtype=object)
     A = np.empty((rows, rows), dtype=object)
     for i in range(rows):

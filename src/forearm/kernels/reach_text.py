@@ -1,7 +1,8 @@
-"""Numeric inverse kinematics as LLVM's text: a lane a pose, which takes the next start, or the next pose, when a run is over.
+"""Numeric inverse kinematics as LLVM's text: a lane a pose, which takes the next start, or the next
+pose, when a run is over.
 
-`step` moves all lanes at once; `turn` looks after one lane between runs, in scalars. What a lane computes does not depend on
-its neighbours, so a pose has the same bits alone, in a batch and in any order.
+`step` moves all lanes at once; `turn` looks after one lane between runs, in scalars. What a lane computes
+does not depend on its neighbours, so a pose has the same bits alone, in a batch and in any order.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from forearm.kernels.reach_step import Step, traced_step
 from forearm.kernels.reach_turn import KEPT, nearest_text, place_of, told, turn_text
 from forearm.kernels.vectors import Body, Target
 
-# The damping is a share of the squared error: so much of the one before after a step that helped, or did not, within bounds.
+# The damping is a share of the squared error: so much of the one before after a step that helped, or
+# did not, within bounds.
 LESS, MORE = 0.5, 4.0
 LEAST, MOST = 1e-4, 1e3
 NEVER_SINGULAR = 1e-14  # damping at a solution, above the rounding of J J^T
@@ -28,8 +30,8 @@ SLOW = 0.8  # of the squared error: a step that leaves more is slow
 def reach_text(arm: Arm, position_only: bool, target: Target) -> str:
     """The module: `void reach(order)` with an order as `reach_turn` has it.
 
-    T (count, 12) poses, first (count or 1, n) starts where given, bounds (2, n), table (starts, BLOCK (COLUMNS + n)), and
-    out (count, n + FIGURES).
+    T (count, 12) poses, first (count or 1, n) starts where given, bounds (2, n), table (starts, BLOCK
+    (COLUMNS + n)), and out (count, n + FIGURES).
     """
     step = traced_step(arm, position_only)
     texts = [nearest_text(target), turn_text(arm.n, target.lanes), _reach(arm, step, target)]
@@ -42,45 +44,68 @@ def _reach(arm: Arm, step: Step, target: Target) -> str:
     lines = ["define void @reach(ptr nocapture %order) nounwind {", "entry:"]
     lines += [f"  %m = alloca [{size} x double], align 64"]
     lines += [*told("bounds", "ptr"), *told("square", "double")]
-    lines += [f"  %m{k} = getelementptr double, ptr %m, i64 {k}\n  store double 0.0, ptr %m{k}" for k in range(size)]
+    lines += [
+        f"  %m{k} = getelementptr double, ptr %m, i64 {k}\n  store double 0.0, ptr %m{k}" for k in range(size)
+    ]
     lines += [f"  store i64 -1, ptr %m{pose + lane}" for lane in range(L)]
     lines += [
         "  br label %deal",
         "deal:", f"  %bits = phi i64 [ {2**L - 1}, %entry ], [ %over, %step ]", "  br label %each",
-        "each:", "  %lane = phi i64 [ 0, %deal ], [ %lane.next, %each.end ]", "  %moved = lshr i64 %bits, %lane",
+        "each:", "  %lane = phi i64 [ 0, %deal ], [ %lane.next, %each.end ]",
+        "  %moved = lshr i64 %bits, %lane",
         "  %bit = trunc i64 %moved to i1", "  br i1 %bit, label %each.turn, label %each.end",
         "each.turn:", "  call void @turn(ptr %m, ptr %order, i64 %lane)", "  br label %each.end",
         "each.end:", "  %lane.next = add i64 %lane, 1", f"  %lanes.left = icmp slt i64 %lane.next, {L}",
         "  br i1 %lanes.left, label %each, label %dealt",
         "dealt:", f"  %poses = load <{L} x i64>, ptr %m{pose}, align 8",
-        f"  %busy = icmp sge <{L} x i64> %poses, zeroinitializer", f"  %busy.bits = bitcast <{L} x i1> %busy to i{L}",
+        f"  %busy = icmp sge <{L} x i64> %poses, zeroinitializer",
+        f"  %busy.bits = bitcast <{L} x i1> %busy to i{L}",
         f"  %none = icmp eq i{L} %busy.bits, 0", "  br i1 %none, label %done, label %step", "step:",
     ]  # fmt: skip
     body = Body(target)
     over = _step(body, step, is_periodic(arm).tolist())
     lines += [
-        *body.lines, f"  %ended = and <{L} x i1> {over}, %busy", f"  %ended.bits = bitcast <{L} x i1> %ended to i{L}",
-        f"  %over = zext i{L} %ended.bits to i64", "  %some = icmp ne i64 %over, 0",
-        "  br i1 %some, label %deal, label %step", "done:", "  ret void", "}",
-    ]  # fmt: skip
+        *body.lines,
+        f"  %ended = and <{L} x i1> {over}, %busy",
+        f"  %ended.bits = bitcast <{L} x i1> %ended to i{L}",
+        f"  %over = zext i{L} %ended.bits to i64",
+        "  %some = icmp ne i64 %over, 0",
+        "  br i1 %some, label %deal, label %step",
+        "done:",
+        "  ret void",
+        "}",
+    ]
     return "\n".join(lines)
 
 
 def _step(body: Body, step: Step, periodic: list[bool]) -> str:
-    """All lanes: the step tried, taken where it helps, and the next one; the mask of lanes whose run is over."""
+    """All lanes: the step tried, taken where it helps, and the next one;
+    the mask of lanes whose run is over.
+    """
     L, n = body.target.lanes, len(step.q)
     places = {name: place_of(n, L, name) for name in KEPT}
-    kept = {name: body.load("%m", place, L) for name, place in places.items() if name not in ("pose", "tries")}
+    kept = {
+        name: body.load("%m", place, L) for name, place in places.items() if name not in ("pose", "tries")
+    }
     x = [body.load("%m", j * L, L) for j in range(n)]
     dq = [body.load("%m", (n + j) * L, L) for j in range(n)]
     bounds = [(body.splat("%bounds", j), body.splat("%bounds", n + j)) for j in range(n)]
     tried = [_within(body, body.fma(kept["share"], dq[j], x[j]), *bounds[j], periodic[j]) for j in range(n)]
     values = {e.node: v for e, v in zip(step.q, tried, strict=True)}
     values |= {e.node: body.load("%m", (2 * n + k) * L, L) for k, e in enumerate(step.target)}
-    compute(body, step.graph, [step.position, 0.0 if step.rotation is None else step.rotation, *step.slope], values)
-    position, rotation = (result(body, 0.0 if e is None else e, values) for e in (step.position, step.rotation))
+    compute(
+        body,
+        step.graph,
+        [step.position, 0.0 if step.rotation is None else step.rotation, *step.slope],
+        values,
+    )
+    position, rotation = (
+        result(body, 0.0 if e is None else e, values) for e in (step.position, step.rotation)
+    )
     cost, square = body.op("fadd", position, rotation), body.spread("%square")
-    solved = body.masked("and", body.compared("ole", position, square), body.compared("ole", rotation, square))
+    solved = body.masked(
+        "and", body.compared("ole", position, square), body.compared("ole", rotation, square)
+    )
     less = body.compared("olt", cost, kept["cost"])
     take = body.masked("or", less, solved)
     damping = _damping(body, take, kept["damping"])
@@ -99,20 +124,27 @@ def _step(body: Body, step: Step, periodic: list[bool]) -> str:
 
 
 def _stuck(body: Body, kept: dict[str, str], places: dict[str, int], take: str, cost: str) -> str:
-    """The mask of lanes that make no headway, or have made as many steps as they may; what is counted is kept."""
+    """The mask of lanes that make no headway, or have made as many steps as they may;
+    what is counted is kept.
+    """
     share = body.chosen(take, body.constant(1.0), body.op("fmul", kept["share"], body.constant(SHORTER)))
     quick = body.compared("olt", cost, body.op("fmul", kept["cost"], body.constant(SLOW)))
     slow = body.chosen(quick, body.constant(0.0), body.op("fadd", kept["slow"], body.constant(1.0)))
     steps = body.op("fadd", kept["steps"], body.constant(1.0))
     for name, value in (("share", share), ("slow", slow), ("steps", steps)):
         body.store("%m", places[name], value, body.target.lanes)
-    late = body.masked("or", body.compared("oge", slow, kept["patience"]), body.compared("oge", steps, kept["most"]))
+    late = body.masked(
+        "or", body.compared("oge", slow, kept["patience"]), body.compared("oge", steps, kept["most"])
+    )
     return body.masked("or", late, body.compared("olt", share, body.constant(SHORTEST)))
 
 
 def _within(body: Body, x: str, low: str, high: str, periodic: bool) -> str:
     """x between its bounds: a whole turn on where that is inside, the bound elsewhere."""
-    for test, inside, bound, other, turn in (("ogt", "oge", high, low, -math.tau), ("olt", "ole", low, high, math.tau)):
+    for test, inside, bound, other, turn in (
+        ("ogt", "oge", high, low, -math.tau),
+        ("olt", "ole", low, high, math.tau),
+    ):
         beyond, put = body.compared(test, x, bound), bound
         if periodic:
             turned = body.op("fadd", x, body.constant(turn))

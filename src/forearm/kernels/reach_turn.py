@@ -1,17 +1,43 @@
 """What happens to one lane of numeric inverse kinematics between runs, as LLVM's text, in scalars.
 
-A run that is over leaves its posture in the pose's row if it is the nearest yet. Then the lane goes on with the pose's next
-start, after the last of them once more from the nearest, or with the next pose, or rests.
+A run that is over leaves its posture in the pose's row if it is the nearest yet. Then the lane goes on with
+the pose's next start, after the last of them once more from the nearest, or with the next pose, or rests.
 """
 
 from __future__ import annotations
 
 from forearm.kernels.vectors import Body, Target
 
-# What a call is told, 8 bytes each, in this order; `square` is that of the tolerance, `most` the steps of a run, both doubles.
-ORDER = ("T", "first", "bounds", "table", "out", "count", "stride", "starts", "given", "next", "square", "most")
+# What a call is told, 8 bytes each, in this order; `square` is that of the tolerance,
+# `most` the steps of a run, both doubles.
+ORDER = (
+    "T",
+    "first",
+    "bounds",
+    "table",
+    "out",
+    "count",
+    "stride",
+    "starts",
+    "given",
+    "next",
+    "square",
+    "most",
+)
 # What a lane keeps besides x, dq and the pose; the last two are whole numbers.
-KEPT = ("cost", "position", "rotation", "share", "damping", "slow", "patience", "steps", "most", "pose", "tries")
+KEPT = (
+    "cost",
+    "position",
+    "rotation",
+    "share",
+    "damping",
+    "slow",
+    "patience",
+    "steps",
+    "most",
+    "pose",
+    "tries",
+)
 BLOCK = 64  # postures of the table that a start is chosen from: the one nearest to the pose
 COLUMNS = 13  # of a block before its postures: how to weigh the 12 entries of a pose, and what to add
 WIDTH = 8  # postures compared at once, on every machine
@@ -19,7 +45,15 @@ FIGURES = 4  # behind q in a row of the result: position and rotation squared, s
 
 HUGE = 1e300
 DAMPING = 0.1  # times the squared error; the first step makes it less already
-BEGINNING = {"cost": HUGE, "position": HUGE, "rotation": 0.0, "share": 1.0, "damping": DAMPING, "slow": 0.0, "steps": 0.0}
+BEGINNING = {
+    "cost": HUGE,
+    "position": HUGE,
+    "rotation": 0.0,
+    "share": 1.0,
+    "damping": DAMPING,
+    "slow": 0.0,
+    "steps": 0.0,
+}
 PATIENCE = 8.0  # slow steps one after the other that end a run, but for the last one
 LAST = 4.0  # times the steps of a run: what the last one, which goes on from the nearest, may take
 
@@ -36,7 +70,9 @@ def told(name: str, kind: str) -> list[str]:
 
 
 def turn_text(n: int, lanes: int) -> str:
-    """`void turn(m, order, lane)`: what was found is kept, and the lane's next run begins, if there is one."""
+    """`void turn(m, order, lane)`: what was found is kept, and the lane's next run
+    begins, if there is one.
+    """
     text = _Turn(n, lanes)
     lines = ["define internal void @turn(ptr %m, ptr %order, i64 %lane) nounwind noinline {", "entry:"]
     for name in ("T", "first", "table", "out"):
@@ -59,8 +95,10 @@ class _Turn:
         return [
             *self.get("pose", "i64", "pose"), "  %resting = icmp slt i64 %pose, 0",
             "  br i1 %resting, label %fresh, label %over",
-            "over:", f"  %row.at = mul i64 %pose, {n + FIGURES}", "  %row = getelementptr double, ptr %out, i64 %row.at",
-            *self.get("position", "double", "p"), *self.get("rotation", "double", "r"), *self.get("steps", "double", "steps"),
+            "over:", f"  %row.at = mul i64 %pose, {n + FIGURES}",
+            "  %row = getelementptr double, ptr %out, i64 %row.at",
+            *self.get("position", "double", "p"), *self.get("rotation", "double", "r"),
+            *self.get("steps", "double", "steps"),
             *self.get("tries", "i64", "tries"),
             *(f"  %row.{k} = getelementptr double, ptr %row, i64 {n + k}" for k in range(FIGURES)),
             "  %before.p = load double, ptr %row.0", "  %before.r = load double, ptr %row.1",
@@ -70,16 +108,19 @@ class _Turn:
             "  %better = or i1 %solved, %less", "  br i1 %better, label %keep, label %kept",
             "keep:", *self.copy("%row", 1, "%m.x", self.lanes),
             "  store double %p, ptr %row.0", "  store double %r, ptr %row.1", "  br label %kept",
-            "kept:", "  %steps.before = load double, ptr %row.2", "  %steps.sum = fadd double %steps.before, %steps",
+            "kept:", "  %steps.before = load double, ptr %row.2",
+            "  %steps.sum = fadd double %steps.before, %steps",
             "  store double %steps.sum, ptr %row.2", "  %tries.next = add i64 %tries, 1",
             *self.put("tries", "i64", "%tries.next"), "  %more = icmp slt i64 %tries.next, %starts",
-            "  %last = icmp eq i64 %tries.next, %starts", "  %counted = select i1 %more, i64 %tries.next, i64 %starts",
+            "  %last = icmp eq i64 %tries.next, %starts",
+            "  %counted = select i1 %more, i64 %tries.next, i64 %starts",
             "  %counted.double = sitofp i64 %counted to double", "  store double %counted.double, ptr %row.3",
             "  br i1 %solved, label %fresh, label %unsolved",
             "unsolved:", "  br i1 %more, label %pick, label %ended",
             "ended:", "  br i1 %last, label %again, label %fresh",
             "again:", *self.copy("%m.x", self.lanes, "%row", 1), *self.put("patience", "double", HUGE),
-            f"  %most.last = fmul double %most, {LAST:e}", *self.put("most", "double", "%most.last"), "  br label %begin",
+            f"  %most.last = fmul double %most, {LAST:e}", *self.put("most", "double", "%most.last"),
+            "  br label %begin",
         ]  # fmt: skip
 
     def next_pose(self) -> list[str]:
@@ -107,7 +148,8 @@ class _Turn:
             "  %first.row = getelementptr double, ptr %first, i64 %first.at",
             *self.copy("%m.x", self.lanes, "%first.row", 1), "  br label %chosen",
             "pick:", "  %which = phi i64 [ %pose, %unsolved ], [ %next, %new ]",
-            "  %try = phi i64 [ %tries.next, %unsolved ], [ 0, %new ]", "  %block.index = sub i64 %try, %given",
+            "  %try = phi i64 [ %tries.next, %unsolved ], [ 0, %new ]",
+            "  %block.index = sub i64 %try, %given",
             f"  %block.at = mul i64 %block.index, {BLOCK * (COLUMNS + n)}",
             "  %block = getelementptr double, ptr %table, i64 %block.at",
             "  %which.at = mul i64 %which, 12", "  %which.row = getelementptr double, ptr %T, i64 %which.at",
@@ -115,14 +157,18 @@ class _Turn:
             f"  %found.place = add i64 %found.at, {BLOCK * COLUMNS}",
             "  %found.row = getelementptr double, ptr %block, i64 %found.place",
             *self.copy("%m.x", self.lanes, "%found.row", 1), "  br label %chosen",
-            "chosen:", *self.put("patience", "double", PATIENCE), *self.put("most", "double", "%most"), "  br label %begin",
+            "chosen:", *self.put("patience", "double", PATIENCE), *self.put("most", "double", "%most"),
+            "  br label %begin",
         ]  # fmt: skip
 
     def begun(self) -> list[str]:
         """A run's beginning: no step yet, and anything is better than what there is."""
         lines = ["begin:"]
         for j in range(self.n):
-            lines += [*self._entry("%m.x", (self.n + j) * self.lanes, f"%d{j}"), f"  store double 0.0, ptr %d{j}"]
+            lines += [
+                *self._entry("%m.x", (self.n + j) * self.lanes, f"%d{j}"),
+                f"  store double 0.0, ptr %d{j}",
+            ]
         for name, value in BEGINNING.items():
             lines += self.put(name, "double", value)
         return [*lines, "  ret void"]
@@ -146,7 +192,9 @@ class _Turn:
             f"  %k{self.count} = getelementptr double, ptr %b{self.count}, i64 %lane",
         ]
 
-    def copy(self, to: str, to_step: int, source: str, source_step: int, size: int | None = None) -> list[str]:
+    def copy(
+        self, to: str, to_step: int, source: str, source_step: int, size: int | None = None
+    ) -> list[str]:
         """So many doubles (n unless said) from one place to another; %m.x and %m.t are the lane's own."""
         lines = []
         for k in range(self.n if size is None else size):
@@ -170,7 +218,9 @@ class _Turn:
 
 
 def nearest_text(target: Target) -> str:
-    """`i64 nearest(t, block)`: the posture whose columns give the most with the 12 entries of a pose; the first of equals."""
+    """`i64 nearest(t, block)`: the posture whose columns give the most with the 12 entries of a
+    pose; the first of equals.
+    """
     body = Body(Target(target.scalar, WIDTH, target.fused))
     entries = [body.splat("%t", k) for k in range(12)]
     numbers = [[start + k for k in range(WIDTH)] for start in range(0, BLOCK, WIDTH)]
@@ -185,11 +235,17 @@ def nearest_text(target: Target) -> str:
             continue
         more = body.compared("ogt", score, best)
         best = body.chosen(more, score, best)
-        where = body.emit(f"select {body.target.mask} {more}, <{WIDTH} x i64> {index}, <{WIDTH} x i64> {where}")
-    top, at = (body.emit(f"extractelement <{WIDTH} x {kind}> {v}, i32 0") for kind, v in (("double", best), ("i64", where)))
+        where = body.emit(
+            f"select {body.target.mask} {more}, <{WIDTH} x i64> {index}, <{WIDTH} x i64> {where}"
+        )
+    top, at = (
+        body.emit(f"extractelement <{WIDTH} x {kind}> {v}, i32 0")
+        for kind, v in (("double", best), ("i64", where))
+    )
     for k in range(1, WIDTH):
         one, its = (
-            body.emit(f"extractelement <{WIDTH} x {kind}> {v}, i32 {k}") for kind, v in (("double", best), ("i64", where))
+            body.emit(f"extractelement <{WIDTH} x {kind}> {v}, i32 {k}")
+            for kind, v in (("double", best), ("i64", where))
         )
         more = body.emit(f"fcmp ogt double {one}, {top}")
         top = body.emit(f"select i1 {more}, double {one}, double {top}")

@@ -1,4 +1,6 @@
-"""Numeric inverse kinematics in machine code, from the cache or made now, and the table of postures that it starts from."""
+"""Numeric inverse kinematics in machine code, from the cache or made now, and the table of
+postures that it starts from.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,10 @@ from forearm.kinematics.poses import forward
 
 Floats = NDArray[np.float64]
 MOST_JOINTS = 200  # which take some seconds to compile
-SPREADS = (0.6, 0.8, 1.0)  # of the range of each joint that starts are drawn from, in turns: few limits are met from the middle
-TURNING = 1.0 / 3.0  # of the positions' variance: what a turn counts beside a distance when starts are compared
+# of the range of each joint that starts are drawn from, in turns: few limits are met from the middle
+SPREADS = (0.6, 0.8, 1.0)
+# of the positions' variance: what a turn counts beside a distance when starts are compared
+TURNING = 1.0 / 3.0
 
 
 class _Order(ctypes.Structure):
@@ -38,21 +42,27 @@ def reacher_of(arm: Arm, link: str | None, position_only: bool, limits: bool) ->
 
 
 class Reacher:
-    """An arm whose hand is to reach poses, all of them or their positions alone, within the joints' limits or without."""
+    """An arm whose hand is to reach poses, all of them or their positions alone,
+    within the joints' limits or without.
+    """
 
     def __init__(self, arm: Arm, position_only: bool, limits: bool) -> None:
         if arm.n > MOST_JOINTS:
             raise InputError(
-                f"inverse_numeric: {arm.name!r} has {arm.n} joints, and steps are written out for at most {MOST_JOINTS}; "
-                "lock some of them with arm.lock."
+                f"inverse_numeric: {arm.name!r} has {arm.n} joints, and steps are written out for at most "
+                f"{MOST_JOINTS}; lock some of them with arm.lock."
             )
         self.arm, self.position_only = arm, position_only
-        self.bounds = np.stack(limits_of(arm) if limits else [np.full(arm.n, s * math.inf) for s in (-1.0, 1.0)])
+        self.bounds = np.stack(
+            limits_of(arm) if limits else [np.full(arm.n, s * math.inf) for s in (-1.0, 1.0)]
+        )
         self.periodic = is_periodic(arm)
         self._tables: dict[int, Floats] = {}  # by seed, the last one
         self._parts: dict[str, Any] = {}
 
-    def run(self, T: Floats, first: Floats | None, starts: int, seed: int, tolerance: float, most: int) -> Floats:
+    def run(
+        self, T: Floats, first: Floats | None, starts: int, seed: int, tolerance: float, most: int
+    ) -> Floats:
         """For poses (B, 12) the rows (q, position^2, rotation^2, steps, starts), (B, n + FIGURES).
 
         `first` (B, n) or (1, n) is tried first, if given, and the table's starts after it.
@@ -63,15 +73,26 @@ class Reacher:
             first = np.ascontiguousarray(put_inside(first, self.bounds[0], self.bounds[1], self.periodic))
         table = self._table(starts if first is None else starts - 1, seed)
         order = _Order(
-            T.ctypes.data, 0 if first is None else first.ctypes.data, self.bounds.ctypes.data, table.ctypes.data,
-            out.ctypes.data, count, n if first is not None and len(first) > 1 else 0, starts, int(first is not None), 0,
-            tolerance * tolerance, float(most),
-        )  # fmt: skip
+            T.ctypes.data,
+            0 if first is None else first.ctypes.data,
+            self.bounds.ctypes.data,
+            table.ctypes.data,
+            out.ctypes.data,
+            count,
+            n if first is not None and len(first) > 1 else 0,
+            starts,
+            int(first is not None),
+            0,
+            tolerance * tolerance,
+            float(most),
+        )
         self._part("single" if count == 1 else "batch")(ctypes.byref(order))
         return out
 
     def _table(self, starts: int, seed: int) -> Floats:
-        """Blocks of postures, (starts or more, BLOCK (COLUMNS + n)): each drawn by itself, so more starts only add blocks."""
+        """Blocks of postures, (starts or more, BLOCK (COLUMNS + n)):
+        each drawn by itself, so more starts only add blocks.
+        """
         table = self._tables.get(seed)
         if table is None or len(table) < starts:
             table = np.stack([self._block(k, seed) for k in range(max(starts, 1))])
@@ -79,9 +100,11 @@ class Reacher:
         return table
 
     def _block(self, index: int, seed: int) -> Floats:
-        """64 postures and what weighs them: score = weights . T - |p|^2 / 2, largest where the pose is nearest.
+        """64 postures and what weighs them: score = weights .
+        T - |p|^2 / 2, largest where the pose is nearest.
 
-        |p - p'|^2 / 2 + w |R - R'|^2 / 2 = -(p . p' + w R . R') + |p|^2 / 2 + what does not depend on the posture.
+        |p - p'|^2 / 2 + w |R - R'|^2 / 2 = -(p . p' + w R .
+         R') + |p|^2 / 2 + what does not depend on the posture.
         """
         n, (middle, half) = self.arm.n, range_of(self.arm)
         raw = np.random.Philox(key=np.array([seed, index], dtype=np.uint64)).random_raw(BLOCK * n)
@@ -110,7 +133,9 @@ class Reacher:
             from forearm.kernels.reach_text import reach_text
 
             about = {"arm": arm.name, "functions": ["inverse_numeric"], "dtype": "float64", "part": part}
-            return about, object_code(reach_text(arm, position_only, host("float64", 1 if part == "single" else None)))
+            return about, object_code(
+                reach_text(arm, position_only, host("float64", 1 if part == "single" else None))
+            )
 
         return kept_or_made(
             ("reach", arm, position_only, part),

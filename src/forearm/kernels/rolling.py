@@ -1,4 +1,6 @@
-"""Simulations in machine code, from the cache or made now: whole runs of fixed steps, and the functions inside them."""
+"""Simulations in machine code, from the cache or made now: whole runs of fixed steps,
+and the functions inside them.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +18,24 @@ from forearm.kernels.keeping import About, kept_or_made
 from forearm.kernels.native import function_of
 
 Floats = NDArray[np.float64]
-# The functions of the code, and the kinds of their arguments; `require` is there only where friction can hold a joint.
+# The functions of the code, and the kinds of their arguments;
+# `require` is there only where friction can hold a joint.
 POINTER, COUNT = ctypes.c_void_p, ctypes.c_int64
 KINDS: dict[str, list[Any]] = {
-    "rollout": [POINTER] * 8 + [COUNT] * 5 + [ctypes.c_double] * 2, "core": [POINTER] * 6, "require": [POINTER] * 6,
+    "rollout": [POINTER] * 8 + [COUNT] * 5 + [ctypes.c_double] * 2,
+    "core": [POINTER] * 6,
+    "require": [POINTER] * 6,
     "accelerate": [POINTER] * 6 + [COUNT],
-}  # fmt: skip
+}
 
 
 @dataclass(eq=False)
 class State:
-    """Simulations under way, (B, n) each: `way` is the direction in which friction acts, `free` 0 where a joint stands.
+    """Simulations under way, (B, n) each: `way` is the direction in which friction acts,
+    `free` 0 where a joint stands.
 
-    `felt` (B, 2 m) are the loads on drives with friction that depends on them, and how they changed in the last step: where
-    the next begins to look for them.
+    `felt` (B, 2 m) are the loads on drives with friction that depends on them, and how they changed in the
+    last step: where the next begins to look for them.
     """
 
     q: Floats
@@ -52,7 +58,9 @@ def held_freedoms(arm: Arm) -> list[bool]:
 
 
 def count_of_loads(arm: Arm) -> int:
-    """How many numbers drives with friction that depends on the load feel: a torque each, and six of the reaction."""
+    """How many numbers drives with friction that depends on the load feel:
+    a torque each, and six of the reaction.
+    """
     return (7 if needs_reactions(arm) else 1) * sum(drive.depends_on_load for drive in drives_of(arm))
 
 
@@ -60,7 +68,12 @@ class Roller:
     """An arm driven by torques or voltages, under an explicit method with the tableau c, a, b."""
 
     def __init__(
-        self, arm: Arm, voltage: bool, c: tuple[float, ...], a: tuple[tuple[float, ...], ...], b: tuple[float, ...]
+        self,
+        arm: Arm,
+        voltage: bool,
+        c: tuple[float, ...],
+        a: tuple[tuple[float, ...], ...],
+        b: tuple[float, ...],
     ) -> None:
         self.arm, self.voltage = arm, voltage
         self.tableau = (c, a, b)
@@ -74,12 +87,18 @@ class Roller:
     def at_rest_or_moving(self, q: Floats, qd: Floats) -> State:
         """Simulations that begin at (B, n): joints with dry friction and no velocity stand."""
         free = np.where(self.dry & (qd == 0.0), 0.0, 1.0)
-        return State(q.copy(), qd.copy(), np.sign(qd) + 0.0, free, np.zeros((len(q), 2 * count_of_loads(self.arm))))
+        return State(
+            q.copy(), qd.copy(), np.sign(qd) + 0.0, free, np.zeros((len(q), 2 * count_of_loads(self.arm)))
+        )
 
-    def run(self, state: State, u: Floats, steps: int, h: float, every: int, linear: bool) -> tuple[Floats, Floats]:
-        """Go on for so many steps; the state is changed. (q, qd) of every `every`-th step, (B, steps / every + 1, n) each.
+    def run(
+        self, state: State, u: Floats, steps: int, h: float, every: int, linear: bool
+    ) -> tuple[Floats, Floats]:
+        """Go on for so many steps; the state is changed. (q, qd) of every `every`-th step, (B,
+        steps / every + 1, n) each.
 
-        u is (n,), or (B, 1, n), held throughout, or (steps + 1, n) for all: held from step to step, or going straight.
+        u is (n,), or (B, 1, n), held throughout, or (steps + 1, n) for all:
+        held from step to step, or going straight.
         """
         count, n = state.q.shape
         if u.ndim == 1:
@@ -108,7 +127,9 @@ class Roller:
         return out
 
     def required(self, q: Floats, qd: Floats, qdd: Floats, way: Floats) -> Floats:
-        """What the drives of one simulation must give for a motion with friction in these directions, (n,)."""
+        """What the drives of one simulation must give for a motion with friction in
+        these directions, (n,).
+        """
         return self._called("require", q, qd, qdd, way, way)
 
     def _called(self, name: str, *given: Floats) -> Floats:
@@ -136,6 +157,8 @@ class Roller:
 
         names = [name for name in KINDS if name != "require" or self.dry.any()]
         return kept_or_made(
-            ("rollout", arm, voltage, tableau, part), names, make,
+            ("rollout", arm, voltage, tableau, part),
+            names,
+            make,
             lambda _, memory: {name: function_of(memory, name, *KINDS[name]) for name in names},
-        )  # fmt: skip
+        )

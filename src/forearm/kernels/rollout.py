@@ -1,7 +1,8 @@
-"""A simulation as machine code: fixed steps of an explicit Runge-Kutta method, a lane a simulation, no Python inside.
+"""A simulation as machine code: fixed steps of an explicit Runge-Kutta method, a lane a
+simulation, no Python inside.
 
-`core` gives accelerations, `stage` the same from loads that are nearly known, `require` what drives must give in some
-direction, `rest` velocities once joints stand; `rollout_loop` goes through the steps.
+`core` gives accelerations, `stage` the same from loads that are nearly known, `require` what drives must give
+in some direction, `rest` velocities once joints stand; `rollout_loop` goes through the steps.
 """
 
 from __future__ import annotations
@@ -26,26 +27,33 @@ from forearm.kernels.vectors import Body, Target
 from forearm.model import Scalar
 from forearm.symbols import refined
 
-ROUGH = 1e-10  # of the torques: what a stage may leave of the equation, less than the method leaves of the motion
+# of the torques: what a stage may leave of the equation, less than the method leaves of the motion
+ROUGH = 1e-10
 
 
 def rollout_text(plan: Plan, target: Target) -> str:
     """The module: `core`, `stage`, `require` and `rest` on lanes, `accelerate` on rows, and `rollout`.
 
-    `void rollout(q, qd, way, free, felt, u, out_q, out_qd, count, steps, every, u_state, u_step, h, slope)`: count simulations,
-    states (count, n) in and out, inputs at u + state u_state + step u_step, and a record (count, steps / every + 1, n) for each
-    output; `slope` is 0 where inputs are held and 1 where they go straight to the next.
+    `void rollout(q, qd, way, free, felt, u, out_q, out_qd, count, steps, every, u_state, u_step, h,
+    slope)`: count simulations, states (count, n) in and out, inputs at u + state u_state + step u_step, and a
+    record (count, steps / every + 1, n) for each output; `slope` is 0 where inputs are held and 1 where they
+    go straight to the next.
     `void accelerate(q, qd, u, way, free, out, count)`.
     """
     traced = _traced(plan)
     names = ("q", "qd", "u", "way", "free")
-    texts = [_lane_function("core", traced, names, plan.arm.n, target), _row_function(traced, names, plan.arm.n, target)]
+    texts = [
+        _lane_function("core", traced, names, plan.arm.n, target),
+        _row_function(traced, names, plan.arm.n, target),
+    ]
     if plan.loads:
         texts.append(_lane_function("stage", traced, names, plan.arm.n, target, loads="%loads"))
     if any(plan.dry):
         texts.append(_lane_function("require", _traced_need(plan), names, plan.arm.n, target))
         texts.append(_lane_function("rest", _traced_rest(plan), names, plan.arm.n, target))
-    return "\n\n".join([*intrinsics(target), copying(target.scalar), *texts, RolloutLoop(plan, target).text()])
+    return "\n\n".join(
+        [*intrinsics(target), copying(target.scalar), *texts, RolloutLoop(plan, target).text()]
+    )
 
 
 def _traced(plan: Plan) -> Traced:
@@ -63,7 +71,9 @@ def _traced(plan: Plan) -> Traced:
 
 
 def _traced_need(plan: Plan) -> Traced:
-    """What the drives must give at accelerations that stand in the place of u, with friction in the directions `way`."""
+    """What the drives must give at accelerations that stand in the place of u,
+    with friction in the directions `way`.
+    """
     tracing = Tracing(plan.arm, {})
     way, x = inputs(tracing, "way"), inputs(tracing, "u")
     joints = _at_joints(plan, way)
@@ -72,7 +82,9 @@ def _traced_need(plan: Plan) -> Traced:
 
 
 def _traced_rest(plan: Plan) -> Traced:
-    """Velocities once impulses at the joints that stand (free is 0) have brought these to rest, and moved the others."""
+    """Velocities once impulses at the joints that stand (free is 0) have brought these to
+    rest, and moved the others.
+    """
     tracing, dry = Tracing(plan.arm, {}), plan.dry
     free = [a if is_dry else 1.0 for a, is_dry in zip(inputs(tracing, "free"), dry, strict=True)]
     M, qd = tracing.inertia_matrix(), tracing.qd
@@ -90,18 +102,31 @@ def _at_joints(plan: Plan, way: list[Scalar]) -> list[Scalar]:
 
 def _lane_function(
     name: str, traced: Traced, names: Sequence[str], n: int, target: Target, loads: str | None = None
-) -> str:  # fmt: skip
-    """A function whose arrays have a lane a simulation already; with `loads` one more, of where to begin and what came out."""
+) -> str:
+    """A function whose arrays have a lane a simulation already;
+    with `loads` one more, of where to begin and what came out.
+    """
     body, L = Body(target), target.lanes
     body.keep("%out", _columns(body, traced, names, n, lambda a, j: body.load(f"%{a}", j * L, L), loads))
     pointers = [*(f"%{a}" for a in names), *([] if loads is None else [loads]), "%out"]
     arguments = ", ".join(f"ptr nocapture {p}" for p in pointers)
-    return "\n".join([f"define void @{name}({arguments}) nounwind {{", "entry:", *body.spaces, *body.lines, "  ret void", "}"])
+    return "\n".join(
+        [
+            f"define void @{name}({arguments}) nounwind {{",
+            "entry:",
+            *body.spaces,
+            *body.lines,
+            "  ret void",
+            "}",
+        ]
+    )
 
 
 def _row_function(traced: Traced, names: Sequence[str], n: int, target: Target) -> str:
     """The same function of rows of states."""
-    arrays = replace(traced, inputs=tuple(Argument(a, (n,), "") for a in names), outputs=(Argument("out", (n,), ""),))
+    arrays = replace(
+        traced, inputs=tuple(Argument(a, (n,), "") for a in names), outputs=(Argument("out", (n,), ""),)
+    )
 
     def block(body: Body) -> None:
         made = {a: load_columns(body, f"%at.{a}", n) for a in names}
@@ -111,9 +136,16 @@ def _row_function(traced: Traced, names: Sequence[str], n: int, target: Target) 
 
 
 def _columns(
-    body: Body, traced: Traced, names: Sequence[str], n: int, given: Callable[[str, int], str], loads: str | None = None
-) -> list[str]:  # fmt: skip
-    """The results of a block, from its inputs by name and joint; those that nothing needs are not asked for."""
+    body: Body,
+    traced: Traced,
+    names: Sequence[str],
+    n: int,
+    given: Callable[[str, int], str],
+    loads: str | None = None,
+) -> list[str]:
+    """The results of a block, from its inputs by name and joint;
+    those that nothing needs are not asked for.
+    """
     needed = set(traced.graph.needed(traced.results))
     places = {leaf: place for place, leaf in traced.graph.leaves.items() if place in needed}
     states = {places[f"{a}[{j}]"]: given(a, j) for a in names for j in range(n) if f"{a}[{j}]" in places}

@@ -1,7 +1,8 @@
-"""The loop of a simulation in machine code: blocks of simulations, steps, the stages of a step, joints that stick and slip.
+"""The loop of a simulation in machine code: blocks of simulations, steps, the stages of a step,
+joints that stick and slip.
 
-A joint with dry friction moves in a direction until its velocity passes 0, where it stands; it begins to move again when the
-motor gives more than motion in one direction, or the other, would need.
+A joint with dry friction moves in a direction until its velocity passes 0, where it stands; it begins to move
+again when the motor gives more than motion in one direction, or the other, would need.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ class RolloutLoop:
 
     def __init__(self, plan: Plan, target: Target) -> None:
         self.plan, self.target, self.n = plan, target, plan.arm.n
-        self.widths = {s: 2 * plan.loads if s == "felt" else plan.arm.n for s in STATES if s != "felt" or plan.loads}
+        self.widths = {
+            s: 2 * plan.loads if s == "felt" else plan.arm.n for s in STATES if s != "felt" or plan.loads
+        }
         self.lines: list[str] = []
         self.bodies = 0
         self.h = self.slope = ""  # in every lane
@@ -43,7 +46,13 @@ class RolloutLoop:
         for s, m in self.widths.items():
             self._rows_to_buffer(s, m)
             self.lines += [copy_text(f"%there.{s}", f"%buffer.{s}", f"%some.{s}", f"%some.{s}")]
-        self.lines += ["  br label %block.end", "block.end:", f"  %at.next = add i64 %at, {L}", "  br label %blocks", "}"]
+        self.lines += [
+            "  br label %block.end",
+            "block.end:",
+            f"  %at.next = add i64 %at, {L}",
+            "  br label %blocks",
+            "}",
+        ]
         return "\n".join(self.lines)
 
     def _opening(self) -> None:
@@ -52,7 +61,21 @@ class RolloutLoop:
         pointers, counts = [*STATES, "u", "out_q", "out_qd"], ["count", "steps", "every", "u_state", "u_step"]
         arguments = [*(f"ptr nocapture %{p}" for p in pointers), *(f"i64 %{k}" for k in counts)]
         arguments += [f"{t.scalar} %h", f"{t.scalar} %slope"]
-        arrays = ["m.q", "m.qd", "m.way", "m.free", "m.u", "m.v", "m.x", "m.now", "y.q", "y.qd", "plus", "minus", "trial"]
+        arrays = [
+            "m.q",
+            "m.qd",
+            "m.way",
+            "m.free",
+            "m.u",
+            "m.v",
+            "m.x",
+            "m.now",
+            "y.q",
+            "y.qd",
+            "plus",
+            "minus",
+            "trial",
+        ]
         sizes = dict.fromkeys([*arrays, *(f"{kind}.{s}" for kind in "kv" for s in stages)], n)
         sizes |= {f"buffer.{s}": m for s, m in self.widths.items()}
         if self.plan.loads:
@@ -61,27 +84,51 @@ class RolloutLoop:
         for name, size in sizes.items():
             body.space(f"%{name}", size * L)
         self.h, self.slope = body.spread("%h"), body.spread("%slope")
-        self.lines = [f"define void @rollout({', '.join(arguments)}) nounwind {{", "entry:", *body.spaces, *body.lines]
+        self.lines = [
+            f"define void @rollout({', '.join(arguments)}) nounwind {{",
+            "entry:",
+            *body.spaces,
+            *body.lines,
+        ]
         self.lines += [
-            "  %records = sdiv i64 %steps, %every", "  %rows = add i64 %records, 1", f"  %row.size = mul i64 %rows, {n}",
+            "  %records = sdiv i64 %steps, %every",
+            "  %rows = add i64 %records, 1",
+            f"  %row.size = mul i64 %rows, {n}",
             "  br label %blocks",
-            "blocks:", "  %at = phi i64 [ 0, %entry ], [ %at.next, %block.end ]", "  %left = sub i64 %count, %at",
-            "  %none = icmp sle i64 %left, 0", "  br i1 %none, label %finish, label %block",
-            "finish:", "  ret void",
-            "block:", f"  %full = icmp sge i64 %left, {L}", f"  %some = select i1 %full, i64 {L}, i64 %left",
-        ]  # fmt: skip
+            "blocks:",
+            "  %at = phi i64 [ 0, %entry ], [ %at.next, %block.end ]",
+            "  %left = sub i64 %count, %at",
+            "  %none = icmp sle i64 %left, 0",
+            "  br i1 %none, label %finish, label %block",
+            "finish:",
+            "  ret void",
+            "block:",
+            f"  %full = icmp sge i64 %left, {L}",
+            f"  %some = select i1 %full, i64 {L}, i64 %left",
+        ]
 
     def _steps(self) -> None:
         """The steps of a block, and their records."""
         self.lines += ["  br label %time.before", "time.before:", "  br label %time", "time:"]
-        self.lines += ["  %k = phi i64 [ 0, %time.before ], [ %k.next, %time.end ]", "  %over = icmp sge i64 %k, %steps"]
+        self.lines += [
+            "  %k = phi i64 [ 0, %time.before ], [ %k.next, %time.end ]",
+            "  %over = icmp sge i64 %k, %steps",
+        ]
         self.lines += ["  br i1 %over, label %time.done, label %step", "step:"]
         self._driven()
         if any(self.plan.dry):
             self._loosened()
         self._stages()
-        self.lines += ["  %k.next = add i64 %k, 1", "  %phase = srem i64 %k.next, %every", "  %due = icmp eq i64 %phase, 0"]
-        self.lines += ["  br i1 %due, label %record, label %time.end", "record:", "  %which = sdiv i64 %k.next, %every"]
+        self.lines += [
+            "  %k.next = add i64 %k, 1",
+            "  %phase = srem i64 %k.next, %every",
+            "  %due = icmp eq i64 %phase, 0",
+        ]
+        self.lines += [
+            "  br i1 %due, label %record, label %time.end",
+            "record:",
+            "  %which = sdiv i64 %k.next, %every",
+        ]
         self._record("each", "%which")
         self.lines += ["  br label %time.end", "time.end:", "  br label %time", "time.done:"]
 
@@ -101,9 +148,16 @@ class RolloutLoop:
         for s in ("q", "qd"):
             self._rows_to_buffer(s, n)
             self.lines += [
-                f"  br label %rec.{tag}.{s}.before", f"rec.{tag}.{s}.before:", f"  br label %rec.{tag}.{s}", f"rec.{tag}.{s}:",
-                f"  %lane.{tag}.{s} = phi i64 [ 0, %rec.{tag}.{s}.before ], [ %lane.{tag}.{s}.next, %rec.{tag}.{s} ]",
-                f"  %sim.{tag}.{s} = add i64 %at, %lane.{tag}.{s}", f"  %base.{tag}.{s} = mul i64 %sim.{tag}.{s}, %row.size",
+                f"  br label %rec.{tag}.{s}.before",
+                f"rec.{tag}.{s}.before:",
+                f"  br label %rec.{tag}.{s}",
+                f"rec.{tag}.{s}:",
+                (
+                    f"  %lane.{tag}.{s} = phi i64 [ 0, %rec.{tag}.{s}.before ], [ "
+                    f"%lane.{tag}.{s}.next, %rec.{tag}.{s} ]"
+                ),
+                f"  %sim.{tag}.{s} = add i64 %at, %lane.{tag}.{s}",
+                f"  %base.{tag}.{s} = mul i64 %sim.{tag}.{s}, %row.size",
                 f"  %place.{tag}.{s} = add i64 %base.{tag}.{s}, %rec.{tag}",
                 f"  %to.{tag}.{s} = getelementptr {t.scalar}, ptr %out_{s}, i64 %place.{tag}.{s}",
                 f"  %off.{tag}.{s} = mul i64 %lane.{tag}.{s}, {n}",
@@ -111,8 +165,9 @@ class RolloutLoop:
                 copy_text(f"%to.{tag}.{s}", f"%from.{tag}.{s}", str(n), n),
                 f"  %lane.{tag}.{s}.next = add i64 %lane.{tag}.{s}, 1",
                 f"  %more.{tag}.{s} = icmp slt i64 %lane.{tag}.{s}.next, %some",
-                f"  br i1 %more.{tag}.{s}, label %rec.{tag}.{s}, label %rec.{tag}.{s}.done", f"rec.{tag}.{s}.done:",
-            ]  # fmt: skip
+                f"  br i1 %more.{tag}.{s}, label %rec.{tag}.{s}, label %rec.{tag}.{s}.done",
+                f"rec.{tag}.{s}.done:",
+            ]
 
     def _driven(self) -> None:
         """The inputs of this step in m.u, and how much they change until the next in m.v."""
@@ -172,12 +227,18 @@ class RolloutLoop:
             self._settled(stopped)
 
     def _accelerated(self, q: str, qd: str, u: str, s: int, out: str) -> str:
-        """A call for accelerations, which begins with the loads that stage s expects and leaves those that it finds."""
+        """A call for accelerations, which begins with the loads that stage s expects and
+        leaves those that it finds.
+        """
         name, loads = ("stage", f"ptr %f.{s}, ") if self.plan.loads else ("core", "")
-        return f"  call void @{name}(ptr %{q}, ptr %{qd}, ptr %{u}, ptr %m.way, ptr %m.free, {loads}ptr %{out})"
+        return (
+            f"  call void @{name}(ptr %{q}, ptr %{qd}, ptr %{u}, ptr %m.way, ptr %m.free, {loads}ptr %{out})"
+        )
 
     def _expected(self, body: Body, s: int) -> None:
-        """The loads from which stage s begins: those at its time, or where a straight line through what is known leads."""
+        """The loads from which stage s begins: those at its time, or where a straight line
+        through what is known leads.
+        """
         L, m, c = self.target.lanes, self.plan.loads, self.plan.c
         same = [r for r in range(s) if c[r] == c[s]]
         other = [r for r in range(s) if c[r] != c[0]]
@@ -193,7 +254,9 @@ class RolloutLoop:
             body.store(f"%f.{s}", k * L, first, L)
 
     def _remembered(self, body: Body) -> None:
-        """The loads at the end of the step, and how they changed in it, as the next step's first stage and slope."""
+        """The loads at the end of the step, and how they changed in it, as the next step's
+        first stage and slope.
+        """
         L, m, c = self.target.lanes, self.plan.loads, self.plan.c
         last = max(range(len(c)), key=lambda s: (c[s], s))
         for k in range(m):
@@ -209,11 +272,17 @@ class RolloutLoop:
         for s, w in enumerate(weights):
             if w != 0.0:
                 value = body.load(f"%{name}.{s}", place, self.target.lanes)
-                total = body.op("fmul", value, body.constant(w)) if total is None else body.fma(value, body.constant(w), total)
+                total = (
+                    body.op("fmul", value, body.constant(w))
+                    if total is None
+                    else body.fma(value, body.constant(w), total)
+                )
         return total
 
     def _stopped(self, body: Body, j: int, qd: str) -> str:
-        """The lanes where a joint's velocity turned against its direction: it stands. One that had none takes that of it."""
+        """The lanes where a joint's velocity turned against its direction: it stands.
+        One that had none takes that of it.
+        """
         t, place, zero = self.target, j * self.target.lanes, body.constant(0.0)
         way, free = body.load("%m.way", place, t.lanes), body.load("%m.free", place, t.lanes)
         against = body.compared("olt", body.op("fmul", way, qd), zero)
@@ -228,16 +297,23 @@ class RolloutLoop:
         return body.fma(body.op("fmul", self.h, v0), share, q0)
 
     def _settled(self, stopped: str) -> None:
-        """In the lanes where a joint came to stand, velocities without the part of the step in which friction reversed it.
+        """In the lanes where a joint came to stand, velocities without the part of the step in
+        which friction reversed it.
 
-        Others felt its acceleration all the step. What brings it to rest again is an impulse at its own joint, as friction is.
-        A joint that this turns against its direction stands too.
+        Others felt its acceleration all the step. What brings it to rest again is an impulse at its own
+        joint, as friction is. A joint that this turns against its direction stands too.
         """
         t, L = self.target, self.target.lanes
         body = self._body()
         bits = body.emit(f"bitcast {t.mask} {stopped} to i{L}")
-        body.lines += [f"  %stops = icmp ne i{L} {bits}, 0", "  br i1 %stops, label %settle, label %settled", "settle:"]
-        body.lines += ["  call void @rest(ptr %m.q, ptr %m.qd, ptr %m.u, ptr %m.way, ptr %m.free, ptr %trial)"]
+        body.lines += [
+            f"  %stops = icmp ne i{L} {bits}, 0",
+            "  br i1 %stops, label %settle, label %settled",
+            "settle:",
+        ]
+        body.lines += [
+            "  call void @rest(ptr %m.q, ptr %m.qd, ptr %m.u, ptr %m.way, ptr %m.free, ptr %trial)"
+        ]
         zero = body.constant(0.0)
         for j in range(self.n):
             qd = body.chosen(stopped, body.load("%trial", j * L, L), body.load("%m.qd", j * L, L))
@@ -248,7 +324,9 @@ class RolloutLoop:
         self.lines += [*body.lines, "  br label %settled", "settled:"]
 
     def _loosened(self) -> None:
-        """Joints that stand and are driven harder than either direction of motion would need begin to move."""
+        """Joints that stand and are driven harder than either direction of motion
+        would need begin to move.
+        """
         t, n, L, dry = self.target, self.n, self.target.lanes, self.plan.dry
         body = self._body()
         standing = None
@@ -257,15 +335,23 @@ class RolloutLoop:
                 mask = body.compared("oeq", body.load("%m.free", j * L, L), body.constant(0.0))
                 standing = mask if standing is None else body.masked("or", standing, mask)
         bits = body.emit(f"bitcast {t.mask} {standing} to i{L}")
-        body.lines += [f"  %any = icmp ne i{L} {bits}, 0", "  br i1 %any, label %hold, label %moving", "hold:"]
+        body.lines += [
+            f"  %any = icmp ne i{L} {bits}, 0",
+            "  br i1 %any, label %hold, label %moving",
+            "hold:",
+        ]
         self._expected(body, 0)
         body.lines += [self._accelerated("m.q", "m.qd", "m.u", 0, "m.x")]
         for name, value in (("plus", 1.0), ("minus", -1.0)):
             for j in range(n):
                 way, free = body.load("%m.way", j * L, L), body.load("%m.free", j * L, L)
                 stands = body.compared("oeq", free, body.constant(0.0))
-                body.store("%trial", j * L, body.chosen(stands, body.constant(value), way) if dry[j] else way, L)
-            body.lines += [f"  call void @require(ptr %m.q, ptr %m.qd, ptr %m.x, ptr %trial, ptr %m.free, ptr %{name})"]
+                body.store(
+                    "%trial", j * L, body.chosen(stands, body.constant(value), way) if dry[j] else way, L
+                )
+            body.lines += [
+                f"  call void @require(ptr %m.q, ptr %m.qd, ptr %m.x, ptr %trial, ptr %m.free, ptr %{name})"
+            ]
         drives = self._torques(body)
         for j in range(n):
             if dry[j]:
@@ -284,7 +370,12 @@ class RolloutLoop:
         tracing = Tracing(self.plan.arm, {})
         u = inputs(tracing, "u")
         tau = torques(tracing, self.plan, u)
-        values = {e.node: body.load("%m.u", j * self.target.lanes, self.target.lanes) for j, e in enumerate(u)}
-        values |= {e.node: body.load("%m.qd", j * self.target.lanes, self.target.lanes) for j, e in enumerate(tracing.qd)}
+        values = {
+            e.node: body.load("%m.u", j * self.target.lanes, self.target.lanes) for j, e in enumerate(u)
+        }
+        values |= {
+            e.node: body.load("%m.qd", j * self.target.lanes, self.target.lanes)
+            for j, e in enumerate(tracing.qd)
+        }
         compute(body, tracing.graph, tau, values)
         return [result(body, e, values) for e in tau]

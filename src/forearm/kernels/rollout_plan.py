@@ -1,4 +1,6 @@
-"""What a simulation in machine code is made of: the arm, what drives it, the method; and torques from what drives it."""
+"""What a simulation in machine code is made of: the arm, what drives it, the method;
+and torques from what drives it.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +39,18 @@ class Plan:
 
 
 def torques(tracing: Tracing, plan: Plan, u: Sequence[Any]) -> list[Any]:
-    """Torques from what drives the arm: themselves, or what the motors make of voltages within their limits."""
+    """Torques from what drives the arm: themselves, or what the motors make of
+    voltages within their limits.
+    """
     if not plan.voltage:
         return list(u)
     c = constants_of(plan.arm)
     made = []
     for j, V in enumerate(u):
         V = _clipped(V, float(c.most_voltage[j]))
-        current = _clipped((V - float(c.K[j]) * tracing.qd[j]) * (1.0 / float(c.R[j])), float(c.most_current[j]))
+        current = _clipped(
+            (V - float(c.K[j]) * tracing.qd[j]) * (1.0 / float(c.R[j])), float(c.most_current[j])
+        )
         made.append(float(c.K[j]) * current)
     return made
 

@@ -1,9 +1,9 @@
 """Rows of states to columns and back, in registers.
 
-A block has as many rows as there are lanes. A square of w rows and w columns is transposed by log2(w) rounds of shuffles of two
-vectors; the first round is done by loading halves of rows, the last by storing them. Where an array has fewer columns than
-lanes, several squares lie side by side in a vector; the second half of a row ends where the row ends and may overlap the first,
-so that nothing outside the row is touched.
+A block has as many rows as there are lanes. A square of w rows and w columns is transposed by log2(w) rounds
+of shuffles of two vectors; the first round is done by loading halves of rows, the last by storing them. Where
+an array has fewer columns than lanes, several squares lie side by side in a vector; the second half of a row
+ends where the row ends and may overlap the first, so that nothing outside the row is touched.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def load_square(body: Body, pointer: str, size: int, start: int, width: int, sec
     for k in range(half):
         rows = [row for first in range(0, lanes, width) for row in (first + k, first + k + half)]
         for part, column in ((0, start), (half, second)):
-            halves[k + part] = body.joined([body.load(pointer, row * size + column, half) for row in rows], half)
+            halves[k + part] = body.joined(
+                [body.load(pointer, row * size + column, half) for row in rows], half
+            )
     return _rounds(body, [halves[k] for k in range(width)], half)
 
 
@@ -74,7 +76,9 @@ def store_square(body: Body, pointer: str, size: int, columns: list[str], start:
     for k in range(half):
         for part, column in ((0, start), (half, second)):
             for first in range(0, lanes, half):
-                body.store(pointer, (first + k) * size + column, body.part(made[k + part], lanes, first, half), half)
+                body.store(
+                    pointer, (first + k) * size + column, body.part(made[k + part], lanes, first, half), half
+                )
 
 
 def _rounds(body: Body, vectors: list[str], half: int) -> list[str]:

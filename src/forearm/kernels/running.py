@@ -10,7 +10,17 @@ from numpy.typing import ArrayLike
 
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.kernels import direct
-from forearm.kernels.arrays import Array, DType, apart, as_numbers, as_states, copied, is_ready, results_for, rows_of
+from forearm.kernels.arrays import (
+    Array,
+    DType,
+    apart,
+    as_numbers,
+    as_states,
+    copied,
+    is_ready,
+    results_for,
+    rows_of,
+)
 from forearm.kernels.compiled import Compiled
 from forearm.kernels.sharing import WORK, WORTH, shared_rows, worker_count
 
@@ -20,7 +30,9 @@ Parameters = Mapping[str, ArrayLike] | ArrayLike
 
 @dataclass(frozen=True)
 class Call:
-    """What a call came with beside its states; `own` are the arm's values of the parameters left open, by name."""
+    """What a call came with beside its states; `own` are the arm's values of the
+    parameters left open, by name.
+    """
 
     own: Mapping[str, float]
     out: Sequence[Array] | None = None
@@ -74,25 +86,32 @@ def _piecewise(function: Compiled, given: tuple[ArrayLike, ...], call: Call, dty
     return copied(results, asked)
 
 
-def _values(given: Parameters | None, own: Mapping[str, float], batch: tuple[int, ...], dtype: DType) -> Array:
+def _values(
+    given: Parameters | None, own: Mapping[str, float], batch: tuple[int, ...], dtype: DType
+) -> Array:
     """Values of the parameters: (P,), or (B, P) where any of them differs from state to state."""
     if given is None:
         return np.array(list(own.values()), dtype=dtype)
     if isinstance(given, Mapping):
         if unknown := [name for name in given if name not in own]:
-            raise NameNotFound(f"parameters: {shorten(unknown[0])} was not left open; {suggest(str(unknown[0]), list(own))}")
-        columns = [as_numbers(f"parameters, {name}", given.get(name, value), dtype) for name, value in own.items()]
+            raise NameNotFound(
+                f"parameters: {shorten(unknown[0])} was not left open; {suggest(str(unknown[0]), list(own))}"
+            )
+        columns = [
+            as_numbers(f"parameters, {name}", given.get(name, value), dtype) for name, value in own.items()
+        ]
         shapes = {column.shape for column in columns if column.shape}
         if shapes and shapes != {batch}:
             raise InputError(
-                f"parameters: a value is a number or {batch or 'one'} of them, as there are states; came {shapes}."
+                f"parameters: a value is a number or {batch or 'one'} of them, as there are "
+                f"states; came {shapes}."
             )
         given = np.stack(np.broadcast_arrays(*columns), axis=-1)
     values = as_numbers("parameters", given, dtype)
     if values.shape not in ((len(own),), (*batch, len(own))):
         raise InputError(
-            f"parameters: {len(own)} were left open, so the shape is ({len(own)},), or {(*batch, len(own))} with one row a "
-            f"state; came {values.shape}."
+            f"parameters: {len(own)} were left open, so the shape is ({len(own)},), or {(*batch, len(own))} "
+            f"with one row a state; came {values.shape}."
         )
     return values
 
@@ -100,4 +119,6 @@ def _values(given: Parameters | None, own: Mapping[str, float], batch: tuple[int
 def refuse(parameters: Parameters | None) -> None:
     """Parameters where none were left open."""
     if parameters is not None:
-        raise InputError("parameters: none were left open in this kernel; fa.compile(arm, parameters=...) does that.")
+        raise InputError(
+            "parameters: none were left open in this kernel; fa.compile(arm, parameters=...) does that."
+        )

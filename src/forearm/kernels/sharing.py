@@ -19,8 +19,12 @@ WORTH = 4 * ROWS  # states from which on a batch may be shared by threads, howev
 WORK = 15_000_000  # operations, some 0.6 ms: less is not worth starting a thread for
 
 
-def shared_rows(native: Native, arrays: Sequence[Array], steps: Sequence[int], count: int, workers: int) -> None:
-    """Blocks of rows, by one thread or several; the answer is the same. `steps` are bytes from row to row of each array."""
+def shared_rows(
+    native: Native, arrays: Sequence[Array], steps: Sequence[int], count: int, workers: int
+) -> None:
+    """Blocks of rows, by one thread or several; the answer is the same.
+    `steps` are bytes from row to row of each array.
+    """
     pointers = [array.__array_interface__["data"][0] for array in arrays]
     if workers == 1:
         native.call(*pointers, count)
@@ -30,12 +34,15 @@ def shared_rows(native: Native, arrays: Sequence[Array], steps: Sequence[int], c
 
     def work(_: Sequence[Array]) -> None:
         for start in starts:  # shared: whoever is free takes the next
-            native.call(*(p + s * start for p, s in zip(pointers, steps, strict=True)), min(size, count - start))
+            native.call(
+                *(p + s * start for p, s in zip(pointers, steps, strict=True)), min(size, count - start)
+            )
 
     others: list[threading.Thread] = []
     try:
         for _ in range(workers - 1):
-            # Each holds the arrays: an interrupt may end this function while others are still writing to them.
+            # Each holds the arrays: an interrupt may end this function while others are
+            # still writing to them.
             thread = threading.Thread(target=work, args=(arrays,))
             try:
                 thread.start()
@@ -51,8 +58,12 @@ def shared_rows(native: Native, arrays: Sequence[Array], steps: Sequence[int], c
 
 
 def worker_count(count: int, threads: int | None, operations: int) -> int:
-    """How many threads take part: those asked for, or as many as there are processors where the work is worth it."""
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1):
+    """How many threads take part: those asked for, or as many as there are processors
+    where the work is worth it.
+    """
+    if threads is not None and (
+        isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1
+    ):
         raise InputError(f"threads: a whole number of at least 1 is needed; came {shorten(threads)}.")
     if threads is None:
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

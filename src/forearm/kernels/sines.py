@@ -1,10 +1,12 @@
-"""Sine, cosine, exponential and angle as branch-free vector code: reduction to an eighth of a turn, then polynomials.
+"""Sine, cosine, exponential and angle as branch-free vector code:
+reduction to an eighth of a turn, then polynomials.
 
-x = k pi/2 + r with k the nearest whole number, found by adding a number so large that only k is left in its last bits. With
-fused multiply-add x - k p, p being pi/2 rounded, is exact: both are multiples of the last place of p, and what is left fits.
-Two more steps with what p lacks, and r is right to its own last place. Without it pi/2 is taken in parts short enough that
-k times a part is exact (Cody and Waite). The polynomials are fdlibm's in double precision, Cephes' in single. From some 1e15
-(5e6 in single precision) on x does not say in which quadrant it lies, and some point of the circle is found.
+x = k pi/2 + r with k the nearest whole number, found by adding a number so large that only k is left in its
+last bits. With fused multiply-add x - k p, p being pi/2 rounded, is exact: both are multiples of the last
+place of p, and what is left fits. Two more steps with what p lacks, and r is right to its own last place.
+Without it pi/2 is taken in parts short enough that k times a part is exact (Cody and Waite). The polynomials
+are fdlibm's in double precision, Cephes' in single. From some 1e15 (5e6 in single precision) on x does not
+say in which quadrant it lies, and some point of the circle is found.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from math import factorial
 
 @dataclass(frozen=True)
 class Exponent:
-    """Of e^x: ln 2 in two parts, the bit at which the exponent begins, Taylor's series from the highest power, and bounds of x.
+    """Of e^x: ln 2 in two parts, the bit at which the exponent begins, Taylor's series from the highest
+    power, and bounds of x.
 
     Beyond the bounds e^x is taken at them: some 1e-304 and 1e304 (1e-37 and 1e37 in single precision).
     """
@@ -29,19 +32,23 @@ class Exponent:
 
 @dataclass(frozen=True)
 class Angle:
-    """Of the angle of (x, y): pi/4 in two parts, and coefficients of atan r = r - r z P(z), z = r^2, from the highest power."""
+    """Of the angle of (x, y): pi/4 in two parts, and coefficients of atan r = r - r z P(z), z = r^2,
+    from the highest power.
+    """
 
     parts: tuple[float, float]
     series: tuple[float, ...]
 
 
-# fdlibm's in double precision, good to |r| = 7/16; Cephes' in single. tan(pi/8) is the most that is asked for.
+# fdlibm's in double precision, good to |r| = 7/16; Cephes' in single.
+# tan(pi/8) is the most that is asked for.
 ANGLE = Angle(
     (0.7853981633974483, 3.061616997868383e-17),
     (
-        1.62858201153657823623e-02, -3.65315727442169155270e-02, 4.97687799461593236017e-02, -5.83357013379057348645e-02,
-        6.66107313738753120669e-02, -7.69187620504482999495e-02, 9.09088713343650656196e-02, -1.11111104054623557880e-01,
-        1.42857142725034663711e-01, -1.99999999998764832476e-01, 3.33333333333329318027e-01,
+        1.62858201153657823623e-02, -3.65315727442169155270e-02, 4.97687799461593236017e-02,
+        -5.83357013379057348645e-02, 6.66107313738753120669e-02, -7.69187620504482999495e-02,
+        9.09088713343650656196e-02, -1.11111104054623557880e-01, 1.42857142725034663711e-01,
+        -1.99999999998764832476e-01, 3.33333333333329318027e-01,
     ),
 )  # fmt: skip
 SHORT_ANGLE = Angle(
@@ -61,7 +68,8 @@ SHORT_EXPONENT = Exponent((0.6931471824645996, -1.904654323148236e-09), 23, _tay
 
 @dataclass(frozen=True)
 class Series:
-    """Parts of pi/2, the number that shifts k into the last bits, and coefficients in r^2, from the highest power down.
+    """Parts of pi/2, the number that shifts k into the last bits, and coefficients in r^2,
+    from the highest power down.
 
     With them, what the exponential and the angle of a point are made of in the same precision.
     """
@@ -80,12 +88,12 @@ DOUBLE = Series(
     short_parts=(1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21),
     shift=1.5 * 2.0**52,
     sine=(
-        1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06, -1.98412698298579493134e-04,
-        8.33333333332248946124e-03, -1.66666666666666324348e-01,
+        1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06,
+        -1.98412698298579493134e-04, 8.33333333332248946124e-03, -1.66666666666666324348e-01,
     ),
     cosine=(
-        -1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.75573143513906633035e-07, 2.48015872894767294178e-05,
-        -1.38888888888741095749e-03, 4.16666666666666019037e-02,
+        -1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.75573143513906633035e-07,
+        2.48015872894767294178e-05, -1.38888888888741095749e-03, 4.16666666666666019037e-02,
     ),
     exponent=EXPONENT, angle=ANGLE,
 )  # fmt: skip

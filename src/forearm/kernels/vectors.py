@@ -1,7 +1,7 @@
 """LLVM's text for one block of code: values are vectors, a lane a state, and every operation is written out.
 
-Fused multiply-adds are chosen here and nothing may be reassociated: a state gives the same bits in every lane, with any
-number of lanes.
+Fused multiply-adds are chosen here and nothing may be reassociated: a state gives the same bits in every
+lane, with any number of lanes.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from dataclasses import dataclass, replace
 from forearm.kernels.sines import DOUBLE, SINGLE, TAN_EIGHTH, Series
 
 TWO_OVER_PI = 0.6366197723675814
-EIGHTH = 0.8  # of a turn, and a little: beyond it r is only where x is too large to say in which quadrant it lies
+# of a turn, and a little: beyond it r is only where x is too large to say in which quadrant it lies
+EIGHTH = 0.8
 
 
 @dataclass(frozen=True)
 class Target:
-    """What the code is written for: the scalar, how many lanes a vector has, and whether the machine has fused multiply-add."""
+    """What the code is written for: the scalar, how many lanes a vector has,
+    and whether the machine has fused multiply-add.
+    """
 
     scalar: str  # "double" or "float"
     lanes: int
@@ -79,7 +82,9 @@ class Body:
         return other
 
     def space(self, name: str, count: int) -> None:
-        """Memory for so many scalars: taken once in a function, as in a loop each turn would take more of the stack."""
+        """Memory for so many scalars: taken once in a function, as in a loop each turn would
+        take more of the stack.
+        """
         self.spaces.append(f"  {name} = alloca [{count} x {self.target.scalar}], align 64")
 
     def number(self, value: float) -> str:
@@ -126,7 +131,9 @@ class Body:
 
     def at(self, pointer: str, place: int) -> str:
         """A pointer to a scalar further on."""
-        return self.emit(f"getelementptr {self.target.scalar}, ptr {pointer}, i64 {place}") if place else pointer
+        return (
+            self.emit(f"getelementptr {self.target.scalar}, ptr {pointer}, i64 {place}") if place else pointer
+        )
 
     def load(self, pointer: str, place: int, count: int) -> str:
         """So many scalars from memory."""
@@ -202,7 +209,9 @@ class Body:
         return self.emit(f"bitcast {t.whole} {self.emit(f'xor {t.whole} {plain}, {sign}')} to {t.vector}")
 
     def exponential(self, x: str) -> str:
-        """e^x: x = k ln 2 + r, a Taylor series in r, and k added to the exponent; x is kept within the bounds of `sines`."""
+        """e^x: x = k ln 2 + r, a Taylor series in r, and k added to the exponent;
+        x is kept within the bounds of `sines`.
+        """
         t, e = self.target, self.target.series.exponent
         x = self._between(x, e.lowest, e.highest)
         shifted = self.fma(x, self.constant(1.4426950408889634), self.constant(t.series.shift))
@@ -216,7 +225,9 @@ class Body:
         return self.emit(f"bitcast {t.whole} {self.emit(f'add {t.whole} {plain}, {raised}')} to {t.vector}")
 
     def angle(self, y: str, x: str) -> str:
-        """The angle of (x, y), from -pi to pi: s atan r + k pi/4, r the ratio of the legs or of their difference and sum."""
+        """The angle of (x, y), from -pi to pi: s atan r + k pi/4, r the ratio of the legs or of
+        their difference and sum.
+        """
         t, zero = self.target, self.constant(0.0)
         tall, wide = self.call("fabs", y), self.call("fabs", x)
         steep = self.compared("ogt", tall, wide)

@@ -16,7 +16,13 @@ from forearm.kinematics.orientation import (
     rotation_from,
 )
 from forearm.kinematics.poses import body_poses, forward, link_poses
-from forearm.kinematics.rates import FiniteSteps, JointRates, finite_step_rates, joint_accelerations, joint_rates
+from forearm.kinematics.rates import (
+    FiniteSteps,
+    JointRates,
+    finite_step_rates,
+    joint_accelerations,
+    joint_rates,
+)
 
 __all__ = [
     "FiniteSteps",

@@ -1,6 +1,8 @@
-"""The formulas behind the forms of an orientation: to and from the rotation matrix, and their rates, for arrays (..., 3, 3).
+"""The formulas behind the forms of an orientation: to and from the rotation matrix, and their rates,
+for arrays (..., 3, 3).
 
-R = R_base_hand throughout: its columns are the hand's axes in the base frame; w is the angular velocity in base axes.
+R = R_base_hand throughout: its columns are the hand's axes in the base frame;
+w is the angular velocity in base axes.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ ROUNDING = 1e-12
 
 
 def rpy_of_matrix(R: Floats) -> Floats:
-    """Roll, pitch, yaw with R = Rz(yaw) Ry(pitch) Rx(roll), pitch in [-pi/2, pi/2]; at +-pi/2 the roll is 0."""
+    """Roll, pitch, yaw with R = Rz(yaw) Ry(pitch) Rx(roll), pitch in [-pi/2, pi/2];
+    at +-pi/2 the roll is 0.
+    """
     roll = _angle(R[..., 2, 1], R[..., 2, 2])
     c, s = np.cos(roll), np.sin(roll)
     # The other two come from R Rx(-roll), so that a roll which rounding spoils is made good by the yaw.
@@ -60,7 +64,9 @@ def axes_of_zyz(angles: Floats) -> Floats:
 
 
 def waters_of_matrix(R: Floats) -> Floats:
-    """Waters' three angles; one whose axis of the hand stands on the axis it is measured about is 0. Waters II."""
+    """Waters' three angles; one whose axis of the hand stands on the axis it is measured
+    about is 0. Waters II.
+    """
     x = _angle(R[..., 2, 1], R[..., 1, 1])
     y = _angle(R[..., 0, 2], R[..., 2, 2])
     z = _angle(R[..., 1, 0], R[..., 0, 0])
@@ -68,11 +74,13 @@ def waters_of_matrix(R: Floats) -> Floats:
 
 
 def matrix_of_waters(angles: Floats) -> Floats:
-    """The one rotation that has these three angles, NaN where none has or where they leave it open. Waters II.
+    """The one rotation that has these three angles, NaN where none has or where they
+    leave it open. Waters II.
 
     An angle gives a half-plane for an axis of the hand: X_H = (cos z, sin z, u), Y_H = (v, cos x, sin x),
-    Z_H = (sin y, w, cos y), up to their lengths. That they stand on each other is linear in u, v, w, with determinant
-    D = cos x cos y cos z + sin x sin y sin z; X_H x Y_H . Z_H has the sign of D, so a rotation needs D > 0.
+    Z_H = (sin y, w, cos y), up to their lengths. That they stand on each other is linear in u, v, w,
+    with determinant D = cos x cos y cos z + sin x sin y sin z; X_H x Y_H . Z_H has the sign of D, so
+    a rotation needs D > 0.
     """
     (cx, cy, cz), (sx, sy, sz) = np.moveaxis(np.cos(angles), -1, 0), np.moveaxis(np.sin(angles), -1, 0)
     D = cx * cy * cz + sx * sy * sz
@@ -139,7 +147,9 @@ def matrix_of_quaternion(q: Floats) -> Floats:
 
 
 def vector_of_matrix(R: Floats) -> Floats:
-    """The rotation vector: axis times angle in [0, pi], (..., 3); of half turns the one with the first number positive."""
+    """The rotation vector: axis times angle in [0, pi], (..., 3);
+    of half turns the one with the first number positive.
+    """
     q = quaternion_of_matrix(R)
     v = q[..., 1:]
     size = np.linalg.norm(v, axis=-1, keepdims=True)
@@ -156,7 +166,9 @@ def matrix_of_vector(r: Floats) -> Floats:
 
 
 def spin_of_vector(r: Floats) -> Floats:
-    """E with w = E r': 1 + (1 - cos t)/t^2 K + (t - sin t)/t^3 K^2, det E = (2 - 2 cos t)/t^2, singular at whole turns."""
+    """E with w = E r': 1 + (1 - cos t)/t^2 K + (t - sin t)/t^3 K^2, det E = (2 - 2 cos t)/t^2,
+    singular at whole turns.
+    """
     t = np.linalg.norm(r, axis=-1)[..., None, None]
     K = cross_matrix(r)
     small = t < 0.1
@@ -177,7 +189,9 @@ def cross_matrix(v: Floats) -> Floats:
 
 def axis_of(S: Floats) -> Floats:
     """The vector of the skew part of S (..., 3, 3): the opposite of `cross_matrix`."""
-    return 0.5 * np.stack([S[..., 2, 1] - S[..., 1, 2], S[..., 0, 2] - S[..., 2, 0], S[..., 1, 0] - S[..., 0, 1]], axis=-1)
+    return 0.5 * np.stack(
+        [S[..., 2, 1] - S[..., 1, 2], S[..., 0, 2] - S[..., 2, 0], S[..., 1, 0] - S[..., 0, 1]], axis=-1
+    )
 
 
 def determinant(M: Floats) -> Floats:

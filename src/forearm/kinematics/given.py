@@ -1,4 +1,6 @@
-"""What callers give: coordinates and states of an arm, and poses, whose rotations are made orthonormal to the last digit."""
+"""What callers give: coordinates and states of an arm, and poses, whose rotations are made
+orthonormal to the last digit.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,16 @@ def check_arm(arm: object) -> None:
 
 
 def as_coordinates(arm: Arm, q: ArrayLike, name: str = "q") -> Floats:
-    """q as float64 of shape (n,) or (B, n), or an error that says which shape came; what is infinite becomes NaN."""
+    """q as float64 of shape (n,) or (B, n), or an error that says which shape came;
+    what is infinite becomes NaN.
+    """
     check_arm(arm)
     coordinates = as_floats(q, name)
     coordinates[np.isinf(coordinates)] = np.nan
     if coordinates.ndim not in (1, 2) or coordinates.shape[-1] != arm.n:
         raise InputError(
-            f"{name}: {arm.name!r} has {arm.n} joints, so the shape is ({arm.n},) or (B, {arm.n}); came {coordinates.shape}."
+            f"{name}: {arm.name!r} has {arm.n} joints, so the shape is ({arm.n},) or (B, {arm.n}); "
+            f"came {coordinates.shape}."
         )
     return coordinates
 
@@ -54,10 +59,14 @@ def one_state(arm: Arm, what: str, **given: ArrayLike) -> list[Floats]:
 
 
 def as_poses(T: ArrayLike, what: str = "T") -> tuple[Floats, bool]:
-    """Poses (B, 4, 4) from one or many, rotations made orthonormal to the last digit, and whether it was one."""
+    """Poses (B, 4, 4) from one or many, rotations made orthonormal to the last digit,
+    and whether it was one.
+    """
     poses = as_floats(T, what)
     if poses.ndim not in (2, 3) or poses.shape[-2:] != (4, 4):
-        raise InputError(f"{what}: a pose of shape (4, 4) or poses of shape (B, 4, 4) are needed; came {poses.shape}.")
+        raise InputError(
+            f"{what}: a pose of shape (4, 4) or poses of shape (B, 4, 4) are needed; came {poses.shape}."
+        )
     single = poses.ndim == 2
     poses = poses.reshape(-1, 4, 4)
 
@@ -68,14 +77,25 @@ def as_poses(T: ArrayLike, what: str = "T") -> tuple[Floats, bool]:
             raise InputError(f"{place}: {reason}; came {shorten(poses[at].tolist(), 200)}.")
 
     flat = poses.reshape(-1, 16)
-    refuse(np.asarray(~(np.abs(flat) < LARGEST).all(axis=1)), f"every number must be finite and below {LARGEST:g}")
-    refuse(np.asarray((np.abs(flat[:, 12:] - LAST_ROW) > 1e-12).any(axis=1)), "the last row of a pose is 0 0 0 1")
+    refuse(
+        np.asarray(~(np.abs(flat) < LARGEST).all(axis=1)),
+        f"every number must be finite and below {LARGEST:g}",
+    )
+    refuse(
+        np.asarray((np.abs(flat[:, 12:] - LAST_ROW) > 1e-12).any(axis=1)), "the last row of a pose is 0 0 0 1"
+    )
     R = poses[:, :3, :3]
     off = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(axis=(1, 2))
     worst = float(off[np.argmax(off > ORTHONORMAL)]) if len(off) else 0.0
-    refuse(off > ORTHONORMAL, f"the upper left 3x3 must be a rotation, its columns of length 1 and at right angles "
-           f"to {ORTHONORMAL:g} (off by {worst:.2g}); orthonormalise it first")  # fmt: skip
-    refuse(np.linalg.det(R) < 0.0, "the upper left 3x3 is a reflection; a rotation has determinant 1, so turn one axis round")
+    refuse(
+        off > ORTHONORMAL,
+        f"the upper left 3x3 must be a rotation, its columns of length 1 and at right angles "
+        f"to {ORTHONORMAL:g} (off by {worst:.2g}); orthonormalise it first",
+    )
+    refuse(
+        np.linalg.det(R) < 0.0,
+        "the upper left 3x3 is a reflection; a rotation has determinant 1, so turn one axis round",
+    )
     made = nearer_rotation(nearer_rotation(R))
     poses[:, :3, :3] = np.where((off > EXACT)[:, None, None], made, R)
     return poses, single

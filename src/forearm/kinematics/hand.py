@@ -1,4 +1,6 @@
-"""Hand-oriented coordinates: where the hand is, how it is turned and how it moves, from joint coordinates. Waters II."""
+"""Hand-oriented coordinates: where the hand is, how it is turned and how it moves, from joint
+coordinates. Waters II.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class HandMotion:
-    """The pose (4, 4), velocity, angular velocity, acceleration and angular acceleration (3,) of the hand, or (B, ...).
+    """The pose (4, 4), velocity, angular velocity, acceleration and angular acceleration (3,) of
+    the hand, or (B, ...).
 
     All in base axes; velocity and acceleration are those of the hand's origin (of the point that was named).
     """
@@ -54,12 +57,15 @@ def hand_motion(
     link: str | None = None,
     point: ArrayLike = (0.0, 0.0, 0.0),
 ) -> HandMotion:
-    """The motion of the hand, or of a point of a named link: (v; w) = J qd, (a; wd) = J qdd + J' qd; zero rates unless given.
+    """The motion of the hand, or of a point of a named link: (v; w) = J qd, (a; wd) = J qdd + J' qd;
+    zero rates unless given.
 
     The pose has its origin at the point.
     """
     rest = np.zeros_like(as_coordinates(arm, q))
-    coordinates, rates, seconds = states_of(arm, q=q, qd=rest if qd is None else qd, qdd=rest if qdd is None else qdd)
+    coordinates, rates, seconds = states_of(
+        arm, q=q, qd=rest if qd is None else qd, qdd=rest if qdd is None else qdd
+    )
     T = forward(arm, coordinates, link)
     T[..., :3, 3] += T[..., :3, :3] @ frozen_array(point, (3,), "point")
     J, Jd = jacobian(arm, coordinates, link, point), jacobian_derivative(arm, coordinates, rates, link, point)
@@ -72,17 +78,20 @@ def hand_pose(position: ArrayLike, orientation: ArrayLike, form: str) -> Floats:
     """The pose (..., 4, 4) of a position (..., 3) in m and an orientation in a named form."""
     at, R = as_floats(position, "position"), rotation_from(orientation, form)
     if at.shape != R.shape[:-1]:
-        raise InputError(f"position: shape {R.shape[:-1]} is needed beside that orientation, came {at.shape}.")
+        raise InputError(
+            f"position: shape {R.shape[:-1]} is needed beside that orientation, came {at.shape}."
+        )
     T = np.zeros((*at.shape[:-1], 4, 4))
     T[..., :3, :3], T[..., :3, 3], T[..., 3, 3] = R, at, 1.0
     return T
 
 
 def twist_of(W: ArrayLike, V: ArrayLike) -> tuple[Floats, Floats]:
-    """Velocity of the origin and angular velocity (..., 3) from a pose W and its time derivative V (..., 4, 4): w from V W^-1.
+    """Velocity of the origin and angular velocity (..., 3) from a pose W and its time derivative V
+    (..., 4, 4): w from V W^-1.
 
-    V W^-1 has the cross product by w in its upper left corner. Waters II takes w from one other point of the hand, which
-    cannot tell how it turns about the line to that point.
+    V W^-1 has the cross product by w in its upper left corner. Waters II takes w from one other point of the
+    hand, which cannot tell how it turns about the line to that point.
     """
     pose, rate = as_floats(W, "W"), as_floats(V, "V")
     if pose.shape[-2:] != (4, 4) or rate.shape != pose.shape:

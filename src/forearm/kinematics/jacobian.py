@@ -14,21 +14,26 @@ Floats = NDArray[np.float64]
 
 
 def position(arm: Arm, q: ArrayLike, link: str | None = None, point: ArrayLike = (0.0, 0.0, 0.0)) -> Floats:
-    """A point of a link (of the hand, if none is named) in the base frame: (3,) or (B, 3). `point` is in the link's frame."""
+    """A point of a link (of the hand, if none is named) in the base frame: (3,) or (B, 3).
+    `point` is in the link's frame.
+    """
     return _placed(arm, as_coordinates(arm, q), link, point)[2]
 
 
 def velocity(
     arm: Arm, q: ArrayLike, qd: ArrayLike, link: str | None = None, point: ArrayLike = (0.0, 0.0, 0.0)
 ) -> tuple[Floats, Floats]:
-    """Linear velocity of a point of a link and the link's angular velocity, in base axes: (3,), (3,) or (B, 3), (B, 3)."""
+    """Linear velocity of a point of a link and the link's angular velocity, in base axes:
+    (3,), (3,) or (B, 3), (B, 3).
+    """
     q, rates = states_of(arm, q=q, qd=qd)
     twist = np.einsum("...ij,...j->...i", jacobian(arm, q, link, point), rates)
     return twist[..., :3], twist[..., 3:]
 
 
 def jacobian(arm: Arm, q: ArrayLike, link: str | None = None, point: ArrayLike = (0.0, 0.0, 0.0)) -> Floats:
-    """J with (linear velocity; angular velocity) = J qd, base axes, at a point of a link: (6, n) or (B, 6, n).
+    """J with (linear velocity; angular velocity) = J qd, base axes, at a point of a
+    link: (6, n) or (B, 6, n).
 
     The point is the hand's origin unless a link and a point in its frame are given. Linear rows come first.
     """

@@ -17,12 +17,17 @@ TURN = 2.0 * math.pi
 
 
 def limits_of(arm: Arm) -> tuple[Floats, Floats]:
-    """Lower and upper limits of the freedoms, (n,) each, those of what follows them included; infinite where open."""
+    """Lower and upper limits of the freedoms, (n,) each, those of what follows them
+    included; infinite where open.
+    """
     lower, upper = np.full(arm.n, -math.inf), np.full(arm.n, math.inf)
     for body in arm.moving.bodies:
         if body.multiplier != 0.0:
             ends = sorted((limit - body.offset) / body.multiplier for limit in body.joint.limits)
-            lower[body.freedom], upper[body.freedom] = max(lower[body.freedom], ends[0]), min(upper[body.freedom], ends[1])
+            lower[body.freedom], upper[body.freedom] = (
+                max(lower[body.freedom], ends[0]),
+                min(upper[body.freedom], ends[1]),
+            )
     for joint, low, high in zip(arm.joints, lower, upper, strict=True):
         if low > high:
             raise ModelError(
@@ -33,7 +38,8 @@ def limits_of(arm: Arm) -> tuple[Floats, Floats]:
 
 
 def middle(arm: Arm) -> Floats:
-    """The middle (n,) of each joint's range; of an open one what is nearest to 0, half a turn off the end if the joint turns.
+    """The middle (n,) of each joint's range; of an open one what is nearest to 0,
+    half a turn off the end if the joint turns.
 
     Every angle then has a whole turn within half a turn of the middle that is within the range, if any is.
     """
@@ -52,7 +58,8 @@ def is_revolute(arm: Arm) -> NDArray[np.bool_]:
 
 
 def placed(arm: Arm, q: Floats, limits: bool, near: Floats | None) -> tuple[Floats, NDArray[np.bool_]]:
-    """Postures (..., n) with whole turns added, and whether each is within the limits (all are where they do not count).
+    """Postures (..., n) with whole turns added, and whether each is within the limits (all are
+    where they do not count).
 
     Of several turns that the limits allow, that nearest to `near` is taken, or to the middle of the range.
     """

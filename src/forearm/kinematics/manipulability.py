@@ -17,7 +17,8 @@ ROWS = {"all": slice(0, 6), "linear": slice(0, 3), "angular": slice(3, 6)}
 
 
 def singular_values(arm: Arm, q: ArrayLike, part: Part = "all", link: str | None = None) -> Floats:
-    """The singular values of the hand's Jacobian, or of its linear or angular rows, largest first: (k,) or (B, k).
+    """The singular values of the hand's Jacobian, or of its linear or angular rows, largest
+    first: (k,) or (B, k).
 
     m and rad stand side by side in SI, so those of the whole Jacobian depend on the unit of length.
     """
@@ -45,5 +46,7 @@ def condition_number(arm: Arm, q: ArrayLike, part: Part = "all", link: str | Non
     if values.shape[-1] == 0:
         return np.full(values.shape[:-1], np.nan)
     smallest = values[..., -1]
-    ratio: Floats = np.where(smallest == 0.0, np.inf, values[..., 0] / np.where(smallest == 0.0, 1.0, smallest))
+    ratio: Floats = np.where(
+        smallest == 0.0, np.inf, values[..., 0] / np.where(smallest == 0.0, 1.0, smallest)
+    )
     return ratio

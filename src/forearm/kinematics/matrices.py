@@ -1,7 +1,7 @@
 """Waters' 4x4 matrices: A of each joint with its derivatives, W, U and V of each link. Waters II.
 
-Written over any scalar for the formulations that use them, and over floats for users. The homogeneous coordinate stands
-last, where the document has it first.
+Written over any scalar for the formulations that use them, and over floats for users. The homogeneous
+coordinate stands last, where the document has it first.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class WatersMatrices:
-    """At one state of a serial arm, each a list over links: A, dA/dq, d2A/dq2 of its joint; W its pose in the base; V = dW/dt.
+    """At one state of a serial arm, each a list over links: A, dA/dq, d2A/dq2 of its joint;
+    W its pose in the base; V = dW/dt.
 
     U[i][j] = dW_i/dq_j for j <= i. A point r (x, y, z, 1) of link i is at W_i r and moves with V_i r.
     """
@@ -34,7 +35,9 @@ class WatersMatrices:
 
 
 def waters_matrices(arm: Arm, q: ArrayLike, qd: ArrayLike) -> WatersMatrices:
-    """A, W, U and V at q, qd (n,), by the recurrences W_i = W_{i-1} A_i, U_ij = U_{i-1,j} A_i, V_i = sum of U_ij qd_j."""
+    """A, W, U and V at q, qd (n,), by the recurrences W_i = W_{i-1} A_i, U_ij = U_{i-1,j} A_i,
+    V_i = sum of U_ij qd_j.
+    """
     posture, rates = one_state(arm, "waters_matrices", q=q, qd=qd)
     model = model_of(arm)
     refuse_tree(model, "Waters' matrices")
@@ -68,7 +71,9 @@ def joint_matrices(body: Body, q: Scalar) -> tuple[Array, Array, Array]:
 
 
 def base_rates(base: Base) -> tuple[Array, Array]:
-    """dW/dt and d2W/dt2 of a moving base, over any scalar: tilde(w), and tilde(wd) + tilde(w)^2 with the acceleration."""
+    """dW/dt and d2W/dt2 of a moving base, over any scalar: tilde(w), and tilde(wd) + tilde(w)^2
+    with the acceleration.
+    """
     spin = tilde(base.w)
     return _rate(spin, np.zeros(3)), _rate(tilde(base.wd) + spin @ spin, base.a)
 

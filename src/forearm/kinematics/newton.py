@@ -1,4 +1,6 @@
-"""The joint coordinates that put the hand where it should be, by Newton's iteration from a posture nearby: for any arm."""
+"""The joint coordinates that put the hand where it should be, by Newton's iteration from a
+posture nearby: for any arm.
+"""
 
 from __future__ import annotations
 
@@ -20,31 +22,42 @@ Flags = NDArray[np.bool_]
 
 TOLERANCE = 1e-12  # m and rad: some ten times what poses of a reach of a metre round to
 STEPS = 40
-PATIENCE = 8  # steps in which what is missing must at least halve: otherwise there is nothing to be found nearby
+# steps in which what is missing must at least halve: otherwise there is nothing to be found nearby
+PATIENCE = 8
 LONGEST = 0.5  # rad or m a step: beyond it the linear picture means nothing
-# Steps are damped where a singular value is below this part of the largest: they then creep instead of leaping.
+# Steps are damped where a singular value is below this part of the largest:
+# they then creep instead of leaping.
 NEAR_SINGULAR = 1e-6
-NOTHING = 1e-9  # of the largest singular value: below it a direction of the joints is taken not to move the hand
+# of the largest singular value: below it a direction of the joints is taken not to move the hand
+NOTHING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Nearby:
-    """A posture (n,) or (B, n) found from one nearby, whether the hand is there to 1e-12, how far it is off (m, rad)."""
+    """A posture (n,) or (B, n) found from one nearby, whether the hand is there to 1e-12,
+    how far it is off (m, rad).
+    """
 
     q: Floats
     converged: Flags
     error: Floats
 
 
-def solve_nearby(arm: Arm, poses: ArrayLike, near: ArrayLike, attitude: bool = True, held: Floats | None = None) -> Nearby:
-    """q with forward(arm, q) = poses (4, 4) or (B, 4, 4), each by Newton's iteration from its row of `near` (n,) or (B, n).
+def solve_nearby(
+    arm: Arm, poses: ArrayLike, near: ArrayLike, attitude: bool = True, held: Floats | None = None
+) -> Nearby:
+    """q with forward(arm, q) = poses (4, 4) or (B, 4, 4), each by Newton's iteration from its row of
+    `near` (n,) or (B, n).
 
-    Without `attitude` only the positions count. Arms with more joints than that needs take the shortest way; `held` (k, n) are
-    combinations of joints that stay as they are in `near` instead. Not converged means: no such posture nearby.
+    Without `attitude` only the positions count. Arms with more joints than that needs take the shortest
+    way; `held` (k, n) are combinations of joints that stay as they are in `near` instead. Not converged
+    means: no such posture nearby.
     """
     q, T = as_coordinates(arm, near, "near"), as_floats(poses, "poses")
     if T.shape != (*q.shape[:-1], 4, 4):
-        raise InputError(f"poses: shape {(*q.shape[:-1], 4, 4)} is needed beside near {q.shape}; came {shorten(T.shape)}.")
+        raise InputError(
+            f"poses: shape {(*q.shape[:-1], 4, 4)} is needed beside near {q.shape}; came {shorten(T.shape)}."
+        )
     held = np.zeros((0, arm.n)) if held is None else held
     found, error = _iterated(arm, T.reshape(-1, 4, 4), q.reshape(-1, arm.n), attitude, held)
     size = error.reshape(q.shape[:-1])
@@ -52,7 +65,9 @@ def solve_nearby(arm: Arm, poses: ArrayLike, near: ArrayLike, attitude: bool = T
 
 
 def _iterated(arm: Arm, T: Floats, start: Floats, attitude: bool, held: Floats) -> tuple[Floats, Floats]:
-    """The best postures (B, n) and what they miss (B,); a row is left alone when it is there, or when nothing helps it."""
+    """The best postures (B, n) and what they miss (B,); a row is left alone when it is there,
+    or when nothing helps it.
+    """
     best_q, q, error = start.copy(), start.copy(), way_between(forward(arm, start), T, attitude)
     best = _size(error)
     mark, rows = best.copy(), np.flatnonzero(np.isfinite(best))
@@ -67,7 +82,8 @@ def _iterated(arm: Arm, T: Floats, start: Floats, attitude: bool, held: Floats) 
         size, before = _size(error[rows]), best[rows]
         better = size < before
         best_q[rows[better]], best[rows[better]] = q[rows[better]], size[better]
-        # Steps go on after the tolerance is met as long as they halve what is left: the last is cheap and leaves rounding.
+        # Steps go on after the tolerance is met as long as they halve what is left:
+        # the last is cheap and leaves rounding.
         going = (size < 0.5 * before) | (best[rows] > TOLERANCE)
         if count % PATIENCE == 0:
             going &= best[rows] <= 0.5 * mark[rows]
@@ -77,7 +93,9 @@ def _iterated(arm: Arm, T: Floats, start: Floats, attitude: bool, held: Floats) 
 
 
 def way_between(at: Floats, T: Floats, attitude: bool = True) -> Floats:
-    """What moves a frame from poses `at` to T (..., 4, 4): m and rad in base axes, (..., 6); without attitude (..., 3)."""
+    """What moves a frame from poses `at` to T (..., 4, 4): m and rad in base axes, (..., 6);
+    without attitude (..., 3).
+    """
     shift = T[..., :3, 3] - at[..., :3, 3]
     if not attitude:
         return shift
@@ -86,7 +104,9 @@ def way_between(at: Floats, T: Floats, attitude: bool = True) -> Floats:
 
 
 def damped_step(J: Floats, wanted: Floats, near_singular: float) -> Floats:
-    """The least x with J x = wanted (...,), damped in each direction whose singular value is below that part of the largest."""
+    """The least x with J x = wanted (...,), damped in each direction whose singular value is below
+    that part of the largest.
+    """
     known = np.asarray(np.isfinite(J).all(axis=(-2, -1)) & np.isfinite(wanted).all(axis=-1))
     if min(J.shape[-2:]) == 0:
         return np.zeros((*J.shape[:-2], J.shape[-1]))
@@ -104,7 +124,9 @@ def damped_step(J: Floats, wanted: Floats, near_singular: float) -> Floats:
 
 
 def least_solution(J: Floats, wanted: Floats) -> Floats:
-    """The least x (m, n) with J x = wanted, J (m, r, n) finite; directions that do not move the hand are left out."""
+    """The least x (m, n) with J x = wanted, J (m, r, n) finite;
+    directions that do not move the hand are left out.
+    """
     inverse, regular = _inverses(J, NOTHING)
     if not regular.all():
         inverse = np.where(regular[:, None, None], inverse, np.linalg.pinv(J, rcond=NOTHING))
@@ -112,7 +134,9 @@ def least_solution(J: Floats, wanted: Floats) -> Floats:
 
 
 def _inverses(J: Floats, near_singular: float) -> tuple[Floats, Flags]:
-    """Inverses of square J (..., n, n), and for which |J| |J^-1| >= s_max / s_min makes sure that nothing is to be damped."""
+    """Inverses of square J (..., n, n), and for which |J| |J^-1| >= s_max / s_min makes sure that
+    nothing is to be damped.
+    """
     none = np.zeros(J.shape[:-2], dtype=bool)
     if J.shape[-2] != J.shape[-1]:
         return np.zeros((*J.shape[:-2], J.shape[-1], J.shape[-2])), none

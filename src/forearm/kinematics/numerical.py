@@ -1,4 +1,6 @@
-"""Numeric inverse kinematics: joint coordinates that bring the hand, or a link, to a pose; for any arm, within its limits."""
+"""Numeric inverse kinematics: joint coordinates that bring the hand, or a link, to a pose;
+for any arm, within its limits.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +21,17 @@ Floats = NDArray[np.float64]
 MOST_STARTS, MOST_STEPS = 1000, 10_000
 FINEST = 1e-12  # m and rad: less than this is rounding
 EXACT = 1e-12  # root of the sum of the squares of what is wrong with a pose: it is then taken as it is
-CLOSER = 0.99  # of the tolerance is asked of the machine code, so that no other rounding can contradict `solved`
+# of the tolerance is asked of the machine code, so that no other rounding can contradict `solved`
+CLOSER = 0.99
 
 
 @dataclass(frozen=True, eq=False)
 class NumericSolution:
     """What was found for one pose, or for B of them.
 
-    `q` (n,) or (B, n) is the solution where `solved`, and the nearest posture found elsewhere. `error` (2,) or (B, 2) is
-    what is left of position, m, and rotation, rad; rotation is NaN where only the position was asked for. `steps` counts
-    those of all starts.
+    `q` (n,) or (B, n) is the solution where `solved`, and the nearest posture found elsewhere. `error` (2,)
+    or (B, 2) is what is left of position, m, and rotation, rad; rotation is NaN where only the position was
+    asked for. `steps` counts those of all starts.
     """
 
     q: Floats
@@ -40,15 +43,24 @@ class NumericSolution:
 
 
 def inverse_numeric(
-    arm: Arm, T: ArrayLike, *, start: ArrayLike | None = None, link: str | None = None, position_only: bool = False,
-    limits: bool = True, tolerance: float = 1e-9, starts: int = 64, seed: int = 0, most_steps: int = 100,
-) -> NumericSolution:  # fmt: skip
+    arm: Arm,
+    T: ArrayLike,
+    *,
+    start: ArrayLike | None = None,
+    link: str | None = None,
+    position_only: bool = False,
+    limits: bool = True,
+    tolerance: float = 1e-9,
+    starts: int = 64,
+    seed: int = 0,
+    most_steps: int = 100,
+) -> NumericSolution:
     """Joint coordinates that bring the hand, or a named link, to poses (4, 4) or (B, 4, 4) in the base frame.
 
-    Damped least squares, dq = J^T (J J^T + damping)^-1 e, within the joints' limits, from `start` (n,) or (B, n) if given and
-    then from others drawn with the seed, until position (m) and rotation (rad) are within the tolerance. Where no start leads
-    there the nearest posture found is given, by the least position^2 + rotation^2, and `solved` is False. An answer depends on
-    its pose alone, not on the others of the batch.
+    Damped least squares, dq = J^T (J J^T + damping)^-1 e, within the joints' limits, from `start` (n,) or (B,
+    n) if given and then from others drawn with the seed, until position (m) and rotation (rad) are within the
+    tolerance. Where no start leads there the nearest posture found is given, by the least position^2 +
+    rotation^2, and `solved` is False. An answer depends on its pose alone, not on the others of the batch.
     """
     for name, value in (("position_only", position_only), ("limits", limits)):
         check_kind(value, bool, f"inverse_numeric, {name}")
@@ -90,7 +102,10 @@ def _of_one(solved: bool, error: list[float], steps: int, starts: int) -> str:
     if solved:
         return f"solved in {said}"
     away = f"{error[0]:.3g} m" + ("" if np.isnan(error[1]) else f" and {error[1]:.3g} rad")
-    return f"not solved in {said}: the nearest found is {away} away; the pose is out of reach, or more starts are needed"
+    return (
+        f"not solved in {said}: the nearest found is {away} away; the pose is out of reach, or "
+        "more starts are needed"
+    )
 
 
 def _of_many(solved: NDArray[np.bool_]) -> str:
@@ -130,7 +145,9 @@ def _starts(arm: Arm, start: ArrayLike, count: int) -> Floats:
     """(1, n) for all, or (B, n)."""
     first = np.atleast_2d(as_coordinates(arm, start, "start"))
     if len(first) not in (1, count):
-        raise InputError(f"start: one posture ({arm.n},), or one for each of the {count} poses; came {first.shape}.")
+        raise InputError(
+            f"start: one posture ({arm.n},), or one for each of the {count} poses; came {first.shape}."
+        )
     unknown = ~np.isfinite(first).all(axis=1)
     if unknown.any():
         raise InputError(f"start: every number must be finite; row {int(np.flatnonzero(unknown)[0])} is not.")
@@ -139,4 +156,7 @@ def _starts(arm: Arm, start: ArrayLike, count: int) -> Floats:
 
 def _check_count(value: object, name: str, least: int, most: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise InputError(f"inverse_numeric, {name}: a whole number from {least} to {most} is needed; came {shorten(value)}.")
+        raise InputError(
+            f"inverse_numeric, {name}: a whole number from {least} to {most} is needed; "
+            f"came {shorten(value)}."
+        )

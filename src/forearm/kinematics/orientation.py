@@ -1,4 +1,5 @@
-"""The orientation of the hand in the forms people use, to and from its rotation matrix, and the rates of each. Waters II.
+"""The orientation of the hand in the forms people use, to and from its rotation matrix,
+and the rates of each. Waters II.
 
 R = R_base_hand: its columns are the hand's axes in the base frame. Angular velocities are in base axes.
 """
@@ -38,14 +39,14 @@ def orientation_forms() -> tuple[str, ...]:
     """The names of the forms.
 
     matrix: R itself, (..., 3, 3).
-    waters: x, y, z: x is the angle from Y_0 to the hand's Y axis as seen along X_0 (the hand's axis projected onto the plane
-    across X_0), y from Z_0 to Z_H about Y_0, z from X_0 to X_H about Z_0. Three angles belong to a rotation where
-    cos x cos y cos z + sin x sin y sin z > 0, and to one only. Where a projection vanishes its angle is 0, and the three do
-    not give R back. They are no successive turns. Waters II.
+    waters: x, y, z: x is the angle from Y_0 to the hand's Y axis as seen along X_0 (the hand's axis projected
+    onto the plane across X_0), y from Z_0 to Z_H about Y_0, z from X_0 to X_H about Z_0. Three angles belong
+    to a rotation where cos x cos y cos z + sin x sin y sin z > 0, and to one only. Where a projection
+    vanishes its angle is 0, and the three do not give R back. They are no successive turns. Waters II.
     rpy: roll, pitch, yaw with R = Rz(yaw) Ry(pitch) Rx(roll), as URDF has it; roll is 0 at pitch +-pi/2.
     zyz: a, b, c with R = Rz(a) Ry(b) Rz(c), b in [0, pi]; a is 0 at b = 0 and pi. Mata 5.2.
-    quaternion_wxyz, quaternion_xyzw: unit, w >= 0; of a half turn the first of x, y, z that is not 0 is positive.
-    rotation_vector: axis times angle in [0, pi], the axis of a half turn as with quaternions.
+    quaternion_wxyz, quaternion_xyzw: unit, w >= 0; of a half turn the first of x, y, z that is not 0 is
+    positive. rotation_vector: axis times angle in [0, pi], the axis of a half turn as with quaternions.
     """
     return tuple(FORMS)
 
@@ -56,22 +57,26 @@ def orientation_of(R: ArrayLike, form: str) -> Floats:
 
 
 def rotation_from(values: ArrayLike, form: str) -> Floats:
-    """The rotation matrix (..., 3, 3) of an orientation; NaN where three Waters angles belong to no rotation."""
+    """The rotation matrix (..., 3, 3) of an orientation; NaN where three Waters angles
+    belong to no rotation.
+    """
     return _form(form).to_matrix(_values(values, form))
 
 
 def orientation_rates(values: ArrayLike, w: ArrayLike, form: str) -> Floats:
     """The time derivative of an orientation whose frame turns with w (..., 3); the shape of `values`.
 
-    NaN where the form has no finite rate for every w: rpy at pitch +-pi/2, zyz at b = 0 and pi, Waters where an angle is
-    open. A rotation vector has one everywhere but at whole turns.
+    NaN where the form has no finite rate for every w: rpy at pitch +-pi/2, zyz at b = 0 and pi, Waters where
+    an angle is open. A rotation vector has one everywhere but at whole turns.
     """
     given = _values(values, form)
     return _form(form).rates(given, _vectors(w, given, form))
 
 
 def angular_velocity(values: ArrayLike, rates: ArrayLike, form: str) -> Floats:
-    """The angular velocity (..., 3), base axes, of an orientation that changes with these rates; undoes `orientation_rates`."""
+    """The angular velocity (..., 3), base axes, of an orientation that changes with these rates;
+    undoes `orientation_rates`.
+    """
     given, rate = _values(values, form), as_floats(rates, "rates")
     if rate.shape != given.shape:
         raise InputError(f"rates: the shape of the orientation, {given.shape}, is needed; came {rate.shape}.")
@@ -87,11 +92,17 @@ def _form(name: str) -> Form:
 def _matrices(R: ArrayLike) -> Floats:
     given = as_floats(R, "R")
     if given.shape[-2:] != (3, 3):
-        raise InputError(f"R: rotation matrices have shape (..., 3, 3), came {given.shape}. Of a pose T take T[..., :3, :3].")
+        raise InputError(
+            f"R: rotation matrices have shape (..., 3, 3), came {given.shape}. Of a pose "
+            "T take T[..., :3, :3]."
+        )
     given[~np.isfinite(given).all(axis=(-2, -1))] = np.nan
     off = np.abs(given @ np.swapaxes(given, -1, -2) - np.eye(3)).max(axis=(-2, -1), initial=0.0)
     if (off > ORTHONORMAL).any() or (formula.determinant(given) < 0.0).any():
-        raise InputError(f"R: a rotation matrix is orthonormal to {ORTHONORMAL:g} and right-handed; orthonormalise it first.")
+        raise InputError(
+            f"R: a rotation matrix is orthonormal to {ORTHONORMAL:g} and right-handed; "
+            "orthonormalise it first."
+        )
     return given
 
 
@@ -101,7 +112,9 @@ def _values(values: ArrayLike, name: str) -> Floats:
         return _matrices(values)
     given = as_floats(values, name)
     if given.shape[-1:] != form.shape:
-        raise InputError(f"{name}: {form.shape[0]} numbers ({', '.join(form.names)}) are needed, came shape {given.shape}.")
+        raise InputError(
+            f"{name}: {form.shape[0]} numbers ({', '.join(form.names)}) are needed, came shape {given.shape}."
+        )
     given[~np.isfinite(given).all(axis=-1)] = np.nan
     if form.shape == (4,) and (np.abs(np.linalg.norm(given, axis=-1) - 1.0) > UNIT).any():
         raise InputError(f"{name}: a quaternion of length 1 is needed, to {UNIT:g}; divide it by its length.")
@@ -112,7 +125,9 @@ def _vectors(w: ArrayLike, values: Floats, name: str) -> Floats:
     given = as_floats(w, "w")
     needed = (*values.shape[: values.ndim - len(_form(name).shape)], 3)
     if given.shape != needed:
-        raise InputError(f"w: an angular velocity for each orientation is needed, shape {needed}; came {given.shape}.")
+        raise InputError(
+            f"w: an angular velocity for each orientation is needed, shape {needed}; came {given.shape}."
+        )
     given[~np.isfinite(given)] = np.nan
     return given
 
@@ -131,7 +146,10 @@ def _times(E: Floats, x: Floats) -> Floats:
 
 
 def _by_axes(
-    names: tuple[str, str, str], of: Callable[[Floats], Floats], to: Callable[[Floats], Floats], E: Callable[[Floats], Floats]
+    names: tuple[str, str, str],
+    of: Callable[[Floats], Floats],
+    to: Callable[[Floats], Floats],
+    E: Callable[[Floats], Floats],
 ) -> Form:
     """A form of three numbers with w = E(values) rates."""
     return Form(
@@ -153,7 +171,9 @@ def _quaternion_rates(q: Floats, w: Floats) -> Floats:
 
 def _quaternion_spin(q: Floats, rates: Floats) -> Floats:
     """w = 2 q' q*, the vector part; the rate of the length does not turn anything."""
-    spin: Floats = 2.0 * (q[..., :1] * rates[..., 1:] - rates[..., :1] * q[..., 1:] - np.cross(rates[..., 1:], q[..., 1:]))
+    spin: Floats = 2.0 * (
+        q[..., :1] * rates[..., 1:] - rates[..., :1] * q[..., 1:] - np.cross(rates[..., 1:], q[..., 1:])
+    )
     return spin
 
 
@@ -184,7 +204,9 @@ FORMS = {
         rates=lambda values, w: _times(formula.slopes_of_waters(formula.matrix_of_waters(values)), w),
         spin=lambda values, rates: _solved(formula.slopes_of_waters(formula.matrix_of_waters(values)), rates),
     ),
-    "rpy": _by_axes(("roll", "pitch", "yaw"), formula.rpy_of_matrix, formula.matrix_of_rpy, formula.axes_of_rpy),
+    "rpy": _by_axes(
+        ("roll", "pitch", "yaw"), formula.rpy_of_matrix, formula.matrix_of_rpy, formula.axes_of_rpy
+    ),
     "zyz": _by_axes(("a", "b", "c"), formula.zyz_of_matrix, formula.matrix_of_zyz, formula.axes_of_zyz),
     "quaternion_wxyz": Form(
         (4,),
@@ -207,4 +229,4 @@ FORMS = {
     "rotation_vector": _by_axes(
         ("x", "y", "z"), formula.vector_of_matrix, formula.matrix_of_vector, formula.spin_of_vector
     ),
-}  # fmt: skip
+}

@@ -22,7 +22,9 @@ def link_poses(arm: Arm, q: ArrayLike) -> dict[str, NDArray[np.float64]]:
     coordinates = as_coordinates(arm, q)
     bodies = body_poses(arm, coordinates)
     base = np.broadcast_to(np.eye(4), (*coordinates.shape[:-1], 4, 4))
-    return {name: (base if index < 0 else bodies[index]) @ T for name, (index, T) in arm.moving.frames.items()}
+    return {
+        name: (base if index < 0 else bodies[index]) @ T for name, (index, T) in arm.moving.frames.items()
+    }
 
 
 def body_poses(arm: Arm, q: ArrayLike) -> list[NDArray[np.float64]]:

@@ -1,4 +1,6 @@
-"""Joint rates from the rates of the hand: Whitney's Jacobian, and the finite step that Waters II puts beside it."""
+"""Joint rates from the rates of the hand: Whitney's Jacobian, and the finite step that
+Waters II puts beside it.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,9 @@ MET = 1e-9  # what the hand may miss of its rates, relative to them, and still b
 class JointRates:
     """Joint rates (n,) or (B, n) for rates of the hand, and how well they give them.
 
-    `error` is what the hand then misses of the rates asked for (its rows in order), `smallest` and `largest` are the singular
-    values of J, `damping` is lambda, `singular` whether damping was needed, `met` whether the hand has its rates to 1e-9.
+    `error` is what the hand then misses of the rates asked for (its rows in order), `smallest` and `largest`
+    are the singular values of J, `damping` is lambda, `singular` whether damping was needed, `met` whether
+    the hand has its rates to 1e-9.
     """
 
     rates: Floats
@@ -50,18 +53,22 @@ class JointRates:
                 f"{self.damping.max():.3g}; the hand misses its rates by {np.abs(self.error).max():.3g}."
             )
         if not self.met.all():
-            return f"The joints cannot give these rates; the hand misses them by {np.abs(self.error).max():.3g} at least."
+            return (
+                "The joints cannot give these rates; the hand misses them by "
+                f"{np.abs(self.error).max():.3g} at least."
+            )
         return "The joints give these rates."
 
 
 def joint_rates(
     arm: Arm, q: ArrayLike, velocity: ArrayLike, angular_velocity: ArrayLike | None = None, near: float = NEAR
 ) -> JointRates:
-    """Joint rates that give the hand this velocity and, unless left out, angular velocity (3,) or (B, 3), base axes.
+    """Joint rates that give the hand this velocity and, unless left out, angular velocity
+    (3,) or (B, 3), base axes.
 
-    qd = J^-1 (v; w), Whitney's method; the least |qd| where joints are more, the least error where they are fewer. Where the
-    smallest singular value s is below `near` times the largest S, qd = J^T (J J^T + lambda^2)^-1 (v; w) with
-    lambda^2 = (near S)^2 - s^2. Waters II.
+    qd = J^-1 (v; w), Whitney's method; the least |qd| where joints are more, the least error where they are
+    fewer. Where the smallest singular value s is below `near` times the largest S, qd = J^T (J J^T +
+    lambda^2)^-1 (v; w) with lambda^2 = (near S)^2 - s^2. Waters II.
     """
     coordinates = as_coordinates(arm, q)
     wanted = _wanted(coordinates, ("velocity", velocity), ("angular_velocity", angular_velocity))
@@ -76,9 +83,13 @@ def joint_accelerations(
     angular_acceleration: ArrayLike | None = None,
     near: float = NEAR,
 ) -> JointRates:
-    """Joint accelerations at q, qd that give the hand these: J qdd = (a; wd) - J' qd, solved as `joint_rates` does."""
+    """Joint accelerations at q, qd that give the hand these: J qdd = (a;
+    wd) - J' qd, solved as `joint_rates` does.
+    """
     coordinates, rates = states_of(arm, q=q, qd=qd)
-    wanted = _wanted(coordinates, ("acceleration", acceleration), ("angular_acceleration", angular_acceleration))
+    wanted = _wanted(
+        coordinates, ("acceleration", acceleration), ("angular_acceleration", angular_acceleration)
+    )
     rows = wanted.shape[-1]
     turning = np.einsum("...ij,...j->...i", jacobian_derivative(arm, coordinates, rates), rates)
     return _solved(jacobian(arm, coordinates)[..., :rows, :], wanted - turning[..., :rows], near)
@@ -86,11 +97,12 @@ def joint_accelerations(
 
 @dataclass(frozen=True, eq=False)
 class FiniteSteps:
-    """Joint rates by steps of time dt (m,) beside Whitney's: (Q(S + S' dt) - Q(S)) / dt (m, n), and their differences.
+    """Joint rates by steps of time dt (m,) beside Whitney's:
+    (Q(S + S' dt) - Q(S)) / dt (m, n), and their differences.
 
-    `expected` is dt/2 times the joint accelerations of a hand that keeps its rates, the first term of the difference.
-    `order` is the slope of log difference over log dt, about 1; NaN with one step. `converged` says for which steps a
-    posture was found; the others are NaN.
+    `expected` is dt/2 times the joint accelerations of a hand that keeps its rates, the first term of the
+    difference. `order` is the slope of log difference over log dt, about 1; NaN with one step. `converged`
+    says for which steps a posture was found; the others are NaN.
     """
 
     steps: Floats
@@ -103,9 +115,14 @@ class FiniteSteps:
 
 
 def finite_step_rates(
-    arm: Arm, q: ArrayLike, velocity: ArrayLike, angular_velocity: ArrayLike | None = None, steps: ArrayLike = (1e-2, 5e-3)
+    arm: Arm,
+    q: ArrayLike,
+    velocity: ArrayLike,
+    angular_velocity: ArrayLike | None = None,
+    steps: ArrayLike = (1e-2, 5e-3),
 ) -> FiniteSteps:
-    """Waters' approximation at q (n,): where joints are when the hand has gone on for dt, minus where they are, over dt.
+    """Waters' approximation at q (n,): where joints are when the hand has gone on for dt,
+    minus where they are, over dt.
 
     Its error falls as dt. With more joints than the hand needs the posture reached is the nearest. Waters II.
     """
@@ -136,7 +153,9 @@ def _wanted(q: Floats, linear: tuple[str, ArrayLike], angular: tuple[str, ArrayL
         if given is not None:
             rate = as_floats(given, name)
             if rate.shape != (*q.shape[:-1], 3):
-                raise InputError(f"{name}: shape {(*q.shape[:-1], 3)} is needed beside q {q.shape}; came {rate.shape}.")
+                raise InputError(
+                    f"{name}: shape {(*q.shape[:-1], 3)} is needed beside q {q.shape}; came {rate.shape}."
+                )
             rate[np.isinf(rate)] = np.nan
             rows.append(rate)
     return np.concatenate(rows, axis=-1)

@@ -15,7 +15,9 @@ from forearm.kinematics.poses import body_poses
 
 @dataclass(frozen=True, eq=False)
 class Skeleton:
-    """Line segments (2, 3) along the links, joints with point and axis, and the hand, in the base frame, m."""
+    """Line segments (2, 3) along the links, joints with point and axis, and the
+    hand, in the base frame, m.
+    """
 
     strokes: tuple[NDArray[np.float64], ...]
     joints: tuple[tuple[Joint, NDArray[np.float64], NDArray[np.float64]], ...]

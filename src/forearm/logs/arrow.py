@@ -1,4 +1,6 @@
-"""Arrow, an optional library (extra `parquet`): what Parquet needs, and text logs become several times faster by."""
+"""Arrow, an optional library (extra `parquet`): what Parquet needs, and text logs become
+several times faster by.
+"""
 
 from __future__ import annotations
 
@@ -36,23 +38,31 @@ def arrow_for(name: str) -> Arrow:
     """The library, needed for a file of this name."""
     found = arrow()
     if found is None:
-        raise InputError(f"{name}: Parquet files need pyarrow, which is not installed: pip install 'forearm[parquet]'.")
+        raise InputError(
+            f"{name}: Parquet files need pyarrow, which is not installed: pip install 'forearm[parquet]'."
+        )
     return found
 
 
-def table_of(data: bytes, names: list[str], separator: str, types: dict[str, Any], only: list[str] | None = None) -> Any:
+def table_of(
+    data: bytes, names: list[str], separator: str, types: dict[str, Any], only: list[str] | None = None
+) -> Any:
     """Lines of text as an Arrow table; raises ArrowInvalid where a field does not have its type."""
     csv = arrow_for("text").csv
     return csv.read_csv(
         io.BytesIO(data),
         csv.ReadOptions(column_names=names, block_size=len(data) + 1),
         csv.ParseOptions(delimiter=separator, ignore_empty_lines=False),
-        csv.ConvertOptions(column_types=types, include_columns=only, null_values=[""], strings_can_be_null=False),
+        csv.ConvertOptions(
+            column_types=types, include_columns=only, null_values=[""], strings_can_be_null=False
+        ),
     )
 
 
 def parsed(data: bytes, width: int, separator: str, places: tuple[int, ...]) -> Floats | None:
-    """The numbers at these places of every line, or None where Arrow is not here or does not take every field."""
+    """The numbers at these places of every line, or None where Arrow is not here or
+    does not take every field.
+    """
     found = arrow()
     if found is None:
         return None
@@ -71,7 +81,9 @@ def parsed(data: bytes, width: int, separator: str, places: tuple[int, ...]) -> 
 
 
 def written(numbers: Floats, separator: str) -> str | None:
-    """Lines of numbers, each the shortest text that reads back to the same bits; None where Arrow is not here."""
+    """Lines of numbers, each the shortest text that reads back to the same bits;
+    None where Arrow is not here.
+    """
     found = arrow()
     if found is None:
         return None

@@ -14,7 +14,9 @@ from forearm.spatial import Floats
 
 @dataclass(frozen=True)
 class Lines:
-    """Rows as the text they came as, in one piece and apart; `first` is the number of the first line in its file."""
+    """Rows as the text they came as, in one piece and apart;
+    `first` is the number of the first line in its file.
+    """
 
     data: bytes
     rows: list[str]
@@ -23,7 +25,9 @@ class Lines:
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows: the quantities (B, n) as numbers of the file, and whole rows as they came: lines or an Arrow batch."""
+    """Some rows: the quantities (B, n) as numbers of the file, and whole rows as they came:
+    lines or an Arrow batch.
+    """
 
     count: int
     states: Mapping[str, Floats]

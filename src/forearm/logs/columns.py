@@ -18,7 +18,9 @@ SHOWN = 12  # names that a message lists
 
 @dataclass(frozen=True)
 class Question:
-    """What a computation asks of a log: the quantities it reads and the one it makes, for joints by these names."""
+    """What a computation asks of a log: the quantities it reads and the one it makes,
+    for joints by these names.
+    """
 
     joints: tuple[str, ...]
     needed: tuple[str, ...]
@@ -54,23 +56,25 @@ class Columns:
 
 
 def find_columns(header: Sequence[str], question: Question, where: str, is_written: bool) -> Columns:
-    """The columns of a header that answer the question; `where` is the file, `is_written` whether results join it."""
+    """The columns of a header that answer the question; `where` is the file,
+    `is_written` whether results join it.
+    """
     _check_header(header, where)
     found = _recognised(header, question, where)
     here = [x for x in question.needed if any(quantity == x for quantity, _ in found)]
     if not here:
         raise InputError(
-            f"{where}: no column is a joint's {' or '.join(question.needed)}. The header needs {question.example}, "
-            f"or for the first joint {_listed(question.spellings(question.needed[0], 0), ' or ')}; "
-            f"it has {_listed(header)}."
+            f"{where}: no column is a joint's {' or '.join(question.needed)}. The header needs "
+            f"{question.example}, or for the first joint "
+            f"{_listed(question.spellings(question.needed[0], 0), ' or ')}; it has {_listed(header)}."
         )
     for x in here:
         _check_whole(x, found, question, where)
     already = [header[place] for (quantity, _), place in found.items() if quantity == question.made]
     if is_written and already:
         raise InputError(
-            f"{where}: {_listed(already)} would be written, but {'is' if len(already) == 1 else 'are'} in the file already. "
-            f"Rename there first, such as to {question.made}_measured1."
+            f"{where}: {_listed(already)} would be written, but {'is' if len(already) == 1 else 'are'} in "
+            f"the file already. Rename there first, such as to {question.made}_measured1."
         )
     n = len(question.joints)
     spelling = _spelling_of(header[found[here[0], 0]], here[0], question)
@@ -104,15 +108,22 @@ def _recognised(header: Sequence[str], question: Question, where: str) -> dict[t
         meant = sorted(meanings.get(name, ()))
         if len(meant) > 1:
             safe = " or ".join(question.spell("{x}[{i}]", *m) for m in meant)
-            raise InputError(f"{where}: {name!r} may be either of two joints, by number or by name; write {safe}.")
+            raise InputError(
+                f"{where}: {name!r} may be either of two joints, by number or by name; write {safe}."
+            )
         if meant and meant[0] in found:
-            raise InputError(f"{where}: {header[found[meant[0]]]!r} and {name!r} are the same quantity; leave one out.")
+            raise InputError(
+                f"{where}: {header[found[meant[0]]]!r} and {name!r} are the same quantity; leave one out."
+            )
         if meant:
             found[meant[0]] = place
         elif NUMBERED.fullmatch(name) and NUMBERED.fullmatch(name)[1] in question.needed:  # type: ignore[index]
             unknown.append(name)
     if unknown:
-        text = f"{where}: there is no such joint in an arm of {len(question.joints)}, so not read: {_listed(unknown)}."
+        text = (
+            f"{where}: there is no such joint in an arm of {len(question.joints)}, so not "
+            f"read: {_listed(unknown)}."
+        )
         warnings.warn(text, IgnoredWarning, stacklevel=2)
     return found
 

@@ -18,15 +18,21 @@ EXACT = 2**53  # whole numbers up to here are exact in float64
 
 
 class TextToParquet:
-    """Rows of text into Parquet. The first block decides what a carried column is: numbers, or text as it came.
+    """Rows of text into Parquet. The first block decides what a carried column is:
+    numbers, or text as it came.
 
-    Whole numbers become float64, so that decimals may follow later, unless some are too large for that: int64.
+    Whole numbers become float64, so that decimals may follow later, unless some are too
+    large for that: int64.
     """
 
     def __init__(self, stream: BinaryIO, source: CsvReader, columns: Columns, name: str) -> None:
         self._arrow = arrow_for(name)
         self._stream, self._source, self._columns, self._name = stream, source, columns, name
-        self._places = {source.header[place]: (x, i) for x, places in columns.places.items() for i, place in enumerate(places)}
+        self._places = {
+            source.header[place]: (x, i)
+            for x, places in columns.places.items()
+            for i, place in enumerate(places)
+        }
         self._carried = [name for name in source.header if name not in self._places]
         self._types: dict[str, Any] = {}
         self._file: ParquetWriter | None = None
@@ -35,7 +41,10 @@ class TextToParquet:
         """The rows as they came, and the results (B, n) behind them."""
         file = self._file or self._started(block.came)
         carried = self._table(block.came)
-        columns = [carried[name] if name in self._types else self._number(name, block) for name in self._source.header]
+        columns = [
+            carried[name] if name in self._types else self._number(name, block)
+            for name in self._source.header
+        ]
         batch = self._arrow.core.table(columns, names=list(self._source.header))
         file.write(Block(block.count, block.states, batch), results)
 
@@ -51,8 +60,12 @@ class TextToParquet:
         """The file with its schema, which the first lines decide."""
         core = self._arrow.core
         table = self._table(lines) if lines is not None else {}
-        self._types = {name: _kept(table[name], self._arrow) if table else core.string() for name in self._carried}
-        schema = core.schema([core.field(name, self._types.get(name, core.float64())) for name in self._source.header])
+        self._types = {
+            name: _kept(table[name], self._arrow) if table else core.string() for name in self._carried
+        }
+        schema = core.schema(
+            [core.field(name, self._types.get(name, core.float64())) for name in self._source.header]
+        )
         self._file = ParquetWriter(self._stream, schema, self._columns.made, self._name)
         return self._file
 
@@ -61,7 +74,9 @@ class TextToParquet:
         if not self._carried:
             return {}
         try:
-            table = table_of(lines.data, list(self._source.header), self._source.separator, self._types, self._carried)
+            table = table_of(
+                lines.data, list(self._source.header), self._source.separator, self._types, self._carried
+            )
         except self._arrow.core.ArrowInvalid as error:
             raise self._fault(lines, str(error)) from error
         if table.num_rows != len(lines.rows):
@@ -77,7 +92,9 @@ class TextToParquet:
                 if kind != self._arrow.core.string() and not self._takes(field, kind):
                     where = f"{self._source.name}, line {lines.first + k}, column {shorten(name)}"
                     what = "whole numbers" if kind == self._arrow.core.int64() else "numbers"
-                    return InputError(f"{where}: {what} so far, came {shorten(field)}. Write to a .csv file to keep both.")
+                    return InputError(
+                        f"{where}: {what} so far, came {shorten(field)}. Write to a .csv file to keep both."
+                    )
         return InputError(f"{self._source.name}: cannot be taken over to Parquet: {shorten(why, 200)}")
 
     def _takes(self, field: str, kind: Any) -> bool:
@@ -89,7 +106,9 @@ class TextToParquet:
 
 
 class ParquetToText:
-    """Batches into text: commas between, every float64 by the shortest text that reads back to the same bits."""
+    """Batches into text: commas between, every float64 by the shortest text that reads
+    back to the same bits.
+    """
 
     def __init__(self, stream: BinaryIO, source: ParquetReader, columns: Columns, name: str) -> None:
         self._arrow = arrow_for(name)
@@ -115,7 +134,10 @@ class ParquetToText:
         for field in self._schema:
             if types.is_nested(field.type):
                 kind = shorten(str(field.type))
-                raise InputError(f"{name}: the column {shorten(field.name)} holds {kind}, which CSV cannot; write to .parquet.")
+                raise InputError(
+                    f"{name}: the column {shorten(field.name)} holds {kind}, which CSV "
+                    "cannot; write to .parquet."
+                )
 
 
 def _kept(column: Any, arrow: Arrow) -> Any:

@@ -34,12 +34,14 @@ class CsvReader:
         self.header = tuple(field.strip() for field in self.fields(line, self._line - 1))
         if any(_is_number(field) for field in self.header):
             raise InputError(
-                f"{name}, line {self._line - 1}: a header row such as t,q1,q2,...,qd1,qd2,... is needed above the numbers; "
-                f"came {shorten(line)}. A header behind a # is a comment: take the # away."
+                f"{name}, line {self._line - 1}: a header row such as t,q1,q2,...,qd1,qd2,... is "
+                f"needed above the numbers; came {shorten(line)}. A header behind a # is a "
+                "comment: take the # away."
             )
 
     def blocks(self, columns: Columns, whole: bool) -> Iterator[Block]:
-        """Block after block of at most BLOCK bytes and one line more; a fault is reported with its line and column.
+        """Block after block of at most BLOCK bytes and one line more;
+        a fault is reported with its line and column.
 
         Rows always come as whole lines, as whoever reads a Parquet log may ask with `whole`.
         """
@@ -55,7 +57,9 @@ class CsvReader:
         return min(self._read / self._size, 1.0) if self._size else None
 
     def _top(self) -> tuple[str, int]:
-        """The header line and the number of the line after it; comments and blank lines above it are passed over."""
+        """The header line and the number of the line after it;
+        comments and blank lines above it are passed over.
+        """
         number = 0
         while data := self._take(MAX_LINE + 1, line=True):
             number += 1
@@ -73,7 +77,8 @@ class CsvReader:
         line = self._line
         while chunk := self._take(BLOCK):
             data = rest + chunk
-            # What waits for the next chunk: a line that has begun, or blank lines that may be the last of the file.
+            # What waits for the next chunk: a line that has begun, or blank lines that may
+            # be the last of the file.
             filled = len(data.rstrip(b"\r\n"))
             is_complete = filled > 0 and b"\n" in data[filled:]
             end = data.find(b"\n", filled) if is_complete else data.rfind(b"\n", 0, filled)
@@ -133,7 +138,9 @@ class CsvReader:
             k = next(k for k, count in enumerate(counts) if count != width - 1)
             row = lines.rows[k]
             came = "came a blank line" if not row.strip() else f"came {counts[k] + 1}: {shorten(row)}"
-            raise InputError(f"{self.name}, line {lines.first + k}: {width} fields are needed as in the header; {came}.")
+            raise InputError(
+                f"{self.name}, line {lines.first + k}: {width} fields are needed as in the header; {came}."
+            )
 
     def _fault(self, lines: Lines, places: Sequence[int]) -> InputError:
         """The first field that is no finite number."""
@@ -143,10 +150,15 @@ class CsvReader:
                 if not _is_finite(fields[place]):
                     where = f"{self.name}, line {lines.first + k}, column {shorten(self.header[place])}"
                     came = shorten(fields[place]) if fields[place].strip() else "an empty field"
-                    hint = " Decimals follow a point, not a comma." if _is_finite(fields[place].replace(",", ".")) else ""
+                    hint = (
+                        " Decimals follow a point, not a comma."
+                        if _is_finite(fields[place].replace(",", "."))
+                        else ""
+                    )
                     return InputError(f"{where}: a finite number is needed, came {came}.{hint}")
         return InputError(
-            f"{self.name}, lines {lines.first} to {lines.first + len(lines.rows) - 1}: cannot be read as numbers."
+            f"{self.name}, lines {lines.first} to {lines.first + len(lines.rows) - 1}: "
+            "cannot be read as numbers."
         )
 
     def fields(self, row: str, line: int) -> list[str]:
@@ -158,14 +170,20 @@ class CsvReader:
         try:
             return next(csv.reader([row], delimiter=self.separator, strict=True))
         except csv.Error as error:
-            raise InputError(f"{self.name}, line {line}: quotes that do not fit: {error}; came {shorten(row)}.") from None
+            raise InputError(
+                f"{self.name}, line {line}: quotes that do not fit: {error}; came {shorten(row)}."
+            ) from None
 
     def _too_long(self, line: int) -> InputError:
-        return InputError(f"{self.name}, line {line}: longer than the {MAX_LINE} bytes allowed. Is this a CSV file?")
+        return InputError(
+            f"{self.name}, line {line}: longer than the {MAX_LINE} bytes allowed. Is this a CSV file?"
+        )
 
 
 class CsvWriter:
-    """Rows as they came with the results behind them: the text of the input is copied, never formatted anew."""
+    """Rows as they came with the results behind them: the text of the input is
+    copied, never formatted anew.
+    """
 
     def __init__(self, stream: BinaryIO, header: Sequence[str], separator: str) -> None:
         self._stream = stream
@@ -194,7 +212,8 @@ def text_of(numbers: Floats, separator: str) -> str:
     """Lines of numbers (B, m), each number by the shortest text that reads back to the same bits."""
     text = arrow.written(numbers, separator)
     if text is None:
-        text = repr(numbers.tolist())[2:-2].replace("], [", "\n").replace(", ", separator) + "\n"  # one call for the block
+        # one call for the block
+        text = repr(numbers.tolist())[2:-2].replace("], [", "\n").replace(", ", separator) + "\n"
     return text
 
 

@@ -43,7 +43,9 @@ class ParquetReader:
         self._file.close()
 
     def blocks(self, columns: Columns, whole: bool) -> Iterator[Block]:
-        """Batch after batch; a fault is reported with its row and column. Without `whole` only the columns needed come."""
+        """Batch after batch; a fault is reported with its row and column.
+        Without `whole` only the columns needed come.
+        """
         for place in columns.flat:
             self._check_type(place)
         names = None if whole else [self.header[place] for place in columns.flat]
@@ -66,14 +68,16 @@ class ParquetReader:
         kind = self.schema.field(place).type
         if not (types.is_floating(kind) or types.is_integer(kind)):
             raise InputError(
-                f"{self.name}, column {shorten(self.header[place])}: numbers are needed, came {shorten(str(kind))}."
+                f"{self.name}, column {shorten(self.header[place])}: numbers are needed, came "
+                f"{shorten(str(kind))}."
             )
 
     def _numbers(self, batch: Any, columns: Columns) -> Floats:
         numbers = np.empty((batch.num_rows, len(columns.flat)))
         for k, place in enumerate(columns.flat):
             column = batch.column(self.header[place])
-            numbers[:, k] = column.cast("float64", safe=False).to_numpy(zero_copy_only=False)  # null becomes NaN
+            # null becomes NaN
+            numbers[:, k] = column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
         bad = np.argwhere(~np.isfinite(numbers))
         if len(bad):
             row, k = (int(v) for v in bad[0])

@@ -48,7 +48,10 @@ def writing(path: str, source: Log, columns: Columns) -> Iterator[Writer]:
         sys.stdout.buffer.flush()
         return
     kind = _kind(Path(path), TEXT[:1])
-    with replacing(path) as stream, closing(_writer(stream, kind, source, columns, Path(path).name)) as writer:
+    with (
+        replacing(path) as stream,
+        closing(_writer(stream, kind, source, columns, Path(path).name)) as writer,
+    ):
         yield writer
 
 
@@ -72,5 +75,7 @@ def _writer(stream: BinaryIO, kind: str, source: Log, columns: Columns, name: st
 def _kind(path: Path, text: tuple[str, ...]) -> str:
     kind = path.suffix.lower()
     if kind not in (*text, *PARQUET):
-        raise InputError(f"{path.name}: the name must end in one of {', '.join((*text, *PARQUET))}; - is CSV on a pipe.")
+        raise InputError(
+            f"{path.name}: the name must end in one of {', '.join((*text, *PARQUET))}; - is CSV on a pipe."
+        )
     return kind

@@ -8,7 +8,9 @@ from forearm.spatial import Floats
 
 
 class Summary:
-    """Figures of results (B, n) that come block after block; rows count from 1. What is not finite is only counted."""
+    """Figures of results (B, n) that come block after block; rows count from 1.
+    What is not finite is only counted.
+    """
 
     def __init__(self, n: int) -> None:
         self.rows = 0

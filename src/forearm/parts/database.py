@@ -1,4 +1,6 @@
-"""The parts database: links from parts, parts from sections, each with mass, centre and inertia. Swartz p. 2."""
+"""The parts database: links from parts, parts from sections, each with mass, centre
+and inertia. Swartz p. 2.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,14 @@ from forearm.parts.shapes import SHAPES, Moments
 from forearm.parts.stl import check_closed, mesh_moments, read_stl
 from forearm.reading.fields import Angle, Blocks, Choice, Flag, MapOf, Number, Row, Table, Text, published
 from forearm.reading.textfile import beside, read_toml
-from forearm.spatial import Floats, combine_bodies, inertia_from_pseudo, move_body, parallel_axis, pose_xyz_rpy
+from forearm.spatial import (
+    Floats,
+    combine_bodies,
+    inertia_from_pseudo,
+    move_body,
+    parallel_axis,
+    pose_xyz_rpy,
+)
 from forearm.values import MAX_TEXT
 
 SCHEMA = "forearm-parts/1"
@@ -42,7 +51,12 @@ SECTION = Table(
     doc="a solid, placed in the part",
 )
 PART = Table(
-    {"name": Text(), "drawing": Text("its number in the drawings"), **_PLACE, "section": Blocks(SECTION, "section")},
+    {
+        "name": Text(),
+        "drawing": Text("its number in the drawings"),
+        **_PLACE,
+        "section": Blocks(SECTION, "section"),
+    },
     required=("name", "section"),
     doc="placed in the link's drawing frame",
 )
@@ -78,7 +92,9 @@ class Mass(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A section, part or link: its mass in its own frame, its place (4, 4) in what holds it, and what it holds."""
+    """A section, part or link: its mass in its own frame, its place (4, 4) in what holds
+    it, and what it holds.
+    """
 
     kind: str
     name: str
@@ -119,7 +135,10 @@ def read_parts(path: Path) -> tuple[Node, ...]:
     data = PARTS.read(document, path.name)
     for name, count in Counter(block["name"] for block in data["link"]).items():
         if count > 1:
-            raise ModelError(f"{path.name}, link {name!r}: {count} links of that name; put their parts into one, or rename.")
+            raise ModelError(
+                f"{path.name}, link {name!r}: {count} links of that name; put their "
+                "parts into one, or rename."
+            )
     return tuple(_link(block, data.get("materials", {}), path) for block in data["link"])
 
 
@@ -192,10 +211,13 @@ def _holding(kind: str, name: str, held: tuple[Node, ...], place: Floats, where:
         raise InputError(f"{where}: it holds nothing; a part needs sections, a link needs parts.")
     own = Mass(*combine_bodies([node.turned for node in held]))
     if own.mass <= 0.0:
-        raise ModelError(f"{where}: its mass comes to {own.mass:.6g} kg: the holes are larger than the solids.")
+        raise ModelError(
+            f"{where}: its mass comes to {own.mass:.6g} kg: the holes are larger than the solids."
+        )
     moments = np.linalg.eigvalsh(own.inertia)
     if moments[0] < -SEMIDEFINITE_SLACK * abs(moments[2]):
         raise ModelError(
-            f"{where}: a principal moment comes to {moments[0]:.6g} kg m^2: a hole lies outside the solid it is cut from."
+            f"{where}: a principal moment comes to {moments[0]:.6g} kg m^2: a hole lies outside "
+            "the solid it is cut from."
         )
     return Node(kind, name, own, place, held, what)

@@ -21,7 +21,9 @@ RECORDED = ("mass", "com", "inertia")
 
 
 def refresh_links(links: Sequence[Link], parts: str, folder: Path | None, armfile: str) -> list[Link]:
-    """The links with the numbers of their parts; a PartsWarning names each that differs from what was recorded."""
+    """The links with the numbers of their parts; a PartsWarning names each that differs
+    from what was recorded.
+    """
     if folder is None:
         raise InputError(f"{armfile}, parts: {parts!r} cannot be found without the arm file's folder.")
     nodes = {node.name: node for node in read_parts(beside(folder / armfile, parts))}
@@ -33,8 +35,8 @@ def refresh_links(links: Sequence[Link], parts: str, folder: Path | None, armfil
             change = describe_change(link, new)
             if change and not link.massless:
                 warnings.warn(
-                    f"{armfile}: the parts of link {link.name!r} changed: {change}. The recomputed numbers are used; "
-                    f"'forearm parts {parts} --update {armfile}' records them.",
+                    f"{armfile}: the parts of link {link.name!r} changed: {change}. The recomputed numbers "
+                    f"are used; 'forearm parts {parts} --update {armfile}' records them.",
                     PartsWarning,
                     stacklevel=2,
                 )
@@ -47,7 +49,9 @@ def refuse_unknown(names: Iterable[str], known: Sequence[str], parts: str, armfi
     """Refuse links of a parts file that the arm file does not have."""
     for name in names:
         if name not in known:
-            raise ModelError(f"{parts}, link {name!r}: the arm file {armfile} has no such link; {suggest(name, known)}")
+            raise ModelError(
+                f"{parts}, link {name!r}: the arm file {armfile} has no such link; {suggest(name, known)}"
+            )
 
 
 def link_of(node: Node) -> Link:
@@ -69,15 +73,18 @@ def describe_change(old: Link, new: Link) -> str:
     turned = float(np.abs(new.inertia - old.inertia).max())
     largest = float(np.abs(new.inertia).max())
     if turned > UNCHANGED * largest:
-        said.append(f"inertia by up to {turned:.4g} kg m^2 ({100 * turned / largest:.3g} % of its largest element)")
+        said.append(
+            f"inertia by up to {turned:.4g} kg m^2 ({100 * turned / largest:.3g} % of its largest element)"
+        )
     return ", ".join(said)
 
 
 def update_armfile_text(text: str, lines: dict[str, dict[str, str]], armfile: str) -> str:
-    """The text of a valid arm file with the mass, com and inertia lines of these links exchanged; all else untouched.
+    """The text of a valid arm file with the mass, com and inertia lines of these links
+    exchanged; all else untouched.
 
-    `lines[link][key]` is the new line. The new text is read back: unless it says what the old one said but for these
-    values, the file is written in a way that lines cannot be exchanged in, and is refused.
+    `lines[link][key]` is the new line. The new text is read back: unless it says what the old one said but
+    for these values, the file is written in a way that lines cannot be exchanged in, and is refused.
     """
     line_end = "\r\n" if "\r\n" in text else "\n"
     done: list[str] = []
@@ -94,7 +101,9 @@ def update_armfile_text(text: str, lines: dict[str, dict[str, str]], armfile: st
                     _, hash_sign, comment = found[0].partition("#")
                     line += f" #{comment}" if hash_sign else ""
                     block = block[: found.start()] + line + block[found.end() :]
-            block = block[: name.end()] + "".join(f"{line_end}{line}" for line in missing) + block[name.end() :]
+            block = (
+                block[: name.end()] + "".join(f"{line_end}{line}" for line in missing) + block[name.end() :]
+            )
         done.append(block)
     new = "".join(done)
     _refuse_other_meaning(text, new, lines, armfile)

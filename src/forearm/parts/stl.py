@@ -85,7 +85,9 @@ def read_stl(path: Path, scale: float = 1.0) -> Floats:
 def _checked(triangles: Floats, name: str) -> Floats:
     """Pass an array (m, 3, 3) of one to MOST_TRIANGLES triangles with corners within LONGEST."""
     if triangles.ndim != 3 or triangles.shape[1:] != (3, 3) or not 1 <= len(triangles) <= MOST_TRIANGLES:
-        raise InputError(f"{name}: triangles of shape {triangles.shape}; give (m, 3, 3) with m from 1 to {MOST_TRIANGLES}.")
+        raise InputError(
+            f"{name}: triangles of shape {triangles.shape}; give (m, 3, 3) with m from 1 to {MOST_TRIANGLES}."
+        )
     bad = ~(np.abs(triangles) <= LONGEST).all(axis=(1, 2))
     if bad.any():
         first = int(bad.argmax())

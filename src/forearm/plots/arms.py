@@ -65,7 +65,9 @@ def _legend(figure: Any, kinds: set[str]) -> None:
 
     there = [
         Patch(color=TURN, label="turning joint") if "revolute" in kinds else None,
-        Patch(facecolor="white", edgecolor=SLIDE, linewidth=2.0, label="sliding joint") if "prismatic" in kinds else None,
+        Patch(facecolor="white", edgecolor=SLIDE, linewidth=2.0, label="sliding joint")
+        if "prismatic" in kinds
+        else None,
         Line2D([], [], linestyle="none", marker="o", color=HAND, label="hand"),
         Line2D([], [], linestyle="none", marker="s", color=BONE, label="base"),
     ]

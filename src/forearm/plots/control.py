@@ -1,4 +1,6 @@
-"""Controllers compared: what each computes a second against how far the hand is off, with and without an unknown load."""
+"""Controllers compared: what each computes a second against how far the hand is off,
+with and without an unknown load.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,39 @@ import numpy as np
 
 from forearm.control.comparison import Comparison, Row
 from forearm.control.registry import OTHERS
-from forearm.plots.figure import BLACK, BLUE, GREEN, LETTER, ORANGE, RED, SMALL, WIDE, drawn, new_figure, put_title, save_figure
+from forearm.plots.figure import (
+    BLACK,
+    BLUE,
+    GREEN,
+    LETTER,
+    ORANGE,
+    RED,
+    SMALL,
+    WIDE,
+    drawn,
+    new_figure,
+    put_title,
+    save_figure,
+)
 
 __all__ = ["comparison_figure", "save_figure"]
 MM = 1e3
-# Where a label may stand: beside its point, then farther away; shares of its own width and height, and points.
-WAYS = ((1, 0), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1), (0, 1), (0, -1), (0.5, 1), (-0.5, 1), (0.5, -1), (-0.5, -1))
+# Where a label may stand: beside its point, then farther away;
+# shares of its own width and height, and points.
+WAYS = (
+    (1, 0),
+    (-1, 0),
+    (1, 1),
+    (1, -1),
+    (-1, 1),
+    (-1, -1),
+    (0, 1),
+    (0, -1),
+    (0.5, 1),
+    (-0.5, 1),
+    (0.5, -1),
+    (-0.5, -1),
+)
 PLACES = [(x, y, d) for d in (7.0, 12.0, 18.0, 28.0, 40.0, 54.0, 70.0, 90.0) for x, y in WAYS]
 SAME = 4.0  # points apart: half a dot
 NEAR = 16.0  # points between a dot and its label that need no line
@@ -32,7 +61,9 @@ Box = tuple[float, float, float, float]
 
 @drawn
 def comparison_figure(comparison: Comparison) -> Any:
-    """The matplotlib figure: a point a controller on logarithmic axes, a line up to where an unknown load puts it."""
+    """The matplotlib figure: a point a controller on logarithmic axes, a line up to where
+    an unknown load puts it.
+    """
     figure = new_figure(WIDE, 7.0)
     axes = figure.add_subplot()
     drawn = [row for row in comparison.rows if row.ok and row.operations > 0.0 and row.hand_rms > 0.0]
@@ -42,7 +73,15 @@ def comparison_figure(comparison: Comparison) -> Any:
         axes.plot([x], [y], mark, color=colour, markersize=8, zorder=3)
         if np.isfinite(row.loaded_hand_rms) and row.loaded_hand_rms != row.hand_rms:
             axes.plot([x, x], [y, MM * row.loaded_hand_rms], color=colour, linewidth=0.8, alpha=0.6, zorder=1)
-            axes.plot([x], [MM * row.loaded_hand_rms], mark, color=colour, markerfacecolor="white", markersize=5, zorder=2)
+            axes.plot(
+                [x],
+                [MM * row.loaded_hand_rms],
+                mark,
+                color=colour,
+                markerfacecolor="white",
+                markersize=5,
+                zorder=2,
+            )
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("multiplications + additions, 1/s")
@@ -81,8 +120,13 @@ def _label(figure: Any, axes: Any, rows: list[Row]) -> None:
     """Names beside the points, in the first place that is free; those that share a point in one label."""
     figure.draw_without_rendering()  # only now it is known where things are
     pixel = figure.dpi / 72.0
-    points = [axes.transData.transform((row.operations_per_second, MM * row.hand_rms)) / pixel for row in rows]
-    loads = [axes.transData.transform((row.operations_per_second, MM * row.loaded_hand_rms)) / pixel for row in rows]
+    points = [
+        axes.transData.transform((row.operations_per_second, MM * row.hand_rms)) / pixel for row in rows
+    ]
+    loads = [
+        axes.transData.transform((row.operations_per_second, MM * row.loaded_hand_rms)) / pixel
+        for row in rows
+    ]
     pairs = [(a, b) for a, b in zip(points, loads, strict=True) if np.isfinite(b).all()]
     page = _Page(_points_of(axes.get_window_extent(), pixel), [*points, *(b for _, b in pairs)])
     page.taken += [(a[0] - 1.0, min(a[1], b[1]), a[0] + 1.0, max(a[1], b[1])) for a, b in pairs]
@@ -92,10 +136,17 @@ def _label(figure: Any, axes: Any, rows: list[Row]) -> None:
         own = [place for i in group for place in (points[i], loads[i])]
         dx, dy, has_line = page.place(points[k], text, own)
         axes.annotate(
-            text, (rows[k].operations_per_second, MM * rows[k].hand_rms), (dx, dy), textcoords="offset points", fontsize=SMALL,
-            ha="center", va="center", color=BLACK, linespacing=1.1,
+            text,
+            (rows[k].operations_per_second, MM * rows[k].hand_rms),
+            (dx, dy),
+            textcoords="offset points",
+            fontsize=SMALL,
+            ha="center",
+            va="center",
+            color=BLACK,
+            linespacing=1.1,
             arrowprops=HAIR if has_line else None,
-        )  # fmt: skip
+        )
 
 
 def _points_of(extent: Any, pixel: float) -> Box:
@@ -115,7 +166,9 @@ def _together(points: list[Any]) -> list[list[int]]:
 
 
 class _Page:
-    """What is taken of a page, in points: dots, lines from them, and the labels that are placed one after another."""
+    """What is taken of a page, in points: dots, lines from them, and the labels that are
+    placed one after another.
+    """
 
     def __init__(self, inside: Box, dots: list[Any]) -> None:
         self.inside, self.dots = inside, dots
@@ -132,7 +185,12 @@ class _Page:
         for x, y, d in PLACES:
             dx, dy = x * (0.5 * width + d * (0.7 if y else 1.0)), y * (0.5 * height + d)
             middle = point + np.array([dx, dy])
-            box = (middle[0] - 0.5 * width, middle[1] - 0.5 * height, middle[0] + 0.5 * width, middle[1] + 0.5 * height)
+            box = (
+                middle[0] - 0.5 * width,
+                middle[1] - 0.5 * height,
+                middle[0] + 0.5 * width,
+                middle[1] + 0.5 * height,
+            )
             line = self._line(point, middle, box, own)
             covered = sum(_common(box, other) for other in self.taken)
             covered += CROSSING * sum(_common(part, other) for part in line for other in self.taken)
@@ -146,9 +204,13 @@ class _Page:
         return best[1], best[2], bool(best[4])
 
     def _line(self, point: Any, middle: Any, box: Box, own: list[Any]) -> list[Box]:
-        """Small boxes along the line to a label that is far, or nearer to another's dot; none where it needs no line."""
+        """Small boxes along the line to a label that is far, or nearer to another's dot;
+        none where it needs no line.
+        """
         away = _distance(point, box)
-        others = [_distance(dot, box) for dot in self.dots if min(np.hypot(*(dot - mine)) for mine in own) > 0.0]
+        others = [
+            _distance(dot, box) for dot in self.dots if min(np.hypot(*(dot - mine)) for mine in own) > 0.0
+        ]
         if away <= NEAR and away < CLEARLY * min(others, default=np.inf):
             return []
         length = float(np.hypot(*(middle - point)))
@@ -162,7 +224,11 @@ def _around(place: Any, half: float) -> Box:
 
 def _distance(place: Any, box: Box) -> float:
     """From a place to a box, 0 inside it."""
-    return float(np.hypot(max(box[0] - place[0], 0.0, place[0] - box[2]), max(box[1] - place[1], 0.0, place[1] - box[3])))
+    return float(
+        np.hypot(
+            max(box[0] - place[0], 0.0, place[0] - box[2]), max(box[1] - place[1], 0.0, place[1] - box[3])
+        )
+    )
 
 
 def _common(a: Box, b: Box) -> float:

@@ -34,5 +34,7 @@ def cost_picture() -> Any:
     axes.minorticks_off()
     axes.set_xlabel("number of joints n (all turning, every parameter a symbol)")
     axes.set_ylabel("multiplications + additions of one evaluation")
-    legend_beside(axes, title="inverse dynamics, and its order,\nthe dearest at 8 joints first", alignment="left")
+    legend_beside(
+        axes, title="inverse dynamics, and its order,\nthe dearest at 8 joints first", alignment="left"
+    )
     return figure

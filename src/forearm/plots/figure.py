@@ -1,6 +1,8 @@
-"""One look for every figure: a white ground, colours and dashes that every eye tells apart, files the same from run to run.
+"""One look for every figure: a white ground, colours and dashes that every eye tells apart,
+files the same from run to run.
 
-The ground is white and opaque in every format, so that a picture reads the same on paper, on a light page and on a dark one.
+The ground is white and opaque in every format, so that a picture reads the same on paper,
+on a light page and on a dark one.
 """
 
 from __future__ import annotations
@@ -32,9 +34,10 @@ from forearm.palette import (
 from forearm.reading.textfile import write_bytes
 
 __all__ = [
-    "BLACK", "BLUE", "COLOURS", "DASHES", "FILLS", "FORMATS", "GREEN", "GREY", "LETTER", "ORANGE", "PURPLE", "RED", "SKY",
-    "SMALL", "THIN", "WIDE", "WIDTH", "YELLOW", "dash", "drawn", "figure_bytes", "legend_beside", "legend_of_figure", "look",
-    "new_figure", "of_joints", "put_heading", "put_title", "save_figure", "shown",
+    "BLACK", "BLUE", "COLOURS", "DASHES", "FILLS", "FORMATS", "GREEN", "GREY", "LETTER", "ORANGE", "PURPLE",
+    "RED", "SKY", "SMALL", "THIN", "WIDE", "WIDTH", "YELLOW", "dash", "drawn", "figure_bytes",
+    "legend_beside", "legend_of_figure", "look", "new_figure", "of_joints", "put_heading", "put_title",
+    "save_figure", "shown",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -48,10 +51,11 @@ LONGEST = 28  # letters of a name
 ROW, LETTER = 0.165, 0.58  # inches that a line of a legend takes; what a letter is wide, of its size
 LOOK = {
     "figure.dpi": DPI, "savefig.dpi": DPI, "figure.facecolor": "white", "savefig.facecolor": "white",
-    "savefig.transparent": False, "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": TEXT,
-    "axes.titlesize": TITLE, "axes.titlelocation": "left", "axes.labelsize": TEXT, "xtick.labelsize": SMALL,
-    "ytick.labelsize": SMALL, "legend.fontsize": SMALL, "legend.title_fontsize": SMALL, "legend.frameon": False,
-    "legend.handlelength": 3.2, "lines.linewidth": LINE, "lines.markersize": 5.0, "axes.grid": True, "axes.axisbelow": True,
+    "savefig.transparent": False, "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"],
+    "font.size": TEXT, "axes.titlesize": TITLE, "axes.titlelocation": "left", "axes.labelsize": TEXT,
+    "xtick.labelsize": SMALL, "ytick.labelsize": SMALL, "legend.fontsize": SMALL,
+    "legend.title_fontsize": SMALL, "legend.frameon": False, "legend.handlelength": 3.2,
+    "lines.linewidth": LINE, "lines.markersize": 5.0, "axes.grid": True, "axes.axisbelow": True,
     "grid.color": "#dddddd", "grid.linewidth": 0.6, "axes.spines.top": False, "axes.spines.right": False,
     "hatch.linewidth": 0.6, "svg.hashsalt": "forearm", "pdf.fonttype": 42,
 }  # fmt: skip
@@ -102,7 +106,9 @@ def dash(k: int) -> Any:
 
 
 def shown(name: str) -> str:
-    """A name as text, never as mathematics nor hidden by a leading underscore; the middle of a long one is left out."""
+    """A name as text, never as mathematics nor hidden by a leading underscore;
+    the middle of a long one is left out.
+    """
     text = name if len(name) <= LONGEST else f"{name[: LONGEST // 2 - 2]}...{name[-(LONGEST // 2) :]}"
     text = text.replace("$", r"\$")
     return f"\u200b{text}" if text.startswith("_") else text
@@ -115,7 +121,9 @@ def put_title(axes: Any, text: str) -> None:
 
 def put_heading(figure: Any, text: str) -> None:
     """A title over a figure of many panels that have titles of their own."""
-    figure.suptitle(_lines(text, 0.75 * figure.get_figwidth()), x=0.01, ha="left", fontsize=TITLE, parse_math=False)
+    figure.suptitle(
+        _lines(text, 0.75 * figure.get_figwidth()), x=0.01, ha="left", fontsize=TITLE, parse_math=False
+    )
 
 
 def _lines(text: str, inches: float) -> str:
@@ -129,7 +137,9 @@ def legend_beside(axes: Any, **more: Any) -> None:
 
 
 def legend_of_figure(figure: Any, height: float, groups: Sequence[tuple[str, Any]]) -> None:
-    """What the curves of several panels are, to the right of all: groups of (heading, axes), in columns as tall as it."""
+    """What the curves of several panels are, to the right of all:
+    groups of (heading, axes), in columns as tall as it.
+    """
     from matplotlib.lines import Line2D
 
     handles: list[Any] = []
@@ -145,7 +155,9 @@ def legend_of_figure(figure: Any, height: float, groups: Sequence[tuple[str, Any
 def of_joints(arm: Arm, turning: str, sliding: str) -> str:
     """The unit or word for joints that turn, for those that slide, or for both, as the arm has them."""
     kinds = {joint.kind for joint in arm.joints}
-    return " or ".join(name for kind, name in (("revolute", turning), ("prismatic", sliding)) if kind in kinds)
+    return " or ".join(
+        name for kind, name in (("revolute", turning), ("prismatic", sliding)) if kind in kinds
+    )
 
 
 def save_figure(figure: Any, path: str | os.PathLike[str]) -> None:
@@ -161,5 +173,7 @@ def figure_bytes(figure: Any, suffix: str = ".png") -> bytes:
     buffer = BytesIO()
     metadata = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[suffix]
     with _our_look():
-        figure.savefig(buffer, format=suffix[1:], dpi=DPI, facecolor="white", transparent=False, metadata=metadata)
+        figure.savefig(
+            buffer, format=suffix[1:], dpi=DPI, facecolor="white", transparent=False, metadata=metadata
+        )
     return buffer.getvalue()

@@ -1,4 +1,6 @@
-"""Dhanaraj's case study in pictures, in the manner of his Figs. 3.4 to 3.13, on the motion that is assumed."""
+"""Dhanaraj's case study in pictures, in the manner of his Figs. 3.4 to 3.13,
+on the motion that is assumed.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,12 @@ def efficiency_figure() -> Any:
         axis.plot(load, eta, "o", color=BLACK, markersize=5)
         axis.annotate(f"link {link}", (load, eta), textcoords="offset points", xytext=(8, -10))
     axis.set_ylim(0.0, 1.0)
-    _named(axis, "output torque / rated torque", "efficiency", "Fig. 3.4: a power fitted to what Table 3.5 implies (dots)")
+    _named(
+        axis,
+        "output torque / rated torque",
+        "efficiency",
+        "Fig. 3.4: a power fitted to what Table 3.5 implies (dots)",
+    )
     return figure
 
 
@@ -73,7 +80,9 @@ def hand_figure(found: Study) -> Any:
     figure = new_figure(WIDTH, 5.5)
     axes = figure.subplots(2, 1, sharex=True)
     t = found.line.t
-    for axis, block, label in zip(axes, (found.line.p, found.line.v), ("position, m", "velocity, m/s"), strict=True):
+    for axis, block, label in zip(
+        axes, (found.line.p, found.line.v), ("position, m", "velocity, m/s"), strict=True
+    ):
         for k, name in ((0, "x"), (1, "y and z")):
             axis.plot(t, block[:, k], label=name, **look(k))
         _named(axis, "", label, "")
@@ -89,7 +98,11 @@ def joints_figure(found: Study) -> Any:
     figure = new_figure(WIDTH, 7.0)
     axes = figure.subplots(3, 1, sharex=True)
     motion = found.motion
-    blocks = {"position, degrees": np.degrees(motion.q), "velocity, rad/s": motion.qd, "acceleration, rad/s²": motion.qdd}
+    blocks = {
+        "position, degrees": np.degrees(motion.q),
+        "velocity, rad/s": motion.qd,
+        "acceleration, rad/s²": motion.qdd,
+    }
     for axis, (label, block) in zip(axes, blocks.items(), strict=True):
         for link in range(block.shape[1]):
             axis.plot(motion.t, block[:, link], label=f"joint {link + 1}", **look(link))
@@ -103,7 +116,9 @@ def joints_figure(found: Study) -> Any:
 
 @drawn
 def torque_figure(found: Study, link: int) -> Any:
-    """Figs. 3.11 to 3.13: torque of one joint without friction, with that of bearings, with all of it, and its parts."""
+    """Figs. 3.11 to 3.13: torque of one joint without friction, with that of bearings, with
+    all of it, and its parts.
+    """
     figure = new_figure(WIDTH, 6.0)
     whole, parts = figure.subplots(2, 1, sharex=True, height_ratios=[1.6, 1.0])
     t = found.motion.t
@@ -120,14 +135,23 @@ def torque_figure(found: Study, link: int) -> Any:
         parts.plot(t, block[:, link], color=colour, linestyle=dashes, label=f"friction {label}")
     drives = found.basic[:, link] * found.motion.qd[:, link] > 0.0
     whole.fill_between(
-        t, 0.0, 1.0, where=drives.tolist(), transform=whole.get_xaxis_transform(), color="#eeeeee", zorder=0, linewidth=0,
+        t,
+        0.0,
+        1.0,
+        where=drives.tolist(),
+        transform=whole.get_xaxis_transform(),
+        color="#eeeeee",
+        zorder=0,
+        linewidth=0,
         label="velocity and torque agree",
-    )  # fmt: skip
+    )
     for axis in (whole, parts):
         axis.axvline(AT, color=GREY, linewidth=THIN, linestyle=dash(2))
         legend_beside(axis)
         _named(axis, "", "torque, N m", "")
-    title = f"Fig. 3.{11 + link}: torques of link {link + 1} on the assumed line; dotted: the time of Table 3.5"
+    title = (
+        f"Fig. 3.{11 + link}: torques of link {link + 1} on the assumed line; dotted: the time of Table 3.5"
+    )
     put_title(whole, title)
     parts.set_xlabel("time, s")
     figure.align_ylabels([whole, parts])

@@ -31,9 +31,10 @@ ROWS = 10  # panels under each other
 MOST_JOINTS = 60
 PANEL = 4.2  # inches: the width of a column of panels, where there are several
 CURVES = (  # label, attribute, colour, dashes, points
-    ("measured", "measured", BLACK, dash(0), THIN), ("model", "model", BLUE, dash(1), 1.4),
+    ("measured", "measured", BLACK, dash(0), THIN),
+    ("model", "model", BLUE, dash(1), 1.4),
     ("what is left", "residual", RED, dash(2), 1.1),
-)  # fmt: skip
+)
 
 
 @drawn
@@ -52,7 +53,9 @@ def log_figure(comparison: LogComparison) -> Any:
     axes = panels[:n]
     thin = slice(None, None, max(1, len(comparison.t) // MOST))
     t = comparison.t[thin]
-    breaks = np.flatnonzero(np.diff(t) > 2.5 * np.median(np.diff(t))) + 1 if len(t) > 1 else np.zeros(0, dtype=int)
+    breaks = (
+        np.flatnonzero(np.diff(t) > 2.5 * np.median(np.diff(t))) + 1 if len(t) > 1 else np.zeros(0, dtype=int)
+    )
     t = np.insert(t, breaks, np.nan)
     for i, axis in enumerate(axes):
         for label, name, colour, dashes, width in CURVES:

@@ -1,4 +1,6 @@
-"""Mata's straight line of the PUMA and what its simulation misses, and the formulas of his tables as curves."""
+"""Mata's straight line of the PUMA and what its simulation misses, and the formulas
+of his tables as curves.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,10 @@ SMALLEST = 1e-12  # rad, rad/s, rad/s^2: what is drawn of a difference at least
 # Of our methods, the function that each panel shows and the methods in it; the document's first.
 PANELS = {
     "inverse dynamics (Table 1)": ("inverse", ("gibbs-appell", "newton-euler", "kane")),
-    "inertia matrix (Table 2)": ("inertia_matrix", ("gibbs-appell", "composite-body", "orthogonal-complement")),
+    "inertia matrix (Table 2)": (
+        "inertia_matrix",
+        ("gibbs-appell", "composite-body", "orthogonal-complement"),
+    ),
     "forward dynamics (Tables 3, 4)": (
         "forward",
         ("gibbs-appell", "composite-body", "articulated-body", "orthogonal-complement"),
@@ -57,7 +62,9 @@ def mata_figures() -> dict[str, Any]:
 
 @drawn
 def line_figure(run: Stepwise) -> Any:
-    """The arm at both ends of the line, the line, and where the simulated hand was at every tenth of a second."""
+    """The arm at both ends of the line, the line, and where the simulated hand was at
+    every tenth of a second.
+    """
     figure = new_figure(WIDTH, 5.6)
     axes = figure.add_subplot(projection="3d")
     for row, colour, name in ((0, BLUE, "start"), (-1, RED, "end")):
@@ -73,7 +80,13 @@ def line_figure(run: Stepwise) -> Any:
     _even(axes, np.array([p for row in (0, -1) for p in skeleton(run.arm, run.planned.q[row]).points]))
     axes.view_init(elev=20, azim=-62)
     figure.legend(loc="outside lower center", ncols=2)
-    put_title(axes, f"Fig. 3: {run.arm.name} on a straight line of {math.dist(START, END):.3g} m in {run.planned.t[-1]:g} s")
+    put_title(
+        axes,
+        (
+            f"Fig. 3: {run.arm.name} on a straight line of {math.dist(START, END):.3g} m in "
+            f"{run.planned.t[-1]:g} s"
+        ),
+    )
     return figure
 
 
@@ -92,7 +105,9 @@ def _even(axes: Any, points: Any) -> None:
 
 @drawn
 def differences_figure(run: Stepwise) -> Any:
-    """What Table 6 has the means of: differences of the simulated from the planned motion, joint by joint, over time."""
+    """What Table 6 has the means of: differences of the simulated from the planned motion,
+    joint by joint, over time.
+    """
     planned, kernel = run.planned, compile(run.arm)
     qdd = kernel.forward_dynamics(run.q, run.qd, kernel.inverse_dynamics(planned.q, planned.qd, planned.qdd))
     panels = {
@@ -105,7 +120,9 @@ def differences_figure(run: Stepwise) -> Any:
     axes = list(figure.subplots(len(panels), 1, sharex=True))
     for axis, (label, apart) in zip(axes, panels.items(), strict=True):
         for i, joint in enumerate(run.arm.joints):
-            axis.semilogy(planned.t[1:], np.maximum(np.abs(apart[1:, i]), SMALLEST), label=joint.name, **look(i))
+            axis.semilogy(
+                planned.t[1:], np.maximum(np.abs(apart[1:, i]), SMALLEST), label=joint.name, **look(i)
+            )
         axis.set_ylabel(label)
     axes[-1].set_xlabel("time, s")
     put_title(axes[0], "Table 6: how far the simulation is off the planned motion; the table has the means")
@@ -116,11 +133,15 @@ def differences_figure(run: Stepwise) -> Any:
 
 @drawn
 def formulas_figure() -> Any:
-    """The printed formulas of Tables 1 to 3, products and sums together, thin, and our counts, over the number of joints."""
+    """The printed formulas of Tables 1 to 3, products and sums together, thin, and our counts,
+    over the number of joints.
+    """
     figure = new_figure(WIDE, 5.4)
     places = list(range(TICKS[0], TICKS[-1] + 1))
     marked = [places.index(n) for n in TICKS]
-    for axes, (title, (function, methods)) in zip(figure.subplots(1, len(PANELS)), PANELS.items(), strict=True):
+    for axes, (title, (function, methods)) in zip(
+        figure.subplots(1, len(PANELS)), PANELS.items(), strict=True
+    ):
         for k, name in enumerate(methods):
             by = general(name, function)
             axes.plot(places, [_total(by.at(n)) for n in places], label=f"{name}, ours", **look(k))
@@ -156,7 +177,11 @@ def _printed(function: str) -> dict[str, tuple[str, str]]:
     """The formulas that the document prints for a function, by whose they are."""
     if function == "forward":
         return {"this work": TABLE_3["total"]}
-    table, own = {"inverse": ("Mata Table 1", "mata-1"), "inertia_matrix": ("Mata Table 2", "mata-2")}[function]
+    table, own = {"inverse": ("Mata Table 1", "mata-1"), "inertia_matrix": ("Mata Table 2", "mata-2")}[
+        function
+    ]
     (rows,) = (cited["rows"] for cited in printed()["cited"] if cited["place"] == table)
     (this,) = (figure["formula"] for figure in printed()["figure"] if figure["id"] == own)
-    return {"this work": tuple(this)} | {name.split(",")[0]: (products, sums) for name, products, sums in rows}
+    return {"this work": tuple(this)} | {
+        name.split(",")[0]: (products, sums) for name, products, sums in rows
+    }

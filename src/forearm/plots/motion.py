@@ -1,4 +1,6 @@
-"""A simulated motion as curves over time: positions, velocities, torques, voltages, energies, and events above them."""
+"""A simulated motion as curves over time: positions, velocities, torques, voltages, energies,
+and events above them.
+"""
 
 from __future__ import annotations
 
@@ -80,14 +82,18 @@ def _draw_energies(axis: Any, simulation: Simulation) -> None:
 
 
 def _draw_events(axes: list[Any], simulation: Simulation) -> None:
-    """A strip of marks above the panels, a row for each kind, and lines through the panels where they are few."""
+    """A strip of marks above the panels, a row for each kind, and lines through the
+    panels where they are few.
+    """
     strip, *panels = axes
     kinds = [kind for kind in EVENTS if any(event.kind == kind for event in simulation.events)]
     number = {joint.name: i for i, joint in enumerate(simulation.arm.joints)}
     for row, kind in enumerate(kinds):
         events = [event for event in simulation.events if event.kind == kind]
         colours = [look(number[e.joint])["color"] if e.joint in number else GREY for e in events]
-        strip.scatter([e.t for e in events], [row] * len(events), c=colours, marker=MARKERS[kind], s=22, linewidths=0)
+        strip.scatter(
+            [e.t for e in events], [row] * len(events), c=colours, marker=MARKERS[kind], s=22, linewidths=0
+        )
     strip.set_yticks(range(len(kinds)), kinds)
     strip.set_ylim(-0.7, len(kinds) - 0.3)
     strip.invert_yaxis()
@@ -102,7 +108,9 @@ def _draw_events(axes: list[Any], simulation: Simulation) -> None:
 
 
 def _thinned(t: Floats, x: Floats) -> tuple[Floats, Floats]:
-    """The curve, or of a long one the smallest and the largest sample of each piece, so that no peak is lost."""
+    """The curve, or of a long one the smallest and the largest sample of each piece,
+    so that no peak is lost.
+    """
     if len(t) <= MANY:
         return t, x
     size = -(-len(t) // (MANY // 2))

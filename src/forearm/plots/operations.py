@@ -14,7 +14,8 @@ from forearm.reproduce.catalogue import catalogue
 
 PUMA = "puma560-dhanaraj6"
 PRINTED, ANEW = "printed", "anew"
-AUTHORS = ", PUMA, 6 joints, "  # what stands in the labels of the catalogue between an author and multiplications or additions
+# what stands in the labels of the catalogue between an author and multiplications or additions
+AUTHORS = ", PUMA, 6 joints, "
 
 
 @drawn
@@ -25,9 +26,20 @@ def operations_figure(methods: Mapping[str, tuple[int, int]], title: str) -> Any
     names = list(methods)
     products, sums = zip(*methods.values(), strict=True)
     axes.barh(names, products, color=BLUE, height=0.7, label="multiplications")
-    axes.barh(names, sums, left=products, color=ORANGE, height=0.7, hatch="////", edgecolor="white", label="additions")
+    axes.barh(
+        names,
+        sums,
+        left=products,
+        color=ORANGE,
+        height=0.7,
+        hatch="////",
+        edgecolor="white",
+        label="additions",
+    )
     for place, (mul, add) in enumerate(methods.values()):
-        axes.annotate(f"({mul + add})", (mul + add, place), textcoords="offset points", xytext=(4, 0), va="center")
+        axes.annotate(
+            f"({mul + add})", (mul + add, place), textcoords="offset points", xytext=(4, 0), va="center"
+        )
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
     axes.margins(x=0.12)
@@ -39,11 +51,15 @@ def operations_figure(methods: Mapping[str, tuple[int, int]], title: str) -> Any
 
 def count_figures() -> dict[str, Any]:
     """The picture of Dhanaraj's chapter 2 by the name of its file."""
-    return {"fig-2.9": operations_figure(puma_methods(), "Fig. 2.9: inverse dynamics of the PUMA with six joints")}
+    return {
+        "fig-2.9": operations_figure(puma_methods(), "Fig. 2.9: inverse dynamics of the PUMA with six joints")
+    }
 
 
 def puma_methods() -> dict[str, tuple[int, int]]:
-    """Multiplications and additions of Table 2.10 for the PUMA with six joints, and ours for the arm of D.3.4."""
+    """Multiplications and additions of Table 2.10 for the PUMA with six joints,
+    and ours for the arm of D.3.4.
+    """
     (own,) = (figure["printed"] for figure in printed()["figure"] if figure["id"] == "dhanaraj-2.10-puma6")
     methods = {f"I (Dhanaraj), {PRINTED}": (own[0], own[1])}
     (others,) = (item for item in catalogue("dhanaraj") if item.id == "table-2.10-others")
@@ -53,5 +69,7 @@ def puma_methods() -> dict[str, tuple[int, int]]:
         if what == "multiplications":
             methods[f"{author}, {PRINTED}"] = (mul, values[f"{author}{AUTHORS}additions"])
     arm = load_builtin(PUMA)
-    counts = {name: count(arm, name) for name in ("newton-euler", "modified-newton-euler")} | {"generated code": fewest(arm)}
+    counts = {name: count(arm, name) for name in ("newton-euler", "modified-newton-euler")} | {
+        "generated code": fewest(arm)
+    }
     return methods | {f"{name}, {ANEW}": (c.mul, c.add) for name, c in counts.items()}

@@ -47,7 +47,11 @@ def plan_figure(plan: Plan) -> Any:
     thin = slice(None, None, max(1, len(plan.t) // MOST))
     for axis, (label, block) in zip(axes, panels.items(), strict=True):
         for i, joint in enumerate(plan.arm.joints):
-            steps = "steps-post" if label.startswith("acceleration") and isinstance(plan.motion, Switching) else "default"
+            steps = (
+                "steps-post"
+                if label.startswith("acceleration") and isinstance(plan.motion, Switching)
+                else "default"
+            )
             axis.plot(plan.t[thin], block[thin, i], label=shown(joint.name), drawstyle=steps, **look(i))
         axis.set_ylabel(label)
         axis.margins(x=0.01)
@@ -84,7 +88,9 @@ def _draw_hand(figure: Any, plan: Plan, thin: slice) -> None:
     size = np.nanmax(path, axis=0) - np.nanmin(path, axis=0)
     sides = np.maximum(size, EVEN * max(float(np.nanmax(size)), 1e-9))
     axis.set_box_aspect(sides, zoom=ZOOM)
-    for name, along, side in zip("xyz", (axis.xaxis, axis.yaxis, axis.zaxis), sides / sides.max(), strict=True):
+    for name, along, side in zip(
+        "xyz", (axis.xaxis, axis.yaxis, axis.zaxis), sides / sides.max(), strict=True
+    ):
         along.set_label_text(f"{name}, m", fontsize=SMALL)
         along.set_major_locator(MaxNLocator(max(2, round(TICKS * side))))
         along.labelpad = 8.0  # away from the labels of its ticks

@@ -1,4 +1,6 @@
-"""Schedules as Gantt charts, task graphs in layers, speed-up and efficiency; Dhanaraj's Figs. 4.5 to 4.13 drawn anew."""
+"""Schedules as Gantt charts, task graphs in layers, speed-up and efficiency;
+Dhanaraj's Figs. 4.5 to 4.13 drawn anew.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,16 @@ from forearm.plots.figure import (
     put_title,
 )
 from forearm.schedules.assembly import Layered
-from forearm.schedules.printed import GENERAL, LINKS, STANFORD, as_printed, load, names, printed_schedule, printed_times
+from forearm.schedules.printed import (
+    GENERAL,
+    LINKS,
+    STANFORD,
+    as_printed,
+    load,
+    names,
+    printed_schedule,
+    printed_times,
+)
 from forearm.schedules.rule import schedule_by_rule
 from forearm.schedules.schedule import Schedule
 from forearm.schedules.subtasks import LAST_FORWARD, SUBTASKS
@@ -58,7 +69,9 @@ class Look:
 
 
 def schedule_figures() -> dict[str, Any]:
-    """The pictures of Dhanaraj's chapter 4 by the names of their files; 4.1 to 4.4 and 4.10 show computers and a flow chart."""
+    """The pictures of Dhanaraj's chapter 4 by the names of their files;
+    4.1 to 4.4 and 4.10 show computers and a flow chart.
+    """
     forward = [(MIDDLE, k) for k in range(1, LAST_FORWARD + 1)]
     backward = [(MIDDLE, k) for k in range(LAST_FORWARD + 1, len(SUBTASKS) + 1)]
     general, stanford = load(GENERAL), load(STANFORD)
@@ -77,7 +90,8 @@ def schedule_figures() -> dict[str, Any]:
 
 @drawn
 def gantt_figure(schedule: Schedule, title: str = "") -> Any:
-    """Who does what when: a row a processor, a box a task, coloured by group, in as many bands as keep names readable.
+    """Who does what when: a row a processor, a box a task, coloured by group,
+    in as many bands as keep names readable.
 
     Of more than 16 processors those behind the last that does anything are not drawn.
     """
@@ -97,7 +111,10 @@ def gantt_figure(schedule: Schedule, title: str = "") -> Any:
         _band(axis, schedule, looks, shown, number * band, (number + 1) * band)
     axes[-1].set_xlabel("time, in costs of tasks")
     _legend(figure, looks, columns)
-    words = f"{graph.name}: {len(graph)} tasks on {schedule.processors} processors in {schedule.length:g}, by {schedule.method}"
+    words = (
+        f"{graph.name}: {len(graph)} tasks on {schedule.processors} processors in "
+        f"{schedule.length:g}, by {schedule.method}"
+    )
     words += f"; speed-up {schedule.speedup:.2f}, efficiency {100.0 * schedule.efficiency:.1f} %"
     put_title(axes[0], title or words)
     return figure
@@ -105,9 +122,13 @@ def gantt_figure(schedule: Schedule, title: str = "") -> Any:
 
 @drawn
 def layers_figure(
-    layered: Layered | TaskGraph, title: str = "", places: Collection[tuple[int, int]] | None = None, arrows: bool = True
+    layered: Layered | TaskGraph,
+    title: str = "",
+    places: Collection[tuple[int, int]] | None = None,
+    arrows: bool = True,
 ) -> Any:
-    """A task graph layer by layer from the top; of some `places` only where given, thick arrows for what comes from others.
+    """A task graph layer by layer from the top; of some `places` only where given,
+    thick arrows for what comes from others.
 
     A graph without layers of its own is drawn in those of precedence.
     """
@@ -115,7 +136,9 @@ def layers_figure(
     layers = layered.layers if isinstance(layered, Layered) else graph.layers
     named = layered.places if isinstance(layered, Layered) else ()
     if places is not None and not named:
-        raise InputError("places: these tasks belong to no subtasks of links; leave it out, or give a Layered.")
+        raise InputError(
+            "places: these tasks belong to no subtasks of links; leave it out, or give a Layered."
+        )
     shown = [k for k in range(len(graph)) if places is None or named[k] in set(places)]
     first = min(layers[k] for k in shown) if shown else 1
     rows: dict[int, list[int]] = {}
@@ -127,7 +150,11 @@ def layers_figure(
     wide = max(0.75, LETTER * SMALL / 72.0 * letters + 0.3) * widest + 1.5 + (2.4 if looks else 0.0)
     figure = new_figure(max(5.0, wide), max(2.0, 0.95 * (max(rows, default=0) + 1) + 0.6))
     axis = figure.subplots()
-    at = {k: (place - (len(row) - 1) / 2.0, -level) for level, row in rows.items() for place, k in enumerate(row)}
+    at = {
+        k: (place - (len(row) - 1) / 2.0, -level)
+        for level, row in rows.items()
+        for place, k in enumerate(row)
+    }
     for k in shown if arrows else []:
         for earlier in graph.before[k]:
             if earlier in at:
@@ -168,7 +195,8 @@ def assembly_figure(layered: Layered, title: str = "") -> Any:
         axis.text(layer, len(links) + 1, str(len(row)), ha="center", va="center", fontsize=SMALL, color=GREY)
     axis.set_yticks([*links, len(links) + 1], [*(f"link {i}" for i in links), "all"])
     axis.set_xticks(
-        range(1, layers + 1), [str(layer) if layer % 3 == 0 or layer == 1 else "" for layer in range(1, layers + 1)]
+        range(1, layers + 1),
+        [str(layer) if layer % 3 == 0 or layer == 1 else "" for layer in range(1, layers + 1)],
     )
     axis.grid(visible=False)
     axis.set_xlim(0.4, layers + 0.6)
@@ -189,7 +217,9 @@ def speedup_figure(loads: Mapping[str, Layered | TaskGraph], most: int) -> Any:
         style = {"marker": MARKS[k % len(MARKS)], "label": name, **look(k)}
         speedup.plot(numbers, [s.speedup for s in made], **style)
         efficiency.plot(numbers, [100.0 * s.efficiency for s in made], **style)
-    speedup.plot(numbers, numbers, color=GREY, linestyle=dash(2), linewidth=THIN, label="as many times as processors")
+    speedup.plot(
+        numbers, numbers, color=GREY, linestyle=dash(2), linewidth=THIN, label="as many times as processors"
+    )
     for axis, words, title in (
         (speedup, "speed-up", "Fig. 4.11: speed-up by the rule"),
         (efficiency, "efficiency, %", "Fig. 4.12: efficiency by the rule"),
@@ -206,11 +236,15 @@ def speedup_figure(loads: Mapping[str, Layered | TaskGraph], most: int) -> Any:
 
 @drawn
 def times_figure() -> Any:
-    """Fig. 4.13: what Table 4.8 prints for the Stanford arm, and the rule's levels at the same time a level."""
+    """Fig. 4.13: what Table 4.8 prints for the Stanford arm, and the rule's levels at
+    the same time a level.
+    """
     figure = new_figure(WIDTH, 4.2)
     axis = figure.subplots()
     for k, (author, times) in enumerate(printed_times().items()):
-        axis.plot(list(times), list(times.values()), marker=MARKS[k], label=f"{author}, printed", **look(k + 1))
+        axis.plot(
+            list(times), list(times.values()), marker=MARKS[k], label=f"{author}, printed", **look(k + 1)
+        )
     numbers = list(range(1, 9))
     ours = [LEVEL_MS * schedule_by_rule(as_printed(STANFORD), p).length for p in numbers]
     axis.plot(numbers, ours, marker="x", label="the rule, anew", **look(0))
@@ -226,12 +260,20 @@ def _chart(name: str) -> Any:
     """A table of appendix C made anew, every task behind what it waits for."""
     printed = printed_schedule(name)
     schedule = schedule_by_rule(load(printed.load), printed.processors)
-    words = f"Table {name} anew: {len(schedule.graph)} tasks on {printed.processors} processors in {schedule.length:g} levels"
-    words += f" (printed: {printed.levels}); speed-up {schedule.speedup:.2f}, efficiency {100.0 * schedule.efficiency:.1f} %"
+    words = (
+        f"Table {name} anew: {len(schedule.graph)} tasks on {printed.processors} processors in "
+        f"{schedule.length:g} levels"
+    )
+    words += (
+        f" (printed: {printed.levels}); speed-up {schedule.speedup:.2f}, efficiency "
+        f"{100.0 * schedule.efficiency:.1f} %"
+    )
     return gantt_figure(schedule, words)
 
 
-def _band(axis: Any, schedule: Schedule, looks: Mapping[str, Look], shown: int, begin: float, end: float) -> None:
+def _band(
+    axis: Any, schedule: Schedule, looks: Mapping[str, Look], shown: int, begin: float, end: float
+) -> None:
     """The part of a schedule between two times."""
     inches = WIDE / (end - begin)
     size = 6.5 if shown <= 16 else 4.0
@@ -245,10 +287,18 @@ def _band(axis: Any, schedule: Schedule, looks: Mapping[str, Look], shown: int, 
         if (right - left) * inches >= NAME * len(task.name) and shown <= 40:
             plain = {"boxstyle": "square,pad=0.1", "fc": look.colour, "ec": "none"} if look.hatch else None
             name = axis.text(
-                (left + right) / 2.0, p, task.name, ha="center", va="center", fontsize=size, clip_on=True, bbox=plain,
+                (left + right) / 2.0,
+                p,
+                task.name,
+                ha="center",
+                va="center",
+                fontsize=size,
+                clip_on=True,
+                bbox=plain,
                 color=_ink(look.colour),
-            )  # fmt: skip
-            name.set_in_layout(False)  # it is inside its box: looking at each of hundreds would take most of the time
+            )
+            # it is inside its box: looking at each of hundreds would take most of the time
+            name.set_in_layout(False)
     for (p, look), spans in bars.items():
         axis.broken_barh(spans, (p - 0.42, 0.84), facecolor=look.colour, hatch=look.hatch, ec="white", lw=0.5)
     axis.set_xlim(begin, end)
@@ -264,7 +314,8 @@ def _band(axis: Any, schedule: Schedule, looks: Mapping[str, Look], shown: int, 
 def _looks(graph: TaskGraph) -> dict[str, Look]:
     """A colour for each part of the arm, hatched on the way inwards; tasks of no group stay grey.
 
-    Parts are links in their order, then all else. Where there are more than colours these come again, hatched otherwise.
+    Parts are links in their order, then all else. Where there are more than colours these come
+    again, hatched otherwise.
     """
     groups = sorted({task.group for task in graph.tasks if task.group}, key=_rank)
     parts = list(dict.fromkeys(_part(group) for group in groups))
@@ -283,7 +334,11 @@ def _part(group: str) -> str:
 def _rank(group: str) -> tuple[bool, int, str]:
     """Links by their numbers, outwards before inwards, then what is of no link."""
     number = re.search(r"\d+", _part(group))
-    return number is None, int(number[0]) if number else 0, _part(group) + ("2" if group.endswith(INWARDS) else "1")
+    return (
+        number is None,
+        int(number[0]) if number else 0,
+        _part(group) + ("2" if group.endswith(INWARDS) else "1"),
+    )
 
 
 def _legend(figure: Any, looks: Mapping[str, Look], columns: int) -> None:
@@ -292,7 +347,10 @@ def _legend(figure: Any, looks: Mapping[str, Look], columns: int) -> None:
         return
     from matplotlib.patches import Patch
 
-    patches = [Patch(facecolor=look.colour, hatch=look.hatch, edgecolor="white", label=group) for group, look in looks.items()]
+    patches = [
+        Patch(facecolor=look.colour, hatch=look.hatch, edgecolor="white", label=group)
+        for group, look in looks.items()
+    ]
     figure.legend(handles=patches, loc="outside right upper", ncols=columns, handlelength=1.6)
 
 

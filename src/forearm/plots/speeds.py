@@ -1,4 +1,6 @@
-"""Times as bars on a logarithmic axis: ours and the peers' under each other, a block for each thing measured."""
+"""Times as bars on a logarithmic axis: ours and the peers' under each other,
+a block for each thing measured.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def speed_picture(groups: Mapping[str, Sequence[Bar]]) -> Any:
     figure = new_figure(0.5 * WIDE * len(columns), HEIGHT * max(map(_height, columns)))
     parts = figure.subfigures(1, len(columns), squeeze=False)[0]
     for part, column in zip(parts, columns, strict=True):
-        panels = part.subplots(len(column), 1, squeeze=False, height_ratios=[_height({t: column[t]}) for t in column])[:, 0]
+        panels = part.subplots(
+            len(column), 1, squeeze=False, height_ratios=[_height({t: column[t]}) for t in column]
+        )[:, 0]
         for axes, (title, bars) in zip(panels, column.items(), strict=True):
             _draw(axes, title, bars)
     return figure

@@ -1,4 +1,6 @@
-"""Planned motions: curves over time, and the plane of place and velocity squared, where full acceleration is a line."""
+"""Planned motions: curves over time, and the plane of place and velocity squared,
+where full acceleration is a line.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +10,32 @@ from typing import Any
 import numpy as np
 
 from forearm.errors import InputError, shorten
-from forearm.plots.figure import BLACK, GREY, WIDTH, drawn, legend_beside, legend_of_figure, look, new_figure, of_joints, shown
+from forearm.plots.figure import (
+    BLACK,
+    GREY,
+    WIDTH,
+    drawn,
+    legend_beside,
+    legend_of_figure,
+    look,
+    new_figure,
+    of_joints,
+    shown,
+)
 from forearm.spatial import Floats
 from forearm.trajectories import HandLine, MotionLimits, Switching, bang_bang
 from forearm.values import LARGEST, check_kind
 
 SAMPLES = 400  # between two points of a curve
-UNITS = {"position": ("rad", "m"), "velocity": ("rad/s", "m/s"), "acceleration": ("rad/s²", "m/s²"), "torque": ("N m", "N")}
-# Waters Fig. 5: |v| <= 3, |acceleration| <= 1/2, -1 <= x <= 9 and A = (1, 1). B stands only in the drawing; as the motion slows
-# down from C "through D" without a switch there, D is where it turns round and B has a negative velocity. This B is ours.
+UNITS = {
+    "position": ("rad", "m"),
+    "velocity": ("rad/s", "m/s"),
+    "acceleration": ("rad/s²", "m/s²"),
+    "torque": ("N m", "N"),
+}
+# Waters Fig. 5: |v| <= 3, |acceleration| <= 1/2, -1 <= x <= 9 and A = (1, 1). B stands only in the drawing;
+# as the motion slows down from C "through D" without a switch there, D is where it turns round and B has a
+# negative velocity. This B is ours.
 WATERS_LIMITS = (0.5, 3.0, -1.0, 9.0)
 WATERS_A, WATERS_B = (1.0, 1.0), (5.0, -1.0)
 
@@ -27,7 +46,9 @@ def profile_figure(
     names: Sequence[str] | None = None,
     torque: Callable[[Floats, Floats, Floats], Floats] | None = None,
 ) -> Any:
-    """Positions, velocities and accelerations over time, points as dots; torques where a function of q, qd, qdd gives them."""
+    """Positions, velocities and accelerations over time, points as dots;
+    torques where a function of q, qd, qdd gives them.
+    """
     check_kind(motion, (Switching, HandLine), "profile_figure, motion")
     n = motion.n if isinstance(motion, Switching) else motion.task.arm.n
     labels = [f"joint {i + 1}" for i in range(n)] if names is None else list(names)
@@ -35,7 +56,8 @@ def profile_figure(
         raise InputError(f"profile_figure, names: {n} are needed, one a joint; came {len(labels)}.")
     t, q, qd, qdd = _curves(motion)
     panels = {
-        f"{name}\n{_unit(motion, name)}": block for name, block in (("position", q), ("velocity", qd), ("acceleration", qdd))
+        f"{name}\n{_unit(motion, name)}": block
+        for name, block in (("position", q), ("velocity", qd), ("acceleration", qdd))
     }
     if torque is not None:
         panels[f"torque\n{_unit(motion, 'torque')}"] = torque(q, qd, qdd)
@@ -57,19 +79,26 @@ def profile_figure(
 
 
 @drawn
-def phase_figure(motions: Sequence[Switching], limits: MotionLimits, joint: int = 0, unit: str = "rad or m") -> Any:
-    """One joint's motions in the plane of x and v |v|: lines of slope 2a at full acceleration, level at none. Waters III.
+def phase_figure(
+    motions: Sequence[Switching], limits: MotionLimits, joint: int = 0, unit: str = "rad or m"
+) -> Any:
+    """One joint's motions in the plane of x and v |v|: lines of slope 2a at full acceleration,
+    level at none. Waters III.
 
     `unit` is that of the joint's position; a motion does not know whether it turns.
     """
     for motion in motions:
         check_kind(motion, Switching, "phase_figure, motions")
         if motion.n != limits.n:
-            raise InputError(f"phase_figure: the limits are those of {limits.n} joints, a motion has {motion.n}.")
+            raise InputError(
+                f"phase_figure: the limits are those of {limits.n} joints, a motion has {motion.n}."
+            )
     if not len(motions):
         raise InputError("phase_figure, motions: at least one is needed, such as that of bang_bang.")
     if not isinstance(joint, int) or not 0 <= joint < limits.n:
-        raise InputError(f"phase_figure, joint: a whole number from 0 to {limits.n - 1} is needed; came {shorten(joint)}.")
+        raise InputError(
+            f"phase_figure, joint: a whole number from 0 to {limits.n - 1} is needed; came {shorten(joint)}."
+        )
     figure = new_figure(WIDTH, 5.4)
     axis = figure.subplots()
     _frame(axis, limits, joint, max(float(motion.extremes()[2][joint]) for motion in motions), unit)
@@ -81,7 +110,9 @@ def phase_figure(motions: Sequence[Switching], limits: MotionLimits, joint: int 
 
 @drawn
 def waters_figure() -> Any:
-    """Waters Fig. 5: the fastest motion A-C-D-B, one at half of the acceleration A-E-F-B, and how A is left and B reached."""
+    """Waters Fig. 5: the fastest motion A-C-D-B, one at half of the acceleration A-E-F-B,
+    and how A is left and B reached.
+    """
     a, v, lower, upper = WATERS_LIMITS
     limits = MotionLimits(a, v, lower, upper)
     ends = ([WATERS_A[0]], [WATERS_A[1]], [WATERS_B[0]], [WATERS_B[1]])
@@ -107,7 +138,9 @@ def waters_figure() -> Any:
 
 
 def _curves(motion: Switching | HandLine) -> tuple[Floats, Floats, Floats, Floats]:
-    """Times and states for drawing: evenly spaced ones, and both sides of every switch, so that accelerations jump."""
+    """Times and states for drawing: evenly spaced ones, and both sides of every switch,
+    so that accelerations jump.
+    """
     grid = np.linspace(0.0, motion.duration, SAMPLES)
     sides = np.concatenate([np.nextafter(motion.switches, -np.inf), motion.switches])
     t = np.unique(np.clip(np.concatenate([grid, sides]), 0.0, motion.duration))
@@ -117,7 +150,11 @@ def _curves(motion: Switching | HandLine) -> tuple[Floats, Floats, Floats, Float
 def _unit(motion: Switching | HandLine, name: str) -> str:
     """What a quantity is measured in: both possibilities where the motion does not know its arm."""
     turning, sliding = UNITS[name]
-    return of_joints(motion.task.arm, turning, sliding) if isinstance(motion, HandLine) else f"{turning} or {sliding}"
+    return (
+        of_joints(motion.task.arm, turning, sliding)
+        if isinstance(motion, HandLine)
+        else f"{turning} or {sliding}"
+    )
 
 
 def _draw_path(axis: Any, motion: Switching, joint: int, style: dict[str, Any], label: str) -> None:
@@ -141,12 +178,18 @@ def _frame(axis: Any, limits: MotionLimits, joint: int, fastest: float, unit: st
         v = min(v, fastest)
     axis.axhline(0.0, color=GREY, linewidth=0.8)
     ticks = np.array(
-        [tick for tick in MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]).tick_values(-v, v) if abs(tick) <= v * (1.0 + 1e-9)]
+        [
+            tick
+            for tick in MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]).tick_values(-v, v)
+            if abs(tick) <= v * (1.0 + 1e-9)
+        ]
     )
     axis.set_yticks(ticks * np.abs(ticks), [f"{tick:g}" for tick in ticks])
     speed = " or ".join(f"{name}/s" for name in unit.split(" or "))
     axis.set_ylabel(
-        f"velocity, {speed} (distances as its square)" if unit else "velocity (distances as its square; no unit is given)"
+        f"velocity, {speed} (distances as its square)"
+        if unit
+        else "velocity (distances as its square; no unit is given)"
     )
     axis.set_xlabel(f"position, {unit}" if unit else "position (no unit is given)")
     axis.margins(0.06)
@@ -155,9 +198,13 @@ def _frame(axis: Any, limits: MotionLimits, joint: int, fastest: float, unit: st
 def _rectangle(lower: float, upper: float, height: float) -> Any:
     from matplotlib.patches import Rectangle
 
-    return Rectangle((lower, -height), upper - lower, 2.0 * height, fill=False, edgecolor=BLACK, linewidth=1.2)
+    return Rectangle(
+        (lower, -height), upper - lower, 2.0 * height, fill=False, edgecolor=BLACK, linewidth=1.2
+    )
 
 
 def _mark(axis: Any, name: str, x: float, y: float) -> None:
     axis.plot([x], [y], "o", color=BLACK, markersize=4.5)
-    axis.annotate(name, (x, y), xytext=(-6, 6), textcoords="offset points", ha="right", fontsize=10, fontweight="bold")
+    axis.annotate(
+        name, (x, y), xytext=(-6, 6), textcoords="offset points", ha="right", fontsize=10, fontweight="bold"
+    )

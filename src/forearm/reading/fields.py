@@ -50,7 +50,9 @@ class Number:
 
     def schema(self) -> dict[str, Any]:
         bounds = {"minimum": self.minimum, "maximum": self.maximum, "exclusiveMinimum": self.above}
-        return _described({"type": "number", **{k: v for k, v in bounds.items() if math.isfinite(v)}}, self.doc)
+        return _described(
+            {"type": "number", **{k: v for k, v in bounds.items() if math.isfinite(v)}}, self.doc
+        )
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,12 @@ class Angle:
 
     def schema(self) -> dict[str, Any]:
         return _described(
-            {"oneOf": [{"type": "number"}, {"type": "string", "pattern": f"^\\s*({_ANGLE.pattern}|{_PI.pattern})\\s*$"}]},
+            {
+                "oneOf": [
+                    {"type": "number"},
+                    {"type": "string", "pattern": f"^\\s*({_ANGLE.pattern}|{_PI.pattern})\\s*$"},
+                ]
+            },
             self.doc or "radians, or text such as '90 deg' or 'pi/2'",
         )
 
@@ -100,7 +107,9 @@ class Choice:
     def read(self, value: Any, place: str) -> str:
         if value in self.words and isinstance(value, str):
             return value
-        raise InputError(f"{place}: must be one of {', '.join(map(repr, self.words))}; came {shorten(value)}.")
+        raise InputError(
+            f"{place}: must be one of {', '.join(map(repr, self.words))}; came {shorten(value)}."
+        )
 
     def schema(self) -> dict[str, Any]:
         return _described({"enum": list(self.words)}, self.doc)
@@ -153,7 +162,11 @@ class Table:
 
     def read(self, value: Any, place: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            wanted = f" Wanted: {{ {' = ..., '.join(list(self.fields)[:MAX_KEYS])} = ... }}." if self.fields else ""
+            wanted = (
+                f" Wanted: {{ {' = ..., '.join(list(self.fields)[:MAX_KEYS])} = ... }}."
+                if self.fields
+                else ""
+            )
             raise InputError(f"{place}: a table is needed, came {shorten(value)}.{wanted}")
         for key in value:
             if key not in self.fields:

@@ -17,7 +17,8 @@ MAX_TOML_BYTES = 4_000_000
 MAX_DOTS = 64
 DOTTED_KEY = re.compile(rb"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){%d}" % MAX_DOTS)
 STRING_OR_COMMENT = re.compile(
-    rb'"""(?:[^\\]|\\.)*?"""|' rb"\'\'\'.*?\'\'\'|" rb'"(?:[^"\\\n]|\\.)*+"|' rb"\'[^\'\n]*+\'|#[^\n]*+", re.DOTALL
+    rb'"""(?:[^\\]|\\.)*?"""|' rb"\'\'\'.*?\'\'\'|" rb'"(?:[^"\\\n]|\\.)*+"|' rb"\'[^\'\n]*+\'|#[^\n]*+",
+    re.DOTALL,
 )
 
 
@@ -51,7 +52,8 @@ def beside(path: Path, name: str) -> Path:
     relative = Path(name)
     if relative.is_absolute() or ".." in relative.parts or not relative.parts or "\0" in name:
         raise InputError(
-            f"{path.name}: {name!r} must be a relative path below the folder of this file; copy or link the file there."
+            f"{path.name}: {name!r} must be a relative path below the folder of this file; copy "
+            "or link the file there."
         )
     return path.parent / relative
 
@@ -89,7 +91,8 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A stream whose bytes become the file once the block ends well; after any failure nothing of them is left.
+    """A stream whose bytes become the file once the block ends well;
+    after any failure nothing of them is left.
 
     They go to a temporary file beside it, which is then renamed.
     """

@@ -1,7 +1,7 @@
 """A small XML tree with line numbers, from a parser that expands no entity and fetches nothing.
 
-Document type declarations are refused outright, so there is nothing to expand; size, depth and number of elements are
-bounded, so no file can hold the reader for long.
+Document type declarations are refused outright, so there is nothing to expand; size, depth and number of
+elements are bounded, so no file can hold the reader for long.
 """
 
 from __future__ import annotations
@@ -49,14 +49,18 @@ def parse_xml(data: bytes, name: str, max_of_tag: dict[str, int] | None = None) 
         count += 1
         line = parser.CurrentLineNumber
         if count > MAX_ELEMENTS:
-            raise InputError(f"{name}, line {line}: more than {MAX_ELEMENTS} elements; the file is too large.")
+            raise InputError(
+                f"{name}, line {line}: more than {MAX_ELEMENTS} elements; the file is too large."
+            )
         if len(stack) >= MAX_DEPTH:
             raise InputError(f"{name}, line {line}: elements nested deeper than {MAX_DEPTH}.")
         limit = (max_of_tag or {}).get(tag)
         if limit is not None:
             seen[tag] = seen.get(tag, 0) + 1
             if seen[tag] > limit:
-                raise InputError(f"{name}, line {line}: more than {limit} <{tag}> elements; the file is too large.")
+                raise InputError(
+                    f"{name}, line {line}: more than {limit} <{tag}> elements; the file is too large."
+                )
         element = Element(tag, attributes, line)
         (stack[-1].children if stack else roots).append(element)
         stack.append(element)
@@ -70,8 +74,8 @@ def parse_xml(data: bytes, name: str, max_of_tag: dict[str, int] | None = None) 
 
     def doctype(*_args: object) -> None:
         raise InputError(
-            f"{name}, line {parser.CurrentLineNumber}: a document type declaration (<!DOCTYPE ...>) is not allowed, "
-            "as it can define entities; remove it."
+            f"{name}, line {parser.CurrentLineNumber}: a document type declaration (<!DOCTYPE ...>) is not "
+            "allowed, as it can define entities; remove it."
         )
 
     parser.StartElementHandler = start
@@ -83,7 +87,9 @@ def parse_xml(data: bytes, name: str, max_of_tag: dict[str, int] | None = None) 
         parser.Parse(data, True)
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code)
-        raise InputError(f"{name}, line {error.lineno}, column {error.offset + 1}: not valid XML: {what}.") from error
+        raise InputError(
+            f"{name}, line {error.lineno}, column {error.offset + 1}: not valid XML: {what}."
+        ) from error
     except (ValueError, LookupError) as error:  # an encoding that expat or Python does not know
         raise InputError(f"{name}: cannot be read as XML: {shorten(str(error))}.") from error
     return roots[0]

@@ -1,4 +1,5 @@
-"""The arm rewritten so that its dynamics take few operations: frames, regrouped moments, and the recursions on them.
+"""The arm rewritten so that its dynamics take few operations:
+frames, regrouped moments, and the recursions on them.
 
 Joint torques and energies stay what they are; forces and moments inside the joints do not.
 """

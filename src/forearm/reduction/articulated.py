@@ -1,7 +1,7 @@
 """Accelerations by articulated bodies on a chain of moments, linear in n. Mata 5.1, after Featherstone.
 
-An articulated body answers an angular acceleration b and an acceleration a of its origin with the moment I b + H a + p and the
-force H^T b + M a + f. Each step is a function of one segment and of what is next to it.
+An articulated body answers an angular acceleration b and an acceleration a of its origin with the moment I
+b + H a + p and the force H^T b + M a + f. Each step is a function of one segment and of what is next to it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ REST = np.zeros(3)
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """An articulated body: I and M symmetric by the entries of SYMMETRIC, H (3, 3), p and f what its velocity asks for."""
+    """An articulated body: I and M symmetric by the entries of SYMMETRIC, H (3, 3),
+    p and f what its velocity asks for.
+    """
 
     I: Six  # noqa: E741
     H: Array
@@ -32,9 +34,12 @@ class Body:
 
     def __add__(self, other: Body) -> Body:
         return Body(
-            [a + b for a, b in zip(self.I, other.I, strict=True)], self.H + other.H,
-            [a + b for a, b in zip(self.M, other.M, strict=True)], self.p + other.p, self.f + other.f,
-        )  # fmt: skip
+            [a + b for a, b in zip(self.I, other.I, strict=True)],
+            self.H + other.H,
+            [a + b for a, b in zip(self.M, other.M, strict=True)],
+            self.p + other.p,
+            self.f + other.f,
+        )
 
     def answer(self, b: Array, a: Array) -> tuple[Array, Array]:
         """I b + H a + p and H^T b + M a + f."""
@@ -43,7 +48,9 @@ class Body:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """What a joint is to its drive: a unit acceleration asks for the moment U and force V; r = 1 / d; u is left of tau."""
+    """What a joint is to its drive: a unit acceleration asks for the moment U and force V; r = 1
+    / d; u is left of tau.
+    """
 
     U: Array
     V: Array
@@ -78,7 +85,9 @@ def forward(chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector) -> 
 
 
 def onward(s: Segment, turn: Turn, l: Array, w: Array, rate: Scalar) -> tuple[Array, Array, Array]:  # noqa: E741
-    """The angular velocity behind a joint, and the accelerations, angular and linear, that velocities alone make there."""
+    """The angular velocity behind a joint, and the accelerations, angular and linear,
+    that velocities alone make there.
+    """
     arm = spin_of(w, REST).Omega @ l
     if not s.revolute:
         return w, REST, arm + cross(w, s.axis) * (rate + rate)
@@ -91,7 +100,9 @@ def own(s: Segment, w: Array) -> Body:
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = s.J
     spin = spin_of(w, REST)
     mass = [s.m if i == j else 0.0 for i, j in SYMMETRIC]
-    return Body([yy + zz, -xy, -xz, xx + zz, -yz, xx + yy], tilde(s.h), mass, moment(s, spin), spin.Omega @ s.h)
+    return Body(
+        [yy + zz, -xy, -xz, xx + zz, -yz, xx + yy], tilde(s.h), mass, moment(s, spin), spin.Omega @ s.h
+    )
 
 
 def seen(s: Segment, body: Body, tau: Scalar, rotor: Scalar) -> Joint:
@@ -104,14 +115,17 @@ def seen(s: Segment, body: Body, tau: Scalar, rotor: Scalar) -> Joint:
 
 
 def handed(turn: Turn, l: Array, body: Body, joint: Joint, b: Array, a: Array) -> Body:  # noqa: E741
-    """What the body before a joint feels of the one behind it: at its origin, in its axes. b, a are the drift of `onward`."""
+    """What the body before a joint feels of the one behind it: at its origin, in its axes.
+    b, a are the drift of `onward`.
+    """
     U, V = joint.U * joint.r, joint.V * joint.r
     rest = Body(
         [x - U[i] * joint.U[j] for x, (i, j) in zip(body.I, SYMMETRIC, strict=True)],
         body.H - U[:, None] * joint.V[None, :],
         [x - V[i] * joint.V[j] for x, (i, j) in zip(body.M, SYMMETRIC, strict=True)],
-        body.p + U * joint.u, body.f + V * joint.u,
-    )  # fmt: skip
+        body.p + U * joint.u,
+        body.f + V * joint.u,
+    )
     p, f = (turn.up(v) for v in rest.answer(b, a))
     inside = np.array([turn.up(rest.H[:, k]) for k in range(3)])  # its rows are columns of H
     H = np.array([turn.up(inside[:, k]) for k in range(3)])
@@ -119,16 +133,29 @@ def handed(turn: Turn, l: Array, body: Body, joint: Joint, b: Array, a: Array) -
     C = tilde(l)
     raised = H + C @ full(M)
     more = C @ H.T + raised @ C.T
-    return Body([x + more[i, j] for x, (i, j) in zip(I, SYMMETRIC, strict=True)], raised, M, p + cross(l, f), f)
+    return Body(
+        [x + more[i, j] for x, (i, j) in zip(I, SYMMETRIC, strict=True)], raised, M, p + cross(l, f), f
+    )
 
 
 def answered(
-    s: Segment, turn: Turn, l: Array, joint: Joint, drift_b: Array, drift_a: Array, b: Array, a: Array  # noqa: E741
-) -> tuple[Scalar, Array, Array]:  # fmt: skip
+    s: Segment,
+    turn: Turn,
+    l: Array,  # noqa: E741
+    joint: Joint,
+    drift_b: Array,
+    drift_a: Array,
+    b: Array,
+    a: Array,
+) -> tuple[Scalar, Array, Array]:
     """A joint's acceleration, and the accelerations behind it, from those b, a of the body before it."""
     b, a = turn.down(b) + drift_b, turn.down(a + cross(b, l)) + drift_a
     acceleration = (joint.u - (joint.U @ b + joint.V @ a)) * joint.r
-    return (acceleration, b + s.axis * acceleration, a) if s.revolute else (acceleration, b, a + s.axis * acceleration)
+    return (
+        (acceleration, b + s.axis * acceleration, a)
+        if s.revolute
+        else (acceleration, b, a + s.axis * acceleration)
+    )
 
 
 def full(six: Six) -> Array:

@@ -1,9 +1,11 @@
-"""Base parameters: the combinations of inertial parameters that joint torques can tell apart, after Gautier and Khalil.
+"""Base parameters: the combinations of inertial parameters that joint torques can tell apart,
+after Gautier and Khalil.
 
-Adding certain vectors to the parameters of two bodies at a joint changes no torque: mass on the axis of a turning joint
-may sit on either body, rotational inertia at a sliding joint too; a body that only ever turns about one direction shows one
-moment, one that does not turn only its mass. Each such vector lets one parameter be set to 0. What is left is compared with the
-numerical rank of the regressor, and should an arm have a special geometry that shows even less, completed from it.
+Adding certain vectors to the parameters of two bodies at a joint changes no torque: mass on the axis of a
+turning joint may sit on either body, rotational inertia at a sliding joint too; a body that only ever turns
+about one direction shows one moment, one that does not turn only its mass. Each such vector lets one
+parameter be set to 0. What is left is compared with the numerical rank of the regressor, and should an arm
+have a special geometry that shows even less, completed from it.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from forearm.reduction.frames import PARALLEL, at_zero
 from forearm.spatial import Floats, inertia_from_pseudo, inverse_pose, pose
 from forearm.values import as_floats
 
-# Which parameter becomes 0 where several could: mass, first moments, inertia; of these mz and Iyy, as Gautier and Khalil do.
+# Which parameter becomes 0 where several could: mass, first moments, inertia;
+# of these mz and Iyy, as Gautier and Khalil do.
 GROUPS = (("m",), ("mz", "my", "mx"), ("Iyy", "Ixx", "Izz", "Iyz", "Ixz", "Ixy"))
 NOTHING = 1e-12  # relative: a vector or a column below shows nothing new
 ROUNDING = 1e-14  # relative: a coefficient below is 0
@@ -35,11 +38,13 @@ SHOWN = 1e-12  # relative: a coefficient below is left out of labels
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
-    """Base parameters of an arm: `values` = `matrix` @ `standard`, and torques = regressor columns `columns` @ `values`.
+    """Base parameters of an arm: `values` = `matrix` @ `standard`, and torques = regressor
+    columns `columns` @ `values`.
 
-    `names` are the parameters that lead each combination, such as "link2.Ixx"; `labels` the combinations written out.
-    `standard` and `standard_names` are all inertial parameters, ten a moving body. `rank` is the numerical rank of the
-    regressor (None for long arms, where it was not computed); `completed` counts the parameters that went only because of it.
+    `names` are the parameters that lead each combination, such as "link2.Ixx"; `labels` the combinations
+    written out. `standard` and `standard_names` are all inertial parameters, ten a moving body. `rank` is the
+    numerical rank of the regressor (None for long arms, where it was not computed); `completed` counts the
+    parameters that went only because of it.
     """
 
     arm: Arm
@@ -64,7 +69,8 @@ class BaseParameters:
         given = as_floats(standard, "standard")
         if given.shape != self.standard.shape:
             raise InputError(
-                f"standard: {len(self.standard)} numbers are needed, in the order of standard_names; came {given.shape}."
+                f"standard: {len(self.standard)} numbers are needed, in the order of "
+                f"standard_names; came {given.shape}."
             )
         return np.asarray(self.matrix @ given, dtype=np.float64)
 
@@ -93,13 +99,23 @@ def base_parameters(arm: Arm) -> BaseParameters:
     for array in (matrix, standard, values):  # the answer is kept for the next who asks
         array.flags.writeable = False
     return BaseParameters(
-        arm, tuple(names[k] for k in kept), tuple(_label(row, names) for row in matrix), values, matrix, tuple(kept),
-        standard, tuple(names), rank, len(unseen.rows) - closed,
-    )  # fmt: skip
+        arm,
+        tuple(names[k] for k in kept),
+        tuple(_label(row, names) for row in matrix),
+        values,
+        matrix,
+        tuple(kept),
+        standard,
+        tuple(names),
+        rank,
+        len(unseen.rows) - closed,
+    )
 
 
 class Unseen:
-    """Changes of the parameters that no torque shows, each solved for one parameter: its pivot, with coefficient 1."""
+    """Changes of the parameters that no torque shows, each solved for one parameter:
+    its pivot, with coefficient 1.
+    """
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -123,7 +139,9 @@ class Unseen:
         return True
 
     def _pivot(self, vector: Floats) -> int:
-        """Of the outermost body that it touches, the largest of the first of GROUPS that it touches; of equals the first."""
+        """Of the outermost body that it touches, the largest of the first of GROUPS that it
+        touches; of equals the first.
+        """
         least = SMALL * float(np.abs(vector).max())
         body = int(np.flatnonzero(np.abs(vector) > least).max()) // 10
         for group in GROUPS:
@@ -153,7 +171,9 @@ def silent_changes(model: Model) -> Iterator[Floats]:
         yield from _of_one_direction(model, i, poses, joints, e)
 
 
-def _of_one_direction(model: Model, i: int, poses: list[Floats], joints: list[Floats], e: Floats) -> Iterator[Floats]:
+def _of_one_direction(
+    model: Model, i: int, poses: list[Floats], joints: list[Floats], e: Floats
+) -> Iterator[Floats]:
     """What does not show of a body that only ever turns about the direction e."""
     body = model.bodies[i]
     along = np.append(poses[i][:3, :3].T @ e, 0.0)
@@ -164,7 +184,8 @@ def _of_one_direction(model: Model, i: int, poses: list[Floats], joints: list[Fl
     origin = np.array([0.0, 0.0, 0.0, 1.0])
     yield _change(model, i, np.outer(along, origin) + np.outer(origin, along))
     if not body.revolute and np.linalg.norm(np.cross(e, joints[i][:3, 2])) < PARALLEL:
-        # where along e it stands does not matter: across e, its first moment may as well be that of its parent
+        # where along e it stands does not matter: across e, its first moment may as
+        # well be that of its parent
         T = pose(body.Rb, body.pb) @ pose(body.Ra, body.pa)
         for across in (u, v):
             D = np.outer(across, origin) + np.outer(origin, across)
@@ -176,8 +197,13 @@ def _of_one_direction(model: Model, i: int, poses: list[Floats], joints: list[Fl
 
 
 def _on_one_line(model: Model, i: int, joints: list[Floats], e: Floats) -> bool:
-    """Whether body i turns about a line that nothing moves sideways, gravity along it: its centre may lie anywhere."""
-    if np.linalg.norm(np.cross(e, model.g)) > PARALLEL * np.linalg.norm(model.g) or not model.bodies[i].revolute:
+    """Whether body i turns about a line that nothing moves sideways, gravity along it:
+    its centre may lie anywhere.
+    """
+    if (
+        np.linalg.norm(np.cross(e, model.g)) > PARALLEL * np.linalg.norm(model.g)
+        or not model.bodies[i].revolute
+    ):
         return False
     p = joints[i][:3, 3]
     for k in _path(model, i):
@@ -203,7 +229,9 @@ def _complete(arm: Arm, unseen: Unseen) -> int:
     shown = np.flatnonzero(sizes > NOTHING * sizes.max())
     rank = _rank(Y[:, shown] / sizes[shown])[0]
     if rank > len(kept):
-        raise AssertionError(f"base parameters of {arm.name!r}: {len(kept)} in closed form, but the regressor has rank {rank}")
+        raise AssertionError(
+            f"base parameters of {arm.name!r}: {len(kept)} in closed form, but the regressor has rank {rank}"
+        )
     left, V = _rank(Y[:, kept] / sizes[kept])
     for direction in V[left:]:
         vector = np.zeros(unseen.size)
@@ -213,7 +241,9 @@ def _complete(arm: Arm, unseen: Unseen) -> int:
 
 
 def _rank(columns: Floats) -> tuple[int, Floats]:
-    """The numerical rank of columns of length 1, and their right singular vectors, those that show nothing last."""
+    """The numerical rank of columns of length 1, and their right singular vectors,
+    those that show nothing last.
+    """
     _, singular, V = np.linalg.svd(np.linalg.qr(columns, mode="r"))
     return (int((singular > NOTHING * singular[0]).sum()) if len(singular) else 0), V
 

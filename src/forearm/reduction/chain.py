@@ -1,7 +1,9 @@
-"""The arm in moments: what each body is by its mass, first and second moments about its origin, over any scalar.
+"""The arm in moments: what each body is by its mass, first and second moments about its
+origin, over any scalar.
 
-A segment's frame has z along its axis if it turns; a body that slides keeps the axes of the body it slides on. `frames` chooses
-the frames, `plan` moves origins and moments about so that few operations remain, the recursions only read what is here.
+A segment's frame has z along its axis if it turns; a body that slides keeps the axes of the body it slides
+on. `frames` chooses the frames, `plan` moves origins and moments about so that few operations remain, the
+recursions only read what is here.
 """
 
 from __future__ import annotations
@@ -23,11 +25,12 @@ QUARTERS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """One moving body: where its joint sits on its parent, and its moments m, h = sum of m x, J = sum of m x x^T.
+    """One moving body: where its joint sits on its parent, and its moments m, h = sum of m
+    x, J = sum of m x x^T.
 
-    From the parent's axes to its own: a turn `phi` about z, a twist `alpha` about x, the joint's turn about z, each a pair
-    (cos, sin). `l` leads from the parent's origin to its own in the parent's axes, at q = 0 if it slides. `axis` is the joint's
-    direction in its own axes. `offset` adds to the joint's coordinate.
+    From the parent's axes to its own: a turn `phi` about z, a twist `alpha` about x, the joint's turn about
+    z, each a pair (cos, sin). `l` leads from the parent's origin to its own in the parent's axes, at q = 0 if
+    it slides. `axis` is the joint's direction in its own axes. `offset` adds to the joint's coordinate.
     """
 
     parent: int
@@ -42,15 +45,17 @@ class Segment:
     J: Array
     still: bool = False  # looks the same however far it turns: its own turn is left out
     squares: str = "both"  # how wx^2 and wy^2 are got: see recursion.squares_of
-    straight: bool = False  # its moment goes straight to the body that carries the run of parallel axes it belongs to
+    # its moment goes straight to the body that carries the run of parallel axes it belongs to
+    straight: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Chain:
     """The segments of a model, parents first; `g` is free fall in the axes of the chain's own base frame.
 
-    `R_base` turns those axes into the arm's base axes. `own[k]` is the pose of the model's body k in segment k's frame.
-    `grounded` is the first moment that came to rest in the base, which only the potential energy knows.
+    `R_base` turns those axes into the arm's base axes. `own[k]` is the pose of the model's body k in
+    segment k's frame. `grounded` is the first moment that came to rest in the base, which only the
+    potential energy knows.
     """
 
     model: Model
@@ -83,7 +88,9 @@ class Chain:
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """From the axes of a segment to those of its parent: the joint's own turn (none if it slides), the twist, the turn phi."""
+    """From the axes of a segment to those of its parent: the joint's own turn (none if it slides),
+    the twist, the turn phi.
+    """
 
     segment: Segment
     pair: Pair
@@ -100,7 +107,8 @@ class Turn:
 def turns(chain: Chain, q: Vector) -> list[Turn]:
     """Every joint at q, one coordinate a segment."""
     return [
-        Turn(s, cos_sin_of(q[i], s.offset) if s.revolute and not s.still else NO_TURN) for i, s in enumerate(chain.segments)
+        Turn(s, cos_sin_of(q[i], s.offset) if s.revolute and not s.still else NO_TURN)
+        for i, s in enumerate(chain.segments)
     ]
 
 

@@ -1,7 +1,7 @@
 """The inertia matrix by composite bodies in moments, and accelerations from it. Swartz (16)-(26), Mata 4.2.
 
-A unit acceleration of a turning joint asks of everything behind it, as one rigid body with moments m, h, J, the force
-z x h = (-hy, hx, 0) and the moment (-Jxz, -Jyz, Jxx + Jyy); of a sliding one m and h x axis.
+A unit acceleration of a turning joint asks of everything behind it, as one rigid body with moments m, h, J,
+the force z x h = (-hy, hx, 0) and the moment (-Jxz, -Jyz, Jxx + Jyy); of a sliding one m and h x axis.
 """
 
 from __future__ import annotations
@@ -72,9 +72,15 @@ def composites(chain: Chain, at: list[Turn], l: list[Array]) -> tuple[list[Scala
 
 
 def shifted(
-    turn: Turn, l: Array, m: Scalar, h: Array, J: Six  # noqa: E741
-) -> tuple[Array, Array, Six, Six, Six]:  # fmt: skip
-    """What moments add to the parent's: the mass at the end of l, and h turned; m l l^T, J turned, and l h^T + h l^T."""
+    turn: Turn,
+    l: Array,  # noqa: E741
+    m: Scalar,
+    h: Array,
+    J: Six,
+) -> tuple[Array, Array, Six, Six, Six]:
+    """What moments add to the parent's: the mass at the end of l, and h turned;
+    m l l^T, J turned, and l h^T + h l^T.
+    """
     hc = turn.up(h)
     across = [l[a] * hc[b] + l[b] * hc[a] if a != b else (l[a] + l[a]) * hc[a] for a, b in SYMMETRIC]
     return m * l, hc, [m * (l[a] * l[b]) for a, b in SYMMETRIC], turned(turn, J), across
@@ -110,13 +116,17 @@ def _in_plane(turn: Pair, ii: Scalar, ij: Scalar, jj: Scalar) -> tuple[Scalar, S
     return ii - s * u, c * u - ij, jj + s * u
 
 
-def forward(chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector, note: Note = silent) -> list[Scalar]:
+def forward(
+    chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector, note: Note = silent
+) -> list[Scalar]:
     """Accelerations of the freedoms: M qdd = tau - bias, by L D L^T from the last freedom to the first.
 
     q and qd are one a segment, tau and the rotors' inertia one a freedom.
     """
     model, rest = chain.model, [0.0] * len(chain.segments)
-    right = np.array(tau, dtype=object) - np.array(model.gathered(inverse(chain, q, qd, rest, note)), dtype=object)
+    right = np.array(tau, dtype=object) - np.array(
+        model.gathered(inverse(chain, q, qd, rest, note)), dtype=object
+    )
     M = model.gathered_matrix(inertia_matrix(chain, q, note))
     for j, inertia in enumerate(rotor):
         M[j, j] = M[j, j] + inertia

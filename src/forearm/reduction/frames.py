@@ -1,7 +1,9 @@
-"""Frames for few operations: x along the common normal to the next turning axis, origins where the common normals end.
+"""Frames for few operations: x along the common normal to the next turning axis,
+origins where the common normals end.
 
-Steps between origins then have two entries, (a, 0, d), and turns between axes are one constant twist about x and the
-joint's own turn about z: Denavit and Hartenberg's frames, each origin slid along its axis to the normal from the axis before.
+Steps between origins then have two entries, (a, 0, d), and turns between axes are one constant twist about x
+and the joint's own turn about z: Denavit and Hartenberg's frames, each origin slid along its axis to the
+normal from the axis before.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from forearm.spatial import Floats, inverse_pose, pose
 # What turning numbers about leaves where 0 or 1 should stand, relative to the size of the arm.
 ROUNDING = 1e-14
 PARALLEL = 1e-13
-FAR = 10.0  # times the size of the arm: where axes are so nearly parallel that their common normal lies beyond, it is not used
+# times the size of the arm: where axes are so nearly parallel that their common normal lies
+# beyond, it is not used
+FAR = 10.0
 
 
 @lru_cache(maxsize=64)
@@ -39,11 +43,18 @@ def chain_of(model: Model) -> Chain:
         m, h, J = moved(*moments(body.m, body.r, body.I), own[i][:3, :3], own[i][:3, 3])
         segments.append(
             Segment(
-                body.parent, body.revolute, phi, alpha, _snapped(T[:3, 3], size),
-                _snapped(frames[i][:3, :3].T @ joints[i][:3, 2]), offset,
-                m, _snapped(h, abs(m) * size), _snapped(J, float(np.abs(J).max())),
+                body.parent,
+                body.revolute,
+                phi,
+                alpha,
+                _snapped(T[:3, 3], size),
+                _snapped(frames[i][:3, :3].T @ joints[i][:3, 2]),
+                offset,
+                m,
+                _snapped(h, abs(m) * size),
+                _snapped(J, float(np.abs(J).max())),
             )
-        )  # fmt: skip
+        )
     for s in segments:  # the chain is kept for the next who asks
         for array in (s.l, s.axis, s.h, s.J):
             array.flags.writeable = False
@@ -53,7 +64,9 @@ def chain_of(model: Model) -> Chain:
 
 
 def at_zero(model: Model) -> tuple[list[Floats], list[Floats]]:
-    """Poses of the bodies, and of their joints before they move, in base axes, every joint's own coordinate 0."""
+    """Poses of the bodies, and of their joints before they move, in base axes,
+    every joint's own coordinate 0.
+    """
     poses: list[Floats] = []
     joints: list[Floats] = []
     for body in model.bodies:
@@ -77,7 +90,9 @@ def _frames(model: Model, joints: list[Floats]) -> tuple[list[Floats], Floats]:
         following = _next_turning(model, i)
         # Where the first axis begins does not matter: level with the next, if there is one.
         beside = parent if _turns_before(model, i) else None if following is None else joints[following]
-        frames.append(pose(_axes(z, _normal(joints, i, following)), p if beside is None else _foot(p, z, beside, far)))
+        frames.append(
+            pose(_axes(z, _normal(joints, i, following)), p if beside is None else _foot(p, z, beside, far))
+        )
     return frames, base
 
 
@@ -112,7 +127,9 @@ def _next_turning(model: Model, i: int) -> int | None:
 
 
 def _foot(p: Floats, z: Floats, beside: Floats, far: float) -> Floats:
-    """The point of the line p + t z nearest to the z axis of another frame; level with its origin where both are parallel."""
+    """The point of the line p + t z nearest to the z axis of another frame;
+    level with its origin where both are parallel.
+    """
     o, u = beside[:3, 3], beside[:3, 2]
     level, c, d = z @ (o - p), z @ u, o - p
     det = float(np.linalg.norm(np.cross(z, u))) ** 2
@@ -121,7 +138,9 @@ def _foot(p: Floats, z: Floats, beside: Floats, far: float) -> Floats:
 
 
 def _normal(joints: list[Floats], i: int, following: int | None) -> Floats:
-    """The direction of the common normal from axis i to the next, whichever way is nearer to the joint's own x."""
+    """The direction of the common normal from axis i to the next, whichever way is
+    nearer to the joint's own x.
+    """
     x, z = joints[i][:3, 0], joints[i][:3, 2]
     if following is None:
         return x
@@ -147,7 +166,11 @@ def _turns(R: Floats) -> tuple[Pair, Pair, Pair]:
         return NO_TURN, (math.copysign(1.0, R[2, 2]), 0.0), snapped_pair(R[0, 0], -R[0, 1])
     phi = NO_TURN if abs(R[0, 2]) < 10.0 * ROUNDING else snapped_pair(-R[1, 2], R[0, 2])
     alpha = snapped_pair(R[2, 2], -R[1, 2] * phi[0] + R[0, 2] * phi[1])
-    return phi, alpha, snapped_pair(R[0, 0] * phi[0] + R[1, 0] * phi[1], -(R[0, 1] * phi[0] + R[1, 1] * phi[1]))
+    return (
+        phi,
+        alpha,
+        snapped_pair(R[0, 0] * phi[0] + R[1, 0] * phi[1], -(R[0, 1] * phi[0] + R[1, 1] * phi[1])),
+    )
 
 
 def snapped_pair(c: float, s: float) -> Pair:

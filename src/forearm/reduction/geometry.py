@@ -1,7 +1,8 @@
 """Denavit-Hartenberg parameters that stay symbols, for serial arms of turning joints in one convention.
 
-Either convention gives the same chain: segment i turns by q_i + theta_i, and the step to the next is d_i along z, a along
-x, a twist alpha about x. The link's frame lies behind d (modified) or behind all three (standard).
+Either convention gives the same chain: segment i turns by q_i + theta_i, and the step to the next
+is d_i along z, a along x, a twist alpha about x. The link's frame lies behind d (modified) or
+behind all three (standard).
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ GEOMETRY = ("a", "alpha", "d", "theta")
 
 
 def geometry_values(arm: Arm) -> dict[str, float]:
-    """The geometric parameters by name, such as "joint2.alpha"; none where the arm is not described by one such table."""
+    """The geometric parameters by name, such as "joint2.alpha";
+    none where the arm is not described by one such table.
+    """
     placements = [joint.placement for joint in arm.tree]
     tables = {p.convention for p in placements if isinstance(p, DH)}
     plain = all(j.kind == "revolute" and j.mimic is None and isinstance(j.placement, DH) for j in arm.tree)
@@ -33,14 +36,20 @@ def geometry_values(arm: Arm) -> dict[str, float]:
 
 
 def chain_of_table(model: Model, arm: Arm, chosen: dict[str, float], value: Value) -> Chain:
-    """The chain of an arm by its Denavit-Hartenberg table, with other values in the place of the chosen parameters."""
+    """The chain of an arm by its Denavit-Hartenberg table, with other values in the place of
+    the chosen parameters.
+    """
     segments: list[Segment] = []
     own: list[Any] = []
     step, twist = np.zeros(3, dtype=object), NO_TURN
     for i, joint in enumerate(arm.tree):
         a, alpha, d, theta = _row(arm, i, chosen, value)
         if _modified(arm):
-            before, turn, frame = step + np.array([a, 0.0, 0.0], dtype=object), alpha, _pose(NO_TURN, (0.0, 0.0, d))
+            before, turn, frame = (
+                step + np.array([a, 0.0, 0.0], dtype=object),
+                alpha,
+                _pose(NO_TURN, (0.0, 0.0, d)),
+            )
             step = np.array([0.0, 0.0, d], dtype=object)
         else:
             before, turn, frame = step, twist, _pose(alpha, (a, 0.0, d))
@@ -75,7 +84,8 @@ def _modified(arm: Arm) -> bool:
 def _row(arm: Arm, i: int, chosen: dict[str, float], value: Value) -> tuple[Scalar, Pair, Scalar, Scalar]:
     joint = arm.tree[i]
     a, alpha, d, theta = (
-        value_of(f"{joint.name}.{name}", float(getattr(joint.placement, name)), chosen, value) for name in GEOMETRY
+        value_of(f"{joint.name}.{name}", float(getattr(joint.placement, name)), chosen, value)
+        for name in GEOMETRY
     )
     return a, _pair(alpha), d, theta
 

@@ -12,7 +12,9 @@ from forearm.reduction.chain import Chain, Pair, levers, turns
 
 
 def frames_on_path(chain: Chain, q: Vector) -> list[tuple[int, Array, Array]]:
-    """From the base to the segment that carries the hand: its index, axes (columns) and origin, in the chain's base axes."""
+    """From the base to the segment that carries the hand: its index, axes (columns) and origin,
+    in the chain's base axes.
+    """
     at, l = turns(chain, q), levers(chain, q)  # noqa: E741
     path: list[int] = []
     i = chain.model.hand

@@ -34,17 +34,25 @@ def value_of(name: str, number: float, chosen: dict[str, float], value: Value) -
 
 def gravity_of(arm: Arm, chosen: dict[str, float], value: Value) -> Array:
     """Free fall in base axes."""
-    entries = [value_of(f"gravity.{axis}", float(g), chosen, value) for axis, g in zip(AXES, arm.gravity, strict=True)]
+    entries = [
+        value_of(f"gravity.{axis}", float(g), chosen, value)
+        for axis, g in zip(AXES, arm.gravity, strict=True)
+    ]
     return np.array(entries, dtype=object)
 
 
 def link_values(link: Link, chosen: dict[str, float], value: Value) -> tuple[Scalar, Array, Array]:
     """Mass, centre and inertia about the centre of a link."""
     mass = value_of(f"{link.name}.mass", link.mass, chosen, value)
-    com = [value_of(f"{link.name}.com.{axis}", float(c), chosen, value) for axis, c in zip(AXES, link.com, strict=True)]
+    com = [
+        value_of(f"{link.name}.com.{axis}", float(c), chosen, value)
+        for axis, c in zip(AXES, link.com, strict=True)
+    ]
     inertia = np.zeros((3, 3), dtype=object)
     for pair, (a, b) in TENSOR.items():
-        inertia[a, b] = inertia[b, a] = value_of(f"{link.name}.inertia.{pair}", float(link.inertia[a, b]), chosen, value)
+        inertia[a, b] = inertia[b, a] = value_of(
+            f"{link.name}.inertia.{pair}", float(link.inertia[a, b]), chosen, value
+        )
     return mass, np.array(com, dtype=object), inertia
 
 
@@ -59,7 +67,9 @@ def links_on(arm: Arm, body: int) -> list[tuple[Link, Array]]:
     return [(link, T) for link, index, T in frames if index == body]
 
 
-def body_moments(pose: Array, arm: Arm, body: int, chosen: dict[str, float], value: Value) -> tuple[Scalar, Array, Array]:
+def body_moments(
+    pose: Array, arm: Arm, body: int, chosen: dict[str, float], value: Value
+) -> tuple[Scalar, Array, Array]:
     """The moments of everything on a body, in a frame in which the body has this pose."""
     m, h, J = 0.0, np.zeros(3, dtype=object), np.zeros((3, 3), dtype=object)
     for link, T in links_on(arm, body):

@@ -1,7 +1,8 @@
 """A plan: all that can be chosen about a chain without changing a torque. `search` looks for a good one.
 
-Origins slide along turning axes, and anywhere on bodies that slide; the last frame of a branch rolls about its axis; moments
-move across joints; lengths get another unit; squares of velocities are got in several ways; moments pass runs of parallel axes.
+Origins slide along turning axes, and anywhere on bodies that slide; the last frame of a branch rolls about
+its axis; moments move across joints; lengths get another unit; squares of velocities are got in several ways;
+moments pass runs of parallel axes.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ DIGITS = 15  # of a constant: what lies beyond them is rounding
 class Plan:
     """What is chosen, by segment; what is not in a table stays as `frames` made it.
 
-    `origins`: "next" slides a turning segment's origin to where the step to the next begins level; "centre" puts a sliding
-    segment's origin in its centre of mass. `unit` is (segment, entry of l): the length that counts as 1 inside.
+    `origins`: "next" slides a turning segment's origin to where the step to the next begins level;
+    "centre" puts a sliding segment's origin in its centre of mass. `unit` is (segment, entry of l): the
+    length that counts as 1 inside.
     """
 
     choices: dict[int, Choice] = field(default_factory=dict)
@@ -40,7 +42,9 @@ PLAIN_PLAN = Plan()
 
 
 def planned(chain: Chain, plan: Plan = PLAIN_PLAN) -> Chain:
-    """The chain after the plan: the same joint torques, other operations. ModelError where the plan does not fit."""
+    """The chain after the plan: the same joint torques, other operations.
+    ModelError where the plan does not fit.
+    """
     return settled(placed(chain, plan), plan)
 
 
@@ -78,14 +82,18 @@ def is_round(s: Segment) -> bool:
 
 
 def slid(chain: Chain, i: int, v: Array) -> Chain:
-    """Segment i with its origin moved by v, in its own axes: along its axis if it turns, anywhere if it slides."""
+    """Segment i with its origin moved by v, in its own axes:
+    along its axis if it turns, anywhere if it slides.
+    """
     s = chain.segments[i]
     m, h, J = moved(s.m, s.h, s.J, np.eye(3), -v)
     l, offset = s.l + about_z(s.phi, about_x(s.alpha, v)), s.offset  # noqa: E741
     if not s.revolute:  # what lies along the slide only adds to its coordinate
         along = s.axis @ l
         l, offset = l - s.axis * along, offset + along  # noqa: E741
-    chain = chain.changed(i, m=m, h=_cut(h, s.h, s.m * v), J=_cut(J, s.J, np.outer(s.h, v)), l=_cut(l, s.l, v), offset=offset)
+    chain = chain.changed(
+        i, m=m, h=_cut(h, s.h, s.m * v), J=_cut(J, s.J, np.outer(s.h, v)), l=_cut(l, s.l, v), offset=offset
+    )
     for c in chain.children()[i]:
         before = chain.segments[c].l
         chain = chain.changed(c, l=_cut(before - v, before, v))
@@ -108,14 +116,18 @@ def rolled(chain: Chain, i: int) -> Chain:
     if chain.children()[i] or not s.revolute or is_zero(s.h[1]) or not all(isinstance(x, float) for x in s.h):
         raise ModelError(f"plan: the frame of segment {i} cannot be rolled.")
     angle = math.atan2(s.h[1], s.h[0])
-    R = np.array([[math.cos(angle), math.sin(angle), 0.0], [-math.sin(angle), math.cos(angle), 0.0], [0.0, 0.0, 1.0]])
+    R = np.array(
+        [[math.cos(angle), math.sin(angle), 0.0], [-math.sin(angle), math.cos(angle), 0.0], [0.0, 0.0, 1.0]]
+    )
     m, h, J = moved(s.m, s.h, s.J, R, np.zeros(3))
     h[1] = 0.0
     return chain.changed(i, m=m, h=h, J=J, offset=s.offset + angle)
 
 
 def in_units(chain: Chain, unit: tuple[int, int]) -> Chain:
-    """Lengths in units of one of the arm's own, masses in such units that torques stay N m. For arms that only turn."""
+    """Lengths in units of one of the arm's own, masses in such units that torques stay N m.
+    For arms that only turn.
+    """
     length = chain.segments[unit[0]].l[unit[1]]
     if is_zero(length) or not all(s.revolute for s in chain.segments):
         raise ModelError("plan: this length cannot be the unit.")

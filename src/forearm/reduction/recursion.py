@@ -1,8 +1,9 @@
 """Inverse dynamics on a chain of moments: Omega acts on everything, and one skew part gives every moment.
 
-With Omega = tilde(wd) + tilde(w)^2 and a the acceleration of the origin, a body with moments m, h, J needs the force
-F = m a + Omega h and, about its origin, the moment N with tilde(N) = X - X^T, X = Omega J + a h^T. Mata (9)-(12); Omega is
-Dhanaraj's lambda, 2.27. Along a run of parallel axes angles and rates are added, and vectors turned once.
+With Omega = tilde(wd) + tilde(w)^2 and a the acceleration of the origin, a body with moments m, h, J needs
+the force F = m a + Omega h and, about its origin, the moment N with tilde(N) = X - X^T, X = Omega J + a
+h^T. Mata (9)-(12); Omega is Dhanaraj's lambda, 2.27. Along a run of parallel axes angles and rates are
+added, and vectors turned once.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from forearm.symbols.scalars import is_zero, same
 
 @dataclass(frozen=True, eq=False)
 class Spin:
-    """A body's angular velocity and acceleration, Omega, and the products (wy wz, wz wx, wx wy) and squares of w."""
+    """A body's angular velocity and acceleration, Omega, and the products (wy wz, wz wx,
+    wx wy) and squares of w.
+    """
 
     w: Array
     wd: Array
@@ -52,7 +55,15 @@ def inverse(chain: Chain, q: Vector, qd: Vector, qdd: Vector, note: Note = silen
     return _inwards(chain, at, l, through, F, N, note)
 
 
-def carried(s: Segment, turn: Turn, l: Array, spin: Spin, a: Array, rate: Scalar, acceleration: Scalar) -> Array:  # noqa: E741
+def carried(
+    s: Segment,
+    turn: Turn,
+    l: Array,  # noqa: E741
+    spin: Spin,
+    a: Array,
+    rate: Scalar,
+    acceleration: Scalar,
+) -> Array:
     """The acceleration of a segment's origin, from the spin and acceleration of what carries it."""
     if s.revolute:
         return turn.down(a + spin.Omega @ l)
@@ -87,7 +98,9 @@ def _runs(chain: Chain, q: Vector, qd: Vector, qdd: Vector, at: list[Turn]) -> l
         before = made[s.parent]
         angle, offset = before.q + q[i], before.offset + s.offset
         turn = before.turn if s.still else Turn(chain.segments[first[i]], cos_sin_of(angle, offset))
-        made.append(Through(before.root, turn, angle, offset, before.rate + qd[i], before.acceleration + qdd[i]))
+        made.append(
+            Through(before.root, turn, angle, offset, before.rate + qd[i], before.acceleration + qdd[i])
+        )
     return made
 
 
@@ -100,7 +113,9 @@ def turned(s: Segment, joint: Through, before: Spin) -> Spin:
 
 
 def _level(first: Segment, before: Spin) -> Scalar | None:
-    """wx^2 + wy^2 behind a joint, which its own turn leaves as it is, where the body before it has that sum already."""
+    """wx^2 + wy^2 behind a joint, which its own turn leaves as it is, where the body before
+    it has that sum already.
+    """
     if is_pair(first.phi, (1.0, 0.0)) and is_zero(first.alpha[1]):
         return -before.Omega[2, 2]
     if is_pair(first.phi, (1.0, 0.0)) and is_zero(first.alpha[0]):
@@ -111,8 +126,8 @@ def _level(first: Segment, before: Spin) -> Scalar | None:
 def spin_of(w: Array, wd: Array, squares: str = "both", level: Scalar | None = None) -> Spin:
     """Omega r = wd x r + w x (w x r). Dhanaraj 2.27.
 
-    Where `level` = wx^2 + wy^2 is known: "sum" takes it in the place of the sum, "x" and "y" compute one square and take the
-    other as the difference.
+    Where `level` = wx^2 + wy^2 is known: "sum" takes it in the place of the sum, "x" and "y" compute one
+    square and take the other as the difference.
     """
     x, y, z = w
     ax, ay, az = wd
@@ -129,7 +144,9 @@ def spin_of(w: Array, wd: Array, squares: str = "both", level: Scalar | None = N
         yy = y * y
         xx = level - yy
     zz = z * z
-    Omega = np.array([[-(yy + zz), kz - az, ky + ay], [kz + az, -(xx + zz), kx - ax], [ky - ay, kx + ax, -level]])
+    Omega = np.array(
+        [[-(yy + zz), kz - az, ky + ay], [kz + az, -(xx + zz), kx - ax], [ky - ay, kx + ax, -level]]
+    )
     return Spin(w, wd, Omega, (kx, ky, kz), (xx, yy, zz))
 
 
@@ -162,9 +179,17 @@ def along(s: Segment, f: Array, n: Array) -> Scalar:
 
 
 def _inwards(
-    chain: Chain, at: list[Turn], l: list[Array], through: list[Through], F: list[Array], N: list[Array], note: Note  # noqa: E741
-) -> list[Scalar]:  # fmt: skip
-    """Forces and moments from the tips to the base, and what of them lies along the joints. Swartz (8)-(10)."""
+    chain: Chain,
+    at: list[Turn],
+    l: list[Array],  # noqa: E741
+    through: list[Through],
+    F: list[Array],
+    N: list[Array],
+    note: Note,
+) -> list[Scalar]:
+    """Forces and moments from the tips to the base, and what of them lies along the
+    joints. Swartz (8)-(10).
+    """
     f, n = list(F), list(N)
     tau: list[Scalar] = [0.0] * len(F)
     for i in range(len(F) - 1, -1, -1):

@@ -1,8 +1,10 @@
-"""Moments that joints cannot tell apart, moved from each body to the one before it. Gautier and Khalil's regrouping.
+"""Moments that joints cannot tell apart, moved from each body to the one before it.
+Gautier and Khalil's regrouping.
 
-Mass anywhere on the axis of a turning joint may as well sit on the body before it: m, hz and Jzz of the body behind the
-joint are free to choose. They are chosen so that three moments vanish, of that body or of its parent. A sliding joint cannot
-tell on which of its two bodies J sits. Joint torques stay what they are; forces and moments in the joints do not.
+Mass anywhere on the axis of a turning joint may as well sit on the body before it: m, hz and Jzz of the body
+behind the joint are free to choose. They are chosen so that three moments vanish, of that body or of its
+parent. A sliding joint cannot tell on which of its two bodies J sits. Joint torques stay what they are;
+forces and moments in the joints do not.
 """
 
 from __future__ import annotations
@@ -105,18 +107,27 @@ def _entry(what: str) -> list[int]:
 
 
 def solve_three(A: list[list[Scalar]], b: list[Scalar]) -> list[Any]:
-    """x with A x = b, three by three over any scalar, by elimination; refused where a pivot is 0 or too small."""
+    """x with A x = b, three by three over any scalar, by elimination;
+    refused where a pivot is 0 or too small.
+    """
     order = []
     for column in range(3):
         rows = [r for r in range(3) if r not in order and not is_zero(A[r][column])]
-        pivot = max(rows, key=lambda r: abs(A[r][column]) if isinstance(A[r][column], float) else 0.0, default=None)
+        pivot = max(
+            rows, key=lambda r: abs(A[r][column]) if isinstance(A[r][column], float) else 0.0, default=None
+        )
         if pivot is None or (isinstance(A[pivot][column], float) and abs(A[pivot][column]) < SMALLEST):
-            raise ModelError("regrouping: what shall vanish does not depend on what can be moved across this joint.")
+            raise ModelError(
+                "regrouping: what shall vanish does not depend on what can be moved across this joint."
+            )
         order.append(pivot)
         for r in range(3):
             if r not in order and not is_zero(A[r][column]):
                 factor = A[r][column] / A[pivot][column]
-                A[r] = [0.0 if c == column else x - factor * y for c, (x, y) in enumerate(zip(A[r], A[pivot], strict=True))]
+                A[r] = [
+                    0.0 if c == column else x - factor * y
+                    for c, (x, y) in enumerate(zip(A[r], A[pivot], strict=True))
+                ]
                 b[r] = b[r] - factor * b[pivot]
     x: list[Any] = [0.0] * 3
     for column in (2, 1, 0):

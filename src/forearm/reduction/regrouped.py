@@ -25,9 +25,11 @@ from forearm.spatial import Floats
 
 @dataclass(frozen=True, eq=False)
 class RegroupedArm:
-    """An arm with regrouped inertial parameters and slid origins: same torques and accelerations, no reactions.
+    """An arm with regrouped inertial parameters and slid origins:
+    same torques and accelerations, no reactions.
 
-    `chain` has its segments: moments m, h, J about each origin, steps l and twists between origins. `plan` is what was chosen.
+    `chain` has its segments: moments m, h, J about each origin, steps l and twists between origins.
+    `plan` is what was chosen.
     """
 
     arm: Arm
@@ -41,7 +43,9 @@ class RegroupedArm:
         def one(q: Floats, qd: Floats, qdd: Floats) -> Floats:
             rates = [model.rates(x.tolist()) for x in (q, qd, qdd)]
             torques = recursion.inverse(self.chain, rates[0], rates[1], rates[2])
-            return np.asarray(np.array(model.gathered(driven(arm, torques, None, rates[1])), dtype=float) + rotor * qdd)
+            return np.asarray(
+                np.array(model.gathered(driven(arm, torques, None, rates[1])), dtype=float) + rotor * qdd
+            )
 
         return each_state(one, (arm.n,), *states_of(arm, q=q, qd=qd, qdd=qdd))
 
@@ -73,8 +77,9 @@ class RegroupedArm:
     def reactions(self, *_: Any) -> NoReturn:
         """Refused: regrouping keeps joint torques but not the forces and moments in the joints."""
         raise ModelError(
-            f"{self.arm.name!r} is regrouped here: its joint torques are right, but forces and moments in its joints are not. "
-            "Take them from the arm as it is: fa.dynamics.trace(arm, q, qd, qdd) has them as f and n, "
+            f"{self.arm.name!r} is regrouped here: its joint torques are right, but forces and moments "
+            "in its joints are not. Take them from the arm as it is: fa.dynamics.trace(arm, q, qd, "
+            "qdd) has them as f and n, "
             'fa.generate(arm, "reactions") as code.'
         )
 
@@ -83,8 +88,8 @@ def regrouped_arm(arm: Arm) -> RegroupedArm:
     """The equivalent arm with the fewest operations that the search finds."""
     if depends_on_load(arm):
         raise ModelError(
-            f"{arm.name!r}: the friction of its bearings or gears depends on forces that regrouping does not keep; take "
-            "arm.rigid().regrouped(), or fa.compile(arm), which keeps both."
+            f"{arm.name!r}: the friction of its bearings or gears depends on forces that regrouping does "
+            "not keep; take arm.rigid().regrouped(), or fa.compile(arm), which keeps both."
         )
     chain = chain_of(model_of(arm))
     plan = best_plan(chain)

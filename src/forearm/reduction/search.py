@@ -1,7 +1,7 @@
 """The search for a plan: one choice changed at a time, kept where it saves operations, until none does.
 
-What is counted is the inverse dynamics, traced and not yet refined: that takes about a millisecond and ranks plans as the
-refined count does. Forward dynamics and the rest follow the same plan.
+What is counted is the inverse dynamics, traced and not yet refined: that takes about a millisecond and ranks
+plans as the refined count does. Forward dynamics and the rest follow the same plan.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ LARGEST = 10.0  # times the largest of its kind in the plain plan: beyond it dig
 def cost(chain: Chain) -> tuple[int, int]:
     """Multiplications and additions of the inverse dynamics together, and multiplications."""
     graph = Graph()
-    q, qd, qdd = ([graph.input(f"{name}[{i}]") for i in range(len(chain.segments))] for name in ("q", "qd", "qdd"))
+    q, qd, qdd = (
+        [graph.input(f"{name}[{i}]") for i in range(len(chain.segments))] for name in ("q", "qd", "qdd")
+    )
     counts = graph.counts(inverse(chain, q, qd, qdd))
     return counts.mul + counts.add, counts.mul
 
@@ -42,8 +44,9 @@ def cost(chain: Chain) -> tuple[int, int]:
 def best_plan(chain: Chain, symbols: frozenset[int] = frozenset(), any_geometry: bool = False) -> Plan:
     """The plan found for a chain over floats.
 
-    Segments in `symbols` hold numbers that stand for symbols: their frames are not turned or moved by those numbers. With
-    `any_geometry` lengths and twists stand for symbols too, which may be 0: nothing is chosen that divides by them.
+    Segments in `symbols` hold numbers that stand for symbols: their frames are not turned or moved by
+    those numbers. With `any_geometry` lengths and twists stand for symbols too, which may be 0: nothing is
+    chosen that divides by them.
     """
     plan = PLAIN_PLAN
     if len(chain.segments) > LONGEST or not chain.segments:
@@ -66,7 +69,7 @@ def best_plan(chain: Chain, symbols: frozenset[int] = frozenset(), any_geometry:
 
 def _neighbours(
     chain: Chain, plan: Plan, step: int, symbols: frozenset[int], any_geometry: bool
-) -> Iterator[Plan]:  # fmt: skip
+) -> Iterator[Plan]:
     """Plans that differ in one thing, from the last segment to the first; at the end other units."""
     last = len(chain.segments) - 1
     if step == 3 * (last + 1):
@@ -81,7 +84,9 @@ def _neighbours(
     elif step % 3 == 1 and s.revolute:
         if is_zero(s.alpha[0]) or is_zero(s.alpha[1]):
             yield from (
-                replace(plan, squares={**plan.squares, i: how}) for how in SQUARES if how != plan.squares.get(i, "both")
+                replace(plan, squares={**plan.squares, i: how})
+                for how in SQUARES
+                if how != plan.squares.get(i, "both")
             )
         if chain.runs()[i] != i:
             yield replace(plan, straight=plan.straight ^ {i})
@@ -89,7 +94,9 @@ def _neighbours(
             yield replace(plan, rolled=plan.rolled ^ {i})
     elif step % 3 == 2 and (s.revolute or i not in symbols):
         without = {k: how for k, how in plan.origins.items() if k != i}
-        yield replace(plan, origins=without if i in plan.origins else {**without, i: "next" if s.revolute else "centre"})
+        yield replace(
+            plan, origins=without if i in plan.origins else {**without, i: "next" if s.revolute else "centre"}
+        )
 
 
 def _other_choices(plan: Plan, i: int, of_parent: bool) -> Iterator[Plan]:
@@ -110,7 +117,9 @@ def _stays_small(chain: Chain, plan: Plan, limits: list[float]) -> bool:
 
 
 def _sizes(chain: Chain) -> list[float]:
-    """The largest mass, first and second moment in the arm; where there is none of a kind, as much as the others make of it."""
+    """The largest mass, first and second moment in the arm;
+    where there is none of a kind, as much as the others make of it.
+    """
     m, h, J, l = (  # noqa: E741
         max(float(np.abs(getattr(s, name)).max()) for s in chain.segments) for name in ("m", "h", "J", "l")
     )

@@ -1,4 +1,6 @@
-"""Parameters that stay symbols, by name: of links, of joints described by Denavit-Hartenberg tables, and gravity."""
+"""Parameters that stay symbols, by name: of links, of joints described by
+Denavit-Hartenberg tables, and gravity.
+"""
 
 from __future__ import annotations
 
@@ -14,29 +16,42 @@ from forearm.model import Model, model_of
 from forearm.reduction.chain import Chain
 from forearm.reduction.frames import chain_of
 from forearm.reduction.geometry import chain_of_table, geometry_values, model_of_table
-from forearm.reduction.inertial import Value, body_moments, gravity_of, inertial_values, link_values, links_on, touched
+from forearm.reduction.inertial import (
+    Value,
+    body_moments,
+    gravity_of,
+    inertial_values,
+    link_values,
+    links_on,
+    touched,
+)
 from forearm.reduction.plan import Plan
 from forearm.reduction.search import best_plan
 from forearm.spatial import inertia_from_pseudo
 
 
 def parameter_values(arm: Arm) -> dict[str, float]:
-    """Every parameter that may stay a symbol, with its value: "link2.mass", "link2.com.x", "link2.inertia.xx", "gravity.z".
+    """Every parameter that may stay a symbol, with its value:
+    "link2.mass", "link2.com.x", "link2.inertia.xx", "gravity.z".
 
-    Where the arm is a table of turning joints, "joint2.a", "joint2.alpha", "joint2.d" and "joint2.theta" too. Links that cannot
-    move are left out: no torque depends on them.
+    Where the arm is a table of turning joints, "joint2.a", "joint2.alpha", "joint2.d" and "joint2.theta" too.
+    Links that cannot move are left out: no torque depends on them.
     """
     return inertial_values(arm) | geometry_values(arm)
 
 
 def chosen_parameters(arm: Arm, asked: Iterable[str]) -> dict[str, float]:
-    """The parameters asked for, in the arm's order: full names, or a whole "link2", "link2.com", "joint2", "gravity", "all"."""
+    """The parameters asked for, in the arm's order: full names, or a whole "link2", "link2.com",
+    "joint2", "gravity", "all".
+    """
     known = parameter_values(arm)
     wanted: set[str] = set()
     for name in asked:
         found = [k for k in known if k == name or k.startswith(f"{name}.") or name == "all"]
         if not found:
-            raise NameNotFound(f"parameters: there is no {shorten(name)} in {arm.name!r}; {_why(arm, name, known)}")
+            raise NameNotFound(
+                f"parameters: there is no {shorten(name)} in {arm.name!r}; {_why(arm, name, known)}"
+            )
         wanted |= set(found)
     return {name: value for name, value in known.items() if name in wanted}
 
@@ -47,7 +62,10 @@ def _why(arm: Arm, name: str, known: dict[str, float]) -> str:
     if owner in {link.name for link in arm.links} - set(owners):
         return "that link cannot move, so nothing depends on it."
     if owner in {joint.name for joint in arm.tree} - set(owners):
-        return "geometry can stay symbols only where a serial arm of turning joints is one Denavit-Hartenberg table."
+        return (
+            "geometry can stay symbols only where a serial arm of turning joints is one "
+            "Denavit-Hartenberg table."
+        )
     forms = "LINK.mass, LINK.com.x, LINK.inertia.xx, JOINT.alpha, a whole LINK or JOINT, gravity.z, or all"
     return f"a parameter is {forms}; {suggest(name, [*known, *owners])}"
 
@@ -76,7 +94,9 @@ def symbolic_model(arm: Arm, chosen: dict[str, float], value: Value) -> Model:
         if len(links) == 1:  # nothing to merge, so nothing is divided by a mass that may be 0
             link, T = links[0]
             m, com, inertia = link_values(link, chosen, value)
-            bodies[i] = replace(bodies[i], m=m, r=T[:3, :3] @ com + T[:3, 3], I=T[:3, :3] @ inertia @ T[:3, :3].T)
+            bodies[i] = replace(
+                bodies[i], m=m, r=T[:3, :3] @ com + T[:3, 3], I=T[:3, :3] @ inertia @ T[:3, :3].T
+            )
             continue
         m, h, J = body_moments(np.eye(4), arm, i, chosen, value)
         r = np.array([x / m for x in h], dtype=object)
@@ -89,7 +109,9 @@ def symbolic_model(arm: Arm, chosen: dict[str, float], value: Value) -> Model:
 
 
 def best_plan_for(arm: Arm, chosen: dict[str, float]) -> Plan:
-    """The plan for an arm some of whose parameters stay symbols, found with generic numbers in their place."""
+    """The plan for an arm some of whose parameters stay symbols, found with generic
+    numbers in their place.
+    """
     return _best_plan_for(arm, tuple(chosen.items())) if chosen else best_plan(chain_of(model_of(arm)))
 
 

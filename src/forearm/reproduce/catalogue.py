@@ -1,8 +1,10 @@
-"""The catalogue of printed figures and what becomes of them: exact, within rounding, different, or not reproducible, and why.
+"""The catalogue of printed figures and what becomes of them:
+exact, within rounding, different, or not reproducible, and why.
 
-Printed values are kept as the text of the document, so that the number of digits is known: half a unit of the last one is
-rounding, unless the item says that the document rounded more; a plain 0 means none, and nothing else is rounded to it. Where
-it only gives a bound, "> 100000", a figure beyond it is exact and any other differs.
+Printed values are kept as the text of the document, so that the number of digits is known: half a unit
+of the last one is rounding, unless the item says that the document rounded more; a plain 0 means none,
+and nothing else is rounded to it. Where it only gives a bound, "> 100000", a figure beyond it is exact
+and any other differs.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ Verdict = Literal["exact", "within rounding", "differs", "not reproducible"]
 VALUE = Table(
     {
         "label": Text("which figure of the table"),
-        "printed": Text(f"as it stands in the document, > or < before a bound; {NOT_PRINTED!r} where it shows no number"),
+        "printed": Text(
+            f"as it stands in the document, > or < before a bound; {NOT_PRINTED!r} where it shows no number"
+        ),
         "reason": Text("why ours differs, where it does", MAX_TEXT),
     },
     required=("label", "printed"),
@@ -38,7 +42,9 @@ ITEM = Table(
         "place": Text("page, table, figure or equation"),
         "title": Text("what it is", MAX_TEXT),
         "assumed": Text("inputs that the document does not give, or convention chosen", MAX_TEXT),
-        "recompute": Text("module.function of forearm.reproduce.recompute that gives {label: value}; none if it cannot be"),
+        "recompute": Text(
+            "module.function of forearm.reproduce.recompute that gives {label: value}; none if it cannot be"
+        ),
         "tolerance": Number("absolute; half a unit of the last printed digit unless given", minimum=0.0),
         "reason": Text("why it differs or cannot be reproduced", MAX_TEXT),
         "value": Blocks(VALUE, "value"),
@@ -67,7 +73,9 @@ PRINTED = Table(
 
 @dataclass(frozen=True)
 class Item:
-    """One table, figure or statement: where it stands, what is printed, what was assumed, and who recomputes it."""
+    """One table, figure or statement: where it stands, what is printed, what was assumed,
+    and who recomputes it.
+    """
 
     document: str
     id: str
@@ -127,7 +135,8 @@ def pictures(document: str = "all") -> tuple[Picture, ...]:
 
 
 def reproduce(document: str = "all", progress: Callable[[str], None] | None = None) -> Iterator[Result]:
-    """Recompute every item of a document and compare, one result a printed figure; operation counts come last.
+    """Recompute every item of a document and compare, one result a printed figure;
+    operation counts come last.
 
     `progress` is called with what is computed next.
     """
@@ -151,7 +160,14 @@ def counted(document: str = "all") -> Iterator[Result]:
         of, _, place = comparison.place.partition(" ")
         if document not in (of.lower(), "all") or comparison.verdict == "consistent":
             continue
-        item = Item(of.lower(), f"counts: {comparison.place}", place, "operation counts", (), assumed=comparison.convention)
+        item = Item(
+            of.lower(),
+            f"counts: {comparison.place}",
+            place,
+            "operation counts",
+            (),
+            assumed=comparison.convention,
+        )
         ours = comparison.ours if comparison.by_convention is None else comparison.by_convention
         for unit, shown, value in zip(comparison.unit, comparison.printed, ours, strict=True):
             verdict: Verdict = "exact" if shown == value else comparison.verdict
@@ -174,7 +190,9 @@ def results(item: Item) -> Iterator[Result]:
 
 
 def judge(printed: str, ours: float | None, tolerance: float | None = None) -> Verdict:
-    """Exactly the printed number or beyond the printed bound, the same once rounded, different, or nothing to compare with."""
+    """Exactly the printed number or beyond the printed bound, the same once rounded, different,
+    or nothing to compare with.
+    """
     if ours is None or printed == NOT_PRINTED:
         return "not reproducible"
     if printed[0] in "<>":
@@ -189,7 +207,9 @@ def judge(printed: str, ours: float | None, tolerance: float | None = None) -> V
 
 
 def _number(printed: str) -> tuple[float, float]:
-    """The printed number, `66,271`, `6.9e-4` or `695/6`, and half a unit of its last digit, 0 for a fraction and for `0`."""
+    """The printed number, `66,271`, `6.9e-4` or `695/6`, and half a unit of its last digit,
+    0 for a fraction and for `0`.
+    """
     if "/" in printed or printed == "0":
         return float(Fraction(printed)), 0.0
     number = Decimal(printed.replace(",", ""))

@@ -1,7 +1,9 @@
-"""The case study of Dhanaraj 3.5: the PUMA's positioning arm with journal bearings and harmonic drives on a straight line.
+"""The case study of Dhanaraj 3.5: the PUMA's positioning arm with journal bearings and harmonic
+drives on a straight line.
 
-The document gives Table 3.4, the line px = 0.3, py = pz = s(t), 2 s and 201 rows, and five torques a joint at 0.6 s. It does
-not give s(t), the distance of the bearings and the curve of efficiencies: what stands here for them is assumed.
+The document gives Table 3.4, the line px = 0.3, py = pz = s(t), 2 s and 201 rows, and five torques a joint
+at 0.6 s. It does not give s(t), the distance of the bearings and the curve of efficiencies: what stands
+here for them is assumed.
 """
 
 from __future__ import annotations
@@ -23,12 +25,15 @@ from forearm.reproduce.recompute.dhanaraj import ROTORS
 from forearm.spatial import Floats, pose
 
 DURATION, ROWS, PX = 2.0, 201, 0.3  # s, rows of the table, m
-TABLE_3_4 = ((0.1, 0.10, 6.3, 97.6), (0.1, 0.08, 5.5, 186.4), (0.1, 0.07, 2.6, 89.4))  # mu, r, break-away, maximum torque
-# |total at joint| / maximum torque of Table 3.5, and the efficiency that takes it to the printed input torque.
+# mu, r, break-away, maximum torque
+TABLE_3_4 = ((0.1, 0.10, 6.3, 97.6), (0.1, 0.08, 5.5, 186.4), (0.1, 0.07, 2.6, 89.4))
+# |total at joint| / maximum torque of Table 3.5, and the efficiency that takes it to
+#  the printed input torque.
 LOADS = ((0.03068, 0.4543), (0.08565, 0.5619), (0.007607, 0.3458))
 
 # Assumed, and chosen by trying: torques of Table 3.5 that come near have been brought near.
-S_END = 0.15  # m; s goes from 0 to it; of many shapes and ends one that brings the basic torques at 0.6 s near
+# m; s goes from 0 to it; of many shapes and ends one that brings the basic torques at 0.6 s near
+S_END = 0.15
 DISTANCES = (0.565, 0.2, 0.2)  # m; joint 1's was set by its printed friction, the others hardly matter
 POINTS_OF_CURVE = 24
 LIGHTEST = 1e-3  # load below which the efficiency stays the same
@@ -67,16 +72,22 @@ def gears() -> tuple[Transmission, ...]:
     factor, exponent = fitted()
     loads = np.geomspace(LIGHTEST, 1.0, POINTS_OF_CURVE)
     curve = tuple((float(r), float(min(factor * r**exponent, 1.0))) for r in loads)
-    return tuple(Transmission(efficiency=curve, rated_torque=most, breakaway=way) for _, _, way, most in TABLE_3_4)
+    return tuple(
+        Transmission(efficiency=curve, rated_torque=most, breakaway=way) for _, _, way, most in TABLE_3_4
+    )
 
 
 def arm() -> Arm:
-    """The positioning arm with its drives; links of Tables 2.5 and 2.6, rotors in Izz, the hand at the end of the forearm."""
+    """The positioning arm with its drives; links of Tables 2.5 and 2.6, rotors in Izz,
+    the hand at the end of the forearm.
+    """
     plain, tables = load_builtin("puma560-dhanaraj3"), load_builtin("puma560-akb")
     for name, rotor in zip(("link2", "link3"), ROTORS[1:3], strict=True):  # link 1 has its own already
         link = tables.link(name)
         inertia = np.array(link.inertia) + np.diag([0.0, 0.0, rotor])
-        plain = plain.with_link(dataclasses.replace(plain.link(name), mass=link.mass, com=link.com, inertia=inertia))
+        plain = plain.with_link(
+            dataclasses.replace(plain.link(name), mass=link.mass, com=link.com, inertia=inertia)
+        )
     bearings = [
         Bearing(kind="journal", mu=mu, radius=radius, distance=distance)
         for (mu, radius, _, _), distance in zip(TABLE_3_4, DISTANCES, strict=True)
@@ -88,9 +99,11 @@ def arm() -> Arm:
 
 
 def geometry(of: Arm) -> Positioning:
-    """Lengths for the closed form of D.1.3, first roots: Table 2.1 for link 2, and 0.4318 m (17 in) for the forearm.
+    """Lengths for the closed form of D.1.3, first roots: Table 2.1 for link 2,
+    and 0.4318 m (17 in) for the forearm.
 
-    The forearm lies along -y of frame 3, where link 3's centre of mass is; D.1.3 takes +y, and 0.127 m for the offset.
+    The forearm lies along -y of frame 3, where link 3's centre of mass is;
+    D.1.3 takes +y, and 0.127 m for the offset.
     """
     _, second, third = (joint.placement for joint in of.tree)
     assert isinstance(second, DH)
@@ -100,7 +113,9 @@ def geometry(of: Arm) -> Positioning:
 
 @lru_cache(maxsize=1)
 def study() -> Study:
-    """The torques along the line, by the inverse dynamics of the arm without drives, with bearings, and with all."""
+    """The torques along the line, by the inverse dynamics of the arm without drives, with
+    bearings, and with all.
+    """
     driven = arm()
     t = np.linspace(0.0, DURATION, ROWS)
     line = half_sine((PX, 0.0, 0.0), (PX, S_END, S_END), t, DURATION)

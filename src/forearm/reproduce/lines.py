@@ -1,4 +1,6 @@
-"""Straight lines of the hand as motions of the joints: the closed form of Dhanaraj's program, Newton's steps for other arms."""
+"""Straight lines of the hand as motions of the joints: the closed form of Dhanaraj's program,
+Newton's steps for other arms.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ CLOSE = 1e-13  # m and rad: what Newton's steps end at
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A straight way of a point: positions, velocities and accelerations (T, 3) at times t (T,), in base axes."""
+    """A straight way of a point: positions, velocities and accelerations (T, 3) at
+    times t (T,), in base axes.
+    """
 
     t: Floats
     p: Floats
@@ -41,9 +45,11 @@ class Motion:
 
 @dataclass(frozen=True)
 class Positioning:
-    """Lengths of a three-joint arm as D.1.3 of Dhanaraj names them: e, f, g in m, and the signs of the roots of q1 and q3.
+    """Lengths of a three-joint arm as D.1.3 of Dhanaraj names them:
+    e, f, g in m, and the signs of the roots of q1 and q3.
 
-    f is positive where the forearm lies along y of frame 3, as in D.1.3, and negative where it lies against it.
+    f is positive where the forearm lies along y of frame 3, as in D.1.3, and negative
+    where it lies against it.
     """
 
     upper: float
@@ -58,7 +64,10 @@ class Positioning:
         beside = px**2 + py**2 - g**2
         s3 = (e**2 + f**2 + g**2 - px**2 - py**2 - pz**2) / (2.0 * e * f)
         if (beside < 0.0).any() or (np.abs(s3) > 1.0).any():
-            raise InputError(f"the arm of {e:g} m and {abs(f):g} m does not reach every point of the line; take a nearer one.")
+            raise InputError(
+                f"the arm of {e:g} m and {abs(f):g} m does not reach every point of the "
+                "line; take a nearer one."
+            )
         q1 = np.arctan2(-px, py) + np.arctan2(self.roots[0] * np.sqrt(beside), g)
         q3 = np.arctan2(s3, self.roots[1] * np.sqrt(1.0 - s3**2))
         out, c3 = px * np.cos(q1) + py * np.sin(q1), np.cos(q3)
@@ -70,7 +79,12 @@ def even(start: Point, end: Point, t: Floats, duration: float) -> Line:
     """From start to end at constant speed."""
     way = np.array(end) - start
     u = t[:, None] / duration
-    return Line(t, np.array(start) + u * way, np.broadcast_to(way / duration, (len(t), 3)).copy(), np.zeros((len(t), 3)))
+    return Line(
+        t,
+        np.array(start) + u * way,
+        np.broadcast_to(way / duration, (len(t), 3)).copy(),
+        np.zeros((len(t), 3)),
+    )
 
 
 def half_sine(start: Point, end: Point, t: Floats, duration: float) -> Line:
@@ -78,7 +92,8 @@ def half_sine(start: Point, end: Point, t: Floats, duration: float) -> Line:
     way = np.array(end) - start
     w, angle = math.pi / duration, math.pi * t[:, None] / duration
     p = np.array(start) + 0.5 * (1.0 - np.cos(angle)) * way
-    speed = np.where(angle < math.pi, np.sin(angle), 0.0)  # at rest to the bit, so that nothing rubs at the end
+    # at rest to the bit, so that nothing rubs at the end
+    speed = np.where(angle < math.pi, np.sin(angle), 0.0)
     return Line(t, p, 0.5 * w * speed * way, 0.5 * w**2 * np.cos(angle) * way)
 
 
@@ -96,7 +111,9 @@ def moved(arm: Arm, line: Line, q: Floats) -> Motion:
 
 
 def tracked(kernel: Kernel, p: Floats, R_base_hand: Floats, q_near: ArrayLike) -> Floats:
-    """q (T, 6) of a hand at points (T, 3) that does not turn: Newton's steps from the row before, first from q_near."""
+    """q (T, 6) of a hand at points (T, 3) that does not turn:
+    Newton's steps from the row before, first from q_near.
+    """
     rows, q = [], np.array(q_near, dtype=np.float64)
     for point in p:
         for _ in range(NEWTON_STEPS):
@@ -106,7 +123,10 @@ def tracked(kernel: Kernel, p: Floats, R_base_hand: Floats, q_near: ArrayLike) -
             if np.abs(miss).max() < CLOSE:
                 break
         else:
-            raise InputError(f"the hand of {kernel.arm.name} was not brought to {point.round(4).tolist()}; take a nearer line.")
+            raise InputError(
+                f"the hand of {kernel.arm.name} was not brought to "
+                f"{point.round(4).tolist()}; take a nearer line."
+            )
         rows.append(q)
     return np.array(rows)
 

@@ -1,4 +1,5 @@
-"""Graphs of links put together to the graph of an arm, in 4n + 3 layers once the first link's needless subtasks are left out.
+"""Graphs of links put together to the graph of an arm, in 4n + 3 layers once the first link's needless
+subtasks are left out.
 
 Dhanaraj 4.3.1, Figs. 4.7 to 4.9.
 """
@@ -31,8 +32,8 @@ MOST_LINKS = 200
 class Layered:
     """A task graph and the layer of each task, from 1 on; `places` say which subtask of which link a task is.
 
-    A task waits for tasks of earlier layers only. Tasks are in the order of Table 4.3: layer by layer, forward recursions from
-    the base on, backward ones from the hand.
+    A task waits for tasks of earlier layers only. Tasks are in the order of Table 4.3: layer by layer,
+    forward recursions from the base on, backward ones from the hand.
     """
 
     graph: TaskGraph
@@ -69,7 +70,9 @@ class Work:
 
 
 def layer_of(place: Place, n: int) -> int:
-    """Where links are stacked: each two layers after the one before it, forwards from link 2 on, then backwards from link n."""
+    """Where links are stacked: each two layers after the one before it, forwards from link 2 on,
+    then backwards from link n.
+    """
     i, number = place
     layer = SUBTASKS[number - 1].layer
     if number > LAST_FORWARD:
@@ -80,7 +83,8 @@ def layer_of(place: Place, n: int) -> int:
 def layers_of(n: int) -> int:
     """4n + 3: the layers of n links, 2n + 2 forwards and 2n + 1 backwards.
 
-    From two links on that is the longest chain too, once what is needless in the first link is left out, else 4n + 5.
+    From two links on that is the longest chain too, once what is needless in the first link is
+    left out, else 4n + 5.
     """
     return (FORWARD_LAYERS + 2 * (n - 2)) + (BACKWARD_LAYERS + 2 * (n - 1))
 
@@ -100,15 +104,18 @@ def table_graph(n: int, left_out: Collection[Place] = (), name: str = "") -> Lay
 
 
 def subtask_work(arm: Arm, all_made: bool = False) -> Work:
-    """The subtasks of an arm with twists of right angles and diagonal tensors, after everything that is 0 is left out.
+    """The subtasks of an arm with twists of right angles and diagonal tensors,
+    after everything that is 0 is left out.
 
-    What no torque depends on is left out too, unless `all_made`, as the document makes it. Precedence is that of the data.
+    What no torque depends on is left out too, unless `all_made`, as the document makes it.
+    Precedence is that of the data.
     """
     left = remaining(chain_of(arm))
     tasks = packed(left, all_made)
     owner = {k: place for place, operations in tasks.items() for k in operations}
     waits = {
-        place: {owner[e] for k in ks for r in left.operations[k].reads if (e := r - len(left.given)) >= 0} - {place}
+        place: {owner[e] for k in ks for r in left.operations[k].reads if (e := r - len(left.given)) >= 0}
+        - {place}
         for place, ks in tasks.items()
     }
     layered = _layered(len(left.chain), waits, arm.name)
@@ -118,13 +125,16 @@ def subtask_work(arm: Arm, all_made: bool = False) -> Work:
 def run_tasks(
     work: Work, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, order: Sequence[int] | None = None
 ) -> NDArray[np.float64]:
-    """The torques (n,) at one state by the tasks done one after the other, in the graph's order unless another is given."""
+    """The torques (n,) at one state by the tasks done one after the other,
+    in the graph's order unless another is given.
+    """
     left = work.remaining
     sequence = range(len(work.graph)) if order is None else _complete(work.graph, order)
     state = [np.ravel(given) for given in states_of(work.arm, q=q, qd=qd, qdd=qdd)]
     if any(len(given) != len(left.chain) for given in state):
         raise InputError(
-            f"{work.arm.name}: tasks are run for one state, {len(left.chain)} numbers each; run them for each row."
+            f"{work.arm.name}: tasks are run for one state, {len(left.chain)} numbers each; "
+            "run them for each row."
         )
     if np.isnan(state).any():  # tasks that would have seen it may be left out
         return np.full(len(left.chain), np.nan)
@@ -142,7 +152,9 @@ def run_tasks(
                 a, b = value(operation.left), value(operation.right)
             except KeyError as error:
                 name = work.graph.tasks[task].name
-                raise InputError(f"{name} comes before a task that it waits for; put it behind that.") from error
+                raise InputError(
+                    f"{name} comes before a task that it waits for; put it behind that."
+                ) from error
             values[len(left.given) + k] = a * b if operation.product else a + b
     return np.array([value(torque) for torque in left.torques])
 
@@ -152,7 +164,9 @@ def _complete(graph: TaskGraph, order: Sequence[int]) -> list[int]:
     count = Counter(order)
     for k, task in enumerate(graph.tasks):
         if count[k] != 1:
-            raise InputError(f"order: every task once; {task.name} {'is missing' if not count[k] else 'comes again'}.")
+            raise InputError(
+                f"order: every task once; {task.name} {'is missing' if not count[k] else 'comes again'}."
+            )
     if len(count) > len(graph):
         odd = next(k for k in count if k not in range(len(graph)))
         raise InputError(f"order: tasks are 0 to {len(graph) - 1}; came {shorten(odd)}.")

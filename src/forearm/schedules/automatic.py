@@ -1,4 +1,6 @@
-"""Task graphs of generated functions: every operation of the code a task, whatever the function and the arm."""
+"""Task graphs of generated functions: every operation of the code a task, whatever
+the function and the arm.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class Costs:
         for field in fields(self):
             cost = getattr(self, field.name)
             if not is_number(cost) or not 0.0 <= cost <= 1e6:
-                raise InputError(f"costs, {field.name}: a number from 0 to 1e6 is needed; came {shorten(cost)}.")
+                raise InputError(
+                    f"costs, {field.name}: a number from 0 to 1e6 is needed; came {shorten(cost)}."
+                )
 
     def of(self, kind: int) -> float:
         """The cost of a kind of node."""
@@ -49,7 +53,9 @@ class Costs:
 
 @dataclass(frozen=True, eq=False)
 class Division:
-    """A traced function cut into tasks: `places[k]` are the nodes of its graph that task k computes, operands first."""
+    """A traced function cut into tasks: `places[k]` are the nodes of its graph that task k
+    computes, operands first.
+    """
 
     traced: Traced
     graph: TaskGraph
@@ -60,18 +66,23 @@ def traced_function(arm: Arm, function: str) -> Traced:
     """A function of an arm on the graph, drives included, as code and kernels have it."""
     check_kind(arm, Arm, "schedule, arm")
     if function not in FUNCTIONS:
-        raise NameNotFound(f"schedule: there is no function {shorten(function)}; {suggest(str(function), FUNCTIONS)}")
+        raise NameNotFound(
+            f"schedule: there is no function {shorten(function)}; {suggest(str(function), FUNCTIONS)}"
+        )
     if not arm.n:
         raise InputError(f"schedule: {arm.name!r} has no joint that moves, so there is nothing to compute.")
     traced = trace(Tracing(arm, {}), [FUNCTIONS[function]])
     if len(traced.graph) > MOST_OPERATIONS:
         raise InputError(
-            f"schedule: {function} of {arm.name!r} has more than {MOST_OPERATIONS} operations; take a shorter arm."
-        )  # fmt: skip
+            f"schedule: {function} of {arm.name!r} has more than {MOST_OPERATIONS} "
+            "operations; take a shorter arm."
+        )
     return traced
 
 
-def operations(traced: Traced, name: str = "operations", costs: Costs | None = None, fused: bool = False) -> Division:
+def operations(
+    traced: Traced, name: str = "operations", costs: Costs | None = None, fused: bool = False
+) -> Division:
     """A task for each operation; with `fused` one for each instruction of the kernels.
 
     Those are a product with the sum that takes it in, and the sine with the cosine of an angle.
@@ -109,7 +120,9 @@ def profile(graph: TaskGraph) -> tuple[int, ...]:
     return tuple(count[layer] for layer in sorted(count))
 
 
-def evaluated(division: Division, schedule: Schedule, given: Mapping[str, float]) -> dict[str, NDArray[np.float64]]:
+def evaluated(
+    division: Division, schedule: Schedule, given: Mapping[str, float]
+) -> dict[str, NDArray[np.float64]]:
     """The function's results, its tasks done one by one in the order of their starts.
 
     A task sees the inputs, the constants, and what the tasks that it waits for have made; nothing else.
@@ -119,8 +132,12 @@ def evaluated(division: Division, schedule: Schedule, given: Mapping[str, float]
     used = [graph.leaves[place] for place in graph.needed(division.traced.results) if place in graph.leaves]
     missing = [name for name in used if name not in given]
     if missing:
-        raise InputError(f"evaluated: values of {', '.join(map(repr, missing))} are missing; give a number for each.")
-    leaves: dict[int, Any] = dict(graph.values) | {place: given[name] for place, name in graph.leaves.items() if name in given}
+        raise InputError(
+            f"evaluated: values of {', '.join(map(repr, missing))} are missing; give a number for each."
+        )
+    leaves: dict[int, Any] = dict(graph.values) | {
+        place: given[name] for place, name in graph.leaves.items() if name in given
+    }
     for k in sorted(range(len(made)), key=lambda k: (schedule.start[k], k)):
         seen = dict(leaves)
         for e in division.graph.before[k]:
@@ -141,7 +158,9 @@ def _task(graph: Graph, group: tuple[int, ...], costs: Costs) -> Task:
 
 
 def _instructions(graph: Graph, results: Any, needed: list[int]) -> dict[int, int]:
-    """For nodes that are computed with another one, which: products with their sum, the cosine and sine of one angle."""
+    """For nodes that are computed with another one, which: products with their sum,
+    the cosine and sine of one angle.
+    """
     uses = Counter(e.node for e in expressions(results))
     for place in needed:
         uses.update(p for p in (graph.left[place], graph.right[place]) if p >= 0)
@@ -149,7 +168,9 @@ def _instructions(graph: Graph, results: Any, needed: list[int]) -> dict[int, in
     for place in needed:
         if graph.kinds[place] in (ADD, SUB):
             operands = (graph.right[place], graph.left[place])
-            product = next((p for p in operands if graph.kinds[p] == MUL and uses[p] == 1 and not graph.offline[p]), None)
+            product = next(
+                (p for p in operands if graph.kinds[p] == MUL and uses[p] == 1 and not graph.offline[p]), None
+            )
             if product is not None:
                 belongs[product] = place
         elif graph.kinds[place] in (COS, SIN):

@@ -22,7 +22,8 @@ Floats = NDArray[np.float64]
 class Bound:
     """A length that is proven to be needed, and why.
 
-    The window that starts `head` after the start and ends `tail` before the end must hold `work` on all processors together.
+    The window that starts `head` after the start and ends `tail` before the end must hold `work` on
+    all processors together.
     """
 
     length: float
@@ -40,10 +41,11 @@ def lower_bound(graph: TaskGraph, processors: int) -> float:
 def proof(graph: TaskGraph, processors: int) -> Bound:
     """The best of three bounds: the critical path, the total over the processors, and the fullest window.
 
-    In a schedule of length T task k starts between head_k and T - tail_k. In the window from a to T - b it must therefore
-    spend at least min(c_k, head_k + c_k - a, tail_k - b, T - a - b), if that is positive; the sum over all tasks must fit:
-    T >= a + b + sum / p. T itself stands in it, so that a bound found may sharpen the next. Costs that are whole numbers
-    give whole lengths. Fernandez and Bussell's bound is the case T = critical path.
+    In a schedule of length T task k starts between head_k and T - tail_k. In the window from a to T - b it
+    must therefore spend at least min(c_k, head_k + c_k - a, tail_k - b, T - a - b), if that is positive; the
+    sum over all tasks must fit: T >= a + b + sum / p. T itself stands in it, so that a bound found may
+    sharpen the next. Costs that are whole numbers give whole lengths. Fernandez and Bussell's bound is the
+    case T = critical path.
     """
     check_machine(processors)
     path, load = graph.critical_path, graph.total / processors
@@ -82,7 +84,9 @@ def _fullest(graph: TaskGraph, processors: int, known: float) -> Bound:
 def _thresholds(values: Floats, at_most: int) -> Floats:
     """The different values, or some of them, evenly: any window gives a bound."""
     found = np.unique(values)
-    chosen: Floats = found[np.unique(np.linspace(0, len(found) - 1, min(at_most, len(found))).round().astype(int))]
+    chosen: Floats = found[
+        np.unique(np.linspace(0, len(found) - 1, min(at_most, len(found))).round().astype(int))
+    ]
     return chosen
 
 

@@ -1,4 +1,6 @@
-"""The document's special cases, found by letting zeros run through an arm that has them. Dhanaraj 4.3.2, Tables 4.2 to 4.6."""
+"""The document's special cases, found by letting zeros run through an arm that has them.
+Dhanaraj 4.3.2, Tables 4.2 to 4.6.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,17 @@ MIDDLE = 5  # a link behind which and before which everything that can differ fr
 
 
 def patterned_arm(
-    kinds: str, centres: Sequence[str], ways: Sequence[str], twists: Sequence[int] = GENERAL_TWISTS, name: str = "patterned"
+    kinds: str,
+    centres: Sequence[str],
+    ways: Sequence[str],
+    twists: Sequence[int] = GENERAL_TWISTS,
+    name: str = "patterned",
 ) -> Arm:
     """An arm with numbers of no meaning where the patterns name an axis, and 0 elsewhere.
 
-    `kinds` has R or P for each joint, `centres` the axes of each link's centre of mass, `ways` those of the step to the next
-    link; a sliding joint's own way need not be named. Tensors are diagonal, gravity is along z of the base, twists in degrees.
+    `kinds` has R or P for each joint, `centres` the axes of each link's centre of mass, `ways` those of the
+    step to the next link; a sliding joint's own way need not be named. Tensors are diagonal, gravity is along
+    z of the base, twists in degrees.
     """
     n = len(kinds)
     if len(centres) != n or len(ways) != n - 1 or len(twists) < n or set(kinds) - set("RP"):
@@ -47,10 +54,13 @@ def patterned_arm(
         placement = Frame(xyz=way, rpy=np.array([math.radians(twists[i]), 0.0, 0.0]))
         joints.append(
             Joint(
-                name=f"joint{i + 1}", kind="revolute" if kind == "R" else "prismatic", parent=f"link{i}", child=f"link{i + 1}",
+                name=f"joint{i + 1}",
+                kind="revolute" if kind == "R" else "prismatic",
+                parent=f"link{i}",
+                child=f"link{i + 1}",
                 placement=placement,
             )
-        )  # fmt: skip
+        )
     return Arm(name=name, links=tuple(links), tree=tuple(joints), hand=Hand(link=f"link{n}"))
 
 
@@ -69,16 +79,22 @@ def stanford_pattern() -> Arm:
 
 @cache
 def derived_special() -> dict[str, frozenset[int]]:
-    """Table 4.2 anew: the subtasks in which nothing is left for a sliding joint, for the first link, for the last."""
+    """Table 4.2 anew: the subtasks in which nothing is left for a sliding joint, for the
+    first link, for the last.
+    """
     general = remaining(chain_of(general_arm())).left_out()
     sliding = remaining(chain_of(patterned_arm("RRRRPR", [FULL] * 6, [FULL] * 5))).left_out()
     of = {"sliding": (sliding, MIDDLE), "first": (general, 1), "last": (general, 6)}
-    return {case: frozenset(number for i, number in places if i == link) for case, (places, link) in of.items()}
+    return {
+        case: frozenset(number for i, number in places if i == link) for case, (places, link) in of.items()
+    }
 
 
 @cache
 def derived_steps() -> dict[str, tuple[int, int, int, int]]:
-    """Table 4.5 anew: the subtasks that a + lambda p, a + lambda s, p x f and s x F take with 0, 1, 2 and 3 zeros."""
+    """Table 4.5 anew: the subtasks that a + lambda p, a + lambda s, p x f and s x F take
+    with 0, 1, 2 and 3 zeros.
+    """
     made: dict[str, list[int]] = {name: [] for name in ("3", "4", "8 p", "8 s")}
     for zeros in range(4):
         pattern = FULL[zeros:]
@@ -94,7 +110,8 @@ def derived_steps() -> dict[str, tuple[int, int, int, int]]:
 
 @cache
 def derived_sparse() -> dict[int, int]:
-    """Table 4.6 anew: how many subtasks the zeros of Table 4.4 leave out of each link, if its vectors alone are looked at.
+    """Table 4.6 anew: how many subtasks the zeros of Table 4.4 leave out of each link,
+    if its vectors alone are looked at.
 
     T12 to T17 of a link take the way to it, from the link before; the first has none before it.
     """

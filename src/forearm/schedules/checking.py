@@ -1,4 +1,5 @@
-"""Is it a schedule at all: every task once, one at a time on a processor, none before what it waits for has arrived.
+"""Is it a schedule at all: every task once, one at a time on a processor, none before what it
+waits for has arrived.
 
 It looks at tasks, processors and starts alone, and trusts nothing that made them.
 """
@@ -31,7 +32,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Violation:
-    """One thing that is wrong: its kind, the task, a sentence, and the other task that it overlaps with or waits for."""
+    """One thing that is wrong: its kind, the task, a sentence, and the other task that it
+    overlaps with or waits for.
+    """
 
     kind: Kind
     task: str
@@ -70,11 +73,17 @@ def violations(schedule: Schedule) -> tuple[Violation, ...]:
 
 
 def violations_of_entries(
-    graph: TaskGraph, entries: Iterable[Entry], processors: int, communication: float = 0.0, synchronisation: float = 0.0
+    graph: TaskGraph,
+    entries: Iterable[Entry],
+    processors: int,
+    communication: float = 0.0,
+    synchronisation: float = 0.0,
 ) -> tuple[Violation, ...]:
-    """Everything that is wrong with a list of entries: names may be missing, come twice, or be those of no task.
+    """Everything that is wrong with a list of entries: names may be missing, come twice,
+    or be those of no task.
 
-    Names in the graph must differ. Of a task that comes twice the earliest result counts for those that wait for it.
+    Names in the graph must differ. Of a task that comes twice the earliest result counts for
+    those that wait for it.
     """
     index = {task.name: k for k, task in enumerate(graph.tasks)}
     placed, found = [], []
@@ -82,7 +91,9 @@ def violations_of_entries(
         if entry.task in index:
             placed.append(_placed(graph, index[entry.task], entry.processor, entry.start))
         else:
-            found.append(Violation("unknown", entry.task, f"{entry.task} at {entry.start:g} is none of the tasks"))
+            found.append(
+                Violation("unknown", entry.task, f"{entry.task} at {entry.start:g} is none of the tasks")
+            )
     return (*found, *_found(graph, placed, _Machine(processors, communication, synchronisation)))
 
 
@@ -114,7 +125,10 @@ def _found(graph: TaskGraph, placed: Sequence[_Placed], machine: _Machine) -> li
 
 
 def _machine(machine: _Machine) -> Iterable[Violation]:
-    for name, time in (("communication", machine.communication), ("synchronisation", machine.synchronisation)):
+    for name, time in (
+        ("communication", machine.communication),
+        ("synchronisation", machine.synchronisation),
+    ):
         if not is_time(time):
             yield Violation("time", "", f"{name} takes {shorten(time)}, which is no time")
 
@@ -132,18 +146,24 @@ def _in_range(graph: TaskGraph, placed: Sequence[_Placed], processors: int) -> I
     for p in placed:
         name = graph.tasks[p.task].name
         if not isinstance(p.processor, Integral) or not 0 <= p.processor < processors:
-            yield Violation("processor", name, f"{name} is on processor {p.processor} of 0 to {processors - 1}")
+            yield Violation(
+                "processor", name, f"{name} is on processor {p.processor} of 0 to {processors - 1}"
+            )
         if not math.isfinite(p.start) or p.start < -CLOSE * abs(p.end):
             yield Violation("time", name, f"{name} starts at {p.start:g}")
 
 
 def _news(graph: TaskGraph, placed: Sequence[_Placed], of: dict[int, list[_Placed]]) -> Iterable[int]:
-    """For each entry, in order of starts, how many other processors have something for it that is newer than all before."""
+    """For each entry, in order of starts, how many other processors have something for it that is
+    newer than all before.
+    """
     seen: dict[tuple[int, int], tuple[float, int]] = {}
     for p in placed:
         new: dict[tuple[int, int], tuple[float, int]] = {}
         for made in (
-            min(of[e], key=lambda made: (made.processor != p.processor, made.end)) for e in graph.before[p.task] if e in of
+            min(of[e], key=lambda made: (made.processor != p.processor, made.end))
+            for e in graph.before[p.task]
+            if e in of
         ):
             pair, stamp = (p.processor, made.processor), (made.start, made.task)
             if made.processor != p.processor and (pair not in seen or stamp > seen[pair]):
@@ -157,7 +177,9 @@ def _is_before(time: float, other: float) -> bool:
     return time < other - CLOSE * max(abs(time), abs(other))
 
 
-def _one_at_a_time(graph: TaskGraph, placed: Sequence[_Placed], waits: Sequence[float]) -> Iterable[Violation]:
+def _one_at_a_time(
+    graph: TaskGraph, placed: Sequence[_Placed], waits: Sequence[float]
+) -> Iterable[Violation]:
     """A processor is busy with a task from where its wait begins; entries come in order of their starts."""
     busy: dict[int, _Placed] = {}  # on each processor, of what was seen, the entry that ends last
     for p, wait in zip(placed, waits, strict=True):
@@ -165,14 +187,21 @@ def _one_at_a_time(graph: TaskGraph, placed: Sequence[_Placed], waits: Sequence[
         if last is not None and (p.end > p.start or wait) and _is_before(p.start, last.end + wait):
             name, other = graph.tasks[p.task].name, graph.tasks[last.task].name
             yield Violation(
-                "overlap", name, f"{name} starts at {p.start:g}{_said(wait)} where {other} runs to {last.end:g}", other
+                "overlap",
+                name,
+                f"{name} starts at {p.start:g}{_said(wait)} where {other} runs to {last.end:g}",
+                other,
             )
         if last is None or p.end > last.end:
             busy[p.processor] = p
 
 
 def _precedence(
-    graph: TaskGraph, placed: Sequence[_Placed], waits: Sequence[float], of: dict[int, list[_Placed]], late: float
+    graph: TaskGraph,
+    placed: Sequence[_Placed],
+    waits: Sequence[float],
+    of: dict[int, list[_Placed]],
+    late: float,
 ) -> Iterable[Violation]:
     for p, wait in zip(placed, waits, strict=True):
         name = graph.tasks[p.task].name

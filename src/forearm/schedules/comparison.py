@@ -1,4 +1,6 @@
-"""Schedules side by side: what a document prints, its rule, the critical path first, the best found, and what is proven."""
+"""Schedules side by side: what a document prints, its rule, the critical path first, the best
+found, and what is proven.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ EFFORT = 10.0  # s of the solver's clock, for each number of processors
 
 @dataclass(frozen=True)
 class Comparison:
-    """Lengths on so many processors; `best` is the shortest there is where it `is_proven`, and never under `bound`."""
+    """Lengths on so many processors; `best` is the shortest there is where it `is_proven`,
+    and never under `bound`.
+    """
 
     processors: int
     printed: int | None
@@ -39,7 +43,9 @@ def compared(
         best = schedule_exact(tasks, p, effort=EFFORT)
         rule, priority = schedule_by_rule(graph, p).length, schedule_by_priority(tasks, p).length
         bound = 0.0 if best.bound is None else best.bound
-        made.append(Comparison(p, (printed or {}).get(p), rule, priority, best.length, bound, is_proven(best)))
+        made.append(
+            Comparison(p, (printed or {}).get(p), rule, priority, best.length, bound, is_proven(best))
+        )
     return made
 
 

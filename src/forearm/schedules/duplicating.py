@@ -1,7 +1,7 @@
 """Threads that never wait for each other: each computes some of the results, and whatever these need, alone.
 
-What several results need is computed several times. That is cheaper than handing it over wherever a value takes longer to reach
-another core than to be computed.
+What several results need is computed several times. That is cheaper than handing it over wherever a value
+takes longer to reach another core than to be computed.
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ Floats = NDArray[np.float64]
 
 
 def apart(traced: Traced, processors: int, costs: Costs | None = None) -> Threads:
-    """Results dealt to threads in stretches, so that the thread with the most work has as little of it as can be.
+    """Results dealt to threads in stretches, so that the thread with the most work has as
+    little of it as can be.
 
-    Stretches lie together in memory, so that two threads seldom write to one cache line. A value that is a result twice, as
-    in a symmetric matrix, is taken where it stands first or where it stands last, whichever is better.
+    Stretches lie together in memory, so that two threads seldom write to one cache line. A value that
+    is a result twice, as in a symmetric matrix, is taken where it stands first or where it stands
+    last, whichever is better.
     """
     check_machine(processors)
     graph, prices = traced.graph, costs or Costs()
@@ -41,8 +43,12 @@ def apart(traced: Traced, processors: int, costs: Costs | None = None) -> Thread
     return Threads(traced, steps, writer, {}, 0, 1)
 
 
-def _stretches(traced: Traced, nodes: list[int], weight: Floats, processors: int) -> tuple[float, list[list[int]]]:
-    """(the most work of a thread, the results of each): by bisection, filling one thread after the other up to a limit."""
+def _stretches(
+    traced: Traced, nodes: list[int], weight: Floats, processors: int
+) -> tuple[float, list[list[int]]]:
+    """(the most work of a thread, the results of each): by bisection, filling one thread after
+    the other up to a limit.
+    """
     size = -(-len(nodes) // MOST_UNITS) or 1
     units = [nodes[at : at + size] for at in range(0, len(nodes), size)]
     needs = [_needed(traced, unit) for unit in units]
@@ -60,7 +66,9 @@ def _stretches(traced: Traced, nodes: list[int], weight: Floats, processors: int
 
 
 def _filled(needs: list[Bools], weight: Floats, limit: float) -> list[tuple[int, int]] | None:
-    """Where stretches begin and end if none may need more work than the limit; None where a result alone does."""
+    """Where stretches begin and end if none may need more work than the limit;
+    None where a result alone does.
+    """
     cuts, first = [], 0
     while first < len(needs):
         held, last = needs[first].copy(), first + 1
@@ -75,7 +83,9 @@ def _filled(needs: list[Bools], weight: Floats, limit: float) -> list[tuple[int,
 
 
 def _computed(traced: Traced, nodes: list[int]) -> list[int]:
-    return [place for place in np.flatnonzero(_needed(traced, nodes)).tolist() if traced.graph.kinds[place] >= MUL]
+    return [
+        place for place in np.flatnonzero(_needed(traced, nodes)).tolist() if traced.graph.kinds[place] >= MUL
+    ]
 
 
 def _needed(traced: Traced, nodes: list[int]) -> Bools:

@@ -1,8 +1,9 @@
-"""What is left of the subtasks where numbers are 0, 1 or -1: found by computing with scalars that know it. Dhanaraj 4.3.2.
+"""What is left of the subtasks where numbers are 0, 1 or -1: found by computing with scalars that
+know it. Dhanaraj 4.3.2.
 
-The formulas run once over terms: a given quantity or the result of an operation, with a sign that costs nothing. Products with
-0 vanish, sums with 0 and products with 1 are renamings, constants are put together beforehand; what must be done at every state
-is written down with the subtask that does it.
+The formulas run once over terms: a given quantity or the result of an operation, with a sign that costs
+nothing. Products with 0 vanish, sums with 0 and products with 1 are renamings, constants are put together
+beforehand; what must be done at every state is written down with the subtask that does it.
 """
 
 from __future__ import annotations
@@ -91,7 +92,9 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Remaining:
-    """The operations that an arm's subtasks are left with, in an order in which they can be done, and where the torques are."""
+    """The operations that an arm's subtasks are left with, in an order in which they can be done,
+    and where the torques are.
+    """
 
     chain: Chain
     given: tuple[str, ...]
@@ -111,7 +114,9 @@ class Remaining:
         return frozenset(found)
 
     def by_place(self, all_made: bool) -> dict[Place, list[int]]:
-        """The operations of every subtask that has any; unless `all_made` those that no torque depends on are left out."""
+        """The operations of every subtask that has any; unless `all_made` those that no torque
+        depends on are left out.
+        """
         made: dict[Place, list[int]] = {}
         for k, operation in enumerate(self.operations):
             if all_made or k in self.needed:
@@ -139,7 +144,9 @@ def remaining(chain: Chain) -> Remaining:
 
 
 def given_joints(chain: Chain, book: Book) -> tuple[Joint, ...]:
-    """The joints as terms; sines, cosines and the way that a joint has slid are given, as to the document's subtasks."""
+    """The joints as terms; sines, cosines and the way that a joint has slid are given,
+    as to the document's subtasks.
+    """
     made = []
     for i, link in enumerate(chain.links, start=1):
         p: list[Scalar] = link.p.tolist()

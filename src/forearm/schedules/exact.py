@@ -1,4 +1,6 @@
-"""The shortest schedule by a constraint solver (OR-Tools' CP-SAT, extra `schedule`), with the bound that it has proven."""
+"""The shortest schedule by a constraint solver (OR-Tools' CP-SAT, extra `schedule`),
+with the bound that it has proven.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,18 @@ def has_solver() -> bool:
 
 
 def schedule_exact(
-    graph: TaskGraph, processors: int, communication: float = 0.0, synchronisation: float = 0.0, effort: float = 30.0
+    graph: TaskGraph,
+    processors: int,
+    communication: float = 0.0,
+    synchronisation: float = 0.0,
+    effort: float = 30.0,
 ) -> Schedule:
     """The shortest schedule; `bound` says what is proven, its own length where nothing is shorter.
 
-    It starts from the search and its bound, and asks the solver only where they differ. `effort` limits the solver, in
-    seconds of its own deterministic clock. The answer is the search's without the solver, and where that has no model: waits
-    that cost time, costs that are no multiples of 1/GRID, more than MOST_TASKS tasks.
+    It starts from the search and its bound, and asks the solver only where they differ. `effort` limits
+    the solver, in seconds of its own deterministic clock. The answer is the search's without the
+    solver, and where that has no model: waits that cost time, costs that are no multiples of 1/GRID,
+    more than MOST_TASKS tasks.
     """
     check_number(effort, "effort", above=0.0, maximum=1e5)
     found = replace(schedule_by_search(graph, processors, communication, synchronisation), method="exact")
@@ -79,7 +86,9 @@ def _solved(hint: Schedule, effort: float) -> Schedule:
     if status not in (cp.OPTIMAL, cp.FEASIBLE):
         return hint
     begins = [solver.value(s) for s in start]
-    owners = [next(p for p, x in enumerate(row) if solver.value(x)) for row in owner] or _dealt(begins, cost, hint.processors)
+    owners = [next(p for p, x in enumerate(row) if solver.value(x)) for row in owner] or _dealt(
+        begins, cost, hint.processors
+    )
     made = replace(hint, start=tuple(begin / grid for begin in begins), processor=tuple(owners), bound=bound)
     return made if made.length <= hint.length else replace(hint, bound=bound)
 
@@ -93,8 +102,12 @@ def _starts(model: Any, hint: Schedule, grid: int, most: int) -> list[Any]:
     return made
 
 
-def _on_processors(model: Any, hint: Schedule, start: list[Any], cost: list[int], delay: int) -> list[list[Any]]:
-    """Which processor does each task, no two at once; a result that comes from another one is late by the delay."""
+def _on_processors(
+    model: Any, hint: Schedule, start: list[Any], cost: list[int], delay: int
+) -> list[list[Any]]:
+    """Which processor does each task, no two at once; a result that comes from another
+    one is late by the delay.
+    """
     count = min(hint.processors, len(cost))  # more could not all be used
     owner = [[model.new_bool_var("") for _ in range(count)] for _ in cost]
     for k, row in enumerate(owner):
@@ -103,7 +116,10 @@ def _on_processors(model: Any, hint: Schedule, start: list[Any], cost: list[int]
             model.add_hint(x, hint.processor[k] == p)
     for p in range(count):
         model.add_no_overlap(
-            [model.new_optional_fixed_size_interval_var(start[k], cost[k], owner[k][p], "") for k in range(len(cost))]
+            [
+                model.new_optional_fixed_size_interval_var(start[k], cost[k], owner[k][p], "")
+                for k in range(len(cost))
+            ]
         )
     for k, earlier in enumerate(hint.graph.before):
         for e in earlier:
@@ -114,7 +130,8 @@ def _on_processors(model: Any, hint: Schedule, start: list[Any], cost: list[int]
 
 
 def _dealt(begins: list[int], cost: list[int], processors: int) -> list[int]:
-    """Processors for tasks of which never more than there are processors run at once; in whole parts, nothing is rounded.
+    """Processors for tasks of which never more than there are processors run at once;
+    in whole parts, nothing is rounded.
 
     A task that takes no time takes no processor from another either: any will do.
     """

@@ -1,8 +1,9 @@
-"""What the subtasks compute, over any scalar: the modified Newton-Euler recursion in pieces. Dhanaraj 4.3.1, Table 4.1.
+"""What the subtasks compute, over any scalar: the modified Newton-Euler recursion in pieces.
+Dhanaraj 4.3.1, Table 4.1.
 
-Quantities carry the document's letters and the number of their link: ("w.x", 2) is a component of omega of link 2. For a
-sliding joint, whose turns cost nothing, lambda and k are those of the link before in other axes, and 2 qd (w.y, -w.x) with qdd
-goes to the linear acceleration.
+Quantities carry the document's letters and the number of their link: ("w.x", 2) is a component of omega of
+link 2. For a sliding joint, whose turns cost nothing, lambda and k are those of the link before in other
+axes, and 2 qd (w.y, -w.x) with qdd goes to the linear acceleration.
 """
 
 from __future__ import annotations
@@ -42,9 +43,13 @@ def vector(values: Values, name: str, i: int) -> Three:
 
 
 def start(chain: Chain) -> dict[Key, Scalar]:
-    """What is known of the base, which is at rest and pushed upwards by gravity, and of what the last link carries: nothing."""
+    """What is known of the base, which is at rest and pushed upwards by gravity,
+    and of what the last link carries: nothing.
+    """
     names = ["w", "alpha", "k", "f", "n"]
-    made: dict[Key, Scalar] = {(f"{name}.{axis}", i): 0.0 for name in names for axis in AXES for i in (0, len(chain) + 1)}
+    made: dict[Key, Scalar] = {
+        (f"{name}.{axis}", i): 0.0 for name in names for axis in AXES for i in (0, len(chain) + 1)
+    }
     made |= {(f"lambda.{r}{c}", 0): 0.0 for r in AXES for c in AXES}
     return made | {(f"a.{axis}", 0): -g for axis, g in zip(AXES, chain.g.tolist(), strict=True)}
 
@@ -56,14 +61,20 @@ def torque(chain: Chain, values: Values, i: int) -> Scalar:
 
 def renamed(axes: Array, v: Three) -> Three:
     """axes . v, where axes have one entry 1 or -1 a row: nothing is computed."""
-    x, y, z = (next(v[k] if row[k] > 0.0 else -v[k] for k in range(3) if row[k] != 0.0) for row in axes.tolist())
+    x, y, z = (
+        next(v[k] if row[k] > 0.0 else -v[k] for k in range(3) if row[k] != 0.0) for row in axes.tolist()
+    )
     return x, y, z
 
 
-def down(component: int, v: str, turning: str, sliding: str, along: str | None = None, own: bool = False) -> Compute:
-    """One component of R^T v, under the name for a turning or for a sliding joint; v is kept with the link before or its own.
+def down(
+    component: int, v: str, turning: str, sliding: str, along: str | None = None, own: bool = False
+) -> Compute:
+    """One component of R^T v, under the name for a turning or for a sliding joint;
+    v is kept with the link before or its own.
 
-    The first hands on the component along the joint too, which costs nothing, as `along` where the joint turns.
+    The first hands on the component along the joint too, which costs nothing,
+    as `along` where the joint turns.
     """
 
     def compute(motion: Motion, values: Values, i: int) -> Made:
@@ -71,14 +82,19 @@ def down(component: int, v: str, turning: str, sliding: str, along: str | None =
         x, y, z = renamed(link.axes.T, vector(values, v, i if own else i - 1))
         name = turning if link.revolute else sliding
         if component == 0:
-            return {f"{name}.x": joint.c * x + joint.s * y, f"{along if along and link.revolute else name}.z": z}
+            return {
+                f"{name}.x": joint.c * x + joint.s * y,
+                f"{along if along and link.revolute else name}.z": z,
+            }
         return {f"{name}.y": joint.c * y - joint.s * x}
 
     return compute
 
 
 def passed(component: int, v: str, made: str) -> Compute:
-    """One component of turn_z v, v of the link that is carried; the first hands on the one along its joint too."""
+    """One component of turn_z v, v of the link that is carried;
+    the first hands on the one along its joint too.
+    """
 
     def compute(motion: Motion, values: Values, i: int) -> Made:
         x, y, z = vector(values, v, i + 1)
@@ -104,7 +120,9 @@ def reach(motion: Motion, i: int) -> Three:
 
 
 def rate_and_coriolis(motion: Motion, values: Values, i: int) -> Made:
-    """T3: c = (rate w.y, -rate w.x, qdd) with rate qd, or 2 qd where the joint slides; and w.z + qd where it turns."""
+    """T3: c = (rate w.y, -rate w.x, qdd) with rate qd, or 2 qd where the joint slides;
+    and w.z + qd where it turns.
+    """
     link, joint = motion.at(i)
     x, y = values["w.x", i], values["w.y", i]
     rate = joint.qd if link.revolute else 2.0 * joint.qd
@@ -142,7 +160,9 @@ def squares(motion: Motion, values: Values, i: int) -> Made:
 
 
 def _elements(*made: str) -> Callable[[Callable[[Values, int], Made]], Compute]:
-    """Elements of lambda by a formula for turning joints; for sliding ones those of the link before under other names."""
+    """Elements of lambda by a formula for turning joints; for sliding ones those of the link
+    before under other names.
+    """
 
     def of(formula: Callable[[Values, int], Made]) -> Compute:
         def compute(motion: Motion, values: Values, i: int) -> Made:
@@ -187,7 +207,9 @@ def products(row: str, made: str, before: bool) -> Compute:
     def compute(motion: Motion, values: Values, i: int) -> Made:
         lever = motion.at(i)[1].p if before else tuple(motion.at(i)[0].s.tolist())
         k = i - 1 if before else i
-        return {f"{made}.{row}{axis}": values[f"lambda.{row}{axis}", k] * lever[c] for c, axis in enumerate(AXES)}
+        return {
+            f"{made}.{row}{axis}": values[f"lambda.{row}{axis}", k] * lever[c] for c, axis in enumerate(AXES)
+        }
 
     return compute
 
@@ -196,7 +218,11 @@ def summed(row: str, products: str, made: str, before: bool) -> Compute:
     """An acceleration and the three products of a row."""
 
     def compute(_: Motion, values: Values, i: int) -> Made:
-        total = values[f"{products}.{row}x", i] + values[f"{products}.{row}y", i] + values[f"{products}.{row}z", i]
+        total = (
+            values[f"{products}.{row}x", i]
+            + values[f"{products}.{row}y", i]
+            + values[f"{products}.{row}z", i]
+        )
         return {f"{made}.{row}": values[f"a.{row}", i - 1 if before else i] + total}
 
     return compute
@@ -209,7 +235,9 @@ def inertial_force(motion: Motion, values: Values, i: int) -> Made:
 
 
 def inertial_moment(k: int) -> Compute:
-    """A component of I alpha + w x I w, with the constant differences D of the moments. Dhanaraj (4.11)-(4.13)."""
+    """A component of I alpha + w x I w, with the constant differences D of the moments.
+    Dhanaraj (4.11)-(4.13).
+    """
 
     def compute(motion: Motion, values: Values, i: int) -> Made:
         moments = motion.at(i)[0].I.tolist()

@@ -1,8 +1,8 @@
 """Small tasks put together into larger ones, so that no two of them ever wait for each other.
 
-Two rules, in turns until nothing fits any more. A task joins the only one that needs it, or the only one that it needs: there
-is no way round between them. Tasks of one level are joined: every arrow goes from a lower level to a higher one, before
-and after.
+Two rules, in turns until nothing fits any more. A task joins the only one that needs it, or the only one that
+it needs: there is no way round between them. Tasks of one level are joined: every arrow goes from a lower
+level to a higher one, before and after.
 """
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ def grouped(division: Division, size: float, costs: Costs | None = None) -> Divi
         _join_neighbours(parts, size)
         _join_levels(parts, size)
     groups = [
-        tuple(sorted(place for k in members for place in division.places[k])) for members in parts.members.values()
-    ]  # fmt: skip
+        tuple(sorted(place for k in members for place in division.places[k]))
+        for members in parts.members.values()
+    ]
     return divided(division.traced, groups, graph.name, costs or Costs())
 
 

@@ -1,4 +1,6 @@
-"""The arms that the subtasks are for: serial, twists of right angles, diagonal tensors; their links in axes of the joints."""
+"""The arms that the subtasks are for: serial, twists of right angles, diagonal tensors;
+their links in axes of the joints.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +13,20 @@ from forearm.arm.arm import Arm
 from forearm.errors import ModelError
 from forearm.model import Array, Body, Scalar, Vector, cos_sin, model_of, refuse_tree
 
-# What turning leaves where 0 or 1 should stand: lengths relative to the arm's largest, tensors to their own largest entry.
+# What turning leaves where 0 or 1 should stand: lengths relative to the arm's largest,
+# tensors to their own largest entry.
 ROUNDING = 1e-14
 WHAT = "dividing the torques into subtasks of three operations"
 
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """One link in axes whose z is its joint: p leads to it from the link before, in that one's axes, at q = 0.
+    """One link in axes whose z is its joint: p leads to it from the link before, in
+    that one's axes, at q = 0.
 
-    `axes` turns vectors of the joint's axes, before its own turn about z, into those of the link before; its entries are 0, 1
-    and -1. `angle` is added to q. s is the centre of mass, I the diagonal of the tensor about it. Dhanaraj 4.3.1.
+    `axes` turns vectors of the joint's axes, before its own turn about z, into those of the link before; its
+    entries are 0, 1 and -1. `angle` is added to q. s is the centre of mass, I the diagonal of the tensor
+    about it. Dhanaraj 4.3.1.
     """
 
     revolute: bool
@@ -47,7 +52,9 @@ class Chain:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """What is known of a joint before any subtask: cosine and sine, rate, acceleration, and p with the way that it slid."""
+    """What is known of a joint before any subtask: cosine and sine, rate, acceleration,
+    and p with the way that it slid.
+    """
 
     c: Scalar
     s: Scalar
@@ -57,12 +64,15 @@ class Joint:
 
 
 def chain_of(arm: Arm) -> Chain:
-    """The links of an arm, its drives left out, or an error that names the first that the 43 subtasks are not for."""
+    """The links of an arm, its drives left out, or an error that names the first that the
+    43 subtasks are not for.
+    """
     model = model_of(arm)
     refuse_tree(model, WHAT)
     size = max((float(np.abs(v).max()) for b in model.bodies for v in (b.pb, b.pa, b.r)), default=0.0)
     links = []
-    R, p = np.eye(3), np.zeros(3)  # the constant part behind the joint before: frames are moved to where their joints are
+    # the constant part behind the joint before: frames are moved to where their joints are
+    R, p = np.eye(3), np.zeros(3)
     for name, body in zip((j.name for j in arm.joints), model.bodies, strict=True):
         axes, angle = _right_angles(_snapped(R @ body.Rb), body.revolute, f"{arm.name}, {name}")
         links.append(_link(body, axes, angle, _cleared(R @ body.pb + p, size), size, f"{arm.name}, {name}"))
@@ -96,10 +106,12 @@ def _link(body: Body, axes: Array, angle: float, p: Array, size: float, where: s
     diagonal = np.diag(tensor).copy()
     if np.abs(tensor - np.diag(diagonal)).max() > ROUNDING * max(np.abs(diagonal).max(), 1e-300):
         raise ModelError(
-            f"{where}: its link has products of inertia, and {WHAT} knows diagonal tensors only (Dhanaraj 4.3.1); leave "
-            "them out where they are small, or take a task graph of the generated code."
+            f"{where}: its link has products of inertia, and {WHAT} knows diagonal tensors only (Dhanaraj "
+            "4.3.1); leave them out where they are small, or take a task graph of the generated code."
         )
-    return Link(body.revolute, axes, angle, p, float(body.m), _cleared(body.Ra @ body.r + body.pa, size), diagonal)
+    return Link(
+        body.revolute, axes, angle, p, float(body.m), _cleared(body.Ra @ body.r + body.pa, size), diagonal
+    )
 
 
 def _right_angles(R: Array, revolute: bool, where: str) -> tuple[Array, float]:
@@ -114,8 +126,9 @@ def _right_angles(R: Array, revolute: bool, where: str) -> tuple[Array, float]:
         if _is_whole(axes):
             return axes, angle
     raise ModelError(
-        f"{where}: its axes and those of the link before are not at right angles, and {WHAT} needs twists of 0, 90 or -90 "
-        "degrees, for a sliding joint every angle so (Dhanaraj 4.3.1); take a task graph of the generated code."
+        f"{where}: its axes and those of the link before are not at right angles, and {WHAT} needs twists "
+        "of 0, 90 or -90 degrees, for a sliding joint every angle so (Dhanaraj 4.3.1); take a task graph "
+        "of the generated code."
     )
 
 

@@ -1,4 +1,6 @@
-"""What is left of a step put into as few subtasks of three operations as hold it. Dhanaraj 4.3.2, Table 4.5."""
+"""What is left of a step put into as few subtasks of three operations as hold it.
+Dhanaraj 4.3.2, Table 4.5.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ ROWS = 3  # components of a vector
 
 
 def packed(left: Remaining, all_made: bool) -> dict[Place, list[int]]:
-    """The operations of every subtask, those of the STEPS moved together and kept in the last numbers of their step.
+    """The operations of every subtask, those of the STEPS moved together and kept in the last
+    numbers of their step.
 
     Of the ways to move them the one counts whose subtasks wait least for each other.
     """
@@ -61,7 +64,9 @@ def _levels(left: Remaining, operations: list[int]) -> dict[int, int]:
     """How many of the operations each has before it in a chain."""
     level: dict[int, int] = {}
     for k in sorted(operations):
-        level[k] = max((level[e] + 1 for r in left.operations[k].reads if (e := r - len(left.given)) in level), default=0)
+        level[k] = max(
+            (level[e] + 1 for r in left.operations[k].reads if (e := r - len(left.given)) in level), default=0
+        )
     return level
 
 

@@ -1,4 +1,6 @@
-"""The schedules and layered task tables that Dhanaraj prints, misprints included, and what is wrong with them."""
+"""The schedules and layered task tables that Dhanaraj prints, misprints included,
+and what is wrong with them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from forearm.schedules.tasks import TaskGraph
 LINKS = 6
 GENERAL, STANFORD = "4.3", "4.7"  # the tables of layers that C.1 to C.8 and C.9 to C.15 schedule
 LAST_GENERAL = 8
-# Table 4.2 prints 26, 27 for the first link. T26 is its force and stays in every table; N.x and N.y, T27 and T28, are 0.
+# Table 4.2 prints 26, 27 for the first link. T26 is its force and stays in every table;
+# N.x and N.y, T27 and T28, are 0.
 FIRST_LINK_MOMENTS: frozenset[Place] = frozenset({(1, 27), (1, 28)})
 # Table 4.7 keeps 127, N.x, which is 0, where 129, N.z, is meant: three of its schedules have 129.
 MISPRINTS = {STANFORD: {127: 129}}
@@ -85,7 +88,9 @@ def sparse_cases() -> dict[int, frozenset[Place]]:
 
 def printed_times() -> dict[str, dict[int, float]]:
     """Table 4.8: milliseconds by author and number of processors."""
-    return {author: {int(p): float(t) for p, t in times.items()} for author, times in _document()["times"].items()}
+    return {
+        author: {int(p): float(t) for p, t in times.items()} for author, times in _document()["times"].items()
+    }
 
 
 def place_of(task: int) -> Place:
@@ -96,7 +101,8 @@ def place_of(task: int) -> Place:
 def corrected_layers(table: str) -> tuple[tuple[Place, ...], ...]:
     """The rows of a table with what its schedules have to do.
 
-    Table 4.3 prints all tasks of the last link, and T27 and T28 of the first; its schedules leave out what Table 4.2 names.
+    Table 4.3 prints all tasks of the last link, and T27 and T28 of the first;
+    its schedules leave out what Table 4.2 names.
     """
     wrong = MISPRINTS.get(table, {})
     drop = {(LINKS, number) for number in special_cases()["last"]} | FIRST_LINK_MOMENTS
@@ -114,7 +120,9 @@ def load(table: str) -> Layered:
 
 @cache
 def as_printed(table: str) -> Layered:
-    """The same tasks in the document's own layers; precedence against which these go is not kept, as it was not kept there."""
+    """The same tasks in the document's own layers; precedence against which these go is not kept,
+    as it was not kept there.
+    """
     right = load(table)
     rows = corrected_layers(table)
     layer = {place: k for k, row in enumerate(rows, start=1) for place in row}

@@ -1,4 +1,6 @@
-"""Critical-path list scheduling: of what can be done earliest, always the task with the longest chain behind it."""
+"""Critical-path list scheduling: of what can be done earliest, always the task with the
+longest chain behind it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ Candidate = tuple[float, float, int, int]  # start, -priority, task, processor
 
 @dataclass
 class _Processor:
-    """When a processor is free, and the tasks that it could do: those that wait for results, and those that do not."""
+    """When a processor is free, and the tasks that it could do:
+    those that wait for results, and those that do not.
+    """
 
     free: float = 0.0
     waiting: list[Waiting] = field(default_factory=list)
@@ -29,25 +33,33 @@ class _Processor:
 
 @dataclass(frozen=True)
 class Timing:
-    """Starts and processors while they are found, what handing over costs, and the newest that each has taken from others."""
+    """Starts and processors while they are found, what handing over costs,
+    and the newest that each has taken from others.
+    """
 
     graph: TaskGraph
     start: list[float]
     processor: list[int]
     communication: float
     synchronisation: float
-    taken: dict[tuple[int, int], tuple[float, int]] = field(default_factory=dict)  # by (taker, maker): start and task
+    # by (taker, maker): start and task
+    taken: dict[tuple[int, int], tuple[float, int]] = field(default_factory=dict)
 
     def arrival(self, k: int, p: int) -> float:
         """When the results that a task waits for are at a processor."""
         tasks, late = self.graph.tasks, self.communication
         return max(
-            (self.start[e] + tasks[e].cost + (late if self.processor[e] != p else 0.0) for e in self.graph.before[k]),
+            (
+                self.start[e] + tasks[e].cost + (late if self.processor[e] != p else 0.0)
+                for e in self.graph.before[k]
+            ),
             default=0.0,
         )
 
     def wait(self, k: int, p: int) -> float:
-        """What a task pays on a processor before it starts: once for each other one that has something new for it."""
+        """What a task pays on a processor before it starts:
+        once for each other one that has something new for it.
+        """
         return self.synchronisation * len(self._news(k, p)) if self.synchronisation else 0.0
 
     def place(self, k: int, p: int, start: float) -> None:
@@ -68,10 +80,11 @@ class Timing:
 def schedule_by_priority(
     graph: TaskGraph, processors: int, communication: float = 0.0, synchronisation: float = 0.0
 ) -> Schedule:
-    """Highest level first: the level of a task is the most costly chain from it to the end (Hu's rule for trees).
+    """Highest level first: the level of a task is the most costly chain from it to the end
+    (Hu's rule for trees).
 
-    A result needs `communication` to reach another processor, and a task that has to wait for one pays `synchronisation`
-    before it starts. Where that costs more than it gains fewer processors are used.
+    A result needs `communication` to reach another processor, and a task that has to wait for one pays
+    `synchronisation` before it starts. Where that costs more than it gains fewer processors are used.
     """
     check_machine(processors, communication, synchronisation)
     dear = communication > 0.0 or synchronisation > 0.0
@@ -93,8 +106,9 @@ def listed(
 ) -> tuple[list[float], list[int]]:
     """(start, processor) of each task: no processor stands idle while there is a task that it could do.
 
-    Of the tasks that can start earliest the one of highest priority comes first, on the first processor that is free for it.
-    Processors on which nothing is done yet are all the same: only the first of them is looked at.
+    Of the tasks that can start earliest the one of highest priority comes first, on the first
+    processor that is free for it. Processors on which nothing is done yet are all the same: only the
+    first of them is looked at.
     """
     n = len(graph)
     timing = Timing(graph, [0.0] * n, [0] * n, communication, synchronisation)
@@ -123,7 +137,11 @@ def listed(
 
 
 def timed(
-    graph: TaskGraph, order: Sequence[int], processor: Sequence[int], communication: float, synchronisation: float
+    graph: TaskGraph,
+    order: Sequence[int],
+    processor: Sequence[int],
+    communication: float,
+    synchronisation: float,
 ) -> list[float]:
     """The earliest starts of tasks that processors do in a given order, each behind all that it waits for."""
     timing = Timing(graph, [0.0] * len(graph), list(processor), communication, synchronisation)

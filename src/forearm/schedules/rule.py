@@ -1,4 +1,5 @@
-"""The document's rule: layer by layer, and where a layer leaves processors free, whatever of the next layers can be done.
+"""The document's rule: layer by layer, and where a layer leaves processors free,
+whatever of the next layers can be done.
 
 Dhanaraj 4.3.3, Fig. 4.10.
 """
@@ -15,9 +16,11 @@ from forearm.schedules.tasks import TaskGraph
 
 
 def schedule_by_rule(graph: TaskGraph | Layered, processors: int) -> Schedule:
-    """Tasks of the first layer that is not done come first, in their order; then those of the next layers that can be done.
+    """Tasks of the first layer that is not done come first, in their order;
+    then those of the next layers that can be done.
 
-    Where a graph has no layers of its own they are those of precedence: a task is one layer behind the last that it waits for.
+    Where a graph has no layers of its own they are those of precedence:
+    a task is one layer behind the last that it waits for.
     """
     check_machine(processors)
     if isinstance(graph, Layered):
@@ -28,6 +31,8 @@ def schedule_by_rule(graph: TaskGraph | Layered, processors: int) -> Schedule:
 def by_layers(graph: TaskGraph, layers: Sequence[int], processors: int) -> Schedule:
     """The rule with layers that are given."""
     if len(layers) != len(graph):
-        raise InputError(f"{graph.name}: {len(graph)} tasks came with {len(layers)} layers; one a task is needed.")
+        raise InputError(
+            f"{graph.name}: {len(graph)} tasks came with {len(layers)} layers; one a task is needed."
+        )
     start, processor = listed(graph, processors, [-float(layer) for layer in layers])
     return Schedule(graph, processors, tuple(start), tuple(processor), "rule")

@@ -10,11 +10,13 @@ from forearm.schedules.tasks import TaskGraph
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """Tasks of a graph on processors 0, 1, ...: `start` and `processor` of each task, by the `method` that found them.
+    """Tasks of a graph on processors 0, 1, ...: `start` and `processor` of each task,
+    by the `method` that found them.
 
-    `communication` is what a result needs to reach another processor. `synchronisation` is what a wait costs: a task that takes
-    a result from another processor, newer than all that its own has taken from there before, keeps its own busy for so long
-    between the arrival and its start. `bound` is a length below which none can be, or None.
+    `communication` is what a result needs to reach another processor. `synchronisation` is what a wait
+    costs: a task that takes a result from another processor, newer than all that its own has taken from
+    there before, keeps its own busy for so long between the arrival and its start. `bound` is a length below
+    which none can be, or None.
     """
 
     graph: TaskGraph
@@ -51,14 +53,18 @@ class Schedule:
 
     @cached_property
     def waits(self) -> int:
-        """How many times a processor waits for another one: what an earlier wait for the same one includes is none."""
+        """How many times a processor waits for another one:
+        what an earlier wait for the same one includes is none.
+        """
         order = {k: (p, number) for p, lane in enumerate(self.lanes) for number, k in enumerate(lane)}
         taken: dict[tuple[int, int], int] = {}
         count = 0
         for p, lane in enumerate(self.lanes):
             for k in lane:
                 made = [order[e] for e in self.graph.before[k] if order[e][0] != p]
-                new = {(p, other): number for other, number in sorted(made) if number > taken.get((p, other), -1)}
+                new = {
+                    (p, other): number for other, number in sorted(made) if number > taken.get((p, other), -1)
+                }
                 taken |= new
                 count += len(new)
         return count

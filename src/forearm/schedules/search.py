@@ -1,4 +1,6 @@
-"""Better schedules without a solver: lists from both ends in turns, from changed priorities, until the bound is met."""
+"""Better schedules without a solver: lists from both ends in turns, from changed priorities,
+until the bound is met.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,15 @@ SPREAD = 0.15  # of the longest chain: how far priorities are changed, at most
 SEED = 1
 
 
-def schedule_by_search(graph: TaskGraph, processors: int, communication: float = 0.0, synchronisation: float = 0.0) -> Schedule:
+def schedule_by_search(
+    graph: TaskGraph, processors: int, communication: float = 0.0, synchronisation: float = 0.0
+) -> Schedule:
     """The best of many lists; `bound` is proven, so that a schedule as long as it is the best there is.
 
-    A schedule read from its end is one of the graph with all arrows turned; listing that anew by the times of the first, and
-    the result again from the front, never makes it much worse and often better (Li and Willis's passes). Lists from the end
-    know nothing of `synchronisation`, which hangs on what comes before; their order is timed from the front, with all costs.
+    A schedule read from its end is one of the graph with all arrows turned; listing that anew by the times of
+    the first, and the result again from the front, never makes it much worse and often better (Li and
+    Willis's passes). Lists from the end know nothing of `synchronisation`, which hangs on what comes before;
+    their order is timed from the front, with all costs.
     """
     best = replace(schedule_by_priority(graph, processors, communication, synchronisation), method="search")
     bound = lower_bound(graph, processors)
@@ -55,20 +60,29 @@ def reversed_graph(graph: TaskGraph) -> TaskGraph:
 
 
 def _to_and_fro(like: Schedule, priority: Sequence[float]) -> Schedule:
-    """The best of the schedules on the way from these priorities, listed from the front and from the back in turns."""
+    """The best of the schedules on the way from these priorities, listed from the front and
+    from the back in turns.
+    """
     graph, processors, handing = like.graph, like.processors, (like.communication, like.synchronisation)
     backwards = reversed_graph(graph)
     last = len(graph) - 1
     best = like
     for _ in range(PASSES // 2):
         start, processor = listed(graph, processors, priority, *handing)
-        best = min(best, replace(like, start=tuple(start), processor=tuple(processor)), key=lambda made: made.length)
+        best = min(
+            best, replace(like, start=tuple(start), processor=tuple(processor)), key=lambda made: made.length
+        )
         ends = [s + task.cost for s, task in zip(start, graph.tasks, strict=True)]
         turned, owner = listed(backwards, processors, ends[::-1], like.communication)
-        # Times read from the end would be differences, which rounding can make negative: the order is kept, not the times.
+        # Times read from the end would be differences, which rounding can make negative:
+        # the order is kept, not the times.
         order = [last - k for k in sorted(range(len(graph)), key=lambda k: (turned[k], k), reverse=True)]
         start = timed(graph, order, owner[::-1], *handing)
-        best = min(best, replace(like, start=tuple(start), processor=tuple(owner[::-1])), key=lambda made: made.length)
+        best = min(
+            best,
+            replace(like, start=tuple(start), processor=tuple(owner[::-1])),
+            key=lambda made: made.length,
+        )
         priority = [s + task.cost for s, task in zip(turned, backwards.tasks, strict=True)][
             ::-1
         ]  # what is left from a start on

@@ -1,7 +1,7 @@
 """The 43 subtasks of a link, three operations each, and what each waits for. Dhanaraj 4.3.1, Table 4.1.
 
-Corrected: T10 has x and z of lambda 21 and lambda 32 in place, T4 and T5 follow T6 of the link before (printed T0), T41 to T43
-follow T33 to T40 (printed T40 to T40).
+Corrected: T10 has x and z of lambda 21 and lambda 32 in place, T4 and T5 follow T6 of the link before
+(printed T0), T41 to T43 follow T33 to T40 (printed T40 to T40).
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ FORWARD_LAYERS, BACKWARD_LAYERS = 6, 3
 class Subtask:
     """One row of Table 4.1: number, step of the algorithm, what it computes, and what it waits for.
 
-    `after` are numbers with 0 for the same link, -1 for the link before it, +1 for the one that it carries. `layer` counts from
-    the first of the link's forward or backward recursion (Figs. 4.7, 4.8).
+    `after` are numbers with 0 for the same link, -1 for the link before it, +1 for the one that it carries.
+    `layer` counts from the first of the link's forward or backward recursion (Figs. 4.7, 4.8).
     """
 
     number: int
@@ -66,28 +66,34 @@ def _beside(shift: int, *numbers: int) -> After:
     return tuple((number, shift) for number in numbers)
 
 
-def _rows(first: int, step: str, makes: str, layer: int, after: After, computes: list[Compute]) -> list[Subtask]:
+def _rows(
+    first: int, step: str, makes: str, layer: int, after: After, computes: list[Compute]
+) -> list[Subtask]:
     return [Subtask(first + k, step, makes, layer, after, compute) for k, compute in enumerate(computes)]
 
 
 SUBTASKS: tuple[Subtask, ...] = (
     *_rows(1, "1", "w = R^T w(i-1)", 1, _beside(-1, 1, 2, 3), [down(k, "w", "w", "w", "w'") for k in (0, 1)]),
     *_rows(3, "1", "w.z + qd, c", 2, _here(1, 2), [rate_and_coriolis]),
-    *_rows(4, "2", "alpha' = R^T alpha(i-1)", 2, _beside(-1, 6), [down(k, "alpha", "alpha'", "alpha") for k in (0, 1)]),
+    *_rows(4, "2", "alpha' = R^T alpha(i-1)", 2, _beside(-1, 6),
+        [down(k, "alpha", "alpha'", "alpha") for k in (0, 1)]),
     *_rows(6, "2", "alpha = alpha' + c", 3, _here(3, 4, 5), [with_coriolis]),
     *_rows(7, "2A", "k", 3, _here(1, 2, 3), [mixed_products]),
     *_rows(8, "2A", "w^2", 3, _here(1, 2, 3), [squares]),
     *_rows(9, "2A", "lambda 11, 22, 33", 4, _here(8), [lambda_diagonal]),
     *_rows(10, "2A", "lambda 21, 13, 32 = k + alpha", 4, _here(6, 7), [lambda_sums]),
     *_rows(11, "2A", "lambda 12, 31, 23 = k - alpha", 4, _here(6, 7), [lambda_differences]),
-    *_rows(12, "3", "products of lambda(i-1) p(i-1)", 3, _beside(-1, 9, 10, 11), [products(r, "e", True) for r in AXES]),
+    *_rows(12, "3", "products of lambda(i-1) p(i-1)", 3, _beside(-1, 9, 10, 11),
+        [products(r, "e", True) for r in AXES]),
     *_rows(
         15, "3", "a'' = a(i-1) + lambda p", 4, (*_beside(-1, 18, 19), *_here(12, 13, 14)),
         [summed(r, "e", "a''", True) for r in AXES],
     ),
-    *_rows(18, "3", "a = R^T a''", 5, _here(15, 16, 17), [down(k, "a''", "a", "a'", own=True) for k in (0, 1)]),
+    *_rows(18, "3", "a = R^T a''", 5, _here(15, 16, 17),
+        [down(k, "a''", "a", "a'", own=True) for k in (0, 1)]),
     *_rows(20, "4", "products of lambda s", 5, _here(9, 10, 11), [products(r, "h", False) for r in AXES]),
-    *_rows(23, "4", "ac = a + lambda s", 6, _here(18, 19, 20, 21, 22), [summed(r, "h", "ac", False) for r in AXES]),
+    *_rows(23, "4", "ac = a + lambda s", 6, _here(18, 19, 20, 21, 22),
+        [summed(r, "h", "ac", False) for r in AXES]),
     *_rows(26, "5", "F = m ac", 1, _here(23, 24, 25), [inertial_force]),
     *_rows(27, "6", "N = I alpha + D k", 1, _here(6, 7), [inertial_moment(k) for k in range(3)]),
     *_rows(30, "7", "f' = R f(i+1)", 1, _beside(1, 32), [passed(k, "f", "f'") for k in (0, 1)]),
@@ -96,13 +102,16 @@ SUBTASKS: tuple[Subtask, ...] = (
     *_rows(36, "8", "n'' = s x F", 2, _here(26), [lever_moment(k, "F", "n''") for k in range(3)]),
     *_rows(39, "8", "n''' = R n(i+1)", 2, _beside(1, 41, 42, 43), [passed(k, "n", "n'''") for k in (0, 1)]),
     *_rows(
-        41, "8", "n = N + n' + n'' + n'''", 3, _here(27, 28, 29, *range(33, 41)), [joint_moment(k) for k in range(3)],
+        41, "8", "n = N + n' + n'' + n'''", 3, _here(27, 28, 29, *range(33, 41)),
+        [joint_moment(k) for k in range(3)],
     ),
 )  # fmt: skip
 
 
 def plain_order(chain: Chain) -> tuple[Place, ...]:
-    """One order in which the subtasks of a chain can be done; T6 of a sliding joint needs the acceleration, and follows T19."""
+    """One order in which the subtasks of a chain can be done;
+    T6 of a sliding joint needs the acceleration, and follows T19.
+    """
     made: list[Place] = []
     for i, link in enumerate(chain.links, start=1):
         numbers = list(range(1, LAST_FORWARD + 1))

@@ -17,7 +17,9 @@ def is_time(time: object) -> bool:
 
 @dataclass(frozen=True)
 class Task:
-    """One piece of work: its name, its cost (in operations, or in units of time), and the part of the arm it belongs to."""
+    """One piece of work: its name, its cost (in operations, or in units of time),
+    and the part of the arm it belongs to.
+    """
 
     name: str
     cost: float = 1.0
@@ -25,12 +27,16 @@ class Task:
 
     def __post_init__(self) -> None:
         if not is_time(self.cost):
-            raise InputError(f"task {shorten(self.name)}: a cost of at least 0 is needed; came {shorten(self.cost)}.")
+            raise InputError(
+                f"task {shorten(self.name)}: a cost of at least 0 is needed; came {shorten(self.cost)}."
+            )
 
 
 @dataclass(frozen=True, eq=False)
 class TaskGraph:
-    """Tasks in an order in which they could be done one after the other; `before[k]` are the tasks that k waits for."""
+    """Tasks in an order in which they could be done one after the other;
+    `before[k]` are the tasks that k waits for.
+    """
 
     tasks: tuple[Task, ...]
     before: tuple[tuple[int, ...], ...]
@@ -38,10 +44,15 @@ class TaskGraph:
 
     def __post_init__(self) -> None:
         if len(self.before) != len(self.tasks):
-            raise InputError(f"{self.name}: {len(self.tasks)} tasks came with {len(self.before)} lists of what comes before.")
+            raise InputError(
+                f"{self.name}: {len(self.tasks)} tasks came with {len(self.before)} "
+                "lists of what comes before."
+            )
         for k, earlier in enumerate(self.before):
             if any(not 0 <= e < k for e in earlier):
-                raise InputError(f"{self.name}, task {self.tasks[k].name}: it may wait only for tasks listed before it.")
+                raise InputError(
+                    f"{self.name}, task {self.tasks[k].name}: it may wait only for tasks listed before it."
+                )
 
     def __len__(self) -> int:
         return len(self.tasks)

@@ -1,4 +1,6 @@
-"""Schedules that really run: machine code for each processor, a thread for each, one evaluation by all of them together."""
+"""Schedules that really run: machine code for each processor, a thread for each,
+one evaluation by all of them together.
+"""
 
 from __future__ import annotations
 
@@ -28,22 +30,24 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Threaded:
-    """A schedule as machine code: call it with the function's inputs, one state (n,) or many (B, n), one after the other."""
+    """A schedule as machine code: call it with the function's inputs, one state (n,) or many (B,
+    n), one after the other.
+    """
 
     threads: Threads
     lanes: tuple[Any, ...]
     memory: Any
 
     def __call__(self, *states: ArrayLike, patience: int = PATIENCE) -> dict[str, Array]:
-        """The results by name. Many states are evaluated in turn, each by all threads when the one before has ended."""
+        """The results by name. Many states are evaluated in turn, each by all threads when
+        the one before has ended.
+        """
         arrays, many = self._taken(states)
         count = len(arrays[0])
         traced = self.threads.traced
         results = [np.empty((count, *a.shape)) for a in traced.outputs]
         self.run([a.ctypes.data for a in (*arrays, *results)], count, patience)
-        return {
-            a.name: made if many else made[0] for a, made in zip(traced.outputs, results, strict=True)
-        }  # fmt: skip
+        return {a.name: made if many else made[0] for a, made in zip(traced.outputs, results, strict=True)}
 
     def run(self, pointers: list[int], count: int, patience: int = PATIENCE) -> None:
         """The same on memory at these addresses: rows of the inputs, then of the outputs."""
@@ -80,7 +84,9 @@ class Threaded:
     def _taken(self, states: tuple[ArrayLike, ...]) -> tuple[list[Array], bool]:
         inputs = self.threads.traced.inputs
         if len(states) != len(inputs):
-            raise InputError(f"threads: the arguments are {', '.join(a.name for a in inputs)}; came {len(states)}.")
+            raise InputError(
+                f"threads: the arguments are {', '.join(a.name for a in inputs)}; came {len(states)}."
+            )
         arrays = [as_floats(state, a.name) for state, a in zip(states, inputs, strict=True)]
         many = arrays[0].ndim == len(inputs[0].shape) + 1
         rows = arrays[0].shape[:1] if many else ()
@@ -97,19 +103,22 @@ def _judge(causes: list[BaseException], status: list[int], patience: int) -> Non
             raise cause  # an interrupt is the caller's
     if causes:
         raise ForearmError(
-            f"threads: one of {len(status)} failed: {shorten(causes[0])}. Take fewer processors, or the kernel on one thread."
+            f"threads: one of {len(status)} failed: {shorten(causes[0])}. Take fewer processors, or "
+            "the kernel on one thread."
         ) from causes[0]
     if any(status):
         raise ForearmError(
-            f"threads: one of {len(status)} waited in vain for another, after {patience} looks; the machine is too "
-            "busy for so many threads, or one of them was stopped. Take fewer processors."
+            f"threads: one of {len(status)} waited in vain for another, after {patience} looks; the machine "
+            "is too busy for so many threads, or one of them was stopped. Take fewer processors."
         )
 
 
 def compiled_threads(threads: Threads) -> Threaded:
     """Threads as machine code, double precision."""
     if len(threads.steps) > MOST_THREADS:
-        raise InputError(f"threads: at most {MOST_THREADS} are run; came {len(threads.steps)}. Take fewer processors.")
+        raise InputError(
+            f"threads: at most {MOST_THREADS} are run; came {len(threads.steps)}. Take fewer processors."
+        )
     names = [f"lane{k}" for k in range(len(threads.steps))]
     memory = loaded(object_code(module_of(threads, host("float64", 1), _has_pause())), names)
     arrays = len(threads.traced.inputs) + len(threads.traced.outputs)
@@ -125,7 +134,9 @@ def cores() -> int:
 
 @contextmanager
 def on_core(k: int, threads: int) -> Iterator[None]:
-    """This thread on a core of its own, where there are enough: two that wait for each other must not share one."""
+    """This thread on a core of its own, where there are enough:
+    two that wait for each other must not share one.
+    """
     allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else []
     if not 1 < threads <= len(allowed):
         yield

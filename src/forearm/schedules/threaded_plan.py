@@ -1,7 +1,8 @@
-"""What each thread does in turn: wait for others, take their values, compute, leave values for others, say how far it is.
+"""What each thread does in turn: wait for others, take their values, compute, leave values for
+others, say how far it is.
 
-A thread that has done its first i tasks may say so; others wait for such a number and nothing else. A wait that an earlier
-one of the same thread includes is left out, and what nobody waits for is not said.
+A thread that has done its first i tasks may say so; others wait for such a number and nothing else. A wait
+that an earlier one of the same thread includes is left out, and what nobody waits for is not said.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ APART = 16  # scalars between what two threads write: two cache lines
 
 @dataclass
 class Step:
-    """One stretch of a thread: `waits` are (thread, tasks that it must have done), the rest are nodes of the graph."""
+    """One stretch of a thread: `waits` are (thread, tasks that it must have done),
+    the rest are nodes of the graph.
+    """
 
     waits: list[tuple[int, int]] = field(default_factory=list)
     loads: list[int] = field(default_factory=list)
@@ -30,7 +33,9 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Threads:
-    """The steps of each thread, who writes which result, and where values lie in shared memory that go from one to another."""
+    """The steps of each thread, who writes which result, and where values lie in shared memory that
+    go from one to another.
+    """
 
     traced: Traced
     steps: tuple[tuple[Step, ...], ...]
@@ -50,7 +55,11 @@ def planned_threads(division: Division, schedule: Schedule) -> Threads:
     check_schedule(schedule, division.graph, "threads")
     lanes = [lane for lane in schedule.lanes if lane] or [()]
     where = {k: (thread, number) for thread, lane in enumerate(lanes) for number, k in enumerate(lane, 1)}
-    waits = {k: wait for thread, lane in enumerate(lanes) for k, wait in _waits(division, thread, lane, where).items()}
+    waits = {
+        k: wait
+        for thread, lane in enumerate(lanes)
+        for k, wait in _waits(division, thread, lane, where).items()
+    }
     said = {key for found in waits.values() for key in found}
     owner = {place: where[k][0] for k, group in enumerate(division.places) for place in group}
     steps = [tuple(_steps(division, thread, lane, waits, said, owner)) for thread, lane in enumerate(lanes)]
@@ -62,7 +71,9 @@ def planned_threads(division: Division, schedule: Schedule) -> Threads:
 
 
 def kept_places(threads: Threads, thread: int) -> list[set[int]]:
-    """For each step of a thread the nodes that something outside of it needs: they must be there as values of their own."""
+    """For each step of a thread the nodes that something outside of it needs:
+    they must be there as values of their own.
+    """
     graph, lane = threads.traced.graph, threads.steps[thread]
     at = {place: s for s, step in enumerate(lane) for place in step.places}
     kept = [set(step.stores) for step in lane]
@@ -88,15 +99,21 @@ def _waits(
             other, number = where[e]
             if other != thread:
                 needs[other] = max(needs.get(other, 0), number)
-        made[k] = [(other, number) for other, number in sorted(needs.items()) if number > reached.get(other, 0)]
+        made[k] = [
+            (other, number) for other, number in sorted(needs.items()) if number > reached.get(other, 0)
+        ]
         reached |= dict(made[k])
     return made
 
 
 def _steps(
-    division: Division, thread: int, lane: tuple[int, ...], waits: dict[int, list[tuple[int, int]]],
-    said: set[tuple[int, int]], owner: dict[int, int],
-) -> list[Step]:  # fmt: skip
+    division: Division,
+    thread: int,
+    lane: tuple[int, ...],
+    waits: dict[int, list[tuple[int, int]]],
+    said: set[tuple[int, int]],
+    owner: dict[int, int],
+) -> list[Step]:
     graph, loaded = division.traced.graph, set[int]()
     steps = [Step()]
     for number, k in enumerate(lane, 1):
@@ -115,7 +132,9 @@ def _steps(
 
 
 def _slots(steps: list[tuple[Step, ...]]) -> tuple[dict[int, int], int]:
-    """Places in memory for what goes from thread to thread, in the order in which it is made, each thread's apart."""
+    """Places in memory for what goes from thread to thread, in the order in which it is
+    made, each thread's apart.
+    """
     wanted = {place for lane in steps for step in lane for place in step.loads}
     slots: dict[int, int] = {}
     size = 0

@@ -1,7 +1,9 @@
-"""LLVM's text for the threads of a schedule: a function for each, shared memory, and a number that says how far each is.
+"""LLVM's text for the threads of a schedule: a function for each, shared memory,
+and a number that says how far each is.
 
-The number of evaluation e (from 0) after i tasks is e * turn + i, and (e + 1) * turn when all is done: it only grows, so that
-nothing is reset between evaluations. An evaluation begins when all threads have ended the one before.
+The number of evaluation e (from 0) after i tasks is e * turn + i, and (e + 1) * turn when all is
+done: it only grows, so that nothing is reset between evaluations. An evaluation begins when all
+threads have ended the one before.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ SUMS = 4  # at a time, where inputs are looked through for what is not finite
 
 
 def module_of(threads: Threads, target: Target, pause: bool) -> str:
-    """All functions, with what they call: `i64 lane<k>(inputs..., outputs..., shared, numbers, count, patience, yield)`.
+    """All functions, with what they call:
+    `i64 lane<k>(inputs..., outputs..., shared, numbers, count, patience, yield)`.
 
     They give 0, or 1 where another thread did not come as far as needed within `patience` looks.
     """
@@ -33,14 +36,19 @@ def lane_text(threads: Threads, k: int, target: Target) -> str:
     arrays = (*traced.inputs, *traced.outputs)
     body = Body(target)
     body.lines += [
-        f"define i64 @lane{k}({', '.join(f'ptr %{a.name}' for a in arrays)}, ptr %shared, ptr %numbers, i64 %count, "
-        "i64 %patience, ptr %yield) nounwind {",
-        "entry:", f"  %stop = getelementptr i8, ptr %numbers, i64 {LINE * lanes}",
+        f"define i64 @lane{k}({', '.join(f'ptr %{a.name}' for a in arrays)}, ptr %shared, ptr %numbers, i64 "
+        "%count, i64 %patience, ptr %yield) nounwind {",
+        "entry:",
+        f"  %stop = getelementptr i8, ptr %numbers, i64 {LINE * lanes}",
         *(f"  %number{j} = getelementptr i8, ptr %numbers, i64 {LINE * j}" for j in range(lanes)),
-        "  %none = icmp sle i64 %count, 0", "  br i1 %none, label %done, label %head",
-        "head:", "  %at = phi i64 [ 0, %entry ], [ %next, %tail ]",
-        f"  %base = mul i64 %at, {threads.turn}", "  %next = add i64 %at, 1", f"  %end = mul i64 %next, {threads.turn}",
-    ]  # fmt: skip
+        "  %none = icmp sle i64 %count, 0",
+        "  br i1 %none, label %done, label %head",
+        "head:",
+        "  %at = phi i64 [ 0, %entry ], [ %next, %tail ]",
+        f"  %base = mul i64 %at, {threads.turn}",
+        "  %next = add i64 %at, 1",
+        f"  %end = mul i64 %next, {threads.turn}",
+    ]
     for j in range(lanes):
         if j != k:
             _wait(body, j, "%base")
@@ -49,10 +57,17 @@ def lane_text(threads: Threads, k: int, target: Target) -> str:
         body.lines += [f"  %at.{a.name} = getelementptr {target.scalar}, ptr %{a.name}, i64 %row.{a.name}"]
     _evaluation(body, threads, k)
     body.lines += [
-        f"  store atomic i64 %end, ptr %number{k} release, align 8", "  br label %tail",
-        "tail:", "  %more = icmp slt i64 %next, %count", "  br i1 %more, label %head, label %done",
-        "done:", "  ret i64 0", "lost:", "  ret i64 1", "}",
-    ]  # fmt: skip
+        f"  store atomic i64 %end, ptr %number{k} release, align 8",
+        "  br label %tail",
+        "tail:",
+        "  %more = icmp slt i64 %next, %count",
+        "  br i1 %more, label %head, label %done",
+        "done:",
+        "  ret i64 0",
+        "lost:",
+        "  ret i64 1",
+        "}",
+    ]
     return "\n".join(body.lines)
 
 
@@ -61,9 +76,12 @@ def _evaluation(body: Body, threads: Threads, k: int) -> None:
     traced = threads.traced
     places = {leaf: place for place, leaf in traced.graph.leaves.items()}
     values = {
-        places[f"{a.name}[{i}]"]: body.load(f"%at.{a.name}", i, 1) for a in traced.inputs for i in range(a.size)
-    }  # fmt: skip
-    # Every other thread writes from the end: two that write the same rows at the same time would fight for cache lines.
+        places[f"{a.name}[{i}]"]: body.load(f"%at.{a.name}", i, 1)
+        for a in traced.inputs
+        for i in range(a.size)
+    }
+    # Every other thread writes from the end: two that write the same rows at the same time would
+    # fight for cache lines.
     mine = _results_of(threads, k)[:: -1 if k % 2 else 1]
     unknown = _unknown(body, list(values.values())) if mine else ""
     for step, keep in zip(threads.steps[k], kept_places(threads, k), strict=True):
@@ -91,7 +109,9 @@ def _step(body: Body, threads: Threads, k: int, step: Step, keep: set[int], valu
 
 
 def _results_of(threads: Threads, k: int) -> list[tuple[str, int, Any]]:
-    """(array, index, value) of the results that a thread writes; the first also writes plain numbers and inputs."""
+    """(array, index, value) of the results that a thread writes;
+    the first also writes plain numbers and inputs.
+    """
     return [
         (a.name, index, entry)
         for a in threads.traced.outputs
@@ -116,12 +136,15 @@ def _wait(body: Body, other: int, number: str) -> None:
     there = body.emit(f"icmp sge i64 {seen}, {number}")
     mark = f"w{len(body.lines)}"
     body.lines += [f"  br i1 {there}, label %{mark}.on, label %{mark}.wait", f"{mark}.wait:"]
-    came = body.emit(f"call i1 @waiting(ptr %number{other}, i64 {number}, i64 %patience, ptr %stop, ptr %yield)")
+    came = body.emit(
+        f"call i1 @waiting(ptr %number{other}, i64 {number}, i64 %patience, ptr %stop, ptr %yield)"
+    )
     body.lines += [f"  br i1 {came}, label %{mark}.on, label %lost", f"{mark}.on:"]
 
 
 def waiting_text(pause: bool) -> str:
-    """`i1 waiting(number, target, patience, stop, yield)`: looks until the number is there; gives up when patience or all end.
+    """`i1 waiting(number, target, patience, stop, yield)`: looks until the number is there;
+    gives up when patience or all end.
 
     Who gives up says so in `stop`, so that all the others do too. `yield` may be null.
     """

@@ -1,6 +1,7 @@
 """Motion from torques or voltages over time: what drives an arm, and what a simulation leaves.
 
-`Schedule` is what drives it, `Simulation` the result, which is saved, loaded, plotted and played in a browser.
+`Schedule` is what drives it, `Simulation` the result, which is saved, loaded,
+plotted and played in a browser.
 """
 
 from forearm.simulation.joining import joined
@@ -12,5 +13,13 @@ from forearm.simulation.stored import load_simulation
 from forearm.simulation.windings import without_inductance
 
 __all__ = [
-    "Event", "Schedule", "Simulation", "Status", "joined", "load_simulation", "simulate", "simulate_many", "without_inductance",
-]  # fmt: skip
+    "Event",
+    "Schedule",
+    "Simulation",
+    "Status",
+    "joined",
+    "load_simulation",
+    "simulate",
+    "simulate_many",
+    "without_inductance",
+]

@@ -15,7 +15,18 @@ from forearm.simulation.events import EventFunction, EventHit, Watch
 from forearm.simulation.implicit import Radau
 from forearm.simulation.methods import Acceleration, Floats, stacked, tableau_of
 from forearm.simulation.solution import Solution, Status
-from forearm.simulation.stepping import PARTS, Explicit, Failure, Stepper, System, Tolerance, Trial, along, tolerance, unfinite
+from forearm.simulation.stepping import (
+    PARTS,
+    Explicit,
+    Failure,
+    Stepper,
+    System,
+    Tolerance,
+    Trial,
+    along,
+    tolerance,
+    unfinite,
+)
 
 Progress: TypeAlias = Callable[[float, int], object]
 
@@ -23,7 +34,8 @@ SAFETY = 0.9
 SHRINK, GROW = 0.2, 10.0
 # The error a controller with memory believes in before its first step: E. Hairer's FACOLD.
 FIRST_ERROR = 1e-4
-# A step that does not even give numbers, or whose equations could not be solved, is tried again this much shorter.
+# A step that does not even give numbers, or whose equations could not be solved,
+# is tried again this much shorter.
 AFTER_FAILURE = 0.25
 # Steps below this many roundings of the time are no steps.
 FLOOR_SPACINGS = 16.0
@@ -46,11 +58,12 @@ def integrate(
     first_step: float | None = None,
     progress: Progress | None = None,
 ) -> Solution:
-    """q'' = f(t, q, qd) from t0 to t1, each step's error within atol + rtol |y| in every component of q and qd.
+    """q'' = f(t, q, qd) from t0 to t1, each step's error within atol + rtol |y| in every
+    component of q and qd.
 
-    Steps end at the breakpoints, and f is asked in each stretch between them only at times t with start <= t < end, so that an
-    input that jumps there is seen from one side. `progress(t, steps)` is called after every step. Failure is a status of the
-    solution, with the partial result.
+    Steps end at the breakpoints, and f is asked in each stretch between them only at times t with start <=
+    t < end, so that an input that jumps there is seen from one side. `progress(t, steps)` is called after
+    every step. Failure is a status of the solution, with the partial result.
     """
     y = stacked(q, qd)
     stretches = _stretches(t0, t1, breakpoints)
@@ -67,7 +80,9 @@ def integrate(
 class _Run:
     """An integration under way."""
 
-    def __init__(self, system: System, stepper: Stepper, watch: Watch, progress: Progress | None, t: float, y: Floats) -> None:
+    def __init__(
+        self, system: System, stepper: Stepper, watch: Watch, progress: Progress | None, t: float, y: Floats
+    ) -> None:
         self.system, self.stepper, self.watch, self.progress = system, stepper, watch, progress
         self.t, self.y, self.h, self.error_before = t, y, 0.0, FIRST_ERROR
         self.times, self.states = [t], [y]
@@ -90,7 +105,9 @@ class _Run:
                 return self._fail(Status.DIVERGED, failure)
             if self.h == 0.0:
                 self.h = (
-                    first_step if first_step is not None else first_guess(self.system, self.stepper, start, self.y, self.rate)
+                    first_step
+                    if first_step is not None
+                    else first_guess(self.system, self.stepper, start, self.y, self.rate)
                 )
             while self.t < end:
                 if not self._step(end):
@@ -112,19 +129,27 @@ class _Run:
             if trial.failure is None and worst <= 1.0:
                 return self._accept(trial, worst, end if landing else self.t + h, failure is not None)
             failure = trial.failure or self._blame(trial)
-            self.h = h * (self._factor(worst, growth=1.0) if trial.failure is None and isfinite(worst) else AFTER_FAILURE)
+            self.h = h * (
+                self._factor(worst, growth=1.0)
+                if trial.failure is None and isfinite(worst)
+                else AFTER_FAILURE
+            )
             self.rejected += 1
         return self._fail(Status.TOO_MANY_STEPS, Failure(f"{MOST_STEPS} steps are done"))
 
     def _size(self, end: float) -> tuple[float, bool]:
-        """The size of the next step, and whether it lands on the end of the stretch; the last two steps share what is left."""
+        """The size of the next step, and whether it lands on the end of the stretch;
+        the last two steps share what is left.
+        """
         h, left = self.h, end - self.t
         if left <= h:
             return left, True
         return (h, False) if left >= 2.0 * h else (0.5 * left, False)
 
     def _factor(self, error: float, growth: float) -> float:
-        """The next step over this one, by the error of this one and of the one before (Hairer and Wanner, section IV.2)."""
+        """The next step over this one, by the error of this one and of the one before (Hairer and
+        Wanner, section IV.2).
+        """
         memory = self.stepper.memory
         now, before = max(error, 1e-10), self.error_before
         factor = SAFETY * now ** (0.75 * memory - self.stepper.exponent) * before**memory
@@ -175,7 +200,11 @@ class _Run:
         part, index = np.unravel_index(int(np.argmax(trial.error)), trial.error.shape)
         size, error = self.y[part, index], trial.error[part, index]
         return Failure(
-            f"the error of {PARTS[int(part)]}[{index}], which is {size:.6g}, is {error:.3g} times what is allowed", int(index)
+            (
+                f"the error of {PARTS[int(part)]}[{index}], which is {size:.6g}, is "
+                f"{error:.3g} times what is allowed"
+            ),
+            int(index),
         )
 
     def _fail(self, status: Status, failure: Failure) -> bool:
@@ -187,9 +216,19 @@ class _Run:
         """What was reached so far."""
         states = np.stack(self.states)
         return Solution(
-            np.array(self.times), states[:, 0], states[:, 1], self.status, self.message, self.component, tuple(self.hits),
-            self.h, self.system.evaluations, self.rejected, tuple(self.dense), np.array(self.widths),
-        )  # fmt: skip
+            np.array(self.times),
+            states[:, 0],
+            states[:, 1],
+            self.status,
+            self.message,
+            self.component,
+            tuple(self.hits),
+            self.h,
+            self.system.evaluations,
+            self.rejected,
+            tuple(self.dense),
+            np.array(self.widths),
+        )
 
 
 def first_guess(system: System, stepper: Stepper, t: float, y: Floats, rate: Floats) -> float:
@@ -210,7 +249,9 @@ def _stepper(name: str, system: System, allowed: Tolerance) -> Stepper:
     if tableau.name == "radau":
         return Radau(system, allowed)
     if tableau.b_embedded is None:
-        raise InputError(f"method {name!r} has no error estimate to size steps by; take 'dp45', 'dp87' or 'radau'.")
+        raise InputError(
+            f"method {name!r} has no error estimate to size steps by; take 'dp45', 'dp87' or 'radau'."
+        )
     return Explicit(tableau, system, allowed)
 
 
@@ -227,6 +268,8 @@ def _stretches(t0: float, t1: float, breakpoints: ArrayLike) -> list[tuple[float
 
 def _check(y: Floats, first_step: float | None) -> None:
     if y.ndim != 2:
-        raise InputError(f"q and qd: one state (n,) is needed, came {y.shape[1:]}; step batches with explicit_step.")
+        raise InputError(
+            f"q and qd: one state (n,) is needed, came {y.shape[1:]}; step batches with explicit_step."
+        )
     if first_step is not None and not first_step > 0.0:
         raise InputError(f"first_step: must be above 0, came {first_step:g}.")

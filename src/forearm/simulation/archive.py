@@ -1,7 +1,7 @@
 """NPZ files that hold more than arrays: plain zips of .npy files and one header of JSON, read without trust.
 
-numpy.load opens them too. Our own reader takes only what our writer writes, so that a hostile file runs nothing and
-takes no more memory than its own size.
+numpy.load opens them too. Our own reader takes only what our writer writes, so that a hostile file runs
+nothing and takes no more memory than its own size.
 """
 
 from __future__ import annotations
@@ -29,17 +29,32 @@ MAX_DIRECTORY = 4_000_000  # bytes of the list of entries
 MAX_HEADER = 64_000_000
 MAX_DEPTH = 50
 END = struct.Struct("<4s4H2LH")  # the last record of a zip without a comment
-TYPES = ("|b1", "|i1", "|u1", *(f"<{kind}{size}" for kind in "iu" for size in (2, 4, 8)), "<f2", "<f4", "<f8", "<c8", "<c16")
+TYPES = (
+    "|b1",
+    "|i1",
+    "|u1",
+    *(f"<{kind}{size}" for kind in "iu" for size in (2, 4, 8)),
+    "<f2",
+    "<f4",
+    "<f8",
+    "<c8",
+    "<c16",
+)
 SHAPE = rb"\(((?:\d{1,12}, ?)*(?:\d{1,12})?)\)"
 NPY = re.compile(
-    rb"\x93NUMPY\x01\x00..\{'descr': '([|<]\w\d{1,2})', 'fortran_order': False, 'shape': " + SHAPE + rb", \} *\n", re.DOTALL
+    rb"\x93NUMPY\x01\x00..\{'descr': '([|<]\w\d{1,2})', 'fortran_order': False, 'shape': "
+    + SHAPE
+    + rb", \} *\n",
+    re.DOTALL,
 )
 ARRAY = "$array"  # marks, in the JSON, where an array was
 
 Arrays = dict[str, NDArray[Any]]
 
 
-def write_archive(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+def write_archive(
+    path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> None:
     """Write arrays and a header that may hold more of them, whole or not at all."""
     entries = {name: _plain(array, name) for name, array in arrays.items()}
     text = json.dumps(pack(header, entries)).encode()
@@ -47,8 +62,8 @@ def write_archive(path: str | os.PathLike[str], header: Mapping[str, Any], array
     size = sum(array.nbytes for array in entries.values())
     if size > MAX_BYTES - MAX_DIRECTORY or len(text) > MAX_HEADER or len(entries) > MAX_ENTRIES:
         raise InputError(
-            f"{Path(path).name}: {size // 1_000_000} MB in {len(entries)} arrays are too much for an .npz file of "
-            f"{MAX_BYTES // 1_000_000} MB; save fewer samples, or as .parquet."
+            f"{Path(path).name}: {size // 1_000_000} MB in {len(entries)} arrays are too much for an .npz "
+            f"file of {MAX_BYTES // 1_000_000} MB; save fewer samples, or as .parquet."
         )
     with replacing(path) as stream:
         np.savez(stream, **entries)  # type: ignore[arg-type]
@@ -59,14 +74,26 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     where = Path(path)
     try:
         if not where.is_file():
-            raise InputError(f"{where}: {'a folder, not a file' if where.is_dir() else 'not there'}. Check the path.")
+            raise InputError(
+                f"{where}: {'a folder, not a file' if where.is_dir() else 'not there'}. Check the path."
+            )
         with where.open("rb") as stream:
-            entries = {name: _array(data, name, where.name) for name, data in _members(stream, where.name).items()}
+            entries = {
+                name: _array(data, name, where.name) for name, data in _members(stream, where.name).items()
+            }
         text = bytes(entries.pop(HEADER).data)
         header = unpack(json.loads(text), entries)
     except KeyError as error:
         raise _damaged(where.name, f"no entry {error}") from error
-    except (OSError, ValueError, RecursionError, struct.error, RuntimeError, EOFError, zipfile.BadZipFile) as error:
+    except (
+        OSError,
+        ValueError,
+        RecursionError,
+        struct.error,
+        RuntimeError,
+        EOFError,
+        zipfile.BadZipFile,
+    ) as error:
         raise _damaged(where.name, str(error)) from error
     if not isinstance(header, dict):
         raise _damaged(where.name, "its header is no table")
@@ -90,7 +117,8 @@ def pack(value: Any, arrays: Arrays, depth: int = 0) -> Any:
     if isinstance(value, Mapping) and all(isinstance(key, str) and key != ARRAY for key in value):
         return {key: pack(item, arrays, depth + 1) for key, item in value.items()}
     raise InputError(
-        f"checkpoint: numbers, text, lists, arrays and tables with names as keys can be saved; came {shorten(value)}."
+        "checkpoint: numbers, text, lists, arrays and tables with names as keys can be saved; "
+        f"came {shorten(value)}."
     )
 
 
@@ -124,9 +152,17 @@ def _members(stream: Any, where: str) -> dict[str, bytes]:
         raise _damaged(where, "it does not end as a zip of arrays does")
     with zipfile.ZipFile(stream) as archive:
         infos = archive.infolist()
-        is_stored = all(i.compress_type == zipfile.ZIP_STORED and i.compress_size == i.file_size for i in infos)
-        if not is_stored or sum(i.file_size for i in infos) > size or len({i.filename for i in infos}) != len(infos):
-            raise _damaged(where, "compressed, overlapping or repeated entries, which it is never written with")
+        is_stored = all(
+            i.compress_type == zipfile.ZIP_STORED and i.compress_size == i.file_size for i in infos
+        )
+        if (
+            not is_stored
+            or sum(i.file_size for i in infos) > size
+            or len({i.filename for i in infos}) != len(infos)
+        ):
+            raise _damaged(
+                where, "compressed, overlapping or repeated entries, which it is never written with"
+            )
         return {i.filename.removesuffix(".npy"): archive.read(i) for i in infos}
 
 
@@ -147,4 +183,6 @@ def _array(data: bytes, name: str, where: str) -> NDArray[Any]:
 
 
 def _damaged(where: str, why: str) -> InputError:
-    return InputError(f"{where}: no simulation, or damaged: {shorten(why, 200)}. Save the simulation again as .npz.")
+    return InputError(
+        f"{where}: no simulation, or damaged: {shorten(why, 200)}. Save the simulation again as .npz."
+    )

@@ -1,7 +1,8 @@
-"""Where the energy went: supplied = kinetic + potential + field of the windings + lost in bearings, gears, friction, windings.
+"""Where the energy went: supplied = kinetic + potential + field of the windings + lost in bearings,
+gears, friction, windings.
 
-Between two samples the motion is what the method has there, or Hermite's cubic of positions and velocities; powers are added up
-by Gauss's rule of four points.
+Between two samples the motion is what the method has there, or Hermite's cubic of positions and velocities;
+powers are added up by Gauss's rule of four points.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class Books:
 
     @cached_property
     def qdd(self) -> Floats:
-        """Accelerations (T, n): 0 of a joint that friction holds, and of one that begins to move there what it begins with."""
+        """Accelerations (T, n): 0 of a joint that friction holds, and of one that begins to move
+        there what it begins with.
+        """
         return _with_beginnings(self._course.roller, self._course.q, self._course.qd, self._flow.u)
 
     @property
@@ -44,7 +47,9 @@ class Books:
 
     @property
     def voltage(self) -> Floats | None:
-        """What the motors got, (T, n), or would need for the torques; None where they are not known well enough."""
+        """What the motors got, (T, n), or would need for the torques;
+        None where they are not known well enough.
+        """
         return self._flow.voltage
 
     @property
@@ -99,7 +104,8 @@ def _accelerations(roller: Roller, q: Floats, qd: Floats, u: Floats) -> Floats:
 
 
 def _with_beginnings(roller: Roller, q: Floats, qd: Floats, u: Floats) -> Floats:
-    """Of samples: a joint that stands at one and moves at the next breaks loose if that accelerates it on its way.
+    """Of samples: a joint that stands at one and moves at the next breaks loose if that
+    accelerates it on its way.
 
     Else it was held a little longer: it broke loose between two samples, or together with another.
     """
@@ -120,7 +126,9 @@ def _with_beginnings(roller: Roller, q: Floats, qd: Floats, u: Floats) -> Floats
 
 
 def _energies(arm: Arm, q: Floats, qd: Floats) -> tuple[Floats, Floats]:
-    both = kernel_of(arm).fused(["kinetic_energy", "potential_energy"])(np.ascontiguousarray(q), np.ascontiguousarray(qd))
+    both = kernel_of(arm).fused(["kinetic_energy", "potential_energy"])(
+        np.ascontiguousarray(q), np.ascontiguousarray(qd)
+    )
     return both["kinetic"][:, 0], both["potential"][:, 0]
 
 
@@ -152,7 +160,9 @@ def _parts(drive: Drive, load: Floats, reaction: Any, rate: Floats, way: Floats)
 
 
 def _rigid(arm: Arm, q: Floats, qd: Floats, qdd: Floats) -> tuple[list[Floats], Any]:
-    """The rigid arm's torques at each joint (N) of (T,), and reactions of ((3, T), (3, T)) where they are needed."""
+    """The rigid arm's torques at each joint (N) of (T,), and reactions of ((3, T), (3,
+    T)) where they are needed.
+    """
     model = model_of(arm)
     if not needs_reactions(arm) and not model.has_followers:
         return list(kernel_of(arm.rigid()).inverse_dynamics(q, qd, qdd).T), None

@@ -43,13 +43,18 @@ class Mechanics:
 
 
 def refuse_driven(arm: Arm, method: str, given: list[str]) -> None:
-    """What is driven or braked has no Hamiltonian, so that symplectic steps would be no better than others."""
+    """What is driven or braked has no Hamiltonian, so that symplectic steps would be
+    no better than others.
+    """
     rubbing = [
-        joint.name for joint in arm.joints if joint.friction is not None or joint.bearings or joint.transmission is not None
+        joint.name
+        for joint in arm.joints
+        if joint.friction is not None or joint.bearings or joint.transmission is not None
     ]
     if given:
         raise InputError(
-            f"simulate: {method!r} is for arms that nothing drives; came {' and '.join(given)}. Leave it out, or take 'dp87'."
+            f"simulate: {method!r} is for arms that nothing drives; came {' and '.join(given)}. Leave "
+            "it out, or take 'dp87'."
         )
     if rubbing or any(d.friction or d.depends_on_load for d in drives_of(arm)):
         raise InputError(
@@ -61,14 +66,18 @@ def refuse_driven(arm: Arm, method: str, given: list[str]) -> None:
 class Conserving:
     """A run under way: positions and momenta."""
 
-    def __init__(self, arm: Arm, method: str, track: Track, state: State, momentum: Floats | None, clock: Clock) -> None:
+    def __init__(
+        self, arm: Arm, method: str, track: Track, state: State, momentum: Floats | None, clock: Clock
+    ) -> None:
         self.tableau, self.track, self.clock = tableau_of(method), track, clock
         self.mechanics, self.state = Mechanics(arm), state
         self.p = self.mechanics.momentum(state.q, state.qd) if momentum is None else momentum
         self.is_whole = True
 
     def run(self, drive: Input, duration: float, record: int, progress: Progress | None) -> Course:
-        """Steps with every `record`-th kept and the last, and a shorter one at the end where the duration asks for it."""
+        """Steps with every `record`-th kept and the last, and a shorter one at the end where
+        the duration asks for it.
+        """
         steps, rest = whole_steps(duration, self.clock.step)
         check_record(drive.arm, steps, record)
         first = self.clock.done
@@ -101,7 +110,9 @@ class Conserving:
         self.clock.done += steps
 
     def _velocity(self, q: Floats, p: Floats) -> Floats:
-        return self.mechanics.velocity(q.reshape(-1, q.shape[-1]), p.reshape(-1, q.shape[-1])).reshape(q.shape)
+        return self.mechanics.velocity(q.reshape(-1, q.shape[-1]), p.reshape(-1, q.shape[-1])).reshape(
+            q.shape
+        )
 
     def _force(self, q: Floats, qd: Floats) -> Floats:
         return self.mechanics.force(q.reshape(-1, q.shape[-1]), qd.reshape(-1, q.shape[-1])).reshape(q.shape)
@@ -117,5 +128,14 @@ class Conserving:
 
         roller = roller_of(drive.arm, False, "rk4")
         return Course(
-            roller, t, q, qd, given, straight(t, q, qd, given, is_linear=False), at_once(drive), True, self.track, checkpoint
+            roller,
+            t,
+            q,
+            qd,
+            given,
+            straight(t, q, qd, given, is_linear=False),
+            at_once(drive),
+            True,
+            self.track,
+            checkpoint,
         )

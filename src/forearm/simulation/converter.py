@@ -16,7 +16,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Converter:
-    """A DAC in front of an arm's amplifiers, voltage = DACOut x gain; `gains` (n,), 1 where the arm gives none."""
+    """A DAC in front of an arm's amplifiers, voltage = DACOut x gain;
+    `gains` (n,), 1 where the arm gives none.
+    """
 
     dac: DAC
     gains: Floats
@@ -27,7 +29,9 @@ class Converter:
         return self.dac.period
 
     def out(self, voltage: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        """DACOut (..., n) for the voltages that are asked for, in its steps and bounds; and where it is at a bound."""
+        """DACOut (..., n) for the voltages that are asked for, in its steps and bounds;
+        and where it is at a bound.
+        """
         return self.dac.out(voltage / self.gains)
 
     def voltage(self, out: Floats) -> Floats:
@@ -44,7 +48,7 @@ def converter_of(arm: Arm, dac: DAC) -> Converter:
     given = [None if joint.motor is None else joint.motor.amplifier_gain for joint in arm.joints]
     if dac.gain != 1.0 and any(gain is not None for gain in given):
         raise InputError(
-            f"DAC, gain: {dac.gain:g} came, and motors of {arm.name!r} have an amplifier_gain of their own. Leave the DAC's "
-            "out, or change the arm's."
+            f"DAC, gain: {dac.gain:g} came, and motors of {arm.name!r} have an amplifier_gain of their own. "
+            "Leave the DAC's out, or change the arm's."
         )
     return Converter(dac, np.array([1.0 if gain is None else gain for gain in given], dtype=np.float64))

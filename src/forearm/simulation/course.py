@@ -19,9 +19,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """What drives an arm at states (T, n): `u` as the machine code takes it, torques, volts, and the power put in, (T,).
+    """What drives an arm at states (T, n): `u` as the machine code takes it, torques, volts,
+    and the power put in, (T,).
 
-    `winding` (T, n) is the power lost there, `field` (T,) the energy in the windings' inductance, where there are any.
+    `winding` (T, n) is the power lost there, `field` (T,) the energy in the windings'
+    inductance, where there are any.
     """
 
     u: Floats
@@ -39,7 +41,8 @@ Supply = Callable[[Floats, Floats], Flow]
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """A motion: samples t (T,), q and qd (T, n), the motion between them, and what drove it, asked for when it is needed.
+    """A motion: samples t (T,), q and qd (T, n), the motion between them, and what drove it,
+    asked for when it is needed.
 
     `supply(given, qd)` says what flows, `is_held` that nothing given changes between two samples.
     """

@@ -1,4 +1,6 @@
-"""How fast viscous friction and back-EMF wear velocities down, and whether steps of a fixed length can follow that."""
+"""How fast viscous friction and back-EMF wear velocities down, and whether steps of a fixed
+length can follow that.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,10 @@ def _decay_times(method: str) -> float:
     A = np.zeros((stages, stages))
     for i, row in enumerate(a):
         A[i, : len(row)] = row
-    weights = [1.0, *(float(np.asarray(b) @ np.linalg.matrix_power(A, k) @ np.ones(stages)) for k in range(stages))]
+    weights = [
+        1.0,
+        *(float(np.asarray(b) @ np.linalg.matrix_power(A, k) @ np.ones(stages)) for k in range(stages)),
+    ]
     near, far = 1.0, FARTHEST
     while far - near > ROUNDING:
         middle = 0.5 * (near + far)
@@ -64,12 +69,20 @@ def _decay_times(method: str) -> float:
 
 
 def warn_of_long_steps(
-    arm: Arm, voltage: bool, method: str, step: float, postures: Iterable[Floats], where: str, instead: str = ""
-) -> float:  # fmt: skip
-    """Say that steps of this length cannot follow a drive, whose motion would come out as nonsense that may look like one.
+    arm: Arm,
+    voltage: bool,
+    method: str,
+    step: float,
+    postures: Iterable[Floats],
+    where: str,
+    instead: str = "",
+) -> float:
+    """Say that steps of this length cannot follow a drive, whose motion would come out as nonsense
+    that may look like one.
 
-    `instead` is another remedy than shorter steps. It is said once, of the first posture where it is so; they are looked at
-    until one leaves so much room that the inertia of no other takes it. The step as a share of the longest that is left.
+    `instead` is another remedy than shorter steps. It is said once, of the first posture where it is so; they
+    are looked at until one leaves so much room that the inertia of no other takes it. The step as a share of
+    the longest that is left.
     """
     share = 0.0
     for q in postures:
@@ -78,10 +91,12 @@ def warn_of_long_steps(
         share = step / most
         if share > 1.0:
             warnings.warn(
-                f"{where}: steps of {step:g} s are too long for {arm.joints[freedom].name}, which its drive brakes within "
-                f"{1.0 / rate:.2g} s: what comes out is not its motion. Take steps of at most {most:.2g} s{instead}.",
-                StepWarning, stacklevel=3,
-            )  # fmt: skip
+                f"{where}: steps of {step:g} s are too long for {arm.joints[freedom].name}, which its drive "
+                f"brakes within {1.0 / rate:.2g} s: what comes out is not its motion. Take steps of at most "
+                f"{most:.2g} s{instead}.",
+                StepWarning,
+                stacklevel=3,
+            )
         if not is_near(share):
             break
     return share

@@ -1,4 +1,6 @@
-"""Events: functions of the state whose zero crossings are found while integrating, and where they were found."""
+"""Events: functions of the state whose zero crossings are found while integrating,
+and where they were found.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,12 @@ StateAt: TypeAlias = Callable[[float], Floats]
 
 @dataclass(frozen=True)
 class EventFunction:
-    """A function g(t, q, qd), a number or (m,), whose crossings of zero count: rising (+1), falling (-1) or both (0).
+    """A function g(t, q, qd), a number or (m,), whose crossings of zero count:
+    rising (+1), falling (-1) or both (0).
 
-    A terminal event ends the integration at the first crossing. An event stands just past its zero, within the tolerance, so
-    that going on from there does not meet it again; a g that starts at exactly 0 has crossed already.
+    A terminal event ends the integration at the first crossing. An event stands just past its zero,
+    within the tolerance, so that going on from there does not meet it again; a g that starts at exactly
+    0 has crossed already.
     """
 
     name: str
@@ -35,13 +39,16 @@ class EventFunction:
     def __post_init__(self) -> None:
         if self.direction not in (-1, 0, 1):
             raise InputError(
-                f"event {self.name!r}: direction must be -1 (falling), 0 or 1 (rising), came {shorten(self.direction)}."
+                f"event {self.name!r}: direction must be -1 (falling), 0 or 1 (rising), came "
+                f"{shorten(self.direction)}."
             )
 
 
 @dataclass(frozen=True)
 class EventHit:
-    """A crossing: of which event, which component of its g, when, in which state, rising (+1) or falling (-1)."""
+    """A crossing: of which event, which component of its g, when, in which state,
+    rising (+1) or falling (-1).
+    """
 
     name: str
     component: int
@@ -71,7 +78,9 @@ class Watch:
         if joint.size != len(self.rows) or np.isnan(joint).any():
             sick = next((e for e, part in zip(self.events, parts, strict=True) if np.isnan(part).any()), None)
             what = f"event {sick.name!r}: g is not a number" if sick else "events: a g changed its shape"
-            raise InputError(f"{what} at t = {t:.9g}; it must be defined, in one shape, wherever the arm comes.")
+            raise InputError(
+                f"{what} at t = {t:.9g}; it must be defined, in one shape, wherever the arm comes."
+            )
         return joint
 
     def step(self, t: float, h: float, states: Sequence[tuple[float, Floats]], at: StateAt) -> list[EventHit]:
@@ -119,8 +128,9 @@ class Watch:
 def bracketed(g: Callable[[float], float], low: float, high: float, width: float) -> float:
     """A point just past a sign change of g within (low, high], to a bracket of the given width.
 
-    Steps interpolated, truncated and projected (I. F. D. Oliveira, R. H. C. Takahashi, An enhancement of the bisection method,
-    ACM Trans. Math. Software 47, 2020): at most one more than bisection takes. `high` where the ends have one sign.
+    Steps interpolated, truncated and projected (I. F. D. Oliveira, R. H. C. Takahashi, An enhancement of the
+    bisection method, ACM Trans. Math. Software 47, 2020): at most one more than bisection takes. `high` where
+    the ends have one sign.
     """
     g_low, g_high = g(low), g(high)
     if g_high == 0.0 or (g_low > 0.0) == (g_high > 0.0):

@@ -44,7 +44,8 @@ class Fixed:
         steps, rest = whole_steps(duration - min(missing, duration), self.clock.step)
         check_record(self.roller.arm, steps, record)
         first, end, thin = self.clock.done, self.clock.done + steps, 1
-        if self.drive.controller is not None:  # asked at every step, so that every step is a sample; fewer are shown
+        # asked at every step, so that every step is a sample; fewer are shown
+        if self.drive.controller is not None:
             thin, record = record, 1
         if missing and duration and not self.track.is_over:
             end += 1
@@ -74,7 +75,8 @@ class Fixed:
         record = min(record, steps)
         h = self.clock.step if short is None else short
         times = self.clock.times(steps)
-        times[0] = self.track.t[-1][-1]  # the same but for rounding, or later, where a short step leads to the clock's times
+        # the same but for rounding, or later, where a short step leads to the clock's times
+        times[0] = self.track.t[-1][-1]
         if not self.is_whole:
             times[1] = times[0] + h
         u = self._inputs(times)
@@ -86,7 +88,9 @@ class Fixed:
         if kept < steps // record:  # the state is that of the last sample
             steps, self.state = kept * record, before
             if steps:
-                self.roller.run(self.state, u if u.ndim == 1 else u[: steps + 1], steps, h, record, self.drive.is_linear)
+                self.roller.run(
+                    self.state, u if u.ndim == 1 else u[: steps + 1], steps, h, record, self.drive.is_linear
+                )
             if not self.track.is_over:
                 self._blame(times[steps:], u if u.ndim == 1 else u[steps:], h, record)
         self.clock.done += steps
@@ -116,7 +120,9 @@ class Fixed:
         """What drives these steps: (n,) where it is held over all of them, or (steps + 1, n)."""
         if self.drive.controller is not None:
             if self.answer is None or self.clock.done % self.held == 0:
-                self.answer = self.drive.limited(self.drive.asked(float(times[0]), self.state.q[0], self.state.qd[0]))
+                self.answer = self.drive.limited(
+                    self.drive.asked(float(times[0]), self.state.q[0], self.state.qd[0])
+                )
             return self.answer
         if self.drive.is_constant:
             return self.drive.at(0.0)
@@ -141,7 +147,16 @@ class Fixed:
 
         between = straight(t, q, qd, given, self.drive.is_linear)
         return Course(
-            self.roller, t, q, qd, given, between, at_once(self.drive), not self.drive.is_linear, self.track, checkpoint
+            self.roller,
+            t,
+            q,
+            qd,
+            given,
+            between,
+            at_once(self.drive),
+            not self.drive.is_linear,
+            self.track,
+            checkpoint,
         )
 
     def _rows(self, t: Floats, q: Floats, qd: Floats) -> Floats:
@@ -168,6 +183,6 @@ def check_record(arm: Arm, steps: int, record: int) -> None:
     """Refuse runs whose record would not fit into memory."""
     if (steps // record + 2) * arm.n > MOST_NUMBERS:
         raise InputError(
-            f"simulate: {steps} steps of {arm.n} joints are too many to keep; keep every tenth with record=10, or go "
-            "on in parts with continued=."
+            f"simulate: {steps} steps of {arm.n} joints are too many to keep; keep every tenth with "
+            "record=10, or go on in parts with continued=."
         )

@@ -1,4 +1,6 @@
-"""Runs whose steps follow the error, from one change of friction, or of what limits a current, to the next."""
+"""Runs whose steps follow the error, from one change of friction, or of what limits
+a current, to the next.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ from forearm.simulation.windings import Asked, Motors
 
 Floats = NDArray[np.float64]
 MOST_BREAKS = 10_000  # that one piece is given
-MOST_NUMBERS = 20_000_000  # of the positions kept at a converter's periods; the curves between them are a dozen times more
+# of the positions kept at a converter's periods; the curves between them are a dozen times more
+MOST_NUMBERS = 20_000_000
 ANY = 1e300  # the error that a charge may have: nothing depends on it
 
 
@@ -69,7 +72,8 @@ class Following:
         self.friction = DryFriction(motors, state)
         self.n = drive.arm.n
         self.found: list[tuple[Solution, Asked]] = []
-        self.unsolved: tuple[Floats, Floats, Floats] | None = None  # q, qd and u that last had no acceleration
+        # q, qd and u that last had no acceleration
+        self.unsolved: tuple[Floats, Floats, Floats] | None = None
         self.currents: list[Floats] = [motors.current[None].copy()]  # (k, m) at the samples of each piece
         self.givings: list[tuple[int, Asked]] = [(1, motors.giving())]  # of as many samples
 
@@ -91,8 +95,14 @@ class Following:
         return self._course(start)
 
     def _piece(
-        self, t: float, until: float, breaks: Floats, how: Accuracy, first: float | None, progress: Progress | None
-    ) -> Solution:  # fmt: skip
+        self,
+        t: float,
+        until: float,
+        breaks: Floats,
+        how: Accuracy,
+        first: float | None,
+        progress: Progress | None,
+    ) -> Solution:
         """To the next change, or to `until`."""
         x, xd = self._extended()
         m = len(self.motors.current)
@@ -100,12 +110,22 @@ class Following:
         self.friction.loosen(self.motors.u(t, x, xd))
         giving, stands = self.motors.giving(), np.flatnonzero(self.friction.stands)
         found = integrate(
-            self._accelerations(), t, until, x, xd, method=how.method, rtol=how.rtol,
-            atol_q=np.concatenate([np.full(self.n, how.atol), np.full(m, ANY)]), atol_qd=how.atol,
-            events=self._events(), breakpoints=breaks,
-            first_step=self.friction.careful(self.motors.u(t, x, xd), first), progress=progress,
-        )  # fmt: skip
-        # Rounding of an implicit step's equations moves joints that stand by 1e-30, and what moves feels other friction.
+            self._accelerations(),
+            t,
+            until,
+            x,
+            xd,
+            method=how.method,
+            rtol=how.rtol,
+            atol_q=np.concatenate([np.full(self.n, how.atol), np.full(m, ANY)]),
+            atol_qd=how.atol,
+            events=self._events(),
+            breakpoints=breaks,
+            first_step=self.friction.careful(self.motors.u(t, x, xd), first),
+            progress=progress,
+        )
+        # Rounding of an implicit step's equations moves joints that stand by 1e-30,
+        # and what moves feels other friction.
         found.q[:, stands], found.qd[:, stands] = x[stands], 0.0
         if len(found.t) > 1:
             self.found.append((found, giving))
@@ -141,7 +161,11 @@ class Following:
         """Where the piece must end: friction, limits of currents and of joints, the user's condition."""
         made, n, until = [*self.friction.events(), *self.motors.events()], self.n, self.track.until
         if self.track.stops:
-            made.append(EventFunction("stop", lambda t, x, xd: before_zero(self.track.beyond(x[:n])), 1, terminal=True))
+            made.append(
+                EventFunction(
+                    "stop", lambda t, x, xd: before_zero(self.track.beyond(x[:n])), 1, terminal=True
+                )
+            )
         if until is not None:
             made.append(EventFunction("condition", lambda t, x, xd: until(t, x[:n], xd[:n]), 1, True))
         return made
@@ -215,9 +239,9 @@ def check_periods(drive: Input, duration: float) -> None:
     period = drive.converter.period
     if duration / period * drive.arm.n > MOST_NUMBERS:
         raise InputError(
-            f"simulate: {duration:g} s are {duration / period:.3g} periods of the converter, {period:g} s; of {drive.arm.n} "
-            f"joints at most {MOST_NUMBERS // drive.arm.n} are kept. Take a shorter time and go on with continued=; "
-            "or a longer period; or a method of fixed steps, with record=."
+            f"simulate: {duration:g} s are {duration / period:.3g} periods of the converter, {period:g} s; "
+            f"of {drive.arm.n} joints at most {MOST_NUMBERS // drive.arm.n} are kept. Take a shorter time "
+            "and go on with continued=; or a longer period; or a method of fixed steps, with record=."
         )
 
 

@@ -1,4 +1,6 @@
-"""What a caller gives besides what drives the arm: numbers, functions and tolerances, checked before anything is done."""
+"""What a caller gives besides what drives the arm: numbers, functions and tolerances,
+checked before anything is done.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def check_function(value: object, what: str, arguments: str) -> None:
 
 
 def condition_of(until: Any) -> Condition | None:
-    """The condition that ends a run as a number, -1 for no and 1 for yes; the user's function is given copies."""
+    """The condition that ends a run as a number, -1 for no and 1 for yes;
+    the user's function is given copies.
+    """
     check_function(until, "until", "(t, q, qd)")
     if until is None:
         return None
@@ -42,8 +46,8 @@ def condition_of(until: Any) -> Condition | None:
             number = math.nan
         if math.isnan(number):
             raise InputError(
-                f"simulate, until: a number other than NaN, or True or False, is needed at every state; came {shorten(value)} "
-                f"at t = {t:.9g} s."
+                "simulate, until: a number other than NaN, or True or False, is needed at every state; came "
+                f"{shorten(value)} at t = {t:.9g} s."
             )
         return number
 

@@ -1,6 +1,7 @@
 """Implicit Runge-Kutta steps for stiff systems q'' = f(t, q, qd): Radau IIA of order 5 with step control.
 
-Newton's equations for the stages are reduced to positions: the velocities follow from them, which leaves 3n unknowns of 6n.
+Newton's equations for the stages are reduced to positions: the velocities follow from them,
+which leaves 3n unknowns of 6n.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ FAST_NEWTON = 1e-3
 
 
 class StageEquations:
-    """(B x I - I x J) x = r solved for stages x (s, 2, n), with J = [[0, I], [fq, fqd]] and B (s, s) = inverse(a) / h.
+    """(B x I - I x J) x = r solved for stages x (s, 2, n), with J = [[0, I], [fq, fqd]] and B
+    (s, s) = inverse(a) / h.
 
     By x_qd = B x_q - r_q it becomes (B^2 x I - B x fqd - I x fq) x_q = r_qd + (B x I - I x fqd) r_q.
     """
@@ -52,14 +54,18 @@ def differences(system: System, t: float, y: Floats, rate: Floats) -> tuple[Floa
     return columns[0], columns[1]
 
 
-def correction(system: System, tableau: Tableau, equations: StageEquations, t: float, y: Floats, h: float, Z: Floats) -> Floats:
+def correction(
+    system: System, tableau: Tableau, equations: StageEquations, t: float, y: Floats, h: float, Z: Floats
+) -> Floats:
     """Newton's step for the stages, from the residual F(t + c h, y + Z) - B Z."""
     F = np.stack([system(t + c * h, y + Z_i) for c, Z_i in zip(tableau.floats[0], Z, strict=True)])
     return equations.solve(F - np.tensordot(equations.B, Z, 1))
 
 
 class Radau:
-    """Radau IIA, 3 stages, order 5, stiffly accurate, at work on one system (Hairer and Wanner, section IV.8)."""
+    """Radau IIA, 3 stages, order 5, stiffly accurate, at work on one system (Hairer and
+    Wanner, section IV.8).
+    """
 
     exponent = 0.25
     memory = 0.0
@@ -103,7 +109,9 @@ class Radau:
             if self._fresh:
                 self._rejected = True
                 bad = unfinite(y, [self.system(t + h, y)], y)
-                return Trial(h, y, [], None, bad or Failure("Newton's iteration for the stages does not converge"))
+                return Trial(
+                    h, y, [], None, bad or Failure("Newton's iteration for the stages does not converge")
+                )
             self._blocks = None
         Z, newton_rate, steps = solved
         y_new = y + Z[2]
@@ -128,7 +136,9 @@ class Radau:
     def _newton(
         self, equations: StageEquations, t: float, y: Floats, h: float, scale: Floats
     ) -> tuple[Floats, float, int] | None:
-        """The stages Z_i = Y_i - y, to `left` times `scale`; how fast the steps shrank and how many; None if they did not."""
+        """The stages Z_i = Y_i - y, to `left` times `scale`; how fast the steps shrank and how
+        many; None if they did not.
+        """
         Z, rate, size_before = self._guess(h), 0.0, 0.0
         for k in range(NEWTON_STEPS):
             step = correction(self.system, RADAU, equations, t, y, h, Z)
@@ -146,8 +156,12 @@ class Radau:
             size_before = size
         return None
 
-    def _equations(self, t: float, y: Floats, rate: Floats, h: float) -> tuple[StageEquations, StageEquations]:
-        """Newton's equations of the stages and of the error estimate, made anew when the Jacobian or the step changed."""
+    def _equations(
+        self, t: float, y: Floats, rate: Floats, h: float
+    ) -> tuple[StageEquations, StageEquations]:
+        """Newton's equations of the stages and of the error estimate, made anew when the
+        Jacobian or the step changed.
+        """
         if self._blocks is None:
             self._blocks = differences(self.system, t, y, rate)
             self._fresh, self._solved = True, None

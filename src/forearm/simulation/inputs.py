@@ -25,7 +25,9 @@ Controller = Callable[[float, Floats, Floats], ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """What drives the arm, checked: `source` is (n,), a schedule or a function; a controller stands in its place."""
+    """What drives the arm, checked: `source` is (n,), a schedule or a function;
+    a controller stands in its place.
+    """
 
     arm: Arm
     voltage: bool
@@ -93,28 +95,48 @@ class Input:
         if isinstance(self.source, Schedule):
             return self.source.value(t)
         value: Floats = self.source
-        return numbers(self.arm, self.source(t), "voltage" if self.voltage else "torque") if callable(self.source) else value
+        return (
+            numbers(self.arm, self.source(t), "voltage" if self.voltage else "torque")
+            if callable(self.source)
+            else value
+        )
 
 
 def input_of(
     arm: Arm, torque: Driving | None, voltage: Driving | None, controller: Controller | None, dac: DAC | None
-) -> Input:  # fmt: skip
+) -> Input:
     """What drives the arm, from what a caller gave; nothing is zero torque."""
-    given = [name for name, v in (("torque", torque), ("voltage", voltage), ("controller", controller)) if v is not None]
+    given = [
+        name
+        for name, v in (("torque", torque), ("voltage", voltage), ("controller", controller))
+        if v is not None
+    ]
     if len(given) > 1:
-        raise InputError(f"simulate: one of torque, voltage and controller drives the arm; came {' and '.join(given)}.")
+        raise InputError(
+            f"simulate: one of torque, voltage and controller drives the arm; came {' and '.join(given)}."
+        )
     check_function(controller, "controller", "(t, q, qd)")
     if controller is not None:
-        _check_takes(controller, 3, "simulate, controller: a function of (t, q, qd) is needed; one of t alone is torque=.")
+        _check_takes(
+            controller,
+            3,
+            "simulate, controller: a function of (t, q, qd) is needed; one of t alone is torque=.",
+        )
     check_kind(dac, (DAC, type(None)), "simulate, dac")
     source: Any = voltage if voltage is not None else np.zeros(arm.n) if torque is None else torque
     if isinstance(source, Schedule):
         source.check_for(arm, "voltage" if voltage is not None else "torque")
     elif callable(source):
-        _check_takes(source, 1, f"simulate, {given[0]}: a function of t alone is needed; one of (t, q, qd) is controller=.")
+        _check_takes(
+            source,
+            1,
+            f"simulate, {given[0]}: a function of t alone is needed; one of (t, q, qd) is controller=.",
+        )
     else:
         source = numbers(arm, source, given[0] if given else "torque")
-    return Input(arm, voltage is not None, source, controller, None if dac is None else converter_of(arm, dac))
+    return Input(
+        arm, voltage is not None, source, controller, None if dac is None else converter_of(arm, dac)
+    )
 
 
 def _check_takes(function: Any, arguments: int, message: str) -> None:
@@ -136,7 +158,9 @@ def numbers(arm: Arm, value: ArrayLike, what: str) -> Floats:
     except InputError:
         raise InputError(f"simulate, {what}: {arm.n} numbers are needed; came {shorten(value)}.") from None
     if array.shape != (arm.n,) or not np.isfinite(array).all():
-        raise InputError(f"simulate, {what}: {arm.n} finite numbers are needed, one a joint; came {shorten(value)}.")
+        raise InputError(
+            f"simulate, {what}: {arm.n} finite numbers are needed, one a joint; came {shorten(value)}."
+        )
     return array
 
 

@@ -1,4 +1,6 @@
-"""Where friction that grows with the load leaves no acceleration: told from a motion that goes beyond all numbers."""
+"""Where friction that grows with the load leaves no acceleration:
+told from a motion that goes beyond all numbers.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ Floats = NDArray[np.float64]
 
 
 def is_jammed(arm: Arm, q: Floats, qd: Floats, tau: Floats) -> bool:
-    """Of a state (n,) that has no acceleration: whether the rigid arm would have one there, of a size that bodies can have."""
+    """Of a state (n,) that has no acceleration: whether the rigid arm would have one there,
+    of a size that bodies can have.
+    """
     if not depends_on_load(arm) or not all(np.isfinite(v).all() for v in (q, qd, tau)):
         return False
     try:
@@ -31,12 +35,17 @@ def is_jammed(arm: Arm, q: Floats, qd: Floats, tau: Floats) -> bool:
 
 
 def jams_within(
-    roller: Roller, before: State, after: State, inputs: tuple[Floats, Floats], h: float,
+    roller: Roller,
+    before: State,
+    after: State,
+    inputs: tuple[Floats, Floats],
+    h: float,
     torque: Callable[[Floats, Floats], Floats],
-) -> bool:  # fmt: skip
+) -> bool:
     """Whether a step from one state led to no numbers because one of its stages has no acceleration.
 
-    `inputs` (n,) drive its start and its end. Joints move and stand as they do after the step, which begins by loosening them.
+    `inputs` (n,) drive its start and its end. Joints move and stand as they do after the step,
+    which begins by loosening them.
     """
     if not depends_on_load(roller.arm):
         return False

@@ -12,10 +12,17 @@ COUNTED_ON = ("supplied", "lost")  # energies that add up over time
 
 
 def joined(before: Simulation, after: Simulation) -> Simulation:
-    """Both as one simulation; the sample at which they meet is the later one's, whose input is already there."""
-    if not same_numbers(before.arm, after.arm) or before.t[-1] != after.t[0] or (before.q[-1] != after.q[0]).any():
+    """Both as one simulation; the sample at which they meet is the later one's,
+    whose input is already there.
+    """
+    if (
+        not same_numbers(before.arm, after.arm)
+        or before.t[-1] != after.t[0]
+        or (before.q[-1] != after.q[0]).any()
+    ):
         raise InputError(
-            f"joined: {after!r} does not go on from the end of {before!r}; simulate it with continued= of the first."
+            f"joined: {after!r} does not go on from the end of {before!r}; simulate it with "
+            "continued= of the first."
         )
 
     def put_together(a: Array, b: Array) -> Array:
@@ -30,7 +37,9 @@ def joined(before: Simulation, after: Simulation) -> Simulation:
         **{name: put_together(getattr(before, name), getattr(after, name)) for name in STATES},
         voltage=put_together(before.voltage, after.voltage) if has_voltage else None,  # type: ignore[arg-type]
         energy={
-            name: put_together(before.energy[name], column + (before.energy[name][-1] if name in COUNTED_ON else 0.0))
+            name: put_together(
+                before.energy[name], column + (before.energy[name][-1] if name in COUNTED_ON else 0.0)
+            )
             for name, column in after.energy.items()
             if name in before.energy
         },

@@ -1,4 +1,6 @@
-"""Machine code of an arm, kept while the process lives: what simulations of the same arm need again and again."""
+"""Machine code of an arm, kept while the process lives: what simulations of the same
+arm need again and again.
+"""
 
 from __future__ import annotations
 

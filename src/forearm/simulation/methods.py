@@ -1,6 +1,7 @@
 """Runge-Kutta methods as data: a tableau that checks itself, and one step of an explicit one.
 
-A system is q'' = f(t, q, qd); inside, y stacks q and qd along a first axis of two, so that y' = F(t, y) = (qd, f).
+A system is q'' = f(t, q, qd); inside, y stacks q and qd along a first axis of two, so that
+y' = F(t, y) = (qd, f).
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ TABLEAU_ROUNDING = 1e-14
 class Tableau:
     """A Runge-Kutta method: K_i = F(t + c_i h, y + h sum_j a_ij K_j), y_new = y + h sum_i b_i K_i.
 
-    `a` has the whole square, or the rows below the diagonal for an explicit method; `b_embedded` are the weights of the
-    solution that the error is measured against, of order `order_embedded`; row i of `dense` are the coefficients of theta,
-    theta^2, ... in b_i(theta), the weights of y(t + theta h).
+    `a` has the whole square, or the rows below the diagonal for an explicit method; `b_embedded` are the
+    weights of the solution that the error is measured against, of order `order_embedded`; row i of `dense`
+    are the coefficients of theta, theta^2, ... in b_i(theta), the weights of y(t + theta h).
     """
 
     name: str
@@ -50,7 +51,8 @@ class Tableau:
         rows = [len(row) for row in self.a]
         if len(self.b) != stages or rows not in ([stages] * stages, list(range(stages))):
             raise InputError(
-                f"tableau {self.name!r}: c and b need one number a stage, a a square or the rows below its diagonal."
+                f"tableau {self.name!r}: c and b need one number a stage, a a square or the "
+                "rows below its diagonal."
             )
         sums: list[tuple[str, Number, Number]] = [
             (f"row {i + 1} of a", sum(row), self.c[i]) for i, row in enumerate(self.a)
@@ -61,7 +63,10 @@ class Tableau:
             sums += [(f"row {i + 1} of dense", sum(row), self.b[i]) for i, row in enumerate(self.dense)]
         for what, total, wanted in sums:
             if abs(float(total) - float(wanted)) > TABLEAU_ROUNDING:
-                raise InputError(f"tableau {self.name!r}: {what} must sum to {float(wanted):g}, it sums to {float(total):g}.")
+                raise InputError(
+                    f"tableau {self.name!r}: {what} must sum to {float(wanted):g}, it "
+                    f"sums to {float(total):g}."
+                )
 
     @cached_property
     def explicit(self) -> bool:
@@ -71,7 +76,11 @@ class Tableau:
     @cached_property
     def first_same_as_last(self) -> bool:
         """Whether the last stage is the rate at the end of the step, where the next one starts."""
-        return self.explicit and tuple(self.a[-1]) == self.b[: len(self.a[-1])] and not any(self.b[len(self.a[-1]) :])
+        return (
+            self.explicit
+            and tuple(self.a[-1]) == self.b[: len(self.a[-1])]
+            and not any(self.b[len(self.a[-1]) :])
+        )
 
     @cached_property
     def floats(self) -> tuple[list[float], list[list[float]], list[float]]:
@@ -86,7 +95,9 @@ class Tableau:
 
     @cached_property
     def dense_columns(self) -> list[list[float]] | None:
-        """For each power of theta its weights of the stages, or None for a method without dense output of its own."""
+        """For each power of theta its weights of the stages, or None for a method without
+        dense output of its own.
+        """
         return None if self.dense is None else [_floats(column) for column in zip(*self.dense, strict=True)]
 
 
@@ -103,7 +114,9 @@ def weighted(weights: Sequence[float], h: float, K: Sequence[Floats] | Floats) -
     return total
 
 
-def explicit_stages(tableau: Tableau, rate: Rate, t: float, y: Floats, h: float, first: Floats | None = None) -> list[Floats]:
+def explicit_stages(
+    tableau: Tableau, rate: Rate, t: float, y: Floats, h: float, first: Floats | None = None
+) -> list[Floats]:
     """The rates K_i of an explicit step; `first` is K_1 where it is known already."""
     c, a, _ = tableau.floats
     K = [rate(t, y) if first is None else first]
@@ -112,7 +125,9 @@ def explicit_stages(tableau: Tableau, rate: Rate, t: float, y: Floats, h: float,
     return K
 
 
-def explicit_step(tableau: Tableau, f: Acceleration, t: float, q: ArrayLike, qd: ArrayLike, h: float) -> tuple[Floats, Floats]:
+def explicit_step(
+    tableau: Tableau, f: Acceleration, t: float, q: ArrayLike, qd: ArrayLike, h: float
+) -> tuple[Floats, Floats]:
     """One step of q'' = f(t, q, qd) by an explicit method, for a state (n,) or a batch (..., n).
 
     f is asked at t + c_i h, at the end too; a caller who holds an input over the step holds it there as well.
@@ -160,13 +175,16 @@ def _rows(text: str) -> tuple[Row, ...]:
     return tuple(_row(line) for line in text.split(";"))
 
 
-# Swartz p. 12: c1, c2, c3 are the stages of the position, k1, k2, k3 those of the velocity. The printed c3 subtracts h c1
-# from a velocity, which is of order 1; it must subtract h k1, as the line for k3 does.
+# Swartz p. 12: c1, c2, c3 are the stages of the position, k1, k2, k3 those of the velocity. The printed c3
+# subtracts h c1 from a velocity, which is of order 1; it must subtract h k1, as the line for k3 does.
 RK3 = Tableau("rk3", _row("0 1/2 1"), ((), _row("1/2"), _row("-1 2")), _row("1/6 4/6 1/6"), 3)
 
-RK4 = Tableau("rk4", _row("0 1/2 1/2 1"), ((), _row("1/2"), _row("0 1/2"), _row("0 0 1")), _row("1/6 1/3 1/3 1/6"), 4)
+RK4 = Tableau(
+    "rk4", _row("0 1/2 1/2 1"), ((), _row("1/2"), _row("0 1/2"), _row("0 0 1")), _row("1/6 1/3 1/3 1/6"), 4
+)
 
-# Dhanaraj D.4, subroutine RUNGE: S. Gill's step, here without the running Q that saved memory. Its A are 1 -+ sqrt(1/2).
+# Dhanaraj D.4, subroutine RUNGE: S. Gill's step, here without the running Q that saved memory.
+# Its A are 1 -+ sqrt(1/2).
 _G = sqrt(0.5)
 GILL = Tableau(
     "gill",
@@ -176,8 +194,9 @@ GILL = Tableau(
     4,
 )
 
-# J. R. Dormand, P. J. Prince, A family of embedded Runge-Kutta formulae, J. Comp. Appl. Math. 6, 1980: RK5(4)7M; dense
-# output of order 4 by L. F. Shampine, Some practical Runge-Kutta formulas, Math. Comp. 46, 1986.
+# J. R. Dormand, P. J. Prince, A family of embedded Runge-Kutta formulae, J. Comp. Appl.
+# Math. 6, 1980: RK5(4)7M; dense output of order 4 by L. F. Shampine, Some practical Runge-Kutta
+# formulas, Math. Comp. 46, 1986.
 DP45 = Tableau(
     "dp45",
     _row("0 1/5 3/10 4/5 8/9 1 1"),
@@ -205,8 +224,8 @@ DP45 = Tableau(
     """),
 )
 
-# P. J. Prince, J. R. Dormand, High order embedded Runge-Kutta formulae, J. Comp. Appl. Math. 7, 1981: RK8(7)13M; the
-# fractions are theirs, good to 17 digits.
+# P. J. Prince, J. R. Dormand, High order embedded Runge-Kutta formulae, J. Comp. Appl. Math. 7, 1981:
+# RK8(7)13M; the fractions are theirs, good to 17 digits.
 DP87 = Tableau(
     "dp87",
     _row("0 1/18 1/12 1/8 5/16 3/8 59/400 93/200 5490023248/9719169821 13/20 1201146811/1299019798 1 1"),
@@ -230,21 +249,22 @@ DP87 = Tableau(
         5232866602/850066563 -4093664535/808688257 3962137247/1805957418 65686358/487910083;
         403863854/491063109 0 0 -5068492393/434740067 -411421997/543043805 652783627/914296604 11173962825/925320556
         -13158990841/6184727034 3936647629/1978049680 -160528059/685178525 248638103/1413531060 0
-    """),
+    """),  # noqa: E501
     ),
     _row(
-        "14005451/335480064 0 0 0 0 -59238493/1068277825 181606767/758867731 561292985/797845732 -1041891430/1371343529 "
-        "760417239/1151165299 118820643/751138087 -528747749/2220607170 1/4"
+        "14005451/335480064 0 0 0 0 -59238493/1068277825 181606767/758867731 561292985/797845732 "
+        "-1041891430/1371343529 760417239/1151165299 118820643/751138087 -528747749/2220607170 1/4"
     ),
     8,
     _row(
-        "13451932/455176623 0 0 0 0 -808719846/976000145 1757004468/5645159321 656045339/265891186 -3867574721/1518517206 "
-        "465885868/322736535 53011238/667516719 2/45 0"
+        "13451932/455176623 0 0 0 0 -808719846/976000145 1757004468/5645159321 656045339/265891186 "
+        "-3867574721/1518517206 465885868/322736535 53011238/667516719 2/45 0"
     ),
     7,
 )
 
-# E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 1996, IV.5 (Radau IIA) and II.7 of its first volume (Gauss).
+# E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 1996, IV.5 (Radau IIA) and II.7 of
+# its first volume (Gauss).
 _R = sqrt(6.0)
 RADAU = Tableau(
     "radau",

@@ -1,4 +1,5 @@
-"""A simulation as one HTML file that plays by itself: the arm as a moving skeleton, the curves of its joints beside it.
+"""A simulation as one HTML file that plays by itself: the arm as a moving skeleton,
+the curves of its joints beside it.
 
 The page is `player.html` with `player.css`, `player.js` and the motion put in; it fetches nothing.
 """
@@ -30,14 +31,30 @@ MAX_FRAMES = 2000
 MAX_EVENTS = 500  # that are listed; the page says how many there were
 # What curves and the arm are drawn in: in the style sheet as variables, and for the script.
 INKS = {f"curve{k}": colour for k, colour in enumerate(COLOURS)} | {
-    "haze": "#eef3f7", "floor": "#d3dbe1", "middle": "#93a7b5", "shadow": "#d0d4d8", "bone": "#8795a1", "edge": "#3c4650",
-    "grid": "#e3e3e3", "zero": "#999",
-}  # fmt: skip
+    "haze": "#eef3f7",
+    "floor": "#d3dbe1",
+    "middle": "#93a7b5",
+    "shadow": "#d0d4d8",
+    "bone": "#8795a1",
+    "edge": "#3c4650",
+    "grid": "#e3e3e3",
+    "zero": "#999",
+}
 INKS_ON_DARK = {f"curve{k}": colour for k, colour in enumerate(ON_DARK)} | {
-    "haze": "#1e252b", "floor": "#323a41", "middle": "#5d6d79", "shadow": "#0c0e10", "bone": "#93a1ad", "edge": "#4b5762",
-    "grid": "#2d3338", "zero": "#70777d",
-}  # fmt: skip
-LOOK = {"curves": len(COLOURS), "dashes": DASHES, "inks": {"light": PAGE | INKS, "dark": PAGE_ON_DARK | INKS_ON_DARK}}
+    "haze": "#1e252b",
+    "floor": "#323a41",
+    "middle": "#5d6d79",
+    "shadow": "#0c0e10",
+    "bone": "#93a1ad",
+    "edge": "#4b5762",
+    "grid": "#2d3338",
+    "zero": "#70777d",
+}
+LOOK = {
+    "curves": len(COLOURS),
+    "dashes": DASHES,
+    "inks": {"light": PAGE | INKS, "dark": PAGE_ON_DARK | INKS_ON_DARK},
+}
 RATE = 60.0  # frames per second that are made even of few samples
 
 
@@ -59,7 +76,8 @@ def page(simulation: Simulation) -> str:
         "data": _inside_script(motion(simulation) | {"look": LOOK}),
     }
     template = (FOLDER / "player.html").read_text(encoding="utf-8")
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)  # one pass: what is put in stays as it is
+    # one pass: what is put in stays as it is
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
 
 
 def motion(simulation: Simulation) -> dict[str, Any]:
@@ -97,7 +115,9 @@ def motion(simulation: Simulation) -> dict[str, Any]:
 
 
 def frame_times(simulation: Simulation) -> NDArray[np.float64]:
-    """Equal times from first to last: as many as there are samples, more where these are far apart, at most MAX_FRAMES."""
+    """Equal times from first to last: as many as there are samples, more where these are far
+    apart, at most MAX_FRAMES.
+    """
     t = simulation.t
     wanted = max(len(t), math.ceil(min(float(t[-1] - t[0]) * RATE, MAX_FRAMES)) + 1)
     times = np.linspace(t[0], t[-1], min(wanted, MAX_FRAMES) if t[-1] > t[0] else 1)
@@ -110,7 +130,9 @@ def _panels(simulation: Simulation, times: NDArray[np.float64]) -> list[dict[str
     names = [joint.name for joint in simulation.arm.joints]
 
     def words(turning: str, sliding: str) -> str:
-        return " or ".join(word for kind, word in (("revolute", turning), ("prismatic", sliding)) if kind in kinds)
+        return " or ".join(
+            word for kind, word in (("revolute", turning), ("prismatic", sliding)) if kind in kinds
+        )
 
     def straight(block: NDArray[np.float64]) -> NDArray[np.float64]:
         columns = [np.interp(times, simulation.t, column) for column in block.T]
@@ -121,10 +143,19 @@ def _panels(simulation: Simulation, times: NDArray[np.float64]) -> list[dict[str
     blocks.append((f"{words('torque', 'force')}, {words('N m', 'N')}", straight(simulation.tau)))
     if simulation.voltage is not None:
         blocks.append(("voltage, V", straight(simulation.voltage)))
-    panels = [{"title": title, "joints": True, "names": names, "data": _encoded(block)} for title, block in blocks]
+    panels = [
+        {"title": title, "joints": True, "names": names, "data": _encoded(block)} for title, block in blocks
+    ]
     if simulation.energy:
         energies = straight(np.column_stack(list(simulation.energy.values())))
-        panels.append({"title": "energy, J", "joints": False, "names": list(simulation.energy), "data": _encoded(energies)})
+        panels.append(
+            {
+                "title": "energy, J",
+                "joints": False,
+                "names": list(simulation.energy),
+                "data": _encoded(energies),
+            }
+        )
     return panels
 
 

@@ -1,4 +1,6 @@
-"""What a simulation leaves: states, torques and energies at sampled times, events, and what it takes to go on."""
+"""What a simulation leaves: states, torques and energies at sampled times, events,
+and what it takes to go on.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ LATER = ("qdd", "tau", "voltage", "energy", "lost")
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened at a time, s: one of EVENTS, at a joint (its name) or, where None, at none of them."""
+    """Something that happened at a time, s: one of EVENTS, at a joint (its name) or, where
+    None, at none of them.
+    """
 
     t: float
     kind: str
@@ -47,10 +51,11 @@ class Event:
 class Simulation:
     """A simulated motion: T samples of the n joints of an arm, in SI units.
 
-    `t` (T,) never falls; two samples of one time are before and after a jump. `q`, `qd`, `qdd`, `tau` and, where motors
-    were driven, `voltage` are (T, n). `energy` has (T,) arrays such as kinetic, potential, supplied, lost, in J; `lost`
-    what was lost so far (T, n) in bearing, gear, friction or winding of each joint. `status` and `message` say why it
-    ended, `checkpoint` holds what going on needs. Arrays are taken over as they are, and are read-only through it.
+    `t` (T,) never falls; two samples of one time are before and after a jump. `q`, `qd`, `qdd`, `tau` and,
+    where motors were driven, `voltage` are (T, n). `energy` has (T,) arrays such as kinetic, potential,
+    supplied, lost, in J; `lost` what was lost so far (T, n) in bearing, gear, friction or winding of each
+    joint. `status` and `message` say why it ended, `checkpoint` holds what going on needs. Arrays are taken
+    over as they are, and are read-only through it.
     """
 
     arm: Arm
@@ -77,7 +82,9 @@ class Simulation:
 
     @classmethod
     def of_motion(cls, later: Callable[[str], Any], **motion: Any) -> Simulation:
-        """A simulation whose other fields are there, while `later` gives each of LATER when it is first asked for."""
+        """A simulation whose other fields are there, while `later` gives each of LATER when
+        it is first asked for.
+        """
         self = object.__new__(cls)
         self.__dict__.update(motion, _later=later)
         self._check_motion()
@@ -109,7 +116,9 @@ class Simulation:
     def checked(self) -> Simulation:
         """This simulation, or an error that says when, where and why it failed, and what to do."""
         if not self.ok:
-            raise ForearmError(f"simulation of {self.arm.name!r} by {self.method}: {self.message}; {self.status.value}.")
+            raise ForearmError(
+                f"simulation of {self.arm.name!r} by {self.method}: {self.message}; {self.status.value}."
+            )
         return self
 
     def _check_motion(self) -> None:
@@ -143,8 +152,9 @@ class Simulation:
     def at(self, t: ArrayLike) -> tuple[Array, Array]:
         """q and qd at a time, (n,) each, or at times (m,), (m, n) each: cubic between samples, exact at them.
 
-        q is Hermite's cubic of the neighbours' q and qd, qd its derivative; both differ from a smooth motion by a bound
-        that falls as the third power of the distance of samples, q's by the fourth. At a jump it is what comes after.
+        q is Hermite's cubic of the neighbours' q and qd, qd its derivative; both differ from a smooth
+        motion by a bound that falls as the third power of the distance of samples, q's by the fourth. At a
+        jump it is what comes after.
         """
         asked = as_floats(t, "at")
         if asked.ndim > 1:
@@ -153,8 +163,8 @@ class Simulation:
         outside = ~((at >= self.t[0]) & (at <= self.t[-1]))
         if outside.any():
             raise InputError(
-                f"at: {float(at[outside][0])!r} s is outside of the simulation, which goes from {float(self.t[0])!r} to "
-                f"{float(self.t[-1])!r} s. Simulate for longer, or ask within."
+                f"at: {float(at[outside][0])!r} s is outside of the simulation, which goes from "
+                f"{float(self.t[0])!r} to {float(self.t[-1])!r} s. Simulate for longer, or ask within."
             )
         q, qd = self._between(at)
         return (q[0], qd[0]) if asked.ndim == 0 else (q, qd)
@@ -173,7 +183,9 @@ class Simulation:
         return q, qd
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it whole or not at all: .npz holds everything and can be loaded, .csv and .parquet the table."""
+        """Write it whole or not at all: .npz holds everything and can be loaded,
+        .csv and .parquet the table.
+        """
         kind = Path(path).suffix.lower()
         if kind == ".npz":
             from forearm.simulation.stored import write_simulation
@@ -182,20 +194,29 @@ class Simulation:
         elif kind in ENDINGS:
             write_table(path, self.columns())
         else:
-            raise InputError(f"{Path(path).name}: a simulation is saved as .npz, {', '.join(ENDINGS)}; to_html writes .html.")
+            raise InputError(
+                f"{Path(path).name}: a simulation is saved as .npz, "
+                f"{', '.join(ENDINGS)}; to_html writes .html."
+            )
 
     def columns(self) -> dict[str, Array]:
-        """The table of CSV and Parquet: t, q1.., qd1.., qdd1.., tau1.., voltage1.., energy_kinetic.., lost_gear1.. ."""
+        """The table of CSV and Parquet: t, q1.., qd1.., qdd1.., tau1.., voltage1..,
+        energy_kinetic.., lost_gear1.. .
+        """
         blocks = {name: getattr(self, name) for name in STATES}
         blocks |= {"voltage": self.voltage} if self.voltage is not None else {}
         table = {"t": self.t}
         table |= {f"{name}{i + 1}": block[:, i] for name, block in blocks.items() for i in range(self.arm.n)}
         table |= {f"energy_{name}": column for name, column in self.energy.items()}
-        table |= {f"lost_{name}{i + 1}": block[:, i] for name, block in self.lost.items() for i in range(self.arm.n)}
+        table |= {
+            f"lost_{name}{i + 1}": block[:, i] for name, block in self.lost.items() for i in range(self.arm.n)
+        }
         return table
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
-        """A matplotlib figure of positions, velocities, torques, voltages, energies and events; saved where a path is given."""
+        """A matplotlib figure of positions, velocities, torques, voltages, energies and events;
+        saved where a path is given.
+        """
         from forearm.plots.motion import motion_picture, save_figure
 
         figure = motion_picture(self)
@@ -204,20 +225,28 @@ class Simulation:
         return figure
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
-        """Write one file that a browser plays without network: the arm moving beside the curves of its joints."""
+        """Write one file that a browser plays without network:
+        the arm moving beside the curves of its joints.
+        """
         from forearm.simulation.player import write_player
 
         write_player(self, path)
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s in {len(self.t)} samples"
-        return f"<Simulation of {self.arm.name!r} by {self.method}: {span}, {len(self.events)} events; {self.message}>"
+        return (
+            f"<Simulation of {self.arm.name!r} by {self.method}: {span}, {len(self.events)} "
+            f"events; {self.message}>"
+        )
 
     def _repr_html_(self) -> str:
         """How it ended: nothing that is not there yet is computed for it."""
         said = [repr(self)[1:-1], f"status {self.status.name}: {self.status.value}"]
         end = zip(self.arm.joints, self.q[-1], self.qd[-1], strict=True)
-        rows = [[j.name, number(float(q)), number(float(qd)), "rad" if j.kind == "revolute" else "m"] for j, q, qd in end]
+        rows = [
+            [j.name, number(float(q)), number(float(qd)), "rad" if j.kind == "revolute" else "m"]
+            for j, q, qd in end
+        ]
         tables = [html_table(["joint", "q", "qd", "unit of q"], rows, f"State at {self.t[-1]:g} s")]
         if self.events:
             happened = [[number(e.t), e.kind, e.joint or "-", e.text] for e in self.events]
@@ -226,7 +255,8 @@ class Simulation:
 
 
 def cubic(q0: Array, v0: Array, q1: Array, v1: Array, h: Array, s: float | Array) -> tuple[Array, Array]:
-    """Hermite's cubic from q0 with velocity v0 to q1 with v1, a time h later, and its derivative, at the share s of it.
+    """Hermite's cubic from q0 with velocity v0 to q1 with v1, a time h later, and its
+    derivative, at the share s of it.
 
     Where h is 0 the derivative is v0.
     """
@@ -239,7 +269,11 @@ def cubic(q0: Array, v0: Array, q1: Array, v1: Array, h: Array, s: float | Array
 
 def _taken(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     """A read-only view of float64 numbers of this shape; anything else that is numbers is converted."""
-    array = value if isinstance(value, np.ndarray) and value.dtype == np.float64 else as_floats(value, f"simulation, {what}")
+    array = (
+        value
+        if isinstance(value, np.ndarray) and value.dtype == np.float64
+        else as_floats(value, f"simulation, {what}")
+    )
     if array.shape != shape:
         raise InputError(f"simulation, {what}: shape {shape} is needed, came {array.shape}.")
     view = array.view()

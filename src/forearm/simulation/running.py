@@ -1,4 +1,6 @@
-"""The front door: the motion of an arm from a state, driven by torques, voltages or a controller; and of many at once."""
+"""The front door: the motion of an arm from a state, driven by torques, voltages or a
+controller; and of many at once.
+"""
 
 from __future__ import annotations
 
@@ -43,18 +45,34 @@ AT_ONCE = 200_000  # steps of all states together: then a run of many can be int
 
 
 def simulate(
-    arm: Arm, q0: ArrayLike, qd0: ArrayLike, duration: float, *, torque: Driving | None = None,
-    voltage: Driving | None = None, controller: Controller | None = None, method: str = "rk3", step: float = 1e-3,
-    dac: DAC | None = None, record: int = 1, rtol: float = 1e-6, atol: float = 1e-9, stops: bool = False,
-    until: Condition | None = None, continued: Simulation | None = None, progress: Progress | None = None,
-) -> Simulation:  # fmt: skip
-    """The motion of an arm from a state (n,) for `duration` s, driven by torques, voltages, or a controller's torques.
+    arm: Arm,
+    q0: ArrayLike,
+    qd0: ArrayLike,
+    duration: float,
+    *,
+    torque: Driving | None = None,
+    voltage: Driving | None = None,
+    controller: Controller | None = None,
+    method: str = "rk3",
+    step: float = 1e-3,
+    dac: DAC | None = None,
+    record: int = 1,
+    rtol: float = 1e-6,
+    atol: float = 1e-9,
+    stops: bool = False,
+    until: Condition | None = None,
+    continued: Simulation | None = None,
+    progress: Progress | None = None,
+) -> Simulation:
+    """The motion of an arm from a state (n,) for `duration` s, driven by torques, voltages,
+    or a controller's torques.
 
-    What drives it is a value (n,), a `Schedule`, or a function of time; a controller is a function of (t, q, qd). With a `dac`
-    functions are sampled and held at its period. Methods "rk3" (Swartz's), "rk4" and "gill" take fixed steps and keep every
-    `record`-th; "dp45", "dp87" and "radau" (for stiff drives) follow the error; "midpoint" and "gauss4" are symplectic, for
-    arms that nothing drives or brakes. It ends early at a joint's limit if `stops`, or where `until(t, q, qd)` passes 0.
-    `continued` goes on from another simulation's end as if it had not stopped. `progress(t, steps)` is called now and then.
+    What drives it is a value (n,), a `Schedule`, or a function of time; a controller is a function of (t, q,
+    qd). With a `dac` functions are sampled and held at its period. Methods "rk3" (Swartz's), "rk4" and "gill"
+    take fixed steps and keep every `record`-th; "dp45", "dp87" and "radau" (for stiff drives) follow the
+    error; "midpoint" and "gauss4" are symplectic, for arms that nothing drives or brakes. It ends early at a
+    joint's limit if `stops`, or where `until(t, q, qd)` passes 0. `continued` goes on from another
+    simulation's end as if it had not stopped. `progress(t, steps)` is called now and then.
     """
     check_arm(arm)
     if not isinstance(method, str) or method not in ALL:
@@ -71,7 +89,9 @@ def simulate(
     state, clock = start.state, start.clock(step)
     track = Track(arm, start.t, state.q[0], state.qd[0], bool(stops), condition_of(until))
     if method in ADAPTIVE:
-        course = _following(drive, roller, track, start).run(start.t, duration, Accuracy(method, rtol, atol), progress)
+        course = _following(drive, roller, track, start).run(
+            start.t, duration, Accuracy(method, rtol, atol), progress
+        )
         return _simulation(course, drive, method, None)
     if method in FIXED:
         refuse_inductance(arm, drive.voltage, method)
@@ -83,33 +103,50 @@ def simulate(
     else:
         given = (("torque", torque), ("voltage", voltage), ("controller", controller))
         refuse_driven(arm, method, [name for name, value in given if value is not None])
-        course = Conserving(arm, method, track, state, start.momentum, clock).run(drive, duration, record, progress)
+        course = Conserving(arm, method, track, state, start.momentum, clock).run(
+            drive, duration, record, progress
+        )
     return _simulation(course, drive, method, step)
 
 
 def simulate_many(
-    arm: Arm, q0: ArrayLike, qd0: ArrayLike, duration: float, *, torque: ArrayLike | None = None,
-    voltage: ArrayLike | None = None, method: str = "rk4", step: float = 1e-3,
-) -> tuple[Floats, Floats]:  # fmt: skip
-    """Where many simulations (B, n) end: q and qd (B, n), each driven by its own or a common torque or voltage, held."""
+    arm: Arm,
+    q0: ArrayLike,
+    qd0: ArrayLike,
+    duration: float,
+    *,
+    torque: ArrayLike | None = None,
+    voltage: ArrayLike | None = None,
+    method: str = "rk4",
+    step: float = 1e-3,
+) -> tuple[Floats, Floats]:
+    """Where many simulations (B, n) end: q and qd (B, n), each driven by its own or a common
+    torque or voltage, held.
+    """
     if not isinstance(method, str) or method not in FIXED:
-        raise NameNotFound(f"simulate_many: there is no method {shorten(method)}; {suggest(str(method), FIXED)}")
+        raise NameNotFound(
+            f"simulate_many: there is no method {shorten(method)}; {suggest(str(method), FIXED)}"
+        )
     q, qd = states_of(arm, q0=q0, qd0=qd0)
     given = voltage if voltage is not None else np.zeros(arm.n) if torque is None else torque
     u = as_floats(given, f"simulate_many, {'torque' if voltage is None else 'voltage'}")
     if q.ndim != 2 or u.shape not in ((arm.n,), q.shape) or (torque is not None and voltage is not None):
         raise InputError(
-            f"simulate_many: states (B, {arm.n}) and one of torque and voltage, ({arm.n},) or (B, {arm.n}), are needed; came "
-            f"{q.shape} and {u.shape}."
+            f"simulate_many: states (B, {arm.n}) and one of torque and voltage, ({arm.n},) or (B, {arm.n}), "
+            f"are needed; came {q.shape} and {u.shape}."
         )
     if not all(np.isfinite(v).all() for v in (q, qd, u)):
-        raise InputError("simulate_many: every number of q0, qd0, torque and voltage must be finite; leave the others out.")
+        raise InputError(
+            "simulate_many: every number of q0, qd0, torque and voltage must be finite; leave the others out."
+        )
     refuse_inductance(arm, voltage is not None, method)
     roller = roller_of(arm, voltage is not None, method)
     state = roller.at_rest_or_moving(q, qd)
     step = check_number(step, "simulate_many, step", above=0.0)
     rows = q[:: max(len(q) // LOOKED_AT, 1)]
-    warn_of_long_steps(arm, voltage is not None, method, step, rows, "simulate_many", ", or simulate one by one with 'radau'")
+    warn_of_long_steps(
+        arm, voltage is not None, method, step, rows, "simulate_many", ", or simulate one by one with 'radau'"
+    )
     steps, rest = whole_steps(check_number(duration, "simulate_many, duration", minimum=0.0), step)
     piece = max(AT_ONCE // max(len(q), 1), 1)
     for count, h in ((steps, step), (1 if rest else 0, rest)):
@@ -123,8 +160,9 @@ def refuse_inductance(arm: Arm, voltage: bool, method: str) -> None:
     """Currents behind an inductance are states that fixed steps do not have."""
     if voltage and has_inductance(arm):
         raise InputError(
-            f"simulate: {method!r} takes voltages without inductance only, and motors of {arm.name!r} have some. Take simulate "
-            "with method 'dp45', or 'radau' where L / R is short; or forearm.simulation.without_inductance(arm)."
+            f"simulate: {method!r} takes voltages without inductance only, and motors of {arm.name!r} have "
+            "some. Take simulate with method 'dp45', or 'radau' where L / R is short; or "
+            "forearm.simulation.without_inductance(arm)."
         )
 
 
@@ -140,9 +178,18 @@ def _simulation(course: Course, drive: Input, method: str, step: float | None) -
     track = course.track
     events = sorted([*track.events, *sticking(course.roller, course.t, course.qd)], key=lambda e: e.t)
     made = Simulation.of_motion(
-        partial(getattr, Books(course)), arm=drive.arm, method=method, step=step, t=course.t, q=course.q, qd=course.qd,
-        events=tuple(events), message=track.message, status=track.status, checkpoint=course.checkpoint,
-    )  # fmt: skip
+        partial(getattr, Books(course)),
+        arm=drive.arm,
+        method=method,
+        step=step,
+        t=course.t,
+        q=course.q,
+        qd=course.qd,
+        events=tuple(events),
+        message=track.message,
+        status=track.status,
+        checkpoint=course.checkpoint,
+    )
     if not drive.is_data:  # the user's functions are asked now, and never after the run
         made.energy  # noqa: B018
     return made

@@ -1,4 +1,6 @@
-"""Voltages or torques over time: a table of times, from a file or by hand, held or joined by straight lines."""
+"""Voltages or torques over time: a table of times, from a file or by hand,
+held or joined by straight lines.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +28,24 @@ Quantity = Literal["voltage", "torque"]
 MAX_NUMBERS = 50_000_000  # in a file or in what is sampled: 400 MB
 TIMES = ("t", "time")
 # The spellings of a column by the number of its joint; u is whatever the schedule is used for.
-LETTERS: Mapping[str, Quantity | None] = {"voltage": "voltage", "v": "voltage", "torque": "torque", "tau": "torque", "u": None}
+LETTERS: Mapping[str, Quantity | None] = {
+    "voltage": "voltage",
+    "v": "voltage",
+    "torque": "torque",
+    "tau": "torque",
+    "u": None,
+}
 UNSAFE = ',;\t"'  # what has a meaning in a header
-REACHED = 1e-6  # of a period: a time this little behind a sample counts as reached, for 3 * 0.1 is more than 0.3
+# of a period: a time this little behind a sample counts as reached, for 3 * 0.1 is more than 0.3
+REACHED = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
     """Values (K, n) from times (K,) on, in s: each held until the next, or joined by straight lines.
 
-    After the last time its values hold; before the first there are none. `joints` are the names of the n joints, and
-    `quantity` is what the values are, both where that is known.
+    After the last time its values hold; before the first there are none. `joints` are the names of the n
+    joints, and `quantity` is what the values are, both where that is known.
     """
 
     times: Array
@@ -52,7 +61,8 @@ class Schedule:
         values = as_floats(self.values, "schedule, values")
         if times.ndim != 1 or not times.size or values.ndim != 2 or len(values) != len(times):
             raise InputError(
-                f"schedule: at least one time, (K,), and values (K, n) are needed; came {times.shape} and {values.shape}."
+                "schedule: at least one time, (K,), and values (K, n) are needed; came "
+                f"{times.shape} and {values.shape}."
             )
         times = frozen_array(times, times.shape, "schedule, times")
         values = frozen_array(values, values.shape, "schedule, values")
@@ -60,13 +70,16 @@ class Schedule:
         if late.size:
             k = int(late[0])
             raise InputError(
-                f"schedule, times: they must grow, but number {k + 2} is {float(times[k + 1])!r} s after {float(times[k])!r} s."
+                f"schedule, times: they must grow, but number {k + 2} is {float(times[k + 1])!r} s after "
+                f"{float(times[k])!r} s."
             )
         joints = tuple(self.joints)
         for name in joints:
             check_name(name, "joint")
         if joints and len(joints) != values.shape[1]:
-            raise InputError(f"schedule: {values.shape[1]} columns of values, but {len(joints)} names of joints.")
+            raise InputError(
+                f"schedule: {values.shape[1]} columns of values, but {len(joints)} names of joints."
+            )
         for name, value in (("times", times), ("values", values), ("joints", joints)):
             object.__setattr__(self, name, value)
 
@@ -82,8 +95,8 @@ class Schedule:
     def read(cls, path: str | os.PathLike[str], arm: Arm, how: How = "hold") -> Schedule:
         """The schedule in a CSV or Parquet file with a column of times and one a joint, in any order.
 
-        The times are `t` or `time`; the column of a joint is its name, or a number from 1 behind voltage, v, torque, tau
-        or u. Every joint needs its column, and no other columns are taken.
+        The times are `t` or `time`; the column of a joint is its name, or a number from 1 behind voltage, v,
+        torque, tau or u. Every joint needs its column, and no other columns are taken.
         """
         check_kind(arm, Arm, "schedule")
         _check_choice(how, get_args(How), "how")
@@ -93,7 +106,9 @@ class Schedule:
             blocks = list(_rows(log, (time, *places)))
         rows = np.concatenate(blocks) if blocks else np.empty((0, 1 + arm.n))
         if not len(rows):
-            raise InputError(f"{log.name}: no row of numbers behind the header; one time with its values is the least.")
+            raise InputError(
+                f"{log.name}: no row of numbers behind the header; one time with its values is the least."
+            )
         try:
             return cls(times=rows[:, 0], values=rows[:, 1:], how=how, joints=names, quantity=quantity)
         except InputError as error:
@@ -105,17 +120,20 @@ class Schedule:
         return int(self.values.shape[1])
 
     def check_for(self, arm: Arm, quantity: Quantity) -> None:
-        """Refuse to drive an arm of other joints, or with torques what is given in volts and the other way round."""
+        """Refuse to drive an arm of other joints, or with torques what is given in volts
+        and the other way round.
+        """
         names = tuple(joint.name for joint in arm.joints)
         if self.n != arm.n or (self.joints and self.joints != names):
             came = ", ".join(self.joints[:12]) or f"{self.n} without names"
             raise InputError(
-                f"schedule: {arm.name!r} has {arm.n} joints ({', '.join(names[:12])}), the schedule is for {came}. "
-                "Read it with this arm."
+                f"schedule: {arm.name!r} has {arm.n} joints ({', '.join(names[:12])}), the schedule is for "
+                f"{came}. Read it with this arm."
             )
         if self.quantity not in (None, quantity):
             raise InputError(
-                f"schedule: a {quantity} is needed and its columns are each a {self.quantity}; rename or convert them."
+                f"schedule: a {quantity} is needed and its columns are each a {self.quantity}; "
+                "rename or convert them."
             )
 
     def value(self, t: float) -> Array:
@@ -131,8 +149,8 @@ class Schedule:
         outside = ~(at >= self.times[0]) | np.isinf(at)
         if outside.any():
             raise InputError(
-                f"schedule: it begins at {float(self.times[0])!r} s, so it has no value at {float(at[outside][0])!r} s. "
-                "Give it a row for the time at which the simulation starts."
+                f"schedule: it begins at {float(self.times[0])!r} s, so it has no value at "
+                f"{float(at[outside][0])!r} s. Give it a row for the time at which the simulation starts."
             )
         before = np.searchsorted(self.times, at, side="right") - 1
         if self.how == "hold" or len(self.times) == 1:
@@ -144,26 +162,33 @@ class Schedule:
         return low + np.where((after > before)[:, None], part, 0.0) * (self.values[after] - low)
 
     def held_at(self, ts: NDArray[np.floating], period: float) -> Array:
-        """The same for a converter of this period: a time of the table that rounding alone puts behind one of `ts` counts."""
+        """The same for a converter of this period: a time of the table that rounding alone puts
+        behind one of `ts` counts.
+        """
         next_ = self.times[np.minimum(np.searchsorted(self.times, ts, side="right"), len(self.times) - 1)]
         is_reached = (next_ > ts) & (next_ - ts <= REACHED * period)
         return self.values_at(np.where(is_reached, next_, ts))
 
     def sampled(self, period: float, duration: float, start: float = 0.0) -> Array:
-        """What a converter of this period puts out (K, n): the value at the start of each period that the duration touches."""
+        """What a converter of this period puts out (K, n): the value at the start of each period
+        that the duration touches.
+        """
         period = check_number(period, "schedule, period", above=0.0)
         duration = check_number(duration, "schedule, duration", minimum=0.0)
         start = check_number(start, "schedule, start")
         periods = duration / period
         if periods * max(self.n, 1) > MAX_NUMBERS:
             raise InputError(
-                f"schedule: {duration:g} s in periods of {period:g} s are {periods:.4g} samples of {self.n} joints; at most "
-                f"{MAX_NUMBERS} numbers are made at once. Take a longer period or go in parts."
+                f"schedule: {duration:g} s in periods of {period:g} s are {periods:.4g} samples of "
+                f"{self.n} joints; at most {MAX_NUMBERS} numbers are made at once. Take a longer "
+                "period or go in parts."
             )
         return self.held_at(start + period * np.arange(max(math.ceil(periods - REACHED), 0)), period)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the file that `read` takes, .csv or .parquet, whole or not at all; numbers read back to the same bits."""
+        """Write the file that `read` takes, .csv or .parquet, whole or not at all;
+        numbers read back to the same bits.
+        """
         names = self._columns()
         write_table(path, {"t": self.times} | {name: self.values[:, i] for i, name in enumerate(names)})
 
@@ -171,22 +196,38 @@ class Schedule:
         """The joints' names where these read back as what they are, otherwise a letter and their numbers."""
         joints = self.joints or ("",) * self.n
         meanings = _meanings(joints)
-        by_number = [[f"{letter}{i + 1}" for i in range(self.n)] for letter, q in LETTERS.items() if q == self.quantity]
-        is_plain = self.joints and not self.quantity and not any(set(n) & set(UNSAFE) or _is_number(n) for n in joints)
+        by_number = [
+            [f"{letter}{i + 1}" for i in range(self.n)] for letter, q in LETTERS.items() if q == self.quantity
+        ]
+        is_plain = (
+            self.joints
+            and not self.quantity
+            and not any(set(n) & set(UNSAFE) or _is_number(n) for n in joints)
+        )
         for names in ([list(joints)] if is_plain else []) + by_number:
             if all({joint for joint, _ in meanings.get(name, ())} == {i} for i, name in enumerate(names)):
                 return names
         raise InputError(
-            f"schedule: joints called {shorten(joints)} cannot be told apart in a file by name or by number; rename them."
+            f"schedule: joints called {shorten(joints)} cannot be told apart in a file by name or "
+            "by number; rename them."
         )
 
     def __repr__(self) -> str:
-        span = f"{self.times[0]:g} to {self.times[-1]:g} s" if len(self.times) > 1 else f"from {self.times[0]:g} s on"
-        return f"<Schedule of {self.quantity or 'values'} for {self.n} joints: {len(self.times)} rows, {span}, {self.how}>"
+        span = (
+            f"{self.times[0]:g} to {self.times[-1]:g} s"
+            if len(self.times) > 1
+            else f"from {self.times[0]:g} s on"
+        )
+        return (
+            f"<Schedule of {self.quantity or 'values'} for {self.n} joints: {len(self.times)} "
+            f"rows, {span}, {self.how}>"
+        )
 
 
 def _meanings(joints: Sequence[str]) -> dict[str, set[tuple[int, Quantity | None]]]:
-    """What each column name may mean: (joint, quantity), and (-1, None) the time, to which a joint's name gives way."""
+    """What each column name may mean: (joint, quantity), and (-1, None) the time,
+    to which a joint's name gives way.
+    """
     meanings: dict[str, set[tuple[int, Quantity | None]]] = {name: {(-1, None)} for name in TIMES}
     for i, name in enumerate(joints):
         if name == name.strip() and name not in TIMES:  # a header's names are read without blanks around them
@@ -196,7 +237,9 @@ def _meanings(joints: Sequence[str]) -> dict[str, set[tuple[int, Quantity | None
     return meanings
 
 
-def _places(header: Sequence[str], joints: Sequence[str], where: str) -> tuple[int, list[int], Quantity | None]:
+def _places(
+    header: Sequence[str], joints: Sequence[str], where: str
+) -> tuple[int, list[int], Quantity | None]:
     """Where the time and each joint stand in a row, and of which quantity the columns say they are."""
     meanings = _meanings(joints)
     found: dict[int, int] = {}
@@ -204,7 +247,8 @@ def _places(header: Sequence[str], joints: Sequence[str], where: str) -> tuple[i
     for place, name in enumerate(header):
         meant: dict[int, Quantity | None] = {}
         for joint, quantity in meanings.get(name, ()):
-            meant[joint] = None if (joint, None) in meanings[name] else quantity  # a joint's own name says nothing of that
+            # a joint's own name says nothing of that
+            meant[joint] = None if (joint, None) in meanings[name] else quantity
         if not meant:
             known = suggest(name, dict.fromkeys([*joints, *meanings]))
             raise InputError(f"{where}, column {shorten(name)}: no such joint; {known} {_allowed(joints)}")
@@ -215,12 +259,17 @@ def _places(header: Sequence[str], joints: Sequence[str], where: str) -> tuple[i
             )
         joint, quantity = meant.popitem()
         if joint in found:
-            raise InputError(f"{where}: {header[found[joint]]!r} and {name!r} are the same column; leave one out.")
+            raise InputError(
+                f"{where}: {header[found[joint]]!r} and {name!r} are the same column; leave one out."
+            )
         found[joint] = place
         if quantity:
             quantities[quantity] = name
     if len(quantities) > 1:
-        raise InputError(f"{where}: {' and '.join(map(repr, quantities.values()))}: a schedule is of voltages or of torques.")
+        raise InputError(
+            f"{where}: {' and '.join(map(repr, quantities.values()))}: a schedule is of "
+            "voltages or of torques."
+        )
     missing = [name for i, name in enumerate(joints) if i not in found]
     if -1 not in found:
         raise InputError(f"{where}: no column of times; name it t, in s. {_allowed(joints)}")
@@ -245,12 +294,15 @@ def _rows(log: Log, places: tuple[int, ...]) -> Iterator[Array]:
             before = last if k == 0 else float(rows[k - 1, 0])
             raise InputError(
                 f"{log.name}, {_line(block, count, k)}, column {log.header[places[0]]!r}: times must grow, "
-                f"came {float(rows[k, 0])!r} after {before!r}. Sort the rows and leave out what is there twice."
+                f"came {float(rows[k, 0])!r} after {before!r}. Sort the rows and leave "
+                "out what is there twice."
             )
         last = float(rows[-1, 0])
         count += len(rows)
         if count * len(places) > MAX_NUMBERS:
-            raise InputError(f"{log.name}: more than the {MAX_NUMBERS} numbers allowed in a schedule; split the file.")
+            raise InputError(
+                f"{log.name}: more than the {MAX_NUMBERS} numbers allowed in a schedule; split the file."
+            )
         yield rows
 
 
@@ -261,7 +313,8 @@ def _line(block: Block, before: int, k: int) -> str:
 
 def _allowed(joints: Sequence[str]) -> str:
     return (
-        f"Columns are t and, in any order, the joints' names or {_spelled('voltage', joints)} or {_spelled('torque', joints)}."
+        f"Columns are t and, in any order, the joints' names or {_spelled('voltage', joints)} or "
+        f"{_spelled('torque', joints)}."
     )
 
 

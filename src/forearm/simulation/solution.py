@@ -1,4 +1,6 @@
-"""What an integration gives back: the states it stepped through, all states between them, and how it ended."""
+"""What an integration gives back: the states it stepped through, all states between
+them, and how it ended.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +21,24 @@ class Status(Enum):
     END = "the end was reached"
     EVENT = "an event that was to end it was met; go on from there, or stop"
     DIVERGED = (
-        "a component is no finite number any more; look at the input and the state at the last step, or take smaller steps"
+        "a component is no finite number any more; look at the input and the state at the last "
+        "step, or take smaller steps"
     )
     JAMMED = (
-        "no acceleration fits the torques; look at the friction that grows with the load, in bearings and gears, and at the "
-        "torques there"
+        "no acceleration fits the torques; look at the friction that grows with the load, in bearings and "
+        "gears, and at the torques there"
     )
     STEP_TOO_SMALL = (
-        "the error stays too large however small the step; put an input that jumps into a schedule or behind a dac, take "
-        "method 'radau' where the system is stiff, loosen rtol and atol, or see why the state grows"
+        "the error stays too large however small the step; put an input that jumps into a schedule "
+        "or behind a dac, take method 'radau' where the system is stiff, loosen rtol and atol, or "
+        "see why the state grows"
     )
-    STEP_TOO_LONG = "the equations of an implicit step were not solved; take a shorter step, or an adaptive method"
+    STEP_TOO_LONG = (
+        "the equations of an implicit step were not solved; take a shorter step, or an adaptive method"
+    )
     TOO_MANY_STEPS = (
-        "more steps than one run may have; take method 'radau' where the system is stiff, loosen rtol and atol, or simulate in "
-        "parts with continued="
+        "more steps than one run may have; take method 'radau' where the system is stiff, loosen rtol and "
+        "atol, or simulate in parts with continued="
     )
 
 
@@ -40,8 +46,8 @@ class Status(Enum):
 class Solution:
     """The steps t (k,), q and qd (k, n), and by calling it the states between them.
 
-    `component` is the joint to blame where one is; `next_step` as first_step of a run from the last state goes on as if there
-    had been no end there but a breakpoint, bit for bit.
+    `component` is the joint to blame where one is; `next_step` as first_step of a run from the last state
+    goes on as if there had been no end there but a breakpoint, bit for bit.
     """
 
     t: Floats
@@ -68,7 +74,9 @@ class Solution:
         if times.size and not (self.t[0] <= times.min() and times.max() <= self.t[-1]):
             wrong = times.min() if not self.t[0] <= times.min() else times.max()
             ending = "." if self.ok else f": {self.message}"
-            raise InputError(f"t = {wrong:.9g} is outside what was integrated, {self.t[0]:.9g} to {self.t[-1]:.9g}{ending}")
+            raise InputError(
+                f"t = {wrong:.9g} is outside what was integrated, {self.t[0]:.9g} to {self.t[-1]:.9g}{ending}"
+            )
         flat = np.atleast_1d(times)
         out = np.empty((2, flat.size, self.q.shape[1]))
         index = np.clip(np.searchsorted(self.t, flat, side="right") - 1, 0, len(self.t) - 1)

@@ -1,4 +1,6 @@
-"""Joints that friction holds, in an adaptive run: when they come to stand, when they are driven hard enough to move."""
+"""Joints that friction holds, in an adaptive run: when they come to stand,
+when they are driven hard enough to move.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class DryFriction:
         return np.asarray(self.roller.dry & (self.state.free[0] == 0.0))
 
     def events(self) -> list[EventFunction]:
-        """Where a joint's velocity passes 0 or becomes slow, and where one that stands is driven hard enough."""
+        """Where a joint's velocity passes 0 or becomes slow, and where one that stands
+        is driven hard enough.
+        """
         way, free, n = self.state.way[0].copy(), self.state.free[0].copy(), self.n
         dry = self.roller.dry
         moving, standing = np.flatnonzero(dry & (free > 0.0) & (way != 0.0)), np.flatnonzero(self.stands)
@@ -40,7 +44,9 @@ class DryFriction:
             made.append(EventFunction("stick", lambda t, x, xd: way[moving] * xd[moving], -1, terminal=True))
             fast = moving[np.isfinite(self.stribeck[moving])]
             level = SLOW * self.stribeck[fast]
-            made.append(EventFunction("slow", lambda t, x, xd: way[fast] * xd[fast] - level, -1, terminal=True))
+            made.append(
+                EventFunction("slow", lambda t, x, xd: way[fast] * xd[fast] - level, -1, terminal=True)
+            )
         if standing.size:
 
             def excess(t: float, x: Floats, xd: Floats) -> Floats:
@@ -60,7 +66,9 @@ class DryFriction:
         return j
 
     def loosen(self, u: Floats) -> None:
-        """Joints that stand and are driven hard enough begin to move, one after the other, the hardest driven first."""
+        """Joints that stand and are driven hard enough begin to move, one after the other,
+        the hardest driven first.
+        """
         q, qd, way, free = self._one()
         new = np.zeros(self.n, dtype=bool)
         for _ in range(3 * self.n):
@@ -78,7 +86,9 @@ class DryFriction:
             way[j], free[j], new[j] = 1.0 if is_forward[j] else -1.0, 1.0, True
 
     def careful(self, u: Floats, first: float | None) -> float | None:
-        """A first step that does not leap over Stribeck's friction, gone within a hundredth of the steps before."""
+        """A first step that does not leap over Stribeck's friction, gone within a
+        hundredth of the steps before.
+        """
         q, qd, way, free = self._one()
         slow = (np.abs(qd) <= SLOW * 1.01 * self.stribeck) & (free > 0.0) & np.isfinite(self.stribeck)
         if not slow.any():
@@ -90,8 +100,12 @@ class DryFriction:
     def _one(self) -> tuple[Floats, Floats, Floats, Floats]:
         return self.state.q[0], self.state.qd[0], self.state.way[0], self.state.free[0]
 
-    def _excess(self, q: Floats, qd: Floats, u: Floats, way: Floats, free: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        """How much more than either direction of motion would need the motors give, (n,), and whether it is forward."""
+    def _excess(
+        self, q: Floats, qd: Floats, u: Floats, way: Floats, free: Floats
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        """How much more than either direction of motion would need the motors give, (n,),
+        and whether it is forward.
+        """
         qdd, tau = self.roller.accelerations(q, qd, u, way, free), self.motors.torque(u, qd)
         stands = (free == 0.0) & self.roller.dry
         plus, minus = (self.roller.required(q, qd, qdd, np.where(stands, w, way)) for w in (1.0, -1.0))
@@ -108,7 +122,9 @@ def sticking(roller: Roller, t: Floats, qd: Floats) -> list[Event]:
     for k, j in zip(*np.nonzero(np.diff(stands.astype(int), axis=0)), strict=True):
         kind, at = ("stick", k + 1) if stands[k + 1, j] else ("slip", k)
         name = roller.arm.joints[int(j)].name
-        made.append(Event(float(t[at]), kind, name, f"{name} {'stands' if kind == 'stick' else 'begins to move'}"))
+        made.append(
+            Event(float(t[at]), kind, name, f"{name} {'stands' if kind == 'stick' else 'begins to move'}")
+        )
     return made
 
 
@@ -117,5 +133,7 @@ def _stribeck_speeds(arm: Arm) -> Floats:
     made = np.full(arm.n, np.inf)
     for drive in drives_of(arm):
         if drive.at_joint.stribeck_speed is not None:
-            made[drive.freedom] = min(made[drive.freedom], drive.at_joint.stribeck_speed / abs(drive.multiplier))
+            made[drive.freedom] = min(
+                made[drive.freedom], drive.at_joint.stribeck_speed / abs(drive.multiplier)
+            )
     return made

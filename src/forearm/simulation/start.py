@@ -1,4 +1,6 @@
-"""Where a run begins: a state that was given, or the end of another run, whose checkpoint may come from anywhere."""
+"""Where a run begins: a state that was given, or the end of another run, whose checkpoint
+may come from anywhere.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """A time and a state; the steps so far, currents and momenta of a run that is continued, where it had them."""
+    """A time and a state; the steps so far, currents and momenta of a run that is
+    continued, where it had them.
+    """
 
     t: float
     state: State
@@ -41,7 +45,9 @@ def beginning(arm: Arm, roller: Roller, q0: ArrayLike, qd0: ArrayLike) -> Start:
     """A state (n,) at time 0."""
     q, qd = states_of(arm, q0=q0, qd0=qd0)
     if q.ndim != 1 or not (np.isfinite(q).all() and np.isfinite(qd).all()):
-        raise InputError(f"simulate: one state of finite numbers, ({arm.n},), is needed; many go to simulate_many.")
+        raise InputError(
+            f"simulate: one state of finite numbers, ({arm.n},), is needed; many go to simulate_many."
+        )
     return Start(0.0, roller.at_rest_or_moving(q[None], qd[None]))
 
 
@@ -50,16 +56,19 @@ def going_on(arm: Arm, roller: Roller, continued: Simulation) -> Start:
     check_kind(continued, Simulation, "simulate, continued")
     kept = continued.checkpoint
     if kept is None or np.shape(kept.get("q", ())) != (1, continued.arm.n):
-        raise InputError("simulate, continued: a simulation of this arm with its checkpoint is needed; .npz files keep it.")
+        raise InputError(
+            "simulate, continued: a simulation of this arm with its checkpoint is needed; .npz files keep it."
+        )
     if not same_numbers(arm, continued.arm):
         raise InputError(
-            f"simulate, continued: a simulation of this arm with its checkpoint is needed; it was of {continued.arm.name!r}, "
-            f"whose numbers are not those of {arm.name!r}. Start a new one from its last q and qd."
+            "simulate, continued: a simulation of this arm with its checkpoint is needed; it was of "
+            f"{continued.arm.name!r}, whose numbers are not those of {arm.name!r}. Start a new one "
+            "from its last q and qd."
         )
     if not continued.ok:
         raise InputError(
-            f"simulate, continued: that run failed: {continued.message}. Start a new one before that, from its at(t), with "
-            "shorter steps or tolerances."
+            f"simulate, continued: that run failed: {continued.message}. Start a new one before that, from "
+            "its at(t), with shorter steps or tolerances."
         )
     usual = roller.at_rest_or_moving(*(_array(kept, name, (1, arm.n)) for name in ("q", "qd")))
     t = _number(kept, "t")
@@ -101,4 +110,6 @@ def _number(kept: Mapping[str, Any], name: str) -> float:
 
 
 def _damaged(name: str) -> InputError:
-    return InputError(f"simulate, continued: {name} of the checkpoint is damaged; simulate from the start again.")
+    return InputError(
+        f"simulate, continued: {name} of the checkpoint is damaged; simulate from the start again."
+    )

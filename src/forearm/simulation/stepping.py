@@ -1,4 +1,5 @@
-"""What every method of integration shares: the counted system, tolerances, a trial step, polynomials between steps.
+"""What every method of integration shares: the counted system, tolerances, a trial step,
+polynomials between steps.
 
 A step's dense output is y(t + theta h) = y + sum_k theta^k D_k, the D_k stacked along the first axis.
 """
@@ -23,7 +24,8 @@ PARTS = ("q", "qd")
 class System:
     """y' = F(t, y) = (qd, f(t, q, qd)), counted, and asked at no time from `before` on.
 
-    A step that ends at a breakpoint then sees the input from before it at every stage, as a schedule that holds wants it.
+    A step that ends at a breakpoint then sees the input from before it at every stage,
+    as a schedule that holds wants it.
     """
 
     def __init__(self, f: Acceleration, n: int) -> None:
@@ -40,7 +42,10 @@ class System:
         dy[0] = y[1]
         qdd = np.asarray(self._f(t, y[0], y[1]), dtype=float)
         if qdd.shape != self._shape:
-            raise InputError(f"f(t, q, qd) must give accelerations of shape {self._shape}; at t = {t:.9g} it gave {qdd.shape}.")
+            raise InputError(
+                f"f(t, q, qd) must give accelerations of shape {self._shape}; at t = "
+                f"{t:.9g} it gave {qdd.shape}."
+            )
         dy[1] = qdd
         return dy
 
@@ -61,19 +66,26 @@ class Tolerance:
 def tolerance(rtol: float, atol_q: ArrayLike, atol_qd: ArrayLike, n: int) -> Tolerance:
     """Tolerances checked: rtol at least 1e-14, atol above 0, one number or one a component."""
     if not 1e-14 <= rtol <= 0.1:
-        raise InputError(f"rtol: must lie between 1e-14 and 0.1, came {rtol:g}; rounding alone makes errors of 1e-16.")
+        raise InputError(
+            f"rtol: must lie between 1e-14 and 0.1, came {rtol:g}; rounding alone makes errors of 1e-16."
+        )
     atol = np.empty((2, n))
     for row, given, name in zip(atol, (atol_q, atol_qd), ("atol_q", "atol_qd"), strict=True):
         value = np.asarray(given, dtype=float)
         if value.shape not in ((), (n,)) or not np.all(np.isfinite(value)) or not np.all(value > 0.0):
-            raise InputError(f"{name}: a number above 0 or {n} of them are needed, came {np.array2string(value, threshold=6)}.")
+            raise InputError(
+                f"{name}: a number above 0 or {n} of them are needed, came "
+                f"{np.array2string(value, threshold=6)}."
+            )
         row[:] = value
     return Tolerance(rtol, atol)
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a step leads nowhere, as the middle of a sentence, and the component that is to blame where one is."""
+    """Why a step leads nowhere, as the middle of a sentence, and the component that is
+    to blame where one is.
+    """
 
     reason: str
     component: int | None = None
@@ -82,7 +94,9 @@ class Failure:
 
 @dataclass(frozen=True)
 class Trial:
-    """A step that was tried: where it leads, its error (2, n) in units of the tolerance, or why it leads nowhere."""
+    """A step that was tried: where it leads, its error (2, n) in units of the tolerance,
+    or why it leads nowhere.
+    """
 
     h: float
     y: Floats
@@ -116,7 +130,8 @@ class Stepper(Protocol):
 class Explicit:
     """An explicit tableau with embedded weights at work."""
 
-    memory = 0.04  # beta of E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, II.4
+    # beta of E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, II.4
+    memory = 0.04
     deadband = 1.0
 
     def __init__(self, tableau: Tableau, system: System, tolerance: Tolerance) -> None:
@@ -146,12 +161,15 @@ class Explicit:
 
 
 def sections(tableau: Tableau) -> list[float]:
-    """The stage points and the middle, inside the step: where an event that comes and goes within a step is noticed."""
+    """The stage points and the middle, inside the step: where an event that comes and goes
+    within a step is noticed.
+    """
     return sorted({c for c in tableau.floats[0] if 0.0 < c < 1.0} | {0.5})
 
 
 def unfinite(y: Floats, rates: Sequence[Floats], y_before: Floats) -> Failure | None:
-    """Which component of the rates, in their order, or of a state is no finite number any more; None where all are.
+    """Which component of the rates, in their order, or of a state is no finite number any
+    more; None where all are.
 
     Where several went at once, as the joints of an arm do, the one that was fastest before is named.
     """
@@ -166,10 +184,12 @@ def unfinite(y: Floats, rates: Sequence[Floats], y_before: Floats) -> Failure | 
 
 
 def hermite(rate: Floats, nodes: Sequence[tuple[float, Floats, Floats]], h: float) -> Floats:
-    """The polynomial that meets q, qd and qdd at the start and at nodes (theta, increment of y, rate); its derivative for qd.
+    """The polynomial that meets q, qd and qdd at the start and at nodes (theta, increment of y, rate);
+    its derivative for qd.
 
-    With the end as the only node its errors are of order h^6 in q and h^5 in qd; with the middle as well, h^9 and h^8; for qd
-    never above the order of the method. Increments, not states, keep it smooth down to the smallest steps.
+    With the end as the only node its errors are of order h^6 in q and h^5 in qd; with the middle as well,
+    h^9 and h^8; for qd never above the order of the method. Increments, not states, keep it smooth down
+    to the smallest steps.
     """
     powers = np.arange(1, 3 * len(nodes) + 3)
     D = np.zeros((len(powers), rate.shape[1]))

@@ -28,13 +28,17 @@ def write_simulation(simulation: Simulation, path: str | os.PathLike[str]) -> No
 
 
 def load_simulation(path: str | os.PathLike[str], arm: Arm | None = None) -> Simulation:
-    """The simulation in an .npz file, to the last bit; with an arm given, it must be the one that was simulated.
+    """The simulation in an .npz file, to the last bit; with an arm given, it must be the
+    one that was simulated.
 
     The arm is in the file; one that is given replaces it, so that names and notes may differ but no number.
     """
     name = Path(path).name
     if Path(path).suffix.lower() != ".npz":
-        raise InputError(f"{name}: only .npz files hold a whole simulation; .csv and .parquet are tables for other programs.")
+        raise InputError(
+            f"{name}: only .npz files hold a whole simulation; .csv and .parquet are "
+            "tables for other programs."
+        )
     header, arrays = read_archive(path)
     try:
         if header["format"] != FORMAT:
@@ -79,8 +83,8 @@ def _arm(document: Any, given: Arm | None) -> Arm:
     check_kind(given, Arm, "load_simulation, arm")
     if not same_numbers(given, kept):
         raise InputError(
-            f"it was computed with {kept.name!r}, {kept.n} joints, and {given.name!r}, {given.n} joints, has other numbers. "
-            "Leave the arm out to get the one it was computed with."
+            f"it was computed with {kept.name!r}, {kept.n} joints, and {given.name!r}, {given.n} joints, "
+            "has other numbers. Leave the arm out to get the one it was computed with."
         )
     return given
 

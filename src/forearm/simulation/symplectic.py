@@ -1,7 +1,7 @@
 """Symplectic steps in positions and momenta, for arms that nothing drives and nothing brakes.
 
-The inertia matrix depends on q, so that H(q, p) = p' M(q)^-1 p / 2 + V(q) does not separate and (q, qd) is not canonical: the
-methods of Gauss are symplectic for every H, but in q and p = M(q) qd only.
+The inertia matrix depends on q, so that H(q, p) = p' M(q)^-1 p / 2 + V(q) does not separate and (q, qd) is
+not canonical: the methods of Gauss are symplectic for every H, but in q and p = M(q) qd only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ Pairing: TypeAlias = Callable[[Floats, Floats], ArrayLike]
 
 SYMPLECTIC = (MIDPOINT, GAUSS4)
 ITERATIONS = 60
-# Iteration goes on until the next change would be below rounding; a plateau above this part of the state is no convergence.
+# Iteration goes on until the next change would be below rounding;
+# a plateau above this part of the state is no convergence.
 ROUNDING = 1e-17
 PLATEAU = 1e-11
 
@@ -32,10 +33,12 @@ class StageError(InputError):
 def symplectic_step(
     tableau: Tableau, velocity: Pairing, force: Pairing, q: ArrayLike, p: ArrayLike, h: float
 ) -> tuple[Floats, Floats]:
-    """One step of q' = velocity(q, p) = M(q)^-1 p, p' = force(q, qd) = dT/dq - dV/dq at constant qd, by midpoint or gauss4.
+    """One step of q' = velocity(q, p) = M(q)^-1 p, p' = force(q, qd) = dT/dq - dV/dq at constant qd,
+    by midpoint or gauss4.
 
-    Both functions take (..., n); the state may be a batch (..., n). The stages are iterated to rounding, so that the step is
-    symplectic and reversible (-h leads back) to rounding, and depends on nothing but the state.
+    Both functions take (..., n); the state may be a batch (..., n). The stages are iterated to
+    rounding, so that the step is symplectic and reversible (-h leads back) to rounding, and depends on
+    nothing but the state.
     """
     if tableau not in SYMPLECTIC:
         names = " or ".join(repr(m.name) for m in SYMPLECTIC)
@@ -48,7 +51,9 @@ def symplectic_step(
 
 
 def _stage_rates(tableau: Tableau, velocity: Pairing, force: Pairing, y: Floats, h: float) -> Floats:
-    """The rates K (2, s, m) = (velocity, force) at the stages y + h a K, all states flat in m, by fixed-point iteration."""
+    """The rates K (2, s, m) = (velocity, force) at the stages y + h a K, all states flat in m,
+    by fixed-point iteration.
+    """
     ha = h * np.array(tableau.floats[1])
     start = y.reshape(2, 1, -1)
     shape = (len(ha), *y.shape[1:])
@@ -74,6 +79,11 @@ def _stage_rates(tableau: Tableau, velocity: Pairing, force: Pairing, y: Floats,
 
 
 def _relative(change: Floats, K: Floats, y: Floats, h: float) -> float:
-    """What a change of the rates does to the positions and to the momenta, each as a part of the largest of its kind."""
+    """What a change of the rates does to the positions and to the momenta,
+    each as a part of the largest of its kind.
+    """
     changes, rates, sizes = (np.abs(x).max(axis=(1, 2)).tolist() for x in (change, K, y))
-    return max(0.0 if c == 0.0 else abs(h) * c / (size + abs(h) * k) for c, k, size in zip(changes, rates, sizes, strict=True))
+    return max(
+        0.0 if c == 0.0 else abs(h) * c / (size + abs(h) * k)
+        for c, k, size in zip(changes, rates, sizes, strict=True)
+    )

@@ -22,7 +22,9 @@ TINY = 5e-324
 class Track:
     """Samples from a first one on, until an event ends them: a limit where `stops`, or `until` passing 0."""
 
-    def __init__(self, arm: Arm, t: float, q: Floats, qd: Floats, stops: bool, until: Condition | None) -> None:
+    def __init__(
+        self, arm: Arm, t: float, q: Floats, qd: Floats, stops: bool, until: Condition | None
+    ) -> None:
         self.arm, self.stops, self.until = arm, stops, until
         self.t, self.q, self.qd = [np.array([t])], [q[None].copy()], [qd[None].copy()]
         self.events: list[Event] = []
@@ -45,7 +47,9 @@ class Track:
 
     def samples(self) -> tuple[Floats, Floats, Floats]:
         """t (T,), q and qd (T, n)."""
-        t, q, qd = (parts[0] if len(parts) == 1 else np.concatenate(parts) for parts in (self.t, self.q, self.qd))
+        t, q, qd = (
+            parts[0] if len(parts) == 1 else np.concatenate(parts) for parts in (self.t, self.q, self.qd)
+        )
         return t, q, qd
 
     def add(self, times: Floats, q: Floats, qd: Floats) -> None:
@@ -83,7 +87,11 @@ class Track:
     def diverged(self, t: float, joint: int, remedy: str = "") -> None:
         """End: a joint went beyond all numbers."""
         name = self.arm.joints[joint].name
-        jam = "; or friction that grows with the load leaves no motion at all" if depends_on_load(self.arm) else ""
+        jam = (
+            "; or friction that grows with the load leaves no motion at all"
+            if depends_on_load(self.arm)
+            else ""
+        )
         self.end(t, Status.DIVERGED, "diverged", name, f"{name} went beyond all numbers{remedy}{jam}")
 
     def jammed(self, t: float) -> None:
@@ -111,12 +119,16 @@ class Track:
 
 
 def before_zero(g: Floats) -> Floats:
-    """With the least number below 0 for 0: what is at its limit has not passed it yet, and will be seen when it does."""
+    """With the least number below 0 for 0: what is at its limit has not passed it yet,
+    and will be seen when it does.
+    """
     return np.where(g == 0.0, -TINY, g)
 
 
 def first_to_go(q: Floats, qd: Floats) -> tuple[int, int]:
-    """Of states (T, n) whose last is no finite number, the first such row and its joint; of several the fastest before."""
+    """Of states (T, n) whose last is no finite number, the first such row and its joint;
+    of several the fastest before.
+    """
     bad = ~(np.isfinite(q) & np.isfinite(qd))
     row = int(np.argmax(bad.any(axis=1)))
     before = np.abs(qd[max(row - 1, 0)])

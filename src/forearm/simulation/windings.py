@@ -1,4 +1,5 @@
-"""Motors as an adaptive run sees them: currents that follow the voltages at once, or behind their windings' inductance.
+"""Motors as an adaptive run sees them: currents that follow the voltages at once,
+or behind their windings' inductance.
 
 Such a current is a state of its own, L i' = V - R i - K qd, with its charge in the place of a position.
 """
@@ -29,7 +30,9 @@ Asked = Callable[[float, Floats, Floats], Floats]
 
 
 class Motors(Protocol):
-    """What turns what is asked for into torques. States x, xd are the joints' (n), then charges and currents (m)."""
+    """What turns what is asked for into torques. States x, xd are the joints' (n),
+    then charges and currents (m).
+    """
 
     roller: Roller
     which: NDArray[np.intp]  # of the joints (m) have currents that are states
@@ -107,7 +110,9 @@ class AtOnce:
 
 
 class Wound:
-    """Voltages on windings with inductance; `is_limited` (m,) where a current is held at its motor's limit."""
+    """Voltages on windings with inductance; `is_limited` (m,) where a current is
+    held at its motor's limit.
+    """
 
     def __init__(self, drive: Input, current: Floats | None) -> None:
         self.roller = roller_of(drive.arm, False, "rk4")
@@ -116,7 +121,9 @@ class Wound:
         self._most, self._L = self._c.most_current[self.which], self._c.inductance[self.which]
         self.current = np.zeros(len(self.which)) if current is None else current
         if self.current.shape != self.which.shape or not np.all(np.abs(self.current) <= self._most):
-            raise InputError("simulate, continued: current of the checkpoint is damaged; simulate from the start again.")
+            raise InputError(
+                "simulate, continued: current of the checkpoint is damaged; simulate from the start again."
+            )
         self.is_limited = np.abs(self.current) == self._most
 
     def u(self, t: float, x: Floats, xd: Floats) -> Floats:
@@ -141,13 +148,20 @@ class Wound:
         rising, held = np.flatnonzero(limits & ~self.is_limited), np.flatnonzero(self.is_limited)
         made = []
         if rising.size:
-            made.append(EventFunction(
-                "limit", lambda t, x, xd: before_zero(np.abs(xd[n:][rising]) - self._most[rising]), 1, terminal=True
-            ))  # fmt: skip
+            made.append(
+                EventFunction(
+                    "limit",
+                    lambda t, x, xd: before_zero(np.abs(xd[n:][rising]) - self._most[rising]),
+                    1,
+                    terminal=True,
+                )
+            )
         if held.size:
-            made.append(EventFunction(
-                "release", lambda t, x, xd: (np.sign(xd[n:]) * self._over(t, xd))[held], -1, terminal=True
-            ))  # fmt: skip
+            made.append(
+                EventFunction(
+                    "release", lambda t, x, xd: (np.sign(xd[n:]) * self._over(t, xd))[held], -1, terminal=True
+                )
+            )
         self._rising, self._held = rising, held
         return made
 
@@ -167,7 +181,9 @@ class Wound:
         return lambda t, x, xd: np.concatenate([self._drive.at(t), xd[self._n :], limited])
 
     def supply(self, given: Floats, qd: Floats) -> Flow:
-        """V i is put in, with the voltage that there is: less than asked where a current is held at its limit."""
+        """V i is put in, with the voltage that there is: less than asked where a
+        current is held at its limit.
+        """
         n, m, c = self._n, len(self.which), self._c
         V, i, limited = given[:, :n], given[:, n : n + m], given[:, n + m :] > 0.0
         current = self._currents(V, i, qd)
@@ -207,6 +223,10 @@ def without_inductance(arm: Arm) -> Arm:
 
     def plain(joint: Joint) -> Joint:
         motor: Motor | None = joint.motor
-        return joint if motor is None or not motor.inductance else replace(joint, motor=replace(motor, inductance=None))
+        return (
+            joint
+            if motor is None or not motor.inductance
+            else replace(joint, motor=replace(motor, inductance=None))
+        )
 
     return arm.replace(tree=tuple(plain(joint) for joint in arm.tree)) if has_inductance(arm) else arm

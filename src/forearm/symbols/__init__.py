@@ -1,6 +1,7 @@
 """The expression graph: values that remember how they were made, each once.
 
-Built by running a formulation on its `Expr` scalars; counted, differentiated, evaluated, refined, ordered, and written as code.
+Built by running a formulation on its `Expr` scalars; counted, differentiated, evaluated, refined,
+ordered, and written as code.
 """
 
 from forearm.symbols.calculus import derivative, gradient, jacobian, substituted

@@ -1,4 +1,6 @@
-"""Derivatives of expressions, as expressions of the same graph: forwards along one direction, or backwards from one result."""
+"""Derivatives of expressions, as expressions of the same graph:
+forwards along one direction, or backwards from one result.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +30,21 @@ from forearm.symbols.scalars import Scalar, is_zero, operate
 
 
 def jacobian(graph: Graph, results: Sequence[Scalar], inputs: Sequence[Expr]) -> Any:
-    """d results[i] / d inputs[j] as an array (len(results), len(inputs)), backwards if there are fewer results than inputs."""
+    """d results[i] / d inputs[j] as an array (len(results), len(inputs)), backwards if there are
+    fewer results than inputs.
+    """
     if len(results) < len(inputs):
-        return np.array([gradient(graph, r, inputs) for r in results], dtype=object).reshape(len(results), len(inputs))
+        return np.array([gradient(graph, r, inputs) for r in results], dtype=object).reshape(
+            len(results), len(inputs)
+        )
     columns = [derivative(graph, results, {x: 1.0}) for x in inputs]
     return np.array(columns, dtype=object).reshape(len(inputs), len(results)).T
 
 
 def derivative(graph: Graph, results: Sequence[Scalar], direction: dict[Expr, Scalar]) -> list[Scalar]:
-    """How the results change when the inputs change along a direction: forward mode, one sweep for all results."""
+    """How the results change when the inputs change along a direction:
+    forward mode, one sweep for all results.
+    """
     rate: dict[int, Scalar] = {x.node: -d if x.negative else d for x, d in direction.items()}
     for place in graph.needed(list(results)):
         if graph.kinds[place] < MUL or place in rate:

@@ -11,7 +11,9 @@ WORDS = ("multiplications", "additions", "divisions", "square roots", "sines and
 
 @dataclass(frozen=True)
 class Counts:
-    """Multiplications, additions (subtractions too), divisions, square roots (no formulation takes one), sines and cosines."""
+    """Multiplications, additions (subtractions too), divisions, square roots (no formulation takes
+    one), sines and cosines.
+    """
 
     mul: int = 0
     add: int = 0

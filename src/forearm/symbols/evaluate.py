@@ -7,7 +7,22 @@ from typing import Any
 import numpy as np
 
 from forearm.errors import InputError
-from forearm.symbols.graph import ABS, ADD, ATAN2, CONSTANT, COS, DIV, EXP, MUL, SIGN, SIN, SQRT, SUB, Expr, Graph
+from forearm.symbols.graph import (
+    ABS,
+    ADD,
+    ATAN2,
+    CONSTANT,
+    COS,
+    DIV,
+    EXP,
+    MUL,
+    SIGN,
+    SIN,
+    SQRT,
+    SUB,
+    Expr,
+    Graph,
+)
 
 BINARY = {MUL: np.multiply, ADD: np.add, SUB: np.subtract, DIV: np.divide, ATAN2: np.arctan2}
 UNARY = {COS: np.cos, SIN: np.sin, SQRT: np.sqrt, SIGN: np.sign, ABS: np.abs, EXP: np.exp}
@@ -23,7 +38,10 @@ def evaluate(graph: Graph, results: Any, given: dict[str, Any]) -> Any:
         elif place in graph.leaves:
             name = graph.leaves[place]
             if name not in given:
-                raise InputError(f"evaluate: no value for {name!r}; came values for {', '.join(sorted(given)) or 'nothing'}.")
+                raise InputError(
+                    f"evaluate: no value for {name!r}; came values for "
+                    f"{', '.join(sorted(given)) or 'nothing'}."
+                )
             values[place] = given[name]
         elif kind in BINARY:
             values[place] = BINARY[kind](values[graph.left[place]], values[graph.right[place]])

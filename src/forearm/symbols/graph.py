@@ -1,8 +1,8 @@
 """The expression graph: every value once, signs outside, 0 and 1 and constants folded while it is built.
 
-A `Graph` is a growing list of operations; an `Expr` is a place in it with a sign. The same operation on the same operands
-is the same place, so formulas shared during a recursion are shared for good and nothing swells. A change of sign costs
-nothing and makes no node: x - y and y - x are one node with two signs.
+A `Graph` is a growing list of operations; an `Expr` is a place in it with a sign. The same operation on the
+same operands is the same place, so formulas shared during a recursion are shared for good and nothing swells.
+A change of sign costs nothing and makes no node: x - y and y - x are one node with two signs.
 """
 
 from __future__ import annotations
@@ -18,8 +18,19 @@ from forearm.symbols.counts import Counts
 
 # Kinds of nodes. Operands of SUB, DIV are in order, those of MUL, ADD sorted.
 CONSTANT, INPUT, PARAMETER, MUL, ADD, SUB, DIV, SQRT, COS, SIN, SIGN, ABS, EXP, ATAN2 = range(14)
-# A sign looked at or taken away costs nothing, as a change of sign does; exponentials and angles count as sines do.
-COUNTED = {MUL: "mul", ADD: "add", SUB: "add", DIV: "div", SQRT: "sqrt", COS: "trig", SIN: "trig", EXP: "trig", ATAN2: "trig"}
+# A sign looked at or taken away costs nothing, as a change of sign does;
+# exponentials and angles count as sines do.
+COUNTED = {
+    MUL: "mul",
+    ADD: "add",
+    SUB: "add",
+    DIV: "div",
+    SQRT: "sqrt",
+    COS: "trig",
+    SIN: "trig",
+    EXP: "trig",
+    ATAN2: "trig",
+}
 NOTHING = -1
 REAL = (float, int)
 
@@ -31,7 +42,8 @@ class Graph:
         self.kinds: list[int] = []
         self.left: list[int] = []
         self.right: list[int] = []
-        self.offline: list[bool] = []  # known before any state is: constants, parameters, what is made of them alone
+        # known before any state is: constants, parameters, what is made of them alone
+        self.offline: list[bool] = []
         self.values: dict[int, float] = {}  # of constants, always positive
         self.leaves: dict[int, str] = {}  # names of inputs and parameters
         self.names: dict[int, str] = {}  # names given to what was computed
@@ -48,7 +60,9 @@ class Graph:
         return Expr(self, self._leaf(INPUT, name), False)
 
     def parameter(self, name: str) -> Expr:
-        """A value that is known before the evaluations begin: what is computed from such values alone is offline."""
+        """A value that is known before the evaluations begin:
+        what is computed from such values alone is offline.
+        """
         return Expr(self, self._leaf(PARAMETER, name), False)
 
     def constant(self, value: float) -> Expr:
@@ -56,7 +70,9 @@ class Graph:
         return Expr(self, self._constant(abs(float(value))), math.copysign(1.0, value) < 0.0)
 
     def name(self, symbol: str, value: Any) -> None:
-        """Give a computed value (a scalar, vector or matrix) its name in the document; the first name stays."""
+        """Give a computed value (a scalar, vector or matrix) its name in the
+        document; the first name stays.
+        """
         if isinstance(value, Expr):
             if value.node not in self.names and self.kinds[value.node] >= MUL:
                 self.names[value.node] = f"neg_{symbol}" if value.negative else symbol
@@ -83,7 +99,9 @@ class Graph:
         marks = bytearray(len(self.kinds))
         for result in expressions(results):
             if result.graph is not self:
-                raise InputError("symbols: a result belongs to another graph; ask the graph that it was made in.")
+                raise InputError(
+                    "symbols: a result belongs to another graph; ask the graph that it was made in."
+                )
             marks[result.node] = 1
         for place in range(len(marks) - 1, -1, -1):
             if marks[place] and self.kinds[place] >= MUL:
@@ -93,12 +111,18 @@ class Graph:
         return [place for place, mark in enumerate(marks) if mark]
 
     def known_before(self, results: Any) -> list[Expr]:
-        """What is known before any state is, and used by what is not, or is a result itself; plain numbers are left out."""
+        """What is known before any state is, and used by what is not, or is a result itself;
+        plain numbers are left out.
+        """
         used = {e.node for e in expressions(results)}
         for place in self.needed(results):
             if not self.offline[place]:
                 used |= {self.left[place], self.right[place]} - {NOTHING}
-        return [Expr(self, place, False) for place in sorted(used) if self.offline[place] and place not in self.values]
+        return [
+            Expr(self, place, False)
+            for place in sorted(used)
+            if self.offline[place] and place not in self.values
+        ]
 
     def counts(self, results: Any) -> Counts:
         """The operations that the results need at each evaluation: what is offline costs nothing."""
@@ -115,14 +139,19 @@ class Graph:
 
     def _leaf(self, kind: int, name: str) -> int:
         if name in self.leaves.values():
-            raise InputError(f"symbols: there is already an input or parameter {name!r} in this graph; give it another name.")
+            raise InputError(
+                f"symbols: there is already an input or parameter {name!r} in this "
+                "graph; give it another name."
+            )
         place = self._append_leaf(kind, offline=kind == PARAMETER)
         self.leaves[place] = name
         return place
 
     def _constant(self, value: float) -> int:
         if not math.isfinite(value):
-            raise InputError(f"symbols: {value} cannot be a constant of an expression; only finite numbers can.")
+            raise InputError(
+                f"symbols: {value} cannot be a constant of an expression; only finite numbers can."
+            )
         place = self._constants.get(value)
         if place is None:
             place = self._constants[value] = self._append_leaf(CONSTANT, offline=True)
@@ -139,7 +168,9 @@ class Graph:
 
 
 class Expr:
-    """A value of the graph with its sign. Adds, multiplies and divides with others of its graph and with plain numbers."""
+    """A value of the graph with its sign. Adds, multiplies and divides with others of its graph
+    and with plain numbers.
+    """
 
     __slots__ = ("graph", "negative", "node")
 
@@ -228,7 +259,9 @@ class Expr:
         return self._function(SIN, math.sin, odd=True)
 
     def sqrt(self) -> Any:
-        """The square root. A sign in front says nothing of the value, y - x may be -(x - y): it goes inside, as 0 - x."""
+        """The square root. A sign in front says nothing of the value, y - x may be -(x - y):
+        it goes inside, as 0 - x.
+        """
         return self._sign_inside()._function(SQRT, square_root, odd=False)
 
     def sign(self) -> Any:
@@ -243,7 +276,9 @@ class Expr:
         return self._sign_inside()._function(EXP, math.exp, odd=False)
 
     def arctangent(self, x: Any) -> Any:
-        """The angle of (x, y), y being this value: odd in y, so that its sign comes out; a sign of x goes inside, as 0 - x."""
+        """The angle of (x, y), y being this value: odd in y, so that its sign comes out;
+        a sign of x goes inside, as 0 - x.
+        """
         y, across = number(self), number(x)
         if isinstance(y, REAL) and isinstance(across, REAL):
             return math.atan2(y, across)
@@ -334,14 +369,18 @@ def _without(graph: Graph, whole: Expr, part: Expr) -> Expr | None:
 
 
 def known_times(k: Expr, node: int) -> Expr:
-    """k x for a k that is known beforehand; a factor of x that is known too is taken in, so that one product is left."""
+    """k x for a k that is known beforehand; a factor of x that is known too is taken in,
+    so that one product is left.
+    """
     inner, node = multiple(k.graph, node)
     k = k * inner
     return Expr(k.graph, k.graph.operation(MUL, min(k.node, node), max(k.node, node)), k.negative)
 
 
 def multiple(graph: Graph, node: int) -> tuple[Any, int]:
-    """(c, x) with the node being c x: c a constant, or an expression that is known beforehand while x is not."""
+    """(c, x) with the node being c x: c a constant, or an expression that is known
+    beforehand while x is not.
+    """
     if graph.kinds[node] == MUL:
         for c, x in ((graph.left[node], graph.right[node]), (graph.right[node], graph.left[node])):
             if c in graph.values:
@@ -369,7 +408,9 @@ def number(x: Any) -> Any:
 def graph_of(x: Expr, y: Expr) -> Graph:
     """The graph of both."""
     if x.graph is not y.graph:
-        raise InputError("symbols: two expressions of different graphs met; only those of one graph can be computed with.")
+        raise InputError(
+            "symbols: two expressions of different graphs met; only those of one graph can be computed with."
+        )
     return x.graph
 
 
@@ -390,7 +431,9 @@ def mapped(results: Any, change: Callable[[Expr], Any]) -> Any:
 
 
 def expressions(results: Any) -> Iterator[Expr]:
-    """The expressions in nested lists, tuples, dictionaries and arrays; plain numbers among them are left out."""
+    """The expressions in nested lists, tuples, dictionaries and arrays;
+    plain numbers among them are left out.
+    """
     if isinstance(results, Expr):
         yield results
     elif isinstance(results, np.ndarray):

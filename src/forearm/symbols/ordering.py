@@ -10,12 +10,19 @@ from forearm.symbols.graph import MUL, Graph, expressions
 
 
 def order(graph: Graph, results: Any) -> list[int]:
-    """The operations that the results need, operands first, in the best of some orders: as made, depth first, or greedy.
+    """The operations that the results need, operands first, in the best of some orders:
+    as made, depth first, or greedy.
 
-    Depth first goes to the operand that needs more values at once before the other. Sethi and Ullman's rule for trees.
+    Depth first goes to the operand that needs more values at once before the other.
+    Sethi and Ullman's rule for trees.
     """
     made = [place for place in graph.needed(results) if graph.kinds[place] >= MUL]
-    orders = (made, _depth_first(graph, results), _greedy(graph, made, oldest=False), _greedy(graph, made, oldest=True))
+    orders = (
+        made,
+        _depth_first(graph, results),
+        _greedy(graph, made, oldest=False),
+        _greedy(graph, made, oldest=True),
+    )
     return min(orders, key=lambda places: most_live(graph, places, results))
 
 
@@ -69,8 +76,8 @@ def _depth_first(graph: Graph, results: Any) -> list[int]:
 def _greedy(graph: Graph, places: list[int], oldest: bool) -> list[int]:
     """Of the operations that can be done, always the one after which fewest values are alive.
 
-    Among equals the one whose consumer is nearest to being done, then the one with fewest consumers; then as made, or what
-    uses the oldest value first.
+    Among equals the one whose consumer is nearest to being done, then the one with fewest consumers; then as
+    made, or what uses the oldest value first.
     """
     operands = {place: _operands(graph, place) for place in places}
     users: dict[int, list[int]] = {place: [] for place in places}
@@ -83,7 +90,9 @@ def _greedy(graph: Graph, places: list[int], oldest: bool) -> list[int]:
     ready: list[tuple[int, ...]] = []
 
     def offer(place: int) -> None:
-        """Put it among the ready ones; again when it has become more urgent, which is all that can happen to it."""
+        """Put it among the ready ones; again when it has become more urgent,
+        which is all that can happen to it.
+        """
         if missing[place] == 0 and place not in done:
             growth = (left[place] > 0) - sum(left[p] == 1 for p in operands[place])
             nearest = min((missing[u] for u in users[place]), default=0)

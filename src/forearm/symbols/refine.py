@@ -1,8 +1,10 @@
-"""Fewer operations for the same values: common factors outside, common sums and products shared, constants gathered.
+"""Fewer operations for the same values: common factors outside, common sums and products
+shared, constants gathered.
 
-The graph is read as sums and products of many terms, as far as nobody else needs what lies between. Then, as long as it
-saves something: a factor that several terms of one sum share goes outside, x y + x z = x (y + z); a pair of terms that
-several sums share, up to a factor, becomes a value of its own; and so does a pair of factors that several products share.
+The graph is read as sums and products of many terms, as far as nobody else needs what lies between. Then, as
+long as it saves something: a factor that several terms of one sum share goes outside, x y + x z = x (y + z);
+a pair of terms that several sums share, up to a factor, becomes a value of its own; and so does a pair of
+factors that several products share.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ Sum = dict[int, float]  # place -> coefficient
 
 
 def refined(graph: Graph, results: Any) -> tuple[Graph, Any]:
-    """A graph and the same results in it, with fewer operations; the one given where no other is found, or none with fewer."""
+    """A graph and the same results in it, with fewer operations;
+    the one given where no other is found, or none with fewer.
+    """
     refinement = Refinement(graph, results)
     refinement.search()
     return min((refinement.rebuilt(), (graph, results)), key=_cost)
@@ -44,7 +48,9 @@ class Finding:
 
 
 class Refinement:
-    """What is computed, by place: `sums` and `products` of many terms; everything else stays as the graph has it."""
+    """What is computed, by place: `sums` and `products` of many terms;
+    everything else stays as the graph has it.
+    """
 
     def __init__(self, graph: Graph, results: Any) -> None:
         self.graph, self.results = graph, results
@@ -53,7 +59,8 @@ class Refinement:
         self.fresh = len(graph)
         online = [place for place in graph.needed(results) if not graph.offline[place]]
         self.others = [place for place in online if graph.kinds[place] >= DIV]
-        self.held = Counter(e.node for e in expressions(results))  # what is needed as it is, by results and functions
+        # what is needed as it is, by results and functions
+        self.held = Counter(e.node for e in expressions(results))
         for place in self.others:
             self.held.update(p for p in (graph.left[place], graph.right[place]) if p >= 0)
         for place in online:
@@ -85,7 +92,9 @@ class Refinement:
         return uses
 
     def _flatten(self) -> bool:
-        """Sums in sums and products in products become one where nobody else needs the inner one; constants go outside."""
+        """Sums in sums and products in products become one where nobody else needs the inner
+        one; constants go outside.
+        """
         uses, changed = self._uses(), False
         for place in list(self.products):
             if place not in self.products:
@@ -129,7 +138,9 @@ class Refinement:
             self._settle()
 
     def _settle(self) -> None:
-        """Equal definitions become one, and what only one other needs goes into it, as long as there are any."""
+        """Equal definitions become one, and what only one other needs goes into it,
+        as long as there are any.
+        """
         self._merge_equal()
         while self._flatten():
             self._merge_equal()
@@ -146,7 +157,9 @@ class Refinement:
         return bool(findings)
 
     def _common_factors(self, uses: Counter[int]) -> Iterator[Finding]:
-        """In each sum: constants that several terms share, and factors of products that only this sum needs."""
+        """In each sum: constants that several terms share, and factors of products
+        that only this sum needs.
+        """
         for place, entry in self.sums.items():
             if len(entry) < 2:
                 continue
@@ -212,7 +225,9 @@ class Refinement:
                     yield Finding(gain, (2, a, b, ratio), frozenset(places), do)
 
     def _best_shared(self, a: int, b: int, places: list[int]) -> tuple[int, int]:
-        """The sum whose coefficients the shared pair takes over (that pair itself, if it is there), and what it saves."""
+        """The sum whose coefficients the shared pair takes over (that pair itself, if it is
+        there), and what it saves.
+        """
         cost = {p: 1 + sum(node != ONE and abs(self.sums[p][node]) != 1.0 for node in (a, b)) for p in places}
         alike = Counter(abs(self.sums[p][a]) for p in places)
         after = {p: cost[p] + len(places) - alike[abs(self.sums[p][a])] for p in places}
@@ -342,7 +357,9 @@ def _gain_of_factor(entry: Sum, factor: int, nodes: list[int]) -> int:
 
 
 def _age(x: Any) -> tuple[bool, int]:
-    """Sorts what is known beforehand first, then what was made early: it meets its like and need not wait for the rest."""
+    """Sorts what is known beforehand first, then what was made early:
+    it meets its like and need not wait for the rest.
+    """
     return (not x.graph.offline[x.node], x.node) if isinstance(x, Expr) else (False, NOTHING)
 
 

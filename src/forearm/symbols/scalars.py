@@ -1,4 +1,6 @@
-"""Functions of any scalar: floats, arrays of floats entry by entry, expressions, and whatever else computes."""
+"""Functions of any scalar: floats, arrays of floats entry by entry, expressions,
+and whatever else computes.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from forearm.symbols.graph import ABS, ADD, ATAN2, COS, DIV, EXP, MUL, REAL, SIGN, SIN, SQRT, SUB, Expr, square_root
+from forearm.symbols.graph import (
+    ABS,
+    ADD,
+    ATAN2,
+    COS,
+    DIV,
+    EXP,
+    MUL,
+    REAL,
+    SIGN,
+    SIN,
+    SQRT,
+    SUB,
+    Expr,
+    square_root,
+)
 
 Scalar = Any
 ARRAYS = (np.ndarray, np.floating)  # not made anew at every call
@@ -77,9 +94,18 @@ def arctangent(y: Scalar, x: Scalar) -> Scalar:
 
 
 OPERATIONS: dict[int, Callable[..., Scalar]] = {
-    MUL: operator.mul, ADD: operator.add, SUB: operator.sub, DIV: operator.truediv, ATAN2: arctangent,
-    SQRT: root, COS: cosine, SIN: sine, SIGN: sign, ABS: abs, EXP: exponential,
-}  # fmt: skip
+    MUL: operator.mul,
+    ADD: operator.add,
+    SUB: operator.sub,
+    DIV: operator.truediv,
+    ATAN2: arctangent,
+    SQRT: root,
+    COS: cosine,
+    SIN: sine,
+    SIGN: sign,
+    ABS: abs,
+    EXP: exponential,
+}
 
 
 def operate(kind: int, *operands: Scalar) -> Scalar:

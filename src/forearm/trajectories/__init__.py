@@ -1,6 +1,7 @@
 """Motions between states: bang-bang through points, straight hand lines; kept as what specifies them.
 
-A request says where to go; what comes back can be asked for q, qd, qdd at any time. Only `planning` knows forces.
+A request says where to go; what comes back can be asked for q, qd, qdd at any time.
+Only `planning` knows forces.
 """
 
 from forearm.trajectories.bangbang import Plans, bang_bang, bang_bang_many

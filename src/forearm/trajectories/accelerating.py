@@ -1,4 +1,6 @@
-"""Accelerations for a request that leaves them open: as large as the joints' torques allow along the whole motion."""
+"""Accelerations for a request that leaves them open: as large as the joints' torques allow
+along the whole motion.
+"""
 
 from __future__ import annotations
 
@@ -26,16 +28,21 @@ AMPLE = 1.5  # times what is needed, so that no joint holds the others up
 LEAST = 1e-3  # of what a joint could do alone, where it has no way to go
 CLOSE = 1e-3  # relative: near enough to the largest
 USED = 0.999  # of max_effort: the rest is for what lies between the moments looked at
-GIVE = "give an acceleration (acceleration= of fa.Request, [limits] of a request file, --acceleration of forearm plan)"
+GIVE = (
+    "give an acceleration (acceleration= of fa.Request, [limits] of a request file, "
+    "--acceleration of forearm plan)"
+)
 NO_INERTIA = 1e-15  # kg m^2 or kg: less is rounding
 
 
 def chosen_accelerations(arm: Arm, kernel: Kernel, q: Array, qd: Array, request: Request) -> Array:
-    """One factor times what each joint needs, the largest that keeps |tau| <= 0.999 max_effort along the planned motion.
+    """One factor times what each joint needs, the largest that keeps |tau| <= 0.999 max_effort
+    along the planned motion.
 
-    Alone joint j could do (max_effort - |gravity|) / M_jj at the worst of postures along the lines between the points. It needs
-    no more than lets it keep up with the slowest joint of each stretch, if each accelerated as it could alone. The factor is
-    found to 1e-3, below 1 or above it; torques are looked at between every two switches and on both sides of each.
+    Alone joint j could do (max_effort - |gravity|) / M_jj at the worst of postures along the lines between
+    the points. It needs no more than lets it keep up with the slowest joint of each stretch, if each
+    accelerated as it could alone. The factor is found to 1e-3, below 1 or above it; torques are looked at
+    between every two switches and on both sides of each.
     """
     effort = _efforts(arm)
     needed = _gentle(q, qd, request, arm, _alone(arm, kernel, q, effort))
@@ -53,14 +60,15 @@ def _efforts(arm: Arm) -> Array:
     unknown = [j.name for j in arm.joints if j.max_effort is None]
     if unknown:
         raise InputError(
-            f"plan: the request gives no acceleration, and none can be chosen as {', '.join(unknown)} of {arm.name!r} "
-            f"{'has' if len(unknown) == 1 else 'have'} no max_effort; {GIVE}, or write max_effort into the arm file."
+            f"plan: the request gives no acceleration, and none can be chosen as {', '.join(unknown)} of "
+            f"{arm.name!r} {'has' if len(unknown) == 1 else 'have'} no max_effort; {GIVE}, or write "
+            "max_effort into the arm file."
         )
     weak = [j.name for j in arm.joints if j.max_effort == 0.0]
     if weak:
         raise InputError(
-            f"plan: the request gives no acceleration, and none can be chosen as the max_effort of {', '.join(weak)} of "
-            f"{arm.name!r} is 0; {GIVE}, or write max_effort into the arm file."
+            "plan: the request gives no acceleration, and none can be chosen as the max_effort of "
+            f"{', '.join(weak)} of {arm.name!r} is 0; {GIVE}, or write max_effort into the arm file."
         )
     return np.array([j.max_effort for j in arm.joints], dtype=np.float64)
 
@@ -73,25 +81,28 @@ def _alone(arm: Arm, kernel: Kernel, q: Array, effort: Array) -> Array:
     if (spare <= 0.0).any():
         k, j = (int(i) for i in np.argwhere(spare <= 0.0)[0])
         raise InputError(
-            f"plan: gravity alone takes {effort[j] - spare[k, j]:.4g} of the {effort[j]:g} N m (N) of {arm.joints[j].name} "
-            "on the way; take other points, or a lighter load."
+            f"plan: gravity alone takes {effort[j] - spare[k, j]:.4g} of the {effort[j]:g} N m (N) of "
+            f"{arm.joints[j].name} on the way; take other points, or a lighter load."
         )
     inertia = np.diagonal(kernel.inertia_matrix(postures), axis1=1, axis2=2)
     idle = inertia.min(axis=0) < NO_INERTIA
     if idle.any():
         name = arm.joints[int(idle.argmax())].name
         raise InputError(
-            f"plan: the request gives no acceleration, and none can be chosen as {name} of {arm.name!r} moves no mass, so that "
-            f"no torque bounds it; {GIVE}, or give what it moves a mass and an inertia."
+            f"plan: the request gives no acceleration, and none can be chosen as {name} of "
+            f"{arm.name!r} moves no mass, so that no torque bounds it; {GIVE}, or give what it moves "
+            "a mass and an inertia."
         )
     alone: Array = (spare / inertia).min(axis=0)
     return alone
 
 
 def _gentle(q: Array, qd: Array, request: Request, arm: Arm, alone: Array) -> Array:
-    """What each joint needs to take the time of the slowest: 4 d / T^2, or v^2 / (v T - d) where it has to coast at v.
+    """What each joint needs to take the time of the slowest:
+    4 d / T^2, or v^2 / (v T - d) where it has to coast at v.
 
-    Where the request gives velocities there may be no room to brake so gently, and each joint does what it can alone.
+    Where the request gives velocities there may be no room to brake so gently,
+    and each joint does what it can alone.
     """
     if (np.nan_to_num(qd) != 0.0).any():
         return alone
@@ -104,7 +115,9 @@ def _gentle(q: Array, qd: Array, request: Request, arm: Arm, alone: Array) -> Ar
 
 
 def _largest_share(kernel: Kernel, motion: Switching, effort: Array) -> float:
-    """The largest |tau| / max_effort: at even moments between switches, and at the tops of parabolas through three of them."""
+    """The largest |tau| / max_effort: at even moments between switches, and at the tops of parabolas
+    through three of them.
+    """
     switches = motion.switches
     count = int(np.clip(MOST_ROWS // max(len(switches), 1), 4, PER_PIECE))
     shares = np.linspace(INSIDE, 1.0 - INSIDE, count)
@@ -121,7 +134,9 @@ def _largest_share(kernel: Kernel, motion: Switching, effort: Array) -> float:
 
 
 def _largest_factor(share_used: Callable[[float], float]) -> float:
-    """The largest factor that is allowed, to CLOSE; too small ones may be refused, as velocities then cannot be braked."""
+    """The largest factor that is allowed, to CLOSE; too small ones may be refused,
+    as velocities then cannot be braked.
+    """
     low, high, best, factor = 0.0, np.inf, 0.0, 1.0
     refused: InputError | None = None
     for _ in range(SEARCHED):
@@ -140,7 +155,9 @@ def _largest_factor(share_used: Callable[[float], float]) -> float:
         raise refused  # whatever the accelerations
     if refused is not None:
         raise InputError(
-            f"plan: the velocities of the request need accelerations above {high:.2g} times what the torques allow; "
-            "give lower velocities, or accelerations."
+            f"plan: the velocities of the request need accelerations above {high:.2g} times what the "
+            "torques allow; give lower velocities, or accelerations."
         ) from None
-    raise InputError("plan: friction and gravity leave no torque for this motion; take other points, or a lighter load.")
+    raise InputError(
+        "plan: friction and gravity leave no torque for this motion; take other points, or a lighter load."
+    )

@@ -1,4 +1,5 @@
-"""Motion of all joints from one state to another by constant maximal accelerations, synchronised: one plan or many.
+"""Motion of all joints from one state to another by constant maximal accelerations,
+synchronised: one plan or many.
 
 Each joint accelerates fully, holds a velocity, accelerates fully; all take the same time. Waters III.
 """
@@ -26,10 +27,11 @@ STATES = ("q0", "qd0", "q1", "qd1")
 
 @dataclass(frozen=True, eq=False)
 class Plans:
-    """Many plans: status and duration (B,), and for each joint the velocity held (B, n) and three phase times (B, n, 3).
+    """Many plans: status and duration (B,), and for each joint the velocity held (B,
+    n) and three phase times (B, n, 3).
 
-    The first phase goes from qd0 to the velocity held, the last from there to qd1, both at full acceleration. A plan
-    whose status is not 0 has NaN in all of them.
+    The first phase goes from qd0 to the velocity held, the last from there to qd1, both at full acceleration.
+    A plan whose status is not 0 has NaN in all of them.
     """
 
     q0: Array
@@ -63,18 +65,25 @@ class Plans:
 
 
 def bang_bang(
-    q0: ArrayLike, qd0: ArrayLike, q1: ArrayLike, qd1: ArrayLike, limits: MotionLimits, duration: float | None = None
+    q0: ArrayLike,
+    qd0: ArrayLike,
+    q1: ArrayLike,
+    qd1: ArrayLike,
+    limits: MotionLimits,
+    duration: float | None = None,
 ) -> Switching:
     """The fastest synchronised motion from (q0, qd0) to (q1, qd1), (n,) each, or one of a given duration.
 
-    All joints take the smallest duration that is possible for every one of them. Refused with the joint and the reason where
-    there is none. Waters III.
+    All joints take the smallest duration that is possible for every one of them. Refused with the joint and
+    the reason where there is none. Waters III.
     """
     check_kind(limits, MotionLimits, "bang_bang, limits")
     x0, v0, x1, v1 = (
-        frozen_array(value, (limits.n,), f"bang_bang, {name}") for name, value in zip(STATES, (q0, qd0, q1, qd1), strict=True)
+        frozen_array(value, (limits.n,), f"bang_bang, {name}")
+        for name, value in zip(STATES, (q0, qd0, q1, qd1), strict=True)
     )
-    # A joint at a time in plain floats: for one plan that costs half of what NumPy's calls do. The bits are the same.
+    # A joint at a time in plain floats: for one plan that costs half of what NumPy's calls do.
+    # The bits are the same.
     ends = [x0.tolist(), v0.tolist(), x1.tolist(), v1.tolist(), *limits.rows[:2]]
     spans = list(map(durations, *ends, *limits.rows[2:]))
     if duration is None:
@@ -95,21 +104,34 @@ def bang_bang(
 
 
 def bang_bang_many(
-    q0: ArrayLike, qd0: ArrayLike, q1: ArrayLike, qd1: ArrayLike, limits: MotionLimits, duration: ArrayLike | None = None
+    q0: ArrayLike,
+    qd0: ArrayLike,
+    q1: ArrayLike,
+    qd1: ArrayLike,
+    limits: MotionLimits,
+    duration: ArrayLike | None = None,
 ) -> Plans:
-    """Plans from states (B, n) to states (B, n), each the fastest or, where durations (B,) are given, of its duration.
+    """Plans from states (B, n) to states (B, n), each the fastest or, where durations (B,) are
+    given, of its duration.
 
     What cannot be planned is said in the status of that plan.
     """
     check_kind(limits, MotionLimits, "bang_bang_many, limits")
-    x0, v0, x1, v1 = states = [_states(x, limits.n, name) for name, x in zip(STATES, (q0, qd0, q1, qd1), strict=True)]
+    x0, v0, x1, v1 = states = [
+        _states(x, limits.n, name) for name, x in zip(STATES, (q0, qd0, q1, qd1), strict=True)
+    ]
     B, n = len(x0), limits.n
     if any(len(state) != B for state in states):
-        raise InputError(f"bang_bang_many: all states need one number of rows; came {', '.join(str(len(s)) for s in states)}.")
+        raise InputError(
+            "bang_bang_many: all states need one number of rows; came "
+            f"{', '.join(str(len(s)) for s in states)}."
+        )
     asked = None if duration is None else as_floats(duration, "bang_bang_many, duration")
     if asked is not None and asked.shape != (B,):
         raise InputError(f"bang_bang_many, duration: shape ({B},) is needed, came {asked.shape}.")
-    plans = Plans(x0, v0, x1, v1, limits, np.zeros(B, np.int8), np.empty(B), np.empty((B, n)), np.empty((B, n, 3)))
+    plans = Plans(
+        x0, v0, x1, v1, limits, np.zeros(B, np.int8), np.empty(B), np.empty((B, n)), np.empty((B, n, 3))
+    )
     for first in range(0, B, ROWS):
         rows = slice(first, min(first + ROWS, B))
         _fill(plans, rows, None if asked is None else asked[rows])
@@ -120,7 +142,9 @@ def _fill(plans: Plans, rows: slice, asked: Array | None) -> None:
     """Plan these rows; joints first, so that the limits of a joint stand before its row."""
     limits, status = plans.limits, plans.status[rows]
     x0, v0, x1, v1 = (np.ascontiguousarray(getattr(plans, name)[rows].T) for name in STATES)
-    a, v, lower, upper = (x[:, None] for x in (limits.acceleration, limits.velocity, limits.lower, limits.upper))
+    a, v, lower, upper = (
+        x[:, None] for x in (limits.acceleration, limits.velocity, limits.lower, limits.upper)
+    )
     known = _are_numbers(x0, v0, x1, v1)
     if not known.all():
         x0, v0, x1, v1 = (np.where(known, x, 0.0) for x in (x0, v0, x1, v1))
@@ -160,7 +184,8 @@ def _are_numbers(*states: Array) -> NDArray[np.bool_]:
 
 def _states(value: ArrayLike, n: int, name: str) -> Array:
     known = isinstance(value, np.ndarray) and value.dtype == np.float64
-    array = np.array(value) if known else as_floats(value, f"bang_bang_many, {name}")  # copied once: batches are large
+    # copied once: batches are large
+    array = np.array(value) if known else as_floats(value, f"bang_bang_many, {name}")
     if array.ndim != 2 or array.shape[1] != n:
         raise InputError(f"bang_bang_many, {name}: shape (B, {n}) is needed, came {array.shape}.")
     return array

@@ -1,4 +1,6 @@
-"""What a request's waypoints are in joint coordinates: poses by inverse kinematics, hand velocities by the Jacobian."""
+"""What a request's waypoints are in joint coordinates: poses by inverse kinematics,
+hand velocities by the Jacobian.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ TURNED = 1e-6  # rad: of an attitude that is not the one asked for
 
 @dataclass(frozen=True, eq=False)
 class Configurations:
-    """Waypoints as q and qd (k, n), NaN where a velocity is open, and what is not as the request has it, in sentences."""
+    """Waypoints as q and qd (k, n), NaN where a velocity is open, and what is not as the
+    request has it, in sentences.
+    """
 
     q: Array
     qd: Array
@@ -43,8 +47,8 @@ def configurations(arm: Arm, request: Request) -> Configurations:
         turned = 0.0 if waypoint.pose is None else _turned(arm, q[k], waypoint.pose)
         if turned > TURNED:
             notes.append(
-                f"waypoint[{k + 1}]: {arm.n} joints bring the hand to its place but cannot choose its attitude, which differs "
-                f"from the pose by {turned:.3g} rad."
+                f"waypoint[{k + 1}]: {arm.n} joints bring the hand to its place but cannot choose its "
+                f"attitude, which differs from the pose by {turned:.3g} rad."
             )
     return Configurations(q, qd, tuple(notes))
 
@@ -71,7 +75,9 @@ def _turned(arm: Arm, q: Array, pose: Array) -> float:
 
 
 def _velocity(arm: Arm, waypoint: Waypoint, q: Array, place: str) -> Array:
-    """Joint rates that give the hand its velocity; three joints give the linear one, and a turn only if it comes with that."""
+    """Joint rates that give the hand its velocity; three joints give the linear one,
+    and a turn only if it comes with that.
+    """
     if waypoint.hand_velocity is None:
         return np.full(arm.n, np.nan) if waypoint.qd is None else waypoint.qd
     linear, angular = waypoint.hand_velocity[:3], waypoint.hand_velocity[3:]
@@ -80,8 +86,10 @@ def _velocity(arm: Arm, waypoint: Waypoint, q: Array, place: str) -> Array:
     if rates.met:
         return np.asarray(rates.rates)
     if rates.singular:
-        raise InputError(f"{place}, hand_velocity: the pose is singular, so it cannot be had. Leave the velocity open.")
+        raise InputError(
+            f"{place}, hand_velocity: the pose is singular, so it cannot be had. Leave the velocity open."
+        )
     raise InputError(
-        f"{place}, hand_velocity: the {arm.n} joints of {arm.name!r} cannot give it; the hand would miss it by "
-        f"{np.abs(rates.error).max():.3g} m/s or rad/s. Leave the velocity open, or give q and qd."
+        f"{place}, hand_velocity: the {arm.n} joints of {arm.name!r} cannot give it; the hand would miss it "
+        f"by {np.abs(rates.error).max():.3g} m/s or rad/s. Leave the velocity open, or give q and qd."
     )

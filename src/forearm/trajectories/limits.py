@@ -21,9 +21,11 @@ SMALLEST = 1e-30  # of a velocity or an acceleration: products of a few such num
 
 @dataclass(frozen=True, eq=False)
 class MotionLimits:
-    """Range, velocity and acceleration of n joints, (n,) each: lower <= q <= upper, |qd| <= velocity, |qdd| <= acceleration.
+    """Range, velocity and acceleration of n joints, (n,) each:
+    lower <= q <= upper, |qd| <= velocity, |qdd| <= acceleration.
 
-    A number stands for all joints where another has n. Infinite velocities are kept as 1e30, infinite ranges as 1e100.
+    A number stands for all joints where another has n. Infinite velocities are kept as 1e30,
+    infinite ranges as 1e100.
     """
 
     acceleration: Array
@@ -32,7 +34,11 @@ class MotionLimits:
     upper: Array
 
     def __init__(
-        self, acceleration: ArrayLike, velocity: ArrayLike = np.inf, lower: ArrayLike = -np.inf, upper: ArrayLike = np.inf
+        self,
+        acceleration: ArrayLike,
+        velocity: ArrayLike = np.inf,
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
     ) -> None:
         given = {"acceleration": acceleration, "velocity": velocity, "lower": lower, "upper": upper}
         arrays = {name: np.atleast_1d(as_floats(value, f"limits, {name}")) for name, value in given.items()}
@@ -55,13 +61,16 @@ class MotionLimits:
             wrong = getattr(self, name) < SMALLEST
             if wrong.any():
                 i = int(wrong.argmax())
-                raise InputError(f"limits, {name} of joint {i + 1}: must be above 0, came {float(getattr(self, name)[i])!r}.")
+                raise InputError(
+                    f"limits, {name} of joint {i + 1}: must be above 0, came "
+                    f"{float(getattr(self, name)[i])!r}."
+                )
         wrong = self.lower > self.upper
         if wrong.any():
             i = int(wrong.argmax())
             raise InputError(
-                f"limits, joint {i + 1}: lower {float(self.lower[i])!r} lies above upper {float(self.upper[i])!r}; "
-                "change them round."
+                f"limits, joint {i + 1}: lower {float(self.lower[i])!r} lies above upper "
+                f"{float(self.upper[i])!r}; change them round."
             )
 
     @cached_property
@@ -80,16 +89,23 @@ class MotionLimits:
 
 
 def arm_limits(arm: Arm, acceleration: ArrayLike, velocity: ArrayLike | None = None) -> MotionLimits:
-    """The limits of an arm's joints with accelerations given, (n,) or one number; velocities are the arm's unless given.
+    """The limits of an arm's joints with accelerations given, (n,) or one number;
+    velocities are the arm's unless given.
 
     Joints that follow one (mimic) count: their range and velocity bound those of the joint that they follow.
     """
     lower, upper = limits_of(arm)
     if velocity is None:
         velocity = fastest_of(arm)
-        stuck = [body.joint.name for body in arm.moving.bodies if body.joint.max_speed == 0.0 and body.multiplier != 0.0]
+        stuck = [
+            body.joint.name
+            for body in arm.moving.bodies
+            if body.joint.max_speed == 0.0 and body.multiplier != 0.0
+        ]
         if stuck:
-            raise InputError(f"arm {arm.name!r}, joint {stuck[0]!r}: its max_speed is 0; give velocities for the motion.")
+            raise InputError(
+                f"arm {arm.name!r}, joint {stuck[0]!r}: its max_speed is 0; give velocities for the motion."
+            )
     limits = MotionLimits(acceleration, velocity, lower, upper)
     if limits.n != arm.n:
         raise InputError(f"limits: {arm.n} numbers are needed for {arm.name!r}, came {limits.n}.")
@@ -97,7 +113,9 @@ def arm_limits(arm: Arm, acceleration: ArrayLike, velocity: ArrayLike | None = N
 
 
 def fastest_of(arm: Arm) -> Array:
-    """The largest velocity of each freedom, (n,), that of what follows it included; infinite where none is known."""
+    """The largest velocity of each freedom, (n,), that of what follows it included;
+    infinite where none is known.
+    """
     fastest = np.full(arm.n, np.inf)
     for body in arm.moving.bodies:
         if body.joint.max_speed is not None and body.multiplier != 0.0:
@@ -106,7 +124,9 @@ def fastest_of(arm: Arm) -> Array:
 
 
 def beyond_arm(arm: Arm, least: Array, most: Array, fastest: Array) -> list[str]:
-    """Where a motion between these positions, up to these velocities, (n,) each, leaves what the arm's own joints may do."""
+    """Where a motion between these positions, up to these velocities, (n,) each,
+    leaves what the arm's own joints may do.
+    """
     found = []
     for body in arm.moving.bodies:
         joint, i = body.joint, body.freedom
@@ -117,5 +137,7 @@ def beyond_arm(arm: Arm, least: Array, most: Array, fastest: Array) -> list[str]
             found.append(f"{joint.name} goes from {low:.4g} to {high:.4g}, beyond {allowed}.")
         speed = abs(body.multiplier) * float(fastest[i])
         if joint.max_speed is not None and speed > joint.max_speed * (1.0 + SLACK):
-            found.append(f"{joint.name} moves at {speed:.4g}, beyond the {joint.max_speed:.4g} {unit}/s that it may.")
+            found.append(
+                f"{joint.name} moves at {speed:.4g}, beyond the {joint.max_speed:.4g} {unit}/s that it may."
+            )
     return found

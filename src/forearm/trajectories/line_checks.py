@@ -1,4 +1,6 @@
-"""What stands in the way of a hand line, found before it is run: places out of reach, singular postures, limits of joints."""
+"""What stands in the way of a hand line, found before it is run:
+places out of reach, singular postures, limits of joints.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ FINER = 64  # parts of a sample in which the first moment beyond a limit is look
 
 @dataclass(frozen=True)
 class Problem:
-    """One obstacle: its kind, from when until when (s), where the hand is then (m), the joint it is about, a sentence."""
+    """One obstacle: its kind, from when until when (s), where the hand is then (m), the joint
+    it is about, a sentence.
+    """
 
     kind: Kind
     time: float
@@ -41,28 +45,40 @@ class Problem:
 
 
 def end_of_branch(task: Task, stretch: Stretch, when: Callable[[float], float]) -> Problem:
-    """Why a stretch could not be followed to its end: singular if the hand can be had beyond it, otherwise out of reach."""
+    """Why a stretch could not be followed to its end: singular if the hand can be had beyond it,
+    otherwise out of reach.
+    """
     s, q = float(stretch.ways[-1]), stretch.q[-1]
     joint = _weak_joint(task, q)
     ahead = s + min(task.scale(q, stretch.length), stretch.length - s) * np.arange(1, AHEAD + 1) / AHEAD
     poses = np.tile(task.pose, (AHEAD, 1, 1))
     poses[:, :3, 3] = stretch.start + ahead[:, None] * stretch.along
     near = np.tile(q, (AHEAD, 1))
-    tried = inverse_numeric(task.arm, poses, start=near, position_only=not task.attitude, limits=False, starts=TRIALS)
+    tried = inverse_numeric(
+        task.arm, poses, start=near, position_only=not task.attitude, limits=False, starts=TRIALS
+    )
     there = np.asarray(tried.solved)
     time = when(s)
     if there[0]:
         text = "the branch ends in a singular posture; beyond it the hand needs another one, or a jump"
         return _problem("singular", time, time, stretch, s, joint, text)
     back = float(ahead[there.argmax()]) if there.any() else stretch.length
-    text = f"no posture puts the hand farther along the line{' until' if there.any() else ', to its end at'} {when(back):.4g} s"
+    text = (
+        "no posture puts the hand farther along the "
+        f"line{' until' if there.any() else ', to its end at'} {when(back):.4g} s"
+    )
     if task.attitude and task.arm.n < FULL:
-        text += f"; {task.arm.n} joints cannot keep an attitude along most lines: leave it free with attitude='free'"
+        text += (
+            f"; {task.arm.n} joints cannot keep an attitude along most lines: leave it "
+            "free with attitude='free'"
+        )
     return _problem("unreachable", time, when(back), stretch, s, joint, text)
 
 
 def singular_places(task: Task, stretch: Stretch, when: Callable[[float], float]) -> list[Problem]:
-    """Where the way comes near singular postures or through them, where knots are dense: the worst place of each."""
+    """Where the way comes near singular postures or through them, where knots are dense:
+    the worst place of each.
+    """
     ratio = task.closeness(stretch.q)
     found = []
     for first, last in _runs(ratio < NEAR):
@@ -77,7 +93,9 @@ def singular_places(task: Task, stretch: Stretch, when: Callable[[float], float]
 
 
 def limits_passed(task: Task, motion: Motion, hand: Callable[[Array], Array], times: Array) -> list[Problem]:
-    """Each joint's first moment beyond its range and beyond its velocity, and the last sample at which it still is."""
+    """Each joint's first moment beyond its range and beyond its velocity, and the last
+    sample at which it still is.
+    """
     q, qd, _ = motion(times)
     found = []
     for body in task.arm.moving.bodies:  # those that follow another joint too
@@ -86,7 +104,12 @@ def limits_passed(task: Task, motion: Motion, hand: Callable[[Array], Array], ti
         fastest = np.inf if joint.max_speed is None else joint.max_speed
         unit = "rad" if joint.kind == "revolute" else "m"
         limits: tuple[tuple[Kind, int, Excess, str], ...] = (
-            ("position limit", 0, partial(_beyond, body, low, high), f"its range {low:.4g} to {high:.4g} {unit}"),
+            (
+                "position limit",
+                0,
+                partial(_beyond, body, low, high),
+                f"its range {low:.4g} to {high:.4g} {unit}",
+            ),
             ("velocity limit", 1, partial(_too_fast, body, fastest), f"{fastest:.4g} {unit}/s"),
         )
         for kind, which, excess, allowed in limits:
@@ -118,7 +141,9 @@ def _too_fast(body: Body, fastest: float, qd: Array) -> Array:
 
 
 def _first_above(excess: Excess, times: Array, first: int) -> float:
-    """The first time at which an excess is above 0, to a 4096th of a sample; `first` is the first sample at which it is."""
+    """The first time at which an excess is above 0, to a 4096th of a sample;
+    `first` is the first sample at which it is.
+    """
     if first == 0:
         return float(times[0])
     low, high = float(times[first - 1]), float(times[first])
@@ -154,7 +179,9 @@ def _runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def _problem(kind: Kind, time: float, until: float, stretch: Stretch, s: float, joint: str, text: str) -> Problem:
+def _problem(
+    kind: Kind, time: float, until: float, stretch: Stretch, s: float, joint: str, text: str
+) -> Problem:
     x, y, z = _place(stretch.start + s * stretch.along)
     where = f"at {time:.4g} s, hand at ({x:.4g}, {y:.4g}, {z:.4g}) m, {joint} foremost"
     return Problem(kind, time, until, (x, y, z), joint, f"{where}: {text}.")

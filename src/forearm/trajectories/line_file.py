@@ -34,13 +34,20 @@ HAND_LINE = Table(
 def write_line(line: HandLine, path: str | os.PathLike[str]) -> None:
     """Write the file whole or not at all."""
     asked = line.asked
-    document: dict[str, Any] = {"format": FORMAT, "q0": asked.q0.tolist(), "to": asked.to.tolist(), "speed": asked.speed}
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "q0": asked.q0.tolist(),
+        "to": asked.to.tolist(),
+        "speed": asked.speed,
+    }
     document |= {} if asked.acceleration is None else {"acceleration": asked.acceleration}
     write_text(path, json.dumps(document | {"profile": asked.profile, "attitude": asked.attitude}) + "\n")
 
 
 def load_motion(arm: Arm, path: str | os.PathLike[str]) -> Switching | HandLine:
-    """The motion in a .json file that `save` wrote: switching points, or a line of the hand, made anew for the arm."""
+    """The motion in a .json file that `save` wrote: switching points, or a line of the hand,
+    made anew for the arm.
+    """
     where = Path(path)
     document = read_json(where)
     if not isinstance(document, dict) or document.get("format") != FORMAT:

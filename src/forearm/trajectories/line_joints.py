@@ -1,4 +1,6 @@
-"""Joints where the hand has gone a way s along a line: q, dq/ds and d2q/ds2, in singular postures by what is beside them."""
+"""Joints where the hand has gone a way s along a line: q, dq/ds and d2q/ds2,
+in singular postures by what is beside them.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,13 @@ from forearm.trajectories.line_path import Stretch, Task
 
 Array = NDArray[np.float64]
 
-# Smallest over largest singular value. Rounding of q, divided by its cube, is what d2q/ds2 loses: about 1e-7 of it at the first
-# of these, all of it at the second.
+# Smallest over largest singular value. Rounding of q, divided by its cube, is what d2q/ds2 loses: about 1e-7
+# of it at the first of these, all of it at the second.
 CLEAR, HOPELESS = 1e-4, 1e-6
 WELL_CLEAR = 1e-3  # of the neighbours that a singular posture is judged by
 SPACINGS = 2.0 ** -np.arange(10.0, 2.0, -1.0)  # of neighbours, in parts of the way
-BOTH_SIDES, ONE_SIDE = np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0]), np.arange(1.0, 7.0)  # the latter at the ends of the way
+# the latter at the ends of the way
+BOTH_SIDES, ONE_SIDE = np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0]), np.arange(1.0, 7.0)
 SMOOTH = 1e-6  # rad, m: what a posture may differ by from the curve through its neighbours
 MET = 1e-6  # of a slope that the hand may miss where joints have to do without a direction
 
@@ -22,8 +25,9 @@ MET = 1e-6  # of a slope that the hand may miss where joints have to do without 
 def joints_along(task: Task, stretch: Stretch, s: Array) -> tuple[Array, Array, Array]:
     """q, dq/ds, d2q/ds2 at ways s (m,), (m, n) each, NaN beyond what can be followed.
 
-    J dq/ds = (u; 0) and J d2q/ds2 = - dJ/ds dq/ds. Where a way goes through a singular posture both are the limits, by the
-    polynomial of fifth degree through six places beside it. Where there is no limit the derivatives are NaN.
+    J dq/ds = (u; 0) and J d2q/ds2 = - dJ/ds dq/ds. Where a way goes through a singular posture both are
+    the limits, by the polynomial of fifth degree through six places beside it. Where there is no limit
+    the derivatives are NaN.
     """
     q, slopes, bends = np.full((3, len(s), task.arm.n), np.nan)
     near = stretch.guess(s)
@@ -36,7 +40,8 @@ def joints_along(task: Task, stretch: Stretch, s: Array) -> tuple[Array, Array, 
     closeness = task.closeness(found)
     slopes[rows], bends[rows] = _derivatives(task, stretch, found, closeness)
     near_singular = rows[closeness < CLEAR]
-    if near_singular.size and task.closeness(stretch.q).max() >= CLEAR:  # otherwise nothing beside it is better
+    # otherwise nothing beside it is better
+    if near_singular.size and task.closeness(stretch.q).max() >= CLEAR:
         limits = _limits(task, stretch, s[near_singular], q[near_singular])
         known = np.isfinite(limits[0]).all(axis=1)
         slopes[near_singular[known]], bends[near_singular[known]] = limits[0][known], limits[1][known]
@@ -59,11 +64,15 @@ def _derivatives(task: Task, stretch: Stretch, q: Array, closeness: Array) -> tu
 
 
 def _limits(task: Task, stretch: Stretch, s: Array, q: Array) -> tuple[Array, Array]:
-    """dq/ds and d2q/ds2 (m, n) from places beside each, the nearest that are clear of the posture; NaN where q is no limit."""
+    """dq/ds and d2q/ds2 (m, n) from places beside each, the nearest that are clear of the posture;
+    NaN where q is no limit.
+    """
     slopes, bends = np.full((2, *q.shape), np.nan)
     rows, end = np.arange(len(s)), float(stretch.ways[-1])
     for spacing in SPACINGS * stretch.length:
-        offsets = np.where(_has_room(s[rows], spacing, end), spacing * BOTH_SIDES, spacing * ONE_SIDE * _inward(s[rows], end))
+        offsets = np.where(
+            _has_room(s[rows], spacing, end), spacing * BOTH_SIDES, spacing * ONE_SIDE * _inward(s[rows], end)
+        )
         ways = s[rows, None] + offsets
         fits = (ways.min(axis=1) >= 0.0) & (ways.max(axis=1) <= end)
         rows, offsets, ways = rows[fits], offsets[fits], ways[fits]
@@ -79,7 +88,9 @@ def _limits(task: Task, stretch: Stretch, s: Array, q: Array) -> tuple[Array, Ar
             chosen, found = rows[clear][smooth], beside[smooth].reshape(-1, q.shape[1])
             first = task.slopes(found, stretch.along)
             for made, values in ((slopes, first), (bends, task.bends(found, first))):
-                made[chosen] = np.einsum("mk,mkn->mn", weights[smooth], values.reshape(-1, ways.shape[1], q.shape[1]))
+                made[chosen] = np.einsum(
+                    "mk,mkn->mn", weights[smooth], values.reshape(-1, ways.shape[1], q.shape[1])
+                )
         rows = rows[~clear]
     return slopes, bends
 

@@ -1,4 +1,6 @@
-"""Joint coordinates along one straight way of the hand, followed step by step without leaving their branch."""
+"""Joint coordinates along one straight way of the hand, followed step by step
+without leaving their branch.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,18 @@ STEPS = 48  # at least, over the whole way
 # How far a posture may lie from where its slope pointed (rad, m): other branches are farther away than that.
 SURPRISE = 0.02
 STRIDE = 0.2  # rad, m: the longest step of a joint, so that a cubic between knots comes near
-# Of the way: where not even such a step can be followed the branch has ended; only so short a one may pass a singular posture.
+# Of the way: where not even such a step can be followed the branch has ended;
+# only so short a one may pass a singular posture.
 SHORTEST = 1e-7
-LEVERS = 10.0  # of the longest lever of a joint: a longer way is followed as one of that length, for no arm goes farther
+# of the longest lever of a joint: a longer way is followed as one of that length, for no arm goes farther
+LEVERS = 10.0
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is followed: the arm, the pose whose rotation counts if `attitude` says so, combinations of joints held, (k, n)."""
+    """What is followed: the arm, the pose whose rotation counts if `attitude` says so,
+    combinations of joints held, (k, n).
+    """
 
     arm: Arm
     pose: Array
@@ -37,7 +43,9 @@ class Task:
         return np.concatenate([J, np.broadcast_to(self.held, (len(q), *self.held.shape))], axis=1)
 
     def side(self, q: Array) -> float:
-        """On which side of singular postures q (n,) lies: the sign of the determinant, 1 where the rows are not square."""
+        """On which side of singular postures q (n,) lies: the sign of the determinant,
+        1 where the rows are not square.
+        """
         A = self.rows(q[None])[0]
         return float(np.sign(np.linalg.det(A))) if A.shape[0] == A.shape[1] else 1.0
 
@@ -55,18 +63,24 @@ class Task:
         return ratio
 
     def slopes(self, q: Array, along: Array) -> Array:
-        """dq/ds (m, n) where the hand goes along a unit vector: J dq/ds = (u; 0), and what is held at rest."""
+        """dq/ds (m, n) where the hand goes along a unit vector: J dq/ds = (u;
+        0), and what is held at rest.
+        """
         return least_solution(self.rows(q), self._wanted(along, len(q)))
 
     def bends(self, q: Array, slopes: Array) -> Array:
         """d2q/ds2 (m, n) on a straight way: J d2q/ds2 = - dJ/ds dq/ds, and what is held at rest."""
         wanted = self._wanted(np.zeros(3), len(q))
         rows = 6 if self.attitude else 3
-        wanted[:, :rows] -= np.einsum("mij,mj->mi", jacobian_derivative(self.arm, q, slopes), slopes)[:, :rows]
+        wanted[:, :rows] -= np.einsum("mij,mj->mi", jacobian_derivative(self.arm, q, slopes), slopes)[
+            :, :rows
+        ]
         return least_solution(self.rows(q), wanted)
 
     def scale(self, q: Array, length: float) -> float:
-        """How long a way from q (n,) is taken to be, m: its length, but no more than some levers of the joints."""
+        """How long a way from q (n,) is taken to be, m: its length, but no more than
+        some levers of the joints.
+        """
         lever = float(np.linalg.norm(jacobian(self.arm, q)[:3], axis=0).max())
         return min(length, LEVERS * lever) if lever > 0.0 else length
 
@@ -78,7 +92,8 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """One straight way: from `start` along the unit vector `along`, with knots at ways (k,): q and dq/ds (k, n) each.
+    """One straight way: from `start` along the unit vector `along`, with knots at ways (k,):
+    q and dq/ds (k, n) each.
 
     `length` is the whole way, `ways[-1]` how far it could be followed.
     """
@@ -109,11 +124,13 @@ class Stretch:
 
 
 def follow_straight(task: Task, q: Array, start: Array, end: Array) -> Stretch:
-    """The postures of a straight way from q (n,), each by Newton's iteration from where the slope of the last one points.
+    """The postures of a straight way from q (n,), each by Newton's iteration from where the slope
+    of the last one points.
 
-    A step is halved until the posture found is the one expected, on the same side of singular postures, so the branch is kept:
-    beside a singular posture the joints swing round as they must. Where the way goes through one, the shortest step passes
-    it. Where no step is short enough the branch has ended, and so do the knots.
+    A step is halved until the posture found is the one expected, on the same side of singular
+    postures, so the branch is kept: beside a singular posture the joints swing round as they must.
+    Where the way goes through one, the shortest step passes it. Where no step is short enough the
+    branch has ended, and so do the knots.
     """
     length = float(np.linalg.norm(end - start))
     along = (end - start) / length

@@ -1,4 +1,6 @@
-"""How the hand goes along a straight way: at constant speed, by a trapezoid of speed, or smoothly by a quintic."""
+"""How the hand goes along a straight way: at constant speed, by a trapezoid of speed,
+or smoothly by a quintic.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ QUINTIC_SPEED, QUINTIC_ACCELERATION = 1.875, 10.0 / math.sqrt(3.0)
 
 @dataclass(frozen=True)
 class Speed:
-    """The way s over time from 0 to `length` in `duration`; `peak` is the largest s', `ramp` the time to it of a trapezoid."""
+    """The way s over time from 0 to `length` in `duration`;
+    `peak` is the largest s', `ramp` the time to it of a trapezoid.
+    """
 
     profile: str
     length: float
@@ -50,7 +54,11 @@ class Speed:
         a = self.peak / self.ramp
         left = self.duration - t
         begins, ends = t < self.ramp, left <= self.ramp
-        s = np.where(begins, 0.5 * a * t**2, np.where(ends, self.length - 0.5 * a * left**2, self.peak * (t - 0.5 * self.ramp)))
+        s = np.where(
+            begins,
+            0.5 * a * t**2,
+            np.where(ends, self.length - 0.5 * a * left**2, self.peak * (t - 0.5 * self.ramp)),
+        )
         rate = np.where(begins, a * t, np.where(ends, a * left, self.peak))
         return s, rate, np.where(begins, a, np.where(ends, -a, 0.0))
 
@@ -62,7 +70,8 @@ class Speed:
 
 
 def speed_along(length: float, speed: float, acceleration: float | None, profile: str) -> Speed:
-    """The profile over a way of that length, as fast as speed (m/s) and acceleration (m/s^2) allow, from rest to rest.
+    """The profile over a way of that length, as fast as speed (m/s) and acceleration (m/s^2)
+    allow, from rest to rest.
 
     The constant one has its speed from the first moment to the last, as in Mata 5.2.
     """
@@ -75,6 +84,8 @@ def speed_along(length: float, speed: float, acceleration: float | None, profile
         duration = max(QUINTIC_SPEED * length / speed, slow)
         return Speed(profile, length, duration, QUINTIC_SPEED * length / duration, 0.0)
     if acceleration is None:
-        raise InputError("acceleration: a trapezoid of speed needs one, in m/s^2; profile='quintic' goes without.")
+        raise InputError(
+            "acceleration: a trapezoid of speed needs one, in m/s^2; profile='quintic' goes without."
+        )
     peak = min(speed, math.sqrt(acceleration * length))
     return Speed(profile, length, length / peak + peak / acceleration, peak, peak / acceleration)

@@ -1,4 +1,6 @@
-"""Straight lines of the hand with constant attitude, and joints that follow exactly. Mata 5.2, Dhanaraj 3.5."""
+"""Straight lines of the hand with constant attitude, and joints that follow exactly.
+Mata 5.2, Dhanaraj 3.5.
+"""
 
 from __future__ import annotations
 
@@ -43,10 +45,11 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class HandLine:
-    """A motion of the hand along straight lines, at rest at every corner (but for a constant speed); made by `hand_line`.
+    """A motion of the hand along straight lines, at rest at every corner (but for a constant
+    speed); made by `hand_line`.
 
-    `problems` lists, in the order of time, what stands in its way; without any it is `feasible`. Beyond a place that
-    cannot be reached q, qd and qdd are NaN.
+    `problems` lists, in the order of time, what stands in its way; without any it is `feasible`. Beyond a
+    place that cannot be reached q, qd and qdd are NaN.
     """
 
     asked: Asked
@@ -63,7 +66,11 @@ class HandLine:
     @cached_property
     def switches(self) -> Array:
         """Every time at which accelerations may jump, rising, the ends included."""
-        inside = [begin + x for begin, speed in zip(self.times[:-1], self.speeds, strict=True) for x in speed.switches]
+        inside = [
+            begin + x
+            for begin, speed in zip(self.times[:-1], self.speeds, strict=True)
+            for x in speed.switches
+        ]
         return np.unique(np.concatenate([self.times, inside]))
 
     @property
@@ -79,22 +86,30 @@ class HandLine:
     @property
     def message(self) -> str:
         """The problems in sentences, or that there are none."""
-        return " ".join(p.text for p in self.problems) or "Reachable, within limits and away from singular postures throughout."
+        return (
+            " ".join(p.text for p in self.problems)
+            or "Reachable, within limits and away from singular postures throughout."
+        )
 
     def hand(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """Position, velocity and acceleration of the hand's origin, base frame, at a time, (3,) each, or times, (m, 3) each."""
+        """Position, velocity and acceleration of the hand's origin, base frame, at a time, (3,) each,
+        or times, (m, 3) each.
+        """
         single, times = times_within(t, self.duration)
         k, s, rate, second = self._way(times)
-        starts, along = np.array([x.start for x in self.stretches])[k], np.array([x.along for x in self.stretches])[k]
+        starts, along = (
+            np.array([x.start for x in self.stretches])[k],
+            np.array([x.along for x in self.stretches])[k],
+        )
         motion = (starts + s[:, None] * along, rate[:, None] * along, second[:, None] * along)
         return (motion[0][0], motion[1][0], motion[2][0]) if single else motion
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each.
 
-        q puts the hand on its line to 1e-12; J qd = (v; 0), J qdd = (a; 0) - J' qd. At a switch of the speed's profile qdd is
-        what comes after it. In a singular posture that the line goes through qd and qdd are the limits from both sides, NaN
-        where there are none.
+        q puts the hand on its line to 1e-12; J qd = (v; 0), J qdd = (a; 0) - J' qd. At a switch of the
+        speed's profile qdd is what comes after it. In a singular posture that the line goes through qd and
+        qdd are the limits from both sides, NaN where there are none.
         """
         single, times = times_within(t, self.duration)
         k, s, rate, second = self._way(times)
@@ -120,7 +135,10 @@ class HandLine:
         from forearm.trajectories.line_file import write_line
 
         if Path(path).suffix.lower() != ".json":
-            raise InputError(f"{Path(path).name}: a line of the hand is saved as .json; samples by fa.plan(arm, line).save.")
+            raise InputError(
+                f"{Path(path).name}: a line of the hand is saved as .json; samples by "
+                "fa.plan(arm, line).save."
+            )
         write_line(self, path)
 
     def __repr__(self) -> str:
@@ -136,18 +154,22 @@ def hand_line(
     profile: str = "trapezoidal",
     attitude: str = "constant",
 ) -> HandLine:
-    """The hand goes from where q0 (n,) puts it straight to a place (3,), or to several (m, 3) one after another.
+    """The hand goes from where q0 (n,) puts it straight to a place (3,), or to several
+    (m, 3) one after another.
 
-    Speed (m/s) and acceleration (m/s^2) are those of the hand; the profile is `trapezoidal`, `quintic`, or `constant` (one line
-    only). The attitude of q0 is kept, or left `free` where an arm has too few joints to keep it. Of an arm with more joints
-    than needed the combinations that do not move the hand at q0 are held. Mata 5.2.
+    Speed (m/s) and acceleration (m/s^2) are those of the hand; the profile is `trapezoidal`, `quintic`,
+    or `constant` (one line only). The attitude of q0 is kept, or left `free` where an arm has too few
+    joints to keep it. Of an arm with more joints than needed the combinations that do not move the hand
+    at q0 are held. Mata 5.2.
     """
     q = q0 = _posture(arm, q0)
     task, corners = _task(arm, q, attitude), _corners(arm, q, to)
     speed = check_number(speed, "speed", above=0.0)
     acceleration = None if acceleration is None else check_number(acceleration, "acceleration", above=0.0)
     if profile == "constant" and len(corners) > 2:
-        raise InputError("profile: a constant speed goes along one line only, as it cannot turn a corner; take 'quintic'.")
+        raise InputError(
+            "profile: a constant speed goes along one line only, as it cannot turn a corner; take 'quintic'."
+        )
     speeds: list[Speed] = []
     stretches: list[Stretch] = []
     for start, end in pairwise(corners):
@@ -165,7 +187,10 @@ def hand_line(
 def _posture(arm: Arm, q0: ArrayLike) -> Array:
     q = as_coordinates(arm, q0, "q0")
     if q.ndim != 1 or not np.isfinite(q).all() or not arm.n:
-        raise InputError(f"q0: one posture of finite numbers, shape ({arm.n},), is needed to start from; came shape {q.shape}.")
+        raise InputError(
+            f"q0: one posture of finite numbers, shape ({arm.n},), is needed to start from; "
+            f"came shape {q.shape}."
+        )
     return q
 
 
@@ -178,7 +203,9 @@ def _task(arm: Arm, q: Array, attitude: str) -> Task:
 
 
 def _most_rank(arm: Arm, q: Array, rows: int) -> int:
-    """In how many directions joints can move the hand at once, at postures about q: fewer than rows for an arm in a plane."""
+    """In how many directions joints can move the hand at once, at postures about q:
+    fewer than rows for an arm in a plane.
+    """
     around = q + np.random.default_rng(0).uniform(-AROUND, AROUND, (8, arm.n))
     values = np.linalg.svd(jacobian(arm, around)[:, :rows], compute_uv=False)
     return int((values > 1e-9 * values[:, :1]).sum(axis=1).max())
@@ -186,13 +213,22 @@ def _most_rank(arm: Arm, q: Array, rows: int) -> int:
 
 def _corners(arm: Arm, q: Array, to: ArrayLike) -> Array:
     ends = np.atleast_2d(as_floats(to, "to"))
-    if ends.ndim != 2 or ends.shape[1:] != (3,) or not 1 <= len(ends) <= CORNERS or not np.isfinite(ends).all():
-        raise InputError(f"to: a place (3,) in m or up to {CORNERS} of them, (m, 3), finite; came shape {ends.shape}.")
+    if (
+        ends.ndim != 2
+        or ends.shape[1:] != (3,)
+        or not 1 <= len(ends) <= CORNERS
+        or not np.isfinite(ends).all()
+    ):
+        raise InputError(
+            f"to: a place (3,) in m or up to {CORNERS} of them, (m, 3), finite; came shape {ends.shape}."
+        )
     corners = np.concatenate([forward(arm, q)[None, :3, 3], ends])
     short = np.linalg.norm(np.diff(corners, axis=0), axis=1) < 1e-9
     if short.any():
         k = int(short.argmax())
-        raise InputError(f"to: place {k + 1} is where the hand is already, {shorten(corners[k].tolist())}; leave it out.")
+        raise InputError(
+            f"to: place {k + 1} is where the hand is already, {shorten(corners[k].tolist())}; leave it out."
+        )
     return corners
 
 

@@ -1,4 +1,6 @@
-"""Motion through several points: velocities that were left open are chosen so that no joint goes back and the time falls."""
+"""Motion through several points: velocities that were left open are chosen so that no joint goes
+back and the time falls.
+"""
 
 from __future__ import annotations
 
@@ -26,23 +28,29 @@ SHARES = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)  # of the mean velocity that are
 MAX_POINTS = 10_000
 
 
-def through(points: ArrayLike, velocities: ArrayLike | Sequence[ArrayLike | None] | None, limits: MotionLimits) -> Switching:
-    """A motion through points (k + 1, n) in order; velocities (k + 1, n), open where NaN, None for a point or None at all.
+def through(
+    points: ArrayLike, velocities: ArrayLike | Sequence[ArrayLike | None] | None, limits: MotionLimits
+) -> Switching:
+    """A motion through points (k + 1, n) in order; velocities (k + 1, n), open where NaN,
+    None for a point or None at all.
 
-    Between two points each joint moves as `bang_bang` has it. An open velocity is 0 at the first and the last point, and
-    where the joint turns round or rests. Elsewhere the search starts from the fastest velocities that each joint could have
-    there alone (reached from the neighbour before, braked to the neighbour after), from shares of them, and from rest,
-    whichever is the shortest of those that can be planned. Then each point in turn takes a changed velocity where that
-    shortens the two segments beside it, and at last one nearer to the mean velocities of these where that costs nothing. A
-    change by which a joint would go farther outside of what lies between two points is not taken, so that the motion stays
-    near the polygon. The same request gives the same motion. Waters III.
+    Between two points each joint moves as `bang_bang` has it. An open velocity is 0 at the first and the last
+    point, and where the joint turns round or rests. Elsewhere the search starts from the fastest velocities
+    that each joint could have there alone (reached from the neighbour before, braked to the neighbour after),
+    from shares of them, and from rest, whichever is the shortest of those that can be planned. Then each
+    point in turn takes a changed velocity where that shortens the two segments beside it, and at last one
+    nearer to the mean velocities of these where that costs nothing. A change by which a joint would go
+    farther outside of what lies between two points is not taken, so that the motion stays near the polygon.
+    The same request gives the same motion. Waters III.
     """
     check_kind(limits, MotionLimits, "through, limits")
     q, given = _request(points, velocities, limits.n)
     course = _best_start(q, given, limits)
     course = _settled(_improved(course, np.isnan(given), limits), np.isnan(given), limits)
     plans = course.plans
-    return Switching(points=q, velocities=course.velocities, phases=plans.phases, accelerations=plans.accelerations)
+    return Switching(
+        points=q, velocities=course.velocities, phases=plans.phases, accelerations=plans.accelerations
+    )
 
 
 @dataclass(frozen=True)
@@ -61,18 +69,26 @@ class _Course:
 def _request(points: ArrayLike, velocities: Any, n: int) -> tuple[Array, Array]:
     q = as_floats(points, "through, points")
     if q.ndim != 2 or q.shape[1] != n or not 2 <= len(q) <= MAX_POINTS:
-        raise InputError(f"through, points: 2 to {MAX_POINTS} points of {n} numbers are needed, came shape {q.shape}.")
+        raise InputError(
+            f"through, points: 2 to {MAX_POINTS} points of {n} numbers are needed, came shape {q.shape}."
+        )
     if velocities is None or isinstance(velocities, list | tuple):
         rows = [None] * len(q) if velocities is None else velocities
         velocities = [[np.nan] * n if row is None else row for row in rows]
     qd = as_floats(velocities, "through, velocities")
     if qd.shape != q.shape:
-        raise InputError(f"through, velocities: shape {q.shape} is needed, came {qd.shape}; NaN leaves one open.")
-    for name, array, wrong in (("points", q, ~(np.abs(q) <= LARGEST)), ("velocities", qd, np.abs(qd) > LARGEST)):
+        raise InputError(
+            f"through, velocities: shape {q.shape} is needed, came {qd.shape}; NaN leaves one open."
+        )
+    for name, array, wrong in (
+        ("points", q, ~(np.abs(q) <= LARGEST)),
+        ("velocities", qd, np.abs(qd) > LARGEST),
+    ):
         if wrong.any():
             row = int(wrong.any(axis=1).argmax())
             raise InputError(
-                f"through, {name}[{row}]: finite numbers up to {LARGEST:g} are needed, came {shorten(array[row].tolist())}."
+                f"through, {name}[{row}]: finite numbers up to {LARGEST:g} are needed, came "
+                f"{shorten(array[row].tolist())}."
             )
     for end in (0, -1):
         qd[end] = np.where(np.isnan(qd[end]), 0.0, qd[end])
@@ -85,7 +101,9 @@ def _planned(q: Array, qd: Array, limits: MotionLimits) -> _Course:
 
 
 def _beyond(plans: Plans) -> Array:
-    """How far joints go outside of what lies between the ends, (B,), each relative to the way that its top speed needs."""
+    """How far joints go outside of what lies between the ends, (B,), each relative to the way
+    that its top speed needs.
+    """
     a = plans.limits.acceleration
     least, most = np.minimum(plans.q0, plans.q1), np.maximum(plans.q0, plans.q1)
     total = np.zeros(plans.q0.shape)
@@ -99,33 +117,44 @@ def _beyond(plans: Plans) -> Array:
 def _best_start(q: Array, given: Array, limits: MotionLimits) -> _Course:
     """The shortest of a few choices of the open velocities, or an error where none can be planned."""
     is_open, fastest = np.isnan(given), _fastest(q, given, limits)
-    courses = [_planned(q, np.where(is_open, share * fastest, given), limits) for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    courses = [
+        _planned(q, np.where(is_open, share * fastest, given), limits)
+        for share in (0.0, 0.25, 0.5, 0.75, 1.0)
+    ]
     possible = [course for course in courses if course.duration < np.inf]
     if not possible:
         status = courses[0].plans.status
         k = int(np.argmax(status != Status.PLANNED))
         plans = courses[0].plans
-        refuse((plans.q0[k], plans.qd0[k], plans.q1[k], plans.qd1[k]), limits, None, f"through, segment {k + 1}")
+        refuse(
+            (plans.q0[k], plans.qd0[k], plans.q1[k], plans.qd1[k]), limits, None, f"through, segment {k + 1}"
+        )
     nearest = min(float(course.beyond.sum()) for course in possible)
     return min((c for c in possible if c.beyond.sum() <= nearest + GAIN), key=lambda course: course.duration)
 
 
 def _fastest(q: Array, given: Array, limits: MotionLimits) -> Array:
-    """What each joint alone could have at each open point where it moves on: v^2 = v'^2 + 2 a |way| from both sides."""
+    """What each joint alone could have at each open point where it moves on:
+    v^2 = v'^2 + 2 a |way| from both sides.
+    """
     ways = np.diff(q, axis=0)
     before, after = np.vstack([0.0 * ways[:1], ways]), np.vstack([ways, 0.0 * ways[:1]])
     onward = np.where(before * after > 0.0, np.sign(ways[np.minimum(np.arange(len(q)), len(ways) - 1)]), 0.0)
     square = np.where(np.isnan(given), limits.velocity**2 * np.abs(onward), given**2)
     reach = 2.0 * limits.acceleration * np.abs(ways)
     for i in range(len(ways)):
-        square[i + 1] = np.where(np.isnan(given[i + 1]), np.minimum(square[i + 1], square[i] + reach[i]), square[i + 1])
+        square[i + 1] = np.where(
+            np.isnan(given[i + 1]), np.minimum(square[i + 1], square[i] + reach[i]), square[i + 1]
+        )
     for i in range(len(ways) - 1, -1, -1):
         square[i] = np.where(np.isnan(given[i]), np.minimum(square[i], square[i + 1] + reach[i]), square[i])
     return onward * np.sqrt(square)
 
 
 def _improved(course: _Course, is_open: NDArray[np.bool_], limits: MotionLimits) -> _Course:
-    """Rounds over the points, every second one at a time as they do not touch, with steps that shrink when nothing helps."""
+    """Rounds over the points, every second one at a time as they do not touch,
+    with steps that shrink when nothing helps.
+    """
     step = 1.0
     for _ in range(ROUNDS):
         before = course.duration
@@ -139,12 +168,16 @@ def _improved(course: _Course, is_open: NDArray[np.bool_], limits: MotionLimits)
 
 
 def _settled(course: _Course, is_open: NDArray[np.bool_], limits: MotionLimits) -> _Course:
-    """Velocities drawn to the mean ones where that costs no time: what a joint need not hurry for, it does not."""
+    """Velocities drawn to the mean ones where that costs no time:
+    what a joint need not hurry for, it does not.
+    """
     for share in (1.0, 0.5, 1.0, 0.5, 0.25, 0.125):
         for rows in _apart(is_open):
             now, mean = course.velocities[rows], _mean(course, rows)
             each = now + np.eye(limits.n)[:, None, :] * share * (mean - now)
-            course = _with_better(course, rows, np.concatenate([(now + share * (mean - now))[None], each]), is_open, True)
+            course = _with_better(
+                course, rows, np.concatenate([(now + share * (mean - now))[None], each]), is_open, True
+            )
     return course
 
 
@@ -154,22 +187,35 @@ def _apart(is_open: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
     return [rows for rows in (inner[inner % 2 == 0], inner[inner % 2 == 1]) if rows.size]
 
 
-def _with_better(course: _Course, rows: NDArray[np.intp], tries: Array, is_open: NDArray[np.bool_], settle: bool) -> _Course:
-    """The course with the best of the velocities tried (C, rows, n): what takes least, or what is nearest to the mean."""
+def _with_better(
+    course: _Course, rows: NDArray[np.intp], tries: Array, is_open: NDArray[np.bool_], settle: bool
+) -> _Course:
+    """The course with the best of the velocities tried (C, rows, n):
+    what takes least, or what is nearest to the mean.
+    """
     plans, limits = course.plans, course.plans.limits
     q = np.vstack([plans.q0, plans.q1[-1:]])
-    tries = np.where(is_open[rows], np.clip(tries, -limits.velocity, limits.velocity), course.velocities[rows])
+    tries = np.where(
+        is_open[rows], np.clip(tries, -limits.velocity, limits.velocity), course.velocities[rows]
+    )
     count = len(tries)
 
     def repeated(x: Array) -> Array:
         return np.broadcast_to(x, (count, *x.shape)).reshape(-1, limits.n)
 
     flat = tries.reshape(-1, limits.n)
-    ins = bang_bang_many(repeated(q[rows - 1]), repeated(course.velocities[rows - 1]), repeated(q[rows]), flat, limits)
-    outs = bang_bang_many(repeated(q[rows]), flat, repeated(q[rows + 1]), repeated(course.velocities[rows + 1]), limits)
+    ins = bang_bang_many(
+        repeated(q[rows - 1]), repeated(course.velocities[rows - 1]), repeated(q[rows]), flat, limits
+    )
+    outs = bang_bang_many(
+        repeated(q[rows]), flat, repeated(q[rows + 1]), repeated(course.velocities[rows + 1]), limits
+    )
     time = (ins.duration + outs.duration).reshape(count, -1)
     now = plans.duration[rows - 1] + plans.duration[rows]
-    far, allowed = (_beyond(ins) + _beyond(outs)).reshape(count, -1), course.beyond[rows - 1] + course.beyond[rows]
+    far, allowed = (
+        (_beyond(ins) + _beyond(outs)).reshape(count, -1),
+        course.beyond[rows - 1] + course.beyond[rows],
+    )
     time[~(far <= allowed * (1.0 + GAIN))] = np.inf  # also where it is NaN, as nothing was planned
     if settle:
         roughness, rough = (_roughness(course, rows, x) for x in (tries, course.velocities[rows]))
@@ -186,7 +232,9 @@ def _with_better(course: _Course, rows: NDArray[np.intp], tries: Array, is_open:
 
 
 def _mean(course: _Course, rows: NDArray[np.intp]) -> Array:
-    """Between the mean velocities of the two segments beside each point, 0 where a joint turns round: their harmonic mean."""
+    """Between the mean velocities of the two segments beside each point, 0 where a joint turns
+    round: their harmonic mean.
+    """
     plans = course.plans
     with np.errstate(divide="ignore", invalid="ignore"):
         before, after = ((plans.q1 - plans.q0)[k] / plans.duration[k, None] for k in (rows - 1, rows))
@@ -200,9 +248,14 @@ def _roughness(course: _Course, rows: NDArray[np.intp], velocities: Array) -> Ar
 
 
 def _tries(course: _Course, rows: NDArray[np.intp], step: float, limits: MotionLimits) -> Array:
-    """Velocities to try at these points, (C, rows, n): shares of the mean one, all a bit faster or slower, each joint alone."""
+    """Velocities to try at these points, (C, rows, n): shares of the mean one, all a bit faster or
+    slower, each joint alone.
+    """
     now, mean = course.velocities[rows], _mean(course, rows)
     alone = np.eye(limits.n)[:, None, :] * (0.5 * step * np.maximum(np.abs(mean), np.abs(now)))
-    tried = [*(share * mean for share in SHARES), *(now * share for share in (1.0 + 0.5 * step, 1.0 - 0.5 * step))]
+    tried = [
+        *(share * mean for share in SHARES),
+        *(now * share for share in (1.0 + 0.5 * step, 1.0 - 0.5 * step)),
+    ]
     tried += [now + step * share * (mean - now) for share in (0.25, -0.25)]
     return np.stack([*tried, *(now + alone), *(now - alone)])

@@ -1,4 +1,6 @@
-"""The motion controller of Waters Fig. 1 as one call: a request becomes a trajectory, then torques, then voltages."""
+"""The motion controller of Waters Fig. 1 as one call: a request becomes a trajectory, then
+torques, then voltages.
+"""
 
 from __future__ import annotations
 
@@ -42,9 +44,9 @@ SAME = 1e-9  # m: what two arms' hands may be apart at the ends of a line that i
 class Plan:
     """A motion and what it asks of the motors, at times every `step` s and at the end.
 
-    `motion` gives q, qd, qdd at any time; t is (m,), the arrays of states (m, n). `limits` are those that it was planned
-    within, None for a line of the hand, whose own `problems` say what stands in its way. `notes` say which waypoints could not
-    be met as they were given.
+    `motion` gives q, qd, qdd at any time; t is (m,), the arrays of states (m, n). `limits` are those that it
+    was planned within, None for a line of the hand, whose own `problems` say what stands in its way. `notes`
+    say which waypoints could not be met as they were given.
     """
 
     arm: Arm
@@ -91,7 +93,9 @@ class Plan:
     @cached_property
     def voltage(self) -> Array | None:
         """The voltages that these torques need, None where a motor is not known."""
-        known = all(j.motor is not None and j.motor.torque_constant and j.motor.resistance for j in self.arm.joints)
+        known = all(
+            j.motor is not None and j.motor.torque_constant and j.motor.resistance for j in self.arm.joints
+        )
         return voltage_of(self.arm, self.tau, self.qd) if known else None
 
     def torque(self, t: ArrayLike) -> Array:
@@ -104,20 +108,29 @@ class Plan:
 
     @cached_property
     def deviation(self) -> Deviation | None:
-        """How far joints go from the straight lines between the points; None for a line of the hand, which has none."""
+        """How far joints go from the straight lines between the points;
+        None for a line of the hand, which has none.
+        """
         return deviation(self.motion) if isinstance(self.motion, Switching) else None
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What is not as it should be: waypoints, places of a line, and positions to voltages beyond what the arm has."""
-        found = [*self.notes, *([p.text for p in self.motion.problems] if isinstance(self.motion, HandLine) else [])]
+        """What is not as it should be: waypoints, places of a line, and positions to voltages
+        beyond what the arm has.
+        """
+        found = [
+            *self.notes,
+            *([p.text for p in self.motion.problems] if isinstance(self.motion, HandLine) else []),
+        ]
         if isinstance(self.motion, Switching):
             found += beyond_arm(self.arm, *self.motion.extremes())
         names = [j.name for j in self.arm.joints]
         effort = np.array([np.inf if j.max_effort is None else j.max_effort for j in self.arm.joints])
         found += _excesses(names, self.tau, effort, "N m (N) that it has")
         if self.voltage is not None:
-            found += _excesses(names, self.voltage, constants_of(self.arm).most_voltage, "V that its motor takes")
+            found += _excesses(
+                names, self.voltage, constants_of(self.arm).most_voltage, "V that its motor takes"
+            )
         return tuple(found)
 
     def columns(self) -> dict[str, Array]:
@@ -129,7 +142,9 @@ class Plan:
         return table
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it whole or not at all: .csv and .parquet hold the table, .json what makes the motion again."""
+        """Write it whole or not at all: .csv and .parquet hold the table, .json what
+        makes the motion again.
+        """
         kind = Path(path).suffix.lower()
         if kind in ENDINGS:
             write_table(path, self.columns())
@@ -139,7 +154,9 @@ class Plan:
             raise InputError(f"{Path(path).name}: a plan is saved as {', '.join(ENDINGS)} or .json.")
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
-        """A matplotlib figure of the joints' motion, the torques and the hand's path; saved where a path is given."""
+        """A matplotlib figure of the joints' motion, the torques and the hand's path;
+        saved where a path is given.
+        """
         from forearm.plots.plans import plan_figure, save_figure
 
         figure = plan_figure(self)
@@ -148,7 +165,9 @@ class Plan:
         return figure
 
     def __repr__(self) -> str:
-        kind = "a line of the hand" if isinstance(self.motion, HandLine) else f"{len(self.motion.points)} points"
+        kind = (
+            "a line of the hand" if isinstance(self.motion, HandLine) else f"{len(self.motion.points)} points"
+        )
         return f"<Plan of {self.arm.name!r}: {kind} in {self.duration:.4g} s>"
 
     def _repr_html_(self) -> str:
@@ -162,17 +181,22 @@ class Plan:
             for i, joint in enumerate(self.arm.joints)
         ]
         title = f"Largest sizes, sampled every {self.step:g} s; SI units"
-        table = html_table(["joint", "q from", "q to", *(f"largest {name}" for name in blocks), "unit of q"], rows, title)
+        table = html_table(
+            ["joint", "q from", "q to", *(f"largest {name}" for name in blocks), "unit of q"], rows, title
+        )
         return "\n".join([html_lines([repr(self)[1:-1]]), table, html_lines(self.warnings)])
 
 
 def _peaks(block: Array) -> Array:
     """The largest size in each column, where a line can be followed; NaN where it never can."""
-    return np.where(np.isnan(block).all(axis=0), np.nan, np.abs(np.where(np.isnan(block), 0.0, block)).max(axis=0))
+    return np.where(
+        np.isnan(block).all(axis=0), np.nan, np.abs(np.where(np.isnan(block), 0.0, block)).max(axis=0)
+    )
 
 
 def _excesses(names: Sequence[str], needed: Array, allowed: Array, what: str) -> list[str]:
-    peaks = np.abs(np.where(np.isnan(needed), 0.0, needed)).max(axis=0)  # where a line cannot be followed nothing is needed
+    # where a line cannot be followed nothing is needed
+    peaks = np.abs(np.where(np.isnan(needed), 0.0, needed)).max(axis=0)
     return [
         f"{name} needs {peak:.4g} of the {limit:g} {what}."
         for name, peak, limit in zip(names, peaks, allowed, strict=True)
@@ -183,9 +207,10 @@ def _excesses(names: Sequence[str], needed: Array, allowed: Array, what: str) ->
 def plan(arm: Arm, request: Wanted, *, step: float = 1e-3) -> Plan:
     """From a request to a motion, its torques and voltages. Waters Fig. 1.
 
-    The request is a `Request`, the path of its file, configurations (k, n) to go through from rest to rest, or a motion planned
-    already, or its .json file. Poses of the hand become the posture nearest to the one before. Accelerations that the request
-    leaves open are what each joint needs times the largest factor with which torques stay within the joints' max_effort.
+    The request is a `Request`, the path of its file, configurations (k, n) to go through from rest to rest,
+    or a motion planned already, or its .json file. Poses of the hand become the posture nearest to the one
+    before. Accelerations that the request leaves open are what each joint needs times the largest factor with
+    which torques stay within the joints' max_effort.
     """
     check_kind(arm, Arm, "plan, arm")
     step = check_number(step, "plan, step", above=0.0)
@@ -197,23 +222,30 @@ def plan(arm: Arm, request: Wanted, *, step: float = 1e-3) -> Plan:
         return Plan(arm, request, None, step, (), kernel)
     wanted = _request(arm, request)
     way = configurations(arm, wanted)
-    accelerations = chosen_accelerations(arm, kernel, way.q, way.qd, wanted) if wanted.acceleration is None else None
+    accelerations = (
+        chosen_accelerations(arm, kernel, way.q, way.qd, wanted) if wanted.acceleration is None else None
+    )
     limits = wanted.limits(arm, accelerations)
     return Plan(arm, through(way.q, way.qd, limits), limits, step, way.notes, kernel)
 
 
 def _check_for(arm: Arm, motion: Switching | HandLine) -> None:
-    """Refuse a motion of another number of joints, and a line of an arm whose hand is elsewhere at its ends."""
+    """Refuse a motion of another number of joints, and a line of an arm whose hand is
+    elsewhere at its ends.
+    """
     n = motion.n if isinstance(motion, Switching) else motion.task.arm.n
     if n != arm.n:
         raise InputError(f"plan: the motion is one of {n} joints, {arm.name!r} has {arm.n}.")
     if isinstance(motion, HandLine) and motion.task.arm is not arm:
-        followed = np.vstack([stretch.q[[0, -1]] for stretch in motion.stretches if np.isfinite(stretch.q[0]).all()])
+        followed = np.vstack(
+            [stretch.q[[0, -1]] for stretch in motion.stretches if np.isfinite(stretch.q[0]).all()]
+        )
         apart = np.abs(forward(arm, followed) - forward(motion.task.arm, followed)).max()
         if apart > SAME:
             raise InputError(
-                f"plan: the line was made for {motion.task.arm.name!r}; with its joints the hand of {arm.name!r} would be "
-                f"{apart:.3g} m (or rad) off. Make the line with hand_line for this arm."
+                f"plan: the line was made for {motion.task.arm.name!r}; with its joints the hand "
+                f"of {arm.name!r} would be {apart:.3g} m (or rad) off. Make the line with "
+                "hand_line for this arm."
             )
 
 
@@ -225,7 +257,7 @@ def _request(arm: Arm, given: Any) -> Request:
     rows = as_floats(given, "plan, request")
     if rows.ndim != 2 or rows.shape[1] != arm.n:
         raise InputError(
-            f"plan, request: a Request, the path of its file, or configurations of shape (k, {arm.n}) are needed; came "
-            f"{shorten(given)}."
+            f"plan, request: a Request, the path of its file, or configurations of shape (k, {arm.n}) are "
+            f"needed; came {shorten(given)}."
         )
     return Request(tuple(Waypoint(q=row) for row in rows))

@@ -1,6 +1,7 @@
 """How far a motion goes from the straight lines between its points, and whether it stays within an envelope.
 
-Waters III: the intended trajectory may be taken as the piecewise linear one, closeness as an envelope around it.
+Waters III: the intended trajectory may be taken as the piecewise linear one,
+closeness as an envelope around it.
 """
 
 from __future__ import annotations
@@ -35,21 +36,24 @@ class Deviation:
 def deviation(motion: Switching, place: Measure | None = None, samples: int = SAMPLES) -> Deviation:
     """The largest distance of each segment from the line between its two points, in the norm of joint space.
 
-    Between switches q is a quadratic of time and the square of the distance one of fourth degree; it is taken where its
-    derivative vanishes, so that the largest is exact. With `place`, a function from q (m, n) to places (m, d), the distance
-    is that of places from the lines between those of the points, the largest of `samples` times a segment and so a
-    little too small.
+    Between switches q is a quadratic of time and the square of the distance one of fourth degree; it is taken
+    where its derivative vanishes, so that the largest is exact. With `place`, a function from q (m, n) to
+    places (m, d), the distance is that of places from the lines between those of the points, the largest of
+    `samples` times a segment and so a little too small.
     """
     if not isinstance(motion, Switching):
         raise InputError(
-            f"deviation: a motion through points (Switching) is needed, came {shorten(motion)}; a line of the hand is straight "
-            "by itself."
+            f"deviation: a motion through points (Switching) is needed, came {shorten(motion)}; a line of "
+            "the hand is straight by itself."
         )
     if place is not None:
-        return _sampled(motion, place, int(check_number(samples, "deviation, samples", minimum=2, maximum=1e6)))
+        return _sampled(
+            motion, place, int(check_number(samples, "deviation, samples", minimum=2, maximum=1e6))
+        )
     starts, widths = _pieces(motion)
     k, pieces = starts.shape
-    middle = np.minimum(starts + 0.5 * widths, motion.duration)  # where no rounding says that another phase holds
+    # where no rounding says that another phase holds
+    middle = np.minimum(starts + 0.5 * widths, motion.duration)
     q, qd, qdd = (x.reshape(k, pieces, motion.n) for x in motion.at(middle.ravel()))
     origin, chord = motion.points[:-1, None], np.diff(motion.points, axis=0)[:, None]
     V1, V2 = qd * widths[..., None], 0.5 * qdd * (widths**2)[..., None]
@@ -74,7 +78,9 @@ def within(motion: Switching, envelope: float, place: Measure | None = None, sam
 
 
 def _pieces(motion: Switching) -> tuple[Array, Array]:
-    """Start and width of the pieces of each segment between switches of any joint, (k, 2 n + 1) each; some are of width 0."""
+    """Start and width of the pieces of each segment between switches of any joint, (k, 2 n + 1)
+    each; some are of width 0.
+    """
     T = motion.segments[:, None]
     inside = np.concatenate([motion.phases[..., 0], T - motion.phases[..., 2]], axis=1)
     cuts = np.concatenate([0.0 * T, np.sort(np.clip(inside, 0.0, T), axis=1), T], axis=1)
@@ -84,13 +90,15 @@ def _pieces(motion: Switching) -> tuple[Array, Array]:
 def _critical(V0: Array, V1: Array, V2: Array) -> Array:
     """Where |V0 + V1 x + V2 x^2| may be largest within 0 <= x <= 1: (k, pieces, n) each -> (k, pieces, 3).
 
-    Half of the square's derivative is c0 + c1 x + c2 x^2 + c3 x^3; between the places where its own derivative vanishes it has
-    one root at most, which halving finds. Where there is none an end of the interval comes out, which does no harm.
+    Half of the square's derivative is c0 + c1 x + c2 x^2 + c3 x^3; between the places where its own
+    derivative vanishes it has one root at most, which halving finds. Where there is none an end of the
+    interval comes out, which does no harm.
     """
     c0, c1 = (V0 * V1).sum(axis=2), (V1 * V1 + 2.0 * V0 * V2).sum(axis=2)
     c2, c3 = 3.0 * (V1 * V2).sum(axis=2), 2.0 * (V2 * V2).sum(axis=2)
     root = np.sqrt(np.maximum(c2 * c2 - 3.0 * c1 * c3, 0.0))
-    far = -c2 - np.where(c2 < 0.0, -root, root)  # the roots of c1 + 2 c2 x + 3 c3 x^2 without a difference of near numbers
+    # the roots of c1 + 2 c2 x + 3 c3 x^2 without a difference of near numbers
+    far = -c2 - np.where(c2 < 0.0, -root, root)
     with np.errstate(divide="ignore", invalid="ignore"):
         bends = np.stack([far / (3.0 * c3), c1 / far])
     bends = np.sort(np.clip(np.nan_to_num(bends, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0), axis=0)
@@ -121,7 +129,8 @@ def _sampled(motion: Switching, place: Measure, samples: int) -> Deviation:
     corners = as_floats(place(motion.points), "deviation, place")
     if corners.ndim != 2 or len(corners) != len(motion.points):
         raise InputError(
-            f"deviation, place: (m, d) places are needed for q (m, n), came {corners.shape} for {motion.points.shape}."
+            f"deviation, place: (m, d) places are needed for q (m, n), came {corners.shape} for "
+            f"{motion.points.shape}."
         )
     largest, times = np.empty(len(motion.segments)), np.empty(len(motion.segments))
     for k, T in enumerate(motion.segments):
@@ -129,7 +138,9 @@ def _sampled(motion: Switching, place: Measure, samples: int) -> Deviation:
         chord = corners[k + 1] - corners[k]
         length = np.linalg.norm(chord, axis=0, keepdims=True)
         u = chord / np.where(length > 0.0, length, 1.0)
-        distance = _from_segment(as_floats(place(motion.at(t)[0]), "deviation, place") - corners[k], u, length)
+        distance = _from_segment(
+            as_floats(place(motion.at(t)[0]), "deviation, place") - corners[k], u, length
+        )
         best = int(distance.argmax())
         largest[k], times[k] = distance[best], t[best]
     return Deviation(largest, times)

@@ -39,13 +39,19 @@ REASONS = {
     Status.TOO_FAST: "the start or the end is faster than the joint may move",
     Status.OUT_OF_RANGE: "the start or the end lies outside of the joint's range",
     Status.NO_ROOM: "the joint would have to turn round outside of its range",
-    Status.NOTHING_COMMON: "no duration is possible for all joints: this one cannot be so slow within its range",
+    Status.NOTHING_COMMON: (
+        "no duration is possible for all joints: this one cannot be so slow within its range"
+    ),
     Status.DURATION: "the duration asked for is not possible",
 }
 
 
-def statuses(states: tuple[Array, Array, Array, Array], limits: MotionLimits, shortest: Array) -> NDArray[np.int8]:
-    """Why plans between states (B, n) have no duration, given the shortest (B, n) of each joint, NEVER where there is none."""
+def statuses(
+    states: tuple[Array, Array, Array, Array], limits: MotionLimits, shortest: Array
+) -> NDArray[np.int8]:
+    """Why plans between states (B, n) have no duration, given the shortest (B, n) of each joint,
+    NEVER where there is none.
+    """
     x0, v0, x1, v1 = states
     made = np.full(len(x0), Status.NOTHING_COMMON, np.int8)
     made[(shortest >= NEVER).any(axis=1)] = Status.NO_ROOM
@@ -56,7 +62,9 @@ def statuses(states: tuple[Array, Array, Array, Array], limits: MotionLimits, sh
     return made
 
 
-def refuse(states: tuple[Array, Array, Array, Array], limits: MotionLimits, asked: float | None, what: str) -> NoReturn:
+def refuse(
+    states: tuple[Array, Array, Array, Array], limits: MotionLimits, asked: float | None, what: str
+) -> NoReturn:
     """Raise the error that says which joint of one plan stands in the way, and how."""
     x0, v0, x1, v1 = states
     spans = durations(x0, v0, x1, v1, limits.acceleration, limits.velocity, limits.lower, limits.upper)
@@ -66,13 +74,25 @@ def refuse(states: tuple[Array, Array, Array, Array], limits: MotionLimits, aske
     if status == Status.TOO_FAST:
         said = f"{float(v0[i])!r} and {float(v1[i])!r}, allowed {fastest!r}. Give lower velocities."
     elif status == Status.OUT_OF_RANGE:
-        said = f"{float(x0[i])!r} and {float(x1[i])!r}, allowed {low!r} to {high!r}, in rad (m). Give other points."
+        said = (
+            f"{float(x0[i])!r} and {float(x1[i])!r}, allowed {low!r} to {high!r}, in rad "
+            "(m). Give other points."
+        )
     elif status == Status.NO_ROOM:
         a = float(limits.acceleration[i])
         first, last = x0[i] + 0.5 * v0[i] * abs(v0[i]) / a, x1[i] - 0.5 * v1[i] * abs(v1[i]) / a
-        said = f"it stops at {first:.6g} and starts back from {last:.6g}, allowed {low!r} to {high!r}. Give lower velocities."
+        said = (
+            f"it stops at {first:.6g} and starts back from {last:.6g}, allowed {low!r} to {high!r}. "
+            "Give lower velocities."
+        )
     elif status == Status.DURATION:
-        gap = "" if end <= start else f" but not from {start:.6g} to {end:.6g} s" if end < NEVER else f" to {start:.6g} s only"
+        gap = (
+            ""
+            if end <= start
+            else f" but not from {start:.6g} to {end:.6g} s"
+            if end < NEVER
+            else f" to {start:.6g} s only"
+        )
         said = f"{asked!r} s came; possible from {shortest:.6g} s on{gap}."
     else:
         said = f"at most {start:.6g} s, another needs {float(spans[0].max()):.6g} s. Give lower velocities."
@@ -80,7 +100,10 @@ def refuse(states: tuple[Array, Array, Array, Array], limits: MotionLimits, aske
 
 
 def _first_in_the_way(
-    states: tuple[Array, Array, Array, Array], limits: MotionLimits, spans: tuple[Array, Array, Array], asked: float | None
+    states: tuple[Array, Array, Array, Array],
+    limits: MotionLimits,
+    spans: tuple[Array, Array, Array],
+    asked: float | None,
 ) -> tuple[Status, int]:
     x0, v0, x1, v1 = states
     for i in range(limits.n):

@@ -53,17 +53,25 @@ WAYPOINT = Table(
     {
         "name": Text("for messages"),
         "q": Row(Angle(), None, "joint coordinates, rad (m)"),
-        "qd": Row(NumberOrOpen(), None, "joint velocities, rad / s (m / s), or 'open' for a joint; open where not given"),
+        "qd": Row(
+            NumberOrOpen(),
+            None,
+            "joint velocities, rad / s (m / s), or 'open' for a joint; open where not given",
+        ),
         "xyz": Row(Number(), 3, "the hand's origin in the base frame, m, instead of q"),
         "rpy": Row(Angle(), 3, "its roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll)"),
         "matrix": Row(Row(Number(), 4), 4, "the hand's whole 4x4 pose, instead of xyz and rpy"),
-        "hand_velocity": Row(Number(), 6, "linear (m / s) then angular (rad / s), base axes; open where not given"),
+        "hand_velocity": Row(
+            Number(), 6, "linear (m / s) then angular (rad / s), base axes; open where not given"
+        ),
     },
     doc="a configuration to pass: q, or xyz and rpy, or matrix",
 )
 LIMITS = Table(
     {
-        "acceleration": OneOrMany(Number(above=0.0), "rad / s^2 (m / s^2); for the planner to choose where not given"),
+        "acceleration": OneOrMany(
+            Number(above=0.0), "rad / s^2 (m / s^2); for the planner to choose where not given"
+        ),
         "velocity": OneOrMany(Number(above=0.0), "rad / s (m / s); the arm's where not given"),
         "lower": OneOrMany(Angle(infinite=True), "rad (m); the arm's where not given"),
         "upper": OneOrMany(Angle(infinite=True), "rad (m); the arm's where not given"),
@@ -90,8 +98,14 @@ def request_from_document(document: dict[str, Any], name: str) -> Request:
     """The request in the tables of a file called `name`."""
     schema = document.get("schema")
     if schema != SCHEMA:
-        hint = suggest(schema, (SCHEMA,)) if isinstance(schema, str) else f"the first line must be schema = {SCHEMA!r}."
-        raise InputError(f"{name}, schema: this version reads {SCHEMA!r}, the file says {shorten(schema)}. {hint}")
+        hint = (
+            suggest(schema, (SCHEMA,))
+            if isinstance(schema, str)
+            else f"the first line must be schema = {SCHEMA!r}."
+        )
+        raise InputError(
+            f"{name}, schema: this version reads {SCHEMA!r}, the file says {shorten(schema)}. {hint}"
+        )
     data = REQUEST.read(document, name)
     waypoints = []
     for k, block in enumerate(data["waypoint"]):

@@ -1,4 +1,5 @@
-"""What a user asks for: configurations to pass, in joint or hand coordinates, velocities given or open, limits of its own.
+"""What a user asks for: configurations to pass, in joint or hand coordinates, velocities given or
+open, limits of its own.
 
 Waters III: a list of position-velocity configurations, some of the velocities left unspecified.
 """
@@ -23,10 +24,11 @@ OVERRIDES = ("acceleration", "velocity", "lower", "upper")
 
 @dataclass(frozen=True, eq=False)
 class Waypoint:
-    """One configuration: joint coordinates q (n,) or the hand's pose (4, 4) in the base frame; its velocity is None where open.
+    """One configuration: joint coordinates q (n,) or the hand's pose (4, 4) in the base frame;
+    its velocity is None where open.
 
-    With q the velocity is qd (n,), NaN for a joint where it is open, with a pose `hand_velocity` (6,): the hand's linear then
-    angular velocity, base axes.
+    With q the velocity is qd (n,), NaN for a joint where it is open, with a pose `hand_velocity` (6,): the
+    hand's linear then angular velocity, base axes.
     """
 
     q: Array | None
@@ -42,7 +44,9 @@ class Waypoint:
         hand_velocity: ArrayLike | None = None,
     ) -> None:
         if (q is None) == (pose is None):
-            raise InputError("a waypoint has either q, joint coordinates, or pose, the hand's; give one of them.")
+            raise InputError(
+                "a waypoint has either q, joint coordinates, or pose, the hand's; give one of them."
+            )
         if q is None and qd is not None:
             raise InputError("qd: goes with q; a waypoint with a pose takes hand_velocity.")
         if pose is None and hand_velocity is not None:
@@ -52,7 +56,9 @@ class Waypoint:
             "q": None if q is None else frozen_array(q, (n,), "q"),
             "qd": None if qd is None else _velocities(qd, n),
             "pose": None if pose is None else frozen_array(as_pose(pose, "pose"), (4, 4), "pose"),
-            "hand_velocity": None if hand_velocity is None else frozen_array(hand_velocity, (6,), "hand_velocity"),
+            "hand_velocity": None
+            if hand_velocity is None
+            else frozen_array(hand_velocity, (6,), "hand_velocity"),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -65,7 +71,8 @@ class Waypoint:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """Waypoints in order, and limits that take the place of the arm's, (n,) or one number for all, None where the arm's hold.
+    """Waypoints in order, and limits that take the place of the arm's, (n,) or one number for all,
+    None where the arm's hold.
 
     An acceleration that is None is for the planner to choose.
     """
@@ -92,31 +99,41 @@ class Request:
         for waypoint in self.waypoints:
             check_kind(waypoint, Waypoint, f"request {name!r}, waypoints")
         if not 2 <= len(self.waypoints) <= MAX_WAYPOINTS:
-            raise InputError(f"request {name!r}: 2 to {MAX_WAYPOINTS} waypoints are needed, came {len(self.waypoints)}.")
+            raise InputError(
+                f"request {name!r}: 2 to {MAX_WAYPOINTS} waypoints are needed, came {len(self.waypoints)}."
+            )
         for key, value in zip(OVERRIDES, (acceleration, velocity, lower, upper), strict=True):
-            object.__setattr__(self, key, None if value is None else _override(value, f"request {name!r}, {key}"))
+            object.__setattr__(
+                self, key, None if value is None else _override(value, f"request {name!r}, {key}")
+            )
 
     def check_for(self, arm: Arm) -> None:
         """Refuse waypoints and limits that are not for an arm of so many joints."""
         for k, waypoint in enumerate(self.waypoints):
             if waypoint.q is not None and waypoint.q.shape != (arm.n,):
                 raise InputError(
-                    f"request {self.name!r}, waypoint[{k + 1}], q: {arm.n} numbers are needed for {arm.name!r}, "
-                    f"came {waypoint.q.size}."
+                    f"request {self.name!r}, waypoint[{k + 1}], q: {arm.n} numbers are needed for "
+                    f"{arm.name!r}, came {waypoint.q.size}."
                 )
         for key in OVERRIDES:
             value = getattr(self, key)
             if value is not None and value.shape not in ((), (1,), (arm.n,)):
                 raise InputError(
-                    f"request {self.name!r}, {key}: one number or {arm.n} are needed for {arm.name!r}, came {value.size}."
+                    f"request {self.name!r}, {key}: one number or {arm.n} are needed for "
+                    f"{arm.name!r}, came {value.size}."
                 )
 
     def limits(self, arm: Arm, acceleration: ArrayLike | None = None) -> MotionLimits:
-        """The arm's limits with those of the request in their place; `acceleration` is for a request that has none."""
+        """The arm's limits with those of the request in their place;
+        `acceleration` is for a request that has none.
+        """
         self.check_for(arm)
         chosen = self.acceleration if self.acceleration is not None else acceleration
         if chosen is None:
-            raise InputError(f"request {self.name!r}: it gives no acceleration; write one under [limits], or give one here.")
+            raise InputError(
+                f"request {self.name!r}: it gives no acceleration; write one under "
+                "[limits], or give one here."
+            )
         base = arm_limits(arm, chosen, self.velocity)
         lower = base.lower if self.lower is None else self.lower
         upper = base.upper if self.upper is None else self.upper

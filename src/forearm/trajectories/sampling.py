@@ -20,7 +20,10 @@ def times_within(t: ArrayLike, duration: float) -> tuple[bool, Array]:
     times = np.atleast_1d(asked)
     outside = ~((times >= 0.0) & (times <= duration))
     if outside.any():
-        raise InputError(f"at: {float(times[outside][0])!r} s is outside of the motion, which goes from 0 to {duration!r} s.")
+        raise InputError(
+            f"at: {float(times[outside][0])!r} s is outside of the motion, which goes "
+            f"from 0 to {duration!r} s."
+        )
     return asked.ndim == 0, times
 
 
@@ -28,6 +31,8 @@ def ticks(duration: float, step: float, what: str) -> Array:
     """Times every `step` s from 0 on, and the end; `what` names the step in errors."""
     step = check_number(step, what, above=0.0)
     if duration / step > ROWS:
-        raise InputError(f"{what}: {step!r} s gives more than {ROWS} rows of {duration:g} s; take a longer one.")
+        raise InputError(
+            f"{what}: {step!r} s gives more than {ROWS} rows of {duration:g} s; take a longer one."
+        )
     even = np.arange(int(duration / step) + 1) * step
     return np.append(even[even < duration], duration).astype(np.float64)

@@ -1,4 +1,6 @@
-"""A motion kept as its switching points: through which states, and the phases of constant acceleration between them."""
+"""A motion kept as its switching points: through which states, and the phases of constant
+acceleration between them.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,9 @@ Array = NDArray[np.float64]
 class Switching:
     """Motion of n joints through k + 1 points in k segments; made by the planners or `load_switching`.
 
-    points, velocities (k + 1, n); phases (k, n, 3), the times of the three phases of a joint in a segment; accelerations
-    (k, n, 3) in them. All joints pass each point at one time. Waters III: the switching points specify the trajectory.
+    points, velocities (k + 1, n); phases (k, n, 3), the times of the three phases of a joint in a segment;
+    accelerations (k, n, 3) in them. All joints pass each point at one time. Waters III: the switching points
+    specify the trajectory.
     """
 
     points: Array
@@ -61,8 +64,12 @@ class Switching:
     def switches(self) -> Array:
         """Every time at which an acceleration may change, rising, the ends included."""
         T = self.segments[:, None]
-        inside = np.concatenate([self.phases[..., 0], np.maximum(T - self.phases[..., 2], self.phases[..., 0])], axis=1)
-        return np.unique(np.concatenate([self.times, (self.times[:-1, None] + np.minimum(inside, T)).ravel()]))
+        inside = np.concatenate(
+            [self.phases[..., 0], np.maximum(T - self.phases[..., 2], self.phases[..., 0])], axis=1
+        )
+        return np.unique(
+            np.concatenate([self.times, (self.times[:-1, None] + np.minimum(inside, T)).ravel()])
+        )
 
     @cached_property
     def held(self) -> Array:
@@ -70,10 +77,11 @@ class Switching:
         return self.velocities[:-1] + self.accelerations[..., 0] * self.phases[..., 0]
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each: at the points they are the points, to the bit.
+        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each:
+        at the points they are the points, to the bit.
 
-        The first phases are counted from the start of a segment and the last one back from its end. At a switch qdd is
-        what comes after it.
+        The first phases are counted from the start of a segment and the last one back from its end. At a
+        switch qdd is what comes after it.
         """
         single, times = times_within(t, self.duration)
         q, qd, qdd = self._states(times)
@@ -102,9 +110,13 @@ class Switching:
         return least, most, np.maximum(np.abs(self.velocities).max(axis=0), np.abs(self.held).max(axis=0))
 
     def turning(self) -> tuple[Array, Array]:
-        """Where joints turn round in the first and in the last phase of each segment, (k, n) each, NaN where they do not."""
+        """Where joints turn round in the first and in the last phase of each segment, (k, n) each,
+        NaN where they do not.
+        """
         v0, v1, held = self.velocities[:-1], self.velocities[1:], self.held
-        a1, a3 = (np.where(a == 0.0, 1.0, a) for a in (self.accelerations[..., 0], self.accelerations[..., 2]))
+        a1, a3 = (
+            np.where(a == 0.0, 1.0, a) for a in (self.accelerations[..., 0], self.accelerations[..., 2])
+        )
         first = np.where(v0 * held < 0.0, self.points[:-1] - 0.5 * v0 * v0 / a1, np.nan)
         last = np.where(v1 * held < 0.0, self.points[1:] - 0.5 * v1 * v1 / a3, np.nan)
         return first, last
@@ -118,7 +130,9 @@ class Switching:
         return table
 
     def save(self, path: str | os.PathLike[str], step: float = 1e-3) -> None:
-        """Write it whole or not at all: .json holds the switching points and can be loaded, .csv and .parquet the table."""
+        """Write it whole or not at all: .json holds the switching points and can be loaded,
+        .csv and .parquet the table.
+        """
         kind = Path(path).suffix.lower()
         if kind == ".json":
             from forearm.trajectories.switching_file import write_switching

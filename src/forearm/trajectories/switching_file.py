@@ -36,7 +36,9 @@ SWITCHING = Table(
 def write_switching(motion: Switching, path: str | os.PathLike[str]) -> None:
     """Write the file whole or not at all."""
     names = ("points", "velocities", "phases", "accelerations")
-    write_text(path, json.dumps({"format": FORMAT} | {name: getattr(motion, name).tolist() for name in names}) + "\n")
+    write_text(
+        path, json.dumps({"format": FORMAT} | {name: getattr(motion, name).tolist() for name in names}) + "\n"
+    )
 
 
 def load_switching(path: str | os.PathLike[str]) -> Switching:
@@ -68,8 +70,8 @@ def switching_from_document(document: Any, name: str) -> Switching:
             arrays[key] = np.empty(0)
         if arrays[key].shape != shape or 0 in shape:
             raise InputError(
-                f"{name}, {key}: {' x '.join(map(str, shape))} numbers are needed, of one segment and one joint at least; "
-                f"came {shorten(data[key])}."
+                f"{name}, {key}: {' x '.join(map(str, shape))} numbers are needed, of one segment and one "
+                f"joint at least; came {shorten(data[key])}."
             )
     motion = Switching(**arrays)
     _check_joined(motion, name)
@@ -89,4 +91,7 @@ def _check_joined(motion: Switching, where: str) -> None:
     uneven = np.ptp(motion.phases.sum(axis=2), axis=1) > AGREEMENT * motion.segments
     if missed.any() or uneven.any():
         k = int(np.argmax(missed.any(axis=1) | uneven))
-        raise InputError(f"{where}, segment {k + 1}: its phases do not lead to the next point, or joints take different times.")
+        raise InputError(
+            f"{where}, segment {k + 1}: its phases do not lead to the next point, or "
+            "joints take different times."
+        )

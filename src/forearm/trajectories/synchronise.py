@@ -19,8 +19,8 @@ Span = tuple[float, float, float]  # shortest, gap_start, gap_end of a joint
 def common_duration(spans: Sequence[Span]) -> float:
     """The smallest duration possible for every joint, given (shortest, gap_start, gap_end) of each.
 
-    A duration within a gap has to grow to the gap's end. Each pass over the joints moves past one more gap at least, so as many
-    passes as joints are enough.
+    A duration within a gap has to grow to the gap's end. Each pass over the joints moves past one more gap at
+    least, so as many passes as joints are enough.
     """
     T = spans[0][0]
     for shortest, _, _ in spans[1:]:

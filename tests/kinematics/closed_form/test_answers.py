@@ -1,4 +1,6 @@
-"""What inverse kinematics says: limits, whole turns, singular poses, poses out of reach, arms without a closed form."""
+"""What inverse kinematics says: limits, whole turns, singular poses, poses out of reach,
+arms without a closed form.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,14 @@ EXACT = 1e-10
 # At singular postures joints are known to the root of rounding.
 ROOT = 1e-6
 # Shoulder, elbow and wrist without offsets, so that the wrist's centre can be on axis 1.
-ELBOW_ROWS = [(RIGHT, 0.0, 0.4), (0.0, 0.5, 0.0), (RIGHT, 0.0, 0.0), (-RIGHT, 0.0, 0.45), (RIGHT, 0.0, 0.0), (0.0, 0.0, 0.1)]
+ELBOW_ROWS = [
+    (RIGHT, 0.0, 0.4),
+    (0.0, 0.5, 0.0),
+    (RIGHT, 0.0, 0.0),
+    (-RIGHT, 0.0, 0.45),
+    (RIGHT, 0.0, 0.0),
+    (0.0, 0.0, 0.1),
+]
 
 
 def elbow_arm(limits: object = None) -> fa.Arm:
@@ -46,7 +55,11 @@ def test_every_branch_within_the_limits_and_no_other() -> None:
 
 
 def test_whole_turns_are_chosen_nearest_to_the_middle_or_to_a_posture() -> None:
-    wide = [(-2.0 * math.pi, 2.0 * math.pi)] * 3 + [(1.0, 1.0 + 4.0 * math.pi)] + [(-2.0 * math.pi, 2.0 * math.pi)] * 2
+    wide = (
+        [(-2.0 * math.pi, 2.0 * math.pi)] * 3
+        + [(1.0, 1.0 + 4.0 * math.pi)]
+        + [(-2.0 * math.pi, 2.0 * math.pi)] * 2
+    )
     arm = elbow_arm(wide)
     q = np.array([0.3, 0.4, 0.7, 0.5, 0.8, -0.4])
     T = forward(arm, q)
@@ -106,7 +119,8 @@ def test_wrist_axes_in_line(name: str, turned: float) -> None:
 def test_wrist_centre_on_the_first_axis() -> None:
     arm = elbow_arm()
     q3 = 0.9
-    reach = np.array([0.5 + 0.45 * math.sin(q3), -0.45 * math.cos(q3)])  # of the wrist's centre in the plane of the arm
+    # of the wrist's centre in the plane of the arm
+    reach = np.array([0.5 + 0.45 * math.sin(q3), -0.45 * math.cos(q3)])
     q2 = RIGHT - math.atan2(reach[1], reach[0])
     q = np.array([0.7, q2, q3, 0.4, 0.5, 0.6])
     T = forward(arm, q)
@@ -172,7 +186,9 @@ def test_out_of_reach_says_by_how_much() -> None:
     # Nothing tried at random is nearer.
     others = forward(arm, np.random.default_rng(2).uniform(-math.pi, math.pi, (3000, 6)))
     turned = np.arccos(np.clip((np.trace(others[:, :3, :3], axis1=1, axis2=2) - 1.0) / 2.0, -1.0, 1.0))
-    assert (np.linalg.norm(others[:, :3, 3] - T[:3, 3], axis=1) ** 2 + turned**2).min() > near.distance**2 + near.angle**2
+    assert (
+        np.linalg.norm(others[:, :3, 3] - T[:3, 3], axis=1) ** 2 + turned**2
+    ).min() > near.distance**2 + near.angle**2
 
 
 def test_within_reach_but_not_within_the_limits() -> None:
@@ -181,7 +197,8 @@ def test_within_reach_but_not_within_the_limits() -> None:
     found = one(arm, forward(arm, q), nearest=True)
     assert not found.reachable
     assert (
-        "8 branches reach the pose, none within the limits: joint1 would be 0.5 rad behind its limit at best" in found.message
+        "8 branches reach the pose, none within the limits: joint1 would be 0.5 rad behind its limit at best"
+        in found.message
     )
     assert found.nearest is not None
     assert -0.5 <= found.nearest.q[0] <= 0.5
@@ -194,7 +211,9 @@ def test_within_reach_but_not_within_the_limits() -> None:
 
 
 def test_a_skew_wrist_that_cannot_turn_the_hand() -> None:
-    """Twists of 0.5 and 0.4 rad leave the hand within 0.9 rad of the forearm, wherever the wrist's centre is."""
+    """Twists of 0.5 and 0.4 rad leave the hand within 0.9 rad of the forearm,
+    wherever the wrist's centre is.
+    """
     arm = wrist_arm(3, "RRR", twists=(RIGHT, 0.0), wrist=(0.5, 0.4))
     T = forward(arm, np.array([0.3, 0.4, 0.7, 0.5, 0.8, -0.4]))
     centre = np.array(geometry_of(arm).centre)
@@ -205,7 +224,10 @@ def test_a_skew_wrist_that_cannot_turn_the_hand() -> None:
         found = one(arm, pose(R, place - R @ centre))
         messages += [] if found.reachable else [found.message]
     assert messages
-    assert all(message.startswith("the wrist cannot turn the hand that way; the nearest posture is") for message in messages)
+    assert all(
+        message.startswith("the wrist cannot turn the hand that way; the nearest posture is")
+        for message in messages
+    )
 
 
 def test_three_joints_use_the_position_alone() -> None:
@@ -251,7 +273,8 @@ def test_base_and_tool_move_the_pose_and_not_the_branches() -> None:
     q = np.array([0.3, -0.7, 0.4, 0.9, -0.8, 1.7])
     plain = one(arm, forward(arm, q)).q
     assert np.abs(one(arm.replace(hand=tool), forward(arm, q) @ tool).q - plain).max() < 1e-9
-    assert np.abs(one(arm.replace(base=tool), forward(arm, q)).q - plain).max() < 1e-12  # poses are in the base frame
+    # poses are in the base frame
+    assert np.abs(one(arm.replace(base=tool), forward(arm, q)).q - plain).max() < 1e-12
 
 
 def test_the_same_input_gives_the_same_bits() -> None:
@@ -279,7 +302,10 @@ def spoilt(place: tuple[int, int], value: float) -> Callable[[], Array]:
         (spoilt((3, 0), 0.1), "the last row of a pose is 0 0 0 1"),
         (spoilt((0, 0), 1.1), r"must be a rotation.*off by 0.21.*orthonormalise"),
         (spoilt((0, 0), -1.0), "is a reflection"),
-        (lambda: np.stack([np.eye(4), spoilt((1, 1), 2.0)()]), r"T\[1\]: the upper left 3x3 must be a rotation"),
+        (
+            lambda: np.stack([np.eye(4), spoilt((1, 1), 2.0)()]),
+            r"T\[1\]: the upper left 3x3 must be a rotation",
+        ),
     ],
 )
 def test_what_is_no_pose_is_refused(T: Callable[[], Array], message: str) -> None:
@@ -320,7 +346,10 @@ def test_a_rotation_with_few_digits_is_made_one(digits: int) -> None:
     [
         (lambda: fa.load("panda"), "it has 7 joints"),
         (lambda: fa.load("ascher2"), "it has 2 joints"),
-        (lambda: fa.load("cmu-dd"), "axes 4, 5, 6 miss a common point by 240 mm; axes 2, 3, 4 are not parallel, by 90 degrees"),
+        (
+            lambda: fa.load("cmu-dd"),
+            "axes 4, 5, 6 miss a common point by 240 mm; axes 2, 3, 4 are not parallel, by 90 degrees",
+        ),
         (lambda: fa.load("puma560-dhanaraj3"), "the hand's origin is on the axis of joint 3"),
         (lambda: fa.load("chain6"), "axes 4, 5, 6 miss a common point by"),
         (lambda: random_arm(1, 6, tree=True), "it is a tree or has joints that follow others"),
@@ -328,7 +357,9 @@ def test_a_rotation_with_few_digits_is_made_one(digits: int) -> None:
         (lambda: wrist_arm(1, "PPP", twists=(0.0, None)), "do not move the hand in all directions"),
     ],
 )
-def test_arms_without_a_closed_form_are_refused_with_the_reason(arm: Callable[[], fa.Arm], message: str) -> None:
+def test_arms_without_a_closed_form_are_refused_with_the_reason(
+    arm: Callable[[], fa.Arm], message: str
+) -> None:
     with pytest.raises(fa.ModelError, match=message) as refusal:
         inverse(arm(), np.eye(4))
     assert "fa.kinematics.inverse_numeric works for any arm" in str(refusal.value)

@@ -1,4 +1,6 @@
-"""Every branch of every decoupling: found again, complete, and agreeing with EAIK, Dhanaraj and a numeric search."""
+"""Every branch of every decoupling: found again, complete, and agreeing with EAIK,
+Dhanaraj and a numeric search.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kinematics.closed_form.wrist_arms import RIGHT, Array, apart, dh_arm, many, misses, one, same_sets, wrist_arm
+from kinematics.closed_form.wrist_arms import (
+    RIGHT,
+    Array,
+    apart,
+    dh_arm,
+    many,
+    misses,
+    one,
+    same_sets,
+    wrist_arm,
+)
 
 import forearm as fa
 from forearm import Arm
@@ -20,7 +32,8 @@ from forearm.symbols import Graph, evaluate
 
 # What the hand may be off at a branch, m and entries of the rotation: 1e-10 is promised, rounding is left.
 EXACT = 1e-11
-# What a joint may differ by between two ways to the same branch: rounding over the distance from a singular posture.
+# What a joint may differ by between two ways to the same branch:
+# rounding over the distance from a singular posture.
 SAME = 1e-6
 RECORDED = json.loads((Path(__file__).parents[2] / "data" / "eaik.json").read_text())
 BUILT_IN = (
@@ -99,7 +112,8 @@ def test_branches_are_those_of_eaik(recorded: dict[str, list[dict[str, list[list
 
 
 @pytest.mark.parametrize(
-    ("kinds", "place"), [("RRR", "generic"), ("RRP", "generic"), ("PRR", "generic"), ("RPR", "2 and 3 parallel")]
+    ("kinds", "place"),
+    [("RRR", "generic"), ("RRP", "generic"), ("PRR", "generic"), ("RPR", "2 and 3 parallel")],
 )
 def test_no_solution_is_missing(kinds: str, place: str) -> None:
     """A numeric search from many postures finds the branches of the quartic and nothing else."""
@@ -110,14 +124,18 @@ def test_no_solution_is_missing(kinds: str, place: str) -> None:
         T = forward(arm, rng.uniform(-1.5, 1.5, 6))
         branches = one(arm, T, limits=False)
         starts = np.concatenate([branches.q + 0.1, rng.uniform(-3.0, 3.0, (150, 6))])
-        search = inverse_numeric(arm, np.repeat(T[None], len(starts), axis=0), start=starts, starts=1, limits=False)
+        search = inverse_numeric(
+            arm, np.repeat(T[None], len(starts), axis=0), start=starts, starts=1, limits=False
+        )
         distance = apart(arm, search.q[search.solved][:, None], branches.q[None])
         assert distance.min(axis=1).max() < SAME
         assert (distance.min(axis=0) < SAME).all()
 
 
 def test_dhanaraj_formulas() -> None:
-    """The program of Dhanaraj D.1.3, its geometry (0.127, 0.4318, a3 = 0), as printed: two times two branches of a position."""
+    """The program of Dhanaraj D.1.3, its geometry (0.127, 0.4318, a3 = 0), as printed:
+    two times two branches of a position.
+    """
     e = f = 17.0 * 0.0254
     g = 5.0 * 0.0254
     arm = fa.load("puma560-dhanaraj3")
@@ -126,7 +144,9 @@ def test_dhanaraj_formulas() -> None:
     tree = []
     for joint, (a, alpha, d) in zip(joints, rows, strict=True):
         placement = fa.DH(convention="modified", a=a, alpha=alpha, d=d)
-        made = fa.Joint(name=joint.name, kind=joint.kind, parent=joint.parent, child=joint.child, placement=placement)
+        made = fa.Joint(
+            name=joint.name, kind=joint.kind, parent=joint.parent, child=joint.child, placement=placement
+        )
         tree.append(made)
     hand = np.eye(4)
     hand[1, 3] = f
@@ -177,7 +197,8 @@ def test_axes_that_only_nearly_meet_are_made_good() -> None:
     arm = dh_arm(rows, "RRRRRR")
     assert 1e-7 < geometry_of(arm).miss < 1e-4
     q = np.random.default_rng(6).uniform(-3.0, 3.0, (60, 6))
-    # Where branches are closer together than the axes are to meeting, one of them may be lost; there are few such poses.
+    # Where branches are closer together than the axes are to meeting, one of them may be lost;
+    # there are few such poses.
     regular = np.linalg.svd(fa.kinematics.jacobian(arm, q), compute_uv=False)[:, -1] > 2e-3
     assert regular.sum() > 50
     assert_found(arm, q[regular])
@@ -202,7 +223,9 @@ def test_the_same_formulas_over_expressions(name: str) -> None:
 
 
 def test_few_operations() -> None:
-    """What all eight branches cost: exact counts of the traced program, none beyond which a kernel was planned."""
+    """What all eight branches cost: exact counts of the traced program, none beyond
+    which a kernel was planned.
+    """
     for name, most in (("puma560", 400), ("stanford", 350), ("ur5", 300)):
         graph = Graph()
         entries = [[graph.input(f"T{i}{j}") for j in range(4)] for i in range(3)]

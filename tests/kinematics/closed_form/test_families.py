@@ -1,4 +1,6 @@
-"""Branches at singular poses: those that meet are given once, and how many there are does not depend on what is near."""
+"""Branches at singular poses: those that meet are given once, and how many there are does not
+depend on what is near.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,17 @@ from forearm.kinematics.closed_form.evaluated import MANY, hand_jacobian, hand_p
 from forearm.kinematics.limits import limits_of
 
 EXACT = 1e-10
-# At singular postures joints are known to the root of what forward kinematics leaves, near two singularities to more.
+# At singular postures joints are known to the root of what forward kinematics leaves,
+# near two singularities to more.
 ROOT = 1e-3
-ELBOW_ROWS = [(RIGHT, 0.0, 0.4), (0.0, 0.5, 0.0), (RIGHT, 0.0, 0.0), (-RIGHT, 0.0, 0.45), (RIGHT, 0.0, 0.0), (0.0, 0.0, 0.1)]
+ELBOW_ROWS = [
+    (RIGHT, 0.0, 0.4),
+    (0.0, 0.5, 0.0),
+    (RIGHT, 0.0, 0.0),
+    (-RIGHT, 0.0, 0.45),
+    (RIGHT, 0.0, 0.0),
+    (0.0, 0.0, 0.1),
+]
 
 
 def closest_pair(arm: fa.Arm, q: Array) -> float:
@@ -87,7 +97,9 @@ def test_their_number_does_not_depend_on_what_is_near(case: int) -> None:
 
 
 def test_of_a_family_a_member_within_the_limits_is_found() -> None:
-    """Joint 4 may stand where the first solution of the family does not: another is given, near or not, beside regular ones."""
+    """Joint 4 may stand where the first solution of the family does not:
+    another is given, near or not, beside regular ones.
+    """
     free = [(-math.pi, math.pi)] * 6
     q = np.array([0.1, 0.4, 0.7, 1.3, 0.0, 0.6])
     T = forward(dh_arm(ELBOW_ROWS, "RRRRRR"), q)
@@ -112,7 +124,9 @@ def test_of_a_family_a_member_within_the_limits_is_found() -> None:
 
 @pytest.mark.parametrize("name", ["puma560", "stanford-dhanaraj3"])
 def test_many_postures_are_evaluated_as_few(name: str) -> None:
-    """Machine code and the reference give the same poses and Jacobians, and batches of either size the same branches."""
+    """Machine code and the reference give the same poses and Jacobians, and batches of either
+    size the same branches.
+    """
     arm = fa.load(name)
     q = np.random.default_rng(4).uniform(-1.0, 1.0, (MANY, arm.n))
     few = slice(0, 50)

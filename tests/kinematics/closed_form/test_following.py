@@ -1,4 +1,6 @@
-"""Paths of poses: the branch kept, whole turns, singular poses passed, gaps and jumps said; rates against differences."""
+"""Paths of poses: the branch kept, whole turns, singular poses passed, gaps and jumps said;
+rates against differences.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ import forearm as fa
 from forearm.kinematics import FollowedPath, follow, forward, joint_accelerations, joint_rates, velocity
 
 EXACT = 1e-10
-# Central differences of a path sampled every STEP s: truncation STEP^2 times its third and fourth derivatives.
+# Central differences of a path sampled every STEP s: truncation STEP^2 times its third
+# and fourth derivatives.
 STEP = 1e-3
 RATE, ACCELERATION = 1e-4, 1e-3
 
@@ -31,7 +34,9 @@ def kinds(path: FollowedPath) -> list[str]:
 
 @pytest.mark.parametrize("name", ["puma560", "puma560-akb", "ur5", "ur10"])
 def test_a_path_of_joints_is_found_again_over_whole_turns(name: str) -> None:
-    """Through wrist and elbow singularities, and through many half turns: every posture is that of the path."""
+    """Through wrist and elbow singularities, and through many half turns:
+    every posture is that of the path.
+    """
     arm = fa.load(name)
     q = joint_path(6)
     q[:, 2] = 0.6 + 0.3 * np.sin(q[:, 2])  # the elbow stays bent, so that one branch goes through
@@ -56,7 +61,9 @@ def test_straight_through_the_wrist_singularity() -> None:
     arm = fa.load("puma560")
     for shift in (0.0, 0.5):
         t = np.arange(-20.0, 21.0) + shift
-        q = np.array([0.1, 0.2, 0.3, 0.4, 0.0, 0.6]) + 0.01 * t[:, None] * np.array([0.3, 0.2, 0.1, 0.4, 1.0, -0.5])
+        q = np.array([0.1, 0.2, 0.3, 0.4, 0.0, 0.6]) + 0.01 * t[:, None] * np.array(
+            [0.3, 0.2, 0.1, 0.4, 1.0, -0.5]
+        )
         path = follow(arm, forward(arm, q), q[0])
         assert path.complete
         regular = np.abs(q[:, 4]) > 1e-3
@@ -86,7 +93,9 @@ def test_poses_out_of_reach_leave_a_gap() -> None:
 
 
 def test_limits_force_another_branch_or_a_whole_turn() -> None:
-    """Joint 6 turns on and on; its limits make the wrist flip, or joint 6 turn back, and the jumps are said."""
+    """Joint 6 turns on and on; its limits make the wrist flip, or joint 6 turn back,
+    and the jumps are said.
+    """
     rows = [(math.pi / 2, 0.0, 0.4), (0.0, 0.5, 0.1), (math.pi / 2, 0.0, 0.0), (-math.pi / 2, 0.0, 0.45),
             (math.pi / 2, 0.0, 0.0), (0.0, 0.0, 0.1)]  # fmt: skip
     bounds = [(-3.0, 3.0)] * 5 + [(-4.0, 4.0)]
@@ -104,7 +113,9 @@ def test_limits_force_another_branch_or_a_whole_turn() -> None:
 
 
 def test_dhanaraj_path() -> None:
-    """The straight path of Dhanaraj D.1.3: x = 0.3, y = z, followed on the first branch as the program does."""
+    """The straight path of Dhanaraj D.1.3: x = 0.3, y = z, followed on the first
+    branch as the program does.
+    """
     arm = fa.load("stanford-dhanaraj3")
     t = np.linspace(0.2, 0.5, 101)
     T = np.tile(np.eye(4), (101, 1, 1))
@@ -117,7 +128,9 @@ def test_dhanaraj_path() -> None:
 
 @pytest.mark.parametrize("name", ["puma560", "stanford", "ur5"])
 def test_rates_and_accelerations_are_the_differences_of_the_path(name: str) -> None:
-    """J qd = v and J qdd = a - J' qd, with the hand's motion and the joints' both by differences of poses and branches."""
+    """J qd = v and J qdd = a - J' qd, with the hand's motion and the joints' both by differences
+    of poses and branches.
+    """
     arm = fa.load(name)
     t = STEP * np.arange(-2.0, 3.0)[:, None]
     k = np.arange(1.0, 7.0)
@@ -127,7 +140,10 @@ def test_rates_and_accelerations_are_the_differences_of_the_path(name: str) -> N
     middle = path.q[2]
     qd = (path.q[3] - path.q[1]) / (2.0 * STEP)
     qdd = (path.q[3] - 2.0 * path.q[2] + path.q[1]) / STEP**2
-    hand = [np.concatenate(velocity(arm, path.q[i], (path.q[i + 1] - path.q[i - 1]) / (2.0 * STEP))) for i in (1, 2, 3)]
+    hand = [
+        np.concatenate(velocity(arm, path.q[i], (path.q[i + 1] - path.q[i - 1]) / (2.0 * STEP)))
+        for i in (1, 2, 3)
+    ]
     rates = joint_rates(arm, middle, hand[1][:3], hand[1][3:])
     assert rates.met
     assert np.abs(rates.rates - qd).max() < RATE

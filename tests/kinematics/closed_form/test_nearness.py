@@ -1,4 +1,6 @@
-"""Which branch is nearest, and where the middle of a range is: one meaning of each for inverse, follow and planning."""
+"""Which branch is nearest, and where the middle of a range is:
+one meaning of each for inverse, follow and planning.
+"""
 
 from __future__ import annotations
 
@@ -85,11 +87,15 @@ def test_every_angle_is_within_half_a_turn_of_the_middle_of_an_open_range() -> N
 def test_the_middle_is_that_of_what_a_joint_and_its_followers_allow() -> None:
     """By the bounds of the follower, and by trying which postures all joints allow."""
     arm = planar_arm("RR", [(-1.0, 2.0), (-0.5, 0.1)])
-    second = dataclasses.replace(arm.tree[-1], mimic=fa.Mimic(joint=arm.tree[-2].name, multiplier=-0.5, offset=0.2))
+    second = dataclasses.replace(
+        arm.tree[-1], mimic=fa.Mimic(joint=arm.tree[-2].name, multiplier=-0.5, offset=0.2)
+    )
     arm = arm.replace(tree=(*arm.tree[:-1], second))
     np.testing.assert_allclose(middle(arm), [0.5 * (0.2 + 1.4)])
     tried = np.linspace(-3.0, 3.0, 6001)
-    allowed = tried[(tried >= -1.0) & (tried <= 2.0) & (0.2 - 0.5 * tried >= -0.5) & (0.2 - 0.5 * tried <= 0.1)]
+    allowed = tried[
+        (tried >= -1.0) & (tried <= 2.0) & (0.2 - 0.5 * tried >= -0.5) & (0.2 - 0.5 * tried <= 0.1)
+    ]
     np.testing.assert_allclose(middle(arm), [allowed.mean()], atol=1e-3)
 
 

@@ -1,4 +1,6 @@
-"""Arms that have a closed form: three joints of any kind under a spherical wrist, and what to compare branches with."""
+"""Arms that have a closed form: three joints of any kind under a spherical wrist,
+and what to compare branches with.
+"""
 
 from __future__ import annotations
 
@@ -30,17 +32,24 @@ def dh_arm(rows: Sequence[Sequence[float]], kinds: str, hand: Array | None = Non
         made: Any = KINDS[kind]
         name = f"joint{i + 1}"
         ends = Limits(*bounds[i])
-        joints.append(Joint(name=name, kind=made, parent=names[i], child=names[i + 1], placement=placement, limits=ends))
+        joints.append(
+            Joint(name=name, kind=made, parent=names[i], child=names[i + 1], placement=placement, limits=ends)
+        )
     links = tuple(Link(name=name, mass=1.0, inertia=0.1 * np.eye(3)) for name in names)
     arm = Arm(name=f"{kinds} arm", links=links, tree=tuple(joints))
     return arm if hand is None else arm.replace(hand=hand)
 
 
 def wrist_arm(
-    seed: int, kinds: str, twists: tuple[float | None, float | None] = (None, None), lengths: tuple[float, float] = (1.0, 1.0),
+    seed: int,
+    kinds: str,
+    twists: tuple[float | None, float | None] = (None, None),
+    lengths: tuple[float, float] = (1.0, 1.0),
     wrist: tuple[float, float] = (RIGHT, -RIGHT),
-) -> Arm:  # fmt: skip
-    """A generic arm with three joints of these kinds, a spherical wrist and a tool; given twists replace random ones."""
+) -> Arm:
+    """A generic arm with three joints of these kinds, a spherical wrist and a tool;
+    given twists replace random ones.
+    """
     rng = np.random.default_rng([seed, 3])
 
     def some(low: float, high: float) -> float:
@@ -50,10 +59,14 @@ def wrist_arm(
     for i in range(3):
         free = (some(0.4, 1.2), some(0.1, 0.5), some(0.1, 0.4), some(0.2, 2.0))
         twist = twists[i] if i < 2 else None
-        rows.append((free[0] if twist is None else twist, free[1] * (lengths[i] if i < 2 else 1.0), *free[2:]))
+        rows.append(
+            (free[0] if twist is None else twist, free[1] * (lengths[i] if i < 2 else 1.0), *free[2:])
+        )
     rows += [(wrist[0], 0.0, some(0.1, 0.4), some(0.2, 1.0)), (wrist[1], 0.0, 0.0, some(0.2, 1.0))]
     rows += [(some(0.2, 1.0), some(0.02, 0.2), some(0.1, 0.3), some(0.1, 1.0))]
-    return dh_arm(rows, kinds + "RRR", pose(rotation_rpy(rng.uniform(-1.0, 1.0, 3)), rng.uniform(-0.2, 0.2, 3)))
+    return dh_arm(
+        rows, kinds + "RRR", pose(rotation_rpy(rng.uniform(-1.0, 1.0, 3)), rng.uniform(-0.2, 0.2, 3))
+    )
 
 
 def one(arm: Arm, T: Array, **options: Any) -> IKResult:
@@ -90,6 +103,8 @@ def same_sets(arm: Arm, first: Array, second: Array, tolerance: float) -> bool:
 
 
 def misses(arm: Arm, q: Array, T: Array) -> float:
-    """How far the hand is from the pose at postures (m, n), at worst: m, and for six joints entries of the rotation."""
+    """How far the hand is from the pose at postures (m, n), at worst:
+    m, and for six joints entries of the rotation.
+    """
     off = np.abs(fa.kinematics.forward(arm, np.atleast_2d(q)) - T)
     return float((off if arm.n == 6 else off[..., 3]).max(initial=0.0))

@@ -1,4 +1,5 @@
-"""Other packages doing the same work, each in a module of its own, imported only when a benchmark asks for it.
+"""Other packages doing the same work, each in a module of its own, imported only when a
+benchmark asks for it.
 
 A peer is a class made from an arm and states, whose methods return `Work`.
 """

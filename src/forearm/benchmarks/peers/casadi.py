@@ -1,7 +1,8 @@
-"""Pinocchio through CasADi to C, the strongest rival: the C that tests/write_casadi.py let them write, compiled here.
+"""Pinocchio through CasADi to C, the strongest rival: the C that tests/write_casadi.py let
+them write, compiled here.
 
-No package that pip installs has `pinocchio.casadi`, and building what writes this C takes minutes; so it is written once, by
-`make bench-peers`, into the environment that the peers are installed in.
+No package that pip installs has `pinocchio.casadi`, and building what writes this C takes minutes; so it is
+written once, by `make bench-peers`, into the environment that the peers are installed in.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ def compiled(source: Path, name: str, n: int) -> Any:
     """The loop around a function, by the system's C compiler."""
     with TemporaryDirectory() as folder:
         Path(folder, "loop.c").write_text(LOOP.format(source=source, name=name, n=n), encoding="utf-8")
-        subprocess.run(["cc", *FLAGS, "-o", "loop.so", "loop.c", "-lm"], cwd=folder, check=True, capture_output=True)
+        subprocess.run(
+            ["cc", *FLAGS, "-o", "loop.so", "loop.c", "-lm"], cwd=folder, check=True, capture_output=True
+        )
         loop = ctypes.CDLL(str(Path(folder, "loop.so"))).loop  # stays in memory when the file is gone
     loop.argtypes, loop.restype = [ctypes.c_void_p] * 4 + [ctypes.c_int64], None
     return loop

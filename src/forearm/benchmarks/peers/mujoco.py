@@ -1,4 +1,6 @@
-"""MuJoCo from Python: kinematics and Newton-Euler for inverse dynamics, the whole mj_forward for forward dynamics."""
+"""MuJoCo from Python: kinematics and Newton-Euler for inverse dynamics, the whole
+mj_forward for forward dynamics.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +17,26 @@ from forearm.files.urdf_write import urdf_text
 
 
 class MuJoCo:
-    """An arm as MuJoCo reads it from URDF, in the first state. Arms with a massless link it refuses: ValueError."""
+    """An arm as MuJoCo reads it from URDF, in the first state. Arms with a massless link
+    it refuses: ValueError.
+    """
 
     def __init__(self, arm: Arm, states: NDArray[np.float64]) -> None:
         self.mujoco = import_module("mujoco")
         self.model = self.mujoco.MjModel.from_xml_string(urdf_text(arm))
-        self.model.opt.disableflags |= self.mujoco.mjtDisableBit.mjDSBL_CONSTRAINT  # the states may lie beyond limits
+        # the states may lie beyond limits
+        self.model.opt.disableflags |= self.mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
         self.state = [v[0].copy() for v in states]
 
     def one_call(self, name: str) -> Work:
         """The first state."""
         data = self.mujoco.MjData(self.model)
-        names: dict[str, Any] = {"m": self.model, "d": data, "mj": self.mujoco, "out": np.zeros(self.model.nv)}
+        names: dict[str, Any] = {
+            "m": self.model,
+            "d": data,
+            "mj": self.mujoco,
+            "out": np.zeros(self.model.nv),
+        }
         data.qpos[:], data.qvel[:] = self.state[:2]
         if name == "forward_dynamics":
             data.qfrc_applied[:] = self.state[2]

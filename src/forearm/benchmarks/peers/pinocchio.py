@@ -51,8 +51,12 @@ class Pinocchio:
 
 
 def with_limits(arm: Arm) -> Arm:
-    """Limits on every joint: one without is read as a circle, whose coordinate is two numbers, cosine and sine."""
-    tree = (dataclasses.replace(j, limits=Limits(-10.0, 10.0), max_effort=1e3, max_speed=1e2) for j in arm.tree)
+    """Limits on every joint: one without is read as a circle, whose coordinate is two
+    numbers, cosine and sine.
+    """
+    tree = (
+        dataclasses.replace(j, limits=Limits(-10.0, 10.0), max_effort=1e3, max_speed=1e2) for j in arm.tree
+    )
     return arm.replace(tree=tuple(tree))
 
 

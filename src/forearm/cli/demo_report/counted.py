@@ -1,4 +1,6 @@
-"""Operation counts beside those of the literature: any six turning joints, and the PUMA with its numbers put in."""
+"""Operation counts beside those of the literature: any six turning joints,
+and the PUMA with its numbers put in.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ ROBOT = "PUMA, 6 joints"
 
 @dataclass(frozen=True)
 class CountRow:
-    """One method: where its count is printed, and (mul, add) in all; `is_ours` where the count is of code made here."""
+    """One method: where its count is printed, and (mul, add) in all;
+    `is_ours` where the count is of code made here.
+    """
 
     method: str
     source: str
@@ -53,7 +57,8 @@ def count_tables(arm: Arm) -> tuple[CountTable, ...]:
 def _general() -> CountTable:
     found = {c.id: c for c in compare() if c.id in KNOWN}
     rows = [
-        CountRow(method, found[name].place, (found[name].printed[0], found[name].printed[1])) for name, method in KNOWN.items()
+        CountRow(method, found[name].place, (found[name].printed[0], found[name].printed[1]))
+        for name, method in KNOWN.items()
     ]
     return CountTable(
         "Any arm of six turning joints, its parameters as symbols",
@@ -70,11 +75,15 @@ def _customised() -> CountTable:
         if pair
     ]
     last = CountRow("generated code", "forearm count puma560-dhanaraj6", (ours[0], ours[1]), is_ours=True)
-    return CountTable(f"{ROBOT}, with the numbers of Dhanaraj's", (*rows, last), printed()["table_210"]["note"])
+    return CountTable(
+        f"{ROBOT}, with the numbers of Dhanaraj's", (*rows, last), printed()["table_210"]["note"]
+    )
 
 
 def _own(arm: Arm) -> CountTable:
-    return CountTable(f"{arm.name}, rigid, with its own numbers", (_generated(fewest(arm), f"forearm count {arm.name}"),))
+    return CountTable(
+        f"{arm.name}, rigid, with its own numbers", (_generated(fewest(arm), f"forearm count {arm.name}"),)
+    )
 
 
 def _generated(counts: Counts, source: str) -> CountRow:

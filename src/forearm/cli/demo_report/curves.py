@@ -27,7 +27,9 @@ class Scale:
 
     def __call__(self, x: Floats) -> Floats:
         """Where values lie."""
-        placed: Floats = self.start + (np.asarray(x) - self.low) / (self.high - self.low) * (self.end - self.start)
+        placed: Floats = self.start + (np.asarray(x) - self.low) / (self.high - self.low) * (
+            self.end - self.start
+        )
         return placed
 
     def ticks(self, most: int) -> list[float]:
@@ -51,14 +53,16 @@ def torque_curves(t: Floats, without: Floats, with_: Floats, title: str) -> str:
     up = _vertical(np.concatenate([without, with_]))
     x, y0, y1 = across(t), up(without), up(with_)
     label = html.escape(f"Torque of {title} over time, with friction and without")
-    return "\n".join([
-        f'<svg viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" aria-label="{label}">',
-        *_grid(across, up),
-        f'<path class="between" d="{_path(x, y1)} L{_path(x[::-1], y0[::-1])[1:]} Z"/>',
-        f'<path class="without" d="{_path(x, y0)}"/>',
-        f'<path class="with" d="{_path(x, y1)}"/>',
-        "</svg>",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            f'<svg viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" aria-label="{label}">',
+            *_grid(across, up),
+            f'<path class="between" d="{_path(x, y1)} L{_path(x[::-1], y0[::-1])[1:]} Z"/>',
+            f'<path class="without" d="{_path(x, y0)}"/>',
+            f'<path class="with" d="{_path(x, y1)}"/>',
+            "</svg>",
+        ]
+    )
 
 
 def _vertical(values: Floats) -> Scale:

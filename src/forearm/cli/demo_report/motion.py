@@ -1,4 +1,6 @@
-"""The motion of the demo: planned through four postures, its torques, and how the arm follows it under a controller."""
+"""The motion of the demo: planned through four postures, its torques, and how the arm follows
+it under a controller.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,15 @@ POSTURES = np.radians(
 )
 VELOCITY = (1.6, 1.2, 1.6, 2.5, 2.5, 2.5)  # rad/s
 ACCELERATION = (4.0, 3.0, 4.0, 6.0, 6.0, 6.0)  # rad/s^2
-BANDWIDTH = 20.0  # rad/s: stiffness and damping of the feedback, critically damped on each joint's own inertia
+# rad/s: stiffness and damping of the feedback, critically damped on each joint's own inertia
+BANDWIDTH = 20.0
 
 
 @dataclass(frozen=True, eq=False)
 class Torques:
-    """One motion's torques over time, (m, n): of the rigid arm, with its rotors, and with rotors and friction."""
+    """One motion's torques over time, (m, n): of the rigid arm, with its rotors,
+    and with rotors and friction.
+    """
 
     t: Floats
     rigid: Floats
@@ -50,22 +55,31 @@ class Followed:
 def planned(arm: Arm) -> Plan:
     """The motion, for an arm of six turning joints."""
     points = tuple(Waypoint(q=q) for q in POSTURES)
-    return plan(arm, Request(points, velocity=np.array(VELOCITY), acceleration=np.array(ACCELERATION), name="demo"))
+    return plan(
+        arm, Request(points, velocity=np.array(VELOCITY), acceleration=np.array(ACCELERATION), name="demo")
+    )
 
 
 def torques(made: Plan) -> Torques:
     """The torques that a plan needs, and what they would be without friction, and without rotors too."""
     rigid, smooth = (
-        compile_arm(arm).inverse_dynamics(made.q, made.qd, made.qdd) for arm in (made.arm.rigid(), without_friction(made.arm))
+        compile_arm(arm).inverse_dynamics(made.q, made.qd, made.qdd)
+        for arm in (made.arm.rigid(), without_friction(made.arm))
     )
     return Torques(made.t, rigid, smooth, made.tau)
 
 
 def follow(made: Plan, believed: Arm) -> Followed:
-    """The real arm moved along a plan: torques of the arm that the controller believes in, and the same weak feedback."""
+    """The real arm moved along a plan: torques of the arm that the controller believes in,
+    and the same weak feedback.
+    """
     kernel = compile_arm(made.arm)
     run = simulate(
-        made.arm, made.q[0], np.zeros(made.arm.n), made.duration, controller=_controller(made, compile_arm(believed), kernel)
+        made.arm,
+        made.q[0],
+        np.zeros(made.arm.n),
+        made.duration,
+        controller=_controller(made, compile_arm(believed), kernel),
     )
     hand, wanted = (kernel.forward_kinematics(q)[:, :3, 3] for q in (run.q, made.motion.at(run.t)[0]))
     return Followed(run, float(np.linalg.norm(hand - wanted, axis=1).max()))

@@ -1,4 +1,6 @@
-"""The page of the demo: `report.html` with `report.css` and the figures put in; whatever comes from an arm is escaped."""
+"""The page of the demo: `report.html` with `report.css` and the figures put in;
+whatever comes from an arm is escaped.
+"""
 
 from __future__ import annotations
 
@@ -83,16 +85,23 @@ def report_page(report: Report) -> str:
         "machine": html.escape(_machine(report.machine)),
     }
     template = (FOLDER / "report.html").read_text(encoding="utf-8")
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)  # one pass: what is put in stays as it is
+    # one pass: what is put in stays as it is
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], marked: int | None = None) -> str:
-    """A table, all of it escaped; the first column is words, columns of numbers stand to the right; a row may be marked."""
+    """A table, all of it escaped; the first column is words, columns of numbers stand to the
+    right; a row may be marked.
+    """
     sides = ["", *(_side(column) for column in list(zip(*rows, strict=True))[1:])]
-    head = "".join(f'<th scope="col"{side}>{html.escape(cell)}</th>' for cell, side in zip(header, sides, strict=True))
+    head = "".join(
+        f'<th scope="col"{side}>{html.escape(cell)}</th>' for cell, side in zip(header, sides, strict=True)
+    )
     lines = [f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>']
     for k, (first, *rest) in enumerate(rows):
-        cells = "".join(f"<td{side}>{html.escape(cell)}</td>" for cell, side in zip(rest, sides[1:], strict=True))
+        cells = "".join(
+            f"<td{side}>{html.escape(cell)}</td>" for cell, side in zip(rest, sides[1:], strict=True)
+        )
         mark = ' class="ours"' if k == marked else ""
         lines.append(f'<tr{mark}><th scope="row">{html.escape(first)}</th>{cells}</tr>')
     return "\n".join([*lines, "</tbody></table></div>"])
@@ -107,9 +116,15 @@ def _joints(arm: Arm) -> str:
     for joint in arm.joints:
         low, high = joint.limits
         drive, friction = joint.motor, joint.friction
-        coulomb = "-" if friction is None else f"{', '.join(number(x, 3) for x in friction.coulomb)} ({friction.side})"
+        coulomb = (
+            "-"
+            if friction is None
+            else f"{', '.join(number(x, 3) for x in friction.coulomb)} ({friction.side})"
+        )
         turns = joint.kind == "revolute"
-        place = f"{math.degrees(low):.0f} to {math.degrees(high):.0f} deg" if turns else f"{low:g} to {high:g} m"
+        place = (
+            f"{math.degrees(low):.0f} to {math.degrees(high):.0f} deg" if turns else f"{low:g} to {high:g} m"
+        )
         gear = "-" if drive is None else number(drive.gear_ratio, 4)
         rows.append([joint.name, place, number(arm.link(joint.child).mass, 4), gear, coulomb])
     return table(["joint", "range", "link, kg", "gear ratio", "Coulomb friction, N m (where)"], rows)
@@ -130,13 +145,21 @@ def _curves(arm: Arm, torques: Torques) -> str:
 
 
 def _peaks(arm: Arm, torques: Torques) -> str:
-    rows = [[joint.name, *(number(x, 3) for x in peaks)] for joint, peaks in zip(arm.joints, torques.peaks, strict=True)]
-    return table(["largest torque, N m", "rigid links alone", "with rotors", "with rotors and friction"], rows)
+    rows = [
+        [joint.name, *(number(x, 3) for x in peaks)]
+        for joint, peaks in zip(arm.joints, torques.peaks, strict=True)
+    ]
+    return table(
+        ["largest torque, N m", "rigid links alone", "with rotors", "with rotors and friction"], rows
+    )
 
 
 def _count_table(found: CountTable) -> str:
     ours = found.rows[-1].total
-    rows = [[r.method, *(str(x) for x in r.pair), str(r.total), f"{r.total / ours:.2f}", r.source] for r in found.rows]
+    rows = [
+        [r.method, *(str(x) for x in r.pair), str(r.total), f"{r.total / ours:.2f}", r.source]
+        for r in found.rows
+    ]
     header = ["method", "mul", "add", "together", "times generated", "from"]
     note = f"<p><small>{html.escape(found.note)}</small></p>" if found.note else ""
     return f"<h3>{html.escape(found.title)}</h3>\n{table(header, rows, len(rows) - 1)}{note}"
@@ -144,7 +167,14 @@ def _count_table(found: CountTable) -> str:
 
 def _speed(rows: Sequence[Row]) -> str:
     cells = [
-        [row.name, row.peer or "-", micro(row.peer_seconds), micro(row.seconds), times(row.ratio), f"{row.agreement:.0e}"]
+        [
+            row.name,
+            row.peer or "-",
+            micro(row.peer_seconds),
+            micro(row.seconds),
+            times(row.ratio),
+            f"{row.agreement:.0e}",
+        ]
         for row in rows
     ]
     return table(["", "NumPy", "NumPy, us", "forearm, us", "ratio", "answers apart by"], cells)

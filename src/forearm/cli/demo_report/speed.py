@@ -16,12 +16,15 @@ from forearm.spatial import Floats
 from forearm.symbols import evaluate
 from forearm.tables import number
 
-FEW, MANY = 100, 20_000  # states; compiled code is called so often one by one too, or a run would be too short to time
+# states; compiled code is called so often one by one too, or a run would be too short to time
+FEW, MANY = 100, 20_000
 REPEATS = 7
 
 
 def speed_rows(arm: Arm) -> tuple[Row, ...]:
-    """Times of one state: the compiled kernel by one thread, beside clear NumPy code and the kernel's operations in NumPy."""
+    """Times of one state: the compiled kernel by one thread, beside clear NumPy code and the
+    kernel's operations in NumPy.
+    """
     states = np.random.default_rng(1).uniform(-1.0, 1.0, (3, MANY, arm.n))
     kernel, vectorised = compile_arm(arm), _numpy_code(arm)
     kernel.inverse_dynamics(*states[:, 0])  # the method that is taken below is then the compiled one itself
@@ -36,12 +39,16 @@ def speed_rows(arm: Arm) -> tuple[Row, ...]:
     few = states[:, :FEW]
     return (
         beside("one state a call", ours, _one_by_one("Newton-Euler in plain NumPy", clear, few), REPEATS),
-        beside("one state a call", ours, _one_by_one("the same operations in NumPy", vectorised, few), REPEATS),
         beside(
-            f"{MANY:,} states a call", _together("forearm, compiled", fast, states),
-            _together("the same operations in NumPy, whole columns", vectorised, states), REPEATS,
+            "one state a call", ours, _one_by_one("the same operations in NumPy", vectorised, few), REPEATS
         ),
-    )  # fmt: skip
+        beside(
+            f"{MANY:,} states a call",
+            _together("forearm, compiled", fast, states),
+            _together("the same operations in NumPy, whole columns", vectorised, states),
+            REPEATS,
+        ),
+    )
 
 
 def _numpy_code(arm: Arm) -> Callable[..., Floats]:
@@ -50,7 +57,11 @@ def _numpy_code(arm: Arm) -> Callable[..., Floats]:
     names = [[f"{a.name}[{j}]" for j in range(arm.n)] for a in traced.inputs]
 
     def found(*states: Floats) -> Floats:
-        given = {name: state[..., j] for state, row in zip(states, names, strict=True) for j, name in enumerate(row)}
+        given = {
+            name: state[..., j]
+            for state, row in zip(states, names, strict=True)
+            for j, name in enumerate(row)
+        }
         return np.stack(evaluate(traced.graph, list(traced.results["tau"]), given), axis=-1)
 
     return found

@@ -1,4 +1,6 @@
-"""The moving arm on paper: some of its postures and the way of its hand as inline SVG, seen from where the player looks."""
+"""The moving arm on paper: some of its postures and the way of its hand as inline SVG,
+seen from where the player looks.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,18 @@ def still_picture(run: Simulation) -> str:
     every = np.concatenate([way, *(f.reshape(-1, 2) for f in flat)])
     low, high = every.min(axis=0), every.max(axis=0)
     scale = float(min((np.array([WIDTH, HEIGHT]) - 2.0 * EDGE) / np.maximum(high - low, 1e-9)))
-    lines = [f'<svg class="still" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" aria-label="Postures of the motion">']
+    lines = [
+        (
+            f'<svg class="still" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" '
+            'aria-label="Postures of the motion">'
+        )
+    ]
     for k, strokes in enumerate(flat):
         opacity = 0.2 + 0.8 * k / (POSTURES - 1)
-        lines += [f'<polyline class="bone" opacity="{opacity:.2f}" points="{_points(s, low, scale)}"/>' for s in strokes]
+        lines += [
+            f'<polyline class="bone" opacity="{opacity:.2f}" points="{_points(s, low, scale)}"/>'
+            for s in strokes
+        ]
     return "\n".join([*lines, f'<polyline class="way" points="{_points(way, low, scale)}"/>', "</svg>"])
 
 

@@ -1,4 +1,6 @@
-"""Angles: sums of inputs and parameters with constant coefficients, and the offsets that joints have in them."""
+"""Angles: sums of inputs and parameters with constant coefficients, and the offsets
+that joints have in them.
+"""
 
 from __future__ import annotations
 
@@ -74,14 +76,18 @@ def cos_sin(angle: float) -> tuple[float, float]:
 
 
 def offsets_in(angles: list[Affine]) -> dict[Ref, float]:
-    """An offset for each variable whose angle always comes with one; quarter turns need none, they swap cos and sin."""
+    """An offset for each variable whose angle always comes with one;
+    quarter turns need none, they swap cos and sin.
+    """
     known: dict[Ref, float] = {}
     while True:
         for a in angles:
             open_ones = [v for v in a.coefficients if v not in known]
             if len(open_ones) == 1:
                 offset = a.beyond(known) / float(a.coefficients[open_ones[0]])
-                known[open_ones[0]] = 0.0 if _quarters(offset) is not None else math.remainder(offset, QUARTER)
+                known[open_ones[0]] = (
+                    0.0 if _quarters(offset) is not None else math.remainder(offset, QUARTER)
+                )
                 break
         else:
             return {v: offset for v, offset in known.items() if offset}

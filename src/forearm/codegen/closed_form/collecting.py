@@ -23,7 +23,11 @@ def collected(factors: Factors, terms: Sum) -> Sum:
 
 def over_common(terms: Sum) -> Sum:
     """A denominator that all terms have goes outside."""
-    common = {f: p for f, p in terms[0].factors if isinstance(f, Function) and f.name == "inverse"} if len(terms) > 1 else {}
+    common = (
+        {f: p for f, p in terms[0].factors if isinstance(f, Function) and f.name == "inverse"}
+        if len(terms) > 1
+        else {}
+    )
     common = {f: p for f, p in common.items() if all((f, p) in t.factors for t in terms)}
     if not common:
         return terms
@@ -31,14 +35,17 @@ def over_common(terms: Sum) -> Sum:
     for t in terms:
         left = replace(t, factors=tuple(x for x in t.factors if x[0] not in common))
         plain = left.bracket and not left.factors
-        inside += [replace(x, coefficient=t.coefficient * x.coefficient) for x in left.bracket] if plain else [left]
+        inside += (
+            [replace(x, coefficient=t.coefficient * x.coefficient) for x in left.bracket] if plain else [left]
+        )
     return (Term(1.0, tuple(common.items()), tuple(inside)),)
 
 
 def factored(terms: list[Term], squared: set[Symbol]) -> Sum:
     """What terms share outside a bracket, the most frequent first: g (m (x^2 + y^2) + I).
 
-    Only functions, and parameters that are nowhere squared, such as masses: x^2 + 2 a x reads better than x (x + 2 a).
+    Only functions, and parameters that are nowhere squared, such as masses:
+    x^2 + 2 a x reads better than x (x + 2 a).
     """
     held = Counter(f for t in terms for f, p in t.factors if p > 0 and _is_outer(f) and f not in squared)
     for factor, _ in sorted(held.items(), key=lambda item: -item[1]):

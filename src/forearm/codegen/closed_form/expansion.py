@@ -27,7 +27,9 @@ def closed_form(program: Program) -> ClosedForm:
 
 
 def all_statements(program: Program) -> tuple[Statement, ...]:
-    """Those that prepare and the others; parameters are called PARAMETER, since an argument may be called p."""
+    """Those that prepare and the others; parameters are called PARAMETER, since an
+    argument may be called p.
+    """
 
     def renamed(tree: Tree) -> Tree:
         if isinstance(tree, Op):
@@ -105,7 +107,9 @@ class Expansion:
         return ring.symbol(_function(tree.operator, x, ring))
 
     def _quotient(self, a: Polynomial, b: Polynomial) -> Polynomial:
-        """a / b: divided out where that goes without remainder, otherwise a times the inverse of b as a symbol."""
+        """a / b: divided out where that goes without remainder, otherwise a times the
+        inverse of b as a symbol.
+        """
         if not b:
             raise NoClosedForm
         if len(b) == 1:
@@ -113,7 +117,11 @@ class Expansion:
             if wave == FLAT:
                 return self.ring.times(a, {(FLAT, tuple((s, -p) for s, p in powers)): 1.0 / c})
         divided = self.ring.divided(a, b)
-        return self.ring.times(a, self.ring.symbol(_function("inverse", b, self.ring))) if divided is None else divided
+        return (
+            self.ring.times(a, self.ring.symbol(_function("inverse", b, self.ring)))
+            if divided is None
+            else divided
+        )
 
     def _root(self, a: Polynomial) -> Polynomial:
         """The square root, whose square is a again."""
@@ -126,12 +134,16 @@ class Expansion:
         return self.ring.symbol(symbol)
 
     def _wave(self, tree: Op) -> Polynomial:
-        """cos or sin: a wave for a sum of variables; what its offset has beyond those of its variables is multiplied out."""
+        """cos or sin: a wave for a sum of variables; what its offset has beyond those of its
+        variables is multiplied out.
+        """
         angle, sine = self._angle(tree), tree.operator == "sin"
         if angle is None:
             return self.ring.symbol(_function(tree.operator, self._value(tree.operands[0]), self.ring))
         c, s = cos_sin(angle.beyond(self.offsets))
-        key = tuple(sorted((self.ring.number(v), int(k / self.ring.units[v])) for v, k in angle.coefficients.items()))
+        key = tuple(
+            sorted((self.ring.number(v), int(k / self.ring.units[v])) for v, k in angle.coefficients.items())
+        )
         made: Polynomial = {}
         for is_sine, factor in ((False, s if sine else c), (True, c if sine else -s)):
             wave, value = signed(is_sine, key, factor)

@@ -1,9 +1,10 @@
-"""The normal form: polynomials in numbered symbols whose terms have at most one wave, cos or sin of a sum of joint angles.
+"""The normal form: polynomials in numbered symbols whose terms have at most one wave,
+cos or sin of a sum of joint angles.
 
-Products of waves become sums, 2 cos u cos v = cos(u + v) + cos(u - v). Waves of different angles are independent functions,
-so equal values have equal normal forms, as long as they have no quotients or roots that do not cancel; those are symbols,
-as inputs and parameters are. Angles have whole coefficients: a variable that comes with others counts in units of their
-greatest common divisor.
+Products of waves become sums, 2 cos u cos v = cos(u + v) + cos(u - v). Waves of different angles are
+independent functions, so equal values have equal normal forms, as long as they have no quotients or roots
+that do not cancel; those are symbols, as inputs and parameters are. Angles have whole coefficients: a
+variable that comes with others counts in units of their greatest common divisor.
 """
 
 from __future__ import annotations
@@ -126,7 +127,9 @@ def _checked(a: Polynomial) -> Polynomial:
 
 
 @lru_cache(maxsize=CACHED)
-def combined(a: tuple[tuple[Any, int], ...], b: tuple[tuple[Any, int], ...], sign: int = 1) -> tuple[tuple[Any, int], ...]:
+def combined(
+    a: tuple[tuple[Any, int], ...], b: tuple[tuple[Any, int], ...], sign: int = 1
+) -> tuple[tuple[Any, int], ...]:
     """a + sign b, for the coefficients of angles and for the powers of a product."""
     made = Counter(dict(a))
     for key, many in b:
@@ -148,7 +151,9 @@ def _waves(a: Wave, b: Wave) -> tuple[tuple[Wave, float], ...]:
 
 
 def signed(sine: bool, angle: Angle, c: float) -> tuple[Wave, float]:
-    """c times cos or sin of an angle, with the first coefficient of the angle positive; the sine of nothing is 0."""
+    """c times cos or sin of an angle, with the first coefficient of the angle positive;
+    the sine of nothing is 0.
+    """
     if not angle:
         return FLAT, 0.0 if sine else c
     if angle[0][1] > 0:

@@ -1,6 +1,7 @@
 """Sums of waves as shorter sums of products, by identities that are applied as long as they shorten.
 
-cos u + cos v = 2 cos a cos b with a, b = (u + v) / 2, (u - v) / 2, likewise for sines and differences, and c^2 + s^2 = 1.
+cos u + cos v = 2 cos a cos b with a, b = (u + v) / 2, (u - v) / 2, likewise for sines and
+differences, and c^2 + s^2 = 1.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from forearm.codegen.closed_form.polynomial import CACHED, FLAT, Angle, Wave, co
 
 Product = tuple[tuple[Wave, int], ...]  # waves with their powers
 Writing = dict[Product, float]
-TERM, PLAIN, ODD, EACH = 10, 4, 10, 1  # what a term costs to read, and in it an angle like q2 + q3, or one like 2 q2 - q3
+# what a term costs to read, and in it an angle like q2 + q3, or one like 2 q2 - q3
+TERM, PLAIN, ODD, EACH = 10, 4, 10, 1
 
 
 def shortest(waves: dict[Wave, float], noise: float) -> Writing:
@@ -44,7 +46,9 @@ class Trade:
 
 
 def _trades(made: Writing, noise: float) -> Iterator[Trade]:
-    """All uses of an identity that make the writing cheaper, on one term or on two that differ in one factor."""
+    """All uses of an identity that make the writing cheaper, on one term or on two
+    that differ in one factor.
+    """
     alike: dict[tuple[object, ...], list[tuple[Product, Product]]] = defaultdict(list)
     for product in made:
         for (sine, angle), power in product:
@@ -59,7 +63,11 @@ def _trades(made: Writing, noise: float) -> Iterator[Trade]:
                 for zero in _zeros(f, g):
                     for target in (h for h in (f, g) if h in zero):
                         amount = made.get(combined(rest, target), 0.0) / zero[target]
-                        if amount and (trade := _trade(made, {combined(rest, h): -amount * c for h, c in zero.items()}, noise)):
+                        if amount and (
+                            trade := _trade(
+                                made, {combined(rest, h): -amount * c for h, c in zero.items()}, noise
+                            )
+                        ):
                             yield trade
 
 
@@ -85,7 +93,10 @@ def _zeros(f: Product, g: Product) -> tuple[Writing, ...]:
         # sin u + sin v = 2 sin a cos b, sin u - sin v = 2 cos a sin b
         kinds = (sign > 0.0, sign < 0.0) if sine else (sign < 0.0, sign < 0.0)
         (first, ca), (second, cb) = signed(kinds[0], a, 1.0), signed(kinds[1], b, 1.0)
-        zero = {f: 1.0, combined(((first, 1),), ((second, 1),)): (2.0 if kinds == (True, True) else -2.0) * ca * cb}
+        zero = {
+            f: 1.0,
+            combined(((first, 1),), ((second, 1),)): (2.0 if kinds == (True, True) else -2.0) * ca * cb,
+        }
         if g or not sine:
             zero[g] = sign
         made.append(zero)

@@ -8,7 +8,8 @@ from fractions import Fraction
 from forearm.codegen.program import Ref
 
 MOST_TERMS = 120  # of one equation: beyond, nobody reads it as a closed form
-NOISE = 1e-13  # coefficients below this, relative to the largest of their output, are rounding and are dropped
+# coefficients below this, relative to the largest of their output, are rounding and are dropped
+NOISE = 1e-13
 PARAMETER = "prepare.p"  # what the parameters are called in a closed form
 
 
@@ -49,8 +50,8 @@ Sum = tuple[Term, ...]
 class ClosedForm:
     """The entries of each output as sums; outputs that are too long are not there.
 
-    In the angles of `Trig` a variable stands for itself plus its offset, if it has one; elsewhere for itself. Terms are
-    collected by products of `rates`, which are all inputs but q.
+    In the angles of `Trig` a variable stands for itself plus its offset, if it has one; elsewhere for itself.
+    Terms are collected by products of `rates`, which are all inputs but q.
     """
 
     outputs: dict[str, tuple[Sum, ...]]

@@ -1,4 +1,6 @@
-"""From polynomials to sums for people: first what goes with the rates, collected by their products, then the rest."""
+"""From polynomials to sums for people: first what goes with the rates, collected by their
+products, then the rest.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from forearm.codegen.closed_form.shortening import shortest
 from forearm.codegen.closed_form.sums import MOST_TERMS, NOISE, Factors, NoClosedForm, Sum, Symbol, Term, Trig
 from forearm.codegen.program import Ref
 
-MOST_WAVES = 4 * MOST_TERMS  # terms of the normal form of an equation, which is longer than what is written of it
+# terms of the normal form of an equation, which is longer than what is written of it
+MOST_WAVES = 4 * MOST_TERMS
 MOST_ALIKE = 2 * MOST_TERMS  # those of them that differ in nothing but their wave
 
 
@@ -39,7 +42,9 @@ def _written(ring: Ring, value: Polynomial, noise: float, outer: set[int], squar
         terms = [
             Term(c, _factors(ring, powers) + tuple((_trig(ring, wave), p) for wave, p in product))
             for powers in sorted(groups[outside], key=_reading_order)
-            for product, c in sorted(shortest(groups[outside][powers], noise).items(), key=lambda item: (len(item[0]), item[0]))
+            for product, c in sorted(
+                shortest(groups[outside][powers], noise).items(), key=lambda item: (len(item[0]), item[0])
+            )
         ]
         count += len(terms)
         if count > MOST_TERMS:

@@ -16,7 +16,9 @@ static double sign_of(double x)
 }
 """
 # C's own abs is for whole numbers.
-DIALECT = Dialect(number, c_family.entry, lambda name, argument: call("fabs" if name == "abs" else name, argument))
+DIALECT = Dialect(
+    number, c_family.entry, lambda name, argument: call("fabs" if name == "abs" else name, argument)
+)
 
 
 def write(program: Program) -> tuple[str, str]:
@@ -31,7 +33,15 @@ def header(program: Program) -> str:
     about = c_family.description(program, "all double, float64 arithmetic throughout")
     lines = [*c_family.comment(about), f"#ifndef {guard}", f"#define {guard}", ""]
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-    lines += [*c_family.declarations(program, "double"), "", "#ifdef __cplusplus", "}", "#endif", "", "#endif"]
+    lines += [
+        *c_family.declarations(program, "double"),
+        "",
+        "#ifdef __cplusplus",
+        "}",
+        "#endif",
+        "",
+        "#endif",
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -40,10 +40,15 @@ def description(program: Program, arithmetic: str) -> list[str]:
 
 
 def _example(program: Program) -> list[str]:
-    lines = [f"double {_array(a)} = {{0}};" for a in program.inputs] + [f"double {_array(a)};" for a in program.outputs]
+    lines = [f"double {_array(a)} = {{0}};" for a in program.inputs] + [
+        f"double {_array(a)};" for a in program.outputs
+    ]
     if program.parameters:
         values = ", ".join(map(number, program.defaults))
-        lines.append(f"double {_array(describing.parameters(program))} = {{{values}}}, {_array(describing.kept(program))};")
+        lines.append(
+            f"double {_array(describing.parameters(program))} = {{{values}}}, "
+            f"{_array(describing.kept(program))};"
+        )
         lines.append(f"{program.name}_prepare(p, k);")
     names = ", ".join(a.name for a in (*describing.given(program), *program.outputs))
     return [*lines, f"{program.name}({names});"]
@@ -60,13 +65,26 @@ def declarations(program: Program, scalar: str) -> list[str]:
 
 
 def definitions(
-    program: Program, dialect: Dialect, scalar: str, before: str = "", opening: Callable[[Statements], list[str]] = lambda _: []
+    program: Program,
+    dialect: Dialect,
+    scalar: str,
+    before: str = "",
+    opening: Callable[[Statements], list[str]] = lambda _: [],
 ) -> list[str]:
-    """The functions of the program. `before` stands above each, the lines of `opening` at the start of each."""
+    """The functions of the program. `before` stands above each, the lines of
+    `opening` at the start of each.
+    """
     lines: list[str] = []
     for signature, arguments, statements in _functions(program, scalar):
         first = [*_unused(statements, arguments), *opening(statements)]
-        lines += ["", *([before] if before else []), signature, "{", *first, *([""] if first and statements else [])]
+        lines += [
+            "",
+            *([before] if before else []),
+            signature,
+            "{",
+            *first,
+            *([""] if first and statements else []),
+        ]
         lines += [*_body(statements, dialect, scalar), "}"]
     return lines[1:]
 
@@ -74,7 +92,11 @@ def definitions(
 def _functions(program: Program, scalar: str) -> list[tuple[str, tuple[Argument, ...], Statements]]:
     """Signature, arguments and statements of `prepare`, if there are parameters, and of the evaluation."""
     given, p, k = describing.given(program), describing.parameters(program), describing.kept(program)
-    evaluation = (_signature(program.name, given, program.outputs, scalar), (*given, *program.outputs), program.statements)
+    evaluation = (
+        _signature(program.name, given, program.outputs, scalar),
+        (*given, *program.outputs),
+        program.statements,
+    )
     if not program.parameters:
         return [evaluation]
     return [(_signature(f"{program.name}_prepare", (p,), (k,), scalar), (p, k), program.prepare), evaluation]

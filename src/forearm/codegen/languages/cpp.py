@@ -1,4 +1,6 @@
-"""C++: one header of templates on the scalar, for double, float and the numbers of automatic differentiation alike."""
+"""C++: one header of templates on the scalar, for double, float and the numbers of automatic
+differentiation alike.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,22 @@ def write(program: Program) -> tuple[str, str]:
     """The header, as the text."""
     program = legal(program)
     guard, scalar = f"{program.name.upper()}_HPP", _scalar(program)
-    arithmetic = f"all of one scalar {scalar}, such as double, float, or a number of automatic differentiation"
-    about = [*c_family.description(program, arithmetic), "", "Containers of Eigen and std are passed by their data()."]
+    arithmetic = (
+        f"all of one scalar {scalar}, such as double, float, or a number of automatic differentiation"
+    )
+    about = [
+        *c_family.description(program, arithmetic),
+        "",
+        "Containers of Eigen and std are passed by their data().",
+    ]
     lines = [*c_family.comment(about), f"#ifndef {guard}", f"#define {guard}", "", "#include <cmath>", ""]
     dialect = Dialect(lambda value: f"{scalar}({number(value)})", c_family.entry, call)
     lines += c_family.definitions(
-        program, dialect, scalar, f"template <typename {scalar}>", lambda statements: _opening(statements, scalar)
+        program,
+        dialect,
+        scalar,
+        f"template <typename {scalar}>",
+        lambda statements: _opening(statements, scalar),
     )
     return "\n".join([*lines, "", "#endif"]) + "\n", ""
 

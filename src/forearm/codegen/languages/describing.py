@@ -1,4 +1,6 @@
-"""What a caller must know of a program, in lines that every language puts into its comment: arguments, units, parameters."""
+"""What a caller must know of a program, in lines that every language puts into its comment:
+arguments, units, parameters.
+"""
 
 from __future__ import annotations
 
@@ -55,11 +57,18 @@ def parameter_lines(program: Program, entry: Callable[[Ref], str]) -> list[str]:
 
 
 def full_description(
-    program: Program, arithmetic: str, array: Callable[[Argument], str], entry: Callable[[Ref], str], example: list[str]
+    program: Program,
+    arithmetic: str,
+    array: Callable[[Argument], str],
+    entry: Callable[[Ref], str],
+    example: list[str],
 ) -> list[str]:
     """All that the head of a file says: about the program, arguments, parameters and how it is called."""
     lines = [*program.about, "", f"Arguments, {arithmetic}:", *argument_lines(program, array)]
     if program.parameters:
-        lines += ["", f"Parameters {array(parameters(program))} of {program.name}_prepare, with the values of the arm:"]
+        lines += [
+            "",
+            f"Parameters {array(parameters(program))} of {program.name}_prepare, with the values of the arm:",
+        ]
         lines += parameter_lines(program, entry)
     return [*lines, "", "Call:", *(f"  {line}" for line in example)]

@@ -38,9 +38,15 @@ def write(program: Program) -> tuple[str, str]:
     program = legal(program, LONGEST_IN_FORTRAN)
     name, given = program.name, describing.given(program)
     p, k = describing.parameters(program), describing.kept(program)
-    about = describing.full_description(program, "all real(dp), which is real64", _array, _parameter, _example(program))
+    about = describing.full_description(
+        program, "all real(dp), which is real64", _array, _parameter, _example(program)
+    )
     public = [name, *([f"{name}_prepare"] if program.parameters else [])]
-    lines = [*_comment(about), f"module {name}_module", "    use, intrinsic :: iso_fortran_env, only: dp => real64"]
+    lines = [
+        *_comment(about),
+        f"module {name}_module",
+        "    use, intrinsic :: iso_fortran_env, only: dp => real64",
+    ]
     lines += ["    implicit none", "    private", f"    public :: {', '.join(public)}", "", "contains"]
     if program.parameters:
         lines += _subroutine(f"{name}_prepare", (p,), (k,), program.prepare)
@@ -63,7 +69,9 @@ def _subroutine(
     return [*lines, f"    end subroutine {name}"]
 
 
-def _idle(taken: tuple[Argument, ...], made: tuple[Argument, ...], statements: tuple[Statement, ...]) -> list[str]:
+def _idle(
+    taken: tuple[Argument, ...], made: tuple[Argument, ...], statements: tuple[Statement, ...]
+) -> list[str]:
     """Arguments on which nothing depends are named once, and those of no entries set, as compilers ask."""
     used, filled = read(statements), {s.target.name for s in statements}
     unused = [a.name for a in taken if a.name not in used]
@@ -125,7 +133,11 @@ def _example(program: Program) -> list[str]:
     if program.parameters:
         lines += [f"p = [{', '.join(map(_number, program.defaults))}]", f"call {program.name}_prepare(p, k)"]
     names = ", ".join(a.name for a in (*describing.given(program), *program.outputs))
-    return [piece for line in [*lines, f"call {program.name}({names})"] for piece in _folded(line, 0, COMMENT_WIDTH - 2)]
+    return [
+        piece
+        for line in [*lines, f"call {program.name}({names})"]
+        for piece in _folded(line, 0, COMMENT_WIDTH - 2)
+    ]
 
 
 LANGUAGE = Language("fortran", "f90", "", write)

@@ -10,7 +10,9 @@ from forearm.codegen.program import Program
 
 @dataclass(frozen=True)
 class Language:
-    """`write` gives the text and the header ("" where the language has none) of a program; endings are those of their files."""
+    """`write` gives the text and the header ("" where the language has none) of a program;
+    endings are those of their files.
+    """
 
     name: str
     ending: str

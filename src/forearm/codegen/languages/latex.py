@@ -1,4 +1,6 @@
-"""LaTeX: the equations for people to read, in closed form for small arms, as a list of statements for others."""
+"""LaTeX: the equations for people to read, in closed form for small arms, as a list of
+statements for others.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ def write(program: Program) -> tuple[str, str]:
 def document(program: Program, digits: int = DIGITS) -> str:
     """A document that compiles by itself: what it is about, arguments, notation, equations."""
     page = Page(Names(program), closed_form(program), digits)
-    body = [*equations(program, page), *statements(program, page)]  # before the notation, which tells what they use
+    # before the notation, which tells what they use
+    body = [*equations(program, page), *statements(program, page)]
     lines = [
         "% A LaTeX document for amsmath; it compiles by itself.",
         *(f"%   | {line}".rstrip() for line in paragraphs(program.about)),
@@ -57,7 +60,10 @@ def _arguments(program: Program, page: Page) -> list[str]:
         lines.append(rf"${letter(a.name)}$ ({way}) & ${size}$ & {escape(a.meaning)} \\")
     lines.append(r"\end{longtable}")
     if program.parameters:
-        lines += [r"\begin{longtable}[l]{@{}lp{0.6\textwidth}r@{}}", r"& parameter & value of the arm, SI \\ \hline"]
+        lines += [
+            r"\begin{longtable}[l]{@{}lp{0.6\textwidth}r@{}}",
+            r"& parameter & value of the arm, SI \\ \hline",
+        ]
         for i, (name, value) in enumerate(zip(program.parameters, program.defaults, strict=True)):
             lines.append(rf"${page.names[Ref(PARAMETER, i)]}$ & {escape(name)} & ${page.number(value)}$ \\")
         lines.append(r"\end{longtable}")

@@ -29,21 +29,26 @@ RESERVED = frozenset(word.lower() for word in keyword.kwlist) | frozenset(
     fmod fopen fprintf free frexp fscanf getchar hypot isnan labs ldexp lgamma log log10 log1p log2 malloc memcpy memset
     modf pow printf putchar puts qsort rand realloc remainder rint round scanf sinh sprintf srand strcmp strcpy strlen
     system tan tanh tgamma time trunc
-    """.split()  # noqa: SIM905
+    """.split()  # noqa: E501, SIM905
 )
 
 
 def legal(program: Program, longest: int = LONGEST_ELSEWHERE) -> Program:
-    """The program with its values and arguments under names that are legal, and mean nothing else, in every language.
+    """The program with its values and arguments under names that are legal, and mean nothing
+    else, in every language.
 
-    The name of the program itself, of at most `longest` characters, is the caller's to choose and stays: one that cannot
-    be used is an InputError.
+    The name of the program itself, of at most `longest` characters, is the caller's to choose and stays: one
+    that cannot be used is an InputError.
     """
     _check(program.name, longest)
     arguments = (*program.inputs, *program.outputs)
     values = [s.target.name for s in (*program.prepare, *program.statements) if s.target.index is None]
     # Beside the prepared k, Fortran takes no K.
-    reserved = RESERVED | {program.name.lower() + suffix for suffix in SUFFIXES} | ({"k"} if program.parameters else set())
+    reserved = (
+        RESERVED
+        | {program.name.lower() + suffix for suffix in SUFFIXES}
+        | ({"k"} if program.parameters else set())
+    )
     new = _renamed([*(a.name for a in arguments), *values], reserved)
     if not new:
         return program
@@ -63,16 +68,19 @@ def legal(program: Program, longest: int = LONGEST_ELSEWHERE) -> Program:
         return replace(old, target=ref(old.target), value=tree(old.value))
 
     return replace(
-        program, inputs=tuple(map(argument, program.inputs)), outputs=tuple(map(argument, program.outputs)),
-        prepare=tuple(map(statement, program.prepare)), statements=tuple(map(statement, program.statements)),
-    )  # fmt: skip
+        program,
+        inputs=tuple(map(argument, program.inputs)),
+        outputs=tuple(map(argument, program.outputs)),
+        prepare=tuple(map(statement, program.prepare)),
+        statements=tuple(map(statement, program.statements)),
+    )
 
 
 def _check(name: str, longest: int) -> None:
     if not _fits(name, longest) or name.lower() in RESERVED:
         raise InputError(
-            f"codegen: the program cannot be called {shorten(name)}; a letter and then letters, digits and underscores "
-            f"are allowed, {longest} at most, and no word of a language. Give it another name."
+            f"codegen: the program cannot be called {shorten(name)}; a letter and then letters, digits and "
+            f"underscores are allowed, {longest} at most, and no word of a language. Give it another name."
         )
 
 

@@ -38,14 +38,27 @@ def write(program: Program) -> tuple[str, str]:
         about = [f"What {program.name} needs of the parameters p, here with the values of the arm:", ""]
         about += describing.parameter_lines(program, lambda ref: f"{ref.name}[{ref.index}]")
         lines += _function(f"{program.name}_prepare", about, (p,), (k,), program.prepare)
-    about = [describing.title(program), "", "Arguments, float64; axes before those of the shapes are a batch, and broadcast:"]
-    about += [*describing.argument_lines(program, _array), "", "Call:", *(f"  {line}" for line in _example(program))]
+    about = [
+        describing.title(program),
+        "",
+        "Arguments, float64; axes before those of the shapes are a batch, and broadcast:",
+    ]
+    about += [
+        *describing.argument_lines(program, _array),
+        "",
+        "Call:",
+        *(f"  {line}" for line in _example(program)),
+    ]
     lines += _function(program.name, about, describing.given(program), program.outputs, program.statements)
     return "\n".join(lines) + "\n", ""
 
 
 def _function(
-    name: str, about: Iterable[str], taken: tuple[Argument, ...], made: tuple[Argument, ...], statements: tuple[Statement, ...]
+    name: str,
+    about: Iterable[str],
+    taken: tuple[Argument, ...],
+    made: tuple[Argument, ...],
+    statements: tuple[Statement, ...],
 ) -> list[str]:
     known = describing.shapes(*taken, *made)
     returned = "Floats" if len(made) == 1 else f"tuple[{', '.join(['Floats'] * len(made)) or '()'}]"
@@ -71,7 +84,9 @@ def _body(statements: tuple[Statement, ...], known: Shapes) -> list[str]:
             return [f"    {target} = {value}"]
         return [f"    {target} = (", *folded(value, "        "), "    )"]
 
-    dialect = Dialect(number, entry, lambda name, argument: f"np.{'arctan2' if name == 'atan2' else name}({argument})")
+    dialect = Dialect(
+        number, entry, lambda name, argument: f"np.{'arctan2' if name == 'atan2' else name}({argument})"
+    )
     return sectioned(statements, lambda section: f"    # {section}", written)
 
 
@@ -94,7 +109,9 @@ def _example(program: Program) -> list[str]:
     functions = [name, *([f"{name}_prepare"] if program.parameters else [])]
     lines = ["import numpy as np", f"from {name} import {', '.join(functions)}"]
     lines += [f"{a.name} = np.zeros({a.shape})" for a in program.inputs]
-    lines += [f"k = {name}_prepare([{', '.join(map(number, program.defaults))}])"] if program.parameters else []
+    lines += (
+        [f"k = {name}_prepare([{', '.join(map(number, program.defaults))}])"] if program.parameters else []
+    )
     outputs = ", ".join(a.name for a in program.outputs)
     return [*lines, f"{outputs} = {name}({', '.join(a.name for a in describing.given(program))})"]
 

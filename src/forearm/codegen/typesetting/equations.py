@@ -45,7 +45,9 @@ def _output(output: Argument, entries: tuple[Sum, ...], page: Page) -> list[str]
         lines.append(rf"${name}$ is symmetric: ${name}_{{ij}} = {name}_{{ji}}$.")
     names = [page.names[Ref(output.name, i)] for i in kept]
     room = WIDTH - max(map(width, names), default=0.0)
-    return lines + aligned([(name, page.lines(entries[i], room)) for i, name in zip(kept, names, strict=True)])
+    return lines + aligned(
+        [(name, page.lines(entries[i], room)) for i, name in zip(kept, names, strict=True)]
+    )
 
 
 def _matrix(output: Argument, entries: tuple[Sum, ...], page: Page) -> list[str]:
@@ -69,6 +71,8 @@ def _is_symmetric(output: Argument, entries: tuple[Sum, ...]) -> bool:
 def _alike(a: Sum, b: Sum) -> bool:
     """Whether two sums are the same but for rounding."""
     return len(a) == len(b) and all(
-        x.factors == y.factors and math.isclose(x.coefficient, y.coefficient, rel_tol=1e-12) and _alike(x.bracket, y.bracket)
+        x.factors == y.factors
+        and math.isclose(x.coefficient, y.coefficient, rel_tol=1e-12)
+        and _alike(x.bracket, y.bracket)
         for x, y in zip(a, b, strict=True)
     )

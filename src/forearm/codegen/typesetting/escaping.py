@@ -19,7 +19,9 @@ ACCENTS = {
 
 
 def escape(text: str) -> str:
-    """Text that means itself and nothing else to LaTeX; characters that its fonts lack are named by their number."""
+    """Text that means itself and nothing else to LaTeX; characters that its fonts lack are
+    named by their number.
+    """
     return "".join(_escaped(c) for c in unicodedata.normalize("NFC", text))
 
 

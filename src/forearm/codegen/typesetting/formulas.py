@@ -12,7 +12,13 @@ from forearm.codegen.typesetting.names import Names, indices
 INDENT = 6.0  # of lines that go on, in digits
 TOGETHER = 75.0  # a bracket in a bracket is broken only if it is wider
 SHORT = 24.0  # of an argument of a function; longer ones get a name
-FUNCTIONS = {"cos": r"\cos", "sin": r"\sin", "sign": r"\operatorname{sgn}", "abs": r"\operatorname{abs}", "exp": r"\exp"}
+FUNCTIONS = {
+    "cos": r"\cos",
+    "sin": r"\sin",
+    "sign": r"\operatorname{sgn}",
+    "abs": r"\operatorname{abs}",
+    "exp": r"\exp",
+}
 BRACKETS = (("(", ")"), (r"\bigl[", r"\bigr]"), (r"\Bigl\{", r"\Bigr\}"))  # by how many are nested inside
 
 
@@ -107,7 +113,9 @@ class Page:
         return power if mantissa == "1" else rf"{mantissa} \times {power}"
 
     def _pieces(self, terms: Sum, together: float) -> list[str]:
-        """The pieces of a sum, without the sign of the first if it is plus; terms up to the width `together` are one piece."""
+        """The pieces of a sum, without the sign of the first if it is plus;
+        terms up to the width `together` are one piece.
+        """
         pieces: list[str] = []
         for term in terms:
             run = self._term(term)
@@ -171,7 +179,9 @@ def _height(terms: Sum) -> int:
 def width(text: str) -> float:
     """About how wide a formula is, in digits."""
     text = re.sub(r"\\(frac|mathrm|dot|ddot|bar|bigl|bigr|Bigl|Bigr|operatorname|quad|,)", "", text)
-    small = sum(0.75 * len(re.sub(r"\\[A-Za-z]+|[{}]", "x", inner)) for inner in re.findall(r"[_^]\{([^{}]*)\}", text))
+    small = sum(
+        0.75 * len(re.sub(r"\\[A-Za-z]+|[{}]", "x", inner)) for inner in re.findall(r"[_^]\{([^{}]*)\}", text)
+    )
     text = re.sub(r"[_^]\{[^{}]*\}", "", text)
     text = re.sub(r"\\[A-Za-z]+", "xx", text)
     signs = len(re.findall(r"[+=-]", text))

@@ -11,9 +11,9 @@ from forearm.codegen.closed_form import PARAMETER
 from forearm.codegen.program import Argument, Program, Ref
 
 LETTERS = {
-    "qd": r"\dot{q}", "qdd": r"\ddot{q}", "tau": r"\tau", "bias": "b", "gravity": "g", "Jd": r"\dot{J}", "kinetic": "K",
-    "potential": "P", "w": r"\omega", "wd": r"\dot{\omega}", "vd": r"\dot{v}", "O": r"\Omega", "Omega": r"\Omega",
-    "alpha": r"\alpha", "lambda": r"\lambda", "theta": r"\vartheta",
+    "qd": r"\dot{q}", "qdd": r"\ddot{q}", "tau": r"\tau", "bias": "b", "gravity": "g", "Jd": r"\dot{J}",
+    "kinetic": "K", "potential": "P", "w": r"\omega", "wd": r"\dot{\omega}", "vd": r"\dot{v}", "O": r"\Omega",
+    "Omega": r"\Omega", "alpha": r"\alpha", "lambda": r"\lambda", "theta": r"\vartheta",
 }  # fmt: skip
 ENERGIES = ("kinetic", "potential")  # arrays of one entry, which needs no index
 MASSES = {"mass": "m", "com": "r", "inertia": "I", "a": "a", "d": "d", "alpha": r"\alpha"}
@@ -24,7 +24,8 @@ class Names:
 
     def __init__(self, program: Program) -> None:
         arguments = {a.name: a for a in (*program.inputs, *program.outputs)}
-        self.cos_sin = next((pair for pair in ("cs", "CS") if not set(pair) & arguments.keys()), None)  # for abbreviations
+        # for abbreviations
+        self.cos_sin = next((pair for pair in ("cs", "CS") if not set(pair) & arguments.keys()), None)
         self.made: dict[Ref, str] = {}
         self.bars = False  # whether a value is the negative of the one whose name it has
         self.taken: set[str] = set()
@@ -60,7 +61,9 @@ class Names:
         self.made[ref] = name
 
     def _temporary(self, name: str) -> str | None:
-        """w3x, t12, f_in3x, and w3xn for the negative of w3x; a copy of a name, w3x_2, has its number behind a comma."""
+        """w3x, t12, f_in3x, and w3xn for the negative of w3x;
+        a copy of a name, w3x_2, has its number behind a comma.
+        """
         match = re.fullmatch(r"([A-Za-z]+?)(?:_([A-Za-z]+))?(\d+)([xyz]*)(n?)(?:_(\d+))?", name)
         if match is None:
             return None
@@ -103,7 +106,9 @@ def indices(places: Iterable[int]) -> str:
 
 
 def _parameter(name: str) -> str | None:
-    """m_2 for link2.mass, r_2x for link2.com.x, I_2xx for link2.inertia.xx, g_z for gravity.z; None for others."""
+    """m_2 for link2.mass, r_2x for link2.com.x, I_2xx for link2.inertia.xx, g_z for
+    gravity.z; None for others.
+    """
     gravity = re.fullmatch(r"gravity\.([xyz])", name)
     if gravity:
         return f"g_{{{gravity[1]}}}"

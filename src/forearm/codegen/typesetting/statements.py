@@ -23,11 +23,17 @@ def statements(program: Program, page: Page) -> list[str]:
     listed = _listed(program, [Ref(o.name, i) for o in outputs for i in range(o.size)], page)
     names = ", ".join(f"${letter(o.name)}$" for o in outputs)
     angles = "atan2" in functions(listed)
-    why = "angles of points do not multiply out" if angles else f"an equation would have more than {MOST_TERMS} terms"
+    why = (
+        "angles of points do not multiply out"
+        if angles
+        else f"an equation would have more than {MOST_TERMS} terms"
+    )
     lines = ["", f"No closed form of {names} is given: {why}."]
     lines.append("These statements compute the same, one after the other.")
     for section, group in groupby(listed, key=lambda s: s.section):
-        rows = [(page.names[s.target], [_text(s.value, page)[0]]) for s in group if not _says_nothing(s, page)]
+        rows = [
+            (page.names[s.target], [_text(s.value, page)[0]]) for s in group if not _says_nothing(s, page)
+        ]
         if rows:
             lines += [rf"\subsubsection*{{{escape(section)}}}"] if section else []
             lines += aligned(rows, "")
@@ -51,7 +57,9 @@ def _listed(program: Program, targets: list[Ref], page: Page) -> list[Statement]
 
 
 def _short_ones(everything: tuple[Statement, ...], page: Page) -> dict[Ref, Trig]:
-    """The statements that are cosines and sines with an abbreviation, of angles whose offset is that of their joints."""
+    """The statements that are cosines and sines with an abbreviation, of angles whose offset
+    is that of their joints.
+    """
     known = affine_values(everything)
     found: dict[Ref, Trig] = {}
     for s in everything:
@@ -84,12 +92,20 @@ def _text(tree: Tree, page: Page) -> tuple[str, int]:
         return f"{FUNCTIONS[tree.operator]}({_text(tree.operands[0], page)[0]})", ATOM
     a, b = tree.operands
     if tree.operator == "atan2":
-        return rf"\operatorname{{atan2}}({_text(tree.operands[0], page)[0]}, {_text(tree.operands[1], page)[0]})", ATOM
+        return (
+            (
+                rf"\operatorname{{atan2}}({_text(tree.operands[0], page)[0]}, "
+                rf"{_text(tree.operands[1], page)[0]})"
+            ),
+            ATOM,
+        )
     if tree.operator == "/":
         return rf"\frac{{{_text(a, page)[0]}}}{{{_text(b, page)[0]}}}", PRODUCT
     if tree.operator == "*" and a == b:
         base = _inside(a, ATOM, page)
-        return f"{base}^{{2}}" if isinstance(a, Ref) and not set(base) & set("'^") else f"{{{base}}}^{{2}}", ATOM
+        return f"{base}^{{2}}" if isinstance(a, Ref) and not set(base) & set(
+            "'^"
+        ) else f"{{{base}}}^{{2}}", ATOM
     if tree.operator == "*":
         a, b = (b, a) if isinstance(b, float) and not isinstance(a, float) else (a, b)
         second = _inside(b, PRODUCT, page)

@@ -1,4 +1,6 @@
-"""Computed torque: the model turns the arm into independent double integrators, and gains do the rest. Dhanaraj 1."""
+"""Computed torque: the model turns the arm into independent double integrators, and gains
+do the rest. Dhanaraj 1.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,16 @@ Floats = NDArray[np.float64]
 
 
 class ComputedTorque:
-    """tau = inverse dynamics at the measured q, qd and the acceleration qdd + kd e' + kp e: e'' + kd e' + kp e = 0.
+    """tau = inverse dynamics at the measured q, qd and the acceleration qdd + kd e' + kp e:
+    e'' + kd e' + kp e = 0.
 
-    Without friction in its model, or with terms `dropped` from it, it computes less and the errors are no longer free of each
-    other. Joints with dry friction that stand are taken to move as wanted.
+    Without friction in its model, or with terms `dropped` from it, it computes less and the errors are no
+    longer free of each other. Joints with dry friction that stand are taken to move as wanted.
     """
 
     def __init__(
         self, arm: Arm, *, bandwidth: float = BANDWIDTH, friction: bool = True, dropped: str | None = None
-    ) -> None:  # fmt: skip
+    ) -> None:
         model = arm if friction else without_friction(arm)
         self.forces, self.directions = forces_of(model, dropped), Directions.of(model)
         self.gains = critically_damped(arm.n, bandwidth)

@@ -1,4 +1,6 @@
-"""Feed-forward: the torques that the wanted motion needs, whatever the arm does. Swartz's use of the Inverse Arm."""
+"""Feed-forward: the torques that the wanted motion needs, whatever the arm does.
+Swartz's use of the Inverse Arm.
+"""
 
 from __future__ import annotations
 
@@ -43,9 +45,14 @@ class FeedForwardPD:
     """tau = inverse dynamics of the wanted motion + M_jj (kp e + kd e'), each joint's own inertia."""
 
     def __init__(
-        self, arm: Arm, *, bandwidth: float = BANDWIDTH, inertias: ArrayLike | None = None, friction: bool = True,
+        self,
+        arm: Arm,
+        *,
+        bandwidth: float = BANDWIDTH,
+        inertias: ArrayLike | None = None,
+        friction: bool = True,
         dropped: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.ahead = FeedForward(arm, friction=friction, dropped=dropped)
         self.gains = joint_gains(arm, bandwidth, inertias)
         self.name = named("feed-forward + PD", friction, dropped)

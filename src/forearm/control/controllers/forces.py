@@ -1,4 +1,6 @@
-"""Torques from a model, exact or with terms left out, as machine code; with exact counts of what each takes. Waters IV."""
+"""Torques from a model, exact or with terms left out, as machine code;
+with exact counts of what each takes. Waters IV.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ DROPPED = ("no-velocity-terms", "no-gravity", "own-link-only")
 
 @dataclass(frozen=True, eq=False)
 class Forces:
-    """tau (n,) from q, qd, qdd (n,), by the model of an arm with what is `dropped` left out of it, and what that costs."""
+    """tau (n,) from q, qd, qdd (n,), by the model of an arm with what is `dropped` left out of
+    it, and what that costs.
+    """
 
     arm: Arm
     dropped: str | None
@@ -50,7 +54,8 @@ class Forces:
 
 
 def forces_of(arm: Arm, dropped: str | None = None) -> Forces:
-    """The inverse dynamics of an arm, exact, or without velocity terms, gravity, or the links behind each joint's own.
+    """The inverse dynamics of an arm, exact, or without velocity terms, gravity,
+    or the links behind each joint's own.
 
     Friction stays in what is dropped from, unless it depends on the load: that is then left out too.
     """
@@ -73,12 +78,16 @@ def gravity_of(arm: Arm) -> Forces:
 
 def named(name: str, friction: bool, dropped: str | None) -> str:
     """The name of a controller with what its model leaves out."""
-    return ", ".join([name, *([dropped.replace("-", " ")] if dropped else []), *([] if friction else ["no friction"])])
+    return ", ".join(
+        [name, *([dropped.replace("-", " ")] if dropped else []), *([] if friction else ["no friction"])]
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """Which way joints with dry friction are taken to move: as measured, or as wanted where they stand or go astray."""
+    """Which way joints with dry friction are taken to move:
+    as measured, or as wanted where they stand or go astray.
+    """
 
     dry: NDArray[np.bool_]
 
@@ -89,14 +98,17 @@ class Directions:
         return Directions(dry) if dry.any() else None
 
     def moving(self, qd: Floats, ahead: Floats) -> Floats:
-        """Velocities (n,) to compute friction with: one that is about to begin must be overcome before it is seen."""
+        """Velocities (n,) to compute friction with: one that is about to begin must be
+        overcome before it is seen.
+        """
         return np.asarray(np.where(self.dry & ((qd == 0.0) | (qd * ahead < 0.0)), ahead, qd))
 
 
 @lru_cache(maxsize=32)
 def _dropped(arm: Arm, dropped: str) -> Forces:
     """Traced on the graph and compiled; from the cache where it was made before."""
-    written = Path(__file__).read_text(encoding="utf-8")  # this file is not among the sources that the surroundings know
+    # this file is not among the sources that the surroundings know
+    written = Path(__file__).read_text(encoding="utf-8")
     parts = ("forces", dropped, arm, written)
     counts, call = kept_or_made(parts, ["forces"], lambda: _made(arm, dropped), _placed)
 
@@ -139,8 +151,9 @@ def _own_link(t: Tracing) -> dict[str, Any]:
 
 def _alone(chain: Chain, i: int) -> Chain:
     segments = (
-        s if k == i else replace(s, m=0.0, h=np.zeros(3), J=np.zeros((3, 3))) for k, s in enumerate(chain.segments)
-    )  # fmt: skip
+        s if k == i else replace(s, m=0.0, h=np.zeros(3), J=np.zeros((3, 3)))
+        for k, s in enumerate(chain.segments)
+    )
     return replace(chain, segments=tuple(segments))
 
 

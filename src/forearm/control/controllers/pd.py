@@ -17,9 +17,11 @@ OF_SUM = 3  # more with an integral: added up, times gain and period, added
 
 
 def joint_gains(arm: Arm, bandwidth: float, inertias: ArrayLike | None, integral: bool = False) -> Gains:
-    """Critically damped, times inertias d (n,): what each joint moves by itself, M_jj in mid-range, unless given.
+    """Critically damped, times inertias d (n,): what each joint moves by itself, M_jj in
+    mid-range, unless given.
 
-    Where d is less than M_jj, ki is less by d / M_jj again: kp kd > ki M_jj keeps the joint from swinging (Routh's criterion).
+    Where d is less than M_jj, ki is less by d / M_jj again:
+    kp kd > ki M_jj keeps the joint from swinging (Routh's criterion).
     """
     own = joint_inertias(arm)
     d = own if inertias is None else frozen_array(inertias, (arm.n,), "inertias")
@@ -31,8 +33,13 @@ class PD:
     """tau = M_jj (kp e + kd e') + g(q): a spring and a damper at every joint."""
 
     def __init__(
-        self, arm: Arm, *, bandwidth: float = BANDWIDTH, inertias: ArrayLike | None = None, gravity: bool = True
-    ) -> None:  # fmt: skip
+        self,
+        arm: Arm,
+        *,
+        bandwidth: float = BANDWIDTH,
+        inertias: ArrayLike | None = None,
+        gravity: bool = True,
+    ) -> None:
         self.gains = joint_gains(arm, bandwidth, inertias)
         self.gravity = gravity_of(arm) if gravity else None
         self.name = "PD + gravity" if gravity else "PD"
@@ -54,11 +61,18 @@ class PD:
 
 
 class PID:
-    """tau = M_jj (kp e + kd e' + ki sum of e T) + g(q): what stays of the error is worked off, at some swinging."""
+    """tau = M_jj (kp e + kd e' + ki sum of e T) + g(q): what stays of the error is worked
+    off, at some swinging.
+    """
 
     def __init__(
-        self, arm: Arm, *, bandwidth: float = BANDWIDTH, inertias: ArrayLike | None = None, gravity: bool = True
-    ) -> None:  # fmt: skip
+        self,
+        arm: Arm,
+        *,
+        bandwidth: float = BANDWIDTH,
+        inertias: ArrayLike | None = None,
+        gravity: bool = True,
+    ) -> None:
         self.gains = joint_gains(arm, bandwidth, inertias, integral=True)
         self.gravity = gravity_of(arm) if gravity else None
         self.name = "PID + gravity" if gravity else "PID"

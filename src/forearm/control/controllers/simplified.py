@@ -1,4 +1,6 @@
-"""Arms built, and equations cut, so that there is less to compute: what each saves, and what it costs. Waters IV."""
+"""Arms built, and equations cut, so that there is less to compute: what each saves, and
+what it costs. Waters IV.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,11 @@ PERIOD = 1e-2  # s between the places at which torques are compared
 
 @dataclass(frozen=True)
 class Saving:
-    """One way to compute less: operations of the inverse dynamics left, the share saved, and its cost in words and numbers.
+    """One way to compute less: operations of the inverse dynamics left, the share saved,
+    and its cost in words and numbers.
 
-    `torque_error` is the rms error of the torques along a motion over their rms, 0 where the arm is built for it;
-    `torque` the rms torque itself over that of the arm as it was.
+    `torque_error` is the rms error of the torques along a motion over their rms, 0 where the arm is built for
+    it; `torque` the rms torque itself over that of the arm as it was.
     """
 
     name: str
@@ -38,8 +41,11 @@ class Saving:
     cost: str
 
 
-def savings(arm: Arm, motion: object = None, locked: int | None = None, distance: float = 0.2) -> list[Saving]:
-    """What dropping terms, locking the last joints (half of them unless given) and counterbalancing save on an arm, rigid.
+def savings(
+    arm: Arm, motion: object = None, locked: int | None = None, distance: float = 0.2
+) -> list[Saving]:
+    """What dropping terms, locking the last joints (half of them unless given) and counterbalancing
+    save on an arm, rigid.
 
     Locked joints stand where the motion begins, counterweights `distance` m from the axes.
     """
@@ -61,7 +67,12 @@ def savings(arm: Arm, motion: object = None, locked: int | None = None, distance
         error = _rms(tau - exact) / _rms(exact)
         found.append(
             Saving(
-                name.replace("-", " "), forces.operations, 1.0 - forces.operations / whole, error, _rms(tau) / _rms(exact), cost
+                name.replace("-", " "),
+                forces.operations,
+                1.0 - forces.operations / whole,
+                error,
+                _rms(tau) / _rms(exact),
+                cost,
             )
         )
     found.append(_locked(rigid, states, exact, arm.n // 2 if locked is None else locked, whole))
@@ -73,8 +84,12 @@ def locked_arm(arm: Arm, still: ArrayLike, q: Floats) -> Arm:
     """The arm with these joints (n,) held by pins where q (n,) has them: fewer joints to compute for."""
     chosen = np.asarray(still, dtype=bool)
     if chosen.shape != (arm.n,) or chosen.all():
-        raise InputError(f"locked_arm: which of the {arm.n} joints are locked must be said for each, and one must move.")
-    return arm.lock({joint.name: float(x) for joint, x, is_held in zip(arm.joints, q, chosen, strict=True) if is_held})
+        raise InputError(
+            f"locked_arm: which of the {arm.n} joints are locked must be said for each, and one must move."
+        )
+    return arm.lock(
+        {joint.name: float(x) for joint, x, is_held in zip(arm.joints, q, chosen, strict=True) if is_held}
+    )
 
 
 def counterbalanced(arm: Arm, distance: float = 0.2) -> Arm:
@@ -83,7 +98,9 @@ def counterbalanced(arm: Arm, distance: float = 0.2) -> Arm:
 
 
 def weights_of(arm: Arm, distance: float) -> Balance:
-    """Its counterweights, which do not depend on the ranges of the joints; the worst postures, which are long to find, do."""
+    """Its counterweights, which do not depend on the ranges of the joints;
+    the worst postures, which are long to find, do.
+    """
     held = (dataclasses.replace(j, limits=Limits(0.0, 0.0)) if j.kind != "fixed" else j for j in arm.tree)
     return balance(arm.replace(tree=tuple(held)), distance)
 
@@ -106,7 +123,10 @@ def _counterbalanced(arm: Arm, states: States, exact: Floats, distance: float, w
     heavy = with_counterweights(arm, found.counterweights)
     true, tau = (kernel_of(some).inverse_dynamics(*states) for some in (heavy, without_gravity(heavy)))
     left = forces_of(heavy, "no-gravity").operations
-    cost = f"{sum(weight.mass for weight in found.counterweights):.4g} kg more to move, {distance:g} m from the axes"
+    cost = (
+        f"{sum(weight.mass for weight in found.counterweights):.4g} kg more to move, "
+        f"{distance:g} m from the axes"
+    )
     if found.hopeless:
         cost += f"; no fixed weight can balance {', '.join(name for name, _ in found.hopeless)}"
     error = _rms(tau - true) / _rms(true)

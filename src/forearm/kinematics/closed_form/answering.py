@@ -1,4 +1,6 @@
-"""The inverse kinematics that users ask for: every branch for one pose or for many, and in words what is the matter."""
+"""The inverse kinematics that users ask for: every branch for one pose or for many,
+and in words what is the matter.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,13 @@ Floats = NDArray[np.float64]
 def inverse(
     arm: Arm, T: ArrayLike, *, limits: bool = True, nearest: bool = False, near: ArrayLike | None = None
 ) -> IKResult | IKBatch:
-    """Every posture that brings the hand to the pose T (4, 4), an `IKResult`; to poses (B, 4, 4), an `IKBatch`.
+    """Every posture that brings the hand to the pose T (4, 4), an `IKResult`;
+    to poses (B, 4, 4), an `IKBatch`.
 
-    With `limits` only postures within the joints' limits count. Whole turns are chosen nearest to `near` (n,), and branches
-    of one pose come sorted by the sum of their squared differences from it. With `nearest` a pose that is not reached is
-    answered by the posture that comes nearest. Of an arm with three joints only the hand's position is used. Waters II;
-    Dhanaraj D.1.3.
+    With `limits` only postures within the joints' limits count. Whole turns are chosen nearest to `near`
+    (n,), and branches of one pose come sorted by the sum of their squared differences from it. With `nearest`
+    a pose that is not reached is answered by the posture that comes nearest. Of an arm with three joints only
+    the hand's position is used. Waters II; Dhanaraj D.1.3.
     """
     check_kind(limits, bool, "inverse, limits")
     check_kind(nearest, bool, "inverse, nearest")
@@ -54,7 +57,9 @@ def as_posture(arm: Arm, near: ArrayLike | None) -> Floats | None:
         return None
     posture = as_floats(near, "near")
     if posture.shape != (arm.n,) or not np.isfinite(posture).all():
-        raise InputError(f"near: a posture of {arm.n} finite numbers is needed; came {shorten(posture.tolist())}.")
+        raise InputError(
+            f"near: a posture of {arm.n} finite numbers is needed; came {shorten(posture.tolist())}."
+        )
     return posture
 
 
@@ -64,7 +69,9 @@ def known_geometry(arm: Arm) -> Geometry:
     return geometry_of(arm)
 
 
-def _one(arm: Arm, geometry: Geometry, T: Floats, found: Checked, limits: bool, nearest: bool, near: Floats | None) -> IKResult:
+def _one(
+    arm: Arm, geometry: Geometry, T: Floats, found: Checked, limits: bool, nearest: bool, near: Floats | None
+) -> IKResult:
     """The answer for one pose."""
     given = gathered(arm, T, found, limits, near)
     best = None
@@ -80,7 +87,9 @@ def _one(arm: Arm, geometry: Geometry, T: Floats, found: Checked, limits: bool, 
     q, singular, free = given.q[given.valid], given.singular[given.valid], given.free[given.valid]
     if near is not None:
         q = q[np.argsort(squared_distances(q, near), kind="stable")]
-    undetermined = tuple(j.name for j, is_free in zip(arm.joints, np.asarray(free.any(axis=0)), strict=True) if is_free)
+    undetermined = tuple(
+        j.name for j, is_free in zip(arm.joints, np.asarray(free.any(axis=0)), strict=True) if is_free
+    )
     if singular.any():
         notes.insert(0, _singular_note(undetermined))
     count = f"{len(q)} branch{'es' if len(q) > 1 else ''}"
@@ -91,9 +100,16 @@ def _one(arm: Arm, geometry: Geometry, T: Floats, found: Checked, limits: bool, 
 def _singular_note(undetermined: tuple[str, ...]) -> str:
     if not undetermined:
         return "singular: two branches meet here, and the hand cannot move in every direction"
-    names = ", ".join(undetermined[:-1]) + " and " + undetermined[-1] if len(undetermined) > 1 else undetermined[0]
+    names = (
+        ", ".join(undetermined[:-1]) + " and " + undetermined[-1]
+        if len(undetermined) > 1
+        else undetermined[0]
+    )
     subject = "they are" if len(undetermined) > 1 else "it is"
-    return f"singular: {names} can move while the hand stands, so {subject} not determined: one solution is given for many"
+    return (
+        f"singular: {names} can move while the hand stands, so {subject} not determined: one "
+        "solution is given for many"
+    )
 
 
 def _why_not(arm: Arm, geometry: Geometry, T: Floats, found: Checked) -> str:
@@ -104,8 +120,15 @@ def _why_not(arm: Arm, geometry: Geometry, T: Floats, found: Checked) -> str:
         least = behind[np.argmin(behind.max(axis=-1))]
         joint = arm.joints[int(np.argmax(least))]
         unit = "rad" if joint.kind == "revolute" else "m"
-        what = f"{len(q)} branches reach the pose, none" if len(q) > 1 else "the one branch that reaches the pose is not"
-        return f"{what} within the limits: {joint.name} would be {least.max():.4g} {unit} behind its limit at best"
+        what = (
+            f"{len(q)} branches reach the pose, none"
+            if len(q) > 1
+            else "the one branch that reaches the pose is not"
+        )
+        return (
+            f"{what} within the limits: {joint.name} would be {least.max():.4g} {unit} "
+            "behind its limit at best"
+        )
     if isinstance(geometry.carrier, Parallel) or geometry.backwards:
         return "out of reach"
     distance = distance_to_centre(arm, np.array(geometry.centre), T)

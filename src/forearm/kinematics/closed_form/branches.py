@@ -1,7 +1,9 @@
-"""Every branch of the inverse kinematics over any scalar: floats, arrays (B,) of many poses at once, expressions of the graph.
+"""Every branch of the inverse kinematics over any scalar: floats, arrays (B,) of many poses at once,
+expressions of the graph.
 
-`solve` is the one way in. It has no condition that depends on the pose, so that traced with expressions it is a program.
-Angles come modulo 2 pi; branches that do not exist come with clipped roots, and forward kinematics tells them.
+`solve` is the one way in. It has no condition that depends on the pose, so that traced with expressions it
+is a program. Angles come modulo 2 pi; branches that do not exist come with clipped roots, and forward
+kinematics tells them.
 """
 
 from __future__ import annotations
@@ -10,7 +12,16 @@ from typing import Any
 
 from forearm.kinematics.closed_form.carrying import Third, carry
 from forearm.kinematics.closed_form.geometry import Geometry, Parallel, Position, Wrist
-from forearm.kinematics.closed_form.linear import Array, Scalar, apply, behind, inverted, matmul, plus, rotation
+from forearm.kinematics.closed_form.linear import (
+    Array,
+    Scalar,
+    apply,
+    behind,
+    inverted,
+    matmul,
+    plus,
+    rotation,
+)
 from forearm.kinematics.closed_form.subproblems import about, both_turns, fixed_turn, turn_between
 from forearm.kinematics.closed_form.third import third_joint
 from forearm.kinematics.closed_form.turning import orientation, orientation_behind, turn_hand
@@ -19,7 +30,8 @@ Branch = list[Scalar]
 
 
 def solve(geometry: Geometry, T: Array, third: Third = third_joint) -> list[Branch]:
-    """All branches, each n scalars, for the hand's pose T (4, 4) of scalars: 8 for PUMA, Stanford and UR arms.
+    """All branches, each n scalars, for the hand's pose T (4, 4) of scalars:
+    8 for PUMA, Stanford and UR arms.
 
     `third` finds joint 3; the one of `quartic.py` also where square roots are not enough, over arrays only.
     """
@@ -38,22 +50,33 @@ def solve(geometry: Geometry, T: Array, third: Third = third_joint) -> list[Bran
         else:
             found = spherical_branches(geometry.carrier, geometry.wrist, at, hand, third)
     if any(sign < 0.0 for sign in geometry.signs):
-        found = [[x if sign > 0.0 else -x for x, sign in zip(branch, geometry.signs, strict=True)] for branch in found]
+        found = [
+            [x if sign > 0.0 else -x for x, sign in zip(branch, geometry.signs, strict=True)]
+            for branch in found
+        ]
     return [[-x for x in branch[::-1]] for branch in found] if geometry.backwards else found
 
 
-def spherical_branches(position: Position, wrist: Wrist, at: Branch, hand: Array, third: Third) -> list[Branch]:
-    """Joints 1 to 3 bring the wrist's centre to its place, joints 4 to 6 turn the hand. Pieper 1968; Waters II."""
+def spherical_branches(
+    position: Position, wrist: Wrist, at: Branch, hand: Array, third: Third
+) -> list[Branch]:
+    """Joints 1 to 3 bring the wrist's centre to its place, joints 4 to 6 turn the hand.
+    Pieper 1968; Waters II.
+    """
     found = []
     for turns, joints in carry(position, at, third):
         R = orientation(position, joints)
         first = off(position.offsets, turns)
-        found += [first + off(wrist.turns, (four.angle, five, six)) for four, five, six in turn_hand(wrist, R, hand)]
+        found += [
+            first + off(wrist.turns, (four.angle, five, six)) for four, five, six in turn_hand(wrist, R, hand)
+        ]
     return found
 
 
 def parallel_branches(carrier: Parallel, wrist: Wrist, at: Branch, hand: Array) -> list[Branch]:
-    """Joint 1 from the height of the centre over the plane of joints 2 to 4, the wrist with their sum, then a triangle."""
+    """Joint 1 from the height of the centre over the plane of joints 2 to 4, the wrist with
+    their sum, then a triangle.
+    """
     link = carrier.first
     px, py, pz = at
     l2, l3 = carrier.lengths
@@ -69,7 +92,13 @@ def parallel_branches(carrier: Parallel, wrist: Wrist, at: Branch, hand: Array) 
             for three in about(fixed_turn(0.0), bend):
                 two = turn_between(l2 + l3 * three.c, l3 * three.s, wx, wy)
                 q = off(carrier.turns, [one.angle, two.angle, three.angle])
-                found.append([*q, total.angle - two.angle - three.angle - wrist.turns[0], *off(wrist.turns[1:], [five, six])])
+                found.append(
+                    [
+                        *q,
+                        total.angle - two.angle - three.angle - wrist.turns[0],
+                        *off(wrist.turns[1:], [five, six]),
+                    ]
+                )
     return found
 
 

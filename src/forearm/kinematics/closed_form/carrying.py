@@ -1,7 +1,8 @@
-"""Three joints of any kind that bring a point to its place: joint 3 first, as `third.py` finds it, then 2, then 1.
+"""Three joints of any kind that bring a point to its place:
+joint 3 first, as `third.py` finds it, then 2, then 1.
 
-f is the point before joint 2 moves it, g behind it; the link to the first axis gives p_x' = a + g_x, p_y' = c g_y - s g_z,
-p_z = s g_y + c g_z before joint 1 moves it. Over any scalar.
+f is the point before joint 2 moves it, g behind it; the link to the first axis gives p_x' = a + g_x, p_y' = c
+g_y - s g_z, p_z = s g_y + c g_z before joint 1 moves it. Over any scalar.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def carry(position: Position, at: Vector, third: Third) -> list[tuple[Vector, li
         if kinds[1]:
             for two in second_joint(position, at, three, (fx, fy, fz)):
                 gx, gy, gz = two.c * fx - two.s * fy, two.s * fx + two.c * fy, fz + d
-                found.append((first_joint(position, at, (a + gx, c * gy - s * gz, s * gy + c * gz)), two, three))
+                found.append(
+                    (first_joint(position, at, (a + gx, c * gy - s * gz, s * gy + c * gz)), two, three)
+                )
             continue
         gx, gy = (value(form, position, three) for form in turned(position, f))
         for one, gz in slid_second(position, at, gx, gy):
@@ -43,12 +46,16 @@ def carry(position: Position, at: Vector, third: Third) -> list[tuple[Vector, li
 
 
 def has_parallel_links(position: Position) -> bool:
-    """Whether joints 2 and 3 turn about parallel axes, and joint 1 about another direction: most industrial arms."""
+    """Whether joints 2 and 3 turn about parallel axes, and joint 1 about another
+    direction: most industrial arms.
+    """
     return all(position.revolute) and position.second.s == 0.0 and position.first.s != 0.0
 
 
 def carry_parallel(position: Position, at: Vector) -> list[tuple[Vector, list[Turn]]]:
-    """`carry` where axes 2 and 3 are parallel: the height gives joint 1 on either side, then a triangle. Dhanaraj D.1.3."""
+    """`carry` where axes 2 and 3 are parallel: the height gives joint 1 on either side, then a
+    triangle. Dhanaraj D.1.3.
+    """
     (px, py, pz), link, (ux, uy, uz) = at, position.first, position.u
     a, c, s, up = link.a, link.c, link.s, position.second.c
     l2, l3 = position.second.a, math.hypot(ux, uy)

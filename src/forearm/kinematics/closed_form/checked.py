@@ -1,4 +1,6 @@
-"""Branches that exist: polished, verified by forward kinematics, each once, families of singular poses told apart."""
+"""Branches that exist: polished, verified by forward kinematics, each once,
+families of singular poses told apart.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
 # Two branches are one when no joint differs by more (rad, m).
 SAME = 1e-6
-# So are two singular ones that differ by no more: a double root of an equation met to REACHED is known to its square root.
+# So are two singular ones that differ by no more: a double root of an equation met to REACHED is
+# known to its square root.
 DOUBLE_ROOT = 10.0 * REACHED**0.5
 # So many poses are done at once, to bound the memory.
 BLOCK = 4096
@@ -26,7 +29,9 @@ BLOCK = 4096
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """Of poses (B, 4, 4): branches q (B, m, n), which exist (B, m), are singular (B, m), and their free joints (B, m, n)."""
+    """Of poses (B, 4, 4): branches q (B, m, n), which exist (B, m), are singular (B, m),
+    and their free joints (B, m, n).
+    """
 
     q: Floats
     exists: Truths
@@ -37,7 +42,9 @@ class Checked:
 def checked_branches(arm: Arm, geometry: Geometry, T: Floats) -> Checked:
     """Every branch of every pose, angles modulo 2 pi."""
     blocks = [_block(arm, geometry, T[start : start + BLOCK]) for start in range(0, max(len(T), 1), BLOCK)]
-    return Checked(*(np.concatenate([getattr(b, name) for b in blocks]) for name in ("q", "exists", "singular", "free")))
+    return Checked(
+        *(np.concatenate([getattr(b, name) for b in blocks]) for name in ("q", "exists", "singular", "free"))
+    )
 
 
 def _block(arm: Arm, geometry: Geometry, T: Floats) -> Checked:
@@ -58,8 +65,11 @@ def _block(arm: Arm, geometry: Geometry, T: Floats) -> Checked:
     return Checked(q, exists, singular & exists, free & exists[..., None])
 
 
-def _once(arm: Arm, q: Floats, exists: Truths, singular: Truths, free: Truths, error: Floats) -> tuple[Floats, Truths]:
-    """Later branches left out where they repeat an earlier one, or differ only along two joints that turn about one line.
+def _once(
+    arm: Arm, q: Floats, exists: Truths, singular: Truths, free: Truths, error: Floats
+) -> tuple[Floats, Truths]:
+    """Later branches left out where they repeat an earlier one, or differ only along two joints
+    that turn about one line.
 
     Where two meet, the one that is nearer to the pose is kept.
     """

@@ -1,4 +1,6 @@
-"""Poses and Jacobians of the hand for the check of branches: many postures by machine code, few without compiling."""
+"""Poses and Jacobians of the hand for the check of branches:
+many postures by machine code, few without compiling.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
     from forearm.kernels.kernel import Kernel
 
 Floats = NDArray[np.float64]
-# Postures from which on machine code is asked: some tenths of a second to compile it, once for an arm, are then soon had back.
+# Postures from which on machine code is asked: some tenths of a second to compile it, once for an arm,
+# are then soon had back.
 MANY = 4096
 
 
@@ -26,7 +29,9 @@ def hand_poses(arm: Arm, q: Floats) -> Floats:
 
 
 def hand_jacobian(arm: Arm, q: Floats) -> Floats:
-    """The rows of the Jacobian that matter at postures (B, n): all six, or those of the position where n = 3."""
+    """The rows of the Jacobian that matter at postures (B, n):
+    all six, or those of the position where n = 3.
+    """
     J = jacobian(arm, q) if len(q) < MANY else _kernel(arm).jacobian(q)
     return J[..., :3, :] if arm.n == 3 else J
 

@@ -1,4 +1,6 @@
-"""Branches of one pose with the families of its singular ones: members that are within the limits, and nearest to a posture."""
+"""Branches of one pose with the families of its singular ones:
+members that are within the limits, and nearest to a posture.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,16 @@ from forearm.kinematics.numerical import inverse_numeric
 
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
-# What a member of a family that is sought within the limits may be off by (m, rad), and from how many postures it is sought.
+# What a member of a family that is sought within the limits may be off by (m, rad),
+# and from how many postures it is sought.
 FOUND = 1e-11
 STARTS = 4
 
 
 class Given(NamedTuple):
-    """Postures (m, n) of one pose: which exist, count, are singular, and which joints can move while the hand stands."""
+    """Postures (m, n) of one pose: which exist, count, are singular, and which joints can move
+    while the hand stands.
+    """
 
     q: Floats
     exists: Truths
@@ -32,7 +37,9 @@ class Given(NamedTuple):
 
 
 def gathered(arm: Arm, T: Floats, found: Checked, limits: bool, near: Floats | None) -> Given:
-    """The branches of the pose, of each family a member within the limits if there is one, and that which `near` leads to."""
+    """The branches of the pose, of each family a member within the limits if there is one,
+    and that which `near` leads to.
+    """
     q, inside = placed(arm, found.q[0], limits, near)
     given = Given(q, found.exists[0], found.exists[0] & inside, found.singular[0], found.free[0])
     for k in np.flatnonzero(given.free.any(axis=-1) & ~given.valid):
@@ -43,8 +50,12 @@ def gathered(arm: Arm, T: Floats, found: Checked, limits: bool, near: Floats | N
     return given
 
 
-def with_solutions_from(arm: Arm, T: Floats, given: Given, start: Floats, limits: bool, near: Floats | None) -> Given:
-    """The branches with the solution to which Newton's steps lead from a posture (n,), if to one that counts."""
+def with_solutions_from(
+    arm: Arm, T: Floats, given: Given, start: Floats, limits: bool, near: Floats | None
+) -> Given:
+    """The branches with the solution to which Newton's steps lead from a posture (n,),
+    if to one that counts.
+    """
     q, error = polished(arm, start[None], T[None], nearly=np.inf, steps=40)
     q, inside = placed(arm, q, limits, near)
     return _with(arm, T, given, q[0]) if error[0] < REACHED and inside[0] else given
@@ -58,7 +69,9 @@ def _brought_inside(arm: Arm, T: Floats, given: Given, q: Floats) -> Given:
 
 
 def _with(arm: Arm, T: Floats, given: Given, chosen: Floats) -> Given:
-    """The branches with one more solution (n,), in the place of the nearest one of its family: one is given for many."""
+    """The branches with one more solution (n,), in the place of the nearest one of its family:
+    one is given for many.
+    """
     is_odd = bool(is_singular(arm, chosen[None])[0])
     if not is_odd and given.valid.any():
         return given  # it is among the branches already
@@ -70,7 +83,9 @@ def _with(arm: Arm, T: Floats, given: Given, chosen: Floats) -> Given:
         counted = family[given.valid[family]]
         family = counted if counted.size else family
         at = int(family[np.argmin((differences(arm, given.q[family], chosen) ** 2).sum(axis=-1))])
-    return Given(*(np.concatenate([old[:at], one, old[at + 1 :]]) for old, one in zip(given, new, strict=True)))
+    return Given(
+        *(np.concatenate([old[:at], one, old[at + 1 :]]) for old, one in zip(given, new, strict=True))
+    )
 
 
 def _family(arm: Arm, given: Given, q: Floats, free: Truths) -> Truths:

@@ -1,4 +1,6 @@
-"""Along a path of poses the branch nearest to the last one, whole turns added so that no joint jumps, and what happens then."""
+"""Along a path of poses the branch nearest to the last one, whole turns added so that no joint jumps,
+and what happens then.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +25,19 @@ JUMP = 1.0
 
 
 def follow(arm: Arm, poses: ArrayLike, near: ArrayLike, *, limits: bool = True) -> FollowedPath:
-    """Postures along poses (B, 4, 4), the first nearest to `near` (n,), each nearest to the one before. Dhanaraj D.1.3.
+    """Postures along poses (B, 4, 4), the first nearest to `near` (n,), each nearest to the one
+    before. Dhanaraj D.1.3.
 
-    Where a pose is singular, of the family of solutions that nearest to the last posture is taken. Poses that are not
-    reached give NaN, and the path goes on from the last posture that was.
+    Where a pose is singular, of the family of solutions that nearest to the last posture is taken. Poses that
+    are not reached give NaN, and the path goes on from the last posture that was.
     """
     check_kind(limits, bool, "follow, limits")
     geometry = known_geometry(arm)
     T, single = as_poses(poses)
     if single:
-        raise InputError("poses: a path of shape (B, 4, 4) is needed; for one pose use fa.kinematics.inverse with near.")
+        raise InputError(
+            "poses: a path of shape (B, 4, 4) is needed; for one pose use fa.kinematics.inverse with near."
+        )
     last = as_posture(arm, near)
     if last is None:
         raise InputError(f"near: the posture that the path begins near, {arm.n} numbers, is needed.")
@@ -86,12 +91,19 @@ def _passed(arm: Arm, q: Floats) -> list[PathEvent]:
         if singular[i]:
             events.append(PathEvent(k, "singular", f"pose {k} is singular: branches meet there."))
         elif before and side[i] != before and not singular[i - 1]:
-            events.append(PathEvent(k, "crossing", f"before pose {k} a singular posture was passed, onto another branch."))
+            events.append(
+                PathEvent(
+                    k, "crossing", f"before pose {k} a singular posture was passed, onto another branch."
+                )
+            )
         before = side[i] or before
         step = np.abs(path[i] - path[i - 1]) if i else np.zeros(arm.n)
         if step.max() > JUMP:
             joint = int(np.argmax(step))
             unit = "rad" if arm.joints[joint].kind == "revolute" else "m"
-            text = f"{arm.joints[joint].name} moves by {step[joint]:.3g} {unit} between poses {reached[i - 1]} and {k}."
+            text = (
+                f"{arm.joints[joint].name} moves by {step[joint]:.3g} {unit} between poses "
+                f"{reached[i - 1]} and {k}."
+            )
             events.append(PathEvent(k, "jump", text))
     return events

@@ -1,4 +1,6 @@
-"""What the closed forms need to know of an arm: numbers of its axes, in frames in which most of them are 0 or 1."""
+"""What the closed forms need to know of an arm: numbers of its axes, in frames in which
+most of them are 0 or 1.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,11 @@ Numbers = tuple[float, ...]
 
 @dataclass(frozen=True, eq=False)
 class Position:
-    """Three joints that carry a point: the frame of the first axis in the base, links 1 and 2, the point behind joint 3.
+    """Three joints that carry a point: the frame of the first axis in the base, links 1 and 2,
+    the point behind joint 3.
 
-    The angles used inside are q + turn. `u` is the point in the frame of joint 3 (a slide's is not turned), `twist`
-    (cosine, sine) that of the link behind it.
+    The angles used inside are q + turn. `u` is the point in the frame of joint 3 (a slide's is not turned),
+    `twist` (cosine, sine) that of the link behind it.
     """
 
     revolute: tuple[bool, ...]
@@ -38,7 +41,9 @@ class Position:
 
 @dataclass(frozen=True, eq=False)
 class Wrist:
-    """Three axes that turn the hand: the twists between them (cosine, sine), turns as in `Position`, the hand behind them."""
+    """Three axes that turn the hand: the twists between them (cosine, sine), turns as in
+    `Position`, the hand behind them.
+    """
 
     fourth: tuple[float, float]
     fifth: tuple[float, float]
@@ -53,10 +58,11 @@ class Wrist:
 
 @dataclass(frozen=True, eq=False)
 class Parallel:
-    """Joints 2, 3, 4 with one direction: the frame of the first axis, the link to the second, lengths to the third and fourth.
+    """Joints 2, 3, 4 with one direction: the frame of the first axis, the link to the second,
+    lengths to the third and fourth.
 
-    `height` is where the point `centre`, in which axes 5 and 6 meet, is along the direction; `reach` where it is across it,
-    in the frame of axis 4.
+    `height` is where the point `centre`, in which axes 5 and 6 meet, is along the direction; `reach` where it
+    is across it, in the frame of axis 4.
     """
 
     base: Floats
@@ -69,12 +75,14 @@ class Parallel:
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """An arm with a closed form: `carrier` brings the centre to its place, `wrist` (none with three joints) turns the hand.
+    """An arm with a closed form: `carrier` brings the centre to its place,
+    `wrist` (none with three joints) turns the hand.
 
-    `centre` is the point (3,) in the hand's frame that the carrier places; `backwards` says that the arm was taken from its
-    hand; `signs` are -1 for joints whose axis was turned round; `kind` names the decoupling. `miss` is by how much (m, rad)
-    the hand is off where axes that nearly meet, or are nearly parallel, were taken to be so. `uses_roots_only` says that
-    square roots are enough, so that `solve` works over any scalar; otherwise a quartic is needed.
+    `centre` is the point (3,) in the hand's frame that the carrier places; `backwards` says that the arm was
+    taken from its hand; `signs` are -1 for joints whose axis was turned round; `kind` names the decoupling.
+    `miss` is by how much (m, rad) the hand is off where axes that nearly meet, or are nearly parallel, were
+    taken to be so. `uses_roots_only` says that square roots are enough, so that `solve` works over any
+    scalar; otherwise a quartic is needed.
     """
 
     kind: str
@@ -110,7 +118,9 @@ def position_geometry(screws: Screws, point: Floats) -> Position:
 
 
 def wrist_geometry(before: Floats, w: Floats, home: Floats) -> Wrist:
-    """Three axes of directions w (3, 3) behind a rotation `before` (3, 3) whose z is the first of them, and the hand's."""
+    """Three axes of directions w (3, 3) behind a rotation `before` (3, 3) whose z is the first
+    of them, and the hand's.
+    """
     at = pose(before)
     fourth, at_fifth = link_between(at, w[1], np.zeros(3))
     fifth, at_sixth = link_between(at_fifth, w[2], np.zeros(3))
@@ -149,7 +159,9 @@ def parallel_geometry(screws: Screws, centre: Floats, backwards: bool) -> Geomet
         height=_short(height),
         reach=(_short(reach[0]), _short(reach[1])),
     )
-    kind = f"axes {'3, 4, 5' if backwards else '2, 3, 4'} parallel, {'1 and 2' if backwards else '5 and 6'} meet"
+    kind = (
+        f"axes {'3, 4, 5' if backwards else '2, 3, 4'} parallel, {'1 and 2' if backwards else '5 and 6'} meet"
+    )
     return Geometry(kind, 6, carrier, wrist, in_hand(screws, centre), backwards, tuple(signs))
 
 

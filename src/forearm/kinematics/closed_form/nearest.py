@@ -26,4 +26,6 @@ def distance_to_centre(arm: Arm, centre: Floats, T: Floats) -> float:
     """How near a point (3,) of the hand can come to where it is at the pose T, limits not counted, in m."""
     shift = pose(p=centre)
     carried = arm.replace(hand=arm.hand.pose @ shift)
-    return float(inverse_numeric(carried, T @ shift, position_only=True, limits=False, starts=STARTS).error[0])
+    return float(
+        inverse_numeric(carried, T @ shift, position_only=True, limits=False, starts=STARTS).error[0]
+    )

@@ -1,4 +1,6 @@
-"""What the branch nearest to a posture is, for all who choose one: `inverse`, and through it planning, and `follow`."""
+"""What the branch nearest to a posture is, for all who choose one:
+`inverse`, and through it planning, and `follow`.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,10 @@ def squared_distances(q: Floats, near: Floats) -> Floats:
 
 
 def nearest_branch(arm: Arm, q: Floats, near: Floats, limits: bool = True) -> int:
-    """Which of the branches (m, n), m at least 1, is nearest to a posture (n,): the least sum of squared differences.
+    """Which of the branches (m, n), m at least 1, is nearest to a posture (n,):
+    the least sum of squared differences.
 
-    Whole turns count as chosen nearest to it, within the limits where they count; of equals the first is taken.
+    Whole turns count as chosen nearest to it, within the limits where they count;
+    of equals the first is taken.
     """
     return int(np.argmin(squared_distances(placed(arm, q, limits, near)[0], near)))

@@ -1,7 +1,8 @@
 """Joint 3 of three general axes: the quartic, over arrays of many poses at once. Pieper 1968.
 
-For a joint that turns, E is a trigonometric polynomial of degree two: five samples give its coefficients, and with
-z = e^(ix) it is a quartic whose roots on the unit circle are the angles. Roots are eigenvalues of the companion matrix.
+For a joint that turns, E is a trigonometric polynomial of degree two: five samples give its coefficients,
+and with z = e^(ix) it is a quartic whose roots on the unit circle are the angles. Roots are eigenvalues
+of the companion matrix.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from forearm.kinematics.closed_form.third import NOTHING, Equation, equation, sl
 
 
 def third_joint_quartic(position: Position, px: Scalar, py: Scalar, pz: Scalar) -> list[Turn]:
-    """Four candidates for joint 3, sorted; complex roots are given by their angle or real part, and do not verify."""
+    """Four candidates for joint 3, sorted; complex roots are given by their angle or real
+    part, and do not verify.
+    """
     E = equation(position, *(np.atleast_1d(np.asarray(v, dtype=float)) for v in (px, py, pz)))
     return turns_of(E) if position.revolute[2] else [slid(position, x) for x in slides_of(E)]
 
@@ -53,7 +56,9 @@ def slides_of(E: Equation) -> list[NDArray[np.float64]]:
 
 
 def quartic_roots(coefficients: NDArray[Any]) -> NDArray[np.complex128]:
-    """The roots (B, 4) of quartics given by coefficients (B, 5), constant first; NaN where they are not finite."""
+    """The roots (B, 4) of quartics given by coefficients (B, 5), constant first;
+    NaN where they are not finite.
+    """
     finite = np.isfinite(coefficients).all(axis=-1)
     safe = np.where(finite[..., None], coefficients, [1.0, 0.0, 0.0, 0.0, 1.0])
     companion = np.zeros((*safe.shape[:-1], 4, 4), dtype=complex)
@@ -65,5 +70,7 @@ def quartic_roots(coefficients: NDArray[Any]) -> NDArray[np.complex128]:
 
 def _at(form: tuple[Scalar, float, float], parts: NDArray[np.float64]) -> NDArray[np.float64]:
     """The form at every sample, (B, 5)."""
-    made: NDArray[np.float64] = np.asarray(form[0], dtype=float)[..., None] + form[1] * parts[1] + form[2] * parts[2]
+    made: NDArray[np.float64] = (
+        np.asarray(form[0], dtype=float)[..., None] + form[1] * parts[1] + form[2] * parts[2]
+    )
     return made

@@ -1,4 +1,6 @@
-"""Which closed form an arm has, read from its axes at q = 0; where it has none, the reason in millimetres and degrees."""
+"""Which closed form an arm has, read from its axes at q = 0;
+where it has none, the reason in millimetres and degrees.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ Floats = NDArray[np.float64]
 # Where the found form is tried out, and how well it must do there before Newton's steps.
 TRIALS = 6
 PLAUSIBLE = 1e-3
-# The smallest singular value (m, rad) that a Jacobian has somewhere when the joints move the hand in all directions.
+# The smallest singular value (m, rad) that a Jacobian has somewhere when the joints move the
+# hand in all directions.
 MOVES = 1e-6
 
 
@@ -42,7 +45,9 @@ def geometry_of(arm: Arm) -> Geometry:
     if not arm.is_serial:
         raise _refusal(arm, "it is a tree or has joints that follow others")
     if arm.n not in (3, 6):
-        raise _refusal(arm, f"it has {arm.n} joints, and closed forms are for 6, or for 3 that place the hand's origin")
+        raise _refusal(
+            arm, f"it has {arm.n} joints, and closed forms are for 6, or for 3 that place the hand's origin"
+        )
     if arm.moving.frames[arm.hand.link][0] != arm.n - 1:
         raise _refusal(arm, f"its hand is on link {arm.hand.link!r}, which the last joint does not move")
     screws = screws_of(arm)
@@ -53,8 +58,12 @@ def geometry_of(arm: Arm) -> Geometry:
     q = rng.uniform(-2.0, 2.0, (TRIALS, arm.n)) * np.array([1.0 if r else 0.3 for r in screws.revolute])
     if np.linalg.svd(hand_jacobian(arm, q), compute_uv=False)[:, -1].max() < MOVES:
         what = "hand's origin" if arm.n == 3 else "hand"
-        raise _refusal(arm, f"its joints do not move the {what} in all directions, in any of {TRIALS} postures tried")
-    found = replace(found, uses_roots_only=isinstance(found.carrier, Parallel) or not needs_quartic(found.carrier))
+        raise _refusal(
+            arm, f"its joints do not move the {what} in all directions, in any of {TRIALS} postures tried"
+        )
+    found = replace(
+        found, uses_roots_only=isinstance(found.carrier, Parallel) or not needs_quartic(found.carrier)
+    )
     miss = _trial(arm, found, q)
     if miss > PLAUSIBLE:
         raise _refusal(arm, f"its closed form ({found.kind}) is off by {miss:.2g} m or rad")
@@ -117,7 +126,10 @@ def _parallel(screws: Screws, backwards: bool, names: tuple[int, ...]) -> Geomet
             return f"axes {names[i]} and {names[j]} are parallel"
     centre, miss = meeting_point(w[4:], p[4:])
     if miss > MEETING:
-        return f"axes {middle} are parallel, but axes {names[4]} and {names[5]} miss each other by {1e3 * miss:.3g} mm"
+        return (
+            f"axes {middle} are parallel, but axes {names[4]} and {names[5]} miss each other "
+            f"by {1e3 * miss:.3g} mm"
+        )
     for i, j in ((1, 2), (2, 3)):
         off = p[j] - p[i]
         if np.linalg.norm(off - (off @ w[1]) * w[1]) < MEETING:
@@ -130,9 +142,14 @@ def _position_only(screws: Screws) -> Geometry | str:
     off = point - screws.p[2]
     lever = np.linalg.norm(off - (off @ screws.w[2]) * screws.w[2])
     if screws.revolute[2] and lever < MEETING:
-        return "the hand's origin is on the axis of joint 3, which then does not move it; give the arm a hand beside that axis"
+        return (
+            "the hand's origin is on the axis of joint 3, which then does not move it; give the arm "
+            "a hand beside that axis"
+        )
     position = position_geometry(screws, point)
-    return Geometry("three joints place the hand's origin", 3, position, None, in_hand(screws, point), False, (1.0,) * 3)
+    return Geometry(
+        "three joints place the hand's origin", 3, position, None, in_hand(screws, point), False, (1.0,) * 3
+    )
 
 
 def _trial(arm: Arm, geometry: Geometry, q: Floats) -> float:

@@ -1,6 +1,7 @@
 """The axes of a serial arm in its home position, and the common normals between them.
 
-The arm is T(q) = e(S_1 q_1) ... e(S_n q_n) home: each S_i a turn about, or a slide along, a line of the base frame.
+The arm is T(q) = e(S_1 q_1) ... e(S_n q_n) home: each S_i a turn about, or a slide along,
+a line of the base frame.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from forearm.spatial import inverse_pose, pose
 
 Floats = NDArray[np.float64]
 
-# Axes that miss each other by less are taken to meet, and to be parallel when their angle is less (rad): what angles
-# written with five digits leave. What remains is made good by Newton's steps on the arm as it is.
+# Axes that miss each other by less are taken to meet, and to be parallel when their angle is less (rad): what
+# angles written with five digits leave. What remains is made good by Newton's steps on the arm as it is.
 MEETING = 2e-5
 # Sines and cosines this close to 0 and 1 stand for them.
 ROUNDING = 1e-12
@@ -25,7 +26,9 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Screws:
-    """Lines of the joints at q = 0: `revolute` (n,), directions w (n, 3), points p (n, 3); `home` (4, 4) the hand there."""
+    """Lines of the joints at q = 0: `revolute` (n,), directions w (n, 3), points p (n, 3);
+    `home` (4, 4) the hand there.
+    """
 
     revolute: tuple[bool, ...]
     w: Floats
@@ -33,14 +36,19 @@ class Screws:
     home: Floats
 
     def backwards(self) -> Screws:
-        """The arm that is held by its hand: T^-1 = home^-1 e(-S_n q_n) ... e(-S_1 q_1), its coordinates -q_n ... -q_1."""
+        """The arm that is held by its hand: T^-1 = home^-1 e(-S_n q_n) ...
+        e(-S_1 q_1), its coordinates -q_n ... -q_1.
+        """
         T = inverse_pose(self.home)
-        return Screws(self.revolute[::-1], (self.w @ T[:3, :3].T)[::-1], (self.p @ T[:3, :3].T + T[:3, 3])[::-1], T)
+        return Screws(
+            self.revolute[::-1], (self.w @ T[:3, :3].T)[::-1], (self.p @ T[:3, :3].T + T[:3, 3])[::-1], T
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """From one axis to the next along their common normal: z by d, x by a, about x by the twist (cosine c, sine s).
+    """From one axis to the next along their common normal: z by d, x by a, about x by the
+    twist (cosine c, sine s).
 
     `turn` is the angle about the first axis from its x to the normal.
     """
@@ -63,13 +71,19 @@ def screws_of(arm: Arm) -> Screws:
         W = at @ body.after
     index, T = arm.moving.frames[arm.hand.link]
     assert index == arm.n - 1
-    return Screws(tuple(b.kind == "revolute" for b in arm.moving.bodies), np.array(w), np.array(p), W @ T @ arm.hand.pose)
+    return Screws(
+        tuple(b.kind == "revolute" for b in arm.moving.bodies),
+        np.array(w),
+        np.array(p),
+        W @ T @ arm.hand.pose,
+    )
 
 
 def link_between(frame: Floats, w: Floats, p: Floats) -> tuple[Link, Floats]:
     """The link from a frame, whose z is an axis, to the axis (w, p), and the frame that is then on that axis.
 
-    Axes that are nearly parallel, or nearly meet, are taken to be so; of parallel axes the normal through the origin is taken.
+    Axes that are nearly parallel, or nearly meet, are taken to be so;
+    of parallel axes the normal through the origin is taken.
     """
     z, origin = frame[:3, 2], frame[:3, 3]
     across, along = np.cross(z, w), float(z @ w)
@@ -107,7 +121,9 @@ def snapped(value: float) -> float:
 def meeting_point(w: Floats, p: Floats) -> tuple[Floats, float]:
     """The point nearest to several lines, and the largest distance (m) of a line from it."""
     across = [np.eye(3) - np.outer(d, d) for d in w]
-    point: Floats = np.linalg.lstsq(sum(across), sum(A @ q for A, q in zip(across, p, strict=True)), rcond=1e-9)[0]
+    point: Floats = np.linalg.lstsq(
+        sum(across), sum(A @ q for A, q in zip(across, p, strict=True)), rcond=1e-9
+    )[0]
     return point, max(float(np.linalg.norm(A @ (point - q))) for A, q in zip(across, p, strict=True))
 
 

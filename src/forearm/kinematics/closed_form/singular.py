@@ -1,4 +1,6 @@
-"""Singular postures: where the hand cannot move in every direction, and which joints can move while it stands."""
+"""Singular postures: where the hand cannot move in every direction, and which joints
+can move while it stands.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
 # Singular: the smallest singular value of the Jacobian, lengths in arms' lengths, is less.
 SINGULAR = 1e-6
-# How far joints are moved to see whether the hand can be brought back without moving them back, and what counts as moved.
+# How far joints are moved to see whether the hand can be brought back without moving them back,
+# and what counts as moved.
 TRY = 0.3
 MOVED = 1e-3
 
@@ -45,7 +48,9 @@ def arm_length(arm: Arm) -> float:
 
 
 def free_joints(arm: Arm, q: Floats, T: Floats) -> Truths:
-    """Which joints (B, n) of singular postures can move while the hand stands at T; none where two branches only meet."""
+    """Which joints (B, n) of singular postures can move while the hand stands at T;
+    none where two branches only meet.
+    """
     weak = np.linalg.svd(scaled_jacobian(arm, q))[2][:, -1, :]
     back, error = polished(arm, q + TRY * weak, T, nearly=np.inf, steps=30)
     moved = np.abs(back - q)

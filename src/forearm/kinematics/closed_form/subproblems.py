@@ -1,6 +1,8 @@
-"""The few equations that everything comes down to, over any scalar and without a branch: turns that match, quadratics.
+"""The few equations that everything comes down to, over any scalar and without a branch:
+turns that match, quadratics.
 
-Roots of negative numbers are taken as 0: such a branch does not exist, and forward kinematics of it shows that.
+Roots of negative numbers are taken as 0: such a branch does not exist, and forward
+kinematics of it shows that.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from typing import NamedTuple
 from forearm.kinematics.closed_form.linear import Scalar
 from forearm.symbols.scalars import arctangent, hinge, root, sign
 
-# Added to the cosine's part, so that a direction that is not determined is the angle 0; its square fits a float32.
+# Added to the cosine's part, so that a direction that is not determined is the angle 0;
+# its square fits a float32.
 TINY = 1e-18
 
 

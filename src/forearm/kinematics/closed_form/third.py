@@ -1,8 +1,10 @@
-"""Joint 3 of three that carry a point, the other two eliminated: an equation of degree one, two or four. Pieper 1968.
+"""Joint 3 of three that carry a point, the other two eliminated: an equation of degree one,
+two or four. Pieper 1968.
 
-With x the unknown, E(x) = sum of weight form(x)^2 + form(x) = 0, where a form is k0 + k1 cos x + k2 sin x for a joint that
-turns and k0 + k1 x + k2 x^2 for one that slides; only k0 depends on the pose. Where all forms depend on one and the same
-combination of k1 and k2, as with parallel or meeting axes, E is a quadratic in it and square roots are enough.
+With x the unknown, E(x) = sum of weight form(x)^2 + form(x) = 0, where a form is k0 + k1 cos x + k2 sin x for
+a joint that turns and k0 + k1 x + k2 x^2 for one that slides; only k0 depends on the pose. Where all forms
+depend on one and the same combination of k1 and k2, as with parallel or meeting axes, E is a quadratic in it
+and square roots are enough.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ def carried(position: Position) -> Carried:
             square=(a * a + ux * ux + uy * uy + uz * uz, 2.0 * a * ux, -2.0 * a * uy),
         )
     x, y, z = a + ux, c * uy - s * uz, s * uy + c * uz
-    return Carried((x, 0.0, 0.0), (y, -s, 0.0), (z, c, 0.0), (x * x + y * y + z * z, 2.0 * (z * c - y * s), 1.0))
+    return Carried(
+        (x, 0.0, 0.0), (y, -s, 0.0), (z, c, 0.0), (x * x + y * y + z * z, 2.0 * (z * c - y * s), 1.0)
+    )
 
 
 def equation(position: Position, px: Scalar, py: Scalar, pz: Scalar) -> Equation:
@@ -74,7 +78,9 @@ def equation(position: Position, px: Scalar, py: Scalar, pz: Scalar) -> Equation
         if c == 0.0:
             return Equation((), aside)
         across = px - a
-        return Equation(((1.0, aside), (c * c, f.z)), plus(times(-c * c, f.square), c * c * (across * across)))
+        return Equation(
+            ((1.0, aside), (c * c, f.z)), plus(times(-c * c, f.square), c * c * (across * across))
+        )
     gx, gy = turned(position, f)
     if position.revolute[:2] == (True, False):
         # p_x^2 + p_y^2 = (a + g_x)^2 + (c g_y - s g_z)^2 and p_z = s g_y + c g_z.
@@ -106,11 +112,16 @@ def one_combination(forms: list[Form]) -> tuple[float, float] | None:
 def needs_quartic(position: Position) -> bool:
     """Whether joint 3 needs a quartic: no two of the three axes are parallel or meet in a way that helps."""
     E = equation(position, 0.1, 0.2, 0.3)  # any pose: it is in k0 only
-    return not is_quadratic_slide(position, E) and one_combination([E.rest, *(form for _, form in E.squares)]) is None
+    return (
+        not is_quadratic_slide(position, E)
+        and one_combination([E.rest, *(form for _, form in E.squares)]) is None
+    )
 
 
 def third_joint(position: Position, px: Scalar, py: Scalar, pz: Scalar) -> list[Turn]:
-    """Every candidate for joint 3 by square roots; of a slide `angle` is its coordinate, c and s are those of its turn."""
+    """Every candidate for joint 3 by square roots; of a slide `angle` is its coordinate,
+    c and s are those of its turn.
+    """
     E = equation(position, px, py, pz)
     if is_quadratic_slide(position, E):
         return [slid(position, x) for x in slides_of(E)]
@@ -127,11 +138,17 @@ def third_joint(position: Position, px: Scalar, py: Scalar, pz: Scalar) -> list[
         middle = fixed_turn(math.atan2(k2, k1))
         return [turn for level in levels for turn in about(middle, level)]
     # k1 x + k2 x^2 = level
-    return [slid(position, x) for level in levels for x in (quadratic(-level, k1, k2) if k2 else (level * (1.0 / k1),))]
+    return [
+        slid(position, x)
+        for level in levels
+        for x in (quadratic(-level, k1, k2) if k2 else (level * (1.0 / k1),))
+    ]
 
 
 def is_quadratic_slide(position: Position, E: Equation) -> bool:
-    """Whether joint 3 slides and the forms that are squared are straight in it, so that E is of degree one or two."""
+    """Whether joint 3 slides and the forms that are squared are straight in it,
+    so that E is of degree one or two.
+    """
     return not position.revolute[2] and all(form[2] == 0.0 for _, form in E.squares)
 
 

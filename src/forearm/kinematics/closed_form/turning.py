@@ -18,7 +18,9 @@ from forearm.symbols.scalars import arctangent
 
 
 def turn_hand(wrist: Wrist, before: Array, hand: Array) -> list[tuple[Turn, Scalar, Scalar]]:
-    """Joint 4 and the angles of 5, 6 with before Rz(4) Rx Rz(5) Rx Rz(6) = hand, also right where only a sum of 4 and 6 is."""
+    """Joint 4 and the angles of 5, 6 with before Rz(4) Rx Rz(5) Rx Rz(6) = hand,
+    also right where only a sum of 4 and 6 is.
+    """
     (c4, s4), (c5, s5) = wrist.fourth, wrist.fifth
     zx, zy, zz = (dot([row[j] for row in before], [row[2] for row in hand]) for j in range(3))
     if wrist.right_angled:
@@ -51,7 +53,11 @@ def orientation(position: Position, joints: list[Turn]) -> Array:
     R = orientation_behind(position.base, one, position.first)
     (c, s), second = position.twist, position.second
     if second.s == 0.0:  # parallel axes: their angles add up
-        both = Turn(None, two.c * three.c - second.c * (two.s * three.s), two.s * three.c + second.c * (two.c * three.s))
+        both = Turn(
+            None,
+            two.c * three.c - second.c * (two.s * three.s),
+            two.s * three.c + second.c * (two.c * three.s),
+        )
         return turned_and_twisted(R, both, second.c * c, second.c * s)
     return turned_and_twisted(turned_and_twisted(R, two, second.c, second.s), three, c, s)
 

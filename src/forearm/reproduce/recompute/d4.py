@@ -1,4 +1,6 @@
-"""The simulation program of Dhanaraj D.4, run anew: its start, its integrator, and a run on a line of our own."""
+"""The simulation program of Dhanaraj D.4, run anew: its start, its integrator,
+and a run on a line of our own.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from forearm.spatial import pose
 DURATION, STEP, ROW = 2.0, 0.02, 0.01  # s; ROW is the time between rows of the table of torques
 TIP = (0.4, 0.1, 0.1)  # m, the point whose joint angles the program starts at
 TURN = 2.0 * math.pi
-# Lengths of D.1.3, second root of q1, first of q3. The hand is at +y of frame 3 here, though the 10 kg are at -y.
+# Lengths of D.1.3, second root of q1, first of q3. The hand is at +y of frame 3 here,
+# though the 10 kg are at -y.
 GEOMETRY = Positioning(upper=0.4318, fore=0.4318, offset=0.127, roots=(-1.0, 1.0))
 
 # Assumed: the line, as neither trajectory nor torques are in the document.
@@ -34,21 +37,29 @@ def start() -> Figures:
 
 
 def gill() -> Figures:
-    """Dhanaraj D.4, subroutine RUNGE: the constants of Gill's method from our tableau, and the order measured."""
+    """Dhanaraj D.4, subroutine RUNGE: the constants of Gill's method from our tableau,
+    and the order measured.
+    """
     _, a, _ = tableau_of("gill").floats
     return {"first A": a[1][0], "second A": a[2][1], "third A": a[3][2], "order": order()}
 
 
 def order() -> float:
-    """The order of Gill's method on D.4's arm falling from its start: how the error falls when steps are halved."""
+    """The order of Gill's method on D.4's arm falling from its start:
+    how the error falls when steps are halved.
+    """
     arm, q0, rest = d4_arm(16.04), list(start().values()), np.zeros(3)
     truth = simulate(arm, q0, rest, 0.4, method="dp87", rtol=1e-12, atol=1e-13).q[-1]
-    coarse, fine = (np.abs(simulate(arm, q0, rest, 0.4, method="gill", step=h).q[-1] - truth).max() for h in (0.01, 0.005))
+    coarse, fine = (
+        np.abs(simulate(arm, q0, rest, 0.4, method="gill", step=h).q[-1] - truth).max() for h in (0.01, 0.005)
+    )
     return math.log2(coarse / fine)
 
 
 def rerun() -> Figures:
-    """Dhanaraj D.4: torques of a line every 0.01 s, integrated by Gill's method in steps of 0.02 s, and by dp45."""
+    """Dhanaraj D.4: torques of a line every 0.01 s, integrated by Gill's method in steps
+    of 0.02 s, and by dp45.
+    """
     motion = planned()
     by_gill, by_dp45 = run("gill"), run("dp45")
     end = by_dp45.q[-1]
@@ -70,7 +81,9 @@ def run(method: str) -> Simulation:
     """The motion that the torques of the planned one make."""
     arm, motion = d4_arm(16.04), planned()
     table = Schedule(times=motion.t, values=inverse(arm, motion.q, motion.qd, motion.qdd), how="linear")
-    return simulate(arm, motion.q[0], motion.qd[0], DURATION, torque=table, method=method, step=STEP, rtol=RTOL, atol=ATOL)
+    return simulate(
+        arm, motion.q[0], motion.qd[0], DURATION, torque=table, method=method, step=STEP, rtol=RTOL, atol=ATOL
+    )
 
 
 def _hand() -> Arm:

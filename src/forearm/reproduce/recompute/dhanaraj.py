@@ -30,7 +30,9 @@ def d4_arm(m3: float) -> Arm:
 
 
 def d4_inertia() -> Figures:
-    """Dhanaraj D.4, subroutine acccoeff: its constants, read off our inertia matrix at postures of right angles."""
+    """Dhanaraj D.4, subroutine acccoeff: its constants, read off our inertia matrix at
+    postures of right angles.
+    """
 
     def D(q2: float, q3: float) -> Floats:
         return closed_form(d4_arm(16.04), [0.0, math.radians(q2), math.radians(q3)]).D
@@ -49,7 +51,9 @@ def d4_inertia() -> Figures:
 
 
 def d4_velocity() -> Figures:
-    """Dhanaraj D.4, subroutine velcoeff: gravity's constants and that of v2 v3, from an arm with its other m3."""
+    """Dhanaraj D.4, subroutine velcoeff: gravity's constants and that of v2 v3,
+    from an arm with its other m3.
+    """
     zero = closed_form(d4_arm(16.05), [0.0, 0.0, 0.0])
     right = closed_form(d4_arm(16.05), [0.0, 0.0, math.radians(90.0)])
     factor = 6.883283  # the document's common factor; the constants below are ours over it
@@ -62,7 +66,9 @@ def d4_velocity() -> Figures:
 
 
 def puma_inertias() -> Figures:
-    """Dhanaraj D.2, D.3.4: Table 2.6 moved from the centre of mass to the link's origin, rotor inertia added to Izz."""
+    """Dhanaraj D.2, D.3.4: Table 2.6 moved from the centre of mass to the link's origin,
+    rotor inertia added to Izz.
+    """
     arm = load_builtin("puma560-akb")
     figures: Figures = {}
     for i, rotor in enumerate(ROTORS, start=1):

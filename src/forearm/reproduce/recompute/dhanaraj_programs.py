@@ -15,22 +15,32 @@ from forearm.reproduce.recompute import Figures
 from forearm.reproduce.recompute.dhanaraj import d4_arm
 from forearm.spatial import Floats, parallel_axis, pseudo_from_inertia, rotation_x
 
-PROGRAM_M3, PROGRAM_Y3, PROGRAM_MOMENTS_3 = 6.05, -0.07, (0.192, 0.0154, 0.212)  # kg, m, kg m^2: link 3 of D.1.1 and D.1.2
+# kg, m, kg m^2: link 3 of D.1.1 and D.1.2
+PROGRAM_M3, PROGRAM_Y3, PROGRAM_MOMENTS_3 = 6.05, -0.07, (0.192, 0.0154, 0.212)
 INCH = 0.0254
 ACC_11 = ("c2 s2 c3 s3", "c2 s2 c3", "s2^2 s3^2", "s2^2 s3", "s2^2", "s3^2", "s3", "1")
 VEL_1 = (
-    "c2 s2 s3^2 v1 v2", "c2 s2 s3^2 v1 v3", "c2 s2 s3 v1 v2", "c2 s2 s3 v1 v3", "c2 s2 v1 v2", "c2 s2 v1 v3", "c2 s3 v2^2",
-    "c2 s3 v2 v3", "c2 s3 v3^2", "c2 v2^2", "s2^2 c3 s3 v1 v2", "s2^2 c3 s3 v1 v3", "s2^2 c3 v1 v2", "s2^2 c3 v1 v3",
-    "s2 c3 v2^2", "s2 c3 v2 v3", "s2 c3 v3^2", "c3 s3 v1 v2", "c3 s3 v1 v3", "c3 v1 v2", "c3 v1 v3",
+    "c2 s2 s3^2 v1 v2", "c2 s2 s3^2 v1 v3", "c2 s2 s3 v1 v2", "c2 s2 s3 v1 v3", "c2 s2 v1 v2", "c2 s2 v1 v3",
+    "c2 s3 v2^2", "c2 s3 v2 v3", "c2 s3 v3^2", "c2 v2^2", "s2^2 c3 s3 v1 v2", "s2^2 c3 s3 v1 v3",
+    "s2^2 c3 v1 v2", "s2^2 c3 v1 v3", "s2 c3 v2^2", "s2 c3 v2 v3", "s2 c3 v3^2", "c3 s3 v1 v2", "c3 s3 v1 v3",
+    "c3 v1 v2", "c3 v1 v3",
 )  # fmt: skip
 VEL_2 = (
-    "c2 s2 s3^2 v1^2", "c2 s2 s3 v1^2", "c2 s2 v1^2", "c2 s3", "c2", "s2^2 c3 s3 v1^2", "s2^2 c3 v1^2", "s2 c3", "c3 s3 v1^2",
-    "c3 v1^2", "c3 v2 v3", "c3 v3^2",
+    "c2 s2 s3^2 v1^2", "c2 s2 s3 v1^2", "c2 s2 v1^2", "c2 s3", "c2", "s2^2 c3 s3 v1^2", "s2^2 c3 v1^2",
+    "s2 c3", "c3 s3 v1^2", "c3 v1^2", "c3 v2 v3", "c3 v3^2",
 )  # fmt: skip
 VEL_3 = (
-    "c2 s2 s3^2 v1^2", "c2 s2 s3 v1^2", "c2 s2 v1^2", "c2 s3", "s2^2 c3 s3 v1^2", "s2^2 c3 v1^2", "s2 c3", "c3 s3 v1^2",
-    "c3 v1^2", "c3 v2^2",
-)  # fmt: skip
+    "c2 s2 s3^2 v1^2",
+    "c2 s2 s3 v1^2",
+    "c2 s2 v1^2",
+    "c2 s3",
+    "s2^2 c3 s3 v1^2",
+    "s2^2 c3 v1^2",
+    "s2 c3",
+    "c3 s3 v1^2",
+    "c3 v1^2",
+    "c3 v2^2",
+)
 
 
 @dataclass(frozen=True)
@@ -115,13 +125,18 @@ def d_3_4() -> Figures:
 
 
 def d_1() -> Figures:
-    """Dhanaraj D.1.1, D.1.3: first moments, elements of J from the moments of Table 2.6, and lengths in inches."""
+    """Dhanaraj D.1.1, D.1.3: first moments, elements of J from the moments of Table 2.6,
+    and lengths in inches.
+    """
     two, tables = _body(load_builtin("puma560-dhanaraj3"), 2), load_builtin("puma560-akb")
     third = np.diag(PROGRAM_MOMENTS_3) + parallel_axis(PROGRAM_M3, np.array([0.0, PROGRAM_Y3, 0.0]))
     about_origin = {1: tables.link("link1").inertia, 2: tables.link("link2").inertia_about_origin, 3: third}
     figures: Figures = {}
     for i, inertia in about_origin.items():
-        figures |= {f"D.1.1, j{i}({k},{k})": float(x) for k, x in enumerate(np.diag(pseudo_from_inertia(inertia)), start=1)}
+        figures |= {
+            f"D.1.1, j{i}({k},{k})": float(x)
+            for k, x in enumerate(np.diag(pseudo_from_inertia(inertia)), start=1)
+        }
     return figures | {
         "D.1.1, j2(1,4) = m2 x2": two.m * two.x,
         "D.1.1, j3(2,4) = m3 y3": PROGRAM_M3 * PROGRAM_Y3,
@@ -130,7 +145,9 @@ def d_1() -> Figures:
         "D.1.3, f in the comment": 17.0 * INCH,
         "D.1.3, f in the program": 17.0 * INCH,
         "D.1.3, g": 5.0 * INCH,
-        "D.1.3, g, against d2 + d3 of Table 2.1": sum(_dh(load_builtin("puma560-dhanaraj3"), i).d for i in (2, 3)),
+        "D.1.3, g, against d2 + d3 of Table 2.1": sum(
+            _dh(load_builtin("puma560-dhanaraj3"), i).d for i in (2, 3)
+        ),
     }
 
 
@@ -168,12 +185,15 @@ def parameters_of_puma() -> Figures:
 
 
 def parameters_of_stanford() -> Figures:
-    """Dhanaraj Tables 2.2, 2.7, 2.8: twists and offset of stanford-dhanaraj6; masses of stanford, turned into his frames."""
+    """Dhanaraj Tables 2.2, 2.7, 2.8: twists and offset of stanford-dhanaraj6;
+    masses of stanford, turned into his frames.
+    """
     arm = load_builtin("stanford")
     figures = _dh_table(load_builtin("stanford-dhanaraj6"))
     for i, joint in enumerate(arm.joints, start=1):
         link = arm.link(f"link{i}")
-        R = np.round(rotation_x(_dh(arm, i).alpha))  # frame i of standard parameters lies behind the twist, his before it
+        # frame i of standard parameters lies behind the twist, his before it
+        R = np.round(rotation_x(_dh(arm, i).alpha))
         figures |= _mass_table(i, link.mass, R @ link.com, np.diag(R @ link.inertia @ R.T))
         assert joint.motor is not None
         figures[f"I motor, link {i}"] = joint.motor.rotor_inertia
@@ -183,7 +203,11 @@ def parameters_of_stanford() -> Figures:
 def centres_of_d_2() -> Figures:
     """Dhanaraj D.2: centres of mass of the REDUCE program, against Table 2.5."""
     arm = load_builtin("puma560-akb")
-    return {f"CG{i} {axis}": float(arm.link(f"link{i}").com[k]) for i in range(2, 7) for k, axis in enumerate("xyz")}
+    return {
+        f"CG{i} {axis}": float(arm.link(f"link{i}").com[k])
+        for i in range(2, 7)
+        for k, axis in enumerate("xyz")
+    }
 
 
 def _shoulder_of_stanford(arm: Arm) -> Figures:
@@ -251,7 +275,9 @@ def _mass_table(i: int, mass: float, com: Floats, moments: Floats) -> Figures:
 
 
 def _over_first(name: str, terms: Sequence[str], element: Callable[[Floats, Floats], float]) -> Figures:
-    """Coefficients of the terms over that of the first, and the first, by least squares at more states than terms."""
+    """Coefficients of the terms over that of the first, and the first, by least squares at
+    more states than terms.
+    """
     rng = np.random.default_rng(4)
     states = rng.uniform(-2.0, 2.0, (4 * len(terms), 2, 3))
     A = np.array([[_term(term, q, qd) for term in terms] for q, qd in states])

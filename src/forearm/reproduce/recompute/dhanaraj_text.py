@@ -1,4 +1,6 @@
-"""What Dhanaraj's prose and small tables say in numbers: rates, orders, sums, savings, and times of machines."""
+"""What Dhanaraj's prose and small tables say in numbers: rates, orders, sums, savings,
+and times of machines.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +31,20 @@ from forearm.symbols import Graph
 LINKS = 6
 # Rows of Table 1.1: name, and the formulation whose operations we count.
 TABLE_1_1 = {
-    "Uicker/Kahn": "lagrange-uicker", "Hollerbach 4x4": "lagrange-hollerbach-4x4", "Hollerbach 3x3": "lagrange-hollerbach",
+    "Uicker/Kahn": "lagrange-uicker",
+    "Hollerbach 4x4": "lagrange-hollerbach-4x4",
+    "Hollerbach 3x3": "lagrange-hollerbach",
     "Newton-Euler": "newton-euler",
-}  # fmt: skip
+}
 DENSE = ("Uicker/Kahn", "Hollerbach 4x4")  # counted with every entry of every 4x4 matrix
 ARM_PROGRAM, METHOD_I = (152, 249), (208, 152)  # Table 2.10, PUMA with six joints
 SAVED = (30.0, 40.0)  # %, chapter 5
 D_3 = {
-    "D.3.1": "stanford-dhanaraj3", "D.3.2": "stanford-dhanaraj6", "D.3.3": "puma560-dhanaraj3", "D.3.4": "puma560-dhanaraj6",
-}  # fmt: skip
+    "D.3.1": "stanford-dhanaraj3",
+    "D.3.2": "stanford-dhanaraj6",
+    "D.3.3": "puma560-dhanaraj3",
+    "D.3.4": "puma560-dhanaraj6",
+}
 
 
 def sampling() -> Figures:
@@ -47,7 +54,9 @@ def sampling() -> Figures:
 
 
 def machine_times() -> Figures:
-    """Dhanaraj 1.1, 1.2.3, 4.1: what the times of Table 4.8 make of an 8086, of Luh and Lin's speed-up, and of a rate."""
+    """Dhanaraj 1.1, 1.2.3, 4.1: what the times of Table 4.8 make of an 8086, of Luh and Lin's
+    speed-up, and of a rate.
+    """
     times = printed_times()
     own, luh = times["Dhanaraj 1990"], times["Luh and Lin 1982"]
     operation = own[1] / (OPERATIONS * load(STANFORD).graph.total)  # ms
@@ -61,15 +70,23 @@ def machine_times() -> Figures:
 def table_1_1_sums() -> Figures:
     """Dhanaraj Table 1.1: its own formulas for six links, and the totals of its columns."""
     figures: Figures = {}
-    formulas = {figure["id"]: figure for figure in printed()["figure"] if figure["place"] == "Dhanaraj Table 1.1"}
+    formulas = {
+        figure["id"]: figure for figure in printed()["figure"] if figure["place"] == "Dhanaraj Table 1.1"
+    }
     for name, figure in zip(TABLE_1_1, formulas.values(), strict=True):
         mul, add = (float(_value(formula, LINKS)) for formula in figure["formula"])
-        figures |= {f"{name}, multiplications": mul, f"{name}, additions": add, f"{name}, total": float(sum(_sums()[name]))}
+        figures |= {
+            f"{name}, multiplications": mul,
+            f"{name}, additions": add,
+            f"{name}, total": float(sum(_sums()[name])),
+        }
     return figures
 
 
 def table_1_1_formulas() -> Figures:
-    """Dhanaraj Table 1.1: coefficients of n of our own counts, 4x4 matrices dense where the row is of such."""
+    """Dhanaraj Table 1.1: coefficients of n of our own counts, 4x4 matrices dense
+    where the row is of such.
+    """
     figures: Figures = {}
     for name, formulation in TABLE_1_1.items():
         by = _dense(formulation) if name in DENSE else (general(formulation).mul, general(formulation).add)
@@ -84,7 +101,9 @@ def orders() -> Figures:
 
 
 def newton_euler_steps() -> Figures:
-    """Dhanaraj 1.2.3, 4.3.1: the equations of Table 2.3, and the operations of the smallest and the largest."""
+    """Dhanaraj 1.2.3, 4.3.1: the equations of Table 2.3, and the operations of the
+    smallest and the largest.
+    """
     q = np.full(3, 0.3)
     noted = trace(load_builtin("chain3"), q, q, q, formulation="newton-euler")["link2"]
     costs = per_quantity("revolute", "newton-euler")
@@ -107,7 +126,9 @@ def freedoms() -> Figures:
 
 
 def reformulated() -> Figures:
-    """Dhanaraj 2.3.2: what Coriolis terms, lambda of a sliding joint at right angles and gyroscopic moments cost."""
+    """Dhanaraj 2.3.2: what Coriolis terms, lambda of a sliding joint at right angles and
+    gyroscopic moments cost.
+    """
     turning, sliding = (per_quantity(kind) for kind in ("revolute", "prismatic"))
     graph = Graph()
     R = np.round(load_builtin("stanford-dhanaraj6").joint("joint3").before[:3, :3])
@@ -121,7 +142,9 @@ def reformulated() -> Figures:
 
 
 def swelling() -> Figures:
-    """Dhanaraj 2.4: operations of his example, values kept and one put into another, everything done as written."""
+    """Dhanaraj 2.4: operations of his example, values kept and one put into another,
+    everything done as written.
+    """
     kept = Tally()
     b, c, d, f = (kept.variable(x) for x in (1.1, 1.2, 1.3, 1.4))
     a = b + c
@@ -139,7 +162,9 @@ def swelling() -> Figures:
 
 
 def flops() -> Figures:
-    """Dhanaraj 2.5, 5.1: operations of a joint by Table 2.9 as we count it, and whether 30 to 40 % are saved."""
+    """Dhanaraj 2.5, 5.1: operations of a joint by Table 2.9 as we count it,
+    and whether 30 to 40 % are saved.
+    """
     ours = {c.id: sum(c.ours) for c in compare_table29()}
     theirs = {c.id: sum(c.printed) for c in compare_table29()}
     figures: Figures = {}
@@ -164,7 +189,9 @@ def listings() -> Figures:
 
 
 def parallel_operations() -> Figures:
-    """Abstract, 4.3.1, 4.6: operations one after another with as many processors as there are tasks in a layer."""
+    """Abstract, 4.3.1, 4.6: operations one after another with as many processors as
+    there are tasks in a layer.
+    """
     levels = schedule_by_rule(load(GENERAL), load(GENERAL).concurrency).length
     return {
         "operations of six links, by 12n + 9": OPERATIONS * levels,

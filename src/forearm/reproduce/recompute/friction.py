@@ -25,16 +25,25 @@ LOW_FRICTION = 0.05  # the coefficient below which 3.4 leaves joint friction out
 
 AT = 0.6  # s, the time of Table 3.5
 PARTS = {
-    "basic": "basic", "joint friction": "joint", "total at joint": "at_joint", "transmission friction": "transmission",
+    "basic": "basic",
+    "joint friction": "joint",
+    "total at joint": "at_joint",
+    "transmission friction": "transmission",
     "input torque": "total",
-}  # fmt: skip
+}
 
 
 def table_3_3() -> Figures:
-    """Dhanaraj Table 3.3: 3.3 and 3.4 done as written, one case of Table 3.2, and what they add to a joint of Table 2.9."""
+    """Dhanaraj Table 3.3: 3.3 and 3.4 done as written, one case of Table 3.2,
+    and what they add to a joint of Table 2.9.
+    """
     parts = {"journal bearing": _journal_as_written(), "linear bearing": _linear_as_written()}
     parts |= {f"transmission, {how}": _one_case(coefficients) for how, coefficients in PIECES.items()}
-    figures = {f"{name}, {word}": float(value) for name, pair in parts.items() for word, value in zip(WORDS, pair, strict=True)}
+    figures = {
+        f"{name}, {word}": float(value)
+        for name, pair in parts.items()
+        for word, value in zip(WORDS, pair, strict=True)
+    }
     rigid = {kind: sum(per_quantity(kind).values(), Counts()) for kind in ("revolute", "prismatic")}
     for kind, bearing in (("revolute", "journal bearing"), ("prismatic", "linear bearing")):
         without = (rigid[kind].mul, rigid[kind].add)
@@ -65,11 +74,16 @@ def table_3_3_traced() -> Figures:
     graph = Graph()
     gear = Transmission(efficiency=((0.0, 0.3), (1.0, 0.9)), rated_torque=97.6, breakaway=6.3)
     counts = graph.counts(through(gear, graph.input("load"), graph.input("way")))
-    return figures | {"transmission, linear, multiplications": counts.mul, "transmission, linear, additions": counts.add}
+    return figures | {
+        "transmission, linear, multiplications": counts.mul,
+        "transmission, linear, additions": counts.add,
+    }
 
 
 def _journal_as_written() -> tuple[int, int]:
-    """Multiplications (and the division by d) and additions of 3.3, each product made where it stands; sign and roots apart."""
+    """Multiplications (and the division by d) and additions of 3.3, each product made where it
+    stands; sign and roots apart.
+    """
     tally = Tally()
     mu, r, d, fx, fy, nx, ny = (tally.variable(1.0 + 0.1 * k) for k in range(7))
     squares = [_square(0.5 * d * f + way * n) for way in (-1, 1) for f, n in ((fx, ny), (fy, nx))]
@@ -88,7 +102,9 @@ def _linear_as_written() -> tuple[int, int]:
 
 
 def _one_case(coefficients: Sequence[float]) -> tuple[int, int]:
-    """Case 1 of Table 3.2, the efficiency on one piece of its curve a polynomial by Horner's rule; the division by it apart."""
+    """Case 1 of Table 3.2, the efficiency on one piece of its curve a polynomial by Horner's rule;
+    the division by it apart.
+    """
     tally = Tally()
     load = tally.variable(30.0)
     ratio = load * 0.01
@@ -161,7 +177,9 @@ def case_study() -> Figures:
 
 
 def least_joint_friction() -> Figures:
-    """Dhanaraj 3.2, 3.3: what joints 2 and 3 rub at least, lying under the weight behind them: mu r m g, whatever d is."""
+    """Dhanaraj 3.2, 3.3: what joints 2 and 3 rub at least, lying under the weight behind them:
+    mu r m g, whatever d is.
+    """
     links = arm().links
     g = float(np.linalg.norm(arm().gravity))
     figures: Figures = {}
@@ -180,7 +198,9 @@ def statements() -> Figures:
     same = moving & (found.basic * found.motion.qd > 0.0)
     opposite = moving & (found.basic * found.motion.qd < 0.0)
     return {
-        "joint friction below transmission friction": _share(np.abs(found.joint) < np.abs(found.transmission), moving),
+        "joint friction below transmission friction": _share(
+            np.abs(found.joint) < np.abs(found.transmission), moving
+        ),
         "region I, same directions: total below dynamic": _share(along < np.abs(found.basic), same),
         "region II, opposite: total above dynamic": _share(along > np.abs(found.basic), opposite),
         "friction over dynamic torque, mean": _mean_ratio(found),
@@ -188,7 +208,9 @@ def statements() -> Figures:
 
 
 def quadrants() -> Figures:
-    """Dhanaraj 3.4 on Fig. 3.5: input torques beside output torques, in size, from a tenth of the rated torque on."""
+    """Dhanaraj 3.4 on Fig. 3.5: input torques beside output torques, in size,
+    from a tenth of the rated torque on.
+    """
     holds: dict[str, list[bool]] = {}
     for gear in gears():
         for out in np.linspace(0.1, 1.0, 91) * gear.rated_torque:
@@ -207,13 +229,16 @@ def low_friction() -> Figures:
     """Dhanaraj 3.4: what of all friction is in the joints of the case study where mu is 0.05, in %."""
     driven = arm()
     bearings = [dataclasses.replace(joint.bearings[0], mu=LOW_FRICTION) for joint in driven.tree]
-    tree = tuple(dataclasses.replace(joint, bearings=(b,)) for joint, b in zip(driven.tree, bearings, strict=True))
+    tree = tuple(
+        dataclasses.replace(joint, bearings=(b,)) for joint, b in zip(driven.tree, bearings, strict=True)
+    )
     smooth, motion = driven.replace(tree=tree), study().motion
     rigid, at_joint, whole = (
         inverse(of, motion.q, motion.qd, motion.qdd) for of in (driven.rigid(), without_gears(smooth), smooth)
     )
     return {
-        "joints' share of all friction at 0.05, %": 100.0 * float(np.abs(at_joint - rigid).sum() / np.abs(whole - rigid).sum())
+        "joints' share of all friction at 0.05, %": 100.0
+        * float(np.abs(at_joint - rigid).sum() / np.abs(whole - rigid).sum())
     }
 
 

@@ -31,7 +31,9 @@ def masses() -> Figures:
 
 
 def bars() -> Figures:
-    """Mata 5.1: the built-in arm's measures; the width from bar 1's inertia, m (length^2 + width^2) / 12 about z."""
+    """Mata 5.1: the built-in arm's measures; the width from bar 1's inertia,
+    m (length^2 + width^2) / 12 about z.
+    """
     arm = load_builtin("ascher2")
     bar1 = arm.link("link1")
     length1, length2 = (float(joint.placement.a) for joint in arm.joints if isinstance(joint.placement, DH))
@@ -45,7 +47,9 @@ def bars() -> Figures:
 
 
 def equations() -> Figures:
-    """Mata (5)-(22): differences of torques, moments and inertia matrices over the largest value, on the PUMA."""
+    """Mata (5)-(22): differences of torques, moments and inertia matrices over the
+    largest value, on the PUMA.
+    """
     arm = load_builtin("puma560-akb").rigid()
     q, qd, qdd = np.random.default_rng(2002).uniform(-1.0, 1.0, (3, arm.n))
     tau, D = inverse(arm, q, qd, qdd), inertia_matrix(arm, q)
@@ -100,7 +104,9 @@ def sweep() -> tuple[Arm, PrecisionStudy]:
 
 
 def _eliminated(arm: Arm, method: str, postures: Floats) -> Floats:
-    """Accelerations (B, n) at rest and undriven in single precision, by an inertia matrix, its bias and Gauss-Jordan."""
+    """Accelerations (B, n) at rest and undriven in single precision, by an inertia matrix,
+    its bias and Gauss-Jordan.
+    """
     small, rest = model_of(arm).map(Single), [Single(0.0)] * arm.n
     rows = []
     for posture in postures:
@@ -111,7 +117,9 @@ def _eliminated(arm: Arm, method: str, postures: Floats) -> Floats:
 
 
 def gauss_jordan(M: Any, right: list[Any]) -> list[Any]:
-    """M^-1 right over any scalar, by the elimination of Gauss and Jordan with the largest pivot of each column."""
+    """M^-1 right over any scalar, by the elimination of Gauss and Jordan with the
+    largest pivot of each column.
+    """
     rows = [[*row, x] for row, x in zip(M, right, strict=True)]
     for c in range(len(rows)):
         pivot = max(range(c, len(rows)), key=lambda r: abs(float(rows[r][c])))

@@ -1,4 +1,6 @@
-"""What Mata's Tables 1 to 4 and his steps say of operations: formulas at n = 6, sums of steps, rows of others, orders."""
+"""What Mata's Tables 1 to 4 and his steps say of operations:
+formulas at n = 6, sums of steps, rows of others, orders.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,10 @@ def formulas() -> Figures:
     own = {figure["id"]: figure.get("formula") for figure in printed()["figure"]}
     rows = {"Table 1, this work": own["mata-1"], "Table 2, this work": own["mata-2"]}
     for table in printed()["cited"][:2]:
-        rows |= {f"{table['place'].removeprefix('Mata ')}, {row[0].split(',')[0]}": row[1:] for row in table["rows"]}
+        rows |= {
+            f"{table['place'].removeprefix('Mata ')}, {row[0].split(',')[0]}": row[1:]
+            for row in table["rows"]
+        }
     rows |= {f"Table 3, {name}": pair for name, pair in TABLE_3.items()}
     return {
         f"{label}, {word}": float(sum(c * LINKS**k for k, c in polynomial(text).items()))
@@ -69,7 +74,9 @@ def formulas() -> Figures:
 
 
 def sums() -> Figures:
-    """Mata 4.1, 4.2, Table 3: coefficients of his formulas from his own counts at the steps, of the total from its parts."""
+    """Mata 4.1, 4.2, Table 3: coefficients of his formulas from his own counts at the steps,
+    of the total from its parts.
+    """
     figures: Figures = {}
     for k, word in enumerate(WORDS):
         figures[f"Table 1, n, {word}"] = float(sum(step["printed"][k] for step in printed()["step"]))
@@ -89,12 +96,20 @@ def _power(k: int) -> str:
 
 def _steps_42(k: int, n: int) -> int:
     """His counts at the steps of 4.2, as often as their loops run: products for k = 0, sums for k = 1."""
-    times = {"pairs": n * (n - 1) // 2, "further pairs": (n - 1) * (n - 2) // 2, "n - 1": n - 1, "n - 2": n - 2, "once": 1}
+    times = {
+        "pairs": n * (n - 1) // 2,
+        "further pairs": (n - 1) * (n - 2) // 2,
+        "n - 1": n - 1,
+        "n - 2": n - 2,
+        "once": 1,
+    }
     return sum(times[step["times"]] * int(step["printed"][k]) for step in printed()["step42"])
 
 
 def steps_41() -> Figures:
-    """Mata 4.1: the steps that `forearm count --printed` takes together, each by itself on counting scalars."""
+    """Mata 4.1: the steps that `forearm count --printed` takes together, each by
+    itself on counting scalars.
+    """
     tally = Tally()
     model = chain(5).model().map(tally.parameter)
     at = steps(model, [tally.variable(0.4 + 0.3 * j) for j in range(5)])[MIDDLE]
@@ -103,16 +118,24 @@ def steps_41() -> Figures:
         return np.array([tally.variable(first + 0.1 * k) for k in range(3)], dtype=object)
 
     turned = _taken(tally, lambda: at.up(vector(1.0)))
-    product = _taken(tally, lambda: cross(np.array([tally.parameter(0.2 + 0.1 * k) for k in range(3)]), vector(3.0)))
+    product = _taken(
+        tally, lambda: cross(np.array([tally.parameter(0.2 + 0.1 * k) for k in range(3)]), vector(3.0))
+    )
     added = _taken(tally, lambda: vector(1.0) + vector(2.0))
-    made = {"w turned": turned, "phi": turned + added, "chi": product + product + turned + added + added + added}
+    made = {
+        "w turned": turned,
+        "phi": turned + added,
+        "chi": product + product + turned + added + added + added,
+    }
     by = run(chain(5), "gibbs-appell").by_quantity()
     made |= {"w added": by["w", MIDDLE] - turned, "tau": by["tau", MIDDLE]}
     return _pairs(made)
 
 
 def steps_42() -> Figures:
-    """Mata 4.2: what one more pair of links, or one more link, takes in our recursion for the inertia matrix."""
+    """Mata 4.2: what one more pair of links, or one more link, takes in our recursion
+    for the inertia matrix.
+    """
     by = run(chain(LINKS, aligned=True), "gibbs-appell", "inertia_matrix").by_quantity()
     more = {symbol: by[symbol, 4] - by[symbol, 3] for symbol in ("s", "dwd", "D")}
     made = {
@@ -128,7 +151,9 @@ def steps_42() -> Figures:
 
 
 def cited() -> Figures:
-    """Mata Tables 1, 2, 4: our general counts of the formulations of others, n = 6, divisions with the products."""
+    """Mata Tables 1, 2, 4: our general counts of the formulations of others, n = 6,
+    divisions with the products.
+    """
     made = {name: general(*method).at(LINKS) for name, method in OURS.items()}
     made["Luh"] = count(chain(LINKS, dh="standard"), "newton-euler", "inverse", NEAREST_TO_LUH)
     return _pairs(made)
@@ -146,11 +171,16 @@ def orders() -> Figures:
         "forward dynamics, ABA": general("articulated-body", "forward"),
     }
     degrees = {label: float(by.degree) for label, by in named.items()}
-    return degrees | {"inverse dynamics, (13)": float(sum_13.degree), "inertia matrix, (21)": float(sum_21.degree)}
+    return degrees | {
+        "inverse dynamics, (13)": float(sum_13.degree),
+        "inertia matrix, (21)": float(sum_21.degree),
+    }
 
 
 def crossing() -> Figures:
-    """Mata 1: the number of bodies from which on articulated bodies take fewer operations than composite bodies."""
+    """Mata 1: the number of bodies from which on articulated bodies take fewer operations
+    than composite bodies.
+    """
 
     def first(cost: Callable[[Counts], int]) -> float:
         dear, cheap = (general(name, "forward") for name in ("composite-body", "articulated-body"))

@@ -10,7 +10,9 @@ def waters_savings() -> Figures:
     from forearm.counting.printed import printed
 
     figures = {figure["id"]: figure["printed"] for figure in printed()["figure"]}
-    (naive,), (recorded,), (recorded_a,) = (figures[f"waters-{x}"] for x in ("naive-m", "recorded-m", "recorded-a"))
+    (naive,), (recorded,), (recorded_a,) = (
+        figures[f"waters-{x}"] for x in ("naive-m", "recorded-m", "recorded-a")
+    )
     m, a = figures["waters-recursive"]
     return {
         "every value recorded": naive / recorded,
@@ -20,7 +22,9 @@ def waters_savings() -> Figures:
 
 
 def silver_ratios() -> Figures:
-    """Silver 1.4: total operations of our recursions on a general chain of six turning joints, over each other."""
+    """Silver 1.4: total operations of our recursions on a general chain of six turning
+    joints, over each other.
+    """
     from forearm.counting.counts import count
     from forearm.counting.models import chain
 

@@ -1,7 +1,7 @@
 """Mata 5.2: the PUMA's hand on a straight line, simulated under the torques of its inverse dynamics.
 
-Inertias, tool and details of the integrator are not given. Here: puma560-akb, rigid, the tool's point at the wrist's centre,
-and our dp45.
+Inertias, tool and details of the integrator are not given. Here: puma560-akb, rigid, the tool's point at the
+wrist's centre, and our dp45.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Stepwise:
-    """The planned motion, simulated q and qd at its times, each a start anew, and how many accelerations were asked for."""
+    """The planned motion, simulated q and qd at its times, each a start anew,
+    and how many accelerations were asked for.
+    """
 
     arm: Arm
     planned: Motion
@@ -58,11 +60,20 @@ class Stepwise:
 
 @lru_cache(maxsize=4)
 def run(duration: float | None = None) -> Run:
-    """Integrated by dp45 at Mata's tolerance, the torques computed at every instant; 0.1 m/s unless a duration is given."""
+    """Integrated by dp45 at Mata's tolerance, the torques computed at every instant;
+    0.1 m/s unless a duration is given.
+    """
     duration = math.dist(START, END) / SPEED if duration is None else duration
     arm, planned, torque = _driven(duration)
     simulation = simulate(
-        arm, planned.q[0], planned.qd[0], duration, torque=torque, method="dp45", rtol=TOLERANCE, atol=TOLERANCE
+        arm,
+        planned.q[0],
+        planned.qd[0],
+        duration,
+        torque=torque,
+        method="dp45",
+        rtol=TOLERANCE,
+        atol=TOLERANCE,
     )
     return Run(arm, planned, simulation)
 
@@ -80,7 +91,9 @@ def stepwise() -> Stepwise:
 
     states = [(planned.q[0], planned.qd[0])]
     for start, end in pairwise(planned.t):
-        part = integrate(acceleration, start, end, *states[-1], rtol=TOLERANCE, atol_q=TOLERANCE, atol_qd=TOLERANCE)
+        part = integrate(
+            acceleration, start, end, *states[-1], rtol=TOLERANCE, atol_q=TOLERANCE, atol_qd=TOLERANCE
+        )
         states.append((part.q[-1], part.qd[-1]))
     q, qd = (np.array(rows) for rows in zip(*states, strict=True))
     return Stepwise(arm, planned, q, qd, asked)
@@ -111,40 +124,58 @@ def table_6() -> Figures:
     """Mata Table 6: mean absolute differences of the simulated from the planned motion, joint by joint."""
     made = stepwise()
     planned, kernel = made.planned, compile(made.arm)
-    qdd = kernel.forward_dynamics(made.q, made.qd, kernel.inverse_dynamics(planned.q, planned.qd, planned.qdd))
+    qdd = kernel.forward_dynamics(
+        made.q, made.qd, kernel.inverse_dynamics(planned.q, planned.qd, planned.qdd)
+    )
     figures: Figures = {}
-    for name, ours, wanted in (("q", made.q, planned.q), ("qd", made.qd, planned.qd), ("qdd", qdd, planned.qdd)):
+    for name, ours, wanted in (
+        ("q", made.q, planned.q),
+        ("qd", made.qd, planned.qd),
+        ("qdd", qdd, planned.qdd),
+    ):
         mean = np.abs(ours - wanted).mean(axis=0)
         figures |= {f"{name}{i}": float(value) for i, value in enumerate(mean, start=1)}
     return figures
 
 
 def evaluations() -> Figures:
-    """Mata Table 7: accelerations that dp45 asked for; one run for all three, whose accelerations are the same to rounding."""
+    """Mata Table 7: accelerations that dp45 asked for; one run for all three,
+    whose accelerations are the same to rounding.
+    """
     return {f"{method} evaluations": float(stepwise().evaluations) for method in ("CRBA", "ABM", "GA")}
 
 
 def agreement() -> Figures:
-    """Mata 5.2: accelerations of the run by the three methods, the largest difference over the largest value."""
+    """Mata 5.2: accelerations of the run by the three methods, the largest difference
+    over the largest value.
+    """
     made = stepwise()
     planned, arm = made.planned, made.arm
     tau = compile(arm).inverse_dynamics(planned.q, planned.qd, planned.qdd)
-    by = [forward(arm, made.q, made.qd, tau, method=name) for name in ("gibbs-appell", "composite-body", "articulated-body")]
+    by = [
+        forward(arm, made.q, made.qd, tau, method=name)
+        for name in ("gibbs-appell", "composite-body", "articulated-body")
+    ]
     largest = np.abs(by[0]).max()
     return {
-        f"{name} against GA": float(np.abs(x - by[0]).max() / largest) for name, x in zip(("CRBA", "ABM"), by[1:], strict=True)
+        f"{name} against GA": float(np.abs(x - by[0]).max() / largest)
+        for name, x in zip(("CRBA", "ABM"), by[1:], strict=True)
     }
 
 
 def task() -> Figures:
-    """Mata 5.2: speed and turning of the planned hand, its attitude against the angles, and orders of the integrator."""
+    """Mata 5.2: speed and turning of the planned hand, its attitude against the angles,
+    and orders of the integrator.
+    """
     made = run()
     v, w = velocity(made.arm, made.planned.q, made.planned.qd)
     quarter, half = (rotation_rpy(angles) for angles in ((0.0, math.pi / 2.0, 0.0), (0.0, 0.0, math.pi)))
     table = tableau_of("dp45")
     ends = compile(made.arm).forward_kinematics(made.planned.q[[0, -1]])[:, :3, 3]
     named = zip(("start", "end"), ends, strict=True)
-    placed = {f"hand at the {end}, {axis}, m": float(p[k]) for end, p in named for k, axis in enumerate("xyz")}
+    placed = {
+        f"hand at the {end}, {axis}, m": float(p[k]) for end, p in named for k, axis in enumerate("xyz")
+    }
     return placed | {
         "speed of the hand, m/s": float(np.linalg.norm(v, axis=1).mean()),
         "turning of the hand, rad/s": float(np.abs(w).max()),
@@ -155,12 +186,20 @@ def task() -> Figures:
 
 
 def ends() -> Figures:
-    """Mata 5.2: how far from the end of the line the simulated hand is, at 0.1 m/s and in 5.0 s, and how fast errors grow."""
+    """Mata 5.2: how far from the end of the line the simulated hand is, at 0.1 m/s and in 5.0 s,
+    and how fast errors grow.
+    """
     figures: Figures = {}
     kernel = compile(run().arm)
-    reached = {"0.1 m/s": run().simulation.q[-1], "5.0 s": run(DURATION).simulation.q[-1], "5.0 s, anew": stepwise().q[-1]}
+    reached = {
+        "0.1 m/s": run().simulation.q[-1],
+        "5.0 s": run(DURATION).simulation.q[-1],
+        "5.0 s, anew": stepwise().q[-1],
+    }
     for label, q in reached.items():
-        figures[f"distance from the end, {label}"] = float(np.linalg.norm(kernel.forward_kinematics(q)[:3, 3] - END))
+        figures[f"distance from the end, {label}"] = float(
+            np.linalg.norm(kernel.forward_kinematics(q)[:3, 3] - END)
+        )
     return figures | {"growth": growth()}
 
 

@@ -1,4 +1,6 @@
-"""Dhanaraj's chapter 4 and appendix C anew: subtasks, what can be left out, layers, schedules by the rule, and their check."""
+"""Dhanaraj's chapter 4 and appendix C anew: subtasks, what can be left out, layers, schedules by the
+rule, and their check.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ import numpy as np
 from forearm.files.builtin import load_builtin
 from forearm.reproduce.recompute import Figures
 from forearm.schedules.assembly import Layered, layers_of, subtask_work, table_graph
-from forearm.schedules.cases import derived_sparse, derived_special, derived_steps, general_arm, stanford_pattern
+from forearm.schedules.cases import (
+    derived_sparse,
+    derived_special,
+    derived_steps,
+    general_arm,
+    stanford_pattern,
+)
 from forearm.schedules.elimination import remaining
 from forearm.schedules.links import chain_of
 from forearm.schedules.printed import (
@@ -86,7 +94,9 @@ def table_4_7() -> Figures:
 
 
 def assembly() -> Figures:
-    """Layers by the formula, by stacking links, and along the longest chain, for other numbers of links too."""
+    """Layers by the formula, by stacking links, and along the longest chain,
+    for other numbers of links too.
+    """
     first = {number for number in special_cases()["first"] if number not in (26, 27)} | {19}
     figures: Figures = {"layers, n = 6, formula": float(layers_of(LINKS))}
     for n in (2, LINKS, 12):
@@ -127,14 +137,21 @@ def steps_of_link() -> Figures:
     figures["step 2"] = float(steps["2"] + 1)
     figures |= {"forward": float(forward), "backward": float(len(SUBTASKS) - forward)}
     longest = {way: _longest([task for task in SUBTASKS if task.forward is way]) for way in (True, False)}
-    return figures | {"layers of a link, forward": longest[True], "layers of a link, backward": longest[False]}
+    return figures | {
+        "layers of a link, forward": longest[True],
+        "layers of a link, backward": longest[False],
+    }
 
 
 def idle() -> Figures:
     """Who waits when the general arm is done a layer at a time on 13 processors (Dhanaraj 4.3.1)."""
     layered = load(GENERAL)
     sizes = [len(row) for row in layered.rows]
-    forward = max(layer for layer, (_, number) in zip(layered.layers, layered.places, strict=True) if number <= LAST_FORWARD)
+    forward = max(
+        layer
+        for layer, (_, number) in zip(layered.layers, layered.places, strict=True)
+        if number <= LAST_FORWARD
+    )
     return {
         "idle, %": 100.0 * (1.0 - schedule_by_rule(layered, ENOUGH).efficiency),
         "idle processors in the first cycle": float(ENOUGH - sizes[0]),
@@ -148,7 +165,11 @@ def idle() -> Figures:
 def table_4_6_zeros() -> Figures:
     """Zeros in s and p of each link of the Stanford arm (Dhanaraj Table 4.6)."""
     s, p = _stanford_vectors()
-    return {f"{name}, link {i + 1}": float((v[i] == 0.0).sum()) for name, v in (("s", s), ("p", p)) for i in range(LINKS)}
+    return {
+        f"{name}, link {i + 1}": float((v[i] == 0.0).sum())
+        for name, v in (("s", s), ("p", p))
+        for i in range(LINKS)
+    }
 
 
 def c_levels() -> Figures:
@@ -180,7 +201,9 @@ def statements() -> Figures:
         return min(schedule_by_rule(as_printed(table), p).efficiency for p in range(1, most + 1))
 
     def most_used(table: str) -> int:
-        return max(p for p in range(1, ENOUGH + 1) if schedule_by_rule(as_printed(table), p).efficiency > HIGH)
+        return max(
+            p for p in range(1, ENOUGH + 1) if schedule_by_rule(as_printed(table), p).efficiency > HIGH
+        )
 
     general, stanford = as_printed(GENERAL), as_printed(STANFORD)
     return {
@@ -198,7 +221,10 @@ def table_4_8() -> Figures:
     """Milliseconds of the Stanford arm: levels by the rule, times what one processor takes for a task."""
     layered = as_printed(STANFORD)
     level = printed_times()["Dhanaraj 1990"][1] / len(layered.graph)
-    return {f"{p} processors": level * schedule_by_rule(layered, p).length for p in printed_times()["Dhanaraj 1990"]}
+    return {
+        f"{p} processors": level * schedule_by_rule(layered, p).length
+        for p in printed_times()["Dhanaraj 1990"]
+    }
 
 
 def _stanford_vectors() -> tuple[Floats, Floats]:
@@ -213,7 +239,9 @@ def _longest(tasks: Sequence[Subtask]) -> float:
     numbers = {task.number for task in tasks}
     depth: dict[int, int] = {}
     for task in tasks:  # by number: what a task of its own link waits for has a smaller one
-        depth[task.number] = 1 + max((depth[k] for k, shift in task.after if shift == 0 and k in numbers), default=0)
+        depth[task.number] = 1 + max(
+            (depth[k] for k, shift in task.after if shift == 0 and k in numbers), default=0
+        )
     return float(max(depth.values()))
 
 

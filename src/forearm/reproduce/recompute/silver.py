@@ -7,7 +7,15 @@ from itertools import product
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.dynamics import angular_velocity, inertia_matrix, inverse, potential_energy, rotation_rate, trace, variant
+from forearm.dynamics import (
+    angular_velocity,
+    inertia_matrix,
+    inverse,
+    potential_energy,
+    rotation_rate,
+    trace,
+    variant,
+)
 from forearm.files.builtin import load_builtin
 from forearm.kinematics import forward, jacobian, jacobian_derivative
 from forearm.reproduce.recompute import Figures, apart
@@ -19,7 +27,9 @@ PUBLISHED = ("uicker", "hollerbach-4x4", "hollerbach-3x3", "newton-euler")
 
 
 class Link:
-    """A link at a state: its matrix W, the tensor I about its centre of mass, and the columns dv/dqd_j, dw/dqd_j."""
+    """A link at a state: its matrix W, the tensor I about its centre of mass, and the
+    columns dv/dqd_j, dw/dqd_j.
+    """
 
     def __init__(self, arm: Arm, q: Floats, qd: Floats) -> None:
         body = arm.link(LINK)
@@ -40,9 +50,13 @@ def state() -> tuple[Arm, Floats, Floats, Floats]:
 
 
 def cross_tensor() -> Figures:
-    """Silver 2.2, (2.2)-(2.4): the components of P, from vector products of basis vectors, and its two identities."""
+    """Silver 2.2, (2.2)-(2.4): the components of P, from vector products of basis vectors,
+    and its two identities.
+    """
     one = np.eye(3)
-    P = np.array([[[np.cross(one[i], one[j]) @ one[k] for k in range(3)] for j in range(3)] for i in range(3)])
+    P = np.array(
+        [[[np.cross(one[i], one[j]) @ one[k] for k in range(3)] for j in range(3)] for i in range(3)]
+    )
     pairs = np.einsum("jl,km->jklm", one, one) - np.einsum("jm,kl->jklm", one, one)
     arm, q, qd, _ = state()
     W = Link(arm, q, qd).W
@@ -95,12 +109,15 @@ def derivation() -> Figures:
     w, c = at.w, at.dw
     pushed = [(Link(arm, q + step, qd), Link(arm, q - step, qd)) for step in H * np.eye(arm.n)]
     dv, dw, dI = (
-        [(getattr(up, name) - getattr(down, name)) / (2.0 * H) for up, down in pushed] for name in ("v", "w", "tensor")
+        [(getattr(up, name) - getattr(down, name)) / (2.0 * H) for up, down in pushed]
+        for name in ("v", "w", "tensor")
     )
     Wd = rotation_rate(w, at.W)
     rate = Wd @ at.own @ at.W.T + at.W @ at.own @ Wd.T
     turning = np.cross(w, at.tensor @ w)
-    moved = np.array([[(up.dw[:, k] - down.dw[:, k]) / (2.0 * H) for up, down in pushed] for k in range(arm.n)])
+    moved = np.array(
+        [[(up.dw[:, k] - down.dw[:, k]) / (2.0 * H) for up, down in pushed] for k in range(arm.n)]
+    )
     pairs = [(k, j) for k in range(arm.n) for j in range(k + 1)]
     spins = np.cumsum(c * qd, axis=1)  # w_j of the links before, from the joints up to j
     return {
@@ -110,19 +127,28 @@ def derivation() -> Figures:
         "3.7": apart(w @ at.tensor @ np.cross(w, c.T).T, -turning @ c),
         "3.10": apart(np.array([0.5 * w @ d @ w for d in dI]), -turning @ c),
         "A.2": apart(at.dw_rate, np.cross(spins.T, c.T).T),
-        "A.3": apart(np.array([moved[k, j] for k, j in pairs]), np.array([np.cross(c[:, j], c[:, k]) for k, j in pairs])),
+        "A.3": apart(
+            np.array([moved[k, j] for k, j in pairs]),
+            np.array([np.cross(c[:, j], c[:, k]) for k, j in pairs]),
+        ),
     }
 
 
 def forces() -> Figures:
-    """Silver (1.2), (3.1), (3.11)-(3.16) and 3.2: generalised forces by his double sum against others, and gravity, twice."""
+    """Silver (1.2), (3.1), (3.11)-(3.16) and 3.2: generalised forces by his double sum against
+    others, and gravity, twice.
+    """
     arm, q, qd, qdd = state()
     silver = inverse(arm, q, qd, qdd, formulation="lagrange-silver")
     links = trace(arm, q, qd, qdd, formulation="lagrange-silver")
     none, weightless = np.zeros(3), arm.replace(gravity=(0.0, 0.0, 0.0))
-    lifted = inverse(weightless, q, qd, qdd, formulation="lagrange-silver", base_motion=(none, none, -arm.gravity))
+    lifted = inverse(
+        weightless, q, qd, qdd, formulation="lagrange-silver", base_motion=(none, none, -arm.gravity)
+    )
     steps = H * np.eye(arm.n)
-    slope = np.array([(potential_energy(arm, q + s) - potential_energy(arm, q - s)) / (2.0 * H) for s in steps])
+    slope = np.array(
+        [(potential_energy(arm, q + s) - potential_energy(arm, q - s)) / (2.0 * H) for s in steps]
+    )
     force, moment = np.array([3.0, -2.0, 5.0]), np.array([0.4, 0.7, -0.2])
     T = forward(arm, q)[:3, :3]
     at_rest = inverse(arm, q, 0.0 * q, 0.0 * q, formulation="lagrange-silver")
@@ -135,12 +161,16 @@ def forces() -> Figures:
         "3.14, w of the last link": apart(np.array(links[LINK]["w"]), jacobian(arm, q)[3:] @ qd),
         "3.2, gravity as acceleration of the base": apart(lifted, silver),
         "3.2, gravity as potential energy": apart(slope, at_rest),
-        "3.2, force and moment on the hand": apart(silver - pushed, jacobian(arm, q).T @ np.r_[T @ force, T @ moment]),
+        "3.2, force and moment on the hand": apart(
+            silver - pushed, jacobian(arm, q).T @ np.r_[T @ force, T @ moment]
+        ),
     }
 
 
 def published() -> Figures:
-    """Silver 1.2, 1.4 from the published counts that he speaks of, multiplications and additions together, six links."""
+    """Silver 1.2, 1.4 from the published counts that he speaks of, multiplications and
+    additions together, six links.
+    """
     from forearm.counting.printed import printed
 
     figures = {figure["id"]: sum(figure["printed"]) for figure in printed()["figure"]}
@@ -168,7 +198,9 @@ def growth() -> Figures:
 
 
 def _each(arm: Arm, q: Floats, qd: Floats) -> list[tuple[float, Floats, Floats, Floats]]:
-    """Of every link: its mass, the velocity of its centre of mass, its angular velocity and tensor, in base axes."""
+    """Of every link: its mass, the velocity of its centre of mass, its angular velocity
+    and tensor, in base axes.
+    """
     made = []
     for name in (f"link{i + 1}" for i in range(arm.n)):
         J = jacobian(arm, q, link=name, point=arm.link(name).com)

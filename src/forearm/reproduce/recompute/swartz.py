@@ -35,7 +35,9 @@ TIME, STEPS = 0.2, (4e-3, 2e-3)  # s; of the measured orders
 
 
 def step(F: Acceleration, theta: Floats, omega: Floats, h: float, as_printed: bool) -> tuple[Floats, Floats]:
-    """One step of Swartz p. 13: with c3 = omega + 2 h k2 - h c1 as printed, or - h k1 as the third order needs."""
+    """One step of Swartz p. 13: with c3 = omega + 2 h k2 - h c1 as printed,
+    or - h k1 as the third order needs.
+    """
     c1, k1 = omega, F(theta, omega)
     c2 = omega + 0.5 * h * k1
     k2 = F(theta + 0.5 * h * c1, c2)
@@ -68,7 +70,10 @@ def orders() -> Figures:
         return end
 
     truth = simulate(arm, START, rest, TIME, voltage=VOLTAGE, method="dp87", rtol=1e-12, atol=1e-13).q[-1]
-    runs: dict[str, Callable[[float], Floats]] = {"rk3": by_rk3, "as printed": lambda h: by_hand(h, as_printed=True)}
+    runs: dict[str, Callable[[float], Floats]] = {
+        "rk3": by_rk3,
+        "as printed": lambda h: by_hand(h, as_printed=True),
+    }
     figures: Figures = {}
     for name, at in runs.items():
         coarse, fine = (np.abs(at(h) - truth).max() for h in STEPS)
@@ -92,7 +97,9 @@ def played() -> tuple[dict[str, list[Floats]], Session]:
 
 
 def session() -> Figures:
-    """Swartz pp. 13-15: what he says of the program, as numbers of the kept session; differences are the joints' largest."""
+    """Swartz pp. 13-15: what he says of the program, as numbers of the kept session;
+    differences are the joints' largest.
+    """
     shown, ended = played()
     arm, omega = load_builtin(ARM), np.array([0.2, -0.1, 0.3, 0.1, -0.2, 0.4])
     R, K = np.array([(j.motor.resistance, j.motor.torque_constant) for j in arm.joints if j.motor]).T
@@ -102,7 +109,9 @@ def session() -> Figures:
     assert run.step is not None
     return {
         "gravity at the start": float(shown["gravity"][0][0]),
-        "forward_arm after inverse_arm, alpha": _apart(shown["alpha"][0], np.array([1.0, 0.5, -1.0, 0.5, 1.0, 2.0])),
+        "forward_arm after inverse_arm, alpha": _apart(
+            shown["alpha"][0], np.array([1.0, 0.5, -1.0, 0.5, 1.0, 2.0])
+        ),
         "torque from voltage": _apart(shown["torque"][1], K * (set_voltage - K * omega) / R),
         "voltage from torque": _apart(shown["voltage"][1], R * set_torque / K + K * omega),
         "gravity 9.80621 against a lifted base, torque": _apart(shown["torque"][2], _lifted(9.80621)),
@@ -113,7 +122,9 @@ def session() -> Figures:
 
 
 def _lifted(g: float) -> Floats:
-    """Torques at START of an arm that does not fall but whose base is accelerated by (0, 0, g). Swartz p. 4."""
+    """Torques at START of an arm that does not fall but whose base is accelerated by
+    (0, 0, g). Swartz p. 4.
+    """
     arm = load_builtin(ARM).replace(gravity=(0.0, 0.0, 0.0))
     rest, none = np.zeros(arm.n), np.zeros(3)
     return inverse(arm, START, rest, rest, base_motion=(none, none, np.array([0.0, 0.0, g])))

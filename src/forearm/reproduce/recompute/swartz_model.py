@@ -1,4 +1,6 @@
-"""What Swartz says of the arm's layout, of his equations, of the integration, and of the words that `sim` knows."""
+"""What Swartz says of the arm's layout, of his equations, of the integration,
+and of the words that `sim` knows.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ def state() -> tuple[Arm, Floats, Floats, Floats]:
 def layout() -> Figures:
     """Swartz pp. 1, 2, 5, 6: links, joints and their kinds, from the built-in arm as it stands upright."""
     arm = load_builtin(ARM)
-    along = np.abs(jacobian(arm, np.zeros(arm.n))[5]) > 0.5  # the axis lies along the links, which stand on one another
+    # the axis lies along the links, which stand on one another
+    along = np.abs(jacobian(arm, np.zeros(arm.n))[5]) > 0.5
     parents = [body.parent for body in model_of(arm).bodies]
     neighbours = {1 + parents.count(i) for i in range(arm.n - 1)}
     return {
@@ -41,7 +44,9 @@ def layout() -> Figures:
         "odd joints that turn a link about its length": float(along[::2].sum()),
         "even joints that swing it": float((~along[1::2]).sum()),
         "translational joints": float(sum(joint.kind == "prismatic" for joint in arm.joints)),
-        "neighbours of a link between base and hand": float(neighbours.pop()) if len(neighbours) == 1 else float("nan"),
+        "neighbours of a link between base and hand": float(neighbours.pop())
+        if len(neighbours) == 1
+        else float("nan"),
         "constants of a joint": float(np.linalg.matrix_rank(_slopes(), tol=1e-3)),
     }
 
@@ -58,7 +63,9 @@ def _slopes() -> Floats:
 
 
 def _between(dh: DH, theta: float) -> Floats:
-    """[A_i^(i+1), A p] of Swartz p. 18: the turn and the way from one frame to the next, in the axes of the first."""
+    """[A_i^(i+1), A p] of Swartz p. 18: the turn and the way from one frame to the next,
+    in the axes of the first.
+    """
     ca, sa, ct, st = np.cos(dh.alpha), np.sin(dh.alpha), np.cos(theta), np.sin(theta)
     A = np.array([[ct, -ca * st, sa * st], [st, ca * ct, -sa * ct], [0.0, sa, ca]])
     p = np.array([dh.a, dh.d * sa, dh.d * ca])
@@ -96,7 +103,9 @@ def equations() -> Figures:
 
 
 def _gathered(arm: Arm, q: Floats) -> tuple[float, Floats, Floats]:
-    """All links as one body at q: mass, centre, and inertia about the centre by the parallel axis theorem. Swartz p. 11."""
+    """All links as one body at q: mass, centre, and inertia about the centre by the parallel axis
+    theorem. Swartz p. 11.
+    """
     bodies = []
     for i in range(arm.n):
         body, T = arm.link(f"link{i + 1}"), forward(arm, q, link=f"link{i + 1}")
@@ -104,12 +113,16 @@ def _gathered(arm: Arm, q: Floats) -> tuple[float, Floats, Floats]:
         bodies.append((body.mass, T[:3, 3] + R @ body.com, R @ body.inertia @ R.T))
     mass = sum(m for m, _, _ in bodies)
     centre = sum((m * c for m, c, _ in bodies), np.zeros(3)) / mass
-    about = sum((inertia - m * tilde(c - centre) @ tilde(c - centre) for m, c, inertia in bodies), np.zeros((3, 3)))
+    about = sum(
+        (inertia - m * tilde(c - centre) @ tilde(c - centre) for m, c, inertia in bodies), np.zeros((3, 3))
+    )
     return mass, centre, about
 
 
 def integration() -> Figures:
-    """Swartz p. 13: the coefficients of a step, evaluations of F in it, and the weights, from the tableau of our rk3."""
+    """Swartz p. 13: the coefficients of a step, evaluations of F in it, and the weights,
+    from the tableau of our rk3.
+    """
     asked = []
 
     def F(theta: Floats, omega: Floats) -> Floats:

@@ -1,4 +1,6 @@
-"""Waters II to IV: what he says of hand coordinates, of the plane of position and velocity, of orders and of interaction."""
+"""Waters II to IV: what he says of hand coordinates, of the plane of position and velocity,
+of orders and of interaction.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def coordinates() -> Figures:
 
 
 def _points_for_orientation() -> int:
-    """The fewest points of a body, none special, whose places leave no turn of it open: differences of rank 2 fix all three."""
+    """The fewest points of a body, none special, whose places leave no turn of it open:
+    differences of rank 2 fix all three.
+    """
     points = np.random.default_rng(2).standard_normal((5, 3))
     for k in range(2, len(points) + 1):
         if np.linalg.matrix_rank(points[1:k] - points[0]) >= 2:
@@ -50,7 +54,9 @@ def _points_for_orientation() -> int:
 
 
 def wrist() -> Figures:
-    """Waters II: of Scheinman's arm, how far the wrist W moves with q4, q5, q6, and from where the hand puts it; in m."""
+    """Waters II: of Scheinman's arm, how far the wrist W moves with q4, q5, q6,
+    and from where the hand puts it; in m.
+    """
     arm, q, _ = _state()
     others = np.random.default_rng(4).uniform(-1.5, 1.5, (50, 3))
     moved = np.array([forward(arm, np.r_[q[:3], turn], link="link5")[:3, 3] for turn in others])
@@ -65,14 +71,18 @@ def wrist() -> Figures:
 
 
 def plane() -> Figures:
-    """Waters III, Fig. 5: motions of constant acceleration in x and a power of v, how far they are from straight."""
+    """Waters III, Fig. 5: motions of constant acceleration in x and a power of v,
+    how far they are from straight.
+    """
     t = np.linspace(0.0, 4.0, 41)
     x, v = 1.0 + t + 0.5 * ACCELERATION * t**2, 1.0 + ACCELERATION * t
     return {f"in {name}": _bent(x, v**power) for name, power in (("v^2", 2.0), ("the root of v", 0.5))}
 
 
 def switching() -> Figures:
-    """Waters III: the most places where the acceleration of a fastest motion changes, and pairs of extremal lines that meet."""
+    """Waters III: the most places where the acceleration of a fastest motion changes,
+    and pairs of extremal lines that meet.
+    """
     most = {False: 0, True: 0}
     for motion in _motions():
         accelerations = [a for a, _ in _phases(motion)]
@@ -90,7 +100,9 @@ def switching() -> Figures:
 
 
 def orders() -> Figures:
-    """Waters IV: the power of the number of links with which the effort grows, from his own ways of counting."""
+    """Waters IV: the power of the number of links with which the effort grows,
+    from his own ways of counting.
+    """
     from forearm.counting import waters
     from forearm.counting.polynomial import fit
 
@@ -103,7 +115,9 @@ def orders() -> Figures:
 
 
 def matrices() -> Figures:
-    """Waters IV: multiplications of one 4x4 product, operations of order 4^2, and the U_ij of six joints by the recurrence."""
+    """Waters IV: multiplications of one 4x4 product, operations of order 4^2,
+    and the U_ij of six joints by the recurrence.
+    """
     from forearm.counting.matrices import Matrix
 
     X, Y = (Matrix(np.random.default_rng(k).standard_normal((4, 4))) for k in (1, 2))
@@ -122,23 +136,41 @@ def matrices() -> Figures:
 
 
 def factors() -> Figures:
-    """Waters IV: what 3x3 for 4x4 matrices saves, of one product, and by Hollerbach's counts as Dhanaraj prints them."""
+    """Waters IV: what 3x3 for 4x4 matrices saves, of one product, and by Hollerbach's counts
+    as Dhanaraj prints them.
+    """
     from forearm.counting.printed import printed
 
     figures = {figure["id"]: sum(figure["printed"]) for figure in printed()["figure"]}
     big, small = (figures[f"dhanaraj-1.1-hollerbach-{size}"] for size in ("4x4", "3x3"))
-    return {"3x3 for 4x4, by Hollerbach's counts": big / small, "3x3 for 4x4, of one product": 4.0**3 / 3.0**3}
+    return {
+        "3x3 for 4x4, by Hollerbach's counts": big / small,
+        "3x3 for 4x4, of one product": 4.0**3 / 3.0**3,
+    }
 
 
 def interaction() -> Figures:
-    """Waters IV: three sliding joints at right angles, a wrist behind them: the largest of their elements off the diagonal."""
+    """Waters IV: three sliding joints at right angles, a wrist behind them:
+    the largest of their elements off the diagonal.
+    """
     down, up = -np.pi / 2.0, np.pi / 2.0
-    rows = [(0.0, up, 0.3, up), (0.0, up, 0.2, up), (0.0, 0.0, 0.4, 0.0), (0.0, down, 0.1, 0.4), (0.05, up, 0.0, 0.7)]
+    rows = [
+        (0.0, up, 0.3, up),
+        (0.0, up, 0.2, up),
+        (0.0, 0.0, 0.4, 0.0),
+        (0.0, down, 0.1, 0.4),
+        (0.05, up, 0.0, 0.7),
+    ]
     inertia = [np.diag([0.02, 0.03, 0.025]) for _ in rows]
     arm = from_dh(
-        "cartesian", rows, convention="standard", joints="PPPRR", mass=[5.0, 4.0, 3.0, 2.0, 1.0],
-        com=[(0.01, 0.02, -0.03)] * len(rows), inertia=inertia,
-    )  # fmt: skip
+        "cartesian",
+        rows,
+        convention="standard",
+        joints="PPPRR",
+        mass=[5.0, 4.0, 3.0, 2.0, 1.0],
+        com=[(0.01, 0.02, -0.03)] * len(rows),
+        inertia=inertia,
+    )
     M = inertia_matrix(arm, np.array([0.3, 0.5, 0.4, 0.6, -0.8]))[:3, :3]
     return {"elements between sliding joints, kg": float(np.abs(M - np.diag(np.diag(M))).max())}
 
@@ -171,7 +203,9 @@ def _ends() -> list[tuple[float, float, float, float]]:
 
 @lru_cache(maxsize=1)
 def _motions() -> tuple[Switching, ...]:
-    """Fastest motions between states of the box of Fig. 5, but without its ends, which not every motion can keep to."""
+    """Fastest motions between states of the box of Fig. 5, but without its ends,
+    which not every motion can keep to.
+    """
     limits = MotionLimits(ACCELERATION, VELOCITY, -1e3, 1e3)
     return tuple(bang_bang([x0], [v0], [x1], [v1], limits) for x0, v0, x1, v1 in _ends())
 
@@ -187,7 +221,9 @@ def _phases(motion: Switching) -> list[tuple[float, float]]:
 
 
 def _meeting(x0: float, v0: float, x1: float, v1: float) -> int:
-    """How many of the extremal lines out of one state meet one into the other, of the other sign, in forward time."""
+    """How many of the extremal lines out of one state meet one into the other, of the other
+    sign, in forward time.
+    """
     found = 0
     for sign in SIGNS:
         a = sign * ACCELERATION

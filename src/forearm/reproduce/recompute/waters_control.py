@@ -1,4 +1,6 @@
-"""What Waters IV says of getting forces without solving the equations each time: bits, points, tables, shares, times."""
+"""What Waters IV says of getting forces without solving the equations each time:
+bits, points, tables, shares, times.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def bits() -> Figures:
 
 
 def extrapolation() -> Figures:
-    """Parameters, pairs and points of a first-order extrapolation; the systems of equations for its slopes."""
+    """Parameters, pairs and points of a first-order extrapolation;
+    the systems of equations for its slopes.
+    """
     from forearm.control.extrapolation import points_for_pairs, points_for_slopes
 
     parameters = 3 * JOINTS
@@ -66,8 +70,12 @@ def tables() -> Figures:
 
 
 def shares() -> Figures:
-    """Parts of 45m+77a in percent, m as four a; the velocities' 28m read as 20m, which is what the others leave."""
-    total, gravity, inertia, locked = (_weight(*_printed(f"waters-{x}")) for x in ("final", "gravity", "inertial", "locked"))
+    """Parts of 45m+77a in percent, m as four a; the velocities' 28m read as 20m,
+    which is what the others leave.
+    """
+    total, gravity, inertia, locked = (
+        _weight(*_printed(f"waters-{x}")) for x in ("final", "gravity", "inertial", "locked")
+    )
     return {
         "gravity": 100.0 * gravity / total,
         "velocities": 100.0 * (total - gravity - inertia) / total,
@@ -86,7 +94,9 @@ def _without_L() -> tuple[int, int]:
 
 
 def times() -> Figures:
-    """Times that follow from his 8 s and his counts of matrix products, and the speed-up that he puts together."""
+    """Times that follow from his 8 s and his counts of matrix products, and the speed-up
+    that he puts together.
+    """
     naive, recursive = (_printed(f"waters-{x}")[0] for x in ("naive-m", "recursive"))
     (as_written,) = (float(v) for label, v, _ in _values("waters-time") if label == "as written")
     (reformulated,) = (float(v) for label, v, _ in _values("waters-speedups") if label == "overall")

@@ -12,20 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm import (
-    DH,
-    Arm,
-    Bearing,
-    Frame,
-    Friction,
-    Hand,
-    Joint,
-    Limits,
-    Link,
-    Mimic,
-    Motor,
-    Transmission,
-)
+from forearm import DH, Arm, Bearing, Frame, Friction, Hand, Joint, Limits, Link, Mimic, Motor, Transmission
 from forearm.arm.joint import Kind
 from forearm.kinematics import link_poses
 from forearm.spatial import pose, rotation_rpy

@@ -129,11 +129,7 @@ def one_percent(value: Any) -> Iterator[Any]:
                 yield (
                     type(value)(*(*value[:i], other, *value[i + 1 :]))
                     if isinstance(value, Limits)
-                    else (
-                        *value[:i],
-                        other,
-                        *value[i + 1 :],
-                    )
+                    else (*value[:i], other, *value[i + 1 :])
                 )
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         for name, item in fields_of(value).items():

@@ -10,18 +10,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from forearm import (
-    DH,
-    Arm,
-    ForearmError,
-    Frame,
-    Hand,
-    InputError,
-    ModelError,
-    Motor,
-    NameNotFound,
-    load,
-)
+from forearm import DH, Arm, ForearmError, Frame, Hand, InputError, ModelError, Motor, NameNotFound, load
 from forearm.errors import ModelWarning
 from forearm.files.armfile import SCHEMA, json_schema
 from forearm.files.armfile_read import arm_from_document

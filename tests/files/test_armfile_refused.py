@@ -19,15 +19,7 @@ from arms import every_kind, random_arm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forearm import (
-    Arm,
-    ForearmError,
-    InputError,
-    ModelError,
-    NameNotFound,
-    arms,
-    load,
-)
+from forearm import Arm, ForearmError, InputError, ModelError, NameNotFound, arms, load
 from forearm.files.armfile import SCHEMA, json_schema
 from forearm.files.armfile_read import arm_from_document
 from forearm.files.armfile_write import arm_text, to_document

@@ -15,15 +15,7 @@ import numpy as np
 from forearm.arm.drive import Bearing, Friction, Motor, Transmission
 from forearm.arm.record import quantity, record, set_field
 from forearm.errors import InputError, ModelError, shorten
-from forearm.spatial import (
-    Floats,
-    pose,
-    pose_xyz_rpy,
-    rotation_about,
-    rotation_x,
-    rotation_z,
-    rpy_of,
-)
+from forearm.spatial import Floats, pose, pose_xyz_rpy, rotation_about, rotation_x, rotation_z, rpy_of
 from forearm.values import LARGEST, as_floats, check_kind, check_name, frozen_array, is_number
 
 Kind = Literal["revolute", "prismatic", "fixed"]

@@ -121,7 +121,5 @@ def _plain_balance(arm: Arm, cost: Balance) -> dict[str, object]:
 
 
 COMMAND = Command(
-    "forearm check puma560\nforearm check my_arm.urdf --counterweights 0.3",
-    _add_arguments,
-    _run,
+    "forearm check puma560\nforearm check my_arm.urdf --counterweights 0.3", _add_arguments, _run
 )

@@ -112,8 +112,4 @@ def resting(arm: Arm) -> Floats:
     return np.array([min(max(0.0, j.limits.lower), j.limits.upper) for j in arm.joints])
 
 
-COMMAND = Command(
-    "forearm info puma560 --q 0,45,-90,0,0,0 --degrees",
-    _add_arguments,
-    _run,
-)
+COMMAND = Command("forearm info puma560 --q 0,45,-90,0,0,0 --degrees", _add_arguments, _run)

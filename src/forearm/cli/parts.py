@@ -156,8 +156,4 @@ def _plain(node: Node) -> dict[str, Any]:
     return plain
 
 
-COMMAND = Command(
-    "forearm parts cmu-dd --link link3 --steps",
-    _add_arguments,
-    _run,
-)
+COMMAND = Command("forearm parts cmu-dd --link link3 --steps", _add_arguments, _run)

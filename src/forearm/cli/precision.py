@@ -106,8 +106,4 @@ def _index(names: list[str], name: str, option: str) -> int:
     return names.index(name)
 
 
-COMMAND = Command(
-    "forearm precision ascher2 --plot fig2.png",
-    _add_arguments,
-    _run,
-)
+COMMAND = Command("forearm precision ascher2 --plot fig2.png", _add_arguments, _run)

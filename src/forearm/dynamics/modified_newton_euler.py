@@ -78,11 +78,7 @@ def acceleration_matrix(w: Array, wd: Array) -> tuple[Array, Array]:
     kx, ky, kz = y * z, z * x, x * y
     xx, yy, zz = x * x, y * y, z * z
     lam = np.array(
-        [
-            [-(yy + zz), kz - az, ky + ay],
-            [kz + az, -(xx + zz), kx - ax],
-            [ky - ay, kx + ax, -(xx + yy)],
-        ]
+        [[-(yy + zz), kz - az, ky + ay], [kz + az, -(xx + zz), kx - ax], [ky - ay, kx + ax, -(xx + yy)]]
     )
     return lam, np.array([kx, ky, kz])
 

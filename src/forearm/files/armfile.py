@@ -120,7 +120,7 @@ JOINT = Table(
         "freedoms": Row(
             Table(MOVES, required=("kind",)), None, "several freedoms at one point, in order, instead of kind"
         ),
-    },
+    }
 )
 
 

@@ -165,10 +165,7 @@ class _Reader:
             return Limits()
         # Some write the largest float there is for no limit, so these two are not bounded like other numbers.
         lower, upper = (self._number(limit, key, where, 0.0, math.inf) for key in ("lower", "upper"))
-        return Limits(
-            -math.inf if lower <= -LARGEST else lower,
-            math.inf if upper >= LARGEST else upper,
-        )
+        return Limits(-math.inf if lower <= -LARGEST else lower, math.inf if upper >= LARGEST else upper)
 
     def _mimic(self, element: Element | None, kind: Kind, where: str) -> Mimic | None:
         if element is None:
@@ -269,10 +266,7 @@ class _Reader:
         origin = element.first("origin")
         if origin is None:
             return np.zeros(3), np.zeros(3)
-        return (
-            self._vector(origin, "xyz", where, "0 0 0"),
-            self._vector(origin, "rpy", where, "0 0 0"),
-        )
+        return (self._vector(origin, "xyz", where, "0 0 0"), self._vector(origin, "rpy", where, "0 0 0"))
 
     def _child(self, element: Element, tag: str, where: str) -> Element:
         child = element.first(tag)

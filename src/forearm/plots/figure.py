@@ -18,19 +18,7 @@ from typing import Any, ParamSpec
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
-from forearm.palette import (
-    BLACK,
-    BLUE,
-    COLOURS,
-    DASHES,
-    FILLS,
-    GREEN,
-    ORANGE,
-    PURPLE,
-    RED,
-    SKY,
-    YELLOW,
-)
+from forearm.palette import BLACK, BLUE, COLOURS, DASHES, FILLS, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW
 from forearm.reading.textfile import write_bytes
 
 __all__ = [

@@ -186,10 +186,7 @@ def crossing() -> Figures:
         dear, cheap = (general(name, "forward") for name in ("composite-body", "articulated-body"))
         return float(next(n for n in range(2, 100) if cost(cheap.at(n)) < cost(dear.at(n))))
 
-    return {
-        "by products": first(lambda c: c.mul),
-        "by products and sums": first(lambda c: c.mul + c.add),
-    }
+    return {"by products": first(lambda c: c.mul), "by products and sums": first(lambda c: c.mul + c.add)}
 
 
 def formula(texts: tuple[str, str], n: int) -> float:

@@ -17,6 +17,7 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.errors import ModelError
+from forearm.portable import matmul
 from forearm.spatial import rotation_from_z
 from forearm.spatial import tilde as tilde
 from forearm.symbols.scalars import is_zero
@@ -51,7 +52,7 @@ class Body:
     ends_at_joint: bool = field(init=False)  # whether s is 0
 
     def __post_init__(self) -> None:
-        for name, value in (("z", self.Ra.T @ Z), ("s", self.Ra.T @ self.pa)):
+        for name, value in (("z", matmul(self.Ra.T, Z)), ("s", matmul(self.Ra.T, self.pa))):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "ends_at_joint", all(is_zero(x) for x in self.s))
 
@@ -172,7 +173,7 @@ AT_REST = Base(np.zeros(3), np.zeros(3), np.zeros(3))
 def model_of(arm: Arm) -> Model:
     """The model of an arm over floats."""
     index, T_hand = arm.moving.frames[arm.hand.link]
-    hand = T_hand @ arm.hand.pose
+    hand = matmul(T_hand, arm.hand.pose)
     bodies = []
     for body in arm.moving.bodies:
         Q = rotation_from_z(body.axis)
@@ -180,10 +181,10 @@ def model_of(arm: Arm) -> Model:
             Body(
                 parent=body.parent,
                 revolute=body.kind == "revolute",
-                Rb=_snapped(body.before[:3, :3] @ Q),
+                Rb=_snapped(matmul(body.before[:3, :3], Q)),
                 pb=_snapped(body.before[:3, 3]),
-                Ra=_snapped(Q.T @ body.after[:3, :3]),
-                pa=_snapped(Q.T @ body.after[:3, 3]),
+                Ra=_snapped(matmul(Q.T, body.after[:3, :3])),
+                pa=_snapped(matmul(Q.T, body.after[:3, 3])),
                 m=body.mass,
                 r=body.com,
                 I=body.inertia,

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from forearm.portable import atan2, cos_sin, matmul, product
+
 Floats = NDArray[np.float64]
 MassProperties = tuple[float, Floats, Floats]  # mass, centre, inertia about it
 # The entries of a symmetric tensor by name, row by row.
@@ -20,19 +22,19 @@ TENSOR = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), 
 
 def rotation_x(angle: float) -> Floats:
     """Turn about x by an angle in radians."""
-    c, s = math.cos(angle), math.sin(angle)
+    c, s = cos_sin(angle)
     return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
 def rotation_z(angle: float) -> Floats:
     """Turn about z by an angle in radians."""
-    c, s = math.cos(angle), math.sin(angle)
+    c, s = cos_sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def rotation_rpy(rpy: Sequence[float] | Floats) -> Floats:
     """Turn by roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll), as URDF has it."""
-    (cr, sr), (cp, sp), (cy, sy) = ((math.cos(a), math.sin(a)) for a in (float(v) for v in rpy))
+    (cr, sr), (cp, sp), (cy, sy) = (cos_sin(float(v)) for v in rpy)
     return np.array(
         [
             [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
@@ -48,10 +50,10 @@ def rpy_of(R: Floats) -> Floats:
     Roll is read first; yaw is then taken from R Rx(-roll), so that an ill-conditioned roll near the pole is
     made good by the yaw and the three angles give R back to rounding.
     """
-    roll = math.atan2(R[2, 1], R[2, 2])
-    c, s = math.cos(roll), math.sin(roll)
-    yaw = math.atan2(s * R[0, 2] - c * R[0, 1], c * R[1, 1] - s * R[1, 2])
-    pitch = math.atan2(-R[2, 0], s * R[2, 1] + c * R[2, 2])
+    roll = atan2(R[2, 1], R[2, 2])
+    c, s = cos_sin(roll)
+    yaw = atan2(s * R[0, 2] - c * R[0, 1], c * R[1, 1] - s * R[1, 2])
+    pitch = atan2(-R[2, 0], s * R[2, 1] + c * R[2, 2])
     return np.array([roll, pitch, yaw])
 
 
@@ -60,8 +62,12 @@ def rotation_about(axis: Floats, angle: float | Floats) -> Floats:
     tilde(axis); shape (..., 3, 3).
     """
     K = tilde(axis)
-    angle = np.asarray(angle, dtype=float)[..., None, None]
-    return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * (K @ K)
+    if type(angle) is float:
+        c, s = cos_sin(angle)
+    else:
+        c, s = (f(np.asarray(angle, dtype=float))[..., None, None] for f in (np.cos, np.sin))
+    R: Floats = np.eye(3) + s * K + (1.0 - c) * matmul(K, K)
+    return R
 
 
 def rotation_from_z(axis: Floats) -> Floats:
@@ -69,9 +75,9 @@ def rotation_from_z(axis: Floats) -> Floats:
     x, y, z = (float(v) for v in axis)
     if z < 0.0:  # half a turn about x first, then the short way: 1 + z is never small
         flip = np.diag([1.0, -1.0, -1.0])
-        return flip @ rotation_from_z(flip @ axis)
+        return np.asarray(matmul(flip, rotation_from_z(matmul(flip, axis))))
     K = tilde(np.array([-y, x, 0.0]))
-    R: Floats = np.eye(3) + K + K @ K / (1.0 + z)
+    R: Floats = np.eye(3) + K + matmul(K, K) / (1.0 + z)
     return R
 
 
@@ -99,17 +105,18 @@ def pose_xyz_rpy(xyz: Sequence[float] | Floats, rpy: Sequence[float] | Floats) -
 def inverse_pose(T: Floats) -> Floats:
     """The inverse of a pose: (R^T, -R^T p)."""
     R = T[:3, :3]
-    return pose(R.T, -R.T @ T[:3, 3])
+    return pose(R.T, -matmul(R.T, T[:3, 3]))
 
 
 def is_rotation(R: Floats) -> bool:
     """Whether R is orthonormal, to 1e-9, and right-handed."""
-    return bool(np.abs(R @ R.T - np.eye(3)).max() <= 1e-9 and np.linalg.det(R) > 0)
+    x, y, z = R
+    return bool(np.abs(matmul(R, R.T) - np.eye(3)).max() <= 1e-9 and matmul(np.cross(x, y), z) > 0)
 
 
 def parallel_axis(mass: float, r: Floats) -> Floats:
     """What moving a body's centre of mass to r adds to its inertia: m (|r|^2 1 - r r^T). Swartz p. 11."""
-    shift: Floats = mass * (np.dot(r, r) * np.eye(3) - np.outer(r, r))
+    shift: Floats = mass * (matmul(r, r) * np.eye(3) - np.outer(r, r))
     return shift
 
 
@@ -127,7 +134,7 @@ def pseudo_from_inertia(inertia: Floats) -> Floats:
 
 def turn_inertia(R: Floats, inertia: Floats) -> Floats:
     """The tensor in turned axes, R I R^T, kept exactly symmetric."""
-    turned = R @ inertia @ R.T
+    turned: Floats = product(R, inertia, R.T)
     return 0.5 * (turned + turned.T)
 
 
@@ -138,7 +145,7 @@ def move_body(T: Floats, mass: float, com: Floats, inertia: Floats) -> MassPrope
     if np.array_equal(T, np.eye(4)):
         return mass, com, inertia
     R, p = T[:3, :3], T[:3, 3]
-    return mass, R @ com + p, turn_inertia(R, inertia)
+    return mass, matmul(R, com) + p, turn_inertia(R, inertia)
 
 
 def combine_bodies(bodies: Sequence[MassProperties]) -> MassProperties:

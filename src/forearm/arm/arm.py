@@ -16,6 +16,7 @@ from forearm.arm.moving import Moving, reduce_to_moving
 from forearm.arm.record import fields_of, record, set_field
 from forearm.arm.tree import depth_first, most_articulated_leaf, resolve_mimics, root_of
 from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
+from forearm.portable import product
 from forearm.spatial import Floats
 from forearm.values import as_pose, check_kind, check_name, check_text, frozen_array
 
@@ -152,7 +153,7 @@ class Arm:
                 raise NameNotFound(f"replace: an arm has no field {name!r}; {suggest(name, fields)}")
         if "base" in changes and "gravity" not in changes:
             new = as_pose(changes["base"], "base")
-            changes["gravity"] = new[:3, :3].T @ self.base[:3, :3] @ self.gravity
+            changes["gravity"] = product(new[:3, :3].T, self.base[:3, :3], self.gravity)
         hand = changes.get("hand", self.hand)
         if not isinstance(hand, Hand | str | None):
             changes["hand"] = Hand(link=self.hand.link, pose=hand)

@@ -14,6 +14,7 @@ from forearm.arm.joint import Frame, Joint, Limits
 from forearm.arm.link import Link
 from forearm.arm.record import quantity
 from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
+from forearm.portable import matmul
 from forearm.spatial import Floats, combine_bodies, move_body
 from forearm.values import check_number, frozen_array
 
@@ -55,7 +56,7 @@ def lock(arm: Arm, positions: Mapping[str, float]) -> Arm:
         )
         # The link that takes the mass over: past other joints locked in the same call.
         onto, T_onto = carrier.get(joint.parent, (joint.parent, np.eye(4)))
-        T_onto = T_onto @ T
+        T_onto = matmul(T_onto, T)
         carrier[joint.child] = (onto, T_onto)
         links[onto] = merged(links[onto], links[joint.child], T_onto)
         links[joint.child] = Link(name=joint.child)
@@ -84,7 +85,7 @@ def with_payload(
     note = ""
     if longest is not None:
         longest = quantity(longest, "payload, longest", minimum=0.0)
-        inertia = np.eye(3) * (mass * longest**2 / 18.0)
+        inertia = np.eye(3) * (mass * (longest * longest) / 18.0)
         if longest > 0.0:
             note = (
                 f"Payload of {mass:g} kg, longest dimension {longest:g} m, taken as a uniform "

@@ -54,7 +54,7 @@ class Motor:
     @property
     def reflected_inertia(self) -> float:
         """N^2 J, what the joint feels of the rotor, in kg m^2 (kg for a sliding joint)."""
-        return self.gear_ratio**2 * self.rotor_inertia
+        return self.gear_ratio * self.gear_ratio * self.rotor_inertia
 
 
 @record

@@ -15,6 +15,7 @@ import numpy as np
 from forearm.arm.drive import Bearing, Friction, Motor, Transmission
 from forearm.arm.record import quantity, record, set_field
 from forearm.errors import InputError, ModelError, shorten
+from forearm.portable import matmul, norm, product
 from forearm.spatial import Floats, pose, pose_xyz_rpy, rotation_about, rotation_x, rotation_z, rpy_of
 from forearm.values import LARGEST, as_floats, check_kind, check_name, frozen_array, is_number
 
@@ -64,7 +65,7 @@ class DH:
     def before(self) -> Floats:
         """The joint's frame at q = 0 in the parent link."""
         along_z = pose(rotation_z(self.theta), (0.0, 0.0, self.d))
-        return along_z if self.convention == "standard" else self._along_x @ along_z
+        return along_z if self.convention == "standard" else matmul(self._along_x, along_z)
 
     @property
     def after(self) -> Floats:
@@ -97,9 +98,9 @@ class Frame:
             raise ModelError("axis: must not be 0 0 0; give the direction of the joint, such as 0 0 1.")
         # Divided only where it is not of unit length already, so that reading what was
         # written changes no bit.
-        if abs(float(axis @ axis) - 1.0) > 1e-15:
+        if abs(matmul(axis, axis) - 1.0) > 1e-15:
             axis = axis / largest
-            axis = axis / math.sqrt(float(axis @ axis))
+            axis = axis / norm(axis)
         set_field(self, "axis", frozen_array(axis, (3,), "axis"))
 
     @staticmethod
@@ -212,20 +213,19 @@ class Joint:
 
     def transform(self, q: float | Floats = 0.0) -> Floats:
         """The child link in the parent link at q: before . motion(axis, q) . after, shape (..., 4, 4)."""
-        return self.before @ motion(self.kind, self.axis, q) @ self.after
+        return np.asarray(product(self.before, motion(self.kind, self.axis, q), self.after))
 
 
 def motion(kind: Kind, axis: Floats, q: float | Floats) -> Floats:
     """What the joint itself does at q: a turn about the axis, a slide along it, or
     nothing; shape (..., 4, 4).
     """
-    q = np.asarray(q, dtype=float)
-    T = np.zeros((*q.shape, 4, 4))
+    T = np.zeros((*np.shape(q), 4, 4))
     T[..., range(4), range(4)] = 1.0
     if kind == "revolute":
         T[..., :3, :3] = rotation_about(axis, q)
     elif kind == "prismatic":
-        T[..., :3, 3] = q[..., None] * axis
+        T[..., :3, 3] = np.asarray(q, dtype=float)[..., None] * axis
     return T
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from forearm.arm.joint import Joint, Kind
 from forearm.arm.link import Link
 from forearm.arm.tree import resolve_mimics
+from forearm.portable import matmul
 from forearm.spatial import Floats, MassProperties, combine_bodies, inverse_pose, move_body
 
 
@@ -71,7 +72,9 @@ def reduce_to_moving(links: Sequence[Link], tree: Sequence[Joint]) -> Moving:
         leader, multiplier, offset = followers.get(joint.name, (joint.name, 1.0, 0.0))
         for array in (com, inertia):
             array.flags.writeable = False
-        before = joint.before if np.array_equal(T_parent_link, np.eye(4)) else T_parent_link @ joint.before
+        before = joint.before
+        if not np.array_equal(T_parent_link, np.eye(4)):
+            before = matmul(T_parent_link, before)
         before.flags.writeable = False
         bodies.append(
             Body(
@@ -100,7 +103,7 @@ def _place_links(
     for joint in tree:
         if joint.kind == "fixed":
             index, T = frames[joint.parent]
-            frames[joint.child] = (index, T @ joint.transform())
+            frames[joint.child] = (index, matmul(T, joint.transform()))
         else:
             frames[joint.child] = (len(movers), np.eye(4))
             movers.append(joint)

@@ -228,9 +228,8 @@ def _about(
         ]
         lines += [NAMES] if named else []
         if (length := tracing.unit) is not None:
-            lines += [
-                f"Inside, lengths are in units of {length:g} m and masses in units of {1.0 / length**2:g} kg."
-            ]
+            mass = 1.0 / (length * length)
+            lines += [f"Inside, lengths are in units of {length:g} m and masses in units of {mass:g} kg."]
     spent = [
         f"{number} {WORDS[kind]}"
         for kind, number in asdict(counts).items()

@@ -18,11 +18,13 @@ from forearm.kinematics.closed_form.recognition import geometry_of
 from forearm.kinematics.given import ORTHONORMAL
 from forearm.kinematics.limits import AT_LIMIT, TURN, limits_of, middle
 from forearm.model import Array, Scalar
+from forearm.portable import total
 from forearm.symbols.scalars import hinge, root, sign
 
 # m and rad: farther from the pose a branch does not exist; at singular poses a lost bit costs some 1e-8
 TRUE = 1e-7
 EXACT = 1e-9  # m and rad: what the closed form may be off by on an arm whose axes meet only nearly
+MUCH = 6.0 * ORTHONORMAL * ORTHONORMAL  # squares of what the entries of R^T R - 1 may be together
 WRAPS = 2  # angles come within two turns and a half of the middle of their range, whole turns of it taken off
 
 
@@ -65,12 +67,12 @@ def _with_rotation(T: list[list[Scalar]]) -> tuple[list[list[Scalar]], Scalar]:
     """
     columns = [[T[i][j] for i in range(3)] for j in range(3)]
     gram = {(j, k): dot(columns[j], columns[k]) for j in range(3) for k in range(j, 3)}
-    squares = sum((x * x for x in (gram[j, k] - (1.0 if j == k else 0.0) for j, k in gram)), 0.0)
+    squares = total(x * x for x in (gram[j, k] - (1.0 if j == k else 0.0) for j, k in gram))
     half = {(j, k): (1.5 if j == k else 0.0) - 0.5 * x for (j, k), x in gram.items()}
     made = [
         [dot(T[i][:3], [half[min(j, k), max(j, k)] for j in range(3)]) for k in range(3)] for i in range(3)
     ]
-    return [[*row, T[i][3]] for i, row in enumerate(made)] + [T[3]], hinge(squares - 6.0 * ORTHONORMAL**2)
+    return [[*row, T[i][3]] for i, row in enumerate(made)] + [T[3]], hinge(squares - MUCH)
 
 
 def _checked(

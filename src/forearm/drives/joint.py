@@ -128,7 +128,7 @@ def rotor_inertia(arm: Arm) -> Floats:
     reflected = np.zeros(arm.n)
     for drive in drives_of(arm):
         if drive.motor is not None:
-            reflected[drive.freedom] += drive.multiplier**2 * drive.motor.reflected_inertia
+            reflected[drive.freedom] += drive.multiplier * drive.multiplier * drive.motor.reflected_inertia
     return reflected
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from forearm.dynamics.gibbs_appell import motion_of, partials
 from forearm.model import AT_REST, Array, Base, Model, Vector, cross, silent, steps, tilde
+from forearm.portable import matmul
 
 # mass, first moment, inertia about the body's origin, in the axes of its link's frame
 PARAMETERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
@@ -37,7 +38,7 @@ def parameters_of(model: Model) -> Array:
     """The parameters of every body, ten each, about the body's origin."""
     made = []
     for body in model.bodies:
-        about = body.I - body.m * (tilde(body.r) @ tilde(body.r))
+        about = body.I - body.m * matmul(tilde(body.r), tilde(body.r))
         made += [body.m, *(body.m * body.r), *(about[i, j] for i, j in INERTIA_ENTRIES)]
     return np.array(made)
 

@@ -13,6 +13,7 @@ from forearm.arm.joint import DH, Frame, Joint, Limits, Mimic
 from forearm.arm.link import Link
 from forearm.errors import InputError, ModelError, located, shorten, suggest
 from forearm.files.armfile import ARM, MOVES, SCHEMA
+from forearm.portable import dot, matmul
 from forearm.reading.fields import Radians
 from forearm.reading.textfile import read_toml
 from forearm.spatial import TENSOR, Floats, parallel_axis, pose_xyz_rpy
@@ -77,7 +78,7 @@ def _link(block: dict[str, Any]) -> Link:
 
 def _refuse_central(name: str, inertia: Floats, mass: float, com: Floats) -> None:
     """Refuse an inertia said to be about the origin that is smaller than what the mass alone has about it."""
-    alone = 2.0 * mass * float(com @ com)
+    alone = 2.0 * mass * dot(com, com)
     given = float(np.trace(inertia))
     if given < alone * (1.0 - 1e-9):
         raise ModelError(
@@ -195,7 +196,7 @@ def _gravity(data: dict[str, Any], base: Floats, name: str) -> Floats:
             )
         return np.array(STANDARD_GRAVITY)
     if "world" in given:
-        turned: Floats = base[:3, :3].T @ np.array(given["world"])
+        turned: Floats = matmul(base[:3, :3].T, np.array(given["world"]))
         return turned
     return np.array(given["base"])
 

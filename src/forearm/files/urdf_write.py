@@ -15,6 +15,7 @@ from forearm.arm.joint import Frame, Joint, Limits
 from forearm.arm.link import Link
 from forearm.arm.tree import most_articulated_leaf
 from forearm.errors import LossWarning
+from forearm.portable import matmul
 from forearm.reading.textfile import write_text
 from forearm.spatial import TENSOR, Floats, move_body
 from forearm.values import LARGEST
@@ -61,9 +62,9 @@ def in_joint_frames(arm: Arm) -> Arm:
         ):
             tree.append(joint)
             continue
-        before = after.get(joint.parent, np.eye(4)) @ joint.before
+        before = matmul(after.get(joint.parent, np.eye(4)), joint.before)
         tree.append(dataclasses.replace(joint, placement=Frame.from_pose(before, joint.axis)))
-    hand = Hand(link=arm.hand.link, pose=after.get(arm.hand.link, np.eye(4)) @ arm.hand.pose)
+    hand = Hand(link=arm.hand.link, pose=matmul(after.get(arm.hand.link, np.eye(4)), arm.hand.pose))
     return arm.replace(links=links, tree=tuple(tree), hand=hand)
 
 

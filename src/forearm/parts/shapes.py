@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.errors import InputError, shorten
+from forearm.portable import total, weighted, weighted_squares
 from forearm.spatial import Floats
 from forearm.values import is_number
 
@@ -55,7 +56,7 @@ def cylinder(*, radius: float, length: float) -> Moments:
     r = positive("cylinder", "radius", radius)
     h = positive("cylinder", "length", length)
     # mean of x^2 over a disc: r^2/4; mean of (z - h/2)^2 over 0..h: h^2/12
-    return _aligned(math.pi * r**2 * h, (0.0, 0.0, h / 2), (r**2 / 4, r**2 / 4, h**2 / 12))
+    return _aligned(math.pi * r * r * h, (0.0, 0.0, h / 2), (r * r / 4, r * r / 4, h * h / 12))
 
 
 def semi_cylinder(*, radius: float, length: float) -> Moments:
@@ -64,8 +65,8 @@ def semi_cylinder(*, radius: float, length: float) -> Moments:
     h = positive("semi-cylinder", "length", length)
     # integral of x dA = 2r^3/3 over the area pi r^2/2 gives c = 4r/(3 pi); x^2 has the mean r^2/4 of the disc
     c = 4 * r / (3 * math.pi)
-    x2 = r**2 * (1 / 4 - 16 / (9 * math.pi**2))  # r^2/4 - c^2
-    return _aligned(math.pi * r**2 * h / 2, (c, 0.0, h / 2), (x2, r**2 / 4, h**2 / 12))
+    x2 = r * r * (1 / 4 - 16 / (9 * (math.pi * math.pi)))  # r^2/4 - c^2
+    return _aligned(math.pi * r * r * h / 2, (c, 0.0, h / 2), (x2, r * r / 4, h * h / 12))
 
 
 def tube(*, outer_radius: float, inner_radius: float, length: float) -> Moments:
@@ -76,8 +77,8 @@ def tube(*, outer_radius: float, inner_radius: float, length: float) -> Moments:
     if not a < b:
         raise InputError(f"tube: inner_radius {a:g} m is not below outer_radius {b:g} m; give inner < outer.")
     # pi (b^4 - a^4)/4 over the area pi (b^2 - a^2) leaves (b^2 + a^2)/4
-    x2 = (b**2 + a**2) / 4
-    return _aligned(math.pi * (b - a) * (b + a) * h, (0.0, 0.0, h / 2), (x2, x2, h**2 / 12))
+    x2 = (b * b + a * a) / 4
+    return _aligned(math.pi * (b - a) * (b + a) * h, (0.0, 0.0, h / 2), (x2, x2, h * h / 12))
 
 
 def cone(*, radius: float, height: float) -> Moments:
@@ -87,8 +88,8 @@ def cone(*, radius: float, height: float) -> Moments:
     # slice at z = t h has radius r (1 - t) and weight 3 (1 - t)^2 dt:
     # mean z = h/4, mean x^2 = (3/4) r^2 integral of (1 - t)^4 = 3r^2/20,
     # mean z^2 - (mean z)^2 = h^2/10 - h^2/16 = 3h^2/80
-    x2 = 3 * r**2 / 20
-    return _aligned(math.pi * r**2 * h / 3, (0.0, 0.0, h / 4), (x2, x2, 3 * h**2 / 80))
+    x2 = 3 * r * r / 20
+    return _aligned(math.pi * r * r * h / 3, (0.0, 0.0, h / 4), (x2, x2, 3 * h * h / 80))
 
 
 def frustum(*, bottom_radius: float, top_radius: float, height: float) -> Moments:
@@ -104,10 +105,11 @@ def frustum(*, bottom_radius: float, top_radius: float, height: float) -> Moment
     # mean x^2 = 3 (a^4 + a^3 b + a^2 b^2 + a b^3 + b^4) / (20 d)
     # mean z^2 = h^2 (a^2 + 3ab + 6b^2) / (10 d); less (mean z)^2 the numerator over 80 d^2 becomes
     # 8 d (a^2 + 3ab + 6b^2) - 5 (a^2 + 2ab + 3b^2)^2 = 3 (a^4 + 4a^3 b + 10a^2 b^2 + 4a b^3 + b^4)
-    d = a**2 + a * b + b**2
-    x2 = 3 * (a**4 + a**3 * b + a**2 * b**2 + a * b**3 + b**4) / (20 * d)
-    z2 = 3 * h**2 * (a**4 + 4 * a**3 * b + 10 * a**2 * b**2 + 4 * a * b**3 + b**4) / (80 * d**2)
-    z = h * (a**2 + 2 * a * b + 3 * b**2) / (4 * d)
+    aa, ab, bb = a * a, a * b, b * b
+    d = aa + ab + bb
+    x2 = 3 * (aa * aa + aa * ab + aa * bb + ab * bb + bb * bb) / (20 * d)
+    z2 = 3 * h * h * (aa * aa + 4 * aa * ab + 10 * aa * bb + 4 * ab * bb + bb * bb) / (80 * d * d)
+    z = h * (aa + 2 * ab + 3 * bb) / (4 * d)
     return _aligned(math.pi * h * d / 3, (0.0, 0.0, z), (x2, x2, z2))
 
 
@@ -115,21 +117,21 @@ def sphere(*, radius: float) -> Moments:
     """Ball with the origin at its centre."""
     r = positive("sphere", "radius", radius)
     # mean r^2 = 3 R^2/5, a third of it along each axis
-    return _aligned(4 * math.pi * r**3 / 3, (0.0, 0.0, 0.0), (r**2 / 5,) * 3)
+    return _aligned(4 * math.pi * r * r * r / 3, (0.0, 0.0, 0.0), (r * r / 5,) * 3)
 
 
 def hemisphere(*, radius: float) -> Moments:
     """Half ball: flat face in z = 0 with its centre at the origin, dome towards +z."""
     r = positive("hemisphere", "radius", radius)
     # mean z = (3/(2 r^3)) integral of z (r^2 - z^2) = 3r/8; z^2 has the mean r^2/5 of the ball
-    z2 = r**2 * 19 / 320  # r^2/5 - (3r/8)^2
-    return _aligned(2 * math.pi * r**3 / 3, (0.0, 0.0, 3 * r / 8), (r**2 / 5, r**2 / 5, z2))
+    z2 = r * r * 19 / 320  # r^2/5 - (3r/8)^2
+    return _aligned(2 * math.pi * r * r * r / 3, (0.0, 0.0, 3 * r / 8), (r * r / 5, r * r / 5, z2))
 
 
 def box(*, x: float, y: float, z: float) -> Moments:
     """Cuboid with edges along the axes: origin at the centre of the bottom face, z from 0 to z."""
     a, b, c = positive("box", "x", x), positive("box", "y", y), positive("box", "z", z)
-    return _aligned(a * b * c, (0.0, 0.0, c / 2), (a**2 / 12, b**2 / 12, c**2 / 12))
+    return _aligned(a * b * c, (0.0, 0.0, c / 2), (a * a / 12, b * b / 12, c * c / 12))
 
 
 def wedge(*, x: float, y: float, z: float) -> Moments:
@@ -141,7 +143,7 @@ def wedge(*, x: float, y: float, z: float) -> Moments:
     # integral of x^i z^j over the unit triangle is i! j! / (i+j+2)!, over its area 1/2:
     # mean x = a/3, mean x^2 = a^2/6, mean xz = ac/12; less the centroid: a^2/18 and -ac/36
     volume = a * b * c / 2
-    moments = _aligned(volume, (a / 3, 0.0, c / 3), (a**2 / 18, b**2 / 12, c**2 / 18))
+    moments = _aligned(volume, (a / 3, 0.0, c / 3), (a * a / 18, b * b / 12, c * c / 18))
     moments.second[0, 2] = moments.second[2, 0] = -volume * a * c / 36
     return moments
 
@@ -161,13 +163,13 @@ def prism(*, points: Sequence[Sequence[float]] | Floats, length: float) -> Momen
     w = _cross(u, v) / 2
     area = float(w.sum())
     extent = positive("prism", "extent of the points", float(np.ptp(corners, axis=0).max()))
-    if not abs(area) > FLAT * extent**2:
+    if not abs(area) > FLAT * (extent * extent):
         raise InputError("prism: the points lie on one line, around no area; give the outline of a figure.")
-    centre = w @ (u + v) / (3 * area)
-    plane = sum((w * p.T) @ p for p in (u, v, u + v)) / 12 - area * np.outer(centre, centre)
+    centre = weighted(w, u + v) / (3 * area)
+    plane = total(weighted_squares(w, p) for p in (u, v, u + v)) / 12 - area * np.outer(centre, centre)
     second = np.zeros((3, 3))
     second[:2, :2] = math.copysign(h / 2, area) * (plane + plane.T)
-    second[2, 2] = abs(area) * h**3 / 12
+    second[2, 2] = abs(area) * h * h * h / 12
     return Moments(abs(area) * h, np.array([*(middle + centre), h / 2]), second)
 
 

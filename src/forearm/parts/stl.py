@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from forearm.errors import InputError
 from forearm.parts.shapes import LONGEST, Moments, positive
+from forearm.portable import norm, total, weighted, weighted_squares
 from forearm.reading.textfile import read_bytes
 from forearm.spatial import Floats
 
@@ -36,12 +37,13 @@ def mesh_moments(triangles: Floats, name: str = "mesh") -> Moments:
     local = corners - middle
     a, b, c = local[:, 0], local[:, 1], local[:, 2]
     s = a + b + c
-    v = np.einsum("mi,mi->m", a, np.cross(b - a, c - a)) / 6  # edges: less cancellation than b x c
+    v = np.add.reduce(a * np.cross(b - a, c - a), axis=1) / 6  # edges: less cancellation than b x c
     volume = float(v.sum())
-    if not abs(volume) > NO_VOLUME * _diagonal(corners) ** 3:
+    size = _diagonal(corners)
+    if not abs(volume) > NO_VOLUME * size * size * size:
         raise InputError(f"{name}: the mesh encloses no volume; export the outer skin of a solid body.")
-    centre = v @ s / (4 * volume)
-    second = sum((v * p.T) @ p for p in (a, b, c, s)) / 20 - volume * np.outer(centre, centre)
+    centre = weighted(v, s) / (4 * volume)
+    second = total(weighted_squares(v, p) for p in (a, b, c, s)) / 20 - volume * np.outer(centre, centre)
     return Moments(abs(volume), middle + centre, np.sign(volume) * (second + second.T) / 2)
 
 
@@ -104,7 +106,7 @@ def _point(p: Floats) -> str:
 
 
 def _diagonal(corners: Floats) -> float:
-    return float(np.linalg.norm(np.ptp(corners.reshape(-1, 3), axis=0)))
+    return norm(np.ptp(corners.reshape(-1, 3), axis=0))
 
 
 def _weld_equal(points: Floats) -> tuple[Floats, Labels]:

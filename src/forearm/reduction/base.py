@@ -22,14 +22,17 @@ from forearm.dynamics.reference import inertial_parameters, parameter_names, reg
 from forearm.dynamics.regressor import INERTIA_ENTRIES, PARAMETERS
 from forearm.errors import InputError
 from forearm.model import Model, model_of
+from forearm.portable import dot, matmul, norm, product
 from forearm.reduction.frames import PARALLEL, at_zero
-from forearm.spatial import Floats, inertia_from_pseudo, inverse_pose, pose
+from forearm.reduction.sampled import dependence, sampled_regressor
+from forearm.spatial import Floats, inertia_from_pseudo, inverse_pose, pose, rotation_from_z
 from forearm.values import as_floats
 
 # Which parameter becomes 0 where several could: mass, first moments, inertia;
 # of these mz and Iyy, as Gautier and Khalil do.
 GROUPS = (("m",), ("mz", "my", "mx"), ("Iyy", "Ixx", "Izz", "Iyz", "Ixz", "Ixy"))
 NOTHING = 1e-12  # relative: a vector or a column below shows nothing new
+CLEAR = 1e-10  # relative: a column above shows something new, whatever rounding does
 ROUNDING = 1e-14  # relative: a coefficient below is 0
 SMALL = 1e-6  # relative: nothing is divided by a coefficient below
 MOST_CHECKED = 24  # bodies up to which the rank is computed
@@ -95,7 +98,7 @@ def base_parameters(arm: Arm) -> BaseParameters:
     for row, pivot in zip(unseen.rows, unseen.pivots, strict=True):
         matrix[:, pivot] = -row[kept]
     standard = inertial_parameters(arm)
-    values = matrix @ standard
+    values = matmul(matrix, standard)
     for array in (matrix, standard, values):  # the answer is kept for the next who asks
         array.flags.writeable = False
     return BaseParameters(
@@ -166,7 +169,7 @@ def silent_changes(model: Model) -> Iterator[Floats]:
                 yield _change(model, i, D)
             continue
         e = joints[turning[0]][:3, 2]
-        if any(np.linalg.norm(np.cross(e, joints[k][:3, 2])) > PARALLEL for k in turning):
+        if any(norm(np.cross(e, joints[k][:3, 2])) > PARALLEL for k in turning):
             continue
         yield from _of_one_direction(model, i, poses, joints, e)
 
@@ -176,17 +179,17 @@ def _of_one_direction(
 ) -> Iterator[Floats]:
     """What does not show of a body that only ever turns about the direction e."""
     body = model.bodies[i]
-    along = np.append(poses[i][:3, :3].T @ e, 0.0)
-    u, v = (np.append(column, 0.0) for column in np.linalg.svd(along[None, :3])[2][1:])
+    along = np.append(matmul(poses[i][:3, :3].T, e), 0.0)
+    u, v = (np.append(column, 0.0) for column in rotation_from_z(along[:3]).T[:2])
     for a, b in ((along, along), (along, u), (along, v), (u, v)):
         yield _change(model, i, np.outer(a, b) + np.outer(b, a))
     yield _change(model, i, np.outer(u, u) - np.outer(v, v))
     origin = np.array([0.0, 0.0, 0.0, 1.0])
     yield _change(model, i, np.outer(along, origin) + np.outer(origin, along))
-    if not body.revolute and np.linalg.norm(np.cross(e, joints[i][:3, 2])) < PARALLEL:
+    if not body.revolute and norm(np.cross(e, joints[i][:3, 2])) < PARALLEL:
         # where along e it stands does not matter: across e, its first moment may as
         # well be that of its parent
-        T = pose(body.Rb, body.pb) @ pose(body.Ra, body.pa)
+        T = matmul(pose(body.Rb, body.pb), pose(body.Ra, body.pa))
         for across in (u, v):
             D = np.outer(across, origin) + np.outer(origin, across)
             yield _change(model, i, -D, _turned(T, D))
@@ -200,52 +203,37 @@ def _on_one_line(model: Model, i: int, joints: list[Floats], e: Floats) -> bool:
     """Whether body i turns about a line that nothing moves sideways, gravity along it:
     its centre may lie anywhere.
     """
-    if (
-        np.linalg.norm(np.cross(e, model.g)) > PARALLEL * np.linalg.norm(model.g)
-        or not model.bodies[i].revolute
-    ):
+    if norm(np.cross(e, model.g)) > PARALLEL * norm(model.g) or not model.bodies[i].revolute:
         return False
     p = joints[i][:3, 3]
     for k in _path(model, i):
         d = joints[k][:3, 3] - p
-        if np.linalg.norm(np.cross(e, joints[k][:3, 2])) > PARALLEL:
+        if norm(np.cross(e, joints[k][:3, 2])) > PARALLEL:
             return False
-        if model.bodies[k].revolute and np.linalg.norm(d - e * (e @ d)) > PARALLEL:
+        if model.bodies[k].revolute and norm(d - e * dot(e, d)) > PARALLEL:
             return False
     return True
 
 
 def _complete(arm: Arm, unseen: Unseen) -> int:
     """The numerical rank of the regressor; where it is less than what is left, what else does not show."""
-    rng = np.random.default_rng(0)
-    samples = 2 + 3 * unseen.size // arm.n
-    q, qd, qdd = (scale * rng.uniform(-1.0, 1.0, (samples, arm.n)) for scale in (np.pi, 2.0, 5.0))
-    Y = regressor(arm, q, qd, qdd).reshape(-1, unseen.size)
-    sizes = np.linalg.norm(Y, axis=0)
+    Y = sampled_regressor(arm, 2 + 3 * unseen.size // arm.n)
+    sizes = np.sqrt(np.add.reduce(Y * Y, axis=0))
     for k in np.flatnonzero(sizes <= NOTHING * sizes.max()):
         if k not in unseen.pivots:
             unseen.add(np.eye(unseen.size)[k])
     kept = [k for k in range(unseen.size) if k not in unseen.pivots]
-    shown = np.flatnonzero(sizes > NOTHING * sizes.max())
-    rank = _rank(Y[:, shown] / sizes[shown])[0]
+    shown = np.flatnonzero(sizes > CLEAR * sizes.max())
+    rank, _ = dependence(Y[:, shown] / sizes[shown], CLEAR)
     if rank > len(kept):
         raise AssertionError(
             f"base parameters of {arm.name!r}: {len(kept)} in closed form, but the regressor has rank {rank}"
         )
-    left, V = _rank(Y[:, kept] / sizes[kept])
-    for direction in V[left:]:
+    for row in dependence(Y[:, kept] / sizes[kept], NOTHING)[1]:
         vector = np.zeros(unseen.size)
-        vector[kept] = direction / sizes[kept]
+        vector[kept] = row / sizes[kept]
         unseen.add(vector / np.abs(vector).max())
     return rank
-
-
-def _rank(columns: Floats) -> tuple[int, Floats]:
-    """The numerical rank of columns of length 1, and their right singular vectors,
-    those that show nothing last.
-    """
-    _, singular, V = np.linalg.svd(np.linalg.qr(columns, mode="r"))
-    return (int((singular > NOTHING * singular[0]).sum()) if len(singular) else 0), V
 
 
 def _change(model: Model, i: int, own: Floats, parent: Floats | None = None) -> Floats:
@@ -279,7 +267,7 @@ def _pair(a: int, b: int) -> Floats:
 
 
 def _turned(T: Floats, D: Floats) -> Floats:
-    return np.asarray(T @ D @ T.T)
+    return np.asarray(product(T, D, T.T))
 
 
 def _path(model: Model, i: int) -> list[int]:

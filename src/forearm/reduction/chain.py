@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from forearm.model import Array, Model, Scalar, Vector, by_parent, cos_sin
+from forearm.portable import matmul, product
 from forearm.spatial import TENSOR, Floats, pseudo_from_inertia
 
 Pair = tuple[Scalar, Scalar]  # cosine and sine
@@ -157,8 +158,8 @@ def moments(m: Scalar, r: Array, I: Array) -> tuple[Scalar, Array, Array]:  # no
 
 def moved(m: Scalar, h: Array, J: Array, R: Array, p: Array) -> tuple[Scalar, Array, Array]:
     """The moments in another frame, in which what was x is R x + p."""
-    Rh = R @ h
-    return m, Rh + m * p, R @ J @ R.T + np.outer(Rh, p) + np.outer(p, Rh) + m * np.outer(p, p)
+    Rh = matmul(R, h)
+    return m, Rh + m * p, product(R, J, R.T) + np.outer(Rh, p) + np.outer(p, Rh) + m * np.outer(p, p)
 
 
 def _quarters(angle: float) -> int | None:

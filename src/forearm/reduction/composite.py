@@ -12,6 +12,7 @@ import numpy as np
 
 from forearm.dynamics.forward import solve_symmetric
 from forearm.model import Array, Note, Scalar, Vector, cross, silent
+from forearm.portable import dot
 from forearm.reduction.chain import SYMMETRIC, Chain, Pair, Segment, Turn, levers, turns
 from forearm.reduction.recursion import inverse
 from forearm.symbols.scalars import is_zero
@@ -31,7 +32,7 @@ def inertia_matrix(chain: Chain, q: Vector, note: Note = silent) -> Array:
         i = j
         while True:
             felt = chain.segments[i]
-            M[i, j] = M[j, i] = felt.axis @ n if felt.revolute else felt.axis @ f
+            M[i, j] = M[j, i] = dot(felt.axis, n if felt.revolute else f)
             note(f"M{i + 1}_", j, M[i, j])
             if felt.parent < 0:
                 break

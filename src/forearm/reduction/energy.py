@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from forearm.model import Note, Scalar, Vector, cross, silent
+from forearm.portable import dot
 from forearm.reduction.chain import Chain, levers, turns
 
 
@@ -29,7 +30,7 @@ def kinetic(chain: Chain, q: Vector, qd: Vector, note: Note = silent) -> Scalar:
         (Jxx, Jxy, Jxz), (_, Jyy, Jyz), (_, _, Jzz) = s.J
         spin = (Jyy + Jzz) * (x * x) + (Jxx + Jzz) * (y * y) + (Jxx + Jyy) * (z * z)
         spin = 0.5 * spin - Jxy * (x * y) - Jxz * (x * z) - Jyz * (y * z)
-        K = K + (0.5 * s.m) * (v[i] @ v[i]) + v[i] @ cross(w[i], s.h) + spin
+        K = K + (0.5 * s.m) * dot(v[i], v[i]) + dot(v[i], cross(w[i], s.h)) + spin
     return K
 
 
@@ -38,10 +39,10 @@ def potential(chain: Chain, q: Vector, note: Note = silent) -> Scalar:
     at, l = turns(chain, q), levers(chain, q)  # noqa: E741
     g: dict[int, Any] = {-1: chain.g}
     fallen: dict[int, Any] = {-1: 0.0}  # g . p of each origin
-    P: Any = -(chain.g @ chain.grounded)
+    P: Any = -dot(chain.g, chain.grounded)
     for i, s in enumerate(chain.segments):
-        fallen[i] = fallen[s.parent] + g[s.parent] @ l[i]
+        fallen[i] = fallen[s.parent] + dot(g[s.parent], l[i])
         g[i] = at[i].down(g[s.parent])
         note("g", i, g[i])
-        P = P - s.m * fallen[i] - g[i] @ s.h
+        P = P - s.m * fallen[i] - dot(g[i], s.h)
     return P

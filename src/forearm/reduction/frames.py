@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from forearm.model import Model
+from forearm.portable import atan2, dot, hypot, matmul, norm
 from forearm.reduction.chain import NO_TURN, Chain, Pair, Segment, moments, moved
 from forearm.spatial import Floats, inverse_pose, pose
 
@@ -34,12 +35,12 @@ def chain_of(model: Model) -> Chain:
     segments, own = [], []
     for i, body in enumerate(model.bodies):
         parent = frames[body.parent] if body.parent >= 0 else base
-        T = inverse_pose(parent) @ frames[i]
+        T = matmul(inverse_pose(parent), frames[i])
         phi, alpha, psi = _turns(T[:3, :3])
         offset = model.offset[i]
         if body.revolute:
-            offset = _snapped_angle(offset + math.atan2(psi[1], psi[0]))
-        own.append(inverse_pose(frames[i]) @ poses[i])
+            offset = _snapped_angle(offset + atan2(psi[1], psi[0]))
+        own.append(matmul(inverse_pose(frames[i]), poses[i]))
         m, h, J = moved(*moments(body.m, body.r, body.I), own[i][:3, :3], own[i][:3, 3])
         segments.append(
             Segment(
@@ -48,7 +49,7 @@ def chain_of(model: Model) -> Chain:
                 phi,
                 alpha,
                 _snapped(T[:3, 3], size),
-                _snapped(frames[i][:3, :3].T @ joints[i][:3, 2]),
+                _snapped(matmul(frames[i][:3, :3].T, joints[i][:3, 2])),
                 offset,
                 m,
                 _snapped(h, abs(m) * size),
@@ -59,7 +60,7 @@ def chain_of(model: Model) -> Chain:
         for array in (s.l, s.axis, s.h, s.J):
             array.flags.writeable = False
     R_base = _snapped(base[:3, :3])
-    g = _snapped(R_base.T @ model.g, float(np.abs(model.g).max()))
+    g = _snapped(matmul(R_base.T, model.g), float(np.abs(model.g).max()))
     return Chain(model, tuple(segments), g, R_base, tuple(own))
 
 
@@ -71,8 +72,8 @@ def at_zero(model: Model) -> tuple[list[Floats], list[Floats]]:
     joints: list[Floats] = []
     for body in model.bodies:
         parent = poses[body.parent] if body.parent >= 0 else np.eye(4)
-        joints.append(parent @ pose(body.Rb, body.pb))
-        poses.append(joints[-1] @ pose(body.Ra, body.pa))
+        joints.append(matmul(parent, pose(body.Rb, body.pb)))
+        poses.append(matmul(joints[-1], pose(body.Ra, body.pa)))
     return poses, joints
 
 
@@ -80,7 +81,7 @@ def _frames(model: Model, joints: list[Floats]) -> tuple[list[Floats], Floats]:
     """A frame for each body, and one for the base, in base axes at zero."""
     frames: list[Floats] = []
     base = _base_frame(model, joints)
-    far = FAR * max([0.01, *(float(np.linalg.norm(joint[:3, 3] - joints[0][:3, 3])) for joint in joints)])
+    far = FAR * max([0.01, *(norm(joint[:3, 3] - joints[0][:3, 3]) for joint in joints)])
     for i, body in enumerate(model.bodies):
         parent = frames[body.parent] if body.parent >= 0 else base
         if not body.revolute:
@@ -102,8 +103,8 @@ def _base_frame(model: Model, joints: list[Floats]) -> Floats:
     if first is None:
         return np.eye(4)
     x, z = joints[first][:3, 0], joints[first][:3, 2]
-    across = model.g - z * (z @ model.g)
-    tilted = np.linalg.norm(across) > ROUNDING * np.linalg.norm(model.g)
+    across = model.g - z * dot(z, model.g)
+    tilted = norm(across) > ROUNDING * norm(model.g)
     return pose(_axes(z, across if tilted else x), np.zeros(3))
 
 
@@ -131,9 +132,10 @@ def _foot(p: Floats, z: Floats, beside: Floats, far: float) -> Floats:
     level with its origin where both are parallel.
     """
     o, u = beside[:3, 3], beside[:3, 2]
-    level, c, d = z @ (o - p), z @ u, o - p
-    det = float(np.linalg.norm(np.cross(z, u))) ** 2
-    t = level if det < PARALLEL**2 else (level - c * (u @ d)) / det
+    level, c, d = dot(z, o - p), dot(z, u), o - p
+    across = np.cross(z, u)
+    det = dot(across, across)
+    t = level if det < PARALLEL * PARALLEL else (level - c * dot(u, d)) / det
     return np.asarray(p + (t if abs(t - level) < far else level) * z)
 
 
@@ -145,24 +147,24 @@ def _normal(joints: list[Floats], i: int, following: int | None) -> Floats:
     if following is None:
         return x
     normal = np.cross(z, joints[following][:3, 2])
-    if np.linalg.norm(normal) < PARALLEL:
+    if norm(normal) < PARALLEL:
         d = joints[following][:3, 3] - joints[i][:3, 3]
-        normal = d - z * (z @ d)
-        if np.linalg.norm(normal) < PARALLEL * max(1.0, float(np.linalg.norm(d))):
+        normal = d - z * dot(z, d)
+        if norm(normal) < PARALLEL * max(1.0, norm(d)):
             return x
-    return -normal if normal @ x < 0.0 else normal
+    return -normal if dot(normal, x) < 0.0 else normal
 
 
 def _axes(z: Floats, x: Floats) -> Floats:
     """Right-handed axes with this z, and x as near as can be to the one given."""
-    x = x - z * (z @ x)
-    x = x / np.linalg.norm(x)
+    x = x - z * dot(z, x)
+    x = x / norm(x)
     return np.column_stack([x, np.cross(z, x), z])
 
 
 def _turns(R: Floats) -> tuple[Pair, Pair, Pair]:
     """phi, alpha, psi with R = Rz(phi) Rx(alpha) Rz(psi)."""
-    if math.hypot(R[0, 2], R[1, 2]) < ROUNDING:
+    if hypot(R[0, 2], R[1, 2]) < ROUNDING:
         return NO_TURN, (math.copysign(1.0, R[2, 2]), 0.0), snapped_pair(R[0, 0], -R[0, 1])
     phi = NO_TURN if abs(R[0, 2]) < 10.0 * ROUNDING else snapped_pair(-R[1, 2], R[0, 2])
     alpha = snapped_pair(R[2, 2], -R[1, 2] * phi[0] + R[0, 2] * phi[1])
@@ -175,7 +177,7 @@ def _turns(R: Floats) -> tuple[Pair, Pair, Pair]:
 
 def snapped_pair(c: float, s: float) -> Pair:
     """Cosine and sine, exact where a quarter turn was meant."""
-    size = math.hypot(c, s)
+    size = hypot(c, s)
     c, s = float(c / size), float(s / size)
     if abs(s) < ROUNDING:
         return math.copysign(1.0, c), 0.0

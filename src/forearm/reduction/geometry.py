@@ -7,7 +7,6 @@ behind all three (standard).
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.arm.joint import DH
 from forearm.model import Array, Model, Scalar, Z
+from forearm.portable import cos_sin, matmul
 from forearm.reduction.chain import NO_TURN, Chain, Pair, Segment, moved
 from forearm.reduction.frames import snapped_pair
 from forearm.reduction.inertial import Value, gravity_of, link_moments, value_of
@@ -68,7 +68,7 @@ def model_of_table(model: Model, arm: Arm, chosen: dict[str, float], value: Valu
         about_z = _turn_z(_pair(theta))
         along = _pose(alpha, (a, 0.0, 0.0))
         if _modified(arm):
-            Rb, pb = along[:3, :3] @ about_z, along[:3, 3] + along[:3, 2] * d
+            Rb, pb = matmul(along[:3, :3], about_z), along[:3, 3] + along[:3, 2] * d
             bodies[i] = replace(bodies[i], Rb=Rb, pb=pb)
         else:
             p = np.array([a, 0.0, d], dtype=object)
@@ -92,7 +92,7 @@ def _row(arm: Arm, i: int, chosen: dict[str, float], value: Value) -> tuple[Scal
 
 def _pair(angle: Scalar) -> Pair:
     if isinstance(angle, float):
-        return snapped_pair(math.cos(angle), math.sin(angle))
+        return snapped_pair(*cos_sin(angle))
     return angle.cos(), angle.sin()
 
 

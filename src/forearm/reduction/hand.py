@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from forearm.model import Array, Vector, cross
+from forearm.portable import matmul
 from forearm.reduction.chain import Chain, Pair, levers, turns
 
 
@@ -21,7 +22,7 @@ def frames_on_path(chain: Chain, q: Vector) -> list[tuple[int, Array, Array]]:
     while i >= 0:
         path.insert(0, i)
         i = chain.segments[i].parent
-    R, p = np.eye(3), np.zeros(3)
+    R, p = np.eye(3, dtype=object), np.zeros(3, dtype=object)
     made: list[tuple[int, Array, Array]] = []
     for i in path:
         s = chain.segments[i]
@@ -55,12 +56,13 @@ def jacobian(chain: Chain, q: Vector) -> Array:
 def _hand(chain: Chain, frames: list[tuple[int, Array, Array]]) -> tuple[Array, Array]:
     model = chain.model
     if not frames:  # the hand is on the base: undo what the chain's base frame turned
-        return chain.R_base.T @ model.R_hand, chain.R_base.T @ model.p_hand
+        return matmul(chain.R_base.T, model.R_hand), matmul(chain.R_base.T, model.p_hand)
     i, R, p = frames[-1]
     own = chain.own[i]
     if own.dtype != object:
         own = np.where(np.abs(own) < 1e-15, 0.0, own)
-    return R @ (own[:3, :3] @ model.R_hand), p + R @ (own[:3, :3] @ model.p_hand + own[:3, 3])
+    R_hand, p_hand = matmul(own[:3, :3], model.R_hand), matmul(own[:3, :3], model.p_hand) + own[:3, 3]
+    return R @ R_hand, p + R @ p_hand
 
 
 def _then_about_z(R: Array, turn: Pair) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.arm.link import Link
 from forearm.model import Array, Scalar
+from forearm.portable import matmul
 from forearm.reduction.chain import moments, moved
 from forearm.spatial import TENSOR
 
@@ -73,7 +74,8 @@ def body_moments(
     """The moments of everything on a body, in a frame in which the body has this pose."""
     m, h, J = 0.0, np.zeros(3, dtype=object), np.zeros((3, 3), dtype=object)
     for link, T in links_on(arm, body):
-        there = np.where(np.abs(pose @ T) < 1e-15, 0.0, pose @ T)
+        there = matmul(pose, T)
+        there = np.where(np.abs(there) < 1e-15, 0.0, there)
         part = moved(*link_moments(link, chosen, value), there[:3, :3], there[:3, 3])
         m, h, J = m + part[0], h + part[1], J + part[2]
     return m, h, J

@@ -7,15 +7,16 @@ moments pass runs of parallel axes.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from forearm.errors import ModelError
 from forearm.model import Array
+from forearm.portable import atan2, dot
 from forearm.reduction.chain import Chain, Segment, about_x, about_z, moved
 from forearm.reduction.regroup import Choice, regrouped
+from forearm.spatial import rotation_z
 from forearm.symbols.scalars import is_zero, same
 
 DIGITS = 15  # of a constant: what lies beyond them is rounding
@@ -89,7 +90,7 @@ def slid(chain: Chain, i: int, v: Array) -> Chain:
     m, h, J = moved(s.m, s.h, s.J, np.eye(3), -v)
     l, offset = s.l + about_z(s.phi, about_x(s.alpha, v)), s.offset  # noqa: E741
     if not s.revolute:  # what lies along the slide only adds to its coordinate
-        along = s.axis @ l
+        along = dot(s.axis, l)
         l, offset = l - s.axis * along, offset + along  # noqa: E741
     chain = chain.changed(
         i, m=m, h=_cut(h, s.h, s.m * v), J=_cut(J, s.J, np.outer(s.h, v)), l=_cut(l, s.l, v), offset=offset
@@ -115,11 +116,8 @@ def rolled(chain: Chain, i: int) -> Chain:
     s = chain.segments[i]
     if chain.children()[i] or not s.revolute or is_zero(s.h[1]) or not all(isinstance(x, float) for x in s.h):
         raise ModelError(f"plan: the frame of segment {i} cannot be rolled.")
-    angle = math.atan2(s.h[1], s.h[0])
-    R = np.array(
-        [[math.cos(angle), math.sin(angle), 0.0], [-math.sin(angle), math.cos(angle), 0.0], [0.0, 0.0, 1.0]]
-    )
-    m, h, J = moved(s.m, s.h, s.J, R, np.zeros(3))
+    angle = atan2(s.h[1], s.h[0])
+    m, h, J = moved(s.m, s.h, s.J, rotation_z(angle).T, np.zeros(3))
     h[1] = 0.0
     return chain.changed(i, m=m, h=h, J=J, offset=s.offset + angle)
 

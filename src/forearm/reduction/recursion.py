@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from forearm.model import Array, Note, Scalar, Vector, cross, silent
+from forearm.portable import dot
 from forearm.reduction.chain import Chain, Segment, Turn, cos_sin_of, is_pair, levers, turns
 from forearm.symbols.scalars import is_zero, same
 
@@ -175,7 +176,7 @@ def _both(A: Scalar, B: Scalar, a: Scalar, k: Scalar) -> Scalar:
 
 def along(s: Segment, f: Array, n: Array) -> Scalar:
     """What a joint's drive feels of the force and moment that pass it."""
-    return s.axis @ n if s.revolute else s.axis @ f
+    return dot(s.axis, n if s.revolute else f)
 
 
 def _inwards(

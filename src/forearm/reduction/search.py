@@ -124,4 +124,4 @@ def _sizes(chain: Chain) -> list[float]:
         max(float(np.abs(getattr(s, name)).max()) for s in chain.segments) for name in ("m", "h", "J", "l")
     )
     length = max(1e-6, l)
-    return [max(m, h / length, J / length**2), max(h, J / length), J]
+    return [max(m, h / length, J / (length * length)), max(h, J / length), J]

@@ -13,6 +13,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.errors import NameNotFound, shorten, suggest
 from forearm.model import Model, model_of
+from forearm.portable import matmul, product
 from forearm.reduction.chain import Chain
 from forearm.reduction.frames import chain_of
 from forearm.reduction.geometry import chain_of_table, geometry_values, model_of_table
@@ -79,7 +80,11 @@ def symbolic_chain(arm: Arm, chosen: dict[str, float], value: Value) -> Chain:
     for i in sorted(touched(arm, chosen)):
         m, h, J = body_moments(chain.own[i], arm, i, chosen, value)
         chain = chain.changed(i, m=m, h=h, J=J)
-    return replace(chain, g=chain.R_base.T @ gravity_of(arm, chosen, value)) if _gravity(chosen) else chain
+    return (
+        replace(chain, g=matmul(chain.R_base.T, gravity_of(arm, chosen, value)))
+        if _gravity(chosen)
+        else chain
+    )
 
 
 def symbolic_model(arm: Arm, chosen: dict[str, float], value: Value) -> Model:
@@ -94,9 +99,8 @@ def symbolic_model(arm: Arm, chosen: dict[str, float], value: Value) -> Model:
         if len(links) == 1:  # nothing to merge, so nothing is divided by a mass that may be 0
             link, T = links[0]
             m, com, inertia = link_values(link, chosen, value)
-            bodies[i] = replace(
-                bodies[i], m=m, r=T[:3, :3] @ com + T[:3, 3], I=T[:3, :3] @ inertia @ T[:3, :3].T
-            )
+            R = T[:3, :3]
+            bodies[i] = replace(bodies[i], m=m, r=matmul(R, com) + T[:3, 3], I=product(R, inertia, R.T))
             continue
         m, h, J = body_moments(np.eye(4), arm, i, chosen, value)
         r = np.array([x / m for x in h], dtype=object)
@@ -118,7 +122,7 @@ def best_plan_for(arm: Arm, chosen: dict[str, float]) -> Plan:
 @lru_cache(maxsize=64)
 def _best_plan_for(arm: Arm, items: tuple[tuple[str, float], ...]) -> Plan:
     chosen = dict(items)
-    generic = dict(zip(chosen, np.random.default_rng(1).uniform(0.5, 1.5, len(chosen)).tolist(), strict=True))
+    generic = dict(zip(chosen, (0.5 + np.random.default_rng(1).random(len(chosen))).tolist(), strict=True))
     stand_in = symbolic_chain(arm, chosen, lambda name, _: generic[name])
     geometric = _geometric(arm, chosen)
     symbols = frozenset(range(len(stand_in.segments)) if geometric else touched(arm, chosen))

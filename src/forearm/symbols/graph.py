@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from forearm.errors import InputError
+from forearm.portable import atan2, cos, exp, sin
 from forearm.symbols.counts import Counts
 
 # Kinds of nodes. Operands of SUB, DIV are in order, those of MUL, ADD sorted.
@@ -252,11 +253,11 @@ class Expr:
 
     def cos(self) -> Any:
         """The cosine: even, so the sign of the angle falls away."""
-        return self._function(COS, math.cos, odd=False)
+        return self._function(COS, cos, odd=False)
 
     def sin(self) -> Any:
         """The sine: odd, so the sign of the angle comes out."""
-        return self._function(SIN, math.sin, odd=True)
+        return self._function(SIN, sin, odd=True)
 
     def sqrt(self) -> Any:
         """The square root. A sign in front says nothing of the value, y - x may be -(x - y):
@@ -273,7 +274,7 @@ class Expr:
 
     def exp(self) -> Any:
         """The exponential. A sign in front goes inside, as 0 - x."""
-        return self._sign_inside()._function(EXP, math.exp, odd=False)
+        return self._sign_inside()._function(EXP, exp, odd=False)
 
     def arctangent(self, x: Any) -> Any:
         """The angle of (x, y), y being this value: odd in y, so that its sign comes out;
@@ -281,7 +282,7 @@ class Expr:
         """
         y, across = number(self), number(x)
         if isinstance(y, REAL) and isinstance(across, REAL):
-            return math.atan2(y, across)
+            return atan2(y, across)
         across = across if isinstance(across, Expr) else self.graph.constant(float(across))
         graph = graph_of(self, across)
         across = _subtracted_from_zero(across) if across.negative else across

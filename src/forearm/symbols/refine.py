@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from forearm.portable import total
 from forearm.symbols.graph import ADD, DIV, MUL, NOTHING, PARAMETER, SUB, Expr, Graph, expressions, mapped
 from forearm.symbols.scalars import operate
 
@@ -343,7 +344,7 @@ class Refinement:
     def _made(self, place: int, made: dict[int, Any]) -> Any:
         if place in self.sums:
             terms = [(1.0 if node == ONE else made[node], c) for node, c in self.sums[place].items()]
-            return sum((x * c for x, c in sorted(terms, key=lambda term: _age(term[0]))), start=0.0)
+            return total((x * c for x, c in sorted(terms, key=lambda term: _age(term[0]))), start=0.0)
         if place in self.products:
             return math.prod(sorted((made[f] for f in self.products[place]), key=_age), start=1.0)
         if place in self.graph.values:

@@ -4,13 +4,13 @@ and whatever else computes.
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from forearm.portable import atan2, cos, exp, sin
 from forearm.symbols.graph import (
     ABS,
     ADD,
@@ -62,7 +62,7 @@ def exponential(x: Scalar) -> Scalar:
     """e^x."""
     if isinstance(x, ARRAYS):
         return np.exp(x)
-    return math.exp(x) if isinstance(x, REAL) else x.exp()
+    return exp(x) if isinstance(x, REAL) else x.exp()
 
 
 def hinge(x: Scalar) -> Scalar:
@@ -74,14 +74,14 @@ def sine(x: Scalar) -> Scalar:
     """The sine."""
     if isinstance(x, ARRAYS):
         return np.sin(x)
-    return math.sin(x) if isinstance(x, REAL) else x.sin()
+    return sin(x) if isinstance(x, REAL) else x.sin()
 
 
 def cosine(x: Scalar) -> Scalar:
     """The cosine."""
     if isinstance(x, ARRAYS):
         return np.cos(x)
-    return math.cos(x) if isinstance(x, REAL) else x.cos()
+    return cos(x) if isinstance(x, REAL) else x.cos()
 
 
 def arctangent(y: Scalar, x: Scalar) -> Scalar:
@@ -89,7 +89,7 @@ def arctangent(y: Scalar, x: Scalar) -> Scalar:
     if isinstance(x, ARRAYS) or isinstance(y, ARRAYS):
         return np.arctan2(y, x)
     if isinstance(x, REAL) and isinstance(y, REAL):
-        return math.atan2(y, x)
+        return atan2(y, x)
     return x.graph.constant(y).arctangent(x) if isinstance(y, REAL) else y.arctangent(x)
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from forearm.codegen.program import Ref, Statement, Tree
+from forearm.portable import cos_sin as exact_cos_sin
+from forearm.portable import total
 
 QUARTER = 0.5 * math.pi
 SAME_ANGLE = 1e-14  # what an offset may differ by from a quarter turn, or from the sum of its joints' offsets
@@ -23,7 +25,8 @@ class Affine:
 
     def beyond(self, offsets: dict[Ref, float]) -> float:
         """What the number has beyond the offsets of the variables."""
-        return self.offset - sum(float(c) * offsets.get(v, 0.0) for v, c in self.coefficients.items())
+        known = total(float(c) * offsets.get(v, 0.0) for v, c in self.coefficients.items())
+        return self.offset - float(known)
 
 
 NOTHING = Affine({}, 0.0)
@@ -71,7 +74,7 @@ def cos_sin(angle: float) -> tuple[float, float]:
     """Cosine and sine, those of quarter turns exactly."""
     quarters = _quarters(angle)
     if quarters is None:
-        return math.cos(angle), math.sin(angle)
+        return exact_cos_sin(angle)
     return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarters % 4]
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from forearm.codegen.closed_form.polynomial import CACHED, FLAT, Angle, Wave, combined, signed
+from forearm.portable import total
 
 Product = tuple[tuple[Wave, int], ...]  # waves with their powers
 Writing = dict[Product, float]
@@ -74,7 +75,7 @@ def _trades(made: Writing, noise: float) -> Iterator[Trade]:
 def _trade(made: Writing, change: Writing, noise: float) -> Trade | None:
     after = {product: made.get(product, 0.0) + c for product, c in change.items()}
     gain = sum(_cost(product) * ((product in made) - (abs(c) > noise)) for product, c in after.items())
-    return Trade(after, (-gain, sum(map(abs, after.values())), tuple(sorted(after)))) if gain > 0 else None
+    return Trade(after, (-gain, total(map(abs, after.values())), tuple(sorted(after)))) if gain > 0 else None
 
 
 @lru_cache(maxsize=CACHED)

@@ -8,6 +8,7 @@ from forearm.codegen.closed_form import Sum
 from forearm.codegen.program import Argument, Program, Ref
 from forearm.codegen.typesetting.formulas import Page, width
 from forearm.codegen.typesetting.names import letter
+from forearm.portable import total
 
 WIDTH = 91.0  # of an equation, in digits
 MOST_COLUMNS = 10  # of a matrix, as amsmath has it
@@ -55,7 +56,7 @@ def _matrix(output: Argument, entries: tuple[Sum, ...], page: Page) -> list[str]
     rows, columns = output.shape
     texts = [page.text(entry) for entry in entries]
     widths = [max(width(t) for t in texts[j::columns]) for j in range(columns)]
-    if columns > MOST_COLUMNS or sum(widths) + 4 * columns > WIDTH:
+    if columns > MOST_COLUMNS or total(widths) + 4 * columns > WIDTH:
         return []
     inside = [" & ".join(texts[i * columns : (i + 1) * columns]) + r" \\" for i in range(rows)]
     return [r"\begin{bmatrix}", *inside, r"\end{bmatrix}"]

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from forearm.codegen.closed_form import PARAMETER, ClosedForm, Factor, Function, Sum, Term, Trig
 from forearm.codegen.program import Ref
 from forearm.codegen.typesetting.names import Names, indices
+from forearm.portable import total
 
 INDENT = 6.0  # of lines that go on, in digits
 TOGETHER = 75.0  # a bracket in a bracket is broken only if it is wider
@@ -179,7 +180,7 @@ def _height(terms: Sum) -> int:
 def width(text: str) -> float:
     """About how wide a formula is, in digits."""
     text = re.sub(r"\\(frac|mathrm|dot|ddot|bar|bigl|bigr|Bigl|Bigr|operatorname|quad|,)", "", text)
-    small = sum(
+    small: float = total(
         0.75 * len(re.sub(r"\\[A-Za-z]+|[{}]", "x", inner)) for inner in re.findall(r"[_^]\{([^{}]*)\}", text)
     )
     text = re.sub(r"[_^]\{[^{}]*\}", "", text)

@@ -7,13 +7,13 @@ g_y - s g_z, p_z = s g_y + c g_z before joint 1 moves it. Over any scalar.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from forearm.kinematics.closed_form.geometry import Position
 from forearm.kinematics.closed_form.linear import Scalar, Vector
 from forearm.kinematics.closed_form.subproblems import Turn, about, both_turns, fixed_turn, turn_between
 from forearm.kinematics.closed_form.third import carried, turned, value
+from forearm.portable import atan2, hypot
 from forearm.symbols.scalars import hinge, root
 
 Third = Callable[[Position, Scalar, Scalar, Scalar], list[Turn]]
@@ -58,7 +58,7 @@ def carry_parallel(position: Position, at: Vector) -> list[tuple[Vector, list[Tu
     """
     (px, py, pz), link, (ux, uy, uz) = at, position.first, position.u
     a, c, s, up = link.a, link.c, link.s, position.second.c
-    l2, l3 = position.second.a, math.hypot(ux, uy)
+    l2, l3 = position.second.a, hypot(ux, uy)
     gz = position.second.d + up * uz
     gy = (pz - c * gz) * (1.0 / s)
     y = c * gy - s * gz
@@ -68,7 +68,7 @@ def carry_parallel(position: Position, at: Vector) -> list[tuple[Vector, list[Tu
         one = turn_between(x, y, px, py)
         gx = x - a
         bend = (gx * gx + gy * gy - (l2 * l2 + l3 * l3)) * (0.5 / (l2 * l3))
-        for three in about(fixed_turn(-math.atan2(uy, ux)), bend):
+        for three in about(fixed_turn(-atan2(uy, ux)), bend):
             two = turn_between(l2 + ux * three.c - uy * three.s, up * (ux * three.s + uy * three.c), gx, gy)
             found.append(([one.angle, two.angle, three.angle], [one, two, three]))
     return found

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.kinematics.closed_form.screws import Link, Screws, link_between, snapped
-from forearm.spatial import inverse_pose, pose, rotation_from_z
+from forearm.portable import atan2, dot, matmul, product
+from forearm.spatial import inverse_pose, pose, rotation_from_z, rotation_z
 
 Floats = NDArray[np.float64]
 Numbers = tuple[float, ...]
@@ -102,17 +103,17 @@ def position_geometry(screws: Screws, point: Floats) -> Position:
     # A slide has a direction and no place: its line is put through the origin of the frame before it.
     frame = _first_frame(w[0], p[0] if revolute[0] else (p[1] if revolute[1] else point))
     first, _ = link_between(frame, w[1], p[1] if revolute[1] else frame[:3, 3])
-    base = frame @ _along_z(first)
+    base = matmul(frame, _along_z(first))
     first, at_second = link_between(base, w[1], p[1] if revolute[1] else base[:3, 3])
     second, at_third = link_between(at_second, w[2], p[2] if revolute[2] else at_second[:3, 3])
     if len(w) > 3:
         third, _ = link_between(at_third, w[3], point)
         turn, twist = third.turn, (third.c, third.s)
     else:
-        u = inverse_pose(at_third)[:3] @ np.append(point, 1.0)
-        turn, twist = (float(np.arctan2(u[1], u[0])) if revolute[2] else 0.0), (1.0, 0.0)
-    turned = at_third @ _rz(turn) if revolute[2] else at_third
-    u = inverse_pose(turned)[:3] @ np.append(point, 1.0)
+        u = matmul(inverse_pose(at_third)[:3], np.append(point, 1.0))
+        turn, twist = (atan2(u[1], u[0]) if revolute[2] else 0.0), (1.0, 0.0)
+    turned = matmul(at_third, _rz(turn)) if revolute[2] else at_third
+    u = matmul(inverse_pose(turned)[:3], np.append(point, 1.0))
     turns = (0.0, second.turn, turn)
     return Position(revolute[:3], _tidy(base), first, second, tuple(_short(v) for v in u), turns, twist)
 
@@ -124,7 +125,7 @@ def wrist_geometry(before: Floats, w: Floats, home: Floats) -> Wrist:
     at = pose(before)
     fourth, at_fifth = link_between(at, w[1], np.zeros(3))
     fifth, at_sixth = link_between(at_fifth, w[2], np.zeros(3))
-    hand = at_sixth[:3, :3].T @ home[:3, :3]
+    hand = matmul(at_sixth[:3, :3].T, home[:3, :3])
     return Wrist((fourth.c, fourth.s), (fifth.c, fifth.s), (fourth.turn, fifth.turn, 0.0), _tidy(hand))
 
 
@@ -138,19 +139,21 @@ def spherical_geometry(screws: Screws, centre: Floats, backwards: bool) -> Geome
 
 def parallel_geometry(screws: Screws, centre: Floats, backwards: bool) -> Geometry:
     """An arm whose axes 2, 3, 4 are parallel and whose axes 5, 6 meet in `centre`."""
-    signs = [1.0 if axis @ screws.w[1] > 0.0 or i not in (2, 3) else -1.0 for i, axis in enumerate(screws.w)]
+    signs = [
+        1.0 if dot(axis, screws.w[1]) > 0.0 or i not in (2, 3) else -1.0 for i, axis in enumerate(screws.w)
+    ]
     w, p = screws.w * np.array(signs)[:, None], screws.p
     frame = _first_frame(w[0], p[0])
     first, _ = link_between(frame, w[1], p[1])
-    base = frame @ _along_z(first)
+    base = matmul(frame, _along_z(first))
     first, at_second = link_between(base, w[1], p[1])
     second, at_third = link_between(at_second, w[2], p[2])
     third, at_fourth = link_between(at_third, w[3], p[3])
     wrist = wrist_geometry(at_fourth[:3, :3], w[3:], screws.home)
-    e = inverse_pose(at_fourth)[:3] @ np.append(centre, 1.0)
+    e = matmul(inverse_pose(at_fourth)[:3], np.append(centre, 1.0))
     turn = wrist.turns[0]
-    reach = _rz(-turn)[:2, :2] @ e[:2]
-    height = (inverse_pose(at_second)[:3] @ np.append(centre, 1.0))[2]
+    reach = matmul(_rz(-turn)[:2, :2], e[:2])
+    height = matmul(inverse_pose(at_second)[:3], np.append(centre, 1.0))[2]
     carrier = Parallel(
         base=_tidy(base),
         first=first,
@@ -170,13 +173,13 @@ def home_rotation(position: Position) -> Floats:
     R = position.base[:3, :3]
     twists = ((position.first.c, position.first.s), (position.second.c, position.second.s), position.twist)
     for turn, (c, s) in zip(position.turns, twists, strict=True):
-        R = R @ _rz(turn)[:3, :3] @ np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+        R = product(R, _rz(turn)[:3, :3], np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]]))
     return R
 
 
 def in_hand(screws: Screws, point: Floats) -> Numbers:
     """A point of the base frame, at q = 0, in the hand's frame."""
-    return tuple(_short(v) for v in inverse_pose(screws.home)[:3] @ np.append(point, 1.0))
+    return tuple(_short(v) for v in matmul(inverse_pose(screws.home)[:3], np.append(point, 1.0)))
 
 
 def _first_frame(w: Floats, p: Floats) -> Floats:
@@ -190,8 +193,7 @@ def _along_z(link: Link) -> Floats:
 
 
 def _rz(angle: float) -> Floats:
-    c, s = np.cos(angle), np.sin(angle)
-    return pose(np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]))
+    return pose(rotation_z(angle))
 
 
 def _short(value: float) -> float:

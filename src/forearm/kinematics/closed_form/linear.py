@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from forearm.portable import total
 from forearm.symbols.scalars import is_zero
 
 Scalar = Any
@@ -44,7 +45,7 @@ def apply(A: Array, v: Any) -> Vector:
 def dot(a: Any, b: Any) -> Scalar:
     """The sum of products, those with the number 0 left out."""
     terms = [x * y for x, y in zip(a, b, strict=True) if not (is_zero(x) or is_zero(y))]
-    return sum(terms[1:], terms[0]) if terms else 0.0
+    return total(terms)
 
 
 def plus(a: Vector, b: Vector) -> Vector:

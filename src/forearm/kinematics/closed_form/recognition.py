@@ -28,6 +28,7 @@ from forearm.kinematics.closed_form.quartic import third_joint_quartic
 from forearm.kinematics.closed_form.screws import MEETING, Screws, angle_between, meeting_point, screws_of
 from forearm.kinematics.closed_form.third import needs_quartic, third_joint
 from forearm.kinematics.poses import forward
+from forearm.portable import dot, norm
 
 Floats = NDArray[np.float64]
 
@@ -55,7 +56,7 @@ def geometry_of(arm: Arm) -> Geometry:
     if isinstance(found, str):
         raise _refusal(arm, found)
     rng = np.random.default_rng(1)
-    q = rng.uniform(-2.0, 2.0, (TRIALS, arm.n)) * np.array([1.0 if r else 0.3 for r in screws.revolute])
+    q = (4.0 * rng.random((TRIALS, arm.n)) - 2.0) * np.array([1.0 if r else 0.3 for r in screws.revolute])
     if np.linalg.svd(hand_jacobian(arm, q), compute_uv=False)[:, -1].max() < MOVES:
         what = "hand's origin" if arm.n == 3 else "hand"
         raise _refusal(
@@ -132,7 +133,7 @@ def _parallel(screws: Screws, backwards: bool, names: tuple[int, ...]) -> Geomet
         )
     for i, j in ((1, 2), (2, 3)):
         off = p[j] - p[i]
-        if np.linalg.norm(off - (off @ w[1]) * w[1]) < MEETING:
+        if norm(off - dot(off, w[1]) * w[1]) < MEETING:
             return f"axes {names[i]} and {names[j]} are one line"
     return parallel_geometry(screws, centre, backwards)
 
@@ -140,7 +141,7 @@ def _parallel(screws: Screws, backwards: bool, names: tuple[int, ...]) -> Geomet
 def _position_only(screws: Screws) -> Geometry | str:
     point = screws.home[:3, 3]
     off = point - screws.p[2]
-    lever = np.linalg.norm(off - (off @ screws.w[2]) * screws.w[2])
+    lever = norm(off - dot(off, screws.w[2]) * screws.w[2])
     if screws.revolute[2] and lever < MEETING:
         return (
             "the hand's origin is on the axis of joint 3, which then does not move it; give the arm "

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
+from forearm.portable import atan2, cos_sin, dot, matmul, norm, product, total
 from forearm.spatial import inverse_pose, pose
 
 Floats = NDArray[np.float64]
@@ -40,9 +41,8 @@ class Screws:
         e(-S_1 q_1), its coordinates -q_n ... -q_1.
         """
         T = inverse_pose(self.home)
-        return Screws(
-            self.revolute[::-1], (self.w @ T[:3, :3].T)[::-1], (self.p @ T[:3, :3].T + T[:3, 3])[::-1], T
-        )
+        R, p = T[:3, :3], T[:3, 3]
+        return Screws(self.revolute[::-1], matmul(self.w, R.T)[::-1], (matmul(self.p, R.T) + p)[::-1], T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,17 +65,17 @@ def screws_of(arm: Arm) -> Screws:
     W = np.eye(4)
     w, p = [], []
     for body in arm.moving.bodies:
-        at = W @ body.before
-        w.append(at[:3, :3] @ body.axis)
+        at = matmul(W, body.before)
+        w.append(matmul(at[:3, :3], body.axis))
         p.append(at[:3, 3])
-        W = at @ body.after
+        W = matmul(at, body.after)
     index, T = arm.moving.frames[arm.hand.link]
     assert index == arm.n - 1
     return Screws(
         tuple(b.kind == "revolute" for b in arm.moving.bodies),
         np.array(w),
         np.array(p),
-        W @ T @ arm.hand.pose,
+        product(W, T, arm.hand.pose),
     )
 
 
@@ -86,29 +86,29 @@ def link_between(frame: Floats, w: Floats, p: Floats) -> tuple[Link, Floats]:
     of parallel axes the normal through the origin is taken.
     """
     z, origin = frame[:3, 2], frame[:3, 3]
-    across, along = np.cross(z, w), float(z @ w)
-    sine = float(np.linalg.norm(across))
+    across, along = np.cross(z, w), dot(z, w)
+    sine = norm(across)
     if sine < MEETING:
         off = p - origin
-        off = off - (off @ z) * z
-        a, d = float(np.linalg.norm(off)), 0.0
+        off = off - dot(off, z) * z
+        a, d = norm(off), 0.0
         x = off / a if a > MEETING else frame[:3, 0]
         c, s = math.copysign(1.0, along), 0.0
     else:
         x = across / sine
-        a = float((p - origin) @ x)
+        a = dot(p - origin, x)
         # z d + x a - w e = p - origin, so d is the part along z of what remains in the plane of z and w.
-        d = float(np.cross(p - origin, w) @ across) / sine**2
+        d = dot(np.cross(p - origin, w), across) / (sine * sine)
         c, s = (0.0, 1.0) if abs(along) < MEETING else (along, sine)
     a, d = (0.0 if abs(v) < MEETING else v for v in (a, d))
-    turn = math.atan2(float(x @ frame[:3, 1]), float(x @ frame[:3, 0]))
+    turn = atan2(dot(x, frame[:3, 1]), dot(x, frame[:3, 0]))
     link = Link(snapped(turn), d, a, c, s)
-    return link, frame @ link_pose(link)
+    return link, matmul(frame, link_pose(link))
 
 
 def link_pose(link: Link) -> Floats:
     """Rz(turn) Tz(d) Tx(a) Rx(twist)."""
-    ct, st = math.cos(link.turn), math.sin(link.turn)
+    ct, st = cos_sin(link.turn)
     R = np.array([[ct, -st * link.c, st * link.s], [st, ct * link.c, -ct * link.s], [0.0, link.s, link.c]])
     return pose(R, (ct * link.a, st * link.a, link.d))
 
@@ -119,14 +119,16 @@ def snapped(value: float) -> float:
 
 
 def meeting_point(w: Floats, p: Floats) -> tuple[Floats, float]:
-    """The point nearest to several lines, and the largest distance (m) of a line from it."""
+    """The point nearest to lines, not all parallel, and the largest distance (m) of a line from it."""
     across = [np.eye(3) - np.outer(d, d) for d in w]
-    point: Floats = np.linalg.lstsq(
-        sum(across), sum(A @ q for A, q in zip(across, p, strict=True)), rcond=1e-9
-    )[0]
-    return point, max(float(np.linalg.norm(A @ (point - q))) for A, q in zip(across, p, strict=True))
+    x, y, z = total(across)
+    b = total(matmul(A, q) for A, q in zip(across, p, strict=True))
+    # Cramer's rule, the rows being those of a symmetric matrix
+    by = (np.cross(y, z), np.cross(z, x), np.cross(x, y))
+    point: Floats = total(b[k] * by[k] for k in range(3)) / dot(x, by[0])
+    return point, max(norm(matmul(A, point - q)) for A, q in zip(across, p, strict=True))
 
 
 def angle_between(v: Floats, w: Floats) -> float:
     """The angle between two lines, 0 to 90 degrees, in rad."""
-    return math.atan2(float(np.linalg.norm(np.cross(v, w))), abs(float(v @ w)))
+    return atan2(norm(np.cross(v, w)), abs(dot(v, w)))

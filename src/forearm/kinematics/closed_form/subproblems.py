@@ -11,6 +11,7 @@ import math
 from typing import NamedTuple
 
 from forearm.kinematics.closed_form.linear import Scalar
+from forearm.portable import cos_sin
 from forearm.symbols.scalars import arctangent, hinge, root, sign
 
 # Added to the cosine's part, so that a direction that is not determined is the angle 0;
@@ -41,7 +42,7 @@ def direction_and_length(y: Scalar, x: Scalar) -> tuple[Turn, Scalar]:
 
 def fixed_turn(angle: float) -> Turn:
     """A known angle; right angles are exact."""
-    c, s = math.cos(angle), math.sin(angle)
+    c, s = cos_sin(angle)
     return Turn(angle, *(float(round(v)) if abs(v - round(v)) < 1e-15 else v for v in (c, s)))
 
 

@@ -9,12 +9,13 @@ and square roots are enough.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from forearm.kinematics.closed_form.geometry import Position
 from forearm.kinematics.closed_form.linear import Scalar
 from forearm.kinematics.closed_form.subproblems import Turn, about, fixed_turn, quadratic
+from forearm.portable import atan2, hypot
+from forearm.portable import total as summed
 
 Form = tuple[Scalar, float, float]
 
@@ -99,8 +100,8 @@ def turned(position: Position, f: Carried) -> tuple[Form, Form]:
 
 def one_combination(forms: list[Form]) -> tuple[float, float] | None:
     """The unit combination (k1, k2) that all forms share, (0, 0) where none depends on x, or None."""
-    longest = max(forms, key=lambda form: math.hypot(form[1], form[2]))
-    size = math.hypot(longest[1], longest[2])
+    longest = max(forms, key=lambda form: hypot(form[1], form[2]))
+    size = hypot(longest[1], longest[2])
     if size == 0.0:
         return 0.0, 0.0
     k1, k2 = longest[1] / size, longest[2] / size
@@ -130,12 +131,12 @@ def third_joint(position: Position, px: Scalar, py: Scalar, pz: Scalar) -> list[
     k1, k2 = combination
     values = [form_of(form, k1, k2) for _, form in E.squares]
     rest = form_of(E.rest, k1, k2)
-    e0 = sum((w * (k * k) for (w, _), (k, _) in zip(E.squares, values, strict=True)), rest[0])
-    e1 = sum(((2.0 * w * m) * k for (w, _), (k, m) in zip(E.squares, values, strict=True)), rest[1])
-    e2 = float(sum(w * m * m for (w, _), (_, m) in zip(E.squares, values, strict=True)))
+    e0 = summed((w * (k * k) for (w, _), (k, _) in zip(E.squares, values, strict=True)), rest[0])
+    e1 = summed(((2.0 * w * m) * k for (w, _), (k, m) in zip(E.squares, values, strict=True)), rest[1])
+    e2 = float(summed(w * m * m for (w, _), (_, m) in zip(E.squares, values, strict=True)))
     levels = one_or_two_roots(e0, e1, e2, max((abs(w) for w, _ in E.squares), default=1.0))
     if position.revolute[2]:
-        middle = fixed_turn(math.atan2(k2, k1))
+        middle = fixed_turn(atan2(k2, k1))
         return [turn for level in levels for turn in about(middle, level)]
     # k1 x + k2 x^2 = level
     return [
@@ -154,9 +155,9 @@ def is_quadratic_slide(position: Position, E: Equation) -> bool:
 
 def slides_of(E: Equation) -> tuple[Scalar, ...]:
     """The roots of E for a slide whose squared forms are straight."""
-    e0 = sum((w * (k0 * k0) for w, (k0, _, _) in E.squares), E.rest[0])
-    e1 = sum(((2.0 * w * k1) * k0 for w, (k0, k1, _) in E.squares), E.rest[1])
-    e2 = float(sum((w * k1 * k1 for w, (_, k1, _) in E.squares), E.rest[2]))
+    e0 = summed((w * (k0 * k0) for w, (k0, _, _) in E.squares), E.rest[0])
+    e1 = summed(((2.0 * w * k1) * k0 for w, (k0, k1, _) in E.squares), E.rest[1])
+    e2 = float(summed((w * k1 * k1 for w, (_, k1, _) in E.squares), E.rest[2]))
     return one_or_two_roots(e0, e1, e2, 1.0)
 
 

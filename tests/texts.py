@@ -1,0 +1,67 @@
+"""Digests of all that is generated from the built-in arms, the same on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import forearm as fa
+from forearm.codegen.functions import FUNCTIONS
+from forearm.codegen.generate import LANGUAGES, language_of, program_for
+from forearm.kernels.identity import told
+
+RECORD = Path(__file__).parent / "data" / "texts.json"
+CHAINS = ("chain1", "chain3", "chain7", "chain20")  # of chains without end some
+LONG = {"chain20": ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "jacobian", "base_regressor")}
+FORMULATIONS = ("newton-euler", "lagrange-hollerbach", "gibbs-appell")
+
+
+def arms() -> list[str]:
+    """Every built-in arm, and some chains."""
+    return [*fa.arms(), *CHAINS]
+
+
+def digests(name: str) -> dict[str, str]:
+    """Digests of an arm's texts by "function language", of the arm itself, and of what else is written."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fa.ForearmWarning)
+        return {key: _digest(text) for key, text in _texts(fa.load(name))}
+
+
+def recorded() -> dict[str, dict[str, str]]:
+    """The digests on record, by arm."""
+    record: dict[str, dict[str, str]] = json.loads(RECORD.read_text(encoding="utf-8"))
+    return record
+
+
+def _texts(arm: fa.Arm) -> Iterator[tuple[str, str]]:
+    yield "arm", json.dumps(told(arm))
+    for function in LONG.get(arm.name, FUNCTIONS):
+        try:
+            for readable, languages in ((False, [x for x in LANGUAGES if x != "latex"]), (True, ["latex"])):
+                program = program_for(arm, function, readable=readable)
+                for language in languages:
+                    yield f"{function} {language}", "".join(language_of(language).write(program))
+        except fa.ForearmError as error:
+            yield f"{function} refused", str(error)
+    if arm.name in LONG:
+        return
+    for formulation in FORMULATIONS:
+        yield (
+            f"inverse_dynamics {formulation}",
+            fa.generate(arm, "inverse_dynamics", formulation=formulation).text,
+        )
+    opened = [arm.moving.bodies[-1].joint.child, "gravity"]
+    yield (
+        f"inverse_dynamics of {' and '.join(opened)}",
+        fa.generate(arm, "inverse_dynamics", parameters=opened).text,
+    )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.replace(f"forearm {fa.__version__}", "forearm VERSION").encode()).hexdigest()[
+        :16
+    ]

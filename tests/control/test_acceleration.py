@@ -51,7 +51,8 @@ def test_accelerations_are_recovered(arm: fa.Arm) -> None:
     readings = sets.read(q, qd, qdd)
     scale = np.abs(readings).max() / 0.07
     assert np.abs(sets.accelerations(readings, q) - qdd).max() < ROUNDING * scale
-    assert np.array_equal(sets.read(q[2], qd[2], qdd[2]), readings[2])
+    alone = sets.read(q[2], qd[2], qdd[2])
+    assert np.abs(alone - readings[2]).max() < ROUNDING * np.abs(readings).max()
 
 
 @pytest.mark.parametrize("arm", every_kind(5), ids=lambda a: a.name)

@@ -57,7 +57,7 @@ coverage: $(VENV)/.installed  ## branch coverage of TESTS, processes that they s
 
 release: $(VENV)/.installed  ## wheel and sdist into dist, checked and tried in an empty environment; TAG=v1.2.3 checks that too
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[release]"
-	$(BIN)/python tests/check_release.py $(if $(TAG),--tag $(TAG))
+	$(BIN)/python tests/check_release.py $(if $(TAG),--tag '$(TAG)')
 
 docs: $(VENV)/.installed  ## pictures, schemas and generated pages made anew, then the site, warnings as errors
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"

@@ -47,6 +47,18 @@ fuzz: $(VENV)/.installed  ## 20,000 hostile files for each reader, ten million r
 	$(BIN)/python tests/fuzz.py --count 20000
 	$(BIN)/python tests/fuzz_trajectories.py --count 10000000
 
+.PHONY: coverage release
+
+TESTS ?= tests
+coverage: $(VENV)/.installed  ## branch coverage of TESTS, processes that they start included: the table here, pages in htmlcov
+	$(BIN)/coverage erase
+	status=0; $(BIN)/coverage run -m pytest -n auto $(TESTS) || status=$$?; \
+	$(BIN)/coverage combine --quiet && $(BIN)/coverage report && $(BIN)/coverage html --quiet && exit $$status
+
+release: $(VENV)/.installed  ## wheel and sdist into dist, checked and tried in an empty environment; TAG=v1.2.3 checks that too
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[release]"
+	$(BIN)/python tests/check_release.py $(if $(TAG),--tag '$(TAG)')
+
 docs: $(VENV)/.installed  ## pictures, schemas and generated pages made anew, then the site, warnings as errors
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
 	$(BIN)/python docs/make_pictures.py
@@ -55,4 +67,4 @@ docs: $(VENV)/.installed  ## pictures, schemas and generated pages made anew, th
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) .venv-peers site build dist demo-output
+	rm -rf $(VENV) .venv-peers site build dist demo-output htmlcov .coverage .coverage.*

@@ -11,6 +11,8 @@ from pathlib import Path
 import forearm as fa
 from forearm.codegen.functions import FUNCTIONS
 from forearm.codegen.generate import LANGUAGES, language_of, program_for
+from forearm.control import controller_code
+from forearm.control.laws import LAWS
 from forearm.kernels.identity import told
 
 RECORD = Path(__file__).parent / "data" / "texts.json"
@@ -54,6 +56,9 @@ def _texts(arm: fa.Arm) -> Iterator[tuple[str, str]]:
             f"inverse_dynamics {formulation}",
             fa.generate(arm, "inverse_dynamics", formulation=formulation).text,
         )
+    for law in LAWS:
+        made = controller_code(arm, law)
+        yield f"controller {law}", made.text + made.header
     opened = [arm.moving.bodies[-1].joint.child, "gravity"]
     yield (
         f"inverse_dynamics of {' and '.join(opened)}",

@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
+from forearm.codegen.tracing import Tracing
 from forearm.kinematics.given import one_state, states_of
 from forearm.kinematics.limits import middle
+from forearm.reduction.plan import PLAIN_PLAN
 from forearm.simulation.machine import kernel_of
+from forearm.symbols import evaluate
 from forearm.values import check_number, check_whole
 
 Floats = NDArray[np.float64]
@@ -36,7 +39,7 @@ class Gains:
 def critically_damped(n: int, bandwidth: float = BANDWIDTH, integral: bool = False) -> Gains:
     """All poles at -w: kp = w^2, kd = 2 w; with an integral kp = 3 w^2, kd = 3 w, ki = w^3."""
     w = check_number(bandwidth, "bandwidth", above=0.0)
-    kp, kd, ki = (3.0 * w**2, 3.0 * w, w**3) if integral else (w**2, 2.0 * w, 0.0)
+    kp, kd, ki = (3.0 * w * w, 3.0 * w, w * w * w) if integral else (w * w, 2.0 * w, 0.0)
     return Gains(np.full(n, kp), np.full(n, kd), np.full(n, ki))
 
 
@@ -45,7 +48,9 @@ def joint_inertias(arm: Arm, q: ArrayLike | None = None) -> Floats:
     in mid-range unless given.
     """
     (posture,) = one_state(arm, "joint_inertias", q=middle(arm) if q is None else q)
-    return np.ascontiguousarray(np.diagonal(kernel_of(arm).inertia_matrix(posture)))
+    traced = Tracing(arm, {}, plan=PLAIN_PLAN)
+    given = {f"q[{i}]": x for i, x in enumerate(posture.tolist())}
+    return np.array(evaluate(traced.graph, np.diagonal(traced.inertia_matrix()), given))
 
 
 def bearable_inertias(

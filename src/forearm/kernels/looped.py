@@ -295,9 +295,8 @@ def _refuse_singular(arm: Arm, chain: Chain) -> None:
     q, qd, tau = np.random.default_rng(1).uniform(0.1, 1.0, (3, arm.n))
     with np.errstate(all="ignore"):
         try:
-            known = np.isfinite(
-                np.array(articulated.forward(chain, q, qd, tau, rotor_inertia(arm)), dtype=float)
-            ).all()
+            qdd = articulated.forward(chain, q, qd, tau, rotor_inertia(arm))
+            known = bool(np.isfinite(np.array(qdd, dtype=float)).all())
         except ZeroDivisionError:
             known = False
     if not known:

@@ -1,7 +1,8 @@
-"""The values of expressions on NumPy arrays."""
+"""The values of expressions on NumPy arrays, or on numbers: then the same on every machine."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,23 @@ from forearm.symbols.graph import (
     Expr,
     Graph,
 )
+from forearm.symbols.scalars import arctangent, cosine, exponential, sine
 
-BINARY = {MUL: np.multiply, ADD: np.add, SUB: np.subtract, DIV: np.divide, ATAN2: np.arctan2}
-UNARY = {COS: np.cos, SIN: np.sin, SQRT: np.sqrt, SIGN: np.sign, ABS: np.abs, EXP: np.exp}
+BINARY: dict[int, Callable[..., Any]] = {
+    MUL: np.multiply,
+    ADD: np.add,
+    SUB: np.subtract,
+    DIV: np.divide,
+    ATAN2: arctangent,
+}
+UNARY: dict[int, Callable[..., Any]] = {
+    COS: cosine,
+    SIN: sine,
+    SQRT: np.sqrt,
+    SIGN: np.sign,
+    ABS: np.abs,
+    EXP: exponential,
+}
 
 
 def evaluate(graph: Graph, results: Any, given: dict[str, Any]) -> Any:
@@ -43,10 +58,12 @@ def evaluate(graph: Graph, results: Any, given: dict[str, Any]) -> Any:
                     f"{', '.join(sorted(given)) or 'nothing'}."
                 )
             values[place] = given[name]
-        elif kind in BINARY:
-            values[place] = BINARY[kind](values[graph.left[place]], values[graph.right[place]])
         else:
-            values[place] = UNARY[kind](values[graph.left[place]])
+            if kind in BINARY:
+                value = BINARY[kind](values[graph.left[place]], values[graph.right[place]])
+            else:
+                value = UNARY[kind](values[graph.left[place]])
+            values[place] = float(value) if isinstance(value, np.float64) else value
     return _taken(results, values)
 
 

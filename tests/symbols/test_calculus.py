@@ -220,12 +220,14 @@ def test_slopes_of_an_angle() -> None:
             np.testing.assert_allclose(
                 slopes, [-sign * values[1] / square, sign * values[0] / square], rtol=1e-14
             )
-    assert y.graph.constant(1.0).arctangent(-2.0) == math.atan2(1.0, -2.0)
-    assert evaluate(graph, [x.arctangent(-1.0), arctangent(1.0, x), arctangent(1.0, -1.0)], {"x": 0.3}) == [
-        math.atan2(0.3, -1.0),
-        math.atan2(1.0, 0.3),
-        math.atan2(1.0, -1.0),
+    made = [
+        y.graph.constant(1.0).arctangent(-2.0),
+        x.arctangent(-1.0),
+        arctangent(1.0, x),
+        arctangent(1.0, -1.0),
     ]
+    angles = [math.atan2(*legs) for legs in ((1.0, -2.0), (0.3, -1.0), (1.0, 0.3), (1.0, -1.0))]
+    np.testing.assert_allclose(evaluate(graph, made, {"x": 0.3}), angles, rtol=1e-15)
 
 
 def test_numbers_in_the_place_of_inputs_are_computed_with() -> None:

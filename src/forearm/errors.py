@@ -29,6 +29,10 @@ class ModelError(ForearmError):
     """Numbers or a structure that no rigid arm can have, or what this arm cannot be asked for."""
 
 
+class OutOfMemory(ForearmError, MemoryError):
+    """No memory for machine code, for LLVM or for a thread: a limit of this process or of the system."""
+
+
 class NameNotFound(ForearmError):
     """A name that is not among those there are."""
 

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from arms import posture, random_arm
 from dynamics.cases import simple_drives
+from sweeps import long
 
 import forearm as fa
 from forearm.kernels import direct
@@ -405,11 +406,12 @@ def test_no_states_before_there_was_any_batch() -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the C library there fills what is freed")
-def test_kernels_go_without_touching_what_is_freed() -> None:
+@pytest.mark.parametrize("times", [10, *long([100])])
+def test_kernels_go_without_touching_what_is_freed(times: int) -> None:
     """Freed memory is filled with a byte that, read as the flags of a function,
     says that it has a class to give back.
     """
-    code = "for _ in range(100):\n k = fa.compile(arm); k.gravity(z); k.bias(z, z); del k; gc.collect()"
+    code = f"for _ in range({times}):\n k = fa.compile(arm); k.gravity(z); k.bias(z, z); del k; gc.collect()"
     assert python(code, PYTHONMALLOC="malloc", MALLOC_PERTURB_="255") == 0
 
 

@@ -20,6 +20,7 @@ import pytest
 from arms import random_arm
 
 import forearm as fa
+from forearm.errors import OutOfMemory
 from forearm.kernels import elf, native
 from forearm.kernels.compiled import Request
 from forearm.kernels.making import made
@@ -77,6 +78,7 @@ def test_both_loaders_give_the_same_bits(function: str, part: str, dtype: str) -
 
 @pytest.mark.parametrize("name", ["panda", "stanford", "chain60"])
 @pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "inertia_matrix", "gravity"])
+@pytest.mark.sweep
 def test_every_kernel_is_taken(name: str, function: str) -> None:
     request = Request(fa.load(name).rigid(), (function,), "float64")
     for part in ("single", "batch"):
@@ -107,7 +109,7 @@ def test_calls_constants_and_tables_are_where_they_belong() -> None:
 
 def rights(address: int) -> str:
     """What may be done with the memory at an address, as the system tells: such as r-xp."""
-    for line in Path("/proc/self/maps").read_text().splitlines():
+    for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
         start, end, what = re.match(r"(\w+)-(\w+) (\S+)", line).groups()  # type: ignore[union-attr]
         if int(start, 16) <= address < int(end, 16):
             return str(what)
@@ -123,12 +125,15 @@ def test_code_is_not_written_and_data_not_run() -> None:
 
 def test_memory_is_given_back() -> None:
     code = native.object_code(TEXT)
+    first = elf.load(code)
+    places = [dict(first.addresses)]
+    del first
     for _ in range(3):
         place = elf.load(code)
-        address = place.addresses["counted"]
-        assert rights(address) == "r-xp"
+        assert rights(place.addresses["counted"]) == "r-xp"
+        places.append(dict(place.addresses))
         del place
-        assert rights(address) != "r-xp"
+    assert all(found == places[0] for found in places)
 
 
 def test_every_object_has_memory_of_its_own() -> None:
@@ -182,14 +187,16 @@ def test_what_is_no_object_is_refused_by_both(content: bytes) -> None:
         native.loaded_by_llvm(content, ["f"])
 
 
-def test_a_system_without_memory_is_not_the_user_s_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_without_memory_is_told_and_not_given_to_llvm(monkeypatch: pytest.MonkeyPatch) -> None:
     def none(*_: Any, **__: Any) -> Any:
         raise OSError(12, "Cannot allocate memory")
 
     code = native.object_code(TEXT)
     monkeypatch.setattr("mmap.mmap", none)
-    with pytest.raises(elf.NotHere):
-        elf.load(code)
+    monkeypatch.setattr("forearm.kernels.memory._here.arenas", [])
+    with pytest.raises(OutOfMemory, match=r"no memory for .* bytes of machine code") as caught:
+        native.loaded(code, ["third"])
+    assert isinstance(caught.value, MemoryError)
 
 
 # In a process of its own: a write to a wrong place need not be noticed where it happens.

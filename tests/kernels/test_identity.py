@@ -168,7 +168,7 @@ def test_sources_are_known_by_content(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "lock.py").symlink_to(tmp_path / "nowhere")
     told = []
     for text in ("x = 1", "x = 2", "x = 1"):
-        module.write_text(text)
+        module.write_text(text, encoding="utf-8")
         os.utime(module, (1.0, 1.0))
         told.append(identity._sources())
     assert told[0] == told[2] != told[1]

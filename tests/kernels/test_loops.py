@@ -110,6 +110,7 @@ def assert_true(found: Any, arm: fa.Arm, function: str, given: list[Any]) -> Non
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("name", ARMS)
+@pytest.mark.sweep(2)
 def test_every_function_is_the_reference(name: str, function: str) -> None:
     arm = ARMS[name]
     lanes = host("float64").lanes
@@ -144,6 +145,7 @@ def test_the_arms_have_everything_in_them() -> None:
 
 @pytest.mark.parametrize("lanes", [2, 4, 16])
 @pytest.mark.parametrize("name", ["kind 3", "9 frames tree", "33 turning"])
+@pytest.mark.sweep
 def test_every_width_has_the_same_bits(name: str, lanes: int) -> None:
     given = states(ARMS[name], 2 * lanes + 3, seed=lanes)
     for function in FUNCTIONS:
@@ -154,6 +156,7 @@ def test_every_width_has_the_same_bits(name: str, lanes: int) -> None:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("name", ["kind 5", "17 modified", "33 turning"])
+@pytest.mark.sweep
 def test_single_precision(name: str, function: str) -> None:
     arm = ARMS[name]
     given = [x.astype(np.float32) for x in states(arm, 37, seed=4)]
@@ -170,6 +173,7 @@ def test_single_precision(name: str, function: str) -> None:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize(("name", "lanes"), [("9 frames tree", 8), ("33 turning", 4), ("one, kind 0", 8)])
+@pytest.mark.sweep
 def test_any_number_of_states(name: str, lanes: int, function: str) -> None:
     wide, one = loop_of(name, function, lanes=lanes), loop_of(name, function, lanes=1)
     given = states(ARMS[name], 3 * lanes + 5, seed=5)
@@ -183,6 +187,7 @@ def test_any_number_of_states(name: str, lanes: int, function: str) -> None:
 @pytest.mark.parametrize("lanes", [1, None])
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("name", ["9 frames tree", "17 modified"])
+@pytest.mark.sweep
 def test_nan_and_infinity_spoil_a_state_and_no_other(name: str, function: str, lanes: int | None) -> None:
     """All of it: on a tree also the entries of M between branches, which are 0 otherwise,
     and torques of other branches.

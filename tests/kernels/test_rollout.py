@@ -59,6 +59,7 @@ def close(a: Floats, b: Floats) -> bool:
 
 @pytest.mark.parametrize("method", ["rk3", "rk4", "gill"])
 @pytest.mark.parametrize("name", RIGID)
+@pytest.mark.sweep
 def test_steps_are_those_of_the_method(name: str, method: str) -> None:
     arm = RIGID[name]
     q, qd, u = posture(arm, 1), speed(arm, 2), np.linspace(-2.0, 3.0, arm.n)
@@ -219,6 +220,7 @@ def test_code_that_is_not_what_was_written_is_made_again(
 
 @pytest.mark.parametrize("kind", ["turning", "chain", "tree, followers"])
 @pytest.mark.parametrize("method", ["rk3", "rk4", "gill"])
+@pytest.mark.sweep
 def test_loads_that_are_nearly_known_lead_to_the_same_motion(kind: str, method: str) -> None:
     """Stages begin with the loads of the last ones; by hand each is solved from rest, by the reference."""
     arm = with_efficiency(loaded_arm(kind, 5, 3), 1)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -221,6 +221,8 @@ def _run(trial: Trial, setting: Setting, plant: Arm, options: dict[str, Any]) ->
         if trial.moved is None
         else [np.ascontiguousarray(x[:, trial.moved]) for x in (w.q, w.qd, w.qdd)]
     )
+    if not trial.sees_accelerations:
+        options = options | {"sensors": replace(options["sensors"], accelerometers=None)}
     return run(trial.arm, trial.controller, motion, plant=trial.alter(plant), **options)
 
 

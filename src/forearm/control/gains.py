@@ -15,7 +15,7 @@ from forearm.kinematics.limits import middle
 from forearm.reduction.plan import PLAIN_PLAN
 from forearm.simulation.machine import kernel_of
 from forearm.symbols import evaluate
-from forearm.values import check_number, check_whole
+from forearm.values import as_floats, check_number, check_whole
 
 Floats = NDArray[np.float64]
 BANDWIDTH = 2.0 * math.pi * 5.0  # rad/s: the lower end of what industrial arms have, Dhanaraj 1.1
@@ -63,7 +63,7 @@ def bearable_inertias(
     every posture (m, n), d = min(M_jj, c / max (M^-1)_jj) with the largest c that does: joints that shake
     nobody keep all of theirs.
     """
-    (rows,) = states_of(arm, postures=np.atleast_2d(postures))
+    (rows,) = states_of(arm, postures=np.atleast_2d(as_floats(postures, "postures")))
     most = 0.5 * largest_bandwidth(period, delay) / check_number(bandwidth, "bandwidth", above=0.0)
     own, inverse = joint_inertias(arm), np.linalg.inv(kernel_of(arm).inertia_matrix(rows))
     if _largest_share(inverse, own) <= most:

@@ -126,7 +126,8 @@ def _tests(
     arm: Arm, q: ArrayLike, tau: ArrayLike, qdd: ArrayLike, qd: ArrayLike | None
 ) -> tuple[Floats, ...]:
     """The tests as (B, n) arrays of finite numbers."""
-    given = states_of(arm, q=q, tau=tau, qdd=qdd, qd=np.zeros(np.shape(q)) if qd is None else qd)
+    (positions,) = states_of(arm, q=q)
+    given = states_of(arm, q=positions, tau=tau, qdd=qdd, qd=np.zeros_like(positions) if qd is None else qd)
     arrays = tuple(np.atleast_2d(np.asarray(a, dtype=np.float64)) for a in given)
     if not len(arrays[0]):
         raise InputError("payload: no test came; canonical_tests makes some.")

@@ -42,9 +42,7 @@ class AtSpeed:
 
     def at(self, t: ArrayLike, /) -> tuple[Floats, Floats, Floats]:
         """q, qd, qdd at times."""
-        q, qd, qdd = self.motion.at(
-            np.minimum(np.asarray(t, dtype=np.float64) * self.factor, self.motion.duration)
-        )
+        q, qd, qdd = self.motion.at(np.minimum(as_floats(t, "t") * self.factor, self.motion.duration))
         return q, qd * self.factor, qdd * self.factor**2
 
 

@@ -77,7 +77,7 @@ class Smooth:
     def at(self, t: ArrayLike, /) -> tuple[Floats, Floats, Floats]:
         """q, qd, qdd at a time or times."""
         T = self.duration
-        x = np.clip(np.asarray(t, dtype=np.float64) / T, 0.0, 1.0)[..., None]
+        x = np.clip(as_floats(t, "t") / T, 0.0, 1.0)[..., None]
         way = self.q1 - self.q0
         q = self.q0 + way * (x**3 * (10.0 - 15.0 * x + 6.0 * x * x))
         qd = way * (30.0 * x * x * (1.0 - x) ** 2 / T)

@@ -61,7 +61,7 @@ class Trial:
     and which joints (n,) it moves.
 
     `stiffness` is the share of w^2 M_jj that its feedback has, the least of any joint;
-    NaN where it has none or is not known.
+    NaN where it has none or is not known. Accelerometers are read only for one that `sees_accelerations`.
     """
 
     controller: Controller
@@ -70,6 +70,7 @@ class Trial:
     moved: NDArray[np.bool_] | None = None
     stiffness: float = math.nan
     note: str = ""
+    sees_accelerations: bool = False
 
 
 def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[tuple[str, Trial]]:
@@ -82,7 +83,7 @@ def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[t
     made = []
     for one in asked:
         if not isinstance(one, str):
-            made.append((str(one.name), Trial(one, setting.arm)))
+            made.append((str(one.name), Trial(one, setting.arm, sees_accelerations=True)))
         elif one in known:
             made.append((one, known[one](setting)))
         else:
@@ -114,7 +115,8 @@ def _made(cls: Callable[..., Any], **given: Any) -> Callable[[Setting], Trial]:
         usual = {"bandwidth": s.bandwidth, "inertias": s.inertias, "period": s.period, "delay": s.delay}
         named = {key: value for key, value in usual.items() if key in takes} | given
         controller = cls(s.arm, s.motion, **named) if "motion" in takes else cls(s.arm, **named)
-        return Trial(controller, s.arm, stiffness=_stiffness(s, controller, takes))
+        sees = getattr(controller, "seen_by", None) == "accelerometers"
+        return Trial(controller, s.arm, stiffness=_stiffness(s, controller, takes), sees_accelerations=sees)
 
     return make
 

@@ -127,7 +127,7 @@ class DAC:
         """DACOut for the voltages that are asked for, in its steps and bounds;
         and where it is at a bound (saturated).
         """
-        wanted = np.asarray(voltage, dtype=np.float64) / self.gain
+        wanted = as_floats(voltage, "voltage") / self.gain
         if self.span is None:
             return wanted, np.zeros(wanted.shape, dtype=bool)
         over = np.abs(wanted) > self.span
@@ -141,4 +141,4 @@ class DAC:
 
     def voltage(self, out: ArrayLike) -> Floats:
         """What the amplifier makes of DACOut."""
-        return np.asarray(out, dtype=np.float64) * self.gain
+        return as_floats(out, "out") * self.gain

@@ -26,13 +26,13 @@ def rows_of(value: ArrayLike) -> int:
     return len(value) if isinstance(value, np.ndarray) and value.ndim == 2 else -1
 
 
-def as_numbers(name: str, value: ArrayLike, dtype: DType) -> Array:
-    """A contiguous array of the dtype."""
+def as_numbers(name: str, value: ArrayLike, dtype: DType | None) -> Array:
+    """A contiguous array of the dtype; without a dtype as it is."""
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "fiu":
             raise TypeError
-        return np.asarray(array, dtype=dtype, order="C")
+        return np.asarray(array, dtype=dtype, order=None if dtype is None else "C")
     except (TypeError, ValueError):
         raise InputError(f"{name}: an array of real numbers is needed; came {shorten(value)}.") from None
 
@@ -45,10 +45,8 @@ def as_states(
     """
     made = []
     for slot, value in zip(slots, given, strict=True):
-        if dtype is None:
-            array = np.asarray(value)
-        else:
-            array = np.asarray(value) if is_ready(value, dtype) else as_numbers(slot.name, value, dtype)
+        is_taken = type(value) is np.ndarray if dtype is None else is_ready(value, dtype)
+        array = np.asarray(value) if is_taken else as_numbers(slot.name, value, dtype)
         if array.ndim not in (1, 2) or array.shape[-1] != slot.size:
             n = slot.size
             why = f"{arm.name!r} has {n} joints" if slot.shape == (arm.n,) else f"it has {n} entries"

@@ -142,7 +142,7 @@ def _start(path: Path, most: int) -> tuple[bytes, int]:
         # A folder that is safe now may not have been when the file was put there.
         if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o022):
             raise ValueError("not ours alone")
-        return file.read(most), found.st_size
+        return file.read(min(most, found.st_size + 1)), found.st_size
 
 
 def _opened(content: bytes) -> tuple[dict[str, Any], bytes]:

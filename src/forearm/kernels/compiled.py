@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import threading
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from forearm.arm.arm import Arm
 from forearm.kernels import direct
+from forearm.kernels.cpu import HOST
 from forearm.kernels.elf import Loaded
 from forearm.kernels.keeping import About, kept_or_made
 from forearm.kernels.native import function_of
@@ -27,6 +27,7 @@ class Request:
     functions: tuple[str, ...]
     dtype: str
     parameters: tuple[str, ...] = ()
+    cpu: str = HOST
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,14 @@ class Native:
     """A compiled function `call(addresses..., count)`, and the address that it lies at.
 
     `entry` is the address of the function that Python calls directly, 0 if there is none,
-    `table` that of what it reads.
+    `table` that of what it reads. `stack` are the bytes that it keeps in arrays on the stack.
     """
 
     call: Any
     address: int
     entry: int = 0
     table: int = 0
+    stack: int = 0
 
 
 class Compiled:
@@ -65,7 +67,6 @@ class Compiled:
         self.request = request
         self._about: dict[str, Any] | None = None
         self._parts: dict[str, Native] = {}
-        self._lock = threading.RLock()
 
     @property
     def inputs(self) -> tuple[Slot, ...]:
@@ -104,13 +105,7 @@ class Compiled:
 
     def part(self, name: str) -> Native:
         """From memory, from the cache, or made now."""
-        found = self._parts.get(name)
-        if found is None:
-            with self._lock:
-                if name not in self._parts:
-                    self._parts[name] = self._found(name)
-                found = self._parts[name]
-        return found
+        return self._parts.get(name) or self._found(name)
 
     def _found(self, part: str) -> Native:
         request, name = self.request, name_of(self.request)
@@ -129,14 +124,15 @@ class Compiled:
                 "counts": {key: int(about["counts"][key]) for key in ("mul", "add", "div", "sqrt", "trig")},
             }
             pointers = [ctypes.c_void_p] * (len(known["inputs"]) + len(known["outputs"]))
-            native = Native(
-                function_of(memory, name, *pointers, ctypes.c_int64), *(memory.addresses[n] for n in names)
-            )
+            call, stack = function_of(memory, name, *pointers, ctypes.c_int64), int(about["stack"])
+            native = replace(Native(call, *(memory.addresses[n] for n in names)), stack=stack)
             if self._about is None:
                 self._about = known
-            return native
+            # The first stays: another thread, or a signal handler, may have been faster, and calls it.
+            return self._parts.setdefault(part, native)
 
-        return kept_or_made((request, part, with_entry), names, make, place)
+        known = partial(self._parts.get, part)
+        return kept_or_made((request, part, with_entry), names, make, place, known, request.cpu)
 
 
 def name_of(request: Request) -> str:

@@ -163,7 +163,16 @@ def callable_at(address: int, name: str, owner: Any) -> Any:
     """The machine code at an address as a built-in function of Python, under the name of
     a method of its owner.
     """
-    method = getattr(type(owner), name)
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    kind: Any = type(owner)
+    return make(_definition(address, name, kind), owner, None)
+
+
+@cache
+def _definition(address: int, name: str, kind: Any) -> int:
+    """The address of a MethodDef for the code at an address; later code at the same address shares it."""
+    method = getattr(kind, name)
     code, optional = method.__code__, method.__defaults__ or ()
     taken = list(code.co_varnames[1 : code.co_argcount])
     first = len(taken) - len(optional)
@@ -180,6 +189,4 @@ def callable_at(address: int, name: str, owner: Any) -> Any:
     # A built-in function reads its definition even while it is being freed, be it when Python ends and
     # modules are gone: definitions stay for good, some hundred bytes each.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
-    make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    return make(ctypes.addressof(definition), owner, None)
+    return ctypes.addressof(definition)

@@ -6,19 +6,18 @@ Loading LLVM takes most of the time of a first call whose code is in the cache a
 
 from __future__ import annotations
 
-import ctypes
-import mmap
 import platform
 import struct
 import sys
 from dataclasses import dataclass
 from typing import Any
 
+from forearm.kernels.memory import PAGE, block, rounded
+
 PROGBITS, SYMTAB, RELA, NOBITS = 1, 2, 4, 8
 ALLOCATED, EXECUTABLE = 0x2, 0x4
 ABSOLUTE_64, RELATIVE_32, CALL_32 = 1, 2, 4  # R_X86_64_64, _PC32, _PLT32
 RELOCATABLE, X86_64 = 1, 62
-PAGE = mmap.PAGESIZE
 BUFFER = 0xFFFFFFF  # more than any object file here
 
 
@@ -56,18 +55,23 @@ def load(code: bytes) -> Loaded:
     """The object in memory: code can be executed and not written, data written and not executed."""
     try:
         sections = _sections(code)
-        memory, base, places = _placed(code, sections)
+        (run, size), (written, more) = _laid_out(sections, EXECUTABLE), _laid_out(sections, 0)
+        if not 0 < size + more < BUFFER:
+            raise NotHere("no code, or too much")
+        room = block(size, more, max((sections[k].align for k in written), default=1))
+        places = {k: room.arena.base + room.code[0] + at for k, at in run.items()}
+        places |= {k: room.arena.base + room.data[0] + at for k, at in written.items()}
         symbols, addresses = _symbols(code, sections, places)
+        contents = {k: _content(code, sections[k]) for k in places}
         for section in sections:
             if section.kind == RELA and section.info in places:
-                _relocate(code, section, memory, base, places[section.info], symbols)
+                _relocate(code, section, contents[section.info], places[section.info], symbols)
+        for k, content in contents.items():
+            room.write(places[k], content)
+        room.seal()
     except (struct.error, IndexError, ValueError, OverflowError, OSError) as error:
         raise NotHere(f"not an object as expected: {error}") from None
-    _protect(
-        base,
-        sum(_pages(sections[k].size, sections[k].align) for k in places if sections[k].flags & EXECUTABLE),
-    )
-    return Loaded(addresses, memory)
+    return Loaded(addresses, room)
 
 
 def _sections(code: bytes) -> list[Section]:
@@ -87,36 +91,22 @@ def _sections(code: bytes) -> list[Section]:
     return made
 
 
-def _pages(size: int, align: int) -> int:
-    """Bytes that a section takes at most: sections begin at multiples of what they ask for."""
-    if align > PAGE:
-        raise NotHere("a section asks for more than pages")
-    return (size + align + PAGE - 1) // PAGE * PAGE
+def _laid_out(sections: list[Section], flag: int) -> tuple[dict[int, int], int]:
+    """Where the sections with code begin, or those without, one after the other, and where the last ends."""
+    starts, size = {}, 0
+    for k, s in enumerate(sections):
+        if s.flags & ALLOCATED and s.flags & EXECUTABLE == flag and s.kind in (PROGBITS, NOBITS) and s.size:
+            if s.align & (s.align - 1) or s.align > PAGE:
+                raise NotHere("a section asks for more than pages")
+            starts[k] = rounded(size, s.align)
+            size = starts[k] + s.size
+    return starts, size
 
 
-def _placed(code: bytes, sections: list[Section]) -> tuple[Any, int, dict[int, int]]:
-    """Memory with the sections in it: those with code first, each on pages of its
-    own; addresses by section.
-    """
-    chosen = [
-        k for k, s in enumerate(sections) if s.flags & ALLOCATED and s.kind in (PROGBITS, NOBITS) and s.size
-    ]
-    chosen.sort(key=lambda k: not sections[k].flags & EXECUTABLE)
-    total = sum(_pages(sections[k].size, sections[k].align) for k in chosen)
-    if not 0 < total < BUFFER:
-        raise NotHere("no code, or too much")
-    # Not shared: a child of this process fills the tables with addresses of its own.
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-    memory = mmap.mmap(-1, total, flags=flags, prot=mmap.PROT_READ | mmap.PROT_WRITE)
-    base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    places, at = {}, 0
-    for k in chosen:
-        s = sections[k]
-        places[k] = base + at
-        if s.kind == PROGBITS:
-            memory[at : at + s.size] = code[s.offset : s.offset + s.size]
-        at += _pages(s.size, s.align)
-    return memory, base, places
+def _content(code: bytes, section: Section) -> bytearray:
+    if section.kind == NOBITS:
+        return bytearray(section.size)
+    return bytearray(code[section.offset : section.offset + section.size])
 
 
 def _symbols(
@@ -139,24 +129,17 @@ def _symbols(
 
 
 def _relocate(
-    code: bytes, section: Section, memory: Any, base: int, target: int, symbols: list[int | None]
+    code: bytes, section: Section, content: bytearray, target: int, symbols: list[int | None]
 ) -> None:
-    """Addresses written where the code needs them."""
+    """Addresses written where the code at the address `target` needs them."""
     for at in range(section.offset, section.offset + section.size, 24):
         offset, info, addend = struct.unpack_from("<QQq", code, at)
         symbol, place = symbols[info >> 32], target + offset
         if symbol is None:
             raise NotHere("a symbol is outside")
         if info & 0xFFFFFFFF == ABSOLUTE_64:
-            struct.pack_into("<Q", memory, place - base, symbol + addend)
+            struct.pack_into("<Q", content, offset, symbol + addend)
         elif info & 0xFFFFFFFF in (RELATIVE_32, CALL_32):
-            struct.pack_into("<i", memory, place - base, symbol + addend - place)
+            struct.pack_into("<i", content, offset, symbol + addend - place)
         else:
             raise NotHere("a kind of relocation that is not known here")
-
-
-def _protect(base: int, size: int) -> None:
-    function = ctypes.CDLL(None, use_errno=True).mprotect
-    function.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    if size and function(base, size, mmap.PROT_READ | mmap.PROT_EXEC) != 0:
-        raise NotHere("the system lets no memory be executed")

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 import forearm
+from forearm.kernels.cpu import HOST, processor
+from forearm.kernels.locks import making
 
 
 def told(value: Any) -> Any:
@@ -36,10 +38,11 @@ def told(value: Any) -> Any:
 
 
 @cache
-def surroundings() -> list[str]:
-    """This machine, this Python, NumPy, llvmlite and this package as it stands on disk."""
+def surroundings(cpu: str = HOST) -> list[str]:
+    """The processor that code is for, this Python, NumPy, llvmlite and this package as it stands on disk."""
     python = f"{sys.implementation.cache_tag} {platform.machine()} {sys.platform}"
-    return [_processor(), python, np.__version__, _llvm(), forearm.__version__, _sources()]
+    at = _processor() if cpu == HOST else processor(cpu).name
+    return [at, python, np.__version__, _llvm(), forearm.__version__, _sources()]
 
 
 def _processor() -> str:
@@ -52,7 +55,8 @@ def _processor() -> str:
             return "\n".join(kept)
     except OSError:
         pass
-    import llvmlite.binding as llvm
+    with making():
+        import llvmlite.binding as llvm
 
     return f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,9 @@ from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.kernels import direct
 from forearm.kernels.arrays import Array, as_numbers, as_states, rows_of
 from forearm.kernels.compiled import Compiled, Request, Slot
+from forearm.kernels.cpu import HOST, chosen
 from forearm.kernels.fused import Fused
+from forearm.kernels.locks import making
 from forearm.kernels.running import Call, Parameters, refuse, run
 from forearm.kernels.sharing import WORTH
 
@@ -36,20 +38,23 @@ class Kernel:
     own where nothing is given.
     """
 
-    def __init__(self, arm: Arm, dtype: str = "float64", parameters: tuple[str, ...] = ()) -> None:
-        self.arm, self.dtype = arm, dtype
+    def __init__(
+        self, arm: Arm, dtype: str = "float64", parameters: tuple[str, ...] = (), cpu: str = HOST
+    ) -> None:
+        self.arm, self.dtype, self.cpu = arm, dtype, cpu
         self.parameters = _open(arm, parameters)
         self._dtype = np.dtype(dtype)
         self._made: dict[tuple[str, ...], Compiled] = {}
         self._ordinary: list[Any] = []
-        self._lock = threading.Lock()
+        self._claims: dict[tuple[str, int], object] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Kernel, (self.arm, self.dtype, tuple(self.parameters))
+        return Kernel, (self.arm, self.dtype, tuple(self.parameters), self.cpu)
 
     def __repr__(self) -> str:
         made = ", ".join(" + ".join(names) for names in self._made) or "nothing yet"
-        return f"<Kernel of {self.arm.name!r}, {self.dtype}, compiled: {made}>"
+        cpu = "" if self.cpu == HOST else f", {self.cpu}"
+        return f"<Kernel of {self.arm.name!r}, {self.dtype}{cpu}, compiled: {made}>"
 
     @property
     def counts(self) -> Mapping[str, Counts]:
@@ -217,13 +222,14 @@ class Kernel:
         """
         if self.arm.n <= LONGEST_TRACED or self.parameters:
             return False
-        from forearm.kernels.looped import can_loop
+        with making():  # a fork waits for it, rather than leave a module half imported to the child
+            from forearm.kernels.looped import can_loop
 
         return can_loop(self.arm)
 
     @cached_property
     def _rigid(self) -> Kernel:
-        return Kernel(self.arm.rigid(), self.dtype)
+        return Kernel(self.arm.rigid(), self.dtype, cpu=self.cpu)
 
     def _long_inverse_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, threads: int | None
@@ -254,10 +260,9 @@ class Kernel:
         if found is not None:
             return found
         _check_names(names)
-        with self._lock:
-            if names not in self._made:
-                self._made[names] = Compiled(Request(self.arm, names, self.dtype, tuple(self.parameters)))
-            return self._made[names]
+        return self._made.setdefault(
+            names, Compiled(Request(self.arm, names, self.dtype, tuple(self.parameters), self.cpu))
+        )
 
     def _one(
         self,
@@ -285,13 +290,20 @@ class Kernel:
         return function
 
     def _call_directly(self, name: str, function: Compiled) -> None:
-        with self._lock:
-            if name in self.__dict__ or not (single := function.part("single")).entry:
-                return
-            ordinary = getattr(self, name)
-            direct.fill(single.table, self._dtype, ordinary)
+        if not (single := function.part("single")).entry:
+            return
+        # One thread of each process fills the table; until it has, others go the ordinary way.
+        mine = object()
+        if self._claims.setdefault((name, os.getpid()), mine) is not mine:
+            return
+        try:
+            ordinary = getattr(type(self), name).__get__(self)
             self._ordinary.append(ordinary)  # which the table points to
+            direct.fill(single.table, self._dtype, ordinary)
             setattr(self, name, direct.callable_at(single.entry, name, self))
+        finally:
+            if name not in self.__dict__:  # interrupted: a later call does it
+                del self._claims[name, os.getpid()]
 
 
 class _CountsByName(Mapping[str, "Counts"]):
@@ -320,12 +332,15 @@ def compile(
     dtype: str | type[np.floating[Any]] | np.dtype[Any] = "float64",
     device: str = "cpu",
     parameters: str | Iterable[str] = (),
+    cpu: str | None = None,
 ) -> Kernel:
     """The arm's functions as machine code, each compiled when it is first called:
     `dtype` "float64" or "float32".
 
     `parameters` are left open, to be given with each call: "link6.mass", "link6", "gravity.z", or
-    "all", as for `fa.generate`.
+    "all", as for `fa.generate`. `cpu` is "host", this machine's own, unless FOREARM_CPU says otherwise; code
+    for "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4" or "generic" gives the same bits on every machine
+    that runs it.
     """
     if not isinstance(arm, Arm):
         raise InputError(f"compile: an Arm is needed, such as fa.load('puma560'); came {shorten(arm)}.")
@@ -339,7 +354,7 @@ def compile(
         raise InputError(
             f"compile: device must be 'cpu', which is what this version has; came {shorten(device)}."
         )
-    return Kernel(arm, str(np.dtype(dtype)), tuple(_names("compile, parameters", parameters)))
+    return Kernel(arm, str(np.dtype(dtype)), tuple(_names("compile, parameters", parameters)), chosen(cpu))
 
 
 def _names(where: str, given: object) -> list[str]:
@@ -355,7 +370,8 @@ def _open(arm: Arm, names: tuple[str, ...]) -> dict[str, float]:
     """The parameters left open, with the arm's own values."""
     if not names:
         return {}
-    from forearm.reduction.symbolic import chosen_parameters
+    with making():
+        from forearm.reduction.symbolic import chosen_parameters
 
     return chosen_parameters(arm, names)
 
@@ -378,7 +394,8 @@ OWN = (
 def _check_names(names: tuple[str, ...]) -> None:
     if all(name in OWN for name in names):
         return
-    from forearm.codegen.functions import FUNCTIONS
+    with making():
+        from forearm.codegen.functions import FUNCTIONS
 
     for name in names:
         if name not in FUNCTIONS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -29,7 +30,7 @@ LONG = {"inverse_dynamics": 40, "bias": 40, "gravity": 90, "forward_dynamics": 1
 def made(request: Request, part: str, with_entry: bool) -> tuple[dict[str, Any], bytes]:
     """What must be known about the code, and the object file. `part` is "single", "batch" or "each"."""
     name = name_of(request)
-    target = host(request.dtype, 1 if part == "single" else None)
+    target = host(request.dtype, 1 if part == "single" else None, request.cpu)
     written = loop if is_long(request) else straight
     text, inputs, outputs, counts = written(name, request, target, part == "each")
     texts = [text, entry_text(name, inputs, outputs, np.dtype(request.dtype))] if with_entry else [text]
@@ -41,8 +42,15 @@ def made(request: Request, part: str, with_entry: bool) -> tuple[dict[str, Any],
         "inputs": [(a.name, a.shape) for a in inputs],
         "outputs": [(a.name, a.shape) for a in outputs],
         "counts": vars(counts),
+        "stack": stack_of(text),
     }
-    return about, object_code(module_text(texts, target))
+    return about, object_code(module_text(texts, target), request.cpu)
+
+
+def stack_of(text: str) -> int:
+    """Bytes of the arrays that functions keep on the stack."""
+    sizes = {"double": 8, "float": 4}
+    return sum(int(n) * sizes[kind] for n, kind in re.findall(r"= alloca \[(\d+) x (double|float)\]", text))
 
 
 def is_long(request: Request) -> bool:

@@ -5,40 +5,46 @@ LLVM itself is loaded only when it is needed.
 from __future__ import annotations
 
 import ctypes
-import threading
+import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from forearm.kernels import elf
+from forearm.kernels.cpu import HOST, chosen, processor
 from forearm.kernels.elf import Loaded
+from forearm.kernels.locks import making
+from forearm.kernels.memory import check_room
 
 if TYPE_CHECKING:
     from forearm.kernels.vectors import Target
 
-_LOCK = threading.Lock()  # LLVM's own tables are shared by the whole process
+# Bytes that LLVM needs, by measurement: to be loaded, to compile anything, for each character of a text.
+LIBRARY, LEAST, PER_CHARACTER = 256 << 20, 8 << 20, 64
+
+
+def host(dtype: str, lanes: int | None = None, cpu: str | None = None) -> Target:
+    """The target for a processor, the one `chosen` unless given: vectors as wide as its registers unless a
+    number of lanes is given.
+    """
+    return _target(dtype, lanes, chosen(cpu))
 
 
 @cache
-def host(dtype: str, lanes: int | None = None) -> Target:
-    """The target for this machine: vectors as wide as its registers unless a number of lanes is given."""
-    import llvmlite.binding as llvm
-
+def _target(dtype: str, lanes: int | None, cpu: str) -> Target:
     from forearm.kernels.vectors import Target
 
-    features = llvm.get_host_cpu_features()
-    width = 64 if features.get("avx512f") else 32 if features.get("avx") else 16
+    _llvm()
+    at = processor(cpu)
     scalar, size = ("double", 8) if dtype == "float64" else ("float", 4)
-    # Arm's cores all have fused multiply-add, and LLVM does not list it among their features.
-    fused = bool(features.get("fma")) or not llvm.get_default_triple().startswith(("x86", "i386", "i686"))
-    return Target(scalar, lanes or width // size, fused)
+    return Target(scalar, lanes or at.width // size, at.fused)
 
 
-def object_code(text: str) -> bytes:
-    """A module's text as an object file for this machine."""
-    import llvmlite.binding as llvm
-
-    with _LOCK:
-        machine = _machine()
+def object_code(text: str, cpu: str | None = None) -> bytes:
+    """A module's text as an object file for a processor, the one `chosen` unless given."""
+    with making():
+        llvm = _llvm()
+        check_room(LEAST + PER_CHARACTER * len(text), "LLVM to compile")
+        machine = _machine(chosen(cpu))
         module = llvm.parse_assembly(text)
         module.verify()
         # No passes over the text: nothing is computed twice in it, and the vectors are written out.
@@ -51,7 +57,7 @@ def loaded(code: bytes, names: list[str], made_here: bool = True) -> Loaded:
     """An object file in memory, with the addresses of what is named in it.
 
     LLVM's loader ends the process on an object that it does not understand. One that was not made in this
-    process goes there only where there is no other loader.
+    process goes there only where there is no other loader, and none for lack of memory.
     """
     if elf.is_possible():
         try:
@@ -64,10 +70,10 @@ def loaded(code: bytes, names: list[str], made_here: bool = True) -> Loaded:
 
 def loaded_by_llvm(code: bytes, names: list[str]) -> Loaded:
     """The same by LLVM's own loader."""
-    import llvmlite.binding as llvm
-
-    with _LOCK:
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    with making():
+        llvm = _llvm()
+        check_room(LEAST + len(code), "LLVM to load code")
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(HOST))
         found = llvm.ObjectFileRef.from_data(code)
         if not found._ptr:
             found.detach()
@@ -89,17 +95,22 @@ def function_of(memory: Loaded, name: str, *kinds: Any) -> Any:
     return function
 
 
-def _machine() -> Any:
-    import llvmlite.binding as llvm
+def _llvm() -> Any:
+    """The library, loaded under the lock: a fork waits for it, and its child finds it whole."""
+    with making():
+        if "llvmlite.binding" not in sys.modules:
+            check_room(LIBRARY, "LLVM's library")
+        import llvmlite.binding as llvm
 
+        return llvm
+
+
+def _machine(cpu: str) -> Any:
+    llvm, at = _llvm(), processor(cpu)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
     # Small and position-independent: constants are operands of instructions, and the code may lie anywhere.
     return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
-        opt=3,
-        reloc="pic",
-        codemodel="small",
+        cpu=at.name, features=at.features, opt=3, reloc="pic", codemodel="small"
     )

@@ -121,9 +121,7 @@ class Reacher:
         return np.concatenate([columns.ravel(), q.ravel()])
 
     def _part(self, name: str) -> Any:
-        if name not in self._parts:
-            self._parts[name] = self._found(name)
-        return self._parts[name]
+        return self._parts.get(name) or self._parts.setdefault(name, self._found(name))
 
     def _found(self, part: str) -> Any:
         arm, position_only = self.arm, self.position_only

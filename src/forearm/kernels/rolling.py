@@ -139,9 +139,7 @@ class Roller:
         return out
 
     def _part(self, name: str) -> dict[str, Any]:
-        if name not in self._parts:
-            self._parts[name] = self._found(name)
-        return self._parts[name]
+        return self._parts.get(name) or self._parts.setdefault(name, self._found(name))
 
     def _found(self, part: str) -> dict[str, Any]:
         arm, voltage, tableau = self.arm, self.voltage, self.tableau

@@ -22,7 +22,7 @@ from forearm.kernels.arrays import (
     rows_of,
 )
 from forearm.kernels.compiled import Compiled
-from forearm.kernels.sharing import WORK, WORTH, shared_rows, worker_count
+from forearm.kernels.sharing import WORK, WORTH, check_stack, shared_rows, worker_count
 
 AT_ONCE = 1 << 16  # states whose arrays are converted together
 Parameters = Mapping[str, ArrayLike] | ArrayLike
@@ -59,7 +59,9 @@ def run(function: Compiled, given: tuple[ArrayLike, ...], call: Call) -> list[Ar
     results = asked if call.out is None else [apart(array, states) for array in asked]
     arrays = (*states, *results)
     if not batch:
-        function.part("single").call(*(array.__array_interface__["data"][0] for array in arrays), 1)
+        single = function.part("single")
+        check_stack(single)
+        single.call(*(array.__array_interface__["data"][0] for array in arrays), 1)
         return copied(results, asked)
     each = bool(own) and states[-1].ndim == 2
     native = function.part("each" if each else "batch")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from _thread import LockType, allocate_lock, start_new_thread
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -12,11 +14,14 @@ from numpy.typing import NDArray
 
 from forearm.errors import InputError, shorten
 from forearm.kernels.compiled import Native
+from forearm.kernels.memory import is_left, no_memory
 
 Array = NDArray[Any]
 ROWS = 2048  # states a thread takes at a time: their inputs and outputs stay in the nearest caches
 WORTH = 4 * ROWS  # states from which on a batch may be shared by threads, however little each of them needs
 WORK = 15_000_000  # operations, some 0.6 ms: less is not worth starting a thread for
+THREAD = 16 << 20  # bytes that must be left for a thread to be started: its stack, and room beside it
+SMALL = 64 << 10  # bytes that every stack has left
 
 
 def shared_rows(
@@ -25,36 +30,65 @@ def shared_rows(
     """Blocks of rows, by one thread or several; the answer is the same.
     `steps` are bytes from row to row of each array.
     """
+    check_stack(native)
     pointers = [array.__array_interface__["data"][0] for array in arrays]
     if workers == 1:
         native.call(*pointers, count)
         return
     size = -(-count // (8 * workers))
-    starts = iter(range(0, count, size))
+    done = bytearray(-(-count // size))  # 1 for each block that is
+    blocks = iter(range(len(done)))
+    begun: list[LockType] = []  # one for each thread that began, free when it has ended
 
-    def work(_: Sequence[Array]) -> None:
-        for start in starts:  # shared: whoever is free takes the next
+    def work(some: Iterable[int]) -> None:
+        for k in some:
+            start = k * size
             native.call(
                 *(p + s * start for p, s in zip(pointers, steps, strict=True)), min(size, count - start)
             )
+            done[k] = 1
 
-    others: list[threading.Thread] = []
-    try:
-        for _ in range(workers - 1):
-            # Each holds the arrays: an interrupt may end this function while others are
-            # still writing to them.
-            thread = threading.Thread(target=work, args=(arrays,))
-            try:
-                thread.start()
-            except RuntimeError:  # the system has no more threads: those that there are do the work
-                break
-            others.append(thread)
-        work(arrays)
-    finally:
-        for _ in starts:  # after an interrupt nobody begins another block
+    # Each thread holds the arrays: an interrupt may end this function while others still write to them.
+    def helped(ended: LockType, _: Sequence[Array]) -> None:
+        begun.append(ended)
+        try:
+            work(blocks)  # shared: whoever is free takes the next
+        except MemoryError:
             pass
-        for thread in others:
-            thread.join()
+        finally:
+            ended.release()
+
+    try:
+        _start(helped, arrays, workers - 1, native.stack)
+        work(blocks)
+    finally:
+        for _ in blocks:  # after an interrupt nobody begins another block
+            pass
+        for ended in begun:
+            ended.acquire()
+    work(k for k, is_done in enumerate(done) if not is_done)  # of a thread that found no memory
+
+
+def check_stack(native: Native) -> None:
+    """Raise OutOfMemory where the stack of this thread could not grow: the system would end the process."""
+    if native.stack > SMALL and not is_left(native.stack + SMALL):
+        raise no_memory(f"{native.stack:,} bytes on the stack", MemoryError("the stack cannot grow"))
+
+
+def _start(work: Callable[..., None], arrays: Sequence[Array], most: int, stack: int) -> None:
+    """Start threads, fewer than wanted where the system has no more, or no memory for them.
+
+    Not those of `threading`: starting one waits for ever if the new thread finds no memory to begin with.
+    """
+    if 0 < threading.stack_size() < 2 * stack:
+        return
+    with suppress(RuntimeError, MemoryError):
+        for _ in range(most):
+            if not is_left(THREAD + stack):
+                return
+            ended = allocate_lock()
+            ended.acquire()
+            start_new_thread(work, (ended, arrays))
 
 
 def worker_count(count: int, threads: int | None, operations: int) -> int:

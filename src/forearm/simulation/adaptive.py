@@ -27,6 +27,7 @@ from forearm.simulation.stepping import (
     tolerance,
     unfinite,
 )
+from forearm.values import as_floats
 
 Progress: TypeAlias = Callable[[float, int], object]
 
@@ -257,7 +258,7 @@ def _stepper(name: str, system: System, allowed: Tolerance) -> Stepper:
 
 def _stretches(t0: float, t1: float, breakpoints: ArrayLike) -> list[tuple[float, float]]:
     """(start, end) between the breakpoints that lie inside t0 and t1."""
-    knots = np.asarray(breakpoints, dtype=float)
+    knots = as_floats(breakpoints, "breakpoints")
     if not (isfinite(t0) and isfinite(t1) and t1 > t0):
         raise InputError(f"t1 must lie after t0 and both be finite; came t0 = {t0:g}, t1 = {t1:g}.")
     if knots.ndim != 1 or np.isnan(knots).any():

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.values import as_floats
 
 Floats: TypeAlias = NDArray[np.float64]
 Number: TypeAlias = Fraction | float
@@ -154,7 +155,7 @@ def rate_of(f: Acceleration) -> Rate:
 
 def stacked(q: ArrayLike, qd: ArrayLike) -> Floats:
     """The state y (2, ..., n) of positions and velocities of one shape."""
-    q, qd = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
+    q, qd = as_floats(q, "q"), as_floats(qd, "qd")
     if q.shape != qd.shape or q.ndim == 0:
         raise InputError(f"q and qd need one shape (..., n); came {q.shape} and {qd.shape}.")
     return np.stack([q, qd])

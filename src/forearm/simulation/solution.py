@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from forearm.errors import InputError
 from forearm.simulation.events import EventHit
 from forearm.simulation.methods import Floats
+from forearm.values import as_floats
 
 
 class Status(Enum):
@@ -70,7 +71,7 @@ class Solution:
 
     def __call__(self, t: ArrayLike) -> tuple[Floats, Floats]:
         """q and qd at a time, (n,), or at times (m,), (m, n), by the dense output of the method."""
-        times = np.asarray(t, dtype=float)
+        times = as_floats(t, "t")
         if times.size and not (self.t[0] <= times.min() and times.max() <= self.t[-1]):
             wrong = times.min() if not self.t[0] <= times.min() else times.max()
             ending = "." if self.ok else f": {self.message}"

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from forearm.errors import InputError
 from forearm.simulation.methods import Acceleration, Floats, Tableau, explicit_stages, weighted
 from forearm.simulation.solution import powers_of
+from forearm.values import as_floats
 
 PARTS = ("q", "qd")
 
@@ -71,7 +72,7 @@ def tolerance(rtol: float, atol_q: ArrayLike, atol_qd: ArrayLike, n: int) -> Tol
         )
     atol = np.empty((2, n))
     for row, given, name in zip(atol, (atol_q, atol_qd), ("atol_q", "atol_qd"), strict=True):
-        value = np.asarray(given, dtype=float)
+        value = as_floats(given, name)
         if value.shape not in ((), (n,)) or not np.all(np.isfinite(value)) or not np.all(value > 0.0):
             raise InputError(
                 f"{name}: a number above 0 or {n} of them are needed, came "

@@ -16,7 +16,7 @@ from forearm.checking.balancing import Balance, balance, with_counterweights
 from forearm.control.controllers.forces import forces_of
 from forearm.control.model_error import without_gravity
 from forearm.control.reference import sampled, usual_motion
-from forearm.errors import InputError
+from forearm.errors import InputError, shorten
 from forearm.simulation.machine import kernel_of
 
 Floats = NDArray[np.float64]
@@ -82,7 +82,10 @@ def savings(
 
 def locked_arm(arm: Arm, still: ArrayLike, q: Floats) -> Arm:
     """The arm with these joints (n,) held by pins where q (n,) has them: fewer joints to compute for."""
-    chosen = np.asarray(still, dtype=bool)
+    try:
+        chosen = np.asarray(still, dtype=bool)
+    except ValueError:
+        raise InputError(f"still: expected one truth value per joint, got {shorten(still)}.") from None
     if chosen.shape != (arm.n,) or chosen.all():
         raise InputError(
             f"locked_arm: which of the {arm.n} joints are locked must be said for each, and one must move."

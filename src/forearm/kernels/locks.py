@@ -1,0 +1,61 @@
+"""The lock that code is made under: one for the process, as LLVM's own tables are.
+
+The thread that holds it may take it again: a signal handler may call a kernel while its thread compiles
+another. Python runs handlers between its own instructions, so LLVM is never inside a call then. `os.fork`
+waits until no other thread holds it: a child would find LLVM, or a module half imported, locked for ever.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from forearm.errors import ForearmError
+
+PATIENCE = 60.0  # s that a fork waits for a thread that compiles
+_fork = threading.local()
+
+
+@dataclass
+class _Process:
+    """The lock; whether this process was forked while another thread held it, and so is without LLVM."""
+
+    lock: Any
+    is_lost: bool = False
+
+
+_here = _Process(threading.RLock())
+
+
+def making() -> AbstractContextManager[Any]:
+    """The lock, for a `with` statement. Nothing that waits for another lock may run under it."""
+    if _here.is_lost:
+        raise ForearmError(
+            "compile: this process was forked while another thread was compiling, and that took more than "
+            f"{PATIENCE:g} s; compile before the fork, or start processes by 'spawn' or 'forkserver'. "
+            "Kernels that are in the cache, or were compiled before, work."
+        )
+    return _here.lock  # type: ignore[no-any-return]
+
+
+def _before() -> None:
+    _fork.held = _here.lock.acquire(timeout=PATIENCE)
+
+
+def _in_parent() -> None:
+    if _fork.held:
+        _here.lock.release()
+
+
+def _in_child() -> None:
+    if _fork.held:
+        _here.lock.release()
+    else:  # the thread that holds it is not in this process
+        _here.lock, _here.is_lost = threading.RLock(), True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)

@@ -1,0 +1,268 @@
+"""Memory for machine code: objects side by side in a few mappings, so that tens of thousands of them fit.
+
+Code takes whole pages from the low end of an arena, data takes cache lines from the high end. A page is
+written or executed, never both: pages of code are written before they become executable, and again only when
+nobody holds the code that was there. The memory is private: a child of this process has its own copy, which
+it may go on writing to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import mmap
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+from typing import Any
+
+from forearm.errors import OutOfMemory
+
+PAGE, LINE = mmap.PAGESIZE, 64
+SIZE = 1 << 20  # bytes of an arena; whatever takes more than a quarter of it gets a mapping of its own
+MAPPINGS = 16  # that must be left for LLVM
+Range = tuple[int, int]
+
+
+class Arena:
+    """One mapping, and the ranges of it that are free, in order."""
+
+    def __init__(self, size: int) -> None:
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        self.memory = mmap.mmap(-1, size, flags=flags, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+        self.base = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
+        self.size = self.left = size
+        self.free: list[Range] = [(0, size)]
+        self.executable = bytearray(size // PAGE)  # 1 for each page that is
+
+    def take(self, code: int, data: int, align: int) -> tuple[Range, Range] | None:
+        """Room for whole pages of code, and for data; None if there is not enough."""
+        for start, end in self.free:
+            at = rounded(start, PAGE)
+            if at + code <= end:
+                pages = self._cut(at, at + code)
+                break
+        else:
+            return None
+        if not data:
+            return pages, (0, 0)
+        for start, end in reversed(self.free):
+            at = (end - data) // align * align
+            if at >= start:
+                return pages, self._cut(at, at + data)
+        self.give(pages)
+        return None
+
+    def _cut(self, first: int, last: int) -> Range:
+        """Take a range out of the free one that it lies in."""
+        k = next(k for k, (start, end) in enumerate(self.free) if start <= first and last <= end)
+        start, end = self.free[k]
+        self.free[k : k + 1] = [(a, b) for a, b in ((start, first), (last, end)) if a < b]
+        self.left -= last - first
+        return first, last
+
+    def give(self, given: Range) -> None:
+        """Make a range free again, as one with those that it touches."""
+        start, end = given
+        self.left += end - start
+        before = [r for r in self.free if r[1] < start]
+        behind = [r for r in self.free if r[0] > end]
+        touching = self.free[len(before) : len(self.free) - len(behind)]
+        whole = (min([start, *(a for a, _ in touching)]), max([end, *(b for _, b in touching)]))
+        self.free = [*before, *([whole] if start < end else touching), *behind]
+
+    def protect(self, taken: Range, executable: bool) -> None:
+        """Let the pages of a range be executed, or be written."""
+        first, last = taken[0] // PAGE, rounded(taken[1], PAGE) // PAGE
+        if self.executable.count(executable, first, last) == last - first:
+            return
+        rights = mmap.PROT_READ | (mmap.PROT_EXEC if executable else mmap.PROT_WRITE)
+        if _mprotect()(self.base + first * PAGE, (last - first) * PAGE, rights) != 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        self.executable[first:last] = bytes([executable]) * (last - first)
+
+
+@dataclass
+class _Process:
+    """The arenas, and the blocks in them by number."""
+
+    arenas: list[Arena]
+    taken: dict[int, tuple[Arena, Range, Range]]
+    # Never waited for: a finaliser or a signal handler may come while its own thread holds it.
+    lock: threading.Lock
+
+
+_here = _Process([], {}, threading.Lock())
+_returned: deque[int] = deque()
+_numbers = count()
+
+
+def _settle() -> None:
+    """Make free what was given back; if somebody is at it, later."""
+    lock = _here.lock
+    if not lock.acquire(blocking=False):
+        return
+    try:
+        while _returned:
+            found = _here.taken.pop(_returned.popleft(), None)
+            if found is None:  # of the process that this one was forked from
+                continue
+            arena, code, data = found
+            with contextlib.suppress(OSError):  # locked memory stays
+                arena.memory.madvise(mmap.MADV_DONTNEED, code[0], code[1] - code[0])
+            arena.give(code)
+            arena.give(data)
+            if arena.left == arena.size:
+                _here.arenas.remove(arena)
+    finally:
+        lock.release()
+
+
+class Number(int):
+    """The number of a block, which is free again when nobody holds this.
+
+    It refers to nothing, so the garbage collector does not look at it: among garbage it goes after all
+    finalisers, which may still call the code.
+    """
+
+    __slots__ = ()
+
+    def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not is_ending():  # then modules are gone, and all memory is about to be
+            _returned.append(int(self))
+            _settle()
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Room for the code and the data of one object, as long as this is held."""
+
+    arena: Arena
+    code: Range
+    data: Range
+    number: Number | None = None
+
+    def write(self, address: int, content: bytes | bytearray) -> None:
+        """Before it is sealed."""
+        at = address - self.arena.base
+        self.arena.memory[at : at + len(content)] = content
+
+    def seal(self) -> None:
+        """From now on the code can be executed, and not written."""
+        with _told(self.code[1] - self.code[0]):
+            self.arena.protect(self.code, True)
+
+
+def block(code: int, data: int, align: int = LINE) -> Block:
+    """Room that can be written, for so many bytes of code and of data."""
+    code, data, align = rounded(code, PAGE), rounded(data, LINE), max(align, LINE)
+    with _told(code + data):
+        made = _shared(code, data, align) if code + data <= SIZE // 4 else None
+        made = made or _alone(code, data)
+        for taken in (made.code, made.data):
+            made.arena.protect(taken, False)
+    return made
+
+
+def _shared(code: int, data: int, align: int) -> Block | None:
+    """In an arena with others; None if somebody is at them, or there is no room for another arena."""
+    _settle()
+    lock = _here.lock
+    if not lock.acquire(blocking=False):
+        return None
+    try:
+        for arena in reversed(_here.arenas):
+            if arena.left >= code + data and (found := arena.take(code, data, align)):
+                return _noted(arena, *found)
+        with contextlib.suppress(OSError):
+            arena = Arena(SIZE)
+            if found := arena.take(code, data, align):
+                _here.arenas.append(arena)
+                return _noted(arena, *found)
+        return None
+    finally:
+        lock.release()
+
+
+def _noted(arena: Arena, code: Range, data: Range) -> Block:
+    number = Number(next(_numbers))
+    _here.taken[int(number)] = (arena, code, data)
+    return Block(arena, code, data, number)
+
+
+def _alone(code: int, data: int) -> Block:
+    """In a mapping of its own, which goes with it."""
+    return Block(Arena(rounded(code + data, PAGE)), (0, code), (code, code + data))
+
+
+def rounded(size: int, unit: int) -> int:
+    """Up to a multiple."""
+    return -(-size // unit) * unit
+
+
+@contextlib.contextmanager
+def _told(size: int) -> Iterator[None]:
+    """Lack of memory is told as what it is."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOMEM, errno.EAGAIN):
+            raise
+        raise no_memory(f"{size:,} bytes of machine code", error) from None
+
+
+def no_memory(what: str, error: Exception) -> OutOfMemory:
+    """What to raise when the system refuses memory."""
+    why = getattr(error, "strerror", None) or error
+    return OutOfMemory(
+        f"kernels: no memory for {what} ({why}). Drop kernels that are no longer used, or raise the limit of "
+        "this process (ulimit -v; on Linux vm.max_map_count, which counts mappings)."
+    )
+
+
+def check_room(size: int, what: str) -> None:
+    """Raise OutOfMemory unless so many bytes can be had: LLVM ends the process when it finds none."""
+    if not hasattr(mmap, "MAP_PRIVATE"):
+        return
+    flags, rights = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, (mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE)
+    try:
+        # Of different rights, which the system keeps apart.
+        probes = [mmap.mmap(-1, PAGE, flags=flags, prot=rights[k % 2]) for k in range(MAPPINGS)]
+        probes.append(mmap.mmap(-1, max(1, size), flags=flags, prot=rights[1]))
+    except (OSError, MemoryError) as error:
+        raise no_memory(what, error) from None
+    for probe in probes:
+        probe.close()
+
+
+def is_left(size: int) -> bool:
+    """Whether so much address space can still be had."""
+    try:
+        if hasattr(mmap, "MAP_PRIVATE"):
+            mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+        return True
+    except (OSError, MemoryError):
+        return False
+
+
+@cache
+def _mprotect() -> Any:
+    function = ctypes.CDLL(None, use_errno=True).mprotect
+    function.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    return function
+
+
+def _in_child() -> None:
+    """Where another thread was at the arenas when this process was forked, they are left as they are."""
+    if _here.lock.locked():
+        _here.arenas, _here.taken, _here.lock = [], {}, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)

@@ -1,0 +1,285 @@
+"""Many kernels in one process, and little memory: what is not needed is given back, code and data lie side
+by side, and what cannot be had is an error of ours. Scripts run in processes of their own, which may crash.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from forearm.kernels import elf, memory
+from forearm.kernels.compiled import Native
+from forearm.kernels.sharing import shared_rows
+
+TESTS = Path(__file__).parent.parent
+needs_loader = pytest.mark.skipif(not elf.is_possible(), reason="only LLVM's loader works on this machine")
+needs_limits = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="no limit on address space")
+HEAD = """
+import gc, mmap, os, re, signal, sys, threading, weakref
+from pathlib import Path
+import numpy as np
+import forearm as fa
+from arms import random_arm
+
+ARM = random_arm(2, 2, drives=False).rigid()
+ONE, MANY = np.array([0.3, -0.7]), np.linspace(-1.0, 1.0, 10).reshape(5, 2)
+
+def kernel():
+    made = fa.compile(ARM)
+    made.gravity(ONE), made.gravity(MANY)
+    return made
+
+def mappings():
+    return Path("/proc/self/maps").read_text().splitlines()
+
+def size():
+    return 1024 * int(re.search(r"VmSize:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+
+def limited(more, work):
+    '''How a child ends that has so many bytes of address space more: 0 if its work is right, 3 if it is told
+    that there is no memory, 14 if it hangs, 11 or 6 if it crashes.'''
+    import resource
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(20)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        resource.setrlimit(resource.RLIMIT_AS, (size() + more, resource.RLIM_INFINITY))
+        try:
+            os._exit(0 if work() else 1)
+        except MemoryError:
+            os._exit(3)
+        except BaseException:
+            os._exit(2)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+first = kernel()
+want = first.gravity(ONE).tobytes()
+"""
+
+
+def python(code: str, timeout: float = 60.0) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", HEAD + code],
+        cwd=TESTS,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.returncode} {done.stdout[-1000:]} {done.stderr[-3000:]}"
+    return done.stdout
+
+
+@needs_loader
+def test_small_kernels_share_a_few_mappings() -> None:
+    code = """
+def both():  # that Python's own callbacks may have
+    return [line for line in mappings() if "rwx" in line]
+before, had = len(mappings()), both()
+kernels = [kernel() for _ in range(200)]
+assert len(mappings()) - before < 40, len(mappings()) - before
+assert all(k.gravity(ONE).tobytes() == want for k in kernels)
+assert both() == had
+"""
+    python(code)
+
+
+@pytest.mark.slow
+@needs_loader
+def test_twenty_thousand_kernels_live_in_one_process() -> None:
+    code = """
+before = len(mappings())
+kernels = [kernel() for _ in range(20_000)]
+assert len(mappings()) - before < 2000
+assert all(k.gravity(ONE).tobytes() == want for k in kernels)
+"""
+    python(code, timeout=600.0)
+
+
+@needs_loader
+def test_kernels_that_nobody_holds_give_their_memory_back() -> None:
+    """They are in a cycle with the functions that Python calls: the collector finds it."""
+    code = """
+from forearm.kernels import memory
+gc.collect()
+blocks = len(memory._here.taken)
+for _ in range(3):
+    some = [kernel() for _ in range(30)]
+    gone = [weakref.ref(k) for k in some]
+    assert len(memory._here.taken) == blocks + 60
+    del some
+    gc.collect()
+    assert not any(ref() for ref in gone)
+    assert len(memory._here.taken) == blocks
+    assert len(memory._here.arenas) == 1
+assert first.gravity(ONE).tobytes() == want
+"""
+    python(code)
+
+
+@needs_loader
+def test_a_finaliser_in_the_same_garbage_may_still_call_the_kernel() -> None:
+    code = """
+answers = []
+class Last:
+    def __del__(self):
+        answers.append(self.kernel.gravity(ONE).tobytes())
+for _ in range(20):
+    last = Last()
+    last.kernel, last.itself = kernel(), last
+    del last
+    gc.collect()
+assert answers == [want] * 20
+"""
+    python(code)
+
+
+@needs_loader
+def test_kernels_come_and_go_on_several_threads() -> None:
+    code = """
+def work():
+    for k in range(40):
+        some = [kernel() for _ in range(3)]
+        assert all(k.gravity(ONE).tobytes() == want for k in some)
+        if k % 7 == 0:
+            gc.collect()
+    ended.append(1)
+ended = []
+threads = [threading.Thread(target=work) for _ in range(3)]
+for t in threads: t.start()
+for t in threads: t.join()
+assert len(ended) == 3
+"""
+    python(code)
+
+
+@needs_loader
+@needs_limits
+def test_no_more_mappings_is_an_error_that_says_so() -> None:
+    most = int(Path("/proc/sys/vm/max_map_count").read_text(encoding="utf-8"))
+    if most > 200_000:
+        pytest.skip(f"{most} mappings take too long to make")
+    code = """
+from forearm.kernels import native
+code = native.object_code("define double @third() { ret double 0x3FD5555555555555 }")
+flags, rights = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, (mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE)
+held, loaded = [None] * (1 << 18), []
+try:
+    for k in range(len(held)):
+        held[k] = mmap.mmap(-1, mmap.PAGESIZE, flags=flags, prot=rights[k % 2])
+except OSError:
+    pass
+try:
+    for _ in range(1000):
+        loaded.append(native.loaded(code, ["third"]))
+except fa.ForearmError as error:
+    told = error
+held.clear()
+assert isinstance(told, MemoryError) and "max_map_count" in str(told), told
+assert kernel().gravity(ONE).tobytes() == want
+"""
+    python(code)
+
+
+@needs_limits
+def test_llvm_is_not_asked_to_compile_without_memory() -> None:
+    """It would end the process."""
+    code = """
+os.environ["FOREARM_CACHE"] = "off"
+fa.compile(ARM).bias(ONE, ONE)  # LLVM is loaded
+def work():
+    return np.isfinite(fa.compile(random_arm(9, 5, drives=False).rigid()).gravity(np.ones(5))).all()
+for more in (0, 1 << 18, 1 << 20, 1 << 21, 1 << 22):
+    assert limited(more, work) == 3, more
+assert limited(1 << 28, work) == 0
+"""
+    python(code)
+
+
+@needs_limits
+def test_a_batch_without_memory_for_threads_is_computed_by_fewer() -> None:
+    """Between the sizes of one stack and two a thread begins and finds no memory to go on with."""
+    code = """
+q = np.linspace(-1.0, 1.0, 80_000).reshape(-1, 2)
+all_of_it, out, same = first.bias(q, q, threads=1), np.empty_like(q), np.empty(q.shape, dtype=bool)
+def work():
+    first.bias(q, q, out=out, threads=4)
+    return np.equal(out, all_of_it, out=same).all()
+steps = [k << 12 for k in range(0, 24, 4)]
+for more in [base + step for base in (0, 8 << 20, 16 << 20) for step in steps]:
+    assert limited(more, work) == 0, more
+assert limited(1 << 28, work) == 0
+"""
+    python(code)
+
+
+@needs_limits
+def test_a_stack_that_cannot_grow_is_an_error_and_no_crash() -> None:
+    """Loops over the joints of long arms keep their arrays there."""
+    code = """
+long = fa.compile(fa.load("chain60"))
+q = np.linspace(-1.0, 1.0, 240).reshape(4, 60)
+def other():
+    made.append(long.inertia_matrix(q, threads=1))
+made = []
+thread = threading.Thread(target=other)  # the main thread's stack stays as it is
+thread.start()
+thread.join()
+out = np.empty_like(made[0])
+assert limited(0, lambda: long.inertia_matrix(q, out=out, threads=1) is out) == 3
+assert limited(1 << 24, lambda: long.inertia_matrix(q, out=out, threads=1) is out) == 0
+"""
+    python(code)
+
+
+def test_rows_of_a_thread_that_finds_no_memory_are_computed_by_the_caller() -> None:
+    rows, main, failed = np.zeros(1000), threading.get_ident(), []
+
+    def call(address: int, count: int) -> None:
+        first = (address - rows.ctypes.data) // 8
+        if threading.get_ident() != main:
+            failed.append(first)
+            raise MemoryError
+        time.sleep(0.001)  # until others have begun
+        rows[first : first + count] += 1.0
+
+    for _ in range(5):
+        shared_rows(Native(call, 0), [rows], [8], len(rows), 4)
+    assert failed
+    assert (rows == 5.0).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_blocks_never_overlap_and_all_come_back(seed: int) -> None:
+    rng, arena = random.Random(seed), memory.Arena(64 * memory.PAGE)
+    held: list[tuple[memory.Range, memory.Range]] = []
+    for _ in range(600):
+        if held and rng.random() < 0.45:
+            for taken in held.pop(rng.randrange(len(held))):
+                arena.give(taken)
+        else:
+            align = rng.choice((64, 64, 256, memory.PAGE))
+            code, data = rng.randrange(6) * memory.PAGE, rng.randrange(40) * memory.LINE
+            found = arena.take(code, data, align)
+            if found is not None:
+                assert found[0][0] % memory.PAGE == found[1][0] % align == 0 or data == 0
+                held.append(found)
+        ranges = sorted([*arena.free, *(r for pair in held for r in pair if r[0] < r[1])])
+        assert [a for a, _ in ranges] == [0, *(b for _, b in ranges[:-1])]
+        assert ranges[-1][1] == arena.size
+        assert arena.left == sum(b - a for a, b in arena.free)
+        pages = [range(a // memory.PAGE, -(-b // memory.PAGE)) for _, (a, b) in held if a < b]
+        code_pages = {page for (a, b), _ in held for page in range(a // memory.PAGE, b // memory.PAGE)}
+        assert not code_pages & {page for some in pages for page in some}, "data lies in pages of code"
+    for taken in (r for pair in held for r in pair):
+        arena.give(taken)
+    assert arena.free == [(0, arena.size)]

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-peers check bench bench-peers docs fuzz clean
+.PHONY: demo test test-long test-machines test-peers check bench bench-peers docs fuzz clean
 
 $(VENV)/.installed: pyproject.toml
 	@echo "setting up $(VENV): half a minute or so, once"
@@ -14,11 +14,18 @@ $(VENV)/.installed: pyproject.toml
 demo: $(VENV)/.installed  ## the story on a built-in arm
 	$(BIN)/forearm demo
 
-test: $(VENV)/.installed  ## every test
+test: $(VENV)/.installed  ## every test but the long sweeps
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not long"
+
+test-long: $(VENV)/.installed  ## the long sweeps
+	@echo "the long sweeps: about a minute on two cores"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m long
+
+test-machines: $(VENV)/.installed  ## the tests in some thirty circumstances (hours), recorded in docs/machines.md; ONLY=NAME for one
+	$(BIN)/python tests/machines.py $(if $(ONLY),--only '$(ONLY)')
 
 test-peers: $(VENV)/.installed  ## Pinocchio live: installs it and 69 robots' URDFs (over 1.2 GB) into .venv-peers and compares
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
@@ -32,7 +39,7 @@ check: $(VENV)/.installed  ## format, lint, types, import order and the quick te
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not long"
 
 bench: $(VENV)/.installed  ## figures, measured now
 	$(BIN)/forearm bench
@@ -67,4 +74,4 @@ docs: $(VENV)/.installed  ## pictures, schemas and generated pages made anew, th
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) .venv-peers site build dist demo-output htmlcov .coverage .coverage.*
+	rm -rf $(VENV) .venv-peers .machines site build dist demo-output htmlcov .coverage .coverage.*

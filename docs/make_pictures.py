@@ -39,7 +39,9 @@ def main() -> None:
     save_figure(waters_figure(), HERE / "pictures" / "phase-plane.png")
     for name, schema in (("arm", json_schema()), ("parts", parts_schema()), ("request", request_schema())):
         text = json.dumps(schema, indent=1) + "\n"
-        (HERE.parent / "src" / "forearm" / "schemas" / f"{name}.schema.json").write_text(text)
+        (HERE.parent / "src" / "forearm" / "schemas" / f"{name}.schema.json").write_text(
+            text, encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

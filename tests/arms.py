@@ -7,6 +7,7 @@ velocities by differences of poses.
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -44,8 +45,15 @@ def random_arm(
 
     `fixed` strews links on fixed joints among the others, `tree` lets it branch, `mimic` adds a joint
     that follows a freedom and one that follows the follower. Its masses and sizes are those of bodies,
-    so no check complains.
+    so no check complains. Asked for again it is the same object.
     """
+    return _random_arm(seed, n, convention, prismatic, tree, fixed, mimic, drives)
+
+
+@cache
+def _random_arm(
+    seed: int, n: int, convention: Style, prismatic: bool, tree: bool, fixed: bool, mimic: bool, drives: bool
+) -> Arm:
     rng = np.random.default_rng([seed, n])
     slides = rng.random(n) < 0.35 if prismatic else np.zeros(n, dtype=bool)
     if prismatic and n > 1:

@@ -9,7 +9,9 @@ import shutil
 import signal
 import tempfile
 
+import hypothesis
 import pytest
+from sweeps import mark_sweeps
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -17,10 +19,19 @@ def pytest_configure(config: pytest.Config) -> None:
     # tests start would inherit.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Whatever the speed of the machine, and though the tree may not be written to.
+    hypothesis.settings.register_profile("forearm", deadline=None, database=None)
+    hypothesis.settings.load_profile("forearm")
     # Before anything is collected, as modules may compile when they are imported.
     # The workers of xdist inherit it.
     if "PYTEST_XDIST_WORKER" not in os.environ:
         folder = tempfile.mkdtemp(prefix="forearm-tests-")
         os.environ["FOREARM_CACHE"] = folder
         os.environ["COLUMNS"] = "100"  # whatever terminal there is, or none
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each worker has a core
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+@pytest.hookimpl(tryfirst=True)  # before cases are chosen by their marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_sweeps(items)

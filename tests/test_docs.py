@@ -46,7 +46,9 @@ def blocks(language: str) -> list[tuple[str, str]]:
     found = []
     for page in PAGES:
         pattern = rf"^```{language}\n(.*?)^```"
-        for index, text in enumerate(re.findall(pattern, page.read_text(), flags=re.M | re.S)):
+        for index, text in enumerate(
+            re.findall(pattern, page.read_text(encoding="utf-8"), flags=re.M | re.S)
+        ):
             found.append((f"{page.name}-{index + 1}", text))
     return found
 
@@ -71,7 +73,7 @@ def test_file_example_loads(name: str, text: str, tmp_path: Path) -> None:
         assert arm_from_document(document, name).n == len(document["joint"])
     else:
         path = tmp_path / "example.parts.toml"
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         assert [node.name for node in read_parts(path)] == [link["name"] for link in document["link"]]
 
 
@@ -88,7 +90,7 @@ def test_console_example_runs(
 ) -> None:
     in_quiet_folder(tmp_path, monkeypatch)
     assert lines, f"{name}: no line starts with '$ '"
-    Path("log.csv").write_text(blocks("csv")[0][1])  # the log that examples read
+    Path("log.csv").write_text(blocks("csv")[0][1], encoding="utf-8")  # the log that examples read
     for line in lines:
         program, *arguments = shlex.split(line)
         assert program == "forearm"
@@ -96,7 +98,7 @@ def test_console_example_runs(
 
 
 def test_readme_shows_the_two_commands_and_a_picture_on_its_first_screen() -> None:
-    screen = "\n".join((ROOT / "README.md").read_text().splitlines()[:20])
+    screen = "\n".join((ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:20])
     assert "make demo" in screen
     assert "make test" in screen
     picture = re.search(r"!\[.*?\]\((.*?)\)", screen)
@@ -132,13 +134,15 @@ def test_every_other_kind_of_block_has_its_test() -> None:
     found = {
         (page.name, kind)
         for page in PAGES
-        for kind in re.findall(r"^```([a-z]+)$", page.read_text(), flags=re.M)
+        for kind in re.findall(r"^```([a-z]+)$", page.read_text(encoding="utf-8"), flags=re.M)
     }
     assert {(page, kind) for page, kind in found if kind not in RUN} == set(OTHERS)
     for (page, _), test in OTHERS.items():
-        assert test == "measured" or page in (ROOT / "tests" / test).read_text() or page == "api.md", (
-            f"{test}: nothing of {page}"
-        )
+        assert (
+            test == "measured"
+            or page in (ROOT / "tests" / test).read_text(encoding="utf-8")
+            or page == "api.md"
+        ), f"{test}: nothing of {page}"
 
 
 @each_page
@@ -191,7 +195,7 @@ def test_links_lead_to_pages_and_headings(page: Path) -> None:
 
 
 def test_every_page_is_in_the_navigation_once() -> None:
-    named = re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), flags=re.M)
+    named = re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), flags=re.M)
     assert sorted(named) == sorted(str(page.relative_to(ROOT / "docs")) for page in PAGES[1:])
 
 
@@ -213,7 +217,7 @@ def test_the_schedule_file_of_the_page_is_read(tmp_path: Path) -> None:
     arm = arm_from_document(tomllib.loads(of_that_kind("index.md", "toml")[0]), "index.md")
     (shown,) = of_that_kind("simulation.md", "text")
     path = tmp_path / "volts.csv"
-    path.write_text(shown)
+    path.write_text(shown, encoding="utf-8")
     read = Schedule.read(path, arm)
     assert read.times.tolist() == [0.0, 0.25, 1.0]
     assert read.values.tolist() == [[4.0, 1.5], [0.0, -1.5], [0.0, 0.0]]

@@ -7,21 +7,22 @@ from pathlib import Path
 import pytest
 from fuzz import READERS, fuzz, make, stl_documents
 from patience import patience
+from sweeps import long
 
 from forearm.errors import InputError
 
-COUNT = 1500
 SEED = 20  # any
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("count", [500, *long([1500])])
 @pytest.mark.parametrize("reader", ["toml", "urdf", "parts", "stl"])
-def test_every_input_gives_an_answer_or_an_error(reader: str) -> None:
-    report = fuzz(reader, COUNT, SEED)
+def test_every_input_gives_an_answer_or_an_error(reader: str, count: int) -> None:
+    report = fuzz(reader, count, SEED)
     assert not report.failures, str(report)
-    assert report.accepted + report.refused == COUNT
+    assert report.accepted + report.refused == count
     # Not worth the time if all inputs were broken at the first byte, or none.
-    assert min(report.accepted, report.refused) > COUNT // 20
+    assert min(report.accepted, report.refused) > count // 20
 
 
 @pytest.mark.parametrize("reader", READERS)

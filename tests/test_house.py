@@ -58,7 +58,7 @@ def imports_of(tree: ast.AST, everywhere: bool) -> set[str]:
 
 def docstrings(path: Path) -> str:
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    nodes = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, kinds)]
+    nodes = [n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, kinds)]
     return "\n".join(ast.get_docstring(n) or "" for n in nodes)
 
 
@@ -68,13 +68,16 @@ def test_imports_point_one_way(path: Path) -> None:
     if name == "":
         return
     room = ROOMS.index(name.split(".")[0])
-    for target in imports_of(ast.parse(path.read_text()), everywhere=True):
+    for target in imports_of(ast.parse(path.read_text(encoding="utf-8")), everywhere=True):
         allowed = ROOMS.index(target.split(".")[0]) <= room or (name, target) in DEFERRED_EXCEPTIONS
         assert allowed, f"{name} imports {target}, which is in a later room"
 
 
 def test_no_cycles_between_modules() -> None:
-    graph = {module_name(p): imports_of(ast.parse(p.read_text()), everywhere=False) for p in MODULES}
+    graph = {
+        module_name(p): imports_of(ast.parse(p.read_text(encoding="utf-8")), everywhere=False)
+        for p in MODULES
+    }
     done: set[str] = set()
 
     def visit(name: str, path: tuple[str, ...]) -> None:
@@ -89,14 +92,14 @@ def test_no_cycles_between_modules() -> None:
 
 
 def test_every_room_is_on_the_map_and_introduces_itself() -> None:
-    on_the_map = (ROOT / "docs" / "architecture.md").read_text()
+    on_the_map = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     for room in ROOMS:
         path = SOURCE / room
         shown = f"`{room}/`" if path.is_dir() else f"`{room}.py`"
         assert shown in on_the_map
         assert f"[{room}]" in on_the_map, f"{room} is not in the drawing"
         module = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        assert ast.get_docstring(ast.parse(module.read_text()))
+        assert ast.get_docstring(ast.parse(module.read_text(encoding="utf-8")))
     rooms = {module_name(p).split(".")[0] for p in MODULES} - {""}
     assert rooms == set(ROOMS)
     listed = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", on_the_map, flags=re.M)
@@ -104,7 +107,7 @@ def test_every_room_is_on_the_map_and_introduces_itself() -> None:
 
 
 def test_citations_name_a_document_of_the_references() -> None:
-    references = (ROOT / "docs" / "references.md").read_text()
+    references = (ROOT / "docs" / "references.md").read_text(encoding="utf-8")
     known = set(re.findall(r"^\| (\w+) \|", references, flags=re.M))
     cited = set()
     for path in MODULES:
@@ -121,4 +124,4 @@ def test_sources_name_no_path_of_a_machine() -> None:
     for folder in ("src", "tests", "docs"):
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in {".py", ".toml", ".md", ".json", ".urdf"}:
-                assert not pattern.search(path.read_text()), path
+                assert not pattern.search(path.read_text(encoding="utf-8")), path

@@ -63,6 +63,6 @@ def test_runs(path: Path, tmp_path: Path) -> None:
         check=False,
     )
     assert ran.returncode == 0, ran.stderr[-3000:]
-    assert "forearm" in script.read_text()
-    assert "assert " in script.read_text(), "a notebook checks what it shows"
+    assert "forearm" in script.read_text(encoding="utf-8")
+    assert "assert " in script.read_text(encoding="utf-8"), "a notebook checks what it shows"
     assert ran.stdout

@@ -6,28 +6,29 @@ import json
 from typing import get_args
 
 import pytest
+from reproduced import reproduced
 
 import forearm as fa
 from forearm.cli.main import main
 from forearm.cli.reproduce import _summary as summary
-from forearm.reproduce import DOCUMENTS, catalogue, reproduce
-from forearm.reproduce.catalogue import Verdict, judge
+from forearm.reproduce import DOCUMENTS, catalogue
+from forearm.reproduce.catalogue import Result, Verdict, judge
 from forearm.reproduce.recompute import function
 
 
 @pytest.fixture(scope="module")
-def results() -> list[object]:
-    return list(reproduce("all"))
+def results() -> list[Result]:
+    return [result for document in DOCUMENTS for result in reproduced(document)]
 
 
-def test_no_difference_is_left_unexplained(results: list[object]) -> None:
-    assert [r.label for r in results if r.unexplained] == []  # type: ignore[attr-defined]
+def test_no_difference_is_left_unexplained(results: list[Result]) -> None:
+    assert [r.label for r in results if r.unexplained] == []
 
 
-def test_exact_figures_stay_exact(results: list[object]) -> None:
+def test_exact_figures_stay_exact(results: list[Result]) -> None:
     """What is known to reproduce: a change here is a change of an algorithm or of the catalogue."""
-    exact = [r for r in results if r.verdict in ("exact", "within rounding")]  # type: ignore[attr-defined]
-    by_item = {r.item.id for r in exact}  # type: ignore[attr-defined]
+    exact = [r for r in results if r.verdict in ("exact", "within rounding")]
+    by_item = {r.item.id for r in exact}
     assert {"dhanaraj-d.2-inertias", "dhanaraj-d.4-inertia", "dhanaraj-d.4-velocity"} <= by_item
     assert len(exact) >= 120
 
@@ -72,7 +73,7 @@ def test_command_prints_and_gives_json(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_verdicts_are_counted_by_document_and_together() -> None:
-    results = [*reproduce("swartz"), *reproduce("silver")]
+    results = [*reproduced("swartz"), *reproduced("silver")]
     *_, swartz, silver, together = (line.split() for line in summary(results).splitlines())
     assert [swartz[0], silver[0], together[0]] == ["Swartz", "Silver", "together"]
     assert all(

@@ -23,13 +23,10 @@ def test_wheel_installs_into_an_empty_environment_and_works(tmp_path: Path) -> N
     (wheel,) = tmp_path.glob("*.whl")
     assert wheel.name.endswith("-py3-none-any.whl"), "the package must stay pure Python"
     place = tmp_path / "env"
-    venv.create(place, with_pip=True)
+    venv.create(place)
     scripts = place / ("Scripts" if os.name == "nt" else "bin")
-    subprocess.run(
-        [scripts / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel],
-        check=True,
-        capture_output=True,
-    )
+    pip = [sys.executable, "-m", "pip", "--python", str(scripts / "python"), "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "--quiet", "--no-compile", wheel], check=True, capture_output=True)
     clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
     answer = subprocess.run(
         [scripts / "forearm", "info", "cmu-dd", "--json"],
@@ -44,7 +41,7 @@ def test_wheel_installs_into_an_empty_environment_and_works(tmp_path: Path) -> N
         "'py.typed').exists(), p)"
     )
     where = subprocess.run(
-        [scripts / "python", "-c", code], check=True, capture_output=True, text=True, cwd=tmp_path
+        [scripts / "python", "-c", code], check=True, capture_output=True, text=True, cwd=tmp_path, env=clean
     )
     assert where.stdout.startswith("True")
     assert str(place) in where.stdout

@@ -67,11 +67,11 @@ def options_of(name: str) -> list[argparse.Action]:
 def make_files(folder: Path) -> None:
     rows = [(0.01 * i, 0.3 + 0.02 * i, 0.4 - 0.01 * i, 1.0 + 0.1 * i, 2.0) for i in range(40)]
     (folder / "log.csv").write_text(
-        "t,q1,q2,tau1,tau2\n" + "".join(",".join(map(repr, row)) + "\n" for row in rows)
+        "t,q1,q2,tau1,tau2\n" + "".join(",".join(map(repr, row)) + "\n" for row in rows), encoding="utf-8"
     )
     tests = "".join(f"{0.1 * i},{0.2 * i},{1 + i},2,{0.1 * i},{0.3 + 0.1 * i}\n" for i in range(12))
-    (folder / "tests.csv").write_text(f"q1,q2,tau1,tau2,qdd1,qdd2\n{tests}")
-    (folder / "script.txt").write_text("gravity\n")
+    (folder / "tests.csv").write_text(f"q1,q2,tau1,tau2,qdd1,qdd2\n{tests}", encoding="utf-8")
+    (folder / "script.txt").write_text("gravity\n", encoding="utf-8")
 
 
 def called(capsys: Capture, *words: str) -> tuple[int, str, str]:

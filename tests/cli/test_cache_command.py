@@ -140,8 +140,8 @@ def test_clear_removes_what_was_written_and_nothing_else(place: Path, capsys: Ca
     keep(3)
     (place / f"{7:064x}.1.2.part").write_bytes(b"half")
     size = sum(path.stat().st_size for path in place.iterdir())
-    (place / "notes.txt").write_text("mine")
-    (place / "other.kernel").write_text("mine")
+    (place / "notes.txt").write_text("mine", encoding="utf-8")
+    (place / "other.kernel").write_text("mine", encoding="utf-8")
     code, out, err = run(capsys, "--clear")
     assert (code, out, err) == (0, f"4 files removed, {size / 1024:.1f} KiB.\n", "")
     assert sorted(path.name for path in place.iterdir()) == ["notes.txt", "other.kernel"]

@@ -108,7 +108,7 @@ def test_unlimited_joints_are_null_in_json(capsys: Capture, tmp_path: Path) -> N
         '[[link]]\nname = "link1"\nmass = 1\n'
     )
     path = tmp_path / "half.toml"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     _, out, _ = run(capsys, "info", str(path), "--json")
     assert json.loads(out)["arm"]["joint"][0]["limits"] == [-1.0, None]
 
@@ -141,7 +141,7 @@ def test_check_keeps_errors_and_warnings_apart(capsys: Capture, tmp_path: Path) 
         "inertia-without-mass",
     }
     path = tmp_path / "broken.toml"
-    path.write_text(BROKEN)
+    path.write_text(BROKEN, encoding="utf-8")
     code, out, err = run(capsys, "check", str(path), "--json")
     assert code == 2
     assert json.loads(out)["findings"][0]["level"] == "error"
@@ -152,7 +152,7 @@ def test_check_keeps_errors_and_warnings_apart(capsys: Capture, tmp_path: Path) 
 
 def test_check_reports_ignored_tags_of_a_urdf(capsys: Capture, tmp_path: Path) -> None:
     path = tmp_path / "a.urdf"
-    path.write_text('<robot name="a"><link name="l"><visual/></link></robot>')
+    path.write_text('<robot name="a"><link name="l"><visual/></link></robot>', encoding="utf-8")
     code, out, _ = run(capsys, "check", str(path))
     assert code == 0
     assert "<visual> in <link>" in out
@@ -218,17 +218,6 @@ def test_parts_reports_sections_parts_and_steps(capsys: Capture) -> None:
         assert np.isclose(sum(p["own"]["mass"] for p in link["holds"]), link["own"]["mass"])
         moved = np.sum([p["moved_inertia"] for p in link["holds"]], axis=0)
         assert np.allclose(moved, link["own"]["inertia"], atol=1e-12)
-
-
-def test_demo_tells_its_story(capsys: Capture, tmp_path: Path) -> None:
-    code, out, _ = run(capsys, "demo", "--output", str(tmp_path / "d"))
-    assert code == 0
-    assert "equal to the last bit: True" in out
-    assert (tmp_path / "d" / "puma560.toml").is_file()
-    _, text, _ = run(capsys, "demo", "--output", str(tmp_path / "d"), "--json")
-    document = json.loads(text)
-    assert document["equal"]
-    assert document["hand_poses_apart"] < 1e-12
 
 
 def test_a_closed_pipe_is_no_error() -> None:

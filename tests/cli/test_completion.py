@@ -152,7 +152,7 @@ def test_a_shell_can_read_its_script(shell: str, look: str, capsys: Capture, tmp
     program = shutil.which(shell)
     if program is None:
         pytest.skip(f"no {shell} here")
-    (tmp_path / "script").write_text(script)
+    (tmp_path / "script").write_text(script, encoding="utf-8")
     assert subprocess.run([program, look, tmp_path / "script"], capture_output=True, check=True).stderr == b""
 
 

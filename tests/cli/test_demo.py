@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import html
 import io
+import json
 import re
 import warnings
 from html.parser import HTMLParser
@@ -90,6 +91,7 @@ def test_the_story_ends_with_where_the_page_is(told: tuple[str, Path]) -> None:
     text, folder = told
     last = text.splitlines()[-1]
     assert last.endswith((folder / "report.html").resolve().as_uri())
+    assert "equal to the last bit: True" in text
     assert [int(n) for n in re.findall(r"^(\d+)\. ", text, flags=re.M)] == list(range(1, 10))
     assert {p.name for p in folder.iterdir()} >= {
         "report.html",
@@ -100,8 +102,16 @@ def test_the_story_ends_with_where_the_page_is(told: tuple[str, Path]) -> None:
     assert not [p for p in folder.iterdir() if p.name.startswith(".")]
 
 
+@pytest.mark.slow
+def test_the_figures_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--output", str(tmp_path), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["equal"]
+    assert document["hand_poses_apart"] < 1e-12
+
+
 def test_the_page_is_whole_and_fetches_nothing(told: tuple[str, Path]) -> None:
-    text = (told[1] / "report.html").read_text()
+    text = (told[1] / "report.html").read_text(encoding="utf-8")
     page = Page()
     page.feed(text)
     assert page.open == []
@@ -121,10 +131,10 @@ def test_the_page_is_whole_and_fetches_nothing(told: tuple[str, Path]) -> None:
 
 
 def test_the_page_holds_the_code_that_was_written(told: tuple[str, Path]) -> None:
-    text = (told[1] / "report.html").read_text()
+    text = (told[1] / "report.html").read_text(encoding="utf-8")
     code = re.search(r'aria-label="generated C"><code>(.*?)</code></pre>', text, flags=re.S)
     assert code is not None
-    assert html.unescape(code[1]) == (told[1] / "puma560_inverse_dynamics.c").read_text()
+    assert html.unescape(code[1]) == (told[1] / "puma560_inverse_dynamics.c").read_text(encoding="utf-8")
 
 
 def test_torques_are_those_of_the_reference(made: Plan, needed: Torques) -> None:

@@ -37,7 +37,7 @@ def test_files_are_written_into_a_folder(capsys: Capture, tmp_path: Path) -> Non
     code, out, _ = run(capsys, "ascher2", "--function", "gravity", "--lang", "c", "-o", str(folder))
     assert code == 0
     source = fa.generate(fa.load("ascher2"), "gravity", "c")
-    assert {path.name: path.read_text() for path in folder.iterdir()} == source.files()
+    assert {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} == source.files()
     assert "ascher2_gravity: 4 mul, 2 add" in out
     assert f" {sum(text.count(chr(10)) for text in source.files().values())} lines\n" in out
     assert out.splitlines()[1:] == [f"wrote {folder / name}" for name in source.files()]
@@ -148,7 +148,7 @@ def test_mistakes_are_one_paragraph(words: tuple[str, ...], piece: str, capsys: 
 
 
 def test_a_folder_that_cannot_be_made_is_told(capsys: Capture, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
     code, _, err = run(capsys, "ascher2", "-o", str(tmp_path / "file" / "below"))
     assert code == 2
     assert "Traceback" not in err

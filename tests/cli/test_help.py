@@ -97,8 +97,8 @@ def _files_for(words: list[str], folder: Path) -> None:
     for name, quantities in inputs.items():
         header = ["t", *(f"{x}{k + 1}" for x in quantities for k in range(n))]
         lines = [",".join(map(repr, [0.01 * i, *row, *row])) for i, row in enumerate(rows)]
-        (folder / name).write_text("\n".join([",".join(header), *lines]) + "\n")
-    (folder / "session.txt").write_text("gravity\n")
+        (folder / name).write_text("\n".join([",".join(header), *lines]) + "\n", encoding="utf-8")
+    (folder / "session.txt").write_text("gravity\n", encoding="utf-8")
     fa.load("panda").to_urdf(folder / "my_arm.urdf")
     if "tests.csv" in words:
         _tests(folder / "tests.csv")
@@ -119,7 +119,8 @@ def _tests(path: Path) -> None:
         rows.append([*q, *tau, *fa.dynamics.forward(loaded, q, np.zeros(7), tau)])
     header = [f"{x}{k + 1}" for x in ("q", "tau", "qdd") for k in range(7)]
     path.write_text(
-        "\n".join([",".join(header), *(",".join(repr(float(v)) for v in row) for row in rows)]) + "\n"
+        "\n".join([",".join(header), *(",".join(repr(float(v)) for v in row) for row in rows)]) + "\n",
+        encoding="utf-8",
     )
 
 

@@ -23,7 +23,7 @@ def test_what_was_read_over_is_one_paragraph_and_other_warnings_their_own(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "400")
     path = tmp_path / "small.urdf"
-    path.write_text(URDF)
+    path.write_text(URDF, encoding="utf-8")
     assert main(["inverse", str(path), "--q", "0.1"]) == 0
     first, *rest = sorted(capsys.readouterr().err.splitlines())
     assert first == (

@@ -50,14 +50,16 @@ def write(path: Path, table: dict[str, Any]) -> None:
         pq.write_table(pa.table(table), path)
         return
     rows = zip(*(np.asarray(column).tolist() for column in table.values()), strict=True)
-    path.write_text("\n".join([",".join(table), *(",".join(map(repr, row)) for row in rows)]) + "\n")
+    path.write_text(
+        "\n".join([",".join(table), *(",".join(map(repr, row)) for row in rows)]) + "\n", encoding="utf-8"
+    )
 
 
 def read(path: Path) -> dict[str, Any]:
     if path.suffix == ".parquet":
         table = pq.read_table(path)
         return {name: table[name].to_numpy() for name in table.column_names}
-    names, *lines = path.read_text().splitlines()
+    names, *lines = path.read_text(encoding="utf-8").splitlines()
     numbers = np.array([[float(word) for word in line.split(",")] for line in lines])
     return dict(zip(names.split(","), numbers.T, strict=True))
 
@@ -84,6 +86,7 @@ def log(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("command", ["inverse", "forward"])
 @pytest.mark.parametrize("source", ["log.csv", "log.parquet"])
 @pytest.mark.parametrize("target", ["out.csv", "out.parquet"])
+@pytest.mark.sweep
 def test_every_row_is_what_the_reference_says(
     command: str, source: str, target: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,10 +183,10 @@ def test_columns_by_the_names_of_joints(tmp_path: Path, capsys: Capture) -> None
 
 def test_pipes(log: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     run(capsys, "inverse", "ur5", "--from", log, "--to", tmp_path / "out.csv")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(log.read_bytes())))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(log.read_bytes()), encoding="utf-8"))
     code, out, _ = run(capsys, "inverse", "ur5", "--from", "-", "--to", "-")
     assert code == 0
-    assert out == (tmp_path / "out.csv").read_text()
+    assert out == (tmp_path / "out.csv").read_text(encoding="utf-8")
 
 
 def test_numbers_too_large_to_compute_with_are_counted_not_hidden(tmp_path: Path, capsys: Capture) -> None:
@@ -255,9 +258,9 @@ def test_a_fault_far_down_leaves_no_file(
 ) -> None:
     monkeypatch.setattr(csvfile, "BLOCK", 5_000)
     write(tmp_path / "log.csv", table_of("inverse", 6, 200))
-    lines = (tmp_path / "log.csv").read_text().splitlines()
+    lines = (tmp_path / "log.csv").read_text(encoding="utf-8").splitlines()
     lines[150] = lines[150].replace(",", ",oops", 1)
-    (tmp_path / "log.csv").write_text("\n".join(lines))
+    (tmp_path / "log.csv").write_text("\n".join(lines), encoding="utf-8")
     code, out, err = run(
         capsys, "inverse", "ur5", "--from", tmp_path / "log.csv", "--to", tmp_path / "out.csv"
     )
@@ -331,6 +334,7 @@ def test_progress_line_says_what_is_known() -> None:
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of a process is read from /proc")
 @pytest.mark.parametrize("source", ["log.csv", "log.parquet"])
 @pytest.mark.parametrize("target", ["out.csv", "out.parquet"])
+@pytest.mark.sweep
 def test_memory_stays_bounded_for_long_files(source: str, target: str, tmp_path: Path) -> None:
     """300,000 rows of 7 joints are 130 MB of text; the peak is measured by the process itself."""
     rows = 300_000

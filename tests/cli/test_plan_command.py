@@ -55,18 +55,19 @@ def test_files_in_and_out(capsys: Capture, tmp_path: Path) -> None:
     request = tmp_path / "go.toml"
     request.write_text(
         'schema = "forearm-request/1"\n[limits]\nacceleration = 2.0\n'
-        '[[waypoint]]\nq = [0, 0.2, 0.1, 0, 0.5, 0]\n[[waypoint]]\nq = ["10 deg", 0.3, 0.2, 0.1, 0.6, 0.1]\n'
+        '[[waypoint]]\nq = [0, 0.2, 0.1, 0, 0.5, 0]\n[[waypoint]]\nq = ["10 deg", 0.3, 0.2, 0.1, 0.6, 0.1]\n',
+        encoding="utf-8",
     )
     table, points, picture = (tmp_path / name for name in ("go.csv", "go.json", "go.png"))
     for out in (table, points):
         code, said, _ = run(capsys, "cmu-dd", str(request), "-o", str(out), "--plot", str(picture))
         assert code == 0
         assert f"wrote {out}\n" in said
-    rows = list(csv.DictReader(table.read_text().splitlines()))
+    rows = list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
     assert float(rows[-1]["q1"]) == pytest.approx(np.radians(10.0), abs=1e-12)
     assert "voltage6" in rows[0]
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert json.loads(points.read_text())
+    assert json.loads(points.read_text(encoding="utf-8"))
 
 
 def test_a_line(capsys: Capture) -> None:

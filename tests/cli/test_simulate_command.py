@@ -80,7 +80,7 @@ def test_it_is_fa_simulate(options: tuple[str, ...], arguments: dict[str, Any], 
 @pytest.mark.parametrize("linear", [False, True])
 def test_schedule_files_drive(kind: str, linear: bool, tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "u.csv"
-    path.write_text(SCHEDULE)
+    path.write_text(SCHEDULE, encoding="utf-8")
     arm = fa.load("cmu-dd")
     options = ("--linear",) if linear else ()
     shown = document(capsys, "cmu-dd", "--duration", "0.03", f"--{kind}-file", path, *options)
@@ -160,10 +160,10 @@ def test_files_are_written_and_the_table_tells(tmp_path: Path, capsys: Capture) 
         f"wrote {html}\n",
     ):
         assert piece in out
-    assert csv.read_text().startswith("t,q1,")
-    assert len(csv.read_text().splitlines()) == 22
+    assert csv.read_text(encoding="utf-8").startswith("t,q1,")
+    assert len(csv.read_text(encoding="utf-8").splitlines()) == 22
     assert png.read_bytes().startswith(b"\x89PNG")
-    assert "<html" in html.read_text().lower()
+    assert "<html" in html.read_text(encoding="utf-8").lower()
 
 
 @pytest.mark.parametrize(
@@ -230,9 +230,10 @@ def test_inductance_and_gain_of_the_arm_file(tmp_path: Path, capsys: Capture) ->
     path = tmp_path / "wound.toml"
     fa.load("cmu-dd").save(path)
     path.write_text(
-        path.read_text().replace(
+        path.read_text(encoding="utf-8").replace(
             "torque_constant", "amplifier_gain = 4.0, inductance = 0.001, torque_constant"
-        )
+        ),
+        encoding="utf-8",
     )
     code, _, err = run(capsys, "simulate", path, "--duration", "0.01", *VOLTS)
     assert code == 2
@@ -286,7 +287,7 @@ def test_sim_reads_a_script_and_gives_json(tmp_path: Path, capsys: Capture) -> N
     assert (shown["name"], shown["voltage"], shown["simulation"]["rows"]) == ("ascher2", None, 6)
     assert shown["printed"][0] == "gravity = -9.80621  # m/s^2"
     assert run(capsys, "sim", "--script", tmp_path / "absent.txt")[0] == 2
-    script.write_text("nonsense\n")
+    script.write_text("nonsense\n", encoding="utf-8")
     assert run(capsys, "sim", "--script", script, "--json")[:2] == (2, "")
 
 

@@ -39,8 +39,9 @@ WRITING = {
 @pytest.fixture(autouse=True)
 def _at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("forearm.cli.precision.POSTURES", 20)
     make_files(tmp_path)
-    (tmp_path / "states.csv").write_text("q1,q2\n0.1,0.2\n0.3,0.4\n")
+    (tmp_path / "states.csv").write_text("q1,q2\n0.1,0.2\n0.3,0.4\n", encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", SAMPLE)
@@ -151,6 +152,7 @@ def test_a_full_disk_is_said(words: tuple[str, ...], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-"])
 @pytest.mark.parametrize("words", [("bogus",), *((name, *LINES[name]) for name in ("info", "simulate"))])
+@pytest.mark.sweep
 def test_closed_streams(words: tuple[str, ...], closed: str, tmp_path: Path) -> None:
     line = f"exec {sys.executable} -m forearm.cli.main {' '.join(words)} {closed}"
     done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)

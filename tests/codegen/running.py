@@ -186,7 +186,7 @@ def shim(name: str, text: str, scalar: str, folder: Path) -> str:
         call = f"{function}({names})" if sizes else f"{function}<S>()"
         lines.append(f'extern "C" void {function}_{scalar}({declared}) {{ {call}; }}')
     source = f"{name}_{scalar}.cpp"
-    (folder / source).write_text("\n".join(lines) + "\n")
+    (folder / source).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return source
 
 

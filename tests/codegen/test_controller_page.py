@@ -34,7 +34,7 @@ def test_the_program_is_built_and_follows_the_motion(tmp_path: Path, monkeypatch
     warnings.simplefilter("ignore", fa.ModelWarning)
     for line in block("console", "--function forward_dynamics").splitlines():
         assert main(shlex.split(line.removeprefix("$ "))[1:]) == 0
-    (tmp_path / "control.c").write_text(block("c", "int main"))
+    (tmp_path / "control.c").write_text(block("c", "int main"), encoding="utf-8")
     build, run = block("sh", "-o control").strip().split(" && ")
     words = shlex.split(build)
     sources = sorted(str(p) for p in (tmp_path / "generated").glob("*.c"))

@@ -58,7 +58,7 @@ def test_the_text_is_the_golden_one(arm: str, language: str) -> None:
 def test_no_golden_text_is_left_over() -> None:
     expected = {name for arm, language in CASES for name in made(arm, language)}
     assert {path.name for path in FOLDER.iterdir()} == expected
-    assert all("VERSION" in path.read_text() for path in FOLDER.glob("*.h.golden"))
+    assert all("VERSION" in path.read_text(encoding="utf-8") for path in FOLDER.glob("*.h.golden"))
 
 
 def test_golden_c_compiles(tmp_path: Path) -> None:
@@ -67,7 +67,9 @@ def test_golden_c_compiles(tmp_path: Path) -> None:
         pytest.skip("gcc is not installed")
     for path in FOLDER.iterdir():
         if path.name.removesuffix(".golden").endswith((".c", ".h")):
-            (tmp_path / path.name.removesuffix(".golden")).write_text(path.read_text())
+            (tmp_path / path.name.removesuffix(".golden")).write_text(
+                path.read_text(encoding="utf-8"), encoding="utf-8"
+            )
     sources = sorted(path.name for path in tmp_path.glob("*.c"))
     assert len(sources) == 3
     flags = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c"]

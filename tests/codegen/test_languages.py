@@ -36,6 +36,7 @@ from forearm.symbols import derivative, evaluate
 
 @EVERY
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.sweep
 def test_generated_code_gives_what_the_graph_gives(language: str, case: Case, tmp_path: Path) -> None:
     program = case.program()
     state = random_state(program)
@@ -168,7 +169,8 @@ def test_c_header_serves_cpp(tmp_path: Path) -> None:
     write(parameters().program(), "c", tmp_path)
     (tmp_path / "user.cpp").write_text(
         '#include "parameters.h"\n'
-        "void user(const double* q, double* y) { parameters_prepare(q, y); parameters(q, q, y, y, y, y); }\n"
+        "void user(const double* q, double* y) { parameters_prepare(q, y); parameters(q, q, y, y, y, y); }\n",
+        encoding="utf-8",
     )
     library = compiled("cpp", "user.cpp", tmp_path, "-Wl,--unresolved-symbols=ignore-all")
     assert b"parameters_prepare" in library.read_bytes()
@@ -181,10 +183,14 @@ def test_cpp_headers_stand_together_and_serve_float(tmp_path: Path) -> None:
     cases = [operators(), parameters(), bends()]
     sources = [shim(case.name, write(case.program(), "cpp", tmp_path), "float", tmp_path) for case in cases]
     (tmp_path / "both.cpp").write_text(
-        "".join(f'#include "{s}"\n'.replace("_float.cpp", ".hpp") for s in sources) * 2
+        "".join(f'#include "{s}"\n'.replace("_float.cpp", ".hpp") for s in sources) * 2, encoding="utf-8"
     )
-    both = "".join((tmp_path / s).read_text().replace("typedef float S;", "") for s in sources)
-    (tmp_path / "both.cpp").write_text(f"{(tmp_path / 'both.cpp').read_text()}typedef float S;\n{both}")
+    both = "".join(
+        (tmp_path / s).read_text(encoding="utf-8").replace("typedef float S;", "") for s in sources
+    )
+    (tmp_path / "both.cpp").write_text(
+        f"{(tmp_path / 'both.cpp').read_text(encoding='utf-8')}typedef float S;\n{both}", encoding="utf-8"
+    )
     call = caller(compiled("cpp", "both.cpp", tmp_path, "-Wdouble-promotion"), lambda name: f"{name}_float")
     case, program = cases[0], cases[0].program()
     state, tau = random_state(program), np.full(program.outputs[0].size, np.nan, dtype=np.float32)
@@ -222,7 +228,7 @@ def test_cpp_serves_automatic_differentiation(tmp_path: Path) -> None:
     case = operators()
     program = case.program()
     source = tmp_path / shim("operators", write(program, "cpp", tmp_path), "Dual", tmp_path)
-    source.write_text(DUAL + source.read_text())
+    source.write_text(DUAL + source.read_text(encoding="utf-8"), encoding="utf-8")
     call = caller(compiled("cpp", source.name, tmp_path), lambda name: f"{name}_Dual")
     for seed in range(2):
         state, rates = random_state(program, seed), random_state(program, seed + 10)

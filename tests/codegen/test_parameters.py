@@ -111,6 +111,7 @@ def asked(arm: Arm) -> dict[str, Any]:
 
 @pytest.mark.parametrize("which", ["all", "gravity", "a link", "a mass", "a centre", "some"])
 @pytest.mark.parametrize("name", ARMS)
+@pytest.mark.sweep
 def test_own_values_give_the_arm_and_other_values_the_other_arm(name: str, which: str) -> None:
     arm = ARMS[name]
     parameters = asked(arm)[which]
@@ -162,6 +163,7 @@ GEOMETRIC = ("joint2.alpha", "joint2", "joint1.theta", ["joint1.a", "joint2.d"],
 
 @pytest.mark.parametrize("parameters", GEOMETRIC, ids=str)
 @pytest.mark.parametrize("name", TABLES)
+@pytest.mark.sweep
 def test_geometry_may_stay_symbols_where_it_is_a_table(name: str, parameters: Any) -> None:
     arm = ARMS[name]
     g = given(arm, 8)

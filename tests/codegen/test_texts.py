@@ -209,12 +209,13 @@ def test_the_example_of_a_call_runs(language: str, tmp_path: Path) -> None:
 def _printed(language: str, code: str, folder: Path) -> float:
     """What a small program around the lines prints."""
     if language == "python":
-        (folder / "main.py").write_text(f"{code}\nprint(repr(float(tau[0])))\n")
+        (folder / "main.py").write_text(f"{code}\nprint(repr(float(tau[0])))\n", encoding="utf-8")
         command = [sys.executable, "main.py"]
     elif language == "fortran":
         used, body = code.split("\nreal(dp)", 1)
         (folder / "main.f90").write_text(
-            f"program main\n{used}\nimplicit none\nreal(dp){body}\nprint *, tau(1)\nend program main\n"
+            f"program main\n{used}\nimplicit none\nreal(dp){body}\nprint *, tau(1)\nend program main\n",
+            encoding="utf-8",
         )
         subprocess.run(
             ["gfortran", "-std=f2008", "-finit-real=nan", "example.f90", "main.f90", "-o", "main"],
@@ -228,7 +229,7 @@ def _printed(language: str, code: str, folder: Path) -> float:
             "cpp": ["example.hpp", "main.cpp"],
         }[language]
         main = f'int main(void) {{\n{code}\nprintf("%.17g\\n", tau[0]); return 0; }}\n'
-        (folder / sources[0]).write_text(f'#include "{header}"\n#include <stdio.h>\n{main}')
+        (folder / sources[0]).write_text(f'#include "{header}"\n#include <stdio.h>\n{main}', encoding="utf-8")
         subprocess.run([*COMPILERS[language][:2], *sources, "-o", "main"], cwd=folder, check=True)
         command = ["./main"]
     return float(subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout)

@@ -91,6 +91,7 @@ ARMS = {
 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("name", ARMS)
+@pytest.mark.sweep
 def test_c_agrees_with_python_sample_by_sample(law: str, name: str, tmp_path: Path) -> None:
     arm = ARMS[name]()
     source = controller_code(arm, law, name="servo")

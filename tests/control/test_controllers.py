@@ -89,6 +89,7 @@ def test_inertias_may_be_given_and_less_of_them_asks_for_less_integral() -> None
 
 @pytest.mark.parametrize("seed", [21, 22, 23])
 @pytest.mark.parametrize("dropped", DROPPED)
+@pytest.mark.sweep
 def test_dropped_terms_are_those_of_the_reference(seed: int, dropped: str) -> None:
     arm = random_arm(seed, n=5, fixed=False, drives=False)
     q, qd, qdd = np.random.default_rng(seed).uniform(-1.0, 1.0, (3, 5))

@@ -110,6 +110,7 @@ def exact(program: FixedPoint, inputs: dict[str, Whole], entries: Any) -> list[F
 
 @pytest.mark.parametrize("word", [32, 16])
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.sweep
 def test_no_value_leaves_its_range_and_no_number_its_word(case: str, word: int) -> None:
     program = made(case, word)
     inputs = inputs_of(program, 1, 700)
@@ -166,6 +167,7 @@ def c_type(word: int) -> Any:
 
 @pytest.mark.parametrize("word", [32, 16])
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.sweep
 def test_c_computes_the_same_bits(case: str, word: int, tmp_path: Path) -> None:
     program = made(case, word)
     inputs = inputs_of(program, 4, 60)
@@ -204,7 +206,7 @@ def test_nothing_overflows_under_the_compilers_own_watch(tmp_path: Path) -> None
         pytest.skip("gcc is not installed")
     program = made("puma560 inverse")
     program.save(tmp_path)
-    (tmp_path / "main.c").write_text(MAIN)
+    (tmp_path / "main.c").write_text(MAIN, encoding="utf-8")
     flags = [
         "-std=c99",
         "-fsanitize=undefined",
@@ -413,6 +415,7 @@ def program_inputs(program: FixedPoint, rng: np.random.Generator) -> dict[str, W
 
 @pytest.mark.parametrize("ranges", [(0.0, 1.0, 0.0), (1e-9, 1e-9, 1e-9), (0.0, 0.0, 0.0), (1e-4, 1e-4, 1e-4)])
 @pytest.mark.parametrize("word", [16, 32])
+@pytest.mark.sweep
 def test_small_ranges_shift_no_further_than_the_word_goes(
     word: int, ranges: tuple[float, ...], tmp_path: Path
 ) -> None:

@@ -274,7 +274,7 @@ def test_files_that_cannot_be_used_are_refused(arm: Arm, run: dict[str, Floats],
     with pytest.raises(fa.InputError, match="no column is a joint's q or tau or current"):
         compare_log(arm, path)
     text = ["t,q1,tau1", "0,0.1,1", "0.1,nan,1"]
-    path.write_text("\n".join(text))
+    path.write_text("\n".join(text), encoding="utf-8")
     with pytest.raises(fa.InputError, match=r"line 3.*finite number"):
         compare_log(fa.load("ascher2").lock({"joint2": 0.0}), path)
     with pytest.raises(fa.InputError, match="not there"):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from arms import random_arm
 from numpy.typing import NDArray
+from sweeps import long
 
 import forearm as fa
 from forearm import Arm, control
@@ -116,11 +117,12 @@ def test_noise_of_accelerations_does_not_make_loads_lighter() -> None:
     assert np.abs(apart).max() < 0.6, apart
 
 
-def test_noise_of_positions_widens_the_intervals_as_much_as_it_should() -> None:
+@pytest.mark.parametrize("runs", [10, *long([40])])
+def test_noise_of_positions_widens_the_intervals_as_much_as_it_should(runs: int) -> None:
     arm = random_arm(4, 3, prismatic=False).rigid()
     q, tau, _, qd = observed(arm, 2, 2)
     qdd = fa.dynamics.forward(arm.with_payload(mass=1.7, com=LOAD["com"]), q, qd, tau)
-    inside, fits, runs = np.zeros(3), [], 40
+    inside, fits = np.zeros(3), []
     for seed in range(runs):
         seen = q + 2e-4 * np.random.default_rng([seed, 5]).normal(size=q.shape)
         found = estimate_payload(
@@ -171,6 +173,7 @@ def test_a_point_is_found_as_a_point(given: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", ["puma560", "ur5", "panda"])
 @pytest.mark.parametrize("com", [(0.0, 0.0, 0.11), (0.03, -0.02, 0.11), (0.2, 0.1, -0.1), (0.0, 0.0, 0.0)])
+@pytest.mark.sweep
 def test_points_are_found_in_the_hands_of_real_arms(name: str, com: tuple[float, ...]) -> None:
     arm = fa.load(name).rigid()
     for seed, mass in ((1, 1.7), (2, 1.7), (3, 0.1)):

@@ -44,6 +44,7 @@ def assert_came_back(found: Array, arm: Arm, q: Array, qd: Array, qdd: Array, ta
 
 @pytest.mark.parametrize("n", [1, 2, 4, 6])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.sweep
 def test_there_and_back(kind: str, n: int) -> None:
     for seed in range(3):
         arm = loaded_arm(kind, 50 + seed, n)
@@ -240,6 +241,7 @@ GEAR = Transmission(efficiency=((0.1, 0.8),), rated_torque=90.0)
 
 @pytest.mark.parametrize("where", [(0,), (1, 3), (0, 1, 2, 3)])
 @pytest.mark.parametrize("kind", ["gear", "bearing"])
+@pytest.mark.sweep
 def test_drives_of_different_kinds_on_one_arm(kind: str, where: tuple[int, ...]) -> None:
     """Some joints with friction that depends on the load, others with plain friction:
     kernel and reference agree.

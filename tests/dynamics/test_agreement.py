@@ -4,7 +4,8 @@ answer, on every kind of arm.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -86,7 +87,14 @@ def quick(arms: dict[str, Arm]) -> list[Any]:
     ]
 
 
+@cache
+def truths(arm: Arm) -> list[tuple[State, Load, Array]]:
+    """The torques of every situation, which every formulation is held against."""
+    return [(state, load, dynamics.inverse(arm, *state, TRUTH, *load)) for state, load in situations(arm)]
+
+
 @pytest.mark.parametrize(("arm", "formulation"), quick(ARMS))
+@pytest.mark.sweep(2)
 def test_inverse_agrees_or_says_serial_chains(arm: Arm, formulation: str) -> None:
     if formulation in SERIAL_ONLY and not arm.is_serial:
         state = random_state(arm, 1)
@@ -95,8 +103,7 @@ def test_inverse_agrees_or_says_serial_chains(arm: Arm, formulation: str) -> Non
         ):
             dynamics.inverse(arm, *state, formulation)
         return
-    for state, load in situations(arm):
-        truth = dynamics.inverse(arm, *state, TRUTH, *load)
+    for state, load, truth in truths(arm):
         assert_agree(dynamics.inverse(arm, *state, formulation, *load), truth)
 
 
@@ -111,9 +118,9 @@ def test_the_arms_are_what_they_are_called() -> None:
 
 
 @pytest.mark.parametrize(("arm", "formulation"), quick(SPECIAL))
+@pytest.mark.sweep(2)
 def test_inverse_agrees_on_special_and_built_in_arms(arm: Arm, formulation: str) -> None:
-    for state, load in situations(arm):
-        truth = dynamics.inverse(arm, *state, TRUTH, *load)
+    for state, load, truth in truths(arm):
         assert_agree(dynamics.inverse(arm, *state, formulation, *load), truth)
 
 
@@ -152,30 +159,57 @@ def inertia_by_unit_torques(arm: Arm, q: Array) -> Array:
 FORWARD_ARMS = ARMS | SPECIAL
 
 
-@pytest.mark.parametrize("arm", FORWARD_ARMS.values(), ids=FORWARD_ARMS.keys())
-@pytest.mark.parametrize("method", FORWARD)
-def test_forward_inverts_inverse(arm: Arm, method: str) -> None:
-    for number, (state, load) in enumerate(situations(arm)):
-        if arm.n > 6 and number % 3:
-            continue
-        assert_forward_inverts_inverse(arm, method, state, load)
+class Driven(NamedTuple):
+    """Torques and the accelerations that they must give, and the condition number of M."""
+
+    state: State
+    load: Load
+    tau: Array
+    condition: float
 
 
-@pytest.mark.parametrize("arm", LONG.values(), ids=LONG.keys())
-@pytest.mark.parametrize("method", FORWARD)
-def test_forward_inverts_inverse_on_long_chains(arm: Arm, method: str) -> None:
-    assert_forward_inverts_inverse(arm, method, random_state(arm, 1), random_load(1))
-
-
-def assert_forward_inverts_inverse(arm: Arm, method: str, state: State, load: Load) -> None:
-    """Torques by Kane's equations, which no forward method uses, give the accelerations
-    back; generic ones where 0.
+def driven(arm: Arm, state: State, load: Load) -> Driven:
+    """Torques by Kane's equations, which no forward method uses, for accelerations that are
+    generic where 0.
     """
     q, qd, qdd = state
     qdd = qdd if qdd.any() else random_state(arm, 9).qdd
     tau = dynamics.inverse(arm, q, qd, qdd, "kane", *load)
     condition = float(np.linalg.cond(dynamics.inertia_matrix(arm, q)))
-    assert_agree(dynamics.forward(arm, q, qd, tau, method, *load), qdd, AGREEMENT * condition)
+    return Driven(State(q, qd, qdd), load, tau, condition)
+
+
+@cache
+def every_driven(arm: Arm) -> list[Driven]:
+    """In every situation, which every method is held against; in every third of a large arm."""
+    return [driven(arm, *given) for given in list(situations(arm))[:: 3 if arm.n > 6 else 1]]
+
+
+@pytest.mark.parametrize("arm", FORWARD_ARMS.values(), ids=FORWARD_ARMS.keys())
+@pytest.mark.parametrize("method", FORWARD)
+@pytest.mark.sweep(2)
+def test_forward_inverts_inverse(arm: Arm, method: str) -> None:
+    for given in every_driven(arm):
+        assert_forward_inverts_inverse(arm, method, given)
+
+
+@pytest.mark.parametrize("arm", LONG.values(), ids=LONG.keys())
+@pytest.mark.parametrize("method", FORWARD)
+@pytest.mark.sweep
+def test_forward_inverts_inverse_on_long_chains(arm: Arm, method: str) -> None:
+    assert_forward_inverts_inverse(arm, method, long_driven(arm))
+
+
+@cache
+def long_driven(arm: Arm) -> Driven:
+    return driven(arm, random_state(arm, 1), random_load(1))
+
+
+def assert_forward_inverts_inverse(arm: Arm, method: str, given: Driven) -> None:
+    """The accelerations come back."""
+    q, qd, qdd = given.state
+    found = dynamics.forward(arm, q, qd, given.tau, method, *given.load)
+    assert_agree(found, qdd, AGREEMENT * given.condition)
 
 
 @pytest.mark.parametrize("method", FORWARD)
@@ -200,8 +234,8 @@ def test_forward_inverts_inverse_with_drives(style: str, method: str) -> None:
     arm = simple_drives(random_arm(61, 6, style, tree=style == "frames"))  # type: ignore[arg-type]
     assert any(j.motor for j in arm.tree)
     assert any(j.friction for j in arm.tree)
-    for state, load in situations(arm):
-        assert_forward_inverts_inverse(arm, method, state, load)
+    for given in every_driven(arm):
+        assert_forward_inverts_inverse(arm, method, given)
 
 
 C_ARMS = {name: arm for name, arm in (ARMS | SPECIAL).items() if arm.n <= 7}

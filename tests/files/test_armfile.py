@@ -340,7 +340,7 @@ def test_a_joint_without_a_child_names_the_link_that_it_expects(tmp_path: Path) 
         'schema = "forearm-arm/1"\nname = "two"\ndh_convention = "standard"\n[[joint]]\nkind = '
         '"revolute"\ndh = {a = 0.3}\n'
     )
-    path.write_text(text + '[[link]]\nname = "upper"\nmass = 1.0\n')
+    path.write_text(text + '[[link]]\nname = "upper"\nmass = 1.0\n', encoding="utf-8")
     expected = (
         r"joint 'joint1': it gives no child, which is then 'link1', and no link is called so; "
         r"write child = 'upper'"

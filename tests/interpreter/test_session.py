@@ -120,9 +120,10 @@ def test_amplifiers_of_the_arm_file_stand_behind_the_converter(tmp_path: Path) -
     path = tmp_path / "amplified.toml"
     fa.load("cmu-dd").save(path)
     path.write_text(
-        path.read_text().replace(
+        path.read_text(encoding="utf-8").replace(
             "torque_constant", "amplifier_gain = 4.0, inductance = 0.001, torque_constant"
-        )
+        ),
+        encoding="utf-8",
     )
     arm = fa.load(path)
     ended = talk("voltage = 2 0 0 0 0 -6", "DACOut", "dacout = 1 0 0 0 0 0.5", "voltage", arm=arm)
@@ -152,7 +153,9 @@ def test_voltage_and_torque_are_what_the_motors_get_behind_the_converter() -> No
 
 def test_a_schedule_leaves_the_voltage_that_the_converter_holds_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "volts.csv"
-    path.write_text("t,v1,v2,v3,v4,v5,v6\n0,3,3,3,3,3,3\n0.004,1,1,1,1,1,1\n0.007,9,9,9,9,9,9\n")
+    path.write_text(
+        "t,v1,v2,v3,v4,v5,v6\n0,3,3,3,3,3,3\n0.004,1,1,1,1,1,1\n0.007,9,9,9,9,9,9\n", encoding="utf-8"
+    )
     ended = talk(
         "DACTimePeriod = 0.005", f"simulate new no {path}", "voltage", "torque", dac=DAC(bits=4, span=10.0)
     )
@@ -247,7 +250,7 @@ def test_simulate_from_a_schedule_file_goes_to_its_last_row(
     how: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("volts.csv").write_text(SCHEDULE)
+    Path("volts.csv").write_text(SCHEDULE, encoding="utf-8")
     ended = talk("DACTimePeriod = 0.002", "simulate", "new", "yes", *how)
     schedule = Schedule.read("volts.csv", HANGING)
     run = simulate(HANGING, [0.0] * 6, [0.0] * 6, 0.03, voltage=schedule, dac=DAC(period=0.002))
@@ -258,7 +261,7 @@ def test_simulate_from_a_schedule_file_goes_to_its_last_row(
 
 def test_a_schedule_goes_on_at_the_time_of_the_simulation(tmp_path: Path) -> None:
     path = tmp_path / "volts.csv"
-    path.write_text(SCHEDULE)
+    path.write_text(SCHEDULE, encoding="utf-8")
     ended = talk("voltage = 1 8 1 7 1 1", "simulate new yes 10", f"simulate continue yes {path}")
     whole = talk(f"simulate new yes {path}")
     assert np.array_equal(ended.session.run_so_far("").q, whole.session.run_so_far("").q)
@@ -277,7 +280,7 @@ def test_an_arm_without_motors_is_driven_by_torques(tmp_path: Path) -> None:
     assert "voltages need torque_constant and resistance" in fails("voltage = 1 2", arm=arm)
     assert "voltages need torque_constant and resistance" in fails("DACOut", arm=arm)
     path = tmp_path / "torques.csv"
-    path.write_text("t,tau1,tau2\n0,1.5,-0.5\n0.02,0,0\n")
+    path.write_text("t,tau1,tau2\n0,1.5,-0.5\n0.02,0,0\n", encoding="utf-8")
     again = talk("theta = 0.3 -0.7", f"simulate new no {path}", arm=arm)
     assert np.array_equal(again.session.variables.theta, run.q[-1])
 
@@ -327,7 +330,7 @@ def test_output_file_gets_results_too_and_listings_alone(tmp_path: Path) -> None
         "close_output_file",
         "omega",
     )
-    written = path.read_text()
+    written = path.read_text(encoding="utf-8")
     assert written.startswith(ended.session.variables.shown("theta"))
     assert "theta1  " in written
     assert len(written.splitlines()) == 1 + 2 + 3
@@ -340,7 +343,7 @@ def test_output_file_gets_results_too_and_listings_alone(tmp_path: Path) -> None
 def test_output_file_is_whole_after_the_end_of_the_input(tmp_path: Path) -> None:
     path = tmp_path / "with blank.txt"
     ended = talk(f"open '{path}'", "gravity")
-    assert path.read_text() == "gravity = -9.80621  # m/s^2\n"
+    assert path.read_text(encoding="utf-8") == "gravity = -9.80621  # m/s^2\n"
     assert not ended.session.output.is_open
 
 
@@ -357,8 +360,10 @@ def test_pictures_and_pages_have_names_unless_named(tmp_path: Path, monkeypatch:
     )
     assert ended.errors == []
     assert Path("simulation.png").read_bytes().startswith(b"\x89PNG")
-    assert "<svg" in Path("motion.svg").read_text()
-    assert Path("simulation.html").read_text() == Path("motion.html").read_text()
+    assert "<svg" in Path("motion.svg").read_text(encoding="utf-8")
+    assert Path("simulation.html").read_text(encoding="utf-8") == Path("motion.html").read_text(
+        encoding="utf-8"
+    )
     assert np.array_equal(load_simulation("motion.npz").q, ended.session.run_so_far("").q)
 
 
@@ -383,13 +388,14 @@ def test_inverse_arm_on_many_sets(names: tuple[str, ...], tmp_path: Path) -> Non
     header = ",".join(["label", *(f"{name}{i + 1}" for name in names[:3] for i in range(6))])
     source, target = tmp_path / "sets.csv", tmp_path / "torques.csv"
     source.write_text(
-        "\n".join([header, *(",".join(["x", *map(repr, row)]) for row in rows.tolist())]) + "\n"
+        "\n".join([header, *(",".join(["x", *map(repr, row)]) for row in rows.tolist())]) + "\n",
+        encoding="utf-8",
     )
     ended = talk(f"inverse_arm {source} {target}", f"inverse_arm {source}", width=None)
     assert (ended.code, ended.errors) == (0, [])
     torque = fa.dynamics.inverse(HANGING, rows[:, :6], rows[:, 6:12], rows[:, 12:])
     both = np.hstack([torque, voltage_of(HANGING, torque, rows[:, 6:12])])
-    made, *lines = target.read_text().splitlines()
+    made, *lines = target.read_text(encoding="utf-8").splitlines()
     assert made.split(",")[19:] == [f"{names[3]}{i + 1}" for i in range(6)] + [
         f"voltage{i + 1}" for i in range(6)
     ]
@@ -412,14 +418,14 @@ def test_help_knows_every_name() -> None:
 
 
 def test_the_page_documents_every_name() -> None:
-    page = DOC.read_text()
+    page = DOC.read_text(encoding="utf-8")
     for name in (*COMMANDS, *NAMES):
         assert f"`{name}`" in page or f"`{name} [" in page, name
 
 
 def test_the_transcript_of_the_page_is_what_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    printed = re.findall(r"^```text\n(sim> .*?)^```", DOC.read_text(), flags=re.M | re.S)[0]
+    printed = re.findall(r"^```text\n(sim> .*?)^```", DOC.read_text(encoding="utf-8"), flags=re.M | re.S)[0]
     prompts = re.compile(r"^(?:sim> |[A-Z][^?]*\?(?: \([^)]*\))? )(.*)$")
     typed = [found[1] for text in printed.splitlines() if (found := prompts.match(text))]
     ended = talk(*typed, typed=True)

@@ -48,7 +48,7 @@ def parquet_log(tmp_path: Path, **columns: Any) -> Path:
 
 def text_log(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "log.csv"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return path
 
 
@@ -108,7 +108,7 @@ def test_text_to_parquet_and_back_keeps_every_bit(tmp_path: Path) -> None:
     renamed = out.rename_columns(["stamp", "x", "y", "count", "note", "empty", "q1", "q2"])
     pq.write_table(renamed, tmp_path / "log.parquet")
     assert copy(tmp_path / "log.parquet", tmp_path / "back.csv").tobytes() == numbers.tobytes()
-    text = (tmp_path / "back.csv").read_text().splitlines()
+    text = (tmp_path / "back.csv").read_text(encoding="utf-8").splitlines()
     assert text[0] == "stamp,x,y,count,note,empty,q1,q2,tau1,tau2"
     assert (
         np.array([[float(word) for word in line.split(",")[-2:]] for line in text[1:]]).tobytes()

@@ -56,7 +56,7 @@ xyz = [-0.1, 0.0, 0.02]
 
 def parts(tmp_path: Path, text: str) -> tuple[Node, ...]:
     path = tmp_path / "p.parts.toml"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return read_parts(path)
 
 
@@ -176,18 +176,19 @@ def test_a_hole_outside_the_solid_is_refused(tmp_path: Path) -> None:
 
 
 def test_every_shape_has_its_line_in_the_docs_and_can_be_written(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "parts.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "parts.md").read_text(encoding="utf-8")
     for name, shape in SHAPES.items():
         row = next(line for line in page.splitlines() if line.startswith(f"| {name} |"))
         assert all(dimension in row for dimension in shape.dimensions)
 
 
 def arm_with_parts(folder: Path) -> Path:
-    (folder / "a.parts.toml").write_text(HEAD + FLANGE)
+    (folder / "a.parts.toml").write_text(HEAD + FLANGE, encoding="utf-8")
     armfile = folder / "a.toml"
     armfile.write_text(
         'schema = "forearm-arm/1"\nname = "a"  # kept\nparts = "a.parts.toml"\n'
-        '[[joint]]\nkind = "revolute"\nframe = {}\n\n[[link]]\nname = "link1" # from the parts\n'
+        '[[joint]]\nkind = "revolute"\nframe = {}\n\n[[link]]\nname = "link1" # from the parts\n',
+        encoding="utf-8",
     )
     return armfile
 
@@ -198,25 +199,27 @@ def test_loading_recomputes_and_says_which_link_changed_and_by_how_much(tmp_path
         warnings.simplefilter("error")
         first = fa.load(armfile)  # nothing recorded yet: nothing to compare with
     assert main(["parts", str(tmp_path / "a.parts.toml"), "--update", str(armfile)]) == 0
-    text = armfile.read_text()
+    text = armfile.read_text(encoding="utf-8")
     assert "# kept" in text
     assert "mass = " in text
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert fa.load(armfile) == first
     changed = (HEAD + FLANGE).replace("mass = 0.7", "mass = 0.9")
-    (tmp_path / "a.parts.toml").write_text(changed)
+    (tmp_path / "a.parts.toml").write_text(changed, encoding="utf-8")
     with pytest.warns(
         fa.PartsWarning, match=r"link 'link1' changed: mass .* kg \(\+\d.* %\), centre of mass moved"
     ):
         second = fa.load(armfile)
     assert np.isclose(second.link("link1").mass - first.link("link1").mass, 0.2)
-    assert armfile.read_text() == text, "loading writes nothing"
+    assert armfile.read_text(encoding="utf-8") == text, "loading writes nothing"
 
 
 def test_parts_of_a_link_that_the_arm_does_not_have(tmp_path: Path) -> None:
     armfile = arm_with_parts(tmp_path)
-    (tmp_path / "a.parts.toml").write_text((HEAD + FLANGE).replace('name = "link1"', 'name = "lnk1"'))
+    (tmp_path / "a.parts.toml").write_text(
+        (HEAD + FLANGE).replace('name = "link1"', 'name = "lnk1"'), encoding="utf-8"
+    )
     with pytest.raises(fa.ModelError, match="did you mean 'link1'"):
         fa.load(armfile)
 
@@ -234,7 +237,7 @@ OTHER_LINK = "\n[[link]]\nname = 'link2' # not of the parts\nmass = 3\n"
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_update_changes_the_numbers_and_nothing_else(tmp_path: Path, line_end: str) -> None:
     armfile = arm_with_parts(tmp_path)
-    before = (armfile.read_text() + ONE_LINE_EACH + OTHER_LINK).replace("\n", line_end)
+    before = (armfile.read_text(encoding="utf-8") + ONE_LINE_EACH + OTHER_LINK).replace("\n", line_end)
     armfile.write_bytes(before.encode())
     assert main(["parts", str(tmp_path / "a.parts.toml"), "--update", str(armfile)]) == 0
     after = armfile.read_bytes().decode()
@@ -265,9 +268,9 @@ def test_update_leaves_alone_what_it_cannot_change(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], numbers: str
 ) -> None:
     armfile = arm_with_parts(tmp_path)
-    before = armfile.read_text() + numbers + OTHER_LINK
+    before = armfile.read_text(encoding="utf-8") + numbers + OTHER_LINK
     tomllib.loads(before)
-    armfile.write_text(before)
+    armfile.write_text(before, encoding="utf-8")
     assert main(["parts", str(tmp_path / "a.parts.toml"), "--update", str(armfile)]) == 2
     said = capsys.readouterr()
     assert "recorded" not in said.out
@@ -275,26 +278,28 @@ def test_update_leaves_alone_what_it_cannot_change(
         "a.toml: nothing was recorded; write mass, com and inertia of each link as one "
         "line each, not indented"
     ) in unwrapped(said.err)
-    assert armfile.read_text() == before
+    assert armfile.read_text(encoding="utf-8") == before
 
 
 def test_update_leaves_alone_a_link_that_it_does_not_find(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     armfile = arm_with_parts(tmp_path)
-    before = armfile.read_text().replace("[[link]]", "[[ link ]]")
-    armfile.write_text(before)
+    before = armfile.read_text(encoding="utf-8").replace("[[link]]", "[[ link ]]")
+    armfile.write_text(before, encoding="utf-8")
     assert main(["parts", str(tmp_path / "a.parts.toml"), "--update", str(armfile)]) == 2
     assert "nothing was recorded" in unwrapped(capsys.readouterr().err)
-    assert armfile.read_text() == before
+    assert armfile.read_text(encoding="utf-8") == before
 
 
 def test_update_says_which_link_the_arm_file_lacks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     armfile = arm_with_parts(tmp_path)
-    armfile.write_text(armfile.read_text().replace('name = "link1"', 'name = "link2"'))
-    before = armfile.read_text()
+    armfile.write_text(
+        armfile.read_text(encoding="utf-8").replace('name = "link1"', 'name = "link2"'), encoding="utf-8"
+    )
+    before = armfile.read_text(encoding="utf-8")
     assert main(["parts", str(tmp_path / "a.parts.toml"), "--update", str(armfile)]) == 2
     said = capsys.readouterr()
     assert (
@@ -302,7 +307,7 @@ def test_update_says_which_link_the_arm_file_lacks(
         in unwrapped(said.err)
     )
     assert "recorded" not in said.out
-    assert armfile.read_text() == before
+    assert armfile.read_text(encoding="utf-8") == before
 
 
 @pytest.mark.parametrize(
@@ -342,8 +347,8 @@ def test_no_change_is_no_words(tmp_path: Path) -> None:
 
 def test_published_schema_is_the_current_one_and_accepts_the_built_in_file() -> None:
     root = Path(fa.__file__).parent
-    assert json.loads((root / "schemas" / "parts.schema.json").read_text()) == json_schema()
-    document = tomllib.loads((root / "builtin" / "cmu-dd.parts.toml").read_text())
+    assert json.loads((root / "schemas" / "parts.schema.json").read_text(encoding="utf-8")) == json_schema()
+    document = tomllib.loads((root / "builtin" / "cmu-dd.parts.toml").read_text(encoding="utf-8"))
     jsonschema.validate(document, json_schema())
     document["link"][0]["part"][0]["section"][0]["shape"] = "blob"
     with pytest.raises(jsonschema.ValidationError):

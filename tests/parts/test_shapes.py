@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
@@ -40,11 +41,17 @@ HALF_PI = math.pi / 2
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
-def integrate(body: Body) -> tuple[Moments, Array]:
-    """Moments and inertia about the centroid by quadrature over the unit cube."""
+@cache
+def unit_cube() -> tuple[Array, Array, Array, Array]:
+    """Places and weights of the quadrature."""
     t, dt = (NODES + 1) / 2, WEIGHTS / 2
     u, v, w = (axis.ravel() for axis in np.meshgrid(t, t, t, indexing="ij"))
-    weight = np.einsum("i,j,k->ijk", dt, dt, dt).ravel()
+    return u, v, w, np.einsum("i,j,k->ijk", dt, dt, dt).ravel()
+
+
+def integrate(body: Body) -> tuple[Moments, Array]:
+    """Moments and inertia about the centroid by quadrature over the unit cube."""
+    u, v, w, weight = unit_cube()
     x, y, z, jacobian = body(u, v, w)
     r = np.stack(np.broadcast_arrays(x, y, z), axis=-1)
     dv = weight * jacobian

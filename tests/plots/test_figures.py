@@ -134,7 +134,7 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "sim": lambda: sines("stanford").plot(),
     "sim-30": lambda: sines(chain(30), samples=21).plot(),
     "plan": lambda: planned(fa.load("stanford").rigid()).plot(),
-    "plan-12": lambda: planned(chain(12)).plot(),
+    "plan-13": lambda: planned(chain(13)).plot(),
     "plan-30": lambda: planned(chain(30)).plot(),
     "log": lambda: logged(fa.load("stanford").rigid()).plot(),
     "log-30": lambda: logged(chain(30)).plot(),
@@ -312,7 +312,11 @@ def test_the_ground_is_white_and_opaque(tmp_path: Path) -> None:
         assert (pixels[..., 3] == 1.0).all()
         assert (pixels[[0, 0, -1, -1], [0, -1, 0, -1], :3] == 1.0).all()
     save_figure(laid_out("waters"), tmp_path / "a.svg")
-    first = re.search(r'<g id="patch_1">.*?style="fill: (#\w+)[^"]*"', (tmp_path / "a.svg").read_text(), re.S)
+    first = re.search(
+        r'<g id="patch_1">.*?style="fill: (#\w+)[^"]*"',
+        (tmp_path / "a.svg").read_text(encoding="utf-8"),
+        re.S,
+    )
     assert first is not None
     assert first[1] == "#ffffff"
 
@@ -341,10 +345,11 @@ def test_a_picture_without_a_path_is_a_figure_and_no_file(
     monkeypatch.chdir(tmp_path)
     arm = fa.load("chain2").rigid()
     for result in (sines(arm), planned(arm), logged(arm)):
-        assert result.plot().get_axes()
+        figure = result.plot()
+        assert figure.get_axes()
         assert list(tmp_path.iterdir()) == []
         assert result.plot("a.png").get_axes()
-        assert Path("a.png").read_bytes() == figure_bytes(result.plot())
+        assert Path("a.png").read_bytes() == figure_bytes(figure)
         Path("a.png").unlink()
 
 

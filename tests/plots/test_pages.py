@@ -38,7 +38,7 @@ def test_the_player_has_every_colour_it_uses_light_and_dark(player: str) -> None
     assert light == dark
     assert used <= light | {"count"}
     assert len(used) > 8
-    script = (SOURCE / "simulation" / "player.js").read_text()
+    script = (SOURCE / "simulation" / "player.js").read_text(encoding="utf-8")
     inks = set(re.findall(r"\binks\.(\w+)", script))
     assert len(inks) > 8
     assert inks <= set(LOOK["inks"]["light"]) & set(LOOK["inks"]["dark"])  # type: ignore[index]
@@ -55,9 +55,9 @@ def test_the_player_draws_with_the_palette_of_the_pictures(player: str) -> None:
 
 def test_the_other_pages_have_every_colour_they_use() -> None:
     for css in (
-        palette.page_colours() + (SOURCE / "cli" / "reproduce_report.css").read_text(),
+        palette.page_colours() + (SOURCE / "cli" / "reproduce_report.css").read_text(encoding="utf-8"),
         palette.page_colours(*({"with": "#111", "without": "#222", "way": "#333"},) * 2)
-        + (SOURCE / "cli" / "demo_report" / "report.css").read_text(),
+        + (SOURCE / "cli" / "demo_report" / "report.css").read_text(encoding="utf-8"),
     ):
         light, dark, used = variables(css)
         assert used <= light == dark
@@ -68,4 +68,4 @@ def test_nothing_is_fetched_and_paper_has_rules_of_its_own(player: str) -> None:
     assert "default-src 'none'" in head
     assert not re.search(r"(?:src|href)=|url\(|@import", head)
     for name in ("simulation/player.css", "cli/demo_report/report.css", "cli/reproduce_report.css"):
-        assert "@media print" in (SOURCE / name).read_text()
+        assert "@media print" in (SOURCE / name).read_text(encoding="utf-8")

@@ -147,7 +147,7 @@ def test_pages_have_their_colours_from_one_place() -> None:
         "cli/demo_report/report.css",
         "cli/reproduce_report.css",
     ):
-        text = (SOURCE / name).read_text()
+        text = (SOURCE / name).read_text(encoding="utf-8")
         if name.endswith(".css"):
             assert "@media print" in text
         assert set(re.findall(r"#[0-9a-fA-F]{3,6}\b(?=[;,\" ])", text)) <= {"#444", "#fff"}, (

@@ -32,19 +32,23 @@ def test_a_new_file_has_the_rights_that_the_umask_leaves(
 
 def test_a_file_keeps_its_rights_and_nobody_else_reads_what_is_being_written(tmp_path: Path) -> None:
     path = tmp_path / "private.toml"
-    path.write_text("old")
+    path.write_text("old", encoding="utf-8")
     path.chmod(0o600)
     with replacing(path) as stream:
         stream.write(b"new")
         (temporary,) = set(tmp_path.iterdir()) - {path}
         assert rights(temporary) == 0o600
-        assert path.read_text() == "old"
-    assert (rights(path), path.read_text(), list(tmp_path.iterdir())) == (0o600, "new", [path])
+        assert path.read_text(encoding="utf-8") == "old"
+    assert (rights(path), path.read_text(encoding="utf-8"), list(tmp_path.iterdir())) == (
+        0o600,
+        "new",
+        [path],
+    )
 
 
 def test_after_a_failure_the_old_file_is_there_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "arm.toml"
-    path.write_text("old")
+    path.write_text("old", encoding="utf-8")
 
     def fail() -> None:
         with replacing(path) as stream:
@@ -53,7 +57,7 @@ def test_after_a_failure_the_old_file_is_there_and_nothing_else(tmp_path: Path) 
 
     with pytest.raises(KeyError):
         fail()
-    assert (path.read_text(), list(tmp_path.iterdir())) == ("old", [path])
+    assert (path.read_text(encoding="utf-8"), list(tmp_path.iterdir())) == ("old", [path])
 
 
 @pytest.mark.parametrize("name", ["", "a\0b", "x" * 300, "missing/arm.toml", "folder"])

@@ -23,7 +23,9 @@ from forearm.reproduce.catalogue import Item, Result, catalogue, results
 from forearm.reproduce.recompute import dhanaraj_programs, dhanaraj_text, friction, schedules
 from forearm.reproduce.recompute.dhanaraj import d4_arm
 
-D4 = json.loads((Path(__file__).parent.parent / "data" / "vectors" / "d4_truth.json").read_text())
+D4 = json.loads(
+    (Path(__file__).parent.parent / "data" / "vectors" / "d4_truth.json").read_text(encoding="utf-8")
+)
 ITEMS = {item.id: item for item in catalogue("dhanaraj")}
 LISTED = 1e-5  # N m: seven digits of up to 60
 EQUATION_3_3 = (

@@ -138,6 +138,7 @@ def test_figures_are_written_and_named(tmp_path: Path, capsys: pytest.CaptureFix
     studied = {f"dhanaraj-fig-3.{k}.png" for k in ("4", "5", "6-3.7", "8-3.9", "11", "12", "13")}
     assert {name for name in names if name.startswith("dhanaraj-fig-3")} == studied
     assert names == {f"dhanaraj-{picture.drawn}.png" for picture in pictures("dhanaraj") if picture.drawn}
+    assert min(path.stat().st_size for path in (tmp_path / "new" / "folder").iterdir()) > 5000
     assert all(picture.drawn or picture.reason for picture in pictures("dhanaraj"))
     assert "wrote " in capsys.readouterr().out
     assert main(["reproduce", "silver", "--figures", str(tmp_path)]) == 0
@@ -145,6 +146,6 @@ def test_figures_are_written_and_named(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_a_folder_that_cannot_be_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     assert main(["reproduce", "dhanaraj", "--figures", str(tmp_path / "file" / "folder")]) == 2
     assert "no folder can be made there" in " ".join(capsys.readouterr().err.split())

@@ -30,6 +30,7 @@ ROOTS = list(itertools.product((1.0, -1.0), repeat=2))
 
 @pytest.mark.parametrize("fore", [0.37, -0.37])
 @pytest.mark.parametrize("roots", ROOTS)
+@pytest.mark.sweep
 def test_closed_form_brings_the_hand_to_the_point(fore: float, roots: tuple[float, float]) -> None:
     g = Positioning(upper=0.45, fore=fore, offset=0.13, roots=roots)
     rng = np.random.default_rng(5)

@@ -12,11 +12,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from reproduced import reproduced
 
 from forearm.cli import reproduce as command
 from forearm.cli.main import main
 from forearm.cli.reproduce_report import MARKS, OPENED, report_page
-from forearm.reproduce import DOCUMENTS, Item, Result, reproduce
+from forearm.reproduce import DOCUMENTS, Item, Result
 from forearm.reproduce.catalogue import Verdict, pictures, title_of
 from forearm.tables import number
 
@@ -83,7 +84,7 @@ def made(verdict: Verdict, ours: float | None = 1.5, text: str = "plain", reason
 
 
 def test_every_figure_stands_on_the_page_with_its_verdict_and_reason() -> None:
-    results = list(reproduce("waters"))
+    results = list(reproduced("waters"))
     read = Read(report_page(results))
     summary, *tables = read.tables
     rows = [[*row, *[""] * (5 - len(row))] for table in tables for row in table[1:]]
@@ -99,7 +100,7 @@ def test_every_figure_stands_on_the_page_with_its_verdict_and_reason() -> None:
 
 
 def test_several_documents_are_summed_and_linked() -> None:
-    results = [*reproduce("swartz"), *reproduce("silver")]
+    results = [*reproduced("swartz"), *reproduced("silver")]
     read = Read(report_page(results))
     assert [row[0] for row in read.tables[0]] == ["document", "Swartz", "Silver", "together"]
     columns = list(zip(*read.tables[0][1:], strict=True))[1:]
@@ -231,9 +232,9 @@ def test_command_puts_figures_in_when_asked(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setitem(command.DRAWN, "swartz", lambda: {"drawn": new_figure(1.0, 1.0)})
     path = tmp_path / "page.html"
     assert main(["reproduce", "swartz", "--html", str(path)]) == 0
-    assert "img" not in Read(path.read_text()).tags
+    assert "img" not in Read(path.read_text(encoding="utf-8")).tags
     assert main(["reproduce", "swartz", "--html", str(path), "--with-figures"]) == 0
-    (picture,) = [a for a in Read(path.read_text()).addresses if a.startswith("data:")]
+    (picture,) = [a for a in Read(path.read_text(encoding="utf-8")).addresses if a.startswith("data:")]
     assert base64.b64decode(picture.partition(",")[2]).startswith(b"\x89PNG\r\n")
 
 

@@ -15,7 +15,9 @@ import forearm as fa
 from forearm.reproduce.recompute import d4, puma_line
 from forearm.reproduce.recompute.dhanaraj import d4_arm
 
-D4 = json.loads((Path(__file__).parent.parent / "data" / "vectors" / "d4_truth.json").read_text())
+D4 = json.loads(
+    (Path(__file__).parent.parent / "data" / "vectors" / "d4_truth.json").read_text(encoding="utf-8")
+)
 LISTED = 1e-4  # N m: the listings carry seven digits
 SAME = 1e-9  # rad: the same steps in another order of operations
 

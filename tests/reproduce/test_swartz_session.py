@@ -65,7 +65,7 @@ def test_the_session_runs_by_itself(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_session_that_fails_names_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = tmp_path / "broken.sim"
-    broken.write_text("gravity\ntheta = 1 2\n")
+    broken.write_text("gravity\ntheta = 1 2\n", encoding="utf-8")
     monkeypatch.setattr(swartz, "SESSION", broken)
     with pytest.raises(fa.ForearmError, match=r"broken\.sim: line 2: "):
         swartz.played.__wrapped__()

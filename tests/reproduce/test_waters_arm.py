@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reproduced import reproduced
 
 import forearm as fa
-from forearm.reproduce import reproduce
 from forearm.reproduce.recompute import waters_arm
 
 DIFFER = {
@@ -34,7 +34,7 @@ OURS = (
 
 
 def test_verdicts() -> None:
-    results = [r for r in reproduce("waters") if r.item.id in OURS]
+    results = [r for r in reproduced("waters") if r.item.id in OURS]
     assert {r.item.id for r in results} == set(OURS)
     assert {r.label for r in results if r.verdict == "differs"} == DIFFER
     assert not [r.label for r in results if r.unexplained]

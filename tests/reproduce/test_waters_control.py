@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from reproduced import reproduced
 
 import forearm as fa
 from forearm.counting import waters
 from forearm.dynamics import lagrange
 from forearm.model import model_of
-from forearm.reproduce import reproduce
 from forearm.reproduce.recompute import waters_control
 
 OURS = (
@@ -36,7 +36,7 @@ DIFFER = {
 
 
 def test_verdicts() -> None:
-    results = [r for r in reproduce("waters") if r.item.id in OURS]
+    results = [r for r in reproduced("waters") if r.item.id in OURS]
     assert {r.item.id for r in results} == set(OURS)
     assert {r.label for r in results if r.verdict == "differs"} == DIFFER
     assert not [r.label for r in results if r.unexplained or r.verdict == "not reproducible"]

@@ -161,12 +161,10 @@ def test_curves_are_those_of_the_schedules() -> None:
     assert len(ours) == 8
 
 
-def test_the_pictures_of_the_chapter_are_written(tmp_path: Path) -> None:
+def test_the_pictures_of_the_chapter_are_drawn() -> None:
+    """`forearm reproduce dhanaraj --figures` writes them: reproduce/test_friction_study.py."""
     figures = schedule_figures()
     assert {"fig-4.5", "fig-4.6", "fig-4.7", "fig-4.8", "fig-4.9", "fig-4.11-4.12", "fig-4.13"} <= set(
         figures
     )
     assert {f"table-c.{k}" for k in range(1, 16)} <= set(figures)
-    for name, figure in figures.items():
-        save_figure(figure, tmp_path / f"{name}.png")
-        assert (tmp_path / f"{name}.png").stat().st_size > 5000

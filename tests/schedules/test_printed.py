@@ -116,7 +116,7 @@ def test_a_table_that_is_none_is_refused() -> None:
 
 
 def test_the_table_in_the_docs_says_what_the_check_says() -> None:
-    rows = re.findall(r"^\| (C\.\d+) \|(.*)\|$", DOCS.read_text(), flags=re.M)
+    rows = re.findall(r"^\| (C\.\d+) \|(.*)\|$", DOCS.read_text(encoding="utf-8"), flags=re.M)
     assert [name for name, _ in rows] == list(names())
     for name, rest in rows:
         cells = [cell.strip() for cell in rest.split("|")]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from arms import random_arm
 from schedules.brute import CLOSE, random_graph, shortest
+from sweeps import long
 
 from forearm.errors import InputError
 from forearm.schedules.automatic import operations, traced_function
@@ -27,12 +28,13 @@ HANDING = [(0.0, 0.3), (0.7, 1.1), (0.1, 5.0)]
 METHODS = [schedule_by_priority, schedule_by_search, schedule_exact]
 
 
+@pytest.mark.parametrize("seeds", [range(2), *long([range(2, 8)])], ids=["two", "others"])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("communication", "synchronisation"), HANDING)
 def test_schedules_account_for_every_wait(
-    method: object, communication: float, synchronisation: float
+    method: object, communication: float, synchronisation: float, seeds: range
 ) -> None:
-    for seed in range(8):
+    for seed in seeds:
         graph = random_graph(seed, 25, 0.1, COSTS)
         made = method(graph, 3, communication, synchronisation)  # type: ignore[operator]
         assert made.synchronisation == synchronisation
@@ -41,7 +43,7 @@ def test_schedules_account_for_every_wait(
         assert made.length <= graph.total + CLOSE, "one processor waits for nobody"
 
 
-@pytest.mark.parametrize(("communication", "synchronisation"), HANDING)
+@pytest.mark.parametrize(("communication", "synchronisation"), [*long(HANDING[:2]), HANDING[2]])
 def test_no_shorter_than_the_shortest(communication: float, synchronisation: float) -> None:
     met = 0
     for seed in range(6):

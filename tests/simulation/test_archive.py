@@ -90,7 +90,7 @@ def test_tables_hold_every_column_to_the_bit(ending: str, tmp_path: Path) -> Non
     path = tmp_path / f"a.{ending}"
     simulation.save(path)
     if ending == "csv":
-        header = path.read_text().splitlines()[0].split(",")
+        header = path.read_text(encoding="utf-8").splitlines()[0].split(",")
         rows = np.loadtxt(path, delimiter=",", skiprows=1)
     else:
         import pyarrow.parquet

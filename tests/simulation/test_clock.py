@@ -58,6 +58,7 @@ def test_a_short_last_step_does_not_ask_the_controller_again(method: str) -> Non
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", ["schedule", "function"])
+@pytest.mark.sweep
 def test_parts_of_any_length_are_driven_as_one_run(kind: str, method: str) -> None:
     """The velocity of a block is the sum of what was held, and that is known:
     the value at each whole period from 0.

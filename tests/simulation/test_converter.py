@@ -36,9 +36,11 @@ def test_the_arm_file_keeps_it(tmp_path: Path) -> None:
     again = fa.load(tmp_path / "arm.toml")
     assert again == amplified()
     assert [j.motor.amplifier_gain for j in again.joints if j.motor] == list(GAINS)
-    text = (tmp_path / "arm.toml").read_text()
+    text = (tmp_path / "arm.toml").read_text(encoding="utf-8")
     assert text.count("amplifier_gain") == 2
-    (tmp_path / "zero.toml").write_text(text.replace("amplifier_gain = 2.5", "amplifier_gain = 0"))
+    (tmp_path / "zero.toml").write_text(
+        text.replace("amplifier_gain = 2.5", "amplifier_gain = 0"), encoding="utf-8"
+    )
     with pytest.raises(fa.ModelError, match=r"zero\.toml.*amplifier_gain: must not be 0"):
         fa.load(tmp_path / "zero.toml")
 

@@ -220,7 +220,7 @@ class Page(HTMLParser):
 
 def test_the_page_is_one_file_that_fetches_nothing(tmp_path: Path) -> None:
     sines().to_html(tmp_path / "a.html")
-    text = (tmp_path / "a.html").read_text()
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
     seen = Page(text)
     assert {"src", "href", "action"}.isdisjoint(key for _, attributes in seen.tags for key in attributes)
     assert not re.search(r"fetch\(|XMLHttpRequest|import\(|@import|url\(|{{", text)

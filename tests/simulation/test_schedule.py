@@ -30,7 +30,7 @@ def arm() -> fa.Arm:
 
 def written(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "volts.csv"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return path
 
 

@@ -13,6 +13,7 @@ import pytest
 from arms import posture, random_arm, speed
 from numpy.typing import NDArray
 from one_joint import MASS, block
+from sweeps import long
 
 import forearm as fa
 from forearm.simulation import Schedule, Simulation, load_simulation, without_inductance
@@ -208,7 +209,7 @@ def test_fixed_steps_say_what_to_take_instead() -> None:
     assert fa.simulate(plain, [0.0], [0.0], 0.1, voltage=[V]).ok
 
 
-@pytest.mark.parametrize("seed", [1, 9, 25])
+@pytest.mark.parametrize("seed", [1, *long([9, 25])])
 def test_joints_that_stand_stand_exactly_under_an_implicit_method_too(seed: int) -> None:
     """Rounding in the equations of a step must not move them:
     friction that is felt in motion would be in the books.

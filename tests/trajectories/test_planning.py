@@ -129,13 +129,13 @@ def test_a_request_from_a_file(tmp_path: Path) -> None:
     text = 'schema = "forearm-request/1"\nname = "there"\n[limits]\nacceleration = 2.0\n'
     text += "".join(f"[[waypoint]]\nq = {q.tolist()}\n" for q in POINTS)
     path = tmp_path / "there.toml"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     plan = fa.plan(PANDA, path)
     same = fa.plan(PANDA, fa.Request(tuple(fa.Waypoint(q=q) for q in POINTS), acceleration=2.0))
     assert np.array_equal(plan.tau, same.tau)
     for name in ("plan.csv", "plan.parquet", "plan.json"):
         plan.save(tmp_path / name)
-    rows = (tmp_path / "plan.csv").read_text().splitlines()
+    rows = (tmp_path / "plan.csv").read_text(encoding="utf-8").splitlines()
     assert rows[0].split(",")[-1] == "tau7"
     assert len(rows) == len(plan.t) + 1
     assert load_switching(tmp_path / "plan.json").duration == plan.duration

@@ -51,7 +51,7 @@ def urdf(tmp_path: Path, second: str, mass: float = 1.0, effort: float = 50.0, m
         )
         text += f'<origin xyz="0.3 0 0.05"/><limit {limit} effort="{effort}"/>{more}</joint>'
     path = tmp_path / "made.urdf"
-    path.write_text(f'<robot name="made">{text}</robot>')
+    path.write_text(f'<robot name="made">{text}</robot>', encoding="utf-8")
     return arm_of(str(path))
 
 
@@ -198,10 +198,10 @@ def test_the_velocity_of_one_joint_may_be_open(tmp_path: Path) -> None:
     words = "[0.1, 'open', 'open', 0.2, 'open', 'open', 'open']"
     text += f"[[waypoint]]\nq = {q[0].tolist()}\n[[waypoint]]\nq = {q[1].tolist()}\nqd = {words}\n"
     path = tmp_path / "open.toml"
-    path.write_text(text + f"[[waypoint]]\nq = {q[2].tolist()}\n")
+    path.write_text(text + f"[[waypoint]]\nq = {q[2].tolist()}\n", encoding="utf-8")
     assert np.array_equal(read_request(path).waypoints[1].qd, given, equal_nan=True)  # type: ignore[arg-type]
     assert fa.plan(arm, path).duration == plan.duration
-    path.write_text(text.replace("'open'", "'opened'"))
+    path.write_text(text.replace("'open'", "'opened'"), encoding="utf-8")
     with pytest.raises(fa.InputError, match=r"qd"):
         read_request(path)
 
@@ -220,7 +220,7 @@ def test_motions_in_files_are_planned_again(tmp_path: Path) -> None:
     motion.save(tmp_path / "points.json")
     assert fa.plan(arm, str(tmp_path / "points.json")).duration == motion.duration
     (tmp_path / "wrong.json").write_text(
-        '{"format": "forearm-hand-line/1", "q0": [1], "to": [[0, 0, 0]], "speed": -1}'
+        '{"format": "forearm-hand-line/1", "q0": [1], "to": [[0, 0, 0]], "speed": -1}', encoding="utf-8"
     )
     with pytest.raises(fa.InputError, match=r"wrong\.json"):
         load_motion(arm, tmp_path / "wrong.json")

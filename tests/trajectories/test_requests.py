@@ -47,7 +47,7 @@ def read(text: str) -> Request:
 
 
 def test_a_file_gives_its_request(tmp_path: Path) -> None:
-    (tmp_path / "reach.toml").write_text(TEXT)
+    (tmp_path / "reach.toml").write_text(TEXT, encoding="utf-8")
     request = read_request(tmp_path / "reach.toml")
     first, second, third = request.waypoints
     assert request.name == "reach"

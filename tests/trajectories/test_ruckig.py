@@ -9,7 +9,7 @@ import numpy as np
 
 from forearm.trajectories import MotionLimits, bang_bang
 
-RECORDED = json.loads((Path(__file__).parent / "ruckig.json").read_text())
+RECORDED = json.loads((Path(__file__).parent / "ruckig.json").read_text(encoding="utf-8"))
 AGREEMENT = 1e-9  # s: Ruckig solves some of its profiles to about 1e-12
 
 

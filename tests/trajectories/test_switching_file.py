@@ -99,13 +99,13 @@ def test_damaged_files_are_refused_with_the_place(
 ) -> None:
     path = tmp_path / "motion.json"
     motion.save(path)
-    path.write_text(json.dumps(spoilt(json.loads(path.read_text()), name)))
+    path.write_text(json.dumps(spoilt(json.loads(path.read_text(encoding="utf-8")), name)), encoding="utf-8")
     with pytest.raises(ForearmError, match=rf"motion\.json.*{message}"):
         load_switching(path)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "[]", "NaN", '{"format": NaN}'])
 def test_what_is_no_such_file_is_refused(tmp_path: Path, text: str) -> None:
-    (tmp_path / "motion.json").write_text(text)
+    (tmp_path / "motion.json").write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=r"motion\.json"):
         load_switching(tmp_path / "motion.json")

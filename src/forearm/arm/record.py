@@ -51,7 +51,13 @@ def _nested(value: Any) -> Any:
 def _equal(self: Any, other: object) -> Any:
     if type(self) is not type(other):
         return NotImplemented
-    return self is other or all(_key(a) == _key(getattr(other, n)) for n, a in fields_of(self).items())
+    return self is other or all(_same(a, getattr(other, n)) for n, a in fields_of(self).items())
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a is b or a.tolist() == b.tolist()
+    return bool(_key(a) == _key(b))
 
 
 def _hash(self: Any) -> int:

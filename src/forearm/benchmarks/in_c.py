@@ -69,7 +69,7 @@ def seconds_in_c(
         text = text.replace(f"@{key}@", value)
     with tempfile.TemporaryDirectory() as folder:
         for file, content in {**files, "driver.c": text}.items():
-            Path(folder, file).write_text(content)
+            Path(folder, file).write_text(content, encoding="utf-8")
         flags = ["-std=gnu99", "-O3", "-march=native", "-o", "driver", "driver.c", f"{name}.c", "-lm"]
         subprocess.run([compiler, *flags], cwd=folder, check=True)
         done = subprocess.run([str(Path(folder, "driver"))], check=True, capture_output=True, text=True)

@@ -24,7 +24,7 @@ def rows(peers: bool) -> list[Row]:
         warnings.simplefilter("ignore")
         path = Path(folder) / "chain.urdf"
         text = urdf_text(chain(LINKS - 1))
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         toml = Path(folder) / "chain.toml"
         chain(LINKS - 1).save(toml)
         peer = median_time(lambda: _mujoco(text)) if peers else None

@@ -193,30 +193,32 @@ def _climb(arm: Arm, i: int, starts: Floats, lower: Floats, upper: Floats) -> tu
         for k, joint in enumerate(arm.joints):
             candidates = [np.full(len(q), lower[k]), np.full(len(q), upper[k])]
             if joint.kind == "revolute":
-                f0, f1, f2 = (
-                    gravity_torque(arm, _with(q, k, angle))[:, i] for angle in (0.0, 0.5 * np.pi, np.pi)
-                )
+                f0, f1, f2 = _torques(arm, i, [_with(q, k, angle) for angle in (0.0, 0.5 * np.pi, np.pi)])
                 peak = np.arctan2(f1 - 0.5 * (f0 + f2), 0.5 * (f0 - f2))
                 for angle in (peak, peak + np.pi):
                     turned = lower[k] + np.mod(angle - lower[k], 2.0 * np.pi)
                     candidates.append(np.where(turned <= upper[k], turned, q[:, k]))
-            for candidate in candidates:
-                _take_better(arm, i, q, best, _with(q, k, candidate))
+            _take_better(arm, i, q, best, [_with(q, k, candidate) for candidate in candidates])
         # A sweep along the axes zigzags up a slanting ridge: go on along the whole sweep, in growing strides.
         way = q - start
-        for stride in STRIDES:
-            _take_better(arm, i, q, best, np.clip(start + stride * way, lower, upper))
+        _take_better(arm, i, q, best, [np.clip(start + stride * way, lower, upper) for stride in STRIDES])
         if np.all(best - before <= SETTLED * best):
             break
     top = int(np.argmax(best))
     return float(best[top]), q[top]
 
 
-def _take_better(arm: Arm, i: int, q: Floats, best: Floats, tried: Floats) -> None:
+def _take_better(arm: Arm, i: int, q: Floats, best: Floats, tries: list[Floats]) -> None:
     """Move each start in `q` to where it was tried, if |tau_i| is larger there; `best` is kept in step."""
-    value = np.abs(gravity_torque(arm, tried)[:, i])
-    better = value > best
-    q[better], best[better] = tried[better], value[better]
+    for tried, value in zip(tries, np.abs(_torques(arm, i, tries)), strict=True):
+        better = value > best
+        q[better], best[better] = tried[better], value[better]
+
+
+def _torques(arm: Arm, i: int, postures: list[Floats]) -> Floats:
+    """tau_i of several batches, asked for at once."""
+    found: Floats = gravity_torque(arm, np.concatenate(postures))[:, i]
+    return found.reshape(len(postures), -1)
 
 
 def _with(q: Floats, k: int, value: float | Floats) -> Floats:

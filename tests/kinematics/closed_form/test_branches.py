@@ -35,7 +35,7 @@ EXACT = 1e-11
 # What a joint may differ by between two ways to the same branch:
 # rounding over the distance from a singular posture.
 SAME = 1e-6
-RECORDED = json.loads((Path(__file__).parents[2] / "data" / "eaik.json").read_text())
+RECORDED = json.loads((Path(__file__).parents[2] / "data" / "eaik.json").read_text(encoding="utf-8"))
 BUILT_IN = (
     "puma560",
     "puma560-akb",
@@ -79,6 +79,7 @@ def test_built_in_arms(name: str) -> None:
 
 @pytest.mark.parametrize("kinds", ["".join(k) for k in itertools.product("RP", repeat=3)])
 @pytest.mark.parametrize("place", PLACES)
+@pytest.mark.sweep
 def test_three_joints_of_any_kind_under_a_wrist(kinds: str, place: str) -> None:
     arm = wrist_arm(7, kinds, **PLACES[place])  # type: ignore[arg-type]
     q = np.random.default_rng(2).uniform(-2.5, 2.5, (20, 6))

@@ -60,22 +60,25 @@ class Comparison:
         return f"{self.verdict}{':' if self.verdict == 'consistent' else ' because'} {self.reason}"
 
 
-def compare() -> list[Comparison]:
+@cache
+def compare() -> tuple[Comparison, ...]:
     """Every printed figure that can be recomputed, in the order of the documents."""
-    return [_compared(figure) for figure in printed()["figure"]]
+    return tuple(_compared(figure) for figure in printed()["figure"])
 
 
-def compare_steps() -> list[Comparison]:
+@cache
+def compare_steps() -> tuple[Comparison, ...]:
     """Mata's count at each step of 4.1 beside what our recursion takes for it at an interior link."""
     by = run(chain(5), "gibbs-appell").by_quantity()
     made = []
     for step in printed()["step"]:
         c = by[step["symbol"], MIDDLE]
         made.append(_judged(step["symbol"], "Mata 4.1", step, (c.mul, c.add)))
-    return made
+    return tuple(made)
 
 
-def compare_table29() -> list[Comparison]:
+@cache
+def compare_table29() -> tuple[Comparison, ...]:
     """Dhanaraj's Table 2.9, cell by cell.
 
     Rotations are dense. The modified recursion has a diagonal tensor; the plain one a full tensor, on turning
@@ -89,7 +92,7 @@ def compare_table29() -> list[Comparison]:
             reason = printed()["reasons29"].get(name, "")
             cell = {"what": what, "printed": row[column], "verdict": "differs", "reason": reason}
             cells.append(_judged(name, "Dhanaraj Table 2.9", cell, ours[column][symbol]))
-    return cells
+    return tuple(cells)
 
 
 @cache

@@ -300,7 +300,9 @@ def test_an_interrupt_leaves_no_thread_at_work() -> None:
     with pytest.raises(KeyboardInterrupt):
         shared_rows(Native(call, 0), [np.zeros(1000)], [8], 1000, 3)
     assert 1 <= len(ended) <= 2, "each ends the block that it had begun, and begins no other"
-    assert not any(thread.is_alive() for thread in ended)
+    found = len(ended)
+    time.sleep(0.15)
+    assert len(ended) == found, "nobody is at work any more"
 
 
 def test_where_there_are_no_more_threads_the_others_do_the_work(
@@ -309,11 +311,15 @@ def test_where_there_are_no_more_threads_the_others_do_the_work(
     q, qd, x = states(puma.arm, 2 * ROWS)
     together = puma.inverse_dynamics(q, qd, x, threads=1)
 
-    def refused(_: threading.Thread) -> None:
+    asked = []
+
+    def refused(*_: object) -> None:
+        asked.append(1)
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(threading.Thread, "start", refused)
+    monkeypatch.setattr("forearm.kernels.sharing.start_new_thread", refused)
     assert np.array_equal(puma.inverse_dynamics(q, qd, x, threads=2), together)
+    assert asked == [1]
 
 
 def test_without_the_direct_call_the_same_bits(puma: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,6 +42,7 @@ def making() -> AbstractContextManager[Any]:
 
 
 def _before() -> None:
+    _fork.held = False  # an interrupt may end the next line
     _fork.held = _here.lock.acquire(timeout=PATIENCE)
 
 

@@ -15,6 +15,7 @@ import mmap
 import os
 import sys
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,12 +23,16 @@ from functools import cache
 from itertools import count
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forearm.errors import OutOfMemory
 
 PAGE, LINE = mmap.PAGESIZE, 64
 SIZE = 1 << 20  # bytes of an arena; whatever takes more than a quarter of it gets a mapping of its own
 MAPPINGS = 16  # that must be left for LLVM
 Range = tuple[int, int]
+Token = NDArray[np.float64]
 
 
 class Arena:
@@ -93,7 +98,7 @@ class _Process:
     """The arenas, and the blocks in them by number."""
 
     arenas: list[Arena]
-    taken: dict[int, tuple[Arena, Range, Range]]
+    taken: dict[int, tuple[Arena, Range, Range, weakref.ref[Token]]]
     # Never waited for: a finaliser or a signal handler may come while its own thread holds it.
     lock: threading.Lock
 
@@ -113,7 +118,7 @@ def _settle() -> None:
             found = _here.taken.pop(_returned.popleft(), None)
             if found is None:  # of the process that this one was forked from
                 continue
-            arena, code, data = found
+            arena, code, data, _ = found
             with contextlib.suppress(OSError):  # locked memory stays
                 arena.memory.madvise(mmap.MADV_DONTNEED, code[0], code[1] - code[0])
             arena.give(code)
@@ -124,19 +129,20 @@ def _settle() -> None:
         lock.release()
 
 
-class Number(int):
-    """The number of a block, which is free again when nobody holds this.
+def _token(number: int) -> tuple[Token, weakref.ref[Token]]:
+    """What a block holds: when it goes, the block of this number is free again.
 
-    It refers to nothing, so the garbage collector does not look at it: among garbage it goes after all
-    finalisers, which may still call the code.
+    An array without entries, as the garbage collector does not look at arrays: in garbage it goes after all
+    finalisers ran, which may still call the code. Objects of Python's own classes would go before.
     """
 
-    __slots__ = ()
-
-    def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
+    def given_back(_: object, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
         if not is_ending():  # then modules are gone, and all memory is about to be
-            _returned.append(int(self))
+            _returned.append(number)
             _settle()
+
+    token = np.empty(0)
+    return token, weakref.ref(token, given_back)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +152,7 @@ class Block:
     arena: Arena
     code: Range
     data: Range
-    number: Number | None = None
+    token: Token | None = None
 
     def write(self, address: int, content: bytes | bytearray) -> None:
         """Before it is sealed."""
@@ -191,9 +197,10 @@ def _shared(code: int, data: int, align: int) -> Block | None:
 
 
 def _noted(arena: Arena, code: Range, data: Range) -> Block:
-    number = Number(next(_numbers))
-    _here.taken[int(number)] = (arena, code, data)
-    return Block(arena, code, data, number)
+    number = next(_numbers)
+    token, watch = _token(number)
+    _here.taken[number] = (arena, code, data, watch)
+    return Block(arena, code, data, token)
 
 
 def _alone(code: int, data: int) -> Block:

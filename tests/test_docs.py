@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sweeps import long
 
 import forearm as fa
 from forearm.cli.main import COMMANDS, _parser, _with_negative_numbers, main
@@ -84,7 +86,13 @@ def command_lines() -> list[tuple[str, list[str]]]:
     ]
 
 
-@pytest.mark.parametrize(("name", "lines"), command_lines(), ids=lambda v: v if isinstance(v, str) else "")
+def quick_and_long() -> list[Any]:
+    """Comparisons of all controllers take seconds each."""
+    slow = [case for case in command_lines() if any("control compare" in line for line in case[1])]
+    return [*(case for case in command_lines() if case not in slow), *long(slow)]
+
+
+@pytest.mark.parametrize(("name", "lines"), quick_and_long(), ids=lambda v: v if isinstance(v, str) else "")
 def test_console_example_runs(
     name: str, lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -278,7 +278,8 @@ def test_misspelt_option_gets_a_suggestion(capsys: Capture) -> None:
     assert "forearm inverse --help" in " ".join(err.split())
 
 
-def test_precision_command(capsys: Capture, tmp_path: Path) -> None:
+def test_precision_command(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forearm.cli.precision.POSTURES", 30)
     target = tmp_path / "p.png"
     code, out, _ = run(capsys, "precision", "ascher2", "--plot", str(target))
     assert code == 0

@@ -28,6 +28,7 @@ def test_one_formulation_as_table_and_json(capsys: Capture) -> None:
     assert row["per_joint"]["revolute"]["mul"] == 304
 
 
+@pytest.mark.long
 def test_the_whole_table_has_every_method(capsys: Capture) -> None:
     assert main(["count", "stanford", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["methods"]

@@ -101,6 +101,7 @@ def at_edges(function: Any, block: Any, given: Protected, out: Protected) -> lis
 
 
 @pytest.mark.parametrize(("dtype", "lanes"), WIDTHS)
+@pytest.mark.sweep
 def test_every_size_and_nothing_outside_is_touched(dtype: str, lanes: int) -> None:
     made, _ = functions(dtype, lanes)
     most = lanes * SIZES[-1] * np.dtype(dtype).itemsize

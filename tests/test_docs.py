@@ -60,6 +60,7 @@ def in_quiet_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     warnings.simplefilter("ignore", fa.ForearmWarning)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "text"), blocks("python"), ids=lambda v: v if len(v) < 40 else "")
 def test_python_example_runs(name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     in_quiet_folder(tmp_path, monkeypatch)
@@ -92,6 +93,7 @@ def quick_and_long() -> list[Any]:
     return [*(case for case in command_lines() if case not in slow), *long(slow)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "lines"), quick_and_long(), ids=lambda v: v if isinstance(v, str) else "")
 def test_console_example_runs(
     name: str, lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -153,6 +155,7 @@ def test_every_other_kind_of_block_has_its_test() -> None:
         ), f"{test}: nothing of {page}"
 
 
+@pytest.mark.slow
 @each_page
 def test_commands_and_options_in_the_text_exist(page: Path) -> None:
     """A command without words in capitals for what the reader gives is parsed whole."""

@@ -46,6 +46,7 @@ def test_figures_are_shown(path: Path) -> None:
     assert not any(line.startswith("%") for text in others for line in text.splitlines())
 
 
+@pytest.mark.slow
 @each_book
 def test_runs(path: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")

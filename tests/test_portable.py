@@ -83,6 +83,7 @@ def fraction_cos_sin(x: Fraction) -> tuple[Fraction, Fraction]:
     return c, s
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("y", [0.0, -0.0, 1.0, -1.0, math.inf, math.nan])
 @pytest.mark.parametrize("x", [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan])
 def test_angles_along_axes_are_those_of_the_c_library(y: float, x: float) -> None:

@@ -21,6 +21,7 @@ def results() -> list[Result]:
     return [result for document in DOCUMENTS for result in reproduced(document)]
 
 
+@pytest.mark.slow
 def test_no_difference_is_left_unexplained(results: list[Result]) -> None:
     assert [r.label for r in results if r.unexplained] == []
 
@@ -61,6 +62,7 @@ def test_verdicts(printed: str, ours: float | None, tolerance: float | None, ver
     assert judge(printed, ours, tolerance) == verdict
 
 
+@pytest.mark.slow
 def test_command_prints_and_gives_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "dhanaraj"]) == 0
     text = capsys.readouterr().out

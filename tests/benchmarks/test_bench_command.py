@@ -134,6 +134,7 @@ def test_bars_have_ours_once_and_every_peer() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_clock")
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_plot_writes_a_picture(suffix: str, tmp_path: Path, capsys: Capture) -> None:

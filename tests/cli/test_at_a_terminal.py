@@ -106,6 +106,7 @@ def test_long_work_says_what_it_does_and_is_interrupted_cleanly(
     assert not list(tmp_path.rglob(".*")), "no temporary file stays"
 
 
+@pytest.mark.slow
 def test_what_is_said_is_wiped_out_at_the_end(tmp_path: Path) -> None:
     run = Run("generate chain9 -o made", tmp_path)
     assert run.ends() == 0

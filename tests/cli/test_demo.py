@@ -87,6 +87,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     return text.getvalue(), folder
 
 
+@pytest.mark.slow
 def test_the_story_ends_with_where_the_page_is(told: tuple[str, Path]) -> None:
     text, folder = told
     last = text.splitlines()[-1]
@@ -155,6 +156,7 @@ def test_friction_takes_power_and_rotors_resist_acceleration(made: Plan, needed:
     assert (needed.peaks[:, 2] > needed.peaks[:, 0]).all()
 
 
+@pytest.mark.slow
 def test_a_controller_that_knows_friction_is_nearer_to_the_plan(made: Plan, known: Followed) -> None:
     naive = follow(made, made.arm.rigid())
     assert known.run.ok
@@ -164,6 +166,7 @@ def test_a_controller_that_knows_friction_is_nearer_to_the_plan(made: Plan, know
     assert np.linalg.norm(hands[0] - hands[1]) <= known.off
 
 
+@pytest.mark.slow
 def test_counts_are_as_printed_and_ours_are_fewest(made: Plan) -> None:
     general, customised, own = count_tables(made.arm)
     assert [row.pair for row in general.rows] == [
@@ -179,6 +182,7 @@ def test_counts_are_as_printed_and_ours_are_fewest(made: Plan) -> None:
     assert own.rows[-1].pair == (counts.mul, counts.add)
 
 
+@pytest.mark.slow
 def test_what_is_timed_computes_the_same(made: Plan) -> None:
     rows = speed_rows(made.arm)
     assert len(rows) == 3
@@ -237,6 +241,7 @@ def test_the_still_shows_postures_within_the_paper(known: Followed) -> None:
     assert drawn.count('class="bone"') % POSTURES == 0
 
 
+@pytest.mark.slow
 def test_whatever_comes_in_is_escaped(report: Report) -> None:
     evil = '<img src=x onerror="1">&{{style}}'
     source = dataclasses.replace(

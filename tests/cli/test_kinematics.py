@@ -151,6 +151,7 @@ def test_branches_in_a_table_sorted_by_a_posture(capsys: Capture) -> None:
     assert "8 branches" in out
 
 
+@pytest.mark.slow
 def test_what_cannot_be_reached_is_an_answer(capsys: Capture) -> None:
     code, out, _ = run(capsys, "puma560-akb", "--pose", "5,0,0,0,0,0")
     assert code == 0
@@ -172,6 +173,7 @@ def test_limits_are_kept_unless_told(capsys: Capture) -> None:
     assert ((within >= limits[:, 0]) & (within <= limits[:, 1])).all()
 
 
+@pytest.mark.slow
 def test_numeric_for_any_arm(capsys: Capture) -> None:
     arm, q = fa.load("panda"), (0.2, -0.4, 0.3, -1.7, 0.5, 1.4, 0.1)
     motion = hand_motion(arm, q)

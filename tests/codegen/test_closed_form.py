@@ -365,6 +365,7 @@ def test_rounding_is_dropped_and_small_terms_are_not() -> None:
     assert "rounding" in document(program)
 
 
+@pytest.mark.slow
 def test_large_arms_are_refused_after_little_work() -> None:
     program = traced(fa.load("panda"))[2]
     expansion = Expansion(program)

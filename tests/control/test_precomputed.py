@@ -53,6 +53,7 @@ def test_at_a_pair_the_force_is_exact_whatever_the_acceleration() -> None:
     assert np.abs(there - right).max() < ROUNDING * np.abs(right).max()
 
 
+@pytest.mark.slow
 def test_the_nearest_pair_errs_in_first_order() -> None:
     arm, motion = moving_arm()
     errors = [
@@ -136,6 +137,7 @@ def test_multilinear_is_exact_for_products_of_lines() -> None:
     assert alone == pytest.approx([7.0])
 
 
+@pytest.mark.slow
 def test_a_table_of_five_values_is_coarse_too() -> None:
     """Two joints: 15,625 points and still far off; its errors fall with the square of the
     distance between values.
@@ -195,6 +197,7 @@ def test_the_same_motion_faster() -> None:
     assert np.array_equal(faster.at(faster.duration)[0], motion.at(motion.duration)[0])
 
 
+@pytest.mark.slow
 def test_a_procedure_of_speeds_drives_the_arm() -> None:
     arm, motion = moving_arm()
     controller = Procedural(arm, motion)

@@ -63,6 +63,7 @@ def test_function_chooses_among_those_that_have_the_name(capsys: Capture) -> Non
     assert [row["name"] for row in rows] == list(METHODS["inertia_matrix"])
 
 
+@pytest.mark.slow
 def test_printed_figures_need_no_arm(capsys: Capture) -> None:
     assert main(["count", "--printed"]) == 0
     out, err = capsys.readouterr()
@@ -74,6 +75,7 @@ def test_printed_figures_need_no_arm(capsys: Capture) -> None:
     assert len(json.loads(capsys.readouterr().out)["printed"]) > 70
 
 
+@pytest.mark.slow
 def test_plot_writes_a_picture(tmp_path: Path, capsys: Capture) -> None:
     assert main(["count", "--plot", str(tmp_path / "cost.png")]) == 0
     assert (tmp_path / "cost.png").read_bytes().startswith(b"\x89PNG")

@@ -236,6 +236,7 @@ def test_customised_counts(arm: str, name: str, mul: int, add: int) -> None:
     assert (got.mul, got.add) == (mul, add)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arm", ["puma560-akb", "stanford", "panda", "ur5"])
 @pytest.mark.parametrize(("function", "name"), [e for e in EVERY if e[1] not in FARTHEST])
 def test_customising_never_costs_more_and_takes_two_turns_a_joint_at_most(

@@ -77,6 +77,7 @@ def puma() -> Any:
     return fa.compile(ARMS["puma560"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*list(ARMS)[::2], *long(list(ARMS)[1::2])])
 def test_every_function_is_the_reference(name: str) -> None:
     arm = ARMS[name]
@@ -89,6 +90,7 @@ def test_every_function_is_the_reference(name: str) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560", "panda"])
 def test_single_precision(name: str) -> None:
     arm = ARMS[name]
@@ -120,6 +122,7 @@ def test_threads_change_no_bit(puma: Any) -> None:
     assert np.array_equal(puma.forward_dynamics(*(v[: ROWS + 1] for v in given), threads=5), one[: ROWS + 1])
 
 
+@pytest.mark.slow
 def test_derivatives_are_slopes(puma: Any) -> None:
     arm = puma.arm
     q, qd, x = states(arm.rigid(), 3, seed=8)
@@ -198,6 +201,7 @@ def test_out_is_filled_and_returned(puma: Any) -> None:
             puma.inverse_dynamics(q[0], qd[0], x[0], out=wrong)
 
 
+@pytest.mark.slow
 def test_nan_and_infinity_make_the_whole_state_nan(puma: Any) -> None:
     given = states(puma.arm, 10)
     clean = puma.inverse_dynamics(*given)
@@ -344,6 +348,7 @@ def test_the_probe_notices_another_layout(monkeypatch: pytest.MonkeyPatch) -> No
             assert not direct.is_possible.__wrapped__(), name
 
 
+@pytest.mark.slow
 def test_direct_calls_leak_nothing(puma: Any) -> None:
     q, qd, x = (v[0] for v in states(puma.arm, 1))
     out = np.zeros(puma.arm.n)

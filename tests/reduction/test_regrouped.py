@@ -26,6 +26,7 @@ ARMS |= {f"kind {k}": simple_drives(arm) for k, arm in enumerate(every_kind(4, 3
 FORWARD = 1e-14
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
 def test_torques_matrices_and_accelerations_are_those_of_the_arm(name: str) -> None:
     arm = ARMS[name]
@@ -42,6 +43,7 @@ def test_torques_matrices_and_accelerations_are_those_of_the_arm(name: str) -> N
         assert_close(dynamics.inverse(arm, q, qd, found), tau, 1e-11)
 
 
+@pytest.mark.slow
 def test_drives_are_in_it() -> None:
     arm = ARMS["puma560"]
     q, qd, qdd = random_state(arm, 3)

@@ -27,6 +27,7 @@ def kernel_torques(of: fa.Arm) -> np.ndarray:
     return fa.compile(of).inverse_dynamics(motion.q, motion.qd, motion.qdd)
 
 
+@pytest.mark.slow
 def test_the_hand_is_on_the_line() -> None:
     found = study()
     p = fa.kinematics.forward(arm(), found.motion.q)[:, :3, 3]
@@ -38,6 +39,7 @@ def test_the_hand_is_on_the_line() -> None:
     assert p[-1, 1] == pytest.approx(friction_study.S_END, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_parts_are_differences_of_the_inverse_dynamics_with_and_without_drives() -> None:
     found = study()
     rigid, bearings, whole = (kernel_torques(of) for of in (arm().rigid(), without_gears(arm()), arm()))

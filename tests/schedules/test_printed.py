@@ -138,6 +138,7 @@ def chapter() -> list[Result]:
     ]
 
 
+@pytest.mark.slow
 def test_every_figure_of_the_chapter_has_a_verdict_and_a_reason_where_it_differs(
     chapter: list[Result],
 ) -> None:

@@ -50,6 +50,7 @@ def test_nothing_is_computed_before_it_is_asked_for(method: str) -> None:
         run.torque  # noqa: B018
 
 
+@pytest.mark.slow
 @METHODS
 @KINDS
 def test_the_order_of_asking_does_not_matter(kind: str, method: str) -> None:
@@ -113,6 +114,7 @@ def test_runs_are_joined_with_their_books() -> None:
     assert both.status is second.status
 
 
+@pytest.mark.slow
 def test_progress_is_told() -> None:
     for method in ("rk4", "dp45", "gauss4"):
         told: list[tuple[float, int]] = []

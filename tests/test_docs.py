@@ -210,6 +210,7 @@ def test_every_page_is_in_the_navigation_once() -> None:
     assert sorted(named) == sorted(str(page.relative_to(ROOT / "docs")) for page in PAGES[1:])
 
 
+@pytest.mark.slow
 def test_the_interface_of_controllers_in_c_is_that_of_every_law() -> None:
     arm = fa.load("puma560")
     (shown,) = of_that_kind("controllers-in-c.md", "c")

@@ -26,6 +26,7 @@ def test_no_difference_is_left_unexplained(results: list[Result]) -> None:
     assert [r.label for r in results if r.unexplained] == []
 
 
+@pytest.mark.slow
 def test_exact_figures_stay_exact(results: list[Result]) -> None:
     """What is known to reproduce: a change here is a change of an algorithm or of the catalogue."""
     exact = [r for r in results if r.verdict in ("exact", "within rounding")]

@@ -63,6 +63,7 @@ def test_roll_pitch_yaw_come_back(rpy: tuple[float, float, float]) -> None:
     assert np.abs(rotation_rpy(rpy_of(R)) - R).max() <= ROUND_TRIP
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [1.0, -1.0])
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_roll_pitch_yaw_come_back_through_the_pole(side: float, distance: float) -> None:

@@ -145,6 +145,7 @@ def test_plot_writes_a_picture(suffix: str, tmp_path: Path, capsys: Capture) -> 
     assert f"wrote {path}" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_picture_has_a_panel_for_each_group_with_all_bars() -> None:
     pytest.importorskip("matplotlib")
     from forearm.plots.speeds import speed_picture, written

@@ -150,6 +150,7 @@ def test_what_is_held_back_is_printed(capsys: Capture) -> None:
     assert "stiff:" not in out
 
 
+@pytest.mark.slow
 def test_motions_beyond_the_limits_are_warned_of(capsys: Capture) -> None:
     code, _, err = run(capsys, "compare", "puma560", *QUICK, "--to", "9,0,0,0,0,9")
     assert code == 0
@@ -225,6 +226,7 @@ def test_a_load_from_tests(capsys: Capture, tmp_path: Path) -> None:
     assert "no columns for qdd" in refused(capsys, "payload", "panda", tmp_path / "few.csv")
 
 
+@pytest.mark.slow
 def test_a_log_against_the_model(capsys: Capture, tmp_path: Path) -> None:
     arm = fa.load("stanford")
     made = control.run(arm, control.PD(arm), control.usual_motion(arm, 1.0), period=2e-3)
@@ -242,6 +244,7 @@ def test_a_log_against_the_model(capsys: Capture, tmp_path: Path) -> None:
     assert "explained" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "text"),
     [

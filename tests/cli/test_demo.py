@@ -103,7 +103,7 @@ def test_the_story_ends_with_where_the_page_is(told: tuple[str, Path]) -> None:
     assert not [p for p in folder.iterdir() if p.name.startswith(".")]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_figures_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--output", str(tmp_path), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -111,6 +111,7 @@ def test_the_figures_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert document["hand_poses_apart"] < 1e-12
 
 
+@pytest.mark.slow
 def test_the_page_is_whole_and_fetches_nothing(told: tuple[str, Path]) -> None:
     text = (told[1] / "report.html").read_text(encoding="utf-8")
     page = Page()
@@ -227,6 +228,7 @@ def test_ticks_are_round_and_within(span: float) -> None:
     assert f"{round_step(span):.0e}"[0] in "125"
 
 
+@pytest.mark.slow
 def test_the_still_shows_postures_within_the_paper(known: Followed) -> None:
     drawn = still_picture(known.run)
     points = np.array(

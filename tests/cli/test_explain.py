@@ -49,6 +49,7 @@ def test_the_steps_as_json(function: str, capsys: Capture) -> None:
     assert all(step["title"] for step in document["steps"])
 
 
+@pytest.mark.slow
 def test_the_fewest_stand_beside_the_formulations(capsys: Capture) -> None:
     code, out, _ = run(capsys, "stanford", "--function", "inertia_matrix")
     assert code == 0

@@ -186,6 +186,7 @@ def test_numeric_for_any_arm(capsys: Capture) -> None:
     assert "there is no closed form" in err
 
 
+@pytest.mark.slow
 def test_the_nearest_posture_of_what_is_out_of_reach(capsys: Capture) -> None:
     arm = fa.load("puma560-akb")
     code, out, _ = run(capsys, "puma560-akb", "--pose", "5,0,0,0,0,0", "--nearest")
@@ -208,6 +209,7 @@ def test_undetermined_joints_are_in_the_json(capsys: Capture) -> None:
     assert {"joint4", "joint6"} <= set(found["undetermined"])
 
 
+@pytest.mark.slow
 def test_numeric_that_is_not_solved_shows_what_is_nearest(capsys: Capture) -> None:
     arm = fa.load("panda")
     code, out, _ = run(capsys, "panda", "--pose", "5,0,0,0,0,0", "--numeric")

@@ -170,6 +170,7 @@ def test_summary_without_a_target(log: Path, capsys: Capture, monkeypatch: pytes
     assert sorted(p.name for p in log.parent.iterdir()) == ["log.csv"]
 
 
+@pytest.mark.slow
 def test_columns_by_the_names_of_joints(tmp_path: Path, capsys: Capture) -> None:
     arm = fa.load("ur5")
     names = [j.name for j in arm.joints]

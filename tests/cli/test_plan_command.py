@@ -30,6 +30,7 @@ def document(capsys: Capture, *arguments: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_points(capsys: Capture) -> None:
     found = document(capsys, "panda", "--q", START, "--to", THERE, "--acceleration", "3", "--step", "0.01")
     arm = fa.load("panda")
@@ -165,6 +166,7 @@ def test_degrees_are_those_of_limits_too(capsys: Capture) -> None:
     assert degrees["duration"] == pytest.approx(radians["duration"], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_poses_of_the_hand_are_goals(capsys: Capture) -> None:
     arm, q = fa.load("puma560-akb"), np.array([0.1, -0.6, 0.4, 0.3, 0.7, 0.2])
     T = fa.kinematics.forward(arm, q)

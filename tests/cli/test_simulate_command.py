@@ -77,6 +77,7 @@ def test_it_is_fa_simulate(options: tuple[str, ...], arguments: dict[str, Any], 
     assert shown["message"] == "the end was reached"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["voltage", "torque"])
 @pytest.mark.parametrize("linear", [False, True])
 def test_schedule_files_drive(kind: str, linear: bool, tmp_path: Path, capsys: Capture) -> None:
@@ -283,6 +284,7 @@ def test_sim_reads_a_pipe_without_prompts(capsys: Capture, monkeypatch: pytest.M
     assert err.startswith("forearm: line 2: theta: 6 numbers are needed")
 
 
+@pytest.mark.slow
 def test_sim_reads_a_script_and_gives_json(tmp_path: Path, capsys: Capture) -> None:
     script = tmp_path / "session.txt"
     script.write_text("\ufeff# on another arm\ntheta = 0.3 -0.2\ngravity\nsim new no 5\n", encoding="utf-8")

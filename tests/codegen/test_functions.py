@@ -84,6 +84,7 @@ def test_by_compiled_c(name: str) -> None:
             assert_true(by_c(arm, function, g), arm, function, g)
 
 
+@pytest.mark.slow
 def test_by_compiled_c_where_things_break() -> None:
     arm = ARMS["puma560"]  # with friction, whose sign is that of the rate
     for state in awkward_states(arm).values():
@@ -374,6 +375,7 @@ def test_accelerations_under_load_need_the_torques_that_were_given(name: str) ->
         assert_close(made[0], made[1], 1e-10)
 
 
+@pytest.mark.slow
 def test_friction_of_two_directions_has_no_torque_at_rest() -> None:
     arm = ARMS["tree"]
     assert any(j.friction and j.friction.coulomb[0] != -j.friction.coulomb[1] for j in arm.joints)

@@ -102,6 +102,7 @@ def test_limits_that_are_open_or_turns_away(ends: tuple[float, float]) -> None:
         assert all(np.abs(q - row).max(axis=1).min() < CLOSE for row in kept)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560-akb", "ur5"])
 @pytest.mark.parametrize("digits", [8, 7, 6])
 @pytest.mark.sweep
@@ -192,6 +193,7 @@ def test_what_cannot_be_written_is_refused() -> None:
             fa.compile(arm).inverse_kinematics(wrong)
 
 
+@pytest.mark.slow
 def test_counts_go_over_what_the_arm_has() -> None:
     for name, there in (("panda", False), ("puma560", True)):
         counts = fa.compile(arm_of(name)).counts

@@ -128,6 +128,7 @@ def _value_of_name(name: str, known: dict[str, float]) -> float:
     return math.cos(angle) if short[1] == "c" else math.sin(angle)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("symbolic", [False, True], ids=["numbers", "symbols"])
 @pytest.mark.parametrize("arm", [*ARMS, fa.load("panda"), fa.load("puma560")], ids=lambda arm: arm.name)
 @pytest.mark.sweep

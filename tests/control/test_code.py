@@ -148,6 +148,7 @@ def test_gains_can_be_set_at_run_time(tmp_path: Path) -> None:
     assert np.array_equal(*states)
 
 
+@pytest.mark.slow
 def test_without_friction_the_model_has_none() -> None:
     arm = fa.load("puma560")
     text = controller_code(arm, "computed_torque", friction=False).text
@@ -155,6 +156,7 @@ def test_without_friction_the_model_has_none() -> None:
     assert "sign_of" in controller_code(arm, "computed_torque").text
 
 
+@pytest.mark.slow
 def test_the_same_arm_gives_the_same_text_and_counts() -> None:
     arm = fa.load("stanford")
     a, b = (controller_code(arm, "computed_torque") for _ in range(2))

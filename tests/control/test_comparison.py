@@ -38,6 +38,7 @@ def test_everything_suited_is_listed(puma: control.Comparison) -> None:
     assert puma.payload == 2.0
 
 
+@pytest.mark.slow
 def test_figures_are_those_of_single_runs(puma: control.Comparison) -> None:
     arm, motion = puma.arm, control.usual_motion(puma.arm)
     for plant, names in (
@@ -132,6 +133,7 @@ def test_controllers_of_ones_own_and_mistakes() -> None:
         control.compare(arm, payload=-1.0)
 
 
+@pytest.mark.slow
 def test_a_lost_arm_is_a_row_that_says_so() -> None:
     arm = fa.load("chain3")
     (row,) = control.compare(arm, None, ["computed torque"], period=0.05, bandwidth=200.0).rows

@@ -152,6 +152,7 @@ def test_errors_stay_within_their_bound_which_is_not_absurd(case: str, word: int
     assert np.array_equal(program.error_bound, list(program.errors.values())[-1])
 
 
+@pytest.mark.slow
 def test_torques_agree_with_the_arm_in_floating_point() -> None:
     program, arm = made("puma560 inverse"), fa.load("puma560")
     inputs = inputs_of(program, 3, 20)

@@ -56,6 +56,7 @@ def test_largest_bandwidth_is_the_edge(delay: int) -> None:
     assert delay == 1 or w == 1.0 / T
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["panda", "cmu-dd", "puma560-akb"])
 def test_bearable_inertias_keep_joints_from_shaking_each_other(name: str) -> None:
     arm = fa.load(name)
@@ -153,6 +154,7 @@ def test_natural_frequencies_are_what_a_simulation_swings_with() -> None:
     assert np.allclose(run.q[-1] - q0, off, atol=0.02 * np.abs(off).max()), "after a period it is back"
 
 
+@pytest.mark.slow
 def test_period_for_the_fastest_posture() -> None:
     arm = fa.load("puma560-akb")
     q = control.usual_motion(arm).at(np.linspace(0.0, 2.0, 5))[0]

@@ -146,6 +146,7 @@ def test_an_arm_without_its_friction_or_load_leaves_just_these(arm: Arm, run: di
     assert abs(loaded.mean[1]) > 5.0 * abs(full.mean[1])
 
 
+@pytest.mark.slow
 def test_currents_go_through_gear_and_constant(arm: Arm, run: dict[str, Floats], tmp_path: Path) -> None:
     K = np.array([j.motor.gear_ratio * j.motor.torque_constant for j in arm.joints])  # type: ignore[union-attr, operator]
     log = {"t": run["t"], "q": run["q"], "current": run["tau"] / K}

@@ -33,6 +33,7 @@ def test_pairs_are_pauls() -> None:
         assert np.abs(E - right_E).max() < ROUNDING * np.abs(right_E).max()
 
 
+@pytest.mark.slow
 def test_storage_is_waters_42_and_where_it_is() -> None:
     arm = fa.load("puma560").rigid()
     pairs = pairs_along(arm, usual_motion(arm, 2.0), 0.1)

@@ -76,6 +76,7 @@ def test_published_counts_are_met(name: str, function: str) -> None:
     assert ours.mul <= WITHIN * mul
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "function"), REACHED)
 def test_what_was_reached_is_kept(name: str, function: str) -> None:
     mul, add = REACHED[name, function]

@@ -90,6 +90,7 @@ def test_torque_and_voltage_are_tied_at_the_present_omega() -> None:
     assert np.array_equal(set_voltage.get("DACOut"), VOLTAGE)
 
 
+@pytest.mark.slow
 def test_what_was_set_last_stays_when_omega_changes() -> None:
     torque = [3.0, 40.0, 1.0, 5.0, 0.5, 0.2]
     after_torque = talk(line("torque", torque), line("omega", OMEGA)).session.variables
@@ -154,6 +155,7 @@ def test_voltage_and_torque_are_what_the_motors_get_behind_the_converter() -> No
     assert needed.get("voltage") == pytest.approx(voltage_of(HANGING, needed.torque, [0.0] * 6), rel=CLOSE)
 
 
+@pytest.mark.slow
 def test_a_schedule_leaves_the_voltage_that_the_converter_holds_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "volts.csv"
     path.write_text(

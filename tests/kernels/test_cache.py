@@ -493,6 +493,7 @@ def test_a_disk_that_fills_up_half_way_leaves_nothing_behind(place: Path, right:
     assert names(place) == []
 
 
+@pytest.mark.slow
 def test_a_file_where_the_folder_should_be(place: Path, right: str) -> None:
     place.write_text("mine", encoding="utf-8")
     assert torques() == right

@@ -409,6 +409,7 @@ def test_no_states_before_there_was_any_batch() -> None:
     assert python(code) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the C library there fills what is freed")
 @pytest.mark.parametrize("times", [10, *long([100])])
 def test_kernels_go_without_touching_what_is_freed(times: int) -> None:

@@ -114,6 +114,7 @@ def test_a_state_has_the_same_bits_alone_and_anywhere(puma: Any, count: int) -> 
         assert np.array_equal(puma.inverse_dynamics(q[i:], qd[i:], x[i:])[0], whole[i])
 
 
+@pytest.mark.slow
 def test_threads_change_no_bit(puma: Any) -> None:
     given = states(puma.arm, WORTH + 3)
     one = puma.forward_dynamics(*given, threads=1)
@@ -369,6 +370,7 @@ def test_direct_calls_leak_nothing(puma: Any) -> None:
     assert gone() is None
 
 
+@pytest.mark.slow
 def test_angles_far_from_zero() -> None:
     arm = ARMS["panda"]
     kernel = fa.compile(arm)

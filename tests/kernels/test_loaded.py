@@ -85,6 +85,7 @@ def test_accelerations_need_just_these_torques(name: str, size: float) -> None:
     assert np.abs(qdd - truth).max() <= 1e-8 * np.abs(truth).max()
 
 
+@pytest.mark.slow
 @EVERY
 def test_the_same_bits_alone_in_a_batch_and_anywhere_in_it(name: str) -> None:
     q, qd, tau = states(name, 37, 2)

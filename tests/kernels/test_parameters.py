@@ -192,6 +192,7 @@ def test_bits_are_the_same_wherever_a_state_stands(asked: str, function: str) ->
     assert np.array_equal(call(*(x[:0] for x in given), parameters=table[:0]), each[:0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "inertia_matrix", "jacobian"])
 def test_values_of_its_own_give_a_state_the_bits_it_has_alone(function: str) -> None:
     kernel = kernel_for("all of PUMA")
@@ -202,6 +203,7 @@ def test_values_of_its_own_give_a_state_the_bits_it_has_alone(function: str) -> 
     assert np.array_equal(each, alone)
 
 
+@pytest.mark.slow
 def test_threads_change_no_bit() -> None:
     kernel: Any = kernel_for("links and gravity of PUMA")
     given = states(kernel.arm, WORTH + 5)

@@ -244,6 +244,7 @@ def test_loads_that_are_nearly_known_lead_to_the_same_motion(kind: str, method: 
         assert close(a[0, :moving], b)
 
 
+@pytest.mark.slow
 def test_where_a_load_is_far_from_what_was_expected_it_is_found_all_the_same() -> None:
     """Loads that are nowhere near, of either sign and of any size, cost steps but change nothing."""
     arm = with_efficiency(loaded_arm("chain", 5, 3), 1)

@@ -169,6 +169,7 @@ def test_a_pose_has_the_same_bits_alone_in_a_batch_and_in_any_order() -> None:
     )
 
 
+@pytest.mark.slow
 def test_seed_chooses_starts_and_more_starts_only_go_on() -> None:
     arm = loaded("puma560")
     T = reachable(arm, 7, 300)
@@ -243,6 +244,7 @@ def test_nearest_posture_is_a_minimum_within_the_limits(name: str) -> None:
         assert (distance**2 + angle**2).min() >= error @ error - 1e-9  # a slope of 1e-6 along such a step
 
 
+@pytest.mark.slow
 def test_singular_targets() -> None:
     """A stretched arm, where the Jacobian has a rank less and a step goes half the way."""
     for limits in (None, [(-2.9, 2.9), (-2.9, 2.9)]):

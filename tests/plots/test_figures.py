@@ -231,6 +231,7 @@ def test_no_word_is_cut_by_the_edge(name: str) -> None:
 
 
 # there it lies over a free place of the only panel
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(FIGURES) - {"compare"}))
 def test_legends_cover_neither_panels_nor_titles(name: str) -> None:
     from matplotlib.legend import Legend
@@ -249,6 +250,7 @@ def test_legends_cover_neither_panels_nor_titles(name: str) -> None:
             assert min(wide, tall) <= PIXEL, (legend, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_letters_and_sizes_are_those_of_the_look(name: str) -> None:
     from matplotlib.text import Text

@@ -65,6 +65,7 @@ def test_arms_of_any_size(length: float, mass: float) -> None:
                 assert np.abs(value - truth[what]).max() <= EXACT * np.abs(truth[what]).max(), (name, what)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560", "panda", "stanford", "gantry and wrist", "tree"])
 def test_the_search_pays(name: str) -> None:
     chain = chain_for(ARMS[name])

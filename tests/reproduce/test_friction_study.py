@@ -133,6 +133,7 @@ def test_statements_of_the_text_are_shares() -> None:
     assert shares["region II, opposite: total above dynamic"] == 0.0
 
 
+@pytest.mark.slow
 def test_a_figure_is_written_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     assert main(["reproduce", "waters", "--figures", str(tmp_path / "new" / "folder")]) == 0

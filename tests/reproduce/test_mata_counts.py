@@ -80,6 +80,7 @@ def test_the_turn_is_a_whole_one() -> None:
     assert mata.bars()["width, m"] == pytest.approx(0.02)
 
 
+@pytest.mark.slow
 def test_the_bars_in_modified_frames_are_the_built_in_ones() -> None:
     """Double precision by another description and another method;
     and the elimination on doubles against LAPACK.

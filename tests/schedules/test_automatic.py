@@ -120,6 +120,7 @@ def test_a_task_done_too_early_is_refused() -> None:
         evaluated(made, schedule_by_priority(operations(traced).graph, 2), state(traced, 3))
 
 
+@pytest.mark.slow
 def test_inputs_that_are_missing_are_named() -> None:
     traced = traced_function(arm_of("stanford"), "inverse_dynamics")
     made = operations(traced)

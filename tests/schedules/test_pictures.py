@@ -143,6 +143,7 @@ def test_a_part_of_a_graph_shows_what_comes_from_outside() -> None:
     assert len(thick) == 2 + 2 + 3 + 3, "T1, T2, T4, T5, T12 to T17 take from the link before"
 
 
+@pytest.mark.slow
 def test_stacked_links_count_every_task() -> None:
     layered = subtask_work(general_arm(4), all_made=True).layered
     figure = assembly_figure(layered)

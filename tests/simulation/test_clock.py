@@ -181,6 +181,7 @@ def test_absurd_counts_of_steps_are_refused() -> None:
         fa.simulate(block(), [0.0], [1.0], 1e19, record=10**6)
 
 
+@pytest.mark.slow
 def test_many_in_pieces_are_the_same_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     q, qd, u = posture(DRIVES, 2, 5), rng.normal(size=(5, 3)), rng.uniform(-9.0, 9.0, (5, 3))

@@ -112,6 +112,7 @@ def test_nothing_is_supplied_and_nothing_lost(method: str) -> None:
     )
 
 
+@pytest.mark.slow
 @METHODS
 def test_going_on_gives_the_bits_of_one_run(method: str, tmp_path: Path) -> None:
     whole = fa.simulate(ARM, *START, 0.2, method=method, step=0.01)
@@ -158,6 +159,7 @@ def test_what_drives_is_refused(given: dict[str, Any]) -> None:
         fa.simulate(ARM if name != "voltage" else random_arm(1, 3), *START, 1.0, method="gauss4", **given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "drive",
     [

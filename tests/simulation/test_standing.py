@@ -121,6 +121,7 @@ def test_a_gear_holds_against_gravity(method: str) -> None:
     assert down.q[-1, 0] < 0.0
 
 
+@pytest.mark.slow
 def test_a_standing_joint_is_set_going_by_another() -> None:
     arm = random_arm(1, 3)
     start = posture(arm, 1), speed(arm, 1), 0.1

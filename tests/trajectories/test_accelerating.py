@@ -40,6 +40,7 @@ def test_all_of_the_torque_and_no_more(seed: int) -> None:
     assert plan.warnings == ()
 
 
+@pytest.mark.slow
 def test_one_joint_alone_uses_its_torque_too() -> None:
     plan = fa.plan(UR5, one_joint_moves(), step=0.01)
     assert NEARLY < largest_share(plan) <= 1.0

@@ -102,6 +102,7 @@ def test_command_parses(row: Row) -> None:
     assert unknown == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "row", [row for row in COMMAND_ROWS if row.id not in NOT_RUN], ids=lambda row: row.id
 )

@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sweeps import long
 
 import forearm as fa
 from forearm.cli.main import COMMANDS, _parser, _with_negative_numbers, main
@@ -58,6 +60,7 @@ def in_quiet_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     warnings.simplefilter("ignore", fa.ForearmWarning)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "text"), blocks("python"), ids=lambda v: v if len(v) < 40 else "")
 def test_python_example_runs(name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     in_quiet_folder(tmp_path, monkeypatch)
@@ -84,7 +87,14 @@ def command_lines() -> list[tuple[str, list[str]]]:
     ]
 
 
-@pytest.mark.parametrize(("name", "lines"), command_lines(), ids=lambda v: v if isinstance(v, str) else "")
+def quick_and_long() -> list[Any]:
+    """Comparisons of all controllers take seconds each."""
+    slow = [case for case in command_lines() if any("control compare" in line for line in case[1])]
+    return [*(case for case in command_lines() if case not in slow), *long(slow)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "lines"), quick_and_long(), ids=lambda v: v if isinstance(v, str) else "")
 def test_console_example_runs(
     name: str, lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +155,7 @@ def test_every_other_kind_of_block_has_its_test() -> None:
         ), f"{test}: nothing of {page}"
 
 
+@pytest.mark.slow
 @each_page
 def test_commands_and_options_in_the_text_exist(page: Path) -> None:
     """A command without words in capitals for what the reader gives is parsed whole."""
@@ -199,6 +210,7 @@ def test_every_page_is_in_the_navigation_once() -> None:
     assert sorted(named) == sorted(str(page.relative_to(ROOT / "docs")) for page in PAGES[1:])
 
 
+@pytest.mark.slow
 def test_the_interface_of_controllers_in_c_is_that_of_every_law() -> None:
     arm = fa.load("puma560")
     (shown,) = of_that_kind("controllers-in-c.md", "c")

@@ -25,6 +25,7 @@ def test_every_input_gives_an_answer_or_an_error(reader: str, count: int) -> Non
     assert min(report.accepted, report.refused) > count // 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.filterwarnings("ignore::forearm.errors.ForearmWarning")
 def test_documents_are_sound_before_they_are_broken(reader: str, tmp_path: Path) -> None:
@@ -33,6 +34,7 @@ def test_documents_are_sound_before_they_are_broken(reader: str, tmp_path: Path)
         READERS[reader].check(document, tmp_path)
 
 
+@pytest.mark.slow
 def test_inputs_can_be_made_again() -> None:
     for reader in READERS:
         assert [make(reader, 4, i) for i in range(50)] == [make(reader, 4, i) for i in range(50)]

@@ -153,6 +153,7 @@ def test_simulation_shows_its_end_and_computes_nothing_for_it(run: Simulation, a
     assert "END" in read.lines[1]
 
 
+@pytest.mark.slow
 def test_simulation_shows_how_it_failed_and_what_happened(run: Simulation, arm: fa.Arm) -> None:
     events = (Event(0.01, "stop", arm.joints[1].name), Event(0.02, "diverged", None, HOSTILE))
     q = run.q.copy()
@@ -190,6 +191,7 @@ def test_plan_shows_peaks_and_warnings(arm: fa.Arm) -> None:
     assert HOSTILE in read.lines[1:]
 
 
+@pytest.mark.slow
 def test_plan_of_a_line_that_cannot_be_followed_shows_what_can() -> None:
     arm = fa.load("ascher2")
     q0 = np.array([0.3, 0.9])

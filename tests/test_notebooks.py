@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sweeps import long
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 BOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -46,7 +47,8 @@ def test_figures_are_shown(path: Path) -> None:
     assert not any(line.startswith("%") for text in others for line in text.splitlines())
 
 
-@each_book
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [BOOKS[-1], *long(BOOKS[:-1])], ids=lambda path: path.stem)
 def test_runs(path: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     code = ["".join(cell["source"]) for cell in cells(path) if cell["cell_type"] == "code"]

@@ -42,6 +42,7 @@ def test_cosines_and_sines_are_rounded_correctly(x: float) -> None:
     assert (portable.cos(-x), portable.sin(-x)) == (portable.cos(x), -portable.sin(x))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "x", [math.pi, math.pi / 2, 3 * math.pi / 2, 1e22, 2.0**-27, 6381956970095103 * 2.0**797]
 )
@@ -57,6 +58,7 @@ def test_angles_at_the_ends() -> None:
     assert all(math.isnan(v) for x in (math.inf, -math.inf, math.nan) for v in portable.cos_sin(x))
 
 
+@pytest.mark.slow
 @given(NUMBERS, NUMBERS)
 def test_an_angle_is_the_nearest_float(y: float, x: float) -> None:
     """Its neighbours are not nearer: (x, y) lies between the directions half a unit before and behind it."""
@@ -83,6 +85,7 @@ def fraction_cos_sin(x: Fraction) -> tuple[Fraction, Fraction]:
     return c, s
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("y", [0.0, -0.0, 1.0, -1.0, math.inf, math.nan])
 @pytest.mark.parametrize("x", [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan])
 def test_angles_along_axes_are_those_of_the_c_library(y: float, x: float) -> None:
@@ -139,6 +142,7 @@ def test_totals_have_an_order_and_an_end() -> None:
     assert portable.total([2.0], start=1.0) == 3.0
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.integers(1, 60))
 def test_weighted_sums(seed: int, count: int) -> None:
     rng = np.random.default_rng(seed)

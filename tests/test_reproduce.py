@@ -21,10 +21,12 @@ def results() -> list[Result]:
     return [result for document in DOCUMENTS for result in reproduced(document)]
 
 
+@pytest.mark.slow
 def test_no_difference_is_left_unexplained(results: list[Result]) -> None:
     assert [r.label for r in results if r.unexplained] == []
 
 
+@pytest.mark.slow
 def test_exact_figures_stay_exact(results: list[Result]) -> None:
     """What is known to reproduce: a change here is a change of an algorithm or of the catalogue."""
     exact = [r for r in results if r.verdict in ("exact", "within rounding")]
@@ -61,6 +63,7 @@ def test_verdicts(printed: str, ours: float | None, tolerance: float | None, ver
     assert judge(printed, ours, tolerance) == verdict
 
 
+@pytest.mark.slow
 def test_command_prints_and_gives_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "dhanaraj"]) == 0
     text = capsys.readouterr().out

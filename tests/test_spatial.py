@@ -52,6 +52,7 @@ def series(K: Array) -> Array:
     return fourth
 
 
+@pytest.mark.slow
 @given(turns)
 @settings(max_examples=300, deadline=None)
 @example((0.0, 0.0, 0.0))
@@ -62,6 +63,7 @@ def test_roll_pitch_yaw_come_back(rpy: tuple[float, float, float]) -> None:
     assert np.abs(rotation_rpy(rpy_of(R)) - R).max() <= ROUND_TRIP
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [1.0, -1.0])
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_roll_pitch_yaw_come_back_through_the_pole(side: float, distance: float) -> None:
@@ -102,6 +104,7 @@ def test_rpy_is_the_product_that_urdf_says(rpy: tuple[float, float, float]) -> N
     assert np.abs(rotation_z(yaw) @ about_y @ rotation_x(roll) - rotation_rpy(rpy)).max() <= 1e-15
 
 
+@pytest.mark.slow
 @given(turns, st.floats(-20.0, 20.0))
 @settings(max_examples=100, deadline=None)
 @example((0.3, 0.2, 0.1), 0.0)

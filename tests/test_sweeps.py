@@ -25,6 +25,7 @@ def test_every_value_is_met_and_little_else(sizes: tuple[int, ...], times: int) 
     assert len(kept) <= min(len(cases), times * sum(sizes))
 
 
+@pytest.mark.slow
 def test_of_two_arguments_no_more_are_kept_than_the_longer_has_values() -> None:
     kept = representative(crossed(6, 76), 1)
     assert len(kept) == 76

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from sweeps import long
 from texts import arms, digests, recorded
 
 NOISE = Path(__file__).parent / "rounding_noise.py"
@@ -16,7 +17,8 @@ NOISY = ["puma560", "stanford-dhanaraj3", "chain3"]
 HINT = "if that is meant, tests/record_texts.py writes the digests anew, and the change log says why"
 
 
-@pytest.mark.parametrize("arm", arms())
+@pytest.mark.slow
+@pytest.mark.parametrize("arm", [*NOISY, *long(sorted(set(arms()) - set(NOISY)))])
 def test_texts_are_those_on_record(arm: str) -> None:
     record, now = recorded()[arm], digests(arm)
     assert now.keys() == record.keys(), HINT
@@ -34,6 +36,7 @@ def noisy(names: list[str], seed: str = "0") -> tuple[dict[str, dict[str, str]],
     return made, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arm", NOISY)
 def test_noise_in_the_last_bit_changes_no_text(arm: str) -> None:
     made, sites = noisy([arm])
@@ -48,6 +51,7 @@ def test_noise_changes_no_text_of_any_arm(arm: str) -> None:
     assert made[arm] == recorded()[arm]
 
 
+@pytest.mark.slow
 def test_the_noise_is_there() -> None:
     """The reference answers, which may round as the machine does, do change."""
     program = (

@@ -152,6 +152,7 @@ def test_texts_count_in_equality() -> None:
         assert arm.replace(**{field: "other"}) != arm
 
 
+@pytest.mark.slow
 @given(st.integers(0, 1000))
 @settings(max_examples=10, deadline=None)
 def test_pickle_and_copy(seed: int) -> None:
@@ -208,6 +209,7 @@ def test_default_hand_is_the_most_articulated_leaf_first_on_a_tie() -> None:
     assert (alone.n, alone.hand.link, alone.base_link) == (0, "a", "a")
 
 
+@pytest.mark.slow
 def test_a_chain_of_ten_thousand_links_is_no_recursion() -> None:
     count = 10_000
     joints = tuple(joint(f"j{i}", f"l{i}", f"l{i + 1}", "fixed") for i in range(count - 1))
@@ -309,6 +311,7 @@ def test_replace_hand() -> None:
         arm.replace(hand=3)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 1000), st.tuples(*[st.floats(-3.1, 3.1)] * 3))
 @settings(max_examples=15, deadline=None)
 def test_a_new_base_tilts_the_arm_in_the_same_world(seed: int, rpy: tuple[float, float, float]) -> None:
@@ -577,6 +580,7 @@ def test_rounding_is_not_refused() -> None:
         Link(name="x", mass=1.0, inertia=tensor + np.array([[0, 1e-11, 0], [0, 0, 0], [0, 0, 0]]))
 
 
+@pytest.mark.slow
 @given(st.tuples(*[st.floats(-1e30, 1e30)] * 3).filter(any))
 @settings(max_examples=200, deadline=None)
 def test_axes_become_unit_and_stay_as_they_are(given_axis: tuple[float, float, float]) -> None:

@@ -69,6 +69,7 @@ def assert_same_arm(locked: Arm, arm: Arm, q: Array, qd: Array, q_free: Array, q
         assert np.abs(link_poses(locked, q_free)[name] - T).max() <= ROUNDING
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.sets(st.integers(0, 4), min_size=1, max_size=5))
 @settings(max_examples=12, deadline=None)
 def test_a_locked_arm_is_the_full_arm_with_those_joints_held(seed: int, which: set[int]) -> None:
@@ -93,6 +94,7 @@ def test_first_last_middle_all(style: Any, held: list[int]) -> None:
             assert not locked.moving.bodies
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000))
 @settings(max_examples=10, deadline=None)
 def test_locking_one_after_the_other_is_locking_at_once(seed: int) -> None:
@@ -200,6 +202,7 @@ def payload(seed: int) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000))
 @settings(max_examples=10, deadline=None)
 def test_a_payload_is_a_body_at_the_hand(seed: int) -> None:
@@ -219,6 +222,7 @@ def test_a_payload_is_a_body_at_the_hand(seed: int) -> None:
         assert np.array_equal(forward(loaded, q), T)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000))
 @settings(max_examples=10, deadline=None)
 def test_a_payload_is_a_link_welded_to_the_hand(seed: int) -> None:
@@ -338,6 +342,7 @@ def test_a_payload_of_absurd_length_is_refused_in_words() -> None:
 # ------------------------------------------------------------------------------------------------------ rigid
 
 
+@pytest.mark.slow
 def test_rigid_takes_the_drives_and_nothing_else() -> None:
     for seed in range(3):
         for arm in every_kind(seed):

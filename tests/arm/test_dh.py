@@ -51,6 +51,7 @@ def elementary(convention: str, kind: str, row: tuple[float, float, float, float
     return product
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(["standard", "modified"]),
     st.sampled_from(["revolute", "prismatic", "fixed"]),
@@ -305,11 +306,13 @@ def test_chain_is_generic(n: int) -> None:
     assert arm.links[0] == Link(name="link0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 50])
 def test_chain_passes_every_check(n: int) -> None:
     assert [f.code for f in check(chain(n)) if f.level != "note"] == []
 
 
+@pytest.mark.slow
 def test_chain_sizes() -> None:
     assert chain(MAX_JOINTS).n == MAX_JOINTS
     for n in (0, MAX_JOINTS + 1):

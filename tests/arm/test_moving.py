@@ -40,6 +40,7 @@ def energies_by_bodies(arm: Arm, q: Array, qd: Array) -> tuple[float, float]:
     return kinetic, potential
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.sampled_from([1, 2, 4, 6]))
 @settings(max_examples=12, deadline=None)
 def test_energies_by_bodies_are_those_by_links(seed: int, n: int) -> None:
@@ -53,6 +54,7 @@ def test_energies_by_bodies_are_those_by_links(seed: int, n: int) -> None:
         assert change == pytest.approx(truth, rel=1e-11, abs=1e-10)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000))
 @settings(max_examples=10, deadline=None)
 def test_mass_is_neither_lost_nor_made(seed: int) -> None:
@@ -65,6 +67,7 @@ def test_mass_is_neither_lost_nor_made(seed: int) -> None:
         assert on_base + math.fsum(b.mass for b in arm.moving.bodies) == pytest.approx(arm.mass, rel=1e-14)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000))
 @settings(max_examples=10, deadline=None)
 def test_links_are_where_the_product_of_their_joints_puts_them(seed: int) -> None:

@@ -134,6 +134,7 @@ def test_bars_have_ours_once_and_every_peer() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_clock")
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_plot_writes_a_picture(suffix: str, tmp_path: Path, capsys: Capture) -> None:
@@ -144,6 +145,7 @@ def test_plot_writes_a_picture(suffix: str, tmp_path: Path, capsys: Capture) -> 
     assert f"wrote {path}" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_picture_has_a_panel_for_each_group_with_all_bars() -> None:
     pytest.importorskip("matplotlib")
     from forearm.plots.speeds import speed_picture, written

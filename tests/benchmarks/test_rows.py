@@ -141,6 +141,7 @@ def test_the_loop_for_the_peak_has_all_its_multiply_adds(scalar: str, bits: int,
     assert text.count(f"call <{lanes} x {scalar}> @llvm.fmuladd") == CHAINS
 
 
+@pytest.mark.slow
 def test_our_kernel_answers_the_same_in_every_way() -> None:
     states = np.random.default_rng(5).uniform(-1.0, 1.0, (3, NEAR, 6))
     ours = Ours(fa.compile(arm("puma560-akb")), states)
@@ -153,6 +154,7 @@ def test_our_kernel_answers_the_same_in_every_way() -> None:
             np.testing.assert_array_equal(ours.one_call(function, out).answer(), batch.answer()[0])
 
 
+@pytest.mark.slow
 def test_limits_for_pinocchio_change_no_dynamics() -> None:
     subject = arm("puma560-akb")
     limited = with_limits(subject)

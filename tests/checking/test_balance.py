@@ -39,6 +39,7 @@ def weight(arm: Arm) -> float:
     return arm.mass * float(np.linalg.norm(arm.gravity))
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.sampled_from([1, 2, 4, 6]))
 @settings(max_examples=10, deadline=None)
 def test_gravity_torque_is_the_slope_of_the_potential_energy(seed: int, n: int) -> None:
@@ -47,6 +48,7 @@ def test_gravity_torque_is_the_slope_of_the_potential_energy(seed: int, n: int) 
         assert np.abs(gravity_torque(arm, q) - potential_slope(arm, q)).max() <= DIFFERENCE * weight(arm)
 
 
+@pytest.mark.slow
 def test_gravity_torque_of_a_chain_of_fifty() -> None:
     arm = load("chain50")
     q = posture(arm, 1)
@@ -109,6 +111,7 @@ def exceeded_by(arm: Arm, found: Balance) -> Array:
     return most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["panda", "stanford", "ur5", "puma560", "chain3", "chain5"])
 def test_worst_case_of_built_in_arms(name: str) -> None:
     arm = load(name)
@@ -118,6 +121,7 @@ def test_worst_case_of_built_in_arms(name: str) -> None:
     assert exceeded_by(arm, found).max() <= 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 3, 4, 6])
 def test_worst_case_of_random_arms(seed: int) -> None:
     for arm in [random_arm(seed, n, style, tree=n == 3) for n, style in zip((1, 2, 3), STYLES, strict=True)]:
@@ -135,6 +139,7 @@ MISSED: list[tuple[int, int, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "n", "kind"), MISSED)
 def test_worst_case_where_there_are_several_hills(seed: int, n: int, kind: dict[str, Any]) -> None:
     arm = random_arm(seed, n, **kind)
@@ -204,6 +209,7 @@ def test_without_gravity_and_without_joints() -> None:
 # --------------------------------------------------------------------------------------------- counterweights
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.sampled_from(STYLES), st.booleans(), st.sampled_from([1, 2, 4]))
 @settings(max_examples=12, deadline=None)
 def test_counterweights_take_gravity_away(seed: int, style: Any, tree: bool, n: int) -> None:
@@ -221,6 +227,7 @@ def test_counterweights_take_gravity_away(seed: int, style: Any, tree: bool, n: 
     assert again.counterweights == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["panda", "ur5", "puma560", "chain5"])
 def test_counterweights_of_built_in_arms(name: str) -> None:
     arm = load(name)
@@ -247,6 +254,7 @@ def test_a_counterweight_by_hand() -> None:
     assert nearer.moment == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_weights_are_added_to_their_links_only() -> None:
     arm = random_arm(5, n=3, prismatic=False)
     found = balance(arm)
@@ -290,6 +298,7 @@ def test_a_counterweight_of_ones_own() -> None:
         balance(arm, distance=-1.0)
 
 
+@pytest.mark.slow
 def test_a_vertical_first_axis_needs_none() -> None:
     arm = load("panda")
     found = balance(arm)
@@ -297,6 +306,7 @@ def test_a_vertical_first_axis_needs_none() -> None:
     assert [w.joint for w in found.counterweights] == [f"joint{i}" for i in range(2, 8)]
 
 
+@pytest.mark.slow
 def test_what_slides_is_hopeless_for_all_that_carry_it() -> None:
     arm = random_arm(6, n=4, prismatic=False)
     kinds = ["revolute", "revolute", "prismatic", "revolute"]
@@ -326,6 +336,7 @@ def _of_kind(joint: Joint, kind: str) -> Joint:
     )
 
 
+@pytest.mark.slow
 def test_a_slide_on_one_branch_leaves_hope_for_the_other() -> None:
     for seed in range(20):
         arm = random_arm(seed, n=4, tree=True)
@@ -339,6 +350,7 @@ def test_a_slide_on_one_branch_leaves_hope_for_the_other() -> None:
             assert joint.name in hopeless or torque <= CANCELLED * weight(balanced)
 
 
+@pytest.mark.slow
 def test_a_vertical_axis_under_a_slide_is_not_hopeless() -> None:
     found = balance(load("stanford"))
     assert found.balanced[0]
@@ -358,6 +370,7 @@ def test_a_scara_needs_no_counterweights_on_its_vertical_axes() -> None:
     assert found.counterweights == ()
 
 
+@pytest.mark.slow
 def test_with_followers_every_joint_is_balanced_or_named() -> None:
     for seed in range(10):
         arm = random_arm(seed, n=3, prismatic=False, tree=True, mimic=True)
@@ -375,6 +388,7 @@ def test_a_distance_is_positive(distance: Any) -> None:
         balance(load("chain2"), distance=distance)
 
 
+@pytest.mark.slow
 def test_results_can_be_compared() -> None:
     arm = load("chain2")
     assert balance(arm) == balance(arm)

@@ -387,6 +387,7 @@ def test_links_of_a_long_branch_beside_a_short_hand() -> None:
     assert [f.code for f in warnings_of(arm)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["panda", "stanford", "ur5", "ur10", "ascher2", "cmu-dd", "chain6"])
 def test_sound_arms_have_no_warnings(name: str) -> None:
     with warnings.catch_warnings():
@@ -396,12 +397,14 @@ def test_sound_arms_have_no_warnings(name: str) -> None:
     assert [(f.level, f.code) for f in found] == [("note", "gravity")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_random_arms_have_no_warnings(seed: int) -> None:
     for arm in every_kind(seed, n=3):
         assert warnings_of(arm) == []
 
 
+@pytest.mark.slow
 def test_what_the_published_puma_is_warned_about() -> None:
     with pytest.warns(ModelWarning) as caught:
         arm = load("puma560")

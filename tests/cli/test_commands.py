@@ -63,6 +63,7 @@ def test_missing_argument_says_which_and_where_help_is(capsys: Capture) -> None:
     assert "forearm info --help" in err
 
 
+@pytest.mark.slow
 def test_arms_lists_all_built_in_names(capsys: Capture) -> None:
     code, out, _ = run(capsys, "arms", "--json")
     assert code == 0
@@ -120,6 +121,7 @@ def test_bad_state_is_refused(q: str, capsys: Capture) -> None:
     assert "--q" in err
 
 
+@pytest.mark.slow
 def test_info_draws_a_picture(capsys: Capture, tmp_path: Path) -> None:
     target = tmp_path / "arm.png"
     assert run(capsys, "info", "panda", "--plot", str(target))[0] == 0
@@ -132,6 +134,7 @@ def test_info_draws_a_picture(capsys: Capture, tmp_path: Path) -> None:
     assert ".png" in err
 
 
+@pytest.mark.slow
 def test_check_keeps_errors_and_warnings_apart(capsys: Capture, tmp_path: Path) -> None:
     code, out, _ = run(capsys, "check", "puma560", "--json")
     findings = json.loads(out)["findings"]
@@ -158,6 +161,7 @@ def test_check_reports_ignored_tags_of_a_urdf(capsys: Capture, tmp_path: Path) -
     assert "<visual> in <link>" in out
 
 
+@pytest.mark.slow
 def test_check_shows_gravity_and_counterweights(capsys: Capture) -> None:
     _, out, _ = run(capsys, "check", "stanford")
     assert "Gravity at worst" in out
@@ -205,6 +209,7 @@ def test_bad_input_is_one_paragraph(
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_parts_reports_sections_parts_and_steps(capsys: Capture) -> None:
     code, out, _ = run(capsys, "parts", "cmu-dd", "--link", "link6", "--steps")
     assert code == 0
@@ -220,6 +225,7 @@ def test_parts_reports_sections_parts_and_steps(capsys: Capture) -> None:
         assert np.allclose(moved, link["own"]["inertia"], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_no_error() -> None:
     program = f"{sys.executable} -m forearm.cli.main info puma560 2>/dev/null | head -n 1"
     done = subprocess.run(
@@ -278,7 +284,9 @@ def test_misspelt_option_gets_a_suggestion(capsys: Capture) -> None:
     assert "forearm inverse --help" in " ".join(err.split())
 
 
-def test_precision_command(capsys: Capture, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_precision_command(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forearm.cli.precision.POSTURES", 30)
     target = tmp_path / "p.png"
     code, out, _ = run(capsys, "precision", "ascher2", "--plot", str(target))
     assert code == 0

@@ -42,6 +42,7 @@ def refused(capsys: Capture, *arguments: object) -> str:
     return err
 
 
+@pytest.mark.slow
 def test_comparison_is_that_of_python(capsys: Capture) -> None:
     found = document(capsys, "compare", "stanford", *QUICK, "--payload", 1.5, "--bandwidth", 3, "--delay", 1)
     arm = fa.load("stanford")
@@ -53,6 +54,7 @@ def test_comparison_is_that_of_python(capsys: Capture) -> None:
     assert [row["name"] for row in found["controllers"]] == names
 
 
+@pytest.mark.slow
 def test_which_controller_runs_is_told(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     monkeypatch.setattr("forearm.cli.control_compare.Progress.say", lambda _, doing: said.append(doing))
@@ -60,6 +62,7 @@ def test_which_controller_runs_is_told(capsys: Capture, monkeypatch: pytest.Monk
     assert said == ["running controller 1 of 2: computed torque", "running controller 2 of 2: PD + gravity"]
 
 
+@pytest.mark.slow
 def test_sensors_errors_and_voltages_reach_the_loop(capsys: Capture) -> None:
     plain = document(capsys, "compare", "puma560", *QUICK)
     for options in (
@@ -76,6 +79,7 @@ def test_sensors_errors_and_voltages_reach_the_loop(capsys: Capture) -> None:
         assert changed["controllers"][0]["operations"] == plain["controllers"][0]["operations"]
 
 
+@pytest.mark.slow
 def test_table_and_picture(capsys: Capture, tmp_path: Path) -> None:
     picture = tmp_path / "controllers.png"
     code, out, _ = run(capsys, "compare", "stanford", *QUICK, "--plot", picture)
@@ -86,6 +90,7 @@ def test_table_and_picture(capsys: Capture, tmp_path: Path) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_labels_name_their_own_points() -> None:
     """A label is nearest to its own dot, or a line leads there that no other dot is on;
     points in one place share a label.
@@ -127,6 +132,7 @@ def test_labels_name_their_own_points() -> None:
             assert np.hypot(*(own + along * (middle - own) - dots[name])) > 4.0, (name, names)
 
 
+@pytest.mark.slow
 def test_what_is_held_back_is_printed(capsys: Capture) -> None:
     _, out, _ = run(
         capsys, "compare", "panda", "--only", "PD", "--only", "computed torque", "--only", "feed-forward"
@@ -144,12 +150,14 @@ def test_what_is_held_back_is_printed(capsys: Capture) -> None:
     assert "stiff:" not in out
 
 
+@pytest.mark.slow
 def test_motions_beyond_the_limits_are_warned_of(capsys: Capture) -> None:
     code, _, err = run(capsys, "compare", "puma560", *QUICK, "--to", "9,0,0,0,0,9")
     assert code == 0
     assert "warning: the motion goes beyond the limits of joint1, joint6" in err
 
 
+@pytest.mark.slow
 def test_accelerometers_have_steps(capsys: Capture) -> None:
     words = ("compare", "puma560-akb", "--duration", 0.5, "--only", "acceleration servo")
     exact, coarse, short = (
@@ -159,6 +167,7 @@ def test_accelerometers_have_steps(capsys: Capture) -> None:
     assert exact["torque_rms"] < coarse["torque_rms"] < short["torque_rms"], "a shorter lever sees less"
 
 
+@pytest.mark.slow
 def test_lost_arms_are_noted(capsys: Capture) -> None:
     code, out, err = run(
         capsys, "compare", "chain3", "--period", 0.05, "--bandwidth", 40, "--only", "computed torque"
@@ -172,6 +181,7 @@ def test_lost_arms_are_noted(capsys: Capture) -> None:
     assert found["controllers"][0]["rms"] is None
 
 
+@pytest.mark.slow
 def test_savings(capsys: Capture) -> None:
     found = document(capsys, "savings", "stanford", "--locked", 2)["savings"]
     same = control.savings(fa.load("stanford"), locked=2)
@@ -181,6 +191,7 @@ def test_savings(capsys: Capture) -> None:
     assert "3 joints locked" in out
 
 
+@pytest.mark.slow
 def test_period(capsys: Capture) -> None:
     arm = fa.load("stanford")
     found = document(capsys, "period", "stanford", "--stiffness", 900)
@@ -193,6 +204,7 @@ def test_period(capsys: Capture) -> None:
     assert "Hz" in out
 
 
+@pytest.mark.slow
 def test_a_load_from_tests(capsys: Capture, tmp_path: Path) -> None:
     arm = fa.load("panda")
     q = np.random.default_rng(3).uniform(-1.0, 1.0, (40, 7)) + middle(arm)
@@ -214,6 +226,7 @@ def test_a_load_from_tests(capsys: Capture, tmp_path: Path) -> None:
     assert "no columns for qdd" in refused(capsys, "payload", "panda", tmp_path / "few.csv")
 
 
+@pytest.mark.slow
 def test_a_log_against_the_model(capsys: Capture, tmp_path: Path) -> None:
     arm = fa.load("stanford")
     made = control.run(arm, control.PD(arm), control.usual_motion(arm, 1.0), period=2e-3)
@@ -231,6 +244,7 @@ def test_a_log_against_the_model(capsys: Capture, tmp_path: Path) -> None:
     assert "explained" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "text"),
     [

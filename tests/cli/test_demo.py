@@ -87,6 +87,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     return text.getvalue(), folder
 
 
+@pytest.mark.slow
 def test_the_story_ends_with_where_the_page_is(told: tuple[str, Path]) -> None:
     text, folder = told
     last = text.splitlines()[-1]
@@ -102,7 +103,7 @@ def test_the_story_ends_with_where_the_page_is(told: tuple[str, Path]) -> None:
     assert not [p for p in folder.iterdir() if p.name.startswith(".")]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_figures_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--output", str(tmp_path), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -110,6 +111,7 @@ def test_the_figures_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert document["hand_poses_apart"] < 1e-12
 
 
+@pytest.mark.slow
 def test_the_page_is_whole_and_fetches_nothing(told: tuple[str, Path]) -> None:
     text = (told[1] / "report.html").read_text(encoding="utf-8")
     page = Page()
@@ -155,6 +157,7 @@ def test_friction_takes_power_and_rotors_resist_acceleration(made: Plan, needed:
     assert (needed.peaks[:, 2] > needed.peaks[:, 0]).all()
 
 
+@pytest.mark.slow
 def test_a_controller_that_knows_friction_is_nearer_to_the_plan(made: Plan, known: Followed) -> None:
     naive = follow(made, made.arm.rigid())
     assert known.run.ok
@@ -164,6 +167,7 @@ def test_a_controller_that_knows_friction_is_nearer_to_the_plan(made: Plan, know
     assert np.linalg.norm(hands[0] - hands[1]) <= known.off
 
 
+@pytest.mark.slow
 def test_counts_are_as_printed_and_ours_are_fewest(made: Plan) -> None:
     general, customised, own = count_tables(made.arm)
     assert [row.pair for row in general.rows] == [
@@ -179,6 +183,7 @@ def test_counts_are_as_printed_and_ours_are_fewest(made: Plan) -> None:
     assert own.rows[-1].pair == (counts.mul, counts.add)
 
 
+@pytest.mark.slow
 def test_what_is_timed_computes_the_same(made: Plan) -> None:
     rows = speed_rows(made.arm)
     assert len(rows) == 3
@@ -223,6 +228,7 @@ def test_ticks_are_round_and_within(span: float) -> None:
     assert f"{round_step(span):.0e}"[0] in "125"
 
 
+@pytest.mark.slow
 def test_the_still_shows_postures_within_the_paper(known: Followed) -> None:
     drawn = still_picture(known.run)
     points = np.array(
@@ -237,6 +243,7 @@ def test_the_still_shows_postures_within_the_paper(known: Followed) -> None:
     assert drawn.count('class="bone"') % POSTURES == 0
 
 
+@pytest.mark.slow
 def test_whatever_comes_in_is_escaped(report: Report) -> None:
     evil = '<img src=x onerror="1">&{{style}}'
     source = dataclasses.replace(

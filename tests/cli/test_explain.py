@@ -21,6 +21,7 @@ def run(capsys: Capture, *arguments: str) -> tuple[int, str, str]:
     return code, out, err
 
 
+@pytest.mark.slow
 def test_the_steps_are_a_table(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     code, out, _ = run(capsys, "puma560-akb", "--explain")
@@ -35,6 +36,7 @@ def test_the_steps_are_a_table(capsys: Capture, monkeypatch: pytest.MonkeyPatch)
         assert numbers == [step.counts.mul, step.counts.add, total, *saved, step.counts.trig]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["inverse", "inertia_matrix", "forward"])
 def test_the_steps_as_json(function: str, capsys: Capture) -> None:
     code, out, _ = run(capsys, "stanford", "--explain", "--function", function, "--json")
@@ -47,6 +49,7 @@ def test_the_steps_as_json(function: str, capsys: Capture) -> None:
     assert all(step["title"] for step in document["steps"])
 
 
+@pytest.mark.slow
 def test_the_fewest_stand_beside_the_formulations(capsys: Capture) -> None:
     code, out, _ = run(capsys, "stanford", "--function", "inertia_matrix")
     assert code == 0

@@ -92,6 +92,7 @@ def test_several_functions_become_one(capsys: Capture) -> None:
     assert document["counts"]["trig"] < sum(alone)
 
 
+@pytest.mark.slow
 def test_options_reach_the_code(capsys: Capture) -> None:
     puma = fa.load("puma560")
     for words, source in (

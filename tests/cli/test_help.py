@@ -64,6 +64,7 @@ def test_every_example_is_understood(name: str, capsys: Capture) -> None:
         assert given.command == words[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LINES)
 def test_every_example_runs(
     name: str, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -181,6 +182,7 @@ def test_the_parsers_of_all_lines_are_ours() -> None:
     assert all(isinstance(parser_of(name), Parser) for name in LINES)
 
 
+@pytest.mark.slow
 def test_lines_work(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What other tests take for lines without a fault."""
     monkeypatch.chdir(tmp_path)

@@ -151,6 +151,7 @@ def test_branches_in_a_table_sorted_by_a_posture(capsys: Capture) -> None:
     assert "8 branches" in out
 
 
+@pytest.mark.slow
 def test_what_cannot_be_reached_is_an_answer(capsys: Capture) -> None:
     code, out, _ = run(capsys, "puma560-akb", "--pose", "5,0,0,0,0,0")
     assert code == 0
@@ -172,6 +173,7 @@ def test_limits_are_kept_unless_told(capsys: Capture) -> None:
     assert ((within >= limits[:, 0]) & (within <= limits[:, 1])).all()
 
 
+@pytest.mark.slow
 def test_numeric_for_any_arm(capsys: Capture) -> None:
     arm, q = fa.load("panda"), (0.2, -0.4, 0.3, -1.7, 0.5, 1.4, 0.1)
     motion = hand_motion(arm, q)
@@ -184,6 +186,7 @@ def test_numeric_for_any_arm(capsys: Capture) -> None:
     assert "there is no closed form" in err
 
 
+@pytest.mark.slow
 def test_the_nearest_posture_of_what_is_out_of_reach(capsys: Capture) -> None:
     arm = fa.load("puma560-akb")
     code, out, _ = run(capsys, "puma560-akb", "--pose", "5,0,0,0,0,0", "--nearest")
@@ -206,6 +209,7 @@ def test_undetermined_joints_are_in_the_json(capsys: Capture) -> None:
     assert {"joint4", "joint6"} <= set(found["undetermined"])
 
 
+@pytest.mark.slow
 def test_numeric_that_is_not_solved_shows_what_is_nearest(capsys: Capture) -> None:
     arm = fa.load("panda")
     code, out, _ = run(capsys, "panda", "--pose", "5,0,0,0,0,0", "--numeric")

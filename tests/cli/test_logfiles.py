@@ -83,6 +83,7 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["inverse", "forward"])
 @pytest.mark.parametrize("source", ["log.csv", "log.parquet"])
 @pytest.mark.parametrize("target", ["out.csv", "out.parquet"])
@@ -144,6 +145,7 @@ def test_degrees_hold_for_turning_joints_and_forward_undoes_inverse(tmp_path: Pa
     assert all(np.allclose(back[f"qdd{i + 1}"], table[f"qdd{i + 1}"], atol=1e-6) for i in range(6))
 
 
+@pytest.mark.slow
 def test_rigid_leaves_motors_and_friction_out(tmp_path: Path, capsys: Capture) -> None:
     arm = fa.load("puma560")
     table = table_of("inverse", 6, 5)
@@ -157,6 +159,7 @@ def test_rigid_leaves_motors_and_friction_out(tmp_path: Path, capsys: Capture) -
         assert np.allclose(computed, reference("inverse", expected, table), rtol=CLOSE, atol=CLOSE)
 
 
+@pytest.mark.slow
 def test_summary_without_a_target(log: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     code, out, err = run(capsys, "inverse", "ur5", "--from", log)
@@ -167,6 +170,7 @@ def test_summary_without_a_target(log: Path, capsys: Capture, monkeypatch: pytes
     assert sorted(p.name for p in log.parent.iterdir()) == ["log.csv"]
 
 
+@pytest.mark.slow
 def test_columns_by_the_names_of_joints(tmp_path: Path, capsys: Capture) -> None:
     arm = fa.load("ur5")
     names = [j.name for j in arm.joints]
@@ -277,6 +281,7 @@ def test_measured_torques_are_not_overwritten(tmp_path: Path, capsys: Capture) -
     assert run(capsys, "inverse", "ur5", "--from", tmp_path / "log.csv")[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_is_stopped_leaves_nothing(how: signal.Signals, tmp_path: Path) -> None:
     """Rows come through a pipe that stays open, so that the run is in the middle whenever it is stopped."""

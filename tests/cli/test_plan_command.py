@@ -30,6 +30,7 @@ def document(capsys: Capture, *arguments: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_points(capsys: Capture) -> None:
     found = document(capsys, "panda", "--q", START, "--to", THERE, "--acceleration", "3", "--step", "0.01")
     arm = fa.load("panda")
@@ -51,6 +52,7 @@ def test_the_report_names_what_is_largest(capsys: Capture) -> None:
     assert "of the 87 N m (N) that it has" in err
 
 
+@pytest.mark.slow
 def test_files_in_and_out(capsys: Capture, tmp_path: Path) -> None:
     request = tmp_path / "go.toml"
     request.write_text(
@@ -70,6 +72,7 @@ def test_files_in_and_out(capsys: Capture, tmp_path: Path) -> None:
     assert json.loads(points.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_a_line(capsys: Capture) -> None:
     q = "0.1,-0.6,0.4,0.3,0.7,0.2"
     arm = fa.load("puma560-akb")
@@ -84,6 +87,7 @@ def test_a_line(capsys: Capture) -> None:
     assert out.startswith("puma560-akb: a line of the hand, 0.1225 m")
 
 
+@pytest.mark.slow
 def test_a_line_that_cannot_be_followed_is_not_written(capsys: Capture, tmp_path: Path) -> None:
     q, table = "0.1,-0.6,0.4,0.3,0.7,0.2", tmp_path / "line.csv"
     asked = (
@@ -111,6 +115,7 @@ def test_a_line_that_cannot_be_followed_is_not_written(capsys: Capture, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_few_joints_are_told_to_leave_the_attitude_free(capsys: Capture) -> None:
     arm, q = fa.load("stanford-dhanaraj3"), "0.3,0.5,0.6"
     here = fa.kinematics.forward(arm, [0.3, 0.5, 0.6])[:3, 3]
@@ -128,6 +133,7 @@ def test_few_joints_are_told_to_leave_the_attitude_free(capsys: Capture) -> None
     )
 
 
+@pytest.mark.slow
 def test_degrees_are_those_of_limits_too(capsys: Capture) -> None:
     """Of turning joints; a sliding one stays in m/s."""
     radians = document(
@@ -160,6 +166,7 @@ def test_degrees_are_those_of_limits_too(capsys: Capture) -> None:
     assert degrees["duration"] == pytest.approx(radians["duration"], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_poses_of_the_hand_are_goals(capsys: Capture) -> None:
     arm, q = fa.load("puma560-akb"), np.array([0.1, -0.6, 0.4, 0.3, 0.7, 0.2])
     T = fa.kinematics.forward(arm, q)
@@ -172,6 +179,7 @@ def test_poses_of_the_hand_are_goals(capsys: Capture) -> None:
     assert np.abs(np.array(found["points"][1]) - q).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_saved_motions_and_phase_planes(capsys: Capture, tmp_path: Path) -> None:
     saved, phase = tmp_path / "go.json", tmp_path / "phase.png"
     asked = (
@@ -258,6 +266,7 @@ def test_mistakes(capsys: Capture, arguments: tuple[str, ...], said: str) -> Non
     assert said in err
 
 
+@pytest.mark.slow
 def test_a_motion_that_cannot_begin_at_zero_asks_where_it_begins(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,6 +64,7 @@ def test_communication_lengthens_and_bounds_the_use(capsys: Capture) -> None:
     assert (free["used"], dear["used"]) == (4, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["search", "exact"])
 def test_tenths_are_scheduled_from_nothing_on(capsys: Capture, method: str) -> None:
     words = (
@@ -100,6 +101,7 @@ def test_waits_lengthen_and_are_counted(capsys: Capture) -> None:
     assert "synchronisation 3" in run(capsys, *words, "--synchronisation", 3)[1]
 
 
+@pytest.mark.slow
 def test_thirds_are_answered_with_and_without_a_solver(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,6 +123,7 @@ def test_thirds_are_answered_with_and_without_a_solver(
     assert "the answer is the search's" in out
 
 
+@pytest.mark.slow
 def test_printed_schedules_beside_ours(capsys: Capture) -> None:
     code, out, _ = run(capsys, "--printed")
     assert code == 0
@@ -138,6 +141,7 @@ def test_subtasks_of_the_document(capsys: Capture) -> None:
     assert [s["processors"] for s in shown["schedules"]] == [2, 3, 4]
 
 
+@pytest.mark.slow
 def test_picture_of_one_schedule(capsys: Capture, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="pictures need matplotlib")
     target = tmp_path / "gantt.png"
@@ -147,6 +151,7 @@ def test_picture_of_one_schedule(capsys: Capture, tmp_path: Path) -> None:
     assert target.read_bytes()[:4] == b"\x89PNG"
 
 
+@pytest.mark.slow
 def test_picture_of_the_layers(capsys: Capture, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="pictures need matplotlib")
     target = tmp_path / "layers.svg"
@@ -157,6 +162,7 @@ def test_picture_of_the_layers(capsys: Capture, tmp_path: Path) -> None:
     assert "up to 600 tasks are drawn, here are" in err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(cores() < 2, reason="threads that wait for each other need a core each")
 def test_run_on_threads(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("forearm.benchmarks.schedules.REPEATS", 2)
@@ -174,6 +180,7 @@ def test_run_on_threads(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> Non
     assert [t["waits"] > 0 for t in shown["threads"]] == [False, False, True, False]
 
 
+@pytest.mark.slow
 def test_a_gap_says_what_may_close_it(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exact, "has_solver", lambda: False)
     monkeypatch.setattr("forearm.cli.schedule.has_solver", lambda: False)

@@ -50,6 +50,7 @@ def same_end(shown: Any, run: fa.Simulation) -> None:
     assert shown["energy"] == {name: column[-1] for name, column in run.energy.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "arguments"),
     [
@@ -76,6 +77,7 @@ def test_it_is_fa_simulate(options: tuple[str, ...], arguments: dict[str, Any], 
     assert shown["message"] == "the end was reached"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["voltage", "torque"])
 @pytest.mark.parametrize("linear", [False, True])
 def test_schedule_files_drive(kind: str, linear: bool, tmp_path: Path, capsys: Capture) -> None:
@@ -89,6 +91,7 @@ def test_schedule_files_drive(kind: str, linear: bool, tmp_path: Path, capsys: C
     same_end(shown, simulate(arm, [0.0] * 6, [0.0] * 6, 0.03, **drive))
 
 
+@pytest.mark.slow
 def test_degrees_and_rigid_and_limits(capsys: Capture) -> None:
     arm = fa.load("cmu-dd").rigid()
     shown = document(
@@ -104,6 +107,7 @@ def test_degrees_and_rigid_and_limits(capsys: Capture) -> None:
     assert stopped["events"][0]["joint"] == "joint6"
 
 
+@pytest.mark.slow
 def test_continued_it_is_one_longer_run(tmp_path: Path, capsys: Capture) -> None:
     half, whole = tmp_path / "half.npz", tmp_path / "whole.npz"
     document(
@@ -131,6 +135,7 @@ def test_continued_it_is_one_longer_run(tmp_path: Path, capsys: Capture) -> None
         assert joined.energy[name] == pytest.approx(column, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_files_are_written_and_the_table_tells(tmp_path: Path, capsys: Capture) -> None:
     pytest.importorskip("matplotlib")
     csv, png, html = (tmp_path / name for name in ("m.csv", "m.png", "m.html"))
@@ -214,6 +219,7 @@ def test_divergence_is_told_on_standard_error(capsys: Capture) -> None:
     assert "diverged" in out
 
 
+@pytest.mark.slow
 def test_a_run_that_diverged_is_not_gone_on_with(tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "run.npz"
     fast = ("--step", "0.1", "--qd", ",".join(["1e9"] * 6))
@@ -226,6 +232,7 @@ def test_a_run_that_diverged_is_not_gone_on_with(tmp_path: Path, capsys: Capture
     assert "continued: that run failed" in err
 
 
+@pytest.mark.slow
 def test_inductance_and_gain_of_the_arm_file(tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "wound.toml"
     fa.load("cmu-dd").save(path)
@@ -247,6 +254,7 @@ def test_inductance_and_gain_of_the_arm_file(tmp_path: Path, capsys: Capture) ->
     assert "--dac-gain: motors of 'cmu-dd' have an amplifier_gain in the arm file" in err
 
 
+@pytest.mark.slow
 def test_progress_is_shown_at_a_terminal_alone(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     options = ("simulate", "cmu-dd", "--duration", "30", *VOLTS)
     assert run(capsys, *options)[2] == ""
@@ -276,6 +284,7 @@ def test_sim_reads_a_pipe_without_prompts(capsys: Capture, monkeypatch: pytest.M
     assert err.startswith("forearm: line 2: theta: 6 numbers are needed")
 
 
+@pytest.mark.slow
 def test_sim_reads_a_script_and_gives_json(tmp_path: Path, capsys: Capture) -> None:
     script = tmp_path / "session.txt"
     script.write_text("\ufeff# on another arm\ntheta = 0.3 -0.2\ngravity\nsim new no 5\n", encoding="utf-8")
@@ -297,6 +306,7 @@ def test_sim_takes_the_converter_s_options(capsys: Capture, monkeypatch: pytest.
     assert (code, out) == (0, "DACOut = 1.5 0 0 0 0 0  # V\n")
 
 
+@pytest.mark.slow
 def test_sim_refuses_bytes_that_are_no_text() -> None:
     program = [sys.executable, "-m", "forearm.cli.main", "sim"]
     for locale in ("C", "C.UTF-8"):
@@ -325,6 +335,7 @@ def read_until(terminal: int, end: bytes) -> bytes:
     return shown
 
 
+@pytest.mark.slow
 def test_sim_at_a_terminal_prompts_and_survives_errors() -> None:
     ours, theirs = pty.openpty()
     program = [sys.executable, "-m", "forearm.cli.main", "sim"]

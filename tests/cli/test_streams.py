@@ -44,6 +44,7 @@ def _at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "states.csv").write_text("q1,q2\n0.1,0.2\n0.3,0.4\n", encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLE)
 def test_json_is_one_document_and_nothing_else(name: str, capsys: Capture) -> None:
     code, out, _ = called(capsys, *name.split(), *LINES[name], "--json")
@@ -71,6 +72,7 @@ def _line(line: str) -> list[str]:
     return [*name.split(), *LINES[name], *line.removeprefix(name).split()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("line", "paths"), WRITING.items())
 def test_the_last_lines_say_what_was_written(line: str, paths: tuple[str, ...], capsys: Capture) -> None:
     if "--update" in line:
@@ -84,12 +86,14 @@ def test_the_last_lines_say_what_was_written(line: str, paths: tuple[str, ...], 
     assert all(f'"{path}"' in out for path in paths), "JSON names them too"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLE)
 def test_no_control_characters_where_nobody_looks(name: str, capsys: Capture) -> None:
     _, out, err = called(capsys, *name.split(), *LINES[name])
     assert not any(letter in out + err for letter in "\x1b\r\b\a")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLE)
 def test_ascii_alone_can_be_printed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the stream cannot take is written as \\xe9; JSON stays JSON."""
@@ -115,6 +119,7 @@ def _bytes(stream: io.TextIOWrapper) -> bytes:
     return data
 
 
+@pytest.mark.slow
 def test_letters_beyond_ascii_come_through_as_escapes(tmp_path: Path) -> None:
     joint, link = '[[joint]]\nkind = "revolute"\nframe = {}\n', '[[link]]\nname = "link1"\nmass = 1\n'
     text = f'schema = "forearm-arm/1"\nname = "arm \u00e9"\n{joint}{link}'
@@ -130,6 +135,7 @@ def test_letters_beyond_ascii_come_through_as_escapes(tmp_path: Path) -> None:
     assert b"not there" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("--help",), ("--version",), *((name, *LINES[name]) for name in QUICK)])
 def test_a_reader_that_has_gone_is_no_error(words: tuple[str, ...], tmp_path: Path) -> None:
     read, write = os.pipe()
@@ -139,6 +145,7 @@ def test_a_reader_that_has_gone_is_no_error(words: tuple[str, ...], tmp_path: Pa
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FULL.exists(), reason="no /dev/full here")
 @pytest.mark.parametrize("words", [("--help",), *((name, *LINES[name]) for name in QUICK)])
 def test_a_full_disk_is_said(words: tuple[str, ...], tmp_path: Path) -> None:
@@ -150,6 +157,7 @@ def test_a_full_disk_is_said(words: tuple[str, ...], tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [">&-", "2>&-"])
 @pytest.mark.parametrize("words", [("bogus",), *((name, *LINES[name]) for name in ("info", "simulate"))])
 @pytest.mark.sweep
@@ -161,6 +169,7 @@ def test_closed_streams(words: tuple[str, ...], closed: str, tmp_path: Path) -> 
     assert "there is no" not in done.stdout, "a complaint is never among results"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in SAMPLE if name not in AS_WRITTEN])
 def test_narrow_terminals(name: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
@@ -181,6 +190,7 @@ def test_a_drawing_fits_a_narrow_terminal(capsys: Capture, monkeypatch: pytest.M
         assert max(len(line) for line in drawing.splitlines()) <= columns
 
 
+@pytest.mark.slow
 def test_standard_input_is_read_where_a_table_is(tmp_path: Path) -> None:
     log = (tmp_path / "log.csv").read_bytes()
     states = (tmp_path / "states.csv").read_bytes()

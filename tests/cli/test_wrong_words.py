@@ -98,6 +98,7 @@ def test_a_misspelt_command_gets_a_suggestion(name: str, capsys: Capture) -> Non
     assert f"'{name}'" in refused(capsys, name.upper())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "option"), VALUED)
 def test_an_empty_value_is_no_value(name: str, option: str, capsys: Capture) -> None:
     """It would pass for an option that is not given."""
@@ -105,11 +106,13 @@ def test_an_empty_value_is_no_value(name: str, option: str, capsys: Capture) -> 
         assert f"{option}: a value is needed, came " in refused(capsys, *line(name, word))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "option"), VALUED)
 def test_a_value_is_not_forgotten(name: str, option: str, capsys: Capture) -> None:
     assert option in refused(capsys, *line(name, option))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "option"), NUMBERS)
 def test_what_is_no_number_is_refused_by_the_options_name(name: str, option: str, capsys: Capture) -> None:
     for word in ("abc", "nan", "inf", "1e999", "1_0", "1,2", "0x10", "-1e300", "1e300", "\u0663"):
@@ -125,6 +128,7 @@ def test_negative_numbers_are_refused(name: str, option: str, capsys: Capture) -
     assert "came '-1'" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "option"), LISTS)
 def test_lists_of_numbers_are_taken_by_the_letter(name: str, option: str, capsys: Capture) -> None:
     line_of = [*line(name)]
@@ -166,6 +170,7 @@ def test_a_folder_that_may_not_be_written_to(capsys: Capture, tmp_path: Path) ->
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "place"), INPUTS)
 @pytest.mark.parametrize("what", ["missing", "folder", "empty", "binary", "long", "folder-not-there"])
 def test_files_that_cannot_be_read(name: str, place: int, what: str, capsys: Capture, tmp_path: Path) -> None:

@@ -365,6 +365,7 @@ def test_rounding_is_dropped_and_small_terms_are_not() -> None:
     assert "rounding" in document(program)
 
 
+@pytest.mark.slow
 def test_large_arms_are_refused_after_little_work() -> None:
     program = traced(fa.load("panda"))[2]
     expansion = Expansion(program)
@@ -375,6 +376,7 @@ def test_large_arms_are_refused_after_little_work() -> None:
     assert max(map(len, done)) <= MOST_STORED
 
 
+@pytest.mark.slow
 def test_one_output_may_be_short_where_another_is_not() -> None:
     graph = Graph()
     q = [graph.input(f"q[{i}]") for i in range(12)]

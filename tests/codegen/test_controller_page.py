@@ -28,6 +28,7 @@ def block(language: str, holding: str) -> str:
     return str(found[0])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cc") is None, reason="building the program needs a C compiler, cc")
 def test_the_program_is_built_and_follows_the_motion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

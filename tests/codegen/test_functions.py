@@ -65,6 +65,7 @@ def test_by_the_graph(name: str, function: str) -> None:
         assert_true(by_graph(arm, function, g), arm, function, g)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*(name for name in ARMS if name != "panda"), *long(["panda"])])
 def test_by_generated_python(name: str) -> None:
     arm = ARMS[name]
@@ -73,6 +74,7 @@ def test_by_generated_python(name: str) -> None:
         assert_true(by_python(program_for(arm, function), g), arm, function, g)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*COMPILED, *long(["panda", "stanford"])])
 def test_by_compiled_c(name: str) -> None:
     arm = ARMS[name]
@@ -82,6 +84,7 @@ def test_by_compiled_c(name: str) -> None:
             assert_true(by_c(arm, function, g), arm, function, g)
 
 
+@pytest.mark.slow
 def test_by_compiled_c_where_things_break() -> None:
     arm = ARMS["puma560"]  # with friction, whose sign is that of the rate
     for state in awkward_states(arm).values():
@@ -97,6 +100,7 @@ def test_by_compiled_c_where_things_break() -> None:
             assert_true(by_c(arm, function, g), arm, function, g)
 
 
+@pytest.mark.slow
 @EVERY
 def test_every_language(language: str, tmp_path: Any) -> None:
     arm = ARMS["tree"]
@@ -152,6 +156,7 @@ def test_kinematics_by_differences(name: str) -> None:
     assert_close(Jd, np.einsum("t,tij->ij", SEVEN_POINTS, J_path), DIFFERENCE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560", "tree", "one slide"])
 def test_energies_are_those_of_the_torques(name: str) -> None:
     """Gravity's torques are the slope of the potential energy, and the kinetic energy is that
@@ -220,6 +225,7 @@ FUSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560", "stanford", "tree"])
 @pytest.mark.parametrize("which", FUSED)
 @pytest.mark.sweep
@@ -260,6 +266,7 @@ EVERY_FORMULATION = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("function", "formulation"), EVERY_FORMULATION)
 def test_every_formulation(function: str, formulation: str) -> None:
     arm = fa.load(SLOW.get(formulation, "puma560-akb"))
@@ -287,6 +294,7 @@ def test_formulations_for_chains_refuse_trees() -> None:
         generate(ARMS["tree"], "forward_dynamics", formulation="articulated-body")
 
 
+@pytest.mark.slow
 def test_regrouping_beats_every_formulation() -> None:
     """The code as generated takes fewer operations than any formulation as it stands."""
     arm = fa.load("puma560-dhanaraj3")
@@ -330,6 +338,7 @@ UNDER_LOAD = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOADED)
 def test_friction_that_depends_on_the_load(name: str) -> None:
     """By the graph, by Python and by C: torques of the reference."""
@@ -346,6 +355,7 @@ def test_friction_that_depends_on_the_load(name: str) -> None:
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOADED)
 def test_accelerations_under_load_need_the_torques_that_were_given(name: str) -> None:
     """Eight of Newton's steps written out: in Python and in C, for torques of any size, and at rest."""
@@ -365,6 +375,7 @@ def test_accelerations_under_load_need_the_torques_that_were_given(name: str) ->
         assert_close(made[0], made[1], 1e-10)
 
 
+@pytest.mark.slow
 def test_friction_of_two_directions_has_no_torque_at_rest() -> None:
     arm = ARMS["tree"]
     assert any(j.friction and j.friction.coulomb[0] != -j.friction.coulomb[1] for j in arm.joints)

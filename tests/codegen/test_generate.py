@@ -92,6 +92,7 @@ def test_names_become_identifiers(given_name: str, made: str) -> None:
     assert generate(ARM, "gravity", name=given_name).name == made
 
 
+@pytest.mark.slow
 def test_the_default_name_is_arm_and_functions_while_it_fits() -> None:
     assert generate(fa.load("puma560-akb"), "gravity").name == "puma560_akb_gravity"
     assert generate(ARM, ("gravity", "inertia_matrix")).name == "ascher2_gravity_inertia_matrix"
@@ -137,6 +138,7 @@ def test_generate_writes_the_program(language: str) -> None:
     assert (source.text, source.header) == (text, header)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_head_says_what_a_caller_must_know(language: str) -> None:
     arm = fa.load("puma560")
@@ -217,6 +219,7 @@ def assert_sound(program: Program) -> None:
     check(program.statements, known, {a.name: a.size for a in program.outputs})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", GENERAL)
 def test_programs_are_sound(function: str) -> None:
     for arm in (
@@ -227,6 +230,7 @@ def test_programs_are_sound(function: str) -> None:
         assert_sound(legal(program_for(arm, function)))
 
 
+@pytest.mark.slow
 def test_programs_of_many_functions_parameters_and_joints_are_sound() -> None:
     # which refuses symbols of joints
     functions = [function for function in GENERAL if function != "base_regressor"]
@@ -296,6 +300,7 @@ for label in fa.load("panda").base_parameters().labels:
 """  # noqa: E501
 
 
+@pytest.mark.slow
 def test_the_text_is_the_same_in_every_process() -> None:
     outputs = []
     for seed in ("0", "4242"):
@@ -327,6 +332,7 @@ def test_long_names_of_arms_do_not_collide() -> None:
     assert max(map(len, names)) <= 50
 
 
+@pytest.mark.slow
 def test_headers_say_what_columns_are_and_of_drives_only_what_is_in_them() -> None:
     arm = fa.load("puma560")
     base = " ".join(generate(arm, "base_regressor").header.split())

@@ -51,6 +51,7 @@ def assert_same_branches(found: Array, truth: Array) -> None:
         assert apart.min() < CLOSE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
 def test_the_kernel_finds_the_branches_of_the_reference(name: str) -> None:
     arm = arm_of(name)
@@ -76,6 +77,7 @@ def test_the_kernel_finds_the_branches_of_the_reference(name: str) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ends",
     [
@@ -100,6 +102,7 @@ def test_limits_that_are_open_or_turns_away(ends: tuple[float, float]) -> None:
         assert all(np.abs(q - row).max(axis=1).min() < CLOSE for row in kept)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560-akb", "ur5"])
 @pytest.mark.parametrize("digits", [8, 7, 6])
 @pytest.mark.sweep
@@ -119,6 +122,7 @@ def test_poses_with_few_digits(name: str, digits: int) -> None:
         assert np.isnan(fa.compile(arm).inverse_kinematics(none)).all()
 
 
+@pytest.mark.slow
 def test_one_pose_has_the_bits_of_a_batch_and_threads_change_nothing() -> None:
     arm = arm_of("puma560")
     T, kernel = poses(arm, 300, 2), fa.compile(arm)
@@ -128,6 +132,7 @@ def test_one_pose_has_the_bits_of_a_batch_and_threads_change_nothing() -> None:
         np.testing.assert_allclose(kernel.inverse_kinematics(T[k]), many[k], atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["c", "python"])
 def test_generated_code(language: str, tmp_path: Path) -> None:
     arm = arm_of("stanford")
@@ -141,6 +146,7 @@ def test_generated_code(language: str, tmp_path: Path) -> None:
         assert_same_branches(np.asarray(found).reshape(8, 6), fa.kinematics.inverse(arm, pose).q)
 
 
+@pytest.mark.slow
 def test_at_singular_poses_branches_meet_and_are_all_there() -> None:
     """The wrist straight, and the arm stretched to its last bit:
     what exists is found, though several times.
@@ -187,6 +193,7 @@ def test_what_cannot_be_written_is_refused() -> None:
             fa.compile(arm).inverse_kinematics(wrong)
 
 
+@pytest.mark.slow
 def test_counts_go_over_what_the_arm_has() -> None:
     for name, there in (("panda", False), ("puma560", True)):
         counts = fa.compile(arm_of(name)).counts

@@ -34,6 +34,7 @@ from forearm.errors import InputError
 from forearm.symbols import derivative, evaluate
 
 
+@pytest.mark.slow
 @EVERY
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.sweep
@@ -106,6 +107,7 @@ def random_tree(rng: np.random.Generator, depth: int) -> Tree:
     return Op(kind, tuple(random_tree(rng, depth - 1) for _ in range(2 if kind in "*+-" else 1)))
 
 
+@pytest.mark.slow
 @EVERY
 def test_parentheses_of_any_tree(language: str, tmp_path: Path) -> None:
     """Minus signs and negative numbers inside, where no graph puts them.
@@ -122,6 +124,7 @@ def test_parentheses_of_any_tree(language: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(made, [value_of(tree, state) for tree in trees])
 
 
+@pytest.mark.slow
 @EVERY
 def test_numbers_read_back_bit_for_bit(language: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
@@ -155,6 +158,7 @@ def test_what_is_no_number_is_refused(language: str, value: float) -> None:
         LANGUAGES[language].write(program)
 
 
+@pytest.mark.slow
 @EVERY
 def test_sign_at_zero_and_of_nan(language: str, tmp_path: Path) -> None:
     case = Case("signs", {"q": (5,)})
@@ -177,6 +181,7 @@ def test_c_header_serves_cpp(tmp_path: Path) -> None:
     assert b"_Z18parameters_prepare" not in library.read_bytes(), "the names are those of C"
 
 
+@pytest.mark.slow
 def test_cpp_headers_stand_together_and_serve_float(tmp_path: Path) -> None:
     """Both define a sign of their own; the second time a header is included it adds nothing."""
     needs("cpp")
@@ -220,6 +225,7 @@ typedef ad::Dual Dual;
 """
 
 
+@pytest.mark.slow
 def test_cpp_serves_automatic_differentiation(tmp_path: Path) -> None:
     """Numbers with their rate of change, of a type that turns into nothing else by itself;
     also where a sign is at 0.

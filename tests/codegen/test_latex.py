@@ -24,6 +24,7 @@ from forearm.codegen.typesetting.escaping import escape
 from forearm.symbols import Graph, evaluate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("symbolic", [False, True], ids=["numbers", "symbols"])
 @pytest.mark.parametrize("arm", [*ARMS, fa.load("stanford"), fa.load("panda")], ids=lambda arm: arm.name)
 @pytest.mark.sweep
@@ -37,6 +38,7 @@ def test_documents_hold_together(arm: Arm, symbolic: bool) -> None:
         assert word in text
 
 
+@pytest.mark.slow
 def test_statements_are_listed_where_there_is_no_closed_form() -> None:
     program = traced(fa.load("panda"))[2]
     text = document(program)
@@ -68,6 +70,7 @@ def test_statements_are_listed_where_there_is_no_closed_form() -> None:
     assert re.search(r"\\subsubsection\*\{link 3, outwards\}", text)
 
 
+@pytest.mark.slow
 def test_angles_of_points_are_said_to_be_why_there_is_no_closed_form() -> None:
     text = fa.generate(fa.load("stanford"), "inverse_kinematics", language="latex").text
     assert "is given: angles of points do not multiply out." in text
@@ -125,6 +128,7 @@ def _value_of_name(name: str, known: dict[str, float]) -> float:
     return math.cos(angle) if short[1] == "c" else math.sin(angle)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("symbolic", [False, True], ids=["numbers", "symbols"])
 @pytest.mark.parametrize("arm", [*ARMS, fa.load("panda"), fa.load("puma560")], ids=lambda arm: arm.name)
 @pytest.mark.sweep
@@ -189,6 +193,7 @@ def told(words: str) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_texts_from_outside_stay_texts(text: str) -> None:
     """The equations are the same whatever the texts say, and the texts bring no command with them."""
@@ -248,6 +253,7 @@ def test_abbreviations_give_way_to_arguments_of_their_name() -> None:
     assert r"C_{1} &= \cos(q_{1})" in document(made_of({"c": [q.sin()], "C": [q.cos()]}, graph, q=1))
 
 
+@pytest.mark.slow
 def test_the_text_does_not_depend_on_the_order_of_hashing() -> None:
     code = (
         "import hashlib, sys; sys.path[:0] = sys.argv[1:]; from codegen.test_latex import ARMS, traced, "

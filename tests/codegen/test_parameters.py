@@ -109,6 +109,7 @@ def asked(arm: Arm) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["all", "gravity", "a link", "a mass", "a centre", "some"])
 @pytest.mark.parametrize("name", ARMS)
 @pytest.mark.sweep
@@ -135,6 +136,7 @@ def assert_all_true(functions: Sequence[str], found: list[Array], arm: Arm, g: G
         assert_true([by_name[output] for output in FUNCTIONS[function].outputs], arm, function, g)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "function", [f for f in GENERAL if f not in (*TORQUES, "regressor", "base_regressor")]
 )
@@ -161,6 +163,7 @@ def test_the_regressor_depends_on_gravity(name: str) -> None:
 GEOMETRIC = ("joint2.alpha", "joint2", "joint1.theta", ["joint1.a", "joint2.d"], "all")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", GEOMETRIC, ids=str)
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.sweep
@@ -190,6 +193,7 @@ def test_geometry_may_become_special(name: str) -> None:
         assert_true([found], there, function, g)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", ["newton-euler", "kane", "lagrange-waters"])
 def test_formulations_take_geometry(formulation: str) -> None:
     for name in ("standard table", "modified table"):
@@ -231,6 +235,7 @@ def test_base_parameters_are_enough_for_every_gravity(gravity: tuple[float, floa
     assert_close(Y @ general.of(fa.dynamics.inertial_parameters(arm)), torques)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", ["newton-euler", "gibbs-appell", "kane", "lagrange-waters"])
 def test_formulations_take_parameters(formulation: str) -> None:
     arm = ARMS["standard"]
@@ -241,6 +246,7 @@ def test_formulations_take_parameters(formulation: str) -> None:
     assert_true(by_python(program, g, [*other.values()]), with_values(arm, other), "inverse_dynamics", g)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["c", "cpp", "fortran"])
 def test_compiled_languages_prepare_alike(language: str, tmp_path: Any) -> None:
     arm = ARMS["tree"]
@@ -253,6 +259,7 @@ def test_compiled_languages_prepare_alike(language: str, tmp_path: Any) -> None:
         assert_true([M], truth, "inertia_matrix", g)
 
 
+@pytest.mark.slow
 def test_a_round_tip_may_become_another() -> None:
     """With numbers the tip of PUMA 560 need not turn at all; as a symbol it must."""
     arm = fa.load("puma560-akb")
@@ -271,6 +278,7 @@ def test_gravity_may_come_from_anywhere() -> None:
         assert_true(by_python(program, g, gravity), arm.replace(gravity=gravity), "inverse_dynamics", g)
 
 
+@pytest.mark.slow
 def test_what_depends_on_parameters_alone_is_prepared() -> None:
     """An evaluation costs hardly more with symbols than with numbers:
     no more than what one generic link costs.

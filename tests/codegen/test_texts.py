@@ -71,6 +71,7 @@ def hostile() -> Case:
     return case
 
 
+@pytest.mark.slow
 @EVERY
 def test_no_text_ends_its_comment(language: str, tmp_path: Path) -> None:
     case = hostile()
@@ -94,6 +95,7 @@ def test_no_text_is_an_example_to_run(tmp_path: Path) -> None:
     assert not [example for test in found for example in test.examples]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_only_generated_lines_stand_outside_comments(text: str) -> None:
     """Without its comments, the code is the same whatever the texts say."""
@@ -148,6 +150,7 @@ def test_two_of_the_longest_names_fit_a_line_of_fortran() -> None:
     assert lines == [f"{' ' * 8}{'a' * 63} = &", f"{' ' * 12}{'b' * 63}(10, 10) &", f"{' ' * 12}* {'c' * 63}"]
 
 
+@pytest.mark.slow
 @EVERY
 def test_comments_and_code_are_folded(language: str, tmp_path: Path) -> None:
     case = Case("wide", {f"input_{i}": (2,) for i in range(12)}, about=("word " * 100,), meaning="word " * 50)
@@ -189,6 +192,7 @@ def many_parameters() -> Case:
     return case
 
 
+@pytest.mark.slow
 @EVERY
 def test_the_example_of_a_call_runs(language: str, tmp_path: Path) -> None:
     """The lines under "Call:" compile as they stand, and give the result at rest."""

@@ -89,6 +89,7 @@ ARMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("name", ARMS)
 @pytest.mark.sweep
@@ -111,6 +112,7 @@ def test_c_agrees_with_python_sample_by_sample(law: str, name: str, tmp_path: Pa
         assert not state.any()
 
 
+@pytest.mark.slow
 def test_torques_come_out_where_motors_are_not_known(tmp_path: Path) -> None:
     arm = random_arm(5, 3, drives=False)
     source = controller_code(arm, "pd_gravity", name="servo", most=[3.0, 40.0, 1e6])
@@ -125,6 +127,7 @@ def test_torques_come_out_where_motors_are_not_known(tmp_path: Path) -> None:
         assert (np.abs(found[:2]) <= [3.0 + 1e-12, 40.0 + 1e-12]).all()
 
 
+@pytest.mark.slow
 def test_gains_can_be_set_at_run_time(tmp_path: Path) -> None:
     arm = fa.load("puma560")
     source = controller_code(arm, "pid_gravity", open_gains=True, name="servo", period=2e-3)
@@ -145,6 +148,7 @@ def test_gains_can_be_set_at_run_time(tmp_path: Path) -> None:
     assert np.array_equal(*states)
 
 
+@pytest.mark.slow
 def test_without_friction_the_model_has_none() -> None:
     arm = fa.load("puma560")
     text = controller_code(arm, "computed_torque", friction=False).text
@@ -152,6 +156,7 @@ def test_without_friction_the_model_has_none() -> None:
     assert "sign_of" in controller_code(arm, "computed_torque").text
 
 
+@pytest.mark.slow
 def test_the_same_arm_gives_the_same_text_and_counts() -> None:
     arm = fa.load("stanford")
     a, b = (controller_code(arm, "computed_torque") for _ in range(2))

@@ -21,6 +21,7 @@ def puma() -> control.Comparison:
     return control.compare(fa.load("puma560-dhanaraj6"), period=PERIOD, payload=2.0)
 
 
+@pytest.mark.slow
 def test_everything_suited_is_listed(puma: control.Comparison) -> None:
     names = [row.name for row in puma.rows]
     assert len(set(names)) == len(names)
@@ -37,6 +38,7 @@ def test_everything_suited_is_listed(puma: control.Comparison) -> None:
     assert puma.payload == 2.0
 
 
+@pytest.mark.slow
 def test_figures_are_those_of_single_runs(puma: control.Comparison) -> None:
     arm, motion = puma.arm, control.usual_motion(puma.arm)
     for plant, names in (
@@ -67,6 +69,7 @@ def test_the_document_holds_everything(puma: control.Comparison) -> None:
         puma["computed torqe"]
 
 
+@pytest.mark.slow
 def test_still_joints_are_locked_where_there_are_some() -> None:
     arm = fa.load("puma560-dhanaraj6")
     q0 = np.array([0.1, -0.6, 0.4, 0.2, 0.5, -0.1])
@@ -79,6 +82,7 @@ def test_still_joints_are_locked_where_there_are_some() -> None:
     assert locked.loaded_rms == locked.rms
 
 
+@pytest.mark.slow
 def test_friction_left_out_of_the_model_is_listed_for_an_arm_that_has_some() -> None:
     arm = fa.load("chain3")
     with pytest.raises(fa.NameNotFound, match="no friction"):
@@ -103,6 +107,7 @@ def test_friction_left_out_of_the_model_is_listed_for_an_arm_that_has_some() -> 
     assert without.rms > 5.0 * with_it.rms
 
 
+@pytest.mark.slow
 def test_controllers_of_ones_own_and_mistakes() -> None:
     arm = fa.load("chain3")
 
@@ -128,6 +133,7 @@ def test_controllers_of_ones_own_and_mistakes() -> None:
         control.compare(arm, payload=-1.0)
 
 
+@pytest.mark.slow
 def test_a_lost_arm_is_a_row_that_says_so() -> None:
     arm = fa.load("chain3")
     (row,) = control.compare(arm, None, ["computed torque"], period=0.05, bandwidth=200.0).rows
@@ -136,6 +142,7 @@ def test_a_lost_arm_is_a_row_that_says_so() -> None:
     assert "lower the bandwidth" in row.message
 
 
+@pytest.mark.slow
 def test_saturation_under_load_is_told() -> None:
     arm = fa.load("cmu-dd")
     row = control.compare(arm, None, ["computed torque"], period=2e-3).rows[0]
@@ -146,6 +153,7 @@ def test_saturation_under_load_is_told() -> None:
     assert row.loaded_saturated == made.saturated.mean() > 0.1
 
 
+@pytest.mark.slow
 def test_what_no_weight_balances_is_said() -> None:
     names = ["computed torque, counterbalanced"]
     sliding, turning = (

@@ -87,6 +87,7 @@ def test_inertias_may_be_given_and_less_of_them_asks_for_less_integral() -> None
     assert np.all(gains.kp * gains.kd > gains.ki * own), "Routh: it does not swing up"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [21, 22, 23])
 @pytest.mark.parametrize("dropped", DROPPED)
 @pytest.mark.sweep
@@ -99,6 +100,7 @@ def test_dropped_terms_are_those_of_the_reference(seed: int, dropped: str) -> No
     assert not close(truth, whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dropped", ["no-velocity-terms", "own-link-only"])
 def test_friction_and_rotors_stay_when_terms_are_dropped(dropped: str) -> None:
     arm = fa.load("puma560")
@@ -159,6 +161,7 @@ def test_operations_of_pd_and_pid() -> None:
     assert control.PID(arm).operations == 9 * 6 + g
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560-dhanaraj6", "stanford", "panda"])
 def test_leaving_out_saves(name: str) -> None:
     arm = fa.load(name).rigid()
@@ -247,6 +250,7 @@ def test_drives_are_mistaken_too() -> None:
     assert worst.joints[0].transmission is not None
 
 
+@pytest.mark.slow
 def test_a_wrong_model_costs_tracking() -> None:
     arm = fa.load("stanford")
     errors = [
@@ -261,6 +265,7 @@ def test_a_wrong_model_costs_tracking() -> None:
     assert errors[1] < 0.5 * errors[2]
 
 
+@pytest.mark.slow
 def test_locking_and_counterbalancing() -> None:
     arm = fa.load("puma560-akb")
     still = np.arange(6) >= 3
@@ -278,6 +283,7 @@ def test_locking_and_counterbalancing() -> None:
         control.locked_arm(arm, np.ones(6, dtype=bool), q)
 
 
+@pytest.mark.slow
 def test_savings_of_the_documents() -> None:
     """Waters IV: 46 % without velocity terms, 6 % without gravity, 57 % with three of six joints locked."""
     found = {s.name: s for s in control.savings(fa.load("stanford"))}
@@ -297,6 +303,7 @@ def test_savings_of_the_documents() -> None:
         control.savings(fa.load("puma560-akb"), locked=6)
 
 
+@pytest.mark.slow
 def test_controllers_are_what_the_loop_asks_for() -> None:
     arm = fa.load("chain3")
     made: list[Controller] = [

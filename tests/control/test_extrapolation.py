@@ -33,6 +33,7 @@ def kernel_and_state(seed: int = 1) -> tuple[Kernel, Array]:
     return compile(arm), np.concatenate([posture(arm, seed), rates])
 
 
+@pytest.mark.slow
 def test_pairs_come_to_the_exact_slopes_in_first_order() -> None:
     kernel, state = kernel_and_state()
     exact = exact_slopes(kernel, state)
@@ -112,6 +113,7 @@ def test_elimination_counts(size: int, sides: int) -> None:
     assert counts.mul + counts.add == elimination_operations(size, sides)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slopes", ["exact", "pairs"])
 def test_errors_fall_with_the_square_of_the_distance(slopes: str) -> None:
     arm, motion = moving_arm()
@@ -127,6 +129,7 @@ def test_errors_fall_with_the_square_of_the_distance(slopes: str) -> None:
     assert order(errors) == pytest.approx(2.0, abs=0.35)
 
 
+@pytest.mark.slow
 def test_evaluated_always_it_is_inverse_dynamics() -> None:
     arm, motion = moving_arm()
     assert worst(arm, FirstOrder(arm, motion, every=1, bandwidth=None), motion, PERIOD) < ROUNDING

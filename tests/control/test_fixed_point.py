@@ -108,6 +108,7 @@ def exact(program: FixedPoint, inputs: dict[str, Whole], entries: Any) -> list[F
     return [np.broadcast_to(v, (count,)) for v in evaluate(program.graph, list(entries), given)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", [32, 16])
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.sweep
@@ -130,6 +131,7 @@ def test_no_value_leaves_its_range_and_no_number_its_word(case: str, word: int) 
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", [32, 16])
 @pytest.mark.parametrize("case", CASES)
 def test_errors_stay_within_their_bound_which_is_not_absurd(case: str, word: int) -> None:
@@ -150,6 +152,7 @@ def test_errors_stay_within_their_bound_which_is_not_absurd(case: str, word: int
     assert np.array_equal(program.error_bound, list(program.errors.values())[-1])
 
 
+@pytest.mark.slow
 def test_torques_agree_with_the_arm_in_floating_point() -> None:
     program, arm = made("puma560 inverse"), fa.load("puma560")
     inputs = inputs_of(program, 3, 20)
@@ -165,6 +168,7 @@ def c_type(word: int) -> Any:
     return np.int32 if word == 32 else np.int16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", [32, 16])
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.sweep
@@ -201,6 +205,7 @@ int main(void)
 """
 
 
+@pytest.mark.slow
 def test_nothing_overflows_under_the_compilers_own_watch(tmp_path: Path) -> None:
     if COMPILER is None:
         pytest.skip("gcc is not installed")
@@ -311,6 +316,7 @@ def test_the_header_says_what_a_caller_must_know() -> None:
     assert "float" not in program.text.replace("floating", "")
 
 
+@pytest.mark.slow
 def test_ranges_of_one_point_and_of_nothing() -> None:
     arm = fa.load("puma560").rigid()
     ranges = {
@@ -333,6 +339,7 @@ def test_ranges_of_one_point_and_of_nothing() -> None:
 MOTION = {"q": 1.5, "q_wanted": 1.5, "qd": 1.5, "qd_wanted": 1.5, "qdd_wanted": 5.0}
 
 
+@pytest.mark.slow
 def test_the_sum_of_a_controller_is_handed_over_as_it_is_and_ends_at_its_range(tmp_path: Path) -> None:
     reach = [0.5, 0.3, (-0.2, 0.7), 20.0, 0.0, 1.0]
     program = fixed_point(fa.load("puma560"), "pid_gravity", {**MOTION, "state": reach}, name="fixed")
@@ -368,6 +375,7 @@ def test_the_sum_of_a_controller_is_handed_over_as_it_is_and_ends_at_its_range(t
     assert ended > 100
 
 
+@pytest.mark.slow
 def test_laws_take_the_settings_of_controllers_in_c() -> None:
     arm = fa.load("puma560")
     plain = fixed_point(arm, "pd_gravity", MOTION, bandwidth=30.0)
@@ -413,6 +421,7 @@ def program_inputs(program: FixedPoint, rng: np.random.Generator) -> dict[str, W
     return program.quantised(q=q, qd=qd, qdd_wanted=0.0 * q, **near)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranges", [(0.0, 1.0, 0.0), (1e-9, 1e-9, 1e-9), (0.0, 0.0, 0.0), (1e-4, 1e-4, 1e-4)])
 @pytest.mark.parametrize("word", [16, 32])
 @pytest.mark.sweep

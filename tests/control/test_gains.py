@@ -56,6 +56,7 @@ def test_largest_bandwidth_is_the_edge(delay: int) -> None:
     assert delay == 1 or w == 1.0 / T
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["panda", "cmu-dd", "puma560-akb"])
 def test_bearable_inertias_keep_joints_from_shaking_each_other(name: str) -> None:
     arm = fa.load(name)
@@ -82,6 +83,7 @@ def test_bearable_inertias_keep_joints_from_shaking_each_other(name: str) -> Non
         )
 
 
+@pytest.mark.slow
 def test_an_arm_whose_joints_cannot_bear_gains_of_their_own_is_told_of() -> None:
     """Ascher's two links of 1 and 10^4: one joint by itself moves 27000 times what is left
     when the other gives way.
@@ -96,6 +98,7 @@ def test_an_arm_whose_joints_cannot_bear_gains_of_their_own_is_told_of() -> None
     assert math.isnan(found["feed-forward"].stiffness)
 
 
+@pytest.mark.slow
 def test_joints_are_as_stiff_as_the_share_says() -> None:
     """kp of the controller itself over w^2 M_jj, in the row, the shares and the document."""
     arm = fa.load("panda")
@@ -115,6 +118,7 @@ def test_sampling_rule_of_the_document() -> None:
     assert control.sampling_period(2.0 * math.pi * 5.0) == pytest.approx(1.0 / 100.0)
 
 
+@pytest.mark.slow
 def test_natural_frequencies_of_one_joint() -> None:
     assert control.natural_frequencies(block(), [0.3], [50.0])[0] == pytest.approx(
         math.sqrt(50.0 / MASS), rel=1e-12
@@ -127,6 +131,7 @@ def test_natural_frequencies_of_one_joint() -> None:
     assert stiff == pytest.approx(math.sqrt((20.0 - MASS * 9.81 * 0.3) / inertia), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_natural_frequencies_are_what_a_simulation_swings_with() -> None:
     arm, K = random_arm(8, n=3, drives=False, prismatic=False), 400.0
     q0 = np.array([0.2, -0.3, 0.4])
@@ -149,6 +154,7 @@ def test_natural_frequencies_are_what_a_simulation_swings_with() -> None:
     assert np.allclose(run.q[-1] - q0, off, atol=0.02 * np.abs(off).max()), "after a period it is back"
 
 
+@pytest.mark.slow
 def test_period_for_the_fastest_posture() -> None:
     arm = fa.load("puma560-akb")
     q = control.usual_motion(arm).at(np.linspace(0.0, 2.0, 5))[0]

@@ -94,6 +94,7 @@ def test_a_sine_keeps_its_phase() -> None:
     assert np.abs(fit.qdd[:, 0] + 81.0 * np.sin(9.0 * inner)).max() < 0.05
 
 
+@pytest.mark.slow
 def test_more_noise_chooses_a_longer_window_and_near_the_best() -> None:
     t = np.arange(0.0, 1.5, 1e-3)
     clean = 0.5 * np.sin(7.0 * t)[:, None]
@@ -114,6 +115,7 @@ def test_more_noise_chooses_a_longer_window_and_near_the_best() -> None:
     assert halves[0] < halves[-1]
 
 
+@pytest.mark.slow
 def test_the_arm_that_made_a_log_explains_it(arm: Arm, run: dict[str, Floats], tmp_path: Path) -> None:
     write_table(tmp_path / "run.csv", as_columns(run))
     found = compare_log(arm, tmp_path / "run.csv")
@@ -130,6 +132,7 @@ def test_the_arm_that_made_a_log_explains_it(arm: Arm, run: dict[str, Floats], t
     assert "torques of the log" in text
 
 
+@pytest.mark.slow
 def test_an_arm_without_its_friction_or_load_leaves_just_these(arm: Arm, run: dict[str, Floats]) -> None:
     full = compare_log(arm, run)
     bare = compare_log(arm.rigid(), run)
@@ -143,6 +146,7 @@ def test_an_arm_without_its_friction_or_load_leaves_just_these(arm: Arm, run: di
     assert abs(loaded.mean[1]) > 5.0 * abs(full.mean[1])
 
 
+@pytest.mark.slow
 def test_currents_go_through_gear_and_constant(arm: Arm, run: dict[str, Floats], tmp_path: Path) -> None:
     K = np.array([j.motor.gear_ratio * j.motor.torque_constant for j in arm.joints])  # type: ignore[union-attr, operator]
     log = {"t": run["t"], "q": run["q"], "current": run["tau"] / K}
@@ -164,6 +168,7 @@ def sines(arm: Arm, hertz: float, rate: float, duration: float, noise: float = 0
     return {"t": t, "q": q + noise * np.random.default_rng(1).normal(size=q.shape), "tau": tau}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("hertz", "noise", "least"), [(5.0, 0.0, 0.999), (5.0, 1e-4, 0.99), (5.0, 1e-3, 0.9), (10.0, 0.0, 0.99)]
 )
@@ -175,6 +180,7 @@ def test_a_window_never_spans_whole_cycles(arm: Arm, hertz: float, noise: float,
     assert not found.is_longest
 
 
+@pytest.mark.slow
 def test_noise_is_told_from_a_fast_motion() -> None:
     q = sines(fa.load("puma560").rigid(), 5.0, 100.0, 8.0, 1e-5)["q"]
     # twenty samples a cycle: sixth differences of the motion are as large as such noise,
@@ -182,6 +188,7 @@ def test_noise_is_told_from_a_fast_motion() -> None:
     assert noise_of(q) == pytest.approx(np.full(6, 1e-5), rel=0.3)
 
 
+@pytest.mark.slow
 def test_slow_motions_have_long_windows_and_the_longest_is_said(arm: Arm) -> None:
     bare = arm.rigid()
     slow = compare_log(bare, sines(bare, 0.3, 1000.0, 5.0, 1e-4))
@@ -306,6 +313,7 @@ def test_windows_and_periods_are_checked(arm: Arm, run: dict[str, Floats]) -> No
     assert np.abs(even.model - timed.model).max() < 1e-6 * np.abs(timed.model).max()
 
 
+@pytest.mark.slow
 def test_the_picture_is_written(arm: Arm, run: dict[str, Floats], tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     log = {name: column[np.r_[0:300, 400:1001]] for name, column in run.items()}

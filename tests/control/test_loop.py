@@ -61,6 +61,7 @@ def test_pd_step_nears_the_critically_damped_response_with_the_period() -> None:
     assert np.all((ratios > 1.9) & (ratios < 2.2)), "held torques lag by half a period: first order"
 
 
+@pytest.mark.slow
 def test_gravity_without_compensation_leaves_g_over_kp() -> None:
     arm, wanted = beam(), 0.4
     for controller, remains in (
@@ -148,6 +149,7 @@ def test_same_bits_as_simulate_with_the_same_controller() -> None:
     assert np.array_equal(made.qd, same.qd[::4])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_work_done_is_the_energy_gained(seed: int) -> None:
     arm = random_arm(seed, drives=False)
@@ -162,6 +164,7 @@ def test_work_done_is_the_energy_gained(seed: int) -> None:
     assert work == pytest.approx(gained, abs=INTEGRATED * float(np.abs(made.tau).max()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [3, 4])
 def test_computed_torque_makes_errors_free_of_each_other(seed: int) -> None:
     arm = random_arm(seed, drives=False)
@@ -179,6 +182,7 @@ def test_computed_torque_makes_errors_free_of_each_other(seed: int) -> None:
     assert errors[-1] < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["feed-forward", "computed torque"])
 def test_exact_models_track_the_better_the_shorter_the_period(name: str) -> None:
     arm = random_arm(5, n=3, drives=False)
@@ -207,6 +211,7 @@ def test_a_delayed_command_acts_a_period_later() -> None:
     assert np.array_equal(late.asked, now.asked)
 
 
+@pytest.mark.slow
 def test_voltages_make_the_torques_asked_for() -> None:
     arm = motor_arm()
     motion = control.smooth([0.0], [0.8], 0.5)
@@ -239,6 +244,7 @@ def test_a_converter_has_steps_bounds_and_its_own_period() -> None:
     assert short.rms > 10.0 * fine.rms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("limit", "value"), [("max_voltage", 2.5), ("max_current", 1.6)])
 def test_limits_of_the_motors_are_told(limit: str, value: float) -> None:
     arm = motor_arm(**{limit: value})
@@ -251,6 +257,7 @@ def test_limits_of_the_motors_are_told(limit: str, value: float) -> None:
     assert limit != "max_current" or np.abs(made.tau).max() <= value * 4.0 * (1.0 + 1e-12)
 
 
+@pytest.mark.slow
 def test_torques_end_at_what_a_joint_has() -> None:
     arm = beam(max_effort=5.5)
     made = control.run(arm, control.ComputedTorque(arm), control.smooth([0.3], [1.9], 0.5))
@@ -259,6 +266,7 @@ def test_torques_end_at_what_a_joint_has() -> None:
     assert made.saturated.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [0, 1])
 def test_torques_end_there_under_voltages_too(delay: int) -> None:
     """As in generated code: the torque is held to max_effort before a voltage is made of it."""
@@ -327,6 +335,7 @@ def test_a_torque_beyond_measure_is_still_a_number() -> None:
     assert made.message.startswith("the arm was lost after 0.02 s")
 
 
+@pytest.mark.slow
 def test_the_plant_may_be_another_arm_than_the_controller_believes() -> None:
     arm = fa.load("chain3")
     light, heavy = (
@@ -384,6 +393,7 @@ def test_inductance_is_refused_with_the_remedy() -> None:
     assert control.run(without_inductance(arm), Spy(1), motion, voltage=True).ok
 
 
+@pytest.mark.slow
 def test_a_joint_that_friction_holds_begins_when_it_should() -> None:
     arm = block(friction=fa.Friction(coulomb=(2.0, -2.0), viscous=0.5))
     made = control.run(arm, control.FeedForward(arm), control.smooth([0.0], [0.6], 0.5))

@@ -7,6 +7,7 @@ import pytest
 from control.samples import asked, moving_arm, order, samples, truth, worst
 from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike, NDArray
+from sweeps import long
 
 import forearm as fa
 from forearm.control.extrapolation import FirstOrder
@@ -36,7 +37,8 @@ def test_evaluated_always_it_is_inverse_dynamics() -> None:
     assert worst(arm, PathLength(arm, motion, every=1, bandwidth=None), motion, PERIOD) < ROUNDING
 
 
-@pytest.mark.parametrize("degree", [0, 1, 2])
+@pytest.mark.slow
+@pytest.mark.parametrize("degree", [1, *long([0, 2])])
 def test_errors_fall_with_the_order_and_one_more(degree: int) -> None:
     """Halving the way between evaluations: the errors of an order p fall by 2^(p + 1)."""
     arm, motion = moving_arm()
@@ -54,6 +56,7 @@ class WithoutSwitches:
         self.motion, self.duration, self.at = motion, motion.duration, motion.at
 
 
+@pytest.mark.slow
 def test_switches_break_it() -> None:
     """Told of the switches it is right; not told, it carries on forces of accelerations that are over."""
     arm, motion = moving_arm()
@@ -63,6 +66,7 @@ def test_switches_break_it() -> None:
     assert untold > 0.1
 
 
+@pytest.mark.slow
 def test_a_switch_on_a_sample_does_no_harm() -> None:
     """Whether rounding puts the sample before or behind it:
     periods that divide the time of a switch, and the next floats.
@@ -73,6 +77,7 @@ def test_a_switch_on_a_sample_does_no_harm() -> None:
             assert worst(arm, PathLength(arm, motion, every=10, bandwidth=None), motion, float(period)) < 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [PathLength, FirstOrder])
 def test_dry_joints_that_reverse_break_it(kind: type[PathLength] | type[FirstOrder]) -> None:
     """The PUMA's friction jumps where a joint turns round, in the middle of a stretch of

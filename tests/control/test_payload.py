@@ -85,6 +85,7 @@ def test_exact_without_noise(rigid: bool) -> None:
     assert "Every parameter" in found.table()
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
     arm = random_arm(4, 4, prismatic=False).rigid()
     q, tau, qdd, qd = observed(arm, 3, 2, size=6.0)
@@ -105,6 +106,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
     assert np.mean(chi) == pytest.approx(1.0, abs=0.05)
 
 
+@pytest.mark.slow
 def test_noise_of_accelerations_does_not_make_loads_lighter() -> None:
     arm = random_arm(4, 4, prismatic=False).rigid()
     q, tau, qdd, qd = observed(arm, 3, 2, size=6.0)
@@ -117,6 +119,7 @@ def test_noise_of_accelerations_does_not_make_loads_lighter() -> None:
     assert np.abs(apart).max() < 0.6, apart
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [10, *long([40])])
 def test_noise_of_positions_widens_the_intervals_as_much_as_it_should(runs: int) -> None:
     arm = random_arm(4, 3, prismatic=False).rigid()
@@ -135,6 +138,7 @@ def test_noise_of_positions_widens_the_intervals_as_much_as_it_should(runs: int)
     assert np.mean(fits) == pytest.approx(1.0, abs=0.15)
 
 
+@pytest.mark.slow
 def test_noise_beyond_all_tests_is_a_failure_that_says_so() -> None:
     arm = fa.load("puma560").rigid().replace(gravity=(0.0, 0.0, 0.0))
     q, tau = canonical_tests(arm, np.random.default_rng(1).uniform(-1.0, 1.0, (3, 6)), 0.3)
@@ -171,6 +175,7 @@ def test_a_point_is_found_as_a_point(given: dict[str, Any]) -> None:
     assert np.abs(found.inertia).max() < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560", "ur5", "panda"])
 @pytest.mark.parametrize("com", [(0.0, 0.0, 0.11), (0.03, -0.02, 0.11), (0.2, 0.1, -0.1), (0.0, 0.0, 0.0)])
 @pytest.mark.sweep
@@ -187,6 +192,7 @@ def test_points_are_found_in_the_hands_of_real_arms(name: str, com: tuple[float,
         assert np.abs(found.inertia).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_intervals_of_points_cover_the_truth_as_often_as_they_say() -> None:
     arm, com = fa.load("puma560").rigid(), np.array([0.0, 0.0, 0.11])
     truth = parameters_of_body(1.7, com, np.zeros((3, 3)))
@@ -207,6 +213,7 @@ def test_intervals_of_points_cover_the_truth_as_often_as_they_say() -> None:
     assert (np.abs(shares - 0.9) < 0.15).all(), shares
 
 
+@pytest.mark.slow
 def test_a_point_that_noise_hides_is_a_failure_that_says_so() -> None:
     arm = random_arm(4, 4, prismatic=False).rigid()
     q, tau = canonical_tests(arm, np.random.default_rng(1).uniform(-1.0, 1.0, (1, 4)), 1.0)
@@ -222,6 +229,7 @@ def test_a_point_that_noise_hides_is_a_failure_that_says_so() -> None:
     assert failed > 0
 
 
+@pytest.mark.slow
 def test_answers_of_no_load_at_all_end_in_a_result() -> None:
     arm = fa.load("puma560").rigid()
     for seed in range(6):
@@ -234,6 +242,7 @@ def test_answers_of_no_load_at_all_end_in_a_result() -> None:
         assert found.settled or "did not come to rest" in found.message
 
 
+@pytest.mark.slow
 def test_without_a_stated_noise_the_residuals_tell_it() -> None:
     arm = random_arm(4, 4, prismatic=False).rigid()
     q, tau, qdd, qd = observed(arm, 2, 2, size=6.0)
@@ -250,6 +259,7 @@ def test_without_a_stated_noise_the_residuals_tell_it() -> None:
     assert "stated" not in stated.message
 
 
+@pytest.mark.slow
 def test_without_noise_and_without_a_test_left_over_there_are_no_intervals() -> None:
     arm = fa.load("ascher2").lock({"joint2": 0.4})
     q, tau, qdd, qd = observed(arm, 1, 3)
@@ -276,6 +286,7 @@ def test_what_no_test_shows_is_said_and_left() -> None:
     assert np.abs((body - TRUTH)[~hidden] / SCALE[~hidden]).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_one_joint_under_gravity_shows_one_moment_and_one_inertia() -> None:
     arm = fa.load("ascher2").lock({"joint2": 0.4})
     q, tau, qdd, qd = observed(arm, 4, 3)
@@ -284,6 +295,7 @@ def test_one_joint_under_gravity_shows_one_moment_and_one_inertia() -> None:
     assert np.isinf(found.deviations[0])
 
 
+@pytest.mark.slow
 def test_an_impossible_fit_becomes_the_most_likely_body() -> None:
     arm = random_arm(4, 4, prismatic=False).rigid()
     q, tau = canonical_tests(arm, np.random.default_rng(1).uniform(-1.0, 1.0, (1, 4)), 1.0)
@@ -335,6 +347,7 @@ def test_the_nearest_body_is_nearer_than_others() -> None:
             assert (other - wrong) @ H @ (other - wrong) >= least * (1.0 - 1e-5)
 
 
+@pytest.mark.slow
 def test_friction_at_rest_is_that_of_the_motion_that_begins() -> None:
     arm = fa.load("puma560")
     held, rng = arm.with_payload(**LOAD), np.random.default_rng(1)
@@ -352,6 +365,7 @@ def test_friction_at_rest_is_that_of_the_motion_that_begins() -> None:
     assert np.abs((found.parameters - TRUTH) / SCALE)[1:].max() < 0.05
 
 
+@pytest.mark.slow
 def test_control_with_the_load_found_needs_less_correction() -> None:
     arm = simple(3, 6)
     q, tau, qdd, qd = observed(arm, 3, 1)
@@ -366,6 +380,7 @@ def test_control_with_the_load_found_needs_less_correction() -> None:
     assert after < 0.02 * before
 
 
+@pytest.mark.slow
 def test_errors_of_a_controlled_motion_before_and_after() -> None:
     arm = fa.load("puma560").rigid()
     held = arm.with_payload(**LOAD)

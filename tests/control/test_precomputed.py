@@ -33,6 +33,7 @@ def test_pairs_are_pauls() -> None:
         assert np.abs(E - right_E).max() < ROUNDING * np.abs(right_E).max()
 
 
+@pytest.mark.slow
 def test_storage_is_waters_42_and_where_it_is() -> None:
     arm = fa.load("puma560").rigid()
     pairs = pairs_along(arm, usual_motion(arm, 2.0), 0.1)
@@ -53,6 +54,7 @@ def test_at_a_pair_the_force_is_exact_whatever_the_acceleration() -> None:
     assert np.abs(there - right).max() < ROUNDING * np.abs(right).max()
 
 
+@pytest.mark.slow
 def test_the_nearest_pair_errs_in_first_order() -> None:
     arm, motion = moving_arm()
     errors = [
@@ -136,6 +138,7 @@ def test_multilinear_is_exact_for_products_of_lines() -> None:
     assert alone == pytest.approx([7.0])
 
 
+@pytest.mark.slow
 def test_a_table_of_five_values_is_coarse_too() -> None:
     """Two joints: 15,625 points and still far off; its errors fall with the square of the
     distance between values.
@@ -195,6 +198,7 @@ def test_the_same_motion_faster() -> None:
     assert np.array_equal(faster.at(faster.duration)[0], motion.at(motion.duration)[0])
 
 
+@pytest.mark.slow
 def test_a_procedure_of_speeds_drives_the_arm() -> None:
     arm, motion = moving_arm()
     controller = Procedural(arm, motion)

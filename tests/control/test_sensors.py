@@ -50,6 +50,7 @@ def test_velocities_from_differences_are_whole_steps_over_the_period() -> None:
     assert np.allclose(np.diff(q, axis=0) / T, [s.qd for s in spy.samples[1:]])
 
 
+@pytest.mark.slow
 def test_accelerometers_tell_what_the_last_torque_does() -> None:
     arm = random_arm(6, n=3, drives=False)
     spy = Spy(3, 0.02)

@@ -18,6 +18,7 @@ ROUNDING = 1e-12
 PERIOD = 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slopes", [True, False])
 def test_at_its_points_it_is_exact(slopes: bool) -> None:
     arm, motion = moving_arm()
@@ -31,6 +32,7 @@ def test_at_its_points_it_is_exact(slopes: bool) -> None:
     assert np.array_equal(store.forces, right)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slopes", [True, False])
 def test_between_points_errors_fall_with_the_square(slopes: bool) -> None:
     """With slopes from one point, without by a straight line between two: both of second order."""
@@ -82,6 +84,7 @@ def test_storage_and_looking_up() -> None:
     assert controller.missed == 0
 
 
+@pytest.mark.slow
 def test_walking_finds_what_looking_at_all_finds() -> None:
     """Along a motion with joints that stand at its ends, dry friction and switches
     that no sample falls on.
@@ -109,6 +112,7 @@ def test_what_is_far_is_left_to_feedback() -> None:
     assert empty.missed == 1
 
 
+@pytest.mark.slow
 def test_what_an_arm_shows_is_what_its_equations_say() -> None:
     """q, qd and qdd between two samples and the torque held there:
     inverse dynamics, but for the period's square.
@@ -122,6 +126,7 @@ def test_what_an_arm_shows_is_what_its_equations_say() -> None:
     assert errors[-1] < 1e-2
 
 
+@pytest.mark.slow
 def test_learning_keeps_points_apart_and_forgets_nothing() -> None:
     arm, motion = moving_arm()
     rows = met(run(arm, Stored(arm, motion), motion))
@@ -136,6 +141,7 @@ def test_learning_keeps_points_apart_and_forgets_nothing() -> None:
     assert np.isfinite(empty_store(arm, motion).learned(with_gap, qd, qdd, tau, spacing=0.02).states).all()
 
 
+@pytest.mark.slow
 def test_fitted_slopes_help_where_they_reach() -> None:
     arm, motion = moving_arm()
     rows = met(run(arm, Stored(arm, motion), motion))
@@ -150,6 +156,7 @@ def test_fitted_slopes_help_where_they_reach() -> None:
     assert not alone.slopes.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rigid", "puma560"])
 def test_a_motion_is_learnt_by_doing_it(name: str) -> None:
     """From feedback alone, without a model, errors fall tenfold within four runs,

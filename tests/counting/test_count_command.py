@@ -28,6 +28,7 @@ def test_one_formulation_as_table_and_json(capsys: Capture) -> None:
     assert row["per_joint"]["revolute"]["mul"] == 304
 
 
+@pytest.mark.long
 def test_the_whole_table_has_every_method(capsys: Capture) -> None:
     assert main(["count", "stanford", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["methods"]
@@ -62,6 +63,7 @@ def test_function_chooses_among_those_that_have_the_name(capsys: Capture) -> Non
     assert [row["name"] for row in rows] == list(METHODS["inertia_matrix"])
 
 
+@pytest.mark.slow
 def test_printed_figures_need_no_arm(capsys: Capture) -> None:
     assert main(["count", "--printed"]) == 0
     out, err = capsys.readouterr()
@@ -73,6 +75,7 @@ def test_printed_figures_need_no_arm(capsys: Capture) -> None:
     assert len(json.loads(capsys.readouterr().out)["printed"]) > 70
 
 
+@pytest.mark.slow
 def test_plot_writes_a_picture(tmp_path: Path, capsys: Capture) -> None:
     assert main(["count", "--plot", str(tmp_path / "cost.png")]) == 0
     assert (tmp_path / "cost.png").read_bytes().startswith(b"\x89PNG")

@@ -195,6 +195,7 @@ def test_polynomials_hold_at_n_that_the_fit_never_saw(name: str) -> None:
         assert (got.mul, got.add, got.div) == (by.mul(n), by.add(n), by.div(n))
 
 
+@pytest.mark.slow
 def test_orders_in_n_are_those_that_the_names_promise() -> None:
     orders = {name: general(name).degree for name in METHODS["inverse"] if name != "lagrange-naive"}
     assert orders["lagrange-uicker"] == 4
@@ -206,6 +207,7 @@ def test_orders_in_n_are_those_that_the_names_promise() -> None:
     }
 
 
+@pytest.mark.slow
 def test_naive_is_of_order_five_and_six_joints_take_55734_and_35706() -> None:
     by = general("lagrange-naive")
     assert by.degree == 5
@@ -236,6 +238,7 @@ def test_customised_counts(arm: str, name: str, mul: int, add: int) -> None:
     assert (got.mul, got.add) == (mul, add)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arm", ["puma560-akb", "stanford", "panda", "ur5"])
 @pytest.mark.parametrize(("function", "name"), [e for e in EVERY if e[1] not in FARTHEST])
 def test_customising_never_costs_more_and_takes_two_turns_a_joint_at_most(

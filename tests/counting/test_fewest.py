@@ -67,6 +67,7 @@ def arm_of(name: str) -> Arm | GenericChain:
     return GENERAL if name == "general" else fa.load(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "function"), MET)
 def test_published_counts_are_met(name: str, function: str) -> None:
     mul, add = MET[name, function]
@@ -75,6 +76,7 @@ def test_published_counts_are_met(name: str, function: str) -> None:
     assert ours.mul <= WITHIN * mul
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "function"), REACHED)
 def test_what_was_reached_is_kept(name: str, function: str) -> None:
     mul, add = REACHED[name, function]
@@ -118,6 +120,7 @@ def as_counted(arm: Arm) -> Arm:
     return arm.rigid().replace(gravity=rigid_model(arm).g)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", METHODS)
 @pytest.mark.parametrize("name", ["puma560-akb", "stanford", "panda", "stanford-dhanaraj3"])
 def test_counts_are_those_of_the_text(name: str, function: str) -> None:
@@ -173,6 +176,7 @@ def test_general_counts_are_of_graphs_that_compute_the_dynamics(kinds: str, func
     assert np.abs(flat - expected).max() <= ROUNDING * np.abs(expected).max()
 
 
+@pytest.mark.slow
 def test_general_counts_grow_linearly() -> None:
     """A recursion: every further joint costs about the same, and less than by any formulation."""
     sums = [c.mul + c.add for c in (fewest(chain(n)) for n in range(4, 8))]
@@ -183,6 +187,7 @@ def test_general_counts_grow_linearly() -> None:
         assert max(steps) < theirs.mul + theirs.add, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", METHODS)
 @pytest.mark.parametrize("name", ["puma560-akb", "stanford", "ascher2", "chain3"])
 def test_steps_lead_to_the_fewest_and_none_of_them_costs(name: str, function: str) -> None:
@@ -225,6 +230,7 @@ def test_one_joint() -> None:
     assert fewest(slide) == Counts(mul=1, add=1)
 
 
+@pytest.mark.slow
 def test_drives_are_not_counted() -> None:
     assert fewest(fa.load("puma560")) == fewest(fa.load("puma560").rigid())
 

@@ -45,6 +45,7 @@ def test_counts_for_six_links(name: str, m: int, a: int) -> None:
     )
 
 
+@pytest.mark.slow
 def test_polynomials_of_the_naive_evaluation() -> None:
     m, a = general_matrices("lagrange-naive")
     assert m.degree == 5

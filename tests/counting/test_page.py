@@ -61,6 +61,7 @@ def test_tables_have_every_method(function: str) -> None:
     assert [row["method"] for row in table_after(TITLES[function])] == list(METHODS[function])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("function", "name"), EVERY)
 def test_row_of_a_method(function: str, name: str) -> None:
     (row,) = (row for row in table_after(TITLES[function]) if row["method"] == name)
@@ -122,6 +123,7 @@ def test_table_29() -> None:
             assert cell == f"{c.ours[0]}, {c.ours[1]}{other}"
 
 
+@pytest.mark.slow
 def test_generated_code() -> None:
     general = {"any six turning joints": False, "the same with gravity along the first axis": True}
     for row in table_after("## Generated code: the fewest operations reached here"):

@@ -61,6 +61,7 @@ def test_what_is_only_consistent_is_no_reproduced_figure() -> None:
     assert not [label for label in labels if "from the counts that he prints" in label]
 
 
+@pytest.mark.slow
 def test_luh_is_nearest_by_the_convention_that_is_named() -> None:
     # By the larger of the two relative differences, over all that chains and conventions offer.
     def apart(convention: Convention, dh: str, inertia: str) -> float:

@@ -42,6 +42,7 @@ def assert_came_back(found: Array, arm: Arm, q: Array, qd: Array, qdd: Array, ta
     assert np.abs(found - qdd).max() <= most + 1e-12 * np.abs(qdd).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 4, 6])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.sweep
@@ -60,6 +61,7 @@ def test_there_and_back(kind: str, n: int) -> None:
             assert np.array_equal(dynamics.forward(arm, q, qd, tau, "articulated-body", *load), report.qdd)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["turning", "chain", "tree, followers"])
 def test_back_and_there_for_any_torque(kind: str) -> None:
     """Torques that no motion was made for, awkward states among them:
@@ -83,6 +85,7 @@ def test_back_and_there_for_any_torque(kind: str) -> None:
             assert report.residual <= RESIDUAL
 
 
+@pytest.mark.slow
 def test_gears_alone_have_one_answer() -> None:
     """More load needs more torque, and M is positive definite:
     very bad gears on chains and trees come back.
@@ -105,6 +108,7 @@ def test_gears_alone_have_one_answer() -> None:
         assert report.iterations <= MOST_STEPS
 
 
+@pytest.mark.slow
 def test_bearings_that_wedge_leave_several_motions_for_one_torque() -> None:
     """Supports millimetres apart: friction outgrows what overcomes it, and d tau / d qdd turns
     over (Painleve's paradox).
@@ -239,6 +243,7 @@ def test_directions_of_joints_that_are_about_to_move() -> None:
 GEAR = Transmission(efficiency=((0.1, 0.8),), rated_torque=90.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", [(0,), (1, 3), (0, 1, 2, 3)])
 @pytest.mark.parametrize("kind", ["gear", "bearing"])
 @pytest.mark.sweep
@@ -271,6 +276,7 @@ def test_drives_of_different_kinds_on_one_arm(kind: str, where: tuple[int, ...])
     assert np.isfinite(run.q).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moving", [0.0, 1.0])
 def test_no_torque_at_all(moving: float) -> None:
     """Free fall: through a gear of some efficiency no torque is none, and the rigid arm's

@@ -190,6 +190,7 @@ def test_arrays_that_do_not_go_together() -> None:
         torque_of(arm, "x", np.zeros(6))
 
 
+@pytest.mark.slow
 def test_a_voltage_beyond_all_measure_is_the_limit() -> None:
     """Also in machine code, where nothing may cancel."""
     arm = fa.load("cmu-dd")

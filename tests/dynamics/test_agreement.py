@@ -136,6 +136,7 @@ def test_inverse_agrees_on_long_chains(arm: Arm, formulation: str) -> None:
 MATRIX_ARMS = ARMS | SPECIAL | LONG
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arm", MATRIX_ARMS.values(), ids=MATRIX_ARMS.keys())
 def test_inertia_matrices_agree_and_are_symmetric_positive_definite(arm: Arm) -> None:
     for seed in range(3 if arm.n < 50 else 1):
@@ -193,6 +194,7 @@ def test_forward_inverts_inverse(arm: Arm, method: str) -> None:
         assert_forward_inverts_inverse(arm, method, given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arm", LONG.values(), ids=LONG.keys())
 @pytest.mark.parametrize("method", FORWARD)
 @pytest.mark.sweep
@@ -241,6 +243,7 @@ def test_forward_inverts_inverse_with_drives(style: str, method: str) -> None:
 C_ARMS = {name: arm for name, arm in (ARMS | SPECIAL).items() if arm.n <= 7}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arm", C_ARMS.values(), ids=C_ARMS.keys())
 def test_coriolis_matrix(arm: Arm) -> None:
     """C qd are the velocity torques, dM/dt - 2 C is skew, and C is made of the Christoffel symbols of M."""
@@ -278,6 +281,7 @@ NO_FOLLOWERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arm", NO_FOLLOWERS.values(), ids=NO_FOLLOWERS.keys())
 def test_gibbs_function_has_torque_as_gradient_and_inertia_as_hessian(arm: Arm) -> None:
     """G is quadratic in qdd, so that central differences with steps of 1 are exact to
@@ -336,6 +340,7 @@ def test_silver_inertia_and_pseudo_inertia_are_inverse() -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", ["RRRRR", "PRRPR", "RPRRP"])
 @pytest.mark.parametrize("style", ["standard", "modified", "frames"])
 def test_silver_form_in_rotation_matrices(style: str, kinds: str) -> None:

@@ -117,6 +117,7 @@ def difference(found: Any, truth: Any) -> float:
     return float(apart / max(abs(digits_of(b)) for b in truth))
 
 
+@pytest.mark.slow
 @each_arm
 def test_inverse_dynamics_of_many_digits(arm: Arm) -> None:
     """Loads and a moving base too. The methods agree to what forty digits leave,

@@ -60,6 +60,7 @@ def test_the_friction_law_of_the_puma() -> None:
     assert np.array_equal(on_top(arm, q, none, none), none)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("speed", [0.0, 1e-300, -1e-300, 0.7, -0.7])
 @pytest.mark.parametrize("ratio", [53.7, -53.7, 1.0])
 @pytest.mark.parametrize("side", ["motor", "joint"])
@@ -149,6 +150,7 @@ COMPUTED: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 def test_many_light_links_behind_gears_are_not_wedged() -> None:
     """The determinant of such a matrix is below every float;
     its Cholesky factor is there, and the way back is exact.

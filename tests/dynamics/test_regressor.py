@@ -26,6 +26,7 @@ def assert_close(found: Array, truth: Array, tolerance: float = EXACT) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", SIZES)
 def test_times_the_parameters_it_is_the_torques(n: int) -> None:
     arms = [*rigid_arms(n).values(), *(arm.rigid() for arm in every_kind(n, n))]

@@ -244,6 +244,7 @@ def moved_by(arm: Arm, load: Load) -> dict[str, float]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kinds", "style", "upright", "cannot"), CASES.values(), ids=CASES.keys())
 def test_every_parameter_matters_or_is_listed(
     kinds: str, style: Style, upright: bool, cannot: dict[str, str]
@@ -255,6 +256,7 @@ def test_every_parameter_matters_or_is_listed(
     assert {name for name, size in moved.items() if size <= NOTHING} == set(cannot)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kinds", "style", "upright", "cannot"), CASES.values(), ids=CASES.keys())
 def test_on_a_moving_base_with_a_loaded_hand_only_the_base_cannot_matter(
     kinds: str, style: Style, upright: bool, cannot: dict[str, str]

@@ -116,6 +116,7 @@ def test_single_rounds_every_operation() -> None:
     assert [float(v) for v in array] == [float(third), float(third * 2.0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ascher2", "panda", "chain4"])
 def test_single_precision_is_close_and_worse_where_the_matrix_is_ill_conditioned(name: str) -> None:
     arm = fa.load(name)
@@ -132,6 +133,7 @@ def test_single_precision_is_close_and_worse_where_the_matrix_is_ill_conditioned
     assert np.allclose(study.double, truth, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_articulated_bodies_keep_more_digits_on_the_two_bars() -> None:
     arm = fa.load("ascher2")
     study = precision_study(arm, [[0.0, np.radians(2.0 * k)] for k in range(0, 180, 6)])

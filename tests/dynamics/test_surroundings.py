@@ -36,6 +36,7 @@ def formulations_for(arm: Arm) -> list[str]:
     return [name for name in INVERSE if arm.is_serial or name not in SERIAL_ONLY]
 
 
+@pytest.mark.slow
 @each_arm
 def test_power_of_the_load_on_the_hand(arm: Arm) -> None:
     """The load does work on the arm, so the joints need that much less: d tau . qd =

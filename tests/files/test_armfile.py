@@ -89,6 +89,7 @@ def assert_comes_back(arm: Arm, sign_of_zero: bool = True) -> None:
 # ------------------------------------------------------------------------------------------------- round trip
 
 
+@pytest.mark.slow
 @given(st.integers(0, 100_000), st.integers(0, 6))
 @settings(max_examples=25, deadline=None)
 def test_every_kind_of_arm_comes_back_bit_for_bit(seed: int, n: int) -> None:
@@ -102,6 +103,7 @@ def test_built_in_arms_come_back(name: str) -> None:
     assert_comes_back(load(name), sign_of_zero=False)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 1000), st.sets(st.integers(0, 3)))
 @settings(max_examples=10, deadline=None)
 def test_changed_arms_come_back(seed: int, held: set[int]) -> None:
@@ -211,6 +213,7 @@ def awkward_arms(draw: st.DrawFn) -> Arm:
     )
 
 
+@pytest.mark.slow
 @given(awkward_arms())
 @settings(
     max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -226,6 +229,7 @@ def test_awkward_numbers_and_names_come_back(arm: Arm) -> None:
     assert again.hand == arm.hand
 
 
+@pytest.mark.slow
 @given(texts)
 @settings(max_examples=150, deadline=None)
 @example('"""')
@@ -242,6 +246,7 @@ def test_any_text_comes_back(text: str) -> None:
     assert_comes_back(arm, sign_of_zero=False)
 
 
+@pytest.mark.slow
 @given(names, names)
 @settings(max_examples=50, deadline=None)
 @example('"', "\\")
@@ -326,6 +331,7 @@ def test_what_is_written_is_what_a_person_would_write() -> None:
     assert "mimic" not in text
 
 
+@pytest.mark.slow
 def test_reading_is_the_physics_that_was_written() -> None:
     for arm in every_kind(21, n=3):
         again = read_back(arm)

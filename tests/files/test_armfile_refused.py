@@ -397,6 +397,7 @@ def places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int
 PLACES = places(sound())
 
 
+@pytest.mark.slow
 @given(st.sampled_from(PLACES), json_values)
 @settings(max_examples=300, deadline=None)
 @pytest.mark.filterwarnings("ignore::forearm.errors.ModelWarning")

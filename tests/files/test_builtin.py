@@ -129,6 +129,7 @@ def test_cmu_arm_comes_from_its_parts_and_alternates() -> None:
         assert abs(before @ after) < 1e-12, "rotational and pivotal axes alternate at right angles"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["chain1", "chain7", "chain100", "chain1000"])
 def test_chains_of_any_length(name: str) -> None:
     arm = fa.load(name)

@@ -198,6 +198,7 @@ def test_one_link_is_an_arm() -> None:
 # --- mass ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(SEEDS)
 def test_inertia_is_turned_into_the_link_frame(seed: int) -> None:
     """The points themselves are turned and moved, and their inertia summed anew in the link's frame."""
@@ -557,6 +558,7 @@ def there_and_back(arm: Arm) -> Arm:
     return arm_from_urdf(urdf_text(arm).encode(), "back.urdf")
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(SEEDS, st.integers(1, 16), st.booleans())
 def test_round_trip_changes_no_bit(seed: int, links: int, tree: bool) -> None:
@@ -575,6 +577,7 @@ def test_round_trip_of_a_kinova_through_files(tmp_path: Path) -> None:
     assert fa.load(tmp_path / "back.toml") == arm
 
 
+@pytest.mark.slow
 @given(SEEDS, st.integers(2, 12))
 @settings(max_examples=20, deadline=None)
 def test_arm_file_and_urdf_hold_the_same(seed: int, links: int) -> None:
@@ -636,6 +639,7 @@ def test_arm_in_dh_is_the_same_arm_in_urdf(name: str) -> None:
     assert there_and_back(back) == back
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("seed", range(4))
 def test_arm_of_every_kind_is_the_same_arm_in_urdf(seed: int, style: Style) -> None:

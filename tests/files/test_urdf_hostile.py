@@ -93,16 +93,19 @@ def test_entity_that_nobody_defined() -> None:
     assert_refused(robot('<link name="&x;"/>'), ", line 2, column 1: not valid XML: undefined entity.")
 
 
+@pytest.mark.slow
 def test_million_links() -> None:
     text = robot(*(f'<link name="l{i}"/>' for i in range(1_000_000)))
     assert_refused(text, ", line 10002: more than 10000 <link> elements; the file is too large.")
 
 
+@pytest.mark.slow
 def test_million_joints() -> None:
     text = robot(*(joint(f"j{i}", "a", "b") for i in range(100_000)))
     assert_refused(text, ", line 20002: more than 20000 <joint> elements; the file is too large.")
 
 
+@pytest.mark.slow
 def test_million_elements() -> None:
     text = robot(links("a"), "<t/>\n" * 1_000_000)
     assert_refused(text, ", line 500001: more than 500000 elements; the file is too large.")
@@ -121,6 +124,7 @@ def test_file_too_large(tmp_path: Path) -> None:
         fa.load(file)
 
 
+@pytest.mark.slow
 def test_long_text_and_long_names() -> None:
     assert read(robot(links("a"), "x" * 20_000_000)).n == 0
     assert read(robot(links("a"), f'<t a="{"x" * 20_000_000}"/>')).n == 0
@@ -472,6 +476,7 @@ def test_mimics_that_overflow_together() -> None:
 # --- size that is allowed ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_long_chain() -> None:
     n = 5000
     text = robot(links(*range(n + 1)), *(joint(f"j{i}", i, i + 1) for i in reversed(range(n))))
@@ -480,12 +485,14 @@ def test_long_chain() -> None:
     assert len(arm.moving.bodies) == n
 
 
+@pytest.mark.slow
 def test_wide_tree() -> None:
     n = 9999
     arm = read(robot(links("base", *range(n)), *(joint(f"j{i}", "base", i) for i in range(n))))
     assert (arm.n, arm.hand.link) == (n, "0")
 
 
+@pytest.mark.slow
 def test_cycle_beside_a_long_chain() -> None:
     n = 5000
     chain = [joint(f"j{i}", i, i + 1) for i in range(n)]
@@ -494,6 +501,7 @@ def test_cycle_beside_a_long_chain() -> None:
     assert_refused(text, said, ModelError)
 
 
+@pytest.mark.slow
 def test_long_chain_of_mimics() -> None:
     n = 9000
     chain = [joint(f"j{i}", i, i + 1, f'<mimic joint="j{i - 1}"/>' if i else "") for i in range(n)]
@@ -501,6 +509,7 @@ def test_long_chain_of_mimics() -> None:
     assert (arm.n, len(arm.moving.bodies)) == (1, n)
 
 
+@pytest.mark.slow
 def test_many_transmissions() -> None:
     n, m = 9999, 10_000
     gear = '<transmission><joint name="j5"/><mechanicalReduction>7</mechanicalReduction></transmission>'
@@ -508,6 +517,7 @@ def test_many_transmissions() -> None:
     assert arm.joint("j5").motor == fa.Motor(gear_ratio=7.0)
 
 
+@pytest.mark.slow
 def test_many_names_like_the_missing_one() -> None:
     rng = random.Random(1)
     missing, *names = ("".join(rng.choices("ab", k=190)) + str(i) for i in range(9999))

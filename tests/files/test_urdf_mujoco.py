@@ -111,6 +111,7 @@ def test_links_are_where_mujoco_has_them(text: str) -> None:
             np.testing.assert_allclose(poses[link.name][:3, :3], body.xmat.reshape(3, 3), rtol=0, atol=POSE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", CASES)
 def test_inertia_matrix_is_that_of_mujoco(text: str) -> None:
     arm, peer = arm_from_urdf(text.encode(), "made.urdf"), Peer(text)

@@ -51,6 +51,7 @@ def test_the_built_in_arm_starts_at_rest_hanging_and_every_name_shows_a_variable
     assert "theta = 0 0 0 0 0 0  # rad\n" in ended.out
 
 
+@pytest.mark.slow
 def test_gravity_keeps_swartz_s_sign() -> None:
     hanging, standing = talk(*START, "inverse_arm"), talk("gravity = 9.80621", *START, "inverse_arm")
     arm = fa.load("cmu-dd")
@@ -89,6 +90,7 @@ def test_torque_and_voltage_are_tied_at_the_present_omega() -> None:
     assert np.array_equal(set_voltage.get("DACOut"), VOLTAGE)
 
 
+@pytest.mark.slow
 def test_what_was_set_last_stays_when_omega_changes() -> None:
     torque = [3.0, 40.0, 1.0, 5.0, 0.5, 0.2]
     after_torque = talk(line("torque", torque), line("omega", OMEGA)).session.variables
@@ -116,6 +118,7 @@ def test_dacout_is_voltage_over_gain_in_the_steps_and_bounds_of_the_converter() 
     )
 
 
+@pytest.mark.slow
 def test_amplifiers_of_the_arm_file_stand_behind_the_converter(tmp_path: Path) -> None:
     path = tmp_path / "amplified.toml"
     fa.load("cmu-dd").save(path)
@@ -136,6 +139,7 @@ def test_amplifiers_of_the_arm_file_stand_behind_the_converter(tmp_path: Path) -
     assert "amplifier_gain of their own" in fails_with(DAC(gain=2.0), f"database_read {path}")
 
 
+@pytest.mark.slow
 def test_voltage_and_torque_are_what_the_motors_get_behind_the_converter() -> None:
     dac = DAC(bits=4, span=10.0)
     ended = talk("voltage = 3 3 3 3 3 3", "voltage", "DACOut", dac=dac)
@@ -151,6 +155,7 @@ def test_voltage_and_torque_are_what_the_motors_get_behind_the_converter() -> No
     assert needed.get("voltage") == pytest.approx(voltage_of(HANGING, needed.torque, [0.0] * 6), rel=CLOSE)
 
 
+@pytest.mark.slow
 def test_a_schedule_leaves_the_voltage_that_the_converter_holds_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "volts.csv"
     path.write_text(
@@ -174,6 +179,7 @@ def fails_with(dac: DAC, *lines: str) -> str:
     return ended.errors[0]
 
 
+@pytest.mark.slow
 def test_limits_of_the_motors_are_told() -> None:
     ended = talk("voltage = 100 0 0 0 0 40")
     assert (
@@ -221,6 +227,7 @@ def test_continue_gives_the_same_as_one_longer_run() -> None:
     assert a.lost["winding"] == pytest.approx(b.lost["winding"], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_steps_that_are_too_long_are_told_once_with_what_helps() -> None:
     # stands
     arm = fa.load("chain3").with_joint("joint3", friction=fa.Friction(viscous=5e3, coulomb=(1e3, -1e3)))
@@ -259,6 +266,7 @@ def test_simulate_from_a_schedule_file_goes_to_its_last_row(
     assert np.array_equal(ended.session.variables.get("voltage"), np.zeros(6))
 
 
+@pytest.mark.slow
 def test_a_schedule_goes_on_at_the_time_of_the_simulation(tmp_path: Path) -> None:
     path = tmp_path / "volts.csv"
     path.write_text(SCHEDULE, encoding="utf-8")
@@ -270,6 +278,7 @@ def test_a_schedule_goes_on_at_the_time_of_the_simulation(tmp_path: Path) -> Non
     )
 
 
+@pytest.mark.slow
 def test_an_arm_without_motors_is_driven_by_torques(tmp_path: Path) -> None:
     arm = fa.load("ascher2")
     falling = arm.replace(gravity=(0.0, 0.0, 9.80621))
@@ -347,6 +356,7 @@ def test_output_file_is_whole_after_the_end_of_the_input(tmp_path: Path) -> None
     assert not ended.session.output.is_open
 
 
+@pytest.mark.slow
 def test_pictures_and_pages_have_names_unless_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
@@ -367,6 +377,7 @@ def test_pictures_and_pages_have_names_unless_named(tmp_path: Path, monkeypatch:
     assert np.array_equal(load_simulation("motion.npz").q, ended.session.run_so_far("").q)
 
 
+@pytest.mark.slow
 def test_database_read_takes_files_and_names_and_starts_anew(tmp_path: Path) -> None:
     path = tmp_path / "arm.toml"
     fa.load("chain3").save(path)
@@ -382,6 +393,7 @@ def test_database_read_takes_files_and_names_and_starts_anew(tmp_path: Path) -> 
     assert "theta = 0 0 0 0 0 0  # rad or m" in stanford.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("theta", "omega", "alpha", "torque"), ("q", "qd", "qdd", "tau")])
 def test_inverse_arm_on_many_sets(names: tuple[str, ...], tmp_path: Path) -> None:
     rows = np.random.default_rng(5).uniform(-1.0, 1.0, (40, 18))
@@ -407,6 +419,7 @@ def test_inverse_arm_on_many_sets(names: tuple[str, ...], tmp_path: Path) -> Non
     assert np.array_equal(ended.session.variables.torque, np.zeros(6))
 
 
+@pytest.mark.slow
 def test_help_knows_every_name() -> None:
     listed = talk("help").out
     for name in (*COMMANDS, *NAMES):
@@ -423,6 +436,7 @@ def test_the_page_documents_every_name() -> None:
         assert f"`{name}`" in page or f"`{name} [" in page, name
 
 
+@pytest.mark.slow
 def test_the_transcript_of_the_page_is_what_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     printed = re.findall(r"^```text\n(sim> .*?)^```", DOC.read_text(encoding="utf-8"), flags=re.M | re.S)[0]

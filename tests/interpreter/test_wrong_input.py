@@ -24,6 +24,7 @@ EVERYTHING = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
@@ -142,6 +143,7 @@ def test_numbers_beyond_all_bounds_are_refused_before_they_are_stored() -> None:
     assert np.isfinite(ended.session.variables.alpha).all()
 
 
+@pytest.mark.slow
 def test_the_end_of_the_input_is_welcome_anywhere_but_at_a_question(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +158,7 @@ def test_the_end_of_the_input_is_welcome_anywhere_but_at_a_question(
         assert typed.code == 0
 
 
+@pytest.mark.slow
 def test_lines_after_quit_are_not_read() -> None:
     assert talk("quit", "nonsense").code == talk("exit", "nonsense").code == talk("q", "nonsense").code == 0
 
@@ -183,6 +186,7 @@ def test_bytes_that_python_keeps_in_standard_input_are_refused_too() -> None:
     assert errors == ["line 2: the input is not UTF-8 text; write the script as plain text."]
 
 
+@pytest.mark.slow
 def test_lines_of_anything_never_end_in_anything_but_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,6 +133,7 @@ def kept(place: Path) -> Path:
 # Found again
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing_and_has_the_same_bits(place: Path, right: str) -> None:
     assert run(WORK, place) == right
     assert len(names(place)) == 2
@@ -140,16 +141,19 @@ def test_a_second_process_compiles_nothing_and_has_the_same_bits(place: Path, ri
     assert_whole(place)
 
 
+@pytest.mark.slow
 def test_nothing_made_would_notice(place: Path) -> None:
     with pytest.raises(AssertionError, match=r"import of forearm\.kernels\.making halted"):
         run(NOTHING_MADE + WORK, place)
 
 
+@pytest.mark.slow
 def test_llvm_s_own_loader_takes_the_same_files(place: Path, right: str) -> None:
     run(WORK, place)
     assert run(NOTHING_MADE + BY_LLVM + WORK, place) == right
 
 
+@pytest.mark.slow
 def test_kernels_of_one_process_share_it(place: Path, makings: list[str]) -> None:
     first = torques()
     assert makings == ["single", "batch"]
@@ -168,6 +172,7 @@ def test_what_is_told_about_a_function_comes_back_whole(place: Path, makings: li
 # Damaged files
 
 
+@pytest.mark.slow
 def test_a_file_cut_short_anywhere_is_not_read(kept: Path) -> None:
     key, content = kept.stem, kept.read_bytes()
     for length in [*range(0, 700, 7), *range(700, len(content), 61), len(content) - 1]:
@@ -179,6 +184,7 @@ def test_a_file_cut_short_anywhere_is_not_read(kept: Path) -> None:
     assert cache.about(kept) is not None
 
 
+@pytest.mark.slow
 def test_one_bit_flipped_anywhere_is_noticed(kept: Path) -> None:
     key, content = kept.stem, kept.read_bytes()
     rng = random.Random(0)
@@ -228,6 +234,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damage_costs_nothing_but_time(damage: str, kept: Path, makings: list[str]) -> None:
     content = kept.read_bytes()
@@ -250,6 +257,7 @@ GARBAGE: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.skipif(not elf.is_possible(), reason="only LLVM loads code here, and it trusts what it is given")
+@pytest.mark.slow
 @pytest.mark.parametrize("garbage", GARBAGE)
 def test_garbage_under_a_right_digest_does_not_end_the_process(garbage: str, place: Path, right: str) -> None:
     run(WORK, place)
@@ -261,6 +269,7 @@ def test_garbage_under_a_right_digest_does_not_end_the_process(garbage: str, pla
     assert {path: path.read_bytes() for path in place.iterdir()} == good
 
 
+@pytest.mark.slow
 def test_noise_does_not_end_the_process_where_only_llvm_loads(place: Path, right: str) -> None:
     run(WORK, place)
     for path in place.iterdir():
@@ -289,6 +298,7 @@ def test_a_folder_in_its_place_is_left_alone(kept: Path, makings: list[str]) -> 
     assert names(kept) == ["inner"]
 
 
+@pytest.mark.slow
 def test_a_pipe_is_not_waited_for_and_is_replaced(place: Path, right: str) -> None:
     run(WORK, place)
     for path in place.iterdir():
@@ -313,6 +323,7 @@ def test_a_file_too_large_is_not_read(
 # Several at once
 
 
+@pytest.mark.slow
 def test_processes_at_once_on_an_empty_cache(place: Path, right: str) -> None:
     environment = os.environ | {"FOREARM_CACHE": str(place)}
     started = [
@@ -337,6 +348,7 @@ for k in itertools.count():
 """
 
 
+@pytest.mark.slow
 def test_writers_that_are_killed_leave_only_whole_files(place: Path) -> None:
     rng = random.Random(3)
     for _ in range(6):
@@ -355,6 +367,7 @@ def test_writers_that_are_killed_leave_only_whole_files(place: Path) -> None:
         assert code == bytes([head["k"]]) * 6_000_000
 
 
+@pytest.mark.slow
 def test_one_killed_before_the_file_has_its_name_does_no_harm(place: Path, right: str) -> None:
     kill = "import os, signal\nos.replace = lambda *paths: os.kill(os.getpid(), signal.SIGKILL)\n"
     killed = subprocess.run(
@@ -414,6 +427,7 @@ def test_a_file_that_vanishes_while_the_folder_is_read_hides_no_other(
     assert sorted(entry.path.stem for entry in cache.entries(place)) == sorted([KEYS[0], *KEYS[2:4]])
 
 
+@pytest.mark.slow
 def test_a_child_does_not_disturb_its_parent(place: Path, right: str) -> None:
     fork = """
 import os
@@ -433,6 +447,7 @@ assert np.array_equal(fresh.inverse_dynamics(*batch)[0], single)
 # The disk is in the way
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "number", [errno.EROFS, errno.ENOSPC, errno.EACCES, errno.EIO], ids=errno.errorcode.get
 )
@@ -469,6 +484,7 @@ def test_a_folder_that_cannot_be_written_is_still_read(place: Path, makings: lis
         place.chmod(0o700)
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_half_way_leaves_nothing_behind(place: Path, right: str) -> None:
     # Python ignores the signal that comes with it, so that a write stops short with an error.
     limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
@@ -477,6 +493,7 @@ def test_a_disk_that_fills_up_half_way_leaves_nothing_behind(place: Path, right:
     assert names(place) == []
 
 
+@pytest.mark.slow
 def test_a_file_where_the_folder_should_be(place: Path, right: str) -> None:
     place.write_text("mine", encoding="utf-8")
     assert torques() == right
@@ -484,6 +501,7 @@ def test_a_file_where_the_folder_should_be(place: Path, right: str) -> None:
     assert "not a folder" in str(cache.trouble(place))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("off", ["off", ""])
 def test_off_reads_and_writes_nothing(off: str, tmp_path: Path, right: str) -> None:
     assert run(WORK, off, HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "xdg")) == right
@@ -520,6 +538,7 @@ def test_without_a_home_there_is_no_cache(
     assert torques() == right
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
 def test_a_folder_that_others_may_write_to_is_not_used(mode: int, kept: Path, makings: list[str]) -> None:
     place = kept.parent

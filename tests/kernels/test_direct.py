@@ -213,6 +213,7 @@ def test_as_many_states_as_joints() -> None:
     assert np.array_equal(one[0], alone)
 
 
+@pytest.mark.slow
 def test_one_joint_and_one_state() -> None:
     """Where (1,), (1, 1) and (1, 1, 1) are hardest to tell apart."""
     arm = random_arm(2, 1, drives=False, prismatic=False).rigid()
@@ -280,6 +281,7 @@ def test_out_may_lie_on_the_arguments(count: int) -> None:
     assert np.array_equal(KERNEL.inertia_matrix(flat[: q.size].reshape(q.shape), out=out), M)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [9])
 def test_loops_over_joints_go_directly_too(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     from forearm.kernels import making
@@ -375,6 +377,7 @@ def test_many_threads_at_once() -> None:
         assert all(pool.map(work, range(8)))
 
 
+@pytest.mark.slow
 def test_single_precision() -> None:
     kernel = warmed(dtype="float32")
     given = [x.astype(np.float32) for x in states(600)]
@@ -400,11 +403,13 @@ def python(code: str, **more: str) -> int:
     return done.returncode
 
 
+@pytest.mark.slow
 def test_no_states_before_there_was_any_batch() -> None:
     code = "k = fa.compile(arm); k.gravity(z); assert k.gravity(np.zeros((0, 2))).shape == (0, 2)"
     assert python(code) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the C library there fills what is freed")
 @pytest.mark.parametrize("times", [10, *long([100])])
 def test_kernels_go_without_touching_what_is_freed(times: int) -> None:

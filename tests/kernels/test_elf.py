@@ -65,6 +65,7 @@ def results(place: elf.Loaded, about: dict[str, Any], dtype: str) -> bytes:
     return b"".join(array.tobytes() for array in made_here)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("part", ["single", "batch"])
 @pytest.mark.parametrize(
@@ -76,6 +77,7 @@ def test_both_loaders_give_the_same_bits(function: str, part: str, dtype: str) -
     assert results(ours, about, dtype) == results(llvm_s, about, dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["panda", "stanford", "chain60"])
 @pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "inertia_matrix", "gravity"])
 @pytest.mark.sweep
@@ -227,6 +229,7 @@ print(loaded, refused)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", ["text", "kernel"])
 def test_garbled_objects_are_loaded_or_refused_and_never_crash(seed: int, kind: str, tmp_path: Path) -> None:

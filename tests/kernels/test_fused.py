@@ -69,6 +69,7 @@ def assert_close(got: Any, want: Any, tolerance: float = DOUBLE) -> None:
     assert np.abs(got - want).max() <= tolerance * max(1e-3, np.abs(want).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", PAIRS, ids="+".join)
 def test_every_result_is_that_of_the_function_alone(names: tuple[str, ...]) -> None:
     both, given = fused(*names), states(13)
@@ -87,6 +88,7 @@ def test_every_result_is_that_of_the_function_alone(names: tuple[str, ...]) -> N
     assert seen == set(found)
 
 
+@pytest.mark.slow
 def test_the_results_are_the_reference() -> None:
     given = states(9)
     q, qd, qdd, tau = given.values()
@@ -102,6 +104,7 @@ def test_the_results_are_the_reference() -> None:
     assert_close(found["J"], fa.kinematics.jacobian(ARM, q))
 
 
+@pytest.mark.slow
 def test_inputs_are_in_order_and_outputs_have_shapes() -> None:
     both = fused("forward_dynamics", "inertia_matrix")
     assert both.inputs == ("q", "qd", "tau")
@@ -148,6 +151,7 @@ def test_no_state_at_all() -> None:
     assert found["M"].shape == (0, 3, 3)
 
 
+@pytest.mark.slow
 def test_nan_spoils_everything_of_its_state() -> None:
     both, given = fused("inverse_dynamics", "inertia_matrix", "jacobian"), states(10)
     clean = called(both, given)
@@ -223,6 +227,7 @@ def test_sets_pickle_and_tell_what_they_are() -> None:
     assert "inverse_dynamics + inertia_matrix of <Kernel of 'random25'" in repr(both)
 
 
+@pytest.mark.slow
 def test_single_precision() -> None:
     single = fa.compile(ARM, "float32").fused(["inverse_dynamics", "inertia_matrix"])
     given = {name: x.astype(np.float32) for name, x in states(17).items()}

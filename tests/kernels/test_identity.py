@@ -136,6 +136,7 @@ def test_another_machine_or_version_is_another_key(
     assert key_of(GENERIC_REQUEST) != here
 
 
+@pytest.mark.slow
 def test_the_same_arm_has_the_same_key_in_any_process() -> None:
     keys = {key_of(Request(fa.load("panda"), ("bias",), "float64")) for _ in range(2)}
     assert len(keys) == 1

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import every_kind, posture, random_arm, speed
+from sweeps import long
 
 import forearm as fa
 from forearm.kernels import direct
@@ -76,7 +77,8 @@ def puma() -> Any:
     return fa.compile(ARMS["puma560"])
 
 
-@pytest.mark.parametrize("name", ARMS)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*list(ARMS)[::2], *long(list(ARMS)[1::2])])
 def test_every_function_is_the_reference(name: str) -> None:
     arm = ARMS[name]
     q, qd, x = states(arm, 11)
@@ -88,6 +90,7 @@ def test_every_function_is_the_reference(name: str) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560", "panda"])
 def test_single_precision(name: str) -> None:
     arm = ARMS[name]
@@ -111,6 +114,7 @@ def test_a_state_has_the_same_bits_alone_and_anywhere(puma: Any, count: int) -> 
         assert np.array_equal(puma.inverse_dynamics(q[i:], qd[i:], x[i:])[0], whole[i])
 
 
+@pytest.mark.slow
 def test_threads_change_no_bit(puma: Any) -> None:
     given = states(puma.arm, WORTH + 3)
     one = puma.forward_dynamics(*given, threads=1)
@@ -119,6 +123,7 @@ def test_threads_change_no_bit(puma: Any) -> None:
     assert np.array_equal(puma.forward_dynamics(*(v[: ROWS + 1] for v in given), threads=5), one[: ROWS + 1])
 
 
+@pytest.mark.slow
 def test_derivatives_are_slopes(puma: Any) -> None:
     arm = puma.arm
     q, qd, x = states(arm.rigid(), 3, seed=8)
@@ -197,6 +202,7 @@ def test_out_is_filled_and_returned(puma: Any) -> None:
             puma.inverse_dynamics(q[0], qd[0], x[0], out=wrong)
 
 
+@pytest.mark.slow
 def test_nan_and_infinity_make_the_whole_state_nan(puma: Any) -> None:
     given = states(puma.arm, 10)
     clean = puma.inverse_dynamics(*given)
@@ -349,6 +355,7 @@ def test_the_probe_notices_another_layout(monkeypatch: pytest.MonkeyPatch) -> No
             assert not direct.is_possible.__wrapped__(), name
 
 
+@pytest.mark.slow
 def test_direct_calls_leak_nothing(puma: Any) -> None:
     q, qd, x = (v[0] for v in states(puma.arm, 1))
     out = np.zeros(puma.arm.n)
@@ -369,6 +376,7 @@ def test_direct_calls_leak_nothing(puma: Any) -> None:
     assert gone() is None
 
 
+@pytest.mark.slow
 def test_angles_far_from_zero() -> None:
     arm = ARMS["panda"]
     kernel = fa.compile(arm)

@@ -48,6 +48,7 @@ def states(name: str, count: int, seed: int = 0) -> list[Array]:
     return list(rng.uniform(0.2, 1.8, shape) * rng.choice([-1.0, 1.0], shape))
 
 
+@pytest.mark.slow
 @EVERY
 def test_torques_are_the_reference(name: str) -> None:
     arm, (q, qd, qdd) = ARMS[name], states(name, 11)
@@ -65,6 +66,7 @@ def test_torques_are_the_reference(name: str) -> None:
         assert np.abs(found - truth).max() <= DOUBLE * np.abs(truth).max(), what
 
 
+@pytest.mark.slow
 @EVERY
 @pytest.mark.parametrize("size", [0.0, 1.0, 300.0])
 @pytest.mark.sweep
@@ -83,6 +85,7 @@ def test_accelerations_need_just_these_torques(name: str, size: float) -> None:
     assert np.abs(qdd - truth).max() <= 1e-8 * np.abs(truth).max()
 
 
+@pytest.mark.slow
 @EVERY
 def test_the_same_bits_alone_in_a_batch_and_anywhere_in_it(name: str) -> None:
     q, qd, tau = states(name, 37, 2)
@@ -102,6 +105,7 @@ def test_the_same_bits_alone_in_a_batch_and_anywhere_in_it(name: str) -> None:
     assert np.array_equal(kernel(name).forward_dynamics(q, qd, tau, threads=2), together)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])
 def test_any_number_of_lanes(lanes: int) -> None:
     step = traced_step(ARMS["chain"])
@@ -114,6 +118,7 @@ def test_any_number_of_lanes(lanes: int) -> None:
     assert np.array_equal(out, kernel("chain").forward_dynamics(given[0], given[1], given[2]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["forward_dynamics", "accelerations"])
 def test_large_batches_take_no_more_of_the_stack(function: str) -> None:
     """In a thread with little of it, and in a process of its own, which would crash."""
@@ -160,6 +165,7 @@ def test_nan_stays_in_its_row(name: str) -> None:
     assert np.isnan(kernel(name).forward_dynamics(q[2], qd[2], tau[2])).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["chain", "followers"])
 def test_single_precision(name: str) -> None:
     arm, (q, qd, qdd) = ARMS[name], states(name, 11)
@@ -181,6 +187,7 @@ def slopes(function: Any, x: Array) -> Array:
     return np.stack(columns, axis=-1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one", "chain", "bad gears", "tree"])
 def test_slopes_of_torques(name: str) -> None:
     """Away from corners: rows whose differences with another step agree."""
@@ -196,6 +203,7 @@ def test_slopes_of_torques(name: str) -> None:
     assert np.abs(M - truth).max() <= SLOPE * np.abs(truth).max()
 
 
+@pytest.mark.slow
 def test_slopes_of_accelerations() -> None:
     arm, (q, qd, tau) = ARMS["chain"], states("chain", 9, 5)
     by_q, by_qd, by_tau = kernel("chain").forward_dynamics_derivatives(q, qd, tau)

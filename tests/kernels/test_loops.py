@@ -143,6 +143,7 @@ def test_the_arms_have_everything_in_them() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lanes", [2, 4, 16])
 @pytest.mark.parametrize("name", ["kind 3", "9 frames tree", "33 turning"])
 @pytest.mark.sweep
@@ -154,6 +155,7 @@ def test_every_width_has_the_same_bits(name: str, lanes: int) -> None:
         assert np.array_equal(other(given), loop_of(name, function, lanes=1)(given)), function
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("name", ["kind 5", "17 modified", "33 turning"])
 @pytest.mark.sweep
@@ -171,6 +173,7 @@ def test_single_precision(name: str, function: str) -> None:
         assert (np.abs(back - exact[2]).max(axis=1) <= SINGLE * parts.max(axis=(1, 2))).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize(("name", "lanes"), [("9 frames tree", 8), ("33 turning", 4), ("one, kind 0", 8)])
 @pytest.mark.sweep
@@ -184,6 +187,7 @@ def test_any_number_of_states(name: str, lanes: int, function: str) -> None:
         assert np.array_equal(wide([x[k : k + 1] for x in given])[0], want[k])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lanes", [1, None])
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("name", ["9 frames tree", "17 modified"])
@@ -217,6 +221,7 @@ def test_entries_between_branches_are_zero() -> None:
     assert np.array_equal(M, M.transpose(0, 2, 1))
 
 
+@pytest.mark.slow
 def test_angles_of_many_turns_and_speeds_of_zero() -> None:
     name = "33 turning"
     arm = ARMS[name]
@@ -243,6 +248,7 @@ def own_way(kernel: Kernel, function: str, given: list[Any]) -> Any:
     return getattr(kernel, function)(*given[: len(names)])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_cache")
 def test_a_chain_of_sixty_through_the_public_door() -> None:
     arm = chain(60)
@@ -260,6 +266,7 @@ def test_a_chain_of_sixty_through_the_public_door() -> None:
     assert_close(kernel.jacobian(given[0]), fa.kinematics.jacobian(arm, given[0]), DOUBLE)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_cache")
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_the_switch_and_what_both_forms_say(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,6 +283,7 @@ def test_the_switch_and_what_both_forms_say(function: str, monkeypatch: pytest.M
     assert_close(found[9], found[10], tolerance(arm, function, given[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_cache")
 def test_followers_are_never_gone_through_in_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     arm = simple_drives(random_arm(9, 6, tree=True, mimic=True))
@@ -286,6 +294,7 @@ def test_followers_are_never_gone_through_in_a_loop(monkeypatch: pytest.MonkeyPa
         assert_true(found, arm, function, given)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_cache")
 def test_open_parameters_and_fused_sets_are_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
     arm = ARMS["kind 3"]
@@ -299,6 +308,7 @@ def test_open_parameters_and_fused_sets_are_written_out(monkeypatch: pytest.Monk
     assert_close(both["M"], fa.dynamics.inertia_matrix(arm, q), DOUBLE)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_cache")
 def test_three_hundred_joints() -> None:
     arm = chain(300)
@@ -321,6 +331,7 @@ def _bytes(looped: Looped, target: Target) -> int:
     return target.size * sum(sizes)
 
 
+@pytest.mark.slow
 def test_memory_bounds_the_lanes() -> None:
     target = Target("double", 8, True)
     short, long = (LOOPS["forward_dynamics"](chain(n)) for n in (20, 2000))
@@ -346,6 +357,7 @@ def test_a_large_matrix_is_written_where_it_belongs() -> None:
     )
 
 
+@pytest.mark.slow
 def test_fewer_lanes_for_memory_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "33 turning"
     given = states(ARMS[name], 19)

@@ -102,6 +102,7 @@ def allowed(arm: fa.Arm, function: str, q: Any, eps: float = DOUBLE) -> float:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.sweep(2)
@@ -124,6 +125,7 @@ def test_values_make_another_arm(asked: str, function: str) -> None:
         assert_close(each[k], truth(other, function, *row), allowed(other, function, row[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", ["gravity of a tree", "all of a table"])
 def test_another_kernel_says_the_same(asked: str) -> None:
     kernel = kernel_for(asked)
@@ -140,6 +142,7 @@ def test_another_kernel_says_the_same(asked: str) -> None:
         assert_close(got, want, DOUBLE * condition)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", ASKED)
 def test_the_ways_to_give_values(asked: str) -> None:
     """A row, a table by name of all or some of them, numbers and arrays mixed;
@@ -173,6 +176,7 @@ def test_the_ways_to_give_values(asked: str) -> None:
     assert np.array_equal(alone, kernel.gravity(q[2], parameters=table[2]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("asked", ["all of PUMA", "links and gravity of PUMA", "all of a tree"])
 def test_bits_are_the_same_wherever_a_state_stands(asked: str, function: str) -> None:
@@ -188,6 +192,7 @@ def test_bits_are_the_same_wherever_a_state_stands(asked: str, function: str) ->
     assert np.array_equal(call(*(x[:0] for x in given), parameters=table[:0]), each[:0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "inertia_matrix", "jacobian"])
 def test_values_of_its_own_give_a_state_the_bits_it_has_alone(function: str) -> None:
     kernel = kernel_for("all of PUMA")
@@ -198,6 +203,7 @@ def test_values_of_its_own_give_a_state_the_bits_it_has_alone(function: str) -> 
     assert np.array_equal(each, alone)
 
 
+@pytest.mark.slow
 def test_threads_change_no_bit() -> None:
     kernel: Any = kernel_for("links and gravity of PUMA")
     given = states(kernel.arm, WORTH + 5)
@@ -209,6 +215,7 @@ def test_threads_change_no_bit() -> None:
             assert np.array_equal(kernel.inverse_dynamics(*given, threads=threads, parameters=values), one)
 
 
+@pytest.mark.slow
 def test_many_threads_each_with_values_of_its_own() -> None:
     kernel = fa.compile(ARMS["puma560-akb"], parameters="link6")
     given = states(kernel.arm, 3)
@@ -227,6 +234,7 @@ def test_many_threads_each_with_values_of_its_own() -> None:
     assert not np.array_equal(answers[0][0], answers[1][0])
 
 
+@pytest.mark.slow
 def test_single_precision() -> None:
     kernel = kernel_for("all of PUMA", "float32")
     given = [x.astype(np.float32) for x in states(kernel.arm, 17)]
@@ -316,6 +324,7 @@ def test_what_only_looks_like_numbers_is_told(values: Any) -> None:
         kernel_for("gravity of a tree").gravity(np.zeros((4, 3)), parameters=values)
 
 
+@pytest.mark.slow
 def test_names_that_are_not_there() -> None:
     arm, z = ARMS["tree"], np.zeros(3)
     with pytest.raises(
@@ -335,6 +344,7 @@ def test_names_that_are_not_there() -> None:
     assert closed.parameters == {}
 
 
+@pytest.mark.slow
 def test_a_fused_set_takes_them_too() -> None:
     kernel = kernel_for("links and gravity of PUMA")
     given = states(kernel.arm, 6)

@@ -114,6 +114,7 @@ def test_what_is_known_of_joints() -> None:
             assert body.joint.limits.lower - 1e-12 <= at <= body.joint.limits.upper + 1e-12
 
 
+@pytest.mark.slow
 def test_starts_are_the_nearest_of_their_blocks() -> None:
     """One step at the most: rows hold where each start began."""
     arm = fa.load("panda")
@@ -148,6 +149,7 @@ def test_blocks_do_not_depend_on_how_many_there_are() -> None:
     assert not np.array_equal(few, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])
 def test_any_number_of_lanes_gives_the_same_bits(lanes: int) -> None:
     arm = random_arm(5, 6, mimic=True)
@@ -171,6 +173,7 @@ def test_code_comes_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert np.array_equal(Reacher(arm, False, True).run(T, None, 3, 0, 1e-9, 50), made)
 
 
+@pytest.mark.slow
 def test_code_that_is_not_what_was_written_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,6 +57,7 @@ def close(a: Floats, b: Floats) -> bool:
     return bool(np.max(np.abs(a - b)) <= SAME * np.max(np.abs(b)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rk3", "rk4", "gill"])
 @pytest.mark.parametrize("name", RIGID)
 @pytest.mark.sweep
@@ -73,6 +74,7 @@ def test_steps_are_those_of_the_method(name: str, method: str) -> None:
     assert np.array_equal(state.qd[0], found[1][0, -1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("linear", [False, True])
 def test_inputs_are_held_or_go_straight(linear: bool) -> None:
     arm = RIGID["slides"]
@@ -86,6 +88,7 @@ def test_inputs_are_held_or_go_straight(linear: bool) -> None:
     assert close(found[1][0], right[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limited", [False, True])
 def test_voltages_act_through_the_motors(limited: bool) -> None:
     motor = fa.Motor(gear_ratio=-12.0, rotor_inertia=2e-4, torque_constant=0.11, resistance=1.3)
@@ -115,6 +118,7 @@ def test_voltages_act_through_the_motors(limited: bool) -> None:
     assert (round(4.0 * 12.0 * 0.11, 9) in reached) == limited, "the current was at its limit"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arm", [RIGID["tree"], random_arm(1, 3), random_arm(6, 3)], ids=["rigid", "drives", "more drives"]
 )
@@ -175,6 +179,7 @@ def test_states_say_which_joints_stand() -> None:
     assert state.copy().q is not state.q
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
     work = """
 import sys
@@ -205,6 +210,7 @@ print(q.tobytes().hex())
     assert printed[0] == printed[1] != ""
 
 
+@pytest.mark.slow
 def test_code_that_is_not_what_was_written_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,6 +224,7 @@ def test_code_that_is_not_what_was_written_is_made_again(
     assert np.array_equal(roller(arm).accelerations(zero, zero, zero, zero, zero + 1.0), made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["turning", "chain", "tree, followers"])
 @pytest.mark.parametrize("method", ["rk3", "rk4", "gill"])
 @pytest.mark.sweep
@@ -237,6 +244,7 @@ def test_loads_that_are_nearly_known_lead_to_the_same_motion(kind: str, method: 
         assert close(a[0, :moving], b)
 
 
+@pytest.mark.slow
 def test_where_a_load_is_far_from_what_was_expected_it_is_found_all_the_same() -> None:
     """Loads that are nowhere near, of either sign and of any size, cost steps but change nothing."""
     arm = with_efficiency(loaded_arm("chain", 5, 3), 1)

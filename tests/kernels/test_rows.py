@@ -100,7 +100,9 @@ def at_edges(function: Any, block: Any, given: Protected, out: Protected) -> lis
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "lanes"), WIDTHS)
+@pytest.mark.sweep
 def test_every_size_and_nothing_outside_is_touched(dtype: str, lanes: int) -> None:
     made, _ = functions(dtype, lanes)
     most = lanes * SIZES[-1] * np.dtype(dtype).itemsize
@@ -122,6 +124,7 @@ def test_every_size_and_nothing_outside_is_touched(dtype: str, lanes: int) -> No
         assert applied(made[f"columns{size}"], rows).tobytes() == rows.T.tobytes()
 
 
+@pytest.mark.slow
 def test_pages_are_indeed_protected() -> None:
     """Where this is not so, the test above proves nothing: a process that reads one
     scalar too many is ended.

@@ -146,6 +146,7 @@ def test_the_truth_is_true() -> None:
     assert float(sine) == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "largest"), [("float64", 1e5), ("float32", 1e3)])
 def test_within_a_unit_or_so_of_the_result_itself(dtype: str, largest: float) -> None:
     """Also where sine or cosine is almost 0, and all that is left of the angle is what pi lacks."""
@@ -155,6 +156,7 @@ def test_within_a_unit_or_so_of_the_result_itself(dtype: str, largest: float) ->
     assert true_errors(dtype, x).max() <= TRUE_ULP
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "largest"), [("float64", 1e5), ("float32", 1e3)])
 def test_machines_without_fused_multiply_add(dtype: str, largest: float) -> None:
     target = replace(host(dtype), fused=False)

@@ -73,6 +73,7 @@ def assert_right(arm: fa.Arm, T: Floats, found: NumericSolution, tolerance: floa
     assert np.abs(found.error[:, 1] - angle).max() < 1e-8  # series of the angle, and arctangents next to pi
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["panda", "puma560", "ur5", "stanford", "chain12"])
 def test_hand_comes_where_it_was_asked_to(name: str) -> None:
     arm = loaded(name)
@@ -82,6 +83,7 @@ def test_hand_comes_where_it_was_asked_to(name: str) -> None:
     assert np.mean(found.solved) >= FOUND
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 5, *long([3, 8])])
 def test_arms_of_every_kind(n: int) -> None:
     for arm in every_kind(3, n):
@@ -91,6 +93,7 @@ def test_arms_of_every_kind(n: int) -> None:
         assert np.mean(found.solved) >= FOUND
 
 
+@pytest.mark.slow
 def test_every_link_of_a_tree_and_joints_that_do_not_move_it() -> None:
     arm = random_arm(4, 6, tree=True)
     for link in arm.links:
@@ -114,6 +117,7 @@ def newton(arm: fa.Arm, T: Floats, q: Floats) -> Floats:
     return q
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560", "ur5", "stanford", "tree"])
 def test_agrees_with_newton_where_the_solution_is_near(name: str) -> None:
     arm = random_arm(7, 6, prismatic=False) if name == "tree" else loaded(name)
@@ -133,6 +137,7 @@ def test_agrees_with_newton_where_the_solution_is_near(name: str) -> None:
     assert compared >= 5
 
 
+@pytest.mark.slow
 def test_redundant_arm_moves_little_from_its_start() -> None:
     arm = loaded("panda")
     for q in posture(arm, 8, 20) * 0.9 + np.array([0.0, 0.0, 0.0, -0.15, 0.0, 0.18, 0.0]):
@@ -144,6 +149,7 @@ def test_redundant_arm_moves_little_from_its_start() -> None:
             assert np.linalg.norm(found.q - q) <= np.linalg.norm(moved - q) * 1.1
 
 
+@pytest.mark.slow
 def test_a_pose_has_the_same_bits_alone_in_a_batch_and_in_any_order() -> None:
     arm = loaded("panda")
     T = np.concatenate([reachable(arm, 4, 60), reachable(arm, 5, 3) + pose(p=(9.0, 0.0, 0.0)) - np.eye(4)])
@@ -163,6 +169,7 @@ def test_a_pose_has_the_same_bits_alone_in_a_batch_and_in_any_order() -> None:
     )
 
 
+@pytest.mark.slow
 def test_seed_chooses_starts_and_more_starts_only_go_on() -> None:
     arm = loaded("puma560")
     T = reachable(arm, 7, 300)
@@ -220,6 +227,7 @@ def test_fewer_joints_than_a_pose_has_freedoms() -> None:
     assert inverse_numeric(arm, tilted, position_only=True).solved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["panda", "puma560", "chain7"])
 def test_nearest_posture_is_a_minimum_within_the_limits(name: str) -> None:
     arm = loaded(name)
@@ -236,6 +244,7 @@ def test_nearest_posture_is_a_minimum_within_the_limits(name: str) -> None:
         assert (distance**2 + angle**2).min() >= error @ error - 1e-9  # a slope of 1e-6 along such a step
 
 
+@pytest.mark.slow
 def test_singular_targets() -> None:
     """A stretched arm, where the Jacobian has a rank less and a step goes half the way."""
     for limits in (None, [(-2.9, 2.9), (-2.9, 2.9)]):
@@ -255,6 +264,7 @@ def wheel(lower: float, upper: float) -> fa.Arm:
     return fa.from_dh("wheel", [(0.3, 0.0, 0.0, 0.0)], convention="standard", limits=[(lower, upper)])
 
 
+@pytest.mark.slow
 def test_a_joint_goes_round_the_other_way_where_its_limits_ask_for_it() -> None:
     arm = wheel(2.0, 5.0)
     T = forward(arm, [-2.0])
@@ -288,6 +298,7 @@ def test_half_a_turn_is_never_taken_for_none() -> None:
         assert found.error[1] > 2.9
 
 
+@pytest.mark.slow
 def test_limits_of_followers_hold() -> None:
     arm = random_arm(2, 4, mimic=True)
     T = reachable(arm, 3, 50)

@@ -151,6 +151,7 @@ def test_thousands_of_columns_are_read() -> None:
     assert q_of(f"{header},q2,q1\n{'7,' * 5000}2,1\n") == [[1.0, 2.0]]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_small_blocks")
 def test_blocks_together_are_the_file() -> None:
     numbers = np.random.default_rng(5).normal(size=(300, 2))
@@ -174,6 +175,7 @@ def test_rows_are_copied_as_they_came() -> None:
     assert text == "q1;q2;t;tau1;tau2\n1.50;2e0;now;0.5;-1.25\n 3 ;4;;1e-300;2.5\n"
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     arrays(

@@ -86,6 +86,7 @@ def sample(
     return every, np.concatenate([brass, cut, np.full(count, 0.7 / count)])
 
 
+@pytest.mark.slow
 def test_a_link_of_placed_parts_agrees_with_a_monte_carlo_integral(tmp_path: Path) -> None:
     (node,) = parts(tmp_path, HEAD + FLANGE)
     points, weights = sample(np.random.default_rng(1), node, 400_000)

@@ -169,6 +169,7 @@ def test_every_dimension_matters(name: str) -> None:
         assert abs(after.volume / before.volume - 1) > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TRUTHS)
 @settings(deadline=None)
 @given(k=st.floats(1e-3, 1e3))
@@ -182,6 +183,7 @@ def test_scaling_law(name: str, k: float) -> None:
 lengths = st.floats(1e-3, 1e3)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(outer=lengths, ratio=st.floats(0.01, 0.99), length=lengths)
 def test_tube_fills_up_to_a_cylinder(outer: float, ratio: float, length: float) -> None:
@@ -190,6 +192,7 @@ def test_tube_fills_up_to_a_cylinder(outer: float, ratio: float, length: float) 
     assert_equal(filled, cylinder(radius=outer, length=length), ROUNDING)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(radius=lengths, height=lengths)
 def test_cone_and_cylinder_are_frustums(radius: float, height: float) -> None:
@@ -213,6 +216,7 @@ def test_a_frustum_is_a_cone_without_its_tip() -> None:
     assert_equal(whole, cone(radius=0.5, height=1.25), ROUNDING)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(radius=lengths, length=lengths)
 def test_two_halves_make_a_whole(radius: float, length: float) -> None:
@@ -233,6 +237,7 @@ def test_two_wedges_make_a_box(x: float, y: float, z: float) -> None:
     assert_equal(joined(half, other), whole, ROUNDING)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(x=lengths, y=lengths, z=lengths)
 def test_prism_of_a_rectangle_is_a_box(x: float, y: float, z: float) -> None:
@@ -249,6 +254,7 @@ def test_concave_prism_is_two_boxes() -> None:
         assert_equal(prism(points=points, length=0.9), joined(lower, upper), ROUNDING)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     radii=st.lists(st.floats(0.3, 2.0), min_size=5, max_size=9),

@@ -113,6 +113,7 @@ def test_tetrahedron_mesh_is_the_integral() -> None:
 entries = st.floats(-2, 2)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(entries, min_size=12, max_size=12), st.sampled_from([TETRAHEDRON, cube(), ball(1)]))
 def test_affine_law(numbers: list[float], mesh: Array) -> None:
@@ -290,6 +291,7 @@ def test_scale(tmp_path: Path, brick: Array, make: Writer) -> None:
         read_stl(path, scale=1e12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("header", [b"", b"solid part", b"solid" + b" " * 75])
 def test_truncated_binary(tmp_path: Path, brick: Array, header: bytes) -> None:
     data = binary_stl(brick, header)
@@ -301,6 +303,7 @@ def test_truncated_binary(tmp_path: Path, brick: Array, header: bytes) -> None:
             assert text in str(caught.value)
 
 
+@pytest.mark.slow
 def test_truncated_ascii(tmp_path: Path, brick: Array) -> None:
     data = ascii_stl(brick[:2])
     complete = data.rindex(b"endsolid") + len(b"endsolid")
@@ -366,6 +369,7 @@ def test_empty_and_garbage(tmp_path: Path, data: bytes, message: str) -> None:
         read_stl(stored(tmp_path, data))
 
 
+@pytest.mark.slow
 def test_too_large(tmp_path: Path) -> None:
     path = tmp_path / "part.stl"
     for size, message in (
@@ -388,6 +392,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
             read_stl(tmp_path / name)
 
 
+@pytest.mark.slow
 def test_mutated_files_raise_nothing_else(tmp_path: Path, brick: Array) -> None:
     rng = random.Random(20240611)
     seeds = [binary_stl(brick), binary_stl(brick, b"solid part"), ascii_stl(brick)]

@@ -191,6 +191,7 @@ def boxes(figure: Any) -> list[tuple[str, Any]]:
     return [(t.get_text(), t.get_window_extent(renderer)) for t in found if id(t) not in off]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_axis_says_what_it_measures_and_in_which_unit(name: str) -> None:
     for axes in laid_out(name).axes:
@@ -213,6 +214,7 @@ def test_every_axis_says_what_it_measures_and_in_which_unit(name: str) -> None:
             assert label in WITHOUT_UNIT or UNITS.search(label), (along, label)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_no_word_is_cut_by_the_edge(name: str) -> None:
     figure = laid_out(name)
@@ -229,6 +231,7 @@ def test_no_word_is_cut_by_the_edge(name: str) -> None:
 
 
 # there it lies over a free place of the only panel
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(FIGURES) - {"compare"}))
 def test_legends_cover_neither_panels_nor_titles(name: str) -> None:
     from matplotlib.legend import Legend
@@ -247,6 +250,7 @@ def test_legends_cover_neither_panels_nor_titles(name: str) -> None:
             assert min(wide, tall) <= PIXEL, (legend, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_letters_and_sizes_are_those_of_the_look(name: str) -> None:
     from matplotlib.text import Text
@@ -290,6 +294,7 @@ def test_names_are_shown_as_they_are_or_without_their_middle(name: str, text: st
     assert shown(name) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_the_same_figure_has_the_same_bytes_whatever_is_set_elsewhere(suffix: str) -> None:
     from matplotlib import style
@@ -303,6 +308,7 @@ def test_the_same_figure_has_the_same_bytes_whatever_is_set_elsewhere(suffix: st
     assert made.axes[0].lines[0].get_linewidth() == LINE
 
 
+@pytest.mark.slow
 def test_the_ground_is_white_and_opaque(tmp_path: Path) -> None:
     from matplotlib.image import imread
 
@@ -321,6 +327,7 @@ def test_the_ground_is_white_and_opaque(tmp_path: Path) -> None:
     assert first[1] == "#ffffff"
 
 
+@pytest.mark.slow
 def test_endings_are_three_and_files_whole_or_none(tmp_path: Path) -> None:
     figure = laid_out("waters")
     for suffix, begin in ((".png", b"\x89PNG"), (".SVG", b"<?xml"), (".pdf", b"%PDF")):
@@ -339,6 +346,7 @@ def test_results_are_drawn_the_same_way(kind: Any) -> None:
     assert inspect.signature(kind.plot) == inspect.signature(Simulation.plot)
 
 
+@pytest.mark.slow
 def test_a_picture_without_a_path_is_a_figure_and_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -359,6 +367,7 @@ def test_too_many_joints_for_a_log_are_refused() -> None:
         log_figure(dataclasses.replace(few, joints=("j",) * 61))
 
 
+@pytest.mark.slow
 def test_nothing_is_left_behind_by_a_picture() -> None:
     """No window, no list of open figures: pyplot is not even imported, and a figure goes
     when its last name goes.
@@ -380,6 +389,7 @@ def test_without_matplotlib_it_is_said_what_to_install(monkeypatch: pytest.Monke
             make()
 
 
+@pytest.mark.slow
 def test_a_figure_shows_itself_in_a_notebook() -> None:
     figure = sines(fa.load("chain2").rigid()).plot()
     assert figure._repr_png_() == figure_bytes(sines(fa.load("chain2").rigid()).plot())

@@ -68,6 +68,7 @@ def assert_solved(arm: Arm, q: Any, qd: Any, tau: Any) -> None:
         assert_close(found, solved(arm, q, qd, tau), FORWARD * max(10.0, condition))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bare", [False, True], ids=["driven", "rigid"])
 @pytest.mark.parametrize("name", ARMS)
 def test_what_matrix_and_bias_give(name: str, bare: bool) -> None:
@@ -94,6 +95,7 @@ def test_built_in_arms_wherever_things_break(name: str) -> None:
         assert_solved(arm, q, qd, tau)
 
 
+@pytest.mark.slow
 def test_fifty_joints_give_back_their_torques() -> None:
     """Where M is hard to invert: what inverse dynamics gives back, measured by the parts it is made of."""
     arm = simple_drives(random_arm(3, 50, tree=True))

@@ -79,6 +79,7 @@ def assert_right(arm: Arm) -> None:
     assert np.array_equal(made.matrix[:, list(made.columns)], np.eye(len(made)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LITERATURE)
 def test_numbers_of_the_literature(name: str) -> None:
     arm = fa.load(name)
@@ -118,12 +119,14 @@ def test_many_random_arms(block: int) -> None:
         assert_right(with_gravity(arm.rigid(), list(GRAVITIES.values())[seed % 4]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in SPECIAL if "mass" not in name])
 def test_special_geometry(name: str) -> None:
     assert_right(SPECIAL[name])
 
 
 # where the rank is in doubt
+@pytest.mark.slow
 @pytest.mark.parametrize("gravity", [name for name in GRAVITIES if name != "nearly down"])
 def test_every_gravity(gravity: str) -> None:
     for name in (
@@ -161,6 +164,7 @@ def test_numbers_that_can_be_counted_by_hand(name: str, gravity: str, expected: 
     assert len(base_parameters(with_gravity(SPECIAL[name], GRAVITIES[gravity]))) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*SPECIAL, "puma560", "stanford"])
 def test_the_closed_form_needs_no_completion(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the numerical rank as many are found: where nothing follows anything
@@ -173,6 +177,7 @@ def test_the_closed_form_needs_no_completion(name: str, monkeypatch: pytest.Monk
     assert len(made) == rank_of(arm.rigid())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("off", [1e-2, 1e-3, 3e-4, 1e-4, 6e-5, 3e-5, 1e-5, 3e-6, 1e-6, 1e-7, 1e-9, 1e-12])
 def test_twists_that_are_nearly_right_angles(off: float) -> None:
     """The first axis lies along y of link 1 but for a little:
@@ -201,6 +206,7 @@ def nearly_special(off: float) -> dict[str, Arm]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("off", [10.0**-k for k in range(2, 15)])
 def test_nearly_special_geometry_loses_no_torque(off: float) -> None:
     """Whether such an arm counts as special is a matter of taste; that its torques are right is not."""
@@ -223,6 +229,7 @@ def test_what_only_the_rank_shows_is_found(axis: tuple[float, float, float]) -> 
     assert_right(arm)
 
 
+@pytest.mark.slow
 def test_followers_show_less_than_the_closed_form_expects() -> None:
     arms = [random_arm(seed, 2, "frames", mimic=True).rigid() for seed in range(6)]
     assert any(base_parameters(arm).completed for arm in arms)
@@ -239,6 +246,7 @@ def test_silent_changes_are_silent(k: int) -> None:
         assert np.abs(Y @ vector).max() <= SILENT * np.abs(vector).max() * np.abs(Y).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SPECIAL)
 def test_silent_changes_of_special_geometry_are_silent(name: str) -> None:
     arm = SPECIAL[name]
@@ -249,6 +257,7 @@ def test_silent_changes_of_special_geometry_are_silent(name: str) -> None:
             assert np.abs(Y @ vector).max() <= SILENT * np.abs(vector).max() * np.abs(Y).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560", "stanford", "parallel", "gantry and wrist", "PRP", "as URDF"])
 def test_base_parameters_do_not_see_silent_changes(name: str) -> None:
     arm = SPECIAL.get(name) or fa.load(name).rigid()
@@ -284,6 +293,7 @@ def parsed(label: str) -> dict[str, float]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["puma560", "panda", "stanford", "opposite", "PPRPR", "in one line, opposite"]
 )
@@ -309,6 +319,7 @@ def test_labels_of_a_pendulum_on_a_slide() -> None:
     assert labels[first] == f"{first} + {second}"
 
 
+@pytest.mark.slow
 def test_long_arms_are_not_ranked() -> None:
     """7 n - 4 of n turning joints in general position, gravity across the first:
     three of the first, seven of each other.
@@ -350,6 +361,7 @@ def test_an_arm_without_joints_has_none() -> None:
     assert made.rank is None
 
 
+@pytest.mark.slow
 def test_a_rule_that_drops_what_shows_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = base.silent_changes
 

@@ -51,11 +51,13 @@ def assert_is(arm: Arm, tolerance: float = 1e-12) -> None:
             assert_close(value, truth[name], tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EVERY)
 def test_every_kind_of_arm(name: str) -> None:
     assert_is(EVERY[name].rigid())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 5])
 def test_arms_under_any_gravity(n: int) -> None:
     for arm in all_arms(n).values():
@@ -74,6 +76,7 @@ def test_gravity(gravity: str) -> None:
     assert_is(with_gravity(random_arm(6, 4, "frames", tree=True, mimic=True).rigid(), GRAVITIES[gravity]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_built_in_arms_where_things_break(name: str) -> None:
     arm = fa.load(name).rigid()

@@ -75,6 +75,7 @@ def fitting(arm: Arm, plans: list[Plan]) -> list[Plan]:
     return taken
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
 def test_the_plain_plan(name: str) -> None:
     assert_plan_fits(ARMS[name], PLAIN_PLAN)
@@ -106,6 +107,7 @@ def choices_of(chain: Chain) -> Iterator[tuple[int, Choice]]:
                     yield i, (choice[0], choice[1], choice[2])
 
 
+@pytest.mark.slow
 def test_every_single_choice_where_it_fits() -> None:
     seen = set()
     for name in SHORT:
@@ -165,6 +167,7 @@ def random_plan(chain: Chain, rng: np.random.Generator) -> Plan:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHORT)
 def test_random_plans(name: str) -> None:
     rng = np.random.default_rng(len(name))
@@ -173,6 +176,7 @@ def test_random_plans(name: str) -> None:
     assert len(taken) >= 5, "hardly any plan fits: the test says little"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
 def test_origins_slide(name: str) -> None:
     arm = ARMS[name]
@@ -196,6 +200,7 @@ def test_origins_slide_where_the_plan_says() -> None:
     assert_close(at_centre.h, np.zeros(3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
 def test_last_frames_roll(name: str) -> None:
     arm = ARMS[name]
@@ -210,6 +215,7 @@ def test_last_frames_roll(name: str) -> None:
         assert_plan_fits(arm, Plan(rolled=frozenset({i})))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["parallel", "right angles", "as URDF", "crossing", "hand on the base", "in one point"]
 )
@@ -225,6 +231,7 @@ def test_other_units_of_length(name: str) -> None:
         assert_same_dynamics(made, arm)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("squares", SQUARES)
 @pytest.mark.parametrize(
     "name", ["right angles", "right angles, standard", "parallel", "slides across", "n3, kind 4"]
@@ -248,6 +255,7 @@ def test_moments_go_straight_through_runs(name: str) -> None:
         assert_same_dynamics(made, arm)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
 def test_angles_need_not_be_added_along_parallel_axes(name: str) -> None:
     chain = replace(chain_for(ARMS[name]), summed=False)

@@ -26,6 +26,7 @@ ARMS |= {f"kind {k}": simple_drives(arm) for k, arm in enumerate(every_kind(4, 3
 FORWARD = 1e-14
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
 def test_torques_matrices_and_accelerations_are_those_of_the_arm(name: str) -> None:
     arm = ARMS[name]
@@ -42,6 +43,7 @@ def test_torques_matrices_and_accelerations_are_those_of_the_arm(name: str) -> N
         assert_close(dynamics.inverse(arm, q, qd, found), tau, 1e-11)
 
 
+@pytest.mark.slow
 def test_drives_are_in_it() -> None:
     arm = ARMS["puma560"]
     q, qd, qdd = random_state(arm, 3)
@@ -52,6 +54,7 @@ def test_drives_are_in_it() -> None:
     assert np.diag(made.inertia_matrix(q) - bare.inertia_matrix(q)).min() > 0.1
 
 
+@pytest.mark.slow
 def test_states_where_things_break() -> None:
     arm = ARMS["puma560"]
     made = arm.regrouped()
@@ -105,6 +108,7 @@ def test_reactions_are_refused_and_the_remedy_is_named() -> None:
     assert 'fa.generate(arm, "reactions") as code' in text
 
 
+@pytest.mark.slow
 def test_forces_in_the_joints_are_indeed_not_kept() -> None:
     """What the refusal is for: the mass behind the last joint is gone, so no force would be found there."""
     made = ARMS["puma560-akb"].regrouped()

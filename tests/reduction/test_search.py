@@ -38,6 +38,7 @@ ARMS |= {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
 def test_the_arm_stays_what_it_is_and_is_not_dearer(name: str) -> None:
     chain = chain_for(ARMS[name])
@@ -46,6 +47,7 @@ def test_the_arm_stays_what_it_is_and_is_not_dearer(name: str) -> None:
     assert cost(made) <= cost(planned(chain)) <= cost(chain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("length", "mass"), [(1e-4, 1e-9), (100.0, 1e6), *long([(1e-2, 1e-4), (1e-3, 1e-6)])]
 )
@@ -63,6 +65,7 @@ def test_arms_of_any_size(length: float, mass: float) -> None:
                 assert np.abs(value - truth[what]).max() <= EXACT * np.abs(truth[what]).max(), (name, what)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560", "panda", "stanford", "gantry and wrist", "tree"])
 def test_the_search_pays(name: str) -> None:
     chain = chain_for(ARMS[name])
@@ -79,6 +82,7 @@ def test_cost_is_that_of_the_traced_inverse_dynamics() -> None:
     assert cost(planned(chain_for(one.replace(gravity=(0.0, 0.0, -9.81))))) == (1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["parallel", "tree, followers", "gantry and wrist"])
 def test_the_search_finds_the_same_again(name: str) -> None:
     chain = chain_for(ARMS[name])
@@ -122,6 +126,7 @@ def test_frames_of_symbols_are_not_turned_or_moved_by_their_numbers() -> None:
     assert_same_dynamics(planned(chain, bound), SPECIAL["RPPR"])
 
 
+@pytest.mark.slow
 def test_counting_leaves_the_chain_alone() -> None:
     chain = chain_for(SPECIAL["parallel"])
     before = [(s.m, s.h.copy(), s.J.copy(), s.l.copy()) for s in chain.segments]
@@ -133,6 +138,7 @@ def test_counting_leaves_the_chain_alone() -> None:
         assert np.array_equal(s.l, l)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *long(range(1, 4))])
 def test_a_calibrated_arm_loses_no_digits(seed: int) -> None:
     """Lengths and twists a little off 0: dividing by them would make moments of a million times the arm's."""

@@ -37,6 +37,7 @@ def test_bounds_fractions_and_zeros(printed: str, ours: float | None, verdict: s
     assert judge(printed, ours) == verdict
 
 
+@pytest.mark.slow
 def test_what_comes_next_is_told() -> None:
     told: list[str] = []
     for result in reproduce("silver", told.append):
@@ -54,6 +55,7 @@ def test_every_picture_is_drawn_or_has_a_reason() -> None:
         assert bool(picture.drawn) != bool(picture.reason), picture
 
 
+@pytest.mark.slow
 def test_what_is_said_to_be_drawn_is_what_is_drawn() -> None:
     for document in LISTED:
         names = {picture.drawn for picture in pictures(document) if picture.drawn}
@@ -71,6 +73,7 @@ def test_all_numbered_figures_are_listed() -> None:
     assert set(DOCUMENTS) >= set(LISTED)
 
 
+@pytest.mark.slow
 def test_the_command_says_what_is_not_drawn(capsys: pytest.CaptureFixture[str], tmp_path: object) -> None:
     assert main(["reproduce", "silver", "--figures", str(tmp_path)]) == 0
     text = capsys.readouterr().out

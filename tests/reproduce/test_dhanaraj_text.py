@@ -65,6 +65,7 @@ def test_one_case_of_a_gear_has_the_operators_of_horner_s_rule() -> None:
         assert figures[f"transmission, {how}, additions"] == sums + 1  # and the break-away torque
 
 
+@pytest.mark.slow
 def test_half_the_coefficient_is_half_the_friction_of_the_joints() -> None:
     study = friction_study.study()
     joints = 0.5 * study.joint
@@ -105,6 +106,7 @@ def test_formulas_of_table_1_1_are_read_as_they_are_meant() -> None:
     assert dhanaraj_text._value("412 n - 277", 1) == 135
 
 
+@pytest.mark.slow
 def test_fitted_formulas_pass_through_the_counts_of_six_links() -> None:
     figures = dhanaraj_text.table_1_1_formulas()
     for name, formulation in (("Hollerbach 3x3", "lagrange-hollerbach"), ("Newton-Euler", "newton-euler")):
@@ -209,6 +211,7 @@ def test_times_follow_from_table_4_8() -> None:
     assert math.isclose(figures["samples a second"], 1.0 / 3.65e-3)
 
 
+@pytest.mark.slow
 def test_bars_of_figure_2_9_are_the_counts_of_generated_code_and_of_the_table() -> None:
     methods = puma_methods()
     with pytest.warns(fa.ModelWarning):

@@ -27,6 +27,7 @@ def kernel_torques(of: fa.Arm) -> np.ndarray:
     return fa.compile(of).inverse_dynamics(motion.q, motion.qd, motion.qdd)
 
 
+@pytest.mark.slow
 def test_the_hand_is_on_the_line() -> None:
     found = study()
     p = fa.kinematics.forward(arm(), found.motion.q)[:, :3, 3]
@@ -38,6 +39,7 @@ def test_the_hand_is_on_the_line() -> None:
     assert p[-1, 1] == pytest.approx(friction_study.S_END, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_parts_are_differences_of_the_inverse_dynamics_with_and_without_drives() -> None:
     found = study()
     rigid, bearings, whole = (kernel_torques(of) for of in (arm().rigid(), without_gears(arm()), arm()))
@@ -131,6 +133,17 @@ def test_statements_of_the_text_are_shares() -> None:
     assert shares["region II, opposite: total above dynamic"] == 0.0
 
 
+@pytest.mark.slow
+def test_a_figure_is_written_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    assert main(["reproduce", "waters", "--figures", str(tmp_path / "new" / "folder")]) == 0
+    written = list((tmp_path / "new" / "folder").iterdir())
+    assert {path.name for path in written} == {f"waters-{p.drawn}.png" for p in pictures("waters") if p.drawn}
+    assert min(path.stat().st_size for path in written) > 5000
+    assert "wrote " in capsys.readouterr().out
+
+
+@pytest.mark.long
 def test_figures_are_written_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     assert main(["reproduce", "dhanaraj", "--figures", str(tmp_path / "new" / "folder")]) == 0

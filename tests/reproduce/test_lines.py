@@ -28,6 +28,7 @@ def positioning_arm(g: Positioning) -> fa.Arm:
 ROOTS = list(itertools.product((1.0, -1.0), repeat=2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fore", [0.37, -0.37])
 @pytest.mark.parametrize("roots", ROOTS)
 @pytest.mark.sweep

@@ -50,6 +50,7 @@ def test_what_the_reason_says_of_dense_composite_bodies() -> None:
     assert (dense.mul, dense.add) == (771, 600)
 
 
+@pytest.mark.slow
 def test_articulated_bodies_become_cheaper_where_the_counts_say() -> None:
     def operations(name: str, n: int) -> tuple[int, int]:
         found = count(chain(n), name, "forward")
@@ -73,11 +74,13 @@ def test_equations_hold_and_a_wrong_one_is_seen(monkeypatch: pytest.MonkeyPatch)
     assert mata.equations()["(5), gradient of G against Newton-Euler"] > 1e-3
 
 
+@pytest.mark.slow
 def test_the_turn_is_a_whole_one() -> None:
     assert mata.turn() == {"steps": 180.0, "turn, degrees": pytest.approx(360.0)}
     assert mata.bars()["width, m"] == pytest.approx(0.02)
 
 
+@pytest.mark.slow
 def test_the_bars_in_modified_frames_are_the_built_in_ones() -> None:
     """Double precision by another description and another method;
     and the elimination on doubles against LAPACK.

@@ -83,6 +83,7 @@ def made(verdict: Verdict, ours: float | None = 1.5, text: str = "plain", reason
     return Result(item, f"label {text}", "2", ours, verdict, reason)
 
 
+@pytest.mark.slow
 def test_every_figure_stands_on_the_page_with_its_verdict_and_reason() -> None:
     results = list(reproduced("waters"))
     read = Read(report_page(results))
@@ -99,6 +100,7 @@ def test_every_figure_stands_on_the_page_with_its_verdict_and_reason() -> None:
     assert summary[1][1:] == [*(str(sum(r.verdict == v for r in results)) for v in MARKS), str(len(results))]
 
 
+@pytest.mark.slow
 def test_several_documents_are_summed_and_linked() -> None:
     results = [*reproduced("swartz"), *reproduced("silver")]
     read = Read(report_page(results))
@@ -209,6 +211,7 @@ def test_marks_differ_in_sign_and_colour_and_can_be_read() -> None:
         assert (light + 0.05) / (dark + 0.05) >= 4.5, ground  # contrast that WCAG 2 asks of text
 
 
+@pytest.mark.slow
 def test_command_writes_the_page_and_leaves_json_as_it_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -225,6 +228,7 @@ def test_command_writes_the_page_and_leaves_json_as_it_is(
     assert list(tmp_path.iterdir()) == [path], "no temporary file is left"
 
 
+@pytest.mark.slow
 def test_command_puts_figures_in_when_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     from forearm.plots.figure import new_figure

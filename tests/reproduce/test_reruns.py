@@ -44,6 +44,7 @@ def gill_as_listed(y: Floats, h: float, rate: Callable[[float, Floats], Floats])
     return y + h * rate(t, y) / 6.0 - q / 3.0
 
 
+@pytest.mark.slow
 def test_gills_steps_are_those_of_the_listing() -> None:
     arm, run = d4_arm(16.04), d4.run("gill")
     y, tau = np.concatenate([run.q[0], run.qd[0]]), run.tau
@@ -67,6 +68,7 @@ def test_the_start_is_the_tip_s_and_the_run_follows_the_line() -> None:
     assert g.upper == g.fore
 
 
+@pytest.mark.slow
 def test_energy_of_the_run_is_that_of_the_torques() -> None:
     run = d4.run("dp45")
     stored = run.energy["kinetic"] + run.energy["potential"]
@@ -77,16 +79,19 @@ def test_energy_of_the_run_is_that_of_the_torques() -> None:
     assert np.abs(run.energy["lost"]).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_the_order_is_four() -> None:
     assert d4.order() == pytest.approx(4.0, abs=0.1)
 
 
+@pytest.mark.slow
 def test_the_rerun_s_differences_are_small_beside_the_motion() -> None:
     differences = d4.rerun()
     assert all(0.0 < value < 1e-4 for value in differences.values())
     assert np.ptp(d4.planned().q, axis=0).max() > 0.1
 
 
+@pytest.mark.slow
 def test_mata_s_planned_motion_keeps_line_speed_and_attitude() -> None:
     made = puma_line.run()
     T = fa.kinematics.forward(made.arm, made.planned.q)
@@ -106,6 +111,7 @@ def test_mata_s_attitude_is_z_y_z_of_0_90_180_degrees() -> None:
     assert np.abs(puma_line.R_BASE_HAND @ [1.0, 0.0, 0.0] - [0.0, 0.0, 1.0]).max() == 0.0
 
 
+@pytest.mark.slow
 def test_errors_of_mata_s_run_grow_as_the_linearised_arm_says() -> None:
     """The fastest rate of the arm's own small motions, mean over the line,
     against what the integration shows.
@@ -121,6 +127,7 @@ def test_errors_of_mata_s_run_grow_as_the_linearised_arm_says() -> None:
     assert math.log(puma_line.growth()) == pytest.approx(np.mean(rates), rel=0.1)
 
 
+@pytest.mark.slow
 def test_mata_s_mean_differences_are_those_of_the_samples() -> None:
     made = puma_line.stepwise()
     figures = puma_line.table_6()
@@ -130,6 +137,7 @@ def test_mata_s_mean_differences_are_those_of_the_samples() -> None:
     assert puma_line.ends()["distance from the end, 0.1 m/s"] < 0.01
 
 
+@pytest.mark.slow
 def test_mata_s_run_begun_anew_starts_each_tenth_where_the_last_one_ended() -> None:
     """The first tenths against our simulation in one piece, which takes other steps:
     both within the tolerance.
@@ -142,6 +150,7 @@ def test_mata_s_run_begun_anew_starts_each_tenth_where_the_last_one_ended() -> N
     assert made.evaluations > 50 * 6  # a step of dp45 at least for each tenth
 
 
+@pytest.mark.slow
 def test_mata_s_three_methods_agree_and_the_hand_does_as_asked() -> None:
     assert all(value < 1e-12 for value in puma_line.agreement().values())
     task = puma_line.task()

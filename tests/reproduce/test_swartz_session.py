@@ -16,6 +16,7 @@ DIGITS = 1e-7  # of numbers that the session shows to eight
 SAME = 1e-12  # rad: the same steps in another order of operations
 
 
+@pytest.mark.slow
 def test_the_corrected_formula_is_rk3() -> None:
     arm = fa.load("cmu-dd")
     run = fa.simulate(
@@ -38,12 +39,14 @@ def test_orders_on_a_pendulum_without_arm(as_printed: bool, order: float) -> Non
     assert math.log2(abs(end(0.01) / end(0.005))) == pytest.approx(order, abs=0.05)
 
 
+@pytest.mark.slow
 def test_measured_orders() -> None:
     found = swartz.orders()
     assert found["order, rk3"] == pytest.approx(3.0, abs=0.05)
     assert found["order, as printed"] == pytest.approx(1.0, abs=0.05)
 
 
+@pytest.mark.slow
 def test_the_session_shows_what_the_library_computes() -> None:
     shown, ended = swartz.played()
     arm = fa.load("cmu-dd").replace(gravity=(0.0, 0.0, 9.80621))

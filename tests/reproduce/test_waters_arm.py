@@ -33,6 +33,7 @@ OURS = (
 )
 
 
+@pytest.mark.slow
 def test_verdicts() -> None:
     results = [r for r in reproduced("waters") if r.item.id in OURS]
     assert {r.item.id for r in results} == set(OURS)
@@ -46,6 +47,7 @@ def test_an_arm_whose_last_axes_do_not_meet_has_no_such_wrist(monkeypatch: pytes
     assert waters_arm.wrist()["W moved by q4, q5, q6"] > 0.01
 
 
+@pytest.mark.slow
 def test_naive_products_by_his_sum() -> None:
     """The sum that gives 2254 is of the fifth power in n: its fifth differences are
     constant, its fourth are not.

@@ -57,6 +57,7 @@ def covered(division: Division) -> list[int]:
     return sorted(place for group in division.places for place in group)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("fused", [False, True])
 def test_every_operation_is_in_one_task(function: str, fused: bool) -> None:
@@ -77,6 +78,7 @@ def test_every_operation_is_in_one_task(function: str, fused: bool) -> None:
     assert len(larger.graph) == 1, "there is no reason left for a second task"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_tasks_of_a_schedule_in_its_order_give_the_function(function: str) -> None:
     # under load it may have no answer
@@ -105,6 +107,7 @@ def test_torques_are_those_of_the_reference() -> None:
     assert np.abs(tau - expected).max() <= 1e-10 * np.abs(expected).max()
 
 
+@pytest.mark.slow
 def test_a_task_done_too_early_is_refused() -> None:
     traced = traced_function(arm_of("stanford"), "inverse_dynamics")
     made = operations(traced)
@@ -117,6 +120,7 @@ def test_a_task_done_too_early_is_refused() -> None:
         evaluated(made, schedule_by_priority(operations(traced).graph, 2), state(traced, 3))
 
 
+@pytest.mark.slow
 def test_inputs_that_are_missing_are_named() -> None:
     traced = traced_function(arm_of("stanford"), "inverse_dynamics")
     made = operations(traced)
@@ -125,6 +129,7 @@ def test_inputs_that_are_missing_are_named() -> None:
         evaluated(made, schedule_by_priority(made.graph, 2), given)
 
 
+@pytest.mark.slow
 def test_friction_and_motors_are_more_tasks() -> None:
     arm = arm_of("puma560")
     driven, rigid = (operations(traced_function(a, "inverse_dynamics")).graph for a in (arm, arm.rigid()))

@@ -11,6 +11,7 @@ from forearm.schedules.printed import GENERAL, STANFORD, load
 from forearm.schedules.tasks import Task, TaskGraph
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("costs", [(1.0,), (1.0, 2.0, 3.5), (0.1, 0.0, 7.3), (2.0, 5.0)])
 def test_never_above_the_shortest(costs: tuple[float, ...]) -> None:
     met = 0

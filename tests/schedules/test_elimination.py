@@ -116,6 +116,7 @@ def numbers(chain: Chain, states: list[State]) -> tuple[list[Array], dict[Place,
     return list(np.array(known).T), {place: list(np.array(rows).T) for place, rows in made.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arm", [general_arm(), stanford_pattern(), built_in("puma560-dhanaraj6")], ids=lambda a: a.name
 )
@@ -180,6 +181,7 @@ def test_which_element_is_zero_does_not_matter(pattern: str) -> None:
     assert sum(36 <= n <= 38 for n in numbers_of) == (3, 2, 1, 0)[zeros]
 
 
+@pytest.mark.slow
 def test_layers_are_4n_plus_3() -> None:
     for n in range(2, 13):
         work = subtask_work(general_arm(n), all_made=True)
@@ -188,6 +190,7 @@ def test_layers_are_4n_plus_3() -> None:
             assert all(work.layered.layers[e] < work.layered.layers[k] for e in earlier)
 
 
+@pytest.mark.slow
 def test_long_arms_and_arms_that_only_slide() -> None:
     everything = {(i, task.number) for i in range(1, 61) for task in SUBTASKS}
     assert len(table_graph(60, everything - {(1, 41), (60, 41)}).graph) == 2

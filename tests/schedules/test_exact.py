@@ -26,6 +26,7 @@ needs_solver = pytest.mark.skipif(
 CASES = [((1.0,), 0.0), ((1.0,), 1.0), ((1.0, 2.0, 3.5), 0.0), ((1.0, 2.0, 3.5), 1.5)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("costs", "communication"), CASES)
 def test_search_lies_between_the_shortest_and_the_first_list(
     costs: tuple[float, ...], communication: float
@@ -58,6 +59,7 @@ def test_a_graph_reversed_twice_is_itself() -> None:
     assert reversed_graph(graph).critical_path == graph.critical_path
 
 
+@pytest.mark.slow
 def test_every_printed_arm_is_scheduled_in_the_least_levels() -> None:
     """What the search reaches is what is proven, on 2 to 9 processors;
     no printed schedule of right tasks is shorter.
@@ -96,6 +98,7 @@ def test_effort_is_a_time(effort: float) -> None:
         schedule_exact(random_graph(1, 4), 2, effort=effort)
 
 
+@pytest.mark.slow
 def test_where_the_solver_has_no_model_the_answer_is_the_searchs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thirds are no thousandths, waits are not in it, and there may be too many tasks."""
     monkeypatch.setattr(exact, "has_solver", lambda: True)

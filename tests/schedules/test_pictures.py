@@ -66,6 +66,7 @@ def many_groups(links: int) -> TaskGraph:
     return TaskGraph(tasks, ((),) * len(tasks))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("links", [3, 6, 13, 20])
 def test_every_group_has_a_look_of_its_own_and_a_line_in_the_legend(links: int) -> None:
     schedule = schedule_by_rule(many_groups(links), 4)
@@ -83,6 +84,7 @@ def test_groups_that_cannot_be_told_apart_have_no_legend() -> None:
     assert gantt_figure(schedule_by_rule(many_groups(40), 2)).legends == []
 
 
+@pytest.mark.slow
 def test_charts_of_many_processors_stay_small() -> None:
     graph = random_graph(3, 40, density=0.05)
     assert gantt_figure(schedule_by_rule(graph, 1024)).get_figheight() <= 30.0
@@ -108,6 +110,7 @@ def test_names_that_do_not_fit_stay_away() -> None:
     assert set(words(gantt_figure(schedule))) == {"b"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tasks", [0, 1])
 def test_charts_and_layers_of_almost_nothing(tasks: int, tmp_path: Path) -> None:
     graph = TaskGraph(tuple(Task(str(k)) for k in range(tasks)), ((),) * tasks)
@@ -140,6 +143,7 @@ def test_a_part_of_a_graph_shows_what_comes_from_outside() -> None:
     assert len(thick) == 2 + 2 + 3 + 3, "T1, T2, T4, T5, T12 to T17 take from the link before"
 
 
+@pytest.mark.slow
 def test_stacked_links_count_every_task() -> None:
     layered = subtask_work(general_arm(4), all_made=True).layered
     figure = assembly_figure(layered)
@@ -161,6 +165,7 @@ def test_curves_are_those_of_the_schedules() -> None:
     assert len(ours) == 8
 
 
+@pytest.mark.slow
 def test_the_pictures_of_the_chapter_are_drawn() -> None:
     """`forearm reproduce dhanaraj --figures` writes them: reproduce/test_friction_study.py."""
     figures = schedule_figures()

@@ -138,6 +138,7 @@ def chapter() -> list[Result]:
     ]
 
 
+@pytest.mark.slow
 def test_every_figure_of_the_chapter_has_a_verdict_and_a_reason_where_it_differs(
     chapter: list[Result],
 ) -> None:
@@ -147,6 +148,7 @@ def test_every_figure_of_the_chapter_has_a_verdict_and_a_reason_where_it_differs
     assert {"tables-c-levels", "tables-c-levels-corrected", "tables-c-faults", "figs-4.11-4.12"} <= items
 
 
+@pytest.mark.slow
 def test_what_is_known_to_reproduce_does(chapter: list[Result]) -> None:
     exact = {
         (result.item.id, result.label) for result in chapter if result.verdict in ("exact", "within rounding")

@@ -31,6 +31,7 @@ def test_no_shorter_than_the_shortest_and_never_wrong(costs: tuple[float, ...], 
                 assert made.length <= (2.0 - 1.0 / processors) * best + 1e-9
 
 
+@pytest.mark.slow
 def test_longest_chain_first_is_the_shortest_for_trees_of_equal_tasks() -> None:
     """Hu: where each task is needed by one other at most, and all cost the same."""
     for seed in range(12):

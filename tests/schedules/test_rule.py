@@ -51,6 +51,7 @@ def test_processors_idle_where_nothing_is_ready() -> None:
     assert schedule_by_rule(chain, 3).length == 4.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["4.3", "4.7"])
 def test_schedules_of_the_document_are_valid_and_between_the_bounds(table: str) -> None:
     layered = load(table)

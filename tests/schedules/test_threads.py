@@ -69,6 +69,7 @@ def expected(arm: Arm, function: str, given: list[np.ndarray]) -> dict[str, np.n
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_results_have_the_bits_of_the_kernel(function: str) -> None:
     arm = arm_of("puma560").rigid()
@@ -82,6 +83,7 @@ def test_results_have_the_bits_of_the_kernel(function: str) -> None:
             assert values.tobytes() == right[name].tobytes(), (size, name)
 
 
+@pytest.mark.slow
 def test_an_arm_with_drives_that_branches_and_slides() -> None:
     arm = random_arm(2, n=5, tree=True)
     given = states(arm, "inverse_dynamics")
@@ -90,6 +92,7 @@ def test_an_arm_with_drives_that_branches_and_slides() -> None:
         assert threaded(arm, "inverse_dynamics", processors)(*given)["tau"].tobytes() == right.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_threads_that_share_nothing_agree(function: str) -> None:
     arm = arm_of("puma560").rigid()
@@ -107,6 +110,7 @@ def test_threads_that_share_nothing_agree(function: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_more_threads_than_cores_still_end() -> None:
     arm = arm_of("stanford").rigid()
     count = 2 * (os.cpu_count() or 1) + 1
@@ -128,6 +132,7 @@ def test_one_state_many_states_and_none() -> None:
     assert made(*(a[:0] for a in given))["tau"].shape == (0, 6)
 
 
+@pytest.mark.slow
 def test_a_function_of_poses() -> None:
     arm = arm_of("puma560").rigid()
     q = np.random.default_rng(6).uniform(-1.0, 1.0, (4, arm.n))
@@ -222,6 +227,7 @@ def test_an_interrupt_stays_one() -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("patience", [0, -1, 1.5, True, "9", 2**63])
 def test_patience_is_a_number_of_looks(patience: object) -> None:
     arm = arm_of("stanford").rigid()
@@ -245,6 +251,7 @@ def test_what_is_unknown_in_both_agrees_and_in_one_does_not() -> None:
     assert schedules.apart_by([np.full(2, np.nan)], [np.full(2, np.nan)]) == 0.0
 
 
+@pytest.mark.slow
 def test_calls_from_several_threads_do_not_meet() -> None:
     arm = arm_of("stanford").rigid()
     made = threaded(arm, "inverse_dynamics", 2, 20.0)
@@ -268,6 +275,7 @@ def test_cores_are_given_back() -> None:
     assert os.sched_getaffinity(0) == before
 
 
+@pytest.mark.slow
 def test_waits_are_those_that_others_do_not_include() -> None:
     """Each number that is said is waited for, each wait is for a number that is said,
     and waits of a thread only grow.
@@ -289,6 +297,7 @@ def test_waits_are_those_that_others_do_not_include() -> None:
                 reached[other] = number
 
 
+@pytest.mark.slow
 def test_what_cannot_be_run_is_said() -> None:
     arm = arm_of("stanford").rigid()
     made = threaded(arm, "inverse_dynamics", 2)
@@ -306,6 +315,7 @@ def test_what_cannot_be_run_is_said() -> None:
         compiled_threads(wide)
 
 
+@pytest.mark.slow
 def test_rows_of_the_benchmark_have_times_and_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schedules, "FUNCTIONS", {"inertia_matrix": ("stanford",)})
     monkeypatch.setattr(schedules, "REPEATS", 2)

@@ -28,6 +28,7 @@ HANDING = [(0.0, 0.3), (0.7, 1.1), (0.1, 5.0)]
 METHODS = [schedule_by_priority, schedule_by_search, schedule_exact]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [range(2), *long([range(2, 8)])], ids=["two", "others"])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("communication", "synchronisation"), HANDING)
@@ -43,6 +44,7 @@ def test_schedules_account_for_every_wait(
         assert made.length <= graph.total + CLOSE, "one processor waits for nobody"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("communication", "synchronisation"), [*long(HANDING[:2]), HANDING[2]])
 def test_no_shorter_than_the_shortest(communication: float, synchronisation: float) -> None:
     met = 0
@@ -86,6 +88,7 @@ def test_shaken_schedules_that_lose_a_wait_are_found() -> None:
     assert found >= 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processors", [2, 3, 5])
 @pytest.mark.parametrize("synchronisation", [0.0, 2.0])
 def test_waits_are_counted_as_threads_wait(processors: int, synchronisation: float) -> None:
@@ -111,6 +114,7 @@ def test_a_wait_costs_a_time(cost: object) -> None:
     assert [v.kind for v in violations(broken)] == ["time"]
 
 
+@pytest.mark.slow
 def test_starts_are_never_before_the_beginning() -> None:
     """Lists from the end were turned by differences, and those of tenths can fall below 0 by rounding."""
     rng = np.random.default_rng(3)

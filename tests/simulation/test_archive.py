@@ -68,6 +68,7 @@ TREES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(numbers=st.tuples(*[NUMBERS] * 4), checkpoint=st.dictionaries(st.text(max_size=4), TREES, max_size=4))
 def test_any_numbers_and_checkpoints_come_back(
@@ -151,6 +152,7 @@ def test_a_checkpoint_that_no_file_holds() -> None:
             pack(checkpoint, {})
 
 
+@pytest.mark.slow
 def test_a_killed_run_leaves_a_whole_file(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     code = (
@@ -247,6 +249,7 @@ def hostile(entries: dict[str, bytes]) -> dict[str, bytes]:
 NAMES = sorted(hostile({"q.npy": b"", "header.npy": npy(np.frombuffer(b"{}", np.uint8)), "x": bytes(5000)}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_hostile_archives_are_refused_with_their_name(name: str, tmp_path: Path) -> None:
     sines().save(tmp_path / "good.npz")
@@ -256,6 +259,7 @@ def test_hostile_archives_are_refused_with_their_name(name: str, tmp_path: Path)
     assert len(str(caught.value)) < 500
 
 
+@pytest.mark.slow
 def test_any_damage_is_an_error_or_the_same_simulation(tmp_path: Path) -> None:
     simulation = sines("chain2", 4)
     simulation.save(tmp_path / "a.npz")

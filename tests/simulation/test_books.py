@@ -14,6 +14,7 @@ import forearm as fa
 from forearm.simulation import Schedule, without_inductance
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 4, 6, 10])
 @pytest.mark.parametrize("kind", ["torque", "voltage"])
 @pytest.mark.sweep
@@ -36,6 +37,7 @@ def test_energy_is_accounted_for(seed: int, kind: str) -> None:
     assert np.isfinite(fixed.qdd).all()
 
 
+@pytest.mark.slow
 def test_without_friction_energy_is_kept_to_the_order_of_the_method() -> None:
     def drift(**how: Any) -> float:
         run = fa.simulate(RIGID, posture(RIGID, 1), speed(RIGID, 1), 1.0, **how)

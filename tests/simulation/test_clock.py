@@ -56,6 +56,7 @@ def test_a_short_last_step_does_not_ask_the_controller_again(method: str) -> Non
     assert one_more.tau[-1] == pytest.approx([16.0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", ["schedule", "function"])
 @pytest.mark.sweep
@@ -143,6 +144,7 @@ def test_a_condition_met_by_a_short_step_leaves_the_right_time() -> None:
 # How many
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["function", "schedule", "held schedule"])
 def test_jumps_are_looked_up_piece_by_piece(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     table = Schedule(times=np.linspace(0.0, 0.05, 23), values=np.random.default_rng(2).normal(size=(23, 3)))
@@ -179,6 +181,7 @@ def test_absurd_counts_of_steps_are_refused() -> None:
         fa.simulate(block(), [0.0], [1.0], 1e19, record=10**6)
 
 
+@pytest.mark.slow
 def test_many_in_pieces_are_the_same_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     q, qd, u = posture(DRIVES, 2, 5), rng.normal(size=(5, 3)), rng.uniform(-9.0, 9.0, (5, 3))
@@ -189,6 +192,7 @@ def test_many_in_pieces_are_the_same_to_the_bit(monkeypatch: pytest.MonkeyPatch)
         assert np.array_equal(a, b, equal_nan=True)
 
 
+@pytest.mark.slow
 def test_many_can_be_interrupted() -> None:
     class Rung(Exception):
         pass

@@ -40,6 +40,7 @@ def total(run: Simulation) -> Floats:
     return run.energy["kinetic"] + run.energy["potential"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arm",
     [ARM, random_arm(2, 3, drives=False), swinging(7, tree=True, mimic=True)],
@@ -64,6 +65,7 @@ def test_hamiltons_equations_are_the_arms(arm: fa.Arm) -> None:
     )
 
 
+@pytest.mark.slow
 @METHODS
 def test_order_against_the_adaptive_solution(method: str) -> None:
     truth = fa.simulate(ARM, *START, 0.5, method="dp87", rtol=1e-13, atol=1e-13)
@@ -82,6 +84,7 @@ def test_order_against_the_adaptive_solution(method: str) -> None:
         assert errors[1] <= 1e-4
 
 
+@pytest.mark.slow
 def test_energy_stays_bounded_where_an_explicit_method_loses_it() -> None:
     """Twice as long is no worse; the explicit method of the same order goes on drifting.
     Steps as long as work.
@@ -96,6 +99,7 @@ def test_energy_stays_bounded_where_an_explicit_method_loses_it() -> None:
     assert off.max() <= 0.1 * drift.max()
 
 
+@pytest.mark.slow
 @METHODS
 def test_nothing_is_supplied_and_nothing_lost(method: str) -> None:
     run = fa.simulate(ARM, *START, 0.055, method=method, step=0.01, record=2)
@@ -108,6 +112,7 @@ def test_nothing_is_supplied_and_nothing_lost(method: str) -> None:
     )
 
 
+@pytest.mark.slow
 @METHODS
 def test_going_on_gives_the_bits_of_one_run(method: str, tmp_path: Path) -> None:
     whole = fa.simulate(ARM, *START, 0.2, method=method, step=0.01)
@@ -120,6 +125,7 @@ def test_going_on_gives_the_bits_of_one_run(method: str, tmp_path: Path) -> None
         assert np.array_equal(getattr(second, name), getattr(whole, name)[7:]), name
 
 
+@pytest.mark.slow
 @METHODS
 def test_it_ends_at_limits_and_conditions(method: str) -> None:
     run = fa.simulate(block(), [2.0], [0.5], 9.0, stops=True, method=method, step=0.01)
@@ -153,6 +159,7 @@ def test_what_drives_is_refused(given: dict[str, Any]) -> None:
         fa.simulate(ARM if name != "voltage" else random_arm(1, 3), *START, 1.0, method="gauss4", **given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "drive",
     [

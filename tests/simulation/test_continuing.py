@@ -22,6 +22,7 @@ def same(a: Simulation, b: Simulation, rows: slice) -> bool:
     return all(np.array_equal(getattr(a, name)[rows], getattr(b, name)) for name in names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["torque", "voltage", "schedule", "controller", "callable"])
 @pytest.mark.parametrize("seed", [1, 6])
 @pytest.mark.sweep
@@ -74,6 +75,7 @@ def test_another_arm_is_not_gone_on_with() -> None:
             fa.simulate(other, [0.0], [0.0], 0.1, continued=first)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["q", "qd", "way", "free", "t", "origin", "done", "step"])
 def test_a_damaged_checkpoint_is_refused(name: str) -> None:
     first = fa.simulate(block(friction=RUBBING), [0.0], [1.0], 0.1)

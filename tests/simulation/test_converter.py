@@ -57,6 +57,7 @@ def test_out_and_voltage_are_inverse_up_to_steps_and_bounds() -> None:
     assert np.array_equal(converter.limited(volts), out * gains)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rk4", "dp45"])
 def test_a_simulation_uses_it_as_it_uses_the_converters_own(method: str) -> None:
     pulse = Schedule(times=np.array([0.0, 0.01]), values=np.array([[9.0], [-4.0]]))

@@ -53,6 +53,7 @@ def test_limits_are_those_of_the_methods(method: str, limit: float) -> None:
     assert longest_step(method, 0.0) == np.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rk3", "rk4", "gill"])
 def test_long_steps_are_told_and_short_ones_are_right(method: str) -> None:
     arm, q = braked(0.3).replace(gravity=(0.0, 0.0, 0.0)), np.full(6, 0.3)
@@ -68,6 +69,7 @@ def test_long_steps_are_told_and_short_ones_are_right(method: str) -> None:
     assert steps.qd[-1, 5] == pytest.approx(1.0, rel=0.01)  # (0.4 - 0.1) / 0.3
 
 
+@pytest.mark.slow
 def test_many_at_once_are_told_too() -> None:
     with pytest.warns(
         fa.StepWarning,
@@ -85,6 +87,7 @@ def boom() -> fa.Arm:
     return arm.with_joint("joint1", friction=fa.Friction(viscous=1500.0))
 
 
+@pytest.mark.slow
 def test_steps_that_become_too_long_on_the_way_are_told_at_the_end() -> None:
     arm, out, inwards = boom(), np.array([0.0, 1.0]), np.array([0.0, -5.0])
     assert fastest_decay(arm, out, voltage=False)[0] == pytest.approx(1500.0)
@@ -115,6 +118,7 @@ def test_a_period_has_as_many_steps_as_its_drives_need(rate: float, steps: float
     assert 1e-3 / _step(arm, np.array([0.0, 1.0]), False, 1e-3) == pytest.approx(steps, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_a_controlled_arm_is_moved_in_steps_that_its_drives_need() -> None:
     arm = braked(2.0)
     motion = fa.control.usual_motion(arm)

@@ -94,6 +94,7 @@ def test_of_joints_that_went_together_the_fastest_is_named() -> None:
         assert run.events[0].joint == ("first", "second")[fast]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rk4", "dp45"])
 def test_how_it_ended_is_a_status(method: str) -> None:
     well = fa.simulate(block(), [0.0], [1.0], 0.1, method=method)
@@ -132,6 +133,7 @@ def test_it_ends_at_the_limit_of_a_joint_that_follows(method: str) -> None:
     assert run.t[-1] == pytest.approx(1.5, abs=1e-8 if method == "dp45" else 1.1e-3)
 
 
+@pytest.mark.slow
 def test_what_to_do_is_said_once() -> None:
     """The message says what happened, the status what to do; an error has both."""
     long = fa.simulate(RIGID, posture(RIGID, 1), 30.0 * speed(RIGID, 1), 5.0, method="gauss4", step=0.5)

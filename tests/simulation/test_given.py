@@ -106,6 +106,7 @@ def test_a_condition_may_be_yes_or_no(kind: Any, method: str) -> None:
     assert never.status is Status.END, "it was met from the start"
 
 
+@pytest.mark.slow
 def test_a_jam_under_way_is_told_from_numbers_that_grow() -> None:
     arm = random_arm(7, 3)
     u = np.random.default_rng(7).uniform(-40.0, 40.0, 3)

@@ -83,6 +83,7 @@ def test_a_stiff_chase_in_few_steps(start: float) -> None:
     np.testing.assert_allclose(solution(times)[1][:, 0], chased(times, start), atol=100 * rtol)
 
 
+@pytest.mark.slow
 def test_an_explicit_method_needs_a_hundred_times_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adaptive, "MOST_STEPS", 5_000)
     stuck = integrate(chase, 0.0, 1.0, [0.0], [1.0])
@@ -133,6 +134,7 @@ def test_strong_viscous_friction_on_a_pendulum() -> None:
     assert len(solution.t) + solution.rejected < 300
 
 
+@pytest.mark.slow
 def test_van_der_pol_through_its_jumps() -> None:
     """The printed reference solution of the oscillator with parameter 1e-6 at t = 2 (F. Mazzia, C. Magherini,
     Test Set for IVP Solvers, 2008, problem VDPOL)."""

@@ -39,6 +39,7 @@ def made(run: Simulation) -> list[str]:
     return [name for name in LATER if name in vars(run)]
 
 
+@pytest.mark.slow
 @METHODS
 def test_nothing_is_computed_before_it_is_asked_for(method: str) -> None:
     run = fa.simulate(ARM, *START, voltage=U, method=method)
@@ -50,6 +51,7 @@ def test_nothing_is_computed_before_it_is_asked_for(method: str) -> None:
         run.torque  # noqa: B018
 
 
+@pytest.mark.slow
 @METHODS
 @KINDS
 def test_the_order_of_asking_does_not_matter(kind: str, method: str) -> None:
@@ -61,6 +63,7 @@ def test_the_order_of_asking_does_not_matter(kind: str, method: str) -> None:
     assert all(same(getattr(first, name), getattr(second, name)) for name in LATER)
 
 
+@pytest.mark.slow
 @METHODS
 @KINDS
 def test_pickles_copies_and_files_hold_all(kind: str, method: str, tmp_path: Path) -> None:
@@ -78,6 +81,7 @@ def test_pickles_copies_and_files_hold_all(kind: str, method: str, tmp_path: Pat
         assert (other.events, other.message, other.status) == (run.events, run.message, run.status)
 
 
+@pytest.mark.slow
 def test_arrays_are_read_only_whenever_they_come() -> None:
     run = fa.simulate(ARM, *START, voltage=U)
     for array in (run.q, run.qdd, run.tau, run.voltage, run.energy["lost"], run.lost["gear"]):
@@ -85,6 +89,7 @@ def test_arrays_are_read_only_whenever_they_come() -> None:
         assert not array.flags.writeable
 
 
+@pytest.mark.slow
 def test_what_the_caller_does_afterwards_changes_nothing() -> None:
     torque, asked = U.copy(), []
 
@@ -103,6 +108,7 @@ def test_what_the_caller_does_afterwards_changes_nothing() -> None:
         assert len(asked) == count, "functions are asked while the run is made, never after"
 
 
+@pytest.mark.slow
 def test_runs_are_joined_with_their_books() -> None:
     first = fa.simulate(ARM, *START, torque=U)
     second = fa.simulate(ARM, *START, torque=U, continued=first)
@@ -113,6 +119,7 @@ def test_runs_are_joined_with_their_books() -> None:
     assert both.status is second.status
 
 
+@pytest.mark.slow
 def test_progress_is_told() -> None:
     for method in ("rk4", "dp45", "gauss4"):
         told: list[tuple[float, int]] = []

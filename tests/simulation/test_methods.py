@@ -90,6 +90,7 @@ def test_the_trees_are_all_there() -> None:
     assert [len(trees(n)) for n in range(1, 9)] == [1, 1, 2, 4, 9, 20, 48, 115]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tableau", METHODS.values(), ids=lambda t: t.name)
 def test_order_conditions(tableau: Tableau) -> None:
     allowed = {"rk3": 0.0, "rk4": 0.0, "midpoint": 0.0, "dp45": 0.0, "dp87": FRACTIONS_OF_DP87}.get(

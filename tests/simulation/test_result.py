@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from arms import random_arm
 from simulation.making import assert_same, bits, sines
+from sweeps import long
 
 import forearm as fa
 from forearm.errors import ForearmError, InputError, NameNotFound
@@ -143,7 +144,10 @@ def test_at_a_jump_it_is_what_comes_after() -> None:
 # --- drawn --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "panels"), [("chain1", 6), ("puma560", 6), ("stanford", 6), ("chain10", 6)])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "panels"), [("chain1", 6), ("stanford", 6), *long([("puma560", 6), ("chain10", 6)])]
+)
 def test_plot_has_every_panel_and_joint(name: str, panels: int, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     simulation = sines(name)
@@ -160,6 +164,7 @@ def test_plot_has_every_panel_and_joint(name: str, panels: int, tmp_path: Path) 
         simulation.plot(tmp_path / "a.txt")
 
 
+@pytest.mark.slow
 def test_plot_without_extras_and_with_odd_names() -> None:
     pytest.importorskip("matplotlib")
     tree = fa.load("chain2").tree
@@ -181,6 +186,7 @@ def vars_of(joint: fa.Joint) -> dict[str, Any]:
     return {f.name: getattr(joint, f.name) for f in dataclasses.fields(joint)}
 
 
+@pytest.mark.slow
 def test_a_long_plot_keeps_its_peaks() -> None:
     pytest.importorskip("matplotlib")
     simulation = sines("chain1", 100_001)

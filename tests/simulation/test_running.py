@@ -23,6 +23,7 @@ MOTOR = fa.Motor(gear_ratio=9.0, rotor_inertia=1e-4, torque_constant=0.12, resis
 # Shapes and ends
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_everything_has_a_row_a_sample(method: str) -> None:
     run = fa.simulate(RIGID, posture(RIGID, 1), speed(RIGID, 1), 0.05, method=method)
@@ -95,6 +96,7 @@ def test_a_held_schedule_switches_at_its_times_whatever_rounding_makes_of_them()
     assert run.qd[-1, 0] == pytest.approx(values.sum() * 7 * h / MASS, rel=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rk4", "dp45"])
 def test_a_converter_holds_in_steps_within_its_span(method: str) -> None:
     arm, dac = beam(motor=MOTOR), DAC(period=4e-3, bits=5, span=2.0, gain=3.0)

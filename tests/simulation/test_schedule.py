@@ -57,6 +57,7 @@ def test_constant() -> None:
         Schedule.constant([[1.0]])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), how=st.sampled_from(["hold", "linear"]))
 def test_values_stay_between_their_neighbours(data: Any, how: Any) -> None:
@@ -161,6 +162,7 @@ def test_a_schedule_for_something_else(arm: fa.Arm) -> None:
 # --- files --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
@@ -199,6 +201,7 @@ TROUBLE = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(
     names=st.lists(
@@ -376,6 +379,7 @@ def test_files_that_are_none(arm: fa.Arm, tmp_path: Path) -> None:
     assert not os.listdir(tmp_path)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     data=st.one_of(

@@ -12,6 +12,7 @@ import forearm as fa
 from forearm.simulation import Schedule
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("speed0", "rub"), [(1.3, 2.0), (-1.3, 3.0)])
 def test_a_block_slows_down_evenly_and_stands_for_good(method: str, speed0: float, rub: float) -> None:
@@ -72,6 +73,7 @@ def test_many_stop_as_one_does() -> None:
         assert np.allclose(together[1][k], alone.qd[-1], rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_it_takes_more_than_friction_to_begin(method: str) -> None:
     arm = block(friction=fa.Friction(coulomb=(2.0, -3.0), static=(2.5, -4.0), stribeck_speed=0.05))
@@ -104,6 +106,7 @@ def test_turning_round_is_not_standing() -> None:
         assert run.qd[-1, 0] == pytest.approx(-5.0 / MASS * (2.0 - MASS / 10.0), rel=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rk4", "dp45", "radau"])
 def test_a_gear_holds_against_gravity(method: str) -> None:
     pull = MASS * 9.81 * 0.3
@@ -118,6 +121,7 @@ def test_a_gear_holds_against_gravity(method: str) -> None:
     assert down.q[-1, 0] < 0.0
 
 
+@pytest.mark.slow
 def test_a_standing_joint_is_set_going_by_another() -> None:
     arm = random_arm(1, 3)
     start = posture(arm, 1), speed(arm, 1), 0.1
@@ -129,6 +133,7 @@ def test_a_standing_joint_is_set_going_by_another() -> None:
     assert [e.t for e in fixed.events] == pytest.approx([e.t for e in fine.events], abs=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_a_joint_that_begins_to_move_has_the_acceleration_that_it_begins_with(method: str) -> None:
     """By Newton's law of a block, against differences of the velocities, and where it only turns round."""
@@ -172,6 +177,7 @@ def test_joints_that_break_loose_together_accelerate_as_just_after(seed: int) ->
     assert not run.qdd[0, ~moving].any()
 
 
+@pytest.mark.slow
 def test_friction_that_leaves_no_motion_is_said() -> None:
     arm = random_arm(3, 3)
     for method in ("rk4", "dp45"):

@@ -124,6 +124,7 @@ def test_a_step_in_velocities_is_not_symplectic() -> None:
     assert np.abs(D.T @ S @ D - S).max() > 1e-5
 
 
+@pytest.mark.slow
 @METHODS
 def test_order(tableau: Tableau) -> None:
     """Against the adaptive solution in (q, qd) with 12 digits."""
@@ -179,6 +180,7 @@ def test_energy_does_not_drift(count: int) -> None:
     assert abs(errors[-tenth:].mean() - errors[:tenth].mean()) < 0.2 * first
 
 
+@pytest.mark.slow
 def test_energy_stays_where_an_explicit_method_of_higher_order_loses_it() -> None:
     count, h = 4_000, 0.02
     errors = energies(count, h)

@@ -45,6 +45,7 @@ def left_over(run: Simulation) -> float:
     return float(np.abs(e["supplied"] - (stored - stored[0]) - e["lost"]).max() / exchanged)
 
 
+@pytest.mark.slow
 @METHODS
 @pytest.mark.parametrize("volts", [V, -V])
 def test_the_step_response_of_a_locked_rotor(method: str, volts: float) -> None:
@@ -58,6 +59,7 @@ def test_the_step_response_of_a_locked_rotor(method: str, volts: float) -> None:
     assert run.energy["supplied"][-1] == pytest.approx(ends, rel=ADDED_UP)
 
 
+@pytest.mark.slow
 @METHODS
 def test_a_free_block_is_a_linear_system(method: str) -> None:
     """m qd' = K i and L i' = V - R i - K qd, by the eigenvalues of its matrix."""
@@ -72,6 +74,7 @@ def test_a_free_block_is_a_linear_system(method: str) -> None:
     assert left_over(run) <= ADDED_UP
 
 
+@pytest.mark.slow
 def test_less_inductance_tends_to_none() -> None:
     """The distance falls with L: two more digits for a hundredth of it."""
     arm = block(motor=motor(None), friction=fa.Friction(viscous=0.7))
@@ -85,6 +88,7 @@ def test_less_inductance_tends_to_none() -> None:
     assert 0.95 <= math.log10(apart[1] / apart[2]) <= 1.05
 
 
+@pytest.mark.slow
 @METHODS
 def test_a_current_is_held_at_its_limit_and_leaves_it(method: str) -> None:
     most, off = 3.0, 5 * T
@@ -104,6 +108,7 @@ def test_a_current_is_held_at_its_limit_and_leaves_it(method: str) -> None:
     assert left_over(run) <= ADDED_UP
 
 
+@pytest.mark.slow
 @METHODS
 def test_a_motor_that_runs_up_leaves_its_limit(method: str) -> None:
     """The voltage against it rises with the speed, so the current must come down from the limit by itself."""
@@ -121,6 +126,7 @@ def test_a_motor_that_runs_up_leaves_its_limit(method: str) -> None:
     assert left_over(run) <= ADDED_UP
 
 
+@pytest.mark.slow
 def test_the_limit_of_voltage_holds() -> None:
     arm = block(motor=motor(max_voltage=4.0), friction=LOCKED)
     run = fa.simulate(arm, [0.0], [0.0], 20 * T, voltage=[V], method="dp45", **TIGHT)
@@ -129,6 +135,7 @@ def test_the_limit_of_voltage_holds() -> None:
     assert (run.voltage == V).all()
 
 
+@pytest.mark.slow
 @METHODS
 def test_a_block_breaks_loose_when_the_current_has_come(method: str) -> None:
     arm = block(motor=motor(), friction=fa.Friction(coulomb=(2.0, -3.0)))
@@ -139,7 +146,8 @@ def test_a_block_breaks_loose_when_the_current_has_come(method: str) -> None:
     assert run.qd[-1, 0] > 0.0
 
 
-@pytest.mark.parametrize("seed", [1, 6])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, *long([6])])
 def test_arms_with_all_that_drives_have_keep_their_books(seed: int) -> None:
     arm = random_arm(seed, 3)
     joints = list(arm.tree)
@@ -163,6 +171,7 @@ def test_arms_with_all_that_drives_have_keep_their_books(seed: int) -> None:
         assert run.lost["winding"][-1].sum() > 0.0
 
 
+@pytest.mark.slow
 def test_going_on_keeps_the_currents(tmp_path: Path) -> None:
     arm = block(motor=motor(max_current=3.0), friction=fa.Friction(viscous=0.7))
     whole = fa.simulate(arm, [0.0], [0.0], 4 * T, voltage=[V], method="dp45", **TIGHT)
@@ -193,6 +202,7 @@ def test_a_current_kept_at_its_limit_falls_when_the_voltage_does() -> None:
     assert current(second)[-1] == pytest.approx(-1.0 / R + (3.0 + 1.0 / R) * math.exp(-1.0), rel=1e-7)
 
 
+@pytest.mark.slow
 def test_fixed_steps_say_what_to_take_instead() -> None:
     arm = block(motor=motor())
     for method in ("rk3", "rk4", "gill"):
@@ -209,6 +219,7 @@ def test_fixed_steps_say_what_to_take_instead() -> None:
     assert fa.simulate(plain, [0.0], [0.0], 0.1, voltage=[V]).ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, *long([9, 25])])
 def test_joints_that_stand_stand_exactly_under_an_implicit_method_too(seed: int) -> None:
     """Rounding in the equations of a step must not move them:

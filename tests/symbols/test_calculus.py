@@ -169,6 +169,7 @@ def test_a_jacobian_goes_the_way_that_has_fewer_sweeps() -> None:
     assert graph.counts(jacobian(graph, chain, inputs[:1])).mul == 19
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560-akb", "chain4"])
 def test_torques_by_accelerations_are_the_inertia_matrix(name: str) -> None:
     graph, tau = traced(name, "newton-euler")

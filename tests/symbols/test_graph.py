@@ -114,6 +114,7 @@ def test_values_are_exactly_those_of_python(seed: int) -> None:
         assert evaluate(graph, values, given(row)) == run(steps, row)
 
 
+@pytest.mark.slow
 def test_values_of_every_operation_are_those_of_python() -> None:
     for seed in range(150):
         graph, results, truths, rows = random_results(seed, EVERY)
@@ -122,6 +123,7 @@ def test_values_of_every_operation_are_those_of_python() -> None:
             np.testing.assert_allclose(found, truth, rtol=ROUNDING, atol=ROUNDING, err_msg=f"seed {seed}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FOLDED)
 def test_folded(graph: Graph, name: str) -> None:
     long, short = FOLDED[name]

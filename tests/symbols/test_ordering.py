@@ -39,6 +39,7 @@ def assert_valid(graph: Graph, results: Any, places: list[int]) -> None:
                 assert when[operand] < when[place]
 
 
+@pytest.mark.slow
 def test_orders_are_valid_and_the_best_is_taken() -> None:
     better = 0
     for seed in range(200):
@@ -109,6 +110,7 @@ def test_depth_first_needs_as_many_values_as_a_tree_must() -> None:
         assert most_live(graph, _depth_first(graph, result), result) == most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560-akb", "panda", "chain12"])
 def test_inverse_dynamics_keeps_less_than_ten_values_a_joint(name: str) -> None:
     """As made it is twelve to fourteen; force, moment, sine and cosine of each joint

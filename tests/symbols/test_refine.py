@@ -37,6 +37,7 @@ def text(graph: Graph) -> tuple[Any, ...]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operations", [EXACT, EVERY], ids=["polynomials", "every operation"])
 def test_random_graphs_keep_their_values_and_never_cost_more(operations: str) -> None:
     fewer = 0
@@ -59,6 +60,7 @@ def test_random_graphs_keep_their_values_and_never_cost_more(operations: str) ->
     assert fewer > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ARMS)
 def test_formulations_keep_their_values_and_never_cost_more(name: str, method: str) -> None:

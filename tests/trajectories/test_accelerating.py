@@ -32,6 +32,7 @@ def one_joint_moves() -> Array:
     return np.array([start, end])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [11, 20, 21, 25])
 def test_all_of_the_torque_and_no_more(seed: int) -> None:
     plan = fa.plan(UR5, np.random.default_rng(seed).uniform(-1.5, 1.5, (4, 6)), step=0.01)
@@ -39,6 +40,7 @@ def test_all_of_the_torque_and_no_more(seed: int) -> None:
     assert plan.warnings == ()
 
 
+@pytest.mark.slow
 def test_one_joint_alone_uses_its_torque_too() -> None:
     plan = fa.plan(UR5, one_joint_moves(), step=0.01)
     assert NEARLY < largest_share(plan) <= 1.0
@@ -51,6 +53,7 @@ def test_nothing_moves() -> None:
     assert plan.limits.acceleration.max() < 1e4
 
 
+@pytest.mark.slow
 def test_velocities_that_need_hard_braking_are_had_or_refused() -> None:
     """To the end of joint 1's range at speed: room for 0.02 rad to brake needs v^2 / 2d =
     4 rad/s^2 at 0.4 rad/s.

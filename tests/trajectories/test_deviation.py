@@ -34,6 +34,7 @@ def test_closed_form_of_two_joints() -> None:
     assert min(abs(near - c), abs(near - (2.0 - c))) < 1e-7
 
 
+@pytest.mark.slow
 def test_it_is_the_largest_of_a_fine_sample() -> None:
     rng = np.random.default_rng(0)
     for k in range(20):
@@ -52,6 +53,7 @@ def test_it_is_the_largest_of_a_fine_sample() -> None:
         assert np.abs(np.linalg.norm(q - nearest, axis=1) - exact.largest).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_it_falls_with_the_distance_of_points() -> None:
     """As the points get closer together, the motion gets closer to the polygon;
     here as their distance or faster.
@@ -82,6 +84,7 @@ def test_one_joint_alone_only_leaves_its_line_at_the_ends() -> None:
     assert float(deviation(overshoot)) == pytest.approx(0.4, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_places_of_the_hand_are_measured_by_a_function() -> None:
     def hand(q: Array) -> Array:
         angles = np.cumsum(q, axis=1)

@@ -16,6 +16,7 @@ BLOCKS = 25
 COUNT = 4000
 
 
+@pytest.mark.slow
 def test_no_request_misses_its_target_or_passes_a_limit() -> None:
     report = sum((fuzz(SEED, block, COUNT) for block in range(BLOCKS)), Report(SEED))
     assert not report.failures, str(report)

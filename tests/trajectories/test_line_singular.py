@@ -31,6 +31,7 @@ def through_a_straight_wrist() -> HandLine:
     return hand_line(arm, q0, start[:3, 3] + [0.2, 0.0, 0.0], 0.2, 1.0)
 
 
+@pytest.mark.slow
 def test_accelerations_and_torques_go_smoothly_through_a_straight_wrist() -> None:
     line = through_a_straight_wrist()
     t = np.concatenate([[0.6 + sign * 10.0**-k for k in range(3, 12) for sign in (-1.0, 1.0)], [0.6]])
@@ -45,6 +46,7 @@ def test_accelerations_and_torques_go_smoothly_through_a_straight_wrist() -> Non
     assert singular.kind == "singular"
 
 
+@pytest.mark.slow
 def test_limits_are_the_derivatives_of_q() -> None:
     """Against central differences of q over 2 mm, whose error is some 1e-6 times third
     derivatives of about 10.
@@ -57,6 +59,7 @@ def test_limits_are_the_derivatives_of_q() -> None:
     np.testing.assert_allclose(bends[1], (slopes[2] - slopes[0]) / (2.0 * h), atol=1e-3)
 
 
+@pytest.mark.slow
 def test_an_end_of_reach_has_no_limit() -> None:
     """Two links straight out: dq/ds grows without bound, so it is NaN at the end and
     finite 1 mm before it.
@@ -75,6 +78,7 @@ def test_an_end_of_reach_has_no_limit() -> None:
     assert np.abs(q[1, 1]) < 1e-3
 
 
+@pytest.mark.slow
 def test_close_beside_a_straight_wrist_nothing_is_made_up() -> None:
     """1e-8 rad beside it the wrist would swing round within 1e-8 m:
     what is given is NaN, or no faster than that swing.
@@ -101,6 +105,7 @@ def test_close_beside_a_straight_wrist_nothing_is_made_up() -> None:
     assert np.isnan(qd[~known]).all()
 
 
+@pytest.mark.slow
 def test_singular_all_the_way_goes_with_what_moves_the_hand() -> None:
     """The wrist stays straight while the hand rises along its own axis turned by joints 2 and
     3: no garbage anywhere.
@@ -116,6 +121,7 @@ def test_singular_all_the_way_goes_with_what_moves_the_hand() -> None:
     assert np.isfinite(q).any()
 
 
+@pytest.mark.slow
 def test_three_links_in_a_plane_hold_the_rest() -> None:
     """No joint moves the hand out of the plane, which is no singular posture;
     one combination of joints is held.
@@ -133,6 +139,7 @@ def test_three_links_in_a_plane_hold_the_rest() -> None:
     assert np.abs(differences - qd).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_far_ends_are_followed_as_far_as_the_arm_goes() -> None:
     arm, q0 = fa.load("ur5"), np.array([0.1, -1.0, 1.7, 0.3, 0.7, 0.2])
     near, far = (hand_line(arm, q0, [x, 0.0, 0.0], 0.1, profile="constant").problems[-1] for x in (1e3, 1e6))

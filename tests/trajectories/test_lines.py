@@ -77,6 +77,7 @@ def assert_consistent(line: HandLine) -> None:
         assert np.abs(differences - (qd, qdd)[k])[away].max() < DIFFERENCE * (1.0 + scale)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", ["constant", "trapezoidal", "quintic"])
 def test_joints_are_exactly_consistent_with_the_hand(profile: str) -> None:
     arm, q0 = puma()
@@ -85,6 +86,7 @@ def test_joints_are_exactly_consistent_with_the_hand(profile: str) -> None:
     assert_consistent(line)
 
 
+@pytest.mark.slow
 def test_other_arms_sliding_redundant_and_without_a_closed_form() -> None:
     stanford, panda = fa.load("stanford"), fa.load("panda")
     generic = random_arm(3, n=6, convention="modified", prismatic=False)
@@ -101,6 +103,7 @@ def test_other_arms_sliding_redundant_and_without_a_closed_form() -> None:
         assert_consistent(line)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560-akb", "stanford"])
 def test_closed_form_follows_the_same_branch(name: str) -> None:
     arm = fa.load(name)
@@ -112,6 +115,7 @@ def test_closed_form_follows_the_same_branch(name: str) -> None:
     assert np.abs(line.at(t)[0] - follow(arm, poses, q0, limits=False).q).max() < 1e-10
 
 
+@pytest.mark.slow
 def test_two_links_on_paper() -> None:
     arm, start, end = planar(), np.array([0.55, -0.3, 0.0]), np.array([0.5, 0.35, 0.0])
     line = hand_line(arm, elbow(*start[:2]), end, 0.4, 2.0, attitude="free")
@@ -124,6 +128,7 @@ def test_two_links_on_paper() -> None:
     assert np.abs(line.hand(line.duration)[1]).max() < 1e-15
 
 
+@pytest.mark.slow
 def test_path_of_mata() -> None:
     """Mata 5.2: from (0.50, 0.00, 0.05) with Z-Y-Z angles 0, 90, 180 degrees to (0.62,
     0.30, 0.11) at 0.1 m/s.
@@ -149,6 +154,7 @@ def test_path_of_mata() -> None:
     assert_consistent(line)
 
 
+@pytest.mark.slow
 def test_line_of_dhanaraj() -> None:
     """Dhanaraj Fig. 3.6: three joints, the tip along px = 0.3, py = pz;
     the elbow as the hand, attitude free.
@@ -166,6 +172,7 @@ def test_line_of_dhanaraj() -> None:
     assert_consistent(line)
 
 
+@pytest.mark.slow
 def test_corners_are_passed_at_rest_and_the_last_is_where_asked() -> None:
     arm, q0 = puma()
     home = forward(arm, q0)[:3, 3]
@@ -178,6 +185,7 @@ def test_corners_are_passed_at_rest_and_the_last_is_where_asked() -> None:
     assert_consistent(line)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sideways", [1e-4, 1e-2])
 def test_beside_a_straight_wrist_the_branch_is_kept_and_the_posture_named(sideways: float) -> None:
     """q5 would have to change sign; on its branch the wrist swings round by half a turn
@@ -204,6 +212,7 @@ def test_beside_a_straight_wrist_the_branch_is_kept_and_the_posture_named(sidewa
     assert np.abs(exact - line.stretches[0].guess(between)).max() < 2e-3
 
 
+@pytest.mark.slow
 def test_through_a_straight_wrist() -> None:
     arm = fa.load("puma560").rigid()
     q0 = np.array([0.3, -0.7, 0.4, 0.0, 0.3, 0.0])
@@ -218,6 +227,7 @@ def test_through_a_straight_wrist() -> None:
     assert np.abs(q[:, [3, 5]]).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_what_is_out_of_reach_is_said_with_time_and_place() -> None:
     """Two links of 0.5 and 0.3 m going straight out along x reach 0.8 m."""
     arm = planar()
@@ -233,6 +243,7 @@ def test_what_is_out_of_reach_is_said_with_time_and_place() -> None:
     assert np.isfinite(line.hand(2.5)[0]).all()
 
 
+@pytest.mark.slow
 def test_a_stretch_out_of_reach_has_an_end() -> None:
     """Across the hole of radius 0.2 m round the shoulder, into which the two links cannot fold."""
     line = hand_line(planar(), elbow(0.4, 0.05), [-0.4, 0.05, 0.0], 0.1, profile="constant", attitude="free")
@@ -246,6 +257,7 @@ def test_a_stretch_out_of_reach_has_an_end() -> None:
     assert np.isnan(following.at(following.duration)[0]).all()
 
 
+@pytest.mark.slow
 def test_limits_are_found_with_time_and_joint() -> None:
     free = planar()
     start, end = np.array([0.55, -0.3]), np.array([0.5, 0.35, 0.0])
@@ -275,6 +287,7 @@ def test_limits_are_found_with_time_and_joint() -> None:
         assert hand_line(roomy, q[0], end, 0.4, 2.0, attitude="free").feasible
 
 
+@pytest.mark.slow
 def test_three_joints_cannot_keep_an_attitude() -> None:
     arm = fa.load("puma560-akb").lock({"joint4": 0.1, "joint5": 0.3, "joint6": 0.0})
     line = hand_line(
@@ -326,6 +339,7 @@ def test_what_is_wrong_is_said(named: dict[str, object], message: str) -> None:
         hand_line(arm, **arguments)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_times_outside_are_refused_and_scalars_give_rows() -> None:
     arm, q0 = puma()
     line = hand_line(arm, q0, forward(arm, q0)[:3, 3] + [0.05, 0.0, 0.0], 0.2, 1.0)
@@ -340,6 +354,7 @@ def test_times_outside_are_refused_and_scalars_give_rows() -> None:
     assert "HandLine of 'puma560-akb' over 1 lines" in repr(line)
 
 
+@pytest.mark.slow
 def test_redundant_joints_hold_what_does_not_move_the_hand_at_the_start() -> None:
     arm, q0 = fa.load("panda"), np.array([0.2, -0.4, 0.3, -1.7, 0.5, 1.4, 0.1])
     line = hand_line(arm, q0, forward(arm, q0)[:3, 3] + [0.1, 0.05, 0.0], 0.2, 1.0)

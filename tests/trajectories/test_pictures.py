@@ -17,6 +17,7 @@ LIMITS = MotionLimits([2.0, 3.0], [1.0, 1.5], -2.0, 2.0)
 MOTION = through([[0.0, 1.0], [0.6, 0.2], [1.1, -0.7]], None, LIMITS)
 
 
+@pytest.mark.slow
 def test_waters_graph_has_straight_lines_through_his_points(tmp_path: Path) -> None:
     figure = waters_figure()
     (axis,) = figure.axes
@@ -39,6 +40,7 @@ def test_waters_graph_has_straight_lines_through_his_points(tmp_path: Path) -> N
     assert (tmp_path / "waters.png").read_bytes() == (tmp_path / "again.png").read_bytes()
 
 
+@pytest.mark.slow
 def test_profiles_show_every_joint_and_torques_on_request() -> None:
     assert len(profile_figure(MOTION).axes) == 3
     figure = profile_figure(MOTION, names=["left", "$right"], torque=lambda q, qd, qdd: 2.0 * qdd + qd)
@@ -60,6 +62,7 @@ def test_profiles_show_every_joint_and_torques_on_request() -> None:
     )
 
 
+@pytest.mark.slow
 def test_phase_plane_of_a_joint_with_and_without_bounds(tmp_path: Path) -> None:
     (axis,) = phase_figure([MOTION], LIMITS, joint=1, unit="m").axes
     assert len(axis.patches) > 0
@@ -75,6 +78,7 @@ def test_phase_plane_of_a_joint_with_and_without_bounds(tmp_path: Path) -> None:
     assert max(abs(x) for x in figure.axes[0].get_ylim()) < 100.0
 
 
+@pytest.mark.slow
 def test_lines_of_the_hand_have_profiles_and_mistakes_are_said() -> None:
     arm = fa.load("ur5")
     q0 = np.array([0.1, -1.0, 1.7, 0.3, 0.7, 0.2])

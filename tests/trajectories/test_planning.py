@@ -38,6 +38,7 @@ def close(a: Array, b: Array) -> bool:
     return bool(np.abs(a - b).max() <= CLOSE * np.abs(b).max())
 
 
+@pytest.mark.slow
 def test_torques_are_those_of_the_reference() -> None:
     plan = fa.plan(PANDA, POINTS, step=0.05)
     assert close(plan.tau, fa.dynamics.inverse(PANDA, plan.q, plan.qd, plan.qdd))
@@ -50,6 +51,7 @@ def test_torques_are_those_of_the_reference() -> None:
     assert not plan.qd[[0, -1]].any()
 
 
+@pytest.mark.slow
 def test_voltages_make_these_torques() -> None:
     arm = arm_of("cmu-dd")
     plan = fa.plan(arm, np.array([[0.1] * 6, [0.4, 0.5, 0.3, 0.2, 0.6, 0.1]]), step=0.01)
@@ -70,6 +72,7 @@ def _without_limits(joint: fa.Joint) -> fa.Joint:
     return dataclasses.replace(joint, motor=motor)
 
 
+@pytest.mark.slow
 def test_open_accelerations_use_the_torque_that_there_is_and_no_more() -> None:
     """The largest share of max_effort is 1 but for the search's 1e-3;
     5 % more acceleration would be too much.
@@ -87,6 +90,7 @@ def test_open_accelerations_use_the_torque_that_there_is_and_no_more() -> None:
     assert any("of the" in text and "N m (N) that it has" in text for text in harder.warnings)
 
 
+@pytest.mark.slow
 def test_velocities_and_ranges_of_the_arm_hold() -> None:
     rng = np.random.default_rng(3)
     lower, upper = np.array([j.limits for j in PANDA.joints]).T
@@ -102,6 +106,7 @@ def test_velocities_and_ranges_of_the_arm_hold() -> None:
         assert (fastest <= np.array([j.max_speed for j in PANDA.joints]) * (1.0 + 1e-12)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560", "panda"])
 def test_poses_of_the_hand_are_passed(name: str) -> None:
     """By the closed form where the arm has one, by iteration elsewhere;
@@ -143,6 +148,7 @@ def test_a_request_from_a_file(tmp_path: Path) -> None:
         plan.save(tmp_path / "plan.txt")
 
 
+@pytest.mark.slow
 def test_a_line_of_the_hand() -> None:
     arm = arm_of("puma560-akb")
     q0 = np.array([0.1, -0.6, 0.4, 0.3, 0.7, 0.2])
@@ -156,6 +162,7 @@ def test_a_line_of_the_hand() -> None:
     np.testing.assert_allclose(fa.kinematics.forward(arm, plan.q[-1])[:3, 3], there, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_planned_is_said() -> None:
     puma, way = arm_of("puma560-akb"), tuple(fa.Waypoint(q=q) for q in np.zeros((2, 6)))
     with pytest.raises(

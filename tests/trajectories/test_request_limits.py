@@ -64,6 +64,7 @@ def passing(arm: fa.Arm, q: Array, velocity: list[float]) -> fa.Request:
     return fa.Request(way, acceleration=2.0)
 
 
+@pytest.mark.slow
 def test_a_velocity_of_the_hand_that_five_joints_cannot_give_is_refused() -> None:
     arm, q = arm_of("chain5"), np.array([0.3, 0.5, -0.4, 0.6, 0.2])
     with pytest.raises(
@@ -116,6 +117,7 @@ def test_joints_that_follow_bound_the_one_they_follow(tmp_path: Path) -> None:
     assert not any(text.startswith("j1 goes") for text in said)
 
 
+@pytest.mark.slow
 def test_lines_look_at_joints_that_follow(tmp_path: Path) -> None:
     arm = urdf(tmp_path, 'lower="-0.5" upper="0.5" velocity="4"', mimic='<mimic joint="j1" multiplier="2"/>')
     q0 = np.array([0.2])
@@ -140,6 +142,7 @@ def test_a_motion_beyond_the_arm_is_said() -> None:
     assert not any("joint2 goes" in text for text in said)
 
 
+@pytest.mark.slow
 def test_a_line_of_another_arm_is_refused() -> None:
     akb, ur5 = arm_of("puma560-akb"), arm_of("ur5")
     q0 = np.array([0.1, -0.6, 0.4, 0.3, 0.7, 0.2])
@@ -151,6 +154,7 @@ def test_a_line_of_another_arm_is_refused() -> None:
     assert fa.plan(heavier, line, step=0.1).duration == line.duration
 
 
+@pytest.mark.slow
 def test_arms_without_limits_get_no_warning_of_numpy() -> None:
     arm = arm_of("chain5").replace(name="free")
     q = np.array([0.3, 0.5, -0.4, 0.6, 0.2])
@@ -206,6 +210,7 @@ def test_the_velocity_of_one_joint_may_be_open(tmp_path: Path) -> None:
         read_request(path)
 
 
+@pytest.mark.slow
 def test_motions_in_files_are_planned_again(tmp_path: Path) -> None:
     arm = arm_of("puma560-akb")
     q0 = np.array([0.1, -0.6, 0.4, 0.3, 0.7, 0.2])

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from forearm.trajectories import MotionLimits, bang_bang
 
@@ -13,6 +14,7 @@ RECORDED = json.loads((Path(__file__).parent / "ruckig.json").read_text(encoding
 AGREEMENT = 1e-9  # s: Ruckig solves some of its profiles to about 1e-12
 
 
+@pytest.mark.slow
 def test_durations_are_those_of_ruckig() -> None:
     """Rest to rest and moving, one joint and several, with durations that are blocked for some joint."""
     blocked = 0

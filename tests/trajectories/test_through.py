@@ -41,6 +41,7 @@ def check_kept(motion: Switching, points: Array, limits: MotionLimits) -> None:
     assert np.abs(v - motion.velocities[1:]).max() < ROUNDING * 10.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "n"), [(2, 1), (3, 2), (9, 3), (20, 7), (40, 1)])
 def test_open_velocities_are_chosen_within_limits_and_save_time(count: int, n: int) -> None:
     points, limits = curve(count, n), limits_of(n)
@@ -74,12 +75,14 @@ def test_joints_stand_where_they_turn_round_and_at_open_ends() -> None:
     assert not motion.velocities[[0, -1]].any()
 
 
+@pytest.mark.slow
 def test_no_joint_goes_back_between_points() -> None:
     for n in (2, 5):
         motion = through(curve(12, n), None, limits_of(n))
         assert np.isnan(motion.turning()).all()
 
 
+@pytest.mark.slow
 def test_no_change_of_one_velocity_saves_time() -> None:
     """Every open velocity a twentieth of the limit up and down:
     nothing that keeps to the way between points is faster.
@@ -123,6 +126,7 @@ def test_an_open_velocity_is_found_where_rest_is_impossible() -> None:
     assert motion.velocities[1, 0] > 1.0
 
 
+@pytest.mark.slow
 def test_random_requests_keep_every_limit_or_are_refused() -> None:
     """Points on bounds, points that repeat, velocities of any joint given or not,
     from sluggish to quick arms.
@@ -153,6 +157,7 @@ def test_random_requests_keep_every_limit_or_are_refused() -> None:
     assert all(k % 2 for k in refused), "refused though every point may be rested at"
 
 
+@pytest.mark.slow
 def test_the_same_request_gives_the_same_motion() -> None:
     first, second = (through(curve(9, 4), None, limits_of(4)) for _ in range(2))
     assert np.array_equal(first.velocities, second.velocities)

@@ -22,10 +22,22 @@ class Counts:
     trig: int = 0
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+        return Counts(
+            self.mul + other.mul,
+            self.add + other.add,
+            self.div + other.div,
+            self.sqrt + other.sqrt,
+            self.trig + other.trig,
+        )
 
     def __sub__(self, other: Counts) -> Counts:
-        return Counts(*(a - b for a, b in zip(astuple(self), astuple(other), strict=True)))
+        return Counts(
+            self.mul - other.mul,
+            self.add - other.add,
+            self.div - other.div,
+            self.sqrt - other.sqrt,
+            self.trig - other.trig,
+        )
 
     def __str__(self) -> str:
         parts = [f"{getattr(self, f.name)} {f.name}" for f in fields(self) if getattr(self, f.name)]

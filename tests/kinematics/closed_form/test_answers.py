@@ -75,6 +75,7 @@ def test_whole_turns_are_chosen_nearest_to_the_middle_or_to_a_posture() -> None:
     assert np.abs(one(arm, T, limits=False, near=far).q[0] - far).max() < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560", "stanford", "ur5"])
 def test_postures_at_half_turns(name: str) -> None:
     arm = fa.load(name)
@@ -116,6 +117,7 @@ def test_wrist_axes_in_line(name: str, turned: float) -> None:
     assert np.abs(kept.q[0] - q).max() < ROOT
 
 
+@pytest.mark.slow
 def test_wrist_centre_on_the_first_axis() -> None:
     arm = elbow_arm()
     q3 = 0.9
@@ -169,6 +171,7 @@ def test_ur_wrist_in_line(name: str) -> None:
     assert np.abs(one(arm, T, near=q).q[0] - q).max() < ROOT
 
 
+@pytest.mark.slow
 def test_out_of_reach_says_by_how_much() -> None:
     """Stretched, the wrist's centre is 0.95 m from the shoulder at height 0.4."""
     arm = elbow_arm()
@@ -191,6 +194,7 @@ def test_out_of_reach_says_by_how_much() -> None:
     ).min() > near.distance**2 + near.angle**2
 
 
+@pytest.mark.slow
 def test_within_reach_but_not_within_the_limits() -> None:
     arm = elbow_arm([(-0.5, 0.5)] + [(-math.pi, math.pi)] * 5)
     q = np.array([1.0, 0.4, 0.7, 0.5, 0.8, -0.4])
@@ -210,6 +214,7 @@ def test_within_reach_but_not_within_the_limits() -> None:
     assert f"joint1 would be {2.0 * math.pi - 3.0 - 3.1:.4g} rad behind" in message
 
 
+@pytest.mark.slow
 def test_a_skew_wrist_that_cannot_turn_the_hand() -> None:
     """Twists of 0.5 and 0.4 rad leave the hand within 0.9 rad of the forearm,
     wherever the wrist's centre is.
@@ -245,6 +250,7 @@ def test_three_joints_use_the_position_alone() -> None:
     assert far.nearest.angle == 0.0
 
 
+@pytest.mark.slow
 def test_a_batch_with_poses_of_every_kind() -> None:
     """Rows agree with the poses taken one by one."""
     arm = fa.load("puma560")
@@ -327,6 +333,7 @@ def test_other_arguments_that_are_refused() -> None:
             one(arm, T, **{option: "no"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("digits", [9, 7, 6])
 def test_a_rotation_with_few_digits_is_made_one(digits: int) -> None:
     arm = fa.load("ur5")

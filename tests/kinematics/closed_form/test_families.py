@@ -35,6 +35,7 @@ def closest_pair(arm: fa.Arm, q: Array) -> float:
     return float(distances.min())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("elbow", [math.pi, 0.0])
 @pytest.mark.parametrize("name", ["ur5", "ur10"])
 @pytest.mark.sweep
@@ -81,6 +82,7 @@ def singular_cases() -> list[tuple[fa.Arm, Array]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", range(6))
 def test_their_number_does_not_depend_on_what_is_near(case: int) -> None:
     arm, q = singular_cases()[case]
@@ -97,6 +99,7 @@ def test_their_number_does_not_depend_on_what_is_near(case: int) -> None:
         assert apart(arm, one(arm, T, limits=limits, near=q).q[0], q).max() < 1e-5
 
 
+@pytest.mark.slow
 def test_of_a_family_a_member_within_the_limits_is_found() -> None:
     """Joint 4 may stand where the first solution of the family does not:
     another is given, near or not, beside regular ones.
@@ -123,6 +126,7 @@ def test_of_a_family_a_member_within_the_limits_is_found() -> None:
     assert np.abs(found.q[0] - near).max() < 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560", "stanford-dhanaraj3"])
 def test_many_postures_are_evaluated_as_few(name: str) -> None:
     """Machine code and the reference give the same poses and Jacobians, and batches of either

@@ -47,6 +47,7 @@ def test_a_path_of_joints_is_found_again_over_whole_turns(name: str) -> None:
     assert np.abs(q).max() > math.pi
 
 
+@pytest.mark.slow
 def test_quartic_arms_and_slides_too() -> None:
     for arms_kinds in ("RRR", "RRP", "PRR"):
         arm = wrist_arm(11, arms_kinds)
@@ -76,6 +77,7 @@ def test_straight_through_the_wrist_singularity() -> None:
         assert "pose 20" in path.events[0].message
 
 
+@pytest.mark.slow
 def test_poses_out_of_reach_leave_a_gap() -> None:
     arm = fa.load("puma560")
     q = joint_path(6, 30, turns=0.0) * 0.3

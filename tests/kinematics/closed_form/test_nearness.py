@@ -52,6 +52,7 @@ def test_the_nearest_branch_is_the_least_sum_of_squares_over_whole_turns(limits:
         np.testing.assert_allclose(squared_distances(placed(arm, q, limits, near)[0], near), sums, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_inverse_and_follow_choose_by_it() -> None:
     """Also where the largest difference, or the sum of absolute ones, would choose another branch."""
     rng = np.random.default_rng(6)

@@ -26,11 +26,11 @@ def arms() -> list[str]:
     return [*fa.arms(), *CHAINS]
 
 
-def digests(name: str) -> dict[str, str]:
+def digests(name: str, latex: bool = True) -> dict[str, str]:
     """Digests of an arm's texts by "function language", of the arm itself, and of what else is written."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fa.ForearmWarning)
-        return {key: _digest(text) for key, text in _texts(fa.load(name))}
+        return {key: _digest(text) for key, text in _texts(fa.load(name), latex)}
 
 
 def recorded() -> dict[str, dict[str, str]]:
@@ -39,11 +39,12 @@ def recorded() -> dict[str, dict[str, str]]:
     return record
 
 
-def _texts(arm: fa.Arm) -> Iterator[tuple[str, str]]:
+def _texts(arm: fa.Arm, latex: bool) -> Iterator[tuple[str, str]]:
     yield "arm", json.dumps(told(arm))
     for function in LONG.get(arm.name, FUNCTIONS):
         try:
-            for readable, languages in ((False, [x for x in LANGUAGES if x != "latex"]), (True, ["latex"])):
+            plain = [language for language in LANGUAGES if language != "latex"]
+            for readable, languages in ((False, plain), (True, ["latex"]))[: 1 + latex]:
                 program = program_for(arm, function, readable=readable)
                 for language in languages:
                     yield f"{function} {language}", "".join(language_of(language).write(program))

@@ -93,7 +93,7 @@ assert both() == had
     python(code)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @needs_loader
 def test_twenty_thousand_kernels_live_in_one_process() -> None:
     code = """

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-long test-machines test-peers check bench bench-peers docs fuzz clean
+.PHONY: demo test types tests test-long test-machines test-peers check bench bench-peers docs fuzz clean
 
 $(VENV)/.installed: pyproject.toml
 	@echo "setting up $(VENV): half a minute or so, once"
@@ -17,7 +17,12 @@ demo: $(VENV)/.installed  ## the story on a built-in arm
 test: $(VENV)/.installed  ## every test but the long sweeps
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(MAKE) --no-print-directory -j2 types tests
+
+types:
 	$(BIN)/mypy
+
+tests:
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not long"
 
 test-long: $(VENV)/.installed  ## the long sweeps

@@ -17,14 +17,21 @@ def long(cases: Iterable[Any]) -> list[Any]:
 
 
 def mark_sweeps(items: Iterable[pytest.Item]) -> None:
-    """Of a test marked `sweep(times)` the cases that `representative` leaves out are long."""
-    sweeps: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
+    """Of a test marked `sweep(times)` the cases that `representative` leaves out are long,
+    and of one marked `sweep(first=count)` all but the first.
+    """
+    sweeps: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        marker = item.get_closest_marker("sweep")
-        if marker is not None:
-            sweeps[item.nodeid.split("[")[0], *(marker.args or (1,))].append(item)
-    for (_, times), cases in sweeps.items():
-        kept = representative([_values(item) for item in cases], times)
+        if item.get_closest_marker("sweep") is not None:
+            sweeps[item.nodeid.split("[")[0]].append(item)
+    for cases in sweeps.values():
+        marker = cases[0].get_closest_marker("sweep")
+        assert marker is not None
+        kept = (
+            set(range(marker.kwargs["first"]))
+            if marker.kwargs
+            else representative([_values(item) for item in cases], *(marker.args or (1,)))
+        )
         for k in set(range(len(cases))) - kept:
             cases[k].add_marker(pytest.mark.long)
 

@@ -47,6 +47,7 @@ def results() -> list[Result]:
     return list(reproduce("all"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_verdicts_are_those_of_today(document: str, maker: ModuleType, results: list[Result]) -> None:
     text = text_of(document)
@@ -60,6 +61,7 @@ def test_every_place_of_the_catalogue_is_on_the_page(document: str) -> None:
         assert f"| {item.place} | {' '.join(item.title.split())} |" in verdicts, item.id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_call_of_the_table_runs(document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is in code marks is a call, a name of a module, or a command."""

@@ -106,6 +106,7 @@ def test_every_room_is_on_the_map_and_introduces_itself() -> None:
     assert tuple(listed) == ROOMS, "the table is in the order in which imports may point"
 
 
+@pytest.mark.slow
 def test_citations_name_a_document_of_the_references() -> None:
     references = (ROOT / "docs" / "references.md").read_text(encoding="utf-8")
     known = set(re.findall(r"^\| (\w+) \|", references, flags=re.M))

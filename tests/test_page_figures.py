@@ -64,6 +64,7 @@ def test_controllers_compared_on_the_puma() -> None:
         ), row.name
 
 
+@pytest.mark.slow
 def test_what_simplifications_save_on_the_puma() -> None:
     names = {
         "counterbalanced, no gravity": "counterbalanced",
@@ -94,6 +95,7 @@ def test_terms_left_out_along_a_motion() -> None:
         assert not said[2] or round(100.0 * float(found[name].relative[1])) == int(said[2])
 
 
+@pytest.mark.slow
 def test_single_precision_of_two_bars() -> None:
     """As `forearm precision ascher2`: 180 postures."""
     study = fa.dynamics.precision_study(arm_of("ascher2"), [[0.0, np.radians(2.0 * k)] for k in range(180)])
@@ -103,6 +105,7 @@ def test_single_precision_of_two_bars() -> None:
         assert study.difference(method, 1) == pytest.approx((float(largest), float(mean)), rel=0.15), method
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "row", rows_below("schedules.md", "arm, rigid"), ids=lambda row: f"{row[0]}-{row[1]}"
 )

@@ -312,7 +312,7 @@ def test_chain_passes_every_check(n: int) -> None:
     assert [f.code for f in check(chain(n)) if f.level != "note"] == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_chain_sizes() -> None:
     assert chain(MAX_JOINTS).n == MAX_JOINTS
     for n in (0, MAX_JOINTS + 1):

@@ -113,6 +113,7 @@ def exceeded_by(arm: Arm, found: Balance) -> Array:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["panda", "stanford", "ur5", "puma560", "chain3", "chain5"])
+@pytest.mark.sweep(first=2)
 def test_worst_case_of_built_in_arms(name: str) -> None:
     arm = load(name)
     found = balance(arm)
@@ -229,6 +230,7 @@ def test_counterweights_take_gravity_away(seed: int, style: Any, tree: bool, n: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["panda", "ur5", "puma560", "chain5"])
+@pytest.mark.sweep(first=2)
 def test_counterweights_of_built_in_arms(name: str) -> None:
     arm = load(name)
     found = balance(arm)

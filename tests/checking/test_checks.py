@@ -389,6 +389,7 @@ def test_links_of_a_long_branch_beside_a_short_hand() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["panda", "stanford", "ur5", "ur10", "ascher2", "cmu-dd", "chain6"])
+@pytest.mark.sweep(first=3)
 def test_sound_arms_have_no_warnings(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

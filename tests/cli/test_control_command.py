@@ -132,7 +132,7 @@ def test_labels_name_their_own_points() -> None:
             assert np.hypot(*(own + along * (middle - own) - dots[name])) > 4.0, (name, names)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_is_held_back_is_printed(capsys: Capture) -> None:
     _, out, _ = run(
         capsys, "compare", "panda", "--only", "PD", "--only", "computed torque", "--only", "feed-forward"
@@ -157,7 +157,7 @@ def test_motions_beyond_the_limits_are_warned_of(capsys: Capture) -> None:
     assert "warning: the motion goes beyond the limits of joint1, joint6" in err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_accelerometers_have_steps(capsys: Capture) -> None:
     words = ("compare", "puma560-akb", "--duration", 0.5, "--only", "acceleration servo")
     exact, coarse, short = (

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sweeps import long
 
 import forearm as fa
 from forearm.cli import progress
@@ -337,9 +338,13 @@ def test_progress_line_says_what_is_known() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of a process is read from /proc")
-@pytest.mark.parametrize("source", ["log.csv", "log.parquet"])
-@pytest.mark.parametrize("target", ["out.csv", "out.parquet"])
-@pytest.mark.sweep
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("log.parquet", "out.parquet"),
+        *long([("log.csv", "out.csv"), ("log.csv", "out.parquet"), ("log.parquet", "out.csv")]),
+    ],
+)
 def test_memory_stays_bounded_for_long_files(source: str, target: str, tmp_path: Path) -> None:
     """300,000 rows of 7 joints are 130 MB of text; the peak is measured by the process itself."""
     rows = 300_000

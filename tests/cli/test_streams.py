@@ -95,6 +95,7 @@ def test_no_control_characters_where_nobody_looks(name: str, capsys: Capture) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLE)
+@pytest.mark.sweep(first=12)
 def test_ascii_alone_can_be_printed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the stream cannot take is written as \\xe9; JSON stays JSON."""
     if name == "convert":

@@ -67,6 +67,7 @@ def test_by_the_graph(name: str, function: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*(name for name in ARMS if name != "panda"), *long(["panda"])])
+@pytest.mark.sweep(first=4)
 def test_by_generated_python(name: str) -> None:
     arm = ARMS[name]
     g = given(arm, 3)
@@ -357,6 +358,7 @@ def test_friction_that_depends_on_the_load(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LOADED)
+@pytest.mark.sweep(first=1)
 def test_accelerations_under_load_need_the_torques_that_were_given(name: str) -> None:
     """Eight of Newton's steps written out: in Python and in C, for torques of any size, and at rest."""
     arm = LOADED[name]

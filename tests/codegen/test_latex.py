@@ -195,6 +195,7 @@ def told(words: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.sweep(first=4)
 def test_texts_from_outside_stay_texts(text: str) -> None:
     """The equations are the same whatever the texts say, and the texts bring no command with them."""
     document_made = told(text)

@@ -117,6 +117,7 @@ def test_wrong_readings_are_refused() -> None:
     assert np.isnan(sets.seen(np.full(3, np.nan), np.zeros(3), np.zeros(3))).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arm", [a.rigid() for a in every_kind(2)], ids=lambda a: a.name)
 def test_inertias_let_accelerations_settle(arm: fa.Arm) -> None:
     M = compile(arm).inertia_matrix(posture(arm, 2, 20))
@@ -165,6 +166,7 @@ def servo_run(
     ).rms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seen_by", ["accelerometers", "tachometers", "encoders"])
 @pytest.mark.parametrize("gain", [0.5, 1.5])
 def test_the_arm_is_servoed_along_its_motion(seen_by: str, gain: float) -> None:
@@ -173,6 +175,7 @@ def test_the_arm_is_servoed_along_its_motion(seen_by: str, gain: float) -> None:
     assert servo_run(seen_by, gain=gain) < 0.3 * alone
 
 
+@pytest.mark.slow
 def test_it_knows_loads_that_no_model_told_it_of() -> None:
     """Waters: inherently better than the equations, which describe an idealised arm."""
     arm, motion = moving_arm()
@@ -182,6 +185,7 @@ def test_it_knows_loads_that_no_model_told_it_of() -> None:
     assert servo_run("accelerometers", loaded) < 0.2 * computed
 
 
+@pytest.mark.slow
 def test_differences_of_coarse_encoders_shake_it() -> None:
     """16 bits a turn at 1 ms: steps of 96 rad/s^2, as Waters fears. Places still follow:
     errors of differences cancel.
@@ -288,6 +292,7 @@ class Pushed:
         return self.servo.command(replace(sample, wanted=(q, qd, np.array([1.0 if sample.k == 1 else 0.0]))))
 
 
+@pytest.mark.slow
 def test_a_delay_does_not_shake_it() -> None:
     """With a gain of 1 a period of delay puts the poles on the unit circle:
     torques were nine times those needed.
@@ -323,6 +328,7 @@ def test_a_comparison_tells_it_period_and_delay() -> None:
     assert slow.stiffness < late.stiffness <= fast.stiffness == 1.0
 
 
+@pytest.mark.slow
 def test_bits_of_the_sensors_show_in_a_comparison() -> None:
     """Waters IV: coarse encoders shake forces that accelerometers of 2^-10 g leave alone."""
     arm = fa.load("puma560-dhanaraj6")

@@ -153,7 +153,7 @@ def test_saturation_under_load_is_told() -> None:
     assert row.loaded_saturated == made.saturated.mean() > 0.1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_no_weight_balances_is_said() -> None:
     names = ["computed torque, counterbalanced"]
     sliding, turning = (

@@ -115,6 +115,7 @@ def test_elimination_counts(size: int, sides: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("slopes", ["exact", "pairs"])
+@pytest.mark.sweep(first=1)
 def test_errors_fall_with_the_square_of_the_distance(slopes: str) -> None:
     arm, motion = moving_arm()
     errors = [

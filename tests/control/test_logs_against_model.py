@@ -188,7 +188,7 @@ def test_noise_is_told_from_a_fast_motion() -> None:
     assert noise_of(q) == pytest.approx(np.full(6, 1e-5), rel=0.3)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_slow_motions_have_long_windows_and_the_longest_is_said(arm: Arm) -> None:
     bare = arm.rigid()
     slow = compare_log(bare, sines(bare, 0.3, 1000.0, 5.0, 1e-4))

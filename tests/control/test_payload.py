@@ -85,7 +85,7 @@ def test_exact_without_noise(rigid: bool) -> None:
     assert "Every parameter" in found.table()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
     arm = random_arm(4, 4, prismatic=False).rigid()
     q, tau, qdd, qd = observed(arm, 3, 2, size=6.0)
@@ -242,7 +242,7 @@ def test_answers_of_no_load_at_all_end_in_a_result() -> None:
         assert found.settled or "did not come to rest" in found.message
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_without_a_stated_noise_the_residuals_tell_it() -> None:
     arm = random_arm(4, 4, prismatic=False).rigid()
     q, tau, qdd, qd = observed(arm, 2, 2, size=6.0)

@@ -158,6 +158,7 @@ def test_fitted_slopes_help_where_they_reach() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["rigid", "puma560"])
+@pytest.mark.sweep(first=1)
 def test_a_motion_is_learnt_by_doing_it(name: str) -> None:
     """From feedback alone, without a model, errors fall tenfold within four runs,
     on a plant that the gains do not know.

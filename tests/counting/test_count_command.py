@@ -75,7 +75,7 @@ def test_printed_figures_need_no_arm(capsys: Capture) -> None:
     assert len(json.loads(capsys.readouterr().out)["printed"]) > 70
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_plot_writes_a_picture(tmp_path: Path, capsys: Capture) -> None:
     assert main(["count", "--plot", str(tmp_path / "cost.png")]) == 0
     assert (tmp_path / "cost.png").read_bytes().startswith(b"\x89PNG")

@@ -119,6 +119,7 @@ def difference(found: Any, truth: Any) -> float:
 
 @pytest.mark.slow
 @each_arm
+@pytest.mark.sweep(first=4)
 def test_inverse_dynamics_of_many_digits(arm: Arm) -> None:
     """Loads and a moving base too. The methods agree to what forty digits leave,
     and floats to what floats leave.

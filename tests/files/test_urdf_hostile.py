@@ -105,7 +105,7 @@ def test_million_joints() -> None:
     assert_refused(text, ", line 20002: more than 20000 <joint> elements; the file is too large.")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_million_elements() -> None:
     text = robot(links("a"), "<t/>\n" * 1_000_000)
     assert_refused(text, ", line 500001: more than 500000 elements; the file is too large.")
@@ -485,7 +485,7 @@ def test_long_chain() -> None:
     assert len(arm.moving.bodies) == n
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_wide_tree() -> None:
     n = 9999
     arm = read(robot(links("base", *range(n)), *(joint(f"j{i}", "base", i) for i in range(n))))
@@ -501,7 +501,7 @@ def test_cycle_beside_a_long_chain() -> None:
     assert_refused(text, said, ModelError)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_long_chain_of_mimics() -> None:
     n = 9000
     chain = [joint(f"j{i}", i, i + 1, f'<mimic joint="j{i - 1}"/>' if i else "") for i in range(n)]
@@ -509,7 +509,7 @@ def test_long_chain_of_mimics() -> None:
     assert (arm.n, len(arm.moving.bodies)) == (1, n)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_many_transmissions() -> None:
     n, m = 9999, 10_000
     gear = '<transmission><joint name="j5"/><mechanicalReduction>7</mechanicalReduction></transmission>'
@@ -517,7 +517,7 @@ def test_many_transmissions() -> None:
     assert arm.joint("j5").motor == fa.Motor(gear_ratio=7.0)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_many_names_like_the_missing_one() -> None:
     rng = random.Random(1)
     missing, *names = ("".join(rng.choices("ab", k=190)) + str(i) for i in range(9999))

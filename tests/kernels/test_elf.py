@@ -232,6 +232,7 @@ print(loaded, refused)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", ["text", "kernel"])
+@pytest.mark.sweep(first=2)
 def test_garbled_objects_are_loaded_or_refused_and_never_crash(seed: int, kind: str, tmp_path: Path) -> None:
     path = tmp_path / "object"
     path.write_bytes(native.object_code(TEXT) if kind == "text" else code_of("bias", "batch")[1])

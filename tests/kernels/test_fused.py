@@ -71,6 +71,7 @@ def assert_close(got: Any, want: Any, tolerance: float = DOUBLE) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("names", PAIRS, ids="+".join)
+@pytest.mark.sweep(first=8)
 def test_every_result_is_that_of_the_function_alone(names: tuple[str, ...]) -> None:
     both, given = fused(*names), states(13)
     found = called(both, given)

@@ -92,6 +92,7 @@ def test_every_function_is_the_reference(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560", "panda"])
+@pytest.mark.sweep(first=1)
 def test_single_precision(name: str) -> None:
     arm = ARMS[name]
     given = [v.astype(np.float32) for v in states(arm, 37)]

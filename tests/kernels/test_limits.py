@@ -20,6 +20,7 @@ from forearm.kernels.compiled import Native
 from forearm.kernels.sharing import shared_rows
 
 TESTS = Path(__file__).parent.parent
+pytestmark = pytest.mark.slow
 needs_loader = pytest.mark.skipif(not elf.is_possible(), reason="only LLVM's loader works on this machine")
 needs_limits = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="no limit on address space")
 HEAD = """

@@ -167,6 +167,7 @@ def test_nan_stays_in_its_row(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["chain", "followers"])
+@pytest.mark.sweep(first=1)
 def test_single_precision(name: str) -> None:
     arm, (q, qd, qdd) = ARMS[name], states(name, 11)
     tau = fa.dynamics.inverse(arm, q, qd, qdd)
@@ -189,6 +190,7 @@ def slopes(function: Any, x: Array) -> Array:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["one", "chain", "bad gears", "tree"])
+@pytest.mark.sweep(first=2)
 def test_slopes_of_torques(name: str) -> None:
     """Away from corners: rows whose differences with another step agree."""
     arm, (q, qd, qdd) = ARMS[name], states(name, 9, 5)
@@ -203,7 +205,7 @@ def test_slopes_of_torques(name: str) -> None:
     assert np.abs(M - truth).max() <= SLOPE * np.abs(truth).max()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_slopes_of_accelerations() -> None:
     arm, (q, qd, tau) = ARMS["chain"], states("chain", 9, 5)
     by_q, by_qd, by_tau = kernel("chain").forward_dynamics_derivatives(q, qd, tau)

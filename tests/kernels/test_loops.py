@@ -248,8 +248,8 @@ def own_way(kernel: Kernel, function: str, given: list[Any]) -> Any:
     return getattr(kernel, function)(*given[: len(names)])
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("no_cache")
+@pytest.mark.long
 def test_a_chain_of_sixty_through_the_public_door() -> None:
     arm = chain(60)
     kernel, given = fa.compile(arm), states(arm, 11)
@@ -269,6 +269,7 @@ def test_a_chain_of_sixty_through_the_public_door() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_cache")
 @pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.sweep(first=2)
 def test_the_switch_and_what_both_forms_say(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     arm = ARMS["9 frames tree"]
     given = states(arm, 21)
@@ -308,8 +309,8 @@ def test_open_parameters_and_fused_sets_are_written_out(monkeypatch: pytest.Monk
     assert_close(both["M"], fa.dynamics.inertia_matrix(arm, q), DOUBLE)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("no_cache")
+@pytest.mark.long
 def test_three_hundred_joints() -> None:
     arm = chain(300)
     kernel, given = fa.compile(arm), states(arm, 9)
@@ -331,7 +332,7 @@ def _bytes(looped: Looped, target: Target) -> int:
     return target.size * sum(sizes)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_memory_bounds_the_lanes() -> None:
     target = Target("double", 8, True)
     short, long = (LOOPS["forward_dynamics"](chain(n)) for n in (20, 2000))

@@ -127,6 +127,7 @@ def test_values_make_another_arm(asked: str, function: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("asked", ["gravity of a tree", "all of a table"])
+@pytest.mark.sweep(first=1)
 def test_another_kernel_says_the_same(asked: str) -> None:
     kernel = kernel_for(asked)
     given = states(kernel.arm, 9)
@@ -179,6 +180,7 @@ def test_the_ways_to_give_values(asked: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("asked", ["all of PUMA", "links and gravity of PUMA", "all of a tree"])
+@pytest.mark.sweep
 def test_bits_are_the_same_wherever_a_state_stands(asked: str, function: str) -> None:
     kernel = kernel_for(asked)
     call = getattr(kernel, function)

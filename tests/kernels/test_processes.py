@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent.parent
+pytestmark = pytest.mark.slow
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 needs_timer = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers")
 HEAD = """

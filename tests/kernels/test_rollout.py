@@ -122,6 +122,7 @@ def test_voltages_act_through_the_motors(limited: bool) -> None:
 @pytest.mark.parametrize(
     "arm", [RIGID["tree"], random_arm(1, 3), random_arm(6, 3)], ids=["rigid", "drives", "more drives"]
 )
+@pytest.mark.sweep(first=2)
 def test_a_simulation_has_the_same_bits_alone_and_among_others(arm: fa.Arm) -> None:
     rng = np.random.default_rng(1)
     q, qd = posture(arm, 1, 11), 0.3 * rng.normal(size=(11, arm.n))
@@ -227,7 +228,7 @@ def test_code_that_is_not_what_was_written_is_made_again(
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["turning", "chain", "tree, followers"])
 @pytest.mark.parametrize("method", ["rk3", "rk4", "gill"])
-@pytest.mark.sweep
+@pytest.mark.sweep(first=2)
 def test_loads_that_are_nearly_known_lead_to_the_same_motion(kind: str, method: str) -> None:
     """Stages begin with the loads of the last ones; by hand each is solved from rest, by the reference."""
     arm = with_efficiency(loaded_arm(kind, 5, 3), 1)

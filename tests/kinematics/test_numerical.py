@@ -93,7 +93,7 @@ def test_arms_of_every_kind(n: int) -> None:
         assert np.mean(found.solved) >= FOUND
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_link_of_a_tree_and_joints_that_do_not_move_it() -> None:
     arm = random_arm(4, 6, tree=True)
     for link in arm.links:
@@ -119,6 +119,7 @@ def newton(arm: fa.Arm, T: Floats, q: Floats) -> Floats:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560", "ur5", "stanford", "tree"])
+@pytest.mark.sweep(first=2)
 def test_agrees_with_newton_where_the_solution_is_near(name: str) -> None:
     arm = random_arm(7, 6, prismatic=False) if name == "tree" else loaded(name)
     lower, upper = bounds(arm)

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from arms import random_arm
 from simulation.making import sines
+from sweeps import long
 
 import forearm as fa
 from forearm.control.comparison import Comparison, Row
@@ -158,6 +159,8 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "times": times_figure,
     "speeds": lambda: speed_picture(BARS),
 }
+SLOWEST = ["cost", "log-30", "plan-30"]
+NAMES = [*(name for name in FIGURES if name not in SLOWEST), *long(SLOWEST)]
 
 
 @cache
@@ -192,7 +195,7 @@ def boxes(figure: Any) -> list[tuple[str, Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_axis_says_what_it_measures_and_in_which_unit(name: str) -> None:
     for axes in laid_out(name).axes:
         if not axes.get_visible() or not axes.axison:
@@ -215,7 +218,7 @@ def test_every_axis_says_what_it_measures_and_in_which_unit(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", NAMES)
 def test_no_word_is_cut_by_the_edge(name: str) -> None:
     figure = laid_out(name)
     page = figure.bbox
@@ -251,7 +254,7 @@ def test_legends_cover_neither_panels_nor_titles(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", NAMES)
 def test_letters_and_sizes_are_those_of_the_look(name: str) -> None:
     from matplotlib.text import Text
 

@@ -28,6 +28,7 @@ FORWARD = 1e-14
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
+@pytest.mark.sweep(first=10)
 def test_torques_matrices_and_accelerations_are_those_of_the_arm(name: str) -> None:
     arm = ARMS[name]
     made = arm.regrouped()

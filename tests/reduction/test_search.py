@@ -51,6 +51,7 @@ def test_the_arm_stays_what_it_is_and_is_not_dearer(name: str) -> None:
 @pytest.mark.parametrize(
     ("length", "mass"), [(1e-4, 1e-9), (100.0, 1e6), *long([(1e-2, 1e-4), (1e-3, 1e-6)])]
 )
+@pytest.mark.sweep(first=1)
 def test_arms_of_any_size(length: float, mass: float) -> None:
     """From a tenth of a millimetre to a hundred metres: nothing is 0 only because it is small
     in kilograms and metres.

@@ -127,7 +127,7 @@ def test_errors_of_mata_s_run_grow_as_the_linearised_arm_says() -> None:
     assert math.log(puma_line.growth()) == pytest.approx(np.mean(rates), rel=0.1)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_mata_s_mean_differences_are_those_of_the_samples() -> None:
     made = puma_line.stepwise()
     figures = puma_line.table_6()

@@ -13,6 +13,7 @@ from forearm.schedules.tasks import Task, TaskGraph
 
 @pytest.mark.slow
 @pytest.mark.parametrize("costs", [(1.0,), (1.0, 2.0, 3.5), (0.1, 0.0, 7.3), (2.0, 5.0)])
+@pytest.mark.sweep(first=2)
 def test_never_above_the_shortest(costs: tuple[float, ...]) -> None:
     met = 0
     for seed in range(14):

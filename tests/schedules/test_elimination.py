@@ -120,6 +120,7 @@ def numbers(chain: Chain, states: list[State]) -> tuple[list[Array], dict[Place,
 @pytest.mark.parametrize(
     "arm", [general_arm(), stanford_pattern(), built_in("puma560-dhanaraj6")], ids=lambda a: a.name
 )
+@pytest.mark.sweep(first=2)
 def test_left_out_subtasks_make_nothing_new_and_the_others_do(arm: Arm) -> None:
     """By numbers alone: over random states what they make is constant, or known already up to a sign."""
     chain = chain_of(arm)

@@ -84,7 +84,7 @@ def test_groups_that_cannot_be_told_apart_have_no_legend() -> None:
     assert gantt_figure(schedule_by_rule(many_groups(40), 2)).legends == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_charts_of_many_processors_stay_small() -> None:
     graph = random_graph(3, 40, density=0.05)
     assert gantt_figure(schedule_by_rule(graph, 1024)).get_figheight() <= 30.0

@@ -71,6 +71,7 @@ def expected(arm: Arm, function: str, given: list[np.ndarray]) -> dict[str, np.n
 
 @pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.sweep(first=3)
 def test_results_have_the_bits_of_the_kernel(function: str) -> None:
     arm = arm_of("puma560").rigid()
     given = states(arm, function)
@@ -83,7 +84,7 @@ def test_results_have_the_bits_of_the_kernel(function: str) -> None:
             assert values.tobytes() == right[name].tobytes(), (size, name)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_arm_with_drives_that_branches_and_slides() -> None:
     arm = random_arm(2, n=5, tree=True)
     given = states(arm, "inverse_dynamics")
@@ -94,6 +95,7 @@ def test_an_arm_with_drives_that_branches_and_slides() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.sweep(first=2)
 def test_threads_that_share_nothing_agree(function: str) -> None:
     arm = arm_of("puma560").rigid()
     given = states(arm, function)

@@ -32,6 +32,7 @@ METHODS = [schedule_by_priority, schedule_by_search, schedule_exact]
 @pytest.mark.parametrize("seeds", [range(2), *long([range(2, 8)])], ids=["two", "others"])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("communication", "synchronisation"), HANDING)
+@pytest.mark.sweep
 def test_schedules_account_for_every_wait(
     method: object, communication: float, synchronisation: float, seeds: range
 ) -> None:
@@ -44,8 +45,8 @@ def test_schedules_account_for_every_wait(
         assert made.length <= graph.total + CLOSE, "one processor waits for nobody"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("communication", "synchronisation"), [*long(HANDING[:2]), HANDING[2]])
+@pytest.mark.long
 def test_no_shorter_than_the_shortest(communication: float, synchronisation: float) -> None:
     met = 0
     for seed in range(6):
@@ -91,6 +92,7 @@ def test_shaken_schedules_that_lose_a_wait_are_found() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("processors", [2, 3, 5])
 @pytest.mark.parametrize("synchronisation", [0.0, 2.0])
+@pytest.mark.sweep
 def test_waits_are_counted_as_threads_wait(processors: int, synchronisation: float) -> None:
     division = grouped(operations(traced_function(random_arm(4, n=4), "inverse_dynamics")), 4.0)
     schedule = schedule_by_search(division.graph, processors, 1.0, synchronisation)

@@ -46,6 +46,7 @@ def total(run: Simulation) -> Floats:
     [ARM, random_arm(2, 3, drives=False), swinging(7, tree=True, mimic=True)],
     ids=["arm", "slides", "tree"],
 )
+@pytest.mark.sweep(first=2)
 def test_hamiltons_equations_are_the_arms(arm: fa.Arm) -> None:
     """p' = M qdd + M' qd with the reference's accelerations, and M' along the motion
     by central differences.
@@ -127,6 +128,7 @@ def test_going_on_gives_the_bits_of_one_run(method: str, tmp_path: Path) -> None
 
 @pytest.mark.slow
 @METHODS
+@pytest.mark.sweep(first=2)
 def test_it_ends_at_limits_and_conditions(method: str) -> None:
     run = fa.simulate(block(), [2.0], [0.5], 9.0, stops=True, method=method, step=0.01)
     assert [(e.kind, e.joint) for e in run.events] == [("stop", "way")]

@@ -110,8 +110,8 @@ def test_depth_first_needs_as_many_values_as_a_tree_must() -> None:
         assert most_live(graph, _depth_first(graph, result), result) == most
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560-akb", "panda", "chain12"])
+@pytest.mark.long
 def test_inverse_dynamics_keeps_less_than_ten_values_a_joint(name: str) -> None:
     """As made it is twelve to fourteen; force, moment, sine and cosine of each joint
     must wait, which is eight.

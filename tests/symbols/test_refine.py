@@ -80,6 +80,7 @@ def test_formulations_keep_their_values_and_never_cost_more(name: str, method: s
         assert again.counts(found_again) == counts, "nothing is left to be found"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "method", "share"),
     [

@@ -34,6 +34,7 @@ def one_joint_moves() -> Array:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [11, 20, 21, 25])
+@pytest.mark.sweep(first=2)
 def test_all_of_the_torque_and_no_more(seed: int) -> None:
     plan = fa.plan(UR5, np.random.default_rng(seed).uniform(-1.5, 1.5, (4, 6)), step=0.01)
     assert NEARLY < largest_share(plan) <= 1.0

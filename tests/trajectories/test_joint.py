@@ -76,7 +76,7 @@ def test_gap_of_durations_in_closed_form() -> None:
     assert near[0] < near[1] < 1.0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_durations_are_those_between_the_envelopes_of_velocity() -> None:
     """A way can be covered in T where it lies between the areas under the slowest
     and the fastest velocity.

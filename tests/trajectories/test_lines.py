@@ -187,6 +187,7 @@ def test_corners_are_passed_at_rest_and_the_last_is_where_asked() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sideways", [1e-4, 1e-2])
+@pytest.mark.sweep(first=1)
 def test_beside_a_straight_wrist_the_branch_is_kept_and_the_posture_named(sideways: float) -> None:
     """q5 would have to change sign; on its branch the wrist swings round by half a turn
     instead, q5 stays positive.

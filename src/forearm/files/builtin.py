@@ -38,7 +38,13 @@ def load_builtin(name: str, hand: str | None = None) -> Arm:
     if match := CHAIN.fullmatch(name):
         made = chain(int(match[1]))
         return made if hand is None else made.replace(hand=hand)
-    return read_armfile(_file(name), hand)
+    return _kept(name) if hand is None else read_armfile(_file(name), hand)
+
+
+@cache
+def _kept(name: str) -> Arm:
+    """The arm of a file that comes with forearm, once: what is worked out for an arm is kept with the arm."""
+    return read_armfile(_file(name), None)
 
 
 def _file(name: str) -> Path:

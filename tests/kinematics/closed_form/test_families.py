@@ -84,6 +84,7 @@ def singular_cases() -> list[tuple[fa.Arm, Array]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", range(6))
+@pytest.mark.sweep(first=3)
 def test_their_number_does_not_depend_on_what_is_near(case: int) -> None:
     arm, q = singular_cases()[case]
     T = forward(arm, q)

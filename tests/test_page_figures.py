@@ -48,7 +48,7 @@ def tasks(name: str, function: str) -> Division:
     return operations(traced_function(arm_of(name).rigid(), function))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_controllers_compared_on_the_puma() -> None:
     printed = {
         row[0]: row[1:] for row in rows_below("control.md", "controller | operations | hand | with load")

@@ -210,9 +210,9 @@ def test_without_gravity_and_without_joints() -> None:
 # --------------------------------------------------------------------------------------------- counterweights
 
 
-@pytest.mark.slow
 @given(st.integers(0, 10_000), st.sampled_from(STYLES), st.booleans(), st.sampled_from([1, 2, 4]))
 @settings(max_examples=12, deadline=None)
+@pytest.mark.long
 def test_counterweights_take_gravity_away(seed: int, style: Any, tree: bool, n: int) -> None:
     arm = random_arm(seed, n, style, prismatic=False, tree=tree)
     found = balance(arm)

@@ -138,6 +138,7 @@ def test_letters_beyond_ascii_come_through_as_escapes(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [("--help",), ("--version",), *((name, *LINES[name]) for name in QUICK)])
+@pytest.mark.sweep(first=4)
 def test_a_reader_that_has_gone_is_no_error(words: tuple[str, ...], tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
@@ -149,6 +150,7 @@ def test_a_reader_that_has_gone_is_no_error(words: tuple[str, ...], tmp_path: Pa
 @pytest.mark.slow
 @pytest.mark.skipif(not FULL.exists(), reason="no /dev/full here")
 @pytest.mark.parametrize("words", [("--help",), *((name, *LINES[name]) for name in QUICK)])
+@pytest.mark.sweep(first=4)
 def test_a_full_disk_is_said(words: tuple[str, ...], tmp_path: Path) -> None:
     with FULL.open("wb") as full:
         done = process(*words, stdout=full, cwd=tmp_path)

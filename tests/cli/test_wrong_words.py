@@ -114,6 +114,7 @@ def test_a_value_is_not_forgotten(name: str, option: str, capsys: Capture) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "option"), NUMBERS)
+@pytest.mark.sweep(first=20)
 def test_what_is_no_number_is_refused_by_the_options_name(name: str, option: str, capsys: Capture) -> None:
     for word in ("abc", "nan", "inf", "1e999", "1_0", "1,2", "0x10", "-1e300", "1e300", "\u0663"):
         text = refused(capsys, *line(name, f"{option}={word}"))

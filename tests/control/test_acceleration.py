@@ -185,7 +185,7 @@ def test_it_knows_loads_that_no_model_told_it_of() -> None:
     assert servo_run("accelerometers", loaded) < 0.2 * computed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_differences_of_coarse_encoders_shake_it() -> None:
     """16 bits a turn at 1 ms: steps of 96 rad/s^2, as Waters fears. Places still follow:
     errors of differences cancel.
@@ -328,7 +328,7 @@ def test_a_comparison_tells_it_period_and_delay() -> None:
     assert slow.stiffness < late.stiffness <= fast.stiffness == 1.0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_bits_of_the_sensors_show_in_a_comparison() -> None:
     """Waters IV: coarse encoders shake forces that accelerometers of 2^-10 g leave alone."""
     arm = fa.load("puma560-dhanaraj6")

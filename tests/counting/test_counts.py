@@ -207,7 +207,7 @@ def test_orders_in_n_are_those_that_the_names_promise() -> None:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_naive_is_of_order_five_and_six_joints_take_55734_and_35706() -> None:
     by = general("lagrange-naive")
     assert by.degree == 5

@@ -246,7 +246,7 @@ GEAR = Transmission(efficiency=((0.1, 0.8),), rated_torque=90.0)
 @pytest.mark.slow
 @pytest.mark.parametrize("where", [(0,), (1, 3), (0, 1, 2, 3)])
 @pytest.mark.parametrize("kind", ["gear", "bearing"])
-@pytest.mark.sweep
+@pytest.mark.sweep(first=1)
 def test_drives_of_different_kinds_on_one_arm(kind: str, where: tuple[int, ...]) -> None:
     """Some joints with friction that depends on the load, others with plain friction:
     kernel and reference agree.

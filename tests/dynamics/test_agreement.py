@@ -188,7 +188,7 @@ def every_driven(arm: Arm) -> list[Driven]:
 
 @pytest.mark.parametrize("arm", FORWARD_ARMS.values(), ids=FORWARD_ARMS.keys())
 @pytest.mark.parametrize("method", FORWARD)
-@pytest.mark.sweep(2)
+@pytest.mark.sweep
 def test_forward_inverts_inverse(arm: Arm, method: str) -> None:
     for given in every_driven(arm):
         assert_forward_inverts_inverse(arm, method, given)

@@ -259,6 +259,7 @@ GARBAGE: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.skipif(not elf.is_possible(), reason="only LLVM loads code here, and it trusts what it is given")
 @pytest.mark.slow
 @pytest.mark.parametrize("garbage", GARBAGE)
+@pytest.mark.sweep(first=2)
 def test_garbage_under_a_right_digest_does_not_end_the_process(garbage: str, place: Path, right: str) -> None:
     run(WORK, place)
     good = {path: path.read_bytes() for path in place.iterdir()}

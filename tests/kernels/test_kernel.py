@@ -79,6 +79,7 @@ def puma() -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*list(ARMS)[::2], *long(list(ARMS)[1::2])])
+@pytest.mark.sweep(first=5)
 def test_every_function_is_the_reference(name: str) -> None:
     arm = ARMS[name]
     q, qd, x = states(arm, 11)
@@ -124,7 +125,7 @@ def test_threads_change_no_bit(puma: Any) -> None:
     assert np.array_equal(puma.forward_dynamics(*(v[: ROWS + 1] for v in given), threads=5), one[: ROWS + 1])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_derivatives_are_slopes(puma: Any) -> None:
     arm = puma.arm
     q, qd, x = states(arm.rigid(), 3, seed=8)

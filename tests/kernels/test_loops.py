@@ -110,7 +110,7 @@ def assert_true(found: Any, arm: fa.Arm, function: str, given: list[Any]) -> Non
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("name", ARMS)
-@pytest.mark.sweep(2)
+@pytest.mark.sweep
 def test_every_function_is_the_reference(name: str, function: str) -> None:
     arm = ARMS[name]
     lanes = host("float64").lanes

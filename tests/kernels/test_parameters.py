@@ -105,7 +105,7 @@ def allowed(arm: fa.Arm, function: str, q: Any, eps: float = DOUBLE) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.sweep(2)
+@pytest.mark.sweep
 def test_values_make_another_arm(asked: str, function: str) -> None:
     """Its own values, other ones for all states, other ones for each state,
     all against arms that really have them.

@@ -235,7 +235,7 @@ def test_no_word_is_cut_by_the_edge(name: str) -> None:
 
 # there it lies over a free place of the only panel
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(set(FIGURES) - {"compare"}))
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "compare"])
 def test_legends_cover_neither_panels_nor_titles(name: str) -> None:
     from matplotlib.legend import Legend
 
@@ -349,7 +349,7 @@ def test_results_are_drawn_the_same_way(kind: Any) -> None:
     assert inspect.signature(kind.plot) == inspect.signature(Simulation.plot)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_picture_without_a_path_is_a_figure_and_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,6 +94,7 @@ EVERY = {name: arm for n in (1, 2, 3) for name, arm in all_arms(n).items()} | {
 
 
 @pytest.mark.parametrize("name", EVERY)
+@pytest.mark.sweep(first=20)
 def test_every_kind_of_arm(name: str) -> None:
     assert_right(EVERY[name])
 

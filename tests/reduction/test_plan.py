@@ -178,6 +178,7 @@ def test_random_plans(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS)
+@pytest.mark.sweep(first=20)
 def test_origins_slide(name: str) -> None:
     arm = ARMS[name]
     chain = chain_for(arm)

@@ -55,7 +55,7 @@ def test_every_picture_is_drawn_or_has_a_reason() -> None:
         assert bool(picture.drawn) != bool(picture.reason), picture
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_is_said_to_be_drawn_is_what_is_drawn() -> None:
     for document in LISTED:
         names = {picture.drawn for picture in pictures(document) if picture.drawn}

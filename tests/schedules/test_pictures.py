@@ -165,7 +165,7 @@ def test_curves_are_those_of_the_schedules() -> None:
     assert len(ours) == 8
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_pictures_of_the_chapter_are_drawn() -> None:
     """`forearm reproduce dhanaraj --figures` writes them: reproduce/test_friction_study.py."""
     figures = schedule_figures()

@@ -251,6 +251,7 @@ NAMES = sorted(hostile({"q.npy": b"", "header.npy": npy(np.frombuffer(b"{}", np.
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.sweep(first=15)
 def test_hostile_archives_are_refused_with_their_name(name: str, tmp_path: Path) -> None:
     sines().save(tmp_path / "good.npz")
     (tmp_path / "bad.npz").write_bytes(hostile(entries_of(tmp_path / "good.npz"))[name])

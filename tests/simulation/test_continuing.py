@@ -25,7 +25,7 @@ def same(a: Simulation, b: Simulation, rows: slice) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["torque", "voltage", "schedule", "controller", "callable"])
 @pytest.mark.parametrize("seed", [1, 6])
-@pytest.mark.sweep
+@pytest.mark.sweep(first=4)
 def test_going_on_gives_the_bits_of_one_run(kind: str, seed: int, tmp_path: Path) -> None:
     arm = without_inductance(random_arm(seed, 3))
     start = posture(arm, seed), speed(arm, seed)

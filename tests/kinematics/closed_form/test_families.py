@@ -38,7 +38,7 @@ def closest_pair(arm: fa.Arm, q: Array) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("elbow", [math.pi, 0.0])
 @pytest.mark.parametrize("name", ["ur5", "ur10"])
-@pytest.mark.sweep
+@pytest.mark.sweep(first=1)
 def test_branches_that_meet_are_given_once(name: str, elbow: float) -> None:
     """The elbow stretched or folded: of eight branches two are one, so that their number is odd."""
     arm = fa.load(name)

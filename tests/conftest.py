@@ -4,6 +4,7 @@ cache; commands get Ctrl-C.
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -35,3 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)  # before cases are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_sweeps(items)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # thousands of tests that stay, not to be gone through at each collection of garbage

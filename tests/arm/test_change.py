@@ -94,9 +94,9 @@ def test_first_last_middle_all(style: Any, held: list[int]) -> None:
             assert not locked.moving.bodies
 
 
-@pytest.mark.slow
 @given(st.integers(0, 10_000))
 @settings(max_examples=10, deadline=None)
+@pytest.mark.long
 def test_locking_one_after_the_other_is_locking_at_once(seed: int) -> None:
     for arm in every_kind(seed, n=4):
         locked, q, qd, q_free, qd_free = hold(arm, [0, 2, 3], seed)

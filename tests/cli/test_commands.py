@@ -284,7 +284,7 @@ def test_misspelt_option_gets_a_suggestion(capsys: Capture) -> None:
     assert "forearm inverse --help" in " ".join(err.split())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_precision_command(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("forearm.cli.precision.POSTURES", 30)
     target = tmp_path / "p.png"

@@ -62,7 +62,7 @@ def test_which_controller_runs_is_told(capsys: Capture, monkeypatch: pytest.Monk
     assert said == ["running controller 1 of 2: computed torque", "running controller 2 of 2: PD + gravity"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_sensors_errors_and_voltages_reach_the_loop(capsys: Capture) -> None:
     plain = document(capsys, "compare", "puma560", *QUICK)
     for options in (

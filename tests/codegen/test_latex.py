@@ -254,7 +254,7 @@ def test_abbreviations_give_way_to_arguments_of_their_name() -> None:
     assert r"C_{1} &= \cos(q_{1})" in document(made_of({"c": [q.sin()], "C": [q.cos()]}, graph, q=1))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_text_does_not_depend_on_the_order_of_hashing() -> None:
     code = (
         "import hashlib, sys; sys.path[:0] = sys.argv[1:]; from codegen.test_latex import ARMS, traced, "

@@ -142,7 +142,7 @@ def test_a_lost_arm_is_a_row_that_says_so() -> None:
     assert "lower the bandwidth" in row.message
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_saturation_under_load_is_told() -> None:
     arm = fa.load("cmu-dd")
     row = control.compare(arm, None, ["computed torque"], period=2e-3).rows[0]

@@ -283,7 +283,7 @@ def test_locking_and_counterbalancing() -> None:
         control.locked_arm(arm, np.ones(6, dtype=bool), q)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_savings_of_the_documents() -> None:
     """Waters IV: 46 % without velocity terms, 6 % without gravity, 57 % with three of six joints locked."""
     found = {s.name: s for s in control.savings(fa.load("stanford"))}

@@ -424,7 +424,7 @@ def program_inputs(program: FixedPoint, rng: np.random.Generator) -> dict[str, W
 @pytest.mark.slow
 @pytest.mark.parametrize("ranges", [(0.0, 1.0, 0.0), (1e-9, 1e-9, 1e-9), (0.0, 0.0, 0.0), (1e-4, 1e-4, 1e-4)])
 @pytest.mark.parametrize("word", [16, 32])
-@pytest.mark.sweep(first=2)
+@pytest.mark.sweep(first=1)
 def test_small_ranges_shift_no_further_than_the_word_goes(
     word: int, ranges: tuple[float, ...], tmp_path: Path
 ) -> None:

@@ -106,7 +106,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
     assert np.mean(chi) == pytest.approx(1.0, abs=0.05)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_noise_of_accelerations_does_not_make_loads_lighter() -> None:
     arm = random_arm(4, 4, prismatic=False).rigid()
     q, tau, qdd, qd = observed(arm, 3, 2, size=6.0)
@@ -119,8 +119,8 @@ def test_noise_of_accelerations_does_not_make_loads_lighter() -> None:
     assert np.abs(apart).max() < 0.6, apart
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("runs", [10, *long([40])])
+@pytest.mark.long
 def test_noise_of_positions_widens_the_intervals_as_much_as_it_should(runs: int) -> None:
     arm = random_arm(4, 3, prismatic=False).rigid()
     q, tau, _, qd = observed(arm, 2, 2)
@@ -192,7 +192,7 @@ def test_points_are_found_in_the_hands_of_real_arms(name: str, com: tuple[float,
         assert np.abs(found.inertia).max() < 1e-9
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_intervals_of_points_cover_the_truth_as_often_as_they_say() -> None:
     arm, com = fa.load("puma560").rigid(), np.array([0.0, 0.0, 0.11])
     truth = parameters_of_body(1.7, com, np.zeros((3, 3)))

@@ -198,7 +198,7 @@ def test_the_same_motion_faster() -> None:
     assert np.array_equal(faster.at(faster.duration)[0], motion.at(motion.duration)[0])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_procedure_of_speeds_drives_the_arm() -> None:
     arm, motion = moving_arm()
     controller = Procedural(arm, motion)

@@ -99,7 +99,7 @@ def test_million_links() -> None:
     assert_refused(text, ", line 10002: more than 10000 <link> elements; the file is too large.")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_million_joints() -> None:
     text = robot(*(joint(f"j{i}", "a", "b") for i in range(100_000)))
     assert_refused(text, ", line 20002: more than 20000 <joint> elements; the file is too large.")
@@ -476,7 +476,7 @@ def test_mimics_that_overflow_together() -> None:
 # --- size that is allowed ------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_long_chain() -> None:
     n = 5000
     text = robot(links(*range(n + 1)), *(joint(f"j{i}", i, i + 1) for i in reversed(range(n))))

@@ -356,7 +356,7 @@ def test_output_file_is_whole_after_the_end_of_the_input(tmp_path: Path) -> None
     assert not ended.session.output.is_open
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_pictures_and_pages_have_names_unless_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)

@@ -349,7 +349,7 @@ for k in itertools.count():
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_writers_that_are_killed_leave_only_whole_files(place: Path) -> None:
     rng = random.Random(3)
     for _ in range(6):

@@ -120,6 +120,7 @@ def test_any_number_of_lanes(lanes: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("function", ["forward_dynamics", "accelerations"])
+@pytest.mark.sweep(first=1)
 def test_large_batches_take_no_more_of_the_stack(function: str) -> None:
     """In a thread with little of it, and in a process of its own, which would crash."""
     code = f"""

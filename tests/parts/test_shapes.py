@@ -254,7 +254,6 @@ def test_concave_prism_is_two_boxes() -> None:
         assert_equal(prism(points=points, length=0.9), joined(lower, upper), ROUNDING)
 
 
-@pytest.mark.slow
 @settings(deadline=None)
 @given(
     radii=st.lists(st.floats(0.3, 2.0), min_size=5, max_size=9),
@@ -262,6 +261,7 @@ def test_concave_prism_is_two_boxes() -> None:
     length=st.floats(0.1, 10),
     backwards=st.booleans(),
 )
+@pytest.mark.long
 def test_star_shaped_prism_is_the_integral(
     radii: list[float], shift: tuple[float, float], length: float, backwards: bool
 ) -> None:

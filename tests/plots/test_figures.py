@@ -299,6 +299,7 @@ def test_names_are_shown_as_they_are_or_without_their_middle(name: str, text: st
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.sweep(first=1)
 def test_the_same_figure_has_the_same_bytes_whatever_is_set_elsewhere(suffix: str) -> None:
     from matplotlib import style
 
@@ -370,7 +371,7 @@ def test_too_many_joints_for_a_log_are_refused() -> None:
         log_figure(dataclasses.replace(few, joints=("j",) * 61))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nothing_is_left_behind_by_a_picture() -> None:
     """No window, no list of open figures: pyplot is not even imported, and a figure goes
     when its last name goes.

@@ -107,7 +107,7 @@ def choices_of(chain: Chain) -> Iterator[tuple[int, Choice]]:
                     yield i, (choice[0], choice[1], choice[2])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_single_choice_where_it_fits() -> None:
     seen = set()
     for name in SHORT:

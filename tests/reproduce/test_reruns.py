@@ -137,7 +137,7 @@ def test_mata_s_mean_differences_are_those_of_the_samples() -> None:
     assert puma_line.ends()["distance from the end, 0.1 m/s"] < 0.01
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_mata_s_run_begun_anew_starts_each_tenth_where_the_last_one_ended() -> None:
     """The first tenths against our simulation in one piece, which takes other steps:
     both within the tolerance.

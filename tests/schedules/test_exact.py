@@ -28,7 +28,7 @@ CASES = [((1.0,), 0.0), ((1.0,), 1.0), ((1.0, 2.0, 3.5), 0.0), ((1.0, 2.0, 3.5),
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("costs", "communication"), CASES)
-@pytest.mark.sweep(first=2)
+@pytest.mark.sweep(first=1)
 def test_search_lies_between_the_shortest_and_the_first_list(
     costs: tuple[float, ...], communication: float
 ) -> None:

@@ -180,7 +180,7 @@ def test_energy_does_not_drift(count: int) -> None:
     assert abs(errors[-tenth:].mean() - errors[:tenth].mean()) < 0.2 * first
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_energy_stays_where_an_explicit_method_of_higher_order_loses_it() -> None:
     count, h = 4_000, 0.02
     errors = energies(count, h)

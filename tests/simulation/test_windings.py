@@ -148,6 +148,7 @@ def test_a_block_breaks_loose_when_the_current_has_come(method: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, *long([6])])
+@pytest.mark.sweep(first=1)
 def test_arms_with_all_that_drives_have_keep_their_books(seed: int) -> None:
     arm = random_arm(seed, 3)
     joints = list(arm.tree)

@@ -139,7 +139,7 @@ def test_three_links_in_a_plane_hold_the_rest() -> None:
     assert np.abs(differences - qd).max() < 1e-6
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_far_ends_are_followed_as_far_as_the_arm_goes() -> None:
     arm, q0 = fa.load("ur5"), np.array([0.1, -1.0, 1.7, 0.3, 0.7, 0.2])
     near, far = (hand_line(arm, q0, [x, 0.0, 0.0], 0.1, profile="constant").problems[-1] for x in (1e3, 1e6))

@@ -132,6 +132,7 @@ def test_the_page_is_whole_and_fetches_nothing(told: tuple[str, Path]) -> None:
     assert player.rstrip().endswith("</html>")
 
 
+@pytest.mark.slow
 def test_the_page_holds_the_code_that_was_written(told: tuple[str, Path]) -> None:
     text = (told[1] / "report.html").read_text(encoding="utf-8")
     code = re.search(r'aria-label="generated C"><code>(.*?)</code></pre>', text, flags=re.S)
@@ -271,6 +272,7 @@ def _renamed(report: Report, name: str) -> fa.Arm:
         return arm
 
 
+@pytest.mark.slow
 def test_the_page_is_written_whole_or_not_at_all(report: Report, tmp_path: Path) -> None:
     (tmp_path / "report.html").mkdir()
     with pytest.raises(fa.InputError, match="cannot be written"):

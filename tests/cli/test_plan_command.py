@@ -43,6 +43,7 @@ def test_points(capsys: Capture) -> None:
     assert found["deviation"] == float(plan.deviation or 0.0)
 
 
+@pytest.mark.slow
 def test_the_report_names_what_is_largest(capsys: Capture) -> None:
     code, out, err = run(capsys, "panda", "--q", START, "--to", THERE, "--to", START, "--acceleration", "60")
     assert code == 0

@@ -210,6 +210,7 @@ def test_wrong_usage_is_refused(options: tuple[str, ...], capsys: Capture) -> No
     assert "--help" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_divergence_is_told_on_standard_error(capsys: Capture) -> None:
     fast = ",".join(["1e9"] * 6)
     code, out, err = run(capsys, "simulate", "cmu-dd", "--duration", "1", "--step", "0.1", "--qd", fast)

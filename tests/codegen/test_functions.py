@@ -115,6 +115,7 @@ def test_every_language(language: str, tmp_path: Any) -> None:
         found = found[count:]
 
 
+@pytest.mark.slow
 def test_nan_goes_through() -> None:
     arm = ARMS["puma560"]
     g = given(arm, 1)

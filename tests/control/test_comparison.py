@@ -51,6 +51,7 @@ def test_figures_are_those_of_single_runs(puma: control.Comparison) -> None:
         assert row.operations_per_second == pytest.approx(made.operations / PERIOD)
 
 
+@pytest.mark.slow
 def test_models_buy_tracking_with_operations(puma: control.Comparison) -> None:
     pd, gravity, exact = (puma[name] for name in ("PD", "PD + gravity", "computed torque"))
     assert pd.operations < gravity.operations < exact.operations

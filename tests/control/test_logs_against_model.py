@@ -203,6 +203,7 @@ def test_slow_motions_have_long_windows_and_the_longest_is_said(arm: Arm) -> Non
     )
 
 
+@pytest.mark.slow
 def test_noise_and_steps_of_an_encoder(arm: Arm, run: dict[str, Floats]) -> None:
     step = 2.0 * np.pi / 60_000
     rng = np.random.default_rng(5)

@@ -190,6 +190,7 @@ def test_limits_of_the_motors_are_told() -> None:
     assert "note" not in talk("torque = 0 299 0 0 0 0").out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answers", [("new", "no", "no", "30"), ("yes", "no", "30"), ("ne", "n", "n", "30  # ms")]
 )

@@ -74,6 +74,7 @@ def test_levels_are_other_instructions() -> None:
     assert first == same != other
 
 
+@pytest.mark.slow
 def test_the_variable_is_for_all_code_of_a_process() -> None:
     program = (
         "import forearm as fa; k = fa.compile(fa.load('chain4')); print(k.cpu, k.gravity([0.1] * 4).shape); "

@@ -151,6 +151,7 @@ thread.join()
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
 
+@pytest.mark.slow
 @EVERY
 def test_nan_stays_in_its_row(name: str) -> None:
     q, qd, tau = states(name, 11, 4)

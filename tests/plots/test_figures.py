@@ -268,6 +268,7 @@ def test_letters_and_sizes_are_those_of_the_look(name: str) -> None:
     assert 1.5 <= tall <= 16.0
 
 
+@pytest.mark.slow
 def test_curves_of_one_panel_differ_in_more_than_colour() -> None:
     for name in ("sim", "plan", "cost", "quadrants", "joints", "torque", "times"):
         for axes in laid_out(name).axes:

@@ -94,6 +94,7 @@ def test_the_bars_in_modified_frames_are_the_built_in_ones() -> None:
     assert mata.gauss_jordan(M, right) == pytest.approx(np.linalg.solve(M, right))
 
 
+@pytest.mark.slow
 def test_single_precision_by_numpy_s_own_floats() -> None:
     """Composite bodies at one posture, the matrix written out by hand, every operation on numpy's float32."""
     f = np.float32

@@ -35,6 +35,7 @@ DIFFER = {
 }
 
 
+@pytest.mark.slow
 def test_verdicts() -> None:
     results = [r for r in reproduced("waters") if r.item.id in OURS]
     assert {r.item.id for r in results} == set(OURS)

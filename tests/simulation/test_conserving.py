@@ -139,6 +139,7 @@ def test_it_ends_at_limits_and_conditions(method: str) -> None:
     assert [e.kind for e in run.events] == ["condition"]
 
 
+@pytest.mark.slow
 @METHODS
 def test_steps_too_long_to_solve_are_a_status(method: str) -> None:
     run = fa.simulate(ARM, START[0], 30.0 * START[1], 5.0, method=method, step=0.5)

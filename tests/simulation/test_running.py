@@ -163,6 +163,7 @@ def test_what_a_function_raises_comes_through(method: str) -> None:
         fa.simulate(block(), [0.0], [0.0], 0.1, torque=fails, method=method)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arm", [RIGID, without_inductance(random_arm(1, 3))], ids=["rigid", "drives"])
 @pytest.mark.parametrize("kind", ["torque", "voltage"])
 def test_many_are_as_one_by_one(arm: fa.Arm, kind: str) -> None:

@@ -260,7 +260,10 @@ def test_saved_motions_and_phase_planes(capsys: Capture, tmp_path: Path) -> None
         ),
     ],
 )
-def test_mistakes(capsys: Capture, arguments: tuple[str, ...], said: str) -> None:
+def test_mistakes(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where pictures could be written
     code, out, err = run(capsys, *arguments)
     assert code == 2
     assert out == ""

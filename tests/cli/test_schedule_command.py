@@ -219,7 +219,10 @@ def test_a_gap_says_what_may_close_it(capsys: Capture, monkeypatch: pytest.Monke
         (["nobody"], "nobody"),
     ],
 )
-def test_bad_words_are_answered_in_one_paragraph(capsys: Capture, words: list[str], said: str) -> None:
+def test_bad_words_are_answered_in_one_paragraph(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where pictures could be written
     try:
         code, out, err = run(capsys, *words)
     except SystemExit as left:  # the parser's own

@@ -131,13 +131,14 @@ def test_names_of_an_arm_stay_text(arm: fa.Arm) -> None:
 
 
 def test_counts_name_their_operations() -> None:
-    (rows,) = Read(Counts(mul=2, add=3, div=5, sqrt=7, trig=11)).tables
+    (rows,) = Read(Counts(mul=2, add=3, div=5, sqrt=7, trig=11, lookup=13)).tables
     assert rows[1:] == [
         ["multiplications", "2"],
         ["additions", "3"],
         ["divisions", "5"],
         ["square roots", "7"],
         ["sines and cosines", "11"],
+        ["look-ups", "13"],
     ]
 
 

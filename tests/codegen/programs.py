@@ -4,12 +4,15 @@ unused or badly named.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from codegen.running import Case
 
 from forearm.symbols import Expr
+from forearm.symbols.scalars import choose, look_up, maximum, minimum
+from forearm.symbols.table import spline, straight
 
 
 def operators() -> Case:
@@ -43,6 +46,25 @@ def bends() -> Case:
             abs(a - b), abs(b - a) * c, -abs(u * v), a.exp(), (-a).exp(), (-(u * u)).exp() * abs(v),
             abs(abs(a) - abs(c)), (a * b).exp() - abs(mass) * c, mass.exp() * u, 0.5 * (a + abs(a)),
             (abs(b) + 0.5).sqrt(), u / abs(v - 7.0),
+        ]
+    }  # fmt: skip
+    return case
+
+
+def decisions() -> Case:
+    """Choices and look-ups, alone, nested, of parameters, with signs in every place."""
+    case = Case("decisions", {"q": (3,), "qd": (2,)})
+    (a, b, c), (u, v) = case.input("q"), case.input("qd")
+    mass, level = case.parameter("mass", -1.3), case.parameter("level", 0.4)
+    x = tuple(0.07 * k - 1.0 + 0.01 * (k % 3) for k in range(41))
+    lines, long = straight((-0.5, 0.25, 1.0), (1.0, -2.0, 0.5)), spline(x, tuple(math.sin(5 * t) for t in x))
+    case.results = {
+        "tau": [
+            choose(a, b, c, u), choose(-a, b, -c, u), choose(a, -b, c, -u), choose(-a, -b, -c, -u),
+            choose(a, 0.0, -1.0, 1.0), choose(0.3, a, b, -2.0), maximum(a, b) - minimum(u, v),
+            choose(a, b, choose(u, v, a, b), choose(mass, level, b, c)) * a,
+            look_up(lines, a), look_up(lines, -a) * u, -look_up(long, 0.5 * v + b), look_up(lines, mass) + a,
+            look_up(long, look_up(lines, c)), choose(look_up(long, a), a + b * u, a - b, c),
         ]
     }  # fmt: skip
     return case
@@ -184,6 +206,7 @@ CASES = [
     for make in (
         operators,
         bends,
+        decisions,
         matrices,
         parameters,
         numbers,

@@ -134,7 +134,13 @@ def test_expressions_have_no_parentheses_that_do_nothing() -> None:
         "a - (-0.5)": Op("-", (a, -0.5)),
         "sin(a + b)": Op("sin", (Op("+", (a, b)),)),
     }
-    dialect = Dialect(number, lambda ref: ref.name, lambda name, argument: f"{name}({argument})")
+    dialect = Dialect(
+        number,
+        lambda ref: ref.name,
+        lambda name, argument: f"{name}({argument})",
+        lambda a, b, x, y: f"({a} < {b} ? {x} : {y})",
+        {},
+    )
     assert [expression(tree, dialect) for tree in trees.values()] == [*trees]
 
 

@@ -22,13 +22,16 @@ from forearm.dynamics.modified_newton_euler import modified_newton_euler
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.model import model_of
 from forearm.symbols import Expr, Graph
+from forearm.symbols.scalars import choose, look_up, maximum
+from forearm.symbols.table import spline
 
 Floats = NDArray[np.float64]
 # An operation and its operands: an int is the place of an earlier value, a float is a constant.
 Step = tuple[str, int | float, int | float]
 EXACT = "++--**h"  # sums, products and halves of small whole numbers have no rounding
 SMOOTH = "+++---****/cnq"
-EVERY = SMOOTH + "sae"
+EVERY = SMOOTH + "saemtw"
+TABLE = spline((-1.5, -0.7, 0.2, 0.9, 2.5), (0.4, -0.3, 1.1, 0.6, -0.8))
 LEAVES = ("x", "y", "z", "p", "r")  # the last two are parameters
 INVERSE = {
     "newton-euler": newton_euler,
@@ -61,7 +64,37 @@ def exp(x: Any) -> Any:
     return x.exp() if isinstance(x, Expr) else cmath.exp(x) if isinstance(x, complex) else math.exp(x)
 
 
-BINARY = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+def greater(x: Any, y: Any) -> Any:
+    """The greater of two, by their real parts."""
+    if isinstance(x, Expr) or isinstance(y, Expr):
+        return maximum(x, y)
+    return y if x.real < y.real else x
+
+
+def against(x: Any, y: Any) -> Any:
+    """-x where it is smaller than y, else x y: branches with different signs."""
+    if isinstance(x, Expr) or isinstance(y, Expr):
+        return choose(x, y, -x, x * y)
+    return -x if x.real < y.real else x * y
+
+
+def table(x: Any) -> Any:
+    """The table's value, written out piece by piece."""
+    if isinstance(x, Expr):
+        return look_up(TABLE, x)
+    k = sum(b <= x.real for b in TABLE.breaks)
+    u = x - TABLE.breaks[max(k - 1, 0)]
+    return sum(c * u**power for power, c in enumerate(TABLE.pieces[k]))
+
+
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "m": greater,
+    "w": against,
+}
 UNARY: dict[str, Callable[[Any], Any]] = {
     "c": cos,
     "n": sin,
@@ -69,6 +102,7 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "s": sign,
     "a": size,
     "e": exp,
+    "t": table,
     "h": lambda x: x / 2.0,
 }
 
@@ -125,9 +159,16 @@ def random_program(seed: int, operations: str, size: int = 40) -> tuple[list[Ste
 
 
 def _tame(operation: str, x: float, y: float) -> bool:
-    return {"/": abs(y) > 0.5, "q": x > 0.3, "s": abs(x) > 0.1, "a": abs(x) > 0.1, "e": abs(x) < 3.0}.get(
-        operation, True
-    )
+    return {
+        "/": abs(y) > 0.5,
+        "q": x > 0.3,
+        "s": abs(x) > 0.1,
+        "a": abs(x) > 0.1,
+        "e": abs(x) < 3.0,
+        "m": abs(x - y) > 1e-3,
+        "w": abs(x - y) > 1e-3,
+        "t": all(abs(x - b) > 1e-3 for b in TABLE.breaks),
+    }.get(operation, True)
 
 
 def leaves_of(graph: Graph) -> list[Expr]:

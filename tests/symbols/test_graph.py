@@ -352,7 +352,7 @@ def test_needed_has_operands_first_and_nothing_else(graph: Graph) -> None:
     assert z.node not in needed
     for place in needed:
         if graph.kinds[place] >= MUL:
-            assert {graph.left[place], graph.right[place]} - {-1} <= set(needed[: needed.index(place)])
+            assert set(graph.operands(place)) <= set(needed[: needed.index(place)])
 
 
 def test_names_stay_with_the_first_and_tell_of_the_sign(graph: Graph) -> None:

@@ -21,7 +21,7 @@ def simulated(graph: Graph, places: list[int]) -> int:
     """The most values that are still to be read, found by looking ahead after each operation."""
 
     def reads(place: int) -> set[int]:
-        return {graph.left[place], graph.right[place]}
+        return set(graph.operands(place))
 
     alive = [
         {p for p in places[: k + 1] if any(p in reads(u) for u in places[k + 1 :])}
@@ -34,8 +34,8 @@ def assert_valid(graph: Graph, results: Any, places: list[int]) -> None:
     assert sorted(places) == as_made(graph, results)
     when = {place: k for k, place in enumerate(places)}
     for place in places:
-        for operand in (graph.left[place], graph.right[place]):
-            if operand >= 0 and graph.kinds[operand] >= MUL:
+        for operand in graph.operands(place):
+            if graph.kinds[operand] >= MUL:
                 assert when[operand] < when[place]
 
 

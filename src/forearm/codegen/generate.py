@@ -31,6 +31,7 @@ WORDS = {
     "div": "divisions",
     "sqrt": "square roots",
     "trig": "sines and cosines",
+    "lookup": "look-ups",
 }
 NAMES = (
     "Names: w, wd angular velocity and acceleration of a link, a acceleration of its origin with gravity in "

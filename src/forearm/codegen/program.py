@@ -19,10 +19,12 @@ from forearm.symbols.graph import (
     ABS,
     ADD,
     ATAN2,
+    CHOOSE,
     COS,
     DIV,
     EXP,
     INPUT,
+    LOOKUP,
     MUL,
     PARAMETER,
     SIGN,
@@ -31,6 +33,7 @@ from forearm.symbols.graph import (
     SUB,
     expressions,
 )
+from forearm.symbols.table import Table
 
 OPERATORS = {
     MUL: "*",
@@ -44,7 +47,10 @@ OPERATORS = {
     ABS: "abs",
     EXP: "exp",
     ATAN2: "atan2",
+    CHOOSE: "choose",
+    LOOKUP: "lookup",
 }
+FUNCTIONS = (COS, SIN, SQRT, SIGN, ABS, EXP, ATAN2, CHOOSE, LOOKUP)
 LONGEST = 6  # operations in one statement, beyond those of values that have a name
 
 
@@ -72,10 +78,13 @@ class Ref:
 
 @dataclass(frozen=True)
 class Op:
-    """An operation: * + - / atan2 with two operands, neg sqrt cos sin sign abs exp with one."""
+    """An operation: * + - / atan2 with two operands, neg sqrt cos sin sign abs exp with one; choose with
+    four, a, b, x, y, is x where a < b, else y; lookup takes its one operand to its table.
+    """
 
     operator: str
     operands: tuple[Tree, ...]
+    table: Table | None = None
 
 
 Tree = float | Ref | Op
@@ -174,7 +183,7 @@ class _Writer:
         graph, uses = self.graph, Counter(e.node for e in expressions(self.results))
         for place in self.needed:
             if graph.kinds[place] >= MUL:
-                uses.update(p for p in (graph.left[place], graph.right[place]) if p >= 0)
+                uses.update(graph.operands(place))
         return uses
 
     def _prepare(self) -> tuple[list[Statement], int]:
@@ -183,7 +192,7 @@ class _Writer:
         wanted = {e.node for e in expressions(self.results)}
         for place in self.needed:
             if graph.kinds[place] >= MUL and not graph.offline[place]:
-                wanted |= {p for p in (graph.left[place], graph.right[place]) if p >= 0}
+                wanted.update(graph.operands(place))
         kept = [p for p in sorted(wanted) if graph.offline[p] and p not in graph.values]
         made = self._statements(
             [p for p in self.needed if graph.offline[p] and graph.kinds[p] >= MUL], "prepare"
@@ -207,10 +216,10 @@ class _Writer:
         """A statement for everything that has a name, is needed more than once, or has grown long."""
         made: list[Statement] = []
         for place in places:
-            operands = [p for p in (self.graph.left[place], self.graph.right[place]) if p >= 0]
+            operands = self.graph.operands(place)
             self.sizes[place] = 1 + sum(self.sizes.get(p, 0) for p in operands if p not in self.named)
             name = self.graph.names.get(place)
-            function = self.graph.kinds[place] in (COS, SIN, SQRT, SIGN, ABS, EXP, ATAN2)
+            function = self.graph.kinds[place] in FUNCTIONS
             if name is None and not function and self.uses[place] <= 1 and self.sizes[place] < LONGEST:
                 continue
             tree = self._tree(place)
@@ -245,8 +254,10 @@ class _Writer:
         if place in graph.values:
             return graph.values[place]
         assert graph.kinds[place] not in (INPUT, PARAMETER), graph.leaves.get(place)
-        operands = tuple(self._tree(p) for p in (graph.left[place], graph.right[place]) if p >= 0)
-        return Op(OPERATORS[graph.kinds[place]], operands)
+        operands = tuple(self._tree(p) for p in graph.operands(place))
+        if graph.kinds[place] == SUB and operands[0] == 0.0 and isinstance(operands[1], float):
+            return -operands[1]
+        return Op(OPERATORS[graph.kinds[place]], operands, graph.tables.get(place))
 
 
 def _entry(leaf: str) -> Ref:

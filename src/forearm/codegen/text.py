@@ -8,18 +8,19 @@ import math
 import re
 import textwrap
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from forearm.codegen.program import Op, Ref, Statement, Tree
 from forearm.errors import InputError
+from forearm.symbols.table import Table
 
 SUM, PRODUCT, ATOM = range(3)
 CODE_WIDTH = 110
 COMMENT_WIDTH = 100
 DEEPEST = 20  # columns of indentation that a line of a comment keeps
 # A long line may be broken before an operator, after a comma and after the sign of equality.
-BREAKS = re.compile(r" (?=[-+*/] )|(?<=,) |(?<= =) ")
+BREAKS = re.compile(r" (?=[-+*/?:<] )|(?<=,) |(?<= =) ")
 LOOK_ALIKES = str.maketrans(
     "\u2010\u2011\u2012\u2013\u2014\u2212\u2018\u2019\u201c\u201d\u00b5\u03bc\u00d7\u00b7", "------''\"\"uu**"
 )
@@ -27,11 +28,17 @@ LOOK_ALIKES = str.maketrans(
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a language writes numbers, entries and functions."""
+    """How a language writes numbers, entries, functions, choices and look-ups."""
 
     number: Callable[[float], str]
     entry: Callable[[Ref], str]
     call: Callable[[str, str], str]  # name of the function, text of its arguments
+    choose: Callable[[str, str, str, str], str]  # a, b, x, y: x where a < b, else y
+    tables: Mapping[Table, str]  # the name of each table
+
+    def look_up(self, table: Table, x: str) -> str:
+        """A table's value at x."""
+        return self.call("look_up", f"{self.tables[table]}, {len(table.breaks)}, {table.order}, {x}")
 
 
 def expression(tree: Tree, dialect: Dialect) -> str:
@@ -46,14 +53,20 @@ def _text(tree: Tree, dialect: Dialect) -> tuple[str, int]:
         return dialect.entry(tree), ATOM
     if tree.operator == "neg":
         return f"-{_inside(tree.operands[0], dialect, PRODUCT)}", SUM
+    if tree.table is not None:
+        return dialect.look_up(tree.table, expression(tree.operands[0], dialect)), ATOM
+    if tree.operator == "choose":
+        a, b = (_inside(operand, dialect, SUM) for operand in tree.operands[:2])
+        x, y = (expression(operand, dialect) for operand in tree.operands[2:])
+        return dialect.choose(a, b, x, y), ATOM
     if len(tree.operands) == 1:
         return dialect.call(tree.operator, expression(tree.operands[0], dialect)), ATOM
-    a, b = tree.operands
+    first, second = tree.operands
     if tree.operator == "atan2":
-        return dialect.call("atan2", f"{expression(a, dialect)}, {expression(b, dialect)}"), ATOM
+        return dialect.call("atan2", f"{expression(first, dialect)}, {expression(second, dialect)}"), ATOM
     if tree.operator in "*/":
-        return f"{_inside(a, dialect, PRODUCT)} {tree.operator} {_inside(b, dialect, ATOM)}", PRODUCT
-    return f"{_inside(a, dialect, SUM)} {tree.operator} {_inside(b, dialect, PRODUCT)}", SUM
+        return f"{_inside(first, dialect, PRODUCT)} {tree.operator} {_inside(second, dialect, ATOM)}", PRODUCT
+    return f"{_inside(first, dialect, SUM)} {tree.operator} {_inside(second, dialect, PRODUCT)}", SUM
 
 
 def _inside(tree: Tree, dialect: Dialect, least: int) -> str:
@@ -78,9 +91,17 @@ def call(name: str, argument: str) -> str:
 
 
 def functions(statements: Iterable[Statement]) -> set[str]:
-    """The functions that the statements call, out of sqrt, cos, sin, sign, abs, exp and atan2."""
+    """What the statements do beside + - * /: sqrt, cos, sin, sign, abs, exp, atan2, choose, lookup."""
     called = {op.operator for s in statements for op in parts(s.value) if isinstance(op, Op)}
-    return called & {"sqrt", "cos", "sin", "sign", "abs", "exp", "atan2"}
+    return called - {"+", "-", "*", "/", "neg"}
+
+
+def tables(statements: Iterable[Statement]) -> dict[Table, str]:
+    """The tables that the statements look things up in, with a name for each."""
+    found = dict.fromkeys(
+        op.table for s in statements for op in parts(s.value) if isinstance(op, Op) and op.table is not None
+    )
+    return {table: f"table_{k}" for k, table in enumerate(found, 1)}
 
 
 def read(statements: Iterable[Statement]) -> set[str]:

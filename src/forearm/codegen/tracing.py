@@ -376,5 +376,4 @@ def _indices(graph: Graph, place: int) -> list[int]:
         return [int(graph.leaves[place].split("[")[1][:-1])] if graph.kinds[place] == INPUT else []
     if graph.kinds[place] not in (MUL, ADD, SUB):  # no sum of coordinates
         return []
-    below = [p for p in (graph.left[place], graph.right[place]) if p >= 0]
-    return sorted({i for p in below for i in _indices(graph, p)})
+    return sorted({i for p in graph.operands(place) for i in _indices(graph, p)})

@@ -138,8 +138,8 @@ def _function(kind: int, a: Box) -> Box:
             low = np.maximum(low, 0.0)  # rounding of a sum of squares, or NaN, which fixed point has none of
         return np.sqrt(low), np.sqrt(np.maximum(high, 0.0))
     raise InputError(
-        "fixed_point: exponentials (Stribeck's friction) and angles are not written in fixed "
-        "point; leave them out."
+        "fixed_point: exponentials (Stribeck's friction), angles, and choices and look-ups (gears) are not "
+        "written in fixed point; leave them out."
     )
 
 

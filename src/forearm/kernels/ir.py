@@ -13,9 +13,24 @@ from typing import Any
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
 from forearm.kernels.rows import load_columns, store_columns
-from forearm.kernels.vectors import Body, Target
+from forearm.kernels.vectors import TABLE, Body, Target
 from forearm.symbols import Expr, Graph
-from forearm.symbols.graph import ABS, ADD, ATAN2, COS, DIV, EXP, MUL, SIGN, SIN, SQRT, SUB, expressions
+from forearm.symbols.graph import (
+    ABS,
+    ADD,
+    ATAN2,
+    CHOOSE,
+    COS,
+    DIV,
+    EXP,
+    LOOKUP,
+    MUL,
+    SIGN,
+    SIN,
+    SQRT,
+    SUB,
+    expressions,
+)
 
 BYTES_AT_ONCE = 32  # of angles, where one state's sines and cosines are computed side by side
 
@@ -217,6 +232,11 @@ def compute(body: Body, graph: Graph, results: Any, values: dict[int, str]) -> N
                 values[place] = body.angle(values[a], values[b])
             elif kind == EXP:
                 values[place] = body.exponential(values[a])
+            elif kind == CHOOSE:
+                x, y = graph.branches[place]
+                values[place] = body.chosen(body.compared("olt", values[a], values[b]), values[x], values[y])
+            elif kind == LOOKUP:
+                values[place] = body.look_up(graph.tables[place], values[a])
 
     write(early)
     pairs.update(zip(angles, sines_and_cosines(body, [values[place] for place in angles]), strict=True))
@@ -243,7 +263,7 @@ def _absorbed(graph: Graph, results: Any, needed: list[int]) -> dict[int, int]:
     uses: Counter[int] = Counter(e.node for e in expressions(results))
     for place in needed:
         if graph.kinds[place] >= MUL:
-            uses.update(p for p in (graph.left[place], graph.right[place]) if p >= 0)
+            uses.update(graph.operands(place))
     found, here = {}, set(needed)
     for place in needed:
         if graph.kinds[place] in (ADD, SUB):
@@ -266,7 +286,14 @@ def _sum(body: Body, graph: Graph, values: dict[int, str], place: int, product: 
 
 def module_text(functions: list[str], target: Target) -> str:
     """Functions, and what they call."""
-    return "\n\n".join([*intrinsics(target), copying(target.scalar), *functions]) + "\n"
+    return joined([*intrinsics(target), copying(target.scalar), *functions])
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Parts of a module as one text, with the tables that they look things up in, each once."""
+    text = "\n\n".join(parts) + "\n"
+    tables = dict.fromkeys(line for line in text.splitlines() if line.startswith(TABLE))
+    return "\n".join([*(line.removeprefix(TABLE) for line in tables), text])
 
 
 def intrinsics(target: Target) -> list[str]:

@@ -23,7 +23,7 @@ from forearm.kernels.ir import compute, load_states, result, unknown_of
 from forearm.kernels.rows import store_columns
 from forearm.kernels.vectors import Body
 from forearm.symbols import Expr, Graph, refined, substituted
-from forearm.symbols.graph import NOTHING, expressions
+from forearm.symbols.graph import expressions
 
 MOST = 64  # steps
 SHORTEST = 1.0 / 64.0  # of a step: if that is no better, rounding is all that is left
@@ -249,8 +249,7 @@ def _depends(graph: Graph, leaves: list[int]) -> bytearray:
     for leaf in leaves:
         marks[leaf] = 1
     for place in range(len(graph)):
-        a, b = graph.left[place], graph.right[place]
-        if (a >= 0 and marks[a]) or (b >= 0 and marks[b]):
+        if any(marks[operand] for operand in graph.operands(place)):
             marks[place] = 1
     return marks
 
@@ -260,7 +259,7 @@ def _still(graph: Graph, results: Any, moving: bytearray) -> list[Expr]:
     used = {e.node for e in expressions(results)}
     for place in graph.needed(results):
         if moving[place]:
-            used |= {graph.left[place], graph.right[place]} - {NOTHING}
+            used.update(graph.operands(place))
     return [
         Expr(graph, place, False) for place in sorted(used) if not moving[place] and place not in graph.values
     ]

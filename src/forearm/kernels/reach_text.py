@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from forearm.arm.arm import Arm
-from forearm.kernels.ir import compute, intrinsics, result
+from forearm.kernels.ir import compute, intrinsics, joined, result
 from forearm.kernels.reach_joints import is_periodic
 from forearm.kernels.reach_step import Step, traced_step
 from forearm.kernels.reach_turn import KEPT, nearest_text, place_of, told, turn_text
@@ -35,7 +35,7 @@ def reach_text(arm: Arm, position_only: bool, target: Target) -> str:
     """
     step = traced_step(arm, position_only)
     texts = [nearest_text(target), turn_text(arm.n, target.lanes), _reach(arm, step, target)]
-    return "\n\n".join([*intrinsics(target), *texts]) + "\n"
+    return joined([*intrinsics(target), *texts])
 
 
 def _reach(arm: Arm, step: Step, target: Target) -> str:

@@ -18,7 +18,7 @@ from forearm.codegen.tracing import Tracing
 from forearm.codegen.under_load import held
 from forearm.drives.joint import depends_on_load, drives_of
 from forearm.dynamics.loaded import CLOSE
-from forearm.kernels.ir import compute, copying, function_text, intrinsics, result
+from forearm.kernels.ir import compute, function_text, module_text, result
 from forearm.kernels.iterated import Iterated, iterated, solved
 from forearm.kernels.rollout_loop import RolloutLoop
 from forearm.kernels.rollout_plan import Plan, inputs, torques
@@ -51,9 +51,7 @@ def rollout_text(plan: Plan, target: Target) -> str:
     if any(plan.dry):
         texts.append(_lane_function("require", _traced_need(plan), names, plan.arm.n, target))
         texts.append(_lane_function("rest", _traced_rest(plan), names, plan.arm.n, target))
-    return "\n\n".join(
-        [*intrinsics(target), copying(target.scalar), *texts, RolloutLoop(plan, target).text()]
-    )
+    return module_text([*texts, RolloutLoop(plan, target).text()], target)
 
 
 def _traced(plan: Plan) -> Traced:

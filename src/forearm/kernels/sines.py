@@ -4,8 +4,9 @@ reduction to an eighth of a turn, then polynomials.
 x = k pi/2 + r with k the nearest whole number, found by adding a number so large that only k is left in its
 last bits. With fused multiply-add x - k p, p being pi/2 rounded, is exact: both are multiples of the last
 place of p, and what is left fits. Two more steps with what p lacks, and r is right to its own last place.
-Without it pi/2 is taken in parts short enough that k times a part is exact (Cody and Waite). The polynomials
-are fdlibm's in double precision, Cephes' in single. From some 1e15 (5e6 in single precision) on x does not
+Without it pi/2 is taken in parts short enough that k times a part is exact (Cody and Waite), up to x of some
+1e6 (1e3 in single precision); beyond that digits are lost, 7 of them at 1e9. The polynomials are fdlibm's in
+double precision, Cephes' in single. From some 1e15 (5e6 in single precision) on x does not
 say in which quadrant it lies, and some point of the circle is found.
 """
 
@@ -17,13 +18,14 @@ from math import factorial
 
 @dataclass(frozen=True)
 class Exponent:
-    """Of e^x: ln 2 in two parts, the bit at which the exponent begins, Taylor's series from the highest
-    power, and bounds of x.
+    """Of e^x: ln 2 in two parts, and in two whose first is short enough that k times it is exact; the bit
+    at which the exponent begins, Taylor's series from the highest power, and bounds of x.
 
     Beyond the bounds e^x is taken at them: some 1e-304 and 1e304 (1e-37 and 1e37 in single precision).
     """
 
     parts: tuple[float, float]
+    short_parts: tuple[float, float]  # for machines without fused multiply-add
     place: int
     series: tuple[float, ...]
     lowest: float
@@ -62,8 +64,22 @@ def _taylor(terms: int) -> tuple[float, ...]:
     return tuple(1.0 / factorial(k) for k in range(terms, -1, -1))
 
 
-EXPONENT = Exponent((0.6931471805599453, 2.3190468138462996e-17), 52, _taylor(13), -700.0, 700.0)
-SHORT_EXPONENT = Exponent((0.6931471824645996, -1.904654323148236e-09), 23, _taylor(7), -85.0, 85.0)
+EXPONENT = Exponent(
+    (0.6931471805599453, 2.3190468138462996e-17),
+    (0.6931471803691238, 1.9082149292705877e-10),
+    52,
+    _taylor(13),
+    -700.0,
+    700.0,
+)
+SHORT_EXPONENT = Exponent(
+    (0.6931471824645996, -1.904654323148236e-09),
+    (0.693359375, -2.121944400546905e-04),
+    23,
+    _taylor(7),
+    -85.0,
+    85.0,
+)
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,15 @@ lane, with any number of lanes.
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from dataclasses import dataclass, replace
 
 from forearm.kernels.sines import DOUBLE, SINGLE, TAN_EIGHTH, Series
+from forearm.symbols.table import Table
 
+TABLE = "; table "  # begins lines that belong before the functions of a module
+COUNTED_BREAKS = 32  # of a table, beyond which halving is faster
 TWO_OVER_PI = 0.6366197723675814
 # of a turn, and a little: beyond it r is only where x is too large to say in which quadrant it lies
 EIGHTH = 0.8
@@ -216,8 +220,9 @@ class Body:
         x = self._between(x, e.lowest, e.highest)
         shifted = self.fma(x, self.constant(1.4426950408889634), self.constant(t.series.shift))
         k = self.op("fsub", shifted, self.constant(t.series.shift))
-        r = self.fma(k, self.constant(-e.parts[0]), x)
-        r = self.fma(k, self.constant(-e.parts[1]), r)
+        r = x
+        for part in e.parts if t.fused else e.short_parts:
+            r = self.fma(k, self.constant(-part), r)
         value = self.polynomial(e.series, r)
         whole = self.emit(f"bitcast {t.vector} {shifted} to {t.whole}")
         raised = self.emit(f"shl {t.whole} {whole}, {self._whole(e.place)}")
@@ -263,6 +268,62 @@ class Body:
         """a in the lanes of the mask, b in others."""
         t = self.target
         return self.emit(f"select {t.mask} {mask}, {t.vector} {a}, {t.vector} {b}")
+
+    def look_up(self, table: Table, x: str) -> str:
+        """A table's value: the breaks that x has reached are counted, or found by halving where they are
+        many; each lane loads its piece.
+        """
+        t, name = self.target, self._kept(table)
+        place = self._reached(table, name, x)
+        stride = self.emit(f"mul {t.whole} {place}, {self._whole(table.order + 1)}")
+        start, value, *rest = self._entries(
+            name, self.emit(f"add {t.whole} {stride}, {self._whole(len(table.breaks))}"), table.order + 1
+        )
+        u = self.op("fsub", x, start)
+        for c in rest:
+            value = self.fma(value, u, c)
+        return value
+
+    def _kept(self, table: Table) -> str:
+        """The name of a table in memory; the joining of a module puts the line into its place."""
+        numbers = ", ".join(f"{self.target.scalar} {self.number(c)}" for c in table.numbers)
+        content = f"[{len(table.numbers)} x {self.target.scalar}] [{numbers}]"
+        name = f"@table.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+        self.lines.append(f"{TABLE}{name} = private unnamed_addr constant {content}, align 64")
+        return name
+
+    def _reached(self, table: Table, name: str, x: str) -> str:
+        """How many breaks are at most x, as whole numbers."""
+        t, count = self.target, len(table.breaks)
+        place = self._whole(0)
+        if count <= COUNTED_BREAKS:
+            for b in table.breaks:
+                reached = self.compared("ole", self.constant(b), x)
+                one = self.emit(f"zext {t.mask} {reached} to {t.whole}")
+                place = self.emit(f"add {t.whole} {place}, {one}")
+            return place
+        while count:
+            half = (count + 1) // 2
+            at = self.emit(f"add {t.whole} {place}, {self._whole(half - 1)}")
+            (middle,) = self._entries(name, at, 1)
+            reached = self.compared("ole", middle, x)
+            further = self.emit(f"add {t.whole} {place}, {self._whole(half)}")
+            place = self.emit(f"select {t.mask} {reached}, {t.whole} {further}, {t.whole} {place}")
+            count -= half
+        return place
+
+    def _entries(self, name: str, place: str, count: int) -> list[str]:
+        """So many numbers of a table from each lane's place on."""
+        t = self.target
+        kind = t.whole.removesuffix(">").split()[-1]
+        values = ["poison"] * count
+        for lane in range(t.lanes):
+            at = self.emit(f"extractelement {t.whole} {place}, i32 {lane}")
+            pointer = self.emit(f"getelementptr {t.scalar}, ptr {name}, {kind} {at}")
+            for k in range(count):
+                entry = self.emit(f"load {t.scalar}, ptr {self.at(pointer, k)}, align {t.size}")
+                values[k] = self.emit(f"insertelement {t.vector} {values[k]}, {t.scalar} {entry}, i32 {lane}")
+        return values
 
     def spread(self, scalar: str) -> str:
         """A scalar in every lane."""

@@ -20,7 +20,7 @@ from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.schedules.checking import check_schedule
 from forearm.schedules.schedule import Schedule
 from forearm.schedules.tasks import Task, TaskGraph
-from forearm.symbols.evaluate import BINARY, UNARY
+from forearm.symbols.evaluate import computed
 from forearm.symbols.graph import ADD, COS, COUNTED, MUL, SIN, SUB, Graph, expressions, mapped
 from forearm.values import check_kind, is_number
 
@@ -36,6 +36,7 @@ class Costs:
     div: float = 4.0
     sqrt: float = 4.0
     trig: float = 8.0
+    lookup: float = 8.0
     other: float = 1.0
 
     def __post_init__(self) -> None:
@@ -101,7 +102,7 @@ def divided(traced: Traced, groups: list[tuple[int, ...]], name: str, costs: Cos
     graph = traced.graph
     owner = {place: k for k, group in enumerate(groups) for place in group}
     before = [
-        {owner[p] for place in group for p in (graph.left[place], graph.right[place]) if owner.get(p, k) != k}
+        {owner[p] for place in group for p in graph.operands(place) if owner.get(p, k) != k}
         for k, group in enumerate(groups)
     ]
     order = _in_order(before, [group[-1] for group in groups])
@@ -143,8 +144,7 @@ def evaluated(
         for e in division.graph.before[k]:
             seen |= made[e]
         for place in division.places[k]:
-            kind, a, b = graph.kinds[place], graph.left[place], graph.right[place]
-            seen[place] = BINARY[kind](seen[a], seen[b]) if kind in BINARY else UNARY[kind](seen[a])
+            seen[place] = computed(graph, place, *(seen[p] for p in graph.operands(place)))
             made[k][place] = seen[place]
     values = leaves | {place: value for part in made for place, value in part.items()}
     results = mapped(division.traced.results, lambda e: -values[e.node] if e.negative else values[e.node])
@@ -163,7 +163,7 @@ def _instructions(graph: Graph, results: Any, needed: list[int]) -> dict[int, in
     """
     uses = Counter(e.node for e in expressions(results))
     for place in needed:
-        uses.update(p for p in (graph.left[place], graph.right[place]) if p >= 0)
+        uses.update(graph.operands(place))
     belongs, angles = dict[int, int](), dict[int, int]()
     for place in needed:
         if graph.kinds[place] in (ADD, SUB):

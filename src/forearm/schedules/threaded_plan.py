@@ -78,7 +78,7 @@ def kept_places(threads: Threads, thread: int) -> list[set[int]]:
     at = {place: s for s, step in enumerate(lane) for place in step.places}
     kept = [set(step.stores) for step in lane]
     for place, here in at.items():
-        for operand in (graph.left[place], graph.right[place]):
+        for operand in graph.operands(place):
             if at.get(operand, here) != here:
                 kept[at[operand]].add(operand)
     for node, writer in threads.writer.items():
@@ -121,8 +121,8 @@ def _steps(
             steps.append(Step(waits=list(waits[k])))
         step = steps[-1]
         for place in division.places[k]:
-            for p in (graph.left[place], graph.right[place]):
-                if p >= 0 and graph.kinds[p] >= MUL and owner.get(p, thread) != thread and p not in loaded:
+            for p in graph.operands(place):
+                if graph.kinds[p] >= MUL and owner.get(p, thread) != thread and p not in loaded:
                     loaded.add(p)
                     step.loads.append(p)
         step.places += division.places[k]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from forearm.kernels.ir import compute, intrinsics, result
+from forearm.kernels.ir import compute, intrinsics, joined, result
 from forearm.kernels.vectors import Body, Target
 from forearm.schedules.threaded_plan import Step, Threads, kept_places
 from forearm.symbols import Expr
@@ -27,7 +27,7 @@ def module_of(threads: Threads, target: Target, pause: bool) -> str:
     They give 0, or 1 where another thread did not come as far as needed within `patience` looks.
     """
     functions = [lane_text(threads, k, target) for k in range(len(threads.steps))]
-    return "\n\n".join([*intrinsics(target), waiting_text(pause), *functions]) + "\n"
+    return joined([*intrinsics(target), waiting_text(pause), *functions])
 
 
 def lane_text(threads: Threads, k: int, target: Target) -> str:

@@ -13,9 +13,11 @@ from forearm.symbols.graph import (
     ABS,
     ADD,
     ATAN2,
+    CHOOSE,
     COS,
     DIV,
     EXP,
+    LOOKUP,
     MUL,
     SIGN,
     SIN,
@@ -26,7 +28,7 @@ from forearm.symbols.graph import (
     mapped,
     number,
 )
-from forearm.symbols.scalars import Scalar, is_zero, operate
+from forearm.symbols.scalars import Scalar, again, choose, is_zero, look_up
 
 
 def jacobian(graph: Graph, results: Sequence[Scalar], inputs: Sequence[Expr]) -> Any:
@@ -50,6 +52,9 @@ def derivative(graph: Graph, results: Sequence[Scalar], direction: dict[Expr, Sc
         if graph.kinds[place] < MUL or place in rate:
             continue
         total: Scalar = 0.0
+        if graph.kinds[place] == CHOOSE:
+            a, b, x, y = graph.operands(place)
+            total = choose(Expr(graph, a, False), Expr(graph, b, False), rate.get(x, 0.0), rate.get(y, 0.0))
         for operand, slope in _slopes(graph, place):
             moved = rate.get(operand, 0.0)
             if not is_zero(moved):
@@ -67,6 +72,11 @@ def gradient(graph: Graph, result: Scalar, inputs: Sequence[Expr]) -> list[Scala
     for place in reversed(graph.needed(result)):
         if graph.kinds[place] < MUL or place not in pull:
             continue
+        if graph.kinds[place] == CHOOSE:
+            a, b, x, y = graph.operands(place)
+            tested = Expr(graph, a, False), Expr(graph, b, False)
+            for operand, pulls in ((x, (pull[place], 0.0)), (y, (0.0, pull[place]))):
+                pull[operand] = pull.get(operand, 0.0) + choose(*tested, *pulls)
         for operand, slope in _slopes(graph, place):
             if not is_zero(slope):
                 pull[operand] = pull.get(operand, 0.0) + slope * pull[place]
@@ -77,15 +87,16 @@ def substituted(graph: Graph, results: Any, table: dict[Expr, Scalar]) -> Any:
     """The results with other values in the place of inputs; what does not depend on these inputs stays."""
     values: dict[int, Scalar] = {x.node: -value if x.negative else value for x, value in table.items()}
     for place in graph.needed(results):
-        kind, a, b = graph.kinds[place], graph.left[place], graph.right[place]
-        if kind < MUL or (a not in values and b not in values):
-            continue
-        values[place] = operate(kind, *(values.get(k, Expr(graph, k, False)) for k in (a, b) if k >= 0))
+        operands = graph.operands(place)
+        if any(operand in values for operand in operands):
+            values[place] = again(graph, place, *(values.get(k, Expr(graph, k, False)) for k in operands))
     return mapped(results, lambda e: _signed(values.get(e.node, Expr(graph, e.node, False)), e))
 
 
 def _slopes(graph: Graph, place: int) -> list[tuple[int, Scalar]]:
-    """For each operand of an operation the derivative of the operation by it; constants are left out."""
+    """For each operand of an operation the derivative of the operation by it; constants are left out,
+    and choices, which have the derivative of what is chosen.
+    """
     kind, a, b = graph.kinds[place], graph.left[place], graph.right[place]
     x = Expr(graph, a, False)
     made = Expr(graph, place, False)
@@ -111,6 +122,10 @@ def _slopes(graph: Graph, place: int) -> list[tuple[int, Scalar]]:
         slopes = [(a, x.sign())]
     elif kind == EXP:
         slopes = [(a, made)]
+    elif kind == LOOKUP:
+        slopes = [(a, look_up(graph.tables[place].slope(), x))]
+    elif kind == CHOOSE:
+        slopes = []
     else:
         assert kind == SIGN  # flat wherever it has a slope
         slopes = [(a, 0.0)]

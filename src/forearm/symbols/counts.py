@@ -6,13 +6,13 @@ from dataclasses import astuple, dataclass, fields
 
 from forearm.tables import html_table
 
-WORDS = ("multiplications", "additions", "divisions", "square roots", "sines and cosines")
+WORDS = ("multiplications", "additions", "divisions", "square roots", "sines and cosines", "look-ups")
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Multiplications, additions (subtractions too), divisions, square roots (no formulation takes
-    one), sines and cosines.
+    """Multiplications, additions (subtractions too, and choices: each compares), divisions, square
+    roots (no formulation takes one), sines and cosines, look-ups in tables.
     """
 
     mul: int = 0
@@ -20,24 +20,13 @@ class Counts:
     div: int = 0
     sqrt: int = 0
     trig: int = 0
+    lookup: int = 0
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.mul + other.mul,
-            self.add + other.add,
-            self.div + other.div,
-            self.sqrt + other.sqrt,
-            self.trig + other.trig,
-        )
+        return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
     def __sub__(self, other: Counts) -> Counts:
-        return Counts(
-            self.mul - other.mul,
-            self.add - other.add,
-            self.div - other.div,
-            self.sqrt - other.sqrt,
-            self.trig - other.trig,
-        )
+        return Counts(*(a - b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
     def __str__(self) -> str:
         parts = [f"{getattr(self, f.name)} {f.name}" for f in fields(self) if getattr(self, f.name)]

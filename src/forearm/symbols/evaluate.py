@@ -3,43 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from forearm.errors import InputError
-from forearm.symbols.graph import (
-    ABS,
-    ADD,
-    ATAN2,
-    CONSTANT,
-    COS,
-    DIV,
-    EXP,
-    MUL,
-    SIGN,
-    SIN,
-    SQRT,
-    SUB,
-    Expr,
-    Graph,
-)
-from forearm.symbols.scalars import arctangent, cosine, exponential, sine
+from forearm.symbols.graph import ADD, CONSTANT, DIV, MUL, SIGN, SQRT, SUB, Expr, Graph
+from forearm.symbols.scalars import again
 
-BINARY: dict[int, Callable[..., Any]] = {
+# NumPy's own on numbers too: of 1 / 0, of the root of -1 and of NaN they say what arrays say.
+IN_NUMPY: dict[int, Callable[..., Any]] = {
     MUL: np.multiply,
     ADD: np.add,
     SUB: np.subtract,
     DIV: np.divide,
-    ATAN2: arctangent,
-}
-UNARY: dict[int, Callable[..., Any]] = {
-    COS: cosine,
-    SIN: sine,
     SQRT: np.sqrt,
     SIGN: np.sign,
-    ABS: np.abs,
-    EXP: exponential,
 }
 
 
@@ -59,12 +39,14 @@ def evaluate(graph: Graph, results: Any, given: dict[str, Any]) -> Any:
                 )
             values[place] = given[name]
         else:
-            if kind in BINARY:
-                value = BINARY[kind](values[graph.left[place]], values[graph.right[place]])
-            else:
-                value = UNARY[kind](values[graph.left[place]])
+            value = computed(graph, place, *(values[operand] for operand in graph.operands(place)))
             values[place] = float(value) if isinstance(value, np.float64) else value
     return _taken(results, values)
+
+
+def computed(graph: Graph, place: int, *operands: Any) -> Any:
+    """One operation on the values of its operands."""
+    return (IN_NUMPY.get(graph.kinds[place]) or partial(again, graph, place))(*operands)
 
 
 def _taken(results: Any, values: dict[int, Any]) -> Any:

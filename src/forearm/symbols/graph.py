@@ -16,11 +16,15 @@ import numpy as np
 from forearm.errors import InputError
 from forearm.portable import atan2, cos, exp, sin
 from forearm.symbols.counts import Counts
+from forearm.symbols.table import Table
 
-# Kinds of nodes. Operands of SUB, DIV are in order, those of MUL, ADD sorted.
-CONSTANT, INPUT, PARAMETER, MUL, ADD, SUB, DIV, SQRT, COS, SIN, SIGN, ABS, EXP, ATAN2 = range(14)
+# Kinds of nodes. Operands of SUB, DIV are in order, those of MUL, ADD sorted. CHOOSE has four, a, b, x, y:
+# x where a < b, else y. LOOKUP has one, and a table.
+CONSTANT, INPUT, PARAMETER, MUL, ADD, SUB, DIV, SQRT, COS, SIN, SIGN, ABS, EXP, ATAN2, CHOOSE, LOOKUP = range(
+    16
+)
 # A sign looked at or taken away costs nothing, as a change of sign does;
-# exponentials and angles count as sines do.
+# exponentials and angles count as sines do, a choice as the subtraction that compares.
 COUNTED = {
     MUL: "mul",
     ADD: "add",
@@ -31,6 +35,8 @@ COUNTED = {
     SIN: "trig",
     EXP: "trig",
     ATAN2: "trig",
+    CHOOSE: "add",
+    LOOKUP: "lookup",
 }
 NOTHING = -1
 REAL = (float, int)
@@ -43,6 +49,8 @@ class Graph:
         self.kinds: list[int] = []
         self.left: list[int] = []
         self.right: list[int] = []
+        self.branches: dict[int, tuple[int, int]] = {}  # what a choice is between
+        self.tables: dict[int, Table] = {}  # what is looked up
         # known before any state is: constants, parameters, what is made of them alone
         self.offline: list[bool] = []
         self.values: dict[int, float] = {}  # of constants, always positive
@@ -50,7 +58,7 @@ class Graph:
         self.names: dict[int, str] = {}  # names given to what was computed
         self.section = ""  # what is being computed now, such as "link 3, outwards"
         self.sections: list[str] = []  # the section in which each node was made
-        self._places: dict[tuple[int, int, int], int] = {}
+        self._places: dict[tuple[Any, ...], int] = {}
         self._constants: dict[float, int] = {}
 
     def __len__(self) -> int:
@@ -87,13 +95,41 @@ class Graph:
         key = (kind, left, right)
         place = self._places.get(key)
         if place is None:
-            place = self._places[key] = len(self.kinds)
-            self.kinds.append(kind)
-            self.left.append(left)
-            self.right.append(right)
-            self.sections.append(self.section)
-            self.offline.append(self.offline[left] and (right < 0 or self.offline[right]))
+            place = self._places[key] = self._append(
+                kind, left, right, (left,) if right < 0 else (left, right)
+            )
         return place
+
+    def choice(self, a: int, b: int, x: int, y: int) -> int:
+        """The place of x where a < b, else y."""
+        key = (CHOOSE, a, b, x, y)
+        if key not in self._places:
+            place = self._places[key] = self._append(CHOOSE, a, b, (a, b, x, y))
+            self.branches[place] = (x, y)
+        return self._places[key]
+
+    def look_up(self, table: Table, x: int) -> int:
+        """The place of a table's value at x."""
+        key = (LOOKUP, x, table)
+        if key not in self._places:
+            place = self._places[key] = self._append(LOOKUP, x, NOTHING, (x,))
+            self.tables[place] = table
+        return self._places[key]
+
+    def _append(self, kind: int, left: int, right: int, operands: tuple[int, ...]) -> int:
+        self.kinds.append(kind)
+        self.left.append(left)
+        self.right.append(right)
+        self.sections.append(self.section)
+        self.offline.append(all(self.offline[operand] for operand in operands))
+        return len(self.kinds) - 1
+
+    def operands(self, place: int) -> tuple[int, ...]:
+        """What an operation is made of: one place, two, or four."""
+        a, b = self.left[place], self.right[place]
+        if b < 0:
+            return (a,) if a >= 0 else ()
+        return (a, b, *self.branches[place]) if place in self.branches else (a, b)
 
     def needed(self, results: Any) -> list[int]:
         """The places that the results need, operands first."""
@@ -109,6 +145,8 @@ class Graph:
                 marks[self.left[place]] = 1
                 if self.right[place] >= 0:
                     marks[self.right[place]] = 1
+                    for operand in self.branches.get(place, ()):
+                        marks[operand] = 1
         return [place for place, mark in enumerate(marks) if mark]
 
     def known_before(self, results: Any) -> list[Expr]:
@@ -118,7 +156,7 @@ class Graph:
         used = {e.node for e in expressions(results)}
         for place in self.needed(results):
             if not self.offline[place]:
-                used |= {self.left[place], self.right[place]} - {NOTHING}
+                used.update(self.operands(place))
         return [
             Expr(self, place, False)
             for place in sorted(used)
@@ -131,10 +169,10 @@ class Graph:
 
     def counts_of(self, places: Iterable[int]) -> Counts:
         """The operations at these places; 0 - x changes a sign and costs nothing."""
-        count = dict.fromkeys(("mul", "add", "div", "sqrt", "trig"), 0)
+        count = dict.fromkeys(("mul", "add", "div", "sqrt", "trig", "lookup"), 0)
         for place in places:
             kind = COUNTED.get(self.kinds[place])
-            if kind and (self.kinds[place] == ATAN2 or self.values.get(self.left[place]) != 0.0):
+            if kind and (self.kinds[place] >= ATAN2 or self.values.get(self.left[place]) != 0.0):
                 count[kind] += 1
         return Counts(**count)
 
@@ -288,6 +326,14 @@ class Expr:
         across = _subtracted_from_zero(across) if across.negative else across
         return Expr(graph, graph.operation(ATAN2, self.node, across.node), self.negative)
 
+    def looked_up(self, table: Table) -> Any:
+        """A table's value here. A sign in front goes inside, as 0 - x."""
+        value = number(self)
+        if isinstance(value, float):
+            return table.at(value)
+        x = self._sign_inside()
+        return Expr(self.graph, self.graph.look_up(table, x.node), False)
+
     def _sign_inside(self) -> Expr:
         return _subtracted_from_zero(self) if self.negative and self.node not in self.graph.values else self
 
@@ -302,6 +348,36 @@ class Expr:
         if self.node in graph.values:
             return f"Expr({sign}{graph.values[self.node]!r})"
         return f"Expr({sign}{graph.leaves.get(self.node) or graph.names.get(self.node) or f'#{self.node}'})"
+
+
+def chosen(graph: Graph, a: Any, b: Any, x: Any, y: Any) -> Any:
+    """x where a < b, else y; each an expression or a plain number."""
+    a, b, x, y = (number(value) for value in (a, b, x, y))
+    if isinstance(a, REAL) and isinstance(b, REAL):
+        return x if a < b else y
+    if x is y or (isinstance(x, REAL) and isinstance(y, REAL) and x == y):
+        return x
+    left, right, first, second = (
+        value if isinstance(value, Expr) else graph.constant(float(value)) for value in (a, b, x, y)
+    )
+    for other in (right, first, second):
+        graph_of(left, other)
+    if first.node == second.node and first.negative is second.negative:
+        return x
+    if left.node == right.node and left.negative is right.negative:
+        return y
+    if left.negative and right.negative:  # -a < -b
+        left, right = -right, -left
+    negative = first.negative and second.negative
+    if negative:
+        first, second = -first, -second
+    places = [_inside(value).node for value in (left, right, first, second)]
+    return Expr(graph, graph.choice(*places), negative)
+
+
+def _inside(x: Expr) -> Expr:
+    """A value as a node without a sign."""
+    return _subtracted_from_zero(x) if x.negative else x
 
 
 def _subtracted_from_zero(x: Expr) -> Expr:

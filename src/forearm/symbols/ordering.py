@@ -46,8 +46,7 @@ def most_live(graph: Graph, places: list[int], results: Any) -> int:
 
 
 def _operands(graph: Graph, place: int) -> list[int]:
-    pair = {graph.left[place], graph.right[place]}
-    return [p for p in pair if p >= 0 and graph.kinds[p] >= MUL]
+    return [p for p in set(graph.operands(place)) if graph.kinds[p] >= MUL]
 
 
 def _depth_first(graph: Graph, results: Any) -> list[int]:

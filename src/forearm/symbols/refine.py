@@ -18,7 +18,7 @@ from typing import Any
 
 from forearm.portable import total
 from forearm.symbols.graph import ADD, DIV, MUL, NOTHING, PARAMETER, SUB, Expr, Graph, expressions, mapped
-from forearm.symbols.scalars import operate
+from forearm.symbols.scalars import again
 
 ONE = -1  # stands for the number 1 in a sum
 Sum = dict[int, float]  # place -> coefficient
@@ -63,7 +63,7 @@ class Refinement:
         # what is needed as it is, by results and functions
         self.held = Counter(e.node for e in expressions(results))
         for place in self.others:
-            self.held.update(p for p in (graph.left[place], graph.right[place]) if p >= 0)
+            self.held.update(graph.operands(place))
         for place in online:
             self._read(place)
 
@@ -326,7 +326,7 @@ class Refinement:
             return [p for p in self.sums[place] if p != ONE]
         if place in self.products:
             return self.products[place]
-        return [p for p in (self.graph.left[place], self.graph.right[place]) if p >= 0]
+        return list(self.graph.operands(place))
 
     def _make(self, root: int, new: Graph, made: dict[int, Any]) -> None:
         ends = [root]
@@ -349,7 +349,7 @@ class Refinement:
             return math.prod(sorted((made[f] for f in self.products[place]), key=_age), start=1.0)
         if place in self.graph.values:
             return self.graph.values[place]
-        return operate(self.graph.kinds[place], *(made[operand] for operand in self._operands(place)))
+        return again(self.graph, place, *(made[operand] for operand in self._operands(place)))
 
 
 def _gain_of_factor(entry: Sum, factor: int, nodes: list[int]) -> int:

@@ -15,6 +15,7 @@ from forearm.symbols.graph import (
     ABS,
     ADD,
     ATAN2,
+    CHOOSE,
     COS,
     DIV,
     EXP,
@@ -25,8 +26,11 @@ from forearm.symbols.graph import (
     SQRT,
     SUB,
     Expr,
+    Graph,
+    chosen,
     square_root,
 )
+from forearm.symbols.table import Table
 
 Scalar = Any
 ARRAYS = (np.ndarray, np.floating)  # not made anew at every call
@@ -70,6 +74,31 @@ def hinge(x: Scalar) -> Scalar:
     return 0.5 * (x + abs(x))
 
 
+def choose(a: Scalar, b: Scalar, x: Scalar, y: Scalar) -> Scalar:
+    """x where a < b, else y."""
+    for value in (a, b, x, y):
+        if isinstance(value, Expr):
+            return chosen(value.graph, a, b, x, y)
+    if any(isinstance(value, np.ndarray) for value in (a, b, x, y)):
+        return np.where(np.less(a, b), x, y)
+    return x if a < b else y
+
+
+def maximum(x: Scalar, y: Scalar) -> Scalar:
+    """The greater of two."""
+    return choose(x, y, y, x)
+
+
+def minimum(x: Scalar, y: Scalar) -> Scalar:
+    """The smaller of two."""
+    return choose(x, y, x, y)
+
+
+def look_up(table: Table, x: Scalar) -> Scalar:
+    """A table's value at x."""
+    return x.looked_up(table) if isinstance(x, Expr) else table.at(x)
+
+
 def sine(x: Scalar) -> Scalar:
     """The sine."""
     if isinstance(x, ARRAYS):
@@ -105,9 +134,12 @@ OPERATIONS: dict[int, Callable[..., Scalar]] = {
     SIGN: sign,
     ABS: abs,
     EXP: exponential,
+    CHOOSE: choose,
 }
 
 
-def operate(kind: int, *operands: Scalar) -> Scalar:
-    """An operation of the graph by its kind, on expressions and plain numbers."""
-    return OPERATIONS[kind](*operands)
+def again(graph: Graph, place: int, *operands: Scalar) -> Scalar:
+    """An operation of a graph on other operands, expressions or plain numbers."""
+    if place in graph.tables:
+        return look_up(graph.tables[place], *operands)
+    return OPERATIONS[graph.kinds[place]](*operands)

@@ -46,6 +46,8 @@ def affine(tree: Tree, known: dict[Ref, Affine | None]) -> Affine | None:
         return Affine({}, float(tree))
     if isinstance(tree, Ref):
         return known[tree] if tree in known else Affine({tree: Fraction(1)}, 0.0)
+    if tree.operator in ("choose", "lookup"):
+        return None
     parts = [affine(operand, known) for operand in tree.operands]
     x, y = parts[0], parts[-1]
     if x is None or y is None:

@@ -13,11 +13,21 @@ from forearm.codegen.text import Dialect, expression, folded, number, paragraphs
 MARKS = re.compile(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)")
 INDENT = "    "
 Statements = tuple[Statement, ...]
+LAYOUT = (
+    "The value of a table at x. It holds its breaks, in order; then, for what lies before the first and "
+    "from each of them on, where the piece begins and the coefficients of a polynomial, the highest power "
+    "first.",
+)
 
 
 def entry(ref: Ref) -> str:
     """q[2], or the name alone."""
     return ref.name if ref.index is None else f"{ref.name}[{ref.index}]"
+
+
+def choice(a: str, b: str, x: str, y: str) -> str:
+    """x where a < b, else y."""
+    return f"({a} < {b} ? {x} : {y})"
 
 
 def comment(lines: Iterable[str]) -> list[str]:

@@ -4,11 +4,14 @@ differentiation alike.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from forearm.codegen.languages import c_family
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import legal
 from forearm.codegen.program import Program, Statement
-from forearm.codegen.text import Dialect, call, functions, number
+from forearm.codegen.text import Dialect, call, folded, functions, number, tables
+from forearm.symbols.table import Table
 
 
 def write(program: Program) -> tuple[str, str]:
@@ -24,13 +27,21 @@ def write(program: Program) -> tuple[str, str]:
         "Containers of Eigen and std are passed by their data().",
     ]
     lines = [*c_family.comment(about), f"#ifndef {guard}", f"#define {guard}", "", "#include <cmath>", ""]
-    dialect = Dialect(lambda value: f"{scalar}({number(value)})", c_family.entry, call)
+    named = tables((*program.prepare, *program.statements))
+    dialect = Dialect(
+        lambda value: f"{scalar}({number(value)})",
+        c_family.entry,
+        lambda name, argument: call(f"{program.name}_{name}" if name == "look_up" else name, argument),
+        lambda a, b, x, y: c_family.choice(a, b, f"{scalar}({x})", f"{scalar}({y})"),
+        named,
+    )
+    lines += [*_look_up(program.name, scalar), ""] if named else []
     lines += c_family.definitions(
         program,
         dialect,
         scalar,
         f"template <typename {scalar}>",
-        lambda statements: _opening(statements, scalar),
+        lambda statements: _opening(statements, scalar, named),
     )
     return "\n".join([*lines, "", "#endif"]) + "\n", ""
 
@@ -42,10 +53,34 @@ def _scalar(program: Program) -> str:
     return "Scalar" if "T" in names else "T"
 
 
-def _opening(statements: tuple[Statement, ...], scalar: str) -> list[str]:
+def _look_up(name: str, scalar: str) -> list[str]:
+    """The function that finds the piece of a table, and its value."""
+    T = scalar
+    return [
+        *c_family.comment(c_family.LAYOUT),
+        f"template <typename {T}>",
+        f"{T} {name}_look_up(const double *table, int breaks, int order, const {T}& x)",
+        "{",
+        "    int low = 0, high = breaks;",
+        "    while (low < high) {",
+        "        const int middle = (low + high) / 2;",
+        f"        if ({T}(table[middle]) <= x) low = middle + 1; else high = middle;",
+        "    }",
+        "    const double *piece = table + breaks + low * (order + 1);",
+        f"    {T} value = {T}(piece[1]);",
+        f"    for (int i = 2; i <= order; i++) value = value * (x - {T}(piece[0])) + {T}(piece[i]);",
+        "    return value;",
+        "}",
+    ]
+
+
+def _opening(statements: tuple[Statement, ...], scalar: str, named: Mapping[Table, str]) -> list[str]:
     """The functions called: those of std for plain numbers, those beside the type for others."""
     called = functions(statements)
-    lines = [f"    using std::{name};" for name in sorted(called - {"sign"})]
+    lines = [f"    using std::{name};" for name in sorted(called - {"sign", "choose", "lookup"})]
+    for table in tables(statements):
+        numbers = ", ".join(map(number, table.numbers))
+        lines += folded(f"static const double {named[table]}[] = {{{numbers}}};", "    ")
     if "sign" in called:
         T = scalar
         lines += [

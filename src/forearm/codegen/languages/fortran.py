@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from forearm.codegen.languages import describing
 from forearm.codegen.languages.describing import Shapes
@@ -21,7 +21,11 @@ from forearm.codegen.text import (
     paragraphs,
     read,
     sectioned,
+    tables,
 )
+from forearm.symbols.table import Table
+
+ROW = 100  # numbers in a statement
 
 SIGN = """
     pure real(dp) function sign_of(x)
@@ -31,6 +35,31 @@ SIGN = """
         if (x > 0.0_dp) sign_of = 1.0_dp
         if (x < 0.0_dp) sign_of = -1.0_dp
     end function sign_of""".splitlines()
+LOOK_UP = """
+    ! The value of a table at x. It holds its breaks, in order; then, for what lies before the first and
+    ! from each of them on, where the piece begins and the coefficients of a polynomial, the highest power
+    ! first.
+    pure real(dp) function look_up(table, breaks, order, x)
+        integer, intent(in) :: breaks, order
+        real(dp), intent(in) :: table(:), x
+        integer :: i, low, high, piece
+
+        low = 0
+        high = breaks
+        do while (low < high)
+            i = (low + high) / 2
+            if (table(i + 1) <= x) then
+                low = i + 1
+            else
+                high = i
+            end if
+        end do
+        piece = breaks + low * (order + 1) + 1
+        look_up = table(piece + 1)
+        do i = 2, order
+            look_up = look_up * (x - table(piece)) + table(piece + i)
+        end do
+    end function look_up""".splitlines()
 
 
 def write(program: Program) -> tuple[str, str]:
@@ -47,17 +76,27 @@ def write(program: Program) -> tuple[str, str]:
         f"module {name}_module",
         "    use, intrinsic :: iso_fortran_env, only: dp => real64",
     ]
-    lines += ["    implicit none", "    private", f"    public :: {', '.join(public)}", "", "contains"]
+    lines += ["    implicit none", "    private", f"    public :: {', '.join(public)}", ""]
+    named = tables((*program.prepare, *program.statements))
+    for table, called in named.items():
+        numbers = [_number(value) for value in table.numbers]
+        lines += _array_of(called, numbers)
+    lines += ["contains"]
     if program.parameters:
-        lines += _subroutine(f"{name}_prepare", (p,), (k,), program.prepare)
-    lines += _subroutine(name, given, program.outputs, program.statements)
+        lines += _subroutine(f"{name}_prepare", (p,), (k,), program.prepare, named)
+    lines += _subroutine(name, given, program.outputs, program.statements, named)
     if "sign" in functions((*program.prepare, *program.statements)):
         lines += SIGN
+    lines += LOOK_UP if named else []
     return "\n".join([*lines, "", f"end module {name}_module"]) + "\n", ""
 
 
 def _subroutine(
-    name: str, taken: tuple[Argument, ...], made: tuple[Argument, ...], statements: tuple[Statement, ...]
+    name: str,
+    taken: tuple[Argument, ...],
+    made: tuple[Argument, ...],
+    statements: tuple[Statement, ...],
+    named: Mapping[Table, str],
 ) -> list[str]:
     known = describing.shapes(*taken, *made)
     names = ", ".join(a.name for a in (*taken, *made))
@@ -65,7 +104,7 @@ def _subroutine(
     lines += [f"        real(dp), intent(in) :: {_array(a)}" for a in taken]
     lines += [f"        real(dp), intent(out) :: {_array(a)}" for a in made]
     lines += _declared(s.target.name for s in statements if s.target.index is None)
-    lines += [*_idle(taken, made, statements), "", *_body(statements, known)]
+    lines += [*_idle(taken, made, statements), "", *_body(statements, known, named)]
     return [*lines, f"    end subroutine {name}"]
 
 
@@ -91,7 +130,19 @@ def _declared(names: Iterable[str]) -> list[str]:
     return lines
 
 
-def _body(statements: tuple[Statement, ...], known: Shapes) -> list[str]:
+def _array_of(name: str, numbers: list[str]) -> list[str]:
+    """A constant array; long ones in several statements, since continuation lines are limited."""
+    parts = [numbers[k : k + ROW] for k in range(0, len(numbers), ROW)]
+    names = [f"{name}_{k}" for k in range(1, len(parts) + 1)] if len(parts) > 1 else [name]
+    lines: list[str] = []
+    for part, own in zip(parts, names, strict=True):
+        lines += _folded(f"real(dp), parameter :: {own}({len(part)}) = [{', '.join(part)}]", 1)
+    if len(parts) > 1:
+        lines += _folded(f"real(dp), parameter :: {name}({len(numbers)}) = [{', '.join(names)}]", 1)
+    return [*lines, ""]
+
+
+def _body(statements: tuple[Statement, ...], known: Shapes, named: Mapping[Table, str]) -> list[str]:
     def entry(ref: Ref) -> str:
         places = ", ".join(str(i + 1) for i in describing.subscripts(ref, known))
         return f"{ref.name}({places})" if places else ref.name
@@ -99,7 +150,7 @@ def _body(statements: tuple[Statement, ...], known: Shapes) -> list[str]:
     def written(statement: Statement) -> list[str]:
         return _folded(f"{entry(statement.target)} = {expression(statement.value, dialect)}", 2)
 
-    dialect = Dialect(_number, entry, call)
+    dialect = Dialect(_number, entry, call, lambda a, b, x, y: f"merge({x}, {y}, {a} < {b})", named)
     return sectioned(statements, lambda section: f"        ! {section}", written)
 
 

@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from forearm.codegen.program import Argument, Op, Program, Ref, Statement, Tree
+from forearm.codegen.text import tables
 from forearm.errors import InputError, shorten
 
 LONGEST = 63  # characters of a name in Fortran 2008
-SUFFIXES = ("", "_prepare", "_module")
+SUFFIXES = ("", "_prepare", "_module", "_look_up")
 LONGEST_IN_FORTRAN = LONGEST - max(map(len, SUFFIXES))
 LONGEST_ELSEWHERE = 200  # characters: it is the name of a file, too
 # Without regard to case, as Fortran reads them. Words of C and C++, what the generated code itself uses,
@@ -24,7 +25,7 @@ RESERVED = frozenset(word.lower() for word in keyword.kwlist) | frozenset(
     protected public register reinterpret_cast requires restrict short signed sizeof static static_assert static_cast struct
     switch template this thread_local throw typedef typeid typename union unsigned using virtual void volatile wchar_t xor
     xor_eq errno huge_val infinity linux main nan null std unix
-    abs batch cos dp end exp fabs np real real64 scalar sign sign_of sin sqrt
+    abs batch cos dp end exp fabs look_up np real real64 scalar sign sign_of sin sqrt
     abort abs acos asin atan atan2 atexit calloc cbrt ceil cosh erf exit exp exp2 expm1 fabs fclose fdim floor fma fmax fmin
     fmod fopen fprintf free frexp fscanf getchar hypot isnan labs ldexp lgamma log log10 log1p log2 malloc memcpy memset
     modf pow printf putchar puts qsort rand realloc remainder rint round scanf sinh sprintf srand strcmp strcpy strlen
@@ -48,6 +49,7 @@ def legal(program: Program, longest: int = LONGEST_ELSEWHERE) -> Program:
         RESERVED
         | {program.name.lower() + suffix for suffix in SUFFIXES}
         | ({"k"} if program.parameters else set())
+        | set(tables((*program.prepare, *program.statements)).values())
     )
     new = _renamed([*(a.name for a in arguments), *values], reserved)
     if not new:

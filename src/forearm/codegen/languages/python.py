@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from forearm.codegen.languages import describing
 from forearm.codegen.languages.describing import Shapes
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import legal
 from forearm.codegen.program import Argument, Program, Ref, Statement
-from forearm.codegen.text import CODE_WIDTH, Dialect, expression, folded, number, paragraphs, sectioned
+from forearm.codegen.text import (
+    CODE_WIDTH,
+    Dialect,
+    expression,
+    folded,
+    number,
+    paragraphs,
+    sectioned,
+    tables,
+)
+from forearm.symbols.table import Table
 
+CALLED = {"atan2": "np.arctan2", "look_up": "_look_up"}
 HEAD = """
 from __future__ import annotations
 
@@ -27,6 +38,17 @@ def _given(name: str, value: ArrayLike, *shape: int) -> Floats:
         raise ValueError(f"{name}: an array of shape ({wanted}) is needed; came shape {array.shape}.")
     return array
 """.splitlines()
+LOOK_UP = """
+
+def _look_up(table: Floats, breaks: int, order: int, x: Floats) -> Floats:
+    # The breaks, in order; then, for what lies before the first and from each of them on, where the piece
+    # begins and the coefficients of a polynomial, the highest power first.
+    piece = table[breaks:].reshape(-1, order + 1)[np.searchsorted(table[:breaks], x, side="right")]
+    value = piece[..., 1]
+    for k in range(2, order + 1):
+        value = value * (x - piece[..., 0]) + piece[..., k]
+    return np.asarray(value)
+""".splitlines()
 
 
 def write(program: Program) -> tuple[str, str]:
@@ -34,10 +56,15 @@ def write(program: Program) -> tuple[str, str]:
     program = legal(program)
     p, k = describing.parameters(program), describing.kept(program)
     lines = [*_docstring(program.about or [program.name], ""), *HEAD]
+    named = tables((*program.prepare, *program.statements))
+    lines += LOOK_UP if named else []
+    for table, name in named.items():
+        numbers = ", ".join(map(number, table.numbers))
+        lines += ["", f"_{name} = np.array(", *folded(f"[{numbers}]", "    "), ")"]
     if program.parameters:
         about = [f"What {program.name} needs of the parameters p, here with the values of the arm:", ""]
         about += describing.parameter_lines(program, lambda ref: f"{ref.name}[{ref.index}]")
-        lines += _function(f"{program.name}_prepare", about, (p,), (k,), program.prepare)
+        lines += _function(f"{program.name}_prepare", about, (p,), (k,), program.prepare, named)
     about = [
         describing.title(program),
         "",
@@ -49,7 +76,8 @@ def write(program: Program) -> tuple[str, str]:
         "Call:",
         *(f"  {line}" for line in _example(program)),
     ]
-    lines += _function(program.name, about, describing.given(program), program.outputs, program.statements)
+    given = describing.given(program)
+    lines += _function(program.name, about, given, program.outputs, program.statements, named)
     return "\n".join(lines) + "\n", ""
 
 
@@ -59,6 +87,7 @@ def _function(
     taken: tuple[Argument, ...],
     made: tuple[Argument, ...],
     statements: tuple[Statement, ...],
+    named: Mapping[Table, str],
 ) -> list[str]:
     known = describing.shapes(*taken, *made)
     returned = "Floats" if len(made) == 1 else f"tuple[{', '.join(['Floats'] * len(made)) or '()'}]"
@@ -69,11 +98,11 @@ def _function(
     batches = [f"{a.name}.shape" + (f"[:-{len(a.shape)}]" if a.shape else "") for a in taken]
     lines += folded(f"batch = np.broadcast_shapes({', '.join(batches)})", "    ")
     lines += [f"    {a.name} = np.empty({_shape('*batch', a) if a.shape else 'batch'})" for a in made]
-    lines += ["", *_body(statements, known)]
+    lines += ["", *_body(statements, known, named)]
     return [*lines, f"    return {names or '()'}"]
 
 
-def _body(statements: tuple[Statement, ...], known: Shapes) -> list[str]:
+def _body(statements: tuple[Statement, ...], known: Shapes, named: Mapping[Table, str]) -> list[str]:
     def entry(ref: Ref) -> str:
         places = "".join(f", {i}" for i in describing.subscripts(ref, known))
         return ref.name if ref.index is None else f"{ref.name}[...{places}]"
@@ -85,7 +114,11 @@ def _body(statements: tuple[Statement, ...], known: Shapes) -> list[str]:
         return [f"    {target} = (", *folded(value, "        "), "    )"]
 
     dialect = Dialect(
-        number, entry, lambda name, argument: f"np.{'arctan2' if name == 'atan2' else name}({argument})"
+        number,
+        entry,
+        lambda name, argument: f"{CALLED.get(name, f'np.{name}')}({argument})",
+        lambda a, b, x, y: f"np.where({a} < {b}, {x}, {y})",
+        {table: f"_{name}" for table, name in named.items()},
     )
     return sectioned(statements, lambda section: f"    # {section}", written)
 

@@ -8,11 +8,14 @@ from forearm.codegen.closed_form import MOST_TERMS, Trig
 from forearm.codegen.closed_form.angles import SAME_ANGLE, affine, affine_values
 from forearm.codegen.closed_form.expansion import all_statements, needed
 from forearm.codegen.program import Op, Program, Ref, Statement, Tree
-from forearm.codegen.text import ATOM, PRODUCT, SUM, functions
+from forearm.codegen.text import ATOM, PRODUCT, SUM, functions, tables
 from forearm.codegen.typesetting.equations import aligned
 from forearm.codegen.typesetting.escaping import escape
 from forearm.codegen.typesetting.formulas import FUNCTIONS, Page
 from forearm.codegen.typesetting.names import letter
+from forearm.symbols.table import Table
+
+ROWS = 20  # pieces of a table in one display
 
 
 def statements(program: Program, page: Page) -> list[str]:
@@ -22,12 +25,15 @@ def statements(program: Program, page: Page) -> list[str]:
         return []
     listed = _listed(program, [Ref(o.name, i) for o in outputs for i in range(o.size)], page)
     names = ", ".join(f"${letter(o.name)}$" for o in outputs)
-    angles = "atan2" in functions(listed)
+    called = functions(listed)
     why = (
         "angles of points do not multiply out"
-        if angles
+        if "atan2" in called
+        else "choices and look-ups do not multiply out"
+        if called & {"choose", "lookup"}
         else f"an equation would have more than {MOST_TERMS} terms"
     )
+    page.tables = tables(listed)
     lines = ["", f"No closed form of {names} is given: {why}."]
     lines.append("These statements compute the same, one after the other.")
     for section, group in groupby(listed, key=lambda s: s.section):
@@ -37,6 +43,27 @@ def statements(program: Program, page: Page) -> list[str]:
         if rows:
             lines += [rf"\subsubsection*{{{escape(section)}}}"] if section else []
             lines += aligned(rows, "")
+    for k, table in enumerate(page.tables, 1):
+        lines += _table(k, table, page)
+    return lines
+
+
+def _table(k: int, table: Table, page: Page) -> list[str]:
+    """A table, piece by piece."""
+    starts, rows = (table.breaks[0], *table.breaks), []
+    for start, below, piece in zip(starts, (None, *table.breaks), table.pieces, strict=True):
+        u = f"(x - {page.number(start)})" if start > 0.0 else f"(x + {page.number(-start)})" if start else "x"
+        terms = [
+            f"{page.number(c)}" + (f" {u}" if power else "") + (f"^{{{power}}}" if power > 1 else "")
+            for power, c in enumerate(piece)
+            if c
+        ]
+        end = rf"x < {page.number(start)}" if below is None else rf"{page.number(below)} \le x"
+        rows.append(f"{' + '.join(terms).replace('+ -', '- ') or '0'} & {end}")
+    lines = [rf"Table $T_{{{k}}}(x)$, the last line that holds:"]
+    for first in range(0, len(rows), ROWS):
+        part = r" \\ ".join(rows[first : first + ROWS])
+        lines += [r"\[ \begin{cases} " + part + r" \end{cases} \]"]
     return lines
 
 
@@ -88,6 +115,12 @@ def _text(tree: Tree, page: Page) -> tuple[str, int]:
         return f"-{_inside(tree.operands[0], PRODUCT, page)}", SUM
     if tree.operator == "sqrt":
         return rf"\sqrt{{{_text(tree.operands[0], page)[0]}}}", ATOM
+    if tree.table is not None:
+        name = page.tables[tree.table].removeprefix("table_")
+        return f"T_{{{name}}}({_text(tree.operands[0], page)[0]})", ATOM
+    if tree.operator == "choose":
+        p, q, x, y = (_text(operand, page)[0] for operand in tree.operands)
+        return (rf"\begin{{cases}} {x} & {p} < {q} \\ {y} & \text{{otherwise}} \end{{cases}}", ATOM)
     if len(tree.operands) == 1:
         return f"{FUNCTIONS[tree.operator]}({_text(tree.operands[0], page)[0]})", ATOM
     a, b = tree.operands

@@ -1,0 +1,107 @@
+"""A function of one value by pieces: polynomials between any number of breaks, evenly spaced or not.
+
+The piece that x lies on is found by halving, so that the cost of a look-up hardly grows with the table.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from forearm.errors import InputError
+
+
+@dataclass(frozen=True)
+class Table:
+    """Piece k, from breaks[k - 1] on, is c[0] + c[1] u + c[2] u^2 ... with u = x - breaks[k - 1].
+
+    There is one piece more than breaks: the first lies before all of them and has u = x - breaks[0]. All
+    have as many coefficients, at least two, so that no table forgets that x is not a number.
+    """
+
+    breaks: tuple[float, ...]
+    pieces: tuple[tuple[float, ...], ...]
+
+    def __post_init__(self) -> None:
+        sizes = {len(piece) for piece in self.pieces}
+        numbers = [*self.breaks, *(c for piece in self.pieces for c in piece)]
+        if len(self.pieces) != len(self.breaks) + 1 or not self.breaks or len(sizes) != 1 or min(sizes) < 2:
+            raise InputError(
+                "table: expected at least one break, one piece more than breaks, and as many coefficients, "
+                f"2 or more, for each; got {len(self.breaks)} breaks and {len(self.pieces)} pieces."
+            )
+        if not all(np.isfinite(numbers)) or any(a >= b for a, b in pairwise(self.breaks)):
+            raise InputError("table: expected finite numbers and breaks that rise.")
+
+    @property
+    def order(self) -> int:
+        """How many coefficients each piece has."""
+        return len(self.pieces[0])
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """All of it in one row: the breaks, then where u begins and the coefficients from the highest
+        power down, piece by piece.
+        """
+        starts = (self.breaks[0], *self.breaks)
+        pieces = ((start, *piece[::-1]) for start, piece in zip(starts, self.pieces, strict=True))
+        return (*self.breaks, *(c for piece in pieces for c in piece))
+
+    def slope(self) -> Table:
+        """Its derivative; at a break that of the piece that begins there."""
+        pieces = [tuple(k * c for k, c in enumerate(piece))[1:] for piece in self.pieces]
+        return Table(self.breaks, tuple(piece if len(piece) > 1 else (*piece, 0.0) for piece in pieces))
+
+    def at(self, x: Any) -> Any:
+        """The value at x: a float, an array entry by entry, or whatever else compares and computes."""
+        if isinstance(x, np.ndarray):
+            place = np.searchsorted(self.breaks, x, side="right")
+            u = x - np.array((self.breaks[0], *self.breaks))[place]
+            value: Any = 0.0
+            for c in np.array(self.pieces).T[::-1]:
+                value = value * u + c[place]
+            return value
+        k = bisect_right(self.breaks, x)
+        u = x - self.breaks[max(k - 1, 0)]
+        *rest, value = self.pieces[k]
+        for c in reversed(rest):
+            value = value * u + c
+        return value
+
+
+def straight(x: tuple[float, ...], y: tuple[float, ...]) -> Table:
+    """Straight lines through points, constant beyond them."""
+    slopes = [(b - a) / (q - p) for (p, q), (a, b) in zip(pairwise(x), pairwise(y), strict=True)]
+    return Table(x, ((y[0], 0.0), *zip(y[:-1], slopes, strict=True), (y[-1], 0.0)))
+
+
+def spline(x: tuple[float, ...], y: tuple[float, ...]) -> Table:
+    """The natural cubic spline through points, constant beyond them; straight through fewer than three."""
+    if len(x) < 3:
+        return straight(x, y)
+    h = [b - a for a, b in pairwise(x)]
+    slopes = [(b - a) / w for (a, b), w in zip(pairwise(y), h, strict=True)]
+    m = _bends(h, slopes)
+    pieces = [
+        (y[i], slopes[i] - h[i] * (2.0 * m[i] + m[i + 1]) / 6.0, m[i] / 2.0, (m[i + 1] - m[i]) / (6.0 * h[i]))
+        for i in range(len(h))
+    ]
+    return Table(x, ((y[0], 0.0, 0.0, 0.0), *pieces, (y[-1], 0.0, 0.0, 0.0)))
+
+
+def _bends(h: list[float], slopes: list[float]) -> list[float]:
+    """Second derivatives at the points, none at the ends: three diagonals, eliminated from above."""
+    diagonal = [2.0 * (a + b) for a, b in pairwise(h)]
+    right = [6.0 * (b - a) for a, b in pairwise(slopes)]
+    for i in range(1, len(diagonal)):
+        factor = h[i] / diagonal[i - 1]
+        diagonal[i] -= factor * h[i]
+        right[i] -= factor * right[i - 1]
+    m = [0.0] * (len(h) + 1)
+    for i in reversed(range(len(diagonal))):
+        m[i + 1] = (right[i] - h[i + 1] * m[i + 2]) / diagonal[i]
+    return m

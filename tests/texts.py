@@ -18,19 +18,20 @@ from forearm.kernels.identity import told
 RECORD = Path(__file__).parent / "data" / "texts.json"
 CHAINS = ("chain1", "chain3", "chain7", "chain20")  # of chains without end some
 LONG = {"chain20": ("inverse_dynamics", "forward_dynamics", "inertia_matrix", "jacobian", "base_regressor")}
+GEARED = RECORD.parent / "geared.toml"  # a spline and straight lines, and Stribeck's friction
 FORMULATIONS = ("newton-euler", "lagrange-hollerbach", "gibbs-appell")
 
 
 def arms() -> list[str]:
-    """Every built-in arm, and some chains."""
-    return [*fa.arms(), *CHAINS]
+    """Every built-in arm, some chains, and an arm with gears, as none of these has."""
+    return [*fa.arms(), *CHAINS, GEARED.stem]
 
 
 def digests(name: str, latex: bool = True) -> dict[str, str]:
     """Digests of an arm's texts by "function language", of the arm itself, and of what else is written."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fa.ForearmWarning)
-        return {key: _digest(text) for key, text in _texts(fa.load(name), latex)}
+        return {key: _digest(text) for key, text in _texts(fa.load(GEARED if name == GEARED.stem else name), latex)}
 
 
 def recorded() -> dict[str, dict[str, str]]:
@@ -58,8 +59,11 @@ def _texts(arm: fa.Arm, latex: bool) -> Iterator[tuple[str, str]]:
             fa.generate(arm, "inverse_dynamics", formulation=formulation).text,
         )
     for law in LAWS:
-        made = controller_code(arm, law)
-        yield f"controller {law}", made.text + made.header
+        try:
+            made = controller_code(arm, law)
+            yield f"controller {law}", made.text + made.header
+        except fa.ForearmError as error:
+            yield f"controller {law} refused", str(error)
     opened = [arm.moving.bodies[-1].joint.child, "gravity"]
     yield (
         f"inverse_dynamics of {' and '.join(opened)}",

@@ -648,6 +648,8 @@ def test_foreign_files_are_never_removed(place: Path, monkeypatch: pytest.Monkey
     [("1000", 1000), ("0", 0), ("", None), ("-1", None), ("1e6", None), ("\u00b2", None), ("9" * 5000, None)],
 )
 def test_the_bound(given: str, bound: int | None, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if sys.getfilesystemencoding() == "ascii" and not given.isascii():
+        pytest.skip("no variable can hold it here")
     monkeypatch.setenv("FOREARM_CACHE_BYTES", given)
     assert cache.bound() == (cache.BOUND if bound is None else bound)
     cache.write(KEYS[0], ABOUT, bytes(2000))

@@ -31,7 +31,10 @@ def digests(name: str, latex: bool = True) -> dict[str, str]:
     """Digests of an arm's texts by "function language", of the arm itself, and of what else is written."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fa.ForearmWarning)
-        return {key: _digest(text) for key, text in _texts(fa.load(GEARED if name == GEARED.stem else name), latex)}
+        return {
+            key: _digest(text)
+            for key, text in _texts(fa.load(GEARED if name == GEARED.stem else name), latex)
+        }
 
 
 def recorded() -> dict[str, dict[str, str]]:

@@ -9,7 +9,7 @@ import pytest
 from kernels.compiling import evaluated
 
 from forearm.kernels.native import host
-from forearm.kernels.vectors import COUNTED_BREAKS
+from forearm.kernels.vectors import CHOSEN_BREAKS, COUNTED_BREAKS
 from forearm.symbols import Graph, evaluate
 from forearm.symbols.scalars import choose, look_up
 from forearm.symbols.table import Table, spline, straight
@@ -34,7 +34,9 @@ def states(of: Table) -> np.ndarray:
     return np.concatenate([np.random.default_rng(1).uniform(-1.5, 1.5, 200), *near, [0.0, -0.0, 1e6, -1e6]])
 
 
-@pytest.mark.parametrize("points", [2, 3, COUNTED_BREAKS, COUNTED_BREAKS + 1, MANY])
+@pytest.mark.parametrize(
+    "points", [2, CHOSEN_BREAKS, CHOSEN_BREAKS + 1, COUNTED_BREAKS, COUNTED_BREAKS + 1, MANY]
+)
 @pytest.mark.parametrize("smooth", [False, True], ids=["straight", "spline"])
 @pytest.mark.sweep
 def test_tables_of_any_size_in_any_number_of_lanes(points: int, smooth: bool) -> None:
@@ -81,7 +83,7 @@ def test_functions_of_one_module_share_a_table() -> None:
 
     graph = Graph()
     x = graph.input("x[0]")
-    one, other = table(3, smooth=False), table(5, smooth=False)
+    one, other = table(9, smooth=False), table(5, smooth=False)
     results = np.array([look_up(one, x), look_up(one, 2.0 * x), look_up(other, x)], dtype=object)
     traced = Traced(graph, {"y": results}, (Argument("x", (1,), ""),), (Argument("y", (3,), ""),))
     target = host("float64")

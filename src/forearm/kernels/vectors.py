@@ -14,6 +14,7 @@ from forearm.kernels.sines import DOUBLE, SINGLE, TAN_EIGHTH, Series
 from forearm.symbols.table import Table
 
 TABLE = "; table "  # begins lines that belong before the functions of a module
+CHOSEN_BREAKS = 4  # of a table, up to which no memory is needed
 COUNTED_BREAKS = 32  # of a table, beyond which halving is faster
 TWO_OVER_PI = 0.6366197723675814
 # of a turn, and a little: beyond it r is only where x is too large to say in which quadrant it lies
@@ -270,19 +271,36 @@ class Body:
         return self.emit(f"select {t.mask} {mask}, {t.vector} {a}, {t.vector} {b}")
 
     def look_up(self, table: Table, x: str) -> str:
-        """A table's value: the breaks that x has reached are counted, or found by halving where they are
-        many; each lane loads its piece.
+        """A table's value. The piece is chosen break by break where they are few; else each lane loads it
+        from the place that is found by counting the breaks that x has reached, or by halving.
         """
-        t, name = self.target, self._kept(table)
-        place = self._reached(table, name, x)
-        stride = self.emit(f"mul {t.whole} {place}, {self._whole(table.order + 1)}")
-        start, value, *rest = self._entries(
-            name, self.emit(f"add {t.whole} {stride}, {self._whole(len(table.breaks))}"), table.order + 1
-        )
+        if len(table.breaks) <= CHOSEN_BREAKS:
+            start, value, *rest = self._chosen_piece(table, x)
+        else:
+            t, name = self.target, self._kept(table)
+            place = self._reached(table, name, x)
+            stride = self.emit(f"mul {t.whole} {place}, {self._whole(table.order + 1)}")
+            at = self.emit(f"add {t.whole} {stride}, {self._whole(len(table.breaks))}")
+            start, value, *rest = self._entries(name, at, table.order + 1)
         u = self.op("fsub", x, start)
         for c in rest:
             value = self.fma(value, u, c)
         return value
+
+    def _chosen_piece(self, table: Table, x: str) -> list[str]:
+        """Where the piece begins, and its coefficients from the highest power down."""
+        first, *others = zip((table.breaks[0], *table.breaks), table.pieces, strict=True)
+        now = [first[0], *reversed(first[1])]
+        values = [self.constant(c) for c in now]
+        for start, piece in others:
+            reached = self.compared("ole", self.constant(start), x)
+            then = [start, *reversed(piece)]
+            values = [
+                value if c == before else self.chosen(reached, self.constant(c), value)
+                for value, before, c in zip(values, now, then, strict=True)
+            ]
+            now = then
+        return values
 
     def _kept(self, table: Table) -> str:
         """The name of a table in memory; the joining of a module puts the line into its place."""

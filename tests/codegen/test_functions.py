@@ -31,6 +31,7 @@ from sweeps import long
 
 import forearm as fa
 from forearm import Arm, Hand, InputError, Link, ModelError, dynamics
+from forearm.arm.drive import Transmission
 from forearm.codegen.functions import FUNCTIONS
 from forearm.codegen.generate import generate, program_for
 from forearm.reduction.base import base_parameters
@@ -123,6 +124,20 @@ def test_nan_goes_through() -> None:
         bad = g._replace(**{name: np.where(np.arange(arm.n) == 1, np.nan, g[k])})
         for found in (by_c(arm, "inverse_dynamics", bad), by_graph(arm, "inverse_dynamics", bad)):
             assert np.isnan(found[0][:2]).all()
+
+
+def test_nan_goes_through_choices_and_look_ups() -> None:
+    """Of an arm whose torques depend on the speed by nothing but a gear."""
+    gear = Transmission(efficiency=((0.1, 0.5), (0.6, 0.8)), rated_torque=5.0, breakaway=0.0)
+    arm = fa.load("chain1").rigid().with_joint("joint1", transmission=gear)
+    g = given(arm, 1)
+    cases = {"inverse_dynamics": ("q", "qd", "qdd"), "forward_dynamics": ("q", "qd", "tau")}
+    for function, names in cases.items():
+        (found,) = by_graph(arm, function, g)
+        assert np.isfinite(found).all()
+        for name in names:
+            (found,) = by_graph(arm, function, g._replace(**{name: np.full(1, np.nan)}))
+            assert np.isnan(found).all(), (function, name)
 
 
 @pytest.mark.parametrize("name", ["puma560", "tree", "standard tree", "modified chain"])

@@ -15,7 +15,7 @@ from forearm.dynamics.loaded import Loads, newton_step
 from forearm.model import Array, Scalar
 from forearm.reduction import composite, recursion
 from forearm.symbols import gradient, jacobian, substituted
-from forearm.symbols.scalars import root, sign
+from forearm.symbols.scalars import choose, root, sign
 
 if TYPE_CHECKING:
     from forearm.codegen.tracing import Tracing
@@ -44,15 +44,14 @@ class UnderLoad:
             tried = [a + share * d for a, d in zip(x, delta, strict=True)]
             new_left, new_delta, size = self.newton_at(tried)
             before, after = (sum((e * e for e in v[1:]), v[0] * v[0]) for v in (left, new_left))
-            take = 0.5 + 0.5 * sign(before - after)  # 1 where less is left, 0 where more
             x, left, delta = (
-                [a + take * (b - a) for a, b in zip(old, new, strict=True)]
+                [choose(after, before, b, a) for a, b in zip(old, new, strict=True)]
                 for old, new in ((x, tried), (left, new_left), (delta, new_delta))
             )
-            share = 0.5 * share + take * (1.0 - 0.5 * share)
+            share = choose(after, before, 1.0, 0.5 * share)
         bound = UNSOLVED * size
-        over = sign(sum((e * e for e in left[1:]), left[0] * left[0]) - bound * bound)
-        spoilt = root(-(0.5 * (over + abs(over))))
+        rest = sum((e * e for e in left[1:]), left[0] * left[0])
+        spoilt = root(-choose(rest, bound * bound, 0.0, 1.0))  # also where the rest is NaN
         self.tracing.mark("solution")
         return [a + spoilt for a in x]
 

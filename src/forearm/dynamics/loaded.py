@@ -135,7 +135,8 @@ def newton_step(
         return NewtonStep(J, left, left, given, is_symmetric=False)
     gentle = [1.0 / slope for slope in steep]  # each freedom has one joint: row by row J is its slope times M
     M = np.array(
-        [[loads.Y[i, j] + (rotor[i] * gentle[i] if i == j else 0.0) for j in range(n)] for i in range(n)]
+        [[loads.Y[i, j] + (rotor[i] * gentle[i] if i == j else 0.0) for j in range(n)] for i in range(n)],
+        dtype=x.dtype,
     )
     return NewtonStep(
         M, np.array([g * e for g, e in zip(gentle, left, strict=True)]), left, given, is_symmetric=True

@@ -19,7 +19,7 @@ from forearm.kinematics.given import ORTHONORMAL
 from forearm.kinematics.limits import AT_LIMIT, TURN, limits_of, middle
 from forearm.model import Array, Scalar
 from forearm.portable import total
-from forearm.symbols.scalars import hinge, root, sign
+from forearm.symbols.scalars import choose, hinge, root, sign
 
 # m and rad: farther from the pose a branch does not exist; at singular poses a lost bit costs some 1e-8
 TRUE = 1e-7
@@ -111,5 +111,5 @@ def _wrapped(x: Scalar, centre: float) -> Scalar:
     centre -= TURN * turns
     for _ in range(WRAPS):
         off = x - centre
-        x = x - TURN * (sign(off) * sign(hinge(abs(off) - math.pi)))
+        x = choose(math.pi, off, x - TURN, choose(off, -math.pi, x + TURN, x))
     return x + TURN * turns if turns else x

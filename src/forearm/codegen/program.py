@@ -255,8 +255,6 @@ class _Writer:
             return graph.values[place]
         assert graph.kinds[place] not in (INPUT, PARAMETER), graph.leaves.get(place)
         operands = tuple(self._tree(p) for p in graph.operands(place))
-        if graph.kinds[place] == SUB and operands[0] == 0.0 and isinstance(operands[1], float):
-            return -operands[1]
         return Op(OPERATORS[graph.kinds[place]], operands, graph.tables.get(place))
 
 

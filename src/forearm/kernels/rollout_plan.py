@@ -14,7 +14,7 @@ from forearm.arm.arm import Arm
 from forearm.codegen.tracing import Tracing
 from forearm.drives.motor import constants_of
 from forearm.kernels.rolling import count_of_loads, held_freedoms
-from forearm.symbols.scalars import hinge, sign
+from forearm.symbols.scalars import choose
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +56,7 @@ def torques(tracing: Tracing, plan: Plan, u: Sequence[Any]) -> list[Any]:
 
 
 def _clipped(x: Any, most: float) -> Any:
-    if np.isinf(most):
-        return x
-    beyond = sign(hinge(abs(x) - most))  # 1 or 0
-    return x * (1.0 - beyond) + (most * sign(x)) * beyond
+    return x if np.isinf(most) else choose(x, -most, -most, choose(most, x, most, x))
 
 
 def inputs(tracing: Tracing, name: str) -> list[Any]:

@@ -53,7 +53,7 @@ class Graph:
         self.tables: dict[int, Table] = {}  # what is looked up
         # known before any state is: constants, parameters, what is made of them alone
         self.offline: list[bool] = []
-        self.values: dict[int, float] = {}  # of constants, always positive
+        self.values: dict[int, float] = {}  # of constants, positive but for those between which is chosen
         self.leaves: dict[int, str] = {}  # names of inputs and parameters
         self.names: dict[int, str] = {}  # names given to what was computed
         self.section = ""  # what is being computed now, such as "link 3, outwards"
@@ -376,7 +376,9 @@ def chosen(graph: Graph, a: Any, b: Any, x: Any, y: Any) -> Any:
 
 
 def _inside(x: Expr) -> Expr:
-    """A value as a node without a sign."""
+    """A value as a node without a sign; only here constants are negative."""
+    if x.negative and x.node in x.graph.values:
+        return Expr(x.graph, x.graph._constant(-x.graph.values[x.node]), False)
     return _subtracted_from_zero(x) if x.negative else x
 
 

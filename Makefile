@@ -26,7 +26,7 @@ tests:
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not long"
 
 test-long: $(VENV)/.installed  ## the long sweeps
-	@echo "the long sweeps: about three minutes on two cores"
+	@echo "the long sweeps: about five minutes on two cores"
 	$(BIN)/python -m pytest -n auto --dist worksteal -m long
 
 test-machines: $(VENV)/.installed  ## the tests in some thirty circumstances (hours), recorded in docs/machines.md; ONLY=NAME for one

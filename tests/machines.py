@@ -51,7 +51,7 @@ QUICK = (
     "a few",
     (
         "tests/test_values.py", "tests/test_spatial.py", "tests/codegen/test_golden.py",
-        "tests/kernels/test_direct.py",
+        "tests/kernels/test_fastcall.py",
     ),
     900,
 )  # fmt: skip
@@ -61,7 +61,7 @@ EMULATED = (
     (
         "tests/test_texts.py", "tests/test_portable.py", "tests/symbols", "tests/reduction",
         "tests/codegen/test_golden.py", "tests/codegen/test_languages.py", "tests/counting/test_printed.py",
-        "tests/kernels/test_angle.py", "tests/kernels/test_direct.py", "tests/kernels/test_elf.py",
+        "tests/kernels/test_angle.py", "tests/kernels/test_fastcall.py", "tests/kernels/test_elf.py",
         "tests/kernels/test_exponential.py", "tests/kernels/test_kernel.py", "tests/kernels/test_sines.py",
         "tests/schedules/test_printed.py",
     ),

@@ -26,7 +26,7 @@ DEFERRED_EXCEPTIONS = {
     ("arm.arm", "reduction.base"),
     ("arm.arm", "reduction.regrouped"),
     ("simulation.result", "plots.motion"),
-    ("kinematics.numerical", "kernels.reaching"),
+    ("kinematics.numerical", "kernels.numeric_ik"),
     ("trajectories.planning", "plots.plans"),
     ("control.logs_against_model", "plots.logs"),
     ("control.comparison", "plots.control"),

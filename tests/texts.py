@@ -13,7 +13,7 @@ from forearm.codegen.functions import FUNCTIONS
 from forearm.codegen.generate import LANGUAGES, language_of, program_for
 from forearm.control import controller_code
 from forearm.control.laws import LAWS
-from forearm.kernels.identity import told
+from forearm.kernels.cache_key import told
 
 RECORD = Path(__file__).parent / "data" / "texts.json"
 CHAINS = ("chain1", "chain3", "chain7", "chain20")  # of chains without end some

@@ -15,7 +15,7 @@ from dynamics.cases import FORWARD, Load, assert_agree, awkward_states, random_l
 
 import forearm as fa
 from forearm import Arm, Bearing, Friction, InputError, Link, ModelError, Transmission, dynamics
-from forearm.dynamics import loaded
+from forearm.dynamics import load_friction
 
 MOST_STEPS = 20
 RESIDUAL = 1e-12  # of the largest torque
@@ -235,7 +235,9 @@ def test_directions_of_joints_that_are_about_to_move() -> None:
 
     q, _, tau = random_state(arm, 1)
     ways = np.array([1.0, -1.0, 1.0])
-    at_rest = loaded.solve_loaded(arm, model_of(arm), q, np.zeros(3), tau, directions=ways.tolist()).qdd
+    at_rest = load_friction.solve_loaded(
+        arm, model_of(arm), q, np.zeros(3), tau, directions=ways.tolist()
+    ).qdd
     creeping = dynamics.forward(arm, q, 1e-12 * ways, tau)
     assert_agree(at_rest, creeping, 1e-8)
 

@@ -25,7 +25,7 @@ import pytest
 from arms import random_arm
 
 import forearm as fa
-from forearm.kernels import cache, elf, identity, making
+from forearm.kernels import cache, cache_key, compile_request, elf
 from forearm.kernels.compiled import Compiled, Request
 
 ARM = fa.load("ascher2")
@@ -44,7 +44,9 @@ kernel = fa.compile(arm)
 states = np.linspace(0.1, 0.9, 3 * 5 * arm.n).reshape(3, 5, arm.n)
 print(kernel.inverse_dynamics(*states[:, 0]).tobytes().hex(), kernel.inverse_dynamics(*states).tobytes().hex())
 """  # noqa: E501
-NOTHING_MADE = "import sys\nsys.modules['forearm.kernels.making'] = None\n"  # importing it is an error now
+NOTHING_MADE = (
+    "import sys\nsys.modules['forearm.kernels.compile_request'] = None\n"  # importing it is an error now
+)
 WITHOUT_LLVM = "assert 'llvmlite' not in sys.modules, 'LLVM was loaded'\n" if elf.is_possible() else ""
 BY_LLVM = "import forearm.kernels.elf as elf\nelf.is_possible = lambda: False\n"
 
@@ -112,13 +114,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def makings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The parts that were compiled, as it happens."""
     parts: list[str] = []
-    made = making.made
+    made = compile_request.made
 
     def noted(request: Request, part: str, *rest: Any) -> Any:
         parts.append(part)
         return made(request, part, *rest)
 
-    monkeypatch.setattr(making, "made", noted)
+    monkeypatch.setattr(compile_request, "made", noted)
     return parts
 
 
@@ -143,7 +145,7 @@ def test_a_second_process_compiles_nothing_and_has_the_same_bits(place: Path, ri
 
 @pytest.mark.slow
 def test_nothing_made_would_notice(place: Path) -> None:
-    with pytest.raises(AssertionError, match=r"import of forearm\.kernels\.making halted"):
+    with pytest.raises(AssertionError, match=r"import of forearm\.kernels\.compile_request halted"):
         run(NOTHING_MADE + WORK, place)
 
 
@@ -460,7 +462,7 @@ def test_errors_of_the_disk_are_not_the_user_s(
     def fail(*_: Any, **__: Any) -> Any:
         raise OSError(number, os.strerror(number))
 
-    identity.surroundings()  # once a process; it reads this package's own files
+    cache_key.surroundings()  # once a process; it reads this package's own files
     with monkeypatch.context() as patch:
         patch.setattr(os, call, fail)
         found = torques(), torques()

@@ -13,9 +13,9 @@ import pytest
 import forearm as fa
 from forearm.errors import InputError
 from forearm.kernels import cpu
+from forearm.kernels.cache_key import surroundings
+from forearm.kernels.compile_request import made
 from forearm.kernels.compiled import Request
-from forearm.kernels.identity import surroundings
-from forearm.kernels.making import made
 
 ARM = fa.load("chain4")
 RNG = np.random.default_rng(7)

@@ -22,8 +22,8 @@ from arms import random_arm
 import forearm as fa
 from forearm.errors import OutOfMemory
 from forearm.kernels import elf, native
+from forearm.kernels.compile_request import made
 from forearm.kernels.compiled import Request
-from forearm.kernels.making import made
 
 pytestmark = pytest.mark.skipif(not elf.is_possible(), reason="only LLVM's loader works on this machine")
 ARM = random_arm(5, 3).rigid()

@@ -20,7 +20,7 @@ import forearm as fa
 from forearm.codegen.functions import FUNCTIONS
 from forearm.kernels.fused import Fused
 from forearm.kernels.kernel import Kernel
-from forearm.kernels.sharing import WORTH
+from forearm.kernels.thread_pool import WORTH
 
 DOUBLE = 1e-12  # relative to the largest entry
 FORWARD = 1e-12  # times the condition number of M

@@ -20,10 +20,10 @@ from arms import every_kind, posture, random_arm, speed
 from sweeps import long
 
 import forearm as fa
-from forearm.kernels import direct
+from forearm.kernels import fastcall
 from forearm.kernels.compiled import Native
 from forearm.kernels.kernel import Kernel
-from forearm.kernels.sharing import ROWS, WORTH, shared_rows
+from forearm.kernels.thread_pool import ROWS, WORTH, shared_rows
 
 DOUBLE = 1e-12  # relative to the largest entry
 SINGLE = 1e-4
@@ -325,13 +325,13 @@ def test_where_there_are_no_more_threads_the_others_do_the_work(
         asked.append(1)
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr("forearm.kernels.sharing.start_new_thread", refused)
+    monkeypatch.setattr("forearm.kernels.thread_pool.start_new_thread", refused)
     assert np.array_equal(puma.inverse_dynamics(q, qd, x, threads=2), together)
     assert asked == [1]
 
 
 def test_without_the_direct_call_the_same_bits(puma: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(direct, "is_possible", lambda: False)
+    monkeypatch.setattr(fastcall, "is_possible", lambda: False)
     ordinary = fa.compile(puma.arm)
     q, qd, x = states(puma.arm, 3)
     for i in range(3):
@@ -343,7 +343,7 @@ def test_without_the_direct_call_the_same_bits(puma: Any, monkeypatch: pytest.Mo
 
 
 def test_the_probe_notices_another_layout(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert direct.is_possible.__wrapped__()
+    assert fastcall.is_possible.__wrapped__()
     for name, value in (
         ("DATA", 24),
         ("ND", 28),
@@ -353,8 +353,8 @@ def test_the_probe_notices_another_layout(monkeypatch: pytest.MonkeyPatch) -> No
         ("TUPLE_ITEMS", 32),
     ):
         with monkeypatch.context() as patched:
-            patched.setattr(direct, name, value)
-            assert not direct.is_possible.__wrapped__(), name
+            patched.setattr(fastcall, name, value)
+            assert not fastcall.is_possible.__wrapped__(), name
 
 
 @pytest.mark.slow

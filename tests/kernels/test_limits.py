@@ -17,7 +17,7 @@ import pytest
 
 from forearm.kernels import elf, memory
 from forearm.kernels.compiled import Native
-from forearm.kernels.sharing import shared_rows
+from forearm.kernels.thread_pool import shared_rows
 
 TESTS = Path(__file__).parent.parent
 pytestmark = pytest.mark.slow

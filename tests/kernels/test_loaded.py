@@ -18,8 +18,8 @@ from kernels.compiling import compiled
 
 import forearm as fa
 from forearm.kernels.ir import function_text
-from forearm.kernels.iterated import solve_block, traced_step
 from forearm.kernels.kernel import Kernel
+from forearm.kernels.load_friction import solve_block, traced_step
 from forearm.kernels.native import host
 
 DOUBLE = 1e-12  # of the largest entry
@@ -127,7 +127,7 @@ def test_large_batches_take_no_more_of_the_stack(function: str) -> None:
 import threading
 import numpy as np, forearm as fa
 from drives.making import loaded_arm
-from forearm.kernels.rolling import Roller
+from forearm.kernels.rollout import Roller
 arm = loaded_arm("chain", 6, 3)
 q, qd, tau = np.random.default_rng(0).uniform(0.2, 1.8, (3, 40000, arm.n))
 def work():

@@ -19,7 +19,7 @@ from dynamics.cases import simple_drives
 
 import forearm as fa
 from forearm.kernels.kernel import Kernel
-from forearm.kernels.sharing import WORTH
+from forearm.kernels.thread_pool import WORTH
 
 DOUBLE = 1e-12  # relative to the largest entry
 SINGLE = 1e-4

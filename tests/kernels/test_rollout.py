@@ -18,7 +18,7 @@ from one_joint import beam, block
 import forearm as fa
 from forearm.drives import torque_of
 from forearm.kernels import cache
-from forearm.kernels.rolling import Roller, State
+from forearm.kernels.rollout import Roller, State
 from forearm.simulation.methods import explicit_step, tableau_of
 
 Floats = NDArray[np.float64]
@@ -194,7 +194,8 @@ assert np.array_equal(end.q[-1], q[0])
 print(q.tobytes().hex())
 """
     nothing_made = (
-        "import sys\nsys.modules['forearm.kernels.rollout'] = sys.modules['forearm.kernels.making'] = None\n"
+        "import sys\nsys.modules['forearm.kernels.rollout_ir'] = None\n"
+        "sys.modules['forearm.kernels.compile_request'] = None\n"
     )
     printed = []
     for code in (work, nothing_made + work):

@@ -16,7 +16,7 @@ from one_joint import MASS, block
 
 import forearm as fa
 from forearm.drives import DAC
-from forearm.simulation import Schedule, Simulation, following, running, without_inductance
+from forearm.simulation import Schedule, Simulation, adaptive_run, without_inductance
 from forearm.simulation.clock import MOST_STEPS, Clock, from_zero, whole_steps
 
 Floats = NDArray[np.float64]
@@ -152,7 +152,7 @@ def test_jumps_are_looked_up_piece_by_piece(kind: str, monkeypatch: pytest.Monke
     dac = None if kind == "schedule" else DAC(2e-3)
     start = posture(DRIVES, 1), speed(DRIVES, 1), 0.06
     whole = fa.simulate(DRIVES, *start, torque=source, dac=dac, method="dp45")
-    monkeypatch.setattr(following, "MOST_BREAKS", 3)
+    monkeypatch.setattr(adaptive_run, "MOST_BREAKS", 3)
     again = fa.simulate(DRIVES, *start, torque=source, dac=dac, method="dp45")
     assert len(whole.t) > 25
     # a step after a breakpoint may be chosen more carefully
@@ -186,7 +186,7 @@ def test_many_in_pieces_are_the_same_to_the_bit(monkeypatch: pytest.MonkeyPatch)
     rng = np.random.default_rng(3)
     q, qd, u = posture(DRIVES, 2, 5), rng.normal(size=(5, 3)), rng.uniform(-9.0, 9.0, (5, 3))
     once = fa.simulate_many(DRIVES, q, qd, 0.0305, torque=u)
-    monkeypatch.setattr(running, "AT_ONCE", 17)  # three steps of the five
+    monkeypatch.setattr("forearm.simulation.run.AT_ONCE", 17)  # three steps of the five
     pieces = fa.simulate_many(DRIVES, q, qd, 0.0305, torque=u)
     for a, b in zip(once, pieces, strict=True):
         assert np.array_equal(a, b, equal_nan=True)

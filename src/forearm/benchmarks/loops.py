@@ -13,9 +13,9 @@ import numpy as np
 from forearm.benchmarks.timing import Row, Work, beside
 from forearm.benchmarks.work import pointers_to
 from forearm.files.builtin import load_builtin
+from forearm.kernels.compile_request import LONG, loop, straight
 from forearm.kernels.compiled import Request
 from forearm.kernels.ir import module_text
-from forearm.kernels.making import LONG, loop, straight
 from forearm.kernels.native import function_of, host, loaded, object_code
 
 STATES = 2048

@@ -21,7 +21,7 @@ from forearm.files.builtin import load_builtin
 from forearm.files.urdf_write import urdf_text
 from forearm.kernels.kernel import compile as compile_arm
 from forearm.simulation.machine import roller_of
-from forearm.simulation.running import simulate, simulate_many
+from forearm.simulation.run import simulate, simulate_many
 
 STEP, STEPS = 1e-3, 10_000
 COMPARED = 100  # steps after which answers are compared: in 10 s an undriven arm makes much of the last bit

@@ -17,7 +17,7 @@ from forearm.arm.joint import Limits
 from forearm.arm.link import Link
 from forearm.arm.record import quantity, record, set_field
 from forearm.checking.finding import Finding
-from forearm.kinematics.given import as_coordinates
+from forearm.kinematics.arguments import as_coordinates
 from forearm.kinematics.poses import body_poses
 from forearm.spatial import Floats, combine_bodies, inverse_pose
 from forearm.values import check_name, check_number, frozen_array

@@ -112,7 +112,7 @@ def _forms() -> Iterable[str]:
 
 
 def _methods() -> Iterable[str]:
-    from forearm.simulation.running import ALL
+    from forearm.simulation.run import ALL
 
     return ALL
 

@@ -29,11 +29,11 @@ from forearm.errors import InputError
 from forearm.interpreter.listing import energies_at_end, events_listed
 from forearm.logs.table import ENDINGS
 from forearm.simulation.joining import joined
+from forearm.simulation.npz import load_simulation
 from forearm.simulation.result import Simulation
-from forearm.simulation.running import ALL as METHODS
-from forearm.simulation.running import simulate
+from forearm.simulation.run import ALL as METHODS
+from forearm.simulation.run import simulate
 from forearm.simulation.schedule import Schedule
-from forearm.simulation.stored import load_simulation
 from forearm.simulation.windings import without_inductance
 from forearm.tables import filled, number, text_table
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.errors import ModelError
+from forearm.kinematics.arguments import ORTHONORMAL
 from forearm.kinematics.closed_form.branches import solve
 from forearm.kinematics.closed_form.linear import dot
 from forearm.kinematics.closed_form.recognition import geometry_of
-from forearm.kinematics.given import ORTHONORMAL
 from forearm.kinematics.limits import AT_LIMIT, TURN, limits_of, middle
 from forearm.model import Array, Scalar
 from forearm.portable import total

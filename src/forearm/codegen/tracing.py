@@ -13,10 +13,10 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.codegen.inverse_kinematics import branches as traced_branches
-from forearm.codegen.under_load import UnderLoad, held
+from forearm.codegen.load_friction import UnderLoad, held
 from forearm.drives.joint import Reaction, depends_on_load, driven, needs_reactions, rotor_inertia
 from forearm.dynamics.forward import articulated_body, solve_symmetric
-from forearm.dynamics.loaded import reactions_of
+from forearm.dynamics.load_friction import reactions_of
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
 from forearm.dynamics.regressor import regressor

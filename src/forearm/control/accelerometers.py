@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
-from forearm.kinematics.given import as_coordinates
+from forearm.kinematics.arguments import as_coordinates
 from forearm.model import Body, Model, model_of, tilde
 from forearm.values import as_floats, check_number
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.codegen.tracing import Tracing
-from forearm.kinematics.given import one_state, states_of
+from forearm.kinematics.arguments import one_state, states_of
 from forearm.kinematics.limits import middle
 from forearm.reduction.plan import PLAIN_PLAN
 from forearm.simulation.machine import kernel_of

@@ -19,11 +19,11 @@ from forearm.control.reference import Reference, sampled
 from forearm.control.sensors import Sensors
 from forearm.drives.motor import DAC, Constants, constants_of, torque_of
 from forearm.errors import InputError, shorten
-from forearm.kernels.rolling import Roller, State
-from forearm.kinematics.given import states_of
+from forearm.kernels.rollout import Roller, State
+from forearm.kinematics.arguments import states_of
 from forearm.simulation.converter import Converter, converter_of
-from forearm.simulation.decay import fastest_decay, longest_step, warn_of_long_steps
 from forearm.simulation.machine import kernel_of, roller_of
+from forearm.simulation.stability import fastest_decay, longest_step, warn_of_long_steps
 from forearm.simulation.windings import has_inductance
 from forearm.values import check_kind, check_number, check_whole
 

@@ -26,7 +26,7 @@ from forearm.control.payload_tests import Floats, answers_of, friction_at_rest
 from forearm.control.payload_unknowns import UNITS, Unknowns, combinations, unknowns_of
 from forearm.dynamics.regressor import PARAMETERS
 from forearm.errors import InputError
-from forearm.kinematics.given import states_of
+from forearm.kinematics.arguments import states_of
 from forearm.tables import number, text_table
 from forearm.values import check_number
 

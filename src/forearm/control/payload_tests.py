@@ -17,8 +17,8 @@ from forearm.drives.joint import depends_on_load, driven
 from forearm.dynamics import bias, gravity, inertia_matrix, regressor
 from forearm.dynamics.regressor import INERTIA_ENTRIES
 from forearm.errors import InputError, ModelError
-from forearm.kernels.rolling import held_freedoms
-from forearm.kinematics.given import states_of
+from forearm.kernels.rollout import held_freedoms
+from forearm.kinematics.arguments import states_of
 from forearm.model import model_of
 from forearm.spatial import parallel_axis
 from forearm.values import as_floats, check_number

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
-from forearm.kinematics.given import states_of
+from forearm.kinematics.arguments import states_of
 from forearm.simulation.machine import kernel_of
 from forearm.values import as_floats, check_number
 

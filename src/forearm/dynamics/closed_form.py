@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.dynamics.lagrange import chain_of, kept_derivatives, trace_of_product
 from forearm.errors import InputError
-from forearm.kinematics.given import as_coordinates, one_state
+from forearm.kinematics.arguments import as_coordinates, one_state
 from forearm.model import model_of
 from forearm.values import as_floats
 

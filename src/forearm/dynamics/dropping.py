@@ -17,7 +17,7 @@ from forearm.dynamics.lagrange import chain_of, recurrences, trace_of_product
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.states import joint_states
 from forearm.errors import InputError
-from forearm.kinematics.given import states_of
+from forearm.kinematics.arguments import states_of
 from forearm.model import Model, Scalar, Vector, model_of, silent
 
 Method = Callable[..., list[Any]]

@@ -17,7 +17,7 @@ from forearm.dynamics.forward import articulated_body, solve_symmetric
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import INERTIA, INVERSE, inertia_matrix
 from forearm.errors import InputError
-from forearm.kinematics.given import as_coordinates
+from forearm.kinematics.arguments import as_coordinates
 from forearm.model import Model, model_of, refuse_tree
 
 METHODS = ("articulated-body", "composite-body", "gibbs-appell")

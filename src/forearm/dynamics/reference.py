@@ -26,7 +26,7 @@ from forearm.dynamics.lagrange import (
     lagrange_uicker,
     lagrange_waters,
 )
-from forearm.dynamics.loaded import Solution, reactions_of, solve_loaded
+from forearm.dynamics.load_friction import Solution, reactions_of, solve_loaded
 from forearm.dynamics.modified_newton_euler import modified_newton_euler
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.regressor import PARAMETERS, parameters_of
@@ -34,7 +34,7 @@ from forearm.dynamics.regressor import regressor as regressor_of
 from forearm.dynamics.silver import lagrange_silver
 from forearm.dynamics.states import each_state, joint_states
 from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
-from forearm.kinematics.given import as_coordinates, one_state, states_of
+from forearm.kinematics.arguments import as_coordinates, one_state, states_of
 from forearm.model import AT_REST, Base, Model, Wrench, model_of
 from forearm.values import as_floats
 

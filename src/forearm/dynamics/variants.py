@@ -17,7 +17,7 @@ from forearm.dynamics.inertia import inertia_moving_links
 from forearm.dynamics.jets import Jet
 from forearm.dynamics.silver import lagrange_silver_w
 from forearm.errors import InputError, NameNotFound, shorten, suggest
-from forearm.kinematics.given import one_state
+from forearm.kinematics.arguments import one_state
 from forearm.model import Model, model_of
 
 Floats = NDArray[np.float64]

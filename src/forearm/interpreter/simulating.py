@@ -13,11 +13,11 @@ from forearm.interpreter.lines import Answers, whole_number
 from forearm.interpreter.session import Session
 from forearm.interpreter.sets import plain
 from forearm.interpreter.variables import Floats, Variables
-from forearm.simulation.decay import warn_of_long_steps
 from forearm.simulation.joining import joined
 from forearm.simulation.result import Simulation
-from forearm.simulation.running import simulate
+from forearm.simulation.run import simulate
 from forearm.simulation.schedule import Schedule
+from forearm.simulation.stability import warn_of_long_steps
 
 METHOD, STEP = "rk3", 1e-3  # s. Swartz: third-order Runge-Kutta with a fixed stepsize of 1 millisecond
 MOST_STEPS = 1_000_000

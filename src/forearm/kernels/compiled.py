@@ -9,10 +9,10 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from forearm.arm.arm import Arm
-from forearm.kernels import direct
+from forearm.kernels import fastcall
 from forearm.kernels.cpu import HOST
 from forearm.kernels.elf import Loaded
-from forearm.kernels.keeping import About, kept_or_made
+from forearm.kernels.load_or_compile import About, kept_or_made
 from forearm.kernels.native import function_of
 
 if TYPE_CHECKING:
@@ -109,11 +109,11 @@ class Compiled:
 
     def _found(self, part: str) -> Native:
         request, name = self.request, name_of(self.request)
-        with_entry = part == "single" and not request.parameters and direct.is_possible()
+        with_entry = part == "single" and not request.parameters and fastcall.is_possible()
         names = [name, *([f"{name}_direct", f"{name}_objects"] if with_entry else [])]
 
         def make() -> tuple[About, bytes]:
-            from forearm.kernels.making import made
+            from forearm.kernels.compile_request import made
 
             return made(request, part, with_entry)
 

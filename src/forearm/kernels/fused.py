@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from forearm.errors import InputError, shorten
 from forearm.kernels.arrays import Array
 from forearm.kernels.compiled import Compiled
-from forearm.kernels.running import Call, Parameters, run
+from forearm.kernels.dispatch import Call, Parameters, run
 
 if TYPE_CHECKING:
     from forearm.kernels.kernel import Kernel

@@ -12,7 +12,7 @@ from typing import Any
 
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
-from forearm.kernels.rows import load_columns, store_columns
+from forearm.kernels.transpose import load_columns, store_columns
 from forearm.kernels.vectors import TABLE, Body, Target
 from forearm.symbols import Expr, Graph
 from forearm.symbols.graph import (

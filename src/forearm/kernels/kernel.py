@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, NameNotFound, shorten, suggest
-from forearm.kernels import direct
+from forearm.kernels import fastcall
 from forearm.kernels.arrays import Array, as_numbers, as_states, rows_of
 from forearm.kernels.compiled import Compiled, Request, Slot
 from forearm.kernels.cpu import HOST, chosen
+from forearm.kernels.dispatch import Call, Parameters, refuse, run
 from forearm.kernels.fused import Fused
 from forearm.kernels.locks import making
-from forearm.kernels.running import Call, Parameters, refuse, run
-from forearm.kernels.sharing import WORTH
+from forearm.kernels.thread_pool import WORTH
 
 if TYPE_CHECKING:
     from forearm.symbols.counts import Counts
@@ -223,7 +223,7 @@ class Kernel:
         if self.arm.n <= LONGEST_TRACED or self.parameters:
             return False
         with making():  # a fork waits for it, rather than leave a module half imported to the child
-            from forearm.kernels.looped import can_loop
+            from forearm.kernels.joint_loop import can_loop
 
         return can_loop(self.arm)
 
@@ -299,8 +299,8 @@ class Kernel:
         try:
             ordinary = getattr(type(self), name).__get__(self)
             self._ordinary.append(ordinary)  # which the table points to
-            direct.fill(single.table, self._dtype, ordinary)
-            setattr(self, name, direct.callable_at(single.entry, name, self))
+            fastcall.fill(single.table, self._dtype, ordinary)
+            setattr(self, name, fastcall.callable_at(single.entry, name, self))
         finally:
             if name not in self.__dict__:  # interrupted: a later call does it
                 del self._claims[name, os.getpid()]

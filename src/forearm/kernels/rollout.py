@@ -1,153 +1,162 @@
-"""A simulation as machine code: fixed steps of an explicit Runge-Kutta method, a lane a
-simulation, no Python inside.
-
-`core` gives accelerations, `stage` the same from loads that are nearly known, `require` what drives must give
-in some direction, `rest` velocities once joints stand; `rollout_loop` goes through the steps.
+"""Simulations in machine code, from the cache or made now: whole runs of fixed steps,
+and the functions inside them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import ctypes
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from forearm.codegen.functions import Traced
-from forearm.codegen.program import Argument
-from forearm.codegen.tracing import Tracing
-from forearm.codegen.under_load import held
-from forearm.drives.joint import depends_on_load, drives_of
-from forearm.dynamics.loaded import CLOSE
-from forearm.kernels.ir import compute, function_text, module_text, result
-from forearm.kernels.iterated import Iterated, iterated, solved
-from forearm.kernels.rollout_loop import RolloutLoop
-from forearm.kernels.rollout_plan import Plan, inputs, torques
-from forearm.kernels.rows import load_columns, store_columns
-from forearm.kernels.vectors import Body, Target
-from forearm.model import Scalar
-from forearm.symbols import refined
+from forearm.arm.arm import Arm
+from forearm.drives.joint import drives_of, needs_reactions
+from forearm.kernels.load_or_compile import About, kept_or_made
+from forearm.kernels.native import function_of
 
-# of the torques: what a stage may leave of the equation, less than the method leaves of the motion
-ROUGH = 1e-10
+Floats = NDArray[np.float64]
+# The functions of the code, and the kinds of their arguments;
+# `require` is there only where friction can hold a joint.
+POINTER, COUNT = ctypes.c_void_p, ctypes.c_int64
+KINDS: dict[str, list[Any]] = {
+    "rollout": [POINTER] * 8 + [COUNT] * 5 + [ctypes.c_double] * 2,
+    "core": [POINTER] * 6,
+    "require": [POINTER] * 6,
+    "accelerate": [POINTER] * 6 + [COUNT],
+}
 
 
-def rollout_text(plan: Plan, target: Target) -> str:
-    """The module: `core`, `stage`, `require` and `rest` on lanes, `accelerate` on rows, and `rollout`.
+@dataclass(eq=False)
+class State:
+    """Simulations under way, (B, n) each: `way` is the direction in which friction acts,
+    `free` 0 where a joint stands.
 
-    `void rollout(q, qd, way, free, felt, u, out_q, out_qd, count, steps, every, u_state, u_step, h,
-    slope)`: count simulations, states (count, n) in and out, inputs at u + state u_state + step u_step, and a
-    record (count, steps / every + 1, n) for each output; `slope` is 0 where inputs are held and 1 where they
-    go straight to the next.
-    `void accelerate(q, qd, u, way, free, out, count)`.
+    `felt` (B, 2 m) are the loads on drives with friction that depends on them, and how they changed in the
+    last step: where the next begins to look for them.
     """
-    traced = _traced(plan)
-    names = ("q", "qd", "u", "way", "free")
-    texts = [
-        _lane_function("core", traced, names, plan.arm.n, target),
-        _row_function(traced, names, plan.arm.n, target),
-    ]
-    if plan.loads:
-        texts.append(_lane_function("stage", traced, names, plan.arm.n, target, loads="%loads"))
-    if any(plan.dry):
-        texts.append(_lane_function("require", _traced_need(plan), names, plan.arm.n, target))
-        texts.append(_lane_function("rest", _traced_rest(plan), names, plan.arm.n, target))
-    return module_text([*texts, RolloutLoop(plan, target).text()], target)
+
+    q: Floats
+    qd: Floats
+    way: Floats
+    free: Floats
+    felt: Floats
+
+    def copy(self) -> State:
+        """The same, apart."""
+        return State(*(v.copy() for v in (self.q, self.qd, self.way, self.free, self.felt)))
 
 
-def _traced(plan: Plan) -> Traced:
-    """Accelerations from (q, qd, u, way, free)."""
-    tracing, n, dry = Tracing(plan.arm, {}), plan.arm.n, plan.dry
-    u = inputs(tracing, "u")
-    way, free = (inputs(tracing, name) if any(dry) else None for name in ("way", "free"))
-    tau = torques(tracing, plan, u)
-    joints = None if way is None else _at_joints(plan, way)
-    loose = [free[j] if free is not None and dry[j] else 1.0 for j in range(n)]
-    if not depends_on_load(plan.arm):
-        results = {"out": np.array(tracing.held_forward(tau, joints, loose), dtype=object)}
-        return Traced(*refined(tracing.graph, results), (), ())
-    return iterated(tracing, tau=tau, ways=joints, free=loose)
+def held_freedoms(arm: Arm) -> list[bool]:
+    """For each freedom whether friction can hold it."""
+    made = [False] * arm.n
+    for drive in drives_of(arm):
+        made[drive.freedom] = made[drive.freedom] or drive.is_dry
+    return made
 
 
-def _traced_need(plan: Plan) -> Traced:
-    """What the drives must give at accelerations that stand in the place of u,
-    with friction in the directions `way`.
+def count_of_loads(arm: Arm) -> int:
+    """How many numbers drives with friction that depends on the load feel:
+    a torque each, and six of the reaction.
     """
-    tracing = Tracing(plan.arm, {})
-    way, x = inputs(tracing, "way"), inputs(tracing, "u")
-    joints = _at_joints(plan, way)
-    results = {"out": np.array(tracing.inverse(tracing.qd, x, joints), dtype=object)}
-    return Traced(*refined(tracing.graph, results), (), ())
+    return (7 if needs_reactions(arm) else 1) * sum(drive.depends_on_load for drive in drives_of(arm))
 
 
-def _traced_rest(plan: Plan) -> Traced:
-    """Velocities once impulses at the joints that stand (free is 0) have brought these to
-    rest, and moved the others.
-    """
-    tracing, dry = Tracing(plan.arm, {}), plan.dry
-    free = [a if is_dry else 1.0 for a, is_dry in zip(inputs(tracing, "free"), dry, strict=True)]
-    M, qd = tracing.inertia_matrix(), tracing.qd
-    lost = [(1.0 - a) * v for a, v in zip(free, qd, strict=True)]
-    pushed = [a * sum((M[i, j] * lost[j] for j in np.flatnonzero(dry)), 0.0) for i, a in enumerate(free)]
-    change = tracing.solved_backwards(held(M, free), np.array(pushed, dtype=object))
-    results = {"out": np.array([a * v + c for a, v, c in zip(free, qd, change, strict=True)], dtype=object)}
-    return Traced(tracing.graph, results, (), ())  # seldom asked: not worth refining
+class Roller:
+    """An arm driven by torques or voltages, under an explicit method with the tableau c, a, b."""
 
+    def __init__(
+        self,
+        arm: Arm,
+        voltage: bool,
+        c: tuple[float, ...],
+        a: tuple[tuple[float, ...], ...],
+        b: tuple[float, ...],
+    ) -> None:
+        self.arm, self.voltage = arm, voltage
+        self.tableau = (c, a, b)
+        self._parts: dict[str, dict[str, Any]] = {}
 
-def _at_joints(plan: Plan, way: list[Scalar]) -> list[Scalar]:
-    """Directions of the freedoms as the joints have them."""
-    return [way[d.freedom] * (1.0 if d.multiplier > 0.0 else -1.0) for d in drives_of(plan.arm)]
+    @cached_property
+    def dry(self) -> NDArray[np.bool_]:
+        """For each freedom whether friction can hold it."""
+        return np.array(held_freedoms(self.arm), dtype=bool)
 
+    def at_rest_or_moving(self, q: Floats, qd: Floats) -> State:
+        """Simulations that begin at (B, n): joints with dry friction and no velocity stand."""
+        free = np.where(self.dry & (qd == 0.0), 0.0, 1.0)
+        return State(
+            q.copy(), qd.copy(), np.sign(qd) + 0.0, free, np.zeros((len(q), 2 * count_of_loads(self.arm)))
+        )
 
-def _lane_function(
-    name: str, traced: Traced, names: Sequence[str], n: int, target: Target, loads: str | None = None
-) -> str:
-    """A function whose arrays have a lane a simulation already;
-    with `loads` one more, of where to begin and what came out.
-    """
-    body, L = Body(target), target.lanes
-    body.keep("%out", _columns(body, traced, names, n, lambda a, j: body.load(f"%{a}", j * L, L), loads))
-    pointers = [*(f"%{a}" for a in names), *([] if loads is None else [loads]), "%out"]
-    arguments = ", ".join(f"ptr nocapture {p}" for p in pointers)
-    return "\n".join(
-        [
-            f"define void @{name}({arguments}) nounwind {{",
-            "entry:",
-            *body.spaces,
-            *body.lines,
-            "  ret void",
-            "}",
-        ]
-    )
+    def run(
+        self, state: State, u: Floats, steps: int, h: float, every: int, linear: bool
+    ) -> tuple[Floats, Floats]:
+        """Go on for so many steps; the state is changed. (q, qd) of every `every`-th step, (B,
+        steps / every + 1, n) each.
 
+        u is (n,), or (B, 1, n), held throughout, or (steps + 1, n) for all:
+        held from step to step, or going straight.
+        """
+        count, n = state.q.shape
+        if u.ndim == 1:
+            u, by_state, by_step = np.concatenate([u, u]), 0, 0
+        elif u.ndim == 3:
+            by_state, by_step = n, 0
+        else:
+            by_state, by_step = 0, n
+        u = np.ascontiguousarray(u, dtype=np.float64)
+        out = [np.empty((count, steps // every + 1, n)) for _ in range(2)]
+        part = self._part("single" if count == 1 else "batch")
+        arrays = (state.q, state.qd, state.way, state.free, state.felt, u, *out)
+        pointers = [array.ctypes.data for array in arrays]
+        part["rollout"](*pointers, count, steps, every, by_state, by_step, h, 1.0 if linear else 0.0)
+        return out[0], out[1]
 
-def _row_function(traced: Traced, names: Sequence[str], n: int, target: Target) -> str:
-    """The same function of rows of states."""
-    arrays = replace(
-        traced, inputs=tuple(Argument(a, (n,), "") for a in names), outputs=(Argument("out", (n,), ""),)
-    )
+    def accelerations(self, q: Floats, qd: Floats, u: Floats, way: Floats, free: Floats) -> Floats:
+        """Of one simulation, (n,)."""
+        return self._called("core", q, qd, u, way, free)
 
-    def block(body: Body) -> None:
-        made = {a: load_columns(body, f"%at.{a}", n) for a in names}
-        store_columns(body, "%at.out", _columns(body, traced, names, n, lambda a, j: made[a][j]))
+    def accelerations_of(self, q: Floats, qd: Floats, u: Floats, way: Floats, free: Floats) -> Floats:
+        """Of many, (B, n)."""
+        arrays = [np.ascontiguousarray(v, dtype=np.float64) for v in (q, qd, u, way, free)]
+        out = np.empty(arrays[0].shape)
+        self._part("batch")["accelerate"](*(v.ctypes.data for v in (*arrays, out)), len(out))
+        return out
 
-    return function_text("accelerate", arrays, target, write_block=block)
+    def required(self, q: Floats, qd: Floats, qdd: Floats, way: Floats) -> Floats:
+        """What the drives of one simulation must give for a motion with friction in
+        these directions, (n,).
+        """
+        return self._called("require", q, qd, qdd, way, way)
 
+    def _called(self, name: str, *given: Floats) -> Floats:
+        out = np.empty(self.arm.n)
+        arrays = [np.ascontiguousarray(v, dtype=np.float64) for v in given]
+        self._part("single")[name](*(v.ctypes.data for v in arrays), out.ctypes.data)
+        return out
 
-def _columns(
-    body: Body,
-    traced: Traced,
-    names: Sequence[str],
-    n: int,
-    given: Callable[[str, int], str],
-    loads: str | None = None,
-) -> list[str]:
-    """The results of a block, from its inputs by name and joint;
-    those that nothing needs are not asked for.
-    """
-    needed = set(traced.graph.needed(traced.results))
-    places = {leaf: place for place, leaf in traced.graph.leaves.items() if place in needed}
-    states = {places[f"{a}[{j}]"]: given(a, j) for a in names for j in range(n) if f"{a}[{j}]" in places}
-    if isinstance(traced, Iterated):
-        return solved(body, traced, states, body.constant(0.0), loads, CLOSE if loads is None else ROUGH)
-    compute(body, traced.graph, traced.results, states)
-    return [result(body, e, states) for e in traced.results["out"]]
+    def _part(self, name: str) -> dict[str, Any]:
+        return self._parts.get(name) or self._parts.setdefault(name, self._found(name))
+
+    def _found(self, part: str) -> dict[str, Any]:
+        arm, voltage, tableau = self.arm, self.voltage, self.tableau
+
+        def make() -> tuple[About, bytes]:
+            from forearm.kernels.native import host, object_code
+            from forearm.kernels.rollout_ir import rollout_text
+            from forearm.kernels.rollout_plan import Plan
+
+            about = {"arm": arm.name, "functions": ["simulate"], "dtype": "float64", "part": part}
+            target = host("float64", 1 if part == "single" else None)
+            return about, object_code(rollout_text(Plan(arm, voltage, *tableau), target))
+
+        names = [name for name in KINDS if name != "require" or self.dry.any()]
+        return kept_or_made(
+            ("rollout", arm, voltage, tableau, part),
+            names,
+            make,
+            lambda _, memory: {name: function_of(memory, name, *KINDS[name]) for name in names},
+        )

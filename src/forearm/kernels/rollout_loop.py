@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from forearm.codegen.tracing import Tracing
 from forearm.kernels.ir import compute, copy_text, result
 from forearm.kernels.rollout_plan import Plan, inputs, torques
-from forearm.kernels.rows import load_columns, store_columns
+from forearm.kernels.transpose import load_columns, store_columns
 from forearm.kernels.vectors import Body, Target
 
 STATES = ("q", "qd", "way", "free", "felt")

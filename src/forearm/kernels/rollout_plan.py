@@ -13,7 +13,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.codegen.tracing import Tracing
 from forearm.drives.motor import constants_of
-from forearm.kernels.rolling import count_of_loads, held_freedoms
+from forearm.kernels.rollout import count_of_loads, held_freedoms
 from forearm.symbols.scalars import choose
 
 

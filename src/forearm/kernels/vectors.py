@@ -10,7 +10,7 @@ import hashlib
 import struct
 from dataclasses import dataclass, replace
 
-from forearm.kernels.sines import DOUBLE, SINGLE, TAN_EIGHTH, Series
+from forearm.kernels.elementary import DOUBLE, SINGLE, TAN_EIGHTH, Series
 from forearm.symbols.table import Table
 
 TABLE = "; table "  # begins lines that belong before the functions of a module

@@ -1,8 +1,8 @@
 """Where the links are and how they move for given joint coordinates: poses, velocities, Jacobians."""
 
 from forearm.kinematics.answers import FollowedPath, IKBatch, IKResult, Nearest, PathEvent
-from forearm.kinematics.closed_form.answering import inverse
 from forearm.kinematics.closed_form.following import follow
+from forearm.kinematics.closed_form.solve import inverse
 from forearm.kinematics.hand import HandMotion, hand_motion, hand_pose, twist_of
 from forearm.kinematics.jacobian import jacobian, jacobian_derivative, position, velocity
 from forearm.kinematics.manipulability import condition_number, manipulability, singular_values

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kinematics.angles import axis_of
-from forearm.kinematics.given import as_coordinates, states_of
+from forearm.kinematics.arguments import as_coordinates, states_of
 from forearm.kinematics.jacobian import jacobian, jacobian_derivative
 from forearm.kinematics.orientation import orientation_of, orientation_rates, rotation_from
 from forearm.kinematics.poses import forward

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.kinematics.given import as_coordinates, states_of
+from forearm.kinematics.arguments import as_coordinates, states_of
 from forearm.kinematics.poses import body_poses
 from forearm.values import frozen_array
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.kinematics.given import one_state
+from forearm.kinematics.arguments import one_state
 from forearm.model import Array, Base, Body, Scalar, cos_sin, model_of, refuse_tree, tilde
 
 Floats = NDArray[np.float64]

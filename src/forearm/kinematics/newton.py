@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
 from forearm.kinematics.angles import vector_of_matrix
-from forearm.kinematics.given import as_coordinates
+from forearm.kinematics.arguments import as_coordinates
 from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.poses import forward
 from forearm.values import as_floats

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
-from forearm.kinematics.given import as_coordinates, as_poses
+from forearm.kinematics.arguments import as_coordinates, as_poses
 from forearm.values import LARGEST, as_floats, check_kind, check_number
 
 Floats = NDArray[np.float64]
@@ -71,7 +71,7 @@ def inverse_numeric(
     check_kind(arm, Arm, "inverse_numeric")
     rows, single = _poses(T)
     first = None if start is None else _starts(arm, start, len(rows))
-    from forearm.kernels.reaching import reacher_of
+    from forearm.kernels.numeric_ik import reacher_of
 
     reacher = reacher_of(arm, None if link is None else arm.link(link).name, position_only, limits)
     found = reacher.run(rows, first, starts, seed, CLOSER * tolerance, most_steps)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import motion
-from forearm.kinematics.given import as_coordinates
+from forearm.kinematics.arguments import as_coordinates
 
 
 def forward(arm: Arm, q: ArrayLike, link: str | None = None) -> NDArray[np.float64]:

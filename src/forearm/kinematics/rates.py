@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kinematics.angles import matrix_of_vector
-from forearm.kinematics.given import as_coordinates, one_state, states_of
+from forearm.kinematics.arguments import as_coordinates, one_state, states_of
 from forearm.kinematics.jacobian import jacobian, jacobian_derivative
 from forearm.kinematics.newton import solve_nearby
 from forearm.kinematics.poses import forward

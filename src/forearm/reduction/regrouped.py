@@ -13,7 +13,7 @@ from forearm.drives.joint import depends_on_load, driven, rotor_inertia
 from forearm.dynamics.forward import singular
 from forearm.dynamics.states import each_state
 from forearm.errors import ModelError
-from forearm.kinematics.given import states_of
+from forearm.kinematics.arguments import states_of
 from forearm.model import model_of
 from forearm.reduction import composite, recursion
 from forearm.reduction.chain import Chain

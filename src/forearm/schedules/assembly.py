@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
-from forearm.kinematics.given import states_of
+from forearm.kinematics.arguments import states_of
 from forearm.schedules.elimination import NOTHING, Operand, Remaining, given_values, remaining
 from forearm.schedules.links import chain_of, joints_at
 from forearm.schedules.packing import packed

@@ -5,11 +5,11 @@ plotted and played in a browser.
 """
 
 from forearm.simulation.joining import joined
+from forearm.simulation.npz import load_simulation
 from forearm.simulation.result import Event, Simulation
-from forearm.simulation.running import simulate, simulate_many
+from forearm.simulation.run import simulate, simulate_many
 from forearm.simulation.schedule import Schedule
 from forearm.simulation.solution import Status
-from forearm.simulation.stored import load_simulation
 from forearm.simulation.windings import without_inductance
 
 __all__ = [

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.drives.motor import constants_of, voltage_of, without_constants
-from forearm.kernels.rolling import Roller
+from forearm.kernels.rollout import Roller
 from forearm.simulation.inputs import Input
 from forearm.simulation.track import Track
 

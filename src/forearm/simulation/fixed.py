@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
-from forearm.kernels.rolling import Roller, State
+from forearm.kernels.rollout import Roller, State
 from forearm.simulation.clock import Clock, from_zero, held_steps, whole_steps
 from forearm.simulation.course import Between, Course, at_once
 from forearm.simulation.inputs import Input

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC, torque_of
 from forearm.errors import InputError, shorten
+from forearm.simulation.arguments import check_function
 from forearm.simulation.converter import Converter, converter_of
-from forearm.simulation.given import check_function
 from forearm.simulation.schedule import Schedule
 from forearm.values import as_floats, check_kind
 

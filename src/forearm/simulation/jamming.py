@@ -13,7 +13,7 @@ from forearm.arm.arm import Arm
 from forearm.drives.joint import depends_on_load
 from forearm.dynamics.reference import forward
 from forearm.errors import ModelError
-from forearm.kernels.rolling import Roller, State
+from forearm.kernels.rollout import Roller, State
 from forearm.simulation.methods import weighted
 from forearm.values import LARGEST
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from forearm.errors import InputError
+from forearm.simulation.npz import same_numbers
 from forearm.simulation.result import STATES, Array, Simulation
-from forearm.simulation.stored import same_numbers
 
 COUNTED_ON = ("supplied", "lost")  # energies that add up over time
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from forearm.arm.arm import Arm
 from forearm.kernels.kernel import Kernel
 from forearm.kernels.kernel import compile as compile_arm
-from forearm.kernels.rolling import Roller
+from forearm.kernels.rollout import Roller
 from forearm.simulation.methods import tableau_of
 
 MOST_KEPT = 16  # arms; each is some hundred kilobytes

@@ -188,7 +188,7 @@ class Simulation:
         """
         kind = Path(path).suffix.lower()
         if kind == ".npz":
-            from forearm.simulation.stored import write_simulation
+            from forearm.simulation.npz import write_simulation
 
             write_simulation(self, path)
         elif kind in ENDINGS:

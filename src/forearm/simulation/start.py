@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
-from forearm.kernels.rolling import Roller, State
-from forearm.kinematics.given import states_of
+from forearm.kernels.rollout import Roller, State
+from forearm.kinematics.arguments import states_of
 from forearm.simulation.clock import MOST_COUNTED, Clock, is_same
+from forearm.simulation.npz import same_numbers
 from forearm.simulation.result import Simulation
-from forearm.simulation.stored import same_numbers
 from forearm.values import check_kind
 
 Floats = NDArray[np.float64]

@@ -18,7 +18,7 @@ from forearm.arm.drive import Motor
 from forearm.arm.joint import Joint
 from forearm.drives.motor import constants_of, current_of
 from forearm.errors import InputError
-from forearm.kernels.rolling import Roller
+from forearm.kernels.rollout import Roller
 from forearm.simulation.course import Flow, at_once
 from forearm.simulation.events import EventFunction
 from forearm.simulation.inputs import Input

@@ -5,18 +5,18 @@ Only `planning` knows forces.
 """
 
 from forearm.trajectories.bangbang import Plans, bang_bang, bang_bang_many
+from forearm.trajectories.failures import Status
 from forearm.trajectories.limits import MotionLimits, arm_limits
 from forearm.trajectories.line_checks import Problem
 from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.lines import HandLine, hand_line
-from forearm.trajectories.passing import through
 from forearm.trajectories.planning import Plan, plan
 from forearm.trajectories.polygon import Deviation, deviation, within
-from forearm.trajectories.refusing import Status
 from forearm.trajectories.requestfile import read_request
 from forearm.trajectories.requests import Request, Waypoint
 from forearm.trajectories.switching import Switching
 from forearm.trajectories.switching_file import load_switching
+from forearm.trajectories.waypoints import through
 
 __all__ = [
     "Deviation",

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kernels.kernel import Kernel
-from forearm.trajectories.passing import through
 from forearm.trajectories.requests import Request
 from forearm.trajectories.switching import Switching
+from forearm.trajectories.waypoints import through
 
 Array = NDArray[np.float64]
 BETWEEN = 20  # postures looked at between two points

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError
+from forearm.trajectories.failures import Status, refuse, statuses
 from forearm.trajectories.joint import NEVER, durations, phases
 from forearm.trajectories.limits import MotionLimits
-from forearm.trajectories.refusing import Status, refuse, statuses
 from forearm.trajectories.switching import Switching
 from forearm.trajectories.synchronise import common_duration, common_durations, is_possible
 from forearm.values import LARGEST, as_floats, check_kind, check_number, frozen_array

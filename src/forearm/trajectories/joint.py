@@ -13,7 +13,7 @@ smallest and the largest c, and then by one c.
 from __future__ import annotations
 
 from forearm.symbols.scalars import hinge, root
-from forearm.trajectories.choosing import Scalar, chosen, largest, least
+from forearm.trajectories.where import Scalar, chosen, largest, least
 
 NEVER = 1e100  # s: stands for a duration that does not exist; finite, so that differences are numbers
 TINY = 1e-150  # keeps 0 / 0 at 0

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, NameNotFound, shorten, suggest
-from forearm.kinematics.given import as_coordinates
+from forearm.kinematics.arguments import as_coordinates
 from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.poses import forward
 from forearm.trajectories.line_checks import SAMPLES, Problem, end_of_branch, limits_passed, singular_places

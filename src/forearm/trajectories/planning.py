@@ -27,12 +27,12 @@ from forearm.trajectories.configurations import configurations
 from forearm.trajectories.limits import SLACK, MotionLimits, beyond_arm
 from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.lines import HandLine
-from forearm.trajectories.passing import through
 from forearm.trajectories.polygon import Deviation, deviation
 from forearm.trajectories.requestfile import read_request
 from forearm.trajectories.requests import Request, Waypoint
 from forearm.trajectories.sampling import ticks
 from forearm.trajectories.switching import Switching
+from forearm.trajectories.waypoints import through
 from forearm.values import as_floats, check_kind, check_number
 
 Array = NDArray[np.float64]

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from forearm.kinematics.closed_form.carrying import Third, carry
 from forearm.kinematics.closed_form.geometry import Geometry, Parallel, Position, Wrist
+from forearm.kinematics.closed_form.joint3 import third_joint
 from forearm.kinematics.closed_form.linear import (
     Array,
     Scalar,
@@ -22,9 +22,9 @@ from forearm.kinematics.closed_form.linear import (
     plus,
     rotation,
 )
+from forearm.kinematics.closed_form.position_ik import Third, carry
 from forearm.kinematics.closed_form.subproblems import about, both_turns, fixed_turn, turn_between
-from forearm.kinematics.closed_form.third import third_joint
-from forearm.kinematics.closed_form.turning import orientation, orientation_behind, turn_hand
+from forearm.kinematics.closed_form.wrist_ik import orientation, orientation_behind, turn_hand
 
 Branch = list[Scalar]
 

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kinematics.answers import FollowedPath, PathEvent
-from forearm.kinematics.closed_form.answering import as_posture, known_geometry
+from forearm.kinematics.arguments import as_poses
 from forearm.kinematics.closed_form.checked import Checked, checked_branches
 from forearm.kinematics.closed_form.nearness import nearest_branch
 from forearm.kinematics.closed_form.polishing import REACHED, polished
 from forearm.kinematics.closed_form.singular import is_singular, scaled_jacobian
-from forearm.kinematics.given import as_poses
+from forearm.kinematics.closed_form.solve import as_posture, known_geometry
 from forearm.kinematics.limits import placed
 from forearm.values import check_kind
 

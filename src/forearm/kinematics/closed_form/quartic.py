@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.kinematics.closed_form.geometry import Position
+from forearm.kinematics.closed_form.joint3 import NOTHING, Equation, equation, slid
 from forearm.kinematics.closed_form.linear import Scalar
 from forearm.kinematics.closed_form.subproblems import Turn, both_turns
-from forearm.kinematics.closed_form.third import NOTHING, Equation, equation, slid
 
 
 def third_joint_quartic(position: Position, px: Scalar, py: Scalar, pz: Scalar) -> list[Turn]:

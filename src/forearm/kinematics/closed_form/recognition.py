@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import ModelError
 from forearm.kinematics.closed_form.branches import Branch, solve
-from forearm.kinematics.closed_form.carrying import Third
 from forearm.kinematics.closed_form.evaluated import hand_jacobian
 from forearm.kinematics.closed_form.geometry import (
     Geometry,
@@ -23,10 +22,11 @@ from forearm.kinematics.closed_form.geometry import (
     position_geometry,
     spherical_geometry,
 )
+from forearm.kinematics.closed_form.joint3 import needs_quartic, third_joint
 from forearm.kinematics.closed_form.polishing import error_of, off_by
+from forearm.kinematics.closed_form.position_ik import Third
 from forearm.kinematics.closed_form.quartic import third_joint_quartic
 from forearm.kinematics.closed_form.screws import MEETING, Screws, angle_between, meeting_point, screws_of
-from forearm.kinematics.closed_form.third import needs_quartic, third_joint
 from forearm.kinematics.poses import forward
 from forearm.portable import dot, norm
 

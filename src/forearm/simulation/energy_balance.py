@@ -18,7 +18,7 @@ from forearm.drives.bearings import bearing_level
 from forearm.drives.friction import friction_torque
 from forearm.drives.joint import Drive, drives_of, needs_reactions
 from forearm.drives.transmission import through
-from forearm.kernels.rolling import Roller
+from forearm.kernels.rollout import Roller
 from forearm.model import model_of
 from forearm.simulation.course import Course, Flow
 from forearm.simulation.machine import kernel_of

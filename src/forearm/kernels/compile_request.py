@@ -13,11 +13,11 @@ from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.drives.joint import depends_on_load
 from forearm.kernels.compiled import Request, name_of
-from forearm.kernels.entry import entry_text
+from forearm.kernels.fastcall_ir import entry_text
 from forearm.kernels.ir import function_text, module_text
-from forearm.kernels.iterated import solve_block, traced_step
-from forearm.kernels.looped import LOOPS, can_loop
-from forearm.kernels.loops import loop_text
+from forearm.kernels.joint_loop import LOOPS, can_loop
+from forearm.kernels.joint_loop_ir import loop_text
+from forearm.kernels.load_friction import solve_block, traced_step
 from forearm.kernels.native import host, object_code
 from forearm.kernels.vectors import Target
 from forearm.reduction.symbolic import chosen_parameters

@@ -10,7 +10,7 @@ import pytest
 
 import forearm as fa
 from forearm.control.loop import _step
-from forearm.simulation.decay import fastest_decay, longest_step
+from forearm.simulation.stability import fastest_decay, longest_step
 
 
 def braked(viscous: float) -> fa.Arm:

@@ -18,7 +18,7 @@ import pytest
 
 from forearm.kernels.ir import module_text
 from forearm.kernels.native import host, loaded, object_code
-from forearm.kernels.rows import load_columns, store_columns
+from forearm.kernels.transpose import load_columns, store_columns
 from forearm.kernels.vectors import Body
 
 SIZES = range(1, 34)
@@ -132,7 +132,7 @@ def test_pages_are_indeed_protected() -> None:
     if not sys.platform.startswith("linux"):
         pytest.skip("pages are protected as Linux does it")
     reader = (
-        "import ctypes; from kernels.test_rows import Protected; p = Protected(8); "
+        "import ctypes; from kernels.test_transpose import Protected; p = Protected(8); "
         "ctypes.string_at(p.edges(8)[1], 9)"
     )
     done = subprocess.run(

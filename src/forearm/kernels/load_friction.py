@@ -18,9 +18,9 @@ from forearm.codegen.functions import FUNCTIONS, Traced, arguments
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.drives.joint import drives_of
-from forearm.dynamics.loaded import CLOSE, flat
+from forearm.dynamics.load_friction import CLOSE, flat
 from forearm.kernels.ir import compute, load_states, result, unknown_of
-from forearm.kernels.rows import store_columns
+from forearm.kernels.transpose import store_columns
 from forearm.kernels.vectors import Body
 from forearm.symbols import Expr, Graph, refined, substituted
 from forearm.symbols.graph import expressions

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
 from forearm.kinematics.answers import IKBatch, IKResult
+from forearm.kinematics.arguments import as_poses, check_arm
 from forearm.kinematics.closed_form.checked import Checked, checked_branches
 from forearm.kinematics.closed_form.families import gathered, with_solutions_from
 from forearm.kinematics.closed_form.geometry import Geometry, Parallel
@@ -17,7 +18,6 @@ from forearm.kinematics.closed_form.nearest import distance_to_centre, nearest_p
 from forearm.kinematics.closed_form.nearness import squared_distances
 from forearm.kinematics.closed_form.polishing import REACHED
 from forearm.kinematics.closed_form.recognition import geometry_of
-from forearm.kinematics.given import as_poses, check_arm
 from forearm.kinematics.limits import behind_limits, placed
 from forearm.values import as_floats, check_kind
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from forearm.drives.joint import Drive, Reaction, needs_reactions
 from forearm.dynamics.forward import solve_general
-from forearm.dynamics.loaded import Loads, newton_step
+from forearm.dynamics.load_friction import Loads, newton_step
 from forearm.model import Array, Scalar
 from forearm.reduction import composite, recursion
 from forearm.symbols import gradient, jacobian, substituted
@@ -25,7 +25,7 @@ NEWTON_STEPS = 8  # in code without loops
 
 
 class UnderLoad:
-    """What `dynamics.loaded` solves, over the symbols of a tracing."""
+    """What `dynamics.load_friction` solves, over the symbols of a tracing."""
 
     def __init__(self, tracing: Tracing) -> None:
         self.tracing, self.arm, self.graph, self.model = tracing, tracing.arm, tracing.graph, tracing.model
@@ -63,7 +63,7 @@ class UnderLoad:
         free: list[Scalar] | None = None,
         felt: list[tuple[Scalar, Reaction | None]] | None = None,
     ) -> tuple[list[Scalar], list[Scalar], Scalar]:
-        """(left, delta, size) of what `dynamics.loaded` solves:
+        """(left, delta, size) of what `dynamics.load_friction` solves:
         what is left of tau at x, the step from there, its scale.
 
         With loads `felt` the step is that of drives taken as straight from these loads on.

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from forearm.errors import ModelError
 from forearm.kernels.ir import BYTES_AT_ONCE, compute, copy_text, result
-from forearm.kernels.looped import Looped, Pass, Step, Walk
-from forearm.kernels.rows import load_square, store_square
+from forearm.kernels.joint_loop import Looped, Pass, Step, Walk
+from forearm.kernels.transpose import load_square, store_square
 from forearm.kernels.vectors import Body, Target
 
 # bytes of memory for a block: fewer lanes are used where joints are so many that it would be more

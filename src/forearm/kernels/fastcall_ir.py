@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from forearm.codegen.program import Argument
-from forearm.kernels.direct import (
+from forearm.kernels.fastcall import (
     ALIGNED,
     CONTIGUOUS,
     DATA,

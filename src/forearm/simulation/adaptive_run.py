@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.errors import InputError
-from forearm.kernels.rolling import State
+from forearm.kernels.rollout import State
 from forearm.simulation.adaptive import integrate
 from forearm.simulation.course import Course
 from forearm.simulation.events import EventFunction, EventHit
@@ -21,7 +21,7 @@ from forearm.simulation.fixed import Progress
 from forearm.simulation.inputs import Input, periods
 from forearm.simulation.jamming import is_jammed
 from forearm.simulation.solution import Solution, Status
-from forearm.simulation.standing import DryFriction
+from forearm.simulation.stiction import DryFriction
 from forearm.simulation.track import Track, before_zero
 from forearm.simulation.windings import Asked, Motors
 

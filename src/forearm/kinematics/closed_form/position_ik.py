@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from forearm.kinematics.closed_form.geometry import Position
+from forearm.kinematics.closed_form.joint3 import carried, turned, value
 from forearm.kinematics.closed_form.linear import Scalar, Vector
 from forearm.kinematics.closed_form.subproblems import Turn, about, both_turns, fixed_turn, turn_between
-from forearm.kinematics.closed_form.third import carried, turned, value
 from forearm.portable import atan2, hypot
 from forearm.symbols.scalars import hinge, root
 

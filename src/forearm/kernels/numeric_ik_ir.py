@@ -11,9 +11,9 @@ import math
 
 from forearm.arm.arm import Arm
 from forearm.kernels.ir import compute, intrinsics, joined, result
-from forearm.kernels.reach_joints import is_periodic
-from forearm.kernels.reach_step import Step, traced_step
-from forearm.kernels.reach_turn import KEPT, nearest_text, place_of, told, turn_text
+from forearm.kernels.numeric_ik_joints import is_periodic
+from forearm.kernels.numeric_ik_step import Step, traced_step
+from forearm.kernels.numeric_ik_turn import KEPT, nearest_text, place_of, told, turn_text
 from forearm.kernels.vectors import Body, Target
 
 # The damping is a share of the squared error: so much of the one before after a step that helped, or

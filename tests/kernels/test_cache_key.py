@@ -18,7 +18,7 @@ import pytest
 from arms import random_arm
 
 import forearm as fa
-from forearm.kernels import cache, identity
+from forearm.kernels import cache, cache_key
 from forearm.kernels.compiled import Compiled, Request
 
 
@@ -109,18 +109,18 @@ def test_every_part_has_its_own_key() -> None:
 @pytest.fixture
 def around() -> Iterator[None]:
     """What this machine is known by, asked anew before and after."""
-    identity.surroundings.cache_clear()
+    cache_key.surroundings.cache_clear()
     yield
-    identity.surroundings.cache_clear()
+    cache_key.surroundings.cache_clear()
 
 
 @pytest.mark.usefixtures("around")
 @pytest.mark.parametrize(
     ("what", "value"),
     [
-        ("forearm.kernels.identity._processor", lambda: "vendor_id : another"),
-        ("forearm.kernels.identity._llvm", lambda: "libllvmlite.so:1:2"),
-        ("forearm.kernels.identity._sources", lambda: "another state"),
+        ("forearm.kernels.cache_key._processor", lambda: "vendor_id : another"),
+        ("forearm.kernels.cache_key._llvm", lambda: "libllvmlite.so:1:2"),
+        ("forearm.kernels.cache_key._sources", lambda: "another state"),
         ("forearm.__version__", "99.0"),
         ("numpy.__version__", "99.0"),
         ("sys.implementation.cache_tag", "cpython-399"),
@@ -131,7 +131,7 @@ def test_another_machine_or_version_is_another_key(
     what: str, value: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = key_of(GENERIC_REQUEST)
-    identity.surroundings.cache_clear()
+    cache_key.surroundings.cache_clear()
     monkeypatch.setattr(what, value)
     assert key_of(GENERIC_REQUEST) != here
 
@@ -141,7 +141,7 @@ def test_the_same_arm_has_the_same_key_in_any_process() -> None:
     keys = {key_of(Request(fa.load("panda"), ("bias",), "float64")) for _ in range(2)}
     assert len(keys) == 1
     told = (
-        "from forearm.kernels.identity import told, surroundings; from "
+        "from forearm.kernels.cache_key import told, surroundings; from "
         "forearm.kernels.compiled import Request"
     )
     code = (
@@ -162,7 +162,7 @@ def test_the_same_arm_has_the_same_key_in_any_process() -> None:
 
 
 def test_sources_are_known_by_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for room in identity.MAKERS:
+    for room in cache_key.MAKERS:
         (tmp_path / room).mkdir()
     module = tmp_path / "kernels" / "one.py"
     monkeypatch.setattr(fa, "__file__", str(tmp_path / "__init__.py"))
@@ -171,7 +171,7 @@ def test_sources_are_known_by_content(tmp_path: Path, monkeypatch: pytest.Monkey
     for text in ("x = 1", "x = 2", "x = 1"):
         module.write_text(text, encoding="utf-8")
         os.utime(module, (1.0, 1.0))
-        told.append(identity._sources())
+        told.append(cache_key._sources())
     assert told[0] == told[2] != told[1]
 
 
@@ -191,4 +191,4 @@ def test_values_are_told_apart_bit_for_bit() -> None:
         5e-324,
         np.nan,
     ]
-    assert len({json.dumps(identity.told(value)) for value in values}) == len(values)
+    assert len({json.dumps(cache_key.told(value)) for value in values}) == len(values)

@@ -23,11 +23,11 @@ from dynamics.cases import simple_drives
 from sweeps import long
 
 import forearm as fa
-from forearm.kernels import direct
+from forearm.kernels import fastcall
 from forearm.kernels.kernel import Kernel
-from forearm.kernels.sharing import WORTH
+from forearm.kernels.thread_pool import WORTH
 
-pytestmark = pytest.mark.skipif(not direct.is_possible(), reason="this interpreter has no direct calls")
+pytestmark = pytest.mark.skipif(not fastcall.is_possible(), reason="this interpreter has no direct calls")
 ARM = simple_drives(random_arm(41, 4, "standard", tree=True))
 N = ARM.n
 FUNCTIONS = {
@@ -284,10 +284,10 @@ def test_out_may_lie_on_the_arguments(count: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [9])
 def test_loops_over_joints_go_directly_too(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from forearm.kernels import making
+    from forearm.kernels import compile_request
 
     monkeypatch.setenv("FOREARM_CACHE", "off")
-    monkeypatch.setitem(making.LONG, "inverse_dynamics", n)
+    monkeypatch.setitem(compile_request.LONG, "inverse_dynamics", n)
     arm = simple_drives(random_arm(5, n, tree=True))
     kernel: Any = fa.compile(arm)
     for count in (5, 21, 600):
@@ -342,7 +342,7 @@ def test_the_lock_is_released_while_a_batch_runs() -> None:
         return False
 
     other = threading.Thread(target=count)
-    short, long = (posture(ARM, 1, rows) for rows in (direct.LONG - 1, WORTH - 1))
+    short, long = (posture(ARM, 1, rows) for rows in (fastcall.LONG - 1, WORTH - 1))
     want = ordinary("inertia_matrix")(long, threads=1)
     try:
         # Python itself takes the lock from nobody: whoever gets on was given it
@@ -422,8 +422,8 @@ def test_kernels_go_without_touching_what_is_freed(times: int) -> None:
 
 def test_batches_are_allowed_only_when_there_is_code_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another thread may call between any two lines: it must never find a size without an address."""
-    table = np.zeros(len(direct.OBJECTS), dtype=np.int64)
-    address, most = direct.OBJECTS.index("batch"), direct.OBJECTS.index("most")
+    table = np.zeros(len(fastcall.OBJECTS), dtype=np.int64)
+    address, most = fastcall.OBJECTS.index("batch"), fastcall.OBJECTS.index("most")
     seen = []
 
     def watch(*_: Any) -> Any:
@@ -431,7 +431,7 @@ def test_batches_are_allowed_only_when_there_is_code_for_them(monkeypatch: pytes
         return watch
 
     sys.settrace(watch)
-    direct.allow_batches(table.ctypes.data, 4096, 100)
+    fastcall.allow_batches(table.ctypes.data, 4096, 100)
     sys.settrace(None)
     seen.append((int(table[address]), int(table[most])))
     assert seen[-1] == (4096, 100)

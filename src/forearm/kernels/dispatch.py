@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.errors import InputError, NameNotFound, shorten, suggest
-from forearm.kernels import direct
+from forearm.kernels import fastcall
 from forearm.kernels.arrays import (
     Array,
     DType,
@@ -22,7 +22,7 @@ from forearm.kernels.arrays import (
     rows_of,
 )
 from forearm.kernels.compiled import Compiled
-from forearm.kernels.sharing import WORK, WORTH, check_stack, shared_rows, worker_count
+from forearm.kernels.thread_pool import WORK, WORTH, check_stack, shared_rows, worker_count
 
 AT_ONCE = 1 << 16  # states whose arrays are converted together
 Parameters = Mapping[str, ArrayLike] | ArrayLike
@@ -66,7 +66,7 @@ def run(function: Compiled, given: tuple[ArrayLike, ...], call: Call) -> list[Ar
     each = bool(own) and states[-1].ndim == 2
     native = function.part("each" if each else "batch")
     if function.table:
-        direct.allow_batches(function.table, native.address, min(WORTH, WORK // function.operations) - 1)
+        fastcall.allow_batches(function.table, native.address, min(WORTH, WORK // function.operations) - 1)
     steps = [slot.size * dtype.itemsize for slot in (*function.inputs, *function.outputs)]
     if own and not each:
         steps[len(given)] = 0

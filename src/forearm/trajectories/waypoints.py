@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError, shorten
 from forearm.trajectories.bangbang import Plans, bang_bang_many
+from forearm.trajectories.failures import Status, refuse
 from forearm.trajectories.limits import MotionLimits
-from forearm.trajectories.refusing import Status, refuse
 from forearm.trajectories.switching import Switching
 from forearm.values import LARGEST, as_floats, check_kind
 

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 import forearm as fa
 from forearm.kernels import cache
 from forearm.kernels.native import function_of, host, loaded, object_code
-from forearm.kernels.reach_joints import is_periodic, moves_hand, put_inside, range_of
-from forearm.kernels.reach_step import rotation_error, traced_step
-from forearm.kernels.reach_text import reach_text
-from forearm.kernels.reach_turn import BLOCK, COLUMNS, FIGURES
-from forearm.kernels.reaching import Reacher
+from forearm.kernels.numeric_ik import Reacher
+from forearm.kernels.numeric_ik_ir import reach_text
+from forearm.kernels.numeric_ik_joints import is_periodic, moves_hand, put_inside, range_of
+from forearm.kernels.numeric_ik_step import rotation_error, traced_step
+from forearm.kernels.numeric_ik_turn import BLOCK, COLUMNS, FIGURES
 from forearm.kinematics import forward, jacobian
 from forearm.kinematics.limits import limits_of
 from forearm.spatial import rotation_about, rotation_rpy

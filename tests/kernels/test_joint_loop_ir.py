@@ -17,10 +17,10 @@ from kernels.compiling import compiled
 
 import forearm as fa
 from forearm.drives.joint import rotor_inertia
-from forearm.kernels import making
+from forearm.kernels import compile_request
+from forearm.kernels.joint_loop import LOOPS, Looped
+from forearm.kernels.joint_loop_ir import MOST, MOST_ALONE, lanes_for, loop_text, memory
 from forearm.kernels.kernel import Kernel
-from forearm.kernels.looped import LOOPS, Looped
-from forearm.kernels.loops import MOST, MOST_ALONE, lanes_for, loop_text, memory
 from forearm.kernels.native import host
 from forearm.kernels.vectors import Target
 
@@ -260,7 +260,7 @@ def test_a_chain_of_sixty_through_the_public_door() -> None:
         assert np.array_equal(single, found[10])
         assert np.array_equal(own_way(kernel, function, [x[10] for x in given]), single)  # called directly
         expected = Loop(arm, function)(given)
-        if making.LONG[function] <= 60:
+        if compile_request.LONG[function] <= 60:
             assert np.array_equal(found, expected), "this is the loop"
     assert_close(kernel.forward_kinematics(given[0]), fa.kinematics.forward(arm, given[0]), DOUBLE)
     assert_close(kernel.jacobian(given[0]), fa.kinematics.jacobian(arm, given[0]), DOUBLE)
@@ -275,7 +275,7 @@ def test_the_switch_and_what_both_forms_say(function: str, monkeypatch: pytest.M
     given = states(arm, 21)
     found = {}
     for joints in (9, 10):
-        monkeypatch.setitem(making.LONG, function, joints)
+        monkeypatch.setitem(compile_request.LONG, function, joints)
         kernel = fa.compile(arm)
         found[joints] = own_way(kernel, function, given)
         looped = np.array_equal(found[joints], loop_of("9 frames tree", function)(given))
@@ -290,7 +290,7 @@ def test_followers_are_never_gone_through_in_a_loop(monkeypatch: pytest.MonkeyPa
     arm = simple_drives(random_arm(9, 6, tree=True, mimic=True))
     given = states(arm, 10)
     for function in FUNCTIONS:
-        monkeypatch.setitem(making.LONG, function, 2)
+        monkeypatch.setitem(compile_request.LONG, function, 2)
         found = own_way(fa.compile(arm), function, given)
         assert_true(found, arm, function, given)
 
@@ -300,8 +300,8 @@ def test_followers_are_never_gone_through_in_a_loop(monkeypatch: pytest.MonkeyPa
 def test_open_parameters_and_fused_sets_are_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
     arm = ARMS["kind 3"]
     q, qd, x = states(arm, 4)
-    monkeypatch.setitem(making.LONG, "inverse_dynamics", 1)
-    monkeypatch.setitem(making.LONG, "inertia_matrix", 1)
+    monkeypatch.setitem(compile_request.LONG, "inverse_dynamics", 1)
+    monkeypatch.setitem(compile_request.LONG, "inertia_matrix", 1)
     want = fa.dynamics.inverse(arm, q, qd, x)
     assert_close(fa.compile(arm, parameters="gravity").inverse_dynamics(q, qd, x), want, DOUBLE)
     both = fa.compile(arm).fused(["inverse_dynamics", "inertia_matrix"])(q, qd, x)
@@ -365,7 +365,7 @@ def test_fewer_lanes_for_memory_give_the_same_bits(monkeypatch: pytest.MonkeyPat
     full = loop_of(name, "inertia_matrix", lanes=8)
     need = memory(full.looped, host("float64"))
     for lanes in (4, 2, 1):
-        monkeypatch.setattr("forearm.kernels.loops.MOST", lanes * need)
+        monkeypatch.setattr("forearm.kernels.joint_loop_ir.MOST", lanes * need)
         fewer = Loop(ARMS[name], "inertia_matrix", lanes=8)
         assert fewer.lanes == lanes
         assert np.array_equal(fewer(given), full(given))
@@ -377,8 +377,8 @@ def test_an_arm_too_long_for_a_stack_is_refused(monkeypatch: pytest.MonkeyPatch)
     target = host("float64")
     alone = memory(looped, target) - target.size * looped.given
     assert alone < MOST_ALONE
-    monkeypatch.setattr("forearm.kernels.loops.MOST_ALONE", alone - 1)
-    monkeypatch.setattr("forearm.kernels.loops.MOST", 0)
+    monkeypatch.setattr("forearm.kernels.joint_loop_ir.MOST_ALONE", alone - 1)
+    monkeypatch.setattr("forearm.kernels.joint_loop_ir.MOST", 0)
     with pytest.raises(
         fa.ModelError, match=r"compile: 33 joints are more than a thread's stack holds; fa\.dynamics computes"
     ):

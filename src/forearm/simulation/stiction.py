@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
-from forearm.kernels.rolling import Roller, State
+from forearm.kernels.rollout import Roller, State
 from forearm.simulation.events import EventFunction
 from forearm.simulation.result import Event
 from forearm.simulation.track import before_zero

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
 from forearm.errors import InputError
-from forearm.kernels.rolling import State
+from forearm.kernels.rollout import State
 from forearm.simulation.clock import Clock, whole_steps
 from forearm.simulation.course import Course, at_once
 from forearm.simulation.fixed import Progress, check_record, straight

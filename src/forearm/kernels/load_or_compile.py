@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from forearm.errors import ForearmError
 from forearm.kernels import cache
+from forearm.kernels.cache_key import surroundings, told
 from forearm.kernels.cpu import chosen
 from forearm.kernels.elf import Loaded, NotHere
-from forearm.kernels.identity import surroundings, told
 from forearm.kernels.locks import making
 from forearm.kernels.native import loaded
 

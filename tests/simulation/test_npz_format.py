@@ -25,7 +25,7 @@ from simulation.making import assert_same, bits, sines
 import forearm as fa
 from forearm.errors import ForearmError, InputError
 from forearm.simulation import load_simulation
-from forearm.simulation.archive import pack, read_archive, unpack, write_archive
+from forearm.simulation.npz_format import pack, read_archive, unpack, write_archive
 
 pytestmark = pytest.mark.filterwarnings("ignore::forearm.errors.ForearmWarning")
 
@@ -313,13 +313,13 @@ def test_what_cannot_be_loaded(tmp_path: Path) -> None:
 
 def test_too_much_for_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sines().save(tmp_path / "a.npz")
-    monkeypatch.setattr("forearm.simulation.archive.MAX_BYTES", 4_010_000)
+    monkeypatch.setattr("forearm.simulation.npz_format.MAX_BYTES", 4_010_000)
     with pytest.raises(
         InputError,
         match=r"b\.npz: 0 MB in \d+ arrays are too much for an \.npz file of 4 MB; save fewer samples",
     ):
         sines().save(tmp_path / "b.npz")
-    monkeypatch.setattr("forearm.simulation.archive.MAX_BYTES", 10_000)
+    monkeypatch.setattr("forearm.simulation.npz_format.MAX_BYTES", 10_000)
     with pytest.raises(InputError, match=r"a\.npz: larger than the 0 MB allowed"):
         load_simulation(tmp_path / "a.npz")
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm, Hand
 from forearm.errors import InputError
-from forearm.kernels.keeping import About, kept_or_made
+from forearm.kernels.load_or_compile import About, kept_or_made
 from forearm.kernels.native import function_of
-from forearm.kernels.reach_joints import is_periodic, put_inside, range_of
-from forearm.kernels.reach_turn import BLOCK, FIGURES, ORDER
+from forearm.kernels.numeric_ik_joints import is_periodic, put_inside, range_of
+from forearm.kernels.numeric_ik_turn import BLOCK, FIGURES, ORDER
 from forearm.kinematics.limits import limits_of
 from forearm.kinematics.poses import forward
 
@@ -128,7 +128,7 @@ class Reacher:
 
         def make() -> tuple[About, bytes]:
             from forearm.kernels.native import host, object_code
-            from forearm.kernels.reach_text import reach_text
+            from forearm.kernels.numeric_ik_ir import reach_text
 
             about = {"arm": arm.name, "functions": ["inverse_numeric"], "dtype": "float64", "part": part}
             return about, object_code(

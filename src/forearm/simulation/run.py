@@ -12,23 +12,23 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC
 from forearm.errors import InputError, NameNotFound, shorten, suggest
-from forearm.kernels.rolling import Roller
-from forearm.kinematics.given import check_arm, states_of
-from forearm.simulation.books import Books
+from forearm.kernels.rollout import Roller
+from forearm.kinematics.arguments import check_arm, states_of
+from forearm.simulation.adaptive_run import Accuracy, Commands, Following
+from forearm.simulation.arguments import check_function, check_tolerances, condition_of
 from forearm.simulation.clock import whole_steps
-from forearm.simulation.conserving import Conserving, refuse_driven
 from forearm.simulation.course import Course
-from forearm.simulation.decay import is_near, warn_of_long_steps
+from forearm.simulation.energy_balance import Books
 from forearm.simulation.fixed import Fixed, Progress
-from forearm.simulation.following import Accuracy, Commands, Following
-from forearm.simulation.given import check_function, check_tolerances, condition_of
 from forearm.simulation.inputs import Controller, Driving, Input, input_of
 from forearm.simulation.machine import roller_of
 from forearm.simulation.methods import METHODS
 from forearm.simulation.result import Simulation
-from forearm.simulation.standing import sticking
+from forearm.simulation.stability import is_near, warn_of_long_steps
 from forearm.simulation.start import Start, beginning, going_on
+from forearm.simulation.stiction import sticking
 from forearm.simulation.symplectic import SYMPLECTIC as CONSERVING_TABLEAUS
+from forearm.simulation.symplectic_run import Conserving, refuse_driven
 from forearm.simulation.track import Condition, Track
 from forearm.simulation.windings import AtOnce, Wound, has_inductance
 from forearm.values import as_floats, check_kind, check_number, check_whole

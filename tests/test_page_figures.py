@@ -53,7 +53,7 @@ def test_controllers_compared_on_the_puma() -> None:
     printed = {
         row[0]: row[1:] for row in rows_below("control.md", "controller | operations | hand | with load")
     }
-    found = control.compare(arm_of("puma560"), control.usual_motion(arm_of("puma560")), list(printed))
+    found = control.compare(arm_of("puma560"), control.default_motion(arm_of("puma560")), list(printed))
     assert {row.name for row in found.rows} == set(printed)
     for row in found.rows:
         count, alone, loaded = map(float, printed[row.name])

@@ -46,7 +46,7 @@ def refused(capsys: Capture, *arguments: object) -> str:
 def test_comparison_is_that_of_python(capsys: Capture) -> None:
     found = document(capsys, "compare", "stanford", *QUICK, "--payload", 1.5, "--bandwidth", 3, "--delay", 1)
     arm = fa.load("stanford")
-    motion = control.usual_motion(arm, 0.5)
+    motion = control.default_motion(arm, 0.5)
     names = ["computed torque", "PD + gravity"]
     same = control.compare(arm, motion, names, period=0.01, payload=1.5, bandwidth=6.0 * math.pi, delay=1)
     assert found["controllers"] == same.document()["controllers"]
@@ -229,7 +229,7 @@ def test_a_load_from_tests(capsys: Capture, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_log_against_the_model(capsys: Capture, tmp_path: Path) -> None:
     arm = fa.load("stanford")
-    made = control.run(arm, control.PD(arm), control.usual_motion(arm, 1.0), period=2e-3)
+    made = control.run(arm, control.PD(arm), control.default_motion(arm, 1.0), period=2e-3)
     table = (
         {"t": made.t[:-1]}
         | {f"q{i + 1}": made.q[:-1, i] for i in range(6)}

@@ -26,7 +26,7 @@ from forearm.control.controller import Sample
 from forearm.control.controllers.feedforward import FeedForwardPD
 from forearm.control.controllers.pd import PD
 from forearm.control.loop import run
-from forearm.control.reference import Held, usual_motion
+from forearm.control.reference import Held, default_motion
 from forearm.control.sensors import Encoder, Sensors, exact_accelerations
 from forearm.errors import InputError, NameNotFound
 from forearm.kernels import compile
@@ -225,10 +225,10 @@ def test_joints_that_share_their_inertia_are_servoed_together() -> None:
     slowly for any feedback.
     """
     arm = fa.load("panda")
-    motion = usual_motion(arm)
+    motion = default_motion(arm)
     servo = AccelerationServo(arm, motion)
     assert servo.coupled
-    assert not AccelerationServo(fa.load("puma560"), usual_motion(fa.load("puma560"))).coupled
+    assert not AccelerationServo(fa.load("puma560"), default_motion(fa.load("puma560"))).coupled
     made = run(arm, servo, motion, sensors=Sensors(accelerometers=exact_accelerations))
     assert made.rms < 0.02
 

@@ -40,7 +40,7 @@ def test_everything_suited_is_listed(puma: control.Comparison) -> None:
 
 @pytest.mark.slow
 def test_figures_are_those_of_single_runs(puma: control.Comparison) -> None:
-    arm, motion = puma.arm, control.usual_motion(puma.arm)
+    arm, motion = puma.arm, control.default_motion(puma.arm)
     for plant, names in (
         (arm, ("rms", "hand_rms")),
         (arm.with_payload(2.0), ("loaded_rms", "loaded_hand_rms")),
@@ -147,7 +147,7 @@ def test_a_lost_arm_is_a_row_that_says_so() -> None:
 def test_saturation_under_load_is_told() -> None:
     arm = fa.load("cmu-dd")
     row = control.compare(arm, None, ["computed torque"], period=2e-3).rows[0]
-    motion = control.usual_motion(arm)
+    motion = control.default_motion(arm)
     plant = arm.with_payload(0.05 * sum(body.mass for body in arm.moving.bodies))
     made = control.run(arm, control.ComputedTorque(arm), motion, period=2e-3, plant=plant)
     assert row.saturated == 0.0

@@ -199,19 +199,19 @@ def test_without_friction_rotors_stay() -> None:
 
 def test_mistakes_of_the_model_are_seeded_and_bounded() -> None:
     arm = fa.load("puma560-akb")
-    same, again, other = (control.mistaken(arm, 0.1, seed) for seed in (4, 4, 5))
+    same, again, other = (control.perturbed(arm, 0.1, seed) for seed in (4, 4, 5))
     assert same == again
     assert same != other
-    assert control.mistaken(arm, 0.0) == arm
+    assert control.perturbed(arm, 0.0) == arm
     for before, after in zip(arm.links, same.links, strict=True):
         assert abs(after.mass - before.mass) <= 0.1 * before.mass
         assert np.all(np.abs(after.com - before.com) <= 0.1 * np.abs(before.com) + 1e-15)
         assert np.all(np.abs(after.inertia - before.inertia) <= 0.1 * np.abs(before.inertia) + 1e-15)
     with pytest.raises(fa.ForearmError, match="at most"):
-        control.mistaken(arm, 1.5)
+        control.perturbed(arm, 1.5)
     for seed in (-1, 1.5, True):
         with pytest.raises(fa.InputError, match="seed: a whole number of at least 0"):
-            control.mistaken(arm, 0.1, seed)  # type: ignore[arg-type]
+            control.perturbed(arm, 0.1, seed)  # type: ignore[arg-type]
 
 
 def test_drives_are_mistaken_too() -> None:
@@ -228,8 +228,8 @@ def test_drives_are_mistaken_too() -> None:
             efficiency=((0.0, 0.6), (1.0, 0.9)), rated_torque=30.0, breakaway=0.2
         ),
     }
-    joint = control.mistaken(beam(**drive), 0.1, 3).joints[0]
-    assert control.mistaken(beam(**drive), 0.0).joints[0] == beam(**drive).joints[0]
+    joint = control.perturbed(beam(**drive), 0.1, 3).joints[0]
+    assert control.perturbed(beam(**drive), 0.0).joints[0] == beam(**drive).joints[0]
     motor, gear = joint.motor, joint.transmission
     assert motor is not None
     assert gear is not None
@@ -246,7 +246,7 @@ def test_drives_are_mistaken_too() -> None:
         assert 0.0 < abs(found / true - 1.0) <= 0.1 + 1e-12
     assert motor.gear_ratio == 40.0
     lossy = fa.Transmission(efficiency=((0.0, 0.3),), rated_torque=30.0)
-    worst = control.mistaken(beam(transmission=lossy), 0.9, 1)
+    worst = control.perturbed(beam(transmission=lossy), 0.9, 1)
     assert worst.joints[0].transmission is not None
 
 
@@ -255,7 +255,7 @@ def test_a_wrong_model_costs_tracking() -> None:
     arm = fa.load("stanford")
     errors = [
         control.compare(
-            arm, None, ["computed torque"], plant=control.mistaken(arm, x, 1), payload=0.0, period=2e-3
+            arm, None, ["computed torque"], plant=control.perturbed(arm, x, 1), payload=0.0, period=2e-3
         )
         .rows[0]
         .rms
@@ -316,3 +316,13 @@ def test_controllers_are_what_the_loop_asks_for() -> None:
     assert made[-1].name == "feed-forward + PD, no velocity terms, no friction"
     assert all(c.operations > 0 for c in made)
     assert dataclasses.is_dataclass(control.savings(arm)[0])
+
+
+def test_names_of_before_still_work_and_say_the_new_ones() -> None:
+    for old, new in {
+        "bearable_inertias": "stable_inertias",
+        "mistaken": "perturbed",
+        "usual_motion": "default_motion",
+    }.items():
+        with pytest.warns(FutureWarning, match=f"{old} is now called {new}"):
+            assert getattr(control, old) is getattr(control, new)

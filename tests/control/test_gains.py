@@ -61,8 +61,8 @@ def test_largest_bandwidth_is_the_edge(delay: int) -> None:
 def test_bearable_inertias_keep_joints_from_shaking_each_other(name: str) -> None:
     arm = fa.load(name)
     w, T = 2.0 * math.pi * 5.0, 1e-3
-    q = control.usual_motion(arm).at(np.linspace(0.0, 2.0, 7))[0]
-    d = control.bearable_inertias(arm, q, w, T)
+    q = control.default_motion(arm).at(np.linspace(0.0, 2.0, 7))[0]
+    d = control.stable_inertias(arm, q, w, T)
     own = control.joint_inertias(arm)
     assert np.all(d <= own)
     for row in q:
@@ -89,8 +89,8 @@ def test_an_arm_whose_joints_cannot_bear_gains_of_their_own_is_told_of() -> None
     when the other gives way.
     """
     arm = fa.load("ascher2")
-    q = control.usual_motion(arm).at(np.linspace(0.0, 2.0, 5))[0]
-    d, own = control.bearable_inertias(arm, q, W_5HZ, 1e-3), control.joint_inertias(arm)
+    q = control.default_motion(arm).at(np.linspace(0.0, 2.0, 5))[0]
+    d, own = control.stable_inertias(arm, q, W_5HZ, 1e-3), control.joint_inertias(arm)
     assert (d / own).max() < 1e-3
     found = control.compare(arm, None, ["PD", "computed torque", "feed-forward"], period=2e-3, payload=0.0)
     assert found["PD"].stiffness == min(found.shares) < 1e-3
@@ -157,7 +157,7 @@ def test_natural_frequencies_are_what_a_simulation_swings_with() -> None:
 @pytest.mark.slow
 def test_period_for_the_fastest_posture() -> None:
     arm = fa.load("puma560-akb")
-    q = control.usual_motion(arm).at(np.linspace(0.0, 2.0, 5))[0]
+    q = control.default_motion(arm).at(np.linspace(0.0, 2.0, 5))[0]
     K = np.full(6, 5000.0)
     fastest = max(float(np.nanmax(control.natural_frequencies(arm, row, K))) for row in q)
     assert control.period_for(arm, K, q) == pytest.approx(2.0 * math.pi / (20.0 * fastest))

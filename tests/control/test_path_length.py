@@ -12,7 +12,7 @@ from sweeps import long
 import forearm as fa
 from forearm.control.extrapolation import FirstOrder
 from forearm.control.path_length import PathLength, extrapolated
-from forearm.control.reference import usual_motion
+from forearm.control.reference import default_motion
 from forearm.errors import InputError
 from forearm.kernels import compile
 from forearm.trajectories import MotionLimits, bang_bang
@@ -118,7 +118,7 @@ def test_a_standing_arm_is_held() -> None:
 def test_operations_are_what_was_done() -> None:
     """One phase of constant acceleration: two evaluations one after the other, then one every ten samples."""
     arm = fa.load("puma560").rigid()
-    motion = usual_motion(arm)
+    motion = default_motion(arm)
     controller = PathLength(arm, motion, every=10, bandwidth=None)
     for sample in samples(motion, PERIOD)[:51]:
         controller.command(sample)

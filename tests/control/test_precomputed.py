@@ -13,7 +13,7 @@ from forearm.control.controller import Sample
 from forearm.control.loop import run
 from forearm.control.precomputed import Precomputed, pairs_along, walked
 from forearm.control.procedures import AtSpeed, Family, Procedural, at_speeds, procedure
-from forearm.control.reference import Motion, usual_motion
+from forearm.control.reference import Motion, default_motion
 from forearm.control.tables import full_tables, multilinear, table_error
 from forearm.errors import InputError
 from forearm.kernels import compile
@@ -36,7 +36,7 @@ def test_pairs_are_pauls() -> None:
 @pytest.mark.slow
 def test_storage_is_waters_42_and_where_it_is() -> None:
     arm = fa.load("puma560").rigid()
-    pairs = pairs_along(arm, usual_motion(arm, 2.0), 0.1)
+    pairs = pairs_along(arm, default_motion(arm, 2.0), 0.1)
     assert len(pairs.t) == 21
     assert pairs.numbers == 21 * (42 + 12)
     counts = compile(arm).counts
@@ -101,7 +101,7 @@ def test_far_from_its_motion_it_is_wrong() -> None:
 def test_friction_at_the_start_is_that_of_the_way_it_goes() -> None:
     """The PUMA's joints stand at first; pairs there have the friction of the motion that begins."""
     arm = fa.load("puma560")
-    motion = usual_motion(arm)
+    motion = default_motion(arm)
     pairs = pairs_along(arm, motion, 0.1)
     q, qd, qdd = motion.at(1e-4)
     right = compile(arm).inverse_dynamics(q, qd, qdd)

@@ -44,7 +44,7 @@ def test_motions_meet_their_ends() -> None:
 @pytest.mark.parametrize("name", ["puma560-akb", "stanford", "panda", "ascher2", "chain9"])
 def test_the_usual_motion_stays_within_limits(name: str) -> None:
     arm = fa.load(name)
-    motion = control.usual_motion(arm)
+    motion = control.default_motion(arm)
     t = np.linspace(0.0, motion.duration, 301)
     q, qd, _ = motion.at(t)
     lower, upper = np.array([j.limits for j in arm.joints]).T

@@ -9,7 +9,7 @@ from control.samples import moving_arm, order, samples, worst
 import forearm as fa
 from forearm.control.bookkeeping import parts
 from forearm.control.loop import run
-from forearm.control.reference import usual_motion
+from forearm.control.reference import default_motion
 from forearm.control.store import Store, Stored, computed_store, empty_store, met, practise
 from forearm.errors import InputError
 from forearm.kernels import compile
@@ -90,7 +90,7 @@ def test_walking_finds_what_looking_at_all_finds() -> None:
     that no sample falls on.
     """
     arm = fa.load("puma560")
-    motion = usual_motion(arm)
+    motion = default_motion(arm)
     store = computed_store(arm, motion, 0.05)
     at = 0
     for sample in samples(motion, 2.1e-3)[1:]:
@@ -167,7 +167,7 @@ def test_a_motion_is_learnt_by_doing_it(name: str) -> None:
         arm, motion = moving_arm()
     else:
         arm = fa.load("puma560")
-        motion = usual_motion(arm)
+        motion = default_motion(arm)
     plant = arm.with_payload(mass=1.0, com=(0.02, 0.01, 0.05))
     store, runs = practise(arm, motion, plant=plant)
     assert runs[-1].rms < 0.1 * runs[0].rms
@@ -180,4 +180,4 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(InputError, match="four arrays"):
         store.learned(np.zeros((4, 3)), np.zeros((4, 3)), np.zeros((4, 3)), np.zeros((3, 3)))
     with pytest.raises(InputError, match="it is of 3 joints"):
-        Stored(fa.load("puma560"), usual_motion(fa.load("puma560")), store=store)
+        Stored(fa.load("puma560"), default_motion(fa.load("puma560")), store=store)

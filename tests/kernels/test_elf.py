@@ -147,9 +147,9 @@ def test_every_object_has_memory_of_its_own() -> None:
 
 def test_what_needs_something_from_outside_goes_to_llvm() -> None:
     code = native.object_code(OUTSIDE)
-    with pytest.raises(elf.NotHere, match="outside"):
+    with pytest.raises(elf.UnsupportedObject, match="outside"):
         elf.load(code)
-    with pytest.raises(elf.NotHere):
+    with pytest.raises(elf.UnsupportedObject):
         native.loaded(code, ["mine"], made_here=False)
     place = native.loaded(code, ["mine"])
     assert ctypes.CFUNCTYPE(ctypes.c_int)(place.addresses["mine"])() == os.getpid()
@@ -158,7 +158,7 @@ def test_what_needs_something_from_outside_goes_to_llvm() -> None:
 def test_an_object_cut_short_is_refused() -> None:
     code = native.object_code(TEXT)
     for length in range(len(code)):
-        with pytest.raises(elf.NotHere):
+        with pytest.raises(elf.UnsupportedObject):
             elf.load(code[:length])
     assert elf.load(code).addresses
 
@@ -177,15 +177,15 @@ def header(code: bytes, offset: int, form: str, value: int) -> bytes:
     ],
 )  # fmt: skip
 def test_another_kind_of_file_is_refused(offset: int, form: str, value: int) -> None:
-    with pytest.raises(elf.NotHere):
+    with pytest.raises(elf.UnsupportedObject):
         elf.load(header(native.object_code(TEXT), offset, form, value))
 
 
 @pytest.mark.parametrize("content", [b"", b"\x7fELF", b"x" * 4096, b"\xff" * 4096])
 def test_what_is_no_object_is_refused_by_both(content: bytes) -> None:
-    with pytest.raises(elf.NotHere):
+    with pytest.raises(elf.UnsupportedObject):
         elf.load(content)
-    with pytest.raises(elf.NotHere):
+    with pytest.raises(elf.UnsupportedObject):
         native.loaded_by_llvm(content, ["f"])
 
 
@@ -223,7 +223,7 @@ for _ in range(1500):
     try:
         elf.load(bytes(code))
         loaded += 1
-    except elf.NotHere:
+    except elf.UnsupportedObject:
         refused += 1
 print(loaded, refused)
 """
@@ -252,5 +252,5 @@ def test_noise_is_refused() -> None:
     rng = random.Random(4)
     start = native.object_code(TEXT)[:64]
     for _ in range(300):
-        with pytest.raises(elf.NotHere):
+        with pytest.raises(elf.UnsupportedObject):
             elf.load(start[: rng.randrange(65)] + rng.randbytes(rng.randrange(3000)))

@@ -18,7 +18,7 @@ from one_joint import beam, block
 import forearm as fa
 from forearm.drives import torque_of
 from forearm.kernels import cache
-from forearm.kernels.rollout import Roller, State
+from forearm.kernels.rollout import Simulator, State
 from forearm.simulation.methods import explicit_step, tableau_of
 
 Floats = NDArray[np.float64]
@@ -33,9 +33,9 @@ RIGID = {
 STEPS, H = 40, 2e-3
 
 
-def roller(arm: fa.Arm, method: str = "rk4", voltage: bool = False) -> Roller:
+def roller(arm: fa.Arm, method: str = "rk4", voltage: bool = False) -> Simulator:
     c, a, b = tableau_of(method).floats
-    return Roller(arm, voltage, tuple(c), tuple(tuple(row) for row in a), tuple(b))
+    return Simulator(arm, voltage, tuple(c), tuple(tuple(row) for row in a), tuple(b))
 
 
 def stepped(

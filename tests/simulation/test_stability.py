@@ -121,7 +121,7 @@ def test_a_period_has_as_many_steps_as_its_drives_need(rate: float, steps: float
 @pytest.mark.slow
 def test_a_controlled_arm_is_moved_in_steps_that_its_drives_need() -> None:
     arm = braked(2.0)
-    motion = fa.control.usual_motion(arm)
+    motion = fa.control.default_motion(arm)
     law = fa.control.ComputedTorque(arm)
     alone = fa.control.run(arm, law, motion)
     fine = fa.control.run(arm, law, motion, step=1e-5)

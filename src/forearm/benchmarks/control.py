@@ -14,7 +14,7 @@ from forearm.benchmarks.work import each_joint
 from forearm.control.controller import Sample
 from forearm.control.controllers.computed_torque import ComputedTorque
 from forearm.control.loop import run
-from forearm.control.reference import usual_motion
+from forearm.control.reference import default_motion
 from forearm.files.builtin import load_builtin
 
 CYCLES = 2000
@@ -53,7 +53,7 @@ def _cycles(arm: Arm) -> Work:
 
 
 def _motion(arm: Arm) -> Work:
-    controller, motion, kept = ComputedTorque(arm), usual_motion(arm), {}
+    controller, motion, kept = ComputedTorque(arm), default_motion(arm), {}
 
     def once() -> None:
         kept["q"] = run(arm, controller, motion).q

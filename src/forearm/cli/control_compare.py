@@ -19,8 +19,8 @@ from forearm.cli.simulate import MOST_BITS, add_dac, read_dac
 from forearm.cli.states import add_state, read_state
 from forearm.control.accelerometers import accelerometers
 from forearm.control.comparison import Comparison, compare
-from forearm.control.model_error import mistaken
-from forearm.control.reference import smooth, usual_motion
+from forearm.control.model_error import perturbed
+from forearm.control.reference import default_motion, smooth
 from forearm.control.sensors import Encoder, Sensors, Tachometer, exact_accelerations
 from forearm.drives.motor import DAC
 from forearm.errors import InputError
@@ -147,7 +147,7 @@ def run(given: argparse.Namespace) -> int:
             given.only,
             bandwidth=2.0 * math.pi * given.bandwidth,
             payload=given.payload,
-            plant=mistaken(arm, given.error / 100.0, given.seed) if given.error else None,
+            plant=perturbed(arm, given.error / 100.0, given.seed) if given.error else None,
             sensors=_sensors(given, arm),
             delay=given.delay,
             voltage=given.voltage,
@@ -183,7 +183,7 @@ def _motion(given: argparse.Namespace, arm: Arm) -> Any:
     if given.to is None:
         if given.q is not None:
             raise InputError("--q: a motion that starts there goes somewhere; give --to as well.")
-        return usual_motion(arm, given.duration)
+        return default_motion(arm, given.duration)
     start = np.zeros(arm.n) if given.q is None else read_state(arm, given.q, "q", given.degrees)
     return smooth(start, read_state(arm, given.to, "to", given.degrees), given.duration)
 

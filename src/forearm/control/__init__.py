@@ -2,6 +2,7 @@
 costs, and what it buys.
 """
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -19,21 +20,21 @@ if TYPE_CHECKING:
     from forearm.control.fixed_code import FixedPoint, fixed_point
     from forearm.control.gains import (
         Gains,
-        bearable_inertias,
         critically_damped,
         joint_inertias,
         largest_bandwidth,
+        stable_inertias,
     )
     from forearm.control.logs_against_model import LogComparison, compare_log
     from forearm.control.loop import Run, run
-    from forearm.control.model_error import mistaken, without_friction
+    from forearm.control.model_error import perturbed, without_friction
     from forearm.control.path_length import PathLength
     from forearm.control.payload import PayloadEstimate, estimate_payload
     from forearm.control.payload_fit import Noise
     from forearm.control.payload_tests import canonical_tests
     from forearm.control.precomputed import Precomputed
     from forearm.control.procedures import Procedural, procedure
-    from forearm.control.reference import hold, smooth, usual_motion
+    from forearm.control.reference import default_motion, hold, smooth
     from forearm.control.sampling import natural_frequencies, period_for, sampling_period
     from forearm.control.sensors import Encoder, Sensors, Tachometer, exact_accelerations
     from forearm.control.store import Store, Stored, practise
@@ -59,13 +60,14 @@ _LATER = {
     "controllers.feedforward": ("FeedForward", "FeedForwardPD"),
     "controllers.pd": ("PD", "PID"),
     "controllers.simplified": ("Saving", "counterbalanced", "locked_arm", "savings"),
-    "gains": ("Gains", "bearable_inertias", "critically_damped", "joint_inertias", "largest_bandwidth"),
+    "gains": ("Gains", "stable_inertias", "critically_damped", "joint_inertias", "largest_bandwidth"),
     "loop": ("Run", "run"),
-    "model_error": ("mistaken", "without_friction"),
-    "reference": ("hold", "smooth", "usual_motion"),
+    "model_error": ("perturbed", "without_friction"),
+    "reference": ("hold", "smooth", "default_motion"),
     "sampling": ("natural_frequencies", "period_for", "sampling_period"),
     "sensors": ("Encoder", "Sensors", "Tachometer", "exact_accelerations"),
 }
+_RENAMED = {"bearable_inertias": "stable_inertias", "mistaken": "perturbed", "usual_motion": "default_motion"}
 _WHERE = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = [
@@ -95,7 +97,6 @@ __all__ = [
     "Store",
     "Stored",
     "Tachometer",
-    "bearable_inertias",
     "bits_needed",
     "canonical_tests",
     "compare",
@@ -103,6 +104,7 @@ __all__ = [
     "controller_code",
     "counterbalanced",
     "critically_damped",
+    "default_motion",
     "estimate_payload",
     "exact_accelerations",
     "fixed_point",
@@ -110,21 +112,28 @@ __all__ = [
     "joint_inertias",
     "largest_bandwidth",
     "locked_arm",
-    "mistaken",
     "natural_frequencies",
     "period_for",
+    "perturbed",
     "practise",
     "procedure",
     "run",
     "sampling_period",
     "savings",
     "smooth",
-    "usual_motion",
+    "stable_inertias",
     "without_friction",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _RENAMED:
+        warnings.warn(
+            f"control.{name} is now called {_RENAMED[name]}; the old name goes with the next release.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        name = _RENAMED[name]
     if name not in _WHERE:
         raise AttributeError(f"module 'forearm.control' has no attribute {name!r}")
     return getattr(import_module(f"forearm.control.{_WHERE[name]}"), name)

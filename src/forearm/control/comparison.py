@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.control.bookkeeping import check_motion
 from forearm.control.controller import Controller
-from forearm.control.gains import BANDWIDTH, bearable_inertias
+from forearm.control.gains import BANDWIDTH, stable_inertias
 from forearm.control.loop import Run, run
-from forearm.control.reference import Reference, sampled, usual_motion
+from forearm.control.reference import Reference, default_motion, sampled
 from forearm.control.registry import Setting, Trial, trials
 from forearm.control.sampling import sampling_period
 from forearm.control.sensors import Sensors, exact_accelerations
@@ -168,16 +168,16 @@ def compare(
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Comparison:
     """Every controller, or those named (or made) in `controllers`, on one motion:
-    `usual_motion` of 2 s unless given.
+    `default_motion` of 2 s unless given.
 
-    All believe in `arm` and get the same gains, where joints have their own with `bearable_inertias`;
+    All believe in `arm` and get the same gains, where joints have their own with `stable_inertias`;
     `plant` is what moves. Each runs twice, the second time with a `payload` (kg, a point at the hand's
     origin; a twentieth of the moving mass unless given) that it does not know of. Accelerometers are exact
     unless sensors are given. `progress` is called before each with how many are done, how many there are,
     and its name. Waters IV.
     """
     check_kind(arm, Arm, "compare, arm")
-    motion = usual_motion(arm) if motion is None else motion
+    motion = default_motion(arm) if motion is None else motion
     check_motion(arm, motion)
     T = (
         check_number(1e-3 if period is None else period, "compare, period", above=0.0)
@@ -189,7 +189,7 @@ def compare(
     reference = sampled(arm, motion, T)
     postures = reference.q[np.linspace(0, len(reference.q) - 1, POSTURES).astype(int)]
     setting = Setting(
-        arm, motion, reference, bandwidth, bearable_inertias(arm, postures, bandwidth, T, delay), T, delay
+        arm, motion, reference, bandwidth, stable_inertias(arm, postures, bandwidth, T, delay), T, delay
     )
     sensors = Sensors(accelerometers=exact_accelerations) if sensors is None else sensors
     options = {"period": period, "sensors": sensors, "delay": delay, "dac": dac, "voltage": voltage}

@@ -53,9 +53,7 @@ def joint_inertias(arm: Arm, q: ArrayLike | None = None) -> Floats:
     return np.array(evaluate(traced.graph, np.diagonal(traced.inertia_matrix()), given))
 
 
-def bearable_inertias(
-    arm: Arm, postures: ArrayLike, bandwidth: float, period: float, delay: int = 0
-) -> Floats:
+def stable_inertias(arm: Arm, postures: ArrayLike, bandwidth: float, period: float, delay: int = 0) -> Floats:
     """M_jj (n,) in mid-range, less where sampled gains times it would shake joints that share
     inertia, as parallel axes do.
 

@@ -19,7 +19,7 @@ from forearm.control.reference import Reference, sampled
 from forearm.control.sensors import Sensors
 from forearm.drives.motor import DAC, Constants, constants_of, torque_of
 from forearm.errors import InputError, shorten
-from forearm.kernels.rollout import Roller, State
+from forearm.kernels.rollout import Simulator, State
 from forearm.kinematics.arguments import states_of
 from forearm.simulation.converter import Converter, converter_of
 from forearm.simulation.machine import kernel_of, roller_of
@@ -175,7 +175,7 @@ class _Drive:
     """From a torque that is asked for to what the machine code of the plant takes."""
 
     plant: Arm
-    roller: Roller
+    roller: Simulator
     believed: Constants | None  # of the motors, where voltages drive
     converter: Converter | None
     most: Floats  # torques, (n,), that the plant's joints bear

@@ -30,7 +30,7 @@ def without_gravity(arm: Arm) -> Arm:
     return arm.replace(gravity=np.zeros(3))
 
 
-def mistaken(arm: Arm, share: float, seed: int = 0) -> Arm:
+def perturbed(arm: Arm, share: float, seed: int = 0) -> Arm:
     """The arm with what is measured of it off by up to a share, evenly spread;
     lengths, gear ratios and limits stay.
 
@@ -38,8 +38,8 @@ def mistaken(arm: Arm, share: float, seed: int = 0) -> Arm:
     of bearings, and what gears lose (1 - efficiency, breaking loose). A tensor is scaled as a whole, so that
     it stays that of a body.
     """
-    share = check_number(share, "mistaken, share", minimum=0.0, maximum=MOST)
-    rng = np.random.default_rng(check_whole(seed, "mistaken, seed", 0))
+    share = check_number(share, "perturbed, share", minimum=0.0, maximum=MOST)
+    rng = np.random.default_rng(check_whole(seed, "perturbed, seed", 0))
 
     def off(count: int = 1) -> Floats:
         return np.asarray(1.0 + share * rng.uniform(-1.0, 1.0, count))

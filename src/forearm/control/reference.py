@@ -101,14 +101,14 @@ def smooth(q0: ArrayLike, q1: ArrayLike, duration: float) -> Smooth:
     return Smooth(first, last, check_number(duration, "smooth, duration", above=0.0))
 
 
-def usual_motion(arm: Arm, duration: float = 2.0) -> Switching:
+def default_motion(arm: Arm, duration: float = 2.0) -> Switching:
     """The motion that controllers are compared on where none is given:
     every joint there, a third of the time at full speed.
 
     Constant accelerations, in step; neighbours go opposite ways, 40 % of their range but 2 rad (0.5 m)
     at the most. Waters III.
     """
-    T = check_number(duration, "usual_motion, duration", above=0.0)
+    T = check_number(duration, "default_motion, duration", above=0.0)
     lower, upper = limits_of(arm)
     reach = np.array([2.0 if joint.kind == "revolute" else 0.5 for joint in arm.joints])
     centre = middle(arm)

@@ -21,7 +21,7 @@ RELOCATABLE, X86_64 = 1, 62
 BUFFER = 0xFFFFFFF  # more than any object file here
 
 
-class NotHere(Exception):
+class UnsupportedObject(Exception):
     """The object needs something that is not done here; LLVM's own loader does it."""
 
 
@@ -57,7 +57,7 @@ def load(code: bytes) -> Loaded:
         sections = _sections(code)
         (run, size), (written, more) = _laid_out(sections, EXECUTABLE), _laid_out(sections, 0)
         if not 0 < size + more < BUFFER:
-            raise NotHere("no code, or too much")
+            raise UnsupportedObject("no code, or too much")
         room = block(size, more, max((sections[k].align for k in written), default=1))
         places = {k: room.arena.base + room.code[0] + at for k, at in run.items()}
         places |= {k: room.arena.base + room.data[0] + at for k, at in written.items()}
@@ -70,14 +70,14 @@ def load(code: bytes) -> Loaded:
             room.write(places[k], content)
         room.seal()
     except (struct.error, IndexError, ValueError, OverflowError, OSError) as error:
-        raise NotHere(f"not an object as expected: {error}") from None
+        raise UnsupportedObject(f"not an object as expected: {error}") from None
     return Loaded(addresses, room)
 
 
 def _sections(code: bytes) -> list[Section]:
     kind, machine = struct.unpack_from("<HH", code, 16)
     if code[:6] != b"\x7fELF\x02\x01" or kind != RELOCATABLE or machine != X86_64:
-        raise NotHere("not an object of 64-bit x86")
+        raise UnsupportedObject("not an object of 64-bit x86")
     (start,) = struct.unpack_from("<Q", code, 40)
     size, count = struct.unpack_from("<HH", code, 58)
     made = []
@@ -86,7 +86,7 @@ def _sections(code: bytes) -> list[Section]:
             "<IIQQQQIIQQ", code, start + k * size
         )
         if kind != NOBITS and offset + length > len(code):
-            raise NotHere("a section ends behind the end")
+            raise UnsupportedObject("a section ends behind the end")
         made.append(Section(kind, flags, offset, length, link, info, max(1, align)))
     return made
 
@@ -97,7 +97,7 @@ def _laid_out(sections: list[Section], flag: int) -> tuple[dict[int, int], int]:
     for k, s in enumerate(sections):
         if s.flags & ALLOCATED and s.flags & EXECUTABLE == flag and s.kind in (PROGBITS, NOBITS) and s.size:
             if s.align & (s.align - 1) or s.align > PAGE:
-                raise NotHere("a section asks for more than pages")
+                raise UnsupportedObject("a section asks for more than pages")
             starts[k] = rounded(size, s.align)
             size = starts[k] + s.size
     return starts, size
@@ -115,7 +115,7 @@ def _symbols(
     """Addresses by number, None where a symbol is not in this object, and those with names by name."""
     table = next((s for s in sections if s.kind == SYMTAB), None)
     if table is None:
-        raise NotHere("no symbols")
+        raise UnsupportedObject("no symbols")
     names = sections[table.link]
     symbols: list[int | None] = []
     addresses = {}
@@ -136,10 +136,10 @@ def _relocate(
         offset, info, addend = struct.unpack_from("<QQq", code, at)
         symbol, place = symbols[info >> 32], target + offset
         if symbol is None:
-            raise NotHere("a symbol is outside")
+            raise UnsupportedObject("a symbol is outside")
         if info & 0xFFFFFFFF == ABSOLUTE_64:
             struct.pack_into("<Q", content, offset, symbol + addend)
         elif info & 0xFFFFFFFF in (RELATIVE_32, CALL_32):
             struct.pack_into("<i", content, offset, symbol + addend - place)
         else:
-            raise NotHere("a kind of relocation that is not known here")
+            raise UnsupportedObject("a kind of relocation that is not known here")

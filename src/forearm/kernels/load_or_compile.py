@@ -10,7 +10,7 @@ from forearm.errors import ForearmError
 from forearm.kernels import cache
 from forearm.kernels.cache_key import surroundings, told
 from forearm.kernels.cpu import chosen
-from forearm.kernels.elf import Loaded, NotHere
+from forearm.kernels.elf import Loaded, UnsupportedObject
 from forearm.kernels.locks import making
 from forearm.kernels.native import loaded
 
@@ -37,7 +37,7 @@ def kept_or_made(
     kept = cache.read(key)
     if kept is not None:
         about, code = kept
-        with contextlib.suppress(KeyError, TypeError, ValueError, NotHere):
+        with contextlib.suppress(KeyError, TypeError, ValueError, UnsupportedObject):
             return place(about, loaded(code, names, made_here=False))
     with making():
         found = known()

@@ -62,7 +62,7 @@ def loaded(code: bytes, names: list[str], made_here: bool = True) -> Loaded:
     if elf.is_possible():
         try:
             return elf.load(code)
-        except elf.NotHere:
+        except elf.UnsupportedObject:
             if not made_here:
                 raise
     return loaded_by_llvm(code, names)
@@ -77,7 +77,7 @@ def loaded_by_llvm(code: bytes, names: list[str]) -> Loaded:
         found = llvm.ObjectFileRef.from_data(code)
         if not found._ptr:
             found.detach()
-            raise elf.NotHere("not an object file")
+            raise elf.UnsupportedObject("not an object file")
         engine.add_object_file(found)
         engine.finalize_object()
         addresses = {

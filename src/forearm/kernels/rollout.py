@@ -64,7 +64,7 @@ def count_of_loads(arm: Arm) -> int:
     return (7 if needs_reactions(arm) else 1) * sum(drive.depends_on_load for drive in drives_of(arm))
 
 
-class Roller:
+class Simulator:
     """An arm driven by torques or voltages, under an explicit method with the tableau c, a, b."""
 
     def __init__(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.drives.motor import constants_of, voltage_of, without_constants
-from forearm.kernels.rollout import Roller
+from forearm.kernels.rollout import Simulator
 from forearm.simulation.inputs import Input
 from forearm.simulation.track import Track
 
@@ -47,7 +47,7 @@ class Course:
     `supply(given, qd)` says what flows, `is_held` that nothing given changes between two samples.
     """
 
-    roller: Roller
+    roller: Simulator
     t: Floats
     q: Floats
     qd: Floats

@@ -18,7 +18,7 @@ from forearm.drives.bearings import bearing_level
 from forearm.drives.friction import friction_torque
 from forearm.drives.joint import Drive, drives_of, needs_reactions
 from forearm.drives.transmission import through
-from forearm.kernels.rollout import Roller
+from forearm.kernels.rollout import Simulator
 from forearm.model import model_of
 from forearm.simulation.course import Course, Flow
 from forearm.simulation.machine import kernel_of
@@ -97,13 +97,13 @@ def _added_up(course: Course, flow: Flow) -> tuple[dict[str, Floats], dict[str, 
     return energy if flow.field is None else energy | {"field": flow.field}, lost
 
 
-def _accelerations(roller: Roller, q: Floats, qd: Floats, u: Floats) -> Floats:
+def _accelerations(roller: Simulator, q: Floats, qd: Floats, u: Floats) -> Floats:
     """Of many states, with friction against the velocities and joints that stand held."""
     stands = (qd == 0.0) & roller.dry
     return roller.accelerations_of(q, qd, u, np.sign(qd), np.where(stands, 0.0, 1.0))
 
 
-def _with_beginnings(roller: Roller, q: Floats, qd: Floats, u: Floats) -> Floats:
+def _with_beginnings(roller: Simulator, q: Floats, qd: Floats, u: Floats) -> Floats:
     """Of samples: a joint that stands at one and moves at the next breaks loose if that
     accelerates it on its way.
 

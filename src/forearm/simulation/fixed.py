@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
-from forearm.kernels.rollout import Roller, State
+from forearm.kernels.rollout import Simulator, State
 from forearm.simulation.clock import Clock, from_zero, held_steps, whole_steps
 from forearm.simulation.course import Between, Course, at_once
 from forearm.simulation.inputs import Input
@@ -26,7 +26,7 @@ PIECE = 20_000  # steps after which a run looks whether it should go on
 class Fixed:
     """A run under way."""
 
-    def __init__(self, roller: Roller, drive: Input, track: Track, state: State, clock: Clock) -> None:
+    def __init__(self, roller: Simulator, drive: Input, track: Track, state: State, clock: Clock) -> None:
         self.roller, self.drive, self.track, self.state, self.clock = roller, drive, track, state, clock
         self.held = 1 if drive.converter is None else held_steps(drive.converter.period, clock.step)
         self.answer: Floats | None = None  # of the controller, held

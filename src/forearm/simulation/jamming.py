@@ -13,7 +13,7 @@ from forearm.arm.arm import Arm
 from forearm.drives.joint import depends_on_load
 from forearm.dynamics.reference import forward
 from forearm.errors import ModelError
-from forearm.kernels.rollout import Roller, State
+from forearm.kernels.rollout import Simulator, State
 from forearm.simulation.methods import weighted
 from forearm.values import LARGEST
 
@@ -35,7 +35,7 @@ def is_jammed(arm: Arm, q: Floats, qd: Floats, tau: Floats) -> bool:
 
 
 def jams_within(
-    roller: Roller,
+    roller: Simulator,
     before: State,
     after: State,
     inputs: tuple[Floats, Floats],

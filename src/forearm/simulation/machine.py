@@ -9,17 +9,17 @@ from functools import lru_cache
 from forearm.arm.arm import Arm
 from forearm.kernels.kernel import Kernel
 from forearm.kernels.kernel import compile as compile_arm
-from forearm.kernels.rollout import Roller
+from forearm.kernels.rollout import Simulator
 from forearm.simulation.methods import tableau_of
 
 MOST_KEPT = 16  # arms; each is some hundred kilobytes
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def roller_of(arm: Arm, voltage: bool, method: str) -> Roller:
+def roller_of(arm: Arm, voltage: bool, method: str) -> Simulator:
     """Runs of fixed steps by an explicit method, and the accelerations inside them."""
     c, a, b = tableau_of(method).floats
-    return Roller(arm, voltage, tuple(c), tuple(map(tuple, a)), tuple(b))
+    return Simulator(arm, voltage, tuple(c), tuple(map(tuple, a)), tuple(b))
 
 
 @lru_cache(maxsize=MOST_KEPT)

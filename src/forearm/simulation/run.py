@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC
 from forearm.errors import InputError, NameNotFound, shorten, suggest
-from forearm.kernels.rollout import Roller
+from forearm.kernels.rollout import Simulator
 from forearm.kinematics.arguments import check_arm, states_of
 from forearm.simulation.adaptive_run import Accuracy, Commands, Following
 from forearm.simulation.arguments import check_function, check_tolerances, condition_of
@@ -166,7 +166,7 @@ def refuse_inductance(arm: Arm, voltage: bool, method: str) -> None:
         )
 
 
-def _following(drive: Input, roller: Roller, track: Track, start: Start) -> Following:
+def _following(drive: Input, roller: Simulator, track: Track, start: Start) -> Following:
     commands = Commands(drive)
     is_wound = drive.voltage and has_inductance(drive.arm)
     motors = Wound(drive, start.current) if is_wound else AtOnce(drive, roller, commands)

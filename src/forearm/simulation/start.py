@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
-from forearm.kernels.rollout import Roller, State
+from forearm.kernels.rollout import Simulator, State
 from forearm.kinematics.arguments import states_of
 from forearm.simulation.clock import MOST_COUNTED, Clock, is_same
 from forearm.simulation.npz import same_numbers
@@ -41,7 +41,7 @@ class Start:
         return self.steps if self.steps is not None and self.steps.step == step else Clock(self.t, step)
 
 
-def beginning(arm: Arm, roller: Roller, q0: ArrayLike, qd0: ArrayLike) -> Start:
+def beginning(arm: Arm, roller: Simulator, q0: ArrayLike, qd0: ArrayLike) -> Start:
     """A state (n,) at time 0."""
     q, qd = states_of(arm, q0=q0, qd0=qd0)
     if q.ndim != 1 or not (np.isfinite(q).all() and np.isfinite(qd).all()):
@@ -51,7 +51,7 @@ def beginning(arm: Arm, roller: Roller, q0: ArrayLike, qd0: ArrayLike) -> Start:
     return Start(0.0, roller.at_rest_or_moving(q[None], qd[None]))
 
 
-def going_on(arm: Arm, roller: Roller, continued: Simulation) -> Start:
+def going_on(arm: Arm, roller: Simulator, continued: Simulation) -> Start:
     """The end of a run of the same arm that did not fail."""
     check_kind(continued, Simulation, "simulate, continued")
     kept = continued.checkpoint

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
-from forearm.kernels.rollout import Roller, State
+from forearm.kernels.rollout import Simulator, State
 from forearm.simulation.events import EventFunction
 from forearm.simulation.result import Event
 from forearm.simulation.track import before_zero
@@ -112,7 +112,7 @@ class DryFriction:
         return np.maximum(tau - plus, minus - tau), tau > plus
 
 
-def sticking(roller: Roller, t: Floats, qd: Floats) -> list[Event]:
+def sticking(roller: Simulator, t: Floats, qd: Floats) -> list[Event]:
     """When joints came to stand, and began to move again; one that only turns round does neither."""
     if not roller.dry.any():
         return []

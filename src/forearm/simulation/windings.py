@@ -18,7 +18,7 @@ from forearm.arm.drive import Motor
 from forearm.arm.joint import Joint
 from forearm.drives.motor import constants_of, current_of
 from forearm.errors import InputError
-from forearm.kernels.rollout import Roller
+from forearm.kernels.rollout import Simulator
 from forearm.simulation.course import Flow, at_once
 from forearm.simulation.events import EventFunction
 from forearm.simulation.inputs import Input
@@ -34,7 +34,7 @@ class Motors(Protocol):
     then charges and currents (m).
     """
 
-    roller: Roller
+    roller: Simulator
     which: NDArray[np.intp]  # of the joints (m) have currents that are states
     current: Floats  # (m,), those
 
@@ -74,7 +74,7 @@ class Motors(Protocol):
 class AtOnce:
     """Torques, or voltages whose currents follow at once."""
 
-    def __init__(self, drive: Input, roller: Roller, asked: Asked) -> None:
+    def __init__(self, drive: Input, roller: Simulator, asked: Asked) -> None:
         self.roller, self._asked, self._supply, self._drive = roller, asked, at_once(drive), drive
         self.which, self.current = np.zeros(0, dtype=np.intp), np.zeros(0)
 

@@ -15,7 +15,7 @@ from forearm.arm.joint import Limits
 from forearm.checking.balancing import Balance, balance, with_counterweights
 from forearm.control.controllers.forces import forces_of
 from forearm.control.model_error import without_gravity
-from forearm.control.reference import sampled, usual_motion
+from forearm.control.reference import default_motion, sampled
 from forearm.errors import InputError, shorten
 from forearm.simulation.machine import kernel_of
 
@@ -50,7 +50,7 @@ def savings(
     Locked joints stand where the motion begins, counterweights `distance` m from the axes.
     """
     rigid = arm.rigid()
-    wanted = sampled(rigid, usual_motion(arm) if motion is None else motion, PERIOD)
+    wanted = sampled(rigid, default_motion(arm) if motion is None else motion, PERIOD)
     states = (wanted.q, wanted.qd, wanted.qdd)
     exact = kernel_of(rigid).inverse_dynamics(*states)
     whole = forces_of(rigid).operations

@@ -1,7 +1,7 @@
 """The expression graph: values that remember how they were made, each once.
 
 Built by running a formulation on its `Expr` scalars; counted, differentiated, evaluated, refined,
-ordered, and written as code.
+ordered, and written as code. It decides by `choose` and by `look_up` in a `Table`.
 """
 
 from forearm.symbols.calculus import derivative, gradient, jacobian, substituted
@@ -10,15 +10,22 @@ from forearm.symbols.evaluate import evaluate
 from forearm.symbols.graph import Expr, Graph
 from forearm.symbols.ordering import most_live, order
 from forearm.symbols.refine import refined
+from forearm.symbols.scalars import choose, look_up, maximum, minimum
+from forearm.symbols.table import Table
 
 __all__ = [
     "Counts",
     "Expr",
     "Graph",
+    "Table",
+    "choose",
     "derivative",
     "evaluate",
     "gradient",
     "jacobian",
+    "look_up",
+    "maximum",
+    "minimum",
     "most_live",
     "order",
     "refined",

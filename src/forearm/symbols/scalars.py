@@ -76,6 +76,8 @@ def hinge(x: Scalar) -> Scalar:
 
 def choose(a: Scalar, b: Scalar, x: Scalar, y: Scalar) -> Scalar:
     """x where a < b, else y."""
+    if type(a) is float and type(b) is float:
+        return x if a < b else y
     for value in (a, b, x, y):
         if isinstance(value, Expr):
             return chosen(value.graph, a, b, x, y)
@@ -85,13 +87,13 @@ def choose(a: Scalar, b: Scalar, x: Scalar, y: Scalar) -> Scalar:
 
 
 def maximum(x: Scalar, y: Scalar) -> Scalar:
-    """The greater of two."""
-    return choose(x, y, y, x)
+    """The greater of two; of arrays with NaN where either is."""
+    return np.maximum(x, y) if isinstance(x, ARRAYS) or isinstance(y, ARRAYS) else choose(y, x, x, y)
 
 
 def minimum(x: Scalar, y: Scalar) -> Scalar:
-    """The smaller of two."""
-    return choose(x, y, x, y)
+    """The smaller of two; of arrays with NaN where either is."""
+    return np.minimum(x, y) if isinstance(x, ARRAYS) or isinstance(y, ARRAYS) else choose(x, y, x, y)
 
 
 def look_up(table: Table, x: Scalar) -> Scalar:

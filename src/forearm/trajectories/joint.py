@@ -12,8 +12,7 @@ smallest and the largest c, and then by one c.
 
 from __future__ import annotations
 
-from forearm.symbols.scalars import hinge, root
-from forearm.trajectories.where import Scalar, chosen, largest, least
+from forearm.symbols.scalars import Scalar, choose, hinge, maximum, minimum, root
 
 NEVER = 1e100  # s: stands for a duration that does not exist; finite, so that differences are numbers
 TINY = 1e-150  # keeps 0 / 0 at 0
@@ -30,8 +29,8 @@ def direct_motion(x0: Scalar, v0: Scalar, x1: Scalar, v1: Scalar, a: Scalar) -> 
     time = abs(v1 - v0) / a
     way = 0.5 * (v0 + v1) * time
     left = (x1 - x0) - way
-    doubt = chosen(abs(v0) + abs(v1), ROUNDING * (abs(x0) + abs(x1) + abs(way)), 0.0)
-    return time, chosen(abs(left) - doubt, left, 0.0)
+    doubt = choose(0.0, abs(v0) + abs(v1), ROUNDING * (abs(x0) + abs(x1) + abs(way)), 0.0)
+    return time, choose(0.0, abs(left) - doubt, left, 0.0)
 
 
 def durations(
@@ -50,14 +49,14 @@ def durations(
     """
     time, left = direct_motion(x0, v0, x1, v1, a)
     # where nothing is left, the way that it moves already
-    s = chosen(-chosen(abs(left), left, v0 + v1), -1.0, 1.0)
-    low, high = least(s * v0, s * v1), largest(s * v0, s * v1)
+    s = choose(0.0, -choose(0.0, abs(left), left, v0 + v1), -1.0, 1.0)
+    low, high = minimum(s * v0, s * v1), maximum(s * v0, s * v1)
     r = a * abs(left)
     p = root(high * high + r)
     # p - high, without a difference of near numbers
-    rise = chosen(-high, p - high, r / (p + abs(high) + TINY))
+    rise = choose(0.0, -high, p - high, r / (p + abs(high) + TINY))
     room = v - high
-    shortest = time + (2.0 * least(rise, room) + hinge(r - room * (v + high)) / v) / a
+    shortest = time + (2.0 * minimum(rise, room) + hinge(r - room * (v + high)) / v) / a
 
     onward = hinge(low)
     slack = hinge(onward * onward - r)
@@ -66,10 +65,10 @@ def durations(
     end = time + 2.0 * (onward + dip) / a
 
     lacking_to_turn = -turning_room(x0, v0, x1, v1, a, lower, upper)
-    lacking = largest(chosen(onward, 0.0, lacking_to_turn), -ends_room(x0, v0, x1, v1, v, lower, upper))
-    shortest = chosen(lacking, NEVER, shortest)
-    start = chosen(slack, largest(start, shortest), shortest)
-    end = chosen(slack, chosen(lacking_to_turn, NEVER, largest(end, start)), start)
+    lacking = maximum(choose(0.0, onward, 0.0, lacking_to_turn), -ends_room(x0, v0, x1, v1, v, lower, upper))
+    shortest = choose(0.0, lacking, NEVER, shortest)
+    start = choose(0.0, slack, maximum(start, shortest), shortest)
+    end = choose(0.0, slack, choose(0.0, lacking_to_turn, NEVER, maximum(end, start)), start)
     return shortest, start, end
 
 
@@ -77,8 +76,8 @@ def ends_room(
     x0: Scalar, v0: Scalar, x1: Scalar, v1: Scalar, v: Scalar, lower: Scalar, upper: Scalar
 ) -> Scalar:
     """Negative where an end lies outside of the range or is faster than v."""
-    places = least(least(upper - x0, x0 - lower), least(upper - x1, x1 - lower))
-    return least(places, v - largest(abs(v0), abs(v1)))
+    places = minimum(minimum(upper - x0, x0 - lower), minimum(upper - x1, x1 - lower))
+    return minimum(places, v - maximum(abs(v0), abs(v1)))
 
 
 def turning_room(
@@ -93,7 +92,7 @@ def turning_room(
     before, after = 0.5 * v0 * abs(v0) / a, 0.5 * v1 * abs(v1) / a
     first, last = x0 + before, x1 - after
     doubt = ROUNDING * (abs(x0) + abs(before) + abs(x1) + abs(after))
-    return least(upper - largest(first, last), least(first, last) - lower) + doubt
+    return minimum(upper - maximum(first, last), minimum(first, last) - lower) + doubt
 
 
 def phases(
@@ -107,13 +106,13 @@ def phases(
     the smaller one likewise.
     """
     time, left = direct_motion(x0, v0, x1, v1, a)
-    low, high = least(v0, v1), largest(v0, v1)
+    low, high = minimum(v0, v1), maximum(v0, v1)
     R = hinge(T - time)
     above, below = hinge(left - high * R), hinge(low * R - left)
     W, e = 0.5 * a * R, a * (above + below)
-    doubt = ROUNDING * (W * W + a * (abs(left) + largest(abs(low), abs(high)) * R))
-    u = least(W, e / (W + root(hinge(W * W - e - doubt)) + TINY))
-    between = largest(low, least(high, left / (R + TINY)))
-    c = largest(-v, least(v, between + chosen(above, u, -u)))
+    doubt = ROUNDING * (W * W + a * (abs(left) + maximum(abs(low), abs(high)) * R))
+    u = minimum(W, e / (W + root(hinge(W * W - e - doubt)) + TINY))
+    between = maximum(low, minimum(high, left / (R + TINY)))
+    c = maximum(-v, minimum(v, between + choose(0.0, above, u, -u)))
     t1, t3 = abs(c - v0) / a, abs(c - v1) / a
     return t1, hinge(T - t1 - t3), t3, c

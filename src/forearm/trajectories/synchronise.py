@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.symbols.scalars import Scalar
 from forearm.trajectories.joint import NEVER, ROUNDING
-from forearm.trajectories.where import Scalar
 
 Array = NDArray[np.float64]
 ROUNDED = 8.0 * ROUNDING  # relative: a sum of phases that is asked for again as a duration

@@ -90,39 +90,31 @@ class Graph:
             if isinstance(entry, Expr):
                 self.name(symbol + "".join("xyz"[i] if i < 3 else str(i) for i in index), entry)
 
-    def operation(self, kind: int, left: int, right: int = NOTHING) -> int:
-        """The place of an operation, made now if it was not there."""
-        key = (kind, left, right)
+    def operation(self, kind: int, left: int, right: int = NOTHING, key: tuple[Any, ...] = ()) -> int:
+        """The place of an operation, made now if it was not there; what it is known by, if not these."""
+        key = key or (kind, left, right)
         place = self._places.get(key)
         if place is None:
-            place = self._places[key] = self._append(
-                kind, left, right, (left,) if right < 0 else (left, right)
-            )
+            place = self._places[key] = len(self.kinds)
+            self.kinds.append(kind)
+            self.left.append(left)
+            self.right.append(right)
+            self.sections.append(self.section)
+            self.offline.append(self.offline[left] and (right < 0 or self.offline[right]))
         return place
 
     def choice(self, a: int, b: int, x: int, y: int) -> int:
         """The place of x where a < b, else y."""
-        key = (CHOOSE, a, b, x, y)
-        if key not in self._places:
-            place = self._places[key] = self._append(CHOOSE, a, b, (a, b, x, y))
-            self.branches[place] = (x, y)
-        return self._places[key]
+        place = self.operation(CHOOSE, a, b, (CHOOSE, a, b, x, y))
+        self.branches[place] = (x, y)
+        self.offline[place] = all(self.offline[operand] for operand in (a, b, x, y))
+        return place
 
     def look_up(self, table: Table, x: int) -> int:
         """The place of a table's value at x."""
-        key = (LOOKUP, x, table)
-        if key not in self._places:
-            place = self._places[key] = self._append(LOOKUP, x, NOTHING, (x,))
-            self.tables[place] = table
-        return self._places[key]
-
-    def _append(self, kind: int, left: int, right: int, operands: tuple[int, ...]) -> int:
-        self.kinds.append(kind)
-        self.left.append(left)
-        self.right.append(right)
-        self.sections.append(self.section)
-        self.offline.append(all(self.offline[operand] for operand in operands))
-        return len(self.kinds) - 1
+        place = self.operation(LOOKUP, x, NOTHING, (LOOKUP, x, table))
+        self.tables[place] = table
+        return place
 
     def operands(self, place: int) -> tuple[int, ...]:
         """What an operation is made of: one place, two, or four."""

@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Compiled once, and not again by every process that a test starts.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test types tests test-long test-machines test-peers check bench bench-peers docs fuzz clean
 

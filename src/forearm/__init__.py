@@ -12,6 +12,7 @@ from forearm.errors import (
     ModelError,
     ModelWarning,
     NameNotFound,
+    OutOfMemory,
     PartsWarning,
     StepWarning,
 )
@@ -75,6 +76,7 @@ __all__ = [
     "ModelWarning",
     "Motor",
     "NameNotFound",
+    "OutOfMemory",
     "PartsWarning",
     "Plan",
     "Request",

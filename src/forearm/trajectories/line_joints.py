@@ -83,7 +83,13 @@ def _limits(task: Task, stretch: Stretch, s: Array, q: Array) -> tuple[Array, Ar
         clear = (converged & (task.closeness(beside) >= WELL_CLEAR)).reshape(ways.shape).all(axis=1)
         weights = _lagrange(offsets[clear])
         beside = beside.reshape(*ways.shape, -1)[clear]
-        smooth = np.abs(np.einsum("mk,mkn->mn", weights, beside) - q[rows[clear]]).max(axis=1) <= SMOOTH
+        curve = np.einsum("mk,mkn->mn", weights, beside)
+        smooth = np.abs(curve - q[rows[clear]]).max(axis=1) <= SMOOTH
+        # In the posture itself joints that share an axis turn against each other as rounding has it;
+        # what the curve says is an answer as well.
+        at = stretch.start + s[rows[clear], None] * stretch.along
+        again, solved = task.solve(at, curve)
+        smooth |= solved & (np.abs(again - curve).max(axis=1) <= SMOOTH)
         if smooth.any():
             chosen, found = rows[clear][smooth], beside[smooth].reshape(-1, q.shape[1])
             first = task.slopes(found, stretch.along)

@@ -10,6 +10,7 @@ from forearm.values import as_floats, check_number
 
 Array = NDArray[np.float64]
 ROWS = 10_000_000  # a table may have
+ROUNDING = 1e-12  # of the duration: a time so little behind the end is the end
 
 
 def times_within(t: ArrayLike, duration: float) -> tuple[bool, Array]:
@@ -18,6 +19,7 @@ def times_within(t: ArrayLike, duration: float) -> tuple[bool, Array]:
     if asked.ndim > 1:
         raise InputError(f"at: a time or times (m,) are needed, came shape {asked.shape}.")
     times = np.atleast_1d(asked)
+    times = np.where((times > duration) & (times <= duration * (1.0 + ROUNDING)), duration, times)
     outside = ~((times >= 0.0) & (times <= duration))
     if outside.any():
         raise InputError(

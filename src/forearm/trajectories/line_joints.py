@@ -33,6 +33,11 @@ def joints_along(task: Task, stretch: Stretch, s: Array) -> tuple[Array, Array, 
     near = stretch.guess(s)
     rows = np.flatnonzero(np.isfinite(near).all(axis=1))
     found, converged = task.solve(stretch.start + s[rows, None] * stretch.along, near[rows])
+    missed = np.flatnonzero(~converged)
+    if (
+        missed.size
+    ):  # a hair beside a singular posture rounding may lead astray; what lies on either side does not
+        found[missed], converged[missed] = _from_beside(task, stretch, s[rows[missed]])
     rows, found = rows[converged], found[converged]
     q[rows] = found
     if not rows.size:
@@ -48,6 +53,21 @@ def joints_along(task: Task, stretch: Stretch, s: Array) -> tuple[Array, Array, 
         lost = near_singular[~known & (closeness[closeness < CLEAR] < HOPELESS)]
         slopes[lost] = bends[lost] = np.nan
     return q, slopes, bends
+
+
+def _from_beside(task: Task, stretch: Stretch, s: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Postures at ways s, begun from the curve through neighbours, and whether there are any."""
+    offsets = np.broadcast_to(SPACINGS[0] * stretch.length * BOTH_SIDES, (len(s), len(BOTH_SIDES)))
+    ways = np.clip(s[:, None] + offsets, 0.0, float(stretch.ways[-1]))
+    beside, there = task.solve(
+        stretch.start + ways.reshape(-1, 1) * stretch.along, stretch.guess(ways.ravel())
+    )
+    whole = there.reshape(ways.shape).all(axis=1) & (ways == s[:, None] + offsets).all(axis=1)
+    curve = np.einsum("mk,mkn->mn", _lagrange(offsets), beside.reshape(*ways.shape, -1))
+    found, converged = task.solve(
+        stretch.start + s[:, None] * stretch.along, np.where(whole[:, None], curve, 0.0)
+    )
+    return found, converged & whole & (np.abs(found - curve).max(axis=1) <= SMOOTH)
 
 
 def _derivatives(task: Task, stretch: Stretch, q: Array, closeness: Array) -> tuple[Array, Array]:

@@ -21,10 +21,10 @@ test: $(VENV)/.installed  ## every test but the long sweeps
 	$(BIN)/ruff check .
 	$(MAKE) --no-print-directory -j2 types tests
 
-types:
+types: $(VENV)/.installed
 	$(BIN)/mypy
 
-tests:
+tests: $(VENV)/.installed
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not long"
 
 test-long: $(VENV)/.installed  ## the long sweeps

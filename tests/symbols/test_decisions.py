@@ -107,16 +107,13 @@ def test_a_spline_goes_through_its_points_with_two_continuous_slopes_and_no_bend
         assert CURVE.at(point) == pytest.approx(value, abs=1e-14)
         table = CURVE
         for order in range(3):
-            left, right = (
-                Table(table.breaks, (piece, *[piece] * len(table.breaks)))
-                for piece in table.pieces[k : k + 2]
-            )
+            left, right = table.pieces[k : k + 2]
             begin = POINTS[max(k - 1, 0)]
-            before = sum(c * (point - begin) ** p for p, c in enumerate(left.pieces[0]))
+            before = sum(c * (point - begin) ** p for p, c in enumerate(left))
             if 0 < k < len(POINTS) - 1:
-                assert before == pytest.approx(right.pieces[0][0], abs=1e-12), (k, order)
+                assert before == pytest.approx(right[0], abs=1e-12), (k, order)
             elif order == 2:  # natural: the bend ends at 0 inside
-                inside = right.pieces[0][0] if k == 0 else before
+                inside = right[0] if k == 0 else before
                 assert inside == pytest.approx(0.0, abs=1e-12)
             table = table.slope()
 
@@ -165,7 +162,7 @@ def test_what_is_common_to_branches_is_found_by_refinement() -> None:
     assert at(better, found, values) == pytest.approx(at(graph, result, values), rel=1e-14)
 
 
-def test_a_million_points_are_looked_up_as_one_is() -> None:
+def test_a_hundred_thousand_points_are_looked_up_as_one_is() -> None:
     x = tuple(float(k) for k in range(100_000))
     table = straight(x, tuple(math.sin(v) for v in x))
     assert table.at(77_777.25) == pytest.approx(0.75 * math.sin(77_777) + 0.25 * math.sin(77_778))

@@ -53,7 +53,7 @@ def through(transmission: Transmission, load: Scalar, direction: Scalar) -> Scal
     """
     eta = efficiency(transmission, load)
     agrees = load * direction  # positive where the motor drives, negative where the load does
-    # what agrees is 0 at rest, or NaN
+    # at rest `agrees` is 0 and adds nothing; NaN stays NaN
     passed = choose(0.0, agrees, load / eta, choose(agrees, 0.0, load * eta, load + agrees))
     return passed + direction * transmission.breakaway
 

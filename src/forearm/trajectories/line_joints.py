@@ -59,15 +59,18 @@ def _from_beside(task: Task, stretch: Stretch, s: Array) -> tuple[Array, NDArray
     """Postures at ways s, begun from the curve through neighbours, and whether there are any."""
     offsets = np.broadcast_to(SPACINGS[0] * stretch.length * BOTH_SIDES, (len(s), len(BOTH_SIDES)))
     ways = np.clip(s[:, None] + offsets, 0.0, float(stretch.ways[-1]))
-    beside, there = task.solve(
-        stretch.start + ways.reshape(-1, 1) * stretch.along, stretch.guess(ways.ravel())
-    )
+    beside, there = _postures(task, stretch, ways.ravel())
     whole = there.reshape(ways.shape).all(axis=1) & (ways == s[:, None] + offsets).all(axis=1)
     curve = np.einsum("mk,mkn->mn", _lagrange(offsets), beside.reshape(*ways.shape, -1))
     found, converged = task.solve(
         stretch.start + s[:, None] * stretch.along, np.where(whole[:, None], curve, 0.0)
     )
     return found, converged & whole & (np.abs(found - curve).max(axis=1) <= SMOOTH)
+
+
+def _postures(task: Task, stretch: Stretch, s: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """q (m, n) at ways s (m,) by Newton's iteration from the knots, and where it converged."""
+    return task.solve(stretch.start + s[:, None] * stretch.along, stretch.guess(s))
 
 
 def _derivatives(task: Task, stretch: Stretch, q: Array, closeness: Array) -> tuple[Array, Array]:
@@ -98,8 +101,7 @@ def _limits(task: Task, stretch: Stretch, s: Array, q: Array) -> tuple[Array, Ar
         rows, offsets, ways = rows[fits], offsets[fits], ways[fits]
         if not rows.size:
             break
-        places = stretch.start + ways.reshape(-1, 1) * stretch.along
-        beside, converged = task.solve(places, stretch.guess(ways.ravel()))
+        beside, converged = _postures(task, stretch, ways.ravel())
         clear = (converged & (task.closeness(beside) >= WELL_CLEAR)).reshape(ways.shape).all(axis=1)
         weights = _lagrange(offsets[clear])
         beside = beside.reshape(*ways.shape, -1)[clear]

@@ -7,7 +7,7 @@ from forearm.codegen.languages.describing import title
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import legal
 from forearm.codegen.program import Program
-from forearm.codegen.text import Dialect, call, folded, functions, number, tables
+from forearm.codegen.text import Dialect, call, functions, number, tables
 
 SIGN = """\
 static double sign_of(double x)
@@ -72,8 +72,7 @@ def source(program: Program) -> str:
     named = tables(statements)
     lines += [*c_family.comment(c_family.LAYOUT), *LOOK_UP, ""] if named else []
     for table, name in named.items():
-        numbers = ", ".join(map(number, table.numbers))
-        lines += [*folded(f"static const double {name}[] = {{{numbers}}};"), ""]
+        lines += [*c_family.constant_array(name, table), ""]
     # C's own abs is for whole numbers
     dialect = Dialect(
         number,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from forearm.codegen.languages import describing
 from forearm.codegen.program import Argument, Program, Ref, Statement
 from forearm.codegen.text import Dialect, expression, folded, number, paragraphs, read, sectioned
+from forearm.symbols.table import Table
 
 # Where a comment would end or begin, or a trigraph stand.
 MARKS = re.compile(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)")
@@ -28,6 +29,12 @@ def entry(ref: Ref) -> str:
 def choice(a: str, b: str, x: str, y: str) -> str:
     """x where a < b, else y."""
     return f"({a} < {b} ? {x} : {y})"
+
+
+def constant_array(name: str, table: Table, indent: str = "") -> list[str]:
+    """The definition of a table."""
+    numbers = ", ".join(map(number, table.numbers))
+    return folded(f"static const double {name}[] = {{{numbers}}};", indent)
 
 
 def comment(lines: Iterable[str]) -> list[str]:

@@ -10,7 +10,7 @@ from forearm.codegen.languages import c_family
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import legal
 from forearm.codegen.program import Program, Statement
-from forearm.codegen.text import Dialect, call, folded, functions, number, tables
+from forearm.codegen.text import Dialect, call, functions, number, tables
 from forearm.symbols.table import Table
 
 
@@ -79,8 +79,7 @@ def _opening(statements: tuple[Statement, ...], scalar: str, named: Mapping[Tabl
     called = functions(statements)
     lines = [f"    using std::{name};" for name in sorted(called - {"sign", "choose", "lookup"})]
     for table in tables(statements):
-        numbers = ", ".join(map(number, table.numbers))
-        lines += folded(f"static const double {named[table]}[] = {{{numbers}}};", "    ")
+        lines += c_family.constant_array(named[table], table, c_family.INDENT)
     if "sign" in called:
         T = scalar
         lines += [

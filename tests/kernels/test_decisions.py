@@ -12,12 +12,12 @@ from forearm.kernels.native import host
 from forearm.kernels.vectors import CHOSEN_BREAKS, COUNTED_BREAKS
 from forearm.symbols import Graph, evaluate
 from forearm.symbols.scalars import choose, look_up
-from forearm.symbols.table import Table, spline, straight
+from forearm.symbols.table import LookupTable, spline, straight
 
 MANY = 3 * COUNTED_BREAKS + 7  # so many that the piece is found by halving
 
 
-def table(points: int, smooth: bool) -> Table:
+def table(points: int, smooth: bool) -> LookupTable:
     x = (
         np.sort(np.random.default_rng(points).uniform(-1.0, 1.0, points))
         if points > 2
@@ -27,7 +27,7 @@ def table(points: int, smooth: bool) -> Table:
     return (spline if smooth else straight)(tuple(x.tolist()), values)
 
 
-def states(of: Table) -> np.ndarray:
+def states(of: LookupTable) -> np.ndarray:
     """Some between, beyond, and all breaks with their neighbours."""
     breaks = np.array(of.breaks)
     near = [np.nextafter(breaks, -9.0), breaks, np.nextafter(breaks, 9.0)]

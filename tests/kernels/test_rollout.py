@@ -33,7 +33,7 @@ RIGID = {
 STEPS, H = 40, 2e-3
 
 
-def roller(arm: fa.Arm, method: str = "rk4", voltage: bool = False) -> Simulator:
+def simulator(arm: fa.Arm, method: str = "rk4", voltage: bool = False) -> Simulator:
     c, a, b = tableau_of(method).floats
     return Simulator(arm, voltage, tuple(c), tuple(tuple(row) for row in a), tuple(b))
 
@@ -64,7 +64,7 @@ def close(a: Floats, b: Floats) -> bool:
 def test_steps_are_those_of_the_method(name: str, method: str) -> None:
     arm = RIGID[name]
     q, qd, u = posture(arm, 1), speed(arm, 2), np.linspace(-2.0, 3.0, arm.n)
-    made = roller(arm, method)
+    made = simulator(arm, method)
     state = made.at_rest_or_moving(q[None], qd[None])
     found = made.run(state, u, STEPS, H, 1, linear=False)
     right = stepped(arm, method, q, qd, lambda k, s, qd: u)
@@ -80,7 +80,7 @@ def test_inputs_are_held_or_go_straight(linear: bool) -> None:
     arm = RIGID["slides"]
     q, qd = posture(arm, 1), speed(arm, 2)
     table = np.random.default_rng(4).uniform(-5.0, 5.0, (STEPS + 1, arm.n))
-    made = roller(arm)
+    made = simulator(arm)
     found = made.run(made.at_rest_or_moving(q[None], qd[None]), table, STEPS, H, 1, linear)
     share = 1.0 if linear else 0.0
     right = stepped(arm, "rk4", q, qd, lambda k, s, qd: table[k] + share * s * (table[k + 1] - table[k]))
@@ -110,7 +110,7 @@ def test_voltages_act_through_the_motors(limited: bool) -> None:
             reached.add(round(float(abs(tau[0])), 9))
             return tau
 
-        made = roller(arm, voltage=True)
+        made = simulator(arm, voltage=True)
         state = made.at_rest_or_moving(np.array([[0.3]]), np.array([[0.8]]))
         found = made.run(state, np.array([V]), STEPS, H, 1, linear=False)
         right = stepped(arm, "rk4", np.array([0.3]), np.array([0.8]), torque)
@@ -128,7 +128,7 @@ def test_a_simulation_has_the_same_bits_alone_and_among_others(arm: fa.Arm) -> N
     q, qd = posture(arm, 1, 11), 0.3 * rng.normal(size=(11, arm.n))
     qd[::3] = 0.0
     u = rng.uniform(-20.0, 20.0, (11, arm.n))
-    made = roller(arm)
+    made = simulator(arm)
     together = made.at_rest_or_moving(q, qd)
     made.run(together, u[:, None], 25, 1e-3, 25, linear=False)
     for k in range(11):
@@ -142,7 +142,7 @@ def test_a_simulation_has_the_same_bits_alone_and_among_others(arm: fa.Arm) -> N
 
 
 def test_inputs_of_as_many_simulations_as_times_are_not_taken_for_a_table() -> None:
-    made = roller(block())
+    made = simulator(block())
     state = made.at_rest_or_moving(np.zeros((6, 1)), np.zeros((6, 1)))
     made.run(state, np.arange(6.0)[:, None, None], 5, 0.1, 5, linear=False)
     assert np.allclose(state.qd[:, 0], np.arange(6.0) * 0.5 / 1.7, rtol=1e-14, atol=0.0)
@@ -151,7 +151,7 @@ def test_inputs_of_as_many_simulations_as_times_are_not_taken_for_a_table() -> N
 @pytest.mark.parametrize("every", [1, 5, 20])
 def test_the_record_has_every_so_manieth_state(every: int) -> None:
     arm = RIGID["slides"]
-    made = roller(arm)
+    made = simulator(arm)
     start = made.at_rest_or_moving(posture(arm, 1, 3), posture(arm, 2, 3))
     all_, some = (made.run(start.copy(), np.zeros(arm.n), 20, 1e-3, k, linear=False) for k in (1, every))
     assert some[0].shape == (3, 20 // every + 1, arm.n)
@@ -159,7 +159,7 @@ def test_the_record_has_every_so_manieth_state(every: int) -> None:
 
 
 def test_a_joint_that_is_not_driven_hard_enough_stays_where_it_is_to_the_bit() -> None:
-    made = roller(block(friction=fa.Friction(coulomb=(2.0, -3.0))))
+    made = simulator(block(friction=fa.Friction(coulomb=(2.0, -3.0))))
     q = np.full((4, 1), 0.1)
     state = made.at_rest_or_moving(q, np.zeros((4, 1)))
     u = np.array([1.999999, -2.999999, 2.000001, -3.000001])[:, None, None]
@@ -170,12 +170,12 @@ def test_a_joint_that_is_not_driven_hard_enough_stays_where_it_is_to_the_bit() -
 
 
 def test_states_say_which_joints_stand() -> None:
-    made = roller(random_arm(1, 3))
+    made = simulator(random_arm(1, 3))
     assert made.dry.all()
     state = made.at_rest_or_moving(np.zeros((1, 3)), np.array([[0.0, -0.5, 0.2]]))
     assert np.array_equal(state.free, [[0.0, 1.0, 1.0]])
     assert np.array_equal(state.way, [[0.0, -1.0, 1.0]])
-    assert not roller(RIGID["tree"]).dry.any()
+    assert not simulator(RIGID["tree"]).dry.any()
     assert isinstance(state.copy(), State)
     assert state.copy().q is not state.q
 
@@ -219,11 +219,11 @@ def test_code_that_is_not_what_was_written_is_made_again(
     monkeypatch.setenv("FOREARM_CACHE", str(tmp_path))
     tmp_path.chmod(0o700)
     arm, zero = random_arm(8, 3), np.zeros(3)
-    made = roller(arm).accelerations(zero, zero, zero, zero, zero + 1.0)
+    made = simulator(arm).accelerations(zero, zero, zero, zero, zero + 1.0)
     (entry,) = cache.entries(tmp_path)
     about = {"arm": "x", "functions": ["x"], "dtype": "float64", "part": "single"}
     cache.write(entry.path.name.removesuffix(".kernel"), about, b"no object file")
-    assert np.array_equal(roller(arm).accelerations(zero, zero, zero, zero, zero + 1.0), made)
+    assert np.array_equal(simulator(arm).accelerations(zero, zero, zero, zero, zero + 1.0), made)
 
 
 @pytest.mark.slow
@@ -235,7 +235,7 @@ def test_loads_that_are_nearly_known_lead_to_the_same_motion(kind: str, method: 
     arm = with_efficiency(loaded_arm(kind, 5, 3), 1)
     q, qd = posture(arm, 1), 3.0 * speed(arm, 2)
     table = np.random.default_rng(3).normal(size=(STEPS + 1, arm.n))  # held, so that loads jump at every step
-    run = roller(arm, method)
+    run = simulator(arm, method)
     state = run.at_rest_or_moving(q[None], qd[None])
     found = run.run(state, table, STEPS, H, 1, linear=False)
     # until a joint turns round
@@ -250,7 +250,7 @@ def test_loads_that_are_nearly_known_lead_to_the_same_motion(kind: str, method: 
 def test_where_a_load_is_far_from_what_was_expected_it_is_found_all_the_same() -> None:
     """Loads that are nowhere near, of either sign and of any size, cost steps but change nothing."""
     arm = with_efficiency(loaded_arm("chain", 5, 3), 1)
-    run = roller(arm)
+    run = simulator(arm)
     q, qd = posture(arm, 1)[None], speed(arm, 2)[None]
     ends = []
     for size in (0.0, 1.0, -30.0, 1e4, -1e9):

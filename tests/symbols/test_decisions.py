@@ -15,7 +15,7 @@ from forearm.errors import InputError
 from forearm.symbols import Expr, Graph, derivative, evaluate, gradient, refined
 from forearm.symbols.graph import CHOOSE, LOOKUP
 from forearm.symbols.scalars import choose, look_up, maximum, minimum
-from forearm.symbols.table import Table, spline, straight
+from forearm.symbols.table import LookupTable, spline, straight
 
 STEPS = straight((0.0, 1.0, 3.0), (2.0, -1.0, 5.0))
 POINTS = (-2.0, -0.5, 0.1, 0.7, 3.0, 3.2)
@@ -134,7 +134,7 @@ def test_a_spline_is_the_solution_of_its_equations_by_elimination_of_a_full_matr
 
 
 @pytest.mark.parametrize("table", [STEPS, CURVE], ids=["straight", "spline"])
-def test_slopes_of_tables(table: Table) -> None:
+def test_slopes_of_tables(table: LookupTable) -> None:
     graph, (a, *_) = inputs()
     made = look_up(table, -a)
     (slope,) = derivative(graph, [made], {a: 1.0})
@@ -189,4 +189,4 @@ def test_nan_stays_nan_in_every_table() -> None:
 )
 def test_what_is_no_table_is_refused(breaks: Any, pieces: Any) -> None:
     with pytest.raises(InputError, match="table: expected"):
-        Table(breaks, pieces)
+        LookupTable(breaks, pieces)

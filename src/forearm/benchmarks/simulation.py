@@ -20,7 +20,7 @@ from forearm.benchmarks.work import each_joint
 from forearm.files.builtin import load_builtin
 from forearm.files.urdf_write import urdf_text
 from forearm.kernels.kernel import compile as compile_arm
-from forearm.simulation.machine import roller_of
+from forearm.simulation.machine import simulator_of
 from forearm.simulation.run import simulate, simulate_many
 
 STEP, STEPS = 1e-3, 10_000
@@ -88,13 +88,13 @@ class Alone:
 
     def __init__(self, arm: Arm, q: Floats, qd: Floats, u: Floats | None = None) -> None:
         self.arm, self.q, self.qd, self.u = arm, q, qd, np.zeros(arm.n) if u is None else u
-        self.roller = roller_of(arm, False, "rk4")
+        self.simulator = simulator_of(arm, False, "rk4")
         self.record: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
 
     def run(self) -> None:
         """All steps from the start."""
-        state = self.roller.at_rest_or_moving(self.q[None], self.qd[None])
-        self.record = self.roller.run(state, self.u, STEPS, STEP, 1, linear=False)
+        state = self.simulator.at_rest_or_moving(self.q[None], self.qd[None])
+        self.record = self.simulator.run(state, self.u, STEPS, STEP, 1, linear=False)
 
     def work(self) -> Work:
         """To be timed."""

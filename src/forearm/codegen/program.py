@@ -33,7 +33,7 @@ from forearm.symbols.graph import (
     SUB,
     expressions,
 )
-from forearm.symbols.table import Table
+from forearm.symbols.table import LookupTable
 
 OPERATORS = {
     MUL: "*",
@@ -84,7 +84,7 @@ class Op:
 
     operator: str
     operands: tuple[Tree, ...]
-    table: Table | None = None
+    table: LookupTable | None = None
 
 
 Tree = float | Ref | Op

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from forearm.codegen.program import Op, Ref, Statement, Tree
 from forearm.errors import InputError
-from forearm.symbols.table import Table
+from forearm.symbols.table import LookupTable
 
 SUM, PRODUCT, ATOM = range(3)
 CODE_WIDTH = 110
@@ -34,9 +34,9 @@ class Dialect:
     entry: Callable[[Ref], str]
     call: Callable[[str, str], str]  # name of the function, text of its arguments
     choose: Callable[[str, str, str, str], str]  # a, b, x, y: x where a < b, else y
-    tables: Mapping[Table, str]  # the name of each table
+    tables: Mapping[LookupTable, str]  # the name of each table
 
-    def look_up(self, table: Table, x: str) -> str:
+    def look_up(self, table: LookupTable, x: str) -> str:
         """A table's value at x."""
         return self.call("look_up", f"{self.tables[table]}, {len(table.breaks)}, {table.order}, {x}")
 
@@ -96,7 +96,7 @@ def functions(statements: Iterable[Statement]) -> set[str]:
     return called - {"+", "-", "*", "/", "neg"}
 
 
-def tables(statements: Iterable[Statement]) -> dict[Table, str]:
+def tables(statements: Iterable[Statement]) -> dict[LookupTable, str]:
     """The tables that the statements look things up in, with a name for each."""
     found = dict.fromkeys(
         op.table for s in statements for op in parts(s.value) if isinstance(op, Op) and op.table is not None

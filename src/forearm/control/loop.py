@@ -22,7 +22,7 @@ from forearm.errors import InputError, shorten
 from forearm.kernels.rollout import Simulator, State
 from forearm.kinematics.arguments import states_of
 from forearm.simulation.converter import Converter, converter_of
-from forearm.simulation.machine import kernel_of, roller_of
+from forearm.simulation.machine import kernel_of, simulator_of
 from forearm.simulation.stability import fastest_decay, longest_step, warn_of_long_steps
 from forearm.simulation.windings import has_inductance
 from forearm.values import check_kind, check_number, check_whole
@@ -175,7 +175,7 @@ class _Drive:
     """From a torque that is asked for to what the machine code of the plant takes."""
 
     plant: Arm
-    roller: Simulator
+    simulator: Simulator
     believed: Constants | None  # of the motors, where voltages drive
     converter: Converter | None
     most: Floats  # torques, (n,), that the plant's joints bear
@@ -195,7 +195,7 @@ class _Drive:
         converter = None if dac is None else converter_of(plant, dac)
         return _Drive(
             plant,
-            roller_of(plant, by_voltage, METHOD),
+            simulator_of(plant, by_voltage, METHOD),
             believed,
             converter,
             most_torques(plant),
@@ -254,8 +254,8 @@ class _Loop:
         wanted, drive, m = self.reference, self.drive, len(self.reference.t) - 1
         q, qd = (np.full(wanted.q.shape, np.nan) for _ in range(2))
         commands, asked, given = (np.full((m, len(q0)), np.nan) for _ in range(3))
-        roller = drive.roller
-        state = roller.at_rest_or_moving(q0[None].copy(), qd0[None].copy())
+        simulator = drive.simulator
+        state = simulator.at_rest_or_moving(q0[None].copy(), qd0[None].copy())
         q[0], qd[0] = q0, qd0
         reader = self.sensors.reader(drive.plant, self.period)
         times, h = wanted.t.tolist(), self.period / self.substeps
@@ -277,7 +277,7 @@ class _Loop:
             asked[k] = acting
             u = drive.giving(acting)
             given[k] = u
-            roller.run(state, u, self.substeps, h, self.substeps, False)
+            simulator.run(state, u, self.substeps, h, self.substeps, False)
             if not math.hypot(*state.q[0].tolist(), *state.qd[0].tolist()) < BEYOND:
                 message = (
                     f"the arm was lost after {times[k]:.6g} s; if gains did it, lower the "
@@ -314,7 +314,7 @@ class _Loop:
             true = (
                 np.zeros(len(q))
                 if u is None
-                else self.drive.roller.accelerations(q, qd, u, state.way[0], state.free[0])
+                else self.drive.simulator.accelerations(q, qd, u, state.way[0], state.free[0])
             )
             qdd = self.sensors.accelerometers(q.copy(), qd.copy(), true)
         return Sample(k, t, *told, qdd, (w.q[k], w.qd[k], w.qdd[k]), (w.q[k + 1], w.qd[k + 1], w.qdd[k + 1]))

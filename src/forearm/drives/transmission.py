@@ -16,14 +16,14 @@ import numpy as np
 from forearm.arm.drive import Transmission
 from forearm.errors import ModelError, shorten
 from forearm.symbols.scalars import Scalar, choose, look_up
-from forearm.symbols.table import Table, spline, straight
+from forearm.symbols.table import LookupTable, spline, straight
 
 LOOKED_AT = 200  # loads between two points, for what no gear does
 ROUNDING = 1e-12
 
 
 @lru_cache(maxsize=256)
-def curve_of(transmission: Transmission) -> Table:
+def curve_of(transmission: Transmission) -> LookupTable:
     """Efficiency against load ratio; ModelError where more load would need less torque, or a spline
     goes beyond 0 or 1.
     """

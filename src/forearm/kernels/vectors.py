@@ -11,7 +11,7 @@ import struct
 from dataclasses import dataclass, replace
 
 from forearm.kernels.elementary import DOUBLE, SINGLE, TAN_EIGHTH, Series
-from forearm.symbols.table import Table
+from forearm.symbols.table import LookupTable
 
 TABLE = "; table "  # begins lines that belong before the functions of a module
 CHOSEN_BREAKS = 4  # of a table, up to which no memory is needed
@@ -270,7 +270,7 @@ class Body:
         t = self.target
         return self.emit(f"select {t.mask} {mask}, {t.vector} {a}, {t.vector} {b}")
 
-    def look_up(self, table: Table, x: str) -> str:
+    def look_up(self, table: LookupTable, x: str) -> str:
         """A table's value. The piece is chosen break by break where they are few; else each lane loads it
         from the place that is found by counting the breaks that x has reached, or by halving.
         """
@@ -287,7 +287,7 @@ class Body:
             value = self.fma(value, u, c)
         return value
 
-    def _chosen_piece(self, table: Table, x: str) -> list[str]:
+    def _chosen_piece(self, table: LookupTable, x: str) -> list[str]:
         """Where the piece begins, and its coefficients from the highest power down."""
         first, *others = zip((table.breaks[0], *table.breaks), table.pieces, strict=True)
         now = [first[0], *reversed(first[1])]
@@ -302,7 +302,7 @@ class Body:
             now = then
         return values
 
-    def _kept(self, table: Table) -> str:
+    def _kept(self, table: LookupTable) -> str:
         """The name of a table in memory; the joining of a module puts the line into its place."""
         numbers = ", ".join(f"{self.target.scalar} {self.number(c)}" for c in table.numbers)
         content = f"[{len(table.numbers)} x {self.target.scalar}] [{numbers}]"
@@ -310,7 +310,7 @@ class Body:
         self.lines.append(f"{TABLE}{name} = private unnamed_addr constant {content}, align 64")
         return name
 
-    def _reached(self, table: Table, name: str, x: str) -> str:
+    def _reached(self, table: LookupTable, name: str, x: str) -> str:
         """How many breaks are at most x, as whole numbers."""
         t, count = self.target, len(table.breaks)
         place = self._whole(0)

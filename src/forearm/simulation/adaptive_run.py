@@ -150,7 +150,7 @@ class Following:
 
         def f(t: float, x: Floats, xd: Floats) -> Floats:
             u = motors.u(t, x, xd)
-            qdd = motors.roller.accelerations(x[:n], xd[:n], u, way, free)
+            qdd = motors.simulator.accelerations(x[:n], xd[:n], u, way, free)
             if not np.isfinite(qdd).all():
                 self.unsolved = x[:n].copy(), xd[:n].copy(), u
             return np.concatenate([qdd, motors.rates(t, xd)]) if has_currents else qdd
@@ -229,7 +229,9 @@ class Following:
             return at, rate, u
 
         is_held = drive.is_constant and not len(motors.current)
-        return Course(motors.roller, t, q, qd, given, between, motors.supply, is_held, self.track, checkpoint)
+        return Course(
+            motors.simulator, t, q, qd, given, between, motors.supply, is_held, self.track, checkpoint
+        )
 
 
 def check_periods(drive: Input, duration: float) -> None:

@@ -47,7 +47,7 @@ class Course:
     `supply(given, qd)` says what flows, `is_held` that nothing given changes between two samples.
     """
 
-    roller: Simulator
+    simulator: Simulator
     t: Floats
     q: Floats
     qd: Floats

@@ -38,7 +38,7 @@ class Books:
         """Accelerations (T, n): 0 of a joint that friction holds, and of one that begins to move
         there what it begins with.
         """
-        return _with_beginnings(self._course.roller, self._course.q, self._course.qd, self._flow.u)
+        return _with_beginnings(self._course.simulator, self._course.q, self._course.qd, self._flow.u)
 
     @property
     def tau(self) -> Floats:
@@ -73,7 +73,7 @@ class Books:
 
 def _added_up(course: Course, flow: Flow) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """Energies, and losses by kind. Held torques without losses supply tau (q_new - q) to the bit."""
-    arm, t, q, qd = course.roller.arm, course.t, course.q, course.qd
+    arm, t, q, qd = course.simulator.arm, course.t, course.q, course.qd
     kinetic, potential = _energies(arm, q, qd)
     supplied = np.zeros(len(t))
     lost = {name: np.zeros((len(t), arm.n)) for name in ("bearing", "gear", "friction", "winding")}
@@ -84,9 +84,9 @@ def _added_up(course: Course, flow: Flow) -> tuple[dict[str, Floats], dict[str, 
         supplied[1:] = np.cumsum(np.sum(flow.u[:-1] * np.diff(q, axis=0), axis=1))
     for node, weight in zip(NODES, WEIGHTS, strict=True) if len(t) > 1 and not is_short else ():
         at, rate, given = course.between(float(node))
-        rate = np.where((qd[:-1] == 0.0) & (qd[1:] == 0.0) & course.roller.dry, 0.0, rate)
+        rate = np.where((qd[:-1] == 0.0) & (qd[1:] == 0.0) & course.simulator.dry, 0.0, rate)
         there = course.supply(given, rate)
-        losses = _losses(arm, at, rate, _accelerations(course.roller, at, rate, there.u)) if rubs else {}
+        losses = _losses(arm, at, rate, _accelerations(course.simulator, at, rate, there.u)) if rubs else {}
         if there.winding is not None:
             losses["winding"] = there.winding
         supplied[1:] += np.cumsum(weight * h[:, 0] * there.power)
@@ -97,26 +97,26 @@ def _added_up(course: Course, flow: Flow) -> tuple[dict[str, Floats], dict[str, 
     return energy if flow.field is None else energy | {"field": flow.field}, lost
 
 
-def _accelerations(roller: Simulator, q: Floats, qd: Floats, u: Floats) -> Floats:
+def _accelerations(simulator: Simulator, q: Floats, qd: Floats, u: Floats) -> Floats:
     """Of many states, with friction against the velocities and joints that stand held."""
-    stands = (qd == 0.0) & roller.dry
-    return roller.accelerations_of(q, qd, u, np.sign(qd), np.where(stands, 0.0, 1.0))
+    stands = (qd == 0.0) & simulator.dry
+    return simulator.accelerations_of(q, qd, u, np.sign(qd), np.where(stands, 0.0, 1.0))
 
 
-def _with_beginnings(roller: Simulator, q: Floats, qd: Floats, u: Floats) -> Floats:
+def _with_beginnings(simulator: Simulator, q: Floats, qd: Floats, u: Floats) -> Floats:
     """Of samples: a joint that stands at one and moves at the next breaks loose if that
     accelerates it on its way.
 
     Else it was held a little longer: it broke loose between two samples, or together with another.
     """
-    made = _accelerations(roller, q, qd, u)
+    made = _accelerations(simulator, q, qd, u)
     ahead = np.zeros_like(qd)
     ahead[:-1] = np.sign(qd[1:])
-    begins = (qd == 0.0) & roller.dry & (ahead != 0.0)
+    begins = (qd == 0.0) & simulator.dry & (ahead != 0.0)
     while (rows := begins.any(axis=1)).any():
         way = np.where(begins, ahead, np.sign(qd))[rows]
-        free = np.where((qd == 0.0) & roller.dry & ~begins, 0.0, 1.0)[rows]
-        found = roller.accelerations_of(q[rows], qd[rows], u[rows], way, free)
+        free = np.where((qd == 0.0) & simulator.dry & ~begins, 0.0, 1.0)[rows]
+        found = simulator.accelerations_of(q[rows], qd[rows], u[rows], way, free)
         wrong = begins[rows] & ~(found * way > 0.0)
         if not wrong.any():
             made[rows] = found

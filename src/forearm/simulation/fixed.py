@@ -26,8 +26,8 @@ PIECE = 20_000  # steps after which a run looks whether it should go on
 class Fixed:
     """A run under way."""
 
-    def __init__(self, roller: Simulator, drive: Input, track: Track, state: State, clock: Clock) -> None:
-        self.roller, self.drive, self.track, self.state, self.clock = roller, drive, track, state, clock
+    def __init__(self, simulator: Simulator, drive: Input, track: Track, state: State, clock: Clock) -> None:
+        self.simulator, self.drive, self.track, self.state, self.clock = simulator, drive, track, state, clock
         self.held = 1 if drive.converter is None else held_steps(drive.converter.period, clock.step)
         self.answer: Floats | None = None  # of the controller, held
         self.given: list[Floats] = []  # (kept + 1, n) for each piece, unless always the same
@@ -42,7 +42,7 @@ class Fixed:
         if self.drive.converter is not None and not self.drive.is_constant:
             self.clock, missing = from_zero(self.clock)
         steps, rest = whole_steps(duration - min(missing, duration), self.clock.step)
-        check_record(self.roller.arm, steps, record)
+        check_record(self.simulator.arm, steps, record)
         first, end, thin = self.clock.done, self.clock.done + steps, 1
         # asked at every step, so that every step is a sample; fewer are shown
         if self.drive.controller is not None:
@@ -83,12 +83,12 @@ class Fixed:
         if not self.drive.is_constant:
             self.given.append((np.broadcast_to(u, (steps + 1, len(u))) if u.ndim == 1 else u)[::record])
         before = self.state.copy()
-        q, qd = self.roller.run(self.state, u, steps, h, record, self.drive.is_linear)
+        q, qd = self.simulator.run(self.state, u, steps, h, record, self.drive.is_linear)
         kept = self.track.add_checked(times[::record], q[0], qd[0])
         if kept < steps // record:  # the state is that of the last sample
             steps, self.state = kept * record, before
             if steps:
-                self.roller.run(
+                self.simulator.run(
                     self.state, u if u.ndim == 1 else u[: steps + 1], steps, h, record, self.drive.is_linear
                 )
             if not self.track.is_over:
@@ -98,7 +98,7 @@ class Fixed:
     def _blame(self, times: Floats, u: Floats, h: float, steps: int) -> None:
         """Which joint went beyond all numbers within these steps, and at which of them."""
         table = u if u.ndim == 1 else u[: steps + 1]
-        q, qd = self.roller.run(self.state.copy(), table, steps, h, 1, self.drive.is_linear)
+        q, qd = self.simulator.run(self.state.copy(), table, steps, h, 1, self.drive.is_linear)
         row, joint = first_to_go(q[0], qd[0])
         if self._jams(table, h, row):
             self.track.jammed(float(times[row - 1]))
@@ -107,14 +107,14 @@ class Fixed:
 
     def _jams(self, table: Floats, h: float, row: int) -> bool:
         """Whether the step to this row found no acceleration."""
-        rows = np.broadcast_to(table, (row + 1, self.roller.arm.n)) if table.ndim == 1 else table
+        rows = np.broadcast_to(table, (row + 1, self.simulator.arm.n)) if table.ndim == 1 else table
         before = self.state.copy()
         if row > 1:
-            self.roller.run(before, rows[:row], row - 1, h, 1, self.drive.is_linear)
+            self.simulator.run(before, rows[:row], row - 1, h, 1, self.drive.is_linear)
         after = before.copy()
-        self.roller.run(after, rows[row - 1 : row + 1], 1, h, 1, self.drive.is_linear)
+        self.simulator.run(after, rows[row - 1 : row + 1], 1, h, 1, self.drive.is_linear)
         inputs = rows[row - 1], rows[row] if self.drive.is_linear else rows[row - 1]
-        return jams_within(self.roller, before, after, inputs, h, self.drive.torque)
+        return jams_within(self.simulator, before, after, inputs, h, self.drive.torque)
 
     def _inputs(self, times: Floats) -> Floats:
         """What drives these steps: (n,) where it is held over all of them, or (steps + 1, n)."""
@@ -147,7 +147,7 @@ class Fixed:
 
         between = straight(t, q, qd, given, self.drive.is_linear)
         return Course(
-            self.roller,
+            self.simulator,
             t,
             q,
             qd,

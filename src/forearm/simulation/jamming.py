@@ -35,7 +35,7 @@ def is_jammed(arm: Arm, q: Floats, qd: Floats, tau: Floats) -> bool:
 
 
 def jams_within(
-    roller: Simulator,
+    simulator: Simulator,
     before: State,
     after: State,
     inputs: tuple[Floats, Floats],
@@ -47,18 +47,18 @@ def jams_within(
     `inputs` (n,) drive its start and its end. Joints move and stand as they do after the step,
     which begins by loosening them.
     """
-    if not depends_on_load(roller.arm):
+    if not depends_on_load(simulator.arm):
         return False
     y = np.stack([before.q[0], before.qd[0]])
     way, free = np.where(np.isnan(after.way), before.way, after.way)[0], after.free[0]
-    c, a, _ = roller.tableau
+    c, a, _ = simulator.tableau
     rates: list[Floats] = []
     for share, row in zip(c, a, strict=True):
         with np.errstate(all="ignore"):
             q, qd = y + weighted(row, h, rates) if rates else y
         u = inputs[0] + share * (inputs[1] - inputs[0])
-        qdd = roller.accelerations(q, qd, u, way, free)
+        qdd = simulator.accelerations(q, qd, u, way, free)
         if not np.isfinite(qdd).all():
-            return is_jammed(roller.arm, q, qd, torque(u, qd))
+            return is_jammed(simulator.arm, q, qd, torque(u, qd))
         rates.append(np.stack([qd, qdd]))
     return False

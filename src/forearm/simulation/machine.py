@@ -16,7 +16,7 @@ MOST_KEPT = 16  # arms; each is some hundred kilobytes
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def roller_of(arm: Arm, voltage: bool, method: str) -> Simulator:
+def simulator_of(arm: Arm, voltage: bool, method: str) -> Simulator:
     """Runs of fixed steps by an explicit method, and the accelerations inside them."""
     c, a, b = tableau_of(method).floats
     return Simulator(arm, voltage, tuple(c), tuple(map(tuple, a)), tuple(b))

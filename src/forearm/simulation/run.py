@@ -21,7 +21,7 @@ from forearm.simulation.course import Course
 from forearm.simulation.energy_balance import Books
 from forearm.simulation.fixed import Fixed, Progress
 from forearm.simulation.inputs import Controller, Driving, Input, input_of
-from forearm.simulation.machine import roller_of
+from forearm.simulation.machine import simulator_of
 from forearm.simulation.methods import METHODS
 from forearm.simulation.result import Simulation
 from forearm.simulation.stability import is_near, warn_of_long_steps
@@ -84,12 +84,12 @@ def simulate(
     check_tolerances(rtol, atol)
     check_kind(bool(stops) if isinstance(stops, np.bool_) else stops, bool, "simulate, stops")
     check_function(progress, "progress", "(t, steps)")
-    roller = roller_of(arm, drive.voltage, method if method in FIXED else "rk4")
-    start = beginning(arm, roller, q0, qd0) if continued is None else going_on(arm, roller, continued)
+    simulator = simulator_of(arm, drive.voltage, method if method in FIXED else "rk4")
+    start = beginning(arm, simulator, q0, qd0) if continued is None else going_on(arm, simulator, continued)
     state, clock = start.state, start.clock(step)
     track = Track(arm, start.t, state.q[0], state.qd[0], bool(stops), condition_of(until))
     if method in ADAPTIVE:
-        course = _following(drive, roller, track, start).run(
+        course = _following(drive, simulator, track, start).run(
             start.t, duration, Accuracy(method, rtol, atol), progress
         )
         return _simulation(course, drive, method, None)
@@ -97,7 +97,7 @@ def simulate(
         refuse_inductance(arm, drive.voltage, method)
         told = arm, drive.voltage, method, step
         share = warn_of_long_steps(*told, [state.q[0]], "simulate", FOLLOWED)
-        course = Fixed(roller, drive, track, state, clock).run(duration, record, progress)
+        course = Fixed(simulator, drive, track, state, clock).run(duration, record, progress)
         if is_near(share):
             warn_of_long_steps(*told, [course.q[-1]], "simulate", FOLLOWED)
     else:
@@ -140,8 +140,8 @@ def simulate_many(
             "simulate_many: every number of q0, qd0, torque and voltage must be finite; leave the others out."
         )
     refuse_inductance(arm, voltage is not None, method)
-    roller = roller_of(arm, voltage is not None, method)
-    state = roller.at_rest_or_moving(q, qd)
+    simulator = simulator_of(arm, voltage is not None, method)
+    state = simulator.at_rest_or_moving(q, qd)
     step = check_number(step, "simulate_many, step", above=0.0)
     rows = q[:: max(len(q) // LOOKED_AT, 1)]
     warn_of_long_steps(
@@ -152,7 +152,7 @@ def simulate_many(
     for count, h in ((steps, step), (1 if rest else 0, rest)):
         for done in range(0, count, piece):
             some = min(piece, count - done)
-            roller.run(state, u if u.ndim == 1 else u[:, None], some, h, some, linear=False)
+            simulator.run(state, u if u.ndim == 1 else u[:, None], some, h, some, linear=False)
     return state.q, state.qd
 
 
@@ -166,17 +166,17 @@ def refuse_inductance(arm: Arm, voltage: bool, method: str) -> None:
         )
 
 
-def _following(drive: Input, roller: Simulator, track: Track, start: Start) -> Following:
+def _following(drive: Input, simulator: Simulator, track: Track, start: Start) -> Following:
     commands = Commands(drive)
     is_wound = drive.voltage and has_inductance(drive.arm)
-    motors = Wound(drive, start.current) if is_wound else AtOnce(drive, roller, commands)
+    motors = Wound(drive, start.current) if is_wound else AtOnce(drive, simulator, commands)
     return Following(drive, commands, motors, track, start.state)
 
 
 def _simulation(course: Course, drive: Input, method: str, step: float | None) -> Simulation:
     """What a run leaves; what only some ask for is computed when they do."""
     track = course.track
-    events = sorted([*track.events, *sticking(course.roller, course.t, course.qd)], key=lambda e: e.t)
+    events = sorted([*track.events, *sticking(course.simulator, course.t, course.qd)], key=lambda e: e.t)
     made = Simulation.of_motion(
         partial(getattr, Books(course)),
         arm=drive.arm,

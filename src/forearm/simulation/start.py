@@ -41,17 +41,17 @@ class Start:
         return self.steps if self.steps is not None and self.steps.step == step else Clock(self.t, step)
 
 
-def beginning(arm: Arm, roller: Simulator, q0: ArrayLike, qd0: ArrayLike) -> Start:
+def beginning(arm: Arm, simulator: Simulator, q0: ArrayLike, qd0: ArrayLike) -> Start:
     """A state (n,) at time 0."""
     q, qd = states_of(arm, q0=q0, qd0=qd0)
     if q.ndim != 1 or not (np.isfinite(q).all() and np.isfinite(qd).all()):
         raise InputError(
             f"simulate: one state of finite numbers, ({arm.n},), is needed; many go to simulate_many."
         )
-    return Start(0.0, roller.at_rest_or_moving(q[None], qd[None]))
+    return Start(0.0, simulator.at_rest_or_moving(q[None], qd[None]))
 
 
-def going_on(arm: Arm, roller: Simulator, continued: Simulation) -> Start:
+def going_on(arm: Arm, simulator: Simulator, continued: Simulation) -> Start:
     """The end of a run of the same arm that did not fail."""
     check_kind(continued, Simulation, "simulate, continued")
     kept = continued.checkpoint
@@ -70,7 +70,7 @@ def going_on(arm: Arm, roller: Simulator, continued: Simulation) -> Start:
             f"simulate, continued: that run failed: {continued.message}. Start a new one before that, from "
             "its at(t), with shorter steps or tolerances."
         )
-    usual = roller.at_rest_or_moving(*(_array(kept, name, (1, arm.n)) for name in ("q", "qd")))
+    usual = simulator.at_rest_or_moving(*(_array(kept, name, (1, arm.n)) for name in ("q", "qd")))
     t = _number(kept, "t")
     ends = (("t", t, continued.t), ("q", usual.q[0], continued.q), ("qd", usual.qd[0], continued.qd))
     for name, value, samples in ends:

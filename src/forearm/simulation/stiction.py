@@ -23,21 +23,26 @@ class DryFriction:
     """The dry friction of an arm whose joints move or stand as `state` says."""
 
     def __init__(self, motors: Motors, state: State) -> None:
-        self.motors, self.roller, self.state, self.n = motors, motors.roller, state, motors.roller.arm.n
-        self.stribeck = _stribeck_speeds(self.roller.arm)
+        self.motors, self.simulator, self.state, self.n = (
+            motors,
+            motors.simulator,
+            state,
+            motors.simulator.arm.n,
+        )
+        self.stribeck = _stribeck_speeds(self.simulator.arm)
         self._moving = np.zeros(0, dtype=np.intp)
 
     @property
     def stands(self) -> NDArray[np.bool_]:
         """Which joints friction holds now, (n,)."""
-        return np.asarray(self.roller.dry & (self.state.free[0] == 0.0))
+        return np.asarray(self.simulator.dry & (self.state.free[0] == 0.0))
 
     def events(self) -> list[EventFunction]:
         """Where a joint's velocity passes 0 or becomes slow, and where one that stands
         is driven hard enough.
         """
         way, free, n = self.state.way[0].copy(), self.state.free[0].copy(), self.n
-        dry = self.roller.dry
+        dry = self.simulator.dry
         moving, standing = np.flatnonzero(dry & (free > 0.0) & (way != 0.0)), np.flatnonzero(self.stands)
         made = []
         if moving.size:
@@ -72,10 +77,10 @@ class DryFriction:
         q, qd, way, free = self._one()
         new = np.zeros(self.n, dtype=bool)
         for _ in range(3 * self.n):
-            back = new & (way * self.roller.accelerations(q, qd, u, way, free) < 0.0)
+            back = new & (way * self.simulator.accelerations(q, qd, u, way, free) < 0.0)
             if back.any():  # what another joint's beginning took along the wrong way
                 way[back], free[back], new[back] = 0.0, 0.0, False
-            stands = (free == 0.0) & self.roller.dry
+            stands = (free == 0.0) & self.simulator.dry
             if not stands.any():
                 return
             over, is_forward = self._excess(q, qd, u, way, free)
@@ -93,7 +98,7 @@ class DryFriction:
         slow = (np.abs(qd) <= SLOW * 1.01 * self.stribeck) & (free > 0.0) & np.isfinite(self.stribeck)
         if not slow.any():
             return first
-        qdd = np.abs(self.roller.accelerations(q, qd, u, way, free)[slow])
+        qdd = np.abs(self.simulator.accelerations(q, qd, u, way, free)[slow])
         wanted = float(np.min(self.stribeck[slow] / (10.0 * np.maximum(qdd, 1e-12))))
         return wanted if first is None or wanted < first else first
 
@@ -106,22 +111,22 @@ class DryFriction:
         """How much more than either direction of motion would need the motors give, (n,),
         and whether it is forward.
         """
-        qdd, tau = self.roller.accelerations(q, qd, u, way, free), self.motors.torque(u, qd)
-        stands = (free == 0.0) & self.roller.dry
-        plus, minus = (self.roller.required(q, qd, qdd, np.where(stands, w, way)) for w in (1.0, -1.0))
+        qdd, tau = self.simulator.accelerations(q, qd, u, way, free), self.motors.torque(u, qd)
+        stands = (free == 0.0) & self.simulator.dry
+        plus, minus = (self.simulator.required(q, qd, qdd, np.where(stands, w, way)) for w in (1.0, -1.0))
         return np.maximum(tau - plus, minus - tau), tau > plus
 
 
-def sticking(roller: Simulator, t: Floats, qd: Floats) -> list[Event]:
+def sticking(simulator: Simulator, t: Floats, qd: Floats) -> list[Event]:
     """When joints came to stand, and began to move again; one that only turns round does neither."""
-    if not roller.dry.any():
+    if not simulator.dry.any():
         return []
-    stands = (qd == 0.0) & roller.dry
+    stands = (qd == 0.0) & simulator.dry
     stands[1:-1] &= stands[:-2] | stands[2:]
     made = []
     for k, j in zip(*np.nonzero(np.diff(stands.astype(int), axis=0)), strict=True):
         kind, at = ("stick", k + 1) if stands[k + 1, j] else ("slip", k)
-        name = roller.arm.joints[int(j)].name
+        name = simulator.arm.joints[int(j)].name
         made.append(
             Event(float(t[at]), kind, name, f"{name} {'stands' if kind == 'stick' else 'begins to move'}")
         )

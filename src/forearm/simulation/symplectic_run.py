@@ -13,7 +13,7 @@ from forearm.simulation.clock import Clock, whole_steps
 from forearm.simulation.course import Course, at_once
 from forearm.simulation.fixed import Progress, check_record, straight
 from forearm.simulation.inputs import Input
-from forearm.simulation.machine import kernel_of, roller_of
+from forearm.simulation.machine import kernel_of, simulator_of
 from forearm.simulation.methods import tableau_of
 from forearm.simulation.solution import Status
 from forearm.simulation.symplectic import StageError, symplectic_step
@@ -126,9 +126,9 @@ class Conserving:
         def given() -> Floats:
             return np.zeros_like(q)
 
-        roller = roller_of(drive.arm, False, "rk4")
+        simulator = simulator_of(drive.arm, False, "rk4")
         return Course(
-            roller,
+            simulator,
             t,
             q,
             qd,

@@ -22,7 +22,7 @@ from forearm.kernels.rollout import Simulator
 from forearm.simulation.course import Flow, at_once
 from forearm.simulation.events import EventFunction
 from forearm.simulation.inputs import Input
-from forearm.simulation.machine import roller_of
+from forearm.simulation.machine import simulator_of
 from forearm.simulation.track import before_zero
 
 Floats = NDArray[np.float64]
@@ -34,7 +34,7 @@ class Motors(Protocol):
     then charges and currents (m).
     """
 
-    roller: Simulator
+    simulator: Simulator
     which: NDArray[np.intp]  # of the joints (m) have currents that are states
     current: Floats  # (m,), those
 
@@ -74,8 +74,8 @@ class Motors(Protocol):
 class AtOnce:
     """Torques, or voltages whose currents follow at once."""
 
-    def __init__(self, drive: Input, roller: Simulator, asked: Asked) -> None:
-        self.roller, self._asked, self._supply, self._drive = roller, asked, at_once(drive), drive
+    def __init__(self, drive: Input, simulator: Simulator, asked: Asked) -> None:
+        self.simulator, self._asked, self._supply, self._drive = simulator, asked, at_once(drive), drive
         self.which, self.current = np.zeros(0, dtype=np.intp), np.zeros(0)
 
     def supply(self, given: Floats, qd: Floats) -> Flow:
@@ -115,7 +115,7 @@ class Wound:
     """
 
     def __init__(self, drive: Input, current: Floats | None) -> None:
-        self.roller = roller_of(drive.arm, False, "rk4")
+        self.simulator = simulator_of(drive.arm, False, "rk4")
         self._drive, self._n, self._c = drive, drive.arm.n, constants_of(drive.arm)
         self.which = np.flatnonzero(self._c.inductance > 0.0)
         self._most, self._L = self._c.most_current[self.which], self._c.inductance[self.which]

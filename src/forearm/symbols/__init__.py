@@ -1,7 +1,7 @@
 """The expression graph: values that remember how they were made, each once.
 
 Built by running a formulation on its `Expr` scalars; counted, differentiated, evaluated, refined,
-ordered, and written as code. It decides by `choose` and by `look_up` in a `Table`.
+ordered, and written as code. It decides by `choose` and by `look_up` in a `LookupTable`.
 """
 
 from forearm.symbols.calculus import derivative, gradient, jacobian, substituted
@@ -11,13 +11,13 @@ from forearm.symbols.graph import Expr, Graph
 from forearm.symbols.ordering import most_live, order
 from forearm.symbols.refine import refined
 from forearm.symbols.scalars import choose, look_up, maximum, minimum
-from forearm.symbols.table import Table
+from forearm.symbols.table import LookupTable
 
 __all__ = [
     "Counts",
     "Expr",
     "Graph",
-    "Table",
+    "LookupTable",
     "choose",
     "derivative",
     "evaluate",

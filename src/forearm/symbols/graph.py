@@ -16,7 +16,7 @@ import numpy as np
 from forearm.errors import InputError
 from forearm.portable import atan2, cos, exp, sin
 from forearm.symbols.counts import Counts
-from forearm.symbols.table import Table
+from forearm.symbols.table import LookupTable
 
 # Kinds of nodes. Operands of SUB, DIV are in order, those of MUL, ADD sorted. CHOOSE has four, a, b, x, y:
 # x where a < b, else y. LOOKUP has one, and a table.
@@ -50,7 +50,7 @@ class Graph:
         self.left: list[int] = []
         self.right: list[int] = []
         self.branches: dict[int, tuple[int, int]] = {}  # what a choice is between
-        self.tables: dict[int, Table] = {}  # what is looked up
+        self.tables: dict[int, LookupTable] = {}  # what is looked up
         # known before any state is: constants, parameters, what is made of them alone
         self.offline: list[bool] = []
         self.values: dict[int, float] = {}  # of constants, positive but for those between which is chosen
@@ -110,7 +110,7 @@ class Graph:
         self.offline[place] = all(self.offline[operand] for operand in (a, b, x, y))
         return place
 
-    def look_up(self, table: Table, x: int) -> int:
+    def look_up(self, table: LookupTable, x: int) -> int:
         """The place of a table's value at x."""
         place = self.operation(LOOKUP, x, NOTHING, (LOOKUP, x, table))
         self.tables[place] = table
@@ -318,7 +318,7 @@ class Expr:
         across = _subtracted_from_zero(across) if across.negative else across
         return Expr(graph, graph.operation(ATAN2, self.node, across.node), self.negative)
 
-    def looked_up(self, table: Table) -> Any:
+    def looked_up(self, table: LookupTable) -> Any:
         """A table's value here. A sign in front goes inside, as 0 - x."""
         value = number(self)
         if isinstance(value, float):

@@ -30,7 +30,7 @@ from forearm.symbols.graph import (
     chosen,
     square_root,
 )
-from forearm.symbols.table import Table
+from forearm.symbols.table import LookupTable
 
 Scalar = Any
 ARRAYS = (np.ndarray, np.floating)  # not made anew at every call
@@ -96,7 +96,7 @@ def minimum(x: Scalar, y: Scalar) -> Scalar:
     return np.minimum(x, y) if isinstance(x, ARRAYS) or isinstance(y, ARRAYS) else choose(x, y, x, y)
 
 
-def look_up(table: Table, x: Scalar) -> Scalar:
+def look_up(table: LookupTable, x: Scalar) -> Scalar:
     """A table's value at x."""
     return x.looked_up(table) if isinstance(x, Expr) else table.at(x)
 

@@ -16,7 +16,7 @@ from forearm.errors import InputError
 
 
 @dataclass(frozen=True)
-class Table:
+class LookupTable:
     """Piece k, from breaks[k - 1] on, is c[0] + c[1] u + c[2] u^2 ... with u = x - breaks[k - 1].
 
     There is one piece more than breaks: the first lies before all of them and has u = x - breaks[0]. All
@@ -51,10 +51,10 @@ class Table:
         pieces = ((start, *piece[::-1]) for start, piece in zip(starts, self.pieces, strict=True))
         return (*self.breaks, *(c for piece in pieces for c in piece))
 
-    def slope(self) -> Table:
+    def slope(self) -> LookupTable:
         """Its derivative; at a break that of the piece that begins there."""
         pieces = [tuple(k * c for k, c in enumerate(piece))[1:] for piece in self.pieces]
-        return Table(self.breaks, tuple(piece if len(piece) > 1 else (*piece, 0.0) for piece in pieces))
+        return LookupTable(self.breaks, tuple(piece if len(piece) > 1 else (*piece, 0.0) for piece in pieces))
 
     def at(self, x: Any) -> Any:
         """The value at x: a float, an array entry by entry, or whatever else compares and computes."""
@@ -73,13 +73,13 @@ class Table:
         return value
 
 
-def straight(x: tuple[float, ...], y: tuple[float, ...]) -> Table:
+def straight(x: tuple[float, ...], y: tuple[float, ...]) -> LookupTable:
     """Straight lines through points, constant beyond them."""
     slopes = [(b - a) / (q - p) for (p, q), (a, b) in zip(pairwise(x), pairwise(y), strict=True)]
-    return Table(x, ((y[0], 0.0), *zip(y[:-1], slopes, strict=True), (y[-1], 0.0)))
+    return LookupTable(x, ((y[0], 0.0), *zip(y[:-1], slopes, strict=True), (y[-1], 0.0)))
 
 
-def spline(x: tuple[float, ...], y: tuple[float, ...]) -> Table:
+def spline(x: tuple[float, ...], y: tuple[float, ...]) -> LookupTable:
     """The natural cubic spline through points, constant beyond them; straight through fewer than three."""
     if len(x) < 3:
         return straight(x, y)
@@ -90,7 +90,7 @@ def spline(x: tuple[float, ...], y: tuple[float, ...]) -> Table:
         (y[i], slopes[i] - h[i] * (2.0 * m[i] + m[i + 1]) / 6.0, m[i] / 2.0, (m[i + 1] - m[i]) / (6.0 * h[i]))
         for i in range(len(h))
     ]
-    return Table(x, ((y[0], 0.0, 0.0, 0.0), *pieces, (y[-1], 0.0, 0.0, 0.0)))
+    return LookupTable(x, ((y[0], 0.0, 0.0, 0.0), *pieces, (y[-1], 0.0, 0.0, 0.0)))
 
 
 def _bends(h: list[float], slopes: list[float]) -> list[float]:

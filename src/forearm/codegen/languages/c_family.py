@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from forearm.codegen.languages import describing
 from forearm.codegen.program import Argument, Program, Ref, Statement
 from forearm.codegen.text import Dialect, expression, folded, number, paragraphs, read, sectioned
-from forearm.symbols.table import Table
+from forearm.symbols.table import LookupTable
 
 # Where a comment would end or begin, or a trigraph stand.
 MARKS = re.compile(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)")
@@ -31,7 +31,7 @@ def choice(a: str, b: str, x: str, y: str) -> str:
     return f"({a} < {b} ? {x} : {y})"
 
 
-def constant_array(name: str, table: Table, indent: str = "") -> list[str]:
+def constant_array(name: str, table: LookupTable, indent: str = "") -> list[str]:
     """The definition of a table."""
     numbers = ", ".join(map(number, table.numbers))
     return folded(f"static const double {name}[] = {{{numbers}}};", indent)

@@ -11,7 +11,7 @@ from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import legal
 from forearm.codegen.program import Program, Statement
 from forearm.codegen.text import Dialect, call, functions, number, tables
-from forearm.symbols.table import Table
+from forearm.symbols.table import LookupTable
 
 
 def write(program: Program) -> tuple[str, str]:
@@ -74,7 +74,7 @@ def _look_up(name: str, scalar: str) -> list[str]:
     ]
 
 
-def _opening(statements: tuple[Statement, ...], scalar: str, named: Mapping[Table, str]) -> list[str]:
+def _opening(statements: tuple[Statement, ...], scalar: str, named: Mapping[LookupTable, str]) -> list[str]:
     """The functions called: those of std for plain numbers, those beside the type for others."""
     called = functions(statements)
     lines = [f"    using std::{name};" for name in sorted(called - {"sign", "choose", "lookup"})]

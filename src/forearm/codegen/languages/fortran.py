@@ -23,7 +23,7 @@ from forearm.codegen.text import (
     sectioned,
     tables,
 )
-from forearm.symbols.table import Table
+from forearm.symbols.table import LookupTable
 
 ROW = 100  # numbers in a statement
 
@@ -96,7 +96,7 @@ def _subroutine(
     taken: tuple[Argument, ...],
     made: tuple[Argument, ...],
     statements: tuple[Statement, ...],
-    named: Mapping[Table, str],
+    named: Mapping[LookupTable, str],
 ) -> list[str]:
     known = describing.shapes(*taken, *made)
     names = ", ".join(a.name for a in (*taken, *made))
@@ -142,7 +142,7 @@ def _array_of(name: str, numbers: list[str]) -> list[str]:
     return [*lines, ""]
 
 
-def _body(statements: tuple[Statement, ...], known: Shapes, named: Mapping[Table, str]) -> list[str]:
+def _body(statements: tuple[Statement, ...], known: Shapes, named: Mapping[LookupTable, str]) -> list[str]:
     def entry(ref: Ref) -> str:
         places = ", ".join(str(i + 1) for i in describing.subscripts(ref, known))
         return f"{ref.name}({places})" if places else ref.name

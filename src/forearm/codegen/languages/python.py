@@ -19,7 +19,7 @@ from forearm.codegen.text import (
     sectioned,
     tables,
 )
-from forearm.symbols.table import Table
+from forearm.symbols.table import LookupTable
 
 CALLED = {"atan2": "np.arctan2", "look_up": "_look_up"}
 HEAD = """
@@ -87,7 +87,7 @@ def _function(
     taken: tuple[Argument, ...],
     made: tuple[Argument, ...],
     statements: tuple[Statement, ...],
-    named: Mapping[Table, str],
+    named: Mapping[LookupTable, str],
 ) -> list[str]:
     known = describing.shapes(*taken, *made)
     returned = "Floats" if len(made) == 1 else f"tuple[{', '.join(['Floats'] * len(made)) or '()'}]"
@@ -102,7 +102,7 @@ def _function(
     return [*lines, f"    return {names or '()'}"]
 
 
-def _body(statements: tuple[Statement, ...], known: Shapes, named: Mapping[Table, str]) -> list[str]:
+def _body(statements: tuple[Statement, ...], known: Shapes, named: Mapping[LookupTable, str]) -> list[str]:
     def entry(ref: Ref) -> str:
         places = "".join(f", {i}" for i in describing.subscripts(ref, known))
         return ref.name if ref.index is None else f"{ref.name}[...{places}]"

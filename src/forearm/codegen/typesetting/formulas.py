@@ -9,7 +9,7 @@ from forearm.codegen.closed_form import PARAMETER, ClosedForm, Factor, Function,
 from forearm.codegen.program import Ref
 from forearm.codegen.typesetting.names import Names, indices
 from forearm.portable import total
-from forearm.symbols.table import Table
+from forearm.symbols.table import LookupTable
 
 INDENT = 6.0  # of lines that go on, in digits
 TOGETHER = 75.0  # a bracket in a bracket is broken only if it is wider
@@ -32,7 +32,7 @@ class Page:
         self.short: dict[str, Trig] = {}  # abbreviations in use
         self.rounded = False
         self.named: dict[Sum, str] = {}  # long arguments of functions
-        self.tables: dict[Table, str] = {}  # in which statements look things up
+        self.tables: dict[LookupTable, str] = {}  # in which statements look things up
 
     def text(self, terms: Sum) -> str:
         """A sum in one line."""

@@ -13,7 +13,7 @@ from forearm.codegen.typesetting.equations import aligned
 from forearm.codegen.typesetting.escaping import escape
 from forearm.codegen.typesetting.formulas import FUNCTIONS, Page
 from forearm.codegen.typesetting.names import letter
-from forearm.symbols.table import Table
+from forearm.symbols.table import LookupTable
 
 ROWS = 20  # pieces of a table in one display
 
@@ -48,7 +48,7 @@ def statements(program: Program, page: Page) -> list[str]:
     return lines
 
 
-def _table(k: int, table: Table, page: Page) -> list[str]:
+def _table(k: int, table: LookupTable, page: Page) -> list[str]:
     """A table, piece by piece."""
     starts, rows = (table.breaks[0], *table.breaks), []
     for start, below, piece in zip(starts, (None, *table.breaks), table.pieces, strict=True):

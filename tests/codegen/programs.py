@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from codegen.running import Case
 
-from forearm.symbols import Expr
+from forearm.symbols import Expr, Shared, iterate
 from forearm.symbols.scalars import choose, look_up, maximum, minimum
 from forearm.symbols.table import spline, straight
 
@@ -65,6 +65,42 @@ def decisions() -> Case:
             choose(a, b, choose(u, v, a, b), choose(mass, level, b, c)) * a,
             look_up(lines, a), look_up(lines, -a) * u, -look_up(long, 0.5 * v + b), look_up(lines, mass) + a,
             look_up(long, look_up(lines, c)), choose(look_up(long, a), a + b * u, a - b, c),
+        ]
+    }  # fmt: skip
+    return case
+
+
+def loops() -> Case:
+    """Iterations: of inputs, of parameters, one in another, with signs; and a function called twice."""
+    case = Case("loops", {"q": (3,), "qd": (2,)})
+    (a, b, c), (u, v) = case.input("q"), case.input("qd")
+    mass = case.parameter("mass", -1.3)
+    case.graph.section = "roots"
+
+    def newton(of: Any, most: int = 50) -> Any:
+        """The square root; NaN stays."""
+        return iterate(
+            lambda s: [0.5 * (s[0] + of / s[0]), abs(s[0] - of / s[0])],
+            [of, 1.0],
+            lambda s: (1e-13 * of, s[1]),
+            most,
+        )[0]
+
+    def halved(x: Any) -> Any:
+        """x halved until it is below 1, each time with another iteration inside; and how often."""
+        return iterate(
+            lambda s: [-(0.5 * s[0]) + 0.1 * newton(1.5 + s[0] * s[0], 3), s[1] + 1.0, s[1]],
+            [x, 0.0, -1.0],
+            lambda s: (1.0, abs(s[0])),
+            9,
+        )
+
+    turned = Shared(lambda s: [s[0].cos() * s[1] + c if isinstance(s[0], Expr) else 0.0, s[1] - s[0] * b])
+    far, count, before = halved(40.0 * a + u)
+    case.results = {
+        "tau": [
+            newton(a * a + 2.0), -newton(b * b + mass * mass + 0.5) * c, newton(mass * mass) + v,
+            far, count, before, *turned(turned([a, u])), newton(2.0) * a, *halved(v),
         ]
     }  # fmt: skip
     return case
@@ -207,6 +243,7 @@ CASES = [
         operators,
         bends,
         decisions,
+        loops,
         matrices,
         parameters,
         numbers,

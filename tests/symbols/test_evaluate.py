@@ -106,9 +106,9 @@ def test_constants_leaves_and_signs() -> None:
 def test_a_missing_value_is_named() -> None:
     graph = Graph()
     x, m = graph.input("x"), graph.parameter("m")
-    with pytest.raises(InputError, match=r"^evaluate: no value for 'm'; came values for a, x\.$"):
+    with pytest.raises(InputError, match=r"^evaluate: expected a value for 'm', got values for a, x\.$"):
         evaluate(graph, x * m, {"x": 1.0, "a": 2.0})
-    with pytest.raises(InputError, match=r"^evaluate: no value for 'x'; came values for nothing\.$"):
+    with pytest.raises(InputError, match=r"^evaluate: expected a value for 'x', got values for nothing\.$"):
         evaluate(graph, -x, {})
     assert evaluate(graph, 2.0 * m, {"m": 3.0}) == 6.0, "what the results do not need may be missing"
 

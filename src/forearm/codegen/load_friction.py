@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forearm.drives.joint import Drive, Reaction, needs_reactions
-from forearm.dynamics.forward import solve_general
 from forearm.dynamics.load_friction import Loads, newton_step
 from forearm.model import Array, Scalar
 from forearm.reduction import composite, recursion
 from forearm.symbols import gradient, jacobian, substituted
+from forearm.symbols.linear import solve_general
 from forearm.symbols.scalars import choose, root, sign
 
 if TYPE_CHECKING:

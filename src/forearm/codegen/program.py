@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from forearm.symbols import Counts, Expr, Graph
+from forearm.symbols.evaluate import transplanted
 from forearm.symbols.graph import (
     ABS,
     ADD,
@@ -51,6 +53,10 @@ OPERATORS = {
     LOOKUP: "lookup",
 }
 FUNCTIONS = (COS, SIN, SQRT, SIGN, ABS, EXP, ATAN2, CHOOSE, LOOKUP)
+# What a statement does: gives a new constant its value, or a variable its first; begins a loop that its
+# value, a number, bounds; goes on only while its value, a < b, holds; gives a variable its next value; ends
+# the loop.
+VALUE, VARIABLE, REPEAT, WHILE, NEXT, END = "value", "variable", "repeat", "while", "next", "end"
 LONGEST = 6  # operations in one statement, beyond those of values that have a name
 
 
@@ -78,7 +84,7 @@ class Ref:
 
 @dataclass(frozen=True)
 class Op:
-    """An operation: * + - / atan2 with two operands, neg sqrt cos sin sign abs exp with one; choose with
+    """An operation: * + - / < atan2 with two operands, neg sqrt cos sin sign abs exp with one; choose with
     four, a, b, x, y, is x where a < b, else y; lookup takes its one operand to its table.
     """
 
@@ -93,7 +99,7 @@ Tree = float | Ref | Op
 @dataclass(frozen=True)
 class Statement:
     """target = value; a target with an index is an entry of an output (or of k),
-    one without is a new constant.
+    one without is a new constant, unless its role is another.
 
     `section` says what it belongs to, such as "link 3, outwards".
     """
@@ -101,6 +107,21 @@ class Statement:
     target: Ref
     value: Tree
     section: str
+    role: str = VALUE
+
+
+def grouped(statements: Iterable[Statement]) -> list[list[Statement]]:
+    """Statements one by one, but a loop with the variables that it goes on with as one."""
+    groups: list[list[Statement]] = []
+    depth, is_open = 0, False
+    for statement in statements:
+        if is_open:
+            groups[-1].append(statement)
+        else:
+            groups.append([statement])
+        depth += (statement.role == REPEAT) - (statement.role == END)
+        is_open = depth > 0 or statement.role == VARIABLE
+    return groups
 
 
 @dataclass(frozen=True)
@@ -133,20 +154,50 @@ def program_of(
     """The program that computes the results; inputs of the graph are named "q[0]",
     its parameters as in `parameters`.
     """
-    return _Writer(graph, results, {a.name for a in (*inputs, *outputs)}).program(
-        name, about, inputs, outputs, parameters or {}
-    )
+    graph, results = _inlined(graph, results)
+    taken = {a.name.lower() for a in (*inputs, *outputs)} | {"k", "p"}
+    return _Writer(graph, results, _Names(taken)).program(name, about, inputs, outputs, parameters or {})
+
+
+def _inlined(graph: Graph, results: Any) -> tuple[Graph, Any]:
+    """The same with functions written out wherever they are called; loops stay."""
+    if all(region.condition for region, _ in graph.calls.values()):
+        return graph, results
+    new = Graph()
+    values: dict[int, Any] = {}
+    for place, leaf in graph.leaves.items():
+        values[place] = new.parameter(leaf) if graph.kinds[place] == PARAMETER else new.input(leaf)
+    return new, transplanted(graph, results, values, new, written_out=True)
+
+
+class _Names:
+    """The names that a program has used, without regard to case, as Fortran reads them."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self.taken, self.temporaries = taken, 0
+
+    def unique(self, wanted: str | None) -> str:
+        """The name itself, or with a number behind it; t1, t2 and so on for what has none."""
+        if wanted is None:
+            self.temporaries += 1
+            wanted = f"t{self.temporaries}"
+        plain = re.sub(r"\W", "c", wanted)
+        name, copy = plain, 1
+        while name.lower() in self.taken:
+            copy += 1
+            name = f"{plain}_{copy}"
+        self.taken.add(name.lower())
+        return name
 
 
 class _Writer:
-    def __init__(self, graph: Graph, results: dict[str, Any], taken: set[str]) -> None:
-        self.graph, self.results = graph, results
+    def __init__(self, graph: Graph, results: Any, names: _Names) -> None:
+        self.graph, self.results, self.names = graph, results, names
         self.needed = graph.needed(results)
         self.uses = self._uses()
-        self.taken = {name.lower() for name in taken} | {"k", "p"}
-        self.named: dict[int, Ref] = {}
+        self.given = {p for place in self.needed if place in graph.calls for p in graph.operands(place)}
+        self.named: dict[int, Tree] = {}
         self.sizes: dict[int, int] = {}
-        self.temporaries = 0
 
     def program(
         self,
@@ -208,8 +259,7 @@ class _Writer:
         last = made[-1].section if made else ""
         for output, table in self.results.items():
             for index, value in enumerate(np.ravel(np.asarray(table, dtype=object))):
-                tree = self._signed(value) if isinstance(value, Expr) else float(value)
-                made.append(Statement(Ref(output, index), tree, "results" if last else ""))
+                made.append(Statement(Ref(output, index), self._signed(value), "results" if last else ""))
         return made
 
     def _statements(self, places: list[int], section: str | None = None) -> list[Statement]:
@@ -219,30 +269,54 @@ class _Writer:
             operands = self.graph.operands(place)
             self.sizes[place] = 1 + sum(self.sizes.get(p, 0) for p in operands if p not in self.named)
             name = self.graph.names.get(place)
-            function = self.graph.kinds[place] in FUNCTIONS
+            if place in self.graph.calls:
+                made += self._loop(place, section or self.graph.sections[place])
+                continue
+            if place in self.graph.picks:
+                continue
+            function = self.graph.kinds[place] in FUNCTIONS or place in self.given
             if name is None and not function and self.uses[place] <= 1 and self.sizes[place] < LONGEST:
                 continue
             tree = self._tree(place)
             if name is not None and name.startswith("neg_"):
                 name = name.removeprefix("neg_") + "n"
-            self.named[place] = Ref(self._unique(name))
-            made.append(Statement(self.named[place], tree, section or self.graph.sections[place]))
+            target = self.named[place] = Ref(self.names.unique(name))
+            made.append(Statement(target, tree, section or self.graph.sections[place]))
         return made
 
-    def _unique(self, wanted: str | None) -> str:
-        if wanted is None:
-            self.temporaries += 1
-            wanted = f"t{self.temporaries}"
-        plain = re.sub(r"\W", "c", wanted)
-        name, copy = plain, 1
-        while name.lower() in self.taken:
-            copy += 1
-            name = f"{plain}_{copy}"
-        self.taken.add(name.lower())
-        return name
+    def _loop(self, place: int, section: str) -> list[Statement]:
+        """A region that iterates: variables, what the condition needs, the condition, the step."""
+        region, operands = self.graph.calls[place]
+        assert region.condition is not None
+        count = len(region.results)
+        states = [Ref(self.names.unique("x")) for _ in range(count)]
+        for pick, k in self.graph.picks.items():
+            if self.graph.left[pick] == place:
+                self.named[pick] = states[k]
+        given = [self._tree(operand) for operand in operands]
+        made = [Statement(x, tree, section, VARIABLE) for x, tree in zip(states, given, strict=False)]
+        inside = _Writer(region.graph, region.wanted, self.names)
+        inside.named = dict(zip((x.node for x in region.inputs), [*states, *given[count:]], strict=True))
+        turn = Ref(self.names.unique("turn"))
+        made.append(Statement(turn, float(region.most), section, REPEAT))
+        first = region.graph.needed(list(region.condition))
+        made += inside._statements([p for p in first if region.graph.kinds[p] >= MUL], section)
+        made.append(Statement(turn, Op("<", tuple(map(inside._signed, region.condition))), section, WHILE))
+        rest = [p for p in inside.needed if region.graph.kinds[p] >= MUL and p not in set(first)]
+        made += inside._statements(rest, section)
+        following = [inside._signed(x) for x in region.results]
+        for k, tree in enumerate(following):  # before any variable changes
+            if isinstance(tree, Op) or (tree in states and tree != states[k]):
+                following[k] = kept = Ref(self.names.unique(None))
+                made.append(Statement(kept, tree, section))
+        changed = [(x, tree) for x, tree in zip(states, following, strict=True) if tree != x]
+        made += [Statement(x, tree, section, NEXT) for x, tree in changed]
+        return [*made, Statement(turn, 0.0, section, END)]
 
-    def _signed(self, value: Expr) -> Tree:
-        tree = self.named.get(value.node) or self._tree(value.node)
+    def _signed(self, value: Expr | float) -> Tree:
+        if not isinstance(value, Expr):
+            return float(value)
+        tree = self._tree(value.node)
         if isinstance(tree, float):
             return -tree if value.negative else tree
         return Op("neg", (tree,)) if value.negative else tree

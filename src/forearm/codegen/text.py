@@ -11,11 +11,11 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from forearm.codegen.program import Op, Ref, Statement, Tree
+from forearm.codegen.program import END, REPEAT, Op, Ref, Statement, Tree
 from forearm.errors import InputError
 from forearm.symbols.table import LookupTable
 
-SUM, PRODUCT, ATOM = range(3)
+NOTHING, SUM, PRODUCT, ATOM = range(-1, 3)
 CODE_WIDTH = 110
 COMMENT_WIDTH = 100
 DEEPEST = 20  # columns of indentation that a line of a comment keeps
@@ -64,6 +64,8 @@ def _text(tree: Tree, dialect: Dialect) -> tuple[str, int]:
     first, second = tree.operands
     if tree.operator == "atan2":
         return dialect.call("atan2", f"{expression(first, dialect)}, {expression(second, dialect)}"), ATOM
+    if tree.operator == "<":
+        return f"{_inside(first, dialect, SUM)} < {_inside(second, dialect, SUM)}", NOTHING
     if tree.operator in "*/":
         return f"{_inside(first, dialect, PRODUCT)} {tree.operator} {_inside(second, dialect, ATOM)}", PRODUCT
     return f"{_inside(first, dialect, SUM)} {tree.operator} {_inside(second, dialect, PRODUCT)}", SUM
@@ -93,7 +95,7 @@ def call(name: str, argument: str) -> str:
 def functions(statements: Iterable[Statement]) -> set[str]:
     """What the statements do beside + - * /: sqrt, cos, sin, sign, abs, exp, atan2, choose, lookup."""
     called = {op.operator for s in statements for op in parts(s.value) if isinstance(op, Op)}
-    return called - {"+", "-", "*", "/", "neg"}
+    return called - {"+", "-", "*", "/", "<", "neg"}
 
 
 def tables(statements: Iterable[Statement]) -> dict[LookupTable, str]:
@@ -118,17 +120,25 @@ def parts(tree: Tree) -> list[Tree]:
     )
 
 
+def rounds(statement: Statement) -> int:
+    """How often the loop that a statement begins is gone through at most."""
+    assert isinstance(statement.value, float)
+    return int(statement.value)
+
+
 def sectioned(
     statements: Iterable[Statement], comment: Callable[[str], str], written: Callable[[Statement], list[str]]
 ) -> list[str]:
-    """The lines of the statements, with a comment where a section begins."""
+    """The lines of the statements, with a comment where a section begins; those of loops further in."""
     lines: list[str] = []
-    section = ""
+    section, further = "", ""
     for statement in statements:
         if statement.section != section:
             section = statement.section
             lines += ([""] if lines else []) + [comment(line) for line in paragraphs([section]) if line]
-        lines += written(statement)
+        further = further[4:] if statement.role == END else further
+        lines += [further + line for line in written(statement)]
+        further += "    " if statement.role == REPEAT else ""
     return lines
 
 

@@ -65,27 +65,6 @@ def solve_symmetric(M: Array, b: Array) -> Array:
     return x
 
 
-def solve_general(A: Array, b: Array) -> Array:
-    """x with A x = b over any scalar, by elimination without exchanges:
-    for matrices near a symmetric positive definite one.
-    """
-    n = len(b)
-    U, x = np.array(A, dtype=A.dtype), np.array(b, dtype=A.dtype)
-    r: list[Any] = [None] * n  # 1 / the diagonal
-    for k in range(n):
-        r[k] = 1.0 / U[k, k]
-        for i in range(k + 1, n):
-            factor = U[i, k] * r[k]
-            for j in range(k + 1, n):
-                U[i, j] = U[i, j] - factor * U[k, j]
-            x[i] = x[i] - factor * x[k]
-    for i in range(n - 1, -1, -1):
-        for j in range(i + 1, n):
-            x[i] = x[i] - U[i, j] * x[j]
-        x[i] = x[i] * r[i]
-    return x
-
-
 def conjugate_gradient(product: Callable[[Array], Array], right: Array, steps: int | None = None) -> Array:
     """x with M x = right without ever writing M down: `product` gives M p, an inverse
     dynamics. Walker-Orin 4.

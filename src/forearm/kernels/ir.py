@@ -13,18 +13,20 @@ from typing import Any
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
 from forearm.kernels.transpose import load_columns, store_columns
-from forearm.kernels.vectors import TABLE, Body, Target
-from forearm.symbols import Expr, Graph
+from forearm.kernels.vectors import FUNCTION, NEW_LINE, TABLE, Body, Target
+from forearm.symbols import Expr, Graph, Region
 from forearm.symbols.graph import (
     ABS,
     ADD,
     ATAN2,
+    CALL,
     CHOOSE,
     COS,
     DIV,
     EXP,
     LOOKUP,
     MUL,
+    PICK,
     SIGN,
     SIN,
     SQRT,
@@ -193,7 +195,7 @@ def result(body: Body, e: Any, values: dict[int, str]) -> str:
     return body.negated(values[e.node]) if e.negative else values[e.node]
 
 
-def compute(body: Body, graph: Graph, results: Any, values: dict[int, str]) -> None:
+def compute(body: Body, graph: Graph, results: Any, values: dict[int, Any]) -> None:
     """What the results need and is not there yet, operands first;
     angles, with their sines and cosines, before the rest.
     """
@@ -237,10 +239,41 @@ def compute(body: Body, graph: Graph, results: Any, values: dict[int, str]) -> N
                 values[place] = body.chosen(body.compared("olt", values[a], values[b]), values[x], values[y])
             elif kind == LOOKUP:
                 values[place] = body.look_up(graph.tables[place], values[a])
+            elif kind == CALL:
+                region, operands = graph.calls[place]
+                written = _called if region.condition is None else _iterated
+                values[place] = written(body, region, [values[operand] for operand in operands])
+            elif kind == PICK:
+                values[place] = values[a][graph.picks[place]]
 
     write(early)
     pairs.update(zip(angles, sines_and_cosines(body, [values[place] for place in angles]), strict=True))
     write([place for place in needed if place not in known])
+
+
+def _iterated(body: Body, region: Region, given: list[str]) -> list[str]:
+    """A region as a loop, in which each lane goes on as long as it must."""
+    assert region.condition is not None
+    count = len(region.results)
+
+    def at(state: list[str], wanted: Sequence[Any]) -> list[str]:
+        values = dict(zip((x.node for x in region.inputs), [*state, *given[count:]], strict=True))
+        compute(body, region.graph, list(wanted), values)
+        return [result(body, e, values) for e in wanted]
+
+    def going(state: list[str]) -> str:
+        return body.compared("olt", *at(state, region.condition or ()))
+
+    return body.repeated(given[:count], going, lambda state: at(state, region.results), region.most)
+
+
+def _called(body: Body, region: Region, given: list[str]) -> list[str]:
+    """A region as a function of its own, which lanes enter together."""
+    inside = Body(body.target)
+    values = dict(zip((x.node for x in region.inputs), inside.vectors("%given", len(given)), strict=True))
+    compute(inside, region.graph, list(region.results), values)
+    inside.keep("%made", [result(inside, e, values) for e in region.results])
+    return body.called(inside, given, len(region.results))
 
 
 def sines_and_cosines(body: Body, angles: list[str]) -> list[tuple[str, str]]:
@@ -293,7 +326,10 @@ def joined(parts: Sequence[str]) -> str:
     """Parts of a module as one text, with the tables that they look things up in, each once."""
     text = "\n\n".join(parts) + "\n"
     tables = dict.fromkeys(line for line in text.splitlines() if line.startswith(TABLE))
-    return "\n".join([*(line.removeprefix(TABLE) for line in tables), text])
+    functions = dict.fromkeys(line for line in text.splitlines() if line.startswith(FUNCTION))
+    first = [line.removeprefix(TABLE) for line in tables]
+    first += [line.removeprefix(FUNCTION).replace(NEW_LINE, "\n") for line in functions]
+    return "\n".join([*first, text])
 
 
 def intrinsics(target: Target) -> list[str]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from forearm.kernels.elementary import DOUBLE, SINGLE, TAN_EIGHTH, Series
 from forearm.symbols.table import LookupTable
 
-TABLE = "; table "  # begins lines that belong before the functions of a module
+# These begin lines that belong before the functions of a module; in one of a function NEW_LINE ends lines.
+TABLE, FUNCTION, NEW_LINE = "; table ", "; function ", "\\"
 CHOSEN_BREAKS = 4  # of a table, up to which no memory is needed
 COUNTED_BREAKS = 32  # of a table, beyond which halving is faster
 TWO_OVER_PI = 0.6366197723675814
@@ -342,6 +344,64 @@ class Body:
                 entry = self.emit(f"load {t.scalar}, ptr {self.at(pointer, k)}, align {t.size}")
                 values[k] = self.emit(f"insertelement {t.vector} {values[k]}, {t.scalar} {entry}, i32 {lane}")
         return values
+
+    def repeated(
+        self,
+        state: list[str],
+        going: Callable[[list[str]], str],
+        step: Callable[[list[str]], list[str]],
+        most: int,
+    ) -> list[str]:
+        """The state after so many steps at most: a lane in which `going` is over keeps what it has."""
+        t, label = self.target, f"{self.letter}loop{len(self.lines)}"
+        self.lines += [f"  br label %{label}.before", f"{label}.before:"]
+        first = going(state)
+        enters, begun = self._any(first), self.block(f"{label}.begun")
+        self.lines += [f"  br i1 {enters}, label %{label}, label %{label}.end", f"{label}:"]
+        kinds = ["i32", t.mask, *[t.vector] * len(state)]
+        top = len(self.lines)
+        turn, active, *now = (self.emit("") for _ in kinds)  # written below, once it is known what comes back
+        after = [self.chosen(active, new, old) for new, old in zip(step(now), now, strict=True)]
+        following, goes = self.emit(f"add i32 {turn}, 1"), self.masked("and", active, going(after))
+        more = self.emit(f"icmp slt i32 {following}, {most}")
+        again = self.emit(f"and i1 {self._any(goes)}, {more}")
+        back = self.block(f"{label}.back")
+        self.lines += [f"  br i1 {again}, label %{label}, label %{label}.end", f"{label}.end:"]
+        for k, (kind, a, b) in enumerate(
+            zip(kinds, ["0", first, *state], [following, goes, *after], strict=True)
+        ):
+            self.lines[top + k] += f"phi {kind} [ {a}, %{begun} ], [ {b}, %{back} ]"
+        return [
+            self.emit(f"phi {t.vector} [ {a}, %{begun} ], [ {b}, %{back} ]")
+            for a, b in zip(state, after, strict=True)
+        ]
+
+    def block(self, label: str) -> str:
+        """A block that begins here, so that it is known where a value comes from; its label."""
+        self.lines += [f"  br label %{label}", f"{label}:"]
+        return label
+
+    def _any(self, mask: str) -> str:
+        """Whether any lane is in the mask."""
+        bits = self.emit(f"bitcast {self.target.mask} {mask} to i{self.target.lanes}")
+        return self.emit(f"icmp ne i{self.target.lanes} {bits}, 0")
+
+    def called(self, inside: Body, given: list[str], count: int) -> list[str]:
+        """So many values by a function with this body, which takes them from %given and leaves them at
+        %made; the joining of a module puts it into its place.
+        """
+        hoisted = [line for line in inside.lines if line.startswith((TABLE, FUNCTION))]
+        lines = [line for line in inside.lines if not line.startswith((TABLE, FUNCTION))]
+        content = NEW_LINE.join(["entry:", *inside.spaces, *lines, "  ret void", "}"])
+        name = f"@function.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+        head = f"define internal void {name}(ptr nocapture %given, ptr nocapture %made) nounwind noinline {{"
+        self.lines += [*hoisted, f"{FUNCTION}{NEW_LINE.join([head, content])}"]
+        places = [f"%{self.letter}{kind}{len(self.lines)}" for kind in ("given", "made")]
+        for place, size in zip(places, (len(given), count), strict=True):
+            self.space(place, size * self.target.lanes)
+        self.keep(places[0], given)
+        self.lines.append(f"  call void {name}(ptr {places[0]}, ptr {places[1]})")
+        return self.vectors(places[1], count)
 
     def spread(self, scalar: str) -> str:
         """A scalar in every lane."""

@@ -1,15 +1,17 @@
 """The expression graph: values that remember how they were made, each once.
 
 Built by running a formulation on its `Expr` scalars; counted, differentiated, evaluated, refined,
-ordered, and written as code. It decides by `choose` and by `look_up` in a `LookupTable`.
+ordered, and written as code. It decides by `choose` and by `look_up` in a `LookupTable`,
+repeats by `iterate`, and holds a function that is called often once, as `Shared`.
 """
 
-from forearm.symbols.calculus import derivative, gradient, jacobian, substituted
+from forearm.symbols.calculus import derivative, gradient, jacobian
 from forearm.symbols.counts import Counts
-from forearm.symbols.evaluate import evaluate
+from forearm.symbols.evaluate import evaluate, substituted
 from forearm.symbols.graph import Expr, Graph
 from forearm.symbols.ordering import most_live, order
 from forearm.symbols.refine import refined
+from forearm.symbols.region import Region, Shared, iterate
 from forearm.symbols.scalars import choose, look_up, maximum, minimum
 from forearm.symbols.table import LookupTable
 
@@ -18,10 +20,13 @@ __all__ = [
     "Expr",
     "Graph",
     "LookupTable",
+    "Region",
+    "Shared",
     "choose",
     "derivative",
     "evaluate",
     "gradient",
+    "iterate",
     "jacobian",
     "look_up",
     "maximum",

@@ -9,26 +9,30 @@ from typing import Any
 
 import numpy as np
 
+from forearm.symbols.evaluate import called, substituted, transplanted
 from forearm.symbols.graph import (
     ABS,
     ADD,
     ATAN2,
+    CALL,
     CHOOSE,
     COS,
     DIV,
     EXP,
     LOOKUP,
     MUL,
+    PICK,
     SIGN,
     SIN,
     SQRT,
     SUB,
     Expr,
     Graph,
-    mapped,
     number,
 )
-from forearm.symbols.scalars import Scalar, again, choose, is_zero, look_up
+from forearm.symbols.linear import solve_general
+from forearm.symbols.region import Region
+from forearm.symbols.scalars import Scalar, choose, is_zero, look_up
 
 
 def jacobian(graph: Graph, results: Sequence[Scalar], inputs: Sequence[Expr]) -> Any:
@@ -52,6 +56,11 @@ def derivative(graph: Graph, results: Sequence[Scalar], direction: dict[Expr, Sc
         if graph.kinds[place] < MUL or place in rate:
             continue
         total: Scalar = 0.0
+        if graph.kinds[place] == CALL:
+            rate[place] = _pushed(graph, place, rate)
+            continue
+        if graph.kinds[place] == PICK:
+            total = rate[graph.left[place]][graph.picks[place]]
         if graph.kinds[place] == CHOOSE:
             a, b, x, y = graph.operands(place)
             total = choose(Expr(graph, a, False), Expr(graph, b, False), rate.get(x, 0.0), rate.get(y, 0.0))
@@ -72,6 +81,13 @@ def gradient(graph: Graph, result: Scalar, inputs: Sequence[Expr]) -> list[Scala
     for place in reversed(graph.needed(result)):
         if graph.kinds[place] < MUL or place not in pull:
             continue
+        if graph.kinds[place] == CALL:
+            for operand, pulled in _pulled(graph, place, pull[place]):
+                pull[operand] = pull.get(operand, 0.0) + pulled
+            continue
+        if graph.kinds[place] == PICK:
+            whole = pull.setdefault(graph.left[place], {})
+            whole[graph.picks[place]] = pull[place]
         if graph.kinds[place] == CHOOSE:
             a, b, x, y = graph.operands(place)
             tested = Expr(graph, a, False), Expr(graph, b, False)
@@ -83,19 +99,64 @@ def gradient(graph: Graph, result: Scalar, inputs: Sequence[Expr]) -> list[Scala
     return [_signed(pull.get(x.node, 0.0), x) for x in inputs]
 
 
-def substituted(graph: Graph, results: Any, table: dict[Expr, Scalar]) -> Any:
-    """The results with other values in the place of inputs; what does not depend on these inputs stays."""
-    values: dict[int, Scalar] = {x.node: -value if x.negative else value for x, value in table.items()}
-    for place in graph.needed(results):
-        operands = graph.operands(place)
-        if any(operand in values for operand in operands):
-            values[place] = again(graph, place, *(values.get(k, Expr(graph, k, False)) for k in operands))
-    return mapped(results, lambda e: _signed(values.get(e.node, Expr(graph, e.node, False)), e))
+def _pushed(graph: Graph, place: int, rate: dict[int, Scalar]) -> list[Scalar]:
+    """How the values of a region change, by a region that says so: of what is at its end if it iterates."""
+    region, operands = graph.calls[place]
+    count = len(region.results) if region.condition else 0
+    moved = [k for k, operand in enumerate(operands) if k >= count and not is_zero(rate.get(operand, 0.0))]
+    body, inputs, values = _opened(region)
+    changes = [body.input(f"rate[{k}]") for k in moved]
+    results = derivative(body, values, {inputs[k]: c for k, c in zip(moved, changes, strict=True)})
+    if region.condition:
+        results = list(solve_general(_left(body, values, inputs), np.array(results, dtype=object)))
+    made = Region(body, (*inputs, *changes), tuple(results), title=f"change of {region.title}")
+    found = called(made, [*_at_the_end(graph, place), *(rate[operands[k]] for k in moved)])
+    return [*found, *[0.0] * (len(region.results) - len(values))]
+
+
+def _pulled(graph: Graph, place: int, weights: dict[int, Scalar]) -> list[tuple[int, Scalar]]:
+    """For each operand of a region how weighted values of it depend on the operand: the same, backwards."""
+    region, operands = graph.calls[place]
+    count = len(region.results) if region.condition else 0
+    body, inputs, values = _opened(region)
+    symbols = [body.input(f"weight[{k}]") for k in range(len(values))]
+    weighted: Scalar = 0.0
+    for symbol, value in zip(symbols, values, strict=True):
+        weighted = weighted + symbol * value
+    results = gradient(body, weighted, inputs[count:])
+    if region.condition:
+        solved = solve_general(_left(body, values, inputs).T, np.array(symbols, dtype=object))
+        results = substituted(body, results, dict(zip(symbols, solved, strict=True)))
+    made = Region(body, (*inputs, *symbols), tuple(results), title=f"slope of {region.title}")
+    found = called(made, [*_at_the_end(graph, place), *(weights.get(k, 0.0) for k in range(len(values)))])
+    return list(zip(operands[count:], found, strict=True))
+
+
+def _opened(region: Region) -> tuple[Graph, list[Expr], list[Scalar]]:
+    """A graph to work on with a region's inputs, and the results that are differentiated."""
+    body, smooth = Graph(), region.fixed if region.condition and region.fixed else region
+    inputs = [body.input(f"x[{k}]") for k in range(len(region.inputs))]
+    places = dict(zip((x.node for x in smooth.inputs), inputs, strict=True))
+    return body, inputs, transplanted(smooth.graph, list(smooth.results), places)
+
+
+def _left(body: Graph, values: Sequence[Scalar], inputs: Sequence[Expr]) -> Any:
+    """1 - d values / d state: with x = g(x, p) it is dx (1 - g_x) = g_p dp."""
+    return np.eye(len(values)) - jacobian(body, values, inputs[: len(values)])
+
+
+def _at_the_end(graph: Graph, place: int) -> list[Expr]:
+    """What a region is given; what it ends with in the place of the state that it starts from."""
+    region, operands = graph.calls[place]
+    given = [Expr(graph, operand, False) for operand in operands]
+    if region.condition is None:
+        return given
+    return [*graph.call(region, operands), *given[len(region.results) :]]
 
 
 def _slopes(graph: Graph, place: int) -> list[tuple[int, Scalar]]:
     """For each operand of an operation the derivative of the operation by it; constants are left out,
-    and choices, which have the derivative of what is chosen.
+    and choices and regions, which have the derivative of what is chosen or called.
     """
     kind, a, b = graph.kinds[place], graph.left[place], graph.right[place]
     x = Expr(graph, a, False)
@@ -124,7 +185,7 @@ def _slopes(graph: Graph, place: int) -> list[tuple[int, Scalar]]:
         slopes = [(a, made)]
     elif kind == LOOKUP:
         slopes = [(a, look_up(graph.tables[place].slope(), x))]
-    elif kind == CHOOSE:
+    elif kind in (CHOOSE, PICK):
         slopes = []
     else:
         assert kind == SIGN  # flat wherever it has a slope

@@ -1,17 +1,55 @@
-"""The values of expressions on NumPy arrays, or on numbers: then the same on every machine."""
+"""A graph computed with other values in the place of its leaves: arrays, numbers (then the same on every
+machine), or expressions of another graph.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from forearm.errors import InputError
-from forearm.symbols.graph import ADD, CONSTANT, DIV, MUL, SIGN, SQRT, SUB, Expr, Graph
-from forearm.symbols.scalars import again
+from forearm.symbols.graph import (
+    ABS,
+    ADD,
+    ATAN2,
+    CHOOSE,
+    COS,
+    DIV,
+    EXP,
+    MUL,
+    SIGN,
+    SIN,
+    SQRT,
+    SUB,
+    Expr,
+    Graph,
+    mapped,
+    number,
+    unsigned,
+)
+from forearm.symbols.scalars import Scalar, arctangent, choose, cosine, exponential, look_up, root, sign, sine
 
+if TYPE_CHECKING:
+    from forearm.symbols.region import Region
+
+OPERATIONS: dict[int, Callable[..., Scalar]] = {
+    MUL: operator.mul,
+    ADD: operator.add,
+    SUB: operator.sub,
+    DIV: operator.truediv,
+    ATAN2: arctangent,
+    SQRT: root,
+    COS: cosine,
+    SIN: sine,
+    SIGN: sign,
+    ABS: abs,
+    EXP: exponential,
+    CHOOSE: choose,
+}
 # NumPy's own on numbers too: of 1 / 0, of the root of -1 and of NaN they say what arrays say.
 IN_NUMPY: dict[int, Callable[..., Any]] = {
     MUL: np.multiply,
@@ -27,18 +65,22 @@ def evaluate(graph: Graph, results: Any, given: dict[str, Any]) -> Any:
     """The results with a number or an array for each input and parameter; arrays share one shape."""
     values: dict[int, Any] = {}
     for place in graph.needed(results):
-        kind = graph.kinds[place]
-        if kind == CONSTANT:
-            values[place] = graph.values[place]
-        elif place in graph.leaves:
+        if place in graph.leaves:
             name = graph.leaves[place]
             if name not in given:
                 raise InputError(
-                    f"evaluate: no value for {name!r}; came values for "
+                    f"evaluate: expected a value for {name!r}, got values for "
                     f"{', '.join(sorted(given)) or 'nothing'}."
                 )
             values[place] = given[name]
-        else:
+    return _evaluated(graph, results, values)
+
+
+def _evaluated(graph: Graph, results: Any, values: dict[int, Any]) -> Any:
+    for place in graph.needed(results):
+        if place in graph.values:
+            values[place] = graph.values[place]
+        elif place not in values:
             value = computed(graph, place, *(values[operand] for operand in graph.operands(place)))
             values[place] = float(value) if isinstance(value, np.float64) else value
     return _taken(results, values)
@@ -47,6 +89,95 @@ def evaluate(graph: Graph, results: Any, given: dict[str, Any]) -> Any:
 def computed(graph: Graph, place: int, *operands: Any) -> Any:
     """One operation on the values of its operands."""
     return (IN_NUMPY.get(graph.kinds[place]) or partial(again, graph, place))(*operands)
+
+
+def again(graph: Graph, place: int, *operands: Scalar) -> Scalar:
+    """An operation of a graph on other operands, expressions or plain numbers."""
+    if place in graph.tables:
+        return look_up(graph.tables[place], *operands)
+    if place in graph.calls:
+        return called(graph.calls[place][0], operands)
+    if place in graph.picks:
+        return operands[0][graph.picks[place]]
+    return OPERATIONS[graph.kinds[place]](*operands)
+
+
+def transplanted(
+    graph: Graph,
+    results: Any,
+    values: dict[int, Scalar],
+    into: Graph | None = None,
+    written_out: bool = False,
+) -> Any:
+    """The results made anew with these values in the place of leaves, or of whatever else has one; the
+    values may be of another graph. Sections and names go along `into` that graph. Functions that are called
+    may be `written_out`; what iterates stays.
+    """
+    for place in graph.needed(results):
+        operands = graph.operands(place)
+        if place in graph.values:
+            values[place] = graph.values[place]
+        if place in values or not operands or any(operand not in values for operand in operands):
+            continue  # below what has a value already
+        given = [values[operand] for operand in operands]
+        if into is not None:
+            into.section = graph.sections[place]
+        region = graph.calls[place][0] if place in graph.calls else None
+        if written_out and region is not None and region.condition is None:
+            inside = dict(zip((x.node for x in region.inputs), given, strict=True))
+            values[place] = transplanted(region.graph, list(region.results), inside, into, written_out)
+        else:
+            values[place] = again(graph, place, *given)
+        if into is not None and place in graph.names:
+            into.name_again(graph.names[place], values[place])
+    return mapped(results, lambda e: -values[e.node] if e.negative else values[e.node])
+
+
+def substituted(graph: Graph, results: Any, table: dict[Expr, Scalar]) -> Any:
+    """The results with other values in the place of inputs; what does not depend on these inputs stays."""
+    values: dict[int, Scalar] = {x.node: -value if x.negative else value for x, value in table.items()}
+    for place in graph.needed(results):
+        operands = graph.operands(place)
+        if place not in values and any(operand in values for operand in operands):
+            values[place] = again(graph, place, *(values.get(k, Expr(graph, k, False)) for k in operands))
+
+    def put(e: Expr) -> Scalar:
+        value = values.get(e.node, Expr(graph, e.node, False))
+        return -value if e.negative else value
+
+    return mapped(results, put)
+
+
+def called(region: Region, operands: Sequence[Scalar]) -> Sequence[Scalar]:
+    """What a region makes of its operands: a place in their graph, or numbers if they are such."""
+    operands = [number(x) for x in operands]
+    graph = next((x.graph for x in operands if isinstance(x, Expr)), None)
+    if graph is None:
+        return run(region, operands)
+    there = [x if isinstance(x, Expr) else graph.constant(float(x)) for x in operands]
+    return graph.call(region, tuple(unsigned(x).node for x in there))
+
+
+def run(region: Region, operands: Sequence[Any]) -> Sequence[Any]:
+    """A region on numbers or arrays; where one entry of an array is done, it waits for the others."""
+
+    def at(results: Any, state: Sequence[Any]) -> Any:
+        given = [*state, *operands[len(state) :]]
+        return _evaluated(
+            region.graph, results, dict(zip((x.node for x in region.inputs), given, strict=True))
+        )
+
+    if region.condition is None:
+        return list(at(list(region.results), ()))
+    state = list(operands[: len(region.results)])
+    for _ in range(region.most):
+        a, b = at(list(region.condition), state)
+        on = np.less(a, b)
+        if not on.any():
+            break
+        following = at(list(region.results), state)
+        state = [np.where(on, x, y) if np.ndim(on) else x for x, y in zip(following, state, strict=True)]
+    return state
 
 
 def _taken(results: Any, values: dict[int, Any]) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,11 +18,14 @@ from forearm.portable import atan2, cos, exp, sin
 from forearm.symbols.counts import Counts
 from forearm.symbols.table import LookupTable
 
+if TYPE_CHECKING:
+    from forearm.symbols.region import Region
+
 # Kinds of nodes. Operands of SUB, DIV are in order, those of MUL, ADD sorted. CHOOSE has four, a, b, x, y:
-# x where a < b, else y. LOOKUP has one, and a table.
-CONSTANT, INPUT, PARAMETER, MUL, ADD, SUB, DIV, SQRT, COS, SIN, SIGN, ABS, EXP, ATAN2, CHOOSE, LOOKUP = range(
-    16
-)
+# x where a < b, else y. LOOKUP has one, and a table. CALL has any number, and a region that makes several
+# values of them; PICK is one of these.
+CONSTANT, INPUT, PARAMETER, MUL, ADD, SUB, DIV, SQRT, COS, SIN, SIGN, ABS, EXP, ATAN2 = range(14)
+CHOOSE, LOOKUP, CALL, PICK = range(14, 18)
 # A sign looked at or taken away costs nothing, as a change of sign does;
 # exponentials and angles count as sines do, a choice as the subtraction that compares.
 COUNTED = {
@@ -51,6 +54,8 @@ class Graph:
         self.right: list[int] = []
         self.branches: dict[int, tuple[int, int]] = {}  # what a choice is between
         self.tables: dict[int, LookupTable] = {}  # what is looked up
+        self.calls: dict[int, tuple[Region, tuple[int, ...]]] = {}  # regions, and what they are given
+        self.picks: dict[int, int] = {}  # which of a region's values
         # known before any state is: constants, parameters, what is made of them alone
         self.offline: list[bool] = []
         self.values: dict[int, float] = {}  # of constants, positive but for those between which is chosen
@@ -90,6 +95,11 @@ class Graph:
             if isinstance(entry, Expr):
                 self.name(symbol + "".join("xyz"[i] if i < 3 else str(i) for i in index), entry)
 
+    def name_again(self, name: str, value: Any) -> None:
+        """Give a value the name that it had in another graph, where it may have had another sign."""
+        plain = name.removeprefix("neg_")
+        self.name(plain, value if plain == name else -value)
+
     def operation(self, kind: int, left: int, right: int = NOTHING, key: tuple[Any, ...] = ()) -> int:
         """The place of an operation, made now if it was not there; what it is known by, if not these."""
         key = key or (kind, left, right)
@@ -116,8 +126,23 @@ class Graph:
         self.tables[place] = table
         return place
 
+    def call(self, region: Region, operands: tuple[int, ...]) -> list[Expr]:
+        """The values that a region makes of what is at these places."""
+        place = self._places.get((CALL, operands, region))
+        if place is None:
+            place = self._places[CALL, operands, region] = self._append_leaf(
+                CALL, offline=all(self.offline[operand] for operand in operands)
+            )
+            self.sections[place] = self.section
+            self.calls[place] = (region, operands)
+        made = [self.operation(PICK, place, NOTHING, (PICK, place, k)) for k in range(len(region.results))]
+        self.picks |= {pick: k for k, pick in enumerate(made)}
+        return [Expr(self, pick, False) for pick in made]
+
     def operands(self, place: int) -> tuple[int, ...]:
-        """What an operation is made of: one place, two, or four."""
+        """What an operation is made of: one place, two, four, or as many as a region is given."""
+        if place in self.calls:
+            return self.calls[place][1]
         a, b = self.left[place], self.right[place]
         if b < 0:
             return (a,) if a >= 0 else ()
@@ -133,12 +158,13 @@ class Graph:
                 )
             marks[result.node] = 1
         for place in range(len(marks) - 1, -1, -1):
-            if marks[place] and self.kinds[place] >= MUL:
+            if marks[place] and self.kinds[place] >= CHOOSE:
+                for operand in self.operands(place):
+                    marks[operand] = 1
+            elif marks[place] and self.kinds[place] >= MUL:
                 marks[self.left[place]] = 1
                 if self.right[place] >= 0:
                     marks[self.right[place]] = 1
-                    for operand in self.branches.get(place, ()):
-                        marks[operand] = 1
         return [place for place, mark in enumerate(marks) if mark]
 
     def known_before(self, results: Any) -> list[Expr]:
@@ -160,13 +186,18 @@ class Graph:
         return self.counts_of(place for place in self.needed(results) if not self.offline[place])
 
     def counts_of(self, places: Iterable[int]) -> Counts:
-        """The operations at these places; 0 - x changes a sign and costs nothing."""
+        """The operations at these places; 0 - x changes a sign and costs nothing. What iterates counts as
+        one round of it.
+        """
         count = dict.fromkeys(("mul", "add", "div", "sqrt", "trig", "lookup"), 0)
+        inside = Counts()
         for place in places:
             kind = COUNTED.get(self.kinds[place])
             if kind and (self.kinds[place] >= ATAN2 or self.values.get(self.left[place]) != 0.0):
                 count[kind] += 1
-        return Counts(**count)
+            if place in self.calls:
+                inside = inside + self.calls[place][0].counts
+        return Counts(**count) + inside
 
     def _leaf(self, kind: int, name: str) -> int:
         if name in self.leaves.values():
@@ -363,12 +394,12 @@ def chosen(graph: Graph, a: Any, b: Any, x: Any, y: Any) -> Any:
     negative = first.negative and second.negative
     if negative:
         first, second = -first, -second
-    places = [_inside(value).node for value in (left, right, first, second)]
+    places = [unsigned(value).node for value in (left, right, first, second)]
     return Expr(graph, graph.choice(*places), negative)
 
 
-def _inside(x: Expr) -> Expr:
-    """A value as a node without a sign; only here constants are negative."""
+def unsigned(x: Expr) -> Expr:
+    """A value as a node without a sign, for choices and regions; only for these constants are negative."""
     if x.negative and x.node in x.graph.values:
         return Expr(x.graph, x.graph._constant(-x.graph.values[x.node]), False)
     return _subtracted_from_zero(x) if x.negative else x

@@ -12,13 +12,14 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import Any
 
 from forearm.portable import total
+from forearm.symbols.evaluate import again, called
 from forearm.symbols.graph import ADD, DIV, MUL, NOTHING, PARAMETER, SUB, Expr, Graph, expressions, mapped
-from forearm.symbols.scalars import again
+from forearm.symbols.region import Region
 
 ONE = -1  # stands for the number 1 in a sum
 Sum = dict[int, float]  # place -> coefficient
@@ -31,6 +32,16 @@ def refined(graph: Graph, results: Any) -> tuple[Graph, Any]:
     refinement = Refinement(graph, results)
     refinement.search()
     return min((refinement.rebuilt(), (graph, results)), key=_cost)
+
+
+@lru_cache(maxsize=64)
+def _refined_region(region: Region) -> Region:
+    graph, wanted = refined(region.graph, region.wanted)
+    places = {leaf: place for place, leaf in graph.leaves.items()}
+    inputs = tuple(Expr(graph, places[region.graph.leaves[x.node]], False) for x in region.inputs)
+    count = len(region.results)
+    condition = (wanted[count], wanted[count + 1]) if region.condition else None
+    return replace(region, graph=graph, inputs=inputs, results=tuple(wanted[:count]), condition=condition)
 
 
 def _cost(traced: tuple[Graph, Any]) -> tuple[int, int]:
@@ -307,8 +318,7 @@ class Refinement:
         for place, name in old.names.items():
             value = made.get(place)
             if isinstance(value, Expr):
-                plain = name.removeprefix("neg_")
-                new.name(plain, value if plain == name else -value)
+                new.name_again(name, value)
         return new, mapped(self.results, lambda e: -made[e.node] if e.negative else made[e.node])
 
     def _reached(self) -> set[int]:
@@ -349,7 +359,10 @@ class Refinement:
             return math.prod(sorted((made[f] for f in self.products[place]), key=_age), start=1.0)
         if place in self.graph.values:
             return self.graph.values[place]
-        return again(self.graph, place, *(made[operand] for operand in self._operands(place)))
+        operands = [made[operand] for operand in self._operands(place)]
+        if place in self.graph.calls:
+            return called(_refined_region(self.graph.calls[place][0]), operands)
+        return again(self.graph, place, *operands)
 
 
 def _gain_of_factor(entry: Sum, factor: int, nodes: list[int]) -> int:

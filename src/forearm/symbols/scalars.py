@@ -4,32 +4,12 @@ and whatever else computes.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from forearm.portable import atan2, cos, exp, sin
-from forearm.symbols.graph import (
-    ABS,
-    ADD,
-    ATAN2,
-    CHOOSE,
-    COS,
-    DIV,
-    EXP,
-    MUL,
-    REAL,
-    SIGN,
-    SIN,
-    SQRT,
-    SUB,
-    Expr,
-    Graph,
-    chosen,
-    square_root,
-)
+from forearm.symbols.graph import REAL, Expr, chosen, square_root
 from forearm.symbols.table import LookupTable
 
 Scalar = Any
@@ -122,26 +102,3 @@ def arctangent(y: Scalar, x: Scalar) -> Scalar:
     if isinstance(x, REAL) and isinstance(y, REAL):
         return atan2(y, x)
     return x.graph.constant(y).arctangent(x) if isinstance(y, REAL) else y.arctangent(x)
-
-
-OPERATIONS: dict[int, Callable[..., Scalar]] = {
-    MUL: operator.mul,
-    ADD: operator.add,
-    SUB: operator.sub,
-    DIV: operator.truediv,
-    ATAN2: arctangent,
-    SQRT: root,
-    COS: cosine,
-    SIN: sine,
-    SIGN: sign,
-    ABS: abs,
-    EXP: exponential,
-    CHOOSE: choose,
-}
-
-
-def again(graph: Graph, place: int, *operands: Scalar) -> Scalar:
-    """An operation of a graph on other operands, expressions or plain numbers."""
-    if place in graph.tables:
-        return look_up(graph.tables[place], *operands)
-    return OPERATIONS[graph.kinds[place]](*operands)

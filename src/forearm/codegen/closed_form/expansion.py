@@ -11,7 +11,7 @@ from forearm.codegen.closed_form.angles import Affine, affine, affine_values, co
 from forearm.codegen.closed_form.polynomial import FLAT, ONE, Polynomial, Ring, add, signed
 from forearm.codegen.closed_form.sums import PARAMETER, ClosedForm, Function, NoClosedForm, Sum
 from forearm.codegen.closed_form.writing import written
-from forearm.codegen.program import Argument, Op, Program, Ref, Statement, Tree
+from forearm.codegen.program import REPEAT, Argument, Op, Program, Ref, Statement, Tree, grouped
 from forearm.codegen.text import parts
 
 
@@ -42,9 +42,11 @@ def all_statements(program: Program) -> tuple[Statement, ...]:
 def needed(statements: tuple[Statement, ...], targets: Iterable[Ref], leaves: Iterable[Ref] = ()) -> set[Ref]:
     """The values that the targets need; what `leaves` are made of is not followed."""
     wanted, ends = set(targets), set(leaves)
-    for statement in reversed(statements):
-        if statement.target in wanted and statement.target not in ends:
-            wanted |= {part for part in parts(statement.value) if isinstance(part, Ref)}
+    for group in reversed(grouped(statements)):
+        targets = {statement.target for statement in group}
+        if targets & (wanted - ends):
+            wanted |= targets
+            wanted |= {part for s in group for part in parts(s.value) if isinstance(part, Ref)}
     return wanted
 
 
@@ -68,6 +70,8 @@ class Expansion:
         self.ring.work = 0
         targets = [Ref(output.name, i) for i in range(output.size)]
         wanted = needed(self.statements, targets)
+        if any(s.role == REPEAT and s.target in wanted for s in self.statements):
+            raise NoClosedForm
         for statement in self.statements:
             if statement.target in wanted and statement.target not in self.values:
                 self.values[statement.target] = None

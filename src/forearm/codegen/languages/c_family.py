@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 
 from forearm.codegen.languages import describing
-from forearm.codegen.program import Argument, Program, Ref, Statement
-from forearm.codegen.text import Dialect, expression, folded, number, paragraphs, read, sectioned
+from forearm.codegen.program import END, NEXT, REPEAT, VALUE, WHILE, Argument, Program, Ref, Statement
+from forearm.codegen.text import Dialect, expression, folded, number, paragraphs, read, rounds, sectioned
 from forearm.symbols.table import LookupTable
 
 # Where a comment would end or begin, or a trigraph stand.
@@ -132,7 +132,16 @@ def _unused(statements: Statements, arguments: tuple[Argument, ...]) -> list[str
 
 def _body(statements: Statements, dialect: Dialect, scalar: str) -> list[str]:
     def written(statement: Statement) -> list[str]:
-        kind = f"const {scalar} " if statement.target.index is None else ""
-        return folded(f"{kind}{entry(statement.target)} = {expression(statement.value, dialect)};", INDENT)
+        name, role = entry(statement.target), statement.role
+        if role == REPEAT:
+            most = rounds(statement)
+            return [f"{INDENT}for (int {name} = 0; {name} < {most}; {name}++) {{"]
+        if role == END:
+            return [f"{INDENT}}}"]
+        value = expression(statement.value, dialect)
+        if role == WHILE:
+            return folded(f"if (!({value})) break;", INDENT)
+        kind = "" if statement.target.index is not None or role == NEXT else f"{scalar} "
+        return folded(f"{'const ' if kind and role == VALUE else ''}{kind}{name} = {value};", INDENT)
 
     return sectioned(statements, lambda section: f"{INDENT}/* {_harmless(section)} */", written)

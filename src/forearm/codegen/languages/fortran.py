@@ -8,7 +8,7 @@ from forearm.codegen.languages import describing
 from forearm.codegen.languages.describing import Shapes
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import LONGEST_IN_FORTRAN, legal
-from forearm.codegen.program import Argument, Program, Ref, Statement
+from forearm.codegen.program import END, REPEAT, WHILE, Argument, Program, Ref, Statement
 from forearm.codegen.text import (
     CODE_WIDTH,
     COMMENT_WIDTH,
@@ -20,6 +20,7 @@ from forearm.codegen.text import (
     number,
     paragraphs,
     read,
+    rounds,
     sectioned,
     tables,
 )
@@ -103,7 +104,10 @@ def _subroutine(
     lines = ["", *_folded(f"pure subroutine {name}({names})", 1)]
     lines += [f"        real(dp), intent(in) :: {_array(a)}" for a in taken]
     lines += [f"        real(dp), intent(out) :: {_array(a)}" for a in made]
-    lines += _declared(s.target.name for s in statements if s.target.index is None)
+    counters = dict.fromkeys(s.target.name for s in statements if s.role == REPEAT)
+    own = dict.fromkeys(s.target.name for s in statements if s.target.index is None)
+    lines += _declared(name for name in own if name not in counters)
+    lines += [f"        integer :: {name}" for name in counters]
     lines += [*_idle(taken, made, statements), "", *_body(statements, known, named)]
     return [*lines, f"    end subroutine {name}"]
 
@@ -148,7 +152,13 @@ def _body(statements: tuple[Statement, ...], known: Shapes, named: Mapping[Looku
         return f"{ref.name}({places})" if places else ref.name
 
     def written(statement: Statement) -> list[str]:
-        return _folded(f"{entry(statement.target)} = {expression(statement.value, dialect)}", 2)
+        name = entry(statement.target)
+        if statement.role == REPEAT:
+            return [f"        do {name} = 1, {rounds(statement)}"]
+        if statement.role == END:
+            return ["        end do"]
+        value = expression(statement.value, dialect)
+        return _folded(f"if (.not. ({value})) exit" if statement.role == WHILE else f"{name} = {value}", 2)
 
     dialect = Dialect(_number, entry, call, lambda a, b, x, y: f"merge({x}, {y}, {a} < {b})", named)
     return sectioned(statements, lambda section: f"        ! {section}", written)

@@ -8,7 +8,7 @@ from forearm.codegen.languages import describing
 from forearm.codegen.languages.describing import Shapes
 from forearm.codegen.languages.language import Language
 from forearm.codegen.languages.naming import legal
-from forearm.codegen.program import Argument, Program, Ref, Statement
+from forearm.codegen.program import END, NEXT, REPEAT, WHILE, Argument, Program, Ref, Statement
 from forearm.codegen.text import (
     CODE_WIDTH,
     Dialect,
@@ -16,6 +16,7 @@ from forearm.codegen.text import (
     folded,
     number,
     paragraphs,
+    rounds,
     sectioned,
     tables,
 )
@@ -108,11 +109,28 @@ def _body(statements: tuple[Statement, ...], known: Shapes, named: Mapping[Looku
         return ref.name if ref.index is None else f"{ref.name}[...{places}]"
 
     def written(statement: Statement) -> list[str]:
-        target, value = entry(statement.target), expression(statement.value, dialect)
+        target, role = entry(statement.target), statement.role
+        if role == REPEAT:
+            return [f"    for {target} in range({rounds(statement)}):"]
+        if role == END:
+            return []
+        value = expression(statement.value, dialect)
+        if role == WHILE:
+            return [
+                *assigned(f"going_{target}", value),
+                f"    if not np.any(going_{target}):",
+                "        break",
+            ]
+        if role == NEXT:
+            value = f"np.where(going_{loops[statement.target]}, {value}, {target})"
+        return assigned(target, value)
+
+    def assigned(target: str, value: str) -> list[str]:
         if len(f"    {target} = {value}") <= CODE_WIDTH:
             return [f"    {target} = {value}"]
         return [f"    {target} = (", *folded(value, "        "), "    )"]
 
+    loops = _loops(statements)
     dialect = Dialect(
         number,
         entry,
@@ -121,6 +139,20 @@ def _body(statements: tuple[Statement, ...], known: Shapes, named: Mapping[Looku
         {table: f"_{name}" for table, name in named.items()},
     )
     return sectioned(statements, lambda section: f"    # {section}", written)
+
+
+def _loops(statements: tuple[Statement, ...]) -> dict[Ref, str]:
+    """For each variable the counter of the loop that changes it."""
+    found: dict[Ref, str] = {}
+    inside: list[str] = []
+    for s in statements:
+        if s.role == REPEAT:
+            inside.append(s.target.name)
+        elif s.role == END:
+            inside.pop()
+        elif s.role == NEXT:
+            found[s.target] = inside[-1]
+    return found
 
 
 def _docstring(lines: Iterable[str], indent: str) -> list[str]:

@@ -27,9 +27,9 @@ def equations(program: Program, page: Page) -> list[str]:
     return [*lines, "Here", *aligned(told)] if told else lines
 
 
-def aligned(rows: list[tuple[str, list[str]]], apart: str = "[1ex]") -> list[str]:
+def aligned(rows: list[tuple[str, list[str]]], apart: str = "[1ex]", relation: str = "=") -> list[str]:
     """Equations one below the other, each of a name and the lines of its value."""
-    texts = [f"  {name} &= " + " \\\\\n  &\\quad {}".join(lines) for name, lines in rows]
+    texts = [f"  {name} &{relation} " + " \\\\\n  &\\quad {}".join(lines) for name, lines in rows]
     return [r"\begin{align*}", f" \\\\{apart}\n".join(texts), r"\end{align*}"] if texts else []
 
 

@@ -7,8 +7,20 @@ from itertools import groupby
 from forearm.codegen.closed_form import MOST_TERMS, Trig
 from forearm.codegen.closed_form.angles import SAME_ANGLE, affine, affine_values
 from forearm.codegen.closed_form.expansion import all_statements, needed
-from forearm.codegen.program import Op, Program, Ref, Statement, Tree
-from forearm.codegen.text import ATOM, PRODUCT, SUM, functions, tables
+from forearm.codegen.program import (
+    END,
+    NEXT,
+    REPEAT,
+    VALUE,
+    VARIABLE,
+    WHILE,
+    Op,
+    Program,
+    Ref,
+    Statement,
+    Tree,
+)
+from forearm.codegen.text import ATOM, NOTHING, PRODUCT, SUM, functions, rounds, tables
 from forearm.codegen.typesetting.equations import aligned
 from forearm.codegen.typesetting.escaping import escape
 from forearm.codegen.typesetting.formulas import FUNCTIONS, Page
@@ -31,21 +43,40 @@ def statements(program: Program, page: Page) -> list[str]:
         if "atan2" in called
         else "choices and look-ups do not multiply out"
         if called & {"choose", "lookup"}
+        else "repetitions do not multiply out"
+        if any(s.role == REPEAT for s in listed)
         else f"an equation would have more than {MOST_TERMS} terms"
     )
     page.tables = tables(listed)
     lines = ["", f"No closed form of {names} is given: {why}."]
     lines.append("These statements compute the same, one after the other.")
     for section, group in groupby(listed, key=lambda s: s.section):
-        rows = [
-            (page.names[s.target], [_text(s.value, page)[0]]) for s in group if not _says_nothing(s, page)
-        ]
-        if rows:
+        shown = [line for line in (_line(s, page) for s in group) if line]
+        if shown:
             lines += [rf"\subsubsection*{{{escape(section)}}}"] if section else []
-            lines += aligned(rows, "")
+        for role, some in groupby(shown, key=lambda line: line[0]):
+            if role in (VALUE, NEXT):
+                rows = [(name, [value]) for _, name, value in some]
+                lines += aligned(rows, "", "=" if role == VALUE else r"\leftarrow")
+            else:
+                lines += [f"{text}\\par" for _, text, _ in some]
     for k, table in enumerate(page.tables, 1):
         lines += _table(k, table, page)
     return lines
+
+
+def _line(s: Statement, page: Page) -> tuple[str, str, str] | None:
+    """How a statement is shown, and its two sides, or the words of a loop; None for what says nothing."""
+    if s.role == REPEAT:
+        return REPEAT, f"Repeat at most {rounds(s)} times:", ""
+    if s.role == END:
+        return END, "This ends the repetition.", ""
+    value = _text(s.value, page)[0]
+    if s.role == WHILE:
+        return WHILE, f"unless ${value}$, stop here;", ""
+    if _says_nothing(s, page):
+        return None
+    return NEXT if s.role == NEXT else VALUE, page.names[s.target], value
 
 
 def _table(k: int, table: LookupTable, page: Page) -> list[str]:
@@ -78,7 +109,7 @@ def _listed(program: Program, targets: list[Ref], page: Page) -> list[Statement]
     listed = [s for s in everything if s.target in wanted and s.target not in short]
     same = {s.value: s.target for s in listed if s.target in targets and isinstance(s.value, Ref)}
     for statement in listed:
-        if statement.target.index is None:
+        if statement.target.index is None and statement.role in (VALUE, VARIABLE):
             page.names.temporary(statement.target, same.get(statement.target))
     return listed
 
@@ -144,6 +175,8 @@ def _text(tree: Tree, page: Page) -> tuple[str, int]:
         second = _inside(b, PRODUCT, page)
         between = r" \cdot " if second[0].isdigit() else " "
         return f"{_inside(a, PRODUCT, page)}{between}{second}", PRODUCT
+    if tree.operator == "<":
+        return f"{_inside(a, SUM, page)} < {_inside(b, SUM, page)}", NOTHING
     least = SUM if tree.operator == "+" else PRODUCT
     return f"{_inside(a, SUM, page)} {tree.operator} {_inside(b, least, page)}", SUM
 

@@ -1,0 +1,182 @@
+"""Regions: computations that a graph holds as a whole. One that iterates goes through its step again and
+again; one that does not is a function, traced once and called wherever it is used.
+
+A region has a graph of its own. What its step uses and does not change is computed outside, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from forearm.symbols.counts import Counts
+from forearm.symbols.evaluate import called, substituted, transplanted
+from forearm.symbols.graph import Expr, Graph, expressions
+from forearm.symbols.scalars import Scalar, same
+
+State = list[Scalar]
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Results from inputs on a graph. One with a condition (a, b) iterates: its first inputs are the state,
+    its results the next state; it goes on while a < b, `most` rounds at most.
+
+    `fixed` gives what the first entries of the state would be next if all were well: at the end they are
+    those entries themselves, and that is how an iteration is differentiated.
+    """
+
+    graph: Graph
+    inputs: tuple[Expr, ...]
+    results: tuple[Scalar, ...]
+    condition: tuple[Scalar, Scalar] | None = None
+    most: int = 1
+    fixed: Region | None = None
+    title: str = ""
+
+    @property
+    def wanted(self) -> list[Scalar]:
+        """The results, and what the condition compares."""
+        return [*self.results, *(self.condition or ())]
+
+    @property
+    def counts(self) -> Counts:
+        """The operations of one round, the comparison of the condition with them."""
+        return self.graph.counts(self.wanted) + Counts(add=int(self.condition is not None))
+
+    @cached_property
+    def _key(self) -> tuple[Any, ...]:
+        """All that decides what it computes."""
+        g = self.graph
+        ends = tuple((e.node, e.negative) if isinstance(e, Expr) else e for e in self.wanted)
+        return (
+            tuple(zip(g.kinds, g.left, g.right, strict=True)),
+            *(tuple(sorted(table.items())) for table in (g.branches, g.values, g.picks)),
+            *(tuple(table.items()) for table in (g.tables, g.calls)),
+            tuple(x.node for x in self.inputs),
+            ends,
+            self.most,
+            self.fixed,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Region) and self._key == other._key
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self._key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+def iterate(
+    step: Callable[[State], Sequence[Scalar]],
+    start: Sequence[Scalar],
+    condition: Callable[[State], tuple[Scalar, Scalar]],
+    most: int,
+    fixed: Callable[[State], Sequence[Scalar]] | None = None,
+    title: str = "",
+) -> State:
+    """The state after rounds of step(state), as long as a < b of condition(state), `most` at most.
+
+    Numbers and arrays are iterated now, entries that are done waiting for the others; of expressions a region
+    is made. `fixed` are the first entries of the next state without anything that guards them, a Newton
+    step for one: what derivatives are taken of (default: step).
+    """
+    state = list(start)
+    for _ in range(most):
+        a, b = condition(state)
+        if isinstance(a, Expr) or isinstance(b, Expr):
+            return _iterated(step, list(start), condition, most, fixed, title)
+        on = np.less(a, b)
+        if not on.any():
+            break
+        following = list(step(state))
+        if next(expressions(following), None) is not None:
+            return _iterated(step, list(start), condition, most, fixed, title)
+        state = [np.where(on, x, y) if np.ndim(on) else x for x, y in zip(following, state, strict=True)]
+    return state
+
+
+def _iterated(
+    step: Callable[[State], Sequence[Scalar]],
+    start: State,
+    condition: Callable[[State], tuple[Scalar, Scalar]],
+    most: int,
+    fixed: Callable[[State], Sequence[Scalar]] | None,
+    title: str,
+) -> State:
+    """Traced with symbols for the state; entries that no round changes are no state."""
+    found = next(expressions([start, condition(start)]), None) or next(expressions(list(step(start))))
+    graph = found.graph
+    symbols = stand_ins(graph, len(start))
+    following, pair = list(step(symbols)), condition(symbols)
+    smooth = following if fixed is None else list(fixed(symbols))
+    keep = list(range(len(start)))
+    while still := [k for k in keep if same(following[k], symbols[k])]:
+        table = {symbols[k]: start[k] for k in still}
+        following, pair, smooth = substituted(graph, [following, list(pair), smooth], table)
+        keep = [k for k in keep if k not in still]
+    state = [symbols[k] for k in keep]
+    smooth = [smooth[k] for k in keep if k < len(smooth)]
+    made, used = extracted(graph, state, [*(following[k] for k in keep), *pair, *smooth])
+    ends = len(keep), len(keep) + 2
+    body, inputs, wanted = made.graph, made.inputs, made.results
+    derived = Region(body, inputs, wanted[ends[1] :], title=title)
+    region = Region(body, inputs, wanted[: ends[0]], wanted[ends[0] : ends[1]], most, derived, title)
+    final = list(start)
+    for k, value in zip(keep, called(region, [*(start[k] for k in keep), *used]), strict=True):
+        final[k] = value
+    return final
+
+
+class Shared:
+    """A function from scalars to scalars that a graph holds once, however often it is called."""
+
+    def __init__(self, function: Callable[[State], Sequence[Scalar]], title: str = "") -> None:
+        self.function, self.title = function, title
+        self._made: tuple[Graph, Region, list[Expr]] | None = None
+
+    def __call__(self, values: Sequence[Scalar]) -> State:
+        """The function's values; of expressions as those of a region."""
+        first = next(expressions(list(values)), None)
+        if first is None:
+            return list(self.function(list(values)))
+        if self._made is None or self._made[0] is not first.graph:
+            symbols = stand_ins(first.graph, len(values))
+            region, used = extracted(first.graph, symbols, list(self.function(symbols)), self.title)
+            self._made = first.graph, region, used
+        return list(called(self._made[1], [*values, *self._made[2]]))
+
+
+def stand_ins(graph: Graph, count: int) -> list[Expr]:
+    """Inputs without a name, for values that are put in their place before anything is computed."""
+    made = [graph.input(f"stand-in {len(graph)}") for _ in range(count)]
+    for x in made:
+        del graph.leaves[x.node]
+    return made
+
+
+def extracted(
+    graph: Graph, symbols: Sequence[Expr], results: Sequence[Scalar], title: str = ""
+) -> tuple[Region, list[Expr]]:
+    """What of the results depends on the symbols, as a function; and what else it must be given."""
+    moving = {x.node for x in symbols}
+    needed = graph.needed(list(results))
+    for place in needed:
+        if any(operand in moving for operand in graph.operands(place)):
+            moving.add(place)
+    still = {e.node for e in expressions(list(results))}
+    still |= {operand for place in needed if place in moving for operand in graph.operands(place)}
+    used = [place for place in sorted(still) if place not in moving and place not in graph.values]
+    body = Graph()
+    inputs = [body.input(f"x[{k}]") for k in range(len(symbols) + len(used))]
+    values: dict[int, Scalar] = dict(zip([*(x.node for x in symbols), *used], inputs, strict=True))
+    made = transplanted(graph, list(results), values, body)
+    region = Region(body, tuple(inputs), tuple(made), title=title)
+    return region, [Expr(graph, place, False) for place in used]

@@ -17,7 +17,7 @@ import forearm as fa
 from forearm import Arm, Bearing, Friction, InputError, Link, ModelError, Transmission, dynamics
 from forearm.dynamics import load_friction
 
-MOST_STEPS = 20
+MOST_STEPS = 30  # a step that is halved counts each time
 RESIDUAL = 1e-12  # of the largest torque
 # What torques may be wrong by, of the largest: accelerations are wrong by the inverse of the slope d
 # tau / d qdd times that.
@@ -161,7 +161,7 @@ def test_a_drawer_that_jams() -> None:
     # 2 mu l / d = 0.75
     mild = dataclasses.replace(last, bearings=(Bearing(kind="linear", mu=0.03, distance=0.04),))
     assert not dynamics.forward_report(arm.replace(tree=(mild,)), q, qd, np.array([-1.0])).is_wedged
-    with pytest.raises(ModelError, match=r"left .* of the torque unsolved after 60 steps.*are coefficients"):
+    with pytest.raises(ModelError, match=r"left .* of the torque unsolved after 6. steps.*are coeff"):
         dynamics.forward(arm, q, qd, np.array([-5.0]))  # nothing needs a pull
 
 

@@ -11,7 +11,7 @@ import pytest
 import forearm as fa
 from forearm.drives.transmission import curve_of, efficiency, through
 
-EACH = 9  # operations
+EACH = 10  # operations
 
 
 def gear(points: int, interpolation: Any) -> fa.Transmission:

@@ -17,9 +17,10 @@ from drives.making import loaded_arm, with_efficiency
 from kernels.compiling import compiled
 
 import forearm as fa
+from forearm.codegen.functions import FUNCTIONS, trace
+from forearm.codegen.tracing import Tracing
 from forearm.kernels.ir import function_text
 from forearm.kernels.kernel import Kernel
-from forearm.kernels.load_friction import solve_block, traced_step
 from forearm.kernels.native import host
 
 DOUBLE = 1e-12  # of the largest entry
@@ -108,9 +109,9 @@ def test_the_same_bits_alone_in_a_batch_and_anywhere_in_it(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])
 def test_any_number_of_lanes(lanes: int) -> None:
-    step = traced_step(ARMS["chain"])
+    traced = trace(Tracing(ARMS["chain"], {}), [FUNCTIONS["forward_dynamics"]])
     target = host("float64", lanes)
-    text = function_text("solve", step, target, write_block=lambda body: solve_block(body, step))
+    text = function_text("solve", traced, target)
     call = compiled(text, "solve", 4, target)
     given = [np.ascontiguousarray(x) for x in states("chain", 19, 3)]
     out = np.full_like(given[0], 7.0)

@@ -15,6 +15,7 @@ from forearm.drives.joint import depends_on_load
 from forearm.errors import InputError
 from forearm.model import Array
 from forearm.symbols import Graph, refined
+from forearm.symbols.linear import solve_general
 
 Results = dict[str, Any]
 
@@ -40,13 +41,16 @@ def _derivatives(t: Tracing) -> Results:
 
 
 def _forward_derivatives(t: Tracing) -> Results:
-    """d qdd = -M^-1 d tau, tau being the inverse dynamics at the acceleration that results."""
+    """d qdd = -M^-1 d tau, tau being the inverse dynamics at the acceleration that results; where friction
+    depends on the load d tau / d qdd stands in the place of M.
+    """
     if depends_on_load(t.arm):
-        raise InputError(
-            "generate: where friction depends on the load, derivatives of forward dynamics are those of "
-            "inverse dynamics at the acceleration that results, solved with its third; generate these two. "
-            "fa.compile(arm) does so by itself."
-        )
+        qdd, tau = t.forward(), t.inverse(t.qd, t.qdd)
+        by_q, by_qd, M = (t.substituted(t.jacobian(tau, x), t.qdd, qdd) for x in (t.q, t.qd, t.qdd))
+        columns = np.concatenate([-by_q, -by_qd, np.eye(t.arm.n, dtype=object)], axis=1).T
+        made = t.solved(lambda: np.array([solve_general(M, c) for c in columns], dtype=object).T)
+        n = t.arm.n
+        return {"qdd_q": made[:, :n], "qdd_qd": made[:, n : 2 * n], "M_inverse": made[:, 2 * n :]}
     qdd = t.forward()
     tau, inverse = t.inverse(t.qd, t.qdd), t.inverse_inertia_matrix()
     by_q, by_qd = (t.substituted(t.jacobian(tau, x), t.qdd, qdd) for x in (t.q, t.qd))

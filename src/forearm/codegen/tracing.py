@@ -7,16 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.codegen.inverse_kinematics import branches as traced_branches
-from forearm.codegen.load_friction import UnderLoad, held
+from forearm.codegen.load_friction import UnderLoad
 from forearm.drives.joint import Reaction, depends_on_load, driven, needs_reactions, rotor_inertia
 from forearm.dynamics.forward import articulated_body, solve_symmetric
-from forearm.dynamics.load_friction import reactions_of
+from forearm.dynamics.load_friction import held, reactions_of
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
 from forearm.dynamics.regressor import regressor
@@ -31,6 +31,7 @@ from forearm.reduction.symbolic import best_plan_for, symbolic_chain, symbolic_m
 from forearm.symbols import Expr, Graph, derivative, jacobian, substituted
 from forearm.symbols.graph import ADD, COS, INPUT, MUL, SIN, SUB
 
+T = TypeVar("T")
 OUTWARDS = ("w", "wd", "a", "F", "N", "v", "g", "Omega", "alpha", "lambda", "a_c", "vd", "vd*", "sdd", "rdd")
 
 
@@ -40,9 +41,14 @@ class Tracing:
     """
 
     def __init__(
-        self, arm: Arm, parameters: dict[str, float], formulation: str | None = None, plan: Plan | None = None
+        self,
+        arm: Arm,
+        parameters: dict[str, float],
+        formulation: str | None = None,
+        plan: Plan | None = None,
+        single: bool = False,
     ) -> None:
-        self.arm, self.parameters, self.formulation = arm, parameters, formulation
+        self.arm, self.parameters, self.formulation, self.single = arm, parameters, formulation, single
         self.graph = Graph()
         self.model = model_of(arm)
         n = arm.n
@@ -149,7 +155,7 @@ class Tracing:
         """Accelerations with friction in given directions, one a joint, and joints held still where
         `free` is 0, 1 elsewhere.
 
-        For friction that does not depend on the load; `UnderLoad.newton_at` takes the same for the other.
+        For friction that does not depend on the load; `UnderLoad.found` takes the same for the other.
         """
         qd = self.rates(self.qd)
         friction = self.model.gathered(driven(self.arm, [0.0] * len(qd), None, qd, ways))
@@ -177,7 +183,7 @@ class Tracing:
                 "formulation out, or take arm.rigid()."
             )
 
-    def solved(self, solve: Callable[[], list[Scalar]]) -> list[Scalar]:
+    def solved(self, solve: Callable[[], T]) -> T:
         """What `solve` gives, or an error that says why nothing can."""
         try:
             return solve()

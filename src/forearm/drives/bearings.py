@@ -10,6 +10,8 @@ from forearm.arm.drive import Bearing
 from forearm.model import Array
 from forearm.symbols.scalars import Scalar, root
 
+LEAST = 1e-30  # N^2 m^2: so that the friction of no load has a slope, 0
+
 
 def bearing_friction(bearing: Bearing, f: Array, n: Array, direction: Scalar) -> Scalar:
     """The torque (force) that a bearing adds against the motion;
@@ -30,7 +32,7 @@ def bearing_level(bearing: Bearing, f: Array, n: Array) -> Scalar:
     if bearing.kind == "linear":
         return (bearing.mu / d) * (abs(x - ny) + abs(y + nx) + abs(x + ny) + abs(y - nx))
     near, far = (x - ny) * (x - ny) + (y + nx) * (y + nx), (x + ny) * (x + ny) + (y - nx) * (y - nx)
-    return (bearing.mu * _given(bearing.radius) / d) * (root(near) + root(far))
+    return (bearing.mu * _given(bearing.radius) / d) * (root(near + LEAST) + root(far + LEAST))
 
 
 def _given(value: float | None) -> float:

@@ -17,6 +17,8 @@ from forearm.drives.friction import friction_torque
 from forearm.drives.transmission import curve_of, through
 from forearm.model import Array
 from forearm.spatial import Floats
+from forearm.symbols import Expr, Graph, evaluate, gradient
+from forearm.symbols.evaluate import transplanted
 from forearm.symbols.scalars import Scalar, sign
 
 # Force and moment at the joint's origin, in axes with z along it.
@@ -68,6 +70,19 @@ class Drive:
             load = load + friction_torque(self.at_joint, rate, direction)
         return load
 
+    def slopes(
+        self, rigid: Scalar, reaction: Reaction | None, rate: Scalar, direction: Scalar
+    ) -> Sequence[Scalar]:
+        """d torque / d (rigid torque, force, moment); by the rigid torque alone where nothing reacts."""
+        if not self.depends_on_load:
+            return [1.0] if reaction is None else [1.0, *[0.0] * 6]
+        load = [rigid] if reaction is None else [rigid, *reaction[0], *reaction[1]]
+        given = [*load, rate, direction]
+        graph, made = _traced_slopes(self, len(load))
+        if any(isinstance(value, Expr) for value in given):
+            return list(transplanted(graph, made, dict(enumerate(given))))
+        return list(evaluate(graph, made, {graph.leaves[k]: value for k, value in enumerate(given)}))
+
     @cached_property
     def at_joint(self) -> Friction:
         """Its friction as the joint feels it: |N| (B |N| qd + Tc) where it is the motor's."""
@@ -83,6 +98,17 @@ class Drive:
             static=static,
             stribeck_speed=speed,
         )
+
+
+@lru_cache(maxsize=256)
+def _traced_slopes(drive: Drive, count: int) -> tuple[Graph, list[Scalar]]:
+    """The slopes of a drive's torque by so many entries of the load, on a graph that begins with what it
+    is given.
+    """
+    graph = Graph()
+    *load, rate, direction = [graph.input(f"x[{k}]") for k in range(count + 2)]
+    reaction = (np.array(load[1:4], dtype=object), np.array(load[4:], dtype=object)) if load[1:] else None
+    return graph, gradient(graph, drive.torque(load[0], reaction, rate, direction), load)
 
 
 @lru_cache(maxsize=64)

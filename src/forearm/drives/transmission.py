@@ -53,8 +53,8 @@ def through(transmission: Transmission, load: Scalar, direction: Scalar) -> Scal
     """
     eta = efficiency(transmission, load)
     agrees = load * direction  # positive where the motor drives, negative where the load does
-    # at rest `agrees` is 0 and adds nothing; NaN stays NaN
-    passed = choose(0.0, agrees, load / eta, choose(agrees, 0.0, load * eta, load + agrees))
+    # no load in motion has the slope of the motor's quadrant; at rest `agrees` is 0, or NaN, which stays
+    passed = choose(agrees, 0.0, load * eta, choose(0.0, abs(direction), load * (1.0 / eta), load + agrees))
     return passed + direction * transmission.breakaway
 
 

@@ -4,12 +4,15 @@ The rigid arm's torques and the reactions in its joints are y0 + Y x and r0 + A 
 that what drives must give, d(y, r) + J x = tau, has the slope D_y Y + D_r A + J with the partial
 derivatives D of each drive. Drives are smooth but at the corners of their four quadrants, where steps are
 shortened if they lead astray.
+
+It is written over any scalar: floats give the reference answer, symbols the loops of generated code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,19 +21,23 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.drives.joint import Drive, Reaction, drives_of, needs_reactions, rotor_inertia
 from forearm.dynamics.energy import without_gravity
-from forearm.dynamics.forward import singular
+from forearm.dynamics.forward import singular, solve_symmetric
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.errors import ModelError, shorten
 from forearm.model import AT_REST, Array, Base, Model, Scalar, Vector, Wrench
+from forearm.symbols import iterate
+from forearm.symbols.linear import solve_general
+from forearm.symbols.scalars import choose
 
 Floats = NDArray[np.float64]
-# d torque / d (rigid torque, fx, fy, fz, nx, ny, nz) of a drive.
-Partials = Callable[[Drive, Scalar, Reaction | None, Scalar, Scalar], Sequence[Scalar]]
-MOST = 60  # steps
+Solver = Callable[[Array, Array], Any]
+Load = tuple[Scalar, Reaction | None]  # what a joint is loaded with: the rigid torque, and the reaction
+CHORDS, MOST = 8, 60  # steps with the first slope, and with a new one each
 CLOSE = 1e-13  # of the torques that were added up: then it is solved
 ENOUGH = 1e-10  # of them: more than this at the end is no answer
-SHARES = tuple(0.5**k for k in range(8))  # of a step
-NUDGE = 1e-6  # of a load, for a slope
+FAST = 0.1  # of what was left: as long as a step leaves less, it goes on with the first slope
+SHORTEST = 1.0 / 64.0  # of a step, which is taken even if it leaves more: it may lead around a corner
+HUGE = 1e30  # more than is ever left, in single precision too
 
 
 @dataclass(frozen=True)
@@ -80,72 +87,194 @@ def reactions_of(
 
 
 @dataclass(frozen=True, eq=False)
-class NewtonStep:
-    """J delta = right is the step from where `left` is left and the drives give `given`."""
-
-    J: Array
-    right: Array
-    left: Array
-    given: Array
-    is_symmetric: bool
-
-
-def newton_step(
-    arm: Arm,
-    loads: Loads,
-    x: Array,
-    tau: Array,
-    rates: Sequence[Scalar],
-    directions: Sequence[Scalar],
-    partials: Partials,
-    felt: Sequence[tuple[Scalar, Reaction | None]] | None = None,
-) -> NewtonStep:
-    """What is left of tau once the drives have what x needs, and the equation of the step that takes it away.
-
-    Drives are taken as straight from the loads `felt` on, if given:
-    the step then leads to where they do, whatever x is.
+class Equation:
+    """What drives must give, tau, as an equation in accelerations x, with friction in given `directions`;
+    joints are held where `free` is 0.
     """
-    rotor = rotor_inertia(arm)
-    n = len(rotor)
-    given = np.zeros(n, dtype=x.dtype)
-    J = np.zeros((n, n), dtype=x.dtype)
-    now, steep = loads.at(x), []
-    for k, (drive, (torque, reaction)) in enumerate(
-        zip(drives_of(arm), now if felt is None else felt, strict=True)
-    ):
-        f, m = drive.freedom, drive.multiplier
-        made = drive.torque(torque, reaction, rates[k], directions[k])
-        slopes = partials(drive, torque, reaction, rates[k], directions[k])
-        steep.append(slopes[0])
-        row = slopes[0] * loads.Y[k]
-        if loads.A is not None and drive.needs_reaction:
-            for slope, A in zip(slopes[1:], loads.A[k], strict=True):
-                row = row + slope * A
-        if felt is not None:
-            made = made + sum(
-                slope * (b - a) for slope, a, b in zip(slopes, flat(*felt[k]), flat(*now[k]), strict=False)
-            )
-        given[f] = given[f] + m * made
-        J[f] = J[f] + m * row
-    for j in range(n):
-        J[j, j] = J[j, j] + rotor[j]
-        given[j] = given[j] + rotor[j] * x[j]
-    left = tau - given
-    if loads.A is not None or len(steep) > n:
-        return NewtonStep(J, left, left, given, is_symmetric=False)
-    gentle = [1.0 / slope for slope in steep]  # each freedom has one joint: row by row J is its slope times M
-    M = np.array(
-        [[loads.Y[i, j] + (rotor[i] * gentle[i] if i == j else 0.0) for j in range(n)] for i in range(n)],
-        dtype=x.dtype,
-    )
-    return NewtonStep(
-        M, np.array([g * e for g, e in zip(gentle, left, strict=True)]), left, given, is_symmetric=True
-    )
+
+    arm: Arm
+    loads: Loads
+    tau: Sequence[Scalar]
+    rates: Sequence[Scalar]
+    directions: Sequence[Scalar]
+    free: Sequence[Scalar] | None = None
+    symmetric: Solver = solve_symmetric
+
+    @cached_property
+    def rotor(self) -> list[float]:
+        """What rotors add to the inertia of each freedom."""
+        return [float(J) for J in rotor_inertia(self.arm)]
+
+    def at(self, x: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar], Scalar]:
+        """What is left of tau, the loads that drives depend on, and the sum of all torques as a scale."""
+        loads, along = self.loads.at(np.array(x, dtype=object)), zip(self.rates, self.directions, strict=True)
+        drives = list(zip(drives_of(self.arm), loads, along, strict=True))
+        made = [drive.torque(*load, *motion) for drive, load, motion in drives]
+        left = self._left(x, made)
+        # at the solution no other term is much larger
+        size = (1e-30 + size_of([*self.tau, *self.loads.y0])) + size_of([torque for torque, _ in loads])
+        return left, [v for drive, load, _ in drives if drive.depends_on_load for v in flat(*load)], size
+
+    @cached_property
+    def still(self) -> list[Scalar]:
+        """The loads that drives depend on, without acceleration."""
+        return self.at([0.0] * len(self.rotor))[1]
+
+    def straight(self, felt: Sequence[Scalar]) -> Sequence[Scalar]:
+        """The solution if drives were straight from these loads on."""
+        rest = self.loads.at(np.zeros(len(self.rotor)))
+        made = []
+        for k, (drive, load, slopes) in enumerate(self._steepness(felt)):
+            torque = drive.torque(*load, self.rates[k], self.directions[k])
+            for slope, here, there in zip(slopes, flat(*load), flat(*rest[k]), strict=False):
+                torque = torque + slope * (there - here)
+            made.append(torque)
+        return self.step(felt, self._left([0.0] * len(self.rotor), made))
+
+    def step(self, felt: Sequence[Scalar], left: Sequence[Scalar]) -> Sequence[Scalar]:
+        """The change of x that takes away what is left, by the slope at these loads."""
+        slopes = [(drive, slopes) for drive, _, slopes in self._steepness(felt)]
+        n = len(self.rotor)
+        if self.loads.A is not None or len(slopes) > n:
+            return self._solved(self.matrix(slopes), left, solve_general)
+        # each freedom has one joint: row by row the slope is that of its drive times a symmetric matrix
+        gentle = [1.0 / some[0] for _, some in slopes]
+        M = np.array(self.loads.Y, dtype=object)
+        for j in range(n):
+            M[j, j] = M[j, j] + self.rotor[j] * gentle[j]
+        return self._solved(M, [g * e for g, e in zip(gentle, left, strict=True)], self.symmetric)
+
+    def matrix(self, slopes: Sequence[tuple[Drive, Sequence[Scalar]]]) -> Array:
+        """D_y Y + D_r A + J."""
+        n = len(self.rotor)
+        J = np.zeros((n, n), dtype=object)
+        for k, (drive, (steep, *others)) in enumerate(slopes):
+            row = steep * self.loads.Y[k]
+            if self.loads.A is not None and drive.needs_reaction:
+                for slope, A in zip(others, self.loads.A[k], strict=True):
+                    row = row + slope * A
+            J[drive.freedom] = J[drive.freedom] + drive.multiplier * row
+        for j in range(n):
+            J[j, j] = J[j, j] + self.rotor[j]
+        return J
+
+    def is_wedged(self, x: Sequence[float]) -> bool:
+        """Whether more torque would need less acceleration, over floats."""
+        J = self.matrix([(drive, slopes) for drive, _, slopes in self._steepness(self.at(x)[1])])
+        # of many light links the determinant itself may round to 0
+        return bool(np.linalg.slogdet(J.astype(float))[0] <= 0.0)
+
+    def _steepness(self, felt: Sequence[Scalar]) -> list[tuple[Drive, Load, Sequence[Scalar]]]:
+        """For each drive its load, and its slopes there; for those that do not depend on it, without
+        acceleration.
+        """
+        rest, made, at = self.loads.at(np.zeros(len(self.rotor))), [], 0
+        for k, drive in enumerate(drives_of(self.arm)):
+            load = rest[k]
+            if drive.depends_on_load:
+                some = felt[at : at + len(flat(*load))]
+                at += len(some)
+                reaction = np.array(some[1:4], dtype=object), np.array(some[4:], dtype=object)
+                load = (some[0], reaction if len(some) > 1 else None)
+            made.append((drive, load, drive.slopes(*load, self.rates[k], self.directions[k])))
+        return made
+
+    def _left(self, x: Sequence[Scalar], made: Sequence[Scalar]) -> list[Scalar]:
+        given: list[Scalar] = [rotor * a for rotor, a in zip(self.rotor, x, strict=True)]
+        for drive, torque in zip(drives_of(self.arm), made, strict=True):
+            given[drive.freedom] = given[drive.freedom] + drive.multiplier * torque
+        left = [t - g for t, g in zip(self.tau, given, strict=True)]
+        return left if self.free is None else [a * e for a, e in zip(self.free, left, strict=True)]
+
+    def _solved(self, M: Array, right: Sequence[Scalar], solve: Solver) -> Sequence[Scalar]:
+        if self.free is None:
+            return list(solve(M, np.array(right, dtype=object)))
+        # once more with `free`, which a scaled row has lost
+        pulled = [a * e for a, e in zip(self.free, right, strict=True)]
+        return list(solve(held(M, self.free), np.array(pulled, dtype=object)))
+
+
+def held(M: Array, free: Sequence[Scalar]) -> Array:
+    """A matrix with the rows and columns of held joints (free is 0) those of the identity."""
+    n = len(free)
+    made = np.empty((n, n), dtype=object)
+    for i in range(n):
+        for j in range(n):
+            made[i, j] = M[i, j] * (free[i] * free[j]) if i != j else (M[i, i] - 1.0) * free[i] + 1.0
+    return made
 
 
 def flat(torque: Scalar, reaction: Reaction | None) -> list[Scalar]:
     """A load as one row: the torque, and the reaction if there is one."""
     return [torque] if reaction is None else [torque, *reaction[0], *reaction[1]]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Accelerations, the loads at them, what is left of the equation, its scale, how many steps it took."""
+
+    x: list[Scalar]
+    felt: list[Scalar]
+    left: Scalar
+    size: Scalar
+    rounds: Scalar
+
+
+def solved(equation: Equation, felt: Sequence[Scalar] | None = None, close: float = CLOSE) -> Found:
+    """The equation solved until at most `close` of its scale is left; more, where no step makes it less.
+
+    It begins with the loads `felt`, if they are nearly known, or with those at rest, and keeps the slope
+    there as long as that does well; then each step has its own.
+    """
+    n, first = len(equation.rotor), equation.still if felt is None else felt
+    m = len(first)
+
+    def state(x: Sequence[Scalar]) -> list[Scalar]:
+        left, loads, size = equation.at(x)
+        return [*x, *loads, *left, size_of(left), size]
+
+    def chord(s: list[Scalar]) -> list[Scalar]:
+        """A step with the first slope, unless it leaves more."""
+        *now, _, count = s
+        delta = equation.step(first, now[n + m : 2 * n + m])
+        new, norm = state([a + d for a, d in zip(now[:n], delta, strict=True)]), now[2 * n + m]
+        return [*taken_if(new[2 * n + m], norm, new, now), norm, count + 1.0]
+
+    def goes_fast(s: list[Scalar]) -> tuple[Scalar, Scalar]:
+        *_, norm, size, before, _ = s
+        return close * size, choose(norm, FAST * before, norm, 0.0)
+
+    def newton(s: list[Scalar]) -> list[Scalar]:
+        """A share of a step; half of it next time if it leaves more, but the shortest is taken."""
+        *now, share, count = s
+        delta = equation.step(now[n : n + m], now[n + m : 2 * n + m])
+        new, norm = state([a + share * d for a, d in zip(now[:n], delta, strict=True)]), now[2 * n + m]
+        bound = choose(SHORTEST, share, norm, HUGE)
+        kept = taken_if(new[2 * n + m], bound, new, now)
+        return [*kept, choose(new[2 * n + m], bound, 1.0, 0.5 * share), count + 1.0]
+
+    def is_open(s: list[Scalar]) -> tuple[Scalar, Scalar]:
+        *_, norm, size, share, _ = s
+        enough = choose(ENOUGH * size, norm, norm, 0.0)  # rounding may be all that is left
+        return close * size, choose(SHORTEST, share, norm, enough)
+
+    begun = [*state(equation.straight(first)), HUGE, 1.0]
+    *now, _, count = iterate(chord, begun, goes_fast, CHORDS, title="loads, one slope")
+    *now, _, count = iterate(newton, [*now, 1.0, count], is_open, MOST, title="loads")
+    return Found(now[:n], now[n : n + m], now[2 * n + m], now[2 * n + m + 1], count)
+
+
+def size_of(values: Sequence[Scalar]) -> Scalar:
+    """The sum of absolute values, in pairs, so that a processor may add several at once."""
+    if len(values) == 1:
+        return abs(values[0])
+    half = len(values) // 2
+    return size_of(values[:half]) + size_of(values[half:])
+
+
+def taken_if(a: Scalar, b: Scalar, new: Sequence[Scalar], old: Sequence[Scalar]) -> list[Scalar]:
+    """The new values where a < b, else the old ones."""
+    return [choose(a, b, x, y) for x, y in zip(new, old, strict=True)]
 
 
 def solve_loaded(
@@ -163,46 +292,22 @@ def solve_loaded(
         return Solution(np.zeros(0), 0, 0.0)
     rates = model.rates(qd.tolist())
     ways = [float(np.sign(rate)) for rate in rates] if directions is None else list(directions)
-    loads = loads_at(arm, model, q, qd, base, hand)
-
-    def at(x: Floats) -> tuple[NewtonStep, Floats, float]:
-        step = newton_step(arm, loads, x, tau, rates, ways, slopes_by_differences)
-        size = max(float(np.abs(v).max()) for v in (tau, step.given, loads.y0, loads.Y @ x)) + 1e-30
-        return step, step.left, size
-
-    x = np.zeros(len(tau))
-    step, left, size = at(x)
-    for count in range(MOST):
-        error = float(np.abs(left).max()) / size
-        if error <= CLOSE:
-            return Solution(x, count, error, _is_wedged(step))
-        if not np.isfinite(left).all():  # what was given is not known
-            return Solution(np.full(len(tau), np.nan), count, np.nan)
-        try:
-            delta = np.linalg.solve(step.J, step.right)
-        except np.linalg.LinAlgError:
-            raise singular(arm, q) from None
-        for share in SHARES:  # shorter, where it leaves more than there was: a corner turned it back
-            made = at(x + share * delta)
-            if float(np.linalg.norm(made[1])) < float(np.linalg.norm(left)):
-                break
-        else:
-            if error <= ENOUGH:  # rounding is all that is left
-                return Solution(x, count, error, _is_wedged(step))
-        x = x + share * delta
-        step, left, size = made
-    if (error := float(np.abs(left).max()) / size) > ENOUGH:
+    equation = Equation(arm, loads_at(arm, model, q, qd, base, hand), tau.tolist(), rates, ways)
+    try:
+        found = solved(equation)
+    except ZeroDivisionError:
+        raise singular(arm, q) from None
+    error = found.left / found.size
+    if not np.isfinite(error):  # what was given is not known
+        return Solution(np.full(len(tau), np.nan), 0, np.nan)
+    if error > ENOUGH:
         raise ModelError(
             f"forward: the friction of {arm.name!r} that depends on the load left {error:.1e} of the "
-            f"torque unsolved after {MOST} steps at q = {shorten(q.tolist())}; are coefficients or "
-            "efficiencies out of proportion?"
+            f"torque unsolved after {found.rounds:.0f} steps at q = {shorten(q.tolist())}; are "
+            "coefficients or efficiencies out of proportion?"
         )
-    return Solution(x, MOST, error, _is_wedged(step))
-
-
-def _is_wedged(step: NewtonStep) -> bool:
-    # of many light links the determinant itself may round to 0
-    return bool(np.linalg.slogdet(step.J)[0] <= 0.0)
+    x = np.array(found.x, dtype=float)
+    return Solution(x, int(found.rounds), error, equation.is_wedged(found.x))
 
 
 def loads_at(
@@ -222,24 +327,6 @@ def loads_at(
         column(*reactions_of(still, coordinates, rest, model.rates(x))) for x in np.eye(model.n).tolist()
     ]
     slopes = np.stack(units, axis=-1)
-    return Loads(first[:, 0], slopes[:, 0], first[:, 1:], slopes[:, 1:] if needs_reactions(arm) else None)
-
-
-def slopes_by_differences(
-    drive: Drive, torque: float, reaction: Reaction | None, rate: float, direction: float
-) -> list[float]:
-    """Partial derivatives of a drive over floats; only as good as Newton's method needs them."""
-    values = np.array([torque, *(np.zeros(6) if reaction is None else np.concatenate(reaction))], dtype=float)
-    count = 7 if drive.needs_reaction else 1
-    if not drive.depends_on_load:
-        return [1.0] + [0.0] * (count - 1)
-    made = []
-    for k in range(count):
-        step = NUDGE * (abs(values[k]) + 1e-3)
-        ends = []
-        for way in (step, -step):
-            moved = values.copy()
-            moved[k] += way
-            ends.append(drive.torque(float(moved[0]), (moved[1:4], moved[4:]), rate, direction))
-        made.append((ends[0] - ends[1]) / (2.0 * step))
-    return made
+    made = (first[:, 0], slopes[:, 0], first[:, 1:], slopes[:, 1:])
+    y0, Y, r0, A = (table.astype(object) for table in made)
+    return Loads(y0, Y, r0, A if needs_reactions(arm) else None)

@@ -11,13 +11,11 @@ import numpy as np
 from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
-from forearm.drives.joint import depends_on_load
 from forearm.kernels.compiled import Request, name_of
 from forearm.kernels.fastcall_ir import entry_text
 from forearm.kernels.ir import function_text, module_text
 from forearm.kernels.joint_loop import LOOPS, can_loop
 from forearm.kernels.joint_loop_ir import loop_text
-from forearm.kernels.load_friction import solve_block, traced_step
 from forearm.kernels.native import host, object_code
 from forearm.kernels.vectors import Target
 from forearm.reduction.symbolic import chosen_parameters
@@ -65,10 +63,6 @@ Written = tuple[str, tuple[Argument, ...], tuple[Argument, ...], Counts]
 
 def straight(name: str, request: Request, target: Target, each: bool) -> Written:
     """Every operation written out."""
-    if request.functions == ("forward_dynamics",) and not request.parameters and depends_on_load(request.arm):
-        step = traced_step(request.arm)
-        text = function_text(name, step, target, write_block=lambda body: solve_block(body, step))
-        return text, step.inputs, step.outputs, step.graph.counts(step.results)
     traced, parameters = _traced(request)
     inputs = traced.inputs + ((Argument("parameters", (len(parameters),), ""),) if parameters else ())
     counts: Counts = traced.graph.counts(traced.results)
@@ -87,6 +81,5 @@ def loop(name: str, request: Request, target: Target, _: bool) -> Written:
 def _traced(request: Request) -> tuple[Traced, tuple[str, ...]]:
     """The functions on the graph: once for all parts."""
     parameters = chosen_parameters(request.arm, request.parameters)
-    return trace(Tracing(request.arm, parameters), [FUNCTIONS[name] for name in request.functions]), tuple(
-        parameters
-    )
+    tracing = Tracing(request.arm, parameters, single=request.dtype == "float32")
+    return trace(tracing, [FUNCTIONS[name] for name in request.functions]), tuple(parameters)

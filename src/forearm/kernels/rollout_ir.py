@@ -13,13 +13,11 @@ from dataclasses import replace
 import numpy as np
 
 from forearm.codegen.functions import Traced
-from forearm.codegen.load_friction import held
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.drives.joint import depends_on_load, drives_of
-from forearm.dynamics.load_friction import CLOSE
+from forearm.dynamics.load_friction import CLOSE, held
 from forearm.kernels.ir import compute, function_text, module_text, result
-from forearm.kernels.load_friction import Iterated, iterated, solved
 from forearm.kernels.rollout_loop import RolloutLoop
 from forearm.kernels.rollout_plan import Plan, inputs, torques
 from forearm.kernels.transpose import load_columns, store_columns
@@ -47,15 +45,17 @@ def rollout_text(plan: Plan, target: Target) -> str:
         _row_function(traced, names, plan.arm.n, target),
     ]
     if plan.loads:
-        texts.append(_lane_function("stage", traced, names, plan.arm.n, target, loads="%loads"))
+        texts.append(_lane_function("stage", _traced(plan, warm=True), names, plan.arm.n, target))
     if any(plan.dry):
         texts.append(_lane_function("require", _traced_need(plan), names, plan.arm.n, target))
         texts.append(_lane_function("rest", _traced_rest(plan), names, plan.arm.n, target))
     return module_text([*texts, RolloutLoop(plan, target).text()], target)
 
 
-def _traced(plan: Plan) -> Traced:
-    """Accelerations from (q, qd, u, way, free)."""
+def _traced(plan: Plan, warm: bool = False) -> Traced:
+    """Accelerations from (q, qd, u, way, free); `warm` begins with loads that are nearly known, and gives
+    those that it ends with.
+    """
     tracing, n, dry = Tracing(plan.arm, {}), plan.arm.n, plan.dry
     u = inputs(tracing, "u")
     way, free = (inputs(tracing, name) if any(dry) else None for name in ("way", "free"))
@@ -65,7 +65,11 @@ def _traced(plan: Plan) -> Traced:
     if not depends_on_load(plan.arm):
         results = {"out": np.array(tracing.held_forward(tau, joints, loose), dtype=object)}
         return Traced(*refined(tracing.graph, results), (), ())
-    return iterated(tracing, tau=tau, ways=joints, free=loose)
+    felt = [tracing.graph.input(f"loads[{k}]") for k in range(plan.loads)] if warm else None
+    found = tracing.under_load.found(tau, joints, loose, felt, ROUGH if warm else CLOSE)
+    results = {"out": np.array(tracing.under_load.spoilt(found), dtype=object)}
+    results |= {"loads": np.array(found.felt, dtype=object)} if warm else {}
+    return Traced(*refined(tracing.graph, results), (), ())
 
 
 def _traced_need(plan: Plan) -> Traced:
@@ -98,15 +102,16 @@ def _at_joints(plan: Plan, way: list[Scalar]) -> list[Scalar]:
     return [way[d.freedom] * (1.0 if d.multiplier > 0.0 else -1.0) for d in drives_of(plan.arm)]
 
 
-def _lane_function(
-    name: str, traced: Traced, names: Sequence[str], n: int, target: Target, loads: str | None = None
-) -> str:
-    """A function whose arrays have a lane a simulation already;
-    with `loads` one more, of where to begin and what came out.
+def _lane_function(name: str, traced: Traced, names: Sequence[str], n: int, target: Target) -> str:
+    """A function whose arrays have one lane per simulation already; what loads come out go where they
+    came from.
     """
     body, L = Body(target), target.lanes
-    body.keep("%out", _columns(body, traced, names, n, lambda a, j: body.load(f"%{a}", j * L, L), loads))
-    pointers = [*(f"%{a}" for a in names), *([] if loads is None else [loads]), "%out"]
+    loads = len(traced.results.get("loads", ()))
+    made = _columns(body, traced, names, n, lambda a, j: body.load(f"%{a}", j * L, L), loads)
+    body.keep("%out", made[:n])
+    body.keep("%loads", made[n:])
+    pointers = [*(f"%{a}" for a in names), *(["%loads"] if loads else []), "%out"]
     arguments = ", ".join(f"ptr nocapture {p}" for p in pointers)
     return "\n".join(
         [
@@ -134,20 +139,14 @@ def _row_function(traced: Traced, names: Sequence[str], n: int, target: Target) 
 
 
 def _columns(
-    body: Body,
-    traced: Traced,
-    names: Sequence[str],
-    n: int,
-    given: Callable[[str, int], str],
-    loads: str | None = None,
+    body: Body, traced: Traced, names: Sequence[str], n: int, given: Callable[[str, int], str], loads: int = 0
 ) -> list[str]:
     """The results of a block, from its inputs by name and joint;
     those that nothing needs are not asked for.
     """
     needed = set(traced.graph.needed(traced.results))
     places = {leaf: place for place, leaf in traced.graph.leaves.items() if place in needed}
-    states = {places[f"{a}[{j}]"]: given(a, j) for a in names for j in range(n) if f"{a}[{j}]" in places}
-    if isinstance(traced, Iterated):
-        return solved(body, traced, states, body.constant(0.0), loads, CLOSE if loads is None else ROUGH)
+    wanted = [(a, j) for a in names for j in range(n)] + [("loads", k) for k in range(loads)]
+    states = {places[f"{a}[{j}]"]: given(a, j) for a, j in wanted if f"{a}[{j}]" in places}
     compute(body, traced.graph, traced.results, states)
-    return [result(body, e, states) for e in traced.results["out"]]
+    return [result(body, e, states) for table in traced.results.values() for e in table]

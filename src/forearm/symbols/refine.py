@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
@@ -35,13 +35,21 @@ def refined(graph: Graph, results: Any) -> tuple[Graph, Any]:
 
 
 @lru_cache(maxsize=64)
-def _refined_region(region: Region) -> Region:
-    graph, wanted = refined(region.graph, region.wanted)
+def _refined_region(region: Region, live: tuple[int, ...]) -> Region:
+    """With these results alone; entries of a state that are not among them are no inputs either."""
+    states = range(len(region.results)) if region.condition else ()
+    inputs = [x for k, x in enumerate(region.inputs) if k not in states or k in live]
+    results = [region.results[k] for k in live]
+    graph, wanted = refined(region.graph, [*results, *(region.condition or ())])
     places = {leaf: place for place, leaf in graph.leaves.items()}
-    inputs = tuple(Expr(graph, places[region.graph.leaves[x.node]], False) for x in region.inputs)
-    count = len(region.results)
+    there = tuple(Expr(graph, places[region.graph.leaves[x.node]], False) for x in inputs)
+    count = len(live)
     condition = (wanted[count], wanted[count + 1]) if region.condition else None
-    return replace(region, graph=graph, inputs=inputs, results=tuple(wanted[:count]), condition=condition)
+    fixed = region.fixed
+    if fixed is not None and len(live) < len(region.results):
+        given = tuple(x for k, x in enumerate(fixed.inputs) if k not in states or k in live)
+        fixed = Region(fixed.graph, given, tuple(fixed.results[k] for k in live if k < len(fixed.results)))
+    return Region(graph, there, tuple(wanted[:count]), condition, region.most, fixed, region.title)
 
 
 def _cost(traced: tuple[Graph, Any]) -> tuple[int, int]:
@@ -312,8 +320,8 @@ class Refinement:
         made: dict[int, Any] = {}
         for place, name in old.leaves.items():
             made[place] = new.parameter(name) if old.kinds[place] == PARAMETER else new.input(name)
-        needed = self._reached()
-        for place in sorted(p for p in needed if p < len(old)):
+        self._reached_places = self._reached()
+        for place in sorted(p for p in self._reached_places if p < len(old)):
             self._make(place, new, made)
         for place, name in old.names.items():
             value = made.get(place)
@@ -351,6 +359,18 @@ class Refinement:
                 continue
             ends += reversed(missing)
 
+    def _called_again(self, place: int, operands: list[Any]) -> list[Any]:
+        """A region refined, without the entries of its state that nothing asks for: 0 stands for them."""
+        region, graph = self.graph.calls[place][0], self.graph
+        picks = (p for p in self._reached_places if p in graph.picks and graph.left[p] == place)
+        live = _live(region, frozenset(graph.picks[p] for p in picks))
+        made: list[Any] = [0.0] * len(region.results)
+        states = range(len(region.results)) if region.condition else ()
+        given = [x for k, x in enumerate(operands) if k not in states or k in live]
+        for k, value in zip(live, called(_refined_region(region, live), given), strict=True):
+            made[k] = value
+        return made
+
     def _made(self, place: int, made: dict[int, Any]) -> Any:
         if place in self.sums:
             terms = [(1.0 if node == ONE else made[node], c) for node, c in self.sums[place].items()]
@@ -361,8 +381,22 @@ class Refinement:
             return self.graph.values[place]
         operands = [made[operand] for operand in self._operands(place)]
         if place in self.graph.calls:
-            return called(_refined_region(self.graph.calls[place][0]), operands)
+            return self._called_again(place, operands)
         return again(self.graph, place, *operands)
+
+
+def _live(region: Region, used: frozenset[int]) -> tuple[int, ...]:
+    """The results that are used; of a state all that those, or the condition, depend on."""
+    if region.condition is None:
+        return tuple(sorted(used))
+    live = set(used)
+    while True:
+        ends = [*(region.results[k] for k in live), *region.condition]
+        needed = set(region.graph.needed(ends))
+        more = {k for k in range(len(region.results)) if region.inputs[k].node in needed}
+        if more <= live:
+            return tuple(sorted(live))
+        live |= more
 
 
 def _gain_of_factor(entry: Sum, factor: int, nodes: list[int]) -> int:

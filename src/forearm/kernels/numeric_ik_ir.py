@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 
 from forearm.arm.arm import Arm
-from forearm.kernels.ir import compute, intrinsics, joined, result
+from forearm.kernels.ir import compute, intrinsics, result
+from forearm.kernels.llvm import joined
 from forearm.kernels.numeric_ik_joints import is_periodic
 from forearm.kernels.numeric_ik_step import Step, traced_step
 from forearm.kernels.numeric_ik_turn import KEPT, nearest_text, place_of, told, turn_text

@@ -7,13 +7,12 @@ lane, with any number of lanes.
 from __future__ import annotations
 
 import hashlib
-import struct
 from dataclasses import dataclass, replace
 
 from forearm.kernels.elementary import DOUBLE, SINGLE, TAN_EIGHTH, Series
+from forearm.kernels.llvm import SIZES, TABLE, Function, number
 from forearm.symbols.table import LookupTable
 
-TABLE = "; table "  # begins lines that belong before the functions of a module
 CHOSEN_BREAKS = 4  # of a table, up to which no memory is needed
 COUNTED_BREAKS = 32  # of a table, beyond which halving is faster
 TWO_OVER_PI = 0.6366197723675814
@@ -39,7 +38,7 @@ class Target:
     @property
     def size(self) -> int:
         """Bytes of a scalar."""
-        return 8 if self.scalar == "double" else 4
+        return SIZES[self.scalar]
 
     def wide(self, count: int) -> str:
         """The type of a vector of so many scalars."""
@@ -67,12 +66,11 @@ class Target:
 
 
 class Body:
-    """Lines of one block of code, each value with a name of its own."""
+    """Arithmetic on lanes within a function `f`, or of lines by themselves."""
 
-    def __init__(self, target: Target, letter: str = "v") -> None:
-        self.target, self.letter = target, letter
-        self.lines: list[str] = []
-        self.spaces: list[str] = []  # which stand where the function begins
+    def __init__(self, target: Target, letter: str = "v", f: Function | None = None) -> None:
+        self.target, self.f = target, f or Function(letter=letter)
+        self.letter, self.lines, self.spaces = self.f.letter, self.f.lines, self.f.spaces
 
     def emit(self, text: str) -> str:
         """A line that makes a value; its name."""
@@ -82,21 +80,15 @@ class Body:
 
     def widened(self, lanes: int) -> Body:
         """The same block, going on with other vectors."""
-        other = Body(replace(self.target, lanes=lanes), self.letter)
-        other.lines, other.spaces = self.lines, self.spaces
-        return other
+        return Body(replace(self.target, lanes=lanes), f=self.f)
 
     def space(self, name: str, count: int) -> None:
-        """Memory for so many scalars: taken once in a function, as in a loop each turn would
-        take more of the stack.
-        """
-        self.spaces.append(f"  {name} = alloca [{count} x {self.target.scalar}], align 64")
+        """Memory for so many scalars, taken once in a function."""
+        self.f.space(self.target.scalar, count, name.removeprefix("%"))
 
     def number(self, value: float) -> str:
         """A scalar as LLVM writes it, to the last bit."""
-        if self.target.scalar == "float":
-            value = struct.unpack("f", struct.pack("f", value))[0]
-        return f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
+        return number(value, self.target.scalar)
 
     def constant(self, value: float) -> str:
         """The same number in every lane."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from forearm.kernels.ir import compute, intrinsics, joined, result
+from forearm.kernels.ir import compute, intrinsics, result
+from forearm.kernels.llvm import joined
 from forearm.kernels.vectors import Body, Target
 from forearm.schedules.threaded_plan import Step, Threads, kept_places
 from forearm.symbols import Expr

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 TABLE = "; table "  # begins lines that belong before the functions of a module
@@ -138,10 +138,10 @@ class Function:
         self.lines.append("  ret void" if value == "" else f"  ret {_typed(value)}")
         self.here = ""
 
-    def label(self) -> Label:
+    def label(self, name: str | None = None) -> Label:
         """A place that is not yet written."""
         self.labels += 1
-        return Label(f"block{self.labels}")
+        return Label(name or f"block{self.labels}")
 
     def go(self, to: Label, where: str | None = None, unless: str | None = None) -> None:
         """On at the label: always, where a condition holds, or where it does not."""
@@ -189,29 +189,24 @@ class Function:
         self.begin(end)
 
     @contextmanager
-    def loop(self, first: int, stop: int | str, step: int = 1) -> Iterator[Value]:
+    def loop(self, first: int, stop: int | str, step: int = 1, name: str | None = None) -> Iterator[Value]:
         """Code that runs for first, first + step, ... before stop, as Python's range."""
-        if isinstance(stop, str):
-            with self.unless(self.compared("sle", stop, first)), self._counted(first, stop, step) as i:
-                yield i
-        else:
-            with self._counted(first, stop, step) as i:
-                yield i
-
-    @contextmanager
-    def _counted(self, first: int, stop: int | str, step: int) -> Iterator[Value]:
-        with self.repeat(first) as turn:
-            yield turn.now[0]
-            after = self.op("add", turn.now[0], step)
+        some = self.unless(self.compared("sle", stop, first)) if isinstance(stop, str) else nullcontext()
+        with some, self.repeat(first, name=name) as turn:
+            (i,) = turn.now
+            yield i
+            after = self.op("add", i, step)
             turn.again(after, where=self.compared("slt" if step > 0 else "sgt", after, stop))
 
     @contextmanager
-    def repeat(self, *starts: Operand) -> Iterator[Turn]:
+    def repeat(self, *starts: Operand, name: str | None = None) -> Iterator[Turn]:
         """A loop that begins with these values and ends with `again`."""
-        head, end = self.label(), self.label()
+        head = self.label(name)
+        before, end = (self.label(f"{head.name}.{what}") for what in ("before", "done"))
+        self.begin(before)  # where LLVM may put what is the same in every turn
         self.begin(head)
         now = [self.emit("", _kind(start)) for start in starts]
-        yield Turn(self, head, end, len(self.lines) - len(now), starts, now)
+        yield Turn(self, head, end, now, [starts])
         self.begin(end)
 
 
@@ -222,9 +217,8 @@ class Turn:
     f: Function
     head: Label
     end: Label
-    place: int  # of the lines that take the values
-    starts: tuple[Operand, ...]
     now: list[Value]
+    ways: list[tuple[Operand, ...]]  # the values of each way that leads to a turn
 
     def again(self, *values: Operand, where: str | None = None) -> None:
         """The next turn, with these values; or the end, where a condition does not hold."""
@@ -232,10 +226,10 @@ class Turn:
             self.f.go(self.head)
         else:
             self.f._fork(where, self.head, self.end)
-        for k, now in enumerate(self.now):
-            self.f.lines[self.place + k] = (
-                f"  {now} = {_phi(now.kind, self.head, (self.starts[k], values[k]))}"
-            )
+        self.ways.append(values)
+        place = self.f.lines.index(f"{self.head.name}:")
+        for k, (now, *ways) in enumerate(zip(self.now, *self.ways, strict=True), start=1):
+            self.f.lines[place + k] = f"  {now} = {_phi(now.kind, self.head, ways)}"
 
 
 def _kind(*operands: Operand) -> str:

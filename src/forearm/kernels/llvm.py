@@ -86,20 +86,23 @@ class Function:
         return self.emit(f"{how} {test} {kind} {_text(a, kind)}, {_text(b, kind)}", flag)
 
     def chosen(self, condition: str, a: Operand, b: Operand) -> Value:
-        """a where the condition holds, else b."""
+        """a where the condition holds, else b; vectors lane by lane."""
         kind = _kind(a, b)
-        return self.emit(f"select i1 {condition}, {kind} {_text(a, kind)}, {kind} {_text(b, kind)}", kind)
+        text = f"select {_typed(condition)}, {kind} {_text(a, kind)}, {kind} {_text(b, kind)}"
+        return self.emit(text, kind)
 
     def cast(self, how: str, value: str, kind: str) -> Value:
         """zext, trunc, bitcast, ptrtoint, ... to another type."""
         return self.emit(f"{how} {_typed(value)} to {kind}", kind)
 
+    def lane(self, value: Value, k: int) -> Value:
+        """One entry of a vector."""
+        return self.emit(f"extractelement {_typed(value)}, i32 {k}", value.kind.split()[-1].rstrip(">"))
+
     def at(self, pointer: str, place: int | str, kind: str, stride: int = 1) -> Value:
         """A pointer further on, by so many times `stride` values of a type."""
         if isinstance(place, str) and stride != 1:
             place, stride = self.op("mul", place, stride), 1
-        if place == 0:
-            return Value(pointer, "ptr")
         place = place if isinstance(place, str) else place * stride
         return self.emit(f"getelementptr {kind}, ptr {pointer}, i64 {place}", "ptr")
 
@@ -247,7 +250,7 @@ def _text(value: Operand, kind: str) -> str:
         return "null"
     if kind[0] == "<":  # the same in every lane
         lanes, _, scalar = kind[1:-1].split()
-        return "<" + ", ".join([f"{scalar} {_text(value, scalar)}"] * int(lanes)) + ">"
+        return vector(scalar, [value] * int(lanes))
     return number(value, kind) if kind in SIZES else str(int(value))
 
 
@@ -270,6 +273,12 @@ def number(value: float, kind: str) -> str:
     if kind == "float":
         value = struct.unpack("f", struct.pack("f", value))[0]
     return f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
+
+
+def vector(kind: str, values: Sequence[float]) -> Value:
+    """A vector of numbers."""
+    entries = ", ".join(f"{kind} {_text(value, kind)}" for value in values)
+    return Value(f"<{entries}>", f"<{len(values)} x {kind}>")
 
 
 def call_text(function: str, *operands: Operand, kind: str = "void") -> str:

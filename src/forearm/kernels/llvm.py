@@ -25,7 +25,7 @@ class Value(str):
     kind: str
 
     def __new__(cls, text: str, kind: str) -> Value:
-        """With its type."""
+        """The string, and what `str` does not keep."""
         value = super().__new__(cls, text)
         value.kind = kind
         return value
@@ -56,8 +56,8 @@ class Function:
     ) -> None:
         self.arguments = [Value(f"%{name}", kind) for name, kind in (arguments or {}).items()]
         listed = ", ".join(_typed(a) for a in self.arguments)
-        linkage, kept = ("internal ", ' noinline "no-builtins"') if internal else ("", "")
-        self.head = f"define {linkage}{result} @{name}({listed}) nounwind{kept} {{"
+        linkage, alone = ("internal ", ' noinline "no-builtins"') if internal else ("", "")
+        self.head = f"define {linkage}{result} @{name}({listed}) nounwind{alone} {{"
         self.letter, self.labels = letter, 0
         self.here = "entry"  # the block that is being written; "" behind its end
         self.lines: list[str] = []
@@ -99,22 +99,19 @@ class Function:
         """One entry of a vector."""
         return self.emit(f"extractelement {_typed(value)}, i32 {k}", value.kind.split()[-1].rstrip(">"))
 
-    def at(self, pointer: str, place: int | str, kind: str, stride: int = 1) -> Value:
+    def at(self, pointer: str, place: int | Value, kind: str, stride: int = 1) -> Value:
         """A pointer further on, by so many times `stride` values of a type."""
-        if isinstance(place, str) and stride != 1:
-            place, stride = self.op("mul", place, stride), 1
-        place = place if isinstance(place, str) else place * stride
+        if stride != 1:
+            place = self.op("mul", place, stride)
         return self.emit(f"getelementptr {kind}, ptr {pointer}, i64 {place}", "ptr")
 
     def load(self, kind: str, pointer: str, order: str = "", align: int | None = None) -> Value:
         """A value from memory, which other threads may write if a memory order is given."""
-        how, more = ("load atomic", f" {order}, align 8") if order else ("load", "")
-        return self.emit(f"{how} {kind}, ptr {pointer}{more or (f', align {align}' if align else '')}", kind)
+        return self.emit(f"load{_access(kind, pointer, order, align)}", kind)
 
-    def store(self, value: Operand, pointer: str, order: str = "") -> None:
+    def store(self, value: Operand, pointer: str, order: str = "", align: int | None = None) -> None:
         """A value to memory, which other threads may read if a memory order is given."""
-        how, more = ("store atomic", f" {order}, align 8") if order else ("store", "")
-        self.lines.append(f"  {how} {_typed(value)}, ptr {pointer}{more}")
+        self.lines.append(f"  store{_access(_typed(value), pointer, order, align)}")
 
     def space(self, kind: str, count: int, name: str | None = None) -> Value:
         """Memory for so many values, taken once in a function: in a loop each turn would take
@@ -136,9 +133,9 @@ class Function:
         self.lines.append(f"  {text}")
         return Value("", kind)
 
-    def ret(self, value: Operand = "") -> None:
+    def ret(self, *value: Operand) -> None:
         """The function's end, with its result if it has one."""
-        self.lines.append("  ret void" if value == "" else f"  ret {_typed(value)}")
+        self.lines.append(f"  ret {_typed(*value) if value else 'void'}")
         self.here = ""
 
     def label(self, name: str | None = None) -> Label:
@@ -148,14 +145,15 @@ class Function:
 
     def go(self, to: Label, where: str | None = None, unless: str | None = None) -> None:
         """On at the label: always, where a condition holds, or where it does not."""
-        if where is None and unless is None:
-            self.lines.append(f"  br label %{to.name}")
-            to.sources.append(self.here)
-            self.here = ""
-        else:
+        condition = where or unless
+        if condition is not None:
             on = self.label()
-            self._fork(unless or where or "", *((to, on) if unless is None else (on, to)))
+            self._fork(condition, *((to, on) if unless is None else (on, to)))
             self.begin(on)
+            return
+        self.lines.append(f"  br label %{to.name}")
+        to.sources.append(self.here)
+        self.here = ""
 
     def _fork(self, condition: str, yes: Label, no: Label) -> None:
         self.lines.append(f"  br i1 {condition}, label %{yes.name}, label %{no.name}")
@@ -164,7 +162,7 @@ class Function:
         self.here = ""
 
     def begin(self, label: Label) -> None:
-        """The label stands here; what is written before goes on behind it."""
+        """The label stands here, and what is written before goes on here unless it ended."""
         if self.here:
             self.go(label)
         self.lines.append(f"{label.name}:")
@@ -192,14 +190,15 @@ class Function:
         self.begin(end)
 
     @contextmanager
-    def loop(self, first: int, stop: int | str, step: int = 1, name: str | None = None) -> Iterator[Value]:
-        """Code that runs for first, first + step, ... before stop, as Python's range."""
-        some = self.unless(self.compared("sle", stop, first)) if isinstance(stop, str) else nullcontext()
+    def loop(self, first: int, stop: int | Value, step: int = 1, name: str | None = None) -> Iterator[Value]:
+        """Code that runs for the numbers of Python's range, one at least where `stop` is a constant."""
+        over, more = ("sle", "slt") if step > 0 else ("sge", "sgt")  # stop <= first, next < stop
+        some = self.unless(self.compared(over, stop, first)) if isinstance(stop, Value) else nullcontext()
         with some, self.repeat(first, name=name) as turn:
             (i,) = turn.now
             yield i
             after = self.op("add", i, step)
-            turn.again(after, where=self.compared("slt" if step > 0 else "sgt", after, stop))
+            turn.again(after, where=self.compared(more, after, stop))
 
     @contextmanager
     def repeat(self, *starts: Operand, name: str | None = None) -> Iterator[Turn]:
@@ -240,7 +239,7 @@ def _kind(*operands: Operand) -> str:
     first = next((x for x in operands if isinstance(x, Value)), operands[0])
     if isinstance(first, Value):
         return first.kind
-    return {int: "i64", float: "double"}.get(type(first), "ptr")
+    return {bool: "i1", int: "i64", float: "double"}.get(type(first), "ptr")
 
 
 def _text(value: Operand, kind: str) -> str:
@@ -262,6 +261,12 @@ def _typed(value: Operand) -> str:
 def _phi(kind: str, label: Label, values: Sequence[Operand]) -> str:
     ways = zip(values, label.sources, strict=True)
     return f"phi {kind} " + ", ".join(f"[ {_text(value, kind)}, %{source} ]" for value, source in ways)
+
+
+def _access(what: str, pointer: str, order: str, align: int | None) -> str:
+    if order:
+        return f" atomic {what}, ptr {pointer} {order}, align {align or 8}"
+    return f" {what}, ptr {pointer}" + (f", align {align}" if align else "")
 
 
 def _memory(kind: str, count: int) -> str:

@@ -14,7 +14,7 @@ from forearm.kernels.ir import compute, intrinsics, result
 from forearm.kernels.llvm import Function, Value, joined
 from forearm.kernels.numeric_ik_joints import is_periodic
 from forearm.kernels.numeric_ik_step import Step, traced_step
-from forearm.kernels.numeric_ik_turn import KEPT, nearest_text, order_place, place_of, turn_text
+from forearm.kernels.numeric_ik_turn import KEPT, Turn, nearest_text, order_place, place_of
 from forearm.kernels.vectors import Body, Target
 
 # The damping is a share of the squared error: so much of the one before after a step that helped, or
@@ -35,7 +35,7 @@ def reach_text(arm: Arm, position_only: bool, target: Target) -> str:
     (COLUMNS + n)), and out (count, n + FIGURES).
     """
     step = traced_step(arm, position_only)
-    texts = [nearest_text(target), turn_text(arm.n, target.lanes), _reach(arm, step, target)]
+    texts = [nearest_text(target), Turn(arm.n, target.lanes).text(), _reach(arm, step, target)]
     return joined([*intrinsics(target), *texts])
 
 
@@ -45,9 +45,8 @@ def _reach(arm: Arm, step: Step, target: Target) -> str:
     f = Function("reach", {"order": "ptr"})
     body = Body(target, f=f)
     m = f.space("double", size, "m")
-    bounds, square = (
-        f.load(k, order_place(f, name)) for k, name in (("ptr", "bounds"), ("double", "square"))
-    )
+    bounds = f.load("ptr", order_place(f, "bounds"))
+    square = f.load("double", order_place(f, "square"))
     for k in range(size):
         f.store(0.0, f.at(m, k, "double"))
     for lane in range(L):

@@ -69,15 +69,10 @@ def order_place(f: Function, name: str) -> Value:
     return f.at("%order", ORDER.index(name), "i64")
 
 
-def turn_text(n: int, lanes: int) -> str:
+class Turn:
     """`void turn(m, order, lane)`: what was found is kept, and the lane's next run
     begins, if there is one.
     """
-    return _Turn(n, lanes).text()
-
-
-class _Turn:
-    """The function while it is written."""
 
     def __init__(self, n: int, lanes: int) -> None:
         self.n, self.lanes = n, lanes

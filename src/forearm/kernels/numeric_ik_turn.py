@@ -96,7 +96,7 @@ class Turn:
             f.go(fresh, where=solved)
             f.go(pick, where=more)
             f.go(fresh, unless=last)
-            self.to_lane(0, row, self.n)
+            self.to_lane(0, row, self.n)  # once more, from the nearest yet
             self.put("patience", HUGE)
             self.put("most", f.op("fmul", told["most"], LAST))
             f.go(begin)

@@ -32,6 +32,8 @@ DEFERRED_EXCEPTIONS = {
     ("control.comparison", "plots.control"),
     ("kinematics.closed_form.evaluated", "kernels.kernel"),
 }
+# Modules that still write LLVM's text by hand.
+NOT_YET_BUILT = {"kernels.rollout_loop", "kernels.rollout_ir", "kernels.load_friction"}
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 
@@ -118,6 +120,21 @@ def test_citations_name_a_document_of_the_references() -> None:
     assert cited, "the pattern finds no citation at all"
     cited -= {"Table", "Tables", "Fig", "Figure", "Section", "Appendix"}
     assert cited <= known, f"not in docs/references.md: {cited - known}"
+
+
+def test_llvm_text_stands_in_the_builder_alone() -> None:
+    """Words that only LLVM's text has, in string literals: everything else is written with the builder."""
+    words = re.compile(
+        r"\b(?:getelementptr|icmp|fcmp|alloca|shufflevector|nounwind|zeroinitializer|(?:insert|extract)element"
+        r"|br i1|br label|ret void|call void)\b|= phi (?:i\d|ptr|$)"
+    )
+    found = set()
+    for path in MODULES:
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        literals = [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+        if any(words.search(text) for text in literals):
+            found.add(module_name(path))
+    assert found - NOT_YET_BUILT == {"kernels.llvm", "kernels.vectors"}
 
 
 def test_sources_name_no_path_of_a_machine() -> None:

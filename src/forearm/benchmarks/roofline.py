@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from forearm.benchmarks.timing import median_time
+from forearm.kernels.llvm import Function, declared, joined
 from forearm.kernels.native import function_of, host, loaded, object_code
 from forearm.symbols import Counts
 
@@ -50,32 +51,18 @@ def loop_text(scalar: str, bits: int, lanes: int) -> str:
     """`peak(values, steps)` in LLVM's text: every step s_k = s_k a + b for all chains;
     a, b and the sums lie in `values`.
     """
-    vector, chains = f"<{lanes} x {scalar}>", range(CHAINS)
-    size = lanes * bits // 8
-    lines = [
-        f"declare {vector} @llvm.fmuladd.v{lanes}f{bits}({vector}, {vector}, {vector})",
-        "define void @peak(ptr %values, i64 %steps) {",
-        "entry:",
-    ]
-    for k in range(CHAINS + 2):
-        lines.append(f"  %at{k} = getelementptr i8, ptr %values, i64 {k * size}")
-        lines.append(f"  %start{k} = load {vector}, ptr %at{k}, align {bits // 8}")
-    lines += ["  br label %loop", "loop:", "  %i = phi i64 [ 0, %entry ], [ %next, %loop ]"]
-    lines += [f"  %s{k} = phi {vector} [ %start{k}, %entry ], [ %t{k}, %loop ]" for k in chains]
-    a, b = f"%start{CHAINS}", f"%start{CHAINS + 1}"
-    lines += [
-        f"  %t{k} = call {vector} @llvm.fmuladd.v{lanes}f{bits}({vector} %s{k}, {vector} {a}, {vector} {b})"
-        for k in chains
-    ]
-    lines += [
-        "  %next = add i64 %i, 1",
-        "  %more = icmp slt i64 %next, %steps",
-        "  br i1 %more, label %loop, label %done",
-    ]
-    lines += [
-        "done:",
-        *(f"  store {vector} %t{k}, ptr %at{k}, align {bits // 8}" for k in chains),
-        "  ret void",
-        "}",
-    ]
-    return "\n".join(lines)
+    vector, size = f"<{lanes} x {scalar}>", lanes * bits // 8
+    multiply_add = f"llvm.fmuladd.v{lanes}f{bits}"
+    f = Function("peak", {"values": "ptr", "steps": "i64"})
+    values, steps = f.arguments
+    places = [f.at(values, k * size, "i8") for k in range(CHAINS + 2)]
+    *sums, a, b = [f.load(vector, place, align=bits // 8) for place in places]
+    with f.repeat(0, *sums) as turn:
+        i, *now = turn.now
+        made = [f.call(multiply_add, s, a, b, kind=vector) for s in now]
+        after = f.op("add", i, 1)
+        turn.again(after, *made, where=f.compared("slt", after, steps))
+    for s, place in zip(made, places[:CHAINS], strict=True):
+        f.store(s, place, align=bits // 8)
+    f.ret()
+    return joined([declared(multiply_add, vector, vector, vector, vector), f.text()])

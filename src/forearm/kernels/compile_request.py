@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +15,7 @@ from forearm.kernels.fastcall_ir import entry_text
 from forearm.kernels.ir import function_text, module_text
 from forearm.kernels.joint_loop import LOOPS, can_loop
 from forearm.kernels.joint_loop_ir import loop_text
+from forearm.kernels.llvm import stack_of
 from forearm.kernels.native import host, object_code
 from forearm.kernels.vectors import Target
 from forearm.reduction.symbolic import chosen_parameters
@@ -43,12 +43,6 @@ def made(request: Request, part: str, with_entry: bool) -> tuple[dict[str, Any],
         "stack": stack_of(text),
     }
     return about, object_code(module_text(texts, target), request.cpu)
-
-
-def stack_of(text: str) -> int:
-    """Bytes of the arrays that functions keep on the stack."""
-    sizes = {"double": 8, "float": 4}
-    return sum(int(n) * sizes[kind] for n, kind in re.findall(r"= alloca \[(\d+) x (double|float)\]", text))
 
 
 def is_long(request: Request) -> bool:

@@ -22,6 +22,7 @@ from forearm.kernels.fastcall import (
     TYPE,
     WRITEABLE,
 )
+from forearm.kernels.llvm import Function, Operand, Value, variables
 
 
 def entry_text(name: str, inputs: tuple[Argument, ...], outputs: tuple[Argument, ...], dtype: Any) -> str:
@@ -31,210 +32,151 @@ def entry_text(name: str, inputs: tuple[Argument, ...], outputs: tuple[Argument,
     One state (n,) goes to the function `name` beside it, many (B, n) to the one that the table names, if it
     does. Several outputs come as a tuple of new arrays; `out` can be given where there is one.
     """
-    lines = [
-        f"@{name}_objects = dso_local global [{len(OBJECTS)} x i64] zeroinitializer",
-        f"define ptr @{name}_direct(ptr %self, ptr %args, i64 %count, ptr %names) nounwind {{",
-        "entry:",
-    ]
-    for place, what in enumerate(OBJECTS):
-        kind = "ptr" if what[:2] == "Py" or what in ("batch", "ordinary") else "i64"
-        lines += [f"  %{what}.at = getelementptr i64, ptr @{name}_objects, i64 {place}"]
-        lines += [f"  %{what} = load {kind}, ptr %{what}.at"]
-    lines += _arguments(len(inputs), len(outputs) == 1)
-    for k, a in enumerate(inputs):
-        lines += _checked(k, a, CONTIGUOUS | ALIGNED, f"in{k}", f"next{k}")
-    made = _new(outputs, dtype)
+    entry = _Entry(name, len(inputs), len(outputs) == 1)
+    f, objects = entry.f, entry.objects
+    data = [entry.array(k, a, CONTIGUOUS | ALIGNED)[1] for k, a in enumerate(inputs)]
+    run = f.label()
     if len(outputs) == 1:
-        lines += [
-            "  br i1 %bare, label %new, label %given",
-            "given:",
-            *_given(inputs, outputs[0], dtype.itemsize),
-        ]
-    else:
-        lines += ["  br label %new"]
-    lines += ["new:", *made, "  br label %run", "run:"]
-    last = f"filled{len(outputs) - 1}"
+        with f.unless(entry.bare):
+            given = entry.array(len(inputs), outputs[0], CONTIGUOUS | ALIGNED | WRITEABLE)
+            sizes = [a.size * dtype.itemsize for a in (*inputs, *outputs)]
+            f.go(entry.other, unless=entry.is_apart(data, given[1], sizes))
+            f.call(objects["Py_IncRef"], given[0])
+            f.go(run)
+    made, to = entry.new_arrays(outputs, dtype.num)
+    f.begin(run)
     if len(outputs) == 1:
-        lines += [f"  %result = phi ptr [ %object.out, %take ], [ %made0, %{last} ]"]
-        lines += [f"  %to0 = phi ptr [ %data.out, %take ], [ %made0.data, %{last} ]"]
-    else:
-        lines += [f"  %to{k} = getelementptr i8, ptr %made{k}.data, i64 0" for k in range(len(outputs))]
-    call = ", ".join(
-        [*(f"ptr %data.in{k}" for k in range(len(inputs))), *(f"ptr %to{k}" for k in range(len(outputs)))]
-    )
-    lines += [
-        "  br i1 %many, label %batches, label %state",
-        "state:", f"  call void @{name}({call}, i64 1)", "  br label %done",
-        "batches:", f"  %long = icmp sge i64 %rows, {LONG}", "  br i1 %long, label %unlocked, label %locked",
-        "locked:", f"  call void %batch({call}, i64 %rows)", "  br label %done",
-        "unlocked:", "  %thread = call ptr %PyEval_SaveThread()", f"  call void %batch({call}, i64 %rows)",
-        "  call void %PyEval_RestoreThread(ptr %thread)", "  br label %done", "done:",
-        *(["  ret ptr %result"] if len(outputs) == 1 else _together(len(outputs))),
-        "other:",
-        "  %answer = call ptr %PyObject_Vectorcall(ptr %ordinary, ptr %args, i64 %count, ptr %names)",
-        "  ret ptr %answer", "}",
-    ]  # fmt: skip
-    return "\n".join(lines)
+        made, to = [f.phi(run, given[0], made[0])], [f.phi(run, given[1], to[0])]
+    done = f.label()
+    with f.unless(entry.many):
+        f.call(name, *data, *to, 1)
+        f.go(done)
+    with f.unless(f.compared("sge", entry.rows, LONG)):
+        f.call(objects["batch"], *data, *to, entry.rows)
+        f.go(done)
+    thread = f.call(objects["PyEval_SaveThread"], kind="ptr")
+    f.call(objects["batch"], *data, *to, entry.rows)
+    f.call(objects["PyEval_RestoreThread"], thread)
+    f.begin(done)
+    f.ret(made[0] if len(outputs) == 1 else entry.as_tuple(made))
+    f.begin(entry.other)
+    _, args, count, names = f.arguments
+    f.ret(f.call(objects["PyObject_Vectorcall"], objects["ordinary"], args, count, names, kind="ptr"))
+    return "\n".join([variables(f"{name}_objects", "i64", len(OBJECTS)), f.text()])
 
 
-def _arguments(given: int, with_out: bool) -> list[str]:
-    """As many as are needed, and no keyword but `out`; the first is an array of one axis or two,
-    and says how many states.
+class _Entry:
+    """The function while it is written: what it knows of its arguments, and the label `other`, from which
+    the ordinary method goes on.
     """
-    named = [
-        f"  %size.at = getelementptr i8, ptr %names, i64 {TUPLE_SIZE}",
-        "  %size = load i64, ptr %size.at",
-        "  %single = icmp eq i64 %size, 1",
-        "  br i1 %single, label %one, label %other",
-        "one:",
-        f"  %item.at = getelementptr i8, ptr %names, i64 {TUPLE_ITEMS}",
-        "  %item = load i64, ptr %item.at",
-        "  %is.out = icmp eq i64 %item, %out",
-        "  br i1 %is.out, label %arrays, label %other",
-    ]
-    return [
-        f"  %enough = icmp eq i64 %count, {given}", "  br i1 %enough, label %counted, label %other",
-        "counted:", "  %bare = icmp eq ptr %names, null",
-        f"  br i1 %bare, label %arrays, label %{'named' if with_out else 'other'}",
-        *(["named:", *named] if with_out else []),
-        "arrays:", "  %first = load ptr, ptr %args", *_field("type", "i64", "%first", TYPE),
-        "  %is.array = icmp eq i64 %type, %ndarray", "  br i1 %is.array, label %rank, label %other",
-        "rank:", *_field("nd", "i32", "%first", ND), "  %more = sub i32 %nd, 1",
-        "  %fits.nd = icmp ult i32 %more, 2",
-        "  br i1 %fits.nd, label %ranked, label %other",
-        "ranked:", "  %many = icmp eq i32 %more, 1", "  %extra = zext i32 %more to i64",
-        *_field("dims", "ptr", "%first", DIMENSIONS), "  %rows = load i64, ptr %dims",
-        "  %few = icmp sle i64 %rows, %most", "  %alone = xor i1 %many, true",
-        "  %here = or i1 %alone, %few", "  br i1 %here, label %checks, label %other", "checks:",
-    ]  # fmt: skip
 
+    def __init__(self, name: str, given: int, with_out: bool) -> None:
+        """As many arguments as are needed, and no keyword but `out`; the first is an array of one axis or
+        two, and says how many states.
+        """
+        arguments = {"self": "ptr", "args": "ptr", "count": "i64", "names": "ptr"}
+        self.f = f = Function(f"{name}_direct", arguments, "ptr")
+        self.other = f.label()
+        self.objects: dict[str, Value] = {}
+        for place, what in enumerate(OBJECTS):
+            kind = "ptr" if what[:2] == "Py" or what in ("batch", "ordinary") else "i64"
+            self.objects[what] = f.load(kind, f.at(f"@{name}_objects", place, "i64"))
+        _, self.args, count, names = f.arguments
+        self._need("eq", count, given)
+        self.bare = f.compared("eq", names, None)
+        if with_out:
+            with f.unless(self.bare):
+                self._need("eq", self._field("i64", names, TUPLE_SIZE), 1)
+                self._need("eq", self._field("i64", names, TUPLE_ITEMS), self.objects["out"])
+        else:
+            f.go(self.other, unless=self.bare)
+        first = f.load("ptr", self.args)
+        self._need("eq", self._field("i64", first, TYPE), self.objects["ndarray"])
+        self.more = f.op("sub", self._field("i32", first, ND), 1)
+        self._need("ult", self.more, 2)
+        self.many = f.compared("eq", self.more, 1)
+        self.extra = f.cast("zext", self.more, "i64")
+        self.rows = f.load("i64", self._field("ptr", first, DIMENSIONS))
+        few = f.compared("sle", self.rows, self.objects["most"])
+        f.go(self.other, unless=f.op("or", f.op("xor", self.many, 1), few))
 
-def _given(inputs: tuple[Argument, ...], output: Argument, itemsize: int) -> list[str]:
-    """The array given as `out`: it fits, and no batch lies across it, unless exactly in its place."""
-    lines = _checked(len(inputs), output, CONTIGUOUS | ALIGNED | WRITEABLE, "out", "placed")
-    lines += ["  %out.start = ptrtoint ptr %data.out to i64"]
-    lines += [
-        "  %states = select i1 %many, i64 %rows, i64 0",
-        f"  %out.bytes = mul i64 %states, {output.size * itemsize}",
-    ]
-    lines += ["  %out.end = add i64 %out.start, %out.bytes"]
-    clear = "true"
-    for k, a in enumerate(inputs):
-        lines += [
-            f"  %start.{k} = ptrtoint ptr %data.in{k} to i64",
-            f"  %bytes.{k} = mul i64 %states, {a.size * itemsize}",
-        ]
-        lines += [
-            f"  %end.{k} = add i64 %start.{k}, %bytes.{k}",
-            f"  %before.{k} = icmp ule i64 %out.end, %start.{k}",
-        ]
-        lines += [
-            f"  %behind.{k} = icmp uge i64 %out.start, %end.{k}",
-            f"  %apart.{k} = or i1 %before.{k}, %behind.{k}",
-        ]
-        same = f"icmp eq i64 %out.start, %start.{k}" if a.size == output.size else "and i1 false, false"
-        lines += [f"  %same.{k} = {same}", f"  %fine.{k} = or i1 %apart.{k}, %same.{k}"]
-        lines += [f"  %clear.{k} = and i1 {clear}, %fine.{k}"]
-        clear = f"%clear.{k}"
-    lines += [
-        f"  br i1 {clear}, label %take, label %other",
-        "take:",
-        "  call void %Py_IncRef(ptr %object.out)",
-    ]
-    return [*lines, "  br label %run"]
+    def _need(self, test: str, a: Value, b: Operand) -> None:
+        self.f.go(self.other, unless=self.f.compared(test, a, b))
 
+    def _field(self, kind: str, of: Value, offset: int) -> Value:
+        """A field of an object."""
+        return self.f.load(kind, self.f.at(of, offset, "i8"))
 
-def _new(outputs: tuple[Argument, ...], dtype: Any) -> list[str]:
-    """New arrays; where one cannot be made, those before it are given back."""
-    lines = ["  %kind = inttoptr i64 %ndarray to ptr", "  %begin = sub i64 1, %extra"]
-    for k, output in enumerate(outputs):
-        rank = len(output.shape)
-        lines += [f"  %shape{k} = alloca [{rank + 1} x i64]", f"  store i64 %rows, ptr %shape{k}"]
-        for axis, size in enumerate(output.shape, start=1):
-            lines += [
-                f"  %shape{k}.{axis} = getelementptr i64, ptr %shape{k}, i64 {axis}",
-                f"  store i64 {size}, ptr %shape{k}.{axis}",
-            ]
-        lines += [
-            f"  %from{k} = getelementptr i64, ptr %shape{k}, i64 %begin",
-            f"  %made{k}.nd = add i32 %more, {rank}",
-            f"  %made{k} = call ptr %PyArray_New(ptr %kind, i32 %made{k}.nd, ptr %from{k}, i32 {dtype.num}, "
-            "ptr null, ptr null, i32 0, i32 0, ptr null)",
-            f"  %failed{k} = icmp eq ptr %made{k}, null",
-            f"  br i1 %failed{k}, label %error{k}, label %filled{k}",
-            f"error{k}:",
-            *(f"  call void %Py_DecRef(ptr %made{j})" for j in range(k)),
-            "  ret ptr null",
-            f"filled{k}:",
-            *_field(f"made{k}.data", "ptr", f"%made{k}", DATA),
-        ]
-    return lines
+    def array(self, k: int, a: Argument, flags: int) -> tuple[Value, Value]:
+        """Argument k, an array of the dtype, these flags and this shape for each state, and its data."""
+        f = self.f
+        array = f.load("ptr", f.at(self.args, k, "ptr"))
+        self._need("eq", self._field("i64", array, TYPE), self.objects["ndarray"])
+        rank = self._field("i32", array, ND)
+        ranks = f.compared("eq", rank, f.op("add", self.more, len(a.shape)))
+        kinds = f.compared("eq", self._field("i64", array, DESCR), self.objects["dtype"])
+        flagged = f.compared("eq", f.op("and", self._field("i32", array, FLAGS), flags), flags)
+        f.go(self.other, unless=f.op("and", f.op("and", ranks, kinds), flagged))
+        dims = self._field("ptr", array, DIMENSIONS)
+        lead = f.load("i64", dims)
+        fits = f.compared("eq", lead, f.chosen(self.many, self.rows, a.shape[0]))
+        for axis, size in enumerate(a.shape):
+            dim = f.load("i64", f.at(dims, f.op("add", self.extra, axis), "i64"))
+            fits = f.op("and", fits, f.compared("eq", dim, size))
+        data = self._field("ptr", array, DATA)
+        f.go(self.other, unless=fits)
+        return array, data
 
+    def is_apart(self, data: list[Value], out: Value, sizes: list[int]) -> Value:
+        """No batch lies across the array given as `out`, unless exactly in its place; sizes are bytes of a
+        state, those of `out` last.
+        """
+        f = self.f
+        out_start = f.cast("ptrtoint", out, "i64")
+        states = f.chosen(self.many, self.rows, 0)
+        out_end = f.op("add", out_start, f.op("mul", states, sizes[-1]))
+        clear = Value("true", "i1")
+        for pointer, size in zip(data, sizes[:-1], strict=True):
+            start = f.cast("ptrtoint", pointer, "i64")
+            end = f.op("add", start, f.op("mul", states, size))
+            before, behind = f.compared("ule", out_end, start), f.compared("uge", out_start, end)
+            fine = f.op("or", before, behind)
+            if size == sizes[-1]:
+                fine = f.op("or", fine, f.compared("eq", out_start, start))
+            clear = f.op("and", clear, fine)
+        return clear
 
-def _together(count: int) -> list[str]:
-    """The new arrays as a tuple."""
-    lines = [f"  %result = call ptr %PyTuple_New(i64 {count})", "  %none = icmp eq ptr %result, null"]
-    lines += ["  br i1 %none, label %nothing, label %tuple", "nothing:"]
-    lines += [*(f"  call void %Py_DecRef(ptr %made{k})" for k in range(count)), "  ret ptr null", "tuple:"]
-    lines += [
-        f"  %set{k} = call i32 %PyTuple_SetItem(ptr %result, i64 {k}, ptr %made{k})" for k in range(count)
-    ]
-    return [*lines, "  ret ptr %result"]
+    def new_arrays(self, outputs: tuple[Argument, ...], number: int) -> tuple[list[Value], list[Value]]:
+        """New arrays and their data; where one cannot be made, those before it are given back."""
+        f, made, data = self.f, list[Value](), list[Value]()
+        kind = f.cast("inttoptr", self.objects["ndarray"], "ptr")
+        begin = f.op("sub", 1, self.extra)
+        for output in outputs:
+            shape = f.space_here("i64", len(output.shape) + 1)
+            f.store(self.rows, shape)
+            for axis, size in enumerate(output.shape, start=1):
+                f.store(size, f.at(shape, axis, "i64"))
+            start = f.at(shape, begin, "i64")
+            rank = f.op("add", self.more, len(output.shape))
+            dtype, zero = Value(str(number), "i32"), Value("0", "i32")
+            new = self.objects["PyArray_New"]
+            array = f.call(new, kind, rank, start, dtype, None, None, zero, zero, None, kind="ptr")
+            self._give_up(array, made)
+            made.append(array)
+            data.append(self._field("ptr", array, DATA))
+        return made, data
 
+    def _give_up(self, new: Value, made: list[Value]) -> None:
+        """Where nothing new came, what was made is given back, and the error goes to the caller."""
+        with self.f.when(self.f.compared("eq", new, None)):
+            for array in made:
+                self.f.call(self.objects["Py_DecRef"], array)
+            self.f.ret(None)
 
-def _field(name: str, kind: str, of: str, offset: int) -> list[str]:
-    """A field of an object."""
-    return [
-        f"  %{name}.at = getelementptr i8, ptr {of}, i64 {offset}",
-        f"  %{name} = load {kind}, ptr %{name}.at",
-    ]
-
-
-def _checked(k: int, a: Argument, flags: int, tag: str, onward: str) -> list[str]:
-    """Argument k is an array of the dtype, these flags and this shape for each state,
-    or all goes to the ordinary method.
-    """
-    lines = [
-        f"  %slot.{tag} = getelementptr ptr, ptr %args, i64 {k}",
-        f"  %object.{tag} = load ptr, ptr %slot.{tag}",
-    ]
-    lines += [
-        *_field(f"type.{tag}", "i64", f"%object.{tag}", TYPE),
-        f"  %ok.{tag} = icmp eq i64 %type.{tag}, %ndarray",
-    ]
-    lines += [f"  br i1 %ok.{tag}, label %{tag}.array, label %other", f"{tag}.array:"]
-    lines += [
-        *_field(f"nd.{tag}", "i32", f"%object.{tag}", ND),
-        f"  %rank.{tag} = add i32 %more, {len(a.shape)}",
-    ]
-    lines += [f"  %ranks.{tag} = icmp eq i32 %nd.{tag}, %rank.{tag}"]
-    lines += [
-        *_field(f"descr.{tag}", "i64", f"%object.{tag}", DESCR),
-        f"  %kinds.{tag} = icmp eq i64 %descr.{tag}, %dtype",
-    ]
-    lines += [
-        *_field(f"flags.{tag}", "i32", f"%object.{tag}", FLAGS),
-        f"  %have.{tag} = and i32 %flags.{tag}, {flags}",
-    ]
-    lines += [
-        f"  %flagged.{tag} = icmp eq i32 %have.{tag}, {flags}",
-        f"  %both.{tag} = and i1 %ranks.{tag}, %kinds.{tag}",
-    ]
-    lines += [f"  %all.{tag} = and i1 %both.{tag}, %flagged.{tag}"]
-    lines += [f"  br i1 %all.{tag}, label %{tag}.shape, label %other", f"{tag}.shape:"]
-    lines += _field(f"dims.{tag}", "ptr", f"%object.{tag}", DIMENSIONS)
-    lines += [
-        f"  %lead.{tag} = load i64, ptr %dims.{tag}",
-        f"  %least.{tag} = select i1 %many, i64 %rows, i64 {a.shape[0]}",
-    ]
-    lines += [f"  %fits.{tag}.lead = icmp eq i64 %lead.{tag}, %least.{tag}"]
-    fits = f"%fits.{tag}.lead"
-    for axis, size in enumerate(a.shape):
-        lines += [f"  %axis.{tag}.{axis} = add i64 %extra, {axis}"]
-        lines += [f"  %dim.{tag}.{axis}.at = getelementptr i64, ptr %dims.{tag}, i64 %axis.{tag}.{axis}"]
-        lines += [f"  %dim.{tag}.{axis} = load i64, ptr %dim.{tag}.{axis}.at"]
-        lines += [f"  %is.{tag}.{axis} = icmp eq i64 %dim.{tag}.{axis}, {size}"]
-        lines += [f"  %fits.{tag}.{axis} = and i1 {fits}, %is.{tag}.{axis}"]
-        fits = f"%fits.{tag}.{axis}"
-    lines += _field(f"data.{tag}", "ptr", f"%object.{tag}", DATA)
-    return [*lines, f"  br i1 {fits}, label %{onward}, label %other", f"{onward}:"]
+    def as_tuple(self, made: list[Value]) -> Value:
+        """The new arrays as a tuple."""
+        result = self.f.call(self.objects["PyTuple_New"], len(made), kind="ptr")
+        self._give_up(result, made)
+        for k, array in enumerate(made):
+            self.f.call(self.objects["PyTuple_SetItem"], result, k, array, kind="i32")
+        return result

@@ -12,8 +12,9 @@ from typing import Any
 
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
+from forearm.kernels.llvm import Function, Value, call_text, declared, joined
 from forearm.kernels.transpose import load_columns, store_columns
-from forearm.kernels.vectors import FUNCTION, NEW_LINE, TABLE, Body, Target
+from forearm.kernels.vectors import Body, Target
 from forearm.symbols import Expr, Graph, Region
 from forearm.symbols.graph import (
     ABS,
@@ -51,72 +52,53 @@ def function_text(
     One row of parameters serves all states, and what depends on them alone is computed once; or `each` state
     has its own. `write_block` writes the code of one block where it is not that of the traced results.
     """
-    scalar = target.scalar
     offline = (Argument("parameters", (len(parameters),), ""),) if parameters else ()
     inputs = (*traced.inputs, *offline)
     rows = (*(inputs if each else traced.inputs), *traced.outputs)
-    arguments = ", ".join([*(f"ptr nocapture %{a.name}" for a in (*inputs, *traced.outputs)), "i64 %count"])
-    lines: list[str] = []
+    arrays = {a.name: "ptr" for a in (*inputs, *traced.outputs)}
+    f = Function(name, arrays | {"count": "i64"})
+    body, count = Body(target, f=f), f.arguments[-1]
+    for a in rows:
+        body.space(f"%buffer.{a.name}", a.size * target.lanes)
+    before = traced.graph.known_before(traced.results) if parameters else ()
     known: dict[int, str] = {}
     unknown: str | None = None
     if parameters and not each:
-        before = Body(target, "p")
         for k, place in enumerate(_leaves(traced.graph, parameters)):
-            known[place] = before.splat("%parameters", k)
-        unknown = unknown_of(before, list(known.values()))
-        compute(before, traced.graph, traced.graph.known_before(traced.results), known)
-        lines += before.lines
-    lines += [
-        "  %none = icmp sle i64 %count, 0",
-        "  br i1 %none, label %done, label %head",
-        "head:",
-        "  %at = phi i64 [ 0, %entry ], [ %next, %tail ]",
-        "  %left = sub i64 %count, %at",
-        f"  %full = icmp sge i64 %left, {target.lanes}",
-        f"  %rows = select i1 %full, i64 {target.lanes}, i64 %left",
-    ]
-    for a in rows:
-        lines += [f"  %row.{a.name} = mul i64 %at, {a.size}"]
-        lines += [f"  %there.{a.name} = getelementptr {scalar}, ptr %{a.name}, i64 %row.{a.name}"]
-        lines += [f"  %part.{a.name} = mul i64 %rows, {a.size}"]
-    lines += ["  br i1 %full, label %body, label %copied", "copied:"]
-    for a in rows[: -len(traced.outputs)]:
-        lines += [
-            copy_text(f"%buffer.{a.name}", f"%there.{a.name}", f"%part.{a.name}", a.size * target.lanes)
-        ]
-    lines += ["  br label %body", "body:"]
-    lines += [
-        f"  %at.{a.name} = phi ptr [ %there.{a.name}, %head ], [ %buffer.{a.name}, %copied ]" for a in rows
-    ]
-    body = Body(target)
-    for a in rows:
-        body.space(f"%buffer.{a.name}", a.size * target.lanes)
-    if each:
-        columns = load_columns(body, "%at.parameters", len(parameters))
-        known = dict(zip(_leaves(traced.graph, parameters), columns, strict=True))
-        unknown = unknown_of(body, columns)
-        # by itself, as where all share them
-        compute(body, traced.graph, traced.graph.known_before(traced.results), known)
-    if write_block is None:
-        _block(body, traced, known, unknown)
-    else:
-        write_block(body)
-    lines += [*body.lines, "  br i1 %full, label %tail, label %back", "back:"]
-    lines += [
-        copy_text(f"%there.{a.name}", f"%buffer.{a.name}", f"%part.{a.name}", f"%part.{a.name}")
-        for a in traced.outputs
-    ]
-    lines += [
-        "  br label %tail",
-        "tail:",
-        "  %next = add i64 %at, %rows",
-        "  %more = icmp slt i64 %next, %count",
-        "  br i1 %more, label %head, label %done",
-        "done:",
-        "  ret void",
-        "}",
-    ]
-    return "\n".join([f"define void @{name}({arguments}) nounwind {{", "entry:", *body.spaces, *lines])
+            known[place] = body.splat("%parameters", k)
+        unknown = unknown_of(body, list(known.values()))
+        compute(body, traced.graph, before, known)
+    with f.unless(f.compared("sle", count, 0)), f.repeat(0) as turn:
+        (at,) = turn.now
+        left = f.op("sub", count, at)
+        full = f.compared("sge", left, target.lanes)
+        some = f.chosen(full, target.lanes, left)
+        there, sizes = {}, {}
+        for a in rows:
+            there[a.name] = f.at(f"%{a.name}", at, target.scalar, a.size)
+            sizes[a.name] = f.op("mul", some, a.size)
+        with f.unless(full) as begun:
+            for a in rows[: -len(traced.outputs)]:
+                to, size = f"%buffer.{a.name}", a.size * target.lanes
+                f.call("copied", to, there[a.name], sizes[a.name], size)
+        for a in rows:
+            f.phi(begun, there[a.name], f"%buffer.{a.name}", name=f"at.{a.name}")
+        if each:
+            columns = load_columns(body, "%at.parameters", len(parameters))
+            known = dict(zip(_leaves(traced.graph, parameters), columns, strict=True))
+            unknown = unknown_of(body, columns)
+            compute(body, traced.graph, before, known)  # by itself, as where all share them
+        if write_block is None:
+            _block(body, traced, known, unknown)
+        else:
+            write_block(body)
+        with f.unless(full):
+            for a in traced.outputs:
+                f.call("copied", there[a.name], f"%buffer.{a.name}", sizes[a.name], sizes[a.name])
+        after = f.op("add", at, some)
+        turn.again(after, where=f.compared("slt", after, count))
+    f.ret()
+    return f.text()
 
 
 def _leaves(graph: Graph, names: Sequence[str]) -> list[int]:
@@ -127,35 +109,23 @@ def _leaves(graph: Graph, names: Sequence[str]) -> list[int]:
 
 def copy_text(to: str, there: str, count: str, whole: int | str) -> str:
     """A call of the function below."""
-    return f"  call void @copied(ptr {to}, ptr {there}, i64 {count}, i64 {whole})"
+    return "  " + call_text("copied", to, there, Value(count, "i64"), Value(str(whole), "i64"))
 
 
 def copying(scalar: str) -> str:
     """`void copied(to, from, count, whole)`: count scalars copied, zeros from there to the
     whole. It calls nothing.
     """
-    return f"""define internal void @copied(ptr %to, ptr %from, i64 %count, i64 %whole) nounwind noinline "no-builtins" {{
-entry:
-  %none = icmp sle i64 %whole, 0
-  br i1 %none, label %done, label %head
-head:
-  %at = phi i64 [ 0, %entry ], [ %next, %put ]
-  %into = getelementptr {scalar}, ptr %to, i64 %at
-  %there = icmp slt i64 %at, %count
-  br i1 %there, label %take, label %put
-take:
-  %source = getelementptr {scalar}, ptr %from, i64 %at
-  %taken = load {scalar}, ptr %source
-  br label %put
-put:
-  %value = phi {scalar} [ 0.0, %head ], [ %taken, %take ]
-  store {scalar} %value, ptr %into
-  %next = add i64 %at, 1
-  %more = icmp slt i64 %next, %whole
-  br i1 %more, label %head, label %done
-done:
-  ret void
-}}"""  # noqa: E501
+    kinds = {"to": "ptr", "from": "ptr", "count": "i64", "whole": "i64"}
+    f = Function("copied", kinds, internal=True)
+    to, source, count, whole = f.arguments
+    with f.loop(0, whole) as at:
+        into = f.at(to, at, scalar)
+        with f.when(f.compared("slt", at, count)) as end:
+            taken = f.load(scalar, f.at(source, at, scalar))
+        f.store(f.phi(end, 0.0, taken), into)
+    f.ret()
+    return f.text()
 
 
 def _block(body: Body, traced: Traced, known: dict[int, str], unknown: str | None) -> None:
@@ -269,7 +239,7 @@ def _iterated(body: Body, region: Region, given: list[str]) -> list[str]:
 
 def _called(body: Body, region: Region, given: list[str]) -> list[str]:
     """A region as a function of its own, which lanes enter together."""
-    inside = Body(body.target)
+    inside = Body(body.target, f=Function("region", {"given": "ptr", "made": "ptr"}, internal=True))
     values = dict(zip((x.node for x in region.inputs), inside.vectors("%given", len(given)), strict=True))
     compute(inside, region.graph, list(region.results), values)
     inside.keep("%made", [result(inside, e, values) for e in region.results])
@@ -322,24 +292,14 @@ def module_text(functions: list[str], target: Target) -> str:
     return joined([*intrinsics(target), copying(target.scalar), *functions])
 
 
-def joined(parts: Sequence[str]) -> str:
-    """Parts of a module as one text, with the tables that they look things up in, each once."""
-    text = "\n\n".join(parts) + "\n"
-    tables = dict.fromkeys(line for line in text.splitlines() if line.startswith(TABLE))
-    functions = dict.fromkeys(line for line in text.splitlines() if line.startswith(FUNCTION))
-    first = [line.removeprefix(TABLE) for line in tables]
-    first += [line.removeprefix(FUNCTION).replace(NEW_LINE, "\n") for line in functions]
-    return "\n".join([*first, text])
-
-
 def intrinsics(target: Target) -> list[str]:
     """What LLVM must be told of, for every width in use."""
-    declared = []
+    made: list[str] = []
     for wide in (
         replace(target, lanes=count)
         for count in sorted({target.lanes, BYTES_AT_ONCE // target.size, 1, 2, 4, 8})
     ):
-        v, s = wide.vector, wide.suffix
-        declared += [f"declare {v} @llvm.{name}.{s}({v})" for name in ("sqrt", "fabs")]
-        declared += [f"declare {v} @llvm.fma.{s}({v}, {v}, {v})"]
-    return ["\n".join(declared)]
+        v = wide.vector
+        made += [declared(f"llvm.{name}.{wide.suffix}", v, v) for name in ("sqrt", "fabs")]
+        made += [declared(f"llvm.fma.{wide.suffix}", v, v, v, v)]
+    return ["\n".join(made)]

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 
 from forearm.arm.arm import Arm
-from forearm.kernels.ir import compute, intrinsics, joined, result
+from forearm.kernels.ir import compute, intrinsics, result
+from forearm.kernels.llvm import Function, Value, joined
 from forearm.kernels.numeric_ik_joints import is_periodic
 from forearm.kernels.numeric_ik_step import Step, traced_step
-from forearm.kernels.numeric_ik_turn import KEPT, nearest_text, place_of, told, turn_text
+from forearm.kernels.numeric_ik_turn import KEPT, Turn, nearest_text, order_place, place_of
 from forearm.kernels.vectors import Body, Target
 
 # The damping is a share of the squared error: so much of the one before after a step that helped, or
@@ -34,51 +35,41 @@ def reach_text(arm: Arm, position_only: bool, target: Target) -> str:
     (COLUMNS + n)), and out (count, n + FIGURES).
     """
     step = traced_step(arm, position_only)
-    texts = [nearest_text(target), turn_text(arm.n, target.lanes), _reach(arm, step, target)]
+    texts = [nearest_text(target), Turn(arm.n, target.lanes).text(), _reach(arm, step, target)]
     return joined([*intrinsics(target), *texts])
 
 
 def _reach(arm: Arm, step: Step, target: Target) -> str:
     n, L = arm.n, target.lanes
     size, pose = (2 * n + 12 + len(KEPT)) * L, place_of(n, L, "pose")
-    lines = ["define void @reach(ptr nocapture %order) nounwind {", "entry:"]
-    lines += [f"  %m = alloca [{size} x double], align 64"]
-    lines += [*told("bounds", "ptr"), *told("square", "double")]
-    lines += [
-        f"  %m{k} = getelementptr double, ptr %m, i64 {k}\n  store double 0.0, ptr %m{k}" for k in range(size)
-    ]
-    lines += [f"  store i64 -1, ptr %m{pose + lane}" for lane in range(L)]
-    lines += [
-        "  br label %deal",
-        "deal:", f"  %bits = phi i64 [ {2**L - 1}, %entry ], [ %over, %step ]", "  br label %each",
-        "each:", "  %lane = phi i64 [ 0, %deal ], [ %lane.next, %each.end ]",
-        "  %moved = lshr i64 %bits, %lane",
-        "  %bit = trunc i64 %moved to i1", "  br i1 %bit, label %each.turn, label %each.end",
-        "each.turn:", "  call void @turn(ptr %m, ptr %order, i64 %lane)", "  br label %each.end",
-        "each.end:", "  %lane.next = add i64 %lane, 1", f"  %lanes.left = icmp slt i64 %lane.next, {L}",
-        "  br i1 %lanes.left, label %each, label %dealt",
-        "dealt:", f"  %poses = load <{L} x i64>, ptr %m{pose}, align 8",
-        f"  %busy = icmp sge <{L} x i64> %poses, zeroinitializer",
-        f"  %busy.bits = bitcast <{L} x i1> %busy to i{L}",
-        f"  %none = icmp eq i{L} %busy.bits, 0", "  br i1 %none, label %done, label %step", "step:",
-    ]  # fmt: skip
-    body = Body(target)
-    over = _step(body, step, is_periodic(arm).tolist())
-    lines += [
-        *body.lines,
-        f"  %ended = and <{L} x i1> {over}, %busy",
-        f"  %ended.bits = bitcast <{L} x i1> %ended to i{L}",
-        f"  %over = zext i{L} %ended.bits to i64",
-        "  %some = icmp ne i64 %over, 0",
-        "  br i1 %some, label %deal, label %step",
-        "done:",
-        "  ret void",
-        "}",
-    ]
-    return "\n".join(lines)
+    f = Function("reach", {"order": "ptr"})
+    body = Body(target, f=f)
+    m = f.space("double", size, "m")
+    bounds = f.load("ptr", order_place(f, "bounds"))
+    square = f.load("double", order_place(f, "square"))
+    for k in range(size):
+        f.store(0.0, f.at(m, k, "double"))
+    for lane in range(L):
+        f.store(-1, f.at(m, pose + lane, "double"))
+    with f.repeat(2**L - 1) as deal:
+        (ended,) = deal.now  # a bit for each lane
+        with f.loop(0, L) as i, f.when(f.cast("trunc", f.op("lshr", ended, i), "i1")):
+            f.call("turn", m, "%order", i)
+        poses = f.load(f"<{L} x i64>", f.at(m, pose, "double"), align=8)
+        busy = f.compared("sge", poses, 0)
+        f.go(deal.end, where=f.compared("eq", f.cast("bitcast", busy, f"i{L}"), 0))
+        stepping = f.label()
+        f.begin(stepping)
+        over = _step(body, step, is_periodic(arm).tolist(), bounds, square)
+        mask = Value(body.masked("and", over, busy), target.mask)
+        ended = f.cast("zext", f.cast("bitcast", mask, f"i{L}"), "i64")
+        f.go(stepping, where=f.compared("eq", ended, 0))
+        deal.again(ended)
+    f.ret()
+    return f.text()
 
 
-def _step(body: Body, step: Step, periodic: list[bool]) -> str:
+def _step(body: Body, step: Step, periodic: list[bool], limits: str, tolerance: str) -> str:
     """All lanes: the step tried, taken where it helps, and the next one;
     the mask of lanes whose run is over.
     """
@@ -89,7 +80,7 @@ def _step(body: Body, step: Step, periodic: list[bool]) -> str:
     }
     x = [body.load("%m", j * L, L) for j in range(n)]
     dq = [body.load("%m", (n + j) * L, L) for j in range(n)]
-    bounds = [(body.splat("%bounds", j), body.splat("%bounds", n + j)) for j in range(n)]
+    bounds = [(body.splat(limits, j), body.splat(limits, n + j)) for j in range(n)]
     tried = [_within(body, body.fma(kept["share"], dq[j], x[j]), *bounds[j], periodic[j]) for j in range(n)]
     values = {e.node: v for e, v in zip(step.q, tried, strict=True)}
     values |= {e.node: body.load("%m", (2 * n + k) * L, L) for k, e in enumerate(step.target)}
@@ -102,7 +93,7 @@ def _step(body: Body, step: Step, periodic: list[bool]) -> str:
     position, rotation = (
         result(body, 0.0 if e is None else e, values) for e in (step.position, step.rotation)
     )
-    cost, square = body.op("fadd", position, rotation), body.spread("%square")
+    cost, square = body.op("fadd", position, rotation), body.spread(tolerance)
     solved = body.masked(
         "and", body.compared("ole", position, square), body.compared("ole", rotation, square)
     )

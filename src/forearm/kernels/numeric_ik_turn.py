@@ -6,6 +6,7 @@ the pose's next start, after the last of them once more from the nearest, or wit
 
 from __future__ import annotations
 
+from forearm.kernels.llvm import Function, Operand, Value, vector
 from forearm.kernels.vectors import Body, Target
 
 # What a call is told, 8 bytes each, in this order; `square` is that of the tolerance,
@@ -63,192 +64,148 @@ def place_of(n: int, lanes: int, name: str) -> int:
     return (2 * n + 12 + KEPT.index(name)) * lanes
 
 
-def told(name: str, kind: str) -> list[str]:
-    """Lines that read an entry of the order."""
-    at = f"  %order.{name} = getelementptr i64, ptr %order, i64 {ORDER.index(name)}"
-    return [at, f"  %{name} = load {kind}, ptr %order.{name}"]
+def order_place(f: Function, name: str) -> Value:
+    """Where an entry of the order lies."""
+    return f.at("%order", ORDER.index(name), "i64")
 
 
-def turn_text(n: int, lanes: int) -> str:
+class Turn:
     """`void turn(m, order, lane)`: what was found is kept, and the lane's next run
     begins, if there is one.
     """
-    text = _Turn(n, lanes)
-    lines = ["define internal void @turn(ptr %m, ptr %order, i64 %lane) nounwind noinline {", "entry:"]
-    for name in ("T", "first", "table", "out"):
-        lines += told(name, "ptr")
-    for name in ("count", "stride", "starts", "given", "next"):
-        lines += told(name, "i64")
-    lines += [*told("square", "double"), *told("most", "double")]
-    return "\n".join([*lines, *text.over(), *text.next_pose(), *text.starts(), *text.begun(), "}"])
-
-
-class _Turn:
-    """The parts of the text, which share the names of the lane's places."""
 
     def __init__(self, n: int, lanes: int) -> None:
-        self.n, self.lanes, self.count = n, lanes, 0
+        self.n, self.lanes = n, lanes
+        self.f = Function("turn", {"m": "ptr", "order": "ptr", "lane": "i64"}, internal=True)
+        self.m, _, self.lane = self.f.arguments
+        pointers = dict.fromkeys(("T", "first", "table", "out"), "ptr")
+        kinds = pointers | dict.fromkeys(("count", "stride", "starts", "given", "next"), "i64")
+        kinds |= dict.fromkeys(("square", "most"), "double")
+        self.told = {name: self.f.load(kind, order_place(self.f, name)) for name, kind in kinds.items()}
 
-    def over(self) -> list[str]:
-        """A run's end, if the lane had one."""
-        n = self.n
-        return [
-            *self.get("pose", "i64", "pose"), "  %resting = icmp slt i64 %pose, 0",
-            "  br i1 %resting, label %fresh, label %over",
-            "over:", f"  %row.at = mul i64 %pose, {n + FIGURES}",
-            "  %row = getelementptr double, ptr %out, i64 %row.at",
-            *self.get("position", "double", "p"), *self.get("rotation", "double", "r"),
-            *self.get("steps", "double", "steps"),
-            *self.get("tries", "i64", "tries"),
-            *(f"  %row.{k} = getelementptr double, ptr %row, i64 {n + k}" for k in range(FIGURES)),
-            "  %before.p = load double, ptr %row.0", "  %before.r = load double, ptr %row.1",
-            "  %before = fadd double %before.p, %before.r", "  %cost = fadd double %p, %r",
-            "  %solved.p = fcmp ole double %p, %square", "  %solved.r = fcmp ole double %r, %square",
-            "  %solved = and i1 %solved.p, %solved.r", "  %less = fcmp olt double %cost, %before",
-            "  %better = or i1 %solved, %less", "  br i1 %better, label %keep, label %kept",
-            "keep:", *self.copy("%row", 1, "%m.x", self.lanes),
-            "  store double %p, ptr %row.0", "  store double %r, ptr %row.1", "  br label %kept",
-            "kept:", "  %steps.before = load double, ptr %row.2",
-            "  %steps.sum = fadd double %steps.before, %steps",
-            "  store double %steps.sum, ptr %row.2", "  %tries.next = add i64 %tries, 1",
-            *self.put("tries", "i64", "%tries.next"), "  %more = icmp slt i64 %tries.next, %starts",
-            "  %last = icmp eq i64 %tries.next, %starts",
-            "  %counted = select i1 %more, i64 %tries.next, i64 %starts",
-            "  %counted.double = sitofp i64 %counted to double", "  store double %counted.double, ptr %row.3",
-            "  br i1 %solved, label %fresh, label %unsolved",
-            "unsolved:", "  br i1 %more, label %pick, label %ended",
-            "ended:", "  br i1 %last, label %again, label %fresh",
-            "again:", *self.copy("%m.x", self.lanes, "%row", 1), *self.put("patience", "double", HUGE),
-            f"  %most.last = fmul double %most, {LAST:e}", *self.put("most", "double", "%most.last"),
-            "  br label %begin",
-        ]  # fmt: skip
-
-    def next_pose(self) -> list[str]:
-        """The next pose, or none."""
-        n = self.n
-        return [
-            "fresh:", "  %left = icmp slt i64 %next, %count", "  br i1 %left, label %new, label %rest",
-            "rest:", *self.put("pose", "i64", -1), "  ret void",
-            "new:", "  %next.next = add i64 %next, 1", "  store i64 %next.next, ptr %order.next",
-            *self.put("pose", "i64", "%next"), *self.put("tries", "i64", 0),
-            f"  %new.at = mul i64 %next, {n + FIGURES}", f"  %new.place = add i64 %new.at, {n}",
-            "  %new.row = getelementptr double, ptr %out, i64 %new.place",
-            *(f"  %new.{k} = getelementptr double, ptr %new.row, i64 {k}" for k in range(FIGURES)),
-            *(f"  store double {HUGE if k == 0 else 0.0:e}, ptr %new.{k}" for k in range(FIGURES)),
-            "  %pose.at = mul i64 %next, 12", "  %pose.row = getelementptr double, ptr %T, i64 %pose.at",
-            *self.copy("%m.t", self.lanes, "%pose.row", 1, 12),
-            "  %own = icmp ne i64 %given, 0", "  br i1 %own, label %given.start, label %pick",
-        ]  # fmt: skip
-
-    def starts(self) -> list[str]:
-        """A start that was given, or the nearest of the table's next block."""
-        n = self.n
-        return [
-            "given.start:", "  %first.at = mul i64 %next, %stride",
-            "  %first.row = getelementptr double, ptr %first, i64 %first.at",
-            *self.copy("%m.x", self.lanes, "%first.row", 1), "  br label %chosen",
-            "pick:", "  %which = phi i64 [ %pose, %unsolved ], [ %next, %new ]",
-            "  %try = phi i64 [ %tries.next, %unsolved ], [ 0, %new ]",
-            "  %block.index = sub i64 %try, %given",
-            f"  %block.at = mul i64 %block.index, {BLOCK * (COLUMNS + n)}",
-            "  %block = getelementptr double, ptr %table, i64 %block.at",
-            "  %which.at = mul i64 %which, 12", "  %which.row = getelementptr double, ptr %T, i64 %which.at",
-            "  %found = call i64 @nearest(ptr %which.row, ptr %block)", f"  %found.at = mul i64 %found, {n}",
-            f"  %found.place = add i64 %found.at, {BLOCK * COLUMNS}",
-            "  %found.row = getelementptr double, ptr %block, i64 %found.place",
-            *self.copy("%m.x", self.lanes, "%found.row", 1), "  br label %chosen",
-            "chosen:", *self.put("patience", "double", PATIENCE), *self.put("most", "double", "%most"),
-            "  br label %begin",
-        ]  # fmt: skip
-
-    def begun(self) -> list[str]:
-        """A run's beginning: no step yet, and anything is better than what there is."""
-        lines = ["begin:"]
+    def text(self) -> str:
+        """A run's end, if the lane had one; then the pose's next start, the nearest once more, or the next
+        pose, if one is left; and a run's beginning.
+        """
+        f, told = self.f, self.told
+        pick, begin, chosen = f.label(), f.label(), f.label()
+        pose = self.get("pose", "i64")
+        with f.unless(f.compared("slt", pose, 0)) as fresh:
+            row = f.at(told["out"], pose, "double", self.n + FIGURES)
+            solved, tries, more, last = self.over(row)
+            f.go(fresh, where=solved)
+            f.go(pick, where=more)
+            f.go(fresh, unless=last)
+            self.to_lane(0, row, self.n)  # once more, from the nearest yet
+            self.put("patience", HUGE)
+            self.put("most", f.op("fmul", told["most"], LAST))
+            f.go(begin)
+        self.next_pose()
+        f.go(pick, unless=f.compared("ne", told["given"], 0))
+        self.to_lane(0, f.at(told["first"], f.op("mul", told["next"], told["stride"]), "double"), self.n)
+        f.go(chosen)
+        f.begin(pick)
+        self.picked(f.phi(pick, pose, told["next"]), f.phi(pick, tries, 0))
+        f.begin(chosen)
+        self.put("patience", PATIENCE)
+        self.put("most", told["most"])
+        f.begin(begin)
         for j in range(self.n):
-            lines += [
-                *self._entry("%m.x", (self.n + j) * self.lanes, f"%d{j}"),
-                f"  store double 0.0, ptr %d{j}",
-            ]
+            f.store(0.0, self._entry((self.n + j) * self.lanes))
         for name, value in BEGINNING.items():
-            lines += self.put(name, "double", value)
-        return [*lines, "  ret void"]
+            self.put(name, value)
+        f.ret()
+        return f.text()
 
-    def get(self, name: str, kind: str, made: str) -> list[str]:
+    def over(self, row: Value) -> tuple[Value, Value, Value, Value]:
+        """A run that is over leaves its posture if it is better. Whether the pose is solved, how many starts
+        it has had, whether it has more, and whether this was the last.
+        """
+        f, told = self.f, self.told
+        position, rotation, steps = (self.get(name, "double") for name in ("position", "rotation", "steps"))
+        tries = self.get("tries", "i64")
+        figures = [f.at(row, self.n + k, "double") for k in range(FIGURES)]
+        before = f.op("fadd", f.load("double", figures[0]), f.load("double", figures[1]))
+        cost = f.op("fadd", position, rotation)
+        solved = f.op("and", *(f.compared("ole", x, told["square"]) for x in (position, rotation)))
+        with f.when(f.op("or", solved, f.compared("olt", cost, before))):
+            for k in range(self.n):
+                source, to = self._entry(k * self.lanes), f.at(row, k, "double")
+                f.store(f.load("double", source), to)
+            f.store(position, figures[0])
+            f.store(rotation, figures[1])
+        f.store(f.op("fadd", f.load("double", figures[2]), steps), figures[2])
+        after = f.op("add", tries, 1)
+        self.put("tries", after)
+        more, last = (f.compared(test, after, told["starts"]) for test in ("slt", "eq"))
+        f.store(f.cast("sitofp", f.chosen(more, after, told["starts"]), "double"), figures[3])
+        return solved, after, more, last
+
+    def next_pose(self) -> None:
+        """The next pose, or none: then the lane rests."""
+        f, told, pose = self.f, self.told, self.told["next"]
+        with f.unless(f.compared("slt", pose, told["count"])):
+            self.put("pose", -1)
+            f.ret()
+        f.store(f.op("add", pose, 1), order_place(f, "next"))
+        self.put("pose", pose)
+        self.put("tries", 0)
+        place = f.op("add", f.op("mul", pose, self.n + FIGURES), self.n)
+        figures = f.at(told["out"], place, "double")
+        for k in range(FIGURES):
+            f.store(0.0 if k else HUGE, f.at(figures, k, "double"))
+        self.to_lane(2 * self.n, f.at(told["T"], pose, "double", 12), 12)
+
+    def picked(self, pose: Value, tries: Value) -> None:
+        """The start that is nearest to a pose in the table's next block."""
+        f, told = self.f, self.told
+        index = f.op("sub", tries, told["given"])
+        block = f.at(told["table"], index, "double", BLOCK * (COLUMNS + self.n))
+        found = f.call("nearest", f.at(told["T"], pose, "double", 12), block, kind="i64")
+        place = f.op("add", f.op("mul", found, self.n), BLOCK * COLUMNS)
+        self.to_lane(0, f.at(block, place, "double"), self.n)
+
+    def get(self, name: str, kind: str) -> Value:
         """What the lane keeps under a name."""
-        at = self._at(name)
-        return [*at, f"  %{made} = load {kind}, ptr %k{self.count}"]
+        return self.f.load(kind, self._entry(place_of(self.n, self.lanes, name)))
 
-    def put(self, name: str, kind: str, value: str | float) -> list[str]:
+    def put(self, name: str, value: Operand) -> None:
         """The same, set."""
-        at = self._at(name)
-        text = value if isinstance(value, str) else f"{value:e}" if kind == "double" else str(value)
-        return [*at, f"  store {kind} {text}, ptr %k{self.count}"]
+        self.f.store(value, self._entry(place_of(self.n, self.lanes, name)))
 
-    def _at(self, name: str) -> list[str]:
-        self.count += 1
-        place = place_of(self.n, self.lanes, name)
-        return [
-            f"  %b{self.count} = getelementptr double, ptr %m, i64 {place}",
-            f"  %k{self.count} = getelementptr double, ptr %b{self.count}, i64 %lane",
-        ]
+    def to_lane(self, first: int, source: Value, size: int) -> None:
+        """So many doubles as the lane's vectors from the first on."""
+        for k in range(size):
+            there, to = self.f.at(source, k, "double"), self._entry((first + k) * self.lanes)
+            self.f.store(self.f.load("double", there), to)
 
-    def copy(
-        self, to: str, to_step: int, source: str, source_step: int, size: int | None = None
-    ) -> list[str]:
-        """So many doubles (n unless said) from one place to another; %m.x and %m.t are the lane's own."""
-        lines = []
-        for k in range(self.n if size is None else size):
-            self.count += 1
-            lines += self._entry(source, k * source_step, f"%from{self.count}")
-            lines += self._entry(to, k * to_step, f"%to{self.count}")
-            lines += [
-                f"  %c{self.count} = load double, ptr %from{self.count}",
-                f"  store double %c{self.count}, ptr %to{self.count}",
-            ]
-        return lines
-
-    def _entry(self, base: str, at: int, made: str) -> list[str]:
-        if base not in ("%m.x", "%m.t"):
-            return [f"  {made} = getelementptr double, ptr {base}, i64 {at}"]
-        place = at + (2 * self.n * self.lanes if base == "%m.t" else 0)
-        return [
-            f"  {made}.all = getelementptr double, ptr %m, i64 {place}",
-            f"  {made} = getelementptr double, ptr {made}.all, i64 %lane",
-        ]
+    def _entry(self, place: int) -> Value:
+        """The lane's place in a vector."""
+        return self.f.at(self.f.at(self.m, place, "double"), self.lane, "double")
 
 
 def nearest_text(target: Target) -> str:
     """`i64 nearest(t, block)`: the posture whose columns give the most with the 12 entries of a
     pose; the first of equals.
     """
-    body = Body(Target(target.scalar, WIDTH, target.fused))
+    f = Function("nearest", {"t": "ptr", "block": "ptr"}, "i64", internal=True)
+    body = Body(Target(target.scalar, WIDTH, target.fused), f=f)
     entries = [body.splat("%t", k) for k in range(12)]
-    numbers = [[start + k for k in range(WIDTH)] for start in range(0, BLOCK, WIDTH)]
-    best = where = ""
-    for start, these in zip(range(0, BLOCK, WIDTH), numbers, strict=True):
+    best = where = Value("", "")
+    for start in range(0, BLOCK, WIDTH):
         score = body.load("%block", 12 * BLOCK + start, WIDTH)
         for k, entry in enumerate(entries):
             score = body.fma(body.load("%block", k * BLOCK + start, WIDTH), entry, score)
-        index = "<" + ", ".join(f"i64 {i}" for i in these) + ">"
-        if not best:
-            best, where = score, index
-            continue
-        more = body.compared("ogt", score, best)
-        best = body.chosen(more, score, best)
-        where = body.emit(
-            f"select {body.target.mask} {more}, <{WIDTH} x i64> {index}, <{WIDTH} x i64> {where}"
-        )
-    top, at = (
-        body.emit(f"extractelement <{WIDTH} x {kind}> {v}, i32 0")
-        for kind, v in (("double", best), ("i64", where))
-    )
+        these = Value(score, body.target.vector), vector("i64", range(start, start + WIDTH))
+        best, where = _greater(f, these, (best, where)) if best else these
+    top, at = f.lane(best, 0), f.lane(where, 0)
     for k in range(1, WIDTH):
-        one, its = (
-            body.emit(f"extractelement <{WIDTH} x {kind}> {v}, i32 {k}")
-            for kind, v in (("double", best), ("i64", where))
-        )
-        more = body.emit(f"fcmp ogt double {one}, {top}")
-        top = body.emit(f"select i1 {more}, double {one}, double {top}")
-        at = body.emit(f"select i1 {more}, i64 {its}, i64 {at}")
-    head = "define internal i64 @nearest(ptr %t, ptr %block) nounwind noinline {"
-    return "\n".join([head, "entry:", *body.lines, f"  ret i64 {at}", "}"])
+        top, at = _greater(f, (f.lane(best, k), f.lane(where, k)), (top, at))
+    f.ret(at)
+    return f.text()
+
+
+def _greater(f: Function, one: tuple[Value, Value], other: tuple[Value, Value]) -> tuple[Value, Value]:
+    """The (score, place) with the greater score, the other of equals; vectors lane by lane."""
+    more = f.compared("ogt", one[0], other[0])
+    return f.chosen(more, one[0], other[0]), f.chosen(more, one[1], other[1])

@@ -7,15 +7,13 @@ lane, with any number of lanes.
 from __future__ import annotations
 
 import hashlib
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from forearm.kernels.elementary import DOUBLE, SINGLE, TAN_EIGHTH, Series
+from forearm.kernels.llvm import SIZES, TABLE, Function, Value, number
 from forearm.symbols.table import LookupTable
 
-# These begin lines that belong before the functions of a module; in one of a function NEW_LINE ends lines.
-TABLE, FUNCTION, NEW_LINE = "; table ", "; function ", "\\"
 CHOSEN_BREAKS = 4  # of a table, up to which no memory is needed
 COUNTED_BREAKS = 32  # of a table, beyond which halving is faster
 TWO_OVER_PI = 0.6366197723675814
@@ -41,7 +39,7 @@ class Target:
     @property
     def size(self) -> int:
         """Bytes of a scalar."""
-        return 8 if self.scalar == "double" else 4
+        return SIZES[self.scalar]
 
     def wide(self, count: int) -> str:
         """The type of a vector of so many scalars."""
@@ -69,12 +67,11 @@ class Target:
 
 
 class Body:
-    """Lines of one block of code, each value with a name of its own."""
+    """Arithmetic on lanes within a function `f`, or of lines by themselves."""
 
-    def __init__(self, target: Target, letter: str = "v") -> None:
-        self.target, self.letter = target, letter
-        self.lines: list[str] = []
-        self.spaces: list[str] = []  # which stand where the function begins
+    def __init__(self, target: Target, letter: str = "v", f: Function | None = None) -> None:
+        self.target, self.f = target, f or Function(letter=letter)
+        self.letter, self.lines, self.spaces = self.f.letter, self.f.lines, self.f.spaces
 
     def emit(self, text: str) -> str:
         """A line that makes a value; its name."""
@@ -84,21 +81,15 @@ class Body:
 
     def widened(self, lanes: int) -> Body:
         """The same block, going on with other vectors."""
-        other = Body(replace(self.target, lanes=lanes), self.letter)
-        other.lines, other.spaces = self.lines, self.spaces
-        return other
+        return Body(replace(self.target, lanes=lanes), f=self.f)
 
     def space(self, name: str, count: int) -> None:
-        """Memory for so many scalars: taken once in a function, as in a loop each turn would
-        take more of the stack.
-        """
-        self.spaces.append(f"  {name} = alloca [{count} x {self.target.scalar}], align 64")
+        """Memory for so many scalars, taken once in a function."""
+        self.f.space(self.target.scalar, count, name.removeprefix("%"))
 
     def number(self, value: float) -> str:
         """A scalar as LLVM writes it, to the last bit."""
-        if self.target.scalar == "float":
-            value = struct.unpack("f", struct.pack("f", value))[0]
-        return f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
+        return number(value, self.target.scalar)
 
     def constant(self, value: float) -> str:
         """The same number in every lane."""
@@ -353,54 +344,35 @@ class Body:
         most: int,
     ) -> list[str]:
         """The state after so many steps at most: a lane in which `going` is over keeps what it has."""
-        t, label = self.target, f"{self.letter}loop{len(self.lines)}"
-        self.lines += [f"  br label %{label}.before", f"{label}.before:"]
-        first = going(state)
-        enters, begun = self._any(first), self.block(f"{label}.begun")
-        self.lines += [f"  br i1 {enters}, label %{label}, label %{label}.end", f"{label}:"]
-        kinds = ["i32", t.mask, *[t.vector] * len(state)]
-        top = len(self.lines)
-        turn, active, *now = (self.emit("") for _ in kinds)  # written below, once it is known what comes back
-        after = [self.chosen(active, new, old) for new, old in zip(step(now), now, strict=True)]
-        following, goes = self.emit(f"add i32 {turn}, 1"), self.masked("and", active, going(after))
-        more = self.emit(f"icmp slt i32 {following}, {most}")
-        again = self.emit(f"and i1 {self._any(goes)}, {more}")
-        back = self.block(f"{label}.back")
-        self.lines += [f"  br i1 {again}, label %{label}, label %{label}.end", f"{label}.end:"]
-        for k, (kind, a, b) in enumerate(
-            zip(kinds, ["0", first, *state], [following, goes, *after], strict=True)
-        ):
-            self.lines[top + k] += f"phi {kind} [ {a}, %{begun} ], [ {b}, %{back} ]"
-        return [
-            self.emit(f"phi {t.vector} [ {a}, %{begun} ], [ {b}, %{back} ]")
-            for a, b in zip(state, after, strict=True)
-        ]
+        f, t = self.f, self.target
 
-    def block(self, label: str) -> str:
-        """A block that begins here, so that it is known where a value comes from; its label."""
-        self.lines += [f"  br label %{label}", f"{label}:"]
-        return label
+        def mask(state: list[str]) -> Value:
+            return Value(going(state), t.mask)
 
-    def _any(self, mask: str) -> str:
+        first, starts = mask(state), [Value(x, t.vector) for x in state]
+        with f.when(self._any(first)) as end, f.repeat(0, first, *starts) as turn:
+            count, active, *now = turn.now
+            kept = [self.chosen(active, x, y) for x, y in zip(step(list(now)), now, strict=True)]
+            goes, after = f.op("and", active, mask(kept)), f.op("add", count, 1)
+            more = f.op("and", self._any(goes), f.compared("slt", after, most))
+            turn.again(after, goes, *kept, where=more)
+        return [f.phi(end, x, y) for x, y in zip(starts, kept, strict=True)]
+
+    def _any(self, mask: Value) -> Value:
         """Whether any lane is in the mask."""
-        bits = self.emit(f"bitcast {self.target.mask} {mask} to i{self.target.lanes}")
-        return self.emit(f"icmp ne i{self.target.lanes} {bits}, 0")
+        return self.f.compared("ne", self.f.cast("bitcast", mask, f"i{self.target.lanes}"), 0)
 
     def called(self, inside: Body, given: list[str], count: int) -> list[str]:
         """So many values by a function with this body, which takes them from %given and leaves them at
         %made; the joining of a module puts it into its place.
         """
-        hoisted = [line for line in inside.lines if line.startswith((TABLE, FUNCTION))]
-        lines = [line for line in inside.lines if not line.startswith((TABLE, FUNCTION))]
-        content = NEW_LINE.join(["entry:", *inside.spaces, *lines, "  ret void", "}"])
-        name = f"@function.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
-        head = f"define internal void {name}(ptr nocapture %given, ptr nocapture %made) nounwind noinline {{"
-        self.lines += [*hoisted, f"{FUNCTION}{NEW_LINE.join([head, content])}"]
-        places = [f"%{self.letter}{kind}{len(self.lines)}" for kind in ("given", "made")]
+        inside.f.ret()
+        name = self.f.hoist(inside.f)
+        places = [f"%{what}{len(self.lines)}" for what in ("given", "made")]
         for place, size in zip(places, (len(given), count), strict=True):
             self.space(place, size * self.target.lanes)
         self.keep(places[0], given)
-        self.lines.append(f"  call void {name}(ptr {places[0]}, ptr {places[1]})")
+        self.f.call(name, *places)
         return self.vectors(places[1], count)
 
     def spread(self, scalar: str) -> str:

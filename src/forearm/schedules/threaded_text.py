@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from forearm.kernels.ir import compute, intrinsics, joined, result
+from forearm.kernels.ir import compute, intrinsics, result
+from forearm.kernels.llvm import Function, Value, declared, joined
 from forearm.kernels.vectors import Body, Target
 from forearm.schedules.threaded_plan import Step, Threads, kept_places
 from forearm.symbols import Expr
 
 LINE = 128  # bytes between the numbers of two threads: two cache lines
 HASTY = 2000  # times that a thread looks again at once; after that it lets others run in between
+PAUSE = "llvm.x86.sse2.pause"
 SUMS = 4  # at a time, where inputs are looked through for what is not finite
 
 
@@ -26,86 +28,86 @@ def module_of(threads: Threads, target: Target, pause: bool) -> str:
 
     They give 0, or 1 where another thread did not come as far as needed within `patience` looks.
     """
-    functions = [lane_text(threads, k, target) for k in range(len(threads.steps))]
+    functions = [_Lane(threads, k, target).text() for k in range(len(threads.steps))]
     return joined([*intrinsics(target), waiting_text(pause), *functions])
 
 
-def lane_text(threads: Threads, k: int, target: Target) -> str:
-    """One thread: a loop over the evaluations, its steps in it."""
-    traced, lanes = threads.traced, len(threads.steps)
-    arrays = (*traced.inputs, *traced.outputs)
-    body = Body(target)
-    body.lines += [
-        f"define i64 @lane{k}({', '.join(f'ptr %{a.name}' for a in arrays)}, ptr %shared, ptr %numbers, i64 "
-        "%count, i64 %patience, ptr %yield) nounwind {",
-        "entry:",
-        f"  %stop = getelementptr i8, ptr %numbers, i64 {LINE * lanes}",
-        *(f"  %number{j} = getelementptr i8, ptr %numbers, i64 {LINE * j}" for j in range(lanes)),
-        "  %none = icmp sle i64 %count, 0",
-        "  br i1 %none, label %done, label %head",
-        "head:",
-        "  %at = phi i64 [ 0, %entry ], [ %next, %tail ]",
-        f"  %base = mul i64 %at, {threads.turn}",
-        "  %next = add i64 %at, 1",
-        f"  %end = mul i64 %next, {threads.turn}",
-    ]
-    for j in range(lanes):
-        if j != k:
-            _wait(body, j, "%base")
-    for a in arrays:
-        body.lines += [f"  %row.{a.name} = mul i64 %at, {a.size}"]
-        body.lines += [f"  %at.{a.name} = getelementptr {target.scalar}, ptr %{a.name}, i64 %row.{a.name}"]
-    _evaluation(body, threads, k)
-    body.lines += [
-        f"  store atomic i64 %end, ptr %number{k} release, align 8",
-        "  br label %tail",
-        "tail:",
-        "  %more = icmp slt i64 %next, %count",
-        "  br i1 %more, label %head, label %done",
-        "done:",
-        "  ret i64 0",
-        "lost:",
-        "  ret i64 1",
-        "}",
-    ]
-    return "\n".join(body.lines)
+class _Lane:
+    """The function of one thread while it is written: a loop over the evaluations, its steps in it."""
 
+    def __init__(self, threads: Threads, k: int, target: Target) -> None:
+        self.threads, self.k = threads, k
+        self.arrays = (*threads.traced.inputs, *threads.traced.outputs)
+        kinds = dict.fromkeys([*(a.name for a in self.arrays), "shared", "numbers"], "ptr")
+        kinds |= {"count": "i64", "patience": "i64", "yield": "ptr"}
+        self.f = f = Function(f"lane{k}", kinds, "i64")
+        self.body, self.lost = Body(target, f=f), f.label()
+        *_, numbers, self.count, self.patience, self.let_others = f.arguments
+        self.stop = f.at(numbers, LINE * len(threads.steps), "i8")
+        self.numbers = [f.at(numbers, LINE * j, "i8") for j in range(len(threads.steps))]
 
-def _evaluation(body: Body, threads: Threads, k: int) -> None:
-    """The steps of a thread for one state."""
-    traced = threads.traced
-    places = {leaf: place for place, leaf in traced.graph.leaves.items()}
-    values = {
-        places[f"{a.name}[{i}]"]: body.load(f"%at.{a.name}", i, 1)
-        for a in traced.inputs
-        for i in range(a.size)
-    }
-    # Every other thread writes from the end: two that write the same rows at the same time would
-    # fight for cache lines.
-    mine = _results_of(threads, k)[:: -1 if k % 2 else 1]
-    unknown = _unknown(body, list(values.values())) if mine else ""
-    for step, keep in zip(threads.steps[k], kept_places(threads, k), strict=True):
-        _step(body, threads, k, step, keep, values)
+    def text(self) -> str:
+        """All of it."""
+        f, turn = self.f, self.threads.turn
+        with f.unless(f.compared("sle", self.count, 0)), f.repeat(0) as evaluation:
+            (at,) = evaluation.now
+            base, after = f.op("mul", at, turn), f.op("add", at, 1)
+            end = f.op("mul", after, turn)
+            for j in range(len(self.numbers)):
+                if j != self.k:
+                    self._wait(j, base)
+            scalar = self.body.target.scalar
+            rows = {a.name: f.at(f"%{a.name}", at, scalar, a.size) for a in self.arrays}
+            self._evaluation(rows, base)
+            f.store(end, self.numbers[self.k], "release")
+            evaluation.again(after, where=f.compared("slt", after, self.count))
+        f.ret(0)
+        f.begin(self.lost)
+        f.ret(1)
+        return f.text()
+
+    def _evaluation(self, rows: dict[str, Value], base: Value) -> None:
+        """The steps of a thread for one state."""
+        body, threads, k = self.body, self.threads, self.k
+        traced = threads.traced
+        places = {leaf: place for place, leaf in traced.graph.leaves.items()}
+        values = {
+            places[f"{a.name}[{i}]"]: body.load(rows[a.name], i, 1)
+            for a in traced.inputs
+            for i in range(a.size)
+        }
+        # Every other thread writes from the end: two that write the same rows at the same time would
+        # fight for cache lines.
+        mine = _results_of(threads, k)[:: -1 if k % 2 else 1]
+        unknown = _unknown(body, list(values.values())) if mine else ""
+        for step, keep in zip(threads.steps[k], kept_places(threads, k), strict=True):
+            self._step(step, keep, values, base)
+            for name, index, entry in mine:
+                if isinstance(entry, Expr) and entry.node in keep:
+                    body.store(rows[name], index, body.op("fadd", result(body, entry, values), unknown), 1)
         for name, index, entry in mine:
-            if isinstance(entry, Expr) and entry.node in keep:
-                body.store(f"%at.{name}", index, body.op("fadd", result(body, entry, values), unknown), 1)
-    for name, index, entry in mine:
-        if not isinstance(entry, Expr) or entry.node not in threads.writer:
-            body.store(f"%at.{name}", index, body.op("fadd", result(body, entry, values), unknown), 1)
+            if not isinstance(entry, Expr) or entry.node not in threads.writer:
+                body.store(rows[name], index, body.op("fadd", result(body, entry, values), unknown), 1)
 
+    def _step(self, step: Step, keep: set[int], values: dict[int, str], base: Value) -> None:
+        f, body, threads = self.f, self.body, self.threads
+        graph = threads.traced.graph
+        for other, number in step.waits:
+            self._wait(other, f.op("add", base, number))
+        for place in step.loads:
+            values[place] = body.load("%shared", threads.slots[place], 1)
+        compute(body, graph, [Expr(graph, place, False) for place in sorted(keep)], values)
+        for place in step.stores:
+            body.store("%shared", threads.slots[place], values[place], 1)
+        if step.done is not None:
+            f.store(f.op("add", base, step.done), self.numbers[self.k], "release")
 
-def _step(body: Body, threads: Threads, k: int, step: Step, keep: set[int], values: dict[int, str]) -> None:
-    graph = threads.traced.graph
-    for other, number in step.waits:
-        _wait(body, other, body.emit(f"add i64 %base, {number}"))
-    for place in step.loads:
-        values[place] = body.load("%shared", threads.slots[place], 1)
-    compute(body, graph, [Expr(graph, place, False) for place in sorted(keep)], values)
-    for place in step.stores:
-        body.store("%shared", threads.slots[place], values[place], 1)
-    if step.done is not None:
-        so_far = body.emit(f"add i64 %base, {step.done}")
-        body.lines.append(f"  store atomic i64 {so_far}, ptr %number{k} release, align 8")
+    def _wait(self, other: int, number: Value) -> None:
+        """Go on when another thread has come so far: a look first, then the function below."""
+        f, seen = self.f, self.numbers[other]
+        with f.unless(f.compared("sge", f.load("i64", seen, "acquire"), number)):
+            given = (seen, number, self.patience, self.stop, self.let_others)
+            f.go(self.lost, unless=f.call("waiting", *given, kind="i1"))
 
 
 def _results_of(threads: Threads, k: int) -> list[tuple[str, int, Any]]:
@@ -130,55 +132,29 @@ def _unknown(body: Body, states: list[str]) -> str:
     return sums[0]
 
 
-def _wait(body: Body, other: int, number: str) -> None:
-    """Go on when another thread has come so far: a look first, then the function below."""
-    seen = body.emit(f"load atomic i64, ptr %number{other} acquire, align 8")
-    there = body.emit(f"icmp sge i64 {seen}, {number}")
-    mark = f"w{len(body.lines)}"
-    body.lines += [f"  br i1 {there}, label %{mark}.on, label %{mark}.wait", f"{mark}.wait:"]
-    came = body.emit(
-        f"call i1 @waiting(ptr %number{other}, i64 {number}, i64 %patience, ptr %stop, ptr %yield)"
-    )
-    body.lines += [f"  br i1 {came}, label %{mark}.on, label %lost", f"{mark}.on:"]
-
-
 def waiting_text(pause: bool) -> str:
     """`i1 waiting(number, target, patience, stop, yield)`: looks until the number is there;
     gives up when patience or all end.
 
     Who gives up says so in `stop`, so that all the others do too. `yield` may be null.
     """
-    rest = "  call void @llvm.x86.sse2.pause()\n" if pause else ""
-    declared = "declare void @llvm.x86.sse2.pause()\n\n" if pause else ""
-    arguments = "ptr %number, i64 %target, i64 %patience, ptr %stop, ptr %yield"
-    return f"""{declared}define internal i1 @waiting({arguments}) nounwind noinline {{
-entry:
-  br label %look
-look:
-  %looks = phi i64 [ 0, %entry ], [ %more, %again ]
-  %seen = load atomic i64, ptr %number acquire, align 8
-  %there = icmp sge i64 %seen, %target
-  br i1 %there, label %came, label %not.yet
-not.yet:
-  %others = load atomic i64, ptr %stop monotonic, align 8
-  %stopped = icmp ne i64 %others, 0
-  %tired = icmp sge i64 %looks, %patience
-  %over = or i1 %stopped, %tired
-  br i1 %over, label %lost, label %rest
-rest:
-{rest}  %long = icmp sge i64 %looks, {HASTY}
-  %polite = icmp ne ptr %yield, null
-  %both = and i1 %long, %polite
-  br i1 %both, label %let, label %again
-let:
-  %ignored = call i32 %yield()
-  br label %again
-again:
-  %more = add i64 %looks, 1
-  br label %look
-lost:
-  store atomic i64 1, ptr %stop monotonic, align 8
-  ret i1 false
-came:
-  ret i1 true
-}}"""
+    kinds = {"number": "ptr", "target": "i64", "patience": "i64", "stop": "ptr", "yield": "ptr"}
+    f = Function("waiting", kinds, "i1", internal=True)
+    number, target, patience, stop, let_others = f.arguments
+    came = f.label()
+    with f.repeat(0) as look:
+        (looks,) = look.now
+        f.go(came, where=f.compared("sge", f.load("i64", number, "acquire"), target))
+        stopped = f.compared("ne", f.load("i64", stop, "monotonic"), 0)
+        f.go(look.end, where=f.op("or", stopped, f.compared("sge", looks, patience)))
+        if pause:
+            f.call(PAUSE)
+        patient, polite = f.compared("sge", looks, HASTY), f.compared("ne", let_others, None)
+        with f.when(f.op("and", patient, polite)):
+            f.call(let_others, kind="i32")
+        look.again(f.op("add", looks, 1))
+    f.store(1, stop, "monotonic")
+    f.ret(False)
+    f.begin(came)
+    f.ret(True)
+    return "\n\n".join([*([declared(PAUSE, "void")] if pause else []), f.text()])

@@ -1,0 +1,337 @@
+"""Functions and modules as LLVM's text: scalars, memory, calls, branches and loops;
+`vectors` adds the arithmetic on lanes.
+
+Code is written in the order in which it runs:
+
+    with f.loop(0, count) as i, f.when(f.compared("slt", i, most)):
+        f.store(f.load("double", f.at(source, i, "double")), f.at(to, i, "double"))
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+
+# These begin lines that belong before the functions of a module; NEW_LINE ends those of a function there.
+TABLE, FUNCTION, NEW_LINE = "; table ", "; function ", "\\"
+SIZES = {"double": 8, "float": 4}  # bytes
+
+
+class Value(str):
+    """A name or a constant, and its type."""
+
+    kind: str
+
+    def __new__(cls, text: str, kind: str) -> Value:
+        """The string, and what `str` does not keep."""
+        value = super().__new__(cls, text)
+        value.kind = kind
+        return value
+
+
+# A plain string names a pointer, None is the null pointer; numbers take the type of what they meet.
+Operand = str | int | float | None
+
+
+@dataclass(eq=False)
+class Label:
+    """A place in a function, and the blocks that lead there, in the order in which they are written."""
+
+    name: str
+    sources: list[str] = field(default_factory=list)
+
+
+class Function:
+    """The text of one function, each value with a name of its own."""
+
+    def __init__(
+        self,
+        name: str = "",
+        arguments: Mapping[str, str] | None = None,
+        result: str = "void",
+        internal: bool = False,
+        letter: str = "v",
+    ) -> None:
+        self.arguments = [Value(f"%{name}", kind) for name, kind in (arguments or {}).items()]
+        listed = ", ".join(_typed(a) for a in self.arguments)
+        linkage, alone = ("internal ", ' noinline "no-builtins"') if internal else ("", "")
+        self.head = f"define {linkage}{result} @{name}({listed}) nounwind{alone} {{"
+        self.letter, self.labels = letter, 0
+        self.here = "entry"  # the block that is being written; "" behind its end
+        self.lines: list[str] = []
+        self.spaces: list[str] = []  # which stand where the function begins
+
+    def text(self) -> str:
+        """All of it."""
+        return "\n".join([self.head, "entry:", *self.spaces, *self.lines, "}"])
+
+    def emit(self, text: str, kind: str, name: str | None = None) -> Value:
+        """A line that makes a value."""
+        value = Value(f"%{name or f'{self.letter}{len(self.lines)}'}", kind)
+        self.lines.append(f"  {value} = {text}")
+        return value
+
+    def op(self, name: str, a: Operand, b: Operand) -> Value:
+        """add, sub, mul, and, or, fadd, ..."""
+        kind = _kind(a, b)
+        return self.emit(f"{name} {kind} {_text(a, kind)}, {_text(b, kind)}", kind)
+
+    def compared(self, test: str, a: Operand, b: Operand) -> Value:
+        """LLVM's test, such as slt of whole numbers and olt of others."""
+        kind = _kind(a, b)
+        flag = f"{kind.rpartition(' ')[0]} i1>" if kind[0] == "<" else "i1"
+        how = "fcmp" if test[0] == "o" else "icmp"
+        return self.emit(f"{how} {test} {kind} {_text(a, kind)}, {_text(b, kind)}", flag)
+
+    def chosen(self, condition: str, a: Operand, b: Operand) -> Value:
+        """a where the condition holds, else b; vectors lane by lane."""
+        kind = _kind(a, b)
+        text = f"select {_typed(condition)}, {kind} {_text(a, kind)}, {kind} {_text(b, kind)}"
+        return self.emit(text, kind)
+
+    def cast(self, how: str, value: str, kind: str) -> Value:
+        """zext, trunc, bitcast, ptrtoint, ... to another type."""
+        return self.emit(f"{how} {_typed(value)} to {kind}", kind)
+
+    def lane(self, value: Value, k: int) -> Value:
+        """One entry of a vector."""
+        return self.emit(f"extractelement {_typed(value)}, i32 {k}", value.kind.split()[-1].rstrip(">"))
+
+    def at(self, pointer: str, place: int | Value, kind: str, stride: int = 1) -> Value:
+        """A pointer further on, by so many times `stride` values of a type."""
+        if stride != 1:
+            place = self.op("mul", place, stride)
+        return self.emit(f"getelementptr {kind}, ptr {pointer}, i64 {place}", "ptr")
+
+    def load(self, kind: str, pointer: str, order: str = "", align: int | None = None) -> Value:
+        """A value from memory, which other threads may write if a memory order is given."""
+        return self.emit(f"load{_access(kind, pointer, order, align)}", kind)
+
+    def store(self, value: Operand, pointer: str, order: str = "", align: int | None = None) -> None:
+        """A value to memory, which other threads may read if a memory order is given."""
+        self.lines.append(f"  store{_access(_typed(value), pointer, order, align)}")
+
+    def space(self, kind: str, count: int, name: str | None = None) -> Value:
+        """Memory for so many values, taken once in a function: in a loop each turn would take
+        more of the stack.
+        """
+        value = Value(f"%{name or f'space{len(self.spaces)}'}", "ptr")
+        self.spaces.append(f"  {value} = {_memory(kind, count)}, align 64")
+        return value
+
+    def space_here(self, kind: str, count: int) -> Value:
+        """The same, taken only where the code comes by, which must be once."""
+        return self.emit(_memory(kind, count), "ptr")
+
+    def call(self, function: str, *operands: Operand, kind: str = "void") -> Value:
+        """A function by its name, or by a pointer to it."""
+        text = call_text(function, *operands, kind=kind)
+        if kind != "void":
+            return self.emit(text, kind)
+        self.lines.append(f"  {text}")
+        return Value("", kind)
+
+    def hoist(self, other: Function) -> str:
+        """Another function that this one calls, to stand before it; its name, by what it does."""
+        ahead = [line for line in other.lines if line.startswith((TABLE, FUNCTION))]
+        other.lines = [line for line in other.lines if line not in ahead]
+        text = other.text().partition("@")[2].partition("(")[2]
+        name = f"function.{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+        first, *lines = other.text().splitlines()
+        head = f"{first.partition('@')[0]}@{name}({first.partition('(')[2]}"
+        self.lines += [*ahead, FUNCTION + NEW_LINE.join([head, *lines])]
+        return name
+
+    def ret(self, *value: Operand) -> None:
+        """The function's end, with its result if it has one."""
+        self.lines.append(f"  ret {_typed(*value) if value else 'void'}")
+        self.here = ""
+
+    def label(self, name: str | None = None) -> Label:
+        """A place that is not yet written."""
+        self.labels += 1
+        return Label(name or f"block{self.labels}")
+
+    def go(self, to: Label, where: str | None = None, unless: str | None = None) -> None:
+        """On at the label: always, where a condition holds, or where it does not."""
+        condition = where or unless
+        if condition is not None:
+            on = self.label()
+            self._fork(condition, *((to, on) if unless is None else (on, to)))
+            self.begin(on)
+            return
+        self.lines.append(f"  br label %{to.name}")
+        to.sources.append(self.here)
+        self.here = ""
+
+    def _fork(self, condition: str, yes: Label, no: Label) -> None:
+        self.lines.append(f"  br i1 {condition}, label %{yes.name}, label %{no.name}")
+        for label in (yes, no):
+            label.sources.append(self.here)
+        self.here = ""
+
+    def begin(self, label: Label) -> None:
+        """The label stands here, and what is written before goes on here unless it ended."""
+        if self.here:
+            self.go(label)
+        self.lines.append(f"{label.name}:")
+        self.here = label.name
+
+    def phi(self, label: Label, *values: Operand, name: str | None = None) -> Value:
+        """A value for each way that leads to the label, which was written just before."""
+        kind = _kind(*values)
+        return self.emit(_phi(kind, label, values), kind, name)
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[Label]:
+        """Code that runs where a condition holds; the label is its end."""
+        end = self.label()
+        self.go(end, unless=condition)
+        yield end
+        self.begin(end)
+
+    @contextmanager
+    def unless(self, condition: str) -> Iterator[Label]:
+        """Code that runs where a condition does not hold; the label is its end."""
+        end = self.label()
+        self.go(end, where=condition)
+        yield end
+        self.begin(end)
+
+    @contextmanager
+    def loop(self, first: int, stop: int | Value, step: int = 1, name: str | None = None) -> Iterator[Value]:
+        """Code that runs for the numbers of Python's range, one at least where `stop` is a constant."""
+        over, more = ("sle", "slt") if step > 0 else ("sge", "sgt")  # stop <= first, next < stop
+        some = self.unless(self.compared(over, stop, first)) if isinstance(stop, Value) else nullcontext()
+        with some, self.repeat(first, name=name) as turn:
+            (i,) = turn.now
+            yield i
+            after = self.op("add", i, step)
+            turn.again(after, where=self.compared(more, after, stop))
+
+    @contextmanager
+    def repeat(self, *starts: Operand, name: str | None = None) -> Iterator[Turn]:
+        """A loop that begins with these values and ends with `again`."""
+        head = self.label(name)
+        before, end = (self.label(f"{head.name}.{what}") for what in ("before", "done"))
+        self.begin(before)  # where LLVM may put what is the same in every turn
+        self.begin(head)
+        now = [self.emit("", _kind(start)) for start in starts]
+        yield Turn(self, head, end, now, [starts])
+        self.begin(end)
+
+
+@dataclass(eq=False)
+class Turn:
+    """One turn of a loop: the values that it begins with, and the loop's end."""
+
+    f: Function
+    head: Label
+    end: Label
+    now: list[Value]
+    ways: list[tuple[Operand, ...]]  # the values of each way that leads to a turn
+
+    def again(self, *values: Operand, where: str | None = None) -> None:
+        """The next turn, with these values; or the end, where a condition does not hold."""
+        if where is None:
+            self.f.go(self.head)
+        else:
+            self.f._fork(where, self.head, self.end)
+        self.ways.append(values)
+        place = self.f.lines.index(f"{self.head.name}:")
+        for k, (now, *ways) in enumerate(zip(self.now, *self.ways, strict=True), start=1):
+            self.f.lines[place + k] = f"  {now} = {_phi(now.kind, self.head, ways)}"
+
+
+def _kind(*operands: Operand) -> str:
+    """The type of the first that has one, or the one that a number has by itself."""
+    first = next((x for x in operands if isinstance(x, Value)), operands[0])
+    if isinstance(first, Value):
+        return first.kind
+    return {bool: "i1", int: "i64", float: "double"}.get(type(first), "ptr")
+
+
+def _text(value: Operand, kind: str) -> str:
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return "null"
+    if kind[0] == "<":  # the same in every lane
+        lanes, _, scalar = kind[1:-1].split()
+        return vector(scalar, [value] * int(lanes))
+    return number(value, kind) if kind in SIZES else str(int(value))
+
+
+def _typed(value: Operand) -> str:
+    kind = _kind(value)
+    return f"{kind} {_text(value, kind)}"
+
+
+def _phi(kind: str, label: Label, values: Sequence[Operand]) -> str:
+    ways = zip(values, label.sources, strict=True)
+    return f"phi {kind} " + ", ".join(f"[ {_text(value, kind)}, %{source} ]" for value, source in ways)
+
+
+def _access(what: str, pointer: str, order: str, align: int | None) -> str:
+    if order:
+        return f" atomic {what}, ptr {pointer} {order}, align {align or 8}"
+    return f" {what}, ptr {pointer}" + (f", align {align}" if align else "")
+
+
+def _memory(kind: str, count: int) -> str:
+    return f"alloca [{count} x {kind}]"
+
+
+def number(value: float, kind: str) -> str:
+    """A number as LLVM writes it, to the last bit."""
+    if kind == "float":
+        value = struct.unpack("f", struct.pack("f", value))[0]
+    return f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
+
+
+def vector(kind: str, values: Sequence[float]) -> Value:
+    """A vector of numbers."""
+    entries = ", ".join(f"{kind} {_text(value, kind)}" for value in values)
+    return Value(f"<{entries}>", f"<{len(values)} x {kind}>")
+
+
+def call_text(function: str, *operands: Operand, kind: str = "void") -> str:
+    """A call of a function by its name, or by a pointer to it."""
+    called = function if isinstance(function, Value) else f"@{function}"
+    return f"call {kind} {called}({', '.join(map(_typed, operands))})"
+
+
+def declared(function: str, kind: str, *arguments: str) -> str:
+    """A function of LLVM's own."""
+    return f"declare {kind} @{function}({', '.join(arguments)})"
+
+
+def constants(name: str, kind: str, values: Sequence[float]) -> str:
+    """An array of numbers that functions of the module read."""
+    entries = ", ".join(f"{kind} {_text(value, kind)}" for value in values)
+    align = ", align 64" if kind in SIZES else ""
+    return f"@{name} = internal constant [{len(values)} x {kind}] [{entries}]{align}"
+
+
+def variables(name: str, kind: str, count: int) -> str:
+    """An array of zeros that others may write."""
+    return f"@{name} = dso_local global [{count} x {kind}] zeroinitializer"
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Parts of a module as one text, with the tables and functions that they ask for, each once."""
+    text = "\n\n".join(parts) + "\n"
+    ahead = dict.fromkeys(line for line in text.splitlines() if line.startswith((TABLE, FUNCTION)))
+    first = [line.removeprefix(TABLE) for line in ahead if line.startswith(TABLE)]
+    first += [line.removeprefix(FUNCTION) for line in ahead if line.startswith(FUNCTION)]
+    return "\n".join([*(line.replace(NEW_LINE, "\n") for line in first), text])
+
+
+def stack_of(text: str) -> int:
+    """Bytes of the arrays of numbers that functions keep on the stack."""
+    found = re.findall(r"= alloca \[(\d+) x (double|float)\]", text)
+    return sum(int(count) * SIZES[kind] for count, kind in found)

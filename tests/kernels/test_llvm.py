@@ -1,0 +1,127 @@
+"""The builder of LLVM's text: loops, branches and values that meet, compiled and called."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from forearm.kernels.llvm import Function, Value, constants, joined, stack_of, variables, vector
+from forearm.kernels.native import function_of, loaded, object_code
+
+
+def called(write: Callable[[Function, Value, Value], None], count: int, *parts: str) -> Any:
+    """What `void f(to, count)` leaves in 8 whole numbers, -1 each before."""
+    f = Function("f", {"to": "ptr", "count": "i64"})
+    write(f, *f.arguments)
+    f.ret()
+    memory = loaded(object_code(joined([*parts, f.text()])), ["f"])
+    to = np.full(8, -1)
+    function_of(memory, "f", ctypes.c_void_p, ctypes.c_int64)(to.ctypes.data, count)
+    return to
+
+
+@pytest.mark.parametrize("count", [-2, 0, 1, 8])
+def test_a_loop_goes_through_the_numbers_of_a_range(count: int) -> None:
+    def write(f: Function, to: Value, count: Value) -> None:
+        with f.loop(0, count) as i:
+            f.store(f.op("mul", i, i), f.at(to, i, "i64"))
+
+    numbers = [k * k for k in range(count)]
+    assert called(write, count).tolist() == numbers + [-1] * (8 - len(numbers))
+
+
+@pytest.mark.parametrize(("first", "stop", "step"), [(1, 8, 3), (7, -1, -1), (6, 0, -2), (0, 1, 1)])
+def test_constant_bounds_and_steps(first: int, stop: int, step: int) -> None:
+    def write(f: Function, to: Value, _: Value) -> None:
+        with f.loop(first, stop, step) as i:
+            f.store(i, f.at(to, i, "i64"))
+
+    here = range(first, stop, step)
+    assert called(write, 0).tolist() == [k if k in here else -1 for k in range(8)]
+
+
+def test_a_loop_down_to_a_bound_that_is_not_known() -> None:
+    def write(f: Function, to: Value, count: Value) -> None:
+        with f.loop(7, count, -1) as i:
+            f.store(i, f.at(to, i, "i64"))
+
+    assert called(write, 4).tolist() == [-1] * 5 + [5, 6, 7]
+    assert called(write, 7).tolist() == [-1] * 8
+
+
+def test_values_meet_behind_a_branch() -> None:
+    def write(f: Function, to: Value, count: Value) -> None:
+        with f.loop(0, 8) as i:
+            with f.when(f.compared("slt", i, count)) as end:
+                low = f.op("add", i, 100)
+            with f.unless(f.compared("eq", f.phi(end, i, low), 5)):
+                f.store(low_or(f, i, count), f.at(to, i, "i64"))
+
+    def low_or(f: Function, i: Value, count: Value) -> Value:
+        end = f.label()
+        with f.when(f.compared("slt", i, count)):
+            low = f.op("add", i, 100)
+            f.go(end)
+        high = f.op("sub", 0, i)
+        f.begin(end)
+        return f.phi(end, low, high)
+
+    assert called(write, 3).tolist() == [100, 101, 102, -3, -4, -1, -6, -7]
+
+
+def test_a_loop_carries_values_goes_on_early_and_is_left() -> None:
+    """The sum of odd numbers until it reaches the count, and the number that reached it."""
+
+    def write(f: Function, to: Value, count: Value) -> None:
+        with f.repeat(0, 0) as turn:
+            i, total = turn.now
+            after = f.op("add", i, 1)
+            with f.unless(f.cast("trunc", i, "i1")):
+                turn.again(after, total)
+            more = f.op("add", total, i)
+            f.store(more, to)
+            f.store(i, f.at(to, 1, "i64"))
+            f.go(turn.end, where=f.compared("sge", more, count))
+            turn.again(after, more)
+
+    assert called(write, 10).tolist()[:2] == [16, 7]
+
+
+def test_a_return_within_a_branch_ends_the_function() -> None:
+    def write(f: Function, to: Value, count: Value) -> None:
+        with f.when(f.compared("eq", count, 0)):
+            f.ret()
+        f.store(count, to)
+
+    assert [called(write, k)[0] for k in (0, 3)] == [-1, 3]
+
+
+def test_tables_memory_calls_and_vectors() -> None:
+    inner = Function("twice", {"x": "i64"}, "i64", internal=True)
+    inner.ret(inner.op("mul", inner.arguments[0], 2))
+
+    def write(f: Function, to: Value, _: Value) -> None:
+        kept = f.space("i64", 4)
+        f.store(vector("i64", [4, 5, 6, 7]), kept, align=8)
+        with f.loop(0, 4) as i:
+            there = f.at(kept, i, "i64")
+            one = f.op("add", f.load("i64", there), f.load("i64", f.at("@table", i, "i64")))
+            f.store(f.call("twice", one, kind="i64"), f.at("@shared", i, "i64"))
+        four = f.load("<4 x i64>", "@shared", align=8)
+        f.store(f.chosen(f.compared("sgt", four, 30), four, 0), to, align=8)
+        f.store(f.lane(four, 3), f.at(to, 7, "i64"))
+
+    parts = [constants("table", "i64", [1, 10, 100, 1000]), variables("shared", "i64", 4), inner.text()]
+    assert called(write, 0, *parts).tolist() == [0, 0, 212, 2014, -1, -1, -1, 2014]
+
+
+def test_the_stack_is_counted_in_bytes() -> None:
+    f = Function("f")
+    f.space("double", 12)
+    f.space("float", 3)
+    f.ret()
+    assert stack_of(f.text()) == 12 * 8 + 3 * 4

@@ -32,6 +32,11 @@ DEFERRED_EXCEPTIONS = {
     ("control.comparison", "plots.control"),
     ("kinematics.closed_form.evaluated", "kernels.kernel"),
 }
+# Class names that two modules still define.
+DEFINED_TWICE = {
+    "Finding": {"checking.finding", "symbols.refine"},
+    "Plan": {"kernels.rollout_plan", "trajectories.planning"},
+}
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 
@@ -89,6 +94,18 @@ def test_no_cycles_between_modules() -> None:
 
     for name in graph:
         visit(name, ())
+
+
+def test_every_class_name_is_defined_once() -> None:
+    places: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(module_name(path))
+    twice = {name: set(where) for name, where in places.items() if len(where) > 1}
+    assert all(len(set(where)) == len(where) for where in places.values())
+    unknown = {name: where for name, where in twice.items() if not where <= DEFINED_TWICE.get(name, set())}
+    assert unknown == {}, "give one of each a name that says what it is"
 
 
 def test_every_room_is_on_the_map_and_introduces_itself() -> None:

@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 
 from forearm.errors import InputError
 from forearm.logs import arrow, csvfile
-from forearm.logs.block import Block
+from forearm.logs.block import RowBlock
 from forearm.logs.columns import MAX_COLUMNS, Question, find_columns
 from forearm.logs.csvfile import CsvReader, CsvWriter
 from forearm.spatial import Floats
@@ -34,7 +34,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csvfile, "BLOCK", 64)
 
 
-def blocks(data: bytes | str, question: Question = QUESTION) -> Iterator[Block]:
+def blocks(data: bytes | str, question: Question = QUESTION) -> Iterator[RowBlock]:
     reader = CsvReader(io.BytesIO(data if isinstance(data, bytes) else data.encode()), "log.csv")
     yield from reader.blocks(find_columns(reader.header, question, "log.csv", True), whole=True)
 

@@ -15,7 +15,7 @@ from parts.meshes import binary_stl
 
 import forearm as fa
 from forearm.cli.main import main
-from forearm.parts.database import SCHEMA, Node, json_schema, read_parts
+from forearm.parts.database import SCHEMA, Component, json_schema, read_parts
 from forearm.parts.refresh import describe_change, link_of
 from forearm.parts.shapes import SHAPES
 from forearm.spatial import pose_xyz_rpy
@@ -54,14 +54,14 @@ xyz = [-0.1, 0.0, 0.02]
 """
 
 
-def parts(tmp_path: Path, text: str) -> tuple[Node, ...]:
+def parts(tmp_path: Path, text: str) -> tuple[Component, ...]:
     path = tmp_path / "p.parts.toml"
     path.write_text(text, encoding="utf-8")
     return read_parts(path)
 
 
 def sample(
-    rng: np.random.Generator, node: Node, count: int
+    rng: np.random.Generator, node: Component, count: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Random points of the flange with weights, in the link's frame, by the geometry above
     and no code of forearm.

@@ -15,7 +15,7 @@ from forearm.simulation import adaptive
 from forearm.simulation.adaptive import integrate
 from forearm.simulation.events import EventFunction, bracketed
 from forearm.simulation.methods import DP45, DP87, Tableau
-from forearm.simulation.solution import Solution, Status
+from forearm.simulation.solution import DenseSolution, Status
 from forearm.simulation.stepping import Explicit, System, tolerance
 
 ADAPTIVE = ("dp45", "dp87", "radau")
@@ -26,13 +26,13 @@ def spring(t: float, q: Any, qd: Any) -> Any:
     return -q
 
 
-def spring_from_one(until: float = 10.0, **options: Any) -> Solution:
+def spring_from_one(until: float = 10.0, **options: Any) -> DenseSolution:
     """q = cos t, with no event or jump in the way."""
     options = {"rtol": 1e-9, "atol_q": 1e-9, "atol_qd": 1e-9} | options
     return integrate(spring, 0.0, until, [1.0], [0.0], **options)
 
 
-def swing(method: str, rtol: float) -> tuple[Solution, float]:
+def swing(method: str, rtol: float) -> tuple[DenseSolution, float]:
     """A pendulum over several swings, and its largest error between the steps as well as at them."""
     solution = integrate(
         pendulum.acceleration, 0.0, 12.0, [START], [0.0], method=method, rtol=rtol, atol_q=rtol, atol_qd=rtol

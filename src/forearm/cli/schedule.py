@@ -28,7 +28,7 @@ from forearm.schedules.printed import GENERAL, STANFORD
 from forearm.schedules.printed import load as printed_load
 from forearm.schedules.priority import MOST_PROCESSORS, schedule_by_priority
 from forearm.schedules.rule import schedule_by_rule
-from forearm.schedules.schedule import Schedule
+from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.search import is_proven, schedule_by_search
 from forearm.tables import filled, number, text_table
 
@@ -221,7 +221,7 @@ def _schedule_arm(
         _run_threads(arm, given, division, made, document, blocks)
 
 
-def _unproven(method: str, made: list[Schedule]) -> list[str]:
+def _unproven(method: str, made: list[TaskSchedule]) -> list[str]:
     """What could still decide whether there is a shorter one, where that is asked."""
     gaps = [s for s in made if not is_proven(s)]
     if method != "exact" or not gaps:
@@ -234,7 +234,7 @@ def _unproven(method: str, made: list[Schedule]) -> list[str]:
 
 
 def _draw(
-    given: argparse.Namespace, work: Division | Layered, made: Schedule, document: dict[str, Any]
+    given: argparse.Namespace, work: Division | Layered, made: TaskSchedule, document: dict[str, Any]
 ) -> None:
     if not (given.plot or given.layers):
         return
@@ -279,7 +279,7 @@ def _divided(arm: Arm, given: argparse.Namespace) -> Division:
     return division if given.size == 1.0 else grouped(division, given.size)
 
 
-def _scheduled(work: Division | Layered, processors: int, given: argparse.Namespace) -> Schedule:
+def _scheduled(work: Division | Layered, processors: int, given: argparse.Namespace) -> TaskSchedule:
     if given.method == "rule":
         made = schedule_by_rule(work if isinstance(work, Layered) else work.graph, processors)
     else:
@@ -294,7 +294,7 @@ def _scheduled(work: Division | Layered, processors: int, given: argparse.Namesp
     return made
 
 
-def _entry(made: Schedule) -> dict[str, Any]:
+def _entry(made: TaskSchedule) -> dict[str, Any]:
     bound = lower_bound(made.graph, made.processors) if made.bound is None else made.bound
     return {
         "processors": made.processors,
@@ -320,7 +320,7 @@ def _cells(entry: dict[str, Any]) -> list[str]:
     ]
 
 
-def _plan(made: Schedule) -> list[dict[str, Any]]:
+def _plan(made: TaskSchedule) -> list[dict[str, Any]]:
     return [
         {
             "name": task.name,
@@ -340,7 +340,7 @@ def _run_threads(
     arm: Arm,
     given: argparse.Namespace,
     division: Division,
-    made: list[Schedule],
+    made: list[TaskSchedule],
     document: dict[str, Any],
     blocks: list[str],
 ) -> None:

@@ -26,7 +26,7 @@ from forearm.reduction import composite, energy, hand, recursion
 from forearm.reduction.base import BaseParameters, base_parameters
 from forearm.reduction.chain import Chain
 from forearm.reduction.geometry import geometry_values
-from forearm.reduction.plan import Plan, placed, planned
+from forearm.reduction.plan import ReductionPlan, placed, planned
 from forearm.reduction.symbolic import best_plan_for, symbolic_chain, symbolic_model
 from forearm.symbols import Expr, Graph, derivative, jacobian, substituted
 from forearm.symbols.graph import ADD, COS, INPUT, MUL, SIN, SUB
@@ -40,7 +40,11 @@ class Tracing:
     """
 
     def __init__(
-        self, arm: Arm, parameters: dict[str, float], formulation: str | None = None, plan: Plan | None = None
+        self,
+        arm: Arm,
+        parameters: dict[str, float],
+        formulation: str | None = None,
+        plan: ReductionPlan | None = None,
     ) -> None:
         self.arm, self.parameters, self.formulation = arm, parameters, formulation
         self.graph = Graph()
@@ -60,7 +64,7 @@ class Tracing:
         return symbolic_chain(self.arm, self.parameters, lambda name, _: self.symbols[name])
 
     @cached_property
-    def plan(self) -> Plan:
+    def plan(self) -> ReductionPlan:
         """What is chosen about the chain: as asked, or the best found, with generic numbers for symbols."""
         if self.asked_plan is not None:
             return self.asked_plan

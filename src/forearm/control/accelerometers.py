@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kinematics.arguments import as_coordinates
-from forearm.model import Body, Model, model_of, tilde
+from forearm.model import Model, RigidBody, model_of, tilde
 from forearm.values import as_floats, check_number
 
 Floats = NDArray[np.float64]
@@ -143,7 +143,7 @@ def accelerometers(arm: Arm, lever: float = 0.1, step: float = 0.0) -> Accelerom
     return Accelerometers(arm, tuple(made), check_number(step, "accelerometers, step", minimum=0.0))
 
 
-def _turning(body: Body, freedom: int, index: int, d: float, scale: float) -> list[Accelerometer]:
+def _turning(body: RigidBody, freedom: int, index: int, d: float, scale: float) -> list[Accelerometer]:
     made = []
     sides = ((body.parent, body.pb, body.Rb.T, -scale), (index, -body.s, body.Ra, scale))
     for carrier, origin, (e1, e2, _), sign in sides:
@@ -154,7 +154,7 @@ def _turning(body: Body, freedom: int, index: int, d: float, scale: float) -> li
     return made
 
 
-def _sliding(body: Body, freedom: int, index: int, d: float, scale: float) -> list[Accelerometer]:
+def _sliding(body: RigidBody, freedom: int, index: int, d: float, scale: float) -> list[Accelerometer]:
     z = body.Rb[:, 2]
     return [
         Accelerometer(freedom, index, -body.s, body.z, scale),

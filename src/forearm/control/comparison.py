@@ -19,7 +19,7 @@ from forearm.control.controller import Controller
 from forearm.control.gains import BANDWIDTH, stable_inertias
 from forearm.control.loop import Run, run
 from forearm.control.reference import Reference, default_motion, sampled
-from forearm.control.registry import Setting, Trial, trials
+from forearm.control.registry import ControllerTrial, Setting, trials
 from forearm.control.sampling import sampling_period
 from forearm.control.sensors import Sensors, exact_accelerations
 from forearm.drives.motor import DAC
@@ -214,7 +214,7 @@ def _beyond(arm: Arm, reference: Reference) -> tuple[str, ...]:
     return tuple(joint.name for joint, is_past in zip(arm.joints, past, strict=True) if is_past)
 
 
-def _run(trial: Trial, setting: Setting, plant: Arm, options: dict[str, Any]) -> Run:
+def _run(trial: ControllerTrial, setting: Setting, plant: Arm, options: dict[str, Any]) -> Run:
     w = setting.reference
     motion = (
         setting.motion
@@ -226,7 +226,7 @@ def _run(trial: Trial, setting: Setting, plant: Arm, options: dict[str, Any]) ->
     return run(trial.arm, trial.controller, motion, plant=trial.alter(plant), **options)
 
 
-def _row(name: str, trial: Trial, alone: Run, loaded: Run) -> Row:
+def _row(name: str, trial: ControllerTrial, alone: Run, loaded: Run) -> Row:
     said = alone.message or (f"under load {loaded.message}" if loaded.message else "")
     return Row(
         name,

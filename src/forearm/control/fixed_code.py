@@ -23,7 +23,14 @@ from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.control import fixed_point_c
 from forearm.control.fixed_point_inputs import input_ranges
-from forearm.control.fixed_point_plan import LARGEST_FRACTION, WORDS, Step, constant, errors_in, planned
+from forearm.control.fixed_point_plan import (
+    LARGEST_FRACTION,
+    WORDS,
+    FixedPointStep,
+    constant,
+    errors_in,
+    planned,
+)
 from forearm.control.fixed_point_ranges import WIDER, Range, Ranges, cuts, propagated, ranges_of
 from forearm.control.fixed_point_run import run
 from forearm.control.gains import Gains
@@ -53,7 +60,7 @@ class FixedPoint:
     formats: dict[str, tuple[int, ...]]
     errors: dict[str, Floats]
     graph: Graph
-    steps: dict[int, Step]
+    steps: dict[int, FixedPointStep]
     results: dict[str, tuple[Expr | float, ...]]
     bounds: Ranges
     inner_errors: dict[int, float]  # of every value, by place in the graph
@@ -264,7 +271,7 @@ def _fitted(
     bounds: Ranges,
     word: int,
     tied: list[tuple[int, int]],
-) -> tuple[dict[int, Step], dict[int, float]]:
+) -> tuple[dict[int, FixedPointStep], dict[int, float]]:
     """Formats in which every value fits with its error: a place that would not loses bits, until all do.
 
     Of places that are tied the one with more bits loses those that the other has not.
@@ -314,7 +321,11 @@ def _whole_ends(ends: Range, bits: int) -> tuple[int, int]:
 
 
 def _formats(
-    argument: Argument, graph: Graph, steps: Mapping[int, Step], results: Mapping[str, Any], word: int
+    argument: Argument,
+    graph: Graph,
+    steps: Mapping[int, FixedPointStep],
+    results: Mapping[str, Any],
+    word: int,
 ) -> tuple[int, ...]:
     """Bits behind the point of each entry; 0 for what is not used, or always 0."""
     if argument.name in results:

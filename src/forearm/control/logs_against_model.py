@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.control.log_derivatives import HALVES, best_half, smoothed
-from forearm.control.measured_log import Measured, measured_log
+from forearm.control.measured_log import MeasuredLog, measured_log
 from forearm.errors import InputError
 from forearm.kernels.kernel import compile as compile_arm
 from forearm.tables import number, text_table
@@ -172,7 +172,7 @@ def compare_log(
     )
 
 
-def _pieces(measured: Measured) -> list[slice]:
+def _pieces(measured: MeasuredLog) -> list[slice]:
     """The log between its gaps."""
     if len(measured.t) < LEAST:
         raise InputError(f"{measured.name}: {len(measured.t)} rows; a motion needs {LEAST} samples at least.")
@@ -189,7 +189,7 @@ def _pieces(measured: Measured) -> list[slice]:
     return pieces
 
 
-def _half(measured: Measured, pieces: list[slice], window: float | None) -> tuple[int, bool]:
+def _half(measured: MeasuredLog, pieces: list[slice], window: float | None) -> tuple[int, bool]:
     if window is None:
         longest = max(pieces, key=lambda p: p.stop - p.start)
         return best_half(measured.t[longest], measured.q[longest])

@@ -11,9 +11,9 @@ from forearm.model import (
     AT_REST,
     Array,
     Base,
-    Body,
     Model,
     Note,
+    RigidBody,
     Scalar,
     Vector,
     Wrench,
@@ -83,7 +83,7 @@ def acceleration_matrix(w: Array, wd: Array) -> tuple[Array, Array]:
     return lam, np.array([kx, ky, kz])
 
 
-def gyroscopic_moment(body: Body, w: Array, k: Array) -> Array:
+def gyroscopic_moment(body: RigidBody, w: Array, k: Array) -> Array:
     """w x I w by products and differences of moments. Dhanaraj 2.41; 2.42 where the tensor is diagonal."""
     (Ixx, Ixy, Ixz), (_, Iyy, Iyz), (_, _, Izz) = body.I
     kx, ky, kz = k.tolist()

@@ -6,16 +6,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from forearm.model import Array, Model, Scalar, Step
+from forearm.model import Array, JointTransform, Model, Scalar
 
 
-def turned(step: Step, X: Array) -> Array:
+def turned(step: JointTransform, X: Array) -> Array:
     """R X R^T, the similarity transformation."""
     half = np.array([step.up(row) for row in X.T]).T
     return np.array([step.up(row) for row in half])
 
 
-def turned_symmetric(step: Step, S: Array) -> Array:
+def turned_symmetric(step: JointTransform, S: Array) -> Array:
     """R S R^T of a symmetric S, elementary turn by elementary turn over other scalars than
     floats. Mata 4.2, step 5.
     """

@@ -9,7 +9,7 @@ from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC
 from forearm.errors import ForearmError, InputError
 from forearm.interpreter.commands import COMMANDS
-from forearm.interpreter.lines import Answers, Lines, assignment_of, numbers_of, words_of
+from forearm.interpreter.lines import Answers, LineSource, assignment_of, numbers_of, words_of
 from forearm.interpreter.names import matching, meant
 from forearm.interpreter.output import Output
 from forearm.interpreter.session import Session
@@ -28,7 +28,7 @@ class Interpreter:
     def __init__(
         self,
         arm: Arm,
-        lines: Lines,
+        lines: LineSource,
         out: TextIO,
         complain: Callable[[str], None],
         dac: DAC | None = None,

@@ -17,7 +17,7 @@ ASSIGNMENT = re.compile(r"\s*([^\s=\"'#]*)\s*=([^#]*)")
 T = TypeVar("T")
 
 
-class Lines(Protocol):
+class LineSource(Protocol):
     """A source of lines: a terminal, or a text."""
 
     number: int  # of the line last read, from 1
@@ -53,7 +53,7 @@ class TextLines:
 class Answers:
     """What a command asks for: first the words behind its name, then lines of their own."""
 
-    def __init__(self, words: list[str], lines: Lines) -> None:
+    def __init__(self, words: list[str], lines: LineSource) -> None:
         self._words, self._lines = list(words), lines
 
     def text(self, question: str, default: str | None = None) -> str:

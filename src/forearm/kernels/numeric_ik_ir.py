@@ -12,7 +12,7 @@ import math
 from forearm.arm.arm import Arm
 from forearm.kernels.ir import compute, intrinsics, joined, result
 from forearm.kernels.numeric_ik_joints import is_periodic
-from forearm.kernels.numeric_ik_step import Step, traced_step
+from forearm.kernels.numeric_ik_step import NumericIKStep, traced_step
 from forearm.kernels.numeric_ik_turn import KEPT, nearest_text, place_of, told, turn_text
 from forearm.kernels.vectors import Body, Target
 
@@ -38,7 +38,7 @@ def reach_text(arm: Arm, position_only: bool, target: Target) -> str:
     return joined([*intrinsics(target), *texts])
 
 
-def _reach(arm: Arm, step: Step, target: Target) -> str:
+def _reach(arm: Arm, step: NumericIKStep, target: Target) -> str:
     n, L = arm.n, target.lanes
     size, pose = (2 * n + 12 + len(KEPT)) * L, place_of(n, L, "pose")
     lines = ["define void @reach(ptr nocapture %order) nounwind {", "entry:"]
@@ -78,7 +78,7 @@ def _reach(arm: Arm, step: Step, target: Target) -> str:
     return "\n".join(lines)
 
 
-def _step(body: Body, step: Step, periodic: list[bool]) -> str:
+def _step(body: Body, step: NumericIKStep, periodic: list[bool]) -> str:
     """All lanes: the step tried, taken where it helps, and the next one;
     the mask of lanes whose run is over.
     """

@@ -12,7 +12,7 @@ import numpy as np
 
 from forearm.errors import InputError, shorten
 from forearm.logs import arrow
-from forearm.logs.block import Block, Lines, states_of
+from forearm.logs.block import RowBlock, TextRows, states_of
 from forearm.logs.columns import MAX_COLUMNS, Columns
 from forearm.spatial import Floats
 
@@ -39,7 +39,7 @@ class CsvReader:
                 "comment: take the # away."
             )
 
-    def blocks(self, columns: Columns, whole: bool) -> Iterator[Block]:
+    def blocks(self, columns: Columns, whole: bool) -> Iterator[RowBlock]:
         """Block after block of at most BLOCK bytes and one line more;
         a fault is reported with its line and column.
 
@@ -47,10 +47,10 @@ class CsvReader:
         """
         for data in self._pieces():
             text = self._text(data)
-            lines = Lines(data, text.split("\n"), self._line)
+            lines = TextRows(data, text.split("\n"), self._line)
             numbers = self._numbers(lines, columns.flat, '"' in text)
             self._line += len(lines.rows)
-            yield Block(len(lines.rows), states_of(numbers, columns), lines)
+            yield RowBlock(len(lines.rows), states_of(numbers, columns), lines)
 
     def fraction(self) -> float | None:
         """How much of the file is read; None for a pipe."""
@@ -113,7 +113,7 @@ class CsvReader:
         line = self._line + data.count(b"\n", 0, place)
         raise InputError(f"{self.name}, line {line}: {what}. Save it as CSV in UTF-8.")
 
-    def _numbers(self, lines: Lines, places: tuple[int, ...], is_quoted: bool) -> Floats:
+    def _numbers(self, lines: TextRows, places: tuple[int, ...], is_quoted: bool) -> Floats:
         """The numbers at these places of every line: all at once, and line by line only to find a fault."""
         self._check_widths(lines, is_quoted)
         numbers = None if is_quoted else arrow.parsed(lines.data, len(self.header), self.separator, places)
@@ -126,7 +126,7 @@ class CsvReader:
             raise self._fault(lines, places)
         return numbers
 
-    def _check_widths(self, lines: Lines, is_quoted: bool) -> None:
+    def _check_widths(self, lines: TextRows, is_quoted: bool) -> None:
         counts = list(map(str.count, lines.rows, repeat(self.separator)))
         if is_quoted:
             counts = [
@@ -142,7 +142,7 @@ class CsvReader:
                 f"{self.name}, line {lines.first + k}: {width} fields are needed as in the header; {came}."
             )
 
-    def _fault(self, lines: Lines, places: Sequence[int]) -> InputError:
+    def _fault(self, lines: TextRows, places: Sequence[int]) -> InputError:
         """The first field that is no finite number."""
         for k, row in enumerate(lines.rows):
             fields = self.fields(row, lines.first + k)
@@ -190,7 +190,7 @@ class CsvWriter:
         self._separator = separator
         self._stream.write(header_line(header, separator).encode())
 
-    def write(self, block: Block, results: Floats) -> None:
+    def write(self, block: RowBlock, results: Floats) -> None:
         """The rows as they came, and the results (B, n) behind them."""
         parts = [self._separator] * (3 * block.count)
         parts[0::3] = block.came.rows
@@ -217,7 +217,7 @@ def text_of(numbers: Floats, separator: str) -> str:
     return text
 
 
-def _is_good(numbers: Floats, lines: Lines) -> bool:
+def _is_good(numbers: Floats, lines: TextRows) -> bool:
     return len(numbers) == len(lines.rows) and bool(np.isfinite(numbers).all())
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from forearm.errors import InputError, shorten
 from forearm.logs.arrow import Arrow, arrow_for
-from forearm.logs.block import Block, states_of
+from forearm.logs.block import RowBlock, states_of
 from forearm.logs.columns import MAX_COLUMNS, Columns
 from forearm.spatial import Floats
 
@@ -42,7 +42,7 @@ class ParquetReader:
         """Let go of the file."""
         self._file.close()
 
-    def blocks(self, columns: Columns, whole: bool) -> Iterator[Block]:
+    def blocks(self, columns: Columns, whole: bool) -> Iterator[RowBlock]:
         """Batch after batch; a fault is reported with its row and column.
         Without `whole` only the columns needed come.
         """
@@ -55,7 +55,7 @@ class ParquetReader:
                 if batch.num_rows:
                     numbers = self._numbers(batch, columns)
                     self._done += batch.num_rows
-                    yield Block(batch.num_rows, states_of(numbers, columns), batch)
+                    yield RowBlock(batch.num_rows, states_of(numbers, columns), batch)
         except self._faults as error:
             raise self._unreadable(error) from error
 
@@ -102,7 +102,7 @@ class ParquetWriter:
         words = [field.name for field in self.schema if not self._arrow.core.types.is_primitive(field.type)]
         self._file = self._arrow.parquet.ParquetWriter(stream, self.schema, use_dictionary=words)
 
-    def write(self, block: Block, results: Floats) -> None:
+    def write(self, block: RowBlock, results: Floats) -> None:
         """The rows as they came, and the results (B, n) behind them."""
         self._file.write_table(joined(block.came, results, self.schema, self._arrow))
 

@@ -34,7 +34,7 @@ class Field(Protocol):
 
 
 @dataclass(frozen=True)
-class Number:
+class NumberField:
     """A finite number within bounds; `infinite` lets +-inf through."""
 
     doc: str = ""
@@ -56,7 +56,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Angle:
+class AngleField:
     """An angle: a number in radians, or text with its unit: "90 deg", "1.2 rad", "-pi/2", "3*pi/4"."""
 
     doc: str = ""
@@ -64,7 +64,7 @@ class Angle:
 
     def read(self, value: Any, place: str) -> float:
         if not isinstance(value, str):
-            return Number(infinite=self.infinite).read(value, place)
+            return NumberField(infinite=self.infinite).read(value, place)
         return Radians(check_number(parse_angle(value, place), place))
 
     def schema(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class Angle:
 
 
 @dataclass(frozen=True)
-class Text:
+class TextField:
     """Text of bounded length."""
 
     doc: str = ""
@@ -98,7 +98,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChoiceField:
     """One of a few words."""
 
     words: tuple[str, ...]
@@ -116,7 +116,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Flag:
+class FlagField:
     """true or false."""
 
     doc: str = ""
@@ -131,7 +131,7 @@ class Flag:
 
 
 @dataclass(frozen=True)
-class Row:
+class ListField:
     """A list of the same kind of value, of a fixed or bounded length."""
 
     item: Field
@@ -153,7 +153,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableField:
     """A table with known keys; `required` ones must be there, unknown ones are refused with a suggestion."""
 
     fields: Mapping[str, Field] = field(default_factory=dict)
@@ -181,7 +181,7 @@ class Table:
         wanted = self.fields[key]
         doc = str(getattr(wanted, "doc", ""))
         said = [doc] if doc else []
-        said += [f"one of {', '.join(map(repr, wanted.words))}"] if isinstance(wanted, Choice) else []
+        said += [f"one of {', '.join(map(repr, wanted.words))}"] if isinstance(wanted, ChoiceField) else []
         return f": {'; '.join(said)}" if said else ""
 
     def schema(self) -> dict[str, Any]:
@@ -196,7 +196,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class MapOf:
+class MapField:
     """A table whose keys are the user's own names."""
 
     item: Field
@@ -212,10 +212,10 @@ class MapOf:
 
 
 @dataclass(frozen=True)
-class Blocks:
+class TableListField:
     """An array of tables, each called by its name in messages: link 'upper', joint[3]."""
 
-    table: Table
+    table: TableField
     what: str
     doc: str = ""
 
@@ -235,7 +235,7 @@ class Blocks:
         return _described({"type": "array", "items": self.table.schema()}, self.doc)
 
 
-def published(title: str, table: Table) -> dict[str, Any]:
+def published(title: str, table: TableField) -> dict[str, Any]:
     """The JSON Schema of a whole file."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **table.schema()}
 

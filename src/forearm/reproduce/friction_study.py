@@ -20,7 +20,7 @@ from forearm.arm.drive import Bearing, Transmission
 from forearm.arm.joint import DH, Joint
 from forearm.dynamics import inverse
 from forearm.files.builtin import load_builtin
-from forearm.reproduce.lines import Line, Motion, Positioning, half_sine, moved
+from forearm.reproduce.lines import JointMotion, Line, Positioning, half_sine, moved
 from forearm.reproduce.recompute.dhanaraj import ROTORS
 from forearm.spatial import Floats, pose
 
@@ -44,7 +44,7 @@ class Study:
     """Torques (T, 3) along the motion: of the rigid arm, of the bearings, of the gears."""
 
     line: Line
-    motion: Motion
+    motion: JointMotion
     basic: Floats
     joint: Floats
     transmission: Floats

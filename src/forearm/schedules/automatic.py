@@ -18,7 +18,7 @@ from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.tracing import Tracing
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.schedules.checking import check_schedule
-from forearm.schedules.schedule import Schedule
+from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.tasks import Task, TaskGraph
 from forearm.symbols.evaluate import computed
 from forearm.symbols.graph import ADD, COS, COUNTED, MUL, SIN, SUB, Graph, expressions, mapped
@@ -122,7 +122,7 @@ def profile(graph: TaskGraph) -> tuple[int, ...]:
 
 
 def evaluated(
-    division: Division, schedule: Schedule, given: Mapping[str, float]
+    division: Division, schedule: TaskSchedule, given: Mapping[str, float]
 ) -> dict[str, NDArray[np.float64]]:
     """The function's results, its tasks done one by one in the order of their starts.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from forearm.kernels.ir import compute, intrinsics, joined, result
 from forearm.kernels.vectors import Body, Target
-from forearm.schedules.threaded_plan import Step, Threads, kept_places
+from forearm.schedules.threaded_plan import Threads, ThreadStep, kept_places
 from forearm.symbols import Expr
 
 LINE = 128  # bytes between the numbers of two threads: two cache lines
@@ -94,7 +94,9 @@ def _evaluation(body: Body, threads: Threads, k: int) -> None:
             body.store(f"%at.{name}", index, body.op("fadd", result(body, entry, values), unknown), 1)
 
 
-def _step(body: Body, threads: Threads, k: int, step: Step, keep: set[int], values: dict[int, str]) -> None:
+def _step(
+    body: Body, threads: Threads, k: int, step: ThreadStep, keep: set[int], values: dict[int, str]
+) -> None:
     graph = threads.traced.graph
     for other, number in step.waits:
         _wait(body, other, body.emit(f"add i64 %base, {number}"))

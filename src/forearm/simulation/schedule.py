@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten, suggest
-from forearm.logs.block import Block, Lines
+from forearm.logs.block import RowBlock, TextRows
 from forearm.logs.columns import Columns
 from forearm.logs.stream import Log, reading
 from forearm.logs.table import write_table
@@ -306,9 +306,9 @@ def _rows(log: Log, places: tuple[int, ...]) -> Iterator[Array]:
         yield rows
 
 
-def _line(block: Block, before: int, k: int) -> str:
+def _line(block: RowBlock, before: int, k: int) -> str:
     """The place of row k of a block: a line of text, or a row of a Parquet file."""
-    return f"line {block.came.first + k}" if isinstance(block.came, Lines) else f"row {before + k + 1}"
+    return f"line {block.came.first + k}" if isinstance(block.came, TextRows) else f"row {before + k + 1}"
 
 
 def _allowed(joints: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError, shorten
 from forearm.trajectories.bangbang import Plans, bang_bang_many
-from forearm.trajectories.failures import Status, refuse
+from forearm.trajectories.failures import PlanStatus, refuse
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.switching import Switching
 from forearm.values import LARGEST, as_floats, check_kind
@@ -124,7 +124,7 @@ def _best_start(q: Array, given: Array, limits: MotionLimits) -> _Course:
     possible = [course for course in courses if course.duration < np.inf]
     if not possible:
         status = courses[0].plans.status
-        k = int(np.argmax(status != Status.PLANNED))
+        k = int(np.argmax(status != PlanStatus.PLANNED))
         plans = courses[0].plans
         refuse(
             (plans.q0[k], plans.qd0[k], plans.q1[k], plans.qd1[k]), limits, None, f"through, segment {k + 1}"

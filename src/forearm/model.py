@@ -87,13 +87,13 @@ class Model:
         return self.freedom != tuple(range(self.n))
 
     def rates(self, freedoms: Vector) -> list[Scalar]:
-        """One rate, acceleration or step a joint from one a freedom:
+        """One rate, acceleration or step per joint from one per freedom:
         what follows another moves with its multiplier.
         """
         return [freedoms[f] * m for f, m in zip(self.freedom, self.multiplier, strict=True)]
 
     def coordinates(self, q: Vector) -> list[Scalar]:
-        """One coordinate a joint from one a freedom."""
+        """One coordinate per joint from one per freedom."""
         return [rate + offset for rate, offset in zip(self.rates(q), self.offset, strict=True)]
 
     def gathered(self, tau: Vector) -> list[Scalar]:
@@ -233,7 +233,7 @@ class JointTransform:
 
 
 def steps(model: Model, q: Vector) -> list[JointTransform]:
-    """Every joint of the model at q, the coordinates of its joints (one a body)."""
+    """Every joint of the model at q, the coordinates of its joints (one per body)."""
     made = []
     for body, qi in zip(model.bodies, q, strict=True):
         plain = body.Rb.dtype != object and isinstance(qi, float)

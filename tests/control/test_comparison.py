@@ -124,7 +124,7 @@ def test_controllers_of_ones_own_and_mistakes() -> None:
     assert row.name == "nothing"
     assert row.torque_rms == 0.0
     assert row.rms > 0.1
-    with pytest.raises(fa.InputError, match="a list is needed"):
+    with pytest.raises(fa.InputError, match="expected a list"):
         control.compare(arm, None, "PD")
     with pytest.raises(fa.NameNotFound, match="PID"):
         control.compare(arm, None, ["PI"])

@@ -144,12 +144,12 @@ def test_mesh_section_from_an_stl_in_millimetres(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (('shape = "sphere"', 'shape = "ball"'), "must be one of 'cylinder'"),
+        (('shape = "sphere"', 'shape = "ball"'), "expected one of 'cylinder'"),
         (("radius = 0.03", ""), "a sphere needs 'radius'"),
         (("radius = 0.03", "radius = 0.03\nlength = 1"), "a sphere has no 'length'"),
         (("radius = 0.03", "radius = 0"), "radius"),
         (("mass = 0.7", ""), "give one of density"),
-        (("mass = 0.7", "mass = 0.7\ndensity = 1"), "came density and mass"),
+        (("mass = 0.7", "mass = 0.7\ndensity = 1"), "got density and mass"),
         (("mass = 0.7", 'material = "bras"'), "did you mean 'brass'?"),
         (("mass = 0.7", "mass = nan"), "finite"),
         (("mass = 0.7", "mass = 0.7\nhole = true"), "holes are larger than the solids"),

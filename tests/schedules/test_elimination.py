@@ -87,7 +87,7 @@ def test_an_order_has_every_task_once() -> None:
         run_tasks(work, *state, order=range(n - 1))
     with pytest.raises(fa.InputError, match=f"order: every task once; {name} comes again"):
         run_tasks(work, *state, order=[*range(n), n - 1])
-    with pytest.raises(fa.InputError, match=f"order: tasks are 0 to {n - 1}; came {n + 5}"):
+    with pytest.raises(fa.InputError, match=f"order: expected tasks from 0 to {n - 1}, got {n + 5}"):
         run_tasks(work, *state, order=[*range(n), n + 5])
 
 

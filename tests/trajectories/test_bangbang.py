@@ -135,12 +135,12 @@ def test_a_given_duration_is_kept_or_refused_with_what_is_possible() -> None:
     with pytest.raises(
         InputError,
         match=(
-            r"joint 1: the duration asked for is not possible: 2\.0 s came; possible from "
+            r"joint 1: the duration asked for is not possible: got 2\.0 s; possible from "
             r"0\.645751 s on but not"
         ),
     ):
         bang_bang([0.0], [1.0], [0.75], [1.0], limits, duration=2.0)
-    with pytest.raises(InputError, match=r"0\.5 s came; possible from 0\.645751 s on but not from 1 to 3 s"):
+    with pytest.raises(InputError, match=r"got 0\.5 s; possible from 0\.645751 s on but not from 1 to 3 s"):
         bang_bang([0.0], [1.0], [0.75], [1.0], limits, duration=0.5)
     many = bang_bang_many([[0.0]] * 3, [[1.0]] * 3, [[0.75]] * 3, [[1.0]] * 3, limits, [0.9, 2.0, 4.0])
     assert many.status.tolist() == [PlanStatus.PLANNED, PlanStatus.DURATION, PlanStatus.PLANNED]
@@ -193,7 +193,7 @@ def test_numbers_that_are_none_are_refused() -> None:
         assert np.isnan(plans.duration[0])
     none = np.empty((0, 1))
     assert len(bang_bang_many(none, none, none, none, limits)) == 0
-    with pytest.raises(InputError, match=r"q0: shape \(B, 1\) is needed"):
+    with pytest.raises(InputError, match=r"q0: expected shape \(B, 1\)"):
         bang_bang_many([0.0], [0.0], [0.0], [0.0], limits)
     with pytest.raises(InputError, match=r"3 s is outside|from 0 to 2"):
         bang_bang([0.0], [0.0], [1.0], [0.0], limits).at(3.0)
@@ -208,9 +208,9 @@ def test_limits_are_checked_and_come_from_the_arm() -> None:
         MotionLimits([0.0, 1.0])
     with pytest.raises(InputError, match="must be finite"):
         MotionLimits(np.inf)
-    with pytest.raises(InputError, match="came NaN"):
+    with pytest.raises(InputError, match="expected numbers, got NaN"):
         MotionLimits(1.0, np.nan)
-    with pytest.raises(InputError, match=r"velocity: one number or 3 are needed, came shape \(2,\)"):
+    with pytest.raises(InputError, match=r"velocity: expected one number or 3, got shape \(2,\)"):
         MotionLimits([1.0, 2.0, 3.0], [1.0, 2.0])
     panda: Arm = load("panda")
     limits = arm_limits(panda, 5.0)

@@ -35,7 +35,7 @@ def vector_bytes() -> int:
 
 @cache
 def peak(dtype: str) -> float:
-    """Floating-point operations a second of one core, measured now; a fused multiply-add is two."""
+    """Floating-point operations per second of one core, measured now; a fused multiply-add is two."""
     target = host(dtype)
     lanes = target.lanes
     code = object_code(loop_text(target.scalar, 8 * target.size, lanes))

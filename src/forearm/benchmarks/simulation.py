@@ -69,7 +69,7 @@ def _costs() -> Iterator[BenchmarkRow]:
     q, qd = np.random.default_rng(2).uniform(-1.0, 1.0, (2, puma.n))
     t = STEP * np.arange(STEPS + 1)[:, None]
     u = PUSH * np.sin(t * np.linspace(5.0, 9.0, puma.n))  # so that joints move, most of the time
-    rigid = Alone(puma.rigid(), q, qd)  # without friction these torques would throw it beyond all numbers
+    rigid = Alone(puma.rigid(), q, qd)  # without friction these torques would make it overflow
     for name, arm in arms.items():
         ours, theirs = medians([Alone(arm, q, qd, u).run, rigid.run], 5)
         row = BenchmarkRow(

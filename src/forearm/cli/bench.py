@@ -36,10 +36,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--peers", action="store_true", help="time other packages beside ours, where installed"
     )
     parser.add_argument(
-        "--only",
-        choices=ROOMS,
-        metavar="NAME",
-        help=f"measure only this, {names_of(ROOMS)}; all unless given",
+        "--only", choices=ROOMS, metavar="NAME", help=f"measure only this, {names_of(ROOMS)} (default: all)"
     )
     add_plot(parser, "the times")
     add_json(parser)

@@ -40,7 +40,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--function",
         choices=tuple(METHODS),
         metavar="NAME",
-        help=f"only what computes this, {names_of(METHODS)}; all unless given",
+        help=f"only what computes this, {names_of(METHODS)} (default: all)",
     )
     parser.add_argument(
         "--explain",
@@ -61,7 +61,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(given: argparse.Namespace) -> int:
     if given.arm is None and not (given.printed or given.plot):
-        raise InputError("count: an ARM is needed, or --printed, or --plot FILE. See 'forearm count --help'.")
+        raise InputError("count: expected an ARM, --printed or --plot FILE. See 'forearm count --help'.")
     if given.arm is None and (given.formulation or given.function or given.explain):
         raise InputError("count: --formulation, --function and --explain need an ARM.")
     check_picture("--plot", given.plot)

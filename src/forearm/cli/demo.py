@@ -64,7 +64,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         default="demo-output",
         metavar="DIR",
-        help="folder for the files; demo-output unless given",
+        help="folder for the files (default: demo-output)",
     )
     add_json(parser)
 

@@ -68,7 +68,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=POSITIVE,
         default=1.0,
         metavar="K",
-        help="operations that a task may cost, above 0; 1 unless given",
+        help="operations that a task may cost, above 0 (default: 1)",
     )
     tasks.add_argument(
         "--subtasks", action="store_true", help="Dhanaraj's 43 subtasks a link instead of generated code"
@@ -80,7 +80,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help=(
             f"a number from 1 to {MOST_PROCESSORS}, or a range of up to {MOST_RANGE} such "
-            "as 2-9; 2-9 unless given"
+            "as 2-9 (default: 2-9)"
         ),
     )
     how.add_argument(
@@ -89,13 +89,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default="priority",
         metavar="NAME",
         help="rule: Dhanaraj's, layer by layer; priority: longest chain first; search: the best of many such "
-        "lists; exact: the shortest, with its proof; priority unless given",
+        "lists; exact: the shortest, with its proof (default: priority)",
     )
     for name, what in (
         ("communication", "a result takes to reach"),
         ("synchronisation", "a task pays to wait for"),
     ):
-        text = f"operations that {what} another processor, at least 0; 0 unless given"
+        text = f"operations that {what} another processor, at least 0 (default: 0)"
         how.add_argument(f"--{name}", type=NOT_NEGATIVE, default=0.0, metavar="C", help=text)
     how.add_argument("--run", action="store_true", help="also run it on as many threads and measure it")
     files = group(parser, "files")
@@ -105,7 +105,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(given: argparse.Namespace) -> int:
     if given.arm is None and not given.printed:
-        raise InputError("schedule: an ARM is needed, or --printed. See 'forearm schedule --help'.")
+        raise InputError("schedule: expected an ARM or --printed. See 'forearm schedule --help'.")
     if given.arm is None:
         _refuse_options(given)
     check_picture("--plot", given.plot)
@@ -145,12 +145,12 @@ def read_processors(text: str) -> list[int]:
     first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
     if not 1 <= first <= last <= MOST_PROCESSORS:
         raise InputError(
-            f"--processors: a number from 1 to {MOST_PROCESSORS}, or a range such as 2-9, is needed; "
-            f"came {shorten(text)}."
+            f"--processors: expected a number from 1 to {MOST_PROCESSORS}, or a range such as 2-9, "
+            f"got {shorten(text)}."
         )
     if last - first >= MOST_RANGE:
         raise InputError(
-            f"--processors: a range of at most {MOST_RANGE} numbers is scheduled; came {shorten(text)}."
+            f"--processors: expected a range of at most {MOST_RANGE} numbers, got {shorten(text)}."
         )
     return list(range(first, last + 1))
 

@@ -27,11 +27,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ARM",
         nargs="?",
         default=USUAL,
-        help=f"the arm loaded at the start, {ARM_HELP}; {USUAL} unless given",
+        help=f"the arm loaded at the start, {ARM_HELP} (default: {USUAL})",
     )
     add_hand(parser)
     parser.add_argument(
-        "--script", metavar="FILE", help="read commands from this file; - is standard input, as unless given"
+        "--script", metavar="FILE", help="read commands from this file; - is standard input (default: -)"
     )
     add_json(
         parser,

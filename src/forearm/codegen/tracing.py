@@ -99,7 +99,7 @@ class Tracing:
     ) -> list[Scalar]:
         """Torques at the freedoms, drives included; at rest or without acceleration where nothing is given.
 
-        Directions of friction are those of the joints' velocities unless given, one a joint.
+        Directions of friction are those of the joints' velocities unless given, one per joint.
         """
         rest = [0.0] * self.arm.n
         rates, accelerations = (
@@ -150,7 +150,7 @@ class Tracing:
         return self.solved(lambda: self._forward_by_formulation(right, rotor))
 
     def held_forward(self, tau: list[Scalar], ways: list[Scalar] | None, free: list[Scalar]) -> list[Scalar]:
-        """Accelerations with friction in given directions, one a joint, and joints held still where
+        """Accelerations with friction in given directions, one per joint, and joints held still where
         `free` is 0, 1 elsewhere.
 
         For friction that does not depend on the load; `UnderLoad.newton_at` takes the same for the other.

@@ -22,7 +22,7 @@ from forearm.values import check_number, check_whole
 Floats = NDArray[np.float64]
 SOURCES = ("accelerometers", "tachometers", "encoders")
 POSTURES = 17  # of the motion, at which the inertias are looked at beforehand
-SLOW = 0.1  # of an error a sample
+SLOW = 0.1  # of an error per sample
 
 
 class AccelerationServo:

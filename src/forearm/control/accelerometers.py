@@ -73,7 +73,7 @@ class Accelerometers:
         states = [as_coordinates(self.arm, x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"))]
         if len({x.shape for x in states}) > 1:
             raise InputError(
-                f"read: q, qd and qdd share one shape; came {', '.join(str(x.shape) for x in states)}."
+                f"read: q, qd and qdd must share one shape, got {', '.join(str(x.shape) for x in states)}."
             )
         bodies, places, along = self._placed
         f, L = _motion(model_of(self.arm), *(np.atleast_2d(x) for x in states))
@@ -85,7 +85,7 @@ class Accelerometers:
         values, x = as_floats(readings, "readings"), as_coordinates(self.arm, q)
         if values.shape != (*x.shape[:-1], len(self.each)):
             raise InputError(
-                f"readings: shape {(*x.shape[:-1], len(self.each))} is needed, came {values.shape}."
+                f"readings: expected shape {(*x.shape[:-1], len(self.each))}, got {values.shape}."
             )
         plain, by_q = self.matrices
         made: Floats = values @ plain.T + self._coordinates(x) * (values @ by_q.T)

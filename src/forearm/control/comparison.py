@@ -1,5 +1,5 @@
 """All controllers on one motion of one arm: how well each follows, what it computes,
-how it bears an unknown load.
+and its robustness to an unknown payload.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Row:
 
     `saturated` is the share of commands that the drives could not give in full. `stiffness` is what its
     feedback has of w^2 M_jj, the least of any joint: less than 1 where all of it would shake the arm. Errors
-    are NaN where the arm was lost.
+    are NaN where the run diverged.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Row:
 
     @property
     def ok(self) -> bool:
-        """Whether the arm stayed within all numbers, without the load."""
+        """Whether the run did not diverge, without the load."""
         return bool(np.isfinite(self.rms))
 
 

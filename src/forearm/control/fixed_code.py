@@ -108,7 +108,7 @@ class FixedPoint:
             bits = np.array(self.formats[name])
             if array.shape[-1:] != bits.shape:
                 raise InputError(
-                    f"fixed_point, {name}: {len(bits)} numbers a state are needed, came shape {array.shape}."
+                    f"fixed_point, {name}: expected {len(bits)} numbers per state, got shape {array.shape}."
                 )
             ends = np.array([self.ranges[f"{name}[{i}]"] for i in range(len(bits))]).T
             if not ((array >= ends[0]) & (array <= ends[1])).all():  # NaN too
@@ -151,7 +151,7 @@ class FixedPoint:
         names = list(dict.fromkeys(leaf.split("[")[0] for leaf in self.ranges))
         for name in names:
             if name not in given:
-                raise InputError(f"fixed_point: no {name} came; it takes {', '.join(names)}.")
+                raise InputError(f"fixed_point: {name} is missing; it takes {', '.join(names)}.")
         return names
 
 
@@ -181,7 +181,7 @@ def fixed_point(
     """
     if word not in WORDS or isinstance(word, bool):
         raise InputError(
-            f"fixed_point, word: one of {', '.join(map(str, WORDS))} bits; came {shorten(word)}."
+            f"fixed_point, word: expected one of {', '.join(map(str, WORDS))} bits, got {shorten(word)}."
         )
     settings = {"bandwidth": bandwidth, "gains": gains, "friction": friction, "period": period, "most": most}
     traced, what = _traced(
@@ -235,7 +235,7 @@ def program_in_fixed_point(
 
 def _traced(arm: Arm, function: str, settings: dict[str, Any]) -> tuple[Traced, str]:
     if not isinstance(arm, Arm) or arm.n == 0:
-        raise InputError(f"fixed_point: an Arm with joints that move is needed; came {shorten(arm)}.")
+        raise InputError(f"fixed_point: expected an Arm with joints that move, got {shorten(arm)}.")
     if isinstance(function, str) and function in LAWS:
         law = law_of(arm, function, **settings)
         said = (

@@ -79,7 +79,7 @@ class LogComparison:
             return np.asarray(np.where(spread > 0.0, 1.0 - self.residual.var(axis=0) / spread, np.nan))
 
     def table(self) -> str:
-        """A row a joint, and how the figures came about."""
+        """One row per joint, and how the figures came about."""
         header = ["joint", "unit", "measured rms", "left rms", "left most", "left mean", "explained"]
         rms = np.sqrt(np.mean(self.measured**2, axis=0))
         rows = [
@@ -197,7 +197,7 @@ def _half(measured: MeasuredLog, pieces: list[slice], window: float | None) -> t
     half = round(check_number(window, "log, window", above=0.0) / (2.0 * step))
     if half < HALVES[0]:
         raise InputError(
-            f"log, window: {window:g} s are {2 * half + 1} samples of {step:g} s; {LEAST} are needed, "
+            f"log, window: {window:g} s are {2 * half + 1} samples of {step:g} s; expected at least {LEAST}, "
             f"{2 * HALVES[0] * step:g} s."
         )
     return half, False

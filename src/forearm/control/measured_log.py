@@ -120,8 +120,8 @@ def _from_columns(arm: Arm, given: Mapping[str, Any]) -> dict[str, Floats]:
         shape = ("T",) if name == "t" else ("T", arm.n)
         if array.ndim != len(shape) or array.shape[1:] != shape[1:] or len(counts) != 1:
             raise InputError(
-                f"log, {name}: shape ({', '.join(map(str, shape))}) with one T for all is "
-                f"needed, came {array.shape}."
+                f"log, {name}: expected shape ({', '.join(map(str, shape))}) with one T for all, "
+                f"got {array.shape}."
             )
         bad = np.argwhere(~np.isfinite(array))
         if bad.size:

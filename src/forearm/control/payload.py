@@ -130,7 +130,7 @@ def _tests(
     given = states_of(arm, q=positions, tau=tau, qdd=qdd, qd=np.zeros_like(positions) if qd is None else qd)
     arrays = tuple(np.atleast_2d(np.asarray(a, dtype=np.float64)) for a in given)
     if not len(arrays[0]):
-        raise InputError("payload: no test came; canonical_tests makes some.")
+        raise InputError("payload: expected at least one test; canonical_tests makes some.")
     for name, array in zip(("q", "tau", "qdd", "qd"), arrays, strict=True):
         bad = np.argwhere(~(np.abs(array) <= LARGEST))  # NaN too
         if bad.size:

@@ -57,7 +57,7 @@ class Noise:
 
 
 def beside_of(arm: Arm, q: Floats, qd: Floats) -> tuple[tuple[TorqueModel, TorqueModel], ...]:
-    """Answers a little beside the postures, a pair a joint."""
+    """Torque models a little beside the postures, one pair per joint."""
     return tuple(
         (answers_of(arm, q + step, qd), answers_of(arm, q - step, qd)) for step in Q_STEP * np.eye(arm.n)
     )

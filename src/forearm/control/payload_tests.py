@@ -69,7 +69,7 @@ def canonical_tests(arm: Arm, q: ArrayLike, size: ArrayLike) -> tuple[Floats, Fl
     given = as_floats(size, "canonical_tests, size")
     if given.shape not in ((), (arm.n,)) or not (np.isfinite(given) & (given > 0.0)).all():
         raise InputError(
-            f"canonical_tests, size: one torque above 0, or one for each of {arm.n} joints, is needed."
+            f"canonical_tests, size: expected one torque above 0, or one for each of {arm.n} joints."
         )
     pushes = np.concatenate([np.zeros((1, arm.n)), np.diag(np.broadcast_to(given, arm.n))])
     pushes = np.concatenate([pushes, -pushes[1:]])

@@ -79,7 +79,7 @@ def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[t
     if asked is None:
         return [(name, make(setting)) for name, make in known.items()]
     if isinstance(asked, str):
-        raise InputError(f"controllers: a list is needed; came {shorten(asked)}. Take [{asked!r}].")
+        raise InputError(f"controllers: expected a list, got {shorten(asked)}. Take [{asked!r}].")
     made = []
     for one in asked:
         if not isinstance(one, str):

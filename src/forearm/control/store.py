@@ -139,8 +139,7 @@ class Store:
         rows = [as_floats(x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"), (tau, "tau"))]
         if any(x.shape != rows[0].shape or x.shape[1:] != self.forces.shape[1:] for x in rows):
             raise InputError(
-                f"learned: four arrays (m, {self.forces.shape[1]}) are needed; came "
-                f"{[x.shape for x in rows]}."
+                f"learned: expected four arrays (m, {self.forces.shape[1]}), got {[x.shape for x in rows]}."
             )
         apart = check_number(spacing, "learned, spacing", above=0.0)
         states, forces = np.concatenate(rows[:3], axis=1), rows[3]

@@ -41,7 +41,7 @@ def singular(arm: Arm, q: Array) -> ModelError:
 
 def solve_symmetric(M: Array, b: Array) -> Array:
     """x with M x = b for a symmetric positive definite M, by L D L^T over any scalar,
-    with one division an unknown.
+    with one division per unknown.
     """
     n = len(b)
     V = np.array(M, dtype=M.dtype)  # becomes L D

@@ -33,7 +33,7 @@ def modified_newton_euler(
     hand: Wrench | None = None,
     note: Note = silent,
 ) -> list[Scalar]:
-    """Joint torques and forces, one a body, with lambda r in place of wd x r + w x (w x r)."""
+    """Joint torques and forces, one per body, with lambda r in place of wd x r + w x (w x r)."""
     at = steps(model, q)
     w, wd, a = {-1: base.w}, {-1: base.wd}, {-1: base.a - model.g}
     lam = {-1: acceleration_matrix(base.w, base.wd)[0]}

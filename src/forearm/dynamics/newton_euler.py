@@ -32,7 +32,7 @@ def newton_euler(
     hand: Wrench | None = None,
     note: Note = silent,
 ) -> list[Scalar]:
-    """Joint torques and forces, one a body: outwards velocities and accelerations,
+    """Joint torques and forces, one per body: outwards velocities and accelerations,
     inwards forces and moments.
     """
     at = steps(model, q)

@@ -76,7 +76,7 @@ def is_structure(x: Scalar) -> bool:
 
 
 def zeros(model: Model) -> Array:
-    """A square matrix to be filled, a row a body, of the model's kind of scalar."""
+    """A square matrix to be filled, one row per body, of the model's kind of scalar."""
     return np.zeros(
         (len(model.bodies), len(model.bodies)), dtype=model.bodies[0].Rb.dtype if model.bodies else float
     )

@@ -65,9 +65,7 @@ MOTOR = TableField(
         "inductance": NumberField("H", minimum=0.0),
         "max_voltage": NumberField("V", above=0.0),
         "max_current": NumberField("A", above=0.0),
-        "amplifier_gain": NumberField(
-            "motor voltage / output of the converter in front of it; 1 unless given"
-        ),
+        "amplifier_gain": NumberField("motor voltage / output of the converter in front of it (default: 1)"),
     }
 )
 FRICTION = TableField(
@@ -106,7 +104,7 @@ TRANSMISSION = TableField(
 MOVES: dict[str, Any] = {
     "name": TextField(),
     "kind": ChoiceField(KINDS),
-    "axis": ListField(NumberField(), 3, "direction in the joint's frame; 0 0 1 unless given"),
+    "axis": ListField(NumberField(), 3, "direction in the joint's frame (default: 0 0 1)"),
     "limits": ListField(AngleField(infinite=True), 2, "[lower, upper], rad (m)"),
     "max_speed": NumberField("rad / s (m / s)", minimum=0.0),
     "max_effort": NumberField("N m (N)", minimum=0.0),
@@ -118,10 +116,8 @@ MOVES: dict[str, Any] = {
 JOINT = TableField(
     {
         **MOVES,
-        "parent": TextField("link it sits on; the previous joint's child unless given"),
-        "child": TextField(
-            "link it moves; link1 for the first joint, link2 for the second, ... unless given"
-        ),
+        "parent": TextField("link it sits on (default: the previous joint's child)"),
+        "child": TextField("link it moves (default: link1 for the first joint, link2 for the second, ...)"),
         "dh": TableField(
             {"a": NumberField("m"), "alpha": AngleField(), "d": NumberField("m"), "theta": AngleField()},
             doc="Denavit-Hartenberg row, in the convention that dh_convention says",
@@ -172,9 +168,9 @@ ARM = TableField(
         "notes": TextField("what a user should know", MAX_TEXT),
         "gravity": Gravity(),
         "base": POSE,
-        "base_link": TextField("name of the link that does not move; link0 unless given"),
+        "base_link": TextField("name of the link that does not move (default: link0)"),
         "hand": TableField(
-            {"link": TextField("the last joint's child unless given"), **POSE.fields},
+            {"link": TextField("default: the last joint's child"), **POSE.fields},
             doc="the hand's frame on a link",
         ),
         "dh_convention": ChoiceField(CONVENTIONS, "of every dh row in this file"),

@@ -162,8 +162,7 @@ def _quit(session: Session, _answers: Answers, _given: int) -> None:
 def _finite(values: Floats, command: str, name: str) -> Floats:
     if not np.isfinite(values).all():
         raise InputError(
-            f"{command}: {name} is beyond all numbers; theta, omega, alpha or torque is too "
-            "large. Nothing is changed."
+            f"{command}: {name} overflowed; theta, omega, alpha or torque is too large. Nothing is changed."
         )
     return values
 

@@ -85,7 +85,7 @@ class Interpreter:
         command = COMMANDS[name]
         if len(words) > command.most:
             allowed = f"at most {command.most} words" if command.most else "no words"
-            raise InputError(f"{name}: {allowed} may stand behind it, came {len(words)}; see 'help {name}'.")
+            raise InputError(f"{name}: {allowed} may follow it, got {len(words)}; see 'help {name}'.")
         command.run(self.session, Answers(words, self.session.lines), len(words))
 
 

@@ -93,7 +93,7 @@ class TextToParquet:
                     where = f"{self._source.name}, line {lines.first + k}, column {shorten(name)}"
                     what = "whole numbers" if kind == self._arrow.core.int64() else "numbers"
                     return InputError(
-                        f"{where}: {what} so far, came {shorten(field)}. Write to a .csv file to keep both."
+                        f"{where}: {what} so far, got {shorten(field)}. Write to a .csv file to keep both."
                     )
         return InputError(f"{self._source.name}: cannot be taken over to Parquet: {shorten(why, 200)}")
 

@@ -34,8 +34,8 @@ class CsvReader:
         self.header = tuple(field.strip() for field in self.fields(line, self._line - 1))
         if any(_is_number(field) for field in self.header):
             raise InputError(
-                f"{name}, line {self._line - 1}: a header row such as t,q1,q2,...,qd1,qd2,... is "
-                f"needed above the numbers; came {shorten(line)}. A header behind a # is a "
+                f"{name}, line {self._line - 1}: expected a header row such as t,q1,q2,...,qd1,qd2,... "
+                f"above the numbers, got {shorten(line)}. A header behind a # is a "
                 "comment: take the # away."
             )
 
@@ -69,7 +69,7 @@ class CsvReader:
             text = self._text(data).removeprefix("\ufeff" if number == 1 else "").strip("\r\n")
             if text.strip() and not text.lstrip().startswith("#"):
                 return text, number + 1
-        raise InputError(f"{self.name}: empty; a header row and rows of numbers are needed.")
+        raise InputError(f"{self.name}: empty; expected a header row and rows of numbers.")
 
     def _pieces(self) -> Iterator[bytes]:
         """Whole lines, the last without its end; blank lines at the end of the file are no rows."""
@@ -137,9 +137,9 @@ class CsvReader:
         if counts.count(width - 1) != len(counts):
             k = next(k for k, count in enumerate(counts) if count != width - 1)
             row = lines.rows[k]
-            came = "came a blank line" if not row.strip() else f"came {counts[k] + 1}: {shorten(row)}"
+            got = "a blank line" if not row.strip() else f"{counts[k] + 1}: {shorten(row)}"
             raise InputError(
-                f"{self.name}, line {lines.first + k}: {width} fields are needed as in the header; {came}."
+                f"{self.name}, line {lines.first + k}: expected {width} fields as in the header, got {got}."
             )
 
     def _fault(self, lines: TextRows, places: Sequence[int]) -> InputError:
@@ -149,13 +149,13 @@ class CsvReader:
             for place in places:
                 if not _is_finite(fields[place]):
                     where = f"{self.name}, line {lines.first + k}, column {shorten(self.header[place])}"
-                    came = shorten(fields[place]) if fields[place].strip() else "an empty field"
+                    got = shorten(fields[place]) if fields[place].strip() else "an empty field"
                     hint = (
                         " Decimals follow a point, not a comma."
                         if _is_finite(fields[place].replace(",", "."))
                         else ""
                     )
-                    return InputError(f"{where}: a finite number is needed, came {came}.{hint}")
+                    return InputError(f"{where}: expected a finite number, got {got}.{hint}")
         return InputError(
             f"{self.name}, lines {lines.first} to {lines.first + len(lines.rows) - 1}: "
             "cannot be read as numbers."
@@ -171,7 +171,7 @@ class CsvReader:
             return next(csv.reader([row], delimiter=self.separator, strict=True))
         except csv.Error as error:
             raise InputError(
-                f"{self.name}, line {line}: quotes that do not fit: {error}; came {shorten(row)}."
+                f"{self.name}, line {line}: unbalanced quotes: {error}; got {shorten(row)}."
             ) from None
 
     def _too_long(self, line: int) -> InputError:

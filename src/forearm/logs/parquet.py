@@ -68,7 +68,7 @@ class ParquetReader:
         kind = self.schema.field(place).type
         if not (types.is_floating(kind) or types.is_integer(kind)):
             raise InputError(
-                f"{self.name}, column {shorten(self.header[place])}: numbers are needed, came "
+                f"{self.name}, column {shorten(self.header[place])}: expected numbers, got "
                 f"{shorten(str(kind))}."
             )
 
@@ -83,9 +83,9 @@ class ParquetReader:
             row, k = (int(v) for v in bad[0])
             name = self.header[columns.flat[k]]
             value = batch.column(name)[row].as_py()
-            came = "an empty field" if value is None else repr(value)
+            got = "an empty field" if value is None else repr(value)
             where = f"{self.name}, row {self._done + row + 1}, column {shorten(name)}"
-            raise InputError(f"{where}: a finite number is needed, came {came}.")
+            raise InputError(f"{where}: expected a finite number, got {got}.")
         return numbers
 
     def _unreadable(self, error: Exception) -> InputError:

@@ -203,8 +203,8 @@ def _mesh(block: dict[str, Any], path: Path) -> Moments:
 def _density(block: dict[str, Any], materials: dict[str, float], volume: float) -> float:
     given = [key for key in ("density", "material", "mass") if key in block]
     if len(given) != 1:
-        came = " and ".join(given) or "none"
-        raise InputError(f"give one of density (kg/m^3), material or mass (kg); came {came}.")
+        got = " and ".join(given) or "none"
+        raise InputError(f"give one of density (kg/m^3), material or mass (kg); got {got}.")
     if "mass" in block:
         return float(block["mass"]) / volume
     if "density" in block:

@@ -90,7 +90,7 @@ def schedule_figures() -> dict[str, Any]:
 
 @drawn
 def gantt_figure(schedule: TaskSchedule, title: str = "") -> Any:
-    """Who does what when: a row a processor, a box a task, coloured by group,
+    """Who does what when: one row per processor, one box per task, coloured by group,
     in as many bands as keep names readable.
 
     Of more than 16 processors those behind the last that does anything are not drawn.

@@ -88,9 +88,9 @@ class TextField:
 
     def read(self, value: Any, place: str) -> str:
         if not isinstance(value, str):
-            raise InputError(f"{place}: text is needed, came {shorten(value)}.")
+            raise InputError(f"{place}: expected text, got {shorten(value)}.")
         if len(value) > self.max_length:
-            raise InputError(f"{place}: at most {self.max_length} characters, came {len(value)}.")
+            raise InputError(f"{place}: expected at most {self.max_length} characters, got {len(value)}.")
         return value
 
     def schema(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class ChoiceField:
         if value in self.words and isinstance(value, str):
             return value
         raise InputError(
-            f"{place}: must be one of {', '.join(map(repr, self.words))}; came {shorten(value)}."
+            f"{place}: expected one of {', '.join(map(repr, self.words))}, got {shorten(value)}."
         )
 
     def schema(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class FlagField:
 
     def read(self, value: Any, place: str) -> bool:
         if not isinstance(value, bool):
-            raise InputError(f"{place}: true or false is needed, came {shorten(value)}.")
+            raise InputError(f"{place}: expected true or false, got {shorten(value)}.")
         return value
 
     def schema(self) -> dict[str, Any]:
@@ -142,9 +142,9 @@ class ListField:
         if not isinstance(value, list) or (self.length is not None and len(value) != self.length):
             count = "" if self.length is None else f"{self.length} "
             wanted = f" Wanted: {self.doc}." if self.doc else ""
-            raise InputError(f"{place}: a list of {count}values is needed, came {shorten(value)}.{wanted}")
+            raise InputError(f"{place}: expected a list of {count}values, got {shorten(value)}.{wanted}")
         if len(value) > MAX_ITEMS:
-            raise InputError(f"{place}: at most {MAX_ITEMS} entries, came {len(value)}.")
+            raise InputError(f"{place}: expected at most {MAX_ITEMS} entries, got {len(value)}.")
         return tuple(self.item.read(v, f"{place}[{i + 1}]") for i, v in enumerate(value))
 
     def schema(self) -> dict[str, Any]:
@@ -167,7 +167,7 @@ class TableField:
                 if self.fields
                 else ""
             )
-            raise InputError(f"{place}: a table is needed, came {shorten(value)}.{wanted}")
+            raise InputError(f"{place}: expected a table, got {shorten(value)}.{wanted}")
         for key in value:
             if key not in self.fields:
                 raise InputError(f"{place}: there is no key {shorten(key)} here; {suggest(key, self.fields)}")
@@ -204,7 +204,7 @@ class MapField:
 
     def read(self, value: Any, place: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise InputError(f"{place}: a table is needed, came {shorten(value)}.")
+            raise InputError(f"{place}: expected a table, got {shorten(value)}.")
         return {key: self.item.read(v, f"{place}, {shorten(key)}") for key, v in value.items()}
 
     def schema(self) -> dict[str, Any]:
@@ -221,9 +221,9 @@ class TableListField:
 
     def read(self, value: Any, place: str) -> list[dict[str, Any]]:
         if not isinstance(value, list):
-            raise InputError(f"{place}: write each as [[{self.what}]]; came {shorten(value)}.")
+            raise InputError(f"{place}: write each as [[{self.what}]]; got {shorten(value)}.")
         if len(value) > MAX_ITEMS:
-            raise InputError(f"{place}: at most {MAX_ITEMS} of them, came {len(value)}.")
+            raise InputError(f"{place}: expected at most {MAX_ITEMS} of them, got {len(value)}.")
         outer = place.rpartition(", ")[0]
         return [self.table.read(v, f"{outer}, {self._called(v, i)}") for i, v in enumerate(value)]
 

@@ -59,7 +59,7 @@ class ArticulatedJoint:
 
 
 def forward(chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector) -> list[Scalar]:
-    """Accelerations of the joints, one a segment; for chains whose joints are all freedoms."""
+    """Accelerations of the joints, one per segment; for chains whose joints are all freedoms."""
     at, l = turns(chain, q), levers(chain, q)  # noqa: E741
     segments, count = chain.segments, len(chain.segments)
     w: dict[int, Any] = {-1: REST}

@@ -106,7 +106,7 @@ class SegmentRotation:
 
 
 def turns(chain: Chain, q: Vector) -> list[SegmentRotation]:
-    """Every joint at q, one coordinate a segment."""
+    """Every joint at q, one coordinate per segment."""
     return [
         SegmentRotation(s, cos_sin_of(q[i], s.offset) if s.revolute and not s.still else NO_TURN)
         for i, s in enumerate(chain.segments)

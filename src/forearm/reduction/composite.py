@@ -21,7 +21,7 @@ Six = list[Scalar]  # a symmetric matrix by the entries of SYMMETRIC
 
 
 def inertia_matrix(chain: Chain, q: Vector, note: Note = silent) -> Array:
-    """M over the joints, one a segment."""
+    """M over the joints, one per segment."""
     at, l = turns(chain, q), levers(chain, q)  # noqa: E741
     note("turn", 0, ())
     m, h, J = composites(chain, at, l)
@@ -126,7 +126,7 @@ def forward(
 ) -> list[Scalar]:
     """Accelerations of the freedoms: M qdd = tau - bias, by L D L^T from the last freedom to the first.
 
-    q and qd are one a segment, tau and the rotors' inertia one a freedom.
+    q and qd are one per segment, tau and the rotors' inertia one per freedom.
     """
     model, rest = chain.model, [0.0] * len(chain.segments)
     right = np.array(tau, dtype=object) - np.array(

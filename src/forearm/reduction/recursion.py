@@ -36,7 +36,7 @@ REST = Spin(np.zeros(3), np.zeros(3), np.zeros((3, 3)), (0.0, 0.0, 0.0), (0.0, 0
 
 
 def inverse(chain: Chain, q: Vector, qd: Vector, qdd: Vector, note: Note = silent) -> list[Scalar]:
-    """Joint torques and forces, one a segment: outwards motions and what they need, inwards sums of it."""
+    """Joint torques and forces, one per segment: outwards motions and what they need, inwards sums of it."""
     at, l = turns(chain, q), levers(chain, q)  # noqa: E741
     through = _runs(chain, q, qd, qdd, at)
     note("turn", 0, ())

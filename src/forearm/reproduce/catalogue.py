@@ -45,7 +45,7 @@ ITEM = TableField(
         "recompute": TextField(
             "module.function of forearm.reproduce.recompute that gives {label: value}; none if it cannot be"
         ),
-        "tolerance": NumberField("absolute; half a unit of the last printed digit unless given", minimum=0.0),
+        "tolerance": NumberField("absolute (default: half a unit of the last printed digit)", minimum=0.0),
         "reason": TextField("why it differs or cannot be reproduced", MAX_TEXT),
         "value": TableListField(VALUE, "value"),
     },

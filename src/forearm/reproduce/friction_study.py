@@ -1,7 +1,7 @@
 """The case study of Dhanaraj 3.5: the PUMA's positioning arm with journal bearings and harmonic
 drives on a straight line.
 
-The document gives Table 3.4, the line px = 0.3, py = pz = s(t), 2 s and 201 rows, and five torques a joint
+The document gives Table 3.4, the line px = 0.3, py = pz = s(t), 2 s and 201 rows, and five torques per joint
 at 0.6 s. It does not give s(t), the distance of the bearings and the curve of efficiencies: what stands
 here for them is assumed.
 """

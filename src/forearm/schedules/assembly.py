@@ -169,7 +169,7 @@ def _complete(graph: TaskGraph, order: Sequence[int]) -> list[int]:
             )
     if len(count) > len(graph):
         odd = next(k for k in count if k not in range(len(graph)))
-        raise InputError(f"order: tasks are 0 to {len(graph) - 1}; came {shorten(odd)}.")
+        raise InputError(f"order: expected tasks from 0 to {len(graph) - 1}, got {shorten(odd)}.")
     return list(order)
 
 

@@ -44,7 +44,7 @@ class Costs:
             cost = getattr(self, field.name)
             if not is_number(cost) or not 0.0 <= cost <= 1e6:
                 raise InputError(
-                    f"costs, {field.name}: a number from 0 to 1e6 is needed; came {shorten(cost)}."
+                    f"costs, {field.name}: expected a number from 0 to 1e6, got {shorten(cost)}."
                 )
 
     def of(self, kind: int) -> float:

@@ -28,7 +28,7 @@ MISPRINTS = {STANFORD: {127: 129}}
 
 @dataclass(frozen=True)
 class Printed:
-    """One table of appendix C: rows of tasks, one a processor, from level 1 on; 0 is idle."""
+    """One table of appendix C: rows of tasks, one per processor, from level 1 on; 0 is idle."""
 
     name: str
     rows: tuple[tuple[int, ...], ...]

@@ -176,4 +176,4 @@ def check_machine(processors: int, communication: float = 0.0, synchronisation: 
     check_whole(processors, "processors", 1, MOST_PROCESSORS)
     for name, time in (("communication", communication), ("synchronisation", synchronisation)):
         if not is_time(time):
-            raise InputError(f"{name}: a time of at least 0 is needed; came {shorten(time)}.")
+            raise InputError(f"{name}: expected a time of at least 0, got {shorten(time)}.")

@@ -31,8 +31,6 @@ def schedule_by_rule(graph: TaskGraph | Layered, processors: int) -> TaskSchedul
 def by_layers(graph: TaskGraph, layers: Sequence[int], processors: int) -> TaskSchedule:
     """The rule with layers that are given."""
     if len(layers) != len(graph):
-        raise InputError(
-            f"{graph.name}: {len(graph)} tasks came with {len(layers)} layers; one a task is needed."
-        )
+        raise InputError(f"{graph.name}: expected one layer per task, {len(graph)}, got {len(layers)}.")
     start, processor = listed(graph, processors, [-float(layer) for layer in layers])
     return TaskSchedule(graph, processors, tuple(start), tuple(processor), "rule")

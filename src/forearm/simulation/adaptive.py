@@ -260,9 +260,9 @@ def _stretches(t0: float, t1: float, breakpoints: ArrayLike) -> list[tuple[float
     """(start, end) between the breakpoints that lie inside t0 and t1."""
     knots = as_floats(breakpoints, "breakpoints")
     if not (isfinite(t0) and isfinite(t1) and t1 > t0):
-        raise InputError(f"t1 must lie after t0 and both be finite; came t0 = {t0:g}, t1 = {t1:g}.")
+        raise InputError(f"t1 must lie after t0 and both be finite, got t0 = {t0:g}, t1 = {t1:g}.")
     if knots.ndim != 1 or np.isnan(knots).any():
-        raise InputError("breakpoints: a list of times is needed, without NaN.")
+        raise InputError("breakpoints: expected a list of times without NaN.")
     inside = np.unique(knots[(knots > t0) & (knots < t1)]).tolist()
     return list(zip([t0, *inside], [*inside, t1], strict=True))
 
@@ -270,7 +270,7 @@ def _stretches(t0: float, t1: float, breakpoints: ArrayLike) -> list[tuple[float
 def _check(y: Floats, first_step: float | None) -> None:
     if y.ndim != 2:
         raise InputError(
-            f"q and qd: one state (n,) is needed, came {y.shape[1:]}; step batches with explicit_step."
+            f"q and qd: expected one state (n,), got {y.shape[1:]}; step batches with explicit_step."
         )
     if first_step is not None and not first_step > 0.0:
-        raise InputError(f"first_step: must be above 0, came {first_step:g}.")
+        raise InputError(f"first_step: must be above 0, got {first_step:g}.")

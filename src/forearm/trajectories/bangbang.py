@@ -123,12 +123,12 @@ def bang_bang_many(
     B, n = len(x0), limits.n
     if any(len(state) != B for state in states):
         raise InputError(
-            "bang_bang_many: all states need one number of rows; came "
+            "bang_bang_many: all states must have the same number of rows, got "
             f"{', '.join(str(len(s)) for s in states)}."
         )
     asked = None if duration is None else as_floats(duration, "bang_bang_many, duration")
     if asked is not None and asked.shape != (B,):
-        raise InputError(f"bang_bang_many, duration: shape ({B},) is needed, came {asked.shape}.")
+        raise InputError(f"bang_bang_many, duration: expected shape ({B},), got {asked.shape}.")
     plans = Plans(
         x0, v0, x1, v1, limits, np.zeros(B, np.int8), np.empty(B), np.empty((B, n)), np.empty((B, n, 3))
     )
@@ -187,5 +187,5 @@ def _states(value: ArrayLike, n: int, name: str) -> Array:
     # copied once: batches are large
     array = np.array(value) if known else as_floats(value, f"bang_bang_many, {name}")
     if array.ndim != 2 or array.shape[1] != n:
-        raise InputError(f"bang_bang_many, {name}: shape (B, {n}) is needed, came {array.shape}.")
+        raise InputError(f"bang_bang_many, {name}: expected shape (B, {n}), got {array.shape}.")
     return array

@@ -1,4 +1,4 @@
-"""Why a plan is none: a number for each of many, a sentence with the joint for one."""
+"""Why planning failed: a number for each of many, a sentence with the joint for one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 class PlanStatus(IntEnum):
-    """What came of a plan."""
+    """Whether planning succeeded, or why it failed."""
 
     PLANNED = 0
     NO_NUMBER = 1
@@ -93,7 +93,7 @@ def refuse(
             if end < NEVER
             else f" to {start:.6g} s only"
         )
-        said = f"{asked!r} s came; possible from {shortest:.6g} s on{gap}."
+        said = f"got {asked!r} s; possible from {shortest:.6g} s on{gap}."
     else:
         said = f"at most {start:.6g} s, another needs {float(spans[0].max()):.6g} s. Give lower velocities."
     raise InputError(f"{what}, joint {i + 1}: {status.reason}: {said}")

@@ -188,8 +188,8 @@ def _posture(arm: Arm, q0: ArrayLike) -> Array:
     q = as_coordinates(arm, q0, "q0")
     if q.ndim != 1 or not np.isfinite(q).all() or not arm.n:
         raise InputError(
-            f"q0: one posture of finite numbers, shape ({arm.n},), is needed to start from; "
-            f"came shape {q.shape}."
+            f"q0: expected one posture of finite numbers, shape ({arm.n},), to start from, "
+            f"got shape {q.shape}."
         )
     return q
 
@@ -220,7 +220,8 @@ def _corners(arm: Arm, q: Array, to: ArrayLike) -> Array:
         or not np.isfinite(ends).all()
     ):
         raise InputError(
-            f"to: a place (3,) in m or up to {CORNERS} of them, (m, 3), finite; came shape {ends.shape}."
+            f"to: expected a place (3,) in m or up to {CORNERS} of them, (m, 3), finite, got shape "
+            f"{ends.shape}."
         )
     corners = np.concatenate([forward(arm, q)[None, :3, 3], ends])
     short = np.linalg.norm(np.diff(corners, axis=0), axis=1) < 1e-9

@@ -32,7 +32,7 @@ OPEN = "open"
 
 @dataclass(frozen=True)
 class OneOrMany:
-    """One value for all joints, or a list with one a joint."""
+    """One value for all joints, or a list with one per joint."""
 
     item: Field
     doc: str = ""
@@ -144,8 +144,8 @@ def request_schema() -> dict[str, Any]:
 def _waypoint(block: dict[str, Any]) -> Waypoint:
     ways = [key for key in ("q", "xyz", "matrix") if key in block]
     if len(ways) != 1 or ("rpy" in block) != (ways == ["xyz"]):
-        came = ", ".join(key for key in ("q", "xyz", "rpy", "matrix") if key in block) or "none of them"
-        raise InputError(f"give q, or xyz and rpy, or matrix; came {came}.")
+        got = ", ".join(key for key in ("q", "xyz", "rpy", "matrix") if key in block) or "none of them"
+        raise InputError(f"give q, or xyz and rpy, or matrix; got {got}.")
     pose = None
     if ways == ["xyz"]:
         pose = pose_xyz_rpy(np.array(block["xyz"]), np.array(block["rpy"], dtype=float))

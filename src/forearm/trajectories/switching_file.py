@@ -72,8 +72,8 @@ def switching_from_document(document: Any, name: str) -> Switching:
             arrays[key] = np.empty(0)
         if arrays[key].shape != shape or 0 in shape:
             raise InputError(
-                f"{name}, {key}: {' x '.join(map(str, shape))} numbers are needed, of one segment and one "
-                f"joint at least; came {shorten(data[key])}."
+                f"{name}, {key}: expected {' x '.join(map(str, shape))} numbers, of one segment and one "
+                f"joint at least, got {shorten(data[key])}."
             )
     motion = Switching(**arrays)
     _check_joined(motion, name)

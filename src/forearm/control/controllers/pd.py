@@ -12,7 +12,7 @@ from forearm.control.gains import BANDWIDTH, Gains, critically_damped, joint_ine
 from forearm.values import frozen_array
 
 Floats = NDArray[np.float64]
-OF_ERROR = 5  # operations a joint: two differences, two products, a sum
+OF_ERROR = 5  # operations per joint: two differences, two products, a sum
 OF_SUM = 3  # more with an integral: added up, times gain and period, added
 
 

@@ -260,7 +260,7 @@ def test_a_log_against_the_model(capsys: Capture, tmp_path: Path) -> None:
         (("compare", "stanford", "--delay", "3", "--only", "PD"), "0 or 1"),
         (
             ("compare", "stanford", "--error", "5", "--seed", "-1", "--only", "PD"),
-            "seed: a whole number of at least 0",
+            "seed: expected a whole number of at least 0",
         ),
         (("compare", "stanford", "--lever", "0.1", "--only", "PD"), "--accelerometer-step"),
         (("compare", "stanford", "--accelerometer-step", "-1", "--only", "PD"), "step"),

@@ -99,7 +99,7 @@ class Tracing:
     ) -> list[Scalar]:
         """Torques at the freedoms, drives included; at rest or without acceleration where nothing is given.
 
-        Directions of friction are those of the joints' velocities unless given, one per joint.
+        Directions of friction, one per joint, are by default those of the joints' velocities.
         """
         rest = [0.0] * self.arm.n
         rates, accelerations = (

@@ -168,11 +168,11 @@ def compare(
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Comparison:
     """Every controller, or those named (or made) in `controllers`, on one motion:
-    `default_motion` of 2 s unless given.
+    by default `default_motion` of 2 s.
 
     All believe in `arm` and get the same gains, where joints have their own with `stable_inertias`;
     `plant` is what moves. Each runs twice, the second time with a `payload` (kg, a point at the hand's
-    origin; a twentieth of the moving mass unless given) that it does not know of. Accelerometers are exact
+    origin; by default a twentieth of the moving mass) that it does not know of. Accelerometers are exact
     unless sensors are given. `progress` is called before each with how many are done, how many there are,
     and its name. Waters IV.
     """

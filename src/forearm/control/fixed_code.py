@@ -175,7 +175,7 @@ def fixed_point(
     """A generated function, or a control law, as C99 in whole numbers of `word` bits (16 or 32).
 
     `ranges` gives for each input a bound of its magnitude, or for each joint a bound or a pair (lower,
-    upper); q has the limits of the joints and qd their max_speed unless given. Products take twice the word,
+    upper); by default q has the limits of the joints and qd their max_speed. Products take twice the word,
     sines 64 bits. `bandwidth` to `most` are those of `controller_code`, for laws alone. The state of a law
     has one format in and out, and ends at its range.
     """

@@ -67,7 +67,7 @@ def law_of(
     voltages where every motor is known, torques elsewhere.
 
     Voltages and currents stay within the motors' limits, torques within `most` (n,),
-    the joints' max_effort unless given.
+    by default the joints' max_effort.
     """
     if not isinstance(arm, Arm) or arm.n == 0:
         raise InputError(f"controller: expected an Arm with joints that move, got {shorten(arm)}.")

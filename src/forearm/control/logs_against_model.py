@@ -135,7 +135,7 @@ def compare_log(
 
     Columns are found as `forearm inverse` finds them (q1, q_1, q[0], q_shoulder; tau or current alike).
     Times may be uneven; a gap parts the log, and every piece loses half a window at each end. `window` (s)
-    of the differentiator is chosen from the noise of the positions unless given; `period` (s) stands for a
+    of the differentiator is by default chosen from the noise of the positions; `period` (s) stands for a
     missing column of times.
     """
     measured = measured_log(arm, log, period)

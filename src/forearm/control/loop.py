@@ -125,9 +125,9 @@ def run(
     or voltages where a `dac` or `voltage` asks.
 
     `arm` is what the controller believes, whose motors make voltages of its torques: V = R tau / K + K qd,
-    Swartz (11); `plant` what is moved, the same unless given. It begins on the motion unless q0, qd0 (n,)
+    Swartz (11); `plant` what is moved, by default the same. It begins on the motion unless q0, qd0 (n,)
     are given. With a `delay` of 1 a command acts a period after its sample was taken. The plant is
-    integrated by fourth-order steps of `step` s or a little less; unless given 0.25 ms, or what a drive
+    integrated by fourth-order steps of `step` s or a little less; by default 0.25 ms, or what a drive
     needs that brakes its joint sooner.
     """
     plant = arm if plant is None else plant

@@ -112,7 +112,7 @@ def procedure(arm: Arm, family: Family, values: Sequence[ArrayLike], phases: int
 class Procedural:
     """Forces of a stored procedure at the parameters of this motion, with the wanted acceleration.
 
-    Unless given the procedure is that of the motion at several speeds, none of them its own,
+    By default the procedure is that of the motion at several speeds, none of them its own,
     and the parameter its own, 1.
     """
 

@@ -58,7 +58,7 @@ def hand_motion(
     point: ArrayLike = (0.0, 0.0, 0.0),
 ) -> HandMotion:
     """The motion of the hand, or of a point of a named link: (v; w) = J qd, (a; wd) = J qdd + J' qd;
-    zero rates unless given.
+    the rates are zero by default.
 
     The pose has its origin at the point.
     """

@@ -90,7 +90,7 @@ class MotionLimits:
 
 def arm_limits(arm: Arm, acceleration: ArrayLike, velocity: ArrayLike | None = None) -> MotionLimits:
     """The limits of an arm's joints with accelerations given, (n,) or one number;
-    velocities are the arm's unless given.
+    velocities are by default the arm's.
 
     Joints that follow one (mimic) count: their range and velocity bound those of the joint that they follow.
     """

@@ -17,8 +17,8 @@ OF_SUM = 3  # more with an integral: added up, times gain and period, added
 
 
 def joint_gains(arm: Arm, bandwidth: float, inertias: ArrayLike | None, integral: bool = False) -> Gains:
-    """Critically damped, times inertias d (n,): what each joint moves by itself, M_jj in
-    mid-range, unless given.
+    """Critically damped, times inertias d (n,): by default what each joint moves by itself,
+    M_jj in mid-range.
 
     Where d is less than M_jj, ki is less by d / M_jj again:
     kp kd > ki M_jj keeps the joint from swinging (Routh's criterion).

@@ -44,7 +44,7 @@ class Saving:
 def savings(
     arm: Arm, motion: object = None, locked: int | None = None, distance: float = 0.2
 ) -> list[Saving]:
-    """What dropping terms, locking the last joints (half of them unless given) and counterbalancing
+    """What dropping terms, locking the last joints (by default half of them) and counterbalancing
     save on an arm, rigid.
 
     Locked joints stand where the motion begins, counterweights `distance` m from the axes.

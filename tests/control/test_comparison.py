@@ -140,7 +140,7 @@ def test_a_lost_arm_is_a_row_that_says_so() -> None:
     (row,) = control.compare(arm, None, ["computed torque"], period=0.05, bandwidth=200.0).rows
     assert not row.ok
     assert math.isnan(row.hand_rms)
-    assert "lower the bandwidth" in row.message
+    assert "reduce the bandwidth" in row.message
 
 
 @pytest.mark.long

@@ -40,7 +40,7 @@ from forearm.files.builtin import folder as builtin_folder
 from forearm.files.urdf_read import arm_from_urdf
 from forearm.files.urdf_write import urdf_text
 from forearm.kinematics import link_poses
-from forearm.parts.database import Node, read_parts
+from forearm.parts.database import Component, read_parts
 from forearm.parts.stl import check_closed, mesh_moments, read_stl
 from forearm.reading.textfile import parse_toml
 
@@ -79,7 +79,7 @@ def check_parts(data: bytes, folder: Path) -> None:
     links = read_parts(folder / "fuzz.parts.toml")
     with _accepted():
         assert all(_finite(node.in_link) for node in links), "a mass property is not finite"
-        assert all(isinstance(node, Node) and list(node.walk()) for node in links)
+        assert all(isinstance(node, Component) and list(node.walk()) for node in links)
 
 
 def check_stl(data: bytes, folder: Path) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.trajectories import MotionLimits, Plans, Status, bang_bang_many
+from forearm.trajectories import MotionLimits, Plans, PlanStatus, bang_bang_many
 
 Array = NDArray[np.float64]
 BLOCK = 20_000  # requests that share their limits
@@ -127,7 +127,7 @@ def check(request: Request, plans: Plans) -> tuple[dict[str, NDArray[np.intp]], 
     """What is wrong with which plans, and the largest miss.
     Positions are summed up phase by phase, apart from the planner.
     """
-    good = np.flatnonzero(plans.status == Status.PLANNED)
+    good = np.flatnonzero(plans.status == PlanStatus.PLANNED)
     limits, t = request.limits, plans.phases[good]
     q, qd, a = request.q0[good], request.qd0[good], plans.accelerations[good]
     q1, qd1 = request.q1[good], request.qd1[good]
@@ -168,7 +168,8 @@ def wrongly_refused(request: Request, plans: Plans) -> NDArray[np.intp]:
     places = np.stack([request.q0, first, last, request.q1])
     inside = ((places >= limits.lower) & (places <= limits.upper)).all(axis=(0, 2))
     return np.flatnonzero(
-        inside & np.isin(plans.status, (Status.OUT_OF_RANGE, Status.NO_ROOM, Status.NOTHING_COMMON))
+        inside
+        & np.isin(plans.status, (PlanStatus.OUT_OF_RANGE, PlanStatus.NO_ROOM, PlanStatus.NOTHING_COMMON))
     )
 
 
@@ -191,7 +192,7 @@ def fuzz(seed: int, block: int, count: int = BLOCK) -> Report:
         f"{what}: {rows.size} times, first in row {rows[0]}; again: --seed {seed} --block {block}"
         for what, rows in wrong.items()
     )
-    planned = int((plans.status == Status.PLANNED).sum())
+    planned = int((plans.status == PlanStatus.PLANNED).sum())
     return Report(
         seed, count, planned, count - planned, max(worst, worse), time.perf_counter() - start, failures
     )

@@ -40,16 +40,16 @@ def test_numbers_are_numbers(value: Any) -> None:
 @pytest.mark.parametrize("value", OTHERS, ids=repr)
 def test_nothing_else_is(value: Any) -> None:
     assert not is_number(value)
-    with pytest.raises(InputError, match=r"^x: a number is needed, came "):
+    with pytest.raises(InputError, match=r"^x: expected a number, got "):
         check_number(value, "x")
 
 
 @pytest.mark.parametrize(
     ("value", "bounds", "words"),
     [
-        (-1, {"minimum": 0.0}, "must be at least 0, came -1"),
-        (0.0, {"above": 0.0}, "must be above 0, came 0"),
-        (2.0, {"above": 0.0, "maximum": 1.0}, "must be above 0 and at most 1, came 2"),
+        (-1, {"minimum": 0.0}, "must be at least 0, got -1"),
+        (0.0, {"above": 0.0}, "must be above 0, got 0"),
+        (2.0, {"above": 0.0, "maximum": 1.0}, "must be above 0 and at most 1, got 2"),
     ],
 )
 def test_an_argument_out_of_bounds_is_input_and_a_number_of_an_arm_its_model(
@@ -64,7 +64,7 @@ def test_an_argument_out_of_bounds_is_input_and_a_number_of_an_arm_its_model(
 @pytest.mark.parametrize("value", [math.nan, -math.inf, 10**400, 1.01 * LARGEST])
 def test_no_number_is_endless(value: float) -> None:
     with pytest.raises(
-        InputError, match=r"^x: (the number must be finite|no number may exceed 1e\+30), came "
+        InputError, match=r"^x: (the number must be finite|no number may exceed 1e\+30), got "
     ):
         check_number(value, "x", out_of_bounds=ModelError)
 
@@ -75,7 +75,7 @@ def test_arrays_of_objects_are_numbers_one_by_one() -> None:
     mixed = np.array([True, 2], dtype=object)
     wrong: tuple[Any, ...] = ([1, None], [1, None, "2"], mixed, ["1"], [True], [1j], [[1], [1, 2]], [10**400])
     for value in wrong:
-        with pytest.raises(InputError, match=r"^x: numbers are needed, came "):
+        with pytest.raises(InputError, match=r"^x: expected numbers, got "):
             as_floats(value, "x")
 
 
@@ -91,9 +91,9 @@ def test_a_pose_is_a_copy_that_nobody_changes() -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (np.eye(4).astype(str), "numbers are needed"),
-        (np.eye(4).astype(bool), "numbers are needed"),
-        (np.eye(3), r"a pose is a \(4, 4\) array of finite numbers; came shape \(3, 3\)"),
+        (np.eye(4).astype(str), "expected numbers"),
+        (np.eye(4).astype(bool), "expected numbers"),
+        (np.eye(3), r"expected a pose, a \(4, 4\) array of finite numbers, got shape \(3, 3\)"),
         (np.diag([1.0, 1.0, 1.0, math.nan]), "every number must be finite"),
         (np.eye(4) + np.eye(4, k=3) * 1e31, r"no number may exceed 1e\+30"),
         (np.diag([1.0, 1.0, -1.0, 1.0]), "the upper left 3x3 must be a rotation"),

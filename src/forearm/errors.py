@@ -1,6 +1,6 @@
 """What can go wrong: one tree of exceptions and warnings, and the voice they share.
 
-A message says where, what came, what is allowed and what to do.
+A message says where, what was given, what is allowed and what to do.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ModelWarning(ForearmWarning):
 
 
 class IgnoredWarning(ForearmWarning):
-    """Something in a file that was read over."""
+    """Content of a file that was ignored."""
 
 
 class LossWarning(ForearmWarning):
@@ -94,7 +94,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
 
 
 def shorten(value: object, limit: int = MAX_SHOWN) -> str:
-    """How a value that came in is shown in a message: quoted, one line, bounded."""
+    """How a value that was given is shown in a message: quoted, one line, bounded."""
     try:
         text = ascii(value)
     except (ValueError, RecursionError):  # an integer of 10,000 digits, nested lists

@@ -33,7 +33,7 @@ ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
-class Body:
+class RigidBody:
     """One moving body: the constant parts of its joint, and mass m, centre r, inertia I
     about r, in its own frame.
     """
@@ -66,7 +66,7 @@ class Model:
     """
 
     name: str
-    bodies: tuple[Body, ...]
+    bodies: tuple[RigidBody, ...]
     g: Array
     hand: int
     R_hand: Array
@@ -87,13 +87,13 @@ class Model:
         return self.freedom != tuple(range(self.n))
 
     def rates(self, freedoms: Vector) -> list[Scalar]:
-        """One rate, acceleration or step a joint from one a freedom:
+        """One rate, acceleration or step per joint from one per freedom:
         what follows another moves with its multiplier.
         """
         return [freedoms[f] * m for f, m in zip(self.freedom, self.multiplier, strict=True)]
 
     def coordinates(self, q: Vector) -> list[Scalar]:
-        """One coordinate a joint from one a freedom."""
+        """One coordinate per joint from one per freedom."""
         return [rate + offset for rate, offset in zip(self.rates(q), self.offset, strict=True)]
 
     def gathered(self, tau: Vector) -> list[Scalar]:
@@ -129,7 +129,7 @@ class Model:
             return made
 
         bodies = tuple(
-            Body(
+            RigidBody(
                 b.parent,
                 b.revolute,
                 each(b.Rb),
@@ -178,7 +178,7 @@ def model_of(arm: Arm) -> Model:
     for body in arm.moving.bodies:
         Q = rotation_from_z(body.axis)
         bodies.append(
-            Body(
+            RigidBody(
                 parent=body.parent,
                 revolute=body.kind == "revolute",
                 Rb=_snapped(matmul(body.before[:3, :3], Q)),
@@ -206,7 +206,7 @@ def model_of(arm: Arm) -> Model:
 
 
 @dataclass(eq=False)
-class Step:
+class JointTransform:
     """A joint at its coordinate: R turns the body's axes into the parent's,
     l leads from the parent's origin to the joint.
 
@@ -214,7 +214,7 @@ class Step:
     R; over other scalars they make the elementary turns one after the other, which takes fewer operations.
     """
 
-    body: Body
+    body: RigidBody
     Rz: Array
     l: Array  # noqa: E741
     R: Array | None
@@ -232,17 +232,19 @@ class Step:
         return self.body.Ra.T @ (self.Rz.T @ (self.body.Rb.T @ v))
 
 
-def steps(model: Model, q: Vector) -> list[Step]:
-    """Every joint of the model at q, the coordinates of its joints (one a body)."""
+def steps(model: Model, q: Vector) -> list[JointTransform]:
+    """Every joint of the model at q, the coordinates of its joints (one per body)."""
     made = []
     for body, qi in zip(model.bodies, q, strict=True):
         plain = body.Rb.dtype != object and isinstance(qi, float)
         if body.revolute:
             Rz = turn_z(qi)
-            made.append(Step(body, Rz, body.pb, body.Rb @ Rz @ body.Ra if plain else None))
+            made.append(JointTransform(body, Rz, body.pb, body.Rb @ Rz @ body.Ra if plain else None))
         else:
             made.append(
-                Step(body, np.eye(3), body.pb + body.Rb @ Z * qi, body.Rb @ body.Ra if plain else None)
+                JointTransform(
+                    body, np.eye(3), body.pb + body.Rb @ Z * qi, body.Rb @ body.Ra if plain else None
+                )
             )
     return made
 

@@ -22,14 +22,14 @@ def check_name(name: object, what: str) -> None:
     """Refuse a name that could not be written into a file and found again."""
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or not name.isprintable():
         raise InputError(
-            f"a {what}'s name must be printable text of 1 to {MAX_NAME} characters; came {shorten(name)}."
+            f"a {what}'s name must be printable text of 1 to {MAX_NAME} characters, got {shorten(name)}."
         )
 
 
 def check_text(text: object, what: str) -> None:
     """Refuse what is not text, or more of it than a file may hold."""
     if not isinstance(text, str) or len(text) > MAX_TEXT:
-        raise InputError(f"{what}: text of at most {MAX_TEXT} characters is needed, came {shorten(text)}.")
+        raise InputError(f"{what}: expected text of at most {MAX_TEXT} characters, got {shorten(text)}.")
 
 
 def check_kind(value: object, kinds: type | tuple[type, ...], what: str) -> None:
@@ -38,7 +38,7 @@ def check_kind(value: object, kinds: type | tuple[type, ...], what: str) -> None
         names = " or ".join(
             k.__name__ for k in (kinds if isinstance(kinds, tuple) else (kinds,)) if k is not type(None)
         )
-        raise InputError(f"{what}: a {names} is needed, came {shorten(value)}.")
+        raise InputError(f"{what}: expected {names}, got {shorten(value)}.")
 
 
 def is_number(value: object) -> TypeGuard[float]:
@@ -54,31 +54,31 @@ def check_number(
     above: float = -math.inf,
     out_of_bounds: type[ForearmError] = InputError,
 ) -> float:
-    """A finite float within bounds, or an error that says what came."""
+    """A finite float within bounds, or an error that says what was given."""
     if not is_number(value):
-        raise InputError(f"{what}: a number is needed, came {shorten(value)}.")
+        raise InputError(f"{what}: expected a number, got {shorten(value)}.")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise InputError(f"{what}: the number must be finite, came {shorten(value)}.")
+        raise InputError(f"{what}: the number must be finite, got {shorten(value)}.")
     if abs(number) > LARGEST:
-        raise InputError(f"{what}: no number may exceed {LARGEST:g}, came {shorten(value)}.")
+        raise InputError(f"{what}: no number may exceed {LARGEST:g}, got {shorten(value)}.")
     if number < minimum or number > maximum or number <= above:
         bounds = [f"at least {minimum:g}"] if minimum > -math.inf else []
         bounds += [f"above {above:g}"] if above > -math.inf else []
         bounds += [f"at most {maximum:g}"] if maximum < math.inf else []
-        raise out_of_bounds(f"{what}: must be {' and '.join(bounds)}, came {number:g}.")
+        raise out_of_bounds(f"{what}: must be {' and '.join(bounds)}, got {number:g}.")
     return number
 
 
 def check_whole(value: object, what: str, minimum: int, maximum: int | None = None) -> int:
-    """A whole number within bounds, or an error that says what came."""
+    """A whole number within bounds, or an error that says what was given."""
     top = math.inf if maximum is None else maximum
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not minimum <= value <= top:
         bounds = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
-        raise InputError(f"{what}: a whole number {bounds} is needed; came {shorten(value)}.")
+        raise InputError(f"{what}: expected a whole number {bounds}, got {shorten(value)}.")
     return int(value)
 
 
@@ -93,18 +93,18 @@ def as_floats(value: ArrayLike, what: str) -> Floats:
             raise TypeError
         return given.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{what}: numbers are needed, came {shorten(value)}.") from error
+        raise InputError(f"{what}: expected numbers, got {shorten(value)}.") from error
 
 
 def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
     """A read-only float64 copy of the given shape, finite throughout."""
     array = as_floats(value, what)
     if array.shape != shape:
-        raise InputError(f"{what}: shape {shape} is needed, came {array.shape}.")
+        raise InputError(f"{what}: expected shape {shape}, got {array.shape}.")
     if not np.isfinite(array).all():
-        raise InputError(f"{what}: every number must be finite, came {shorten(array.tolist())}.")
+        raise InputError(f"{what}: every number must be finite, got {shorten(array.tolist())}.")
     if array.size and np.abs(array).max() > LARGEST:
-        raise InputError(f"{what}: no number may exceed {LARGEST:g}, came {shorten(array.tolist())}.")
+        raise InputError(f"{what}: no number may exceed {LARGEST:g}, got {shorten(array.tolist())}.")
     array.flags.writeable = False
     return array
 
@@ -113,7 +113,7 @@ def as_pose(value: ArrayLike, what: str) -> Floats:
     """A read-only (4, 4) pose from what a caller gave, refused with a reason when it is none."""
     T = as_floats(value, what)
     if T.shape != (4, 4):
-        raise InputError(f"{what}: a pose is a (4, 4) array of finite numbers; came shape {T.shape}.")
+        raise InputError(f"{what}: expected a pose, a (4, 4) array of finite numbers, got shape {T.shape}.")
     T = frozen_array(T, (4, 4), what)
     if not is_rotation(T[:3, :3]) or np.abs(T[3] - [0.0, 0.0, 0.0, 1.0]).max() > 1e-12:
         raise InputError(

@@ -153,7 +153,7 @@ def test_lock_nothing() -> None:
 def test_lock_refuses() -> None:
     arm = load("stanford")
     with pytest.raises(
-        InputError, match=r"lock: positions by joint are needed, such as {'joint4': 0\.3}; came \['joint4'\]"
+        InputError, match=r"lock: expected positions by joint, such as {'joint4': 0\.3}, got \['joint4'\]"
     ):
         arm.lock(["joint4"])  # type: ignore[arg-type]
     with pytest.raises(
@@ -166,9 +166,9 @@ def test_lock_refuses() -> None:
         arm.lock({"joint3": 0.0})
     with pytest.raises(InputError, match=r"cannot stand at 1\.28"):
         arm.lock({"joint3": 1.28})
-    with pytest.raises(InputError, match="lock, joint3: the number must be finite, came nan"):
+    with pytest.raises(InputError, match="lock, joint3: the number must be finite, got nan"):
         arm.lock({"joint3": math.nan})
-    with pytest.raises(InputError, match="lock, joint3: a number is needed"):
+    with pytest.raises(InputError, match="lock, joint3: expected a number"):
         arm.lock({"joint3": "half"})  # type: ignore[dict-item]
     welded = random_arm(1, mimic=True)
     for name in ("weld1", "follower1"):
@@ -305,12 +305,12 @@ def test_the_rod_is_the_average_over_directions() -> None:
 @pytest.mark.parametrize(
     ("given_", "error", "words"),
     [
-        ({"mass": -1.0}, ModelError, "payload, mass: must be at least 0, came -1"),
+        ({"mass": -1.0}, ModelError, "payload, mass: must be at least 0, got -1"),
         ({"mass": math.nan}, InputError, "payload, mass: the number must be finite"),
-        ({"mass": "1"}, InputError, "payload, mass: a number is needed"),
-        ({"mass": 1.0, "com": (0.0, 0.0)}, InputError, "payload, com: shape"),
+        ({"mass": "1"}, InputError, "payload, mass: expected a number"),
+        ({"mass": 1.0, "com": (0.0, 0.0)}, InputError, "payload, com: expected shape"),
         ({"mass": 1.0, "com": (0.0, 0.0, math.inf)}, InputError, "payload, com: every number must be finite"),
-        ({"mass": 1.0, "inertia": np.eye(2)}, InputError, "payload, inertia: shape"),
+        ({"mass": 1.0, "inertia": np.eye(2)}, InputError, "payload, inertia: expected shape"),
         (
             {"mass": 1.0, "inertia": np.diag([1.0, 1.0, -1.0])},
             ModelError,

@@ -178,7 +178,11 @@ def test_names_and_defaults() -> None:
 @pytest.mark.parametrize(
     ("changes", "error", "words"),
     [
-        ({"table": [[1.0, 2.0, 3.0]]}, InputError, r"DH table: rows \(a, alpha, d, theta\).*\(1, 3\)"),
+        (
+            {"table": [[1.0, 2.0, 3.0]]},
+            InputError,
+            r"DH table: expected rows \(a, alpha, d, theta\).*\(1, 3\)",
+        ),
         ({"table": [1.0, 2.0, 3.0, 4.0]}, InputError, r"DH table.*\(4,\)"),
         ({"table": np.zeros((0, 4))}, InputError, r"DH table.*\(0, 4\)"),
         (
@@ -186,23 +190,19 @@ def test_names_and_defaults() -> None:
             InputError,
             "DH parameter theta: the number must be finite",
         ),
-        ({"convention": "Craig"}, InputError, "DH convention: must be 'standard'.*'modified'.*'Craig'"),
-        ({"joints": "RR"}, InputError, r"joints: 3 letters R \(revolute\) or P \(prismatic\).*'RR'"),
-        ({"joints": "RRX"}, InputError, "joints: 3 letters"),
-        ({"inertia_about": "flange"}, InputError, "inertia_about: must be 'com' or 'origin', came 'flange'"),
-        ({"table": [["0", "0", "1", "0"]]}, InputError, r"DH table: numbers are needed, came \[\['0'"),
-        (
-            {"limits": [(0, 1), (0,), (0, 1)]},
-            InputError,
-            r"limits: numbers are needed, came \[\(0, 1\), \(0,\)",
-        ),
-        ({"gravity": (0.0, [1.0], 2.0)}, InputError, "gravity: numbers are needed"),
-        ({"limits": [(0, 1)]}, InputError, r"limits: 3 pairs \(lower, upper\) are needed, came"),
+        ({"convention": "Craig"}, InputError, "DH convention: expected 'standard'.*'modified'.*'Craig'"),
+        ({"joints": "RR"}, InputError, r"joints: expected 3 letters R \(revolute\) or P \(prismatic\).*'RR'"),
+        ({"joints": "RRX"}, InputError, "joints: expected 3 letters"),
+        ({"inertia_about": "flange"}, InputError, "inertia_about: expected 'com' or 'origin', got 'flange'"),
+        ({"table": [["0", "0", "1", "0"]]}, InputError, r"DH table: expected numbers, got \[\['0'"),
+        ({"limits": [(0, 1), (0,), (0, 1)]}, InputError, r"limits: expected numbers, got \[\(0, 1\), \(0,\)"),
+        ({"gravity": (0.0, [1.0], 2.0)}, InputError, "gravity: expected numbers"),
+        ({"limits": [(0, 1)]}, InputError, r"limits: expected 3 pairs \(lower, upper\), got"),
         ({"limits": [(1, 0)] * 3}, ModelError, "joint 'joint1', limits: lower must not be above upper"),
-        ({"mass": [1.0, 2.0]}, InputError, r"mass: shape \(3,\) is needed, came \(2,\)"),
-        ({"mass": [1.0, -2.0, 1.0]}, ModelError, "link 'link2', mass: must be at least 0, came -2"),
-        ({"com": np.zeros(3)}, InputError, r"com: shape \(3, 3\)"),
-        ({"inertia": np.zeros((3, 3))}, InputError, r"inertia: shape \(3, 3, 3\)"),
+        ({"mass": [1.0, 2.0]}, InputError, r"mass: expected shape \(3,\), got \(2,\)"),
+        ({"mass": [1.0, -2.0, 1.0]}, ModelError, "link 'link2', mass: must be at least 0, got -2"),
+        ({"com": np.zeros(3)}, InputError, r"com: expected shape \(3, 3\)"),
+        ({"inertia": np.zeros((3, 3))}, InputError, r"inertia: expected shape \(3, 3, 3\)"),
         (
             {
                 "mass": [1.0] * 3,
@@ -213,8 +213,8 @@ def test_names_and_defaults() -> None:
             ModelError,
             "link 'link1', inertia: must be positive semidefinite",
         ),
-        ({"gravity": (0.0, -9.81)}, InputError, "gravity: shape"),
-        ({"tool": np.eye(3)}, InputError, "tool: a pose is a"),
+        ({"gravity": (0.0, -9.81)}, InputError, "gravity: expected shape"),
+        ({"tool": np.eye(3)}, InputError, "tool: expected a pose"),
     ],
 )
 def test_from_dh_refuses(changes: dict[str, Any], error: type[ForearmError], words: str) -> None:

@@ -42,7 +42,7 @@ def test_the_largest_gear_can_be_computed_with() -> None:
     [
         (Motor, {"gear_ratio": 0}, ModelError, ["motor, gear_ratio", "must not be 0", "direct drive has 1"]),
         (Motor, {"gear_ratio": math.nan}, InputError, ["motor, gear_ratio", "finite", "nan"]),
-        (Motor, {"gear_ratio": "ten"}, InputError, ["motor, gear_ratio", "a number is needed", "'ten'"]),
+        (Motor, {"gear_ratio": "ten"}, InputError, ["motor, gear_ratio", "expected a number", "'ten'"]),
         (Motor, {"rotor_inertia": -1e-4}, ModelError, ["motor, rotor_inertia", "at least 0", "-0.0001"]),
         (Motor, {"torque_constant": 0.0}, ModelError, ["motor, torque_constant", "above 0"]),
         (Motor, {"resistance": -1.0}, ModelError, ["motor, resistance", "above 0", "-1"]),
@@ -55,7 +55,7 @@ def test_the_largest_gear_can_be_computed_with() -> None:
         ),
         (Motor, {"max_voltage": math.inf}, InputError, ["motor, max_voltage", "finite", "inf"]),
         (Motor, {"max_current": 0}, ModelError, ["motor, max_current", "above 0"]),
-        (Motor, {"rotor_inertia": True}, InputError, ["motor, rotor_inertia", "a number is needed", "True"]),
+        (Motor, {"rotor_inertia": True}, InputError, ["motor, rotor_inertia", "expected a number", "True"]),
         (Friction, {"side": "both"}, InputError, ["friction, side", "joint, motor", "'both'"]),
         (Friction, {"viscous": -0.1}, ModelError, ["friction, viscous", "at least 0", "-0.1"]),
         (Friction, {"coulomb": 0.3}, InputError, ["friction, coulomb", "for qd > 0", "0.3"]),
@@ -170,7 +170,7 @@ def test_the_largest_gear_can_be_computed_with() -> None:
             Transmission,
             {"efficiency": ((0.5, 0.5), (0.5, 0.6)), "rated_torque": 1.0},
             ModelError,
-            ["efficiency", "loads that rise"],
+            ["efficiency", "increasing loads"],
         ),
         (
             Transmission,

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from forearm.benchmarks import kernels, peers
-from forearm.benchmarks.timing import Row
+from forearm.benchmarks.timing import BenchmarkRow
 from forearm.cli.bench import bars, grouped, notes, table
 from forearm.cli.main import main
 
 Capture = pytest.CaptureFixture[str]
 ROWS = [
-    Row(
+    BenchmarkRow(
         "inverse, batch",
         20e-9,
         peer="A",
@@ -27,11 +27,13 @@ ROWS = [
         operations=600,
         peak_share=0.43,
     ),
-    Row("inverse, batch", 24e-9, peer="B", peer_seconds=120e-9, group="panda", at_least=6.0, agreement=3e-15),
-    Row("forward, batch", 30e-9, group="panda"),
-    Row("first torques", 0.7, bar=0.5, group="a fresh process"),
+    BenchmarkRow(
+        "inverse, batch", 24e-9, peer="B", peer_seconds=120e-9, group="panda", at_least=6.0, agreement=3e-15
+    ),
+    BenchmarkRow("forward, batch", 30e-9, group="panda"),
+    BenchmarkRow("first torques", 0.7, bar=0.5, group="a fresh process"),
 ]
-APART = Row("inverse, batch", 20e-9, peer="Fake", peer_seconds=1e-6, group="panda", agreement=2e-3)
+APART = BenchmarkRow("inverse, batch", 20e-9, peer="Fake", peer_seconds=1e-6, group="panda", agreement=2e-3)
 
 
 @pytest.fixture

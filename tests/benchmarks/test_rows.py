@@ -18,8 +18,8 @@ from forearm.benchmarks.kernels import AT_LEAST, STAY_UNDER
 from forearm.benchmarks.peers.casadi import FUNCTIONS
 from forearm.benchmarks.peers.pinocchio import with_limits
 from forearm.benchmarks.roofline import CHAINS, loop_text, operations, peak_share
-from forearm.benchmarks.timing import APART, Row, Work, apart_by, beside, medians
-from forearm.benchmarks.work import NEAR, Ours, calls
+from forearm.benchmarks.timing import APART, BenchmarkRow, Work, apart_by, beside, medians
+from forearm.benchmarks.work import NEAR, KernelWork, calls
 from forearm.symbols import Counts
 
 TWENTY_ROUNDINGS = 20 * 2.0**-52  # of the largest torque: two orders of the same few hundred operations
@@ -39,18 +39,18 @@ def work(who: str, values: list[float], done: list[str] | None = None) -> Work:
 
 
 def test_ratio_and_bars() -> None:
-    row = Row("x", 2e-9, peer="other", peer_seconds=1e-8, at_least=4.5)
+    row = BenchmarkRow("x", 2e-9, peer="other", peer_seconds=1e-8, at_least=4.5)
     assert row.ratio == pytest.approx(5.0)
     assert row.met is True
-    assert Row("x", 2e-9, peer="other", peer_seconds=1e-8, at_least=5.5).met is False
-    assert Row("x", 2e-9, bar=1e-9).met is False
-    assert Row("x", 2e-9, bar=3e-9, peer="other", peer_seconds=1e-8, at_least=5.5).met is False
-    assert Row("x", 2e-9, at_least=4.5).met is None, "without the peer nothing is met or missed"
-    assert Row("x", 2e-9).met is None
+    assert BenchmarkRow("x", 2e-9, peer="other", peer_seconds=1e-8, at_least=5.5).met is False
+    assert BenchmarkRow("x", 2e-9, bar=1e-9).met is False
+    assert BenchmarkRow("x", 2e-9, bar=3e-9, peer="other", peer_seconds=1e-8, at_least=5.5).met is False
+    assert BenchmarkRow("x", 2e-9, at_least=4.5).met is None, "without the peer nothing is met or missed"
+    assert BenchmarkRow("x", 2e-9).met is None
 
 
 def test_document_of_a_row_has_every_field_and_what_follows() -> None:
-    document = Row(
+    document = BenchmarkRow(
         "x", 2e-9, peer="other", peer_seconds=1e-8, at_least=6.0, agreement=1e-3, group="g"
     ).document()
     expected = {
@@ -144,7 +144,7 @@ def test_the_loop_for_the_peak_has_all_its_multiply_adds(scalar: str, bits: int,
 @pytest.mark.slow
 def test_our_kernel_answers_the_same_in_every_way() -> None:
     states = np.random.default_rng(5).uniform(-1.0, 1.0, (3, NEAR, 6))
-    ours = Ours(fa.compile(arm("puma560-akb")), states)
+    ours = KernelWork(fa.compile(arm("puma560-akb")), states)
     for function in FUNCTIONS:
         batch, level = ours.batch(function), ours.at_c_level(function)
         for each in (batch, level):

@@ -287,16 +287,16 @@ def test_a_counterweight_of_ones_own() -> None:
         heavier.com, (link.mass * link.com + 2.0 * np.array([0.3, 0.0, 0.1])) / total, rtol=1e-15, atol=0
     )
     for wrong, error, words in (
-        ({"position": (0.0, 1.0)}, InputError, r"counterweight, position: shape \(3,\) is needed"),
+        ({"position": (0.0, 1.0)}, InputError, r"counterweight, position: expected shape \(3,\)"),
         (
             {"position": np.zeros(3), "mass": -1.0},
             ModelError,
-            "counterweight, mass: must be at least 0, came -1",
+            "counterweight, mass: must be at least 0, got -1",
         ),
     ):
         with pytest.raises(error, match=words):
             Counterweight(**(given | wrong))
-    with pytest.raises(InputError, match="balance, distance: must be above 0, came -1"):
+    with pytest.raises(InputError, match="balance, distance: must be above 0, got -1"):
         balance(arm, distance=-1.0)
 
 

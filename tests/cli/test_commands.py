@@ -148,7 +148,7 @@ def test_check_keeps_errors_and_warnings_apart(capsys: Capture, tmp_path: Path) 
     code, out, err = run(capsys, "check", str(path), "--json")
     assert code == 2
     assert json.loads(out)["findings"][0]["level"] == "error"
-    assert "mass: must be at least 0, came -1" in err
+    assert "mass: must be at least 0, got -1" in err
     code, out, err = run(capsys, "check", str(path))
     assert (code, out) == (2, "")
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import forearm as fa
-from forearm.benchmarks.timing import Row
+from forearm.benchmarks.timing import BenchmarkRow
 from forearm.cli.demo_report.counted import KNOWN, count_tables
 from forearm.cli.demo_report.curves import HEIGHT, LEFT, RIGHT, WIDTH, Scale, round_step, torque_curves
 from forearm.cli.demo_report.motion import Followed, Torques, follow, planned, torques
@@ -70,7 +70,7 @@ def known(made: Plan) -> Followed:
 
 @pytest.fixture(scope="module")
 def report(made: Plan, needed: Torques, known: Followed) -> Report:
-    rows = (Row("one state", 2e-7, peer="NumPy", peer_seconds=3e-4, agreement=1e-16),)
+    rows = (BenchmarkRow("one state", 2e-7, peer="NumPy", peer_seconds=3e-4, agreement=1e-16),)
     machine = {"cpu": "a <processor>", "python": "3", "versions": {"numpy": "2"}}
     source = generate(made.arm, "inverse_dynamics", "c")
     return Report(

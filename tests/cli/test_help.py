@@ -157,11 +157,11 @@ def test_options_are_explained_with_metavars_that_mean_one_thing(name: str) -> N
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_numbers_are_explained_with_what_they_are_unless_given(name: str) -> None:
+def test_defaults_are_explained(name: str) -> None:
     """An option with a value that it has by itself says which."""
     for action in options_of(name):
         if action.nargs != 0 and action.default not in (None, [], "==SUPPRESS=="):
-            said = re.search(r"(\S+) unless given", str(action.help))
+            said = re.search(r"\(default: ([^()]+)\)", str(action.help))
             assert said is not None, action.option_strings
             assert said[1] == action.default or float(said[1]) == action.default, action.option_strings
 

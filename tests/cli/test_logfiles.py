@@ -270,7 +270,7 @@ def test_a_fault_far_down_leaves_no_file(
         capsys, "inverse", "ur5", "--from", tmp_path / "log.csv", "--to", tmp_path / "out.csv"
     )
     assert (code, out) == (2, "")
-    assert "log.csv, line 151, column 'q1': a finite number is needed, came 'oops" in err
+    assert "log.csv, line 151, column 'q1': expected a finite number, got 'oops" in err
     assert [p.name for p in tmp_path.iterdir()] == ["log.csv"]
 
 

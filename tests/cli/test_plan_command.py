@@ -215,8 +215,8 @@ def test_saved_motions_and_phase_planes(capsys: Capture, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("panda",), "give a request file, or --to (or --pose), or --line-to; came none of them"),
-        (("panda", "x.toml", "--to", THERE), "came REQUEST and --to"),
+        (("panda",), "give a request file, or --to (or --pose), or --line-to; got none of them"),
+        (("panda", "x.toml", "--to", THERE), "got REQUEST and --to"),
         (("panda", "x.toml", "--q", START), "--q: a request or motion file says that itself"),
         (("panda", "x.toml", "--degrees"), "--degrees: a request or motion file says that itself"),
         (("panda", "x.toml", "--hand-speed", "1"), "--hand-speed: a request or motion file says that itself"),
@@ -244,14 +244,14 @@ def test_saved_motions_and_phase_planes(capsys: Capture, tmp_path: Path) -> None
             ("panda", "--line-to", "1,2,3", "--profile", "constant", "--hand-acceleration", "1"),
             "--hand-acceleration: a constant speed has none",
         ),
-        (("panda", "--line-to", "1,2,3", "--to", THERE), "came --to and --line-to"),
+        (("panda", "--line-to", "1,2,3", "--to", THERE), "got --to and --line-to"),
         (("panda", "--to", THERE, "--phase", "x.png"), "--phase: goes with --joint"),
         (
             ("panda", "--q", START, "--to", THERE, "--phase", "x.png", "--joint", "8"),
-            "--joint: a number from 1 to 7 is needed",
+            "--joint: expected a number from 1 to 7",
         ),
-        (("panda", "--to", "1,2"), "--to: panda needs 7 finite numbers, came 2"),
-        (("panda", "--line-to", "1,2"), "--line-to: a point has 3 finite numbers, came 2"),
+        (("panda", "--to", "1,2"), "--to: panda needs 7 finite numbers, got 2"),
+        (("panda", "--line-to", "1,2"), "--line-to: a point has 3 finite numbers, got 2"),
         (("puma560-akb", "--to", "0,0,0,0,0,0"), "have no max_effort"),
         (("panda", "--q", START, "--to", THERE, "--acceleration", "-1"), "acceleration"),
         (

@@ -103,7 +103,7 @@ def test_a_misspelt_command_gets_a_suggestion(name: str, capsys: Capture) -> Non
 def test_an_empty_value_is_no_value(name: str, option: str, capsys: Capture) -> None:
     """It would pass for an option that is not given."""
     for word in (f"{option}=", f"{option}=--"):
-        assert f"{option}: a value is needed, came " in refused(capsys, *line(name, word))
+        assert f"{option}: expected a value, got " in refused(capsys, *line(name, word))
 
 
 @pytest.mark.slow
@@ -119,14 +119,14 @@ def test_what_is_no_number_is_refused_by_the_options_name(name: str, option: str
     for word in ("abc", "nan", "inf", "1e999", "1_0", "1,2", "0x10", "-1e300", "1e300", "\u0663"):
         text = refused(capsys, *line(name, f"{option}={word}"))
         assert text.startswith(f"{option}: "), text
-        assert f"is needed, came {word!a}" in text
+        assert f", got {word!a}" in text
 
 
 @pytest.mark.parametrize(("name", "option"), [(n, o) for n, o in NUMBERS if o != "--dac-gain"])
 def test_negative_numbers_are_refused(name: str, option: str, capsys: Capture) -> None:
     text = refused(capsys, *line(name, option, "-1"))
     assert text.startswith(f"{option}: "), text
-    assert "came '-1'" in text
+    assert "got '-1'" in text
 
 
 @pytest.mark.slow
@@ -274,14 +274,14 @@ def test_types_of_numbers() -> None:
     assert Real(above=0.0)("1e-3") == 1e-3
     assert Whole(1, 3)(" 2 ") == 2
     for kind, text, said in (
-        (Real(above=0.0), "0", "a number above 0 is needed"),
-        (Real(least=0.0), "-1", "a number of at least 0 is needed"),
-        (Real(least=0.0, most=90.0), "91", "a number from 0 to 90 is needed"),
-        (Real(above=0.0, below=1.0), "1", "a number above 0 and below 1 is needed"),
-        (Real(), "1e31", "a number is needed"),
-        (Whole(1, 3), "4", "a whole number from 1 to 3 is needed"),
-        (Whole(0, 1), "2", "0 or 1 is needed"),
-        (Whole(1), "1.5", "a whole number of at least 1 is needed"),
+        (Real(above=0.0), "0", "expected a number above 0"),
+        (Real(least=0.0), "-1", "expected a number of at least 0"),
+        (Real(least=0.0, most=90.0), "91", "expected a number from 0 to 90"),
+        (Real(above=0.0, below=1.0), "1", "expected a number above 0 and below 1"),
+        (Real(), "1e31", "expected a number"),
+        (Whole(1, 3), "4", "expected a whole number from 1 to 3"),
+        (Whole(0, 1), "2", "expected 0 or 1"),
+        (Whole(1), "1.5", "expected a whole number of at least 1"),
     ):
         with pytest.raises(argparse.ArgumentTypeError, match=said):
             kind(text)

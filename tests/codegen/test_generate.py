@@ -36,7 +36,7 @@ STILL = Arm(name="still", links=(Link(name="base", mass=1.0),), tree=())
         ({"function": "gravty"}, NameNotFound, ("there is no function 'gravty'", "did you mean 'gravity'")),
         ({"function": ("gravity", "mass")}, NameNotFound, ("there is no function 'mass'",)),
         ({"function": ""}, NameNotFound, ("there is no function ''", "there are: inverse_dynamics,")),
-        ({"function": []}, InputError, ("a function is needed",)),
+        ({"function": []}, InputError, ("expected a function",)),
         ({"function": 5}, InputError, ("function", "5")),
         ({"function": None}, InputError, ("function", "None")),
         ({"function": ["gravity", 3]}, InputError, ("function", "3")),
@@ -49,7 +49,7 @@ STILL = Arm(name="still", links=(Link(name="base", mass=1.0),), tree=())
         ({"language": None}, NameNotFound, ("there is no language None",)),
         ({"formulation": "kan"}, NameNotFound, ("there is no formulation 'kan'", "did you mean 'kane'")),
         ({"formulation": "composite-body"}, NameNotFound, ("there is no formulation 'composite-body'",)),
-        ({"formulation": 3}, InputError, ("formulation is a name, such as gibbs-appell; came 3",)),
+        ({"formulation": 3}, InputError, ("formulation must be a name, such as gibbs-appell, got 3",)),
         (
             {"function": "forward_dynamics", "formulation": "kane"},
             NameNotFound,
@@ -64,7 +64,7 @@ STILL = Arm(name="still", links=(Link(name="base", mass=1.0),), tree=())
         ({"name": 3}, InputError, ("name",)),
         ({"name": "int"}, InputError, ("cannot be called 'int'", "Give it another name")),
         ({"name": "x" * 201}, InputError, ("name",)),
-        ({"arm": "puma560"}, InputError, ("an Arm is needed, such as fa.load('puma560'); came 'puma560'",)),
+        ({"arm": "puma560"}, InputError, ("expected an Arm, such as fa.load('puma560'), got 'puma560'",)),
         ({"arm": STILL}, InputError, ("'still' has no joint that moves",)),
     ],
 )

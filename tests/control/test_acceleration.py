@@ -108,7 +108,7 @@ def test_conversion_costs() -> None:
 def test_wrong_readings_are_refused() -> None:
     arm, _ = moving_arm()
     sets = accelerometers(arm)
-    with pytest.raises(InputError, match="readings: shape"):
+    with pytest.raises(InputError, match="readings: expected shape"):
         sets.accelerations(np.zeros(4), np.zeros(3))
     with pytest.raises(InputError, match="share one shape"):
         sets.read(np.zeros(3), np.zeros((2, 3)), np.zeros(3))
@@ -243,7 +243,7 @@ def test_what_it_cannot_do_is_said() -> None:
         AccelerationServo(arm, motion, gain=2.5)
     with pytest.raises(InputError, match="gain"):
         AccelerationServo(arm, motion, gain=1.1, delay=1)
-    with pytest.raises(InputError, match="delay, in periods: a whole number from 0 to 1"):
+    with pytest.raises(InputError, match="delay, in periods: expected a whole number from 0 to 1"):
         AccelerationServo(arm, motion, delay=2)
     with pytest.raises(InputError, match="motion: 'puma560' has 6 joints"):
         AccelerationServo(fa.load("puma560"), motion)

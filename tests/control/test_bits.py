@@ -82,7 +82,7 @@ def test_what_cannot_be_is_refused() -> None:
         bits_needed(period=0.0)
     with pytest.raises(InputError, match="more than 1000000 samples"):
         seen(motion, period=1e-9)
-    with pytest.raises(InputError, match="3 are needed"):
+    with pytest.raises(InputError, match="expected at least 3"):
         seen(motion, period=motion.duration)
     with pytest.raises(InputError, match="bits"):
         seen(motion, position_bits=0)

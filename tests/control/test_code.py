@@ -174,7 +174,7 @@ def test_wrong_requests_are_refused() -> None:
         controller_code(arm, "computed torque")
     with pytest.raises(fa.InputError, match="kp must be 3 finite numbers"):
         controller_code(arm, gains=Gains(np.ones(2), np.ones(3), np.ones(3)))
-    with pytest.raises(fa.InputError, match="most: 3 torques above 0"):
+    with pytest.raises(fa.InputError, match="most: expected 3 torques above 0"):
         controller_code(arm, most=[1.0, 0.0, 1.0])
     with pytest.raises(fa.InputError, match="period"):
         controller_code(arm, "pid_gravity", period=0.0)

@@ -124,7 +124,7 @@ def test_controllers_of_ones_own_and_mistakes() -> None:
     assert row.name == "nothing"
     assert row.torque_rms == 0.0
     assert row.rms > 0.1
-    with pytest.raises(fa.InputError, match="a list is needed"):
+    with pytest.raises(fa.InputError, match="expected a list"):
         control.compare(arm, None, "PD")
     with pytest.raises(fa.NameNotFound, match="PID"):
         control.compare(arm, None, ["PI"])
@@ -140,7 +140,7 @@ def test_a_lost_arm_is_a_row_that_says_so() -> None:
     (row,) = control.compare(arm, None, ["computed torque"], period=0.05, bandwidth=200.0).rows
     assert not row.ok
     assert math.isnan(row.hand_rms)
-    assert "lower the bandwidth" in row.message
+    assert "reduce the bandwidth" in row.message
 
 
 @pytest.mark.long

@@ -210,7 +210,7 @@ def test_mistakes_of_the_model_are_seeded_and_bounded() -> None:
     with pytest.raises(fa.ForearmError, match="at most"):
         control.perturbed(arm, 1.5)
     for seed in (-1, 1.5, True):
-        with pytest.raises(fa.InputError, match="seed: a whole number of at least 0"):
+        with pytest.raises(fa.InputError, match="seed: expected a whole number of at least 0"):
             control.perturbed(arm, 0.1, seed)  # type: ignore[arg-type]
 
 

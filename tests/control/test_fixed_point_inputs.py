@@ -41,7 +41,7 @@ def test_wrong_requests_are_refused() -> None:
 
     refused(fa.NameNotFound, "no function 'gravty'; did you mean 'gravity'", function="gravty")
     refused(fa.NameNotFound, "no input 'speed'", ranges={"speed": 1.0})
-    refused(fa.InputError, "one of 16, 32 bits; came 24", word=24)
+    refused(fa.InputError, "one of 16, 32 bits, got 24", word=24)
     refused(fa.InputError, "for each of the 3 entries", ranges={"q": [1.0, 2.0]})
     refused(fa.InputError, "lies above", ranges={"q": [1.0, (2.0, 1.0), 1.0]})
     refused(fa.InputError, "at least 0", ranges={"q": -1.0})
@@ -58,9 +58,9 @@ def test_inputs_outside_the_ranges_are_refused() -> None:
         program.quantised(q=[0.0, 1.1, 0.0])
     with pytest.raises(fa.InputError, match="outside the ranges"):
         program.quantised(q=[0.0, np.nan, 0.0])
-    with pytest.raises(fa.InputError, match="no q came"):
+    with pytest.raises(fa.InputError, match="q is missing"):
         program.quantised()
-    with pytest.raises(fa.InputError, match="no q came; it takes q"):
+    with pytest.raises(fa.InputError, match="q is missing; it takes q"):
         program.evaluate({})
-    with pytest.raises(fa.InputError, match="3 numbers a state"):
+    with pytest.raises(fa.InputError, match="expected 3 numbers per state"):
         program.quantised(q=[0.0, 0.1])

@@ -172,12 +172,10 @@ def test_period_for_the_fastest_posture() -> None:
 def test_what_is_no_posture_and_no_delay_is_refused() -> None:
     arm = fa.load("chain3")
     with pytest.raises(
-        fa.InputError, match=r"joint_inertias: one state of shape \(3,\) is needed; came \(2, 3\)"
+        fa.InputError, match=r"joint_inertias: expected one state of shape \(3,\), got \(2, 3\)"
     ):
         control.joint_inertias(arm, np.zeros((2, 3)))
-    with pytest.raises(
-        fa.InputError, match="delay, in periods: a whole number from 0 to 1 is needed; came 2"
-    ):
+    with pytest.raises(fa.InputError, match="delay, in periods: expected a whole number from 0 to 1, got 2"):
         control.largest_bandwidth(1e-3, 2)
     with pytest.raises(fa.InputError, match="period_for: nothing brings the arm back"):
         control.period_for(arm, np.ones(3), np.zeros((0, 3)))

@@ -242,7 +242,7 @@ def test_a_gap_parts_the_log_and_uneven_times_are_taken(arm: Arm, run: dict[str,
         ({"speed": 1.0}, "'speed' is no column that is read; there are t, q, tau, current"),
         ({"q": "nan"}, "log, q: row 7 is nan"),
         ({"t": "back"}, "time does not rise from row 4"),
-        ({"q": "narrow"}, r"log, q: shape \(T, 6\)"),
+        ({"q": "narrow"}, r"log, q: expected shape \(T, 6\)"),
         ({"tau": "short"}, "one T for all"),
     ],
 )
@@ -302,7 +302,7 @@ def test_pieces_shorter_than_every_window_are_refused(
 
 
 def test_windows_and_periods_are_checked(arm: Arm, run: dict[str, Floats]) -> None:
-    with pytest.raises(fa.InputError, match=r"9 are needed, 0\.016 s"):
+    with pytest.raises(fa.InputError, match=r"expected at least 9, 0\.016 s"):
         compare_log(arm, run, window=2e-3)
     with pytest.raises(fa.InputError, match="give a smaller window"):
         compare_log(arm, run, window=5.0)

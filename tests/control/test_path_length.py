@@ -142,7 +142,7 @@ def test_what_it_cannot_do_is_said() -> None:
     arm, motion = moving_arm()
     for every in (0, 2.5, True):
         with pytest.raises(
-            InputError, match=f"path length, every: a whole number of at least 1 is needed; came {every}"
+            InputError, match=f"path length, every: expected a whole number of at least 1, got {every}"
         ):
             PathLength(arm, motion, every=every)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="path length, order"):

@@ -215,7 +215,7 @@ def test_what_cannot_be_is_refused() -> None:
     arm, motion = moving_arm()
     with pytest.raises(InputError, match="more than 1000000 places"):
         Precomputed(arm, motion, interval=1e-9)
-    with pytest.raises(InputError, match="rising numbers"):
+    with pytest.raises(InputError, match="increasing numbers"):
         at_speeds(arm, motion, [1.0, 0.5])
     with pytest.raises(InputError, match="take fewer"):
         at_speeds(arm, motion, np.linspace(0.5, 1.0, 1000), phases=100_000)

@@ -68,7 +68,7 @@ def test_accelerometers_tell_what_the_last_torque_does() -> None:
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (control.Encoder, "one of them"),
+        (control.Encoder, "either bits or a resolution"),
         (lambda: control.Encoder(bits=60), "1 to 52"),
         (lambda: control.Encoder(resolution=-1.0), "above 0"),
         (lambda: control.Tachometer(8, 0.0), "above 0"),

@@ -84,7 +84,7 @@ def test_plot_writes_a_picture(tmp_path: Path, capsys: Capture) -> None:
 
 def test_mistakes_are_told(capsys: Capture) -> None:
     assert main(["count"]) == 2
-    assert "an ARM is needed" in capsys.readouterr().err
+    assert "expected an ARM" in capsys.readouterr().err
     assert main(["count", "--explain", "--printed"]) == 2
     assert "need an ARM" in capsys.readouterr().err
     assert main(["count", "puma560-akb", "--formulation", "newton-eular"]) == 2

@@ -13,7 +13,7 @@ from counting.counted import values
 
 import forearm as fa
 from forearm.counting.cost import FARTHEST, curves, general, general_matrices, per_joint
-from forearm.counting.counts import METHODS, Convention, Work, count, retold, run
+from forearm.counting.counts import METHODS, Convention, CountedModel, count, retold, run
 from forearm.counting.models import GenericChain, chain
 from forearm.counting.polynomial import Polynomial, fit
 from forearm.dynamics.newton_euler import newton_euler
@@ -91,12 +91,12 @@ def test_with_full_cross_each_vector_product_takes_six_and_three(
 ) -> None:
     convention, calls = Convention(full_cross=True, everything=True), []
 
-    def free(work: Work, a: Any, b: Any) -> Any:
+    def free(work: CountedModel, a: Any, b: Any) -> Any:
         calls.append((a, b))
         return np.array([work.tally.variable(x) for x in np.cross(values(a), values(b))], dtype=object)
 
     full = count(chain(6), name, convention=convention)
-    monkeypatch.setattr(Work, "_full_cross", free)
+    monkeypatch.setattr(CountedModel, "_full_cross", free)
     rest = count(chain(6), name, convention=convention)
     assert len(calls) == crosses
     assert full - rest == Counts(mul=6 * crosses, add=3 * crosses)

@@ -222,9 +222,7 @@ def test_a_joint_that_moves_nothing_is_told() -> None:
 
 def test_one_state_at_a_time() -> None:
     arm = loaded_arm("chain", 6, 3)
-    with pytest.raises(
-        InputError, match=r"forward_report: one state of shape \(3,\) is needed; came \(2, 3\)"
-    ):
+    with pytest.raises(InputError, match=r"forward_report: expected one state of shape \(3,\), got \(2, 3\)"):
         dynamics.forward_report(arm, *np.zeros((3, 2, 3)))
 
 

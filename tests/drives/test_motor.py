@@ -136,13 +136,13 @@ def test_the_amplifier_stands_behind_it(gain: float) -> None:
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "no period": ({"period": 0.0}, "DAC, period: more than 0 s is needed; came 0.0"),
+    "no period": ({"period": 0.0}, "DAC, period: expected more than 0 s, got 0.0"),
     "NaN": ({"period": float("nan")}, "DAC, period"),
-    "complex": ({"gain": np.complex128(1.0 + 1.0j)}, "DAC, gain: a number other than 0"),
-    "no gain": ({"gain": 0.0}, "DAC, gain: a number other than 0"),
-    "bits without a span": ({"bits": 12}, "DAC, bits: whole, from 1 to 52, and only with a span"),
+    "complex": ({"gain": np.complex128(1.0 + 1.0j)}, "DAC, gain: expected a number other than 0"),
+    "no gain": ({"gain": 0.0}, "DAC, gain: expected a number other than 0"),
+    "bits without a span": ({"bits": 12}, "DAC, bits: expected a whole number from 1 to 52, and a span"),
     "too many bits": ({"bits": 60, "span": 1.0}, "DAC, bits"),
-    "no span": ({"span": 0.0}, "DAC, span: more than 0 V is needed"),
+    "no span": ({"span": 0.0}, "DAC, span: expected more than 0 V"),
     "endless": ({"span": float("inf"), "bits": 8}, "DAC, span"),
 }
 
@@ -162,12 +162,12 @@ def test_the_uppermost_level_is_a_step_below_the_span_and_said_to_be_a_bound() -
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"bits": 8.5, "span": 10.0}, "bits: whole, from 1 to 52"),
-        ({"bits": True, "span": 1.0}, "bits: whole"),
-        ({"period": "a"}, "period: more than 0 s"),
+        ({"bits": 8.5, "span": 10.0}, "bits: expected a whole number from 1 to 52"),
+        ({"bits": True, "span": 1.0}, "bits: expected a whole number"),
+        ({"period": "a"}, "period: expected more than 0 s"),
         ({"period": np.nan}, "period"),
-        ({"span": "a"}, "span: more than 0 V"),
-        ({"gain": None}, "gain: a number other than 0"),
+        ({"span": "a"}, "span: expected more than 0 V"),
+        ({"gain": None}, "gain: expected a number other than 0"),
         ({"gain": 0.0}, "gain"),
     ],
 )
@@ -184,9 +184,9 @@ def test_arrays_that_do_not_go_together() -> None:
         ([1.0], [1.0]),
         (np.zeros((1, 1, 6)), np.zeros((1, 1, 6))),
     ):
-        with pytest.raises(InputError, match="tau and qd: both"):
+        with pytest.raises(InputError, match="tau and qd: expected both"):
             voltage_of(arm, value, qd)
-    with pytest.raises(InputError, match="voltage: numbers are needed"):
+    with pytest.raises(InputError, match="voltage: expected numbers"):
         torque_of(arm, "x", np.zeros(6))
 
 

@@ -322,7 +322,7 @@ def test_silver_angular_velocity_and_rotation_rate_are_inverse() -> None:
         v = rng.normal(size=3)
         np.testing.assert_allclose(rotation_rate(w, W) @ v, np.cross(w, W @ v), rtol=0, atol=1e-14)
         assert np.array_equal(rotation_rate(w.tolist(), W.tolist()), rotation_rate(w, W))
-    with pytest.raises(InputError, match=r"Wd: shape \(3, 3\) is needed, came \(4, 4\)"):
+    with pytest.raises(InputError, match=r"Wd: expected shape \(3, 3\), got \(4, 4\)"):
         angular_velocity(np.eye(4), np.eye(4))
 
 

@@ -31,7 +31,7 @@ from forearm import Arm, Frame, Friction, Joint, Link, Motor, dynamics, from_dh
 from forearm.dynamics.reference import INERTIA as MATRICES
 from forearm.dynamics.reference import INVERSE as METHODS
 from forearm.kinematics import forward as hand_pose
-from forearm.model import Body, Model, model_of
+from forearm.model import Model, RigidBody, model_of
 from forearm.spatial import parallel_axis, pose
 
 VECTORS = Path(__file__).parent.parent / "data" / "vectors"
@@ -441,7 +441,7 @@ def sympybotics_model(case: Any) -> Model:
         r = ten[6:9] / m if m else ten[6:9]
         about_centre = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) - parallel_axis(m, r)
         bodies.append(
-            Body(body.parent, body.revolute, body.Rb, body.pb, body.Ra, body.pa, m, r, about_centre)
+            RigidBody(body.parent, body.revolute, body.Rb, body.pb, body.Ra, body.pa, m, r, about_centre)
         )
     return dataclasses.replace(bare, bodies=tuple(bodies))
 

@@ -201,7 +201,7 @@ def test_a_wrong_shape_is_refused(
 ) -> None:
     values: tuple[Any, ...] = (0.0, np.zeros(2), np.zeros(4), np.zeros((2, 4)), np.zeros((2, 2, 3)), [])
     for wrong in values:
-        said = f"q: 'random25' has 3 joints, so the shape is (3,) or (B, 3); came {np.shape(wrong)}."
+        said = f"q: 'random25' has 3 joints, so the expected shape is (3,) or (B, 3), got {np.shape(wrong)}."
         with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
             function(ARM, wrong, *(none for _ in names[1:]))
 
@@ -219,7 +219,7 @@ def test_nothing_is_broadcast(
             arguments = [one] * len(names)
             arguments[at] = other
             said = (
-                f"{names[at]}: all arguments share one shape; came {other.shape} beside "
+                f"{names[at]}: all arguments must share one shape, got {other.shape} beside "
                 f"{one.shape}. Nothing is broadcast."
             )
             with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
@@ -290,7 +290,7 @@ NO_NUMBERS: dict[str, Any] = {
 def test_what_is_no_number_is_refused(case: str) -> None:
     name, what = case.split("-")
     function, names, _ = FUNCTIONS[name]
-    with pytest.raises(InputError, match=r"^q: numbers are needed, came "):
+    with pytest.raises(InputError, match=r"^q: expected numbers, got "):
         function(ARM, NO_NUMBERS[what], *(none for _ in names[1:]))
 
 
@@ -299,7 +299,7 @@ def test_what_is_no_number_is_refused(case: str) -> None:
 def test_complex_numbers_are_refused(
     function: Callable[..., Array], names: tuple[str, ...], shape: tuple[int, ...]
 ) -> None:
-    with pytest.raises(InputError, match="numbers are needed"):
+    with pytest.raises(InputError, match="expected numbers"):
         function(ARM, none + 1j, *(none for _ in names[1:]))
 
 
@@ -307,9 +307,9 @@ def test_complex_numbers_are_refused(
 @pytest.mark.parametrize("value", [1.0, [1.0, 2.0], np.zeros((1, 3)), np.zeros((3, 3)), []], ids=str)
 def test_a_load_of_the_wrong_shape_is_refused(what: str, value: Any) -> None:
     load = {what: value}
-    with pytest.raises(InputError, match=rf"^{what}: three numbers are needed, came shape \("):
+    with pytest.raises(InputError, match=rf"^{what}: expected three numbers, got shape \("):
         dynamics.inverse(ARM, none, none, none, **load)
-    with pytest.raises(InputError, match=rf"^{what}: three numbers are needed, came shape \("):
+    with pytest.raises(InputError, match=rf"^{what}: expected three numbers, got shape \("):
         dynamics.forward(ARM, none, none, none, **load)
 
 
@@ -331,16 +331,14 @@ def test_a_load_that_is_no_number_is_refused(what: str, value: Any) -> None:
     ids=["number", "two", "four", "text", "text inside"],
 )
 def test_a_base_motion_that_is_none_is_refused(value: Any) -> None:
-    said = r"^base_motion: three vectors are needed: angular velocity|^base_motion\[\d\]: "
+    said = r"^base_motion: expected three vectors: angular velocity|^base_motion\[\d\]: "
     with pytest.raises(InputError, match=said):
         dynamics.inverse(ARM, none, none, none, base_motion=value)
 
 
 def test_a_base_motion_of_the_wrong_shape_is_refused() -> None:
     v = np.zeros(3)
-    with pytest.raises(
-        InputError, match=r"^base_motion\[1\]: three numbers are needed, came shape \(2,\)\.$"
-    ):
+    with pytest.raises(InputError, match=r"^base_motion\[1\]: expected three numbers, got shape \(2,\)\.$"):
         dynamics.inverse(ARM, none, none, none, base_motion=(v, np.zeros(2), v))
 
 

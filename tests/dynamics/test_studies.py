@@ -48,7 +48,7 @@ def test_closed_form_leaves_drives_out_and_refuses_trees_and_batches() -> None:
         closed_form(arm, np.zeros(3)).torque(np.zeros(2), np.zeros(3))
     with pytest.raises(fa.ModelError, match="serial chains"):
         closed_form(random_arm(4, n=4, convention="frames", tree=True), np.zeros(4))
-    with pytest.raises(fa.InputError, match="closed_form: one state"):
+    with pytest.raises(fa.InputError, match="closed_form: expected one state"):
         closed_form(arm, np.zeros((2, 3)))
 
 
@@ -89,9 +89,9 @@ def test_own_link_only_is_the_arm_with_every_link_behind_weightless() -> None:
 
 def test_drop_errors_needs_a_motion() -> None:
     arm = random_arm(7, n=2, convention="modified")
-    with pytest.raises(fa.InputError, match=r"samples of a motion, shape \(B, 2\), are needed; came \(2,\)"):
+    with pytest.raises(fa.InputError, match=r"samples of a motion, shape \(B, 2\), got \(2,\)"):
         drop_errors(arm, np.zeros(2), np.zeros(2), np.zeros(2))
-    with pytest.raises(fa.InputError, match="qd: all arguments share one shape"):
+    with pytest.raises(fa.InputError, match="qd: all arguments must share one shape"):
         drop_errors(arm, np.zeros((3, 2)), np.zeros((2, 2)), np.zeros((3, 2)))
 
 

@@ -153,7 +153,7 @@ def test_inertia_must_say_about_what() -> None:
     with pytest.raises(InputError, match=r"arm\.toml, link 'link1', inertia: the key 'about' is missing"):
         two(link="inertia = { xx = 1, yy = 1, zz = 1 }")
     with pytest.raises(
-        InputError, match=r"link 'link1', inertia, about: must be one of 'com', 'origin'; came 'con'"
+        InputError, match=r"link 'link1', inertia, about: expected one of 'com', 'origin', got 'con'"
     ):
         two(link='inertia = { about = "con", xx = 1, yy = 1, zz = 1 }')
     with pytest.raises(InputError, match="link 'link1', inertia: the key 'zz' is missing"):
@@ -331,7 +331,7 @@ def test_gravity() -> None:
     assert two(top="base = { xyz = [1, 2, 3] }").gravity.tolist() == [0.0, 0.0, -9.81]
     with pytest.raises(InputError, match=r"arm\.toml, gravity: the key 'world' is missing"):
         two(top="gravity = {}")
-    with pytest.raises(InputError, match=r"gravity: a list of 3 values is needed, came 9\.81"):
+    with pytest.raises(InputError, match=r"gravity: expected a list of 3 values, got 9\.81"):
         two(top="gravity = 9.81")
 
 

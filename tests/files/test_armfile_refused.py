@@ -86,14 +86,14 @@ BROKEN: list[tuple[Change, str, str]] = [
     (drop("name"), "", "the key 'name' is missing"),
     (drop("joint"), "", "the key 'joint' is missing"),
     (drop("link"), "", "the key 'link' is missing"),
-    (put("name", value=5), "name", "text is needed, came 5"),
-    (put("name", value="x" * 201), "name", "at most 200 characters, came 201"),
-    (put("source", value=["x"]), "source", "text is needed"),
-    (put("notes", value="x" * 20_001), "notes", "at most 20000 characters, came 20001"),
+    (put("name", value=5), "name", "expected text, got 5"),
+    (put("name", value="x" * 201), "name", "at most 200 characters, got 201"),
+    (put("source", value=["x"]), "source", "expected text"),
+    (put("notes", value="x" * 20_001), "notes", "at most 20000 characters, got 20001"),
     (
         put("gravity", value=-9.81),
         "gravity",
-        "a list of 3 values is needed, came -9.81. Wanted: [x, y, z] of the free-fall",
+        "expected a list of 3 values, got -9.81. Wanted: [x, y, z] of the free-fall",
     ),
     (
         put("joint", MOTOR, "friction", "coulomb", value=0.3),
@@ -101,67 +101,67 @@ BROKEN: list[tuple[Change, str, str]] = [
         "such as [0.3, -0.3]",
     ),
     (drop("link", 1, "name"), "link[2]", "the key 'name' is missing: link1 for what the first joint moves"),
-    (put("gravity", value=[0, 0]), "gravity", "a list of 3 values is needed"),
-    (put("gravity", value=[0, 0, "g"]), "gravity[3]", "a number is needed, came 'g'"),
+    (put("gravity", value=[0, 0]), "gravity", "expected a list of 3 values"),
+    (put("gravity", value=[0, 0, "g"]), "gravity[3]", "expected a number, got 'g'"),
     (put("gravity", value={"moon": [0, 0, 0]}), "gravity", "there is no key 'moon'"),
-    (put("gravity", value={"world": [0, 0, True]}), "gravity, world[3]", "a number is needed, came True"),
-    (put("base", value=[0, 0, 0]), "base", "a table is needed"),
+    (put("gravity", value={"world": [0, 0, True]}), "gravity, world[3]", "expected a number, got True"),
+    (put("base", value=[0, 0, 0]), "base", "expected a table"),
     (put("base", value={"xyz": [0, 0, 0], "rot": 1}), "base", "there is no key 'rot'"),
     (put("base", value={"matrix": [[1, 0, 0, 0]] * 3}), "base, matrix", "a list of 4 values"),
     (put("base", value={"matrix": [[1, 0, 0]] * 4}), "base, matrix[1]", "a list of 4 values"),
-    (put("base_link", value=0), "base_link", "text is needed"),
+    (put("base_link", value=0), "base_link", "expected text"),
     (
         put("hand", value="link1"),
         "hand",
-        "came 'link1'. Wanted: { link = ..., xyz = ..., rpy = ..., matrix = ... }.",
+        "got 'link1'. Wanted: { link = ..., xyz = ..., rpy = ..., matrix = ... }.",
     ),
-    (put("hand", "link", value=4), "hand, link", "text is needed"),
-    (put("dh_convention", value="craig"), "dh_convention", "must be one of 'standard', 'modified'"),
-    (put("parts", value=7), "parts", "text is needed"),
+    (put("hand", "link", value=4), "hand, link", "expected text"),
+    (put("dh_convention", value="craig"), "dh_convention", "expected one of 'standard', 'modified'"),
+    (put("parts", value=7), "parts", "expected text"),
     (put("joint", value={"name": "x"}), "joint", "write each as [[joint]]"),
     (put("link", value="x"), "link", "write each as [[link]]"),
-    (put("joint", 0, value=3), "joint[1]", "a table is needed, came 3"),
-    (put("link", 1, value=[]), "link[2]", "a table is needed, came []"),
+    (put("joint", 0, value=3), "joint[1]", "expected a table, got 3"),
+    (put("link", 1, value=[]), "link[2]", "expected a table, got []"),
     (drop("link", 1, "name"), "link[2]", "the key 'name' is missing"),
-    (put("link", 1, "name", value=9), "link[2], name", "text is needed, came 9"),
-    (put("link", 1, "mass", value="heavy"), f"{LINK}, mass", "a number is needed, came 'heavy'"),
-    (put("link", 1, "mass", value=-1), f"{LINK}, mass", "must be at least 0, came -1"),
-    (put("link", 1, "mass", value=False), f"{LINK}, mass", "a number is needed, came False"),
+    (put("link", 1, "name", value=9), "link[2], name", "expected text, got 9"),
+    (put("link", 1, "mass", value="heavy"), f"{LINK}, mass", "expected a number, got 'heavy'"),
+    (put("link", 1, "mass", value=-1), f"{LINK}, mass", "must be at least 0, got -1"),
+    (put("link", 1, "mass", value=False), f"{LINK}, mass", "expected a number, got False"),
     (put("link", 1, "com", value=[0, 0, 0, 0]), f"{LINK}, com", "a list of 3 values"),
     (put("link", 1, "com", value={"x": 0}), f"{LINK}, com", "a list of 3 values"),
-    (put("link", 1, "com", value=[0, "0 deg", 0]), f"{LINK}, com[2]", "a number is needed"),
-    (put("link", 1, "inertia", value=[1, 1, 1]), f"{LINK}, inertia", "a table is needed"),
+    (put("link", 1, "com", value=[0, "0 deg", 0]), f"{LINK}, com[2]", "expected a number"),
+    (put("link", 1, "inertia", value=[1, 1, 1]), f"{LINK}, inertia", "expected a table"),
     (drop("link", 1, "inertia", "about"), f"{LINK}, inertia", "the key 'about' is missing"),
     (drop("link", 1, "inertia", "xx"), f"{LINK}, inertia", "the key 'xx' is missing"),
     (put("link", 1, "inertia", "yx", value=0), f"{LINK}, inertia", "there is no key 'yx'"),
-    (put("link", 1, "inertia", "xx", value=[1]), f"{LINK}, inertia, xx", "a number is needed, came [1]"),
+    (put("link", 1, "inertia", "xx", value=[1]), f"{LINK}, inertia, xx", "expected a number, got [1]"),
     (put("link", 1, "density", value=2700), LINK, "there is no key 'density'"),
     (
         put("joint", MOTOR, "kind", value="continuous"),
         f"{JOINT}, kind",
-        "must be one of 'revolute', 'prismatic'",
+        "expected one of 'revolute', 'prismatic'",
     ),
-    (put("joint", MOTOR, "kind", value=1), f"{JOINT}, kind", "came 1"),
-    (put("joint", MOTOR, "parent", value=0), f"{JOINT}, parent", "text is needed"),
-    (put("joint", MOTOR, "child", value=None), f"{JOINT}, child", "text is needed"),
-    (put("joint", MOTOR, "dh", value=[0, 0, 0, 0]), f"{JOINT}, dh", "a table is needed"),
-    (put("joint", MOTOR, "dh", "alpha", value=[1]), f"{JOINT}, dh, alpha", "a number is needed"),
+    (put("joint", MOTOR, "kind", value=1), f"{JOINT}, kind", "got 1"),
+    (put("joint", MOTOR, "parent", value=0), f"{JOINT}, parent", "expected text"),
+    (put("joint", MOTOR, "child", value=None), f"{JOINT}, child", "expected text"),
+    (put("joint", MOTOR, "dh", value=[0, 0, 0, 0]), f"{JOINT}, dh", "expected a table"),
+    (put("joint", MOTOR, "dh", "alpha", value=[1]), f"{JOINT}, dh, alpha", "expected a number"),
     (put("joint", MOTOR, "dh", "alpha", value="steep"), f"{JOINT}, dh, alpha", "is not an angle"),
-    (put("joint", MOTOR, "dh", "a", value="90 deg"), f"{JOINT}, dh, a", "a number is needed, came '90 deg'"),
+    (put("joint", MOTOR, "dh", "a", value="90 deg"), f"{JOINT}, dh, a", "expected a number, got '90 deg'"),
     (put("joint", MOTOR, "dh", "b", value=1), f"{JOINT}, dh", "there is no key 'b'"),
     (put("joint", MOTOR, "frame", value={"matrix": []}), f"{JOINT}, frame", "there is no key 'matrix'"),
     (put("joint", MOTOR, "limits", value=[0]), f"{JOINT}, limits", "a list of 2 values"),
-    (put("joint", MOTOR, "limits", value=[0, {}]), f"{JOINT}, limits[2]", "a number is needed"),
+    (put("joint", MOTOR, "limits", value=[0, {}]), f"{JOINT}, limits[2]", "expected a number"),
     (put("joint", MOTOR, "max_speed", value=-1), f"{JOINT}, max_speed", "must be at least 0"),
-    (put("joint", MOTOR, "max_effort", value="87 Nm"), f"{JOINT}, max_effort", "a number is needed"),
+    (put("joint", MOTOR, "max_effort", value="87 Nm"), f"{JOINT}, max_effort", "expected a number"),
     (put("joint", MOTOR, "axes", value=[0, 0, 1]), JOINT, "there is no key 'axes' here; did you mean 'axis'"),
-    (put("joint", MIMIC, "mimic", value="joint1"), f"{FOLLOWER}, mimic", "a table is needed"),
+    (put("joint", MIMIC, "mimic", value="joint1"), f"{FOLLOWER}, mimic", "expected a table"),
     (drop("joint", MIMIC, "mimic", "joint"), f"{FOLLOWER}, mimic", "the key 'joint' is missing"),
     (put("joint", MIMIC, "mimic", "ratio", value=2), f"{FOLLOWER}, mimic", "there is no key 'ratio'"),
     (
         put("joint", MOTOR, "motor", "gear_ratio", value="1:50"),
         f"{JOINT}, motor, gear_ratio",
-        "a number is needed",
+        "expected a number",
     ),
     (put("joint", MOTOR, "motor", "resistance", value=0), f"{JOINT}, motor, resistance", "must be above 0"),
     (put("joint", MOTOR, "motor", "rotor_inertia", value=-1), f"{JOINT}, motor, rotor_inertia", "at least 0"),
@@ -177,7 +177,7 @@ BROKEN: list[tuple[Change, str, str]] = [
     (
         put("joint", MOTOR, "bearing", value={"kind": "thrust"}),
         f"{JOINT}, bearing",
-        "a list of values is needed",
+        "expected a list of values",
     ),
     (drop("joint", MOTOR, "bearing", 0, "mu"), f"{JOINT}, bearing[1]", "the key 'mu' is missing"),
     (put("joint", MOTOR, "bearing", 0, "kind", value="ball"), f"{JOINT}, bearing[1], kind", "'journal'"),
@@ -213,7 +213,7 @@ BEYOND_THE_SCHEMA: list[tuple[Change, str]] = [
     (put("link", 1, "name", value=""), "a link's name must be printable"),
     (
         put("link", 1, "mass", value=math.nan),
-        "arm.toml, " + LINK + ", mass: the number must be finite, came nan",
+        "arm.toml, " + LINK + ", mass: the number must be finite, got nan",
     ),
     (put("link", 1, "mass", value=10**400), LINK + ", mass: the number must be finite"),
     (put("link", 1, "com", value=[0, math.inf, 0]), LINK + ", com[2]: the number must be finite"),
@@ -318,7 +318,7 @@ def test_tables_very_deep(key: str, depth: int) -> None:
 def test_lists_as_deep_as_the_parser_goes() -> None:
     depth = 200
     text = f'schema = "{SCHEMA}"\nname = {"[" * depth}{"]" * depth}\njoint = []\nlink = []'
-    with pytest.raises(InputError, match=r"^evil\.toml, name: text is needed, came \[\["):
+    with pytest.raises(InputError, match=r"^evil\.toml, name: expected text, got \[\["):
         read(text, "evil.toml")
 
 
@@ -335,12 +335,14 @@ def test_files_are_bounded(tmp_path: Path) -> None:
 def test_lists_are_bounded() -> None:
     document = sound()
     document["joint"][MOTOR]["transmission"]["efficiency"] = [[0.1, 0.5]] * 10_001
-    with pytest.raises(InputError, match=r"transmission, efficiency: at most 10000 entries, came 10001"):
+    with pytest.raises(
+        InputError, match=r"transmission, efficiency: expected at most 10000 entries, got 10001"
+    ):
         arm_from_document(document, "arm.toml")
     for key in ("joint", "link"):
         document = sound()
         document[key] = [{}] * 10_001
-        with pytest.raises(InputError, match=rf"arm\.toml, {key}: at most 10000 of them, came 10001"):
+        with pytest.raises(InputError, match=rf"arm\.toml, {key}: expected at most 10000 of them, got 10001"):
             arm_from_document(document, "arm.toml")
 
 
@@ -372,7 +374,7 @@ def test_load_names_what_it_knows(tmp_path: Path) -> None:
         load("puma506")
     with pytest.raises(InputError, match=r"must end in \.toml \(arm file\) or \.urdf"):
         load(tmp_path / "arm.json")
-    with pytest.raises(InputError, match="a name or a path is needed, came 5"):
+    with pytest.raises(InputError, match="expected a name or a path, got 5"):
         load(5)  # type: ignore[arg-type]
 
 

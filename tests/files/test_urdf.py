@@ -375,15 +375,15 @@ def test_transmission_of_a_joint_that_is_missing_is_read_over() -> None:
         ),
         (
             '<joint name="j"/><actuator><motorInertia>-1</motorInertia></actuator>',
-            "line 5, transmission 't': motor, rotor_inertia: must be at least 0, came -1.",
+            "line 5, transmission 't': motor, rotor_inertia: must be at least 0, got -1.",
         ),
         (
             '<joint name="j"/><mechanicalReduction>nan</mechanicalReduction>',
-            "line 5, transmission 't': <mechanicalReduction> must be finite, came 'nan'.",
+            "line 5, transmission 't': <mechanicalReduction> must be finite, got 'nan'.",
         ),
         (
             '<joint name="j"/><mechanicalReduction>fifty</mechanicalReduction>',
-            "line 5, transmission 't': <mechanicalReduction> must be a number, came 'fifty'.",
+            "line 5, transmission 't': <mechanicalReduction> must be a number, got 'fifty'.",
         ),
     ],
 )

@@ -129,7 +129,7 @@ def test_long_text_and_long_names() -> None:
     assert read(robot(links("a"), "x" * 20_000_000)).n == 0
     assert read(robot(links("a"), f'<t a="{"x" * 20_000_000}"/>')).n == 0
     with pytest.raises(
-        InputError, match="a link's name must be printable text of 1 to 200 characters; came 'xxxxx"
+        InputError, match="a link's name must be printable text of 1 to 200 characters, got 'xxxxx"
     ):
         read(robot(links("x" * 1_000_000)))
 
@@ -168,8 +168,8 @@ def test_message_stays_readable(text: str) -> None:
             b"<robot></robot><robot></robot>",
             ", line 1, column 16: not valid XML: junk after document element.",
         ),
-        (b"<sdf><model/></sdf>", ", line 1: a URDF starts with <robot>, came <sdf>."),
-        (b"<mujoco/>", ", line 1: a URDF starts with <robot>, came <mujoco>."),
+        (b"<sdf><model/></sdf>", ", line 1: expected <robot> at the root of a URDF, got <sdf>."),
+        (b"<mujoco/>", ", line 1: expected <robot> at the root of a URDF, got <mujoco>."),
         (b'<robot name="a" name="b"/>', ", line 1, column 17: not valid XML: duplicate attribute."),
         (b'<robot name="\xff"/>', ", line 1, column 14: not valid XML: not well-formed (invalid token)."),
         (
@@ -271,7 +271,7 @@ def test_no_tree(blocks: list[str], message: str) -> None:
         ('<link name=""/>', ", line 3, <link>: <link> needs the attribute 'name'."),
         (
             '<link name="  "/>',
-            ", line 3, link '  ': a link's name must be printable text of 1 to 200 characters; came '  '.",
+            ", line 3, link '  ': a link's name must be printable text of 1 to 200 characters, got '  '.",
         ),
         ('<joint type="fixed"/>', ", line 3, <joint>: <joint> needs the attribute 'name'."),
         ('<joint name="j"/>', ", line 3, joint 'j': <joint> needs the attribute 'type'."),
@@ -359,7 +359,7 @@ def test_numbers_are_sound_before_they_are_changed() -> None:
 @pytest.mark.parametrize("place", PLACES)
 def test_number_that_is_not_finite(place: str, value: str) -> None:
     assert_refused(
-        with_number(place, value), f", {owner(place)}: {place.strip()} must be finite, came '{value}'."
+        with_number(place, value), f", {owner(place)}: {place.strip()} must be finite, got '{value}'."
     )
 
 
@@ -370,13 +370,13 @@ def test_number_that_is_not_finite(place: str, value: str) -> None:
 def test_number_that_is_none(place: str, value: str) -> None:
     shown = ascii(value)
     assert_refused(
-        with_number(place, value), f", {owner(place)}: {place.strip()} must be a number, came {shown}."
+        with_number(place, value), f", {owner(place)}: {place.strip()} must be a number, got {shown}."
     )
 
 
 @pytest.mark.parametrize("place", [p for p in PLACES if p.split()[0] not in ("xyz", "rpy")])
 def test_empty_number(place: str) -> None:
-    assert_refused(with_number(place, ""), f", {owner(place)}: {place.strip()} must be a number, came ''.")
+    assert_refused(with_number(place, ""), f", {owner(place)}: {place.strip()} must be a number, got ''.")
 
 
 @pytest.mark.parametrize("place", [p for p in PLACES if p.split()[0] in ("xyz", "rpy")])
@@ -384,23 +384,23 @@ def test_empty_number(place: str) -> None:
 def test_vector_of_other_than_three(place: str, value: str) -> None:
     with pytest.raises(InputError) as caught:
         read(with_number(place, value))
-    what = f"bad.urdf, {owner(place)}: {place.strip()} must be three numbers, came '"
+    what = f"bad.urdf, {owner(place)}: {place.strip()} must be three numbers, got '"
     assert str(caught.value).startswith(what)
 
 
 @pytest.mark.parametrize(
     ("place", "value", "said"),
     [
-        ("value of <mass>", "-2", "mass: must be at least 0, came -2."),
+        ("value of <mass>", "-2", "mass: must be at least 0, got -2."),
         ("ixx of <inertia>", "-1", "inertia: must be positive semidefinite, but its principal moments are "),
         ("ixy of <inertia>", "1.5", "inertia: must be positive semidefinite, but its principal moments are "),
         ("xyz of <axis>", "0", "axis: must not be 0 0 0; give the direction of the joint, such as 0 0 1."),
-        ("lower of <limit>", "1.5", "limits: lower must not be above upper, came 1.5 and 1."),
-        ("effort of <limit>", "-1", "max_effort: must be at least 0, came -1."),
-        ("velocity of <limit>", "-1", "max_speed: must be at least 0, came -1."),
-        ("damping of <dynamics>", "-1", "friction, viscous: must be at least 0, came -1."),
-        ("friction of <dynamics>", "-1", "friction, coulomb: must be at least 0, came -1."),
-        ("<motorInertia>", "-1", "motor, rotor_inertia: must be at least 0, came -1."),
+        ("lower of <limit>", "1.5", "limits: lower must not be above upper, got 1.5 and 1."),
+        ("effort of <limit>", "-1", "max_effort: must be at least 0, got -1."),
+        ("velocity of <limit>", "-1", "max_speed: must be at least 0, got -1."),
+        ("damping of <dynamics>", "-1", "friction, viscous: must be at least 0, got -1."),
+        ("friction of <dynamics>", "-1", "friction, coulomb: must be at least 0, got -1."),
+        ("<motorInertia>", "-1", "motor, rotor_inertia: must be at least 0, got -1."),
     ],
 )
 def test_number_that_no_arm_has(place: str, value: str, said: str) -> None:

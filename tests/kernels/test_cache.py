@@ -26,7 +26,7 @@ from arms import random_arm
 
 import forearm as fa
 from forearm.kernels import cache, cache_key, compile_request, elf
-from forearm.kernels.compiled import Compiled, Request
+from forearm.kernels.compiled import Compiled, CompileRequest
 
 ARM = fa.load("ascher2")
 STATES = np.linspace(0.1, 0.9, 3 * 5 * ARM.n).reshape(3, 5, ARM.n)
@@ -116,7 +116,7 @@ def makings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     parts: list[str] = []
     made = compile_request.made
 
-    def noted(request: Request, part: str, *rest: Any) -> Any:
+    def noted(request: CompileRequest, part: str, *rest: Any) -> Any:
         parts.append(part)
         return made(request, part, *rest)
 
@@ -164,7 +164,7 @@ def test_kernels_of_one_process_share_it(place: Path, makings: list[str]) -> Non
 
 
 def test_what_is_told_about_a_function_comes_back_whole(place: Path, makings: list[str]) -> None:
-    request = Request(random_arm(3, 3).rigid(), ("bias", "inertia_matrix"), "float32")
+    request = CompileRequest(random_arm(3, 3).rigid(), ("bias", "inertia_matrix"), "float32")
     made, found = Compiled(request), Compiled(request)
     assert (made.inputs, made.outputs, made.counts) == (found.inputs, found.outputs, found.counts)
     assert makings == ["single"]

@@ -19,10 +19,10 @@ from arms import random_arm
 
 import forearm as fa
 from forearm.kernels import cache, cache_key
-from forearm.kernels.compiled import Compiled, Request
+from forearm.kernels.compiled import Compiled, CompileRequest
 
 
-def key_of(request: Request, part: str = "single") -> str:
+def key_of(request: CompileRequest, part: str = "single") -> str:
     """The key under which a request is looked for."""
     asked: list[str] = []
 
@@ -38,7 +38,7 @@ def key_of(request: Request, part: str = "single") -> str:
 
 
 GENERIC = random_arm(7, 3)
-GENERIC_REQUEST = Request(GENERIC, ("bias",), "float64")
+GENERIC_REQUEST = CompileRequest(GENERIC, ("bias",), "float64")
 
 
 def nudged(value: Any, *places: tuple[int, ...]) -> Any:
@@ -138,14 +138,14 @@ def test_another_machine_or_version_is_another_key(
 
 @pytest.mark.slow
 def test_the_same_arm_has_the_same_key_in_any_process() -> None:
-    keys = {key_of(Request(fa.load("panda"), ("bias",), "float64")) for _ in range(2)}
+    keys = {key_of(CompileRequest(fa.load("panda"), ("bias",), "float64")) for _ in range(2)}
     assert len(keys) == 1
     told = (
         "from forearm.kernels.cache_key import told, surroundings; from "
-        "forearm.kernels.compiled import Request"
+        "forearm.kernels.compiled import CompileRequest"
     )
     code = (
-        f"import forearm as fa; {told}; print([told(Request(fa.load('panda'), ('bias',), "
+        f"import forearm as fa; {told}; print([told(CompileRequest(fa.load('panda'), ('bias',), "
         "'float64')), surroundings()])"
     )
     said = [

@@ -23,7 +23,7 @@ import forearm as fa
 from forearm.errors import OutOfMemory
 from forearm.kernels import elf, native
 from forearm.kernels.compile_request import made
-from forearm.kernels.compiled import Request
+from forearm.kernels.compiled import CompileRequest
 
 pytestmark = pytest.mark.skipif(not elf.is_possible(), reason="only LLVM's loader works on this machine")
 ARM = random_arm(5, 3).rigid()
@@ -48,7 +48,7 @@ OUTSIDE = "declare i32 @getpid()\ndefine i32 @mine() { %p = call i32 @getpid()  
 
 
 def code_of(function: str, part: str, dtype: str = "float64") -> tuple[dict[str, Any], bytes]:
-    return made(Request(ARM, (function,), dtype), part, False)
+    return made(CompileRequest(ARM, (function,), dtype), part, False)
 
 
 def results(place: elf.Loaded, about: dict[str, Any], dtype: str) -> bytes:
@@ -82,7 +82,7 @@ def test_both_loaders_give_the_same_bits(function: str, part: str, dtype: str) -
 @pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "inertia_matrix", "gravity"])
 @pytest.mark.sweep
 def test_every_kernel_is_taken(name: str, function: str) -> None:
-    request = Request(fa.load(name).rigid(), (function,), "float64")
+    request = CompileRequest(fa.load(name).rigid(), (function,), "float64")
     for part in ("single", "batch"):
         _, code = made(request, part, part == "single")
         assert function in elf.load(code).addresses

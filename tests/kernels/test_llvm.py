@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from forearm.kernels.llvm import Function, Value, constants, joined, stack_of, variables, vector
+from forearm.kernels.llvm import IRFunction, Value, constants, joined, stack_of, variables, vector
 from forearm.kernels.native import function_of, loaded, object_code
 
 
-def called(write: Callable[[Function, Value, Value], None], count: int, *parts: str) -> Any:
+def called(write: Callable[[IRFunction, Value, Value], None], count: int, *parts: str) -> Any:
     """What `void f(to, count)` leaves in 8 whole numbers, -1 each before."""
-    f = Function("f", {"to": "ptr", "count": "i64"})
+    f = IRFunction("f", {"to": "ptr", "count": "i64"})
     write(f, *f.arguments)
     f.ret()
     memory = loaded(object_code(joined([*parts, f.text()])), ["f"])
@@ -26,7 +26,7 @@ def called(write: Callable[[Function, Value, Value], None], count: int, *parts: 
 
 @pytest.mark.parametrize("count", [-2, 0, 1, 8])
 def test_a_loop_goes_through_the_numbers_of_a_range(count: int) -> None:
-    def write(f: Function, to: Value, count: Value) -> None:
+    def write(f: IRFunction, to: Value, count: Value) -> None:
         with f.loop(0, count) as i:
             f.store(f.op("mul", i, i), f.at(to, i, "i64"))
 
@@ -36,7 +36,7 @@ def test_a_loop_goes_through_the_numbers_of_a_range(count: int) -> None:
 
 @pytest.mark.parametrize(("first", "stop", "step"), [(1, 8, 3), (7, -1, -1), (6, 0, -2), (0, 1, 1)])
 def test_constant_bounds_and_steps(first: int, stop: int, step: int) -> None:
-    def write(f: Function, to: Value, _: Value) -> None:
+    def write(f: IRFunction, to: Value, _: Value) -> None:
         with f.loop(first, stop, step) as i:
             f.store(i, f.at(to, i, "i64"))
 
@@ -45,7 +45,7 @@ def test_constant_bounds_and_steps(first: int, stop: int, step: int) -> None:
 
 
 def test_a_loop_down_to_a_bound_that_is_not_known() -> None:
-    def write(f: Function, to: Value, count: Value) -> None:
+    def write(f: IRFunction, to: Value, count: Value) -> None:
         with f.loop(7, count, -1) as i:
             f.store(i, f.at(to, i, "i64"))
 
@@ -54,14 +54,14 @@ def test_a_loop_down_to_a_bound_that_is_not_known() -> None:
 
 
 def test_values_meet_behind_a_branch() -> None:
-    def write(f: Function, to: Value, count: Value) -> None:
+    def write(f: IRFunction, to: Value, count: Value) -> None:
         with f.loop(0, 8) as i:
             with f.when(f.compared("slt", i, count)) as end:
                 low = f.op("add", i, 100)
             with f.unless(f.compared("eq", f.phi(end, i, low), 5)):
                 f.store(low_or(f, i, count), f.at(to, i, "i64"))
 
-    def low_or(f: Function, i: Value, count: Value) -> Value:
+    def low_or(f: IRFunction, i: Value, count: Value) -> Value:
         end = f.label()
         with f.when(f.compared("slt", i, count)):
             low = f.op("add", i, 100)
@@ -76,7 +76,7 @@ def test_values_meet_behind_a_branch() -> None:
 def test_a_loop_carries_values_goes_on_early_and_is_left() -> None:
     """The sum of odd numbers until it reaches the count, and the number that reached it."""
 
-    def write(f: Function, to: Value, count: Value) -> None:
+    def write(f: IRFunction, to: Value, count: Value) -> None:
         with f.repeat(0, 0) as turn:
             i, total = turn.now
             after = f.op("add", i, 1)
@@ -92,7 +92,7 @@ def test_a_loop_carries_values_goes_on_early_and_is_left() -> None:
 
 
 def test_a_return_within_a_branch_ends_the_function() -> None:
-    def write(f: Function, to: Value, count: Value) -> None:
+    def write(f: IRFunction, to: Value, count: Value) -> None:
         with f.when(f.compared("eq", count, 0)):
             f.ret()
         f.store(count, to)
@@ -101,10 +101,10 @@ def test_a_return_within_a_branch_ends_the_function() -> None:
 
 
 def test_tables_memory_calls_and_vectors() -> None:
-    inner = Function("twice", {"x": "i64"}, "i64", internal=True)
+    inner = IRFunction("twice", {"x": "i64"}, "i64", internal=True)
     inner.ret(inner.op("mul", inner.arguments[0], 2))
 
-    def write(f: Function, to: Value, _: Value) -> None:
+    def write(f: IRFunction, to: Value, _: Value) -> None:
         kept = f.space("i64", 4)
         f.store(vector("i64", [4, 5, 6, 7]), kept, align=8)
         with f.loop(0, 4) as i:
@@ -120,7 +120,7 @@ def test_tables_memory_calls_and_vectors() -> None:
 
 
 def test_the_stack_is_counted_in_bytes() -> None:
-    f = Function("f")
+    f = IRFunction("f")
     f.space("double", 12)
     f.space("float", 3)
     f.ret()

@@ -101,12 +101,12 @@ def test_a_link_of_the_base_does_not_move() -> None:
     [
         (
             lambda a: jacobian(a, [1.0]),
-            r"q: .* has 3 joints, so the shape is \(3,\) or \(B, 3\); came \(1,\)",
+            r"q: .* has 3 joints, so the expected shape is \(3,\) or \(B, 3\), got \(1,\)",
         ),
-        (lambda a: jacobian(a, "abc"), "q: numbers are needed"),
+        (lambda a: jacobian(a, "abc"), "q: expected numbers"),
         (lambda a: velocity(a, np.zeros(3), np.zeros((2, 3))), "share one shape"),
         (lambda a: jacobian(a, np.zeros(3), "no such link"), "has no link"),
-        (lambda a: position(a, np.zeros(3), None, (1.0, 2.0)), r"point: shape \(3,\) is needed"),
+        (lambda a: position(a, np.zeros(3), None, (1.0, 2.0)), r"point: expected shape \(3,\)"),
     ],
 )
 def test_what_is_wrong_is_said(call: object, message: str) -> None:

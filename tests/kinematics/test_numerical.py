@@ -382,19 +382,19 @@ MIRRORED = np.stack([np.eye(4), np.diag([1.0, 1.0, -1.0, 1.0])])
             np.eye(3),
             {},
             (
-                r"inverse_numeric, T: a pose of shape \(4, 4\) or poses of shape \(B, 4, 4\) are "
-                r"needed; came \(3, 3\)"
+                r"inverse_numeric, T: expected a pose of shape \(4, 4\) or poses of shape \(B, 4, 4\), "
+                r"got \(3, 3\)"
             ),
         ),
         (pose(p=(1e31, 0.0, 0.0)), {}, r"finite and below 1e\+30"),
-        ("pose", {}, "numbers are needed"),
+        ("pose", {}, "expected numbers"),
         (np.eye(4), {"start": [0.0]}, "has 6 joints"),
         (np.eye(4), {"start": [[0.0] * 6] * 2}, "one posture"),
         (np.eye(4), {"start": [np.nan] * 6}, "row 0 is not"),
-        (np.eye(4), {"starts": 0}, f"starts: a whole number from 1 to {MOST_STARTS}"),
-        (np.eye(4), {"seed": -1}, "seed: a whole number from 0"),
-        (np.eye(4), {"most_steps": 1.5}, "most_steps: a whole number"),
-        (np.eye(4), {"limits": 1}, "limits: a bool is needed"),
+        (np.eye(4), {"starts": 0}, f"starts: expected a whole number from 1 to {MOST_STARTS}"),
+        (np.eye(4), {"seed": -1}, "seed: expected a whole number from 0"),
+        (np.eye(4), {"most_steps": 1.5}, "most_steps: expected a whole number"),
+        (np.eye(4), {"limits": 1}, "limits: expected bool"),
     ],
 )
 def test_what_cannot_be_used_is_refused(T: Any, options: dict[str, Any], message: str) -> None:

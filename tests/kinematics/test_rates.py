@@ -107,7 +107,7 @@ def test_damping_ends_where_it_is_not_needed_and_begins_gently() -> None:
     assert found.singular.any()
     edge = np.argmin(found.singular)
     assert found.damping[edge - 1] < found.damping[0]
-    with pytest.raises(fa.ForearmError, match="near: must be at least 0 and at most 1, came 2"):
+    with pytest.raises(fa.ForearmError, match="near: must be at least 0 and at most 1, got 2"):
         joint_rates(arm, [0.3, 0.1], v, near=2.0)
 
 
@@ -209,18 +209,18 @@ def test_manipulability_is_the_determinant_of_the_gram_matrix() -> None:
     [
         (
             lambda a: joint_rates(a, np.zeros(3), np.zeros(2)),
-            r"velocity: shape \(3,\) is needed beside q \(3,\); came \(2,\)",
+            r"velocity: expected shape \(3,\) with q \(3,\), got \(2,\)",
         ),
         (
             lambda a: joint_rates(a, np.zeros((2, 3)), np.zeros((2, 3)), np.zeros(3)),
-            "angular_velocity: shape",
+            "angular_velocity: expected shape",
         ),
         (
             lambda a: finite_step_rates(a, np.zeros((2, 3)), np.zeros((2, 3))),
-            "finite_step_rates: one state of shape",
+            "finite_step_rates: expected one state of shape",
         ),
-        (lambda a: finite_step_rates(a, np.zeros(3), np.zeros(3), steps=0.0), "times in s other than 0"),
-        (lambda a: solve_nearby(a, np.eye(4), np.zeros((2, 3))), r"poses: shape \(2, 4, 4\) is needed"),
+        (lambda a: finite_step_rates(a, np.zeros(3), np.zeros(3), steps=0.0), "one time in s other than 0"),
+        (lambda a: solve_nearby(a, np.eye(4), np.zeros((2, 3))), r"poses: expected shape \(2, 4, 4\)"),
         (lambda a: manipulability(a, np.zeros(3), "lineal"), "there is no 'lineal'; did you mean 'linear'"),  # type: ignore[arg-type]
     ],
 )
@@ -237,4 +237,4 @@ def test_nan_goes_through_in_its_row() -> None:
     found = joint_rates(arm, q, v, np.ones((3, 3)))
     assert np.isnan(found.rates).all(axis=1).tolist() == [False, True, False]
     assert not found.met[1]
-    assert found.message == "NaN came in and goes out."
+    assert found.message == "The input has NaN, so the result has NaN."

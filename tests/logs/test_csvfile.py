@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 
 from forearm.errors import InputError
 from forearm.logs import arrow, csvfile
-from forearm.logs.block import Block
+from forearm.logs.block import RowBlock
 from forearm.logs.columns import MAX_COLUMNS, Question, find_columns
 from forearm.logs.csvfile import CsvReader, CsvWriter
 from forearm.spatial import Floats
@@ -34,7 +34,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csvfile, "BLOCK", 64)
 
 
-def blocks(data: bytes | str, question: Question = QUESTION) -> Iterator[Block]:
+def blocks(data: bytes | str, question: Question = QUESTION) -> Iterator[RowBlock]:
     reader = CsvReader(io.BytesIO(data if isinstance(data, bytes) else data.encode()), "log.csv")
     yield from reader.blocks(find_columns(reader.header, question, "log.csv", True), whole=True)
 
@@ -85,17 +85,17 @@ def test_a_header_without_rows_has_no_block() -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("1,x,5", "column 'q2': a finite number is needed, came 'x'."),
-        ("1,,5", "column 'q2': a finite number is needed, came an empty field."),
-        ("nan,2,5", "column 'q1': a finite number is needed, came 'nan'."),
-        ("1,-inf,5", "column 'q2': a finite number is needed, came '-inf'."),
-        ("1e999,2,5", "column 'q1': a finite number is needed, came '1e999'."),
-        ("1_0,2,5", "column 'q1': a finite number is needed, came '1_0'."),
-        ("__import__('os'),2,5", "column 'q1': a finite number is needed, came \"__import__('os')\"."),
-        ("1,2", "3 fields are needed as in the header; came 2: '1,2'."),
-        ("1,2,5,6", "3 fields are needed as in the header; came 4: '1,2,5,6'."),
-        ("", "3 fields are needed as in the header; came a blank line."),
-        ('1,2,"5', "quotes that do not fit: unexpected end of data; came '1,2,\"5'."),
+        ("1,x,5", "column 'q2': expected a finite number, got 'x'."),
+        ("1,,5", "column 'q2': expected a finite number, got an empty field."),
+        ("nan,2,5", "column 'q1': expected a finite number, got 'nan'."),
+        ("1,-inf,5", "column 'q2': expected a finite number, got '-inf'."),
+        ("1e999,2,5", "column 'q1': expected a finite number, got '1e999'."),
+        ("1_0,2,5", "column 'q1': expected a finite number, got '1_0'."),
+        ("__import__('os'),2,5", "column 'q1': expected a finite number, got \"__import__('os')\"."),
+        ("1,2", "expected 3 fields as in the header, got 2: '1,2'."),
+        ("1,2,5,6", "expected 3 fields as in the header, got 4: '1,2,5,6'."),
+        ("", "expected 3 fields as in the header, got a blank line."),
+        ('1,2,"5', "unbalanced quotes: unexpected end of data; got '1,2,\"5'."),
         ("1,2,5\0", "a byte 0, so this is no text, or text in UTF-16. Save it as CSV in UTF-8."),
     ],
 )
@@ -109,11 +109,11 @@ def test_a_fault_is_reported_with_its_line_wherever_the_block_begins(row: str, m
 
 
 def test_a_decimal_comma_gets_a_hint() -> None:
-    assert "came '1,5'. Decimals follow a point, not a comma." in refusal("q1;q2\n1,5;2\n")
+    assert "got '1,5'. Decimals follow a point, not a comma." in refusal("q1;q2\n1,5;2\n")
 
 
 def test_two_rows_of_the_wrong_length_do_not_make_up_for_each_other() -> None:
-    assert "line 2: 2 fields are needed as in the header; came 3" in refusal("q1,q2\n1,2,3\n4\n")
+    assert "line 2: expected 2 fields as in the header, got 3" in refusal("q1,q2\n1,2,3\n4\n")
 
 
 def test_text_of_another_encoding_is_refused_with_its_line() -> None:
@@ -131,11 +131,11 @@ def test_a_carriage_return_within_a_line_is_refused() -> None:
 
 def test_a_file_without_header_is_told_what_is_expected() -> None:
     assert refusal("# q1,q2\n1,2\n3,4\n") == (
-        "log.csv, line 2: a header row such as t,q1,q2,...,qd1,qd2,... is needed above the numbers; came "
+        "log.csv, line 2: expected a header row such as t,q1,q2,...,qd1,qd2,... above the numbers, got "
         "'1,2'. A header behind a # is a comment: take the # away."
     )
     assert (
-        refusal("") == refusal("# only\n\n") == "log.csv: empty; a header row and rows of numbers are needed."
+        refusal("") == refusal("# only\n\n") == "log.csv: empty; expected a header row and rows of numbers."
     )
 
 

@@ -152,22 +152,22 @@ def test_a_log_without_rows_keeps_its_columns(source: str, target: str, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("value", "came"),
+    ("value", "got"),
     [(None, "an empty field"), (float("nan"), "nan"), (float("inf"), "inf")],
     ids=["null", "nan", "inf"],
 )
 @pytest.mark.usefixtures("_small_blocks")
-def test_a_fault_is_reported_with_its_row(value: float | None, came: str, tmp_path: Path) -> None:
+def test_a_fault_is_reported_with_its_row(value: float | None, got: str, tmp_path: Path) -> None:
     q2 = [0.5] * 40
     source = parquet_log(tmp_path, q1=[0.5] * 40, q2=[*q2[:23], value, *q2[24:]])
     text = refusal(source, tmp_path / "out.parquet")
-    assert text == f"log.parquet, row 24, column 'q2': a finite number is needed, came {came}."
+    assert text == f"log.parquet, row 24, column 'q2': expected a finite number, got {got}."
 
 
 def test_other_types_than_numbers_are_refused(tmp_path: Path) -> None:
     text = refusal(parquet_log(tmp_path, q1=[1.0], q2=["1.0"]), tmp_path / "out.parquet")
-    assert text == "log.parquet, column 'q2': numbers are needed, came 'string'."
-    assert "came 'bool'" in refusal(parquet_log(tmp_path, q1=[1.0], q2=[True]), tmp_path / "out.parquet")
+    assert text == "log.parquet, column 'q2': expected numbers, got 'string'."
+    assert "got 'bool'" in refusal(parquet_log(tmp_path, q1=[1.0], q2=[True]), tmp_path / "out.parquet")
 
 
 def test_what_csv_cannot_hold_is_refused(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_a_carried_column_that_turns_from_numbers_to_words_is_refused_with_its_l
     source = text_log(tmp_path, "q1,q2,x\n" + "1,2,3\n" * 60 + "1,2,off\n" + "1,2,3\n" * 60)
     text = refusal(source, tmp_path / "out.parquet")
     assert (
-        text == "log.csv, line 62, column 'x': numbers so far, came 'off'. Write to a .csv file to keep both."
+        text == "log.csv, line 62, column 'x': numbers so far, got 'off'. Write to a .csv file to keep both."
     )
 
 

@@ -15,7 +15,7 @@ from parts.meshes import binary_stl
 
 import forearm as fa
 from forearm.cli.main import main
-from forearm.parts.database import SCHEMA, Node, json_schema, read_parts
+from forearm.parts.database import SCHEMA, Component, json_schema, read_parts
 from forearm.parts.refresh import describe_change, link_of
 from forearm.parts.shapes import SHAPES
 from forearm.spatial import pose_xyz_rpy
@@ -54,14 +54,14 @@ xyz = [-0.1, 0.0, 0.02]
 """
 
 
-def parts(tmp_path: Path, text: str) -> tuple[Node, ...]:
+def parts(tmp_path: Path, text: str) -> tuple[Component, ...]:
     path = tmp_path / "p.parts.toml"
     path.write_text(text, encoding="utf-8")
     return read_parts(path)
 
 
 def sample(
-    rng: np.random.Generator, node: Node, count: int
+    rng: np.random.Generator, node: Component, count: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Random points of the flange with weights, in the link's frame, by the geometry above
     and no code of forearm.
@@ -144,12 +144,12 @@ def test_mesh_section_from_an_stl_in_millimetres(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (('shape = "sphere"', 'shape = "ball"'), "must be one of 'cylinder'"),
+        (('shape = "sphere"', 'shape = "ball"'), "expected one of 'cylinder'"),
         (("radius = 0.03", ""), "a sphere needs 'radius'"),
         (("radius = 0.03", "radius = 0.03\nlength = 1"), "a sphere has no 'length'"),
         (("radius = 0.03", "radius = 0"), "radius"),
         (("mass = 0.7", ""), "give one of density"),
-        (("mass = 0.7", "mass = 0.7\ndensity = 1"), "came density and mass"),
+        (("mass = 0.7", "mass = 0.7\ndensity = 1"), "got density and mass"),
         (("mass = 0.7", 'material = "bras"'), "did you mean 'brass'?"),
         (("mass = 0.7", "mass = nan"), "finite"),
         (("mass = 0.7", "mass = 0.7\nhole = true"), "holes are larger than the solids"),

@@ -380,5 +380,5 @@ def test_what_is_kept_cannot_be_changed() -> None:
     for array in (made.values, made.matrix, made.standard):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 99.0
-    with pytest.raises(fa.InputError, match="70 numbers are needed"):
+    with pytest.raises(fa.InputError, match="expected 70 numbers"):
         made.of([1.0, 2.0])

@@ -25,7 +25,7 @@ from reduction.cases import (
 import forearm as fa
 from forearm import Arm, ModelError
 from forearm.reduction.chain import Chain
-from forearm.reduction.plan import PLAIN_PLAN, Plan, in_units, planned, rolled, slid
+from forearm.reduction.plan import PLAIN_PLAN, ReductionPlan, in_units, planned, rolled, slid
 from forearm.reduction.recursion import inverse
 from forearm.reduction.regroup import PLAIN, SMALLEST, Choice, direction, regrouped, solve_three
 from forearm.reduction.search import SLOTS, SQUARES
@@ -57,12 +57,12 @@ def growth(chain: Chain, plain: Chain) -> float:
     return max(1.0, largest(chain) / largest(plain))
 
 
-def assert_plan_fits(arm: Arm, plan: Plan) -> None:
+def assert_plan_fits(arm: Arm, plan: ReductionPlan) -> None:
     chain = planned(chain_for(arm), plan)
     assert_same_dynamics(chain, arm, tolerance=EXACT * growth(chain, chain_for(arm)))
 
 
-def fitting(arm: Arm, plans: list[Plan]) -> list[Plan]:
+def fitting(arm: Arm, plans: list[ReductionPlan]) -> list[ReductionPlan]:
     """Those of the plans that are not refused, each found to leave the arm as it is."""
     taken = []
     for plan in plans:
@@ -113,7 +113,9 @@ def test_every_single_choice_where_it_fits() -> None:
     for name in SHORT:
         for i, choice in choices_of(chain_for(ARMS[name])):
             seen |= {
-                what for plan in fitting(ARMS[name], [Plan(choices={i: choice})]) for what in plan.choices[i]
+                what
+                for plan in fitting(ARMS[name], [ReductionPlan(choices={i: choice})])
+                for what in plan.choices[i]
             }
     assert seen == NAMES
 
@@ -146,7 +148,7 @@ def test_what_is_chosen_to_vanish_vanishes() -> None:
     assert tried == NAMES - {"before.hz"}
 
 
-def random_plan(chain: Chain, rng: np.random.Generator) -> Plan:
+def random_plan(chain: Chain, rng: np.random.Generator) -> ReductionPlan:
     """Anything for every segment, fitting or not."""
     count = len(chain.segments)
     choices: dict[int, Choice] = {}
@@ -157,7 +159,7 @@ def random_plan(chain: Chain, rng: np.random.Generator) -> Plan:
         if s.revolute and rng.random() < 0.5 and len({a, b, c}) == 3:
             choices[i] = (a, b, c)
     some = [i for i in range(count) if rng.random() < 0.4]
-    return Plan(
+    return ReductionPlan(
         choices=choices,
         origins={i: "next" if chain.segments[i].revolute else "centre" for i in some if rng.random() < 0.5},
         rolled=frozenset(i for i in some if not chain.children()[i] and chain.segments[i].revolute),
@@ -187,15 +189,15 @@ def test_origins_slide(name: str) -> None:
         made = slid(chain, i, v)
         assert_same_dynamics(made, arm, seeds=(i,))
         assert_same_dynamics(regrouped(made, {}), arm, seeds=(i,))
-        fitting(arm, [Plan(origins={i: how}) for how in ("next", "centre")])
+        fitting(arm, [ReductionPlan(origins={i: how}) for how in ("next", "centre")])
 
 
 def test_origins_slide_where_the_plan_says() -> None:
     chain = chain_for(SPECIAL["crossing"])
     assert chain.segments[2].l[2] != 0.0
-    assert planned(chain, Plan(origins={1: "next"})).segments[2].l[2] == 0.0
+    assert planned(chain, ReductionPlan(origins={1: "next"})).segments[2].l[2] == 0.0
     chain = chain_for(SPECIAL["RPPR"])
-    made = planned(chain, Plan(origins={2: "centre"}))
+    made = planned(chain, ReductionPlan(origins={2: "centre"}))
     assert made.segments[2].m > 0.0
     at_centre = slid(chain, 2, np.array(chain.segments[2].h / chain.segments[2].m)).segments[2]
     assert_close(at_centre.h, np.zeros(3))
@@ -213,7 +215,7 @@ def test_last_frames_roll(name: str) -> None:
         made = rolled(chain, i)
         assert made.segments[i].h[1] == 0.0
         assert_same_dynamics(made, arm)
-        assert_plan_fits(arm, Plan(rolled=frozenset({i})))
+        assert_plan_fits(arm, ReductionPlan(rolled=frozenset({i})))
 
 
 @pytest.mark.slow
@@ -227,7 +229,7 @@ def test_other_units_of_length(name: str) -> None:
     assert lengths
     for unit in lengths:
         assert_same_dynamics(in_units(chain, unit), arm)
-        made = planned(chain, Plan(unit=unit))
+        made = planned(chain, ReductionPlan(unit=unit))
         assert abs(made.segments[unit[0]].l[unit[1]]) == 1.0
         assert_same_dynamics(made, arm)
 
@@ -240,8 +242,8 @@ def test_other_units_of_length(name: str) -> None:
 def test_ways_to_squares(name: str, squares: str) -> None:
     arm = ARMS[name]
     for i in range(len(arm.moving.bodies)):
-        assert_plan_fits(arm, Plan(squares={i: squares}))
-    assert_plan_fits(arm, Plan(squares=dict.fromkeys(range(len(arm.moving.bodies)), squares)))
+        assert_plan_fits(arm, ReductionPlan(squares={i: squares}))
+    assert_plan_fits(arm, ReductionPlan(squares=dict.fromkeys(range(len(arm.moving.bodies)), squares)))
 
 
 @pytest.mark.parametrize("name", ["parallel", "all parallel", "in one line", "first two vertical"])
@@ -251,7 +253,7 @@ def test_moments_go_straight_through_runs(name: str) -> None:
     inner = [i for i, first in enumerate(chain.runs()) if first != i]
     assert inner, "no run of parallel axes in this arm"
     for some in ({inner[0]}, {inner[-1]}, set(inner), set(range(arm.n))):
-        made = planned(chain, Plan(straight=frozenset(some)))
+        made = planned(chain, ReductionPlan(straight=frozenset(some)))
         assert {i for i, s in enumerate(made.segments) if s.straight} == some & set(inner)
         assert_same_dynamics(made, arm)
 
@@ -274,7 +276,7 @@ def test_angles_are_added_along_parallel_axes_of_trees() -> None:
     chain = chain_for(branched)
     assert sorted(chain.runs().count(first) for first in set(chain.runs())) == [1, 4]
     assert_same_dynamics(chain, branched)
-    assert_plan_fits(branched, Plan(straight=frozenset(range(branched.n))))
+    assert_plan_fits(branched, ReductionPlan(straight=frozenset(range(branched.n))))
 
 
 def round_tip(arm: Arm, mass: float = 1.7) -> Arm:
@@ -318,24 +320,36 @@ def test_a_body_that_is_not_round_does_not_stand_still() -> None:
 @pytest.mark.parametrize(
     ("name", "plan", "text"),
     [
-        ("parallel", Plan(origins={3: "next"}), "the origin of segment 3 cannot be moved to 'next'"),
-        ("parallel", Plan(origins={1: "centre"}), "the origin of segment 1 cannot be moved to 'centre'"),
-        ("RPPR", Plan(origins={1: "next"}), "the origin of segment 1 cannot be moved to 'next'"),
-        # level already
-        ("all parallel", Plan(origins={1: "next"}), "the origin of segment 1 cannot be moved to 'next'"),
-        ("parallel", Plan(rolled=frozenset({1})), "the frame of segment 1 cannot be rolled"),
-        ("RRP", Plan(rolled=frozenset({2})), "the frame of segment 2 cannot be rolled"),
-        ("parallel", Plan(unit=(1, 1)), "this length cannot be the unit"),
-        ("RRP", Plan(unit=(1, 0)), "this length cannot be the unit"),
-        ("crossing", Plan(choices={2: ("before.hx", "hz", "Jzz")}), "does not depend on what can be moved"),
+        ("parallel", ReductionPlan(origins={3: "next"}), "the origin of segment 3 cannot be moved to 'next'"),
         (
             "parallel",
-            Plan(choices={2: ("before.Jxz", "before.hy", "Jzz")}),
+            ReductionPlan(origins={1: "centre"}),
+            "the origin of segment 1 cannot be moved to 'centre'",
+        ),
+        ("RPPR", ReductionPlan(origins={1: "next"}), "the origin of segment 1 cannot be moved to 'next'"),
+        # level already
+        (
+            "all parallel",
+            ReductionPlan(origins={1: "next"}),
+            "the origin of segment 1 cannot be moved to 'next'",
+        ),
+        ("parallel", ReductionPlan(rolled=frozenset({1})), "the frame of segment 1 cannot be rolled"),
+        ("RRP", ReductionPlan(rolled=frozenset({2})), "the frame of segment 2 cannot be rolled"),
+        ("parallel", ReductionPlan(unit=(1, 1)), "this length cannot be the unit"),
+        ("RRP", ReductionPlan(unit=(1, 0)), "this length cannot be the unit"),
+        (
+            "crossing",
+            ReductionPlan(choices={2: ("before.hx", "hz", "Jzz")}),
+            "does not depend on what can be moved",
+        ),
+        (
+            "parallel",
+            ReductionPlan(choices={2: ("before.Jxz", "before.hy", "Jzz")}),
             "does not depend on what can be moved",
         ),
     ],
 )
-def test_plans_that_do_not_fit_are_refused(name: str, plan: Plan, text: str) -> None:
+def test_plans_that_do_not_fit_are_refused(name: str, plan: ReductionPlan, text: str) -> None:
     with pytest.raises(ModelError, match=text):
         planned(chain_for(SPECIAL[name]), plan)
 
@@ -354,7 +368,9 @@ def test_plans_are_followed_by_symbols_too() -> None:
                 given[f"J{i}{a}{b}"] = float(s.J[a, b])
                 J[a, b] = J[b, a] = graph.parameter(f"J{i}{a}{b}")
         segments.append(replace(s, m=graph.parameter(f"m{i}"), h=h, J=J))
-    plan = Plan(choices={2: ("m", "before.hy", "Ixx"), 3: ("before.hx", "hz", "Jzz")}, origins={1: "next"})
+    plan = ReductionPlan(
+        choices={2: ("m", "before.hy", "Ixx"), 3: ("before.hx", "hz", "Jzz")}, origins={1: "next"}
+    )
     over_numbers = planned(chain, plan)
     over_symbols = planned(replace(chain, segments=tuple(segments)), plan)
     for s, number in zip(over_symbols.segments, over_numbers.segments, strict=True):

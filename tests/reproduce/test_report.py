@@ -248,7 +248,7 @@ def test_command_puts_figures_in_when_asked(tmp_path: Path, monkeypatch: pytest.
         (["--with-figures"], "give --html FILE too"),
         (["--html", "page.txt"], "a page ends in .html or .htm"),
         (["--html", "nowhere/page.html"], "there is no folder"),
-        (["--html", ""], "--html: a value is needed, came ''"),
+        (["--html", ""], "--html: expected a value, got ''"),
         (["--html", "."], "--html .: a page ends in .html or .htm."),
         (["--figures", __file__], f"--figures {__file__}: a file, not a folder; name a folder."),
     ],

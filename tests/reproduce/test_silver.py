@@ -32,12 +32,12 @@ def test_a_wrong_turn_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_tensor_that_does_not_turn_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Stiff(silver.Link):
+    class Stiff(silver.LinkState):
         def __init__(self, *given: object) -> None:
             super().__init__(*given)  # type: ignore[arg-type]
             self.tensor = self.own
 
-    monkeypatch.setattr(silver, "Link", Stiff)
+    monkeypatch.setattr(silver, "LinkState", Stiff)
     assert silver.derivation()["3.10"] > 0.1
     assert silver.rotations()["2.8 and 2.10, kinetic energy"] > 1e-3
 
@@ -63,6 +63,6 @@ def test_the_link_is_the_one_of_the_chain() -> None:
     """Jacobian times rates against a difference quotient of the pose."""
     arm, q, qd, _ = silver.state()
     h = 1e-6
-    at, after, before = (silver.Link(arm, q + s * qd, qd) for s in (0.0, h, -h))
+    at, after, before = (silver.LinkState(arm, q + s * qd, qd) for s in (0.0, h, -h))
     spin = (after.W - before.W) / (2.0 * h) @ at.W.T
     assert np.abs([spin[2, 1], spin[0, 2], spin[1, 0]] - at.w).max() < 1e-8

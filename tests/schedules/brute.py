@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from forearm.schedules.schedule import Schedule
+from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.tasks import Task, TaskGraph
 
 CLOSE = 1e-9  # of a unit of time: sums of a few costs
@@ -66,7 +66,7 @@ def shortest(
     return best
 
 
-def faults(schedule: Schedule) -> list[str]:
+def faults(schedule: TaskSchedule) -> list[str]:
     """What is wrong with a schedule: two tasks at once on a processor, a task before what it
     waits for has arrived.
     """

@@ -182,14 +182,14 @@ def test_groups_in_a_circle_are_refused() -> None:
 @pytest.mark.parametrize("size", [0.0, -2.0, float("nan"), float("inf"), True, "4"])
 def test_a_size_is_a_number_above_nothing(size: object) -> None:
     division = operations(traced_function(arm_of("stanford"), "gravity"))
-    with pytest.raises(InputError, match="size: what a task may cost"):
+    with pytest.raises(InputError, match="size: expected the largest cost of a task"):
         grouped(division, size)  # type: ignore[arg-type]
 
 
 def test_what_cannot_be_scheduled_is_said() -> None:
     with pytest.raises(NameNotFound, match=r"no function 'inverse_dynamic'; did you mean 'inverse_dynamics'"):
         traced_function(arm_of("stanford"), "inverse_dynamic")
-    with pytest.raises(InputError, match="costs, trig: a number from 0 to 1e6"):
+    with pytest.raises(InputError, match="costs, trig: expected a number from 0 to 1e6"):
         Costs(trig=-1.0)
     fixed = arm_of("stanford").lock({f"joint{i}": 0.4 for i in range(1, 7)})
     with pytest.raises(InputError, match="no joint that moves"):

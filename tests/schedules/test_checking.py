@@ -11,22 +11,25 @@ import numpy as np
 import pytest
 from schedules.brute import faults, random_graph
 
+from forearm import schedules
 from forearm.errors import InputError
-from forearm.schedules.checking import Entry, check_schedule, violations, violations_of_entries
+from forearm.schedules.checking import ScheduleEntry, check_schedule, violations, violations_of_entries
 from forearm.schedules.priority import schedule_by_priority
 from forearm.schedules.rule import schedule_by_rule
-from forearm.schedules.schedule import Schedule
+from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.tasks import Task, TaskGraph
 
 COSTS = (1.0, 2.0, 0.5, 0.1)
 
 
-def good(seed: int, communication: float = 0.0) -> Schedule:
+def good(seed: int, communication: float = 0.0) -> TaskSchedule:
     graph = random_graph(seed, 24, density=0.15, costs=COSTS)
     return schedule_by_priority(graph, 3, communication)
 
 
-def moved(schedule: Schedule, k: int, start: float | None = None, processor: int | None = None) -> Schedule:
+def moved(
+    schedule: TaskSchedule, k: int, start: float | None = None, processor: int | None = None
+) -> TaskSchedule:
     starts, processors = list(schedule.start), list(schedule.processor)
     if start is not None:
         starts[k] = start
@@ -35,13 +38,15 @@ def moved(schedule: Schedule, k: int, start: float | None = None, processor: int
     return dataclasses.replace(schedule, start=tuple(starts), processor=tuple(processors))
 
 
-def kinds(schedule: Schedule) -> set[str]:
+def kinds(schedule: TaskSchedule) -> set[str]:
     return {violation.kind for violation in violations(schedule)}
 
 
-def entries_of(schedule: Schedule) -> list[Entry]:
+def entries_of(schedule: TaskSchedule) -> list[ScheduleEntry]:
     tasks = schedule.graph.tasks
-    return [Entry(t.name, p, s) for t, p, s in zip(tasks, schedule.processor, schedule.start, strict=True)]
+    return [
+        ScheduleEntry(t.name, p, s) for t, p, s in zip(tasks, schedule.processor, schedule.start, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -71,7 +76,7 @@ def test_it_agrees_with_another_check_on_schedules_shaken_at_random(seed: int) -
 def test_each_kind_of_fault_is_named() -> None:
     tasks = (Task("a"), Task("b", 2.0), Task("c"))
     graph = TaskGraph(tasks, ((), (0,), (0,)))
-    schedule = Schedule(graph, 2, (0.0, 1.0, 1.0), (0, 0, 1), "by hand")
+    schedule = TaskSchedule(graph, 2, (0.0, 1.0, 1.0), (0, 0, 1), "by hand")
     assert violations(schedule) == ()
     early = violations(moved(schedule, 1, 0.5, 1))
     assert {v.kind for v in early} == {"precedence", "overlap"}
@@ -92,15 +97,15 @@ def test_each_kind_of_fault_is_named() -> None:
 
 def test_results_take_time_to_reach_another_processor_only() -> None:
     graph = TaskGraph((Task("a"), Task("b")), ((), (0,)))
-    assert violations(Schedule(graph, 2, (0.0, 1.0), (0, 0), "by hand", 0.5)) == ()
-    (late,) = violations(Schedule(graph, 2, (0.0, 1.2), (0, 1), "by hand", 0.5))
+    assert violations(TaskSchedule(graph, 2, (0.0, 1.0), (0, 0), "by hand", 0.5)) == ()
+    (late,) = violations(TaskSchedule(graph, 2, (0.0, 1.2), (0, 1), "by hand", 0.5))
     assert late.kind == "precedence"
-    assert violations(Schedule(graph, 2, (0.0, 1.5), (0, 1), "by hand", 0.5)) == ()
+    assert violations(TaskSchedule(graph, 2, (0.0, 1.5), (0, 1), "by hand", 0.5)) == ()
 
 
 def test_a_long_task_overlaps_with_every_later_one() -> None:
     graph = TaskGraph((Task("long", 9.0), Task("x"), Task("y")), ((), (), ()))
-    found = violations(Schedule(graph, 1, (0.0, 1.0, 5.0), (0, 0, 0), "by hand"))
+    found = violations(TaskSchedule(graph, 1, (0.0, 1.0, 5.0), (0, 0, 0), "by hand"))
     assert [(v.kind, v.task, v.other) for v in found] == [("overlap", "x", "long"), ("overlap", "y", "long")]
 
 
@@ -109,23 +114,23 @@ def test_lists_may_lack_repeat_and_invent_tasks() -> None:
     entries = entries_of(schedule)
     end = schedule.length
 
-    def found(listed: list[Entry]) -> list[tuple[str, str]]:
+    def found(listed: list[ScheduleEntry]) -> list[tuple[str, str]]:
         return [(v.kind, v.task) for v in violations_of_entries(schedule.graph, listed, 2)]
 
     last = max(entries, key=lambda e: e.start)
     assert found([e for e in entries if e is not last]) == [("missing", last.task)]
-    assert found([*entries, Entry("t3", 0, end)]) == [("repeated", "t3")]
-    assert found([*entries, Entry("t99", 0, end)]) == [("unknown", "t99")]
+    assert found([*entries, ScheduleEntry("t3", 0, end)]) == [("repeated", "t3")]
+    assert found([*entries, ScheduleEntry("t99", 0, end)]) == [("unknown", "t99")]
 
 
 def test_of_a_task_that_comes_twice_the_earlier_result_counts() -> None:
     graph = TaskGraph((Task("a"), Task("b")), ((), (0,)))
-    listed = [Entry("a", 0, 5.0), Entry("a", 1, 0.0), Entry("b", 1, 1.0)]
+    listed = [ScheduleEntry("a", 0, 5.0), ScheduleEntry("a", 1, 0.0), ScheduleEntry("b", 1, 1.0)]
     assert [v.kind for v in violations_of_entries(graph, listed, 2)] == ["repeated"]
     assert [v.kind for v in violations_of_entries(graph, listed, 2, 0.5)] == ["repeated"], (
         "it is on the same processor"
     )
-    moved_away = [*listed[:2], Entry("b", 0, 1.0)]
+    moved_away = [*listed[:2], ScheduleEntry("b", 0, 1.0)]
     assert [v.kind for v in violations_of_entries(graph, moved_away, 2, 0.5)] == ["repeated", "precedence"]
 
 
@@ -138,9 +143,9 @@ def test_rounding_is_no_fault() -> None:
         now += 0.1
     starts[10] = 1.0
     chain = TaskGraph(tasks, ((), *((k,) for k in range(10))))
-    assert violations(Schedule(chain, 1, tuple(starts), (0,) * 11, "by hand")) == ()
+    assert violations(TaskSchedule(chain, 1, tuple(starts), (0,) * 11, "by hand")) == ()
     starts[10] = 1.0 - 1e-6
-    assert kinds(Schedule(chain, 1, tuple(starts), (0,) * 11, "by hand")) == {"overlap", "precedence"}
+    assert kinds(TaskSchedule(chain, 1, tuple(starts), (0,) * 11, "by hand")) == {"overlap", "precedence"}
 
 
 def test_slack_is_that_of_the_times_compared() -> None:
@@ -148,18 +153,18 @@ def test_slack_is_that_of_the_times_compared() -> None:
     and one waits for the other.
     """
     graph = TaskGraph(tuple(Task(f"t{k}") for k in range(3)), ((), (0,), ()))
-    assert kinds(Schedule(graph, 1, (0.0, 0.0, 1e10), (0, 0, 0), "by hand")) == {"overlap", "precedence"}
+    assert kinds(TaskSchedule(graph, 1, (0.0, 0.0, 1e10), (0, 0, 0), "by hand")) == {"overlap", "precedence"}
 
 
 def test_a_start_may_be_rounded_below_nothing() -> None:
     graph = TaskGraph((Task("a", 8.0),), ((),))
-    assert violations(Schedule(graph, 1, (-3.6e-15,), (0,), "by hand")) == ()
-    assert kinds(Schedule(graph, 1, (-1e-6,), (0,), "by hand")) == {"time"}
+    assert violations(TaskSchedule(graph, 1, (-3.6e-15,), (0,), "by hand")) == ()
+    assert kinds(TaskSchedule(graph, 1, (-1e-6,), (0,), "by hand")) == {"time"}
 
 
 def test_what_is_no_processor_and_no_time_is_a_fault() -> None:
     graph = TaskGraph((Task("a"), Task("b")), ((), (0,)))
-    right = Schedule(graph, 2, (0.0, 1.0), (0, 1), "by hand")
+    right = TaskSchedule(graph, 2, (0.0, 1.0), (0, 1), "by hand")
     assert kinds(moved(right, 1, processor=0.5)) == {"processor"}  # type: ignore[arg-type]
     assert kinds(moved(right, 1, "soon")) == {"time"}  # type: ignore[arg-type]
     for communication in (math.nan, -1.0, math.inf):
@@ -169,7 +174,7 @@ def test_what_is_no_processor_and_no_time_is_a_fault() -> None:
 
 @pytest.mark.parametrize("cost", [math.nan, math.inf, -1.0, "1", None, True])
 def test_costs_are_times(cost: object) -> None:
-    with pytest.raises(InputError, match="task 'a': a cost of at least 0 is needed; came"):
+    with pytest.raises(InputError, match="task 'a': expected a cost of at least 0, got"):
         Task("a", cost)  # type: ignore[arg-type]
 
 
@@ -178,5 +183,12 @@ def test_what_is_no_schedule_is_refused_with_its_first_fault() -> None:
     with pytest.raises(
         InputError, match=r"here: it is no schedule: b starts at 0 where a runs to 1 \(and 1 more\)"
     ):
-        check_schedule(Schedule(graph, 1, (0.0, 0.0), (0, 0), "by hand"), graph, "here")
-    check_schedule(Schedule(graph, 1, (0.0, 1.0), (0, 0), "by hand"), graph, "here")
+        check_schedule(TaskSchedule(graph, 1, (0.0, 0.0), (0, 0), "by hand"), graph, "here")
+    check_schedule(TaskSchedule(graph, 1, (0.0, 1.0), (0, 0), "by hand"), graph, "here")
+
+
+def test_the_old_name_of_a_schedule_still_works_and_says_the_new_one() -> None:
+    with pytest.warns(DeprecationWarning, match="Schedule is now called TaskSchedule"):
+        assert schedules.Schedule is TaskSchedule
+    with pytest.raises(AttributeError, match="has no attribute 'Plan'"):
+        _ = schedules.Plan

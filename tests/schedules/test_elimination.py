@@ -30,8 +30,8 @@ from forearm.schedules.cases import (
     stanford_pattern,
 )
 from forearm.schedules.elimination import Book, given_values, remaining
-from forearm.schedules.formulas import Motion, start
-from forearm.schedules.links import Chain, chain_of, joints_at
+from forearm.schedules.formulas import ChainState, start
+from forearm.schedules.links import SubtaskChain, chain_of, joints_at
 from forearm.schedules.printed import place_of, printed_layers, sparse_cases, special_cases
 from forearm.schedules.subtasks import OPERATIONS, SUBTASKS, Place, plain_order
 
@@ -87,7 +87,7 @@ def test_an_order_has_every_task_once() -> None:
         run_tasks(work, *state, order=range(n - 1))
     with pytest.raises(fa.InputError, match=f"order: every task once; {name} comes again"):
         run_tasks(work, *state, order=[*range(n), n - 1])
-    with pytest.raises(fa.InputError, match=f"order: tasks are 0 to {n - 1}; came {n + 5}"):
+    with pytest.raises(fa.InputError, match=f"order: expected tasks from 0 to {n - 1}, got {n + 5}"):
         run_tasks(work, *state, order=[*range(n), n + 5])
 
 
@@ -99,7 +99,7 @@ def test_all_subtasks_are_two_layers_deeper_than_those_without_what_the_first_li
     assert max(less.layers) == less.graph.critical_path == 4 * n + 3 == layers_of(n)
 
 
-def numbers(chain: Chain, states: list[State]) -> tuple[list[Array], dict[Place, list[Array]]]:
+def numbers(chain: SubtaskChain, states: list[State]) -> tuple[list[Array], dict[Place, list[Array]]]:
     """What is known before, and what each subtask makes, over several states:
     the full 43, run over floats.
     """
@@ -110,7 +110,7 @@ def numbers(chain: Chain, states: list[State]) -> tuple[list[Array], dict[Place,
         values = start(chain)
         known.append(given_values(chain, joints))
         for i, number in plain_order(chain):
-            new = SUBTASKS[number - 1].compute(Motion(chain, joints), values, i)
+            new = SUBTASKS[number - 1].compute(ChainState(chain, joints), values, i)
             values.update({(name, i): value for name, value in new.items()})
             made.setdefault((i, number), []).append(list(new.values()))
     return list(np.array(known).T), {place: list(np.array(rows).T) for place, rows in made.items()}

@@ -15,7 +15,7 @@ from forearm.schedules.assembly import subtask_work
 from forearm.schedules.cases import general_arm
 from forearm.schedules.printed import load
 from forearm.schedules.rule import schedule_by_rule
-from forearm.schedules.schedule import Schedule
+from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.tasks import Task, TaskGraph
 
 pytest.importorskip("matplotlib")
@@ -106,7 +106,7 @@ def test_long_schedules_go_on_in_further_bands_and_lose_nothing() -> None:
 
 def test_names_that_do_not_fit_stay_away() -> None:
     tasks = (Task("a-name-that-is-far-too-long-for-its-box", 1.0), Task("b", 60.0))
-    schedule = Schedule(TaskGraph(tasks, ((), (0,))), 1, (0.0, 1.0), (0, 0), "by hand")
+    schedule = TaskSchedule(TaskGraph(tasks, ((), (0,))), 1, (0.0, 1.0), (0, 0), "by hand")
     assert set(words(gantt_figure(schedule))) == {"b"}
 
 
@@ -114,7 +114,7 @@ def test_names_that_do_not_fit_stay_away() -> None:
 @pytest.mark.parametrize("tasks", [0, 1])
 def test_charts_and_layers_of_almost_nothing(tasks: int, tmp_path: Path) -> None:
     graph = TaskGraph(tuple(Task(str(k)) for k in range(tasks)), ((),) * tasks)
-    schedule = Schedule(graph, 1, (0.0,) * tasks, (0,) * tasks, "by hand")
+    schedule = TaskSchedule(graph, 1, (0.0,) * tasks, (0,) * tasks, "by hand")
     save_figure(gantt_figure(schedule), tmp_path / "chart.png")
     save_figure(layers_figure(graph), tmp_path / "layers.svg")
     assert (tmp_path / "chart.png").stat().st_size > 0

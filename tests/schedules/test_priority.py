@@ -85,11 +85,11 @@ def test_nothing_to_do_takes_no_time() -> None:
 
 @pytest.mark.parametrize("processors", [0, -1, 1.5, True, "2", 10**6])
 def test_processors_are_a_sane_number(processors: object) -> None:
-    with pytest.raises(InputError, match="processors: a whole number from 1 to 1024"):
+    with pytest.raises(InputError, match="processors: expected a whole number from 1 to 1024"):
         schedule_by_priority(random_graph(1, 3), processors)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("communication", [-1.0, float("nan"), float("inf"), "1"])
 def test_communication_is_a_time(communication: object) -> None:
-    with pytest.raises(InputError, match="communication: a time of at least 0"):
+    with pytest.raises(InputError, match="communication: expected a time of at least 0"):
         schedule_by_priority(random_graph(1, 3), 2, communication)  # type: ignore[arg-type]

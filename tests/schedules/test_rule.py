@@ -111,5 +111,5 @@ def test_a_number_of_processors_that_is_none(processors: object) -> None:
 
 
 def test_layers_must_be_those_of_the_graph() -> None:
-    with pytest.raises(fa.InputError, match="3 tasks came with 2 layers"):
+    with pytest.raises(fa.InputError, match="expected one layer per task, 3, got 2"):
         by_layers(random_graph(1, 3), [1, 2], 2)

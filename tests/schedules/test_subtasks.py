@@ -14,15 +14,15 @@ import forearm as fa
 from forearm import DH, Arm
 from forearm.schedules.cases import general_arm
 from forearm.schedules.elimination import remaining
-from forearm.schedules.formulas import Key, Motion, start, torque
-from forearm.schedules.links import Chain, Joint, chain_of, joints_at
+from forearm.schedules.formulas import ChainState, Key, start, torque
+from forearm.schedules.links import JointState, SubtaskChain, chain_of, joints_at
 from forearm.schedules.subtasks import OPERATIONS, SUBTASKS, Place, plain_order
 
 STYLES = ("modified", "standard", "frames")
 COMPLEX_STEP = 1e-30  # torques are linear in accelerations: its size does not matter
 
 
-def in_order(motion: Motion, order: Sequence[Place]) -> list[float]:
+def in_order(motion: ChainState, order: Sequence[Place]) -> list[float]:
     """The torques by all 43 subtasks of every link, done one after the other in the given order."""
     values = start(motion.chain)
     for i, number in order:
@@ -46,9 +46,9 @@ def states(arm: Arm, seed: int) -> Iterator[State]:
     yield from ((q, qd, qdd), (np.full(arm.n, np.pi), qd, qdd), (q, none, none), (q, 30.0 * qd, none))
 
 
-def motion_at(chain: Chain, state: State) -> Motion:
+def motion_at(chain: SubtaskChain, state: State) -> ChainState:
     q, qd, qdd = (v.tolist() for v in state)
-    return Motion(chain, tuple(joints_at(chain, q, qd, qdd)))
+    return ChainState(chain, tuple(joints_at(chain, q, qd, qdd)))
 
 
 def ones(n: int) -> State:
@@ -72,7 +72,7 @@ class Watched(Mapping[Key, object]):
         return len(self.values_)
 
 
-def data_flow(chain: Chain) -> dict[Place, set[Place]]:
+def data_flow(chain: SubtaskChain) -> dict[Place, set[Place]]:
     """Which subtasks make what each subtask takes, found by watching them run."""
     motion = motion_at(chain, ones(len(chain)))
     values: dict[Key, object] = dict(start(chain))
@@ -156,10 +156,10 @@ def test_over_complex_numbers_a_step_of_accelerations_gives_the_inertia_matrix()
         M = np.empty((arm.n, arm.n))
         for j in range(arm.n):
             moved = [
-                Joint(o.c, o.s, o.qd, o.qdd + (COMPLEX_STEP * 1j if k == j else 0.0), o.p)
+                JointState(o.c, o.s, o.qd, o.qdd + (COMPLEX_STEP * 1j if k == j else 0.0), o.p)
                 for k, o in enumerate(joints)
             ]
-            tau = in_order(Motion(chain, tuple(moved)), plain_order(chain))
+            tau = in_order(ChainState(chain, tuple(moved)), plain_order(chain))
             M[:, j] = [complex(t).imag / COMPLEX_STEP for t in tau]
         assert agree(M, fa.dynamics.inertia_matrix(arm, q))
 

@@ -233,7 +233,7 @@ def test_an_interrupt_stays_one() -> None:
 @pytest.mark.parametrize("patience", [0, -1, 1.5, True, "9", 2**63])
 def test_patience_is_a_number_of_looks(patience: object) -> None:
     arm = arm_of("stanford").rigid()
-    with pytest.raises(InputError, match="patience: a whole number from 1 to"):
+    with pytest.raises(InputError, match="patience: expected a whole number from 1 to"):
         threaded(arm, "inverse_dynamics", 2)(*states(arm, "inverse_dynamics", 1), patience=patience)  # type: ignore[arg-type]
 
 
@@ -303,17 +303,17 @@ def test_waits_are_those_that_others_do_not_include() -> None:
 def test_what_cannot_be_run_is_said() -> None:
     arm = arm_of("stanford").rigid()
     made = threaded(arm, "inverse_dynamics", 2)
-    with pytest.raises(InputError, match="the arguments are q, qd, qdd; came 1"):
+    with pytest.raises(InputError, match="expected the arguments q, qd, qdd, got 1"):
         made(np.zeros(6))
-    with pytest.raises(InputError, match=r"qd: shape \(6,\) is needed; came \(5,\)"):
+    with pytest.raises(InputError, match=r"qd: expected shape \(6,\), got \(5,\)"):
         made(np.zeros(6), np.zeros(5), np.zeros(6))
-    with pytest.raises(InputError, match="numbers are needed"):
+    with pytest.raises(InputError, match="expected numbers"):
         made(["a"] * 6, np.zeros(6), np.zeros(6))
     division = operations(traced_function(arm, "inverse_dynamics"))
     with pytest.raises(InputError, match="of another task graph"):
         planned_threads(division, schedule_by_priority(grouped(division, 5.0).graph, 2))
     wide = threaded_plan_of(70)
-    with pytest.raises(InputError, match="at most 64 are run"):
+    with pytest.raises(InputError, match="threads: expected at most 64"):
         compiled_threads(wide)
 
 

@@ -18,7 +18,7 @@ from forearm.schedules.checking import violations
 from forearm.schedules.exact import schedule_exact
 from forearm.schedules.grouping import grouped
 from forearm.schedules.priority import schedule_by_priority
-from forearm.schedules.schedule import Schedule
+from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.search import schedule_by_search
 from forearm.schedules.tasks import Task, TaskGraph
 from forearm.schedules.threaded_plan import planned_threads
@@ -62,7 +62,7 @@ def test_no_shorter_than_the_shortest(communication: float, synchronisation: flo
 def test_a_wait_is_paid_by_the_one_that_waits_and_once_for_what_is_new() -> None:
     """b takes a from the other processor; c takes it too, later on the same one: it is there already."""
     graph = TaskGraph((Task("a"), Task("b"), Task("c"), Task("d")), ((), (0,), (0,), (1, 2)))
-    right = Schedule(graph, 2, (0.0, 1.5, 2.5, 3.5), (0, 1, 1, 1), "by hand", synchronisation=0.5)
+    right = TaskSchedule(graph, 2, (0.0, 1.5, 2.5, 3.5), (0, 1, 1, 1), "by hand", synchronisation=0.5)
     assert violations(right) == ()
     assert right.waits == 1
     (late,) = violations(replace(right, start=(0.0, 1.4, 2.5, 3.5)))
@@ -73,7 +73,7 @@ def test_a_wait_is_paid_by_the_one_that_waits_and_once_for_what_is_new() -> None
 
 def test_a_processor_does_nothing_else_while_it_waits() -> None:
     graph = TaskGraph((Task("a"), Task("own", 3.0), Task("b")), ((), (), (0,)))
-    busy = Schedule(graph, 2, (0.0, 0.0, 3.0), (0, 1, 1), "by hand", synchronisation=0.5)
+    busy = TaskSchedule(graph, 2, (0.0, 0.0, 3.0), (0, 1, 1), "by hand", synchronisation=0.5)
     (found,) = violations(busy)
     assert (found.kind, found.task, found.other) == ("overlap", "b", "own")
     assert violations(replace(busy, start=(0.0, 0.0, 3.5))) == ()
@@ -110,7 +110,7 @@ def test_dear_waits_make_fewer_of_them_until_one_processor_does_all() -> None:
 
 @pytest.mark.parametrize("cost", [-1.0, float("nan"), float("inf"), "1", True])
 def test_a_wait_costs_a_time(cost: object) -> None:
-    with pytest.raises(InputError, match="synchronisation: a time of at least 0"):
+    with pytest.raises(InputError, match="synchronisation: expected a time of at least 0"):
         schedule_by_priority(random_graph(1, 3), 2, 0.0, cost)  # type: ignore[arg-type]
     broken = replace(schedule_by_priority(random_graph(1, 3), 2), synchronisation=cost)  # type: ignore[arg-type]
     assert [v.kind for v in violations(broken)] == ["time"]

@@ -15,7 +15,7 @@ from forearm.simulation import adaptive
 from forearm.simulation.adaptive import integrate
 from forearm.simulation.events import EventFunction, bracketed
 from forearm.simulation.methods import DP45, DP87, Tableau
-from forearm.simulation.solution import Solution, Status
+from forearm.simulation.solution import DenseSolution, Status
 from forearm.simulation.stepping import Explicit, System, tolerance
 
 ADAPTIVE = ("dp45", "dp87", "radau")
@@ -26,13 +26,13 @@ def spring(t: float, q: Any, qd: Any) -> Any:
     return -q
 
 
-def spring_from_one(until: float = 10.0, **options: Any) -> Solution:
+def spring_from_one(until: float = 10.0, **options: Any) -> DenseSolution:
     """q = cos t, with no event or jump in the way."""
     options = {"rtol": 1e-9, "atol_q": 1e-9, "atol_qd": 1e-9} | options
     return integrate(spring, 0.0, until, [1.0], [0.0], **options)
 
 
-def swing(method: str, rtol: float) -> tuple[Solution, float]:
+def swing(method: str, rtol: float) -> tuple[DenseSolution, float]:
     """A pendulum over several swings, and its largest error between the steps as well as at them."""
     solution = integrate(
         pendulum.acceleration, 0.0, 12.0, [START], [0.0], method=method, rtol=rtol, atol_q=rtol, atol_qd=rtol
@@ -337,14 +337,14 @@ def test_the_limit_on_steps_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"rtol": 1e-16}, r"rtol: must lie between 1e-14 and 0.1, came 1e-16"),
-        ({"atol_q": 0.0}, r"atol_q: a number above 0 or 1 of them are needed"),
-        ({"atol_qd": [1e-6, 1e-6]}, r"atol_qd: a number above 0 or 1 of them are needed"),
+        ({"rtol": 1e-16}, r"rtol: must lie between 1e-14 and 0.1, got 1e-16"),
+        ({"atol_q": 0.0}, r"atol_q: expected a number above 0 or 1 of them"),
+        ({"atol_qd": [1e-6, 1e-6]}, r"atol_qd: expected a number above 0 or 1 of them"),
         ({"method": "rk4"}, r"'rk4' has no error estimate to size steps by; take 'dp45', 'dp87' or 'radau'"),
         ({"method": "gauss4"}, r"'gauss4' has no error estimate"),
-        ({"first_step": 0.0}, r"first_step: must be above 0, came 0"),
-        ({"breakpoints": [0.1, np.nan]}, r"breakpoints: a list of times is needed, without NaN"),
-        ({"until": 0.0}, r"t1 must lie after t0 and both be finite; came t0 = 0, t1 = 0"),
+        ({"first_step": 0.0}, r"first_step: must be above 0, got 0"),
+        ({"breakpoints": [0.1, np.nan]}, r"breakpoints: expected a list of times without NaN"),
+        ({"until": 0.0}, r"t1 must lie after t0 and both be finite, got t0 = 0, t1 = 0"),
         (
             {"events": [EventFunction("sick", lambda t, q, qd: np.nan * t)]},
             r"event 'sick': g is not a number at t = 0",
@@ -360,10 +360,10 @@ def test_shapes_are_checked() -> None:
     with pytest.raises(InputError, match=r"accelerations of shape \(2,\); at t = 0 it gave \(1,\)"):
         integrate(lambda t, q, qd: np.zeros(1), 0.0, 1.0, [0.0, 0.0], [0.0, 0.0])
     with pytest.raises(
-        InputError, match=r"one state \(n,\) is needed, came \(2, 3\); step batches with explicit_step"
+        InputError, match=r"expected one state \(n,\), got \(2, 3\); step batches with explicit_step"
     ):
         integrate(spring, 0.0, 1.0, np.zeros((2, 3)), np.zeros((2, 3)))
     with pytest.raises(
-        InputError, match=r"event 'up': direction must be -1 \(falling\), 0 or 1 \(rising\), came 2"
+        InputError, match=r"event 'up': direction must be -1 \(falling\), 0 or 1 \(rising\), got 2"
     ):
         EventFunction("up", lambda t, q, qd: 0.0, direction=2)

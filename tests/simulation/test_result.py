@@ -43,25 +43,22 @@ def test_arrays_are_read_only_and_survive_pickling() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"q": np.zeros((101, 5))}, r"simulation, q: shape \(101, 6\) is needed, came \(101, 5\)"),
-        ({"t": np.zeros((101, 1))}, r"simulation, t: shape \(101,\) is needed"),
+        ({"q": np.zeros((101, 5))}, r"simulation, q: expected shape \(101, 6\), got \(101, 5\)"),
+        ({"t": np.zeros((101, 1))}, r"simulation, t: expected shape \(101,\)"),
         (
             {"t": np.r_[np.nan, np.zeros(100)]},
-            "simulation, t: at least one time is needed, all finite, none before another",
+            "simulation, t: expected at least one time, all finite and non-decreasing",
         ),
-        ({"t": -np.arange(101.0)}, "none before another"),
-        (
-            {"energy": {"kinetic": np.zeros(100)}},
-            r"energy 'kinetic': shape \(101,\) is needed, came \(100,\)",
-        ),
-        ({"lost": {"gear": np.zeros(101)}}, r"lost 'gear': shape \(101, 6\)"),
-        ({"tau": [["a"] * 6] * 101}, "simulation, tau: numbers are needed"),
+        ({"t": -np.arange(101.0)}, "non-decreasing"),
+        ({"energy": {"kinetic": np.zeros(100)}}, r"energy 'kinetic': expected shape \(101,\), got \(100,\)"),
+        ({"lost": {"gear": np.zeros(101)}}, r"lost 'gear': expected shape \(101, 6\)"),
+        ({"tau": [["a"] * 6] * 101}, "simulation, tau: expected numbers"),
         ({"step": 0.0}, "simulation, step: must be above 0"),
         ({"method": ""}, "a simulation's method's name must be printable text"),
-        ({"checkpoint": [1]}, "simulation, checkpoint: a dict is needed"),
-        ({"events": (3,)}, "simulation, events: a Event is needed, came 3"),
+        ({"checkpoint": [1]}, "simulation, checkpoint: expected dict"),
+        ({"events": (3,)}, "simulation, events: expected Event, got 3"),
         ({"events": (Event(0.0, "stop", "joint9"),)}, "has no joint 'joint9'; did you mean"),
-        ({"arm": "puma560", "t": []}, "simulation, arm: a Arm is needed"),
+        ({"arm": "puma560", "t": []}, "simulation, arm: expected Arm"),
     ],
 )
 def test_what_is_no_simulation(changes: dict[str, Any], message: str) -> None:
@@ -72,7 +69,7 @@ def test_what_is_no_simulation(changes: dict[str, Any], message: str) -> None:
 def test_what_is_no_event() -> None:
     with pytest.raises(NameNotFound, match="event: there is no kind 'slips'; did you mean 'slip'"):
         Event(0.0, "slips")
-    with pytest.raises(InputError, match="event, t: the number must be finite, came nan"):
+    with pytest.raises(InputError, match="event, t: the number must be finite, got nan"):
         Event(float("nan"), "stop")
 
 
@@ -92,7 +89,7 @@ def test_at_is_exact_at_samples_and_outside_it_is_an_error() -> None:
             match=r"s is outside of the simulation, which goes from 0\.0 to 2\.0 s\. Simulate for longer",
         ):
             simulation.at(t)
-    with pytest.raises(InputError, match=r"at: a time or times \(m,\) are needed, came shape \(1, 1\)"):
+    with pytest.raises(InputError, match=r"at: expected a time or times \(m,\), got shape \(1, 1\)"):
         simulation.at([[0.0]])
 
 

@@ -189,15 +189,15 @@ def test_many_are_as_one_by_one(arm: fa.Arm, kind: str) -> None:
         ({"method": "rk5"}, "simulate: there is no method 'rk5'; did you mean"),
         (
             {"torque": [1.0], "voltage": [1.0]},
-            "one of torque, voltage and controller drives the arm; came torque and voltage",
+            "expected one of torque, voltage and controller, got torque and voltage",
         ),
-        ({"torque": [1.0, 2.0]}, "simulate, torque: 1 finite numbers are needed"),
-        ({"torque": ["x"]}, "simulate, torque: 1 numbers are needed"),
-        ({"torque": lambda t: [math.nan]}, "simulate, torque: 1 finite numbers are needed"),
-        ({"controller": lambda t, q, qd: [1.0, 2.0]}, "simulate, controller: 1 finite numbers are needed"),
+        ({"torque": [1.0, 2.0]}, "simulate, torque: expected 1 finite numbers"),
+        ({"torque": ["x"]}, "simulate, torque: expected 1 numbers"),
+        ({"torque": lambda t: [math.nan]}, "simulate, torque: expected 1 finite numbers"),
+        ({"controller": lambda t, q, qd: [1.0, 2.0]}, "simulate, controller: expected 1 finite numbers"),
         ({"voltage": [1.0]}, "voltages need torque_constant and resistance of every motor"),
-        ({"record": 0}, "simulate, record: a whole number from 1 to 1000000 is needed; came 0"),
-        ({"record": True}, "simulate, record: a whole number"),
+        ({"record": 0}, "simulate, record: expected a whole number from 1 to 1000000, got 0"),
+        ({"record": True}, "simulate, record: expected a whole number"),
         ({"step": 0.0}, "simulate, step"),
         ({"step": 1e-12}, "too many to keep; keep every tenth with record=10"),
         ({"dac": DAC(period=1.5e-3)}, "the DAC's period 0.0015 s must be a whole number of steps of 0.001 s"),
@@ -220,11 +220,11 @@ def test_states_are_checked() -> None:
     with pytest.raises(fa.ForearmError, match="duration"):
         fa.simulate(block(), [0.0], [0.0], -1.0)
     other = fa.simulate(block(), [0.0], [0.0], 0.0)
-    with pytest.raises(fa.ForearmError, match="a simulation of this arm with its checkpoint is needed"):
+    with pytest.raises(fa.ForearmError, match="expected a simulation of this arm with its checkpoint"):
         fa.simulate(RIGID, [0.0] * 3, [0.0] * 3, 1.0, continued=other)
     with pytest.raises(fa.ForearmError, match="simulate_many: there is no method 'dp45'"):
         fa.simulate_many(block(), [[0.0]], [[0.0]], 1.0, method="dp45")
-    with pytest.raises(fa.ForearmError, match="simulate_many: states"):
+    with pytest.raises(fa.ForearmError, match="simulate_many: expected states"):
         fa.simulate_many(block(), [0.0], [0.0], 1.0)
-    with pytest.raises(fa.ForearmError, match="simulate_many: states"):
+    with pytest.raises(fa.ForearmError, match="simulate_many: expected states"):
         fa.simulate_many(block(), [[0.0]], [[0.0]], 1.0, torque=[1.0], voltage=[1.0])

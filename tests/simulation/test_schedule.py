@@ -53,7 +53,7 @@ def test_constant() -> None:
     np.testing.assert_array_equal(Schedule.constant([4.0], start=-2.0).value(-1.0), [4.0])
     assert repr(constant) == "<Schedule of values for 3 joints: 1 rows, from 0 s on, hold>"
     assert repr(PAIR) == "<Schedule of values for 2 joints: 3 rows, 0 to 3 s, hold>"
-    with pytest.raises(InputError, match=r"one value a joint is needed, \(n,\); came shape \(1, 1\)"):
+    with pytest.raises(InputError, match=r"expected one value per joint, \(n,\), got shape \(1, 1\)"):
         Schedule.constant([[1.0]])
 
 
@@ -117,7 +117,7 @@ def test_too_many_samples() -> None:
     [
         (
             {"times": [0.0, 1.0]},
-            r"schedule: at least one time, \(K,\), and values \(K, n\) are needed; came \(2,\) and \(3, 2\)",
+            r"schedule: expected at least one time, \(K,\), and values \(K, n\), got \(2,\) and \(3, 2\)",
         ),
         ({"times": [], "values": np.zeros((0, 2))}, r"at least one time"),
         (
@@ -127,10 +127,10 @@ def test_too_many_samples() -> None:
         ({"times": [0.0, np.nan, 1.0]}, "schedule, times: every number must be finite"),
         ({"values": np.full((3, 2), np.inf)}, "schedule, values: every number must be finite"),
         ({"values": np.full((3, 2), 1e31)}, r"schedule, values: no number may exceed 1e\+30"),
-        ({"values": "many"}, "schedule, values: numbers are needed, came 'many'"),
-        ({"how": "cubic"}, "schedule, how: 'hold' or 'linear' is needed, came 'cubic'"),
-        ({"how": None}, "schedule, how: 'hold' or 'linear' is needed, came None"),
-        ({"quantity": "current"}, "schedule, quantity: 'voltage' or 'torque' or None is needed"),
+        ({"values": "many"}, "schedule, values: expected numbers, got 'many'"),
+        ({"how": "cubic"}, "schedule, how: expected 'hold' or 'linear', got 'cubic'"),
+        ({"how": None}, "schedule, how: expected 'hold' or 'linear', got None"),
+        ({"quantity": "current"}, "schedule, quantity: expected 'voltage' or 'torque' or None"),
         ({"joints": ("a",)}, "schedule: 2 columns of values, but 1 names of joints"),
         ({"joints": ("a", "\n")}, "a joint's name must be printable text"),
     ],
@@ -145,7 +145,7 @@ def test_a_schedule_for_something_else(arm: fa.Arm) -> None:
     volts = Schedule(times=PAIR.times, values=PAIR.values, joints=("joint1", "joint2"), quantity="voltage")
     volts.check_for(arm, "voltage")
     with pytest.raises(
-        InputError, match="schedule: a torque is needed and its columns are each a voltage; rename or convert"
+        InputError, match="schedule: expected a torque in its columns, got a voltage in each; rename"
     ):
         volts.check_for(arm, "torque")
     with pytest.raises(
@@ -271,9 +271,9 @@ def test_columns_in_any_order_and_separated_by_semicolons(arm: fa.Arm, tmp_path:
 
 
 COMPLAINTS = {
-    "": r"volts\.csv: empty; a header row and rows of numbers are needed",
+    "": r"volts\.csv: empty; expected a header row and rows of numbers",
     "t,v1,v2\n": r"volts\.csv: no row of numbers behind the header",
-    "0,1,2\n": r"volts\.csv, line 1: a header row such as .* is needed above the numbers",
+    "0,1,2\n": r"volts\.csv, line 1: expected a header row such as .* above the numbers",
     "v1,v2\n1,2\n": (
         r"volts\.csv: no column of times; name it t, in s\. Columns are t and, in any "
         r"order, the joints' names or"
@@ -291,23 +291,23 @@ COMPLAINTS = {
     "t,time,v1,v2\n0,1,2,3\n": r"volts\.csv: 't' and 'time' are the same column",
     "t,v1,tau2\n0,1,2\n": r"volts\.csv: 'v1' and 'tau2': a schedule is of voltages or of torques",
     "t,v1,v2\n0,1,2\n1,,2\n": (
-        r"volts\.csv, line 3, column 'v1': a finite number is needed, came an empty field"
+        r"volts\.csv, line 3, column 'v1': expected a finite number, got an empty field"
     ),
     "t,v1,v2\n0,1,2\n\n1,1,2\n": (
-        r"volts\.csv, line 3: 3 fields are needed as in the header; came a blank line"
+        r"volts\.csv, line 3: expected 3 fields as in the header, got a blank line"
     ),
-    "t,v1,v2\n0,1,2\n1,1\n": r"volts\.csv, line 3: 3 fields are needed as in the header; came 2: '1,1'",
-    "t,v1,v2\n0,1,nan\n": r"volts\.csv, line 2, column 'v2': a finite number is needed, came 'nan'",
-    "t,v1,v2\ninf,1,2\n": r"volts\.csv, line 2, column 't': a finite number is needed, came 'inf'",
-    "t,v1,v2\n0,1,off\n": r"volts\.csv, line 2, column 'v2': a finite number is needed, came 'off'",
-    "t;v1;v2\n0;1;2,5\n": r"came '2,5'\. Decimals follow a point, not a comma",
+    "t,v1,v2\n0,1,2\n1,1\n": r"volts\.csv, line 3: expected 3 fields as in the header, got 2: '1,1'",
+    "t,v1,v2\n0,1,nan\n": r"volts\.csv, line 2, column 'v2': expected a finite number, got 'nan'",
+    "t,v1,v2\ninf,1,2\n": r"volts\.csv, line 2, column 't': expected a finite number, got 'inf'",
+    "t,v1,v2\n0,1,off\n": r"volts\.csv, line 2, column 'v2': expected a finite number, got 'off'",
+    "t;v1;v2\n0;1;2,5\n": r"got '2,5'\. Decimals follow a point, not a comma",
     "t,v1,v2\n0,1,2\n1,1,2\n1,3,4\n": (
-        r"volts\.csv, line 4, column 't': times must grow, came 1\.0 after 1\.0\. Sort the rows"
+        r"volts\.csv, line 4, column 't': times must increase, got 1\.0 after 1\.0\. Sort the rows"
     ),
-    "t,v1,v2\n0,1,2\n-1,1,2\n": r"volts\.csv, line 3, column 't': times must grow, came -1\.0 after 0\.0",
+    "t,v1,v2\n0,1,2\n-1,1,2\n": r"volts\.csv, line 3, column 't': times must increase, got -1\.0 after 0\.0",
     "t,v1,v2\n0,1,1e31\n": r"volts\.csv: schedule, values: no number may exceed 1e\+30",
     "t,v1,v2\n0,1,2\0\n": r"volts\.csv, line 2: a byte 0",
-    't,v1,"v2\n0,1,2\n': r"volts\.csv, line 1: quotes that do not fit",
+    't,v1,"v2\n0,1,2\n': r"volts\.csv, line 1: unbalanced quotes",
     "t," + "v1," * 20_000 + "\n": r"volts\.csv, line 1: more than 10000 columns",
     "t" * 2_000_000: r"volts\.csv, line 1: longer than the 1000000 bytes allowed",
 }
@@ -343,12 +343,12 @@ def test_late_times_in_parquet_and_across_blocks(
     table = pyarrow.table({"t": [0.0, 1.0, 0.5], "v1": [1.0, 2.0, 3.0], "v2": [0, 0, 0]})
     pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
     with pytest.raises(
-        InputError, match=r"a\.parquet, row 3, column 't': times must grow, came 0\.5 after 1\.0"
+        InputError, match=r"a\.parquet, row 3, column 't': times must increase, got 0\.5 after 1\.0"
     ):
         Schedule.read(tmp_path / "a.parquet", arm)
     monkeypatch.setattr("forearm.logs.csvfile.BLOCK", 12)
     with pytest.raises(
-        InputError, match=r"volts\.csv, line 7, column 't': times must grow, came 2\.0 after 4\.0"
+        InputError, match=r"volts\.csv, line 7, column 't': times must increase, got 2\.0 after 4\.0"
     ):
         Schedule.read(
             written(tmp_path, "t,v1,v2\n" + "".join(f"{k},1,2\n" for k in (0, 1, 2, 3, 4, 2, 6))), arm
@@ -368,9 +368,9 @@ def test_files_that_are_none(arm: fa.Arm, tmp_path: Path) -> None:
         Schedule.read(tmp_path / "none.csv", arm)
     with pytest.raises(InputError, match=r"a\.xlsx: the name must end in one of"):
         Schedule.read(tmp_path / "a.xlsx", arm)
-    with pytest.raises(InputError, match="schedule: a Arm is needed, came 'chain2'"):
+    with pytest.raises(InputError, match="schedule: expected Arm, got 'chain2'"):
         Schedule.read(tmp_path / "none.csv", "chain2")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="'hold' or 'linear' is needed, came 'spline'"):
+    with pytest.raises(InputError, match="expected 'hold' or 'linear', got 'spline'"):
         Schedule.read(tmp_path / "none.csv", arm, how="spline")  # type: ignore[arg-type]
     with pytest.raises(
         InputError, match=r"a\.xlsx: a table of numbers ends in one of \.csv, \.parquet, \.pq"

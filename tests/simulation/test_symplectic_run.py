@@ -156,9 +156,7 @@ def test_steps_too_long_to_solve_are_a_status(method: str) -> None:
 )
 def test_what_drives_is_refused(given: dict[str, Any]) -> None:
     (name,) = given
-    with pytest.raises(
-        fa.InputError, match=f"'gauss4' is for arms that nothing drives; came {name}. Leave it out"
-    ):
+    with pytest.raises(fa.InputError, match=f"'gauss4' is for undriven arms, got {name}. Leave it out"):
         fa.simulate(ARM if name != "voltage" else random_arm(1, 3), *START, 1.0, method="gauss4", **given)
 
 

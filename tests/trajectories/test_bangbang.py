@@ -6,10 +6,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from forearm import trajectories
 from forearm.arm import Arm
 from forearm.errors import InputError
 from forearm.files.load import load
-from forearm.trajectories import MotionLimits, Plans, Status, Switching, arm_limits, bang_bang, bang_bang_many
+from forearm.trajectories import (
+    MotionLimits,
+    Plans,
+    PlanStatus,
+    Switching,
+    arm_limits,
+    bang_bang,
+    bang_bang_many,
+)
 from forearm.trajectories.joint import durations
 
 Array = NDArray[np.float64]
@@ -31,7 +40,7 @@ def rows(asked: tuple[Array, Array, Array, Array], i: int | slice) -> tuple[Arra
 
 def motions(seed: int, count: int) -> list[Switching]:
     plans = bang_bang_many(*requests(seed, count), LIMITS)
-    return [plans[int(i)] for i in np.flatnonzero(plans.status == Status.PLANNED)]
+    return [plans[int(i)] for i in np.flatnonzero(plans.status == PlanStatus.PLANNED)]
 
 
 def test_many_are_the_single_ones_to_the_bit() -> None:
@@ -39,7 +48,7 @@ def test_many_are_the_single_ones_to_the_bit() -> None:
     plans = bang_bang_many(*asked, LIMITS)
     assert len(plans) == 400
     for i, status in enumerate(plans.status):
-        if status != Status.PLANNED:
+        if status != PlanStatus.PLANNED:
             assert np.isnan(plans.duration[i])
             assert np.isnan(plans.phases[i]).all()
             with pytest.raises(InputError):
@@ -49,7 +58,7 @@ def test_many_are_the_single_ones_to_the_bit() -> None:
         assert np.array_equal(one.phases, same.phases)
         assert np.array_equal(one.accelerations, same.accelerations)
         assert one.duration == pytest.approx(plans.duration[i], rel=ROUNDING)
-    assert 100 < (plans.status == Status.PLANNED).sum() < 390
+    assert 100 < (plans.status == PlanStatus.PLANNED).sum() < 390
 
 
 def test_common_duration_is_the_smallest_one() -> None:
@@ -59,7 +68,7 @@ def test_common_duration_is_the_smallest_one() -> None:
     q1, qd1 = q0 + 0.15 * np.abs(q1 - q0) * np.sign(qd0), np.abs(qd1) * np.sign(qd0)
     wide = MotionLimits(LIMITS.acceleration, LIMITS.velocity)
     plans, gaps = bang_bang_many(q0, qd0, q1, qd1, wide), 0
-    assert (plans.status == Status.PLANNED).all()
+    assert (plans.status == PlanStatus.PLANNED).all()
     for i in range(300):
         shortest, start, end = durations(
             q0[i], qd0[i], q1[i], qd1[i], wide.acceleration, wide.velocity, -np.inf, np.inf
@@ -126,34 +135,34 @@ def test_a_given_duration_is_kept_or_refused_with_what_is_possible() -> None:
     with pytest.raises(
         InputError,
         match=(
-            r"joint 1: the duration asked for is not possible: 2\.0 s came; possible from "
+            r"joint 1: the duration asked for is not possible: got 2\.0 s; possible from "
             r"0\.645751 s on but not"
         ),
     ):
         bang_bang([0.0], [1.0], [0.75], [1.0], limits, duration=2.0)
-    with pytest.raises(InputError, match=r"0\.5 s came; possible from 0\.645751 s on but not from 1 to 3 s"):
+    with pytest.raises(InputError, match=r"got 0\.5 s; possible from 0\.645751 s on but not from 1 to 3 s"):
         bang_bang([0.0], [1.0], [0.75], [1.0], limits, duration=0.5)
     many = bang_bang_many([[0.0]] * 3, [[1.0]] * 3, [[0.75]] * 3, [[1.0]] * 3, limits, [0.9, 2.0, 4.0])
-    assert many.status.tolist() == [Status.PLANNED, Status.DURATION, Status.PLANNED]
+    assert many.status.tolist() == [PlanStatus.PLANNED, PlanStatus.DURATION, PlanStatus.PLANNED]
     again = bang_bang([0.0], [1.0], [0.75], [1.0], limits)
     # its own duration, rounded, is possible
     bang_bang([0.0], [1.0], [0.75], [1.0], limits, duration=again.duration)
 
 
 REFUSED = {
-    Status.TOO_FAST: (
+    PlanStatus.TOO_FAST: (
         ([0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 0.0]),
         r"joint 1: .* faster .*: 2\.0 and 0\.0, allowed 1\.0",
     ),
-    Status.OUT_OF_RANGE: (
+    PlanStatus.OUT_OF_RANGE: (
         ([0.0, 0.0], [0.0, 0.0], [0.0, 2.0], [0.0, 0.0]),
         r"joint 2: .* outside .*: 0\.0 and 2\.0, allowed -1\.0",
     ),
-    Status.NO_ROOM: (
+    PlanStatus.NO_ROOM: (
         ([0.9, 0.0], [0.9, 0.0], [0.0, 0.0], [0.0, 0.0]),
         r"joint 1: .* turn round .*: it stops at 1\.305",
     ),
-    Status.NOTHING_COMMON: (
+    PlanStatus.NOTHING_COMMON: (
         ([0.9, -1.0], [0.9, 0.0], [0.95, 1.0], [0.9, 0.0]),
         r"joint 1: no duration .*: at most 0\.0564404 s, another needs 2\.5 s",
     ),
@@ -161,14 +170,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("status", REFUSED)
-def test_what_cannot_be_planned_is_refused_with_the_reason(status: Status) -> None:
+def test_what_cannot_be_planned_is_refused_with_the_reason(status: PlanStatus) -> None:
     limits = MotionLimits([1.0, 2.0], 1.0, -1.0, 1.0)
     asked, message = REFUSED[status]
     with pytest.raises(InputError, match=message):
         bang_bang(*asked, limits)
     q0, qd0, q1, qd1 = ([x, [0.0, 0.0]] for x in asked)
     plans = bang_bang_many(q0, qd0, q1, qd1, limits)
-    assert plans.status.tolist() == [status, Status.PLANNED]
+    assert plans.status.tolist() == [status, PlanStatus.PLANNED]
     assert np.isnan(plans.held[0]).all()
     with pytest.raises(InputError, match=r"plans\[0\]: "):
         plans[0]
@@ -180,11 +189,11 @@ def test_numbers_that_are_none_are_refused() -> None:
         with pytest.raises(InputError, match="q1"):
             bang_bang([0.0], [0.0], [bad], [0.0], limits)
         plans = bang_bang_many([[0.0], [0.0]], [[0.0], [0.0]], [[bad], [1.0]], [[0.0], [0.0]], limits)
-        assert plans.status.tolist() == [Status.NO_NUMBER, Status.PLANNED]
+        assert plans.status.tolist() == [PlanStatus.NO_NUMBER, PlanStatus.PLANNED]
         assert np.isnan(plans.duration[0])
     none = np.empty((0, 1))
     assert len(bang_bang_many(none, none, none, none, limits)) == 0
-    with pytest.raises(InputError, match=r"q0: shape \(B, 1\) is needed"):
+    with pytest.raises(InputError, match=r"q0: expected shape \(B, 1\)"):
         bang_bang_many([0.0], [0.0], [0.0], [0.0], limits)
     with pytest.raises(InputError, match=r"3 s is outside|from 0 to 2"):
         bang_bang([0.0], [0.0], [1.0], [0.0], limits).at(3.0)
@@ -199,9 +208,9 @@ def test_limits_are_checked_and_come_from_the_arm() -> None:
         MotionLimits([0.0, 1.0])
     with pytest.raises(InputError, match="must be finite"):
         MotionLimits(np.inf)
-    with pytest.raises(InputError, match="came NaN"):
+    with pytest.raises(InputError, match="expected numbers, got NaN"):
         MotionLimits(1.0, np.nan)
-    with pytest.raises(InputError, match=r"velocity: one number or 3 are needed, came shape \(2,\)"):
+    with pytest.raises(InputError, match=r"velocity: expected one number or 3, got shape \(2,\)"):
         MotionLimits([1.0, 2.0, 3.0], [1.0, 2.0])
     panda: Arm = load("panda")
     limits = arm_limits(panda, 5.0)
@@ -239,3 +248,10 @@ def test_results_are_the_same_from_run_to_run_and_rows_do_not_touch() -> None:
     assert isinstance(first, Plans)
     for name in ("phases", "held", "duration", "status"):
         assert np.array_equal(getattr(first, name), getattr(second, name)[::-1], equal_nan=True)
+
+
+def test_the_old_name_of_the_status_still_works_and_says_the_new_one() -> None:
+    with pytest.warns(DeprecationWarning, match="Status is now called PlanStatus"):
+        assert trajectories.Status is PlanStatus
+    with pytest.raises(AttributeError, match="has no attribute 'State'"):
+        _ = trajectories.State

@@ -94,5 +94,5 @@ def test_places_of_the_hand_are_measured_by_a_function() -> None:
     assert 0.0 < fine < coarse / 3.0
     motion = through(points(9), None, LIMITS)
     assert within(motion, coarse * 1.001, hand)
-    with pytest.raises(InputError, match=r"place: \(m, d\) places are needed"):
+    with pytest.raises(InputError, match=r"place: expected \(m, d\) places"):
         deviation(motion, lambda q: q[:, 0])

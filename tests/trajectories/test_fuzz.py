@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fuzz_trajectories import Report, Request, check, fuzz, make, wrongly_refused
 
-from forearm.trajectories import MotionLimits, Status, bang_bang_many
+from forearm.trajectories import MotionLimits, PlanStatus, bang_bang_many
 
 SEED = 20  # any
 BLOCKS = 25
@@ -45,7 +45,7 @@ def test_the_fuzzer_finds_what_is_wrong() -> None:
     backwards = plans.phases.copy()
     backwards[..., 0] -= 1e-3 * plans.duration[:, None]
     assert "negative phase" in check(request, replace(plans, phases=backwards))[0]
-    assert wrongly_refused(request, replace(plans, status=np.full(COUNT, Status.NO_ROOM, np.int8))).size
+    assert wrongly_refused(request, replace(plans, status=np.full(COUNT, PlanStatus.NO_ROOM, np.int8))).size
 
 
 @pytest.mark.parametrize("a", [1e-30, 1e-9, 1.0, 1e9, 1e30])

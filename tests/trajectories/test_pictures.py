@@ -87,12 +87,12 @@ def test_lines_of_the_hand_have_profiles_and_mistakes_are_said() -> None:
     assert figure.axes[0].get_ylabel() == "position\nrad", "a line knows its arm"
     assert len(figure.axes[0].lines) == 12  # a curve and dots at the corners for each joint
     assert figure.axes[0].lines[0].get_ydata()[0] == pytest.approx(q0[0])
-    with pytest.raises(fa.InputError, match="profile_figure, names: 2 are needed, one a joint; came 1"):
+    with pytest.raises(fa.InputError, match="profile_figure, names: expected 2, one per joint, got 1"):
         profile_figure(MOTION, ["a"])
-    with pytest.raises(fa.InputError, match="phase_figure, motions: at least one is needed"):
+    with pytest.raises(fa.InputError, match="phase_figure, motions: expected at least one"):
         phase_figure([], LIMITS)
     for joint in (5, -1, "x"):
-        with pytest.raises(fa.InputError, match="phase_figure, joint: a whole number from 0 to 1 is needed"):
+        with pytest.raises(fa.InputError, match="phase_figure, joint: expected a whole number from 0 to 1"):
             phase_figure([MOTION], LIMITS, joint=joint)  # type: ignore[arg-type]
     with pytest.raises(fa.InputError, match="phase_figure, motions"):
         phase_figure([line], LIMITS)  # type: ignore[list-item]

@@ -169,7 +169,7 @@ def test_what_cannot_be_planned_is_said() -> None:
         fa.InputError, match=r"no acceleration, and none can be chosen as joint1, .* have no max_effort"
     ):
         fa.plan(puma, way[0].q + np.array([[0.0], [0.1]]))
-    with pytest.raises(fa.InputError, match=r"configurations of shape \(k, 7\) are needed; came"):
+    with pytest.raises(fa.InputError, match=r"configurations of shape \(k, 7\), got"):
         fa.plan(PANDA, np.zeros((2, 6)))
     with pytest.raises(fa.InputError, match=r"the motion is one of 7 joints, 'puma560-akb' has 6"):
         fa.plan(puma, fa.plan(PANDA, POINTS).motion)

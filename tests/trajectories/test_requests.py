@@ -108,18 +108,18 @@ def test_the_schema_takes_the_file() -> None:
         (
             "qd = [0, 0, 0, 0, 0, 0]",
             "qd = [0, 0]",
-            r"reach\.toml, waypoint\[1\]: qd: shape \(6,\) is needed, came \(2,\)",
+            r"reach\.toml, waypoint\[1\]: qd: expected shape \(6,\), got \(2,\)",
         ),
         ("qd = [0,", "hand_velocity = [0,", r"reach\.toml, waypoint\[1\]: hand_velocity: goes with a pose"),
         (
             'rpy = ["180 deg", 0.0, "90 deg"]',
             "",
-            r"waypoint 'over the bin': give q, or xyz and rpy, or matrix; came xyz\.",
+            r"waypoint 'over the bin': give q, or xyz and rpy, or matrix; got xyz\.",
         ),
         (
             "[0.4, 0.1, 0.3]",
             "[0.4, 0.1]",
-            r"reach\.toml, waypoint 'over the bin', xyz: a list of 3 values is needed",
+            r"reach\.toml, waypoint 'over the bin', xyz: expected a list of 3 values",
         ),
         (
             "[[1, 0, 0, 0.5]",
@@ -129,7 +129,7 @@ def test_the_schema_takes_the_file() -> None:
         (
             "matrix =",
             "q = [0]\nmatrix =",
-            r"waypoint\[3\]: give q, or xyz and rpy, or matrix; came q, matrix\.",
+            r"waypoint\[3\]: give q, or xyz and rpy, or matrix; got q, matrix\.",
         ),
     ],
 )
@@ -141,16 +141,16 @@ def test_what_is_wrong_in_a_file_is_said_with_its_place(before: str, after: str,
 
 def test_what_is_wrong_in_a_request_is_said() -> None:
     point = Waypoint(q=np.zeros(2))
-    with pytest.raises(InputError, match="2 to 10000 waypoints are needed, came 1"):
+    with pytest.raises(InputError, match="expected 2 to 10000 waypoints, got 1"):
         Request(waypoints=(point,))
-    with pytest.raises(InputError, match="a Waypoint is needed"):
+    with pytest.raises(InputError, match="expected Waypoint"):
         Request(waypoints=(point, np.zeros(2)))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="either q, joint coordinates, or pose"):
         Waypoint()
     with pytest.raises(InputError, match="q: every number must be finite"):
         Waypoint(q=np.array([0.0, np.nan]))
-    with pytest.raises(InputError, match=r"waypoint\[1\], q: 6 numbers are needed for 'puma560', came 2"):
+    with pytest.raises(InputError, match=r"waypoint\[1\], q: expected 6 numbers for 'puma560', got 2"):
         Request(waypoints=(point, point), acceleration=np.array(1.0)).limits(load("puma560"))
     six = Waypoint(q=np.zeros(6))
-    with pytest.raises(InputError, match=r"acceleration: one number or 6 are needed for 'puma560', came 2"):
+    with pytest.raises(InputError, match=r"acceleration: expected one number or 6 for 'puma560', got 2"):
         Request(waypoints=(six, six), acceleration=np.ones(2)).limits(load("puma560"))

@@ -84,13 +84,13 @@ def spoilt(document: dict[str, Any], name: str) -> dict[str, Any]:
     [
         ("phase", r"segment 1: its phases do not lead to the next point"),
         ("point", r"segment 1: its phases do not lead to the next point"),
-        ("shape", r"points: 5 x 3 numbers are needed"),
-        ("ragged", r"velocities: 5 x 3 numbers are needed"),
-        ("format", r"format: must be one of 'forearm-switching/1'"),
+        ("shape", r"points: expected 5 x 3 numbers"),
+        ("ragged", r"velocities: expected 5 x 3 numbers"),
+        ("format", r"format: expected one of 'forearm-switching/1'"),
         ("negative", r"phases\[1\]\[1\]\[1\]: must be at least 0"),
-        ("text", r"points: a list of values is needed"),
+        ("text", r"points: expected a list of values"),
         ("key", r"there is no key 'point' here; did you mean 'points'"),
-        ("empty", r"points: 1 x 0 numbers are needed"),
+        ("empty", r"points: expected 1 x 0 numbers"),
         ("missing", r"the key 'points' is missing"),
     ],
 )

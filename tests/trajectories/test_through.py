@@ -174,14 +174,14 @@ def test_impossible_requests_name_the_segment() -> None:
     with pytest.raises(InputError, match=r"through, segment 1, joint 1: .* turn round"):
         through([[0.9], [0.95]], [[0.9], [0.0]], limits)
     with pytest.raises(
-        InputError, match=r"points: 2 to 10000 points of 1 numbers are needed, came shape \(1, 1\)"
+        InputError, match=r"points: expected 2 to 10000 points of 1 numbers, got shape \(1, 1\)"
     ):
         through([[0.0]], None, limits)
-    with pytest.raises(InputError, match=r"points\[1\]: finite numbers"):
+    with pytest.raises(InputError, match=r"points\[1\]: expected finite numbers"):
         through([[0.0], [np.nan]], None, limits)
-    with pytest.raises(InputError, match=r"velocities\[0\]: finite numbers"):
+    with pytest.raises(InputError, match=r"velocities\[0\]: expected finite numbers"):
         through([[0.0], [1.0]], [[np.inf], [0.0]], limits)
-    with pytest.raises(InputError, match=r"velocities: shape \(2, 1\) is needed"):
+    with pytest.raises(InputError, match=r"velocities: expected shape \(2, 1\)"):
         through([[0.0], [1.0]], [0.0], limits)
 
 

@@ -96,7 +96,7 @@ class Arm:
             return Hand(link=value)
         if value is not None:
             raise InputError(
-                f"arm {self.name!r}, hand: a Hand or the name of a link is needed, came {shorten(value)}."
+                f"arm {self.name!r}, hand: expected a Hand or the name of a link, got {shorten(value)}."
             )
         return Hand(link=most_articulated_leaf(in_file_order, self.tree))
 
@@ -252,7 +252,7 @@ class Arm:
 
 def _named(items: tuple[Named, ...], name: str, what: str, arm: str) -> Named:
     if not isinstance(name, str):
-        raise InputError(f"arm {arm!r}: a {what} is named by text; came {shorten(name)}.")
+        raise InputError(f"arm {arm!r}: expected the name of a {what} as text, got {shorten(name)}.")
     for item in items:
         if item.name == name:
             return item

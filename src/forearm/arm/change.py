@@ -107,7 +107,7 @@ def _held_positions(arm: Arm, positions: Mapping[str, float]) -> dict[str, float
     held: dict[str, float] = {}
     if not isinstance(positions, Mapping):
         raise InputError(
-            f"lock: positions by joint are needed, such as {{'joint4': 0.3}}; came {shorten(positions)}."
+            f"lock: expected positions by joint, such as {{'joint4': 0.3}}, got {shorten(positions)}."
         )
     for name, position in positions.items():
         if name not in freedoms:

@@ -29,7 +29,7 @@ def from_dh(
     gravity: ArrayLike = STANDARD_GRAVITY,
     tool: ArrayLike | None = None,
 ) -> Arm:
-    """A serial arm from rows (a, alpha, d, theta), one a joint, in the `standard` or the
+    """A serial arm from rows (a, alpha, d, theta), one per joint, in the `standard` or the
     `modified` convention.
 
     `joints` is a word such as "RRPRRR" (all revolute if not given); `mass` (n,), `com` (n, 3) and `inertia`
@@ -39,16 +39,16 @@ def from_dh(
     """
     rows = as_floats(table, "DH table")
     if rows.ndim != 2 or rows.shape[1] != 4 or not len(rows):
-        raise InputError(f"DH table: rows (a, alpha, d, theta) are needed, shape (n, 4); came {rows.shape}.")
+        raise InputError(f"DH table: expected rows (a, alpha, d, theta), shape (n, 4), got {rows.shape}.")
     n = len(rows)
     kinds = "R" * n if joints is None else str(joints).upper()
     if len(kinds) != n or set(kinds) - set(LETTERS):
-        raise InputError(f"joints: {n} letters R (revolute) or P (prismatic) are needed, came {joints!r}.")
+        raise InputError(f"joints: expected {n} letters R (revolute) or P (prismatic), got {joints!r}.")
     if inertia_about not in ("com", "origin"):
-        raise InputError(f"inertia_about: must be 'com' or 'origin', came {inertia_about!r}.")
+        raise InputError(f"inertia_about: expected 'com' or 'origin', got {inertia_about!r}.")
     ranges = np.tile(Limits(), (n, 1)) if limits is None else as_floats(limits, "limits")
     if ranges.shape != (n, 2):
-        raise InputError(f"limits: {n} pairs (lower, upper) are needed, came {shorten(limits)}.")
+        raise InputError(f"limits: expected {n} pairs (lower, upper), got {shorten(limits)}.")
     masses = np.zeros(n) if mass is None else frozen_array(mass, (n,), "mass")
     centres = np.zeros((n, 3)) if com is None else frozen_array(com, (n, 3), "com")
     tensors = np.zeros((n, 3, 3)) if inertia is None else frozen_array(inertia, (n, 3, 3), "inertia")

@@ -74,7 +74,7 @@ class Friction:
 
     def __post_init__(self) -> None:
         if self.side not in SIDES:
-            raise InputError(f"friction, side: must be one of {', '.join(SIDES)}; came {shorten(self.side)}.")
+            raise InputError(f"friction, side: expected one of {', '.join(SIDES)}, got {shorten(self.side)}.")
         set_field(self, "viscous", quantity(self.viscous, "friction, viscous", minimum=0.0))
         set_field(self, "coulomb", _two_sided(self.coulomb, "friction, coulomb"))
         if (self.static is None) != (self.stribeck_speed is None):
@@ -83,7 +83,7 @@ class Friction:
             static = _two_sided(self.static, "friction, static")
             if static[0] < self.coulomb[0] or static[1] > self.coulomb[1]:
                 raise ModelError(
-                    f"friction, static: must not be smaller than coulomb {self.coulomb}, came {static}."
+                    f"friction, static: must not be smaller than coulomb {self.coulomb}, got {static}."
                 )
             set_field(self, "static", static)
         _optional(self, "stribeck_speed", "friction", above=0.0)
@@ -106,7 +106,7 @@ class Bearing:
     def __post_init__(self) -> None:
         if self.kind not in BEARINGS:
             raise InputError(
-                f"bearing, kind: must be one of {', '.join(BEARINGS)}; came {shorten(self.kind)}."
+                f"bearing, kind: expected one of {', '.join(BEARINGS)}, got {shorten(self.kind)}."
             )
         set_field(self, "mu", quantity(self.mu, "bearing, mu", minimum=0.0))
         set_field(self, "offset", quantity(self.offset, "bearing, offset"))
@@ -135,7 +135,7 @@ class Transmission:
     def __post_init__(self) -> None:
         if self.interpolation not in INTERPOLATIONS:
             raise InputError(
-                f"transmission, interpolation: must be one of {', '.join(INTERPOLATIONS)}; came "
+                f"transmission, interpolation: expected one of {', '.join(INTERPOLATIONS)}, got "
                 f"{shorten(self.interpolation)}."
             )
         set_field(self, "rated_torque", quantity(self.rated_torque, "transmission, rated_torque", above=0.0))
@@ -144,12 +144,14 @@ class Transmission:
         try:
             rows = tuple((load, eta) for load, eta in self.efficiency)
         except (TypeError, ValueError) as error:
-            raise InputError(f"{where}: a list of [load, efficiency] pairs is needed.") from error
+            raise InputError(f"{where}: expected a list of [load, efficiency] pairs.") from error
         rows = tuple(
             (quantity(x, where, minimum=0.0), quantity(e, where, above=0.0, maximum=1.0)) for x, e in rows
         )
         if not rows or any(b[0] <= a[0] for a, b in pairwise(rows)):
-            raise ModelError(f"{where}: at least one pair, with loads that rise; came {shorten(rows)}.")
+            raise ModelError(
+                f"{where}: expected at least one pair, with increasing loads, got {shorten(rows)}."
+            )
         set_field(self, "efficiency", rows)
 
 
@@ -163,11 +165,11 @@ def _optional(
 
 def _two_sided(value: object, where: str) -> tuple[float, float]:
     if not isinstance(value, tuple | list) or len(value) != 2:
-        raise InputError(f"{where}: a pair [for qd > 0, for qd < 0] is needed, came {shorten(value)}.")
+        raise InputError(f"{where}: expected a pair [for qd > 0, for qd < 0], got {shorten(value)}.")
     forwards, backwards = quantity(value[0], where, minimum=0.0), quantity(value[1], where)
     if backwards > 0.0:
         raise ModelError(
             f"{where}: the second value is the torque for qd < 0 and must be at most 0, so that it brakes; "
-            f"came {backwards:g}, write ({forwards:g}, {-backwards:g})."
+            f"got {backwards:g}; write ({forwards:g}, {-backwards:g})."
         )
     return forwards, backwards

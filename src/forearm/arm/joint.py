@@ -50,8 +50,8 @@ class DH:
     def __post_init__(self) -> None:
         if self.convention not in CONVENTIONS:
             raise InputError(
-                "DH convention: must be 'standard' (a, alpha behind the joint) or 'modified' (Craig: before "
-                f"it); came {shorten(self.convention)}."
+                "DH convention: expected 'standard' (a, alpha behind the joint) or 'modified' (Craig: before "
+                f"it), got {shorten(self.convention)}."
             )
         for name in ("a", "alpha", "d", "theta"):
             set_field(self, name, quantity(getattr(self, name), f"DH parameter {name}"))
@@ -162,7 +162,7 @@ class Joint:
         check_name(self.child, "link")
         where = f"joint {self.name!r}"
         if self.kind not in KINDS:
-            raise InputError(f"{where}, kind: must be one of {', '.join(KINDS)}; came {shorten(self.kind)}.")
+            raise InputError(f"{where}, kind: expected one of {', '.join(KINDS)}, got {shorten(self.kind)}.")
         check_kind(self.placement, (DH, Frame), f"{where}, placement")
         drives = {"mimic": Mimic, "motor": Motor, "friction": Friction, "transmission": Transmission}
         for name, kind in drives.items():
@@ -236,12 +236,12 @@ def _read_only(array: Floats) -> Floats:
 
 def _checked_limits(value: object, where: str) -> Limits:
     if not isinstance(value, tuple | list | np.ndarray) or len(value) != 2:
-        raise InputError(f"{where}, limits: a pair [lower, upper] is needed, came {shorten(value)}.")
+        raise InputError(f"{where}, limits: expected a pair [lower, upper], got {shorten(value)}.")
     if not all(map(is_number, value)):
-        raise InputError(f"{where}, limits: numbers are needed, came {shorten(value)}.")
+        raise InputError(f"{where}, limits: expected numbers, got {shorten(value)}.")
     lower, upper = map(float, as_floats(value, f"{where}, limits"))
     if any(math.isfinite(v) and abs(v) > LARGEST for v in (lower, upper)):
         raise InputError(f"{where}, limits: no number may exceed {LARGEST:g}; write inf for no limit.")
     if math.isnan(lower) or math.isnan(upper) or lower > upper or lower == math.inf or upper == -math.inf:
-        raise ModelError(f"{where}, limits: lower must not be above upper, came {lower:g} and {upper:g}.")
+        raise ModelError(f"{where}, limits: lower must not be above upper, got {lower:g} and {upper:g}.")
     return Limits(lower, upper)

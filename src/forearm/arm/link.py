@@ -54,7 +54,7 @@ def _checked_inertia(value: object, where: str) -> Floats:
     given = frozen_array(value, (3, 3), f"{where}, inertia")  # type: ignore[arg-type]
     scale = float(np.abs(given).max())
     if float(np.abs(given - given.T).max()) > 1e-12 * scale:
-        raise ModelError(f"{where}, inertia: the tensor must be symmetric, came {shorten(given.tolist())}.")
+        raise ModelError(f"{where}, inertia: the tensor must be symmetric, got {shorten(given.tolist())}.")
     inertia = frozen_array(0.5 * (given + given.T), (3, 3), f"{where}, inertia")
     moments = np.linalg.eigvalsh(inertia)
     if moments[0] < -max(SEMIDEFINITE_SLACK * max(float(np.trace(inertia)), scale), ROUNDING):

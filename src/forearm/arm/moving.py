@@ -15,7 +15,7 @@ from forearm.spatial import Floats, MassProperties, combine_bodies, inverse_pose
 
 
 @dataclass(frozen=True, eq=False)
-class Body:
+class MovingBody:
     """A moving body: T_parent_body(q) = before . motion(axis, q) . after, with its merged mass properties.
 
     `parent` is the index of the body it is on, -1 for the base. `freedom` is the index into q that moves it,
@@ -49,7 +49,7 @@ class Moving:
     `frames[link]` = (index of the body, or -1 for the base; pose (4, 4) of the link in that body's frame).
     """
 
-    bodies: tuple[Body, ...]
+    bodies: tuple[MovingBody, ...]
     frames: dict[str, tuple[int, Floats]]
 
 
@@ -77,7 +77,7 @@ def reduce_to_moving(links: Sequence[Link], tree: Sequence[Joint]) -> Moving:
             before = matmul(T_parent_link, before)
         before.flags.writeable = False
         bodies.append(
-            Body(
+            MovingBody(
                 joint,
                 joint.kind,
                 parent,

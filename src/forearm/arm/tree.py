@@ -20,7 +20,7 @@ def root_of(links: Sequence[Link], joints: Sequence[Joint]) -> str:
     if not links:
         raise InputError("an arm needs at least one link.")
     if len(links) > MAX_LINKS:
-        raise InputError(f"an arm may have at most {MAX_LINKS} links, came {len(links)}.")
+        raise InputError(f"an arm may have at most {MAX_LINKS} links, got {len(links)}.")
     _refuse_repeated([link.name for link in links], "link")
     _refuse_repeated([joint.name for joint in joints], "joint")
     names = dict.fromkeys(link.name for link in links)

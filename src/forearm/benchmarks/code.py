@@ -6,7 +6,7 @@ import shutil
 
 from forearm.arm.arm import Arm
 from forearm.benchmarks.in_c import seconds_in_c
-from forearm.benchmarks.timing import Row, median_time
+from forearm.benchmarks.timing import BenchmarkRow, median_time
 from forearm.codegen.generate import generate
 from forearm.codegen.tracing import Tracing
 from forearm.files.builtin import load_builtin
@@ -30,19 +30,20 @@ void sines(const double q[6], double out[6])
 ARGUMENTS = ("q", "qd", "third")
 
 
-def rows(peers: bool) -> list[Row]:
+def rows(peers: bool) -> list[BenchmarkRow]:
     """Tracing, searching, writing; and one evaluation of the C, compiled here, called in a loop from C."""
     arms = {name: load_builtin(name).rigid() for name in ("puma560-akb", "panda", "chain50")}
     made = []
     for name, bar in (("panda", 0.2), ("chain50", 2.0)):
         arm = arms[name]
         traced = _trace(arm)
-        made.append(Row(f"inverse dynamics of {name} traced", median_time(lambda a=arm: _trace(a)), bar))  # type: ignore[misc]
-        made.append(Row(f"and refined, {name}", median_time(lambda t=traced: refined(*t))))  # type: ignore[misc]
+        seconds = median_time(lambda a=arm: _trace(a))  # type: ignore[misc]
+        made.append(BenchmarkRow(f"inverse dynamics of {name} traced", seconds, bar))
+        made.append(BenchmarkRow(f"and refined, {name}", median_time(lambda t=traced: refined(*t))))  # type: ignore[misc]
     chain = chain_of(model_of(arms["panda"]))
-    made.append(Row("a plan for panda found", median_time(lambda: best_plan.__wrapped__(chain))))
+    made.append(BenchmarkRow("a plan for panda found", median_time(lambda: best_plan.__wrapped__(chain))))
     made.append(
-        Row(
+        BenchmarkRow(
             "C for panda written, plan known",
             median_time(lambda: generate(arms["panda"], "inverse_dynamics")),
         )
@@ -53,11 +54,15 @@ def rows(peers: bool) -> list[Row]:
             source = generate(arms[name], function)
             title = f"{name}, {function} in C, {source.counts.mul} + {source.counts.add}"
             made.append(
-                Row(title, seconds_in_c(str(compiler), source.files(), source.name, arms[name].n, ARGUMENTS))
+                BenchmarkRow(
+                    title, seconds_in_c(str(compiler), source.files(), source.name, arms[name].n, ARGUMENTS)
+                )
             )
     if compiler:
         made.append(
-            Row("sine and cosine of six angles, C library", seconds_in_c(compiler, SINES, "sines", 6, ["q"]))
+            BenchmarkRow(
+                "sine and cosine of six angles, C library", seconds_in_c(compiler, SINES, "sines", 6, ["q"])
+            )
         )
     return made
 

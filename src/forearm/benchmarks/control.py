@@ -9,7 +9,7 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Friction
-from forearm.benchmarks.timing import Row, Work, beside
+from forearm.benchmarks.timing import BenchmarkRow, Work, beside
 from forearm.benchmarks.work import each_joint
 from forearm.control.controller import Sample
 from forearm.control.controllers.computed_torque import ComputedTorque
@@ -22,7 +22,7 @@ FRICTION = Friction(viscous=0.3, coulomb=(0.2, -0.15))
 CYCLE_UNDER, RUN_UNDER = 10e-6, 0.5  # s
 
 
-def rows(peers: bool) -> Iterator[Row]:
+def rows(peers: bool) -> Iterator[BenchmarkRow]:
     """The figures of docs/control.md."""
     for arm in (each_joint(load_builtin("panda"), friction=FRICTION), load_builtin("puma560").rigid()):
         what = f"{arm.n} joints, {'friction' if arm.joints[0].friction else 'rigid'}"

@@ -7,14 +7,14 @@ from __future__ import annotations
 import numpy as np
 
 from forearm.benchmarks.peers import problem
-from forearm.benchmarks.timing import Row, median_time
+from forearm.benchmarks.timing import BenchmarkRow, median_time
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE, forward, inertia_matrix, inverse
 from forearm.files.builtin import load_builtin
 
 CALLS = 20
 
 
-def rows(peers: bool) -> list[Row]:
+def rows(peers: bool) -> list[BenchmarkRow]:
     """Inverse dynamics by all formulations, inertia matrix and forward dynamics by all
     methods, PUMA, six joints.
     """
@@ -33,13 +33,13 @@ def rows(peers: bool) -> list[Row]:
             if name == "newton-euler" and peer
             else (None, None)
         )
-        made.append(Row(f"inverse, {name}", seconds, bar, *shown))
+        made.append(BenchmarkRow(f"inverse, {name}", seconds, bar, *shown))
     for name in INERTIA:
         seconds = median_time(lambda n=name: [inertia_matrix(arm, q, n) for _ in range(CALLS)]) / CALLS  # type: ignore[misc]
-        made.append(Row(f"inertia matrix, {name}", seconds))
+        made.append(BenchmarkRow(f"inertia matrix, {name}", seconds))
     for name in FORWARD:
         seconds = median_time(lambda n=name: [forward(arm, q, qd, third, n) for _ in range(CALLS)]) / CALLS  # type: ignore[misc]
-        made.append(Row(f"forward, {name}", seconds))
+        made.append(BenchmarkRow(f"forward, {name}", seconds))
     return made
 
 

@@ -8,7 +8,7 @@ import shutil
 
 from forearm.arm.drive import Friction, Motor
 from forearm.benchmarks.in_c import seconds_in_c
-from forearm.benchmarks.timing import Row
+from forearm.benchmarks.timing import BenchmarkRow
 from forearm.benchmarks.work import each_joint
 from forearm.codegen.generate import generate
 from forearm.control.code import controller_code
@@ -29,7 +29,7 @@ FRICTION = Friction(viscous=0.5, coulomb=(0.8, -0.6))
 RANGES = {"q": 2.9, "qd": 2.0, "qdd": 8.0}
 
 
-def rows(peers: bool) -> list[Row]:
+def rows(peers: bool) -> list[BenchmarkRow]:
     """Cycles of every law for seven joints with friction, and inverse dynamics in
     fixed point beside double.
     """
@@ -42,7 +42,7 @@ def rows(peers: bool) -> list[Row]:
         source = controller_code(panda, law, name="servo")
         seconds = seconds_in_c(compiler, source.files(), "servo_step", panda.n, [*INPUTS, "state"])
         bar = CYCLE if law == "computed_torque" else None
-        made.append(Row(f"panda with friction, one cycle of {law} in C", seconds, bar))
+        made.append(BenchmarkRow(f"panda with friction, one cycle of {law} in C", seconds, bar))
     for arm in (puma, panda):
         names = ["q", "qd", "qdd"]
         plain = generate(arm, "inverse_dynamics", name="plain")
@@ -51,5 +51,5 @@ def rows(peers: bool) -> list[Row]:
             source = fixed_point(arm, "inverse_dynamics", RANGES, word=word, name="fixed").source
             seconds = seconds_in_c(compiler, source.files(), "fixed", arm.n, names, f"int{word}_t")
             title = f"{arm.name}, inverse dynamics in {word} bits"
-            made.append(Row(title, seconds, peer="the same in double", peer_seconds=double))
+            made.append(BenchmarkRow(title, seconds, peer="the same in double", peer_seconds=double))
     return made

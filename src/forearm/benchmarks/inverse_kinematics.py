@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.arm.joint import DH, Joint, Limits
 from forearm.benchmarks.peers import problem
-from forearm.benchmarks.timing import Row, Work, beside, median_time
+from forearm.benchmarks.timing import BenchmarkRow, Work, beside, median_time
 from forearm.files.builtin import load_builtin
 from forearm.kernels.kernel import compile as compile_arm
 from forearm.kinematics import forward, inverse_numeric
@@ -34,7 +34,7 @@ FARTHER = 20.0  # times as far as an arm's own poses
 Floats = NDArray[np.float64]
 
 
-def rows(peers: bool) -> Iterator[Row]:
+def rows(peers: bool) -> Iterator[BenchmarkRow]:
     """The figures of docs/numeric-inverse-kinematics.md; poses are those of random
     postures within the limits.
     """
@@ -42,23 +42,30 @@ def rows(peers: bool) -> Iterator[Row]:
     yield from _closed_forms(peers, group)
     panda = load_builtin("panda")
     T = _poses(panda, FEW)
-    theirs = Toolbox(panda, T).work() if peers and problem("Robotics Toolbox") is None else None
+    theirs = ToolboxIK(panda, T).work() if peers and problem("Robotics Toolbox") is None else None
     yield beside(
-        "a pose of the Panda, one at a time", Ours(panda, T).work(), theirs, 5, group=group, bar=ONE_UNDER
+        "a pose of the Panda, one at a time",
+        NumericIK(panda, T).work(),
+        theirs,
+        5,
+        group=group,
+        bar=ONE_UNDER,
     )
     for name in ARMS:
         arm = load_builtin(name)
         T = _poses(arm, MANY)
         solved = int(np.sum(inverse_numeric(arm, T).solved))
         seconds = median_time(lambda arm=arm, T=T: inverse_numeric(arm, T), 5) / MANY  # type: ignore[misc]
-        yield Row(f"a pose of {name}, {MANY:,} at once, {solved:,} solved", seconds, EACH_UNDER, group=group)
+        yield BenchmarkRow(
+            f"a pose of {name}, {MANY:,} at once, {solved:,} solved", seconds, EACH_UNDER, group=group
+        )
     T = _poses(panda, FEW)
     T[:, :3, 3] *= FARTHER
     seconds = median_time(lambda: inverse_numeric(panda, T), 5) / FEW
-    yield Row(f"a pose out of the Panda's reach, {STARTS} starts", seconds, group=group)
+    yield BenchmarkRow(f"a pose out of the Panda's reach, {STARTS} starts", seconds, group=group)
 
 
-def _closed_forms(peers: bool, group: str) -> Iterator[Row]:
+def _closed_forms(peers: bool, group: str) -> Iterator[BenchmarkRow]:
     """Every branch of 100,000 poses, one thread; the peer's arms are the same tables of
     Denavit and Hartenberg.
     """
@@ -147,7 +154,7 @@ def _poses(arm: Arm, count: int) -> Floats:
     return forward(arm, np.random.default_rng(1).uniform(lower, upper, (count, arm.n)))
 
 
-class Ours:
+class NumericIK:
     """Poses one after the other from Python."""
 
     def __init__(self, arm: Arm, T: Floats) -> None:
@@ -164,7 +171,7 @@ class Ours:
         return Work("ours", self.run, len(self.T), lambda: forward(self.arm, self.q))
 
 
-class Toolbox:
+class ToolboxIK:
     """The same by the Robotics Toolbox: Levenberg-Marquardt in C++, random starts, within
     limits, to the same error.
     """

@@ -17,8 +17,8 @@ from forearm.benchmarks.peers.mujoco import MuJoCo
 from forearm.benchmarks.peers.pinocchio import Pinocchio
 from forearm.benchmarks.peers.toolbox import Toolbox
 from forearm.benchmarks.roofline import operations, peak_share
-from forearm.benchmarks.timing import Row, beside
-from forearm.benchmarks.work import Ours
+from forearm.benchmarks.timing import BenchmarkRow, beside
+from forearm.benchmarks.work import KernelWork
 from forearm.files.builtin import load_builtin
 from forearm.kernels.kernel import compile as compile_arm
 
@@ -56,13 +56,13 @@ class Subject:
     """An arm under test: our kernel on its states, and the peers that are here."""
 
     name: str
-    ours: Ours
+    ours: KernelWork
     peers: Mapping[str, Any]
     prefix: str = ""  # of what its rows are called
 
     def rows(
         self, way: str, function: str, ending: str, asked: tuple[str, ...] = (), repeats: int = 11, **how: Any
-    ) -> Iterator[Row]:
+    ) -> Iterator[BenchmarkRow]:
         """One function called in one way, a row for every peer that was asked, or one for ours alone."""
         title = f"{self.prefix}{SHORT[function]}, {ending}"
         ours = getattr(self.ours, way)(function, **how)
@@ -81,13 +81,13 @@ class Subject:
             )
             yield self._with_share(row, function) if way == "batch" else row
 
-    def _with_share(self, row: Row, function: str) -> Row:
+    def _with_share(self, row: BenchmarkRow, function: str) -> BenchmarkRow:
         counts = self.ours.kernel.counts[function]
         share = peak_share(counts, row.seconds, self.ours.kernel.dtype)
         return replace(row, operations=operations(counts), peak_share=share)
 
 
-def rows(peers: bool) -> Iterator[Row]:
+def rows(peers: bool) -> Iterator[BenchmarkRow]:
     """The Panda with full tensors, the PUMA, chains, and a fresh process; all arms rigid."""
     for name, asked in ARMS.items():
         double = _subject(name, asked if peers else ())
@@ -109,7 +109,7 @@ def rows(peers: bool) -> Iterator[Row]:
     yield from start.rows()
 
 
-def _one_call(subject: Subject) -> Iterator[Row]:
+def _one_call(subject: Subject) -> Iterator[BenchmarkRow]:
     for function in (*BOTH, "inertia_matrix"):
         asked = ("Pinocchio", "MuJoCo", "Robotics Toolbox") if function in BOTH else ("Pinocchio",)
         yield from subject.rows("one_call", function, "one call, out=", asked, repeats=CALLS, out=True)
@@ -124,4 +124,4 @@ def _subject(name: str, asked: tuple[str, ...], dtype: str = "float64") -> Subje
     arm = load_builtin(name).rigid()
     states = np.random.default_rng(1).uniform(-1.0, 1.0, (3, BATCH, arm.n))
     peers = {peer: PEERS[peer](arm, states) for peer in asked if problem(peer) is None}
-    return Subject(name, Ours(compile_arm(arm, dtype=dtype), states), peers)
+    return Subject(name, KernelWork(compile_arm(arm, dtype=dtype), states), peers)

@@ -8,14 +8,14 @@ from tempfile import TemporaryDirectory
 
 from forearm.arm.chain import chain
 from forearm.benchmarks.peers import problem
-from forearm.benchmarks.timing import Row, median_process_time, median_time
+from forearm.benchmarks.timing import BenchmarkRow, median_process_time, median_time
 from forearm.files.load import load
 from forearm.files.urdf_write import urdf_text
 
 LINKS = 200
 
 
-def rows(peers: bool) -> list[Row]:
+def rows(peers: bool) -> list[BenchmarkRow]:
     """Import, two commands, and a URDF of 200 links; beside MuJoCo's reader when peers are asked for."""
     peers = peers and problem("MuJoCo") is None
     empty = median_process_time(["-c", "pass"])
@@ -29,23 +29,25 @@ def rows(peers: bool) -> list[Row]:
         chain(LINKS - 1).save(toml)
         peer = median_time(lambda: _mujoco(text)) if peers else None
         return [
-            Row("python starts", empty),
-            Row("import numpy", numpy),
-            Row("import forearm", median_process_time(["-c", "import forearm"]), bar=0.25),
-            Row("forearm --help", median_process_time(["-m", "forearm.cli.main", "--help"]), bar=0.35),
-            Row(
+            BenchmarkRow("python starts", empty),
+            BenchmarkRow("import numpy", numpy),
+            BenchmarkRow("import forearm", median_process_time(["-c", "import forearm"]), bar=0.25),
+            BenchmarkRow(
+                "forearm --help", median_process_time(["-m", "forearm.cli.main", "--help"]), bar=0.35
+            ),
+            BenchmarkRow(
                 "forearm info puma560",
                 median_process_time(["-m", "forearm.cli.main", "info", "puma560"]),
                 bar=0.8,
             ),
-            Row(
+            BenchmarkRow(
                 f"load a URDF of {LINKS} links",
                 median_time(lambda: load(path)),
                 bar=0.1,
                 peer="MuJoCo, parse and compile" if peers else None,
                 peer_seconds=peer,
             ),
-            Row(f"load an arm file of {LINKS} links", median_time(lambda: load(toml))),
+            BenchmarkRow(f"load an arm file of {LINKS} links", median_time(lambda: load(toml))),
         ]
 
 

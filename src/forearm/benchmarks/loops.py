@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from forearm.benchmarks.timing import Row, Work, beside
+from forearm.benchmarks.timing import BenchmarkRow, Work, beside
 from forearm.benchmarks.work import pointers_to
 from forearm.files.builtin import load_builtin
 from forearm.kernels.compile_request import LONG, loop, straight
-from forearm.kernels.compiled import Request
+from forearm.kernels.compiled import CompileRequest
 from forearm.kernels.ir import module_text
 from forearm.kernels.native import function_of, host, loaded, object_code
 
@@ -22,7 +22,7 @@ STATES = 2048
 AROUND = (0.5, 1.0, 1.5)  # times the number of joints from which on the loop is taken
 
 
-def rows(peers: bool) -> Iterator[Row]:
+def rows(peers: bool) -> Iterator[BenchmarkRow]:
     """A state of a batch by one thread, and how long each form takes to make;
     ratios above 1 speak for the loop.
     """
@@ -31,11 +31,11 @@ def rows(peers: bool) -> Iterator[Row]:
             looped, loop_made = _work("loop", function, n)
             written, straight_made = _work("straight-line", function, n)
             yield beside(f"{function}, {n} joints", looped, written)
-            yield Row("  made in", loop_made, peer=written.who, peer_seconds=straight_made)
+            yield BenchmarkRow("  made in", loop_made, peer=written.who, peer_seconds=straight_made)
 
 
 def _work(form: str, function: str, n: int) -> tuple[Work, float]:
-    request = Request(load_builtin(f"chain{n}").rigid(), (function,), "float64")
+    request = CompileRequest(load_builtin(f"chain{n}").rigid(), (function,), "float64")
     start = time.perf_counter()
     target = host("float64")
     text, inputs, (output,), _ = (loop if form == "loop" else straight)("f", request, target, False)

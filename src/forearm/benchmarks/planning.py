@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.benchmarks.peers import problem
-from forearm.benchmarks.timing import Row, Work, beside
+from forearm.benchmarks.timing import BenchmarkRow, Work, beside
 from forearm.trajectories import MotionLimits, bang_bang, bang_bang_many
 
 JOINTS, FEW, MANY = 7, 1000, 100_000
@@ -21,7 +21,7 @@ VELOCITY, ACCELERATION = np.linspace(1.0, 2.5, JOINTS), np.linspace(2.0, 8.0, JO
 Floats = NDArray[np.float64]
 
 
-def rows(peers: bool) -> Iterator[Row]:
+def rows(peers: bool) -> Iterator[BenchmarkRow]:
     """The figures of docs/trajectories.md; requests are random, at rest and moving at either end."""
     rng = np.random.default_rng(4)
     q0, q1 = rng.uniform(-2.5, 2.5, (2, MANY, JOINTS))

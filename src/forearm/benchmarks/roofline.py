@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from forearm.benchmarks.timing import median_time
-from forearm.kernels.llvm import Function, declared, joined
+from forearm.kernels.llvm import IRFunction, declared, joined
 from forearm.kernels.native import function_of, host, loaded, object_code
 from forearm.symbols import Counts
 
@@ -36,7 +36,7 @@ def vector_bytes() -> int:
 
 @cache
 def peak(dtype: str) -> float:
-    """Floating-point operations a second of one core, measured now; a fused multiply-add is two."""
+    """Floating-point operations per second of one core, measured now; a fused multiply-add is two."""
     target = host(dtype)
     lanes = target.lanes
     code = object_code(loop_text(target.scalar, 8 * target.size, lanes))
@@ -53,7 +53,7 @@ def loop_text(scalar: str, bits: int, lanes: int) -> str:
     """
     vector, size = f"<{lanes} x {scalar}>", lanes * bits // 8
     multiply_add = f"llvm.fmuladd.v{lanes}f{bits}"
-    f = Function("peak", {"values": "ptr", "steps": "i64"})
+    f = IRFunction("peak", {"values": "ptr", "steps": "i64"})
     values, steps = f.arguments
     places = [f.at(values, k * size, "i8") for k in range(CHAINS + 2)]
     *sums, a, b = [f.load(vector, place, align=bits // 8) for place in places]

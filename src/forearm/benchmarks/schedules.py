@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.benchmarks.timing import Row
+from forearm.benchmarks.timing import BenchmarkRow
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
 from forearm.files.builtin import load_builtin
@@ -27,7 +27,7 @@ from forearm.kernels.kernel import compile as compile_arm
 from forearm.schedules.automatic import operations, traced_function
 from forearm.schedules.duplicating import apart
 from forearm.schedules.grouping import grouped
-from forearm.schedules.schedule import Schedule
+from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.search import schedule_by_search
 from forearm.schedules.threaded import Threaded, compiled_threads, cores, on_core
 from forearm.schedules.threaded_plan import planned_threads
@@ -48,7 +48,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class ThreadedTiming:
     """What was measured: s for an evaluation, waits of it, threads, and how far the results
     are from the kernel's.
     """
@@ -110,14 +110,14 @@ class Case:
 
         return least(run, self.rows)
 
-    def measured(self, threaded: Threaded) -> Measured:
+    def measured(self, threaded: Threaded) -> ThreadedTiming:
         """The same evaluations by threads of a schedule."""
         for out in self.outputs:
             out[:] = np.nan
         threaded.run(self.pointers(), self.rows)
         agreement = apart_by(self.outputs, self.expected)
         seconds = least(lambda count: threaded.run(self.pointers(), count), self.rows)
-        return Measured(seconds, len(threaded.lanes), threaded.threads.waits, agreement)
+        return ThreadedTiming(seconds, len(threaded.lanes), threaded.threads.waits, agreement)
 
 
 def apart_by(found: Sequence[Array], expected: Sequence[Array]) -> float:
@@ -155,7 +155,7 @@ def hand_over() -> float:
     argument = Argument("x", (1,), ""), Argument("y", (1,), "")
     division = operations(Traced(graph, {"y": np.array([y], dtype=object)}, argument[:1], argument[1:]))
     n = len(division.graph)
-    schedule = Schedule(
+    schedule = TaskSchedule(
         division.graph, 2, tuple(map(float, range(n))), tuple(k % 2 for k in range(n)), "turns"
     )
     threaded = compiled_threads(planned_threads(division, schedule))
@@ -164,18 +164,18 @@ def hand_over() -> float:
     return least(lambda count: threaded.run([inputs.ctypes.data, outputs.ctypes.data], count), rows) / n
 
 
-def rows(peers: bool) -> Iterator[Row]:
+def rows(peers: bool) -> Iterator[BenchmarkRow]:
     """The figures of docs/schedules.md: two threads, or none where there is one core."""
     if cores() < 2:
         return
     hop = hand_over()
-    yield Row("a value handed to another thread", hop)
+    yield BenchmarkRow("a value handed to another thread", hop)
     for function, arms in FUNCTIONS.items():
         for name in arms:
             yield from _case_rows(function, load_builtin(name).rigid(), hop)
 
 
-def _case_rows(function: str, arm: Arm, hop: float) -> Iterator[Row]:
+def _case_rows(function: str, arm: Arm, hop: float) -> Iterator[BenchmarkRow]:
     """The peer is one thread: the kernel, or the same straight-line code where the kernel
     has a loop and is slower.
 
@@ -190,14 +190,18 @@ def _case_rows(function: str, arm: Arm, hop: float) -> Iterator[Row]:
     schedule = schedule_by_search(division.graph, 2, hop / unit)
     made = case.measured(compiled_threads(planned_threads(division, schedule)))
     words = f"scheduled, {made.waits} waits" if made.threads > 1 else "scheduled on one"
-    yield Row(
+    yield BenchmarkRow(
         f"{title}: {words}", made.seconds, peer="one thread", peer_seconds=kernel, agreement=made.agreement
     )
     if made.waits:
-        yield Row(
+        yield BenchmarkRow(
             "  a wait, beyond what it expects", max(made.seconds - schedule.length * unit, 0.0) / made.waits
         )
     alone = case.measured(compiled_threads(apart(case.traced, 2)))
     words = "two that share nothing" if alone.threads > 1 else "sharing nothing: one does all"
-    yield Row(f"  {words}", alone.seconds, peer="one thread", peer_seconds=kernel, agreement=alone.agreement)
-    yield Row("  whole states side by side", case.side_by_side(2), peer="one thread", peer_seconds=kernel)
+    yield BenchmarkRow(
+        f"  {words}", alone.seconds, peer="one thread", peer_seconds=kernel, agreement=alone.agreement
+    )
+    yield BenchmarkRow(
+        "  whole states side by side", case.side_by_side(2), peer="one thread", peer_seconds=kernel
+    )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Bearing, Transmission
 from forearm.benchmarks.peers import problem
-from forearm.benchmarks.timing import Row, Work, beside, median_time, medians
+from forearm.benchmarks.timing import BenchmarkRow, Work, beside, median_time, medians
 from forearm.benchmarks.work import each_joint
 from forearm.files.builtin import load_builtin
 from forearm.files.urdf_write import urdf_text
@@ -37,27 +37,29 @@ BEARING = Bearing(kind="journal", mu=0.01, radius=0.02, distance=0.2)
 Floats = NDArray[np.float64]
 
 
-def rows(peers: bool) -> Iterator[Row]:
+def rows(peers: bool) -> Iterator[BenchmarkRow]:
     """The figures of docs/performance.md, Simulation."""
     panda = load_builtin("panda").rigid()
     rng = np.random.default_rng(1)
     q, qd = rng.uniform(-1.0, 1.0, (2, panda.n))
-    theirs = MuJoCo(panda, q, qd) if peers and problem("MuJoCo") is None else None
+    theirs = MuJoCoRollout(panda, q, qd) if peers and problem("MuJoCo") is None else None
     work = None if theirs is None else theirs.work()
     alone = Alone(panda, q, qd)
     row = beside("10 s of the Panda, steps alone", alone.work(), work, 5, group="simulation", at_least=FASTER)
     yield row
     yield beside("the same by simulate", _whole(panda, q, qd), work, 5, group="simulation")
-    yield Row(f"energy kept to {alone.energy_error():.3g} J in", row.seconds, group="simulation")
+    yield BenchmarkRow(f"energy kept to {alone.energy_error():.3g} J in", row.seconds, group="simulation")
     if theirs is not None and row.peer_seconds is not None:
-        yield Row(f"by MuJoCo to {theirs.energy_error():.3g} J in", row.peer_seconds, group="simulation")
+        yield BenchmarkRow(
+            f"by MuJoCo to {theirs.energy_error():.3g} J in", row.peer_seconds, group="simulation"
+        )
     yield from _costs()
     qs, qds = rng.uniform(-1.0, 1.0, (2, MANY, panda.n))
     seconds = median_time(lambda: simulate_many(panda, qs, qds, MANY_STEPS * STEP, step=STEP), 3)
-    yield Row("10,000 Pandas, 1 s each at 1 ms", seconds, MANY_UNDER, group="simulation")
+    yield BenchmarkRow("10,000 Pandas, 1 s each at 1 ms", seconds, MANY_UNDER, group="simulation")
 
 
-def _costs() -> Iterator[Row]:
+def _costs() -> Iterator[BenchmarkRow]:
     """The PUMA with more and more of its drives; the peer is the rigid arm,
     so that the ratio is one over the cost.
     """
@@ -67,10 +69,12 @@ def _costs() -> Iterator[Row]:
     q, qd = np.random.default_rng(2).uniform(-1.0, 1.0, (2, puma.n))
     t = STEP * np.arange(STEPS + 1)[:, None]
     u = PUSH * np.sin(t * np.linspace(5.0, 9.0, puma.n))  # so that joints move, most of the time
-    rigid = Alone(puma.rigid(), q, qd)  # without friction these torques would throw it beyond all numbers
+    rigid = Alone(puma.rigid(), q, qd)  # without friction these torques would make it overflow
     for name, arm in arms.items():
         ours, theirs = medians([Alone(arm, q, qd, u).run, rigid.run], 5)
-        row = Row(f"10 s of the PUMA, {name}", ours, peer="rigid", peer_seconds=theirs, group="drives")
+        row = BenchmarkRow(
+            f"10 s of the PUMA, {name}", ours, peer="rigid", peer_seconds=theirs, group="drives"
+        )
         yield replace(row, at_least=1.0 / COSTS[name])
 
 
@@ -105,7 +109,7 @@ class Alone:
         return _drift(self.arm, self.record[0][0], self.record[1][0])
 
 
-class MuJoCo:
+class MuJoCoRollout:
     """The same arm from URDF, RK4, constraints off; its steps in a loop of its own C (rollout)."""
 
     def __init__(self, arm: Arm, q: Floats, qd: Floats) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from forearm.benchmarks.timing import Row
+from forearm.benchmarks.timing import BenchmarkRow
 
 FIRST_TORQUES = """\
 import time, warnings
@@ -28,17 +28,19 @@ REPEATS = 5
 COLD, WARM = 0.5, 0.05  # s
 
 
-def rows() -> Iterator[Row]:
+def rows() -> Iterator[BenchmarkRow]:
     """The Panda loaded, compiled and asked once; the cache of compiled functions empty,
     and filled by the run before.
     """
     with TemporaryDirectory() as folder:
         cold = [_first_torques(Path(folder, str(k))) for k in range(REPEATS)]
-        yield Row(
+        yield BenchmarkRow(
             "first torques, nothing cached", statistics.median(cold), bar=COLD, group="a fresh process, panda"
         )
         warm = [_first_torques(Path(folder, "0")) for _ in range(REPEATS)]
-        yield Row("first torques, cached", statistics.median(warm), bar=WARM, group="a fresh process, panda")
+        yield BenchmarkRow(
+            "first torques, cached", statistics.median(warm), bar=WARM, group="a fresh process, panda"
+        )
 
 
 def _first_torques(cache: Path) -> float:

@@ -17,7 +17,7 @@ APART = 1e-6  # two that compute the same may differ by so much of the largest v
 
 
 @dataclass(frozen=True)
-class Row:
+class BenchmarkRow:
     """One figure: what was timed, the median in s, what it should stay under,
     and a peer's median in the same run.
 
@@ -73,16 +73,16 @@ class Work:
     answer: Callable[[], NDArray[Any]]
 
 
-def beside(name: str, ours: Work, theirs: Work | None = None, repeats: int = 7, **said: Any) -> Row:
+def beside(name: str, ours: Work, theirs: Work | None = None, repeats: int = 7, **said: Any) -> BenchmarkRow:
     """Both timed in turns, so that noise meets both, and their answers compared;
     what is `said` goes into the row.
     """
     if theirs is None:
         (seconds,) = medians([ours.run], repeats)
-        return Row(name, seconds / ours.states, **said)
+        return BenchmarkRow(name, seconds / ours.states, **said)
     seconds, peer_seconds = medians([ours.run, theirs.run], repeats)
     apart = apart_by(ours.answer(), theirs.answer())
-    return Row(
+    return BenchmarkRow(
         name,
         seconds / ours.states,
         peer=theirs.who,

@@ -36,7 +36,7 @@ def calls(
     return Work(who, lambda: timer.timeit(CALLS), CALLS, answered)
 
 
-class Ours:
+class KernelWork:
     """A kernel on many states (3, B, n), one thread."""
 
     def __init__(self, kernel: Kernel, states: Array) -> None:

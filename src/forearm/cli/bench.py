@@ -13,7 +13,7 @@ from forearm.cli.progress import Progress
 from forearm.tables import filled, number, text_table
 
 if TYPE_CHECKING:
-    from forearm.benchmarks.timing import Row
+    from forearm.benchmarks.timing import BenchmarkRow
 
 ROOMS = (
     "loading",
@@ -36,10 +36,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--peers", action="store_true", help="time other packages beside ours, where installed"
     )
     parser.add_argument(
-        "--only",
-        choices=ROOMS,
-        metavar="NAME",
-        help=f"measure only this, {names_of(ROOMS)}; all unless given",
+        "--only", choices=ROOMS, metavar="NAME", help=f"measure only this, {names_of(ROOMS)} (default: all)"
     )
     add_plot(parser, "the times")
     add_json(parser)
@@ -53,7 +50,7 @@ def _run(given: argparse.Namespace) -> int:
 
     check_picture("--plot", given.plot)
     missing = problems() if given.peers else []
-    rows: list[Row] = []
+    rows: list[BenchmarkRow] = []
     with Progress() as bar:
         for name in ROOMS:
             if given.only in (None, name):
@@ -83,15 +80,15 @@ def _run(given: argparse.Namespace) -> int:
     return _verdict(rows)
 
 
-def grouped(rows: Iterable[Row]) -> dict[str, list[Row]]:
+def grouped(rows: Iterable[BenchmarkRow]) -> dict[str, list[BenchmarkRow]]:
     """Rows by group, in the order in which groups first come."""
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[BenchmarkRow]] = {}
     for row in rows:
         groups.setdefault(row.group, []).append(row)
     return groups
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[BenchmarkRow]) -> str:
     """The rows of a group; columns in which nothing stands are left out."""
     cells = [_cells(row) for row in rows]
     kept = [k for k in range(len(HEADER)) if any(row[k] != "-" for row in cells)]
@@ -111,7 +108,7 @@ def notes(peaks: dict[str, float]) -> str:
     return filled(text, width())
 
 
-def bars(rows: Iterable[Row]) -> dict[str, list[tuple[str, str | None, float]]]:
+def bars(rows: Iterable[BenchmarkRow]) -> dict[str, list[tuple[str, str | None, float]]]:
     """By group and title, (what, who, s): ours once, the median of its rows' times, then the peers'."""
     drawn: dict[str, list[tuple[str, str | None, float]]] = {}
     for group, found in grouped(rows).items():
@@ -125,21 +122,21 @@ def bars(rows: Iterable[Row]) -> dict[str, list[tuple[str, str | None, float]]]:
     return drawn
 
 
-def _announced(rows: Iterable[Row], room: str, bar: Progress) -> Iterable[Row]:
+def _announced(rows: Iterable[BenchmarkRow], room: str, bar: Progress) -> Iterable[BenchmarkRow]:
     """The same rows; at a terminal it is said how many there are and which came last."""
     for count, row in enumerate(rows, 1):
         bar.say_once(f"measuring {room}: {count} done, the last {row.name}")
         yield row
 
 
-def _peaks(rows: Iterable[Row]) -> dict[str, float]:
+def _peaks(rows: Iterable[BenchmarkRow]) -> dict[str, float]:
     from forearm.benchmarks.roofline import peak
 
     shared = any(row.peak_share is not None for row in rows)
     return {dtype: peak(dtype) for dtype in ("float64", "float32")} if shared else {}
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: BenchmarkRow) -> list[str]:
     said = [] if row.bar is None else [f"< {_time(row.bar)}"]
     said += [] if row.at_least is None else [f">= {number(row.at_least, 3)}"]
     if said and row.met is not None:
@@ -158,7 +155,7 @@ def _cells(row: Row) -> list[str]:
     ]
 
 
-def _verdict(rows: Iterable[Row]) -> int:
+def _verdict(rows: Iterable[BenchmarkRow]) -> int:
     """1 where a peer computes something else, since then nothing was compared; 0 otherwise."""
     apart = [row for row in rows if row.disagrees]
     for row in apart:

@@ -24,7 +24,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=POSITIVE,
         default=0.2,
         metavar="M",
-        help="distance of suggested counterweights from the joint's axis, m, above 0; 0.2 unless given",
+        help="distance of suggested counterweights from the joint's axis, m, above 0 (default: 0.2)",
     )
     add_json(parser)
 

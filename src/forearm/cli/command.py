@@ -28,7 +28,7 @@ ARM_HELP = "built-in name, or path to a .toml or .urdf file"
 
 @dataclass(frozen=True)
 class Command:
-    """One command: examples that work, one a line, its options, and what it runs.
+    """One command: examples that work, one per line, its options, and what it runs.
     Its name and summary stand in `main`.
     """
 
@@ -38,7 +38,7 @@ class Command:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one paragraph that says where, what came,
+    """An argument parser whose errors are one paragraph that says where, what was given,
     what is allowed and what to do.
     """
 
@@ -46,7 +46,7 @@ class Parser(argparse.ArgumentParser):
         """Say what is wrong and where help is, and leave with 2."""
         text = message.removeprefix("argument ")
         missing = text.removeprefix("the following arguments are required: ")
-        text = f"{missing}: needed, and not given" if missing != text else text
+        text = f"{missing}: required, but not given" if missing != text else text
         stop = "" if text.endswith((".", "?")) else "."
         complain(f"{text}{stop} See '{self.prog} --help'.")
         sys.exit(2)
@@ -65,7 +65,7 @@ class Parser(argparse.ArgumentParser):
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         # An empty text would pass for an option that is not given, and argparse makes [] of '--option=--'.
         if len(arg_strings) == 1 and arg_strings[0].strip() in ("", "--"):
-            self._refuse(action, f"a value is needed, came {shorten(arg_strings[0])}")
+            self._refuse(action, f"expected a value, got {shorten(arg_strings[0])}")
         return super()._get_values(action, arg_strings)
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
@@ -131,9 +131,7 @@ def add_arm(parser: argparse._ActionsContainer, help_text: str = ARM_HELP, is_ne
 
 def add_hand(parser: argparse._ActionsContainer) -> None:
     """The --hand option, the same everywhere."""
-    parser.add_argument(
-        "--hand", metavar="LINK", help="the link that is the hand, where it is another than usual"
-    )
+    parser.add_argument("--hand", metavar="LINK", help="the link that is the hand, if not the default")
 
 
 def add_rigid(parser: argparse._ActionsContainer) -> None:
@@ -146,7 +144,7 @@ def add_rigid(parser: argparse._ActionsContainer) -> None:
 def names_of(known: Iterable[str], usual: str | None = None) -> str:
     """How a help text lists what may stand for NAME."""
     text = f"one of {', '.join(known)}"
-    return text if usual is None else f"{text}; {usual} unless given"
+    return text if usual is None else f"{text} (default: {usual})"
 
 
 def show_json(document: Any) -> None:

@@ -80,14 +80,14 @@ def _add_savings(parser: argparse.ArgumentParser) -> None:
         "--locked",
         type=Whole(0),
         metavar="N",
-        help="how many of the last joints are locked, fewer than all; half unless given",
+        help="how many of the last joints are locked, fewer than all (default: half)",
     )
     parser.add_argument(
         "--distance",
         type=POSITIVE,
         default=0.2,
         metavar="M",
-        help="of counterweights from the axes, m, above 0; 0.2 unless given",
+        help="of counterweights from the axes, m, above 0 (default: 0.2)",
     )
     add_json(parser)
 
@@ -119,12 +119,12 @@ def _savings(given: argparse.Namespace) -> int:
 
 def _add_period(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
-    add_state(parser, "q", "the posture that the arm swings about, rad (m); mid-range unless given")
+    add_state(parser, "q", "the posture that the arm swings about, rad (m) (default: mid-range)")
     parser.add_argument(
         "--stiffness",
         metavar="A,B,...",
         help=(
-            "of the joints or of gains, N m/rad (N/m); one number, or one a joint; gravity alone unless given"
+            "of the joints or of gains, N m/rad (N/m); one number, or one per joint (default: gravity alone)"
         ),
     )
     add_json(parser)
@@ -171,7 +171,7 @@ def _add_payload(parser: argparse.ArgumentParser) -> None:
         choices=("body", "point"),
         default="body",
         metavar="NAME",
-        help="body (ten unknowns) or point; body unless given",
+        help="body (ten unknowns) or point (default: body)",
     )
     parser.add_argument(
         "--mass", type=POSITIVE, metavar="KG", help="of the load, where it is known, kg, above 0"
@@ -182,14 +182,14 @@ def _add_payload(parser: argparse.ArgumentParser) -> None:
         ("tau", "torques, N m (N)"),
         ("q", "positions, rad (m)"),
     ):
-        text = f"standard deviation of {what}, at least 0; 0 unless given"
+        text = f"standard deviation of {what}, at least 0 (default: 0)"
         parser.add_argument(f"--noise-{name}", type=NOT_NEGATIVE, default=0.0, metavar="X", help=text)
     parser.add_argument(
         "--confidence",
         type=Real(above=0.0, below=1.0),
         default=0.95,
         metavar="P",
-        help="of the intervals, above 0 and below 1; 0.95 unless given",
+        help="of the intervals, above 0 and below 1 (default: 0.95)",
     )
     add_json(parser)
 
@@ -256,7 +256,7 @@ def _add_log(parser: argparse.ArgumentParser) -> None:
         "--window",
         type=POSITIVE,
         metavar="S",
-        help="that velocities are taken over, s, above 0; from the noise unless given",
+        help="that velocities are taken over, s, above 0 (default: from the noise)",
     )
     parser.add_argument(
         "--period", type=POSITIVE, metavar="S", help="between rows, s, above 0, where the log has no times"
@@ -290,7 +290,7 @@ def _log(given: argparse.Namespace) -> int:
 Adding = Callable[[argparse.ArgumentParser], None]
 ACTIONS: dict[str, tuple[str, Adding, str, Callable[[argparse.Namespace], int]]] = {
     "compare": (
-        "Every controller on one motion: error against operations a second, and what an unknown load does.",
+        "Every controller on one motion: error against operations per second, and what an unknown load does.",
         control_compare.add_arguments,
         "forearm control compare puma560 --payload 2 --plot controllers.png",
         control_compare.run,

@@ -36,39 +36,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--only",
         action="append",
         metavar="NAME",
-        help="this controller, such as PD; may be repeated, in order; all unless given",
+        help="this controller, such as PD; may be repeated, in order (default: all)",
     )
     parser.add_argument(
         "--period",
         type=POSITIVE,
         default=1e-3,
         metavar="S",
-        help="between samples, s, above 0; 0.001 unless given",
+        help="between samples, s, above 0 (default: 0.001)",
     )
     parser.add_argument(
         "--bandwidth",
         type=POSITIVE,
         default=5.0,
         metavar="HZ",
-        help="of the gains, critically damped, Hz, above 0; 5 unless given",
+        help="of the gains, critically damped, Hz, above 0 (default: 5)",
     )
-    add_plot(parser, "error against operations a second")
+    add_plot(parser, "error against operations per second")
     add_json(parser)
     _add_motion(group(parser, "the motion"))
     _add_plant(group(parser, "what controllers do not know of"))
-    _add_loop(group(parser, "loop and sensors, ideal unless given"))
+    _add_loop(group(parser, "loop and sensors (default: ideal)"))
     add_dac(parser, period=False)
 
 
 def _add_motion(motion: argparse._ArgumentGroup) -> None:
-    motion.add_argument(
-        "--duration", type=POSITIVE, default=2.0, metavar="S", help="s, above 0; 2 unless given"
-    )
-    add_state(motion, "q", "where it starts, with --to, rad (m); zero unless given")
+    motion.add_argument("--duration", type=POSITIVE, default=2.0, metavar="S", help="s, above 0 (default: 2)")
+    add_state(motion, "q", "where it starts, with --to, rad (m) (default: zero)")
     motion.add_argument(
         "--to",
         metavar="A,B,...",
-        help="a posture to go to smoothly, rad (m); one number a joint; unless given every joint moves",
+        help="a posture to go to smoothly, rad (m); one value per joint (default: every joint moves)",
     )
 
 
@@ -77,17 +75,17 @@ def _add_plant(plant: argparse._ArgumentGroup) -> None:
         "--payload",
         type=NOT_NEGATIVE,
         metavar="KG",
-        help="in the hand, unknown, kg; 5 %% of what moves unless given",
+        help="in the hand, unknown, kg (default: 5 %% of what moves)",
     )
     plant.add_argument(
         "--error",
         type=Real(least=0.0, most=90.0),
         default=0.0,
         metavar="PERCENT",
-        help="masses, friction and motors are off by up to this, 0 to 90; 0 unless given",
+        help="masses, friction and motors are off by up to this, 0 to 90 (default: 0)",
     )
     plant.add_argument(
-        "--seed", type=Whole(0), default=0, metavar="N", help="of these errors, from 0; 0 unless given"
+        "--seed", type=Whole(0), default=0, metavar="N", help="of these errors, from 0 (default: 0)"
     )
 
 
@@ -97,7 +95,7 @@ def _add_loop(loop: argparse._ArgumentGroup) -> None:
         type=Whole(0, 1),
         default=0,
         metavar="N",
-        help="periods until a command acts, 0 or 1; 0 unless given",
+        help="periods until a command acts, 0 or 1 (default: 0)",
     )
     bits = f"N from 1 to {MOST_BITS}"
     loop.add_argument(
@@ -122,13 +120,13 @@ def _add_loop(loop: argparse._ArgumentGroup) -> None:
         "--accelerometer-step",
         type=NOT_NEGATIVE,
         metavar="A",
-        help="readings come in multiples of it, m/s^2; exact unless given",
+        help="readings come in multiples of it, m/s^2 (default: exact)",
     )
     loop.add_argument(
         "--lever",
         type=POSITIVE,
         metavar="M",
-        help=f"between accelerometers, m, above 0; {LEVER} unless given; with --accelerometer-step",
+        help=f"between accelerometers, m, above 0; with --accelerometer-step (default: {LEVER})",
     )
     loop.add_argument("--differences", action="store_true", help="velocities are differences of positions")
     loop.add_argument(

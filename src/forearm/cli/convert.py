@@ -54,7 +54,7 @@ def _locked(text: str) -> tuple[str, float]:
     name, _, value = text.rpartition("=")
     at = plain_float(value)
     if at is None:
-        raise InputError(f"--lock: JOINT=NUMBER is needed, such as joint4=0.3; came {shorten(text)}.")
+        raise InputError(f"--lock: expected JOINT=NUMBER, such as joint4=0.3, got {shorten(text)}.")
     return name, at
 
 

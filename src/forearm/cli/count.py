@@ -14,11 +14,11 @@ from forearm.cli.loading import load
 from forearm.cli.outputs import add_plot, check_picture, tell_written
 from forearm.cli.progress import Progress
 from forearm.counting.cost import General, general, general_matrices, per_joint
-from forearm.counting.counts import METHODS, Run, count, run
+from forearm.counting.counts import METHODS, CountedRun, count, run
 from forearm.counting.fewest import fewest, steps_to_fewest, table_210
 from forearm.counting.matrices import WATERS, MatrixCounts, count_matrices
 from forearm.counting.models import chain
-from forearm.counting.printed import Comparison, compare, compare_steps, compare_table29, printed
+from forearm.counting.printed import CountComparison, compare, compare_steps, compare_table29, printed
 from forearm.errors import InputError, ModelError, NameNotFound, suggest
 from forearm.symbols.counts import Counts
 from forearm.tables import filled, text_table
@@ -40,7 +40,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--function",
         choices=tuple(METHODS),
         metavar="NAME",
-        help=f"only what computes this, {names_of(METHODS)}; all unless given",
+        help=f"only what computes this, {names_of(METHODS)} (default: all)",
     )
     parser.add_argument(
         "--explain",
@@ -61,7 +61,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(given: argparse.Namespace) -> int:
     if given.arm is None and not (given.printed or given.plot):
-        raise InputError("count: an ARM is needed, or --printed, or --plot FILE. See 'forearm count --help'.")
+        raise InputError("count: expected an ARM, --printed or --plot FILE. See 'forearm count --help'.")
     if given.arm is None and (given.formulation or given.function or given.explain):
         raise InputError("count: --formulation, --function and --explain need an ARM.")
     check_picture("--plot", given.plot)
@@ -269,7 +269,7 @@ def _explain(arm: Arm, function: str, name: str, document: dict[str, Any], block
             "count: --explain is for inverse dynamics and inertia matrices, not for forward dynamics by "
             f"{name}; without it the whole count is given."
         )
-    result: Run = run(arm, name, function)
+    result: CountedRun = run(arm, name, function)
     table = result.by_quantity()
     links = [body.joint.child for body in arm.moving.bodies]
     rows = [
@@ -320,7 +320,7 @@ def _beside_printed(document: dict[str, Any], blocks: list[str]) -> None:
     blocks.append("\n".join(["Cited by the documents from papers that are not here, not recomputed", *lines]))
 
 
-def _line(c: Comparison) -> str:
+def _line(c: CountComparison) -> str:
     by = f", so counted {_figure(c.by_convention, c.unit)}" if c.by_convention not in (None, c.ours) else ""
     line = (
         f"{c.place}, {c.what}: printed {_figure(c.printed, c.unit)}, ours "

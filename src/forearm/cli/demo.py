@@ -18,7 +18,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.arm.text import headline
 from forearm.benchmarks.machine import machine
-from forearm.benchmarks.timing import Row
+from forearm.benchmarks.timing import BenchmarkRow
 from forearm.checking import balance
 from forearm.cli.command import Command, add_json, show_json, width
 from forearm.cli.demo_report.counted import CountTable, count_tables
@@ -64,7 +64,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         default="demo-output",
         metavar="DIR",
-        help="folder for the files; demo-output unless given",
+        help="folder for the files (default: demo-output)",
     )
     add_json(parser)
 
@@ -230,7 +230,7 @@ def _drawn(story: Story, made: Plan) -> None:
     story.say("8. Drawn", f"{story.files[-1].name}: positions to voltages, and the way of the hand")
 
 
-def _timed(story: Story, arm: Arm) -> tuple[Row, ...]:
+def _timed(story: Story, arm: Arm) -> tuple[BenchmarkRow, ...]:
     rows = speed_rows(arm)
     cells = [
         [row.name, row.peer or "-", micro(row.peer_seconds), micro(row.seconds), times(row.ratio)]

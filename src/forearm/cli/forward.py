@@ -27,7 +27,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     state = group(parser, "one state")
     for name in ("q", "qd", "tau"):
-        add_state(state, name, f"joint {STATE[name]}; zero unless given")
+        add_state(state, name, f"joint {STATE[name]} (default: zero)")
     add_load(state)
     state.add_argument("--method", default=USUAL, metavar="NAME", help=names_of(FORWARD, USUAL))
     add_files(group(parser, "many states"), MANY)

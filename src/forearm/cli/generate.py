@@ -27,7 +27,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--lang", default="c", metavar="NAME", help=names_of(LANGUAGES, "c"))
     parser.add_argument(
-        "-o", "--output", metavar="DIR", help="folder for the files; unless given the code is printed"
+        "-o", "--output", metavar="DIR", help="folder for the files (default: the code is printed)"
     )
     parser.add_argument(
         "--parameter",
@@ -46,7 +46,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_rigid(parser)
     parser.add_argument(
-        "--name", metavar="NAME", help="name of the generated function; that of arm and function unless given"
+        "--name", metavar="NAME", help="name of the generated function (default: that of arm and function)"
     )
     add_json(parser)
 

@@ -27,7 +27,7 @@ from forearm.tables import filled, number
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
-    add_state(parser, "q", "posture to draw, rad (m); zero, or the nearest to it within limits, unless given")
+    add_state(parser, "q", "posture to draw, rad (m) (default: zero, or the nearest to it within limits)")
     parser.add_argument(
         "--base", action="store_true", help="also the base parameters: what joint torques can tell apart"
     )

@@ -40,12 +40,12 @@ def add_load(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--hand-force",
         metavar="X,Y,Z",
-        help="force of the surroundings on the hand, hand axes, N; 0 unless given",
+        help="force of the surroundings on the hand, hand axes, N (default: 0)",
     )
     parser.add_argument(
         "--hand-moment",
         metavar="X,Y,Z",
-        help="moment of the surroundings on the hand, hand axes, N m; 0 unless given",
+        help="moment of the surroundings on the hand, hand axes, N m (default: 0)",
     )
 
 
@@ -62,7 +62,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     state = group(parser, "one state")
     for name in ("q", "qd", "qdd"):
-        add_state(state, name, f"joint {STATE[name]}; zero unless given")
+        add_state(state, name, f"joint {STATE[name]} (default: zero)")
     add_load(state)
     state.add_argument("--formulation", default=USUAL, metavar="NAME", help=names_of(INVERSE, USUAL))
     state.add_argument(

@@ -34,7 +34,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_state(
         there,
         "q",
-        "joint positions, rad (m); zero unless given; with --pose the posture that branches are sorted by",
+        "joint positions, rad (m); with --pose the posture that branches are sorted by (default: zero)",
     )
     add_state(there, "qd", "joint velocities, rad/s (m/s): adds the velocity of the hand")
     add_state(there, "qdd", "joint accelerations, rad/s^2 (m/s^2): adds the acceleration of the hand")

@@ -13,7 +13,7 @@ IGNORED = ": ignored "
 
 
 def load(source: str, hand: str | None = None) -> Arm:
-    """The arm of a name or a file, as `fa.load` gives it; all that was read over in the file is
+    """The arm of a name or a file, as `fa.load` gives it; all that was ignored in the file is
     told in one paragraph.
     """
     with warnings.catch_warnings(record=True) as caught:

@@ -66,8 +66,8 @@ def add_files(parser: argparse._ActionsContainer, what: Computation) -> None:
 
 
 def check_files(given: argparse.Namespace, one_state: Mapping[str, object]) -> None:
-    """Refuse --to without --from, and beside --from the options of one state (their names and what
-    they are unless given).
+    """Refuse --to without --from, and beside --from the options of one state (their names and
+    defaults).
     """
     if given.source is None:
         if given.target is not None:

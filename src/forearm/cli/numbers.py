@@ -23,7 +23,7 @@ class Real:
         """The number that a text is."""
         value = plain_float(text)
         if value is None or not (self.least <= value <= self.most and self.above < value < self.below):
-            raise argparse.ArgumentTypeError(f"a number{self._bounds()} is needed, came {shorten(text)}")
+            raise argparse.ArgumentTypeError(f"expected a number{self._bounds()}, got {shorten(text)}")
         return value
 
     def _bounds(self) -> str:
@@ -59,7 +59,7 @@ class Whole:
         is_whole = word.isascii() and word.removeprefix("-").isdigit() and len(word) <= 18
         value = int(word) if is_whole else None
         if value is None or value < self.least or (self.most is not None and value > self.most):
-            raise argparse.ArgumentTypeError(f"{self._allowed()} is needed, came {shorten(text)}")
+            raise argparse.ArgumentTypeError(f"expected {self._allowed()}, got {shorten(text)}")
         return value
 
     def _allowed(self) -> str:

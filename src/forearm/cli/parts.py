@@ -13,7 +13,7 @@ from forearm.errors import NameNotFound, shorten, suggest
 from forearm.files.armfile import ARM
 from forearm.files.armfile_write import block_lines, link_block
 from forearm.files.builtin import folder
-from forearm.parts.database import Mass, Node, read_parts
+from forearm.parts.database import Component, Mass, read_parts
 from forearm.parts.refresh import link_of, refuse_unknown, update_armfile_text
 from forearm.reading.textfile import MAX_TOML_BYTES, parse_toml, read_bytes, write_text
 from forearm.spatial import Floats
@@ -82,7 +82,7 @@ def builtin_parts() -> list[str]:
     return sorted(file.name.removesuffix(PARTS) for file in folder().glob(f"*{PARTS}"))
 
 
-def _update(armfile: Path, links: tuple[Node, ...], parts: str) -> None:
+def _update(armfile: Path, links: tuple[Component, ...], parts: str) -> None:
     data = read_bytes(armfile, MAX_TOML_BYTES)
     recorded = [block["name"] for block in ARM.read(parse_toml(data, armfile.name), armfile.name)["link"]]
     refuse_unknown([link.name for link in links], recorded, parts, armfile.name)
@@ -90,7 +90,7 @@ def _update(armfile: Path, links: tuple[Node, ...], parts: str) -> None:
     write_text(armfile, update_armfile_text(data.decode("utf-8"), lines, armfile.name))
 
 
-def _report(link: Node) -> str:
+def _report(link: Component) -> str:
     """Section, part and link, each in the frame of what holds it; the link in its own frame."""
     rows = []
     for part in link.held:
@@ -104,7 +104,7 @@ def _report(link: Node) -> str:
     return f"{filled(title, width())}\n{text_table(['what', *HEADER], rows, width())}"
 
 
-def _steps(link: Node) -> str:
+def _steps(link: Component) -> str:
     """For every section and part: its own inertia, turned into the holder's axes,
     and moved to the holder's centre.
     """
@@ -143,7 +143,7 @@ def _numbers(mass: Mass) -> list[str]:
     ]
 
 
-def _plain(node: Node) -> dict[str, Any]:
+def _plain(node: Component) -> dict[str, Any]:
     plain: dict[str, Any] = {"kind": node.kind, "name": node.name}
     plain |= {"what": node.what} if node.what else {}
     for title, mass in (("own", node.own), ("placed", node.turned)):

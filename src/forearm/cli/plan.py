@@ -41,13 +41,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="REQUEST",
         help="waypoints and limits (.toml), or a saved motion (.json)",
     )
-    add_state(parser, "q", "where the motion starts, without a request file, rad (m); zero unless given")
+    add_state(parser, "q", "where the motion starts, without a request file, rad (m) (default: zero)")
     parser.add_argument(
         "--step",
         type=POSITIVE,
         default=1e-3,
         metavar="S",
-        help="between samples, s, above 0; 0.001 unless given",
+        help="between samples, s, above 0 (default: 0.001)",
     )
     add_json(parser)
     points = group(parser, "through points")
@@ -61,19 +61,19 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
             f"--{name}", action="append", dest="goals", type=partial(_goal, name), metavar=shape, help=text
         )
     add_form(points)
-    each = "one number, or one a joint"
+    each = "one number, or one per joint"
     points.add_argument(
         "--acceleration",
         metavar="A,B,...",
         help=(
-            f"largest accelerations, rad/s^2 (m/s^2), degrees/s^2 with --degrees; {each}; as "
-            "torques allow unless given"
+            f"largest accelerations, rad/s^2 (m/s^2), degrees/s^2 with --degrees; {each} "
+            "(default: what the torques allow)"
         ),
     )
     points.add_argument(
         "--velocity",
         metavar="A,B,...",
-        help=f"largest velocities, rad/s (m/s), degrees/s with --degrees; {each}; the arm's unless given",
+        help=f"largest velocities, rad/s (m/s), degrees/s with --degrees; {each} (default: the arm's)",
     )
     line = group(parser, "along a straight line of the hand")
     line.add_argument(
@@ -83,7 +83,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--hand-speed",
         type=POSITIVE,
         metavar="V",
-        help=f"along the line, m/s, above 0; {USUAL_SPEED} unless given",
+        help=f"along the line, m/s, above 0 (default: {USUAL_SPEED})",
     )
     line.add_argument(
         "--hand-acceleration",
@@ -170,7 +170,7 @@ def _draw_phase(made: Plan, path: str, joint: int) -> None:
     if not isinstance(made.motion, Switching):
         raise InputError("--phase: a line of the hand has no constant accelerations to draw; take --plot.")
     if not 1 <= joint <= made.arm.n:
-        raise InputError(f"--joint: a number from 1 to {made.arm.n} is needed, came {joint}.")
+        raise InputError(f"--joint: expected a number from 1 to {made.arm.n}, got {joint}.")
     limits = arm_limits(made.arm, 1.0) if made.limits is None else made.limits
     unit = "rad" if made.arm.joints[joint - 1].kind == "revolute" else "m"
     save_figure(phase_figure([made.motion], limits, joint - 1, unit=unit), path)
@@ -185,8 +185,8 @@ def _wanted(given: argparse.Namespace, arm: Arm) -> Any:
         if value
     ]
     if len(ways) != 1:
-        came = " and ".join(ways) or "none of them"
-        raise InputError(f"plan: give a request file, or --to (or --pose), or --line-to; came {came}.")
+        got = " and ".join(ways) or "none of them"
+        raise InputError(f"plan: give a request file, or --to (or --pose), or --line-to; got {got}.")
     if given.request:
         _refuse(
             given,
@@ -259,7 +259,7 @@ def _points(given: argparse.Namespace, arm: Arm, start: Floats) -> Request:
 
 
 def _limit(arm: Arm, text: str, name: str, degrees: bool) -> Floats:
-    """One number for all joints, or one a joint, SI."""
+    """One number for all joints, or one per joint, SI."""
     values = read_numbers(text, name, 1 if "," not in text else arm.n, f"{arm.name} needs")
     unit = np.array([math.pi / 180.0 if degrees and j.kind == "revolute" else 1.0 for j in arm.joints])
     limits: Floats = values * unit

@@ -23,10 +23,10 @@ POSTURES, PIECE = 180, 10
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     parser.add_argument(
-        "--sweep", metavar="JOINT", help="joint that goes through its range; the second unless given"
+        "--sweep", metavar="JOINT", help="joint that goes through its range (default: the second)"
     )
     parser.add_argument(
-        "--show", metavar="JOINT", help="joint whose acceleration is compared; the one swept unless given"
+        "--show", metavar="JOINT", help="joint whose acceleration is compared (default: the one swept)"
     )
     add_plot(parser, "both accelerations and their difference")
     add_json(parser)

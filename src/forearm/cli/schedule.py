@@ -28,7 +28,7 @@ from forearm.schedules.printed import GENERAL, STANFORD
 from forearm.schedules.printed import load as printed_load
 from forearm.schedules.priority import MOST_PROCESSORS, schedule_by_priority
 from forearm.schedules.rule import schedule_by_rule
-from forearm.schedules.schedule import Schedule
+from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.search import is_proven, schedule_by_search
 from forearm.tables import filled, number, text_table
 
@@ -68,7 +68,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=POSITIVE,
         default=1.0,
         metavar="K",
-        help="operations that a task may cost, above 0; 1 unless given",
+        help="operations that a task may cost, above 0 (default: 1)",
     )
     tasks.add_argument(
         "--subtasks", action="store_true", help="Dhanaraj's 43 subtasks a link instead of generated code"
@@ -80,7 +80,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help=(
             f"a number from 1 to {MOST_PROCESSORS}, or a range of up to {MOST_RANGE} such "
-            "as 2-9; 2-9 unless given"
+            "as 2-9 (default: 2-9)"
         ),
     )
     how.add_argument(
@@ -89,13 +89,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default="priority",
         metavar="NAME",
         help="rule: Dhanaraj's, layer by layer; priority: longest chain first; search: the best of many such "
-        "lists; exact: the shortest, with its proof; priority unless given",
+        "lists; exact: the shortest, with its proof (default: priority)",
     )
     for name, what in (
         ("communication", "a result takes to reach"),
         ("synchronisation", "a task pays to wait for"),
     ):
-        text = f"operations that {what} another processor, at least 0; 0 unless given"
+        text = f"operations that {what} another processor, at least 0 (default: 0)"
         how.add_argument(f"--{name}", type=NOT_NEGATIVE, default=0.0, metavar="C", help=text)
     how.add_argument("--run", action="store_true", help="also run it on as many threads and measure it")
     files = group(parser, "files")
@@ -105,7 +105,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(given: argparse.Namespace) -> int:
     if given.arm is None and not given.printed:
-        raise InputError("schedule: an ARM is needed, or --printed. See 'forearm schedule --help'.")
+        raise InputError("schedule: expected an ARM or --printed. See 'forearm schedule --help'.")
     if given.arm is None:
         _refuse_options(given)
     check_picture("--plot", given.plot)
@@ -145,12 +145,12 @@ def read_processors(text: str) -> list[int]:
     first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
     if not 1 <= first <= last <= MOST_PROCESSORS:
         raise InputError(
-            f"--processors: a number from 1 to {MOST_PROCESSORS}, or a range such as 2-9, is needed; "
-            f"came {shorten(text)}."
+            f"--processors: expected a number from 1 to {MOST_PROCESSORS}, or a range such as 2-9, "
+            f"got {shorten(text)}."
         )
     if last - first >= MOST_RANGE:
         raise InputError(
-            f"--processors: a range of at most {MOST_RANGE} numbers is scheduled; came {shorten(text)}."
+            f"--processors: expected a range of at most {MOST_RANGE} numbers, got {shorten(text)}."
         )
     return list(range(first, last + 1))
 
@@ -221,7 +221,7 @@ def _schedule_arm(
         _run_threads(arm, given, division, made, document, blocks)
 
 
-def _unproven(method: str, made: list[Schedule]) -> list[str]:
+def _unproven(method: str, made: list[TaskSchedule]) -> list[str]:
     """What could still decide whether there is a shorter one, where that is asked."""
     gaps = [s for s in made if not is_proven(s)]
     if method != "exact" or not gaps:
@@ -234,7 +234,7 @@ def _unproven(method: str, made: list[Schedule]) -> list[str]:
 
 
 def _draw(
-    given: argparse.Namespace, work: Division | Layered, made: Schedule, document: dict[str, Any]
+    given: argparse.Namespace, work: Division | Layered, made: TaskSchedule, document: dict[str, Any]
 ) -> None:
     if not (given.plot or given.layers):
         return
@@ -279,7 +279,7 @@ def _divided(arm: Arm, given: argparse.Namespace) -> Division:
     return division if given.size == 1.0 else grouped(division, given.size)
 
 
-def _scheduled(work: Division | Layered, processors: int, given: argparse.Namespace) -> Schedule:
+def _scheduled(work: Division | Layered, processors: int, given: argparse.Namespace) -> TaskSchedule:
     if given.method == "rule":
         made = schedule_by_rule(work if isinstance(work, Layered) else work.graph, processors)
     else:
@@ -294,7 +294,7 @@ def _scheduled(work: Division | Layered, processors: int, given: argparse.Namesp
     return made
 
 
-def _entry(made: Schedule) -> dict[str, Any]:
+def _entry(made: TaskSchedule) -> dict[str, Any]:
     bound = lower_bound(made.graph, made.processors) if made.bound is None else made.bound
     return {
         "processors": made.processors,
@@ -320,7 +320,7 @@ def _cells(entry: dict[str, Any]) -> list[str]:
     ]
 
 
-def _plan(made: Schedule) -> list[dict[str, Any]]:
+def _plan(made: TaskSchedule) -> list[dict[str, Any]]:
     return [
         {
             "name": task.name,
@@ -340,7 +340,7 @@ def _run_threads(
     arm: Arm,
     given: argparse.Namespace,
     division: Division,
-    made: list[Schedule],
+    made: list[TaskSchedule],
     document: dict[str, Any],
     blocks: list[str],
 ) -> None:

@@ -11,7 +11,7 @@ from forearm.cli.command import ARM_HELP, Command, add_hand, add_json, complain,
 from forearm.cli.loading import load
 from forearm.cli.simulate import add_dac, read_dac
 from forearm.interpreter.interpreter import Interpreter
-from forearm.interpreter.lines import Lines, TextLines
+from forearm.interpreter.lines import LineSource, TextLines
 from forearm.interpreter.session import Session, welcome
 from forearm.interpreter.terminal import Terminal
 from forearm.logs.stream import STANDARD
@@ -27,11 +27,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ARM",
         nargs="?",
         default=USUAL,
-        help=f"the arm loaded at the start, {ARM_HELP}; {USUAL} unless given",
+        help=f"the arm loaded at the start, {ARM_HELP} (default: {USUAL})",
     )
     add_hand(parser)
     parser.add_argument(
-        "--script", metavar="FILE", help="read commands from this file; - is standard input, as unless given"
+        "--script", metavar="FILE", help="read commands from this file; - is standard input (default: -)"
     )
     add_json(
         parser,
@@ -55,7 +55,7 @@ def _run(given: argparse.Namespace) -> int:
     return code
 
 
-def _lines(script: str | None, with_prompts: bool) -> Lines:
+def _lines(script: str | None, with_prompts: bool) -> LineSource:
     """A script, the terminal, or a pipe."""
     if script in (None, STANDARD):
         return Terminal() if sys.stdin.isatty() and with_prompts else TextLines(sys.stdin)

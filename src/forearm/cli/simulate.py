@@ -62,7 +62,7 @@ def add_dac(parser: argparse.ArgumentParser, period: bool = True) -> None:
         "--dac-gain",
         type=ANY,
         metavar="X",
-        help="of the amplifiers behind it, not 0; the arm file's, or 1, unless given",
+        help="of the amplifiers behind it, not 0 (default: the arm file's, or 1)",
     )
 
 
@@ -94,26 +94,28 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--duration", type=NOT_NEGATIVE, required=True, metavar="S", help="how long, s, at least 0"
     )
     for name, what in (("q", "positions, rad (m),"), ("qd", "velocities, rad/s (m/s),")):
-        add_state(parser, name, f"joint {what} at the start; zero unless given")
+        add_state(parser, name, f"joint {what} at the start (default: zero)")
     parser.add_argument(
         "--continue", dest="before", metavar="FILE", help="go on from the end of a simulation kept as .npz"
     )
     add_rigid(parser)
     parser.add_argument("--no-inductance", action="store_true", help="currents follow the voltages at once")
     add_json(parser)
-    inputs = group(parser, "what drives it; nothing unless given")
+    inputs = group(parser, "what drives it (default: nothing)")
     drive = inputs.add_mutually_exclusive_group()
     drive.add_argument(
-        "--torque", metavar="A,B,...", help="torques (forces) held all the time, N m (N); one number a joint"
+        "--torque", metavar="A,B,...", help="torques (forces) held all the time, N m (N); one value per joint"
     )
     drive.add_argument(
-        "--voltage", metavar="A,B,...", help="voltages of the motors held all the time, V; one number a joint"
+        "--voltage",
+        metavar="A,B,...",
+        help="voltages of the motors held all the time, V; one value per joint",
     )
     drive.add_argument(
         "--torque-file",
         metavar="FILE",
         help=(
-            "torques over time: .csv or .parquet with t, s, and a column a joint, N m (N); - "
+            "torques over time: .csv or .parquet with t, s, and one column per joint, N m (N); - "
             "is CSV on standard input"
         ),
     )
@@ -128,28 +130,24 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--step",
         type=POSITIVE,
         metavar="S",
-        help="of rk3, rk4, gill, midpoint, gauss4, s, above 0; 0.001 unless given",
+        help="of rk3, rk4, gill, midpoint, gauss4, s, above 0 (default: 0.001)",
     )
     how.add_argument(
         "--rtol",
         type=Real(least=1e-14, most=0.1),
         default=1e-6,
         metavar="X",
-        help="of dp45, dp87, radau: relative error a step, 1e-14 to 0.1; 1e-6 unless given",
+        help="of dp45, dp87, radau: relative error per step, 1e-14 to 0.1 (default: 1e-6)",
     )
     how.add_argument(
         "--atol",
         type=POSITIVE,
         default=1e-9,
         metavar="X",
-        help="of the same: absolute error a step, rad (m), above 0; 1e-9 unless given",
+        help="of the same: absolute error per step, rad (m), above 0 (default: 1e-9)",
     )
     how.add_argument(
-        "--record",
-        type=Whole(1),
-        default=1,
-        metavar="N",
-        help="keep every N-th step, N from 1; 1 unless given",
+        "--record", type=Whole(1), default=1, metavar="N", help="keep every N-th step, N from 1 (default: 1)"
     )
     how.add_argument("--stops", action="store_true", help="end where a joint reaches its limit")
     files = group(parser, "files")

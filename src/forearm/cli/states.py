@@ -20,8 +20,8 @@ BETWEEN = re.compile(r"\s*,\s*|\s+")
 
 
 def add_state(parser: argparse._ActionsContainer, name: str, help_text: str) -> None:
-    """An option --NAME for one number a joint, and --degrees once."""
-    parser.add_argument(f"--{name}", metavar="A,B,...", help=f"{help_text}; one number a joint")
+    """An option --NAME for one value per joint, and --degrees once."""
+    parser.add_argument(f"--{name}", metavar="A,B,...", help=f"{help_text}; one value per joint")
     if not any("--degrees" in action.option_strings for action in parser._actions):
         add_degrees(parser)
 
@@ -64,11 +64,11 @@ def read_numbers(text: str, name: str, count: int, who: str = "it needs") -> Flo
     if len(values) < len(words):
         wrong = numbers.index(None)
         raise InputError(
-            f"--{name}: numbers with commas between are needed, and number {wrong + 1} is "
-            f"{shorten(words[wrong])}; came {shorten(text)}."
+            f"--{name}: expected numbers separated by commas, but number {wrong + 1} is "
+            f"{shorten(words[wrong])}; got {shorten(text)}."
         )
     if len(values) != count:
-        raise InputError(f"--{name}: {who} {count} finite numbers, came {len(values)}: {shorten(text)}.")
+        raise InputError(f"--{name}: {who} {count} finite numbers, got {len(values)}: {shorten(text)}.")
     if len(values) and np.abs(values).max() > LARGEST:
-        raise InputError(f"--{name}: no number may exceed {LARGEST:g}, came {shorten(text)}.")
+        raise InputError(f"--{name}: no number may exceed {LARGEST:g}, got {shorten(text)}.")
     return values

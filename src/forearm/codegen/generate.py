@@ -126,12 +126,12 @@ def program_for(
     `readable` keeps to the plain plan and the arm's own units.
     """
     if not isinstance(arm, Arm):
-        raise InputError(f"generate: an Arm is needed, such as fa.load('puma560'); came {shorten(arm)}.")
+        raise InputError(f"generate: expected an Arm, such as fa.load('puma560'), got {shorten(arm)}.")
     names = _names(function, "function")
     chosen = [_function(given) for given in names]
     if not chosen or arm.n == 0:
         what = (
-            f"a function is needed; {suggest('', FUNCTIONS)}"
+            f"expected a function; {suggest('', FUNCTIONS)}"
             if not chosen
             else f"{arm.name!r} has no joint that moves."
         )
@@ -150,7 +150,7 @@ def _names(given: object, what: str) -> list[str]:
     """One name or several, each once."""
     names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [None]
     if not all(isinstance(name, str) for name in names):
-        raise InputError(f"generate: {what} is a name or a list of names; came {shorten(given)}.")
+        raise InputError(f"generate: {what} must be a name or a list of names, got {shorten(given)}.")
     return list(dict.fromkeys(names))
 
 
@@ -191,7 +191,7 @@ def _check_formulation(names: list[str], chosen: list[Function], formulation: st
         return
     if not isinstance(formulation, str):
         raise InputError(
-            f"generate: formulation is a name, such as gibbs-appell; came {shorten(formulation)}."
+            f"generate: formulation must be a name, such as gibbs-appell, got {shorten(formulation)}."
         )
     for name, function in zip(names, chosen, strict=True):
         if not function.has_formulations:

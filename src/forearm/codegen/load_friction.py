@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forearm.drives.joint import needs_reactions
-from forearm.dynamics.load_friction import CLOSE, Equation, Found, Loads, solved
+from forearm.dynamics.load_friction import CLOSE, Found, Loads, TorqueEquation, solved
 from forearm.model import Scalar
 from forearm.reduction import composite, recursion
 from forearm.symbols import jacobian, substituted
@@ -51,7 +51,7 @@ class UnderLoad:
         rates = traced.rates(traced.qd)
         ways = [sign(rate) for rate in rates] if ways is None else ways
         close = CLOSE_SINGLE if traced.single else close
-        equation = Equation(self.arm, self.loads, tau, rates, ways, free, traced.solved_backwards)
+        equation = TorqueEquation(self.arm, self.loads, tau, rates, ways, free, traced.solved_backwards)
         return traced.solved(lambda: solved(equation, felt, close))
 
     def spoilt(self, found: Found) -> list[Scalar]:

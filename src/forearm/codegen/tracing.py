@@ -26,7 +26,7 @@ from forearm.reduction import composite, energy, hand, recursion
 from forearm.reduction.base import BaseParameters, base_parameters
 from forearm.reduction.chain import Chain
 from forearm.reduction.geometry import geometry_values
-from forearm.reduction.plan import Plan, placed, planned
+from forearm.reduction.plan import ReductionPlan, placed, planned
 from forearm.reduction.symbolic import best_plan_for, symbolic_chain, symbolic_model
 from forearm.symbols import Expr, Graph, derivative, jacobian, substituted
 from forearm.symbols.graph import ADD, COS, INPUT, MUL, SIN, SUB
@@ -45,7 +45,7 @@ class Tracing:
         arm: Arm,
         parameters: dict[str, float],
         formulation: str | None = None,
-        plan: Plan | None = None,
+        plan: ReductionPlan | None = None,
         single: bool = False,
     ) -> None:
         self.arm, self.parameters, self.formulation, self.single = arm, parameters, formulation, single
@@ -66,7 +66,7 @@ class Tracing:
         return symbolic_chain(self.arm, self.parameters, lambda name, _: self.symbols[name])
 
     @cached_property
-    def plan(self) -> Plan:
+    def plan(self) -> ReductionPlan:
         """What is chosen about the chain: as asked, or the best found, with generic numbers for symbols."""
         if self.asked_plan is not None:
             return self.asked_plan
@@ -101,7 +101,7 @@ class Tracing:
     ) -> list[Scalar]:
         """Torques at the freedoms, drives included; at rest or without acceleration where nothing is given.
 
-        Directions of friction are those of the joints' velocities unless given, one a joint.
+        Directions of friction, one per joint, are by default those of the joints' velocities.
         """
         rest = [0.0] * self.arm.n
         rates, accelerations = (
@@ -152,7 +152,7 @@ class Tracing:
         return self.solved(lambda: self._forward_by_formulation(right, rotor))
 
     def held_forward(self, tau: list[Scalar], ways: list[Scalar] | None, free: list[Scalar]) -> list[Scalar]:
-        """Accelerations with friction in given directions, one a joint, and joints held still where
+        """Accelerations with friction in given directions, one per joint, and joints held still where
         `free` is 0, 1 elsewhere.
 
         For friction that does not depend on the load; `UnderLoad.found` takes the same for the other.

@@ -22,7 +22,7 @@ from forearm.values import check_number, check_whole
 Floats = NDArray[np.float64]
 SOURCES = ("accelerometers", "tachometers", "encoders")
 POSTURES = 17  # of the motion, at which the inertias are looked at beforehand
-SLOW = 0.1  # of an error a sample
+SLOW = 0.1  # of an error per sample
 
 
 class AccelerationServo:
@@ -31,10 +31,10 @@ class AccelerationServo:
 
     qdd_asked = qdd_wanted + w^2 (q_wanted - q) + 2 w (qd_wanted - qd), w the `bandwidth` (rad/s), brings the
     arm back onto the motion; None leaves it out. qdd_seen comes from accelerometers, or from differences of
-    what tachometers or encoders gave. K is an inertia a joint, or, `coupled`, a matrix; where not told, if
+    what tachometers or encoders gave. K is one inertia per joint, or, `coupled`, a matrix; where not told, if
     joints by themselves would let less than a tenth of some error go with a sample. Accelerations settle for
-    any gain below `largest_gain`, the least being that of encoders under a `delay` of one period; it is 1
-    unless given, 1/2 under a delay. w is held to a quarter of the rate at which they settle, 1 - |z| a
+    any gain below `largest_gain`, the least being that of encoders under a `delay` of one period; by default
+    it is 1, under a delay 1/2. w is held to a quarter of the rate at which they settle, 1 - |z| a
     `period` (s) of the slowest pole z. Waters IV.
     """
 

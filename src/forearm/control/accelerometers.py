@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kinematics.arguments import as_coordinates
-from forearm.model import Body, Model, model_of, tilde
+from forearm.model import Model, RigidBody, model_of, tilde
 from forearm.values import as_floats, check_number
 
 Floats = NDArray[np.float64]
@@ -73,7 +73,7 @@ class Accelerometers:
         states = [as_coordinates(self.arm, x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"))]
         if len({x.shape for x in states}) > 1:
             raise InputError(
-                f"read: q, qd and qdd share one shape; came {', '.join(str(x.shape) for x in states)}."
+                f"read: q, qd and qdd must share one shape, got {', '.join(str(x.shape) for x in states)}."
             )
         bodies, places, along = self._placed
         f, L = _motion(model_of(self.arm), *(np.atleast_2d(x) for x in states))
@@ -85,7 +85,7 @@ class Accelerometers:
         values, x = as_floats(readings, "readings"), as_coordinates(self.arm, q)
         if values.shape != (*x.shape[:-1], len(self.each)):
             raise InputError(
-                f"readings: shape {(*x.shape[:-1], len(self.each))} is needed, came {values.shape}."
+                f"readings: expected shape {(*x.shape[:-1], len(self.each))}, got {values.shape}."
             )
         plain, by_q = self.matrices
         made: Floats = values @ plain.T + self._coordinates(x) * (values @ by_q.T)
@@ -143,7 +143,7 @@ def accelerometers(arm: Arm, lever: float = 0.1, step: float = 0.0) -> Accelerom
     return Accelerometers(arm, tuple(made), check_number(step, "accelerometers, step", minimum=0.0))
 
 
-def _turning(body: Body, freedom: int, index: int, d: float, scale: float) -> list[Accelerometer]:
+def _turning(body: RigidBody, freedom: int, index: int, d: float, scale: float) -> list[Accelerometer]:
     made = []
     sides = ((body.parent, body.pb, body.Rb.T, -scale), (index, -body.s, body.Ra, scale))
     for carrier, origin, (e1, e2, _), sign in sides:
@@ -154,7 +154,7 @@ def _turning(body: Body, freedom: int, index: int, d: float, scale: float) -> li
     return made
 
 
-def _sliding(body: Body, freedom: int, index: int, d: float, scale: float) -> list[Accelerometer]:
+def _sliding(body: RigidBody, freedom: int, index: int, d: float, scale: float) -> list[Accelerometer]:
     z = body.Rb[:, 2]
     return [
         Accelerometer(freedom, index, -body.s, body.z, scale),

@@ -123,7 +123,7 @@ def seen(
     t = t[t <= motion.duration]
     if len(t) < 3:
         raise InputError(
-            f"seen, period: {T!r} s leaves {len(t)} samples of {motion.duration:g} s, and 3 are needed."
+            f"seen, period: {T!r} s leaves {len(t)} samples of {motion.duration:g} s; expected at least 3."
         )
     q, qd, qdd = motion.at(t)
     of_q = rounded(q, position, position_bits) - q

@@ -33,7 +33,7 @@ def check_motion(arm: Arm, motion: Motion) -> Motion:
     check_kind(arm, Arm, "arm")
     if not hasattr(motion, "at") or not hasattr(motion, "duration"):
         raise InputError(
-            "motion: something with .duration and .at(t) is needed, came "
+            "motion: expected something with .duration and .at(t), got "
             f"{type(motion).__name__}; plan one first."
         )
     q = np.asarray(motion.at(np.zeros(1))[0])

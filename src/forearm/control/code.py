@@ -34,7 +34,7 @@ def controller_code(
     `law` is one of computed_torque, feedforward_pd, pd_gravity, pid_gravity, with the gains of the
     controllers of the same names unless others are given; with `open_gains` they are set at run time by
     `NAME_prepare`. Where a motor's constants are not known, `tau` comes out in the place of `voltage`.
-    Torques stay within `most` (n,), max_effort unless given.
+    Torques stay within `most` (n,), by default max_effort.
     """
     made = law_of(arm, law, bandwidth, gains, friction, period, most, open_gains)
     title = identifier(name) if name is not None else identifier(f"{arm.name[:24]}_{law}")

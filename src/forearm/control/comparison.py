@@ -1,5 +1,5 @@
 """All controllers on one motion of one arm: how well each follows, what it computes,
-how it bears an unknown load.
+and its robustness to an unknown payload.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from forearm.control.controller import Controller
 from forearm.control.gains import BANDWIDTH, stable_inertias
 from forearm.control.loop import Run, run
 from forearm.control.reference import Reference, default_motion, sampled
-from forearm.control.registry import Setting, Trial, trials
+from forearm.control.registry import ControllerTrial, Setting, trials
 from forearm.control.sampling import sampling_period
 from forearm.control.sensors import Sensors, exact_accelerations
 from forearm.drives.motor import DAC
@@ -41,7 +41,7 @@ class Row:
 
     `saturated` is the share of commands that the drives could not give in full. `stiffness` is what its
     feedback has of w^2 M_jj, the least of any joint: less than 1 where all of it would shake the arm. Errors
-    are NaN where the arm was lost.
+    are NaN where the run diverged.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Row:
 
     @property
     def ok(self) -> bool:
-        """Whether the arm stayed within all numbers, without the load."""
+        """Whether the run did not diverge, without the load."""
         return bool(np.isfinite(self.rms))
 
 
@@ -168,11 +168,11 @@ def compare(
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Comparison:
     """Every controller, or those named (or made) in `controllers`, on one motion:
-    `default_motion` of 2 s unless given.
+    by default `default_motion` of 2 s.
 
     All believe in `arm` and get the same gains, where joints have their own with `stable_inertias`;
     `plant` is what moves. Each runs twice, the second time with a `payload` (kg, a point at the hand's
-    origin; a twentieth of the moving mass unless given) that it does not know of. Accelerometers are exact
+    origin; by default a twentieth of the moving mass) that it does not know of. Accelerometers are exact
     unless sensors are given. `progress` is called before each with how many are done, how many there are,
     and its name. Waters IV.
     """
@@ -214,7 +214,7 @@ def _beyond(arm: Arm, reference: Reference) -> tuple[str, ...]:
     return tuple(joint.name for joint, is_past in zip(arm.joints, past, strict=True) if is_past)
 
 
-def _run(trial: Trial, setting: Setting, plant: Arm, options: dict[str, Any]) -> Run:
+def _run(trial: ControllerTrial, setting: Setting, plant: Arm, options: dict[str, Any]) -> Run:
     w = setting.reference
     motion = (
         setting.motion
@@ -226,7 +226,7 @@ def _run(trial: Trial, setting: Setting, plant: Arm, options: dict[str, Any]) ->
     return run(trial.arm, trial.controller, motion, plant=trial.alter(plant), **options)
 
 
-def _row(name: str, trial: Trial, alone: Run, loaded: Run) -> Row:
+def _row(name: str, trial: ControllerTrial, alone: Run, loaded: Run) -> Row:
     said = alone.message or (f"under load {loaded.message}" if loaded.message else "")
     return Row(
         name,

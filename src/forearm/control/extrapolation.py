@@ -73,7 +73,7 @@ def fitted_slopes(states: ArrayLike, forces: ArrayLike, cut: float = LOST) -> Fi
     x, F = as_floats(states, "states"), as_floats(forces, "forces")
     if x.ndim != 2 or F.ndim != 2 or len(x) != len(F) or len(x) < 2:
         raise InputError(
-            "fitted_slopes: states (m, p) and forces (m, n) are needed, m at least 2; came "
+            "fitted_slopes: expected states (m, p) and forces (m, n), m at least 2, got "
             f"{x.shape}, {F.shape}."
         )
     solution, _, rank, _ = np.linalg.lstsq(x[1:] - x[0], F[1:] - F[0], rcond=cut)

@@ -23,7 +23,14 @@ from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.control import fixed_point_c
 from forearm.control.fixed_point_inputs import input_ranges
-from forearm.control.fixed_point_plan import LARGEST_FRACTION, WORDS, Step, constant, errors_in, planned
+from forearm.control.fixed_point_plan import (
+    LARGEST_FRACTION,
+    WORDS,
+    FixedPointStep,
+    constant,
+    errors_in,
+    planned,
+)
 from forearm.control.fixed_point_ranges import WIDER, Range, Ranges, cuts, propagated, ranges_of
 from forearm.control.fixed_point_run import run
 from forearm.control.gains import Gains
@@ -53,7 +60,7 @@ class FixedPoint:
     formats: dict[str, tuple[int, ...]]
     errors: dict[str, Floats]
     graph: Graph
-    steps: dict[int, Step]
+    steps: dict[int, FixedPointStep]
     results: dict[str, tuple[Expr | float, ...]]
     bounds: Ranges
     inner_errors: dict[int, float]  # of every value, by place in the graph
@@ -101,7 +108,7 @@ class FixedPoint:
             bits = np.array(self.formats[name])
             if array.shape[-1:] != bits.shape:
                 raise InputError(
-                    f"fixed_point, {name}: {len(bits)} numbers a state are needed, came shape {array.shape}."
+                    f"fixed_point, {name}: expected {len(bits)} numbers per state, got shape {array.shape}."
                 )
             ends = np.array([self.ranges[f"{name}[{i}]"] for i in range(len(bits))]).T
             if not ((array >= ends[0]) & (array <= ends[1])).all():  # NaN too
@@ -144,7 +151,7 @@ class FixedPoint:
         names = list(dict.fromkeys(leaf.split("[")[0] for leaf in self.ranges))
         for name in names:
             if name not in given:
-                raise InputError(f"fixed_point: no {name} came; it takes {', '.join(names)}.")
+                raise InputError(f"fixed_point: {name} is missing; it takes {', '.join(names)}.")
         return names
 
 
@@ -168,13 +175,13 @@ def fixed_point(
     """A generated function, or a control law, as C99 in whole numbers of `word` bits (16 or 32).
 
     `ranges` gives for each input a bound of its magnitude, or for each joint a bound or a pair (lower,
-    upper); q has the limits of the joints and qd their max_speed unless given. Products take twice the word,
+    upper); by default q has the limits of the joints and qd their max_speed. Products take twice the word,
     sines 64 bits. `bandwidth` to `most` are those of `controller_code`, for laws alone. The state of a law
     has one format in and out, and ends at its range.
     """
     if word not in WORDS or isinstance(word, bool):
         raise InputError(
-            f"fixed_point, word: one of {', '.join(map(str, WORDS))} bits; came {shorten(word)}."
+            f"fixed_point, word: expected one of {', '.join(map(str, WORDS))} bits, got {shorten(word)}."
         )
     settings = {"bandwidth": bandwidth, "gains": gains, "friction": friction, "period": period, "most": most}
     traced, what = _traced(
@@ -228,7 +235,7 @@ def program_in_fixed_point(
 
 def _traced(arm: Arm, function: str, settings: dict[str, Any]) -> tuple[Traced, str]:
     if not isinstance(arm, Arm) or arm.n == 0:
-        raise InputError(f"fixed_point: an Arm with joints that move is needed; came {shorten(arm)}.")
+        raise InputError(f"fixed_point: expected an Arm with joints that move, got {shorten(arm)}.")
     if isinstance(function, str) and function in LAWS:
         law = law_of(arm, function, **settings)
         said = (
@@ -264,7 +271,7 @@ def _fitted(
     bounds: Ranges,
     word: int,
     tied: list[tuple[int, int]],
-) -> tuple[dict[int, Step], dict[int, float]]:
+) -> tuple[dict[int, FixedPointStep], dict[int, float]]:
     """Formats in which every value fits with its error: a place that would not loses bits, until all do.
 
     Of places that are tied the one with more bits loses those that the other has not.
@@ -314,7 +321,11 @@ def _whole_ends(ends: Range, bits: int) -> tuple[int, int]:
 
 
 def _formats(
-    argument: Argument, graph: Graph, steps: Mapping[int, Step], results: Mapping[str, Any], word: int
+    argument: Argument,
+    graph: Graph,
+    steps: Mapping[int, FixedPointStep],
+    results: Mapping[str, Any],
+    word: int,
 ) -> tuple[int, ...]:
     """Bits behind the point of each entry; 0 for what is not used, or always 0."""
     if argument.name in results:

@@ -10,7 +10,7 @@ from forearm.codegen.languages.c_family import INDENT
 from forearm.codegen.program import Argument
 from forearm.codegen.text import folded
 from forearm.control import fixed_point_sine as sines
-from forearm.control.fixed_point_plan import Step, constant
+from forearm.control.fixed_point_plan import FixedPointStep, constant
 from forearm.symbols.graph import ABS, ADD, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB, Expr, Graph
 
 SHIFTS = """\
@@ -50,7 +50,7 @@ def source(
     name: str,
     about: Sequence[str],
     graph: Graph,
-    steps: Mapping[int, Step],
+    steps: Mapping[int, FixedPointStep],
     results: Mapping[str, Sequence[Expr | float]],
     arguments: tuple[Sequence[Argument], Sequence[Argument]],
     word: int,
@@ -118,7 +118,7 @@ def header(
     return "\n".join([*lines, *declared, "", "#ifdef __cplusplus", "}", "#endif", "", "#endif"]) + "\n"
 
 
-def _names(graph: Graph, steps: Mapping[int, Step]) -> Callable[[int], str]:
+def _names(graph: Graph, steps: Mapping[int, FixedPointStep]) -> Callable[[int], str]:
     """Names as in other generated code, each with its number behind it, so that none is met twice."""
 
     def name(place: int) -> str:
@@ -133,7 +133,9 @@ def _names(graph: Graph, steps: Mapping[int, Step]) -> Callable[[int], str]:
     return name
 
 
-def _text(step: Step, steps: Mapping[int, Step], names: Callable[[int], str], word: int) -> str:
+def _text(
+    step: FixedPointStep, steps: Mapping[int, FixedPointStep], names: Callable[[int], str], word: int
+) -> str:
     wide = f"int{2 * word}_t"
     a = names(step.left)
     if step.kind == MUL:

@@ -27,7 +27,7 @@ def input_ranges(arm: Arm, inputs: Sequence[Argument], given: Mapping[str, Any])
     """
     if not isinstance(given, Mapping):
         raise InputError(
-            f"fixed_point, ranges: a mapping such as {{'qd': 2.0}} is needed, came {shorten(given)}."
+            f"fixed_point, ranges: expected a mapping such as {{'qd': 2.0}}, got {shorten(given)}."
         )
     names = [a.name for a in inputs]
     for name in given:
@@ -68,8 +68,8 @@ def _entries(arm: Arm, argument: Argument, given: Mapping[str, Any]) -> list[Ran
         return [_range(value, f"fixed_point, ranges, {name}")] * size
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or len(value) != size:
         raise InputError(
-            f"fixed_point, ranges, {name}: a number, or for each of the {size} entries a number or a pair "
-            f"(lower, upper), is needed; came {shorten(value)}."
+            f"fixed_point, ranges, {name}: expected a number, or for each of the {size} entries a number or "
+            f"a pair (lower, upper), got {shorten(value)}."
         )
     return [_range(v, f"fixed_point, ranges, {name}[{i}]") for i, v in enumerate(value)]
 

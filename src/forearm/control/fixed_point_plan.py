@@ -26,7 +26,7 @@ HEADROOM = 2.0**-10  # of the range, for errors; checked when they are known
 
 
 @dataclass(frozen=True)
-class Step:
+class FixedPointStep:
     """One value: kind and operands of the graph, `bits` behind the point, and the shifts
     that bring operands to it.
 
@@ -47,9 +47,9 @@ class Step:
 
 def planned(
     graph: Graph, needed: Sequence[int], ranges: Ranges, word: int, less: Mapping[int, int]
-) -> dict[int, Step]:
+) -> dict[int, FixedPointStep]:
     """The steps in order, by place; `less` takes bits from places whose errors need more room."""
-    steps: dict[int, Step] = {}
+    steps: dict[int, FixedPointStep] = {}
     for place in needed:
         most = ranges.most(place)
         bits = _bits(most, word) - less.get(place, 0)
@@ -68,57 +68,59 @@ def _bits(most: float, word: int) -> int:
     return bits
 
 
-def _step(graph: Graph, place: int, bits: int, steps: Mapping[int, Step], word: int) -> Step:
+def _step(
+    graph: Graph, place: int, bits: int, steps: Mapping[int, FixedPointStep], word: int
+) -> FixedPointStep:
     kind, left, right = graph.kinds[place], graph.left[place], graph.right[place]
     if kind == CONSTANT:
         return constant(graph.values[place], word, place)
     if kind == INPUT:
-        return Step(place, kind, bits)
+        return FixedPointStep(place, kind, bits)
     far = 2 * word - 2  # the furthest that twice the word can be shifted, with room for the half that rounds
     fa = steps[left].bits
     fb = steps[right].bits if right >= 0 else 0
     if kind == MUL:
         bits = max(min(bits, fa + fb), fa + fb - far)
-        return Step(place, kind, bits, left, right, down=fa + fb - bits)
+        return FixedPointStep(place, kind, bits, left, right, down=fa + fb - bits)
     if kind in (ADD, SUB):
         common = min(max(fa, fb), min(fa, fb) + word - 2)
         bits = max(min(bits, common), common - far)
         # a number shifted down by its whole word is 0, however much further it should go
-        return Step(
+        return FixedPointStep(
             place, kind, bits, left, right, max(common - fa, -far), max(common - fb, -far), common - bits
         )
     if kind == DIV:
         up = min(max(bits - fa + fb, 0), word - 2)
         bits = max(min(bits, fa - fb + up), fa - fb + up - far)
-        return Step(place, kind, bits, left, right, up, down=fa - fb + up - bits)
+        return FixedPointStep(place, kind, bits, left, right, up, down=fa - fb + up - bits)
     if kind == SQRT:
         up = min(2 * bits - fa, word - 2)
         up -= (fa + up) % 2
         if up < 0:
             raise InputError("fixed_point: a root of numbers beyond all words; give narrower ranges.")
-        return Step(place, kind, (fa + up) // 2, left, up_a=up)
+        return FixedPointStep(place, kind, (fa + up) // 2, left, up_a=up)
     if kind in (SIN, COS):
         if fa < -1:
             raise InputError("fixed_point: an angle of more than a milliard turns; give narrower ranges.")
-        return Step(place, kind, word - 2, left, down=sines.FRACTION - (word - 2))
-    return Step(place, kind, fa if kind == ABS else 0, left)
+        return FixedPointStep(place, kind, word - 2, left, down=sines.FRACTION - (word - 2))
+    return FixedPointStep(place, kind, fa if kind == ABS else 0, left)
 
 
-def constant(value: float, word: int, place: int = -1) -> Step:
+def constant(value: float, word: int, place: int = -1) -> FixedPointStep:
     """A number with all bits that a word has, and no zeros behind the last that says something."""
     if value == 0.0:
-        return Step(place, CONSTANT, 0)
+        return FixedPointStep(place, CONSTANT, 0)
     bits = min(math.floor(math.log2((2.0 ** (word - 1) - 1.0) / abs(value))), LARGEST_FRACTION)
     number = round(value * 2.0**bits)
     if abs(number) > 2 ** (word - 1) - 1:
         bits, number = bits - 1, round(value * 2.0 ** (bits - 1))
     while number and number % 2 == 0:
         number, bits = number // 2, bits - 1
-    return Step(place, CONSTANT, bits, number=number)
+    return FixedPointStep(place, CONSTANT, bits, number=number)
 
 
 def errors_in(
-    graph: Graph, steps: Mapping[int, Step], boxes: Mapping[int, Box], known: Mapping[int, float]
+    graph: Graph, steps: Mapping[int, FixedPointStep], boxes: Mapping[int, Box], known: Mapping[int, float]
 ) -> dict[int, float]:
     """How far each whole number can be from the exact value, of exact inputs: the largest over the boxes.
 
@@ -134,8 +136,8 @@ def errors_in(
 
 def _error(
     graph: Graph,
-    step: Step,
-    steps: Mapping[int, Step],
+    step: FixedPointStep,
+    steps: Mapping[int, FixedPointStep],
     boxes: Mapping[int, Box],
     errors: Mapping[int, Floats],
     count: int,
@@ -166,7 +168,7 @@ def _error(
     return _function_error(step, boxes, ea, a)
 
 
-def _function_error(step: Step, boxes: Mapping[int, Box], ea: Floats, a: Floats) -> Floats:
+def _function_error(step: FixedPointStep, boxes: Mapping[int, Box], ea: Floats, a: Floats) -> Floats:
     if step.kind in (SIN, COS):
         rounding = 2.0 ** -(step.bits + 1) if step.down else 0.0
         return ea + sines.angle_error(float(a.max())) + sines.ERROR + rounding
@@ -183,8 +185,8 @@ def _function_error(step: Step, boxes: Mapping[int, Box], ea: Floats, a: Floats)
 
 def _turned_error(
     graph: Graph,
-    step: Step,
-    steps: Mapping[int, Step],
+    step: FixedPointStep,
+    steps: Mapping[int, FixedPointStep],
     boxes: Mapping[int, Box],
     errors: Mapping[int, Floats],
     plain: Floats,

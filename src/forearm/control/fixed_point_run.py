@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.control import fixed_point_sine as sines
-from forearm.control.fixed_point_plan import Step
+from forearm.control.fixed_point_plan import FixedPointStep
 from forearm.symbols.graph import ABS, ADD, CONSTANT, COS, DIV, INPUT, MUL, SIN, SQRT, SUB
 
 Whole = NDArray[np.int64]
 
 
-def run(steps: Mapping[int, Step], leaves: Mapping[int, str], given: Mapping[str, Whole]) -> dict[int, Whole]:
+def run(
+    steps: Mapping[int, FixedPointStep], leaves: Mapping[int, str], given: Mapping[str, Whole]
+) -> dict[int, Whole]:
     """Every value by place, for inputs by name, arrays of one shape."""
     shape = np.shape(next(iter(given.values()))) if given else ()
     values: dict[int, Whole] = {}
@@ -29,7 +31,7 @@ def run(steps: Mapping[int, Step], leaves: Mapping[int, str], given: Mapping[str
     return values
 
 
-def _value(step: Step, steps: Mapping[int, Step], values: Mapping[int, Whole]) -> Whole:
+def _value(step: FixedPointStep, steps: Mapping[int, FixedPointStep], values: Mapping[int, Whole]) -> Whole:
     a = values[step.left]
     if step.kind == MUL:
         return sines.rounded_shift(a * values[step.right], step.down)

@@ -45,7 +45,7 @@ def critically_damped(n: int, bandwidth: float = BANDWIDTH, integral: bool = Fal
 
 def joint_inertias(arm: Arm, q: ArrayLike | None = None) -> Floats:
     """What each joint moves by itself, M_jj (n,), rotors included, at a posture (n,):
-    in mid-range unless given.
+    by default in mid-range.
     """
     (posture,) = one_state(arm, "joint_inertias", q=middle(arm) if q is None else q)
     traced = Tracing(arm, {}, plan=PLAIN_PLAN)

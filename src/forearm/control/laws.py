@@ -67,10 +67,10 @@ def law_of(
     voltages where every motor is known, torques elsewhere.
 
     Voltages and currents stay within the motors' limits, torques within `most` (n,),
-    the joints' max_effort unless given.
+    by default the joints' max_effort.
     """
     if not isinstance(arm, Arm) or arm.n == 0:
-        raise InputError(f"controller: an Arm with joints that move is needed; came {shorten(arm)}.")
+        raise InputError(f"controller: expected an Arm with joints that move, got {shorten(arm)}.")
     if not isinstance(law, str) or law not in LAWS:
         raise NameNotFound(f"controller: there is no law {shorten(law)}; {suggest(str(law), LAWS)}")
     integral = law == "pid_gravity"
@@ -174,7 +174,7 @@ def _bounds(arm: Arm, most: ArrayLike | None) -> list[float]:
         return [float(b) for b in most_torques(arm)]
     bounds = as_floats(most, "controller, most")
     if bounds.shape != (arm.n,) or not (bounds > 0.0).all():
-        raise InputError(f"controller, most: {arm.n} torques above 0 are needed, came {shorten(most)}.")
+        raise InputError(f"controller, most: expected {arm.n} torques above 0, got {shorten(most)}.")
     return [float(b) for b in bounds]
 
 

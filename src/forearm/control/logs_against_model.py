@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.control.log_derivatives import HALVES, best_half, smoothed
-from forearm.control.measured_log import Measured, measured_log
+from forearm.control.measured_log import MeasuredLog, measured_log
 from forearm.errors import InputError
 from forearm.kernels.kernel import compile as compile_arm
 from forearm.tables import number, text_table
@@ -79,7 +79,7 @@ class LogComparison:
             return np.asarray(np.where(spread > 0.0, 1.0 - self.residual.var(axis=0) / spread, np.nan))
 
     def table(self) -> str:
-        """A row a joint, and how the figures came about."""
+        """One row per joint, and how the figures came about."""
         header = ["joint", "unit", "measured rms", "left rms", "left most", "left mean", "explained"]
         rms = np.sqrt(np.mean(self.measured**2, axis=0))
         rows = [
@@ -135,7 +135,7 @@ def compare_log(
 
     Columns are found as `forearm inverse` finds them (q1, q_1, q[0], q_shoulder; tau or current alike).
     Times may be uneven; a gap parts the log, and every piece loses half a window at each end. `window` (s)
-    of the differentiator is chosen from the noise of the positions unless given; `period` (s) stands for a
+    of the differentiator is by default chosen from the noise of the positions; `period` (s) stands for a
     missing column of times.
     """
     measured = measured_log(arm, log, period)
@@ -172,7 +172,7 @@ def compare_log(
     )
 
 
-def _pieces(measured: Measured) -> list[slice]:
+def _pieces(measured: MeasuredLog) -> list[slice]:
     """The log between its gaps."""
     if len(measured.t) < LEAST:
         raise InputError(f"{measured.name}: {len(measured.t)} rows; a motion needs {LEAST} samples at least.")
@@ -189,7 +189,7 @@ def _pieces(measured: Measured) -> list[slice]:
     return pieces
 
 
-def _half(measured: Measured, pieces: list[slice], window: float | None) -> tuple[int, bool]:
+def _half(measured: MeasuredLog, pieces: list[slice], window: float | None) -> tuple[int, bool]:
     if window is None:
         longest = max(pieces, key=lambda p: p.stop - p.start)
         return best_half(measured.t[longest], measured.q[longest])
@@ -197,7 +197,7 @@ def _half(measured: Measured, pieces: list[slice], window: float | None) -> tupl
     half = round(check_number(window, "log, window", above=0.0) / (2.0 * step))
     if half < HALVES[0]:
         raise InputError(
-            f"log, window: {window:g} s are {2 * half + 1} samples of {step:g} s; {LEAST} are needed, "
+            f"log, window: {window:g} s are {2 * half + 1} samples of {step:g} s; expected at least {LEAST}, "
             f"{2 * HALVES[0] * step:g} s."
         )
     return half, False

@@ -34,7 +34,7 @@ MANY_STEPS = 200  # unless that takes more than so many a period: then they are
 STABLE = 0.8  # of the longest that do not grow,
 MOST_STEPS = 1000  # but in no case more than so many
 METHOD = "rk4"
-BEYOND = 1e9  # an arm is lost whose positions and velocities are longer than that as one vector
+BEYOND = 1e9  # a run has diverged whose positions and velocities are longer than that as one vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Run:
     tau at the start of each period, (m, n).
 
     `asked` (m, n) is what the controller wanted, `voltage` what the motors got where voltages drive,
-    `saturated` (m, n) where less was given than asked for. A run that was lost has NaN from there on, and
+    `saturated` (m, n) where less was given than asked for. A run that diverged has NaN from there on, and
     its `message` says when.
     """
 
@@ -63,7 +63,7 @@ class Run:
 
     @property
     def ok(self) -> bool:
-        """Whether the arm stayed within all numbers."""
+        """Whether the run did not diverge."""
         return not self.message
 
     @cached_property
@@ -82,7 +82,7 @@ class Run:
 
     @property
     def rms(self) -> float:
-        """Of all joints at all samples, rad (m); NaN where the arm was lost."""
+        """Of all joints at all samples, rad (m); NaN where the run diverged."""
         return float(np.sqrt(np.mean(self.error**2)))
 
     @property
@@ -125,9 +125,9 @@ def run(
     or voltages where a `dac` or `voltage` asks.
 
     `arm` is what the controller believes, whose motors make voltages of its torques: V = R tau / K + K qd,
-    Swartz (11); `plant` what is moved, the same unless given. It begins on the motion unless q0, qd0 (n,)
+    Swartz (11); `plant` what is moved, by default the same. It begins on the motion unless q0, qd0 (n,)
     are given. With a `delay` of 1 a command acts a period after its sample was taken. The plant is
-    integrated by fourth-order steps of `step` s or a little less; unless given 0.25 ms, or what a drive
+    integrated by fourth-order steps of `step` s or a little less; by default 0.25 ms, or what a drive
     needs that brakes its joint sooner.
     """
     plant = arm if plant is None else plant
@@ -135,7 +135,7 @@ def run(
         check_kind(given, Arm, f"run, {name}")
     if not all(hasattr(controller, name) for name in ("name", "operations", "reset", "command")):
         raise InputError(
-            "run: a controller has name, operations, reset() and command(sample); came "
+            "run: a controller must have name, operations, reset() and command(sample), got "
             f"{shorten(controller)}."
         )
     if plant.n != arm.n:
@@ -152,7 +152,7 @@ def run(
         plant, q0=reference.q[0] if q0 is None else q0, qd0=reference.qd[0] if qd0 is None else qd0
     )
     if start[0].ndim != 1 or not all(np.isfinite(x).all() for x in start):
-        raise InputError(f"run: one state of finite numbers, ({arm.n},), is needed to begin with.")
+        raise InputError(f"run: expected one state of finite numbers, ({arm.n},), to begin with.")
     by_voltage = voltage or dac is not None
     h = _step(plant, start[0], by_voltage, T) if step is None else check_number(step, "run, step", above=0.0)
     substeps = max(1, math.ceil(T / h - 1e-9))
@@ -279,10 +279,7 @@ class _Loop:
             given[k] = u
             simulator.run(state, u, self.substeps, h, self.substeps, False)
             if not math.hypot(*state.q[0].tolist(), *state.qd[0].tolist()) < BEYOND:
-                message = (
-                    f"the arm was lost after {times[k]:.6g} s; if gains did it, lower the "
-                    "bandwidth or sample more often"
-                )
+                message = f"diverged at t = {times[k]:.6g} s; reduce the bandwidth or the sampling period"
                 break
             q[k + 1], qd[k + 1] = state.q[0], state.qd[0]
         late = commands if self.delay == 0 else np.concatenate([commands[:1], commands[:-1]])
@@ -342,5 +339,6 @@ def _check(command: Any, plant: Arm, is_first: bool) -> None:
     is_array = isinstance(command, np.ndarray) and command.shape == (plant.n,) and command.dtype.kind in "fiu"
     if not is_array or (is_first and not np.isfinite(command).all()):
         raise InputError(
-            f"run: a controller answers with {plant.n} finite torques, ({plant.n},); came {shorten(command)}."
+            f"run: expected {plant.n} finite torques, ({plant.n},), from the controller, got "
+            f"{shorten(command)}."
         )

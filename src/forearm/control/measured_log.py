@@ -25,7 +25,7 @@ MOST_ROWS = 5_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MeasuredLog:
     """Times (T,) that rise, positions and torques (T, n); torques are motor torque times gear ratio."""
 
     name: str
@@ -35,7 +35,9 @@ class Measured:
     from_current: bool
 
 
-def measured_log(arm: Arm, log: str | os.PathLike[str] | Mapping[str, Any], period: float | None) -> Measured:
+def measured_log(
+    arm: Arm, log: str | os.PathLike[str] | Mapping[str, Any], period: float | None
+) -> MeasuredLog:
     """The log of an arm: a path of a CSV or Parquet file, or a mapping with t (T,), q (T,
     n) and tau or current (T, n).
     """
@@ -58,7 +60,7 @@ def measured_log(arm: Arm, log: str | os.PathLike[str] | Mapping[str, Any], peri
     t = _times(name, found.get("t"), len(found["q"]), period)
     _check_order(name, t)
     tau = found["tau"] if "tau" in found else found["current"] * torque_constants(arm)
-    return Measured(name, t, found["q"], tau, "current" in found)
+    return MeasuredLog(name, t, found["q"], tau, "current" in found)
 
 
 def torque_constants(arm: Arm) -> Floats:
@@ -118,8 +120,8 @@ def _from_columns(arm: Arm, given: Mapping[str, Any]) -> dict[str, Floats]:
         shape = ("T",) if name == "t" else ("T", arm.n)
         if array.ndim != len(shape) or array.shape[1:] != shape[1:] or len(counts) != 1:
             raise InputError(
-                f"log, {name}: shape ({', '.join(map(str, shape))}) with one T for all is "
-                f"needed, came {array.shape}."
+                f"log, {name}: expected shape ({', '.join(map(str, shape))}) with one T for all, "
+                f"got {array.shape}."
             )
         bad = np.argwhere(~np.isfinite(array))
         if bad.size:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
-from forearm.control.payload_fit import Fit, Noise, Task, beside_of, fitted, is_exact
+from forearm.control.payload_fit import Fit, FitEquations, Noise, beside_of, fitted, is_exact
 from forearm.control.payload_physical import (
     body_of,
     is_physical,
@@ -110,7 +110,7 @@ def estimate_payload(
     unknowns = unknowns_of(shape, mass, com)
     least = MOVING * math.sqrt(stated.variance("qdd"))
     friction, usable = friction_at_rest(arm, rates, accelerations, least)
-    task = Task(
+    task = FitEquations(
         answers_of(arm, positions, rates),
         torques - friction,
         accelerations,
@@ -130,7 +130,7 @@ def _tests(
     given = states_of(arm, q=positions, tau=tau, qdd=qdd, qd=np.zeros_like(positions) if qd is None else qd)
     arrays = tuple(np.atleast_2d(np.asarray(a, dtype=np.float64)) for a in given)
     if not len(arrays[0]):
-        raise InputError("payload: no test came; canonical_tests makes some.")
+        raise InputError("payload: expected at least one test; canonical_tests makes some.")
     for name, array in zip(("q", "tau", "qdd", "qd"), arrays, strict=True):
         bad = np.argwhere(~(np.abs(array) <= LARGEST))  # NaN too
         if bad.size:
@@ -142,7 +142,7 @@ def _tests(
     return arrays
 
 
-def _stated(task: Task, fit: Fit, settled: bool, confidence: float) -> PayloadEstimate:
+def _stated(task: FitEquations, fit: Fit, settled: bool, confidence: float) -> PayloadEstimate:
     """The fit in the ten parameters, what is not known of them, and the nearest body."""
     unknowns, units = task.unknowns, task.unknowns.units
     J, pi, exact = unknowns.jacobian(fit.theta), unknowns.value(fit.theta), is_exact(task.noise)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.control.payload_tests import Answers, Floats, answers_of
+from forearm.control.payload_tests import Floats, TorqueModel, answers_of
 from forearm.control.payload_unknowns import Unknowns
 from forearm.errors import InputError
 from forearm.values import check_number
@@ -56,26 +56,28 @@ class Noise:
         return float(getattr(self, what) ** 2 + getattr(self, f"{what}_step") ** 2 / 12.0)
 
 
-def beside_of(arm: Arm, q: Floats, qd: Floats) -> tuple[tuple[Answers, Answers], ...]:
-    """Answers a little beside the postures, a pair a joint."""
+def beside_of(arm: Arm, q: Floats, qd: Floats) -> tuple[tuple[TorqueModel, TorqueModel], ...]:
+    """Torque models a little beside the postures, one pair per joint."""
     return tuple(
         (answers_of(arm, q + step, qd), answers_of(arm, q - step, qd)) for step in Q_STEP * np.eye(arm.n)
     )
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class FitEquations:
     """Tests as equations: torques less friction at rest, accelerations, which rows can be
     used, and what is unknown.
     """
 
-    answers: Answers
+    answers: TorqueModel
     tau: Floats
     qdd: Floats
     usable: NDArray[np.bool_]
     noise: Noise
     unknowns: Unknowns
-    beside: tuple[tuple[Answers, Answers], ...]  # at q +- Q_STEP of each joint, where positions are noisy
+    beside: tuple[
+        tuple[TorqueModel, TorqueModel], ...
+    ]  # at q +- Q_STEP of each joint, where positions are noisy
 
     def slopes(self, pi: Floats) -> Floats:
         """d tau / d q of arm and load (B, n, n or 0), by differences:
@@ -101,13 +103,13 @@ class Fit:
     rows: int
 
 
-def fitted(task: Task) -> tuple[Fit, bool]:
+def fitted(task: FitEquations) -> tuple[Fit, bool]:
     """The load that the tests show, and whether the fit came to rest."""
     with np.errstate(over="ignore", invalid="ignore"):  # what leaves float64 is not finite, and seen
         return _fitted(task)
 
 
-def _fitted(task: Task) -> tuple[Fit, bool]:
+def _fitted(task: FitEquations) -> tuple[Fit, bool]:
     """Rounds of least squares, and whether they came to rest; where they did not, the first round alone.
 
     The first has Y at the accelerations measured, the others where the last load would go. Unknowns that are
@@ -130,7 +132,7 @@ def _fitted(task: Task) -> tuple[Fit, bool]:
     return fits[0] if fits else _unknown(task), False
 
 
-def _fitted_in_steps(task: Task, body: Fit) -> tuple[Fit, bool]:
+def _fitted_in_steps(task: FitEquations, body: Fit) -> tuple[Fit, bool]:
     """Gauss-Newton from the body's mass and moments; a step that raises what is left, or takes
     the mass away, is halved.
 
@@ -149,13 +151,13 @@ def _fitted_in_steps(task: Task, body: Fit) -> tuple[Fit, bool]:
     return best[0], False
 
 
-def _unknown(task: Task) -> Fit:
+def _unknown(task: FitEquations) -> Fit:
     """Of equations that cannot be solved in float64: nothing is known of any unknown."""
     count = len(task.unknowns.units)
     return Fit(np.zeros(count), np.zeros(0), np.eye(count), 0, np.inf, task.qdd.size)
 
 
-def _starts(task: Task, body: Fit) -> list[Floats]:
+def _starts(task: FitEquations, body: Fit) -> list[Floats]:
     """Mass and moments of the body's fit, and those of a fit without inertia;
     a mass that is none becomes a small one.
     """
@@ -169,7 +171,7 @@ def _starts(task: Task, body: Fit) -> list[Floats]:
     return starts
 
 
-def _descended(task: Task, theta: Floats) -> tuple[Fit, float, bool]:
+def _descended(task: FitEquations, theta: Floats) -> tuple[Fit, float, bool]:
     """The last fit of a descent, what it leaves, and whether it came to rest."""
     last, cost, flat = _unknown(task), _cost(task, theta), 0.0 if is_exact(task.noise) else FLAT
     for _ in range(ROUNDS):
@@ -190,7 +192,7 @@ def _descended(task: Task, theta: Floats) -> tuple[Fit, float, bool]:
     return last, cost, False
 
 
-def _cost(task: Task, theta: Floats) -> float:
+def _cost(task: FitEquations, theta: Floats) -> float:
     """What a load leaves, each test weighed by the noise that it would have with it;
     infinite without a mass.
     """
@@ -202,13 +204,13 @@ def _cost(task: Task, theta: Floats) -> float:
     return cost if np.isfinite(cost) else np.inf
 
 
-def is_still(task: Task, fit: Fit, moved: Floats) -> bool:
+def is_still(task: FitEquations, fit: Fit, moved: Floats) -> bool:
     """Whether a round that moved the unknowns so far was the last."""
     still = STILL_EXACT if is_exact(task.noise) else STILL * _spread(fit)
     return bool((np.abs(moved) <= still * task.unknowns.units).all())
 
 
-def solved(task: Task, theta: Floats, at: Floats) -> Fit | None:
+def solved(task: FitEquations, theta: Floats, at: Floats) -> Fit | None:
     """One round of least squares about theta, with Y at accelerations;
     None where float64 does not hold the equations.
     """
@@ -229,7 +231,7 @@ def _spread(fit: Fit) -> Floats:
     return np.asarray(spread + 1e-300)  # those that no test shows do not move at all
 
 
-def _predicted(task: Task, pi: Floats) -> Floats:
+def _predicted(task: FitEquations, pi: Floats) -> Floats:
     """Accelerations of the arm with the load; as measured where some joint may stick."""
     pi = _trusted(task, pi)
     M, moving, qdd = task.answers.inertia(pi), task.usable.all(axis=1), task.qdd.copy()
@@ -241,7 +243,7 @@ def _predicted(task: Task, pi: Floats) -> Floats:
     return qdd
 
 
-def _trusted(task: Task, pi: Floats) -> Floats:
+def _trusted(task: FitEquations, pi: Floats) -> Floats:
     """The load, or none where it is no body's so plainly that the arm with it has less inertia
     than half the arm's own.
     """
@@ -251,7 +253,7 @@ def _trusted(task: Task, pi: Floats) -> Floats:
     return pi if (np.linalg.eigvalsh(task.answers.inertia(pi))[:, 0] > 0.5 * most).all() else np.zeros(10)
 
 
-def _whitened(task: Task, pi: Floats, J: Floats, left: Floats) -> Floats | None:
+def _whitened(task: FitEquations, pi: Floats, J: Floats, left: Floats) -> Floats | None:
     """Equations (rows, p + 1), right sides last, each divided by its noise;
     rows of one test are made independent.
 
@@ -280,7 +282,7 @@ def _whitened(task: Task, pi: Floats, J: Floats, left: Floats) -> Floats | None:
     return np.concatenate(rows)
 
 
-def _solved(task: Task, theta: Floats, equations: Floats) -> Fit:
+def _solved(task: FitEquations, theta: Floats, equations: Floats) -> Fit:
     units = task.unknowns.units
     U, values, vectors = np.linalg.svd(equations[:, :-1] * units, full_matrices=False)
     full = np.linalg.svd(equations[:, :-1] * units)[2] if len(values) < len(units) else vectors

@@ -28,7 +28,7 @@ MOST_TESTS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class TorqueModel:
     """The parts of tau at B tests: tau0 (B, n), M (B, n, n), Y0 (B, n, 10), and Y1 (B, n,
     n, 10) by joint that accelerates.
     """
@@ -69,7 +69,7 @@ def canonical_tests(arm: Arm, q: ArrayLike, size: ArrayLike) -> tuple[Floats, Fl
     given = as_floats(size, "canonical_tests, size")
     if given.shape not in ((), (arm.n,)) or not (np.isfinite(given) & (given > 0.0)).all():
         raise InputError(
-            f"canonical_tests, size: one torque above 0, or one for each of {arm.n} joints, is needed."
+            f"canonical_tests, size: expected one torque above 0, or one for each of {arm.n} joints."
         )
     pushes = np.concatenate([np.zeros((1, arm.n)), np.diag(np.broadcast_to(given, arm.n))])
     pushes = np.concatenate([pushes, -pushes[1:]])
@@ -77,7 +77,7 @@ def canonical_tests(arm: Arm, q: ArrayLike, size: ArrayLike) -> tuple[Floats, Fl
     return np.repeat(postures, len(pushes), axis=0), (held[:, None, :] + pushes).reshape(-1, arm.n)
 
 
-def answers_of(arm: Arm, q: Floats, qd: Floats) -> Answers:
+def answers_of(arm: Arm, q: Floats, qd: Floats) -> TorqueModel:
     """What the arm without the load needs at the tests, and what the load adds."""
     if depends_on_load(arm):
         raise ModelError(
@@ -92,7 +92,7 @@ def answers_of(arm: Arm, q: Floats, qd: Floats) -> Answers:
     still = payload_regressor(arm, q, rest, rest)
     units = [payload_regressor(arm, q, rest, np.broadcast_to(row, q.shape)) - still for row in np.eye(arm.n)]
     parts = bias(arm, q, qd), inertia_matrix(arm, q), Y0, np.stack(units, axis=2)
-    return Answers(*(part[which] for part in parts))
+    return TorqueModel(*(part[which] for part in parts))
 
 
 def payload_regressor(arm: Arm, q: Floats, qd: Floats, qdd: Floats) -> Floats:

@@ -69,8 +69,8 @@ class Procedure:
         values, u, a = as_floats(parameters, "parameters"), as_floats(phase, "phase"), as_floats(qdd, "qdd")
         if values.shape != (len(self.grids),) or u.ndim != 1 or a.shape != (len(u), self.E.shape[-1]):
             raise InputError(
-                f"procedure: {len(self.grids)} parameters, phases (m,) and accelerations (m, "
-                f"{self.E.shape[-1]}) are needed; came {values.shape}, {u.shape}, {a.shape}."
+                f"procedure: expected {len(self.grids)} parameters, phases (m,) and accelerations (m, "
+                f"{self.E.shape[-1]}), got {values.shape}, {u.shape}, {a.shape}."
             )
         x = np.column_stack([np.broadcast_to(values, (len(u), len(values))), u])
         grids = (*self.grids, np.linspace(0.0, 1.0, self.E.shape[-2]))
@@ -91,7 +91,7 @@ def procedure(arm: Arm, family: Family, values: Sequence[ArrayLike], phases: int
         g.ndim != 1 or not len(g) or not np.isfinite(g).all() or (np.diff(g) <= 0.0).any() for g in grids
     ):
         raise InputError(
-            "procedure, values: a list of lists is needed, one a parameter, each of rising numbers."
+            "procedure, values: expected a list of lists, one per parameter, each of increasing numbers."
         )
     m = check_whole(phases, "procedure, phases", 2, 100_000)
     shape = tuple(len(g) for g in grids)
@@ -112,7 +112,7 @@ def procedure(arm: Arm, family: Family, values: Sequence[ArrayLike], phases: int
 class Procedural:
     """Forces of a stored procedure at the parameters of this motion, with the wanted acceleration.
 
-    Unless given the procedure is that of the motion at several speeds, none of them its own,
+    By default the procedure is that of the motion at several speeds, none of them its own,
     and the parameter its own, 1.
     """
 

@@ -140,13 +140,13 @@ def sampled(arm: Arm, motion: Any, period: float) -> Reference:
         t = period * np.arange(float(len(states[0]) if states[0].ndim else 0))
     else:
         raise InputError(
-            "motion: something with .duration and .at(t) is needed, such as fa.plan(...).motion or "
-            f"control.smooth(...), or samples (q, qd, qdd), (m, {arm.n}) each; came {shorten(motion)}."
+            "motion: expected something with .duration and .at(t), such as fa.plan(...).motion or "
+            f"control.smooth(...), or samples (q, qd, qdd), (m, {arm.n}) each, got {shorten(motion)}."
         )
     if len(t) < 2 or any(block.shape != (len(t), arm.n) for block in states):
-        came = ", ".join(str(block.shape) for block in states)
+        got = ", ".join(str(block.shape) for block in states)
         raise InputError(
-            f"motion: at least two samples of {arm.n} joints are needed for {arm.name!r}; came {came}."
+            f"motion: expected at least two samples of {arm.n} joints for {arm.name!r}, got {got}."
         )
     if not all(np.isfinite(block).all() for block in states):
         raise InputError(

@@ -56,7 +56,7 @@ class Setting:
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class ControllerTrial:
     """A controller ready to run: what it believes, what must be done to the plant for it,
     and which joints (n,) it moves.
 
@@ -73,17 +73,17 @@ class Trial:
     sees_accelerations: bool = False
 
 
-def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[tuple[str, Trial]]:
+def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[tuple[str, ControllerTrial]]:
     """Those asked for, by name or ready made; all that suit the arm and the motion unless some are."""
     known = available(setting)
     if asked is None:
         return [(name, make(setting)) for name, make in known.items()]
     if isinstance(asked, str):
-        raise InputError(f"controllers: a list is needed; came {shorten(asked)}. Take [{asked!r}].")
+        raise InputError(f"controllers: expected a list, got {shorten(asked)}. Take [{asked!r}].")
     made = []
     for one in asked:
         if not isinstance(one, str):
-            made.append((str(one.name), Trial(one, setting.arm, sees_accelerations=True)))
+            made.append((str(one.name), ControllerTrial(one, setting.arm, sees_accelerations=True)))
         elif one in known:
             made.append((one, known[one](setting)))
         else:
@@ -93,7 +93,7 @@ def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[t
     return made
 
 
-def available(setting: Setting) -> dict[str, Callable[[Setting], Trial]]:
+def available(setting: Setting) -> dict[str, Callable[[Setting], ControllerTrial]]:
     """Makers by name: all that suit the arm and the motion."""
     found = dict(CLASSICAL)
     if without_friction(setting.arm) == setting.arm:
@@ -105,18 +105,20 @@ def available(setting: Setting) -> dict[str, Callable[[Setting], Trial]]:
     return found | OTHERS
 
 
-def _made(cls: Callable[..., Any], **given: Any) -> Callable[[Setting], Trial]:
+def _made(cls: Callable[..., Any], **given: Any) -> Callable[[Setting], ControllerTrial]:
     """From the arm, the motion where it is for one, and what it takes of bandwidth,
     inertias, period and delay.
     """
     takes = inspect.signature(cls).parameters
 
-    def make(s: Setting) -> Trial:
+    def make(s: Setting) -> ControllerTrial:
         usual = {"bandwidth": s.bandwidth, "inertias": s.inertias, "period": s.period, "delay": s.delay}
         named = {key: value for key, value in usual.items() if key in takes} | given
         controller = cls(s.arm, s.motion, **named) if "motion" in takes else cls(s.arm, **named)
         sees = getattr(controller, "seen_by", None) == "accelerometers"
-        return Trial(controller, s.arm, stiffness=_stiffness(s, controller, takes), sees_accelerations=sees)
+        return ControllerTrial(
+            controller, s.arm, stiffness=_stiffness(s, controller, takes), sees_accelerations=sees
+        )
 
     return make
 
@@ -132,22 +134,22 @@ def _stiffness(s: Setting, controller: Any, takes: Mapping[str, Any]) -> float:
     )
 
 
-def _counterbalanced(s: Setting) -> Trial:
+def _counterbalanced(s: Setting) -> ControllerTrial:
     found = weights_of(s.arm, DISTANCE)
     weights = found.counterweights
     believed = with_counterweights(s.arm, weights)
     controller = ComputedTorque(believed, bandwidth=s.bandwidth, dropped="no-gravity")
     hopeless = ", ".join(name for name, _ in found.hopeless)
     note = f"no fixed weight can balance {hopeless}, whose gravity stays and is left out" if hopeless else ""
-    return Trial(
+    return ControllerTrial(
         controller, believed, lambda plant: with_counterweights(plant, weights), stiffness=1.0, note=note
     )
 
 
-def _locked(s: Setting) -> Trial:
+def _locked(s: Setting) -> ControllerTrial:
     still, q = s.reference.still, s.reference.q[0]
     believed = locked_arm(s.arm, still, q)
-    return Trial(
+    return ControllerTrial(
         ComputedTorque(believed, bandwidth=s.bandwidth),
         believed,
         lambda plant: locked_arm(plant, still, q),
@@ -156,7 +158,7 @@ def _locked(s: Setting) -> Trial:
     )
 
 
-CLASSICAL: dict[str, Callable[[Setting], Trial]] = {
+CLASSICAL: dict[str, Callable[[Setting], ControllerTrial]] = {
     "feed-forward": _made(FeedForward),
     "feed-forward, no friction": _made(FeedForward, friction=False),
     "PD": _made(PD, gravity=False),
@@ -171,7 +173,7 @@ CLASSICAL: dict[str, Callable[[Setting], Trial]] = {
     "computed torque, counterbalanced": _counterbalanced,
 }
 # Ways of getting the force without computing all of it at each sample.
-OTHERS: dict[str, Callable[[Setting], Trial]] = {
+OTHERS: dict[str, Callable[[Setting], ControllerTrial]] = {
     "acceleration servo": _made(AccelerationServo),
     "acceleration servo, seen by tachometers": _made(AccelerationServo, seen_by="tachometers"),
     "acceleration servo, seen by encoders": _made(AccelerationServo, seen_by="encoders"),

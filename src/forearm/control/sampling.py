@@ -31,11 +31,11 @@ def natural_frequencies(arm: Arm, q: ArrayLike, stiffness: ArrayLike | None = No
     """
     (posture,) = states_of(arm, q=q)
     if posture.ndim != 1 or not np.isfinite(posture).all():
-        raise InputError(f"natural_frequencies, q: one posture of finite numbers, ({arm.n},), is needed.")
+        raise InputError(f"natural_frequencies, q: expected one posture of finite numbers, ({arm.n},).")
     K = np.zeros(arm.n) if stiffness is None else as_floats(stiffness, "natural_frequencies, stiffness")
     if K.shape not in ((), (arm.n,)) or not np.isfinite(K).all() or (K < 0.0).any():
         raise InputError(
-            f"natural_frequencies, stiffness: {arm.n} numbers of at least 0 are needed; came {K.tolist()}."
+            f"natural_frequencies, stiffness: expected {arm.n} numbers of at least 0, got {K.tolist()}."
         )
     rest = np.zeros(arm.n)
     rigid = kernel_of(arm.rigid())

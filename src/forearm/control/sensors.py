@@ -30,7 +30,7 @@ class Encoder:
 
     def __post_init__(self) -> None:
         if (self.bits is None) == (self.resolution is None):
-            raise InputError("Encoder: bits or a resolution is needed, one of them.")
+            raise InputError("Encoder: expected either bits or a resolution.")
         if self.bits is not None:
             check_whole(self.bits, "Encoder, bits", 1, MOST_BITS)
         if self.resolution is not None:

@@ -116,7 +116,7 @@ class Store:
         return force, 2 * 10 * len(x) + 3 * len(force)
 
     def sloped(self, neighbours: int | None = None) -> Store:
-        """The same with slopes, at each point fitted to its nearest neighbours, 6n of them unless given.
+        """The same with slopes, at each point fitted to its nearest neighbours, by default 6n of them.
 
         Where these do not reach, the force is taken as constant.
         """
@@ -139,8 +139,7 @@ class Store:
         rows = [as_floats(x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"), (tau, "tau"))]
         if any(x.shape != rows[0].shape or x.shape[1:] != self.forces.shape[1:] for x in rows):
             raise InputError(
-                f"learned: four arrays (m, {self.forces.shape[1]}) are needed; came "
-                f"{[x.shape for x in rows]}."
+                f"learned: expected four arrays (m, {self.forces.shape[1]}), got {[x.shape for x in rows]}."
             )
         apart = check_number(spacing, "learned, spacing", above=0.0)
         states, forces = np.concatenate(rows[:3], axis=1), rows[3]
@@ -191,7 +190,7 @@ class Stored:
     """Forces from a store, at the wanted state; what is farther than `reach` from all that is
     stored is left to feedback.
 
-    The store is computed along the motion unless given. It is searched from the point last used, as a whole
+    By default the store is computed along the motion. It is searched from the point last used, as a whole
     where that leads nowhere; `missed` counts the samples that found nothing. Waters IV.
     """
 

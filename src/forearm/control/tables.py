@@ -24,7 +24,7 @@ BYTES = 8  # of a number
 
 @dataclass(frozen=True)
 class FullTable:
-    """A table at `values` values of each of `parameters`: how many points, numbers a point,
+    """A table at `values` values of each of `parameters`: how many points, numbers per point,
     numbers and bytes in all.
     """
 
@@ -57,7 +57,7 @@ def full_tables(n: int = 6, values: int = 5) -> dict[str, FullTable]:
     """Waters' four tables of an arm of n joints: forces or D, E at each point,
     without and with their derivatives.
 
-    `forces` has 3n parameters and n numbers a point, `D, E` 2n parameters and n^2 + n numbers.
+    `forces` has 3n parameters and n numbers per point, `D, E` 2n parameters and n^2 + n numbers.
     Waters IV, complete coverage.
     """
     n, values = (check_whole(x, what, 1, 1000) for x, what in ((n, "n"), (values, "values")))
@@ -117,7 +117,7 @@ def table_error(
     p, k = 3 * arm.n, check_whole(values, "table_error, values", 2, 1000)
     if halves.shape != (p,):
         raise InputError(
-            f"half_widths: three arrays ({arm.n},) are needed, for q, qd and qdd; came {halves.shape} in all."
+            f"half_widths: expected three arrays ({arm.n},), for q, qd and qdd, got {halves.shape} in all."
         )
     if k**p * arm.n > MOST_NUMBERS:
         raise InputError(

@@ -22,7 +22,7 @@ from forearm.dynamics.forward import articulated_body, conjugate_gradient, solve
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
 from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
-from forearm.model import AT_REST, Base, Model, Step, cross, model_of, steps
+from forearm.model import AT_REST, Base, JointTransform, Model, cross, model_of, steps
 from forearm.symbols.counts import Counts
 
 METHODS: dict[str, tuple[str, ...]] = {
@@ -65,7 +65,7 @@ CUSTOMISED = Convention(customised=True)
 
 
 @dataclass(eq=False)
-class Run:
+class CountedRun:
     """A formulation that has been run on counting scalars: what came out, and what was done for it."""
 
     tally: Tally
@@ -106,7 +106,7 @@ def count(
 
 def run(
     arm: Arm | GenericChain, name: str, function: str = "inverse", convention: Convention | None = None
-) -> Run:
+) -> CountedRun:
     """The method, run on counting scalars."""
     check_function(function)
     if name not in METHODS[function]:
@@ -125,7 +125,9 @@ def run(
     tally = Tally()
     model = model.map(float if convention.customised else tally.parameter)
     noted: list[tuple[str, int, Any]] = []
-    work = Work(model, tally, convention, lambda symbol, link, value: noted.append((symbol, link, value)))
+    work = CountedModel(
+        model, tally, convention, lambda symbol, link, value: noted.append((symbol, link, value))
+    )
     results = {"inverse": work.inverse, "inertia_matrix": work.inertia_matrix, "forward": work.forward}[
         function
     ](name)
@@ -133,7 +135,7 @@ def run(
         raise InputError(
             f"count: {name} does not know the convention dense: it turns no vectors; leave it out."
         )
-    return Run(tally, results, noted, convention)
+    return CountedRun(tally, results, noted, convention)
 
 
 def check_function(function: str) -> None:
@@ -170,7 +172,7 @@ def rigid_model(arm: Arm) -> Model:
 
 
 @dataclass(eq=False)
-class Work:
+class CountedModel:
     """One model over counting scalars at a generic state, and the methods on it."""
 
     model: Model
@@ -241,7 +243,7 @@ class Work:
             others[cross] = self._full_cross
         return retold(function, others) if others else function
 
-    def _dense_steps(self, model: Model, q: Any) -> list[Step]:
+    def _dense_steps(self, model: Model, q: Any) -> list[JointTransform]:
         made, self.turned = steps(model, q), True
         for step in made:
             R = step.body.Rb @ step.Rz @ step.body.Ra

@@ -21,14 +21,14 @@ from forearm.model import Model
 from forearm.reduction.chain import SYMMETRIC, Chain
 from forearm.reduction.composite import forward, inertia_matrix
 from forearm.reduction.frames import chain_of
-from forearm.reduction.plan import PLAIN_PLAN, Plan, placed, planned, settled
+from forearm.reduction.plan import PLAIN_PLAN, ReductionPlan, placed, planned, settled
 from forearm.reduction.recursion import inverse
 from forearm.reduction.search import best_plan
 from forearm.symbols import Counts, Graph, refined
 
 
 @dataclass(frozen=True)
-class Step:
+class ReductionStep:
     """One step towards fewer operations, and what is left after it."""
 
     title: str
@@ -44,15 +44,17 @@ def fewest(arm: Arm | GenericChain, function: str = "inverse") -> Counts:
     return graph.counts(results)
 
 
-def steps_to_fewest(arm: Arm, function: str = "inverse") -> list[Step]:
+def steps_to_fewest(arm: Arm, function: str = "inverse") -> list[ReductionStep]:
     """A function of an arm, from the formulation as written to the generated code, step by step."""
     check_function(function)
     model, chain = counted_model(arm), _chain(arm)
     plan = best_plan(chain)
-    made: list[Step] = []
+    made: list[ReductionStep] = []
 
     def take(title: str, graph: Graph, results: Any, everything: bool = False) -> None:
-        made.append(Step(title, graph.counts_of(range(len(graph))) if everything else graph.counts(results)))
+        made.append(
+            ReductionStep(title, graph.counts_of(range(len(graph))) if everything else graph.counts(results))
+        )
 
     if function == "inverse":
         graph = Graph()
@@ -112,7 +114,7 @@ def _chain(arm: Arm | GenericChain) -> Chain:
     return chain_of(counted_model(arm))
 
 
-def _trace(chain: Chain, function: str, general: Plan | None = None) -> tuple[Graph, Any]:
+def _trace(chain: Chain, function: str, general: ReductionPlan | None = None) -> tuple[Graph, Any]:
     """The function on a graph; with a plan the chain's numbers become symbols first,
     and the plan is followed over them.
     """

@@ -14,7 +14,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.counting.counts import Stand, counted_model, retold
 from forearm.counting.models import GenericChain
-from forearm.dynamics.lagrange import Chain, chain_of, pseudo_inertia
+from forearm.dynamics.lagrange import ChainMatrices, chain_of, pseudo_inertia
 from forearm.dynamics.reference import INVERSE
 from forearm.kinematics.matrices import joint_matrices
 from forearm.symbols.counts import Counts
@@ -54,7 +54,7 @@ class MatrixCounts:
         return f"{self.m}m+{self.a}a"
 
 
-class Node:
+class MatrixOperation:
     """One operation on matrices: its cost in Waters' units and in scalars,
     and the operations that its operands came from.
     """
@@ -70,9 +70,9 @@ NOTHING, PRODUCT, ORDER_16 = MatrixCounts(), MatrixCounts(m=1), MatrixCounts(a=1
 ROW_BY_VECTOR = Counts(4, 3)  # of lower order to Waters, most of the time
 
 
-def given() -> Node:
+def given() -> MatrixOperation:
     """Where a matrix that is given comes from."""
-    return Node(NOTHING, Counts())
+    return MatrixOperation(NOTHING, Counts())
 
 
 class Matrix:
@@ -82,7 +82,7 @@ class Matrix:
 
     __array_ufunc__ = None  # so that arrays leave products to us
 
-    def __init__(self, value: Any, node: Node | None = None) -> None:
+    def __init__(self, value: Any, node: MatrixOperation | None = None) -> None:
         self.value, self.node = value, node or given()
         self.empty = node is None and not np.any(value)
 
@@ -90,9 +90,9 @@ class Matrix:
         if isinstance(other, Matrix):
             if self.empty or other.empty:
                 return Matrix(np.zeros((4, 4)))
-            return Matrix(self.value @ other.value, Node(PRODUCT, Counts(64, 48), self, other))
+            return Matrix(self.value @ other.value, MatrixOperation(PRODUCT, Counts(64, 48), self, other))
         vector = other.value if isinstance(other, Vector) else other
-        return Vector(self.value @ vector, Node(ORDER_16, Counts(16, 12), self, other))
+        return Vector(self.value @ vector, MatrixOperation(ORDER_16, Counts(16, 12), self, other))
 
     def __rmatmul__(self, other: Any) -> Matrix:
         """An array from the left: the base's identity, or its 0."""
@@ -101,10 +101,12 @@ class Matrix:
     def __add__(self, other: Matrix) -> Matrix:
         if self.empty or other.empty:
             return other if self.empty else self
-        return Matrix(self.value + other.value, Node(ORDER_16, Counts(0, 16), self, other))
+        return Matrix(self.value + other.value, MatrixOperation(ORDER_16, Counts(0, 16), self, other))
 
     def __mul__(self, scalar: float) -> Matrix:
-        return self if self.empty else Matrix(self.value * scalar, Node(ORDER_16, Counts(16), self))
+        return (
+            self if self.empty else Matrix(self.value * scalar, MatrixOperation(ORDER_16, Counts(16), self))
+        )
 
     @property
     def T(self) -> Matrix:
@@ -113,7 +115,9 @@ class Matrix:
 
     def trace_with(self, other: Matrix) -> Number:
         """tr(X Y^T), of order 16."""
-        return Number(float((self.value * other.value).sum()), Node(ORDER_16, Counts(16, 15), self, other))
+        return Number(
+            float((self.value * other.value).sum()), MatrixOperation(ORDER_16, Counts(16, 15), self, other)
+        )
 
 
 class Vector:
@@ -123,33 +127,33 @@ class Vector:
 
     __array_ufunc__ = None
 
-    def __init__(self, value: Any, node: Node) -> None:
+    def __init__(self, value: Any, node: MatrixOperation) -> None:
         self.value, self.node = value, node
 
     def __add__(self, other: Any) -> Vector:
         value = self.value + (other.value if isinstance(other, Vector) else other)
-        return Vector(value, Node(NOTHING, Counts(0, 4), self, other))
+        return Vector(value, MatrixOperation(NOTHING, Counts(0, 4), self, other))
 
     __radd__ = __add__
 
     def __rmatmul__(self, row: Any) -> Number:
-        return Number(float(row @ self.value), Node(NOTHING, ROW_BY_VECTOR, self))
+        return Number(float(row @ self.value), MatrixOperation(NOTHING, ROW_BY_VECTOR, self))
 
 
 class Number:
     """A scalar that came from matrices; sums of scalars are of lower order to Waters."""
 
-    def __init__(self, value: float, node: Node | None = None) -> None:
+    def __init__(self, value: float, node: MatrixOperation | None = None) -> None:
         self.value, self.node = value, node or given()
 
     def __add__(self, other: Number) -> Number:
-        return Number(self.value + other.value, Node(NOTHING, Counts(0, 1), self, other))
+        return Number(self.value + other.value, MatrixOperation(NOTHING, Counts(0, 1), self, other))
 
     def __sub__(self, other: Number) -> Number:
-        return Number(self.value - other.value, Node(NOTHING, Counts(0, 1), self, other))
+        return Number(self.value - other.value, MatrixOperation(NOTHING, Counts(0, 1), self, other))
 
     def __mul__(self, scalar: float) -> Number:
-        return Number(self.value * scalar, Node(NOTHING, Counts(1), self))
+        return Number(self.value * scalar, MatrixOperation(NOTHING, Counts(1), self))
 
     def __neg__(self) -> Number:
         return Number(-self.value, self.node)
@@ -162,7 +166,7 @@ class MatrixRun:
     forces: list[Number]
     noted: list[tuple[str, int, Any]]
 
-    def needed(self, *symbols: str) -> list[Node]:
+    def needed(self, *symbols: str) -> list[MatrixOperation]:
         """The operations that the forces need, and those for every noted quantity of these
         symbols, needed or not.
         """
@@ -179,7 +183,7 @@ class MatrixRun:
 
     def by_quantity(self) -> dict[tuple[str, int], MatrixCounts]:
         """For every noted quantity (symbol, link) the operations first done for it."""
-        needed, taken = set(self.needed()), set[Node]()
+        needed, taken = set(self.needed()), set[MatrixOperation]()
         table: dict[tuple[str, int], MatrixCounts] = {}
         for symbol, link, value in [*self.noted, *(("F", i, force) for i, force in enumerate(self.forces))]:
             nodes = [value.node] if isinstance(value, Matrix | Vector | Number) else []
@@ -188,7 +192,7 @@ class MatrixRun:
         return table
 
 
-def claimed(nodes: list[Node], taken: set[Node]) -> list[Node]:
+def claimed(nodes: list[MatrixOperation], taken: set[MatrixOperation]) -> list[MatrixOperation]:
     """The operations that these need and that are not taken yet; they are then."""
     found, open_ends = [], list(nodes)
     while open_ends:
@@ -226,11 +230,11 @@ def run_matrices(arm: Arm | GenericChain, name: str, others: Stand | None = None
     return MatrixRun(told(model, q, qd, qdd, note=lambda *given: noted.append(given)), noted)
 
 
-def counting_chain(*given: Any) -> Chain:
+def counting_chain(*given: Any) -> ChainMatrices:
     """Waters' matrices, counting."""
     c = chain_of(*given)
     A, dA, ddA, J = ([Matrix(x) for x in table] for table in (c.A, c.dA, c.ddA, c.J))
-    return Chain(A, dA, ddA, J, c.mr, c.G, c.qd, c.qdd)
+    return ChainMatrices(A, dA, ddA, J, c.mr, c.G, c.qd, c.qdd)
 
 
 def _counting_joint(*given: Any) -> Any:

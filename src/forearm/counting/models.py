@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from forearm.model import Body, Model
+from forearm.model import Model, RigidBody
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
 
@@ -45,7 +45,7 @@ class GenericChain:
             offset=(0.0,) * n,
         )
 
-    def _body(self, i: int) -> Body:
+    def _body(self, i: int) -> RigidBody:
         u = [math.modf((i + 1) * math.sqrt(prime))[0] for prime in PRIMES]
         alpha, a, d, theta = 0.3 + u[0], 0.2 + 0.3 * u[1], 0.1 + 0.2 * u[2], 0.2 + u[3]
         c, s = math.cos(alpha), math.sin(alpha)
@@ -68,7 +68,7 @@ class GenericChain:
         if self.inertia == "full":
             xy, xz, yz = (0.01 + 0.03 * v for v in u[10:13])
             inertia = inertia + np.array([[0.0, xy, xz], [xy, 0.0, yz], [xz, yz, 0.0]])
-        return Body(i - 1, self.kinds[i] == "R", *frames, 1.0 + u[0] + u[7], r, inertia)
+        return RigidBody(i - 1, self.kinds[i] == "R", *frames, 1.0 + u[0] + u[7], r, inertia)
 
 
 def chain(n: int, **conventions: Any) -> GenericChain:

@@ -33,7 +33,7 @@ COLUMNS = ("revolute_I", "revolute_II", "prismatic_I", "prismatic_II")
 
 
 @dataclass(frozen=True)
-class Comparison:
+class CountComparison:
     """One printed figure: what is printed, what our code takes, what the named convention
     gives, and the verdict.
 
@@ -61,13 +61,13 @@ class Comparison:
 
 
 @cache
-def compare() -> tuple[Comparison, ...]:
+def compare() -> tuple[CountComparison, ...]:
     """Every printed figure that can be recomputed, in the order of the documents."""
     return tuple(_compared(figure) for figure in printed()["figure"])
 
 
 @cache
-def compare_steps() -> tuple[Comparison, ...]:
+def compare_steps() -> tuple[CountComparison, ...]:
     """Mata's count at each step of 4.1 beside what our recursion takes for it at an interior link."""
     by = run(chain(5), "gibbs-appell").by_quantity()
     made = []
@@ -78,7 +78,7 @@ def compare_steps() -> tuple[Comparison, ...]:
 
 
 @cache
-def compare_table29() -> tuple[Comparison, ...]:
+def compare_table29() -> tuple[CountComparison, ...]:
     """Dhanaraj's Table 2.9, cell by cell.
 
     Rotations are dense. The modified recursion has a diagonal tensor; the plain one a full tensor, on turning
@@ -101,14 +101,14 @@ def printed() -> dict[str, Any]:
     return tomllib.loads((files("forearm.counting") / "printed.toml").read_text(encoding="utf-8"))
 
 
-def _compared(figure: dict[str, Any]) -> Comparison:
+def _compared(figure: dict[str, Any]) -> CountComparison:
     plain, by_convention = RECOMPUTED[figure["id"]]
     return _judged(figure["id"], figure["place"], figure, plain(), by_convention() if by_convention else None)
 
 
 def _judged(
     id: str, place: str, figure: dict[str, Any], ours: Pair, conventional: Pair | None = None
-) -> Comparison:
+) -> CountComparison:
     """The verdict is exact where ours is the printed figure; where it is not, as the figure's entry says."""
     pair = tuple(figure["printed"])
     verdict: Verdict = "exact"
@@ -119,7 +119,9 @@ def _judged(
     reason = {"exact": "", "consistent": figure.get("internal", "")}.get(verdict, figure.get("reason", ""))
     unit = tuple(figure.get("unit", ("mul", "add")))
     convention = figure.get("convention", "")
-    return Comparison(id, place, figure["what"], unit, pair, ours, conventional, convention, verdict, reason)
+    return CountComparison(
+        id, place, figure["what"], unit, pair, ours, conventional, convention, verdict, reason
+    )
 
 
 def _column(column: str) -> dict[str, Pair]:

@@ -17,7 +17,15 @@ from forearm.counting.matrices import (
     run_matrices,
 )
 from forearm.counting.models import chain
-from forearm.dynamics.lagrange import Chain, chain_of, inward, recurrences, sums, total, trace_of_product
+from forearm.dynamics.lagrange import (
+    ChainMatrices,
+    chain_of,
+    inward,
+    recurrences,
+    sums,
+    total,
+    trace_of_product,
+)
 
 
 def naive_shared(n: int) -> MatrixCounts:
@@ -86,7 +94,7 @@ def _his(run: MatrixRun, plain: bool, last_V: bool = True) -> MatrixCounts:
     return run.counts(*(["V"] if last_V else [])) + MatrixCounts(a=rows)
 
 
-def sums_as_written(_model: Any, c: Chain, U: Any, P: Any, L: Any, *_others: Any) -> list[Number]:
+def sums_as_written(_model: Any, c: ChainMatrices, U: Any, P: Any, L: Any, *_others: Any) -> list[Number]:
     """F_i = sum over j of tr(U_ji J_j (P_j + L_j)^T) - G_ji with nothing shared between the pairs (j, i)."""
     return [
         total(
@@ -96,31 +104,31 @@ def sums_as_written(_model: Any, c: Chain, U: Any, P: Any, L: Any, *_others: Any
     ]
 
 
-def _start(n: int) -> Chain:
+def _start(n: int) -> ChainMatrices:
     model = chain(n).model()
     return counting_chain(
         model, *([first + 0.3 * j for j in range(n)] for first in (0.4, 0.31, 0.57)), "Waters' count"
     )
 
 
-def _multiplied_out(c: Chain, j: int, *by: int) -> Matrix:
+def _multiplied_out(c: ChainMatrices, j: int, *by: int) -> Matrix:
     factors = [(c.A, c.dA, c.ddA)[by.count(k)][k] for k in range(j + 1)]
     product: Matrix = reduce(lambda X, Y: X @ Y, factors)
     return product
 
 
-def _P(c: Chain, j: int, U: Any = None) -> Matrix:
+def _P(c: ChainMatrices, j: int, U: Any = None) -> Matrix:
     made: Matrix = total((U[k] if U else _multiplied_out(c, j, k)) * c.qdd[k] for k in range(j + 1))
     return made
 
 
-def _L(c: Chain, j: int) -> Matrix:
+def _L(c: ChainMatrices, j: int) -> Matrix:
     pairs = [(k, m) for k in range(j + 1) for m in range(j + 1)]
     made: Matrix = total(_multiplied_out(c, j, k, m) * (c.qd[k] * c.qd[m]) for k, m in pairs)
     return made
 
 
-def _no_velocity(c: Chain, note: Any) -> Any:
+def _no_velocity(c: ChainMatrices, note: Any) -> Any:
     U, P, _ = recurrences(c, note)
     return U, P, [Matrix([[0.0] * 4] * 4) for _ in P]
 
@@ -132,7 +140,7 @@ class _NoRow:
         return Number(0.0)
 
 
-def _weightless(*given: Any) -> Chain:
+def _weightless(*given: Any) -> ChainMatrices:
     c = counting_chain(*given)
     c.G = _NoRow()
     return c

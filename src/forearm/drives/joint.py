@@ -11,7 +11,7 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Bearing, Friction, Motor, Transmission
-from forearm.arm.moving import Body
+from forearm.arm.moving import MovingBody
 from forearm.drives.bearings import bearing_friction
 from forearm.drives.friction import friction_torque
 from forearm.drives.transmission import curve_of, through
@@ -121,7 +121,7 @@ def drives_of(arm: Arm) -> tuple[Drive, ...]:
     return made
 
 
-def _drive(body: Body) -> Drive:
+def _drive(body: MovingBody) -> Drive:
     joint = body.joint
     ratio = abs(joint.motor.gear_ratio) if joint.motor is not None else 1.0
     return Drive(

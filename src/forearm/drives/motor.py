@@ -86,7 +86,7 @@ def _pair(arm: Arm, value: ArrayLike, qd: ArrayLike, name: str) -> tuple[Floats,
     a, b = as_floats(value, name), as_floats(qd, "qd")
     if a.shape != b.shape or a.ndim not in (1, 2) or a.shape[-1] != arm.n:
         raise InputError(
-            f"{name} and qd: both ({arm.n},) or both (B, {arm.n}) are needed; came {a.shape} and {b.shape}."
+            f"{name} and qd: expected both ({arm.n},) or both (B, {arm.n}), got {a.shape} and {b.shape}."
         )
     return a, b
 
@@ -111,17 +111,17 @@ class DAC:
 
     def __post_init__(self) -> None:
         if not is_number(self.period) or not 0.0 < self.period < np.inf:
-            raise InputError(f"DAC, period: more than 0 s is needed; came {shorten(self.period)}.")
+            raise InputError(f"DAC, period: expected more than 0 s, got {shorten(self.period)}.")
         if not is_number(self.gain) or not 0.0 < abs(self.gain) < np.inf:
-            raise InputError(f"DAC, gain: a number other than 0 is needed; came {shorten(self.gain)}.")
+            raise InputError(f"DAC, gain: expected a number other than 0, got {shorten(self.gain)}.")
         whole = isinstance(self.bits, int | np.integer) and not isinstance(self.bits, bool)
         if self.bits is not None and (self.span is None or not whole or not 1 <= self.bits <= 52):
             raise InputError(
-                "DAC, bits: whole, from 1 to 52, and only with a span, which the steps divide; came "
+                "DAC, bits: expected a whole number from 1 to 52, and a span, which the steps divide, got "
                 f"{shorten(self.bits)}."
             )
         if self.span is not None and (not is_number(self.span) or not 0.0 < self.span < np.inf):
-            raise InputError(f"DAC, span: more than 0 V is needed; came {shorten(self.span)}.")
+            raise InputError(f"DAC, span: expected more than 0 V, got {shorten(self.span)}.")
 
     def out(self, voltage: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
         """DACOut for the voltages that are asked for, in its steps and bounds;

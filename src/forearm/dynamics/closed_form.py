@@ -34,7 +34,7 @@ class ClosedForm:
         rates, accelerations = as_floats(qd, "qd"), as_floats(qdd, "qdd")
         if rates.shape != self.c.shape or accelerations.shape != self.c.shape:
             raise InputError(
-                f"qd, qdd: shape {self.c.shape} is needed; came {rates.shape} and {accelerations.shape}."
+                f"qd, qdd: expected shape {self.c.shape}, got {rates.shape} and {accelerations.shape}."
             )
         return np.asarray(self.D @ accelerations + self.velocity_torque(rates) + self.c, dtype=np.float64)
 

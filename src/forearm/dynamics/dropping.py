@@ -71,8 +71,8 @@ def drop_errors(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> list[D
     states = states_of(arm, q=q, qd=qd, qdd=qdd)
     if states[0].ndim != 2 or not len(states[0]):
         raise InputError(
-            f"drop_errors: one or more samples of a motion, shape (B, {arm.n}), are needed; "
-            f"came {states[0].shape}."
+            f"drop_errors: expected one or more samples of a motion, shape (B, {arm.n}), "
+            f"got {states[0].shape}."
         )
     model = model_of(arm.rigid())
     rows = [joint_states(model, *row) for row in zip(*states, strict=True)]

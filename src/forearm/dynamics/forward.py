@@ -16,9 +16,9 @@ from forearm.model import (
     AT_REST,
     Array,
     Base,
+    JointTransform,
     Model,
     Scalar,
-    Step,
     Vector,
     Wrench,
     children,
@@ -41,7 +41,7 @@ def singular(arm: Arm, q: Array) -> ModelError:
 
 def solve_symmetric(M: Array, b: Array) -> Array:
     """x with M x = b for a symmetric positive definite M, by L D L^T over any scalar,
-    with one division an unknown.
+    with one division per unknown.
     """
     n = len(b)
     V = np.array(M, dtype=M.dtype)  # becomes L D
@@ -122,7 +122,7 @@ def articulated_body(
 
 
 def _own(
-    model: Model, at: list[Step], qd: Vector, base: Base, hand: Wrench | None
+    model: Model, at: list[JointTransform], qd: Vector, base: Base, hand: Wrench | None
 ) -> tuple[list[Array], list[Array], list[Array]]:
     """Of each body by itself, outwards: its inertia, the force that its velocity needs,
     and the acceleration that it brings.
@@ -158,7 +158,7 @@ def _own(
 
 def _articulated(
     model: Model,
-    at: list[Step],
+    at: list[JointTransform],
     inertia: list[Array],
     push: list[Array],
     drift: list[Array],
@@ -188,7 +188,7 @@ def _articulated(
     return U, d, u
 
 
-def _lever(model: Model, i: int, step: Step) -> Array:
+def _lever(model: Model, i: int, step: JointTransform) -> Array:
     """From the parent's joint origin to that of body i, in the parent's axes."""
     k = model.bodies[i].parent
     return step.l if k < 0 else step.l + model.bodies[k].s
@@ -199,7 +199,7 @@ def block(I: Array, H: Array, M: Array) -> Array:  # noqa: E741
     return np.vstack([np.hstack([I, H]), np.hstack([H.T, M])])
 
 
-def moved_inertia(step: Step, X: Array, lever: Array) -> Array:
+def moved_inertia(step: JointTransform, X: Array, lever: Array) -> Array:
     """An articulated inertia at a joint, seen from the parent's joint origin, in the parent's axes."""
     I, H, M = turned_symmetric(step, X[:3, :3]), turned(step, X[:3, 3:]), turned_symmetric(step, X[3:, 3:])  # noqa: E741
     C = tilde(lever)
@@ -207,7 +207,7 @@ def moved_inertia(step: Step, X: Array, lever: Array) -> Array:
     return block(mirrored(I + C @ H.T + raised @ C.T), raised, M)
 
 
-def moved_force(step: Step, f: Array, lever: Array) -> Array:
+def moved_force(step: JointTransform, f: Array, lever: Array) -> Array:
     """A spatial force at a joint, seen from the parent's joint origin, in the parent's axes."""
     moment, force = step.up(f[:3]), step.up(f[3:])
     return np.concatenate([moment + cross(lever, force), force])

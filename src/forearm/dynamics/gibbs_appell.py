@@ -16,10 +16,10 @@ from forearm.model import (
     AT_REST,
     Array,
     Base,
+    JointTransform,
     Model,
     Note,
     Scalar,
-    Step,
     Vector,
     Wrench,
     children,
@@ -32,7 +32,7 @@ from forearm.spatial import pseudo_from_inertia
 
 
 @dataclass(eq=False)
-class Motion:
+class LinkMotion:
     """Per link, in its own axes: w, wd, Omega, the origin's acceleration sdd and that of
     the centre of mass rdd.
     """
@@ -44,7 +44,9 @@ class Motion:
     rdd: list[Array]
 
 
-def motion_of(model: Model, at: list[Step], qd: Vector, qdd: Vector, base: Base, note: Note) -> Motion:
+def motion_of(
+    model: Model, at: list[JointTransform], qd: Vector, qdd: Vector, base: Base, note: Note
+) -> LinkMotion:
     """Outwards: angular velocities, angular acceleration tensors Omega = tilde(wd) + tilde(w)^2,
     accelerations. Mata 4.1.
     """
@@ -74,10 +76,10 @@ def motion_of(model: Model, at: list[Step], qd: Vector, qdd: Vector, base: Base,
         ):
             note(symbol, i, value)
     w_, wd_, Omega_, sdd_ = ([table[i] for i in range(len(model.bodies))] for table in (w, wd, Omega, sdd))
-    return Motion(w_, wd_, Omega_, sdd_, rdd)
+    return LinkMotion(w_, wd_, Omega_, sdd_, rdd)
 
 
-def force_and_moment(model: Model, moving: Motion) -> tuple[list[Array], list[Array]]:
+def force_and_moment(model: Model, moving: LinkMotion) -> tuple[list[Array], list[Array]]:
     """f = m rdd and t from tilde(t) = Omega J - (Omega J)^T, J the Euler tensor. Mata (9)-(12)."""
     f, t = [], []
     for i, body in enumerate(model.bodies):
@@ -157,7 +159,7 @@ class Partials:
     rdd: list[dict[int, Array]]
 
 
-def partials(model: Model, at: list[Step]) -> Partials:
+def partials(model: Model, at: list[JointTransform]) -> Partials:
     """How each joint's acceleration moves each link. Mata (7a)-(7e)."""
     wds: list[dict[int, Array]] = []
     rdds: list[dict[int, Array]] = []
@@ -259,7 +261,7 @@ def inertia_gibbs_appell(model: Model, q: Vector, note: Note = silent) -> Array:
     return D
 
 
-def ancestors(model: Model, at: list[Step]) -> list[dict[int, tuple[Array, Array]]]:
+def ancestors(model: Model, at: list[JointTransform]) -> list[dict[int, tuple[Array, Array]]]:
     """For each joint j and every joint before it: its axis, and the way from its origin to that of j,
     in the axes of link j.
     """

@@ -12,10 +12,10 @@ from forearm.model import (
     AT_REST,
     Array,
     Base,
+    JointTransform,
     Model,
     Note,
     Scalar,
-    Step,
     Vector,
     Wrench,
     children,
@@ -133,7 +133,7 @@ def hollerbach_3x3(
 
 
 def _outward_3x3(
-    model: Model, at: list[Step], q: Vector, qd: Vector, qdd: Vector, base: Base, note: Note
+    model: Model, at: list[JointTransform], q: Vector, qd: Vector, qdd: Vector, base: Base, note: Note
 ) -> tuple[dict[int, Any], dict[int, Any], dict[int, Any], list[Any], list[Array]]:
     """R, Rdd and the origins' accelerations by body, dR/dq (None where a joint slides) and
     the axes, in base axes.

@@ -83,7 +83,7 @@ def kane(
 
 
 def inertia_orthogonal_complement(model: Model, q: Vector, note: Note = silent) -> Array:
-    """T^T M T with the natural orthogonal complement T written out, six rows a body.
+    """T^T M T with the natural orthogonal complement T written out, six rows per body.
     Mata, after Angeles and Ma.
     """
     by = partials(model, steps(model, q))

@@ -22,7 +22,7 @@ Matrix = Any  # 4x4: an array, or something that counts what is done with it
 
 
 @dataclass(eq=False)
-class Chain:
+class ChainMatrices:
     """A_i, dA_i/dq_i, d2A_i/dq_i2 and what is constant: J_i, m_i r_i (homogeneous), the
     row G. Lists are from 0.
     """
@@ -42,7 +42,7 @@ class Chain:
         return len(self.A)
 
 
-def chain_of(model: Model, q: Vector, qd: Vector, qdd: Vector, what: str) -> Chain:
+def chain_of(model: Model, q: Vector, qd: Vector, qdd: Vector, what: str) -> ChainMatrices:
     """The matrices that every stage starts from, of a serial chain; `what` needs them.
     Waters II, in the order x y z 1.
     """
@@ -52,7 +52,7 @@ def chain_of(model: Model, q: Vector, qd: Vector, qdd: Vector, what: str) -> Cha
     )
     J = [pseudo_inertia(body.m, body.r, body.I) for body in model.bodies]
     mr = [np.append(body.m * body.r, body.m) for body in model.bodies]
-    return Chain(list(A), list(dA), list(ddA), J, mr, np.append(model.g, 0.0), qd, qdd)
+    return ChainMatrices(list(A), list(dA), list(ddA), J, mr, np.append(model.g, 0.0), qd, qdd)
 
 
 def pseudo_inertia(m: Scalar, r: Array, inertia: Array) -> Array:
@@ -140,7 +140,7 @@ def lagrange_uicker(
     return with_surroundings(model, c, base, hand, tau)
 
 
-def kept_derivatives(c: Chain) -> tuple[list[list[Matrix]], Any]:
+def kept_derivatives(c: ChainMatrices) -> tuple[list[list[Matrix]], Any]:
     """U_ji from the kept products of A's, and a function for U_jkm, each a few products. Dhanaraj A.1."""
     # kW_j = A_{k+1} ... A_j, and W_{k-1} dA_k once for each k.
     W = [[None] * c.n for _ in range(c.n)]
@@ -247,7 +247,7 @@ def lagrange_waters(
     return with_surroundings(model, c, base, hand, tau)
 
 
-def recurrences(c: Chain, note: Note) -> tuple[list[Matrix], list[Matrix], list[Matrix]]:
+def recurrences(c: ChainMatrices, note: Note) -> tuple[list[Matrix], list[Matrix], list[Matrix]]:
     """U_ii, P_j and L_j outwards, with W and V on the way. Waters II, IV."""
     W, V = c.A[0], c.dA[0] * c.qd[0]
     U, P, L = [c.dA[0]], [c.dA[0] * c.qdd[0]], [c.ddA[0] * (c.qd[0] * c.qd[0])]
@@ -265,7 +265,7 @@ def recurrences(c: Chain, note: Note) -> tuple[list[Matrix], list[Matrix], list[
     return U, P, L
 
 
-def all_U(c: Chain, U_ii: list[Matrix]) -> list[list[Matrix]]:
+def all_U(c: ChainMatrices, U_ii: list[Matrix]) -> list[list[Matrix]]:
     """U_ji = U_{j-1,i} A_j: all of them for the price of the last row. Waters IV."""
     rows: list[list[Matrix]] = []
     for j in range(c.n):
@@ -273,7 +273,7 @@ def all_U(c: Chain, U_ii: list[Matrix]) -> list[list[Matrix]]:
     return rows
 
 
-def inward(c: Chain, own: list[Any], note: Note, symbol: str) -> list[Any]:
+def inward(c: ChainMatrices, own: list[Any], note: Note, symbol: str) -> list[Any]:
     """X_i = A_{i+1} X_{i+1} + own_i, from the tip to the base. Waters IV, after Luh and Hollerbach."""
     X = list(own)
     for i in range(c.n - 2, -1, -1):
@@ -285,7 +285,7 @@ def inward(c: Chain, own: list[Any], note: Note, symbol: str) -> list[Any]:
 
 def sums(
     model: Model,
-    c: Chain,
+    c: ChainMatrices,
     U: list[list[Matrix]],
     P: list[Matrix],
     L: list[Matrix],
@@ -305,7 +305,7 @@ def sums(
 
 
 def with_surroundings(
-    model: Model, c: Chain, base: Base, hand: Wrench | None, tau: list[Scalar]
+    model: Model, c: ChainMatrices, base: Base, hand: Wrench | None, tau: list[Scalar]
 ) -> list[Scalar]:
     """What a moving base and a loaded hand add, in the same matrices.
 

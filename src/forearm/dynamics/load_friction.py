@@ -87,7 +87,7 @@ def reactions_of(
 
 
 @dataclass(frozen=True, eq=False)
-class Equation:
+class TorqueEquation:
     """What drives must give, tau, as an equation in accelerations x, with friction in given `directions`;
     joints are held where `free` is 0.
     """
@@ -220,7 +220,7 @@ class Found:
     rounds: Scalar
 
 
-def solved(equation: Equation, felt: Sequence[Scalar] | None = None, close: float = CLOSE) -> Found:
+def solved(equation: TorqueEquation, felt: Sequence[Scalar] | None = None, close: float = CLOSE) -> Found:
     """The equation solved until at most `close` of its scale is left; more, where no step makes it less.
 
     It begins with the loads `felt`, if they are nearly known, or with those at rest, and keeps the slope
@@ -292,7 +292,7 @@ def solve_loaded(
         return Solution(np.zeros(0), 0, 0.0)
     rates = model.rates(qd.tolist())
     ways = [float(np.sign(rate)) for rate in rates] if directions is None else list(directions)
-    equation = Equation(arm, loads_at(arm, model, q, qd, base, hand), tau.tolist(), rates, ways)
+    equation = TorqueEquation(arm, loads_at(arm, model, q, qd, base, hand), tau.tolist(), rates, ways)
     try:
         found = solved(equation)
     except ZeroDivisionError:

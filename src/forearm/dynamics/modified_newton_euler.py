@@ -11,9 +11,9 @@ from forearm.model import (
     AT_REST,
     Array,
     Base,
-    Body,
     Model,
     Note,
+    RigidBody,
     Scalar,
     Vector,
     Wrench,
@@ -33,7 +33,7 @@ def modified_newton_euler(
     hand: Wrench | None = None,
     note: Note = silent,
 ) -> list[Scalar]:
-    """Joint torques and forces, one a body, with lambda r in place of wd x r + w x (w x r)."""
+    """Joint torques and forces, one per body, with lambda r in place of wd x r + w x (w x r)."""
     at = steps(model, q)
     w, wd, a = {-1: base.w}, {-1: base.wd}, {-1: base.a - model.g}
     lam = {-1: acceleration_matrix(base.w, base.wd)[0]}
@@ -83,7 +83,7 @@ def acceleration_matrix(w: Array, wd: Array) -> tuple[Array, Array]:
     return lam, np.array([kx, ky, kz])
 
 
-def gyroscopic_moment(body: Body, w: Array, k: Array) -> Array:
+def gyroscopic_moment(body: RigidBody, w: Array, k: Array) -> Array:
     """w x I w by products and differences of moments. Dhanaraj 2.41; 2.42 where the tensor is diagonal."""
     (Ixx, Ixy, Ixz), (_, Iyy, Iyz), (_, _, Izz) = body.I
     kx, ky, kz = k.tolist()

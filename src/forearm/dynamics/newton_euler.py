@@ -10,10 +10,10 @@ from forearm.model import (
     AT_REST,
     Array,
     Base,
+    JointTransform,
     Model,
     Note,
     Scalar,
-    Step,
     Vector,
     Wrench,
     children,
@@ -32,7 +32,7 @@ def newton_euler(
     hand: Wrench | None = None,
     note: Note = silent,
 ) -> list[Scalar]:
-    """Joint torques and forces, one a body: outwards velocities and accelerations,
+    """Joint torques and forces, one per body: outwards velocities and accelerations,
     inwards forces and moments.
     """
     at = steps(model, q)
@@ -68,7 +68,7 @@ def newton_euler(
 
 
 def inward(
-    model: Model, at: list[Step], F: list[Array], N: list[Array], hand: Wrench | None, note: Note
+    model: Model, at: list[JointTransform], F: list[Array], N: list[Array], hand: Wrench | None, note: Note
 ) -> list[Scalar]:
     """Local forces and moments from the tip to the base, and what of them lies along the
     joints. Swartz (8)-(10).

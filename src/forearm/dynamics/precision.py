@@ -96,9 +96,7 @@ def precision_study(arm: Arm, q: ArrayLike) -> PrecisionStudy:
     refuse_tree(model, "the precision study")
     postures = as_coordinates(arm, q)
     if postures.ndim != 2:
-        raise InputError(
-            f"precision_study: postures of shape (B, {arm.n}) are needed; came {postures.shape}."
-        )
+        raise InputError(f"precision_study: expected postures of shape (B, {arm.n}), got {postures.shape}.")
     rest = [0.0] * arm.n
     small = model.map(Single)
     double: list[Any] = []

@@ -300,7 +300,7 @@ def as_base(given: Sequence[ArrayLike] | None) -> Base:
         return AT_REST
     if not isinstance(given, Sequence | np.ndarray) or len(given) != 3:
         raise InputError(
-            "base_motion: three vectors are needed: angular velocity, angular "
+            "base_motion: expected three vectors: angular velocity, angular "
             "acceleration, linear acceleration."
         )
     return Base(*(_vector(v, f"base_motion[{i}]") for i, v in enumerate(given)))
@@ -321,7 +321,7 @@ def _vector(value: ArrayLike, what: str) -> Floats:
     vector = as_floats(value, what)
     vector[np.isinf(vector)] = np.nan
     if vector.shape != (3,):
-        raise InputError(f"{what}: three numbers are needed, came shape {vector.shape}.")
+        raise InputError(f"{what}: expected three numbers, got shape {vector.shape}.")
     return vector
 
 

@@ -19,7 +19,7 @@ INERTIA_ENTRIES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 
 
 def regressor(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST) -> Array:
-    """Y with tau = Y pi, one row a joint, ten columns a body in the order of PARAMETERS."""
+    """Y with tau = Y pi, one row per joint, ten columns per body in the order of PARAMETERS."""
     at = steps(model, q)
     moving, by = motion_of(model, at, qd, qdd, base, silent), partials(model, at)
     count = len(model.bodies)

@@ -6,16 +6,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from forearm.model import Array, Model, Scalar, Step
+from forearm.model import Array, JointTransform, Model, Scalar
 
 
-def turned(step: Step, X: Array) -> Array:
+def turned(step: JointTransform, X: Array) -> Array:
     """R X R^T, the similarity transformation."""
     half = np.array([step.up(row) for row in X.T]).T
     return np.array([step.up(row) for row in half])
 
 
-def turned_symmetric(step: Step, S: Array) -> Array:
+def turned_symmetric(step: JointTransform, S: Array) -> Array:
     """R S R^T of a symmetric S, elementary turn by elementary turn over other scalars than
     floats. Mata 4.2, step 5.
     """
@@ -76,7 +76,7 @@ def is_structure(x: Scalar) -> bool:
 
 
 def zeros(model: Model) -> Array:
-    """A square matrix to be filled, a row a body, of the model's kind of scalar."""
+    """A square matrix to be filled, one row per body, of the model's kind of scalar."""
     return np.zeros(
         (len(model.bodies), len(model.bodies)), dtype=model.bodies[0].Rb.dtype if model.bodies else float
     )

@@ -7,124 +7,139 @@ from typing import Any
 
 from forearm.arm.drive import BEARINGS, INTERPOLATIONS, SIDES
 from forearm.arm.joint import CONVENTIONS, KINDS
-from forearm.reading.fields import Angle, Blocks, Choice, Number, Row, Table, Text, published
+from forearm.reading.fields import (
+    AngleField,
+    ChoiceField,
+    ListField,
+    NumberField,
+    TableField,
+    TableListField,
+    TextField,
+    published,
+)
 from forearm.values import MAX_TEXT
 
 SCHEMA = "forearm-arm/1"
 
-VECTOR = Row(Number(), 3, "[x, y, z] of the free-fall acceleration, such as [0, 0, -9.81]")
-POSE = Table(
+VECTOR = ListField(NumberField(), 3, "[x, y, z] of the free-fall acceleration, such as [0, 0, -9.81]")
+POSE = TableField(
     {
-        "xyz": Row(Number(), 3, "m"),
-        "rpy": Row(Angle(), 3, "roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll)"),
-        "matrix": Row(Row(Number(), 4), 4, "the whole 4x4 pose, instead of xyz and rpy"),
+        "xyz": ListField(NumberField(), 3, "m"),
+        "rpy": ListField(AngleField(), 3, "roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll)"),
+        "matrix": ListField(ListField(NumberField(), 4), 4, "the whole 4x4 pose, instead of xyz and rpy"),
     },
     doc="a pose: xyz and rpy, or matrix",
 )
 INERTIA_KEYS = ("xx", "yy", "zz", "xy", "xz", "yz")  # as they are written
-INERTIA = Table(
+INERTIA = TableField(
     {
-        "about": Choice(
+        "about": ChoiceField(
             ("com", "origin"), "the point: the centre of mass, or the origin of the link's frame"
         ),
-        **{k: Number("kg m^2, element of the tensor (xy = -integral of x y dm)") for k in INERTIA_KEYS},
+        **{k: NumberField("kg m^2, element of the tensor (xy = -integral of x y dm)") for k in INERTIA_KEYS},
     },
     required=("about", "xx", "yy", "zz"),
 )
-LINK = Table(
+LINK = TableField(
     {
-        "name": Text(
+        "name": TextField(
             "link1 for what the first joint moves, link2 for the second, ... unless the "
             "joint's child says otherwise"
         ),
-        "mass": Number("kg", minimum=0.0),
-        "com": Row(Number(), 3, "centre of mass in the link's frame, m"),
+        "mass": NumberField("kg", minimum=0.0),
+        "com": ListField(NumberField(), 3, "centre of mass in the link's frame, m"),
         "inertia": INERTIA,
     },
     required=("name",),
     doc="a rigid link; without mass and inertia it only carries joints",
 )
-PAIR = Row(Number(), 2, "[for qd > 0, for qd < 0], the second at most 0, such as [0.3, -0.3]")
-MOTOR = Table(
+PAIR = ListField(NumberField(), 2, "[for qd > 0, for qd < 0], the second at most 0, such as [0.3, -0.3]")
+MOTOR = TableField(
     {
-        "gear_ratio": Number("motor angle / joint angle; negative when reversed"),
-        "rotor_inertia": Number("kg m^2, motor side; the joint feels gear_ratio^2 times it", minimum=0.0),
-        "torque_constant": Number("N m / A", above=0.0),
-        "resistance": Number("ohm", above=0.0),
-        "inductance": Number("H", minimum=0.0),
-        "max_voltage": Number("V", above=0.0),
-        "max_current": Number("A", above=0.0),
-        "amplifier_gain": Number("motor voltage / output of the converter in front of it; 1 unless given"),
+        "gear_ratio": NumberField("motor angle / joint angle; negative when reversed"),
+        "rotor_inertia": NumberField(
+            "kg m^2, motor side; the joint feels gear_ratio^2 times it", minimum=0.0
+        ),
+        "torque_constant": NumberField("N m / A", above=0.0),
+        "resistance": NumberField("ohm", above=0.0),
+        "inductance": NumberField("H", minimum=0.0),
+        "max_voltage": NumberField("V", above=0.0),
+        "max_current": NumberField("A", above=0.0),
+        "amplifier_gain": NumberField("motor voltage / output of the converter in front of it (default: 1)"),
     }
 )
-FRICTION = Table(
+FRICTION = TableField(
     {
-        "side": Choice(SIDES, "the side of the gear that the figures are for"),
-        "viscous": Number("N m s / rad (N s / m), on that side", minimum=0.0),
+        "side": ChoiceField(SIDES, "the side of the gear that the figures are for"),
+        "viscous": NumberField("N m s / rad (N s / m), on that side", minimum=0.0),
         "coulomb": PAIR,
         "static": PAIR,
-        "stribeck_speed": Number(
+        "stribeck_speed": NumberField(
             "rad / s (m / s), on that side: of the motor's shaft where it is the motor's", above=0.0
         ),
     },
     required=("side",),
 )
-BEARING = Table(
+BEARING = TableField(
     {
-        "kind": Choice(BEARINGS),
-        "mu": Number("coefficient of friction", minimum=0.0),
-        "radius": Number("m", above=0.0),
-        "distance": Number("between the supports, m", above=0.0),
-        "offset": Number("of their midpoint along the axis from the joint's origin, m"),
+        "kind": ChoiceField(BEARINGS),
+        "mu": NumberField("coefficient of friction", minimum=0.0),
+        "radius": NumberField("m", above=0.0),
+        "distance": NumberField("between the supports, m", above=0.0),
+        "offset": NumberField("of their midpoint along the axis from the joint's origin, m"),
     },
     required=("kind", "mu"),
 )
-TRANSMISSION = Table(
+TRANSMISSION = TableField(
     {
-        "efficiency": Row(Row(Number(), 2), None, "[[load / rated torque, efficiency], ...], loads rising"),
-        "rated_torque": Number("joint side, N m (N)", above=0.0),
-        "breakaway": Number("joint side, N m (N)", minimum=0.0),
-        "interpolation": Choice(INTERPOLATIONS),
+        "efficiency": ListField(
+            ListField(NumberField(), 2), None, "[[load / rated torque, efficiency], ...], loads rising"
+        ),
+        "rated_torque": NumberField("joint side, N m (N)", above=0.0),
+        "breakaway": NumberField("joint side, N m (N)", minimum=0.0),
+        "interpolation": ChoiceField(INTERPOLATIONS),
     },
     required=("efficiency", "rated_torque"),
 )
 MOVES: dict[str, Any] = {
-    "name": Text(),
-    "kind": Choice(KINDS),
-    "axis": Row(Number(), 3, "direction in the joint's frame; 0 0 1 unless given"),
-    "limits": Row(Angle(infinite=True), 2, "[lower, upper], rad (m)"),
-    "max_speed": Number("rad / s (m / s)", minimum=0.0),
-    "max_effort": Number("N m (N)", minimum=0.0),
+    "name": TextField(),
+    "kind": ChoiceField(KINDS),
+    "axis": ListField(NumberField(), 3, "direction in the joint's frame (default: 0 0 1)"),
+    "limits": ListField(AngleField(infinite=True), 2, "[lower, upper], rad (m)"),
+    "max_speed": NumberField("rad / s (m / s)", minimum=0.0),
+    "max_effort": NumberField("N m (N)", minimum=0.0),
     "motor": MOTOR,
     "friction": FRICTION,
-    "bearing": Row(BEARING, None, "one table a bearing"),
+    "bearing": ListField(BEARING, None, "one table a bearing"),
     "transmission": TRANSMISSION,
 }
-JOINT = Table(
+JOINT = TableField(
     {
         **MOVES,
-        "parent": Text("link it sits on; the previous joint's child unless given"),
-        "child": Text("link it moves; link1 for the first joint, link2 for the second, ... unless given"),
-        "dh": Table(
-            {"a": Number("m"), "alpha": Angle(), "d": Number("m"), "theta": Angle()},
+        "parent": TextField("link it sits on (default: the previous joint's child)"),
+        "child": TextField("link it moves (default: link1 for the first joint, link2 for the second, ...)"),
+        "dh": TableField(
+            {"a": NumberField("m"), "alpha": AngleField(), "d": NumberField("m"), "theta": AngleField()},
             doc="Denavit-Hartenberg row, in the convention that dh_convention says",
         ),
-        "frame": Table(
+        "frame": TableField(
             {k: POSE.fields[k] for k in ("xyz", "rpy")}, doc="the joint's frame in the parent link"
         ),
-        "mimic": Table(
-            {"joint": Text(), "multiplier": Number(), "offset": Number()},
+        "mimic": TableField(
+            {"joint": TextField(), "multiplier": NumberField(), "offset": NumberField()},
             required=("joint",),
             doc="q = multiplier q(joint) + offset",
         ),
-        "freedoms": Row(
-            Table(MOVES, required=("kind",)), None, "several freedoms at one point, in order, instead of kind"
+        "freedoms": ListField(
+            TableField(MOVES, required=("kind",)),
+            None,
+            "several freedoms at one point, in order, instead of kind",
         ),
     }
 )
 
 
-WORLD = Table({"world": VECTOR}, required=("world",))
+WORLD = TableField({"world": VECTOR}, required=("world",))
 
 
 @dataclass(frozen=True)
@@ -145,23 +160,23 @@ class Gravity:
         }
 
 
-ARM = Table(
+ARM = TableField(
     {
-        "schema": Choice((SCHEMA,)),
-        "name": Text(),
-        "source": Text("where the numbers come from", MAX_TEXT),
-        "notes": Text("what a user should know", MAX_TEXT),
+        "schema": ChoiceField((SCHEMA,)),
+        "name": TextField(),
+        "source": TextField("where the numbers come from", MAX_TEXT),
+        "notes": TextField("what a user should know", MAX_TEXT),
         "gravity": Gravity(),
         "base": POSE,
-        "base_link": Text("name of the link that does not move; link0 unless given"),
-        "hand": Table(
-            {"link": Text("the last joint's child unless given"), **POSE.fields},
+        "base_link": TextField("name of the link that does not move (default: link0)"),
+        "hand": TableField(
+            {"link": TextField("default: the last joint's child"), **POSE.fields},
             doc="the hand's frame on a link",
         ),
-        "dh_convention": Choice(CONVENTIONS, "of every dh row in this file"),
-        "parts": Text("parts file, beside this one, that the links' numbers come from"),
-        "joint": Blocks(JOINT, "joint"),
-        "link": Blocks(LINK, "link"),
+        "dh_convention": ChoiceField(CONVENTIONS, "of every dh row in this file"),
+        "parts": TextField("parts file, beside this one, that the links' numbers come from"),
+        "joint": TableListField(JOINT, "joint"),
+        "link": TableListField(LINK, "link"),
     },
     required=("schema", "name", "joint", "link"),
 )

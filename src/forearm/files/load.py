@@ -19,7 +19,7 @@ def load(source: str | os.PathLike[str], hand: str | None = None) -> Arm:
     `hand` names the hand's link where it is another.
 
     Refuses what no arm can be; warns (ModelWarning) on principal moments that no body has and on inertia
-    without mass, and (IgnoredWarning) on every kind of thing in a URDF that it read over.
+    without mass, and (IgnoredWarning) on every kind of content of a URDF that it ignored.
     """
     arm = _read(source, hand)
     for finding in (*triangle_violations(arm), *inertia_without_mass(arm)):
@@ -29,7 +29,7 @@ def load(source: str | os.PathLike[str], hand: str | None = None) -> Arm:
 
 def _read(source: str | os.PathLike[str], hand: str | None) -> Arm:
     if not isinstance(source, str | os.PathLike):
-        raise InputError(f"load: a name or a path is needed, came {shorten(source)}.")
+        raise InputError(f"load: expected a name or a path, got {shorten(source)}.")
     text = os.fspath(source)
     if isinstance(source, str) and is_builtin(source):
         return load_builtin(source, hand)

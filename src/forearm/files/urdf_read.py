@@ -1,4 +1,4 @@
-"""From URDF to an Arm. What has no place in an arm is read over and reported, once a kind."""
+"""From URDF to an Arm. What has no place in an arm is ignored and reported, once per kind."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ def arm_from_urdf(data: bytes, name: str, hand: str | None = None) -> Arm:
     """The arm in URDF text called `name` in messages."""
     robot = parse_xml(data, name, {"link": MAX_LINKS, "joint": 2 * MAX_LINKS})
     if robot.tag != "robot":
-        raise InputError(f"{name}, line {robot.line}: a URDF starts with <robot>, came <{robot.tag:.40}>.")
+        raise InputError(
+            f"{name}, line {robot.line}: expected <robot> at the root of a URDF, got <{robot.tag:.40}>."
+        )
     if any(tag.startswith("xacro:") for tag in _tags(robot)) or any(
         a.startswith("xacro:") for a in robot.attributes
     ):
@@ -244,7 +246,7 @@ class _Reader:
                     stack.append((child, READ[child.tag]))
 
     def warn_ignored(self) -> None:
-        """One warning for each kind of thing read over."""
+        """One warning for each kind of ignored content."""
         in_file_order = sorted(self.ignored.items(), key=lambda entry: entry[1][1])
         if len(in_file_order) > MAX_KINDS_REPORTED:
             more = len(in_file_order) - MAX_KINDS_REPORTED
@@ -286,9 +288,7 @@ class _Reader:
             raise InputError(f"{where}: <{element.tag}> needs the attribute {key!r}.")
         words = text.split()
         if len(words) != 3:
-            raise InputError(
-                f"{where}: {key} of <{element.tag}> must be three numbers, came {shorten(text)}."
-            )
+            raise InputError(f"{where}: {key} of <{element.tag}> must be three numbers, got {shorten(text)}.")
         return np.array([self._float(word, f"{key} of <{element.tag}>", where) for word in words])
 
     def _number(
@@ -313,11 +313,11 @@ class _Reader:
                 raise ValueError
             value = float(text)
         except ValueError:
-            raise InputError(f"{where}: {what} must be a number, came {shorten(text)}.") from None
+            raise InputError(f"{where}: {what} must be a number, got {shorten(text)}.") from None
         if not math.isfinite(value):
-            raise InputError(f"{where}: {what} must be finite, came {shorten(text)}.")
+            raise InputError(f"{where}: {what} must be finite, got {shorten(text)}.")
         if abs(value) > largest:
-            raise InputError(f"{where}: {what} must not exceed {largest:g}, came {shorten(text)}.")
+            raise InputError(f"{where}: {what} must not exceed {largest:g}, got {shorten(text)}.")
         return value
 
 

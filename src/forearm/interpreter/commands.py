@@ -24,7 +24,7 @@ PICTURE, PLAYER = "simulation.png", "simulation.html"
 
 
 @dataclass(frozen=True)
-class Command:
+class SessionCommand:
     """What a word makes the session do. `most` words may stand behind it; they answer its questions."""
 
     words: str
@@ -162,14 +162,13 @@ def _quit(session: Session, _answers: Answers, _given: int) -> None:
 def _finite(values: Floats, command: str, name: str) -> Floats:
     if not np.isfinite(values).all():
         raise InputError(
-            f"{command}: {name} is beyond all numbers; theta, omega, alpha or torque is too "
-            "large. Nothing is changed."
+            f"{command}: {name} overflowed; theta, omega, alpha or torque is too large. Nothing is changed."
         )
     return values
 
 
 COMMANDS = {
-    "inverse_arm": Command(
+    "inverse_arm": SessionCommand(
         "[FILE [RESULTS]]",
         "torque, voltage and DACOut that theta, omega and alpha need",
         "With a CSV or Parquet FILE of many sets, columns theta1.., omega1.., alpha1.. (or q1.., qd1.., "
@@ -178,10 +177,10 @@ COMMANDS = {
         2,
         _inverse_arm,
     ),
-    "forward_arm": Command(
+    "forward_arm": SessionCommand(
         "", "alpha that theta, omega and torque (or its voltage) produce", "", 0, _forward_arm
     ),
-    "simulate": Command(
+    "simulate": SessionCommand(
         "[new|continue] [yes|no] [SCHEDULE|STEPS]",
         "the motion from theta and omega on, in steps of 1 ms",
         "Asks whether to start a new simulation or to continue the last one; whether to set theta and "
@@ -193,43 +192,43 @@ COMMANDS = {
         4,
         _simulate,
     ),
-    "plot_simulation": Command(
+    "plot_simulation": SessionCommand(
         "[FILE]",
         f"a picture of the simulation, {PICTURE} unless named",
         "FILE ends in .png, .svg or .pdf.",
         1,
         _plot_simulation,
     ),
-    "print_simulation": Command(
+    "print_simulation": SessionCommand(
         "[START FINISH STEP]",
         "a table of the simulation; asks for start, finish and step in s",
         "It goes to the output file while one is open, otherwise to the screen.",
         3,
         _print_simulation,
     ),
-    "write_graphic_file": Command(
+    "write_graphic_file": SessionCommand(
         "[FILE]",
         f"a page that plays the simulation in a browser, {PLAYER} unless named",
         "A FILE that ends in .csv, .parquet or .npz gets the numbers instead.",
         1,
         _write_graphic_file,
     ),
-    "open_output_file": Command(
+    "open_output_file": SessionCommand(
         "[FILE]",
         "from now on results go to this file too, and print_simulation to it alone",
         "Asks for its name.",
         1,
         _open_output_file,
     ),
-    "close_output_file": Command("", "ends the output file", "", 0, _close_output_file),
-    "database_read": Command(
+    "close_output_file": SessionCommand("", "ends the output file", "", 0, _close_output_file),
+    "database_read": SessionCommand(
         "[ARM]",
         "takes another arm: an arm file, a URDF, or the name of a built-in one",
         "All vectors become zero and the last simulation is gone; gravity and DACTimePeriod stay.",
         1,
         _database_read,
     ),
-    "help": Command("[NAME]", "all commands and variables, or one of them", "", 1, _help),
-    "quit": Command("", "ends the session; so does exit, and the end of the input", "", 0, _quit),
-    "exit": Command("", "the same as quit", "", 0, _quit),
+    "help": SessionCommand("[NAME]", "all commands and variables, or one of them", "", 1, _help),
+    "quit": SessionCommand("", "ends the session; so does exit, and the end of the input", "", 0, _quit),
+    "exit": SessionCommand("", "the same as quit", "", 0, _quit),
 }

@@ -9,7 +9,7 @@ from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC
 from forearm.errors import ForearmError, InputError
 from forearm.interpreter.commands import COMMANDS
-from forearm.interpreter.lines import Answers, Lines, assignment_of, numbers_of, words_of
+from forearm.interpreter.lines import Answers, LineSource, assignment_of, numbers_of, words_of
 from forearm.interpreter.names import matching, meant
 from forearm.interpreter.output import Output
 from forearm.interpreter.session import Session
@@ -28,7 +28,7 @@ class Interpreter:
     def __init__(
         self,
         arm: Arm,
-        lines: Lines,
+        lines: LineSource,
         out: TextIO,
         complain: Callable[[str], None],
         dac: DAC | None = None,
@@ -85,7 +85,7 @@ class Interpreter:
         command = COMMANDS[name]
         if len(words) > command.most:
             allowed = f"at most {command.most} words" if command.most else "no words"
-            raise InputError(f"{name}: {allowed} may stand behind it, came {len(words)}; see 'help {name}'.")
+            raise InputError(f"{name}: {allowed} may follow it, got {len(words)}; see 'help {name}'.")
         command.run(self.session, Answers(words, self.session.lines), len(words))
 
 

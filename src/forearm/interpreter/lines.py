@@ -17,7 +17,7 @@ ASSIGNMENT = re.compile(r"\s*([^\s=\"'#]*)\s*=([^#]*)")
 T = TypeVar("T")
 
 
-class Lines(Protocol):
+class LineSource(Protocol):
     """A source of lines: a terminal, or a text."""
 
     number: int  # of the line last read, from 1
@@ -53,7 +53,7 @@ class TextLines:
 class Answers:
     """What a command asks for: first the words behind its name, then lines of their own."""
 
-    def __init__(self, words: list[str], lines: Lines) -> None:
+    def __init__(self, words: list[str], lines: LineSource) -> None:
         self._words, self._lines = list(words), lines
 
     def text(self, question: str, default: str | None = None) -> str:
@@ -109,9 +109,9 @@ def is_comment(line: str) -> bool:
 def numbers_of(text: str, count: int, what: str) -> list[float]:
     """That many finite numbers, with blanks or commas between."""
     words = text.replace(",", " ").split()
-    needed = "one number is needed" if count == 1 else f"{count} numbers are needed, one a joint"
+    expected = "one number" if count == 1 else f"{count} numbers, one per joint"
     if len(words) != count:
-        raise InputError(f"{what}: {needed}, came {len(words)}: {shorten(text.strip())}.")
+        raise InputError(f"{what}: expected {expected}, got {len(words)}: {shorten(text.strip())}.")
     return [_number(word, what) for word in words]
 
 
@@ -139,5 +139,5 @@ def _number(word: str, what: str) -> float:
     except ValueError:
         raise InputError(f"{what}: {shorten(word)} is not a number; write it like 0.5, -2 or 1e-3.") from None
     if not abs(value) <= LARGEST:
-        raise InputError(f"{what}: a finite number of at most {LARGEST:g} is needed, came {shorten(word)}.")
+        raise InputError(f"{what}: expected a finite number of at most {LARGEST:g}, got {shorten(word)}.")
     return value

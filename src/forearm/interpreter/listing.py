@@ -23,8 +23,9 @@ def samples_of(simulation: Simulation, start: float, finish: float, step: float)
     t = simulation.t
     if not t[0] - TOLD_APART <= start <= finish <= t[-1] + TOLD_APART or step < 0.0:
         raise InputError(
-            f"print_simulation: start, finish behind it, both within {number(t[0])} to {number(t[-1])} s, "
-            f"and a step of at least 0 s are needed; came {number(start)}, {number(finish)}, {number(step)}."
+            f"print_simulation: expected start, finish after it, both within {number(t[0])} to "
+            f"{number(t[-1])} s, and a step of at least 0 s, got "
+            f"{number(start)}, {number(finish)}, {number(step)}."
         )
     inside = np.flatnonzero((t >= start - TOLD_APART) & (t <= finish + TOLD_APART))
     if step > TOLD_APART and len(inside):

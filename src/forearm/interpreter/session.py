@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
-from forearm.interpreter.lines import Lines
+from forearm.interpreter.lines import LineSource
 from forearm.interpreter.output import Output
 from forearm.interpreter.variables import Variables
 from forearm.simulation.result import Simulation
@@ -19,7 +19,7 @@ class Session:
     """The one thing here that changes while commands run; each changes it at its end or not at all."""
 
     variables: Variables
-    lines: Lines
+    lines: LineSource
     output: Output
     simulation: Simulation | None = None
     is_over: bool = False

@@ -74,7 +74,7 @@ def _drive(answers: Answers, v: Variables) -> tuple[Floats | Schedule, int]:
         return _held(v), _steps(text)
     if "." not in text and not os.path.exists(text):
         raise InputError(
-            f"simulate: came {shorten(text)}, which is no file that is there, and no whole number "
+            f"simulate: got {shorten(text)}, which is neither an existing file nor a whole number "
             f"of timesteps from 1 to {MOST_STEPS}. A voltage schedule file is named with its "
             "ending, such as volts.csv."
         )
@@ -89,7 +89,7 @@ def _steps(text: str) -> int:
     steps = whole_number(text)
     if steps is None or not 1 <= steps <= MOST_STEPS:
         raise InputError(
-            f"simulate: a whole number of timesteps from 1 to {MOST_STEPS} is needed, came {shorten(text)}."
+            f"simulate: expected a whole number of timesteps from 1 to {MOST_STEPS}, got {shorten(text)}."
         )
     return steps
 

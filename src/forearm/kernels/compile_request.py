@@ -10,7 +10,7 @@ import numpy as np
 from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
-from forearm.kernels.compiled import Request, name_of
+from forearm.kernels.compiled import CompileRequest, name_of
 from forearm.kernels.fastcall_ir import entry_text
 from forearm.kernels.ir import function_text, module_text
 from forearm.kernels.joint_loop import LOOPS, can_loop
@@ -25,7 +25,7 @@ from forearm.symbols.counts import Counts
 LONG = {"inverse_dynamics": 40, "bias": 40, "gravity": 90, "forward_dynamics": 19, "inertia_matrix": 21}
 
 
-def made(request: Request, part: str, with_entry: bool) -> tuple[dict[str, Any], bytes]:
+def made(request: CompileRequest, part: str, with_entry: bool) -> tuple[dict[str, Any], bytes]:
     """What must be known about the code, and the object file. `part` is "single", "batch" or "each"."""
     name = name_of(request)
     target = host(request.dtype, 1 if part == "single" else None, request.cpu)
@@ -45,7 +45,7 @@ def made(request: Request, part: str, with_entry: bool) -> tuple[dict[str, Any],
     return about, object_code(module_text(texts, target), request.cpu)
 
 
-def is_long(request: Request) -> bool:
+def is_long(request: CompileRequest) -> bool:
     """Whether a loop over the joints pays, and there is one."""
     if len(request.functions) > 1 or request.parameters:
         return False
@@ -55,7 +55,7 @@ def is_long(request: Request) -> bool:
 Written = tuple[str, tuple[Argument, ...], tuple[Argument, ...], Counts]
 
 
-def straight(name: str, request: Request, target: Target, each: bool) -> Written:
+def straight(name: str, request: CompileRequest, target: Target, each: bool) -> Written:
     """Every operation written out."""
     traced, parameters = _traced(request)
     inputs = traced.inputs + ((Argument("parameters", (len(parameters),), ""),) if parameters else ())
@@ -63,7 +63,7 @@ def straight(name: str, request: Request, target: Target, each: bool) -> Written
     return function_text(name, traced, target, parameters, each), inputs, traced.outputs, counts
 
 
-def loop(name: str, request: Request, target: Target, _: bool) -> Written:
+def loop(name: str, request: CompileRequest, target: Target, _: bool) -> Written:
     """A loop over the joints."""
     looped = LOOPS[request.functions[0]](request.arm)
     shape = (looped.n,) if looped.walk is None else (looped.n, looped.n)
@@ -72,7 +72,7 @@ def loop(name: str, request: Request, target: Target, _: bool) -> Written:
 
 
 @lru_cache(maxsize=8)
-def _traced(request: Request) -> tuple[Traced, tuple[str, ...]]:
+def _traced(request: CompileRequest) -> tuple[Traced, tuple[str, ...]]:
     """The functions on the graph: once for all parts."""
     parameters = chosen_parameters(request.arm, request.parameters)
     tracing = Tracing(request.arm, parameters, single=request.dtype == "float32")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Request:
+class CompileRequest:
     """What is to be compiled: functions of an arm as one, with these parameters left open."""
 
     arm: Arm
@@ -63,7 +63,7 @@ class Compiled:
     many states in the lanes of vectors, "each" for many with open parameters of their own.
     """
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: CompileRequest) -> None:
         self.request = request
         self._about: dict[str, Any] | None = None
         self._parts: dict[str, Native] = {}
@@ -135,6 +135,6 @@ class Compiled:
         return kept_or_made((request, part, with_entry), names, make, place, known, request.cpu)
 
 
-def name_of(request: Request) -> str:
+def name_of(request: CompileRequest) -> str:
     """What the function is called in its object."""
     return "_and_".join(request.functions)[:80]

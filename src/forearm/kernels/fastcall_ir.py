@@ -22,7 +22,7 @@ from forearm.kernels.fastcall import (
     TYPE,
     WRITEABLE,
 )
-from forearm.kernels.llvm import Function, Operand, Value, variables
+from forearm.kernels.llvm import IRFunction, Operand, Value, variables
 
 
 def entry_text(name: str, inputs: tuple[Argument, ...], outputs: tuple[Argument, ...], dtype: Any) -> str:
@@ -75,7 +75,7 @@ class _Entry:
         two, and says how many states.
         """
         arguments = {"self": "ptr", "args": "ptr", "count": "i64", "names": "ptr"}
-        self.f = f = Function(f"{name}_direct", arguments, "ptr")
+        self.f = f = IRFunction(f"{name}_direct", arguments, "ptr")
         self.other = f.label()
         self.objects: dict[str, Value] = {}
         for place, what in enumerate(OBJECTS):

@@ -12,7 +12,7 @@ from typing import Any
 
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
-from forearm.kernels.llvm import Function, Value, call_text, declared, joined
+from forearm.kernels.llvm import IRFunction, Value, call_text, declared, joined
 from forearm.kernels.transpose import load_columns, store_columns
 from forearm.kernels.vectors import Body, Target
 from forearm.symbols import Expr, Graph, Region
@@ -56,7 +56,7 @@ def function_text(
     inputs = (*traced.inputs, *offline)
     rows = (*(inputs if each else traced.inputs), *traced.outputs)
     arrays = {a.name: "ptr" for a in (*inputs, *traced.outputs)}
-    f = Function(name, arrays | {"count": "i64"})
+    f = IRFunction(name, arrays | {"count": "i64"})
     body, count = Body(target, f=f), f.arguments[-1]
     for a in rows:
         body.space(f"%buffer.{a.name}", a.size * target.lanes)
@@ -117,7 +117,7 @@ def copying(scalar: str) -> str:
     whole. It calls nothing.
     """
     kinds = {"to": "ptr", "from": "ptr", "count": "i64", "whole": "i64"}
-    f = Function("copied", kinds, internal=True)
+    f = IRFunction("copied", kinds, internal=True)
     to, source, count, whole = f.arguments
     with f.loop(0, whole) as at:
         into = f.at(to, at, scalar)
@@ -239,7 +239,7 @@ def _iterated(body: Body, region: Region, given: list[str]) -> list[str]:
 
 def _called(body: Body, region: Region, given: list[str]) -> list[str]:
     """A region as a function of its own, which lanes enter together."""
-    inside = Body(body.target, f=Function("region", {"given": "ptr", "made": "ptr"}, internal=True))
+    inside = Body(body.target, f=IRFunction("region", {"given": "ptr", "made": "ptr"}, internal=True))
     values = dict(zip((x.node for x in region.inputs), inside.vectors("%given", len(given)), strict=True))
     compute(inside, region.graph, list(region.results), values)
     inside.keep("%made", [result(inside, e, values) for e in region.results])

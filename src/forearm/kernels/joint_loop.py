@@ -22,7 +22,7 @@ from forearm.drives.joint import drives_of, is_simple, rotor_inertia
 from forearm.errors import ModelError
 from forearm.model import Array, Scalar, model_of
 from forearm.reduction import articulated
-from forearm.reduction.chain import NO_TURN, SYMMETRIC, Chain, Segment, Turn
+from forearm.reduction.chain import NO_TURN, SYMMETRIC, Chain, Segment, SegmentRotation
 from forearm.reduction.composite import accelerated, passed, shifted
 from forearm.reduction.frames import chain_of
 from forearm.reduction.plan import planned
@@ -194,11 +194,11 @@ def _spread(**vectors: Iterable[Scalar]) -> Values:
     }
 
 
-def _placed(s: Segment, leaf: Callable[[str], Scalar]) -> tuple[Turn, Array]:
+def _placed(s: Segment, leaf: Callable[[str], Scalar]) -> tuple[SegmentRotation, Array]:
     """The joint's turn, and the way from the parent's origin to its own."""
     if s.revolute:
-        return Turn(s, (leaf("in.c"), leaf("in.s"))), s.l
-    return Turn(s, NO_TURN), s.l + s.axis * (leaf("in.q") + s.offset)
+        return SegmentRotation(s, (leaf("in.c"), leaf("in.s"))), s.l
+    return SegmentRotation(s, NO_TURN), s.l + s.axis * (leaf("in.q") + s.offset)
 
 
 def _inverse(arm: Arm, inputs: tuple[str, ...]) -> Looped:
@@ -249,7 +249,7 @@ def _forward(arm: Arm) -> Looped:
     body_names = [*(f"I{k}" for k in range(6)), *(f"H{k}" for k in range(9)), *(f"M{k}" for k in range(6))]
     body_names += [f"{name}{k}" for name in "pf" for k in range(3)]
 
-    def entries(body: articulated.Body) -> list[Scalar]:
+    def entries(body: articulated.ArticulatedBody) -> list[Scalar]:
         return [*body.I, *body.H.flat, *body.M, *body.p, *body.f]
 
     def outwards(s: Segment, _: Values, leaf: Callable[[str], Scalar]) -> Values:
@@ -261,7 +261,7 @@ def _forward(arm: Arm) -> Looped:
     def inwards(s: Segment, values: Values, leaf: Callable[[str], Scalar]) -> Values:
         turn, l = _placed(s, leaf)  # noqa: E741
         kept = np.array([leaf(f"own.{name}") for name in body_names], dtype=object)
-        body = articulated.Body(
+        body = articulated.ArticulatedBody(
             list(kept[:6]), kept[6:15].reshape(3, 3), list(kept[15:21]), kept[21:24], kept[24:]
         )
         rubbed = _friction(values, leaf("in.qd"))
@@ -272,7 +272,7 @@ def _forward(arm: Arm) -> Looped:
 
     def answers(s: Segment, _: Values, leaf: Callable[[str], Scalar]) -> Values:
         turn, l = _placed(s, leaf)  # noqa: E741
-        joint = articulated.Joint(
+        joint = articulated.ArticulatedJoint(
             _vector(leaf, "own.U"), _vector(leaf, "own.V"), leaf("own.r"), leaf("own.u")
         )
         drift = _vector(leaf, "own.b"), _vector(leaf, "own.d")

@@ -14,7 +14,7 @@ from dataclasses import replace
 from forearm.errors import ModelError
 from forearm.kernels.ir import BYTES_AT_ONCE, compute, result
 from forearm.kernels.joint_loop import Looped, Pass, Step, Walk
-from forearm.kernels.llvm import Function, Value, constants
+from forearm.kernels.llvm import IRFunction, Value, constants
 from forearm.kernels.transpose import load_square, store_square
 from forearm.kernels.vectors import Body, Target
 
@@ -87,7 +87,7 @@ def _through(name: str, looped: Looped, target: Target) -> str:
     """All blocks, then what is left."""
     arrays = dict.fromkeys([*looped.inputs, looped.output], "ptr")
     sizes = [looped.n] * len(looped.inputs) + [looped.given]
-    f = Function(name, arrays | {"count": "i64"})
+    f = IRFunction(name, arrays | {"count": "i64"})
     *given, count = f.arguments
     with f.repeat(0) as turn:
         (at,) = turn.now
@@ -109,7 +109,7 @@ class Block:
 
     def __init__(self, name: str, tables: str, looped: Looped, target: Target) -> None:
         self.tables, self.looped, self.target, self.slots = tables, looped, target, slots(looped)
-        self.f = Function(name, dict.fromkeys([*looped.inputs, looped.output], "ptr"), internal=True)
+        self.f = IRFunction(name, dict.fromkeys([*looped.inputs, looped.output], "ptr"), internal=True)
         self.body = Body(target, f=self.f)
 
     def text(self) -> str:

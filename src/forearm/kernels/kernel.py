@@ -14,7 +14,7 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.kernels import fastcall
 from forearm.kernels.arrays import Array, as_numbers, as_states, rows_of
-from forearm.kernels.compiled import Compiled, Request, Slot
+from forearm.kernels.compiled import Compiled, CompileRequest, Slot
 from forearm.kernels.cpu import HOST, chosen
 from forearm.kernels.dispatch import Call, Parameters, refuse, run
 from forearm.kernels.fused import Fused
@@ -261,7 +261,7 @@ class Kernel:
             return found
         _check_names(names)
         return self._made.setdefault(
-            names, Compiled(Request(self.arm, names, self.dtype, tuple(self.parameters), self.cpu))
+            names, Compiled(CompileRequest(self.arm, names, self.dtype, tuple(self.parameters), self.cpu))
         )
 
     def _one(

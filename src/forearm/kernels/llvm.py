@@ -45,7 +45,7 @@ class Label:
     sources: list[str] = field(default_factory=list)
 
 
-class Function:
+class IRFunction:
     """The text of one function, each value with a name of its own."""
 
     def __init__(
@@ -135,7 +135,7 @@ class Function:
         self.lines.append(f"  {text}")
         return Value("", kind)
 
-    def hoist(self, other: Function) -> str:
+    def hoist(self, other: IRFunction) -> str:
         """Another function that this one calls, to stand before it; its name, by what it does."""
         ahead = [line for line in other.lines if line.startswith((TABLE, FUNCTION))]
         other.lines = [line for line in other.lines if line not in ahead]
@@ -214,22 +214,22 @@ class Function:
             turn.again(after, where=self.compared(more, after, stop))
 
     @contextmanager
-    def repeat(self, *starts: Operand, name: str | None = None) -> Iterator[Turn]:
+    def repeat(self, *starts: Operand, name: str | None = None) -> Iterator[LoopTurn]:
         """A loop that begins with these values and ends with `again`."""
         head = self.label(name)
         before, end = (self.label(f"{head.name}.{what}") for what in ("before", "done"))
         self.begin(before)  # where LLVM may put what is the same in every turn
         self.begin(head)
         now = [self.emit("", _kind(start)) for start in starts]
-        yield Turn(self, head, end, now, [starts])
+        yield LoopTurn(self, head, end, now, [starts])
         self.begin(end)
 
 
 @dataclass(eq=False)
-class Turn:
+class LoopTurn:
     """One turn of a loop: the values that it begins with, and the loop's end."""
 
-    f: Function
+    f: IRFunction
     head: Label
     end: Label
     now: list[Value]

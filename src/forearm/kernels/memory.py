@@ -94,7 +94,7 @@ class Arena:
 
 
 @dataclass
-class _Process:
+class _Arenas:
     """The arenas, and the blocks in them by number."""
 
     arenas: list[Arena]
@@ -103,7 +103,7 @@ class _Process:
     lock: threading.Lock
 
 
-_here = _Process([], {}, threading.Lock())
+_here = _Arenas([], {}, threading.Lock())
 _returned: deque[int] = deque()
 _numbers = count()
 
@@ -146,7 +146,7 @@ def _token(number: int) -> tuple[Token, weakref.ref[Token]]:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class MemoryBlock:
     """Room for the code and the data of one object, as long as this is held."""
 
     arena: Arena
@@ -165,7 +165,7 @@ class Block:
             self.arena.protect(self.code, True)
 
 
-def block(code: int, data: int, align: int = LINE) -> Block:
+def block(code: int, data: int, align: int = LINE) -> MemoryBlock:
     """Room that can be written, for so many bytes of code and of data."""
     code, data, align = rounded(code, PAGE), rounded(data, LINE), max(align, LINE)
     with _told(code + data):
@@ -176,7 +176,7 @@ def block(code: int, data: int, align: int = LINE) -> Block:
     return made
 
 
-def _shared(code: int, data: int, align: int) -> Block | None:
+def _shared(code: int, data: int, align: int) -> MemoryBlock | None:
     """In an arena with others; None if somebody is at them, or there is no room for another arena."""
     _settle()
     lock = _here.lock
@@ -196,16 +196,16 @@ def _shared(code: int, data: int, align: int) -> Block | None:
         lock.release()
 
 
-def _noted(arena: Arena, code: Range, data: Range) -> Block:
+def _noted(arena: Arena, code: Range, data: Range) -> MemoryBlock:
     number = next(_numbers)
     token, watch = _token(number)
     _here.taken[number] = (arena, code, data, watch)
-    return Block(arena, code, data, token)
+    return MemoryBlock(arena, code, data, token)
 
 
-def _alone(code: int, data: int) -> Block:
+def _alone(code: int, data: int) -> MemoryBlock:
     """In a mapping of its own, which goes with it."""
-    return Block(Arena(rounded(code + data, PAGE)), (0, code), (code, code + data))
+    return MemoryBlock(Arena(rounded(code + data, PAGE)), (0, code), (code, code + data))
 
 
 def rounded(size: int, unit: int) -> int:

@@ -11,10 +11,10 @@ import math
 
 from forearm.arm.arm import Arm
 from forearm.kernels.ir import compute, intrinsics, result
-from forearm.kernels.llvm import Function, Value, joined
+from forearm.kernels.llvm import IRFunction, Value, joined
 from forearm.kernels.numeric_ik_joints import is_periodic
-from forearm.kernels.numeric_ik_step import Step, traced_step
-from forearm.kernels.numeric_ik_turn import KEPT, Turn, nearest_text, order_place, place_of
+from forearm.kernels.numeric_ik_step import NumericIKStep, traced_step
+from forearm.kernels.numeric_ik_turn import KEPT, LaneTurn, nearest_text, order_place, place_of
 from forearm.kernels.vectors import Body, Target
 
 # The damping is a share of the squared error: so much of the one before after a step that helped, or
@@ -35,14 +35,14 @@ def reach_text(arm: Arm, position_only: bool, target: Target) -> str:
     (COLUMNS + n)), and out (count, n + FIGURES).
     """
     step = traced_step(arm, position_only)
-    texts = [nearest_text(target), Turn(arm.n, target.lanes).text(), _reach(arm, step, target)]
+    texts = [nearest_text(target), LaneTurn(arm.n, target.lanes).text(), _reach(arm, step, target)]
     return joined([*intrinsics(target), *texts])
 
 
-def _reach(arm: Arm, step: Step, target: Target) -> str:
+def _reach(arm: Arm, step: NumericIKStep, target: Target) -> str:
     n, L = arm.n, target.lanes
     size, pose = (2 * n + 12 + len(KEPT)) * L, place_of(n, L, "pose")
-    f = Function("reach", {"order": "ptr"})
+    f = IRFunction("reach", {"order": "ptr"})
     body = Body(target, f=f)
     m = f.space("double", size, "m")
     bounds = f.load("ptr", order_place(f, "bounds"))
@@ -69,7 +69,7 @@ def _reach(arm: Arm, step: Step, target: Target) -> str:
     return f.text()
 
 
-def _step(body: Body, step: Step, periodic: list[bool], limits: str, tolerance: str) -> str:
+def _step(body: Body, step: NumericIKStep, periodic: list[bool], limits: str, tolerance: str) -> str:
     """All lanes: the step tried, taken where it helps, and the next one;
     the mask of lanes whose run is over.
     """

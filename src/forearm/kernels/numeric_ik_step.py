@@ -26,7 +26,7 @@ LEAST = 1e-10  # what 1 + trace of a turn by pi, where no axis can be read off, 
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class NumericIKStep:
     """Inputs and results of a step: e.e of position (m^2) and rotation (rad^2), slope = J^T e, and dq.
 
     `target` are the first three rows of the pose, entry by entry;
@@ -44,7 +44,7 @@ class Step:
     dq: list[Scalar]
 
 
-def traced_step(arm: Arm, position_only: bool) -> Step:
+def traced_step(arm: Arm, position_only: bool) -> NumericIKStep:
     """A step of the arm's hand."""
     tracing = Tracing(arm, {})
     graph = tracing.graph
@@ -62,7 +62,7 @@ def traced_step(arm: Arm, position_only: bool) -> Step:
         e = np.concatenate([e, turn])
     slope = [_sum(J[i, j] * e[i] for i in range(len(e))) for j in range(arm.n)]
     dq = _least_squares(J, e, slope, free, damping)
-    return Step(graph, tuple(tracing.q), target, free, damping, position, rotation, slope, dq)
+    return NumericIKStep(graph, tuple(tracing.q), target, free, damping, position, rotation, slope, dq)
 
 
 def rotation_error(R: Array) -> tuple[Array, Scalar]:

@@ -6,7 +6,7 @@ the pose's next start, after the last of them once more from the nearest, or wit
 
 from __future__ import annotations
 
-from forearm.kernels.llvm import Function, Operand, Value, vector
+from forearm.kernels.llvm import IRFunction, Operand, Value, vector
 from forearm.kernels.vectors import Body, Target
 
 # What a call is told, 8 bytes each, in this order; `square` is that of the tolerance,
@@ -64,19 +64,19 @@ def place_of(n: int, lanes: int, name: str) -> int:
     return (2 * n + 12 + KEPT.index(name)) * lanes
 
 
-def order_place(f: Function, name: str) -> Value:
+def order_place(f: IRFunction, name: str) -> Value:
     """Where an entry of the order lies."""
     return f.at("%order", ORDER.index(name), "i64")
 
 
-class Turn:
+class LaneTurn:
     """`void turn(m, order, lane)`: what was found is kept, and the lane's next run
     begins, if there is one.
     """
 
     def __init__(self, n: int, lanes: int) -> None:
         self.n, self.lanes = n, lanes
-        self.f = Function("turn", {"m": "ptr", "order": "ptr", "lane": "i64"}, internal=True)
+        self.f = IRFunction("turn", {"m": "ptr", "order": "ptr", "lane": "i64"}, internal=True)
         self.m, _, self.lane = self.f.arguments
         pointers = dict.fromkeys(("T", "first", "table", "out"), "ptr")
         kinds = pointers | dict.fromkeys(("count", "stride", "starts", "given", "next"), "i64")
@@ -188,7 +188,7 @@ def nearest_text(target: Target) -> str:
     """`i64 nearest(t, block)`: the posture whose columns give the most with the 12 entries of a
     pose; the first of equals.
     """
-    f = Function("nearest", {"t": "ptr", "block": "ptr"}, "i64", internal=True)
+    f = IRFunction("nearest", {"t": "ptr", "block": "ptr"}, "i64", internal=True)
     body = Body(Target(target.scalar, WIDTH, target.fused), f=f)
     entries = [body.splat("%t", k) for k in range(12)]
     best = where = Value("", "")
@@ -205,7 +205,7 @@ def nearest_text(target: Target) -> str:
     return f.text()
 
 
-def _greater(f: Function, one: tuple[Value, Value], other: tuple[Value, Value]) -> tuple[Value, Value]:
+def _greater(f: IRFunction, one: tuple[Value, Value], other: tuple[Value, Value]) -> tuple[Value, Value]:
     """The (score, place) with the greater score, the other of equals; vectors lane by lane."""
     more = f.compared("ogt", one[0], other[0])
     return f.chosen(more, one[0], other[0]), f.chosen(more, one[1], other[1])

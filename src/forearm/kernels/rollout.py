@@ -147,11 +147,11 @@ class Simulator:
         def make() -> tuple[About, bytes]:
             from forearm.kernels.native import host, object_code
             from forearm.kernels.rollout_ir import rollout_text
-            from forearm.kernels.rollout_plan import Plan
+            from forearm.kernels.rollout_plan import RolloutPlan
 
             about = {"arm": arm.name, "functions": ["simulate"], "dtype": "float64", "part": part}
             target = host("float64", 1 if part == "single" else None)
-            return about, object_code(rollout_text(Plan(arm, voltage, *tableau), target))
+            return about, object_code(rollout_text(RolloutPlan(arm, voltage, *tableau), target))
 
         names = [name for name in KINDS if name != "require" or self.dry.any()]
         return kept_or_made(

@@ -19,7 +19,7 @@ from forearm.drives.joint import depends_on_load, drives_of
 from forearm.dynamics.load_friction import CLOSE, held
 from forearm.kernels.ir import compute, function_text, module_text, result
 from forearm.kernels.rollout_loop import RolloutLoop
-from forearm.kernels.rollout_plan import Plan, inputs, torques
+from forearm.kernels.rollout_plan import RolloutPlan, inputs, torques
 from forearm.kernels.transpose import load_columns, store_columns
 from forearm.kernels.vectors import Body, Target
 from forearm.model import Scalar
@@ -29,7 +29,7 @@ from forearm.symbols import refined
 ROUGH = 1e-10
 
 
-def rollout_text(plan: Plan, target: Target) -> str:
+def rollout_text(plan: RolloutPlan, target: Target) -> str:
     """The module: `core`, `stage`, `require` and `rest` on lanes, `accelerate` on rows, and `rollout`.
 
     `void rollout(q, qd, way, free, felt, u, out_q, out_qd, count, steps, every, u_state, u_step, h,
@@ -52,7 +52,7 @@ def rollout_text(plan: Plan, target: Target) -> str:
     return module_text([*texts, RolloutLoop(plan, target).text()], target)
 
 
-def _traced(plan: Plan, warm: bool = False) -> Traced:
+def _traced(plan: RolloutPlan, warm: bool = False) -> Traced:
     """Accelerations from (q, qd, u, way, free); `warm` begins with loads that are nearly known, and gives
     those that it ends with.
     """
@@ -72,7 +72,7 @@ def _traced(plan: Plan, warm: bool = False) -> Traced:
     return Traced(*refined(tracing.graph, results), (), ())
 
 
-def _traced_need(plan: Plan) -> Traced:
+def _traced_need(plan: RolloutPlan) -> Traced:
     """What the drives must give at accelerations that stand in the place of u,
     with friction in the directions `way`.
     """
@@ -83,7 +83,7 @@ def _traced_need(plan: Plan) -> Traced:
     return Traced(*refined(tracing.graph, results), (), ())
 
 
-def _traced_rest(plan: Plan) -> Traced:
+def _traced_rest(plan: RolloutPlan) -> Traced:
     """Velocities once impulses at the joints that stand (free is 0) have brought these to
     rest, and moved the others.
     """
@@ -97,7 +97,7 @@ def _traced_rest(plan: Plan) -> Traced:
     return Traced(tracing.graph, results, (), ())  # seldom asked: not worth refining
 
 
-def _at_joints(plan: Plan, way: list[Scalar]) -> list[Scalar]:
+def _at_joints(plan: RolloutPlan, way: list[Scalar]) -> list[Scalar]:
     """Directions of the freedoms as the joints have them."""
     return [way[d.freedom] * (1.0 if d.multiplier > 0.0 else -1.0) for d in drives_of(plan.arm)]
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from forearm.codegen.tracing import Tracing
 from forearm.kernels.ir import compute, copy_text, result
-from forearm.kernels.rollout_plan import Plan, inputs, torques
+from forearm.kernels.rollout_plan import RolloutPlan, inputs, torques
 from forearm.kernels.transpose import load_columns, store_columns
 from forearm.kernels.vectors import Body, Target
 
@@ -21,7 +21,7 @@ STATES = ("q", "qd", "way", "free", "felt")
 class RolloutLoop:
     """The text of the loop over blocks and steps."""
 
-    def __init__(self, plan: Plan, target: Target) -> None:
+    def __init__(self, plan: RolloutPlan, target: Target) -> None:
         self.plan, self.target, self.n = plan, target, plan.arm.n
         self.widths = {
             s: 2 * plan.loads if s == "felt" else plan.arm.n for s in STATES if s != "felt" or plan.loads

@@ -18,7 +18,7 @@ from forearm.symbols.scalars import choose
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class RolloutPlan:
     """What is simulated: the arm, whether voltages drive it, and the method by its tableau c, a, b."""
 
     arm: Arm
@@ -38,7 +38,7 @@ class Plan:
         return held_freedoms(self.arm)
 
 
-def torques(tracing: Tracing, plan: Plan, u: Sequence[Any]) -> list[Any]:
+def torques(tracing: Tracing, plan: RolloutPlan, u: Sequence[Any]) -> list[Any]:
     """Torques from what drives the arm: themselves, or what the motors make of
     voltages within their limits.
     """

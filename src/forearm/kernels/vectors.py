@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from forearm.kernels.elementary import DOUBLE, SINGLE, TAN_EIGHTH, Series
-from forearm.kernels.llvm import SIZES, TABLE, Function, Value, number
+from forearm.kernels.llvm import SIZES, TABLE, IRFunction, Value, number
 from forearm.symbols.table import LookupTable
 
 CHOSEN_BREAKS = 4  # of a table, up to which no memory is needed
@@ -69,8 +69,8 @@ class Target:
 class Body:
     """Arithmetic on lanes within a function `f`, or of lines by themselves."""
 
-    def __init__(self, target: Target, letter: str = "v", f: Function | None = None) -> None:
-        self.target, self.f = target, f or Function(letter=letter)
+    def __init__(self, target: Target, letter: str = "v", f: IRFunction | None = None) -> None:
+        self.target, self.f = target, f or IRFunction(letter=letter)
         self.letter, self.lines, self.spaces = self.f.letter, self.f.lines, self.f.spaces
 
     def emit(self, text: str) -> str:

@@ -21,11 +21,11 @@ LAST_ROW = (0.0, 0.0, 0.0, 1.0)
 def check_arm(arm: object) -> None:
     """Refuse what is no arm."""
     if not isinstance(arm, Arm):
-        raise InputError(f"an Arm is needed, such as fa.load('puma560'); came {shorten(arm)}.")
+        raise InputError(f"expected an Arm, such as fa.load('puma560'), got {shorten(arm)}.")
 
 
 def as_coordinates(arm: Arm, q: ArrayLike, name: str = "q") -> Floats:
-    """q as float64 of shape (n,) or (B, n), or an error that says which shape came;
+    """q as float64 of shape (n,) or (B, n), or an error that says which shape was given;
     what is infinite becomes NaN.
     """
     check_arm(arm)
@@ -33,8 +33,8 @@ def as_coordinates(arm: Arm, q: ArrayLike, name: str = "q") -> Floats:
     coordinates[np.isinf(coordinates)] = np.nan
     if coordinates.ndim not in (1, 2) or coordinates.shape[-1] != arm.n:
         raise InputError(
-            f"{name}: {arm.name!r} has {arm.n} joints, so the shape is ({arm.n},) or (B, {arm.n}); "
-            f"came {coordinates.shape}."
+            f"{name}: {arm.name!r} has {arm.n} joints, so the expected shape is ({arm.n},) or (B, {arm.n}), "
+            f"got {coordinates.shape}."
         )
     return coordinates
 
@@ -45,8 +45,8 @@ def states_of(arm: Arm, **given: ArrayLike) -> list[Floats]:
     for name, value in given.items():
         states.append(as_coordinates(arm, value, name))
         if states[-1].shape != states[0].shape:
-            came = f"{states[-1].shape} beside {states[0].shape}"
-            raise InputError(f"{name}: all arguments share one shape; came {came}. Nothing is broadcast.")
+            got = f"{states[-1].shape} beside {states[0].shape}"
+            raise InputError(f"{name}: all arguments must share one shape, got {got}. Nothing is broadcast.")
     return states
 
 
@@ -54,7 +54,7 @@ def one_state(arm: Arm, what: str, **given: ArrayLike) -> list[Floats]:
     """The arguments of `what`, which takes one state at a time, as float64 of shape (n,)."""
     states = states_of(arm, **given)
     if states[0].ndim != 1:
-        raise InputError(f"{what}: one state of shape ({arm.n},) is needed; came {states[0].shape}.")
+        raise InputError(f"{what}: expected one state of shape ({arm.n},), got {states[0].shape}.")
     return states
 
 
@@ -65,7 +65,7 @@ def as_poses(T: ArrayLike, what: str = "T") -> tuple[Floats, bool]:
     poses = as_floats(T, what)
     if poses.ndim not in (2, 3) or poses.shape[-2:] != (4, 4):
         raise InputError(
-            f"{what}: a pose of shape (4, 4) or poses of shape (B, 4, 4) are needed; came {poses.shape}."
+            f"{what}: expected a pose of shape (4, 4) or poses of shape (B, 4, 4), got {poses.shape}."
         )
     single = poses.ndim == 2
     poses = poses.reshape(-1, 4, 4)
@@ -74,7 +74,7 @@ def as_poses(T: ArrayLike, what: str = "T") -> tuple[Floats, bool]:
         if bad.any():
             at = int(np.argmax(bad))
             place = what if single else f"{what}[{at}]"
-            raise InputError(f"{place}: {reason}; came {shorten(poses[at].tolist(), 200)}.")
+            raise InputError(f"{place}: {reason}; got {shorten(poses[at].tolist(), 200)}.")
 
     flat = poses.reshape(-1, 16)
     refuse(

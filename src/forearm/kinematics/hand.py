@@ -58,7 +58,7 @@ def hand_motion(
     point: ArrayLike = (0.0, 0.0, 0.0),
 ) -> HandMotion:
     """The motion of the hand, or of a point of a named link: (v; w) = J qd, (a; wd) = J qdd + J' qd;
-    zero rates unless given.
+    the rates are zero by default.
 
     The pose has its origin at the point.
     """
@@ -78,9 +78,7 @@ def hand_pose(position: ArrayLike, orientation: ArrayLike, form: str) -> Floats:
     """The pose (..., 4, 4) of a position (..., 3) in m and an orientation in a named form."""
     at, R = as_floats(position, "position"), rotation_from(orientation, form)
     if at.shape != R.shape[:-1]:
-        raise InputError(
-            f"position: shape {R.shape[:-1]} is needed beside that orientation, came {at.shape}."
-        )
+        raise InputError(f"position: expected shape {R.shape[:-1]} with that orientation, got {at.shape}.")
     T = np.zeros((*at.shape[:-1], 4, 4))
     T[..., :3, :3], T[..., :3, 3], T[..., 3, 3] = R, at, 1.0
     return T
@@ -95,6 +93,6 @@ def twist_of(W: ArrayLike, V: ArrayLike) -> tuple[Floats, Floats]:
     """
     pose, rate = as_floats(W, "W"), as_floats(V, "V")
     if pose.shape[-2:] != (4, 4) or rate.shape != pose.shape:
-        raise InputError(f"W, V: both have shape (..., 4, 4), came {pose.shape} and {rate.shape}.")
+        raise InputError(f"W, V: expected shape (..., 4, 4) of both, got {pose.shape} and {rate.shape}.")
     spin = rate[..., :3, :3] @ np.swapaxes(pose[..., :3, :3], -1, -2)
     return rate[..., :3, 3], axis_of(spin)

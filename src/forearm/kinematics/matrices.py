@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.arguments import one_state
-from forearm.model import Array, Base, Body, Scalar, cos_sin, model_of, refuse_tree, tilde
+from forearm.model import Array, Base, RigidBody, Scalar, cos_sin, model_of, refuse_tree, tilde
 
 Floats = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ def waters_matrices(arm: Arm, q: ArrayLike, qd: ArrayLike) -> WatersMatrices:
     return made
 
 
-def joint_matrices(body: Body, q: Scalar) -> tuple[Array, Array, Array]:
+def joint_matrices(body: RigidBody, q: Scalar) -> tuple[Array, Array, Array]:
     """A, dA/dq and d2A/dq2 of a rotary or a sliding joint."""
     before, after = homogeneous(body.Rb, body.pb), homogeneous(body.Ra, body.pa)
     zero = np.zeros((4, 4))

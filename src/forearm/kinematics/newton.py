@@ -56,7 +56,7 @@ def solve_nearby(
     q, T = as_coordinates(arm, near, "near"), as_floats(poses, "poses")
     if T.shape != (*q.shape[:-1], 4, 4):
         raise InputError(
-            f"poses: shape {(*q.shape[:-1], 4, 4)} is needed beside near {q.shape}; came {shorten(T.shape)}."
+            f"poses: expected shape {(*q.shape[:-1], 4, 4)} with near {q.shape}, got {shorten(T.shape)}."
         )
     held = np.zeros((0, arm.n)) if held is None else held
     found, error = _iterated(arm, T.reshape(-1, 4, 4), q.reshape(-1, arm.n), attitude, held)

@@ -117,7 +117,7 @@ def _of_many(solved: NDArray[np.bool_]) -> str:
 
 
 def _poses(T: ArrayLike) -> tuple[Floats, bool]:
-    """The first three rows of each pose, (B, 12), checked, and whether one pose came."""
+    """The first three rows of each pose, (B, 12), checked, and whether one pose was given."""
     what = "inverse_numeric, T"
     poses = as_floats(T, what)
     single = poses.ndim == 2
@@ -146,7 +146,8 @@ def _starts(arm: Arm, start: ArrayLike, count: int) -> Floats:
     first = np.atleast_2d(as_coordinates(arm, start, "start"))
     if len(first) not in (1, count):
         raise InputError(
-            f"start: one posture ({arm.n},), or one for each of the {count} poses; came {first.shape}."
+            f"start: expected one posture ({arm.n},), or one for each of the {count} poses, got "
+            f"{first.shape}."
         )
     unknown = ~np.isfinite(first).all(axis=1)
     if unknown.any():
@@ -157,6 +158,5 @@ def _starts(arm: Arm, start: ArrayLike, count: int) -> Floats:
 def _check_count(value: object, name: str, least: int, most: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise InputError(
-            f"inverse_numeric, {name}: a whole number from {least} to {most} is needed; "
-            f"came {shorten(value)}."
+            f"inverse_numeric, {name}: expected a whole number from {least} to {most}, got {shorten(value)}."
         )

@@ -79,7 +79,7 @@ def angular_velocity(values: ArrayLike, rates: ArrayLike, form: str) -> Floats:
     """
     given, rate = _values(values, form), as_floats(rates, "rates")
     if rate.shape != given.shape:
-        raise InputError(f"rates: the shape of the orientation, {given.shape}, is needed; came {rate.shape}.")
+        raise InputError(f"rates: expected the shape of the orientation, {given.shape}, got {rate.shape}.")
     return _form(form).spin(given, rate)
 
 
@@ -93,7 +93,7 @@ def _matrices(R: ArrayLike) -> Floats:
     given = as_floats(R, "R")
     if given.shape[-2:] != (3, 3):
         raise InputError(
-            f"R: rotation matrices have shape (..., 3, 3), came {given.shape}. Of a pose "
+            f"R: expected rotation matrices of shape (..., 3, 3), got {given.shape}. Of a pose "
             "T take T[..., :3, :3]."
         )
     given[~np.isfinite(given).all(axis=(-2, -1))] = np.nan
@@ -113,11 +113,11 @@ def _values(values: ArrayLike, name: str) -> Floats:
     given = as_floats(values, name)
     if given.shape[-1:] != form.shape:
         raise InputError(
-            f"{name}: {form.shape[0]} numbers ({', '.join(form.names)}) are needed, came shape {given.shape}."
+            f"{name}: expected {form.shape[0]} numbers ({', '.join(form.names)}), got shape {given.shape}."
         )
     given[~np.isfinite(given).all(axis=-1)] = np.nan
     if form.shape == (4,) and (np.abs(np.linalg.norm(given, axis=-1) - 1.0) > UNIT).any():
-        raise InputError(f"{name}: a quaternion of length 1 is needed, to {UNIT:g}; divide it by its length.")
+        raise InputError(f"{name}: expected a quaternion of length 1, to {UNIT:g}; divide it by its length.")
     return given
 
 
@@ -126,7 +126,7 @@ def _vectors(w: ArrayLike, values: Floats, name: str) -> Floats:
     needed = (*values.shape[: values.ndim - len(_form(name).shape)], 3)
     if given.shape != needed:
         raise InputError(
-            f"w: an angular velocity for each orientation is needed, shape {needed}; came {given.shape}."
+            f"w: expected an angular velocity for each orientation, shape {needed}, got {given.shape}."
         )
     given[~np.isfinite(given)] = np.nan
     return given

@@ -46,7 +46,7 @@ class JointRates:
     def message(self) -> str:
         """What there is to say, in a sentence."""
         if np.isnan(self.rates).any():
-            return "NaN came in and goes out."
+            return "The input has NaN, so the result has NaN."
         if self.singular.any():
             return (
                 f"Near a singular posture (smallest singular value {self.smallest.min():.3g}): damped by "
@@ -129,7 +129,9 @@ def finite_step_rates(
     (at,) = one_state(arm, "finite_step_rates", q=q)
     dt = np.atleast_1d(as_floats(steps, "steps"))
     if dt.ndim != 1 or not np.isfinite(dt).all() or (dt == 0.0).any():
-        raise InputError(f"steps: times in s other than 0 are needed, one or a list; came shape {dt.shape}.")
+        raise InputError(
+            f"steps: expected one time in s other than 0 or a list of them, got shape {dt.shape}."
+        )
     wanted = _wanted(at, ("velocity", velocity), ("angular_velocity", angular_velocity))
     attitude = wanted.size == 6
     poses = np.repeat(forward(arm, at)[None], len(dt), axis=0)
@@ -154,7 +156,7 @@ def _wanted(q: Floats, linear: tuple[str, ArrayLike], angular: tuple[str, ArrayL
             rate = as_floats(given, name)
             if rate.shape != (*q.shape[:-1], 3):
                 raise InputError(
-                    f"{name}: shape {(*q.shape[:-1], 3)} is needed beside q {q.shape}; came {rate.shape}."
+                    f"{name}: expected shape {(*q.shape[:-1], 3)} with q {q.shape}, got {rate.shape}."
                 )
             rate[np.isinf(rate)] = np.nan
             rows.append(rate)

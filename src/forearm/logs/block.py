@@ -13,7 +13,7 @@ from forearm.spatial import Floats
 
 
 @dataclass(frozen=True)
-class Lines:
+class TextRows:
     """Rows as the text they came as, in one piece and apart;
     `first` is the number of the first line in its file.
     """
@@ -24,20 +24,20 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Block:
+class RowBlock:
     """Some rows: the quantities (B, n) as numbers of the file, and whole rows as they came:
     lines or an Arrow batch.
     """
 
     count: int
     states: Mapping[str, Floats]
-    came: Lines | Any
+    came: TextRows | Any
 
 
 class Writer(Protocol):
     """A log that is being written."""
 
-    def write(self, block: Block, results: Floats) -> None:
+    def write(self, block: RowBlock, results: Floats) -> None:
         """The rows as they came, and the results (B, n) behind them."""
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from forearm.errors import InputError, shorten
 from forearm.logs.arrow import Arrow, arrow_for, table_of
-from forearm.logs.block import Block, Lines
+from forearm.logs.block import RowBlock, TextRows
 from forearm.logs.columns import Columns
 from forearm.logs.csvfile import CsvReader, header_line
 from forearm.logs.parquet import ParquetReader, ParquetWriter, joined, with_results
@@ -37,7 +37,7 @@ class TextToParquet:
         self._types: dict[str, Any] = {}
         self._file: ParquetWriter | None = None
 
-    def write(self, block: Block, results: Floats) -> None:
+    def write(self, block: RowBlock, results: Floats) -> None:
         """The rows as they came, and the results (B, n) behind them."""
         file = self._file or self._started(block.came)
         carried = self._table(block.came)
@@ -46,17 +46,17 @@ class TextToParquet:
             for name in self._source.header
         ]
         batch = self._arrow.core.table(columns, names=list(self._source.header))
-        file.write(Block(block.count, block.states, batch), results)
+        file.write(RowBlock(block.count, block.states, batch), results)
 
     def close(self) -> None:
         """Write the table of row groups; a log without rows still has its columns."""
         (self._file or self._started(None)).close()
 
-    def _number(self, name: str, block: Block) -> Any:
+    def _number(self, name: str, block: RowBlock) -> Any:
         quantity, i = self._places[name]
         return self._arrow.core.array(np.ascontiguousarray(block.states[quantity][:, i]))
 
-    def _started(self, lines: Lines | None) -> ParquetWriter:
+    def _started(self, lines: TextRows | None) -> ParquetWriter:
         """The file with its schema, which the first lines decide."""
         core = self._arrow.core
         table = self._table(lines) if lines is not None else {}
@@ -69,7 +69,7 @@ class TextToParquet:
         self._file = ParquetWriter(self._stream, schema, self._columns.made, self._name)
         return self._file
 
-    def _table(self, lines: Lines) -> Any:
+    def _table(self, lines: TextRows) -> Any:
         """The carried columns of the lines; quotes are taken off."""
         if not self._carried:
             return {}
@@ -83,7 +83,7 @@ class TextToParquet:
             raise self._fault(lines, "a line breaks in the middle")
         return table
 
-    def _fault(self, lines: Lines, why: str) -> InputError:
+    def _fault(self, lines: TextRows, why: str) -> InputError:
         """The first field that is not of the type of its column."""
         for k, row in enumerate(lines.rows):
             fields = dict(zip(self._source.header, self._source.fields(row, lines.first + k), strict=True))
@@ -93,7 +93,7 @@ class TextToParquet:
                     where = f"{self._source.name}, line {lines.first + k}, column {shorten(name)}"
                     what = "whole numbers" if kind == self._arrow.core.int64() else "numbers"
                     return InputError(
-                        f"{where}: {what} so far, came {shorten(field)}. Write to a .csv file to keep both."
+                        f"{where}: {what} so far, got {shorten(field)}. Write to a .csv file to keep both."
                     )
         return InputError(f"{self._source.name}: cannot be taken over to Parquet: {shorten(why, 200)}")
 
@@ -118,7 +118,7 @@ class ParquetToText:
         self._check(name)
         stream.write(header_line(self._schema.names, ",").encode())
 
-    def write(self, block: Block, results: Floats) -> None:
+    def write(self, block: RowBlock, results: Floats) -> None:
         """The rows as they came, and the results (B, n) behind them."""
         table = joined(block.came, results, self._schema, self._arrow)
         try:

@@ -12,7 +12,7 @@ import numpy as np
 
 from forearm.errors import InputError, shorten
 from forearm.logs import arrow
-from forearm.logs.block import Block, Lines, states_of
+from forearm.logs.block import RowBlock, TextRows, states_of
 from forearm.logs.columns import MAX_COLUMNS, Columns
 from forearm.spatial import Floats
 
@@ -34,12 +34,12 @@ class CsvReader:
         self.header = tuple(field.strip() for field in self.fields(line, self._line - 1))
         if any(_is_number(field) for field in self.header):
             raise InputError(
-                f"{name}, line {self._line - 1}: a header row such as t,q1,q2,...,qd1,qd2,... is "
-                f"needed above the numbers; came {shorten(line)}. A header behind a # is a "
+                f"{name}, line {self._line - 1}: expected a header row such as t,q1,q2,...,qd1,qd2,... "
+                f"above the numbers, got {shorten(line)}. A header behind a # is a "
                 "comment: take the # away."
             )
 
-    def blocks(self, columns: Columns, whole: bool) -> Iterator[Block]:
+    def blocks(self, columns: Columns, whole: bool) -> Iterator[RowBlock]:
         """Block after block of at most BLOCK bytes and one line more;
         a fault is reported with its line and column.
 
@@ -47,10 +47,10 @@ class CsvReader:
         """
         for data in self._pieces():
             text = self._text(data)
-            lines = Lines(data, text.split("\n"), self._line)
+            lines = TextRows(data, text.split("\n"), self._line)
             numbers = self._numbers(lines, columns.flat, '"' in text)
             self._line += len(lines.rows)
-            yield Block(len(lines.rows), states_of(numbers, columns), lines)
+            yield RowBlock(len(lines.rows), states_of(numbers, columns), lines)
 
     def fraction(self) -> float | None:
         """How much of the file is read; None for a pipe."""
@@ -69,7 +69,7 @@ class CsvReader:
             text = self._text(data).removeprefix("\ufeff" if number == 1 else "").strip("\r\n")
             if text.strip() and not text.lstrip().startswith("#"):
                 return text, number + 1
-        raise InputError(f"{self.name}: empty; a header row and rows of numbers are needed.")
+        raise InputError(f"{self.name}: empty; expected a header row and rows of numbers.")
 
     def _pieces(self) -> Iterator[bytes]:
         """Whole lines, the last without its end; blank lines at the end of the file are no rows."""
@@ -113,7 +113,7 @@ class CsvReader:
         line = self._line + data.count(b"\n", 0, place)
         raise InputError(f"{self.name}, line {line}: {what}. Save it as CSV in UTF-8.")
 
-    def _numbers(self, lines: Lines, places: tuple[int, ...], is_quoted: bool) -> Floats:
+    def _numbers(self, lines: TextRows, places: tuple[int, ...], is_quoted: bool) -> Floats:
         """The numbers at these places of every line: all at once, and line by line only to find a fault."""
         self._check_widths(lines, is_quoted)
         numbers = None if is_quoted else arrow.parsed(lines.data, len(self.header), self.separator, places)
@@ -126,7 +126,7 @@ class CsvReader:
             raise self._fault(lines, places)
         return numbers
 
-    def _check_widths(self, lines: Lines, is_quoted: bool) -> None:
+    def _check_widths(self, lines: TextRows, is_quoted: bool) -> None:
         counts = list(map(str.count, lines.rows, repeat(self.separator)))
         if is_quoted:
             counts = [
@@ -137,25 +137,25 @@ class CsvReader:
         if counts.count(width - 1) != len(counts):
             k = next(k for k, count in enumerate(counts) if count != width - 1)
             row = lines.rows[k]
-            came = "came a blank line" if not row.strip() else f"came {counts[k] + 1}: {shorten(row)}"
+            got = "a blank line" if not row.strip() else f"{counts[k] + 1}: {shorten(row)}"
             raise InputError(
-                f"{self.name}, line {lines.first + k}: {width} fields are needed as in the header; {came}."
+                f"{self.name}, line {lines.first + k}: expected {width} fields as in the header, got {got}."
             )
 
-    def _fault(self, lines: Lines, places: Sequence[int]) -> InputError:
+    def _fault(self, lines: TextRows, places: Sequence[int]) -> InputError:
         """The first field that is no finite number."""
         for k, row in enumerate(lines.rows):
             fields = self.fields(row, lines.first + k)
             for place in places:
                 if not _is_finite(fields[place]):
                     where = f"{self.name}, line {lines.first + k}, column {shorten(self.header[place])}"
-                    came = shorten(fields[place]) if fields[place].strip() else "an empty field"
+                    got = shorten(fields[place]) if fields[place].strip() else "an empty field"
                     hint = (
                         " Decimals follow a point, not a comma."
                         if _is_finite(fields[place].replace(",", "."))
                         else ""
                     )
-                    return InputError(f"{where}: a finite number is needed, came {came}.{hint}")
+                    return InputError(f"{where}: expected a finite number, got {got}.{hint}")
         return InputError(
             f"{self.name}, lines {lines.first} to {lines.first + len(lines.rows) - 1}: "
             "cannot be read as numbers."
@@ -171,7 +171,7 @@ class CsvReader:
             return next(csv.reader([row], delimiter=self.separator, strict=True))
         except csv.Error as error:
             raise InputError(
-                f"{self.name}, line {line}: quotes that do not fit: {error}; came {shorten(row)}."
+                f"{self.name}, line {line}: unbalanced quotes: {error}; got {shorten(row)}."
             ) from None
 
     def _too_long(self, line: int) -> InputError:
@@ -190,7 +190,7 @@ class CsvWriter:
         self._separator = separator
         self._stream.write(header_line(header, separator).encode())
 
-    def write(self, block: Block, results: Floats) -> None:
+    def write(self, block: RowBlock, results: Floats) -> None:
         """The rows as they came, and the results (B, n) behind them."""
         parts = [self._separator] * (3 * block.count)
         parts[0::3] = block.came.rows
@@ -217,7 +217,7 @@ def text_of(numbers: Floats, separator: str) -> str:
     return text
 
 
-def _is_good(numbers: Floats, lines: Lines) -> bool:
+def _is_good(numbers: Floats, lines: TextRows) -> bool:
     return len(numbers) == len(lines.rows) and bool(np.isfinite(numbers).all())
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from forearm.errors import InputError, shorten
 from forearm.logs.arrow import Arrow, arrow_for
-from forearm.logs.block import Block, states_of
+from forearm.logs.block import RowBlock, states_of
 from forearm.logs.columns import MAX_COLUMNS, Columns
 from forearm.spatial import Floats
 
@@ -42,7 +42,7 @@ class ParquetReader:
         """Let go of the file."""
         self._file.close()
 
-    def blocks(self, columns: Columns, whole: bool) -> Iterator[Block]:
+    def blocks(self, columns: Columns, whole: bool) -> Iterator[RowBlock]:
         """Batch after batch; a fault is reported with its row and column.
         Without `whole` only the columns needed come.
         """
@@ -55,7 +55,7 @@ class ParquetReader:
                 if batch.num_rows:
                     numbers = self._numbers(batch, columns)
                     self._done += batch.num_rows
-                    yield Block(batch.num_rows, states_of(numbers, columns), batch)
+                    yield RowBlock(batch.num_rows, states_of(numbers, columns), batch)
         except self._faults as error:
             raise self._unreadable(error) from error
 
@@ -68,7 +68,7 @@ class ParquetReader:
         kind = self.schema.field(place).type
         if not (types.is_floating(kind) or types.is_integer(kind)):
             raise InputError(
-                f"{self.name}, column {shorten(self.header[place])}: numbers are needed, came "
+                f"{self.name}, column {shorten(self.header[place])}: expected numbers, got "
                 f"{shorten(str(kind))}."
             )
 
@@ -83,9 +83,9 @@ class ParquetReader:
             row, k = (int(v) for v in bad[0])
             name = self.header[columns.flat[k]]
             value = batch.column(name)[row].as_py()
-            came = "an empty field" if value is None else repr(value)
+            got = "an empty field" if value is None else repr(value)
             where = f"{self.name}, row {self._done + row + 1}, column {shorten(name)}"
-            raise InputError(f"{where}: a finite number is needed, came {came}.")
+            raise InputError(f"{where}: expected a finite number, got {got}.")
         return numbers
 
     def _unreadable(self, error: Exception) -> InputError:
@@ -102,7 +102,7 @@ class ParquetWriter:
         words = [field.name for field in self.schema if not self._arrow.core.types.is_primitive(field.type)]
         self._file = self._arrow.parquet.ParquetWriter(stream, self.schema, use_dictionary=words)
 
-    def write(self, block: Block, results: Floats) -> None:
+    def write(self, block: RowBlock, results: Floats) -> None:
         """The rows as they came, and the results (B, n) behind them."""
         self._file.write_table(joined(block.came, results, self.schema, self._arrow))
 

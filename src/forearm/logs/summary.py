@@ -1,4 +1,4 @@
-"""What became of a long computation, in one figure a joint: smallest, largest, root mean square."""
+"""What became of a long computation, in one figure per joint: smallest, largest, root mean square."""
 
 from __future__ import annotations
 

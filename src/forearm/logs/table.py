@@ -12,7 +12,7 @@ import numpy as np
 
 from forearm.errors import InputError
 from forearm.logs.arrow import arrow_for
-from forearm.logs.block import Block
+from forearm.logs.block import RowBlock
 from forearm.logs.csvfile import header_line, text_of
 from forearm.logs.parquet import ParquetWriter
 from forearm.logs.stream import PARQUET
@@ -44,7 +44,7 @@ def _write_parquet(stream: BinaryIO, columns: Mapping[str, Floats], name: str) -
     core = arrow_for(name).core
     with closing(ParquetWriter(stream, core.schema([]), list(columns), name)) as writer:
         for rows in _blocks(columns):
-            writer.write(Block(len(rows), {}, core.table({})), rows)
+            writer.write(RowBlock(len(rows), {}, core.table({})), rows)
 
 
 def _blocks(columns: Mapping[str, Floats]) -> Iterator[Floats]:

@@ -16,7 +16,18 @@ from forearm.arm.link import SEMIDEFINITE_SLACK
 from forearm.errors import InputError, ModelError, located, suggest
 from forearm.parts.shapes import SHAPES, Moments
 from forearm.parts.stl import check_closed, mesh_moments, read_stl
-from forearm.reading.fields import Angle, Blocks, Choice, Flag, MapOf, Number, Row, Table, Text, published
+from forearm.reading.fields import (
+    AngleField,
+    ChoiceField,
+    FlagField,
+    ListField,
+    MapField,
+    NumberField,
+    TableField,
+    TableListField,
+    TextField,
+    published,
+)
 from forearm.reading.textfile import beside, read_toml
 from forearm.spatial import (
     Floats,
@@ -31,47 +42,47 @@ from forearm.values import MAX_TEXT
 SCHEMA = "forearm-parts/1"
 MESH = "mesh"
 
-_PLACE = {"xyz": Row(Number(), 3, "m"), "rpy": Row(Angle(), 3, "roll, pitch, yaw")}
+_PLACE = {"xyz": ListField(NumberField(), 3, "m"), "rpy": ListField(AngleField(), 3, "roll, pitch, yaw")}
 _DIMENSIONS = sorted({name for shape in SHAPES.values() for name in shape.dimensions})
-SECTION = Table(
+SECTION = TableField(
     {
-        "name": Text(),
-        "shape": Choice((*SHAPES, MESH)),
-        **{name: Number("m", minimum=0.0) for name in _DIMENSIONS},
-        "points": Row(Row(Number(), 2), None, "corners of a prism's outline, m"),
-        "file": Text("STL file of a mesh, beside this one"),
-        "scale": Number("m per unit of the mesh file: 0.001 for millimetres", above=0.0),
-        "density": Number("kg / m^3", above=0.0),
-        "material": Text("name from [materials]"),
-        "mass": Number("kg", above=0.0),
-        "hole": Flag("true: cut out of the part, not added to it"),
+        "name": TextField(),
+        "shape": ChoiceField((*SHAPES, MESH)),
+        **{name: NumberField("m", minimum=0.0) for name in _DIMENSIONS},
+        "points": ListField(ListField(NumberField(), 2), None, "corners of a prism's outline, m"),
+        "file": TextField("STL file of a mesh, beside this one"),
+        "scale": NumberField("m per unit of the mesh file: 0.001 for millimetres", above=0.0),
+        "density": NumberField("kg / m^3", above=0.0),
+        "material": TextField("name from [materials]"),
+        "mass": NumberField("kg", above=0.0),
+        "hole": FlagField("true: cut out of the part, not added to it"),
         **_PLACE,
     },
     required=("shape",),
     doc="a solid, placed in the part",
 )
-PART = Table(
+PART = TableField(
     {
-        "name": Text(),
-        "drawing": Text("its number in the drawings"),
+        "name": TextField(),
+        "drawing": TextField("its number in the drawings"),
         **_PLACE,
-        "section": Blocks(SECTION, "section"),
+        "section": TableListField(SECTION, "section"),
     },
     required=("name", "section"),
     doc="placed in the link's drawing frame",
 )
-LINK = Table(
-    {"name": Text(), **_PLACE, "part": Blocks(PART, "part")},
+LINK = TableField(
+    {"name": TextField(), **_PLACE, "part": TableListField(PART, "part")},
     required=("name", "part"),
     doc="xyz, rpy: the drawing frame that its parts are placed in, seen from the link's frame",
 )
-PARTS = Table(
+PARTS = TableField(
     {
-        "schema": Choice((SCHEMA,)),
-        "name": Text(),
-        "source": Text("where the dimensions come from", MAX_TEXT),
-        "materials": MapOf(Number("kg / m^3", above=0.0)),
-        "link": Blocks(LINK, "link"),
+        "schema": ChoiceField((SCHEMA,)),
+        "name": TextField(),
+        "source": TextField("where the dimensions come from", MAX_TEXT),
+        "materials": MapField(NumberField("kg / m^3", above=0.0)),
+        "link": TableListField(LINK, "link"),
     },
     required=("schema", "link"),
 )
@@ -91,7 +102,7 @@ class Mass(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class Component:
     """A section, part or link: its mass in its own frame, its place (4, 4) in what holds
     it, and what it holds.
     """
@@ -100,7 +111,7 @@ class Node:
     name: str
     own: Mass
     place: Floats
-    held: tuple[Node, ...] = ()
+    held: tuple[Component, ...] = ()
     what: str = ""
 
     @property
@@ -108,7 +119,7 @@ class Node:
         """The mass in the frame of what holds it: R c + p and R I R^T."""
         return Mass(*move_body(self.place, *self.own))
 
-    def moved(self, child: Node) -> tuple[Floats, Floats]:
+    def moved(self, child: Component) -> tuple[Floats, Floats]:
         """A child's shift r from this node's centre of mass, and its inertia there: I + m (r^2 1 - r r^T)."""
         turned = child.turned
         shift = turned.com - self.own.com
@@ -119,7 +130,7 @@ class Node:
         """Of a link: its mass properties in the link's frame."""
         return self.turned
 
-    def walk(self) -> Iterator[tuple[Node | None, Node]]:
+    def walk(self) -> Iterator[tuple[Component | None, Component]]:
         """Every node below and this one, each with the node that holds it, parts before the link."""
         for child in self.held:
             for holder, node in child.walk():
@@ -127,7 +138,7 @@ class Node:
         yield None, self
 
 
-def read_parts(path: Path) -> tuple[Node, ...]:
+def read_parts(path: Path) -> tuple[Component, ...]:
     """The links of a parts file, each a tree of parts and sections."""
     document = read_toml(path)
     if document.get("schema") != SCHEMA:
@@ -142,13 +153,13 @@ def read_parts(path: Path) -> tuple[Node, ...]:
     return tuple(_link(block, data.get("materials", {}), path) for block in data["link"])
 
 
-def _link(block: dict[str, Any], materials: dict[str, float], path: Path) -> Node:
+def _link(block: dict[str, Any], materials: dict[str, float], path: Path) -> Component:
     where = f"{path.name}, link {block['name']!r}"
     parts = tuple(_part(part, materials, path, where) for part in block["part"])
     return _holding("link", block["name"], parts, _place(block), where)
 
 
-def _part(block: dict[str, Any], materials: dict[str, float], path: Path, where: str) -> Node:
+def _part(block: dict[str, Any], materials: dict[str, float], path: Path, where: str) -> Component:
     where = f"{where}, part {block['name']!r}"
     sections = []
     for index, section in enumerate(block["section"]):
@@ -158,13 +169,15 @@ def _part(block: dict[str, Any], materials: dict[str, float], path: Path, where:
     return _holding("part", block["name"], tuple(sections), _place(block), where, block.get("drawing", ""))
 
 
-def _section(name: str, block: dict[str, Any], materials: dict[str, float], path: Path) -> Node:
+def _section(name: str, block: dict[str, Any], materials: dict[str, float], path: Path) -> Component:
     moments = _mesh(block, path) if block["shape"] == MESH else _solid(block)
     density = _density(block, materials, moments.volume)
     if block.get("hole", False):
         density = -density
     own = Mass(density * moments.volume, moments.centroid, density * inertia_from_pseudo(moments.second))
-    return Node("section", name, own, _place(block), what=("hole: " if density < 0 else "") + block["shape"])
+    return Component(
+        "section", name, own, _place(block), what=("hole: " if density < 0 else "") + block["shape"]
+    )
 
 
 def _solid(block: dict[str, Any]) -> Moments:
@@ -190,8 +203,8 @@ def _mesh(block: dict[str, Any], path: Path) -> Moments:
 def _density(block: dict[str, Any], materials: dict[str, float], volume: float) -> float:
     given = [key for key in ("density", "material", "mass") if key in block]
     if len(given) != 1:
-        came = " and ".join(given) or "none"
-        raise InputError(f"give one of density (kg/m^3), material or mass (kg); came {came}.")
+        got = " and ".join(given) or "none"
+        raise InputError(f"give one of density (kg/m^3), material or mass (kg); got {got}.")
     if "mass" in block:
         return float(block["mass"]) / volume
     if "density" in block:
@@ -206,7 +219,9 @@ def _place(block: dict[str, Any]) -> Floats:
     return pose_xyz_rpy(block.get("xyz", (0.0, 0.0, 0.0)), block.get("rpy", (0.0, 0.0, 0.0)))
 
 
-def _holding(kind: str, name: str, held: tuple[Node, ...], place: Floats, where: str, what: str = "") -> Node:
+def _holding(
+    kind: str, name: str, held: tuple[Component, ...], place: Floats, where: str, what: str = ""
+) -> Component:
     if not held:
         raise InputError(f"{where}: it holds nothing; a part needs sections, a link needs parts.")
     own = Mass(*combine_bodies([node.turned for node in held]))
@@ -220,4 +235,4 @@ def _holding(kind: str, name: str, held: tuple[Node, ...], place: Floats, where:
             f"{where}: a principal moment comes to {moments[0]:.6g} kg m^2: a hole lies outside "
             "the solid it is cut from."
         )
-    return Node(kind, name, own, place, held, what)
+    return Component(kind, name, own, place, held, what)

@@ -11,7 +11,7 @@ import numpy as np
 
 from forearm.arm.link import Link
 from forearm.errors import InputError, ModelError, PartsWarning, suggest
-from forearm.parts.database import Node, read_parts
+from forearm.parts.database import Component, read_parts
 from forearm.reading.textfile import beside, parse_toml
 
 # Recorded numbers are written in full, so anything above rounding is a change of the parts.
@@ -54,7 +54,7 @@ def refuse_unknown(names: Iterable[str], known: Sequence[str], parts: str, armfi
             )
 
 
-def link_of(node: Node) -> Link:
+def link_of(node: Component) -> Link:
     """The link that a link of the parts database gives."""
     mass, com, inertia = node.in_link
     return Link(name=node.name, mass=mass, com=com, inertia=inertia)

@@ -41,7 +41,7 @@ from forearm.schedules.printed import (
     printed_times,
 )
 from forearm.schedules.rule import schedule_by_rule
-from forearm.schedules.schedule import Schedule
+from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.subtasks import LAST_FORWARD, SUBTASKS
 from forearm.schedules.tasks import TaskGraph
 
@@ -89,8 +89,8 @@ def schedule_figures() -> dict[str, Any]:
 
 
 @drawn
-def gantt_figure(schedule: Schedule, title: str = "") -> Any:
-    """Who does what when: a row a processor, a box a task, coloured by group,
+def gantt_figure(schedule: TaskSchedule, title: str = "") -> Any:
+    """Who does what when: one row per processor, one box per task, coloured by group,
     in as many bands as keep names readable.
 
     Of more than 16 processors those behind the last that does anything are not drawn.
@@ -272,7 +272,7 @@ def _chart(name: str) -> Any:
 
 
 def _band(
-    axis: Any, schedule: Schedule, looks: Mapping[str, Look], shown: int, begin: float, end: float
+    axis: Any, schedule: TaskSchedule, looks: Mapping[str, Look], shown: int, begin: float, end: float
 ) -> None:
     """The part of a schedule between two times."""
     inches = WIDE / (end - begin)

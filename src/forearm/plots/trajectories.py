@@ -53,7 +53,7 @@ def profile_figure(
     n = motion.n if isinstance(motion, Switching) else motion.task.arm.n
     labels = [f"joint {i + 1}" for i in range(n)] if names is None else list(names)
     if len(labels) != n:
-        raise InputError(f"profile_figure, names: {n} are needed, one a joint; came {len(labels)}.")
+        raise InputError(f"profile_figure, names: expected {n}, one per joint, got {len(labels)}.")
     t, q, qd, qdd = _curves(motion)
     panels = {
         f"{name}\n{_unit(motion, name)}": block
@@ -94,10 +94,10 @@ def phase_figure(
                 f"phase_figure: the limits are those of {limits.n} joints, a motion has {motion.n}."
             )
     if not len(motions):
-        raise InputError("phase_figure, motions: at least one is needed, such as that of bang_bang.")
+        raise InputError("phase_figure, motions: expected at least one, such as that of bang_bang.")
     if not isinstance(joint, int) or not 0 <= joint < limits.n:
         raise InputError(
-            f"phase_figure, joint: a whole number from 0 to {limits.n - 1} is needed; came {shorten(joint)}."
+            f"phase_figure, joint: expected a whole number from 0 to {limits.n - 1}, got {shorten(joint)}."
         )
     figure = new_figure(WIDTH, 5.4)
     axis = figure.subplots()

@@ -34,7 +34,7 @@ class Field(Protocol):
 
 
 @dataclass(frozen=True)
-class Number:
+class NumberField:
     """A finite number within bounds; `infinite` lets +-inf through."""
 
     doc: str = ""
@@ -56,7 +56,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Angle:
+class AngleField:
     """An angle: a number in radians, or text with its unit: "90 deg", "1.2 rad", "-pi/2", "3*pi/4"."""
 
     doc: str = ""
@@ -64,7 +64,7 @@ class Angle:
 
     def read(self, value: Any, place: str) -> float:
         if not isinstance(value, str):
-            return Number(infinite=self.infinite).read(value, place)
+            return NumberField(infinite=self.infinite).read(value, place)
         return Radians(check_number(parse_angle(value, place), place))
 
     def schema(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class Angle:
 
 
 @dataclass(frozen=True)
-class Text:
+class TextField:
     """Text of bounded length."""
 
     doc: str = ""
@@ -88,9 +88,9 @@ class Text:
 
     def read(self, value: Any, place: str) -> str:
         if not isinstance(value, str):
-            raise InputError(f"{place}: text is needed, came {shorten(value)}.")
+            raise InputError(f"{place}: expected text, got {shorten(value)}.")
         if len(value) > self.max_length:
-            raise InputError(f"{place}: at most {self.max_length} characters, came {len(value)}.")
+            raise InputError(f"{place}: expected at most {self.max_length} characters, got {len(value)}.")
         return value
 
     def schema(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChoiceField:
     """One of a few words."""
 
     words: tuple[str, ...]
@@ -108,7 +108,7 @@ class Choice:
         if value in self.words and isinstance(value, str):
             return value
         raise InputError(
-            f"{place}: must be one of {', '.join(map(repr, self.words))}; came {shorten(value)}."
+            f"{place}: expected one of {', '.join(map(repr, self.words))}, got {shorten(value)}."
         )
 
     def schema(self) -> dict[str, Any]:
@@ -116,14 +116,14 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Flag:
+class FlagField:
     """true or false."""
 
     doc: str = ""
 
     def read(self, value: Any, place: str) -> bool:
         if not isinstance(value, bool):
-            raise InputError(f"{place}: true or false is needed, came {shorten(value)}.")
+            raise InputError(f"{place}: expected true or false, got {shorten(value)}.")
         return value
 
     def schema(self) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class Flag:
 
 
 @dataclass(frozen=True)
-class Row:
+class ListField:
     """A list of the same kind of value, of a fixed or bounded length."""
 
     item: Field
@@ -142,9 +142,9 @@ class Row:
         if not isinstance(value, list) or (self.length is not None and len(value) != self.length):
             count = "" if self.length is None else f"{self.length} "
             wanted = f" Wanted: {self.doc}." if self.doc else ""
-            raise InputError(f"{place}: a list of {count}values is needed, came {shorten(value)}.{wanted}")
+            raise InputError(f"{place}: expected a list of {count}values, got {shorten(value)}.{wanted}")
         if len(value) > MAX_ITEMS:
-            raise InputError(f"{place}: at most {MAX_ITEMS} entries, came {len(value)}.")
+            raise InputError(f"{place}: expected at most {MAX_ITEMS} entries, got {len(value)}.")
         return tuple(self.item.read(v, f"{place}[{i + 1}]") for i, v in enumerate(value))
 
     def schema(self) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableField:
     """A table with known keys; `required` ones must be there, unknown ones are refused with a suggestion."""
 
     fields: Mapping[str, Field] = field(default_factory=dict)
@@ -167,7 +167,7 @@ class Table:
                 if self.fields
                 else ""
             )
-            raise InputError(f"{place}: a table is needed, came {shorten(value)}.{wanted}")
+            raise InputError(f"{place}: expected a table, got {shorten(value)}.{wanted}")
         for key in value:
             if key not in self.fields:
                 raise InputError(f"{place}: there is no key {shorten(key)} here; {suggest(key, self.fields)}")
@@ -181,7 +181,7 @@ class Table:
         wanted = self.fields[key]
         doc = str(getattr(wanted, "doc", ""))
         said = [doc] if doc else []
-        said += [f"one of {', '.join(map(repr, wanted.words))}"] if isinstance(wanted, Choice) else []
+        said += [f"one of {', '.join(map(repr, wanted.words))}"] if isinstance(wanted, ChoiceField) else []
         return f": {'; '.join(said)}" if said else ""
 
     def schema(self) -> dict[str, Any]:
@@ -196,7 +196,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class MapOf:
+class MapField:
     """A table whose keys are the user's own names."""
 
     item: Field
@@ -204,7 +204,7 @@ class MapOf:
 
     def read(self, value: Any, place: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise InputError(f"{place}: a table is needed, came {shorten(value)}.")
+            raise InputError(f"{place}: expected a table, got {shorten(value)}.")
         return {key: self.item.read(v, f"{place}, {shorten(key)}") for key, v in value.items()}
 
     def schema(self) -> dict[str, Any]:
@@ -212,18 +212,18 @@ class MapOf:
 
 
 @dataclass(frozen=True)
-class Blocks:
+class TableListField:
     """An array of tables, each called by its name in messages: link 'upper', joint[3]."""
 
-    table: Table
+    table: TableField
     what: str
     doc: str = ""
 
     def read(self, value: Any, place: str) -> list[dict[str, Any]]:
         if not isinstance(value, list):
-            raise InputError(f"{place}: write each as [[{self.what}]]; came {shorten(value)}.")
+            raise InputError(f"{place}: write each as [[{self.what}]]; got {shorten(value)}.")
         if len(value) > MAX_ITEMS:
-            raise InputError(f"{place}: at most {MAX_ITEMS} of them, came {len(value)}.")
+            raise InputError(f"{place}: expected at most {MAX_ITEMS} of them, got {len(value)}.")
         outer = place.rpartition(", ")[0]
         return [self.table.read(v, f"{outer}, {self._called(v, i)}") for i, v in enumerate(value)]
 
@@ -235,7 +235,7 @@ class Blocks:
         return _described({"type": "array", "items": self.table.schema()}, self.doc)
 
 
-def published(title: str, table: Table) -> dict[str, Any]:
+def published(title: str, table: TableField) -> dict[str, Any]:
     """The JSON Schema of a whole file."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **table.schema()}
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from forearm.model import Array, Scalar, Vector, cross, tilde
-from forearm.reduction.chain import SYMMETRIC, Chain, Segment, Turn, levers, turns
+from forearm.reduction.chain import SYMMETRIC, Chain, Segment, SegmentRotation, levers, turns
 from forearm.reduction.composite import Six
 from forearm.reduction.composite import turned as turned_six
 from forearm.reduction.recursion import moment, spin_of
@@ -21,7 +21,7 @@ REST = np.zeros(3)
 
 
 @dataclass(frozen=True, eq=False)
-class Body:
+class ArticulatedBody:
     """An articulated body: I and M symmetric by the entries of SYMMETRIC, H (3, 3),
     p and f what its velocity asks for.
     """
@@ -32,8 +32,8 @@ class Body:
     p: Array
     f: Array
 
-    def __add__(self, other: Body) -> Body:
-        return Body(
+    def __add__(self, other: ArticulatedBody) -> ArticulatedBody:
+        return ArticulatedBody(
             [a + b for a, b in zip(self.I, other.I, strict=True)],
             self.H + other.H,
             [a + b for a, b in zip(self.M, other.M, strict=True)],
@@ -47,7 +47,7 @@ class Body:
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class ArticulatedJoint:
     """What a joint is to its drive: a unit acceleration asks for the moment U and force V; r = 1
     / d; u is left of tau.
     """
@@ -59,12 +59,12 @@ class Joint:
 
 
 def forward(chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector) -> list[Scalar]:
-    """Accelerations of the joints, one a segment; for chains whose joints are all freedoms."""
+    """Accelerations of the joints, one per segment; for chains whose joints are all freedoms."""
     at, l = turns(chain, q), levers(chain, q)  # noqa: E741
     segments, count = chain.segments, len(chain.segments)
     w: dict[int, Any] = {-1: REST}
     drift: list[tuple[Array, Array]] = []
-    bodies: list[Body] = []
+    bodies: list[ArticulatedBody] = []
     for i, s in enumerate(segments):
         w[i], b_drift, a_drift = onward(s, at[i], l[i], w[s.parent], qd[i])
         drift.append((b_drift, a_drift))
@@ -84,7 +84,7 @@ def forward(chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector) -> 
     return qdd
 
 
-def onward(s: Segment, turn: Turn, l: Array, w: Array, rate: Scalar) -> tuple[Array, Array, Array]:  # noqa: E741
+def onward(s: Segment, turn: SegmentRotation, l: Array, w: Array, rate: Scalar) -> tuple[Array, Array, Array]:  # noqa: E741
     """The angular velocity behind a joint, and the accelerations, angular and linear,
     that velocities alone make there.
     """
@@ -95,31 +95,38 @@ def onward(s: Segment, turn: Turn, l: Array, w: Array, rate: Scalar) -> tuple[Ar
     return inside + s.axis * rate, cross(inside, s.axis) * rate, turn.down(arm)
 
 
-def own(s: Segment, w: Array) -> Body:
+def own(s: Segment, w: Array) -> ArticulatedBody:
     """A segment alone, with its angular velocity."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = s.J
     spin = spin_of(w, REST)
     mass = [s.m if i == j else 0.0 for i, j in SYMMETRIC]
-    return Body(
+    return ArticulatedBody(
         [yy + zz, -xy, -xz, xx + zz, -yz, xx + yy], tilde(s.h), mass, moment(s, spin), spin.Omega @ s.h
     )
 
 
-def seen(s: Segment, body: Body, tau: Scalar, rotor: Scalar) -> Joint:
+def seen(s: Segment, body: ArticulatedBody, tau: Scalar, rotor: Scalar) -> ArticulatedJoint:
     """The articulated body as its joint's drive sees it."""
     if s.revolute:  # about z
         U, V = np.array([body.I[2], body.I[4], body.I[5]]), body.H[2]
-        return Joint(U, V, 1.0 / (U[2] + rotor), tau - body.p[2])
+        return ArticulatedJoint(U, V, 1.0 / (U[2] + rotor), tau - body.p[2])
     V = full(body.M) @ s.axis
-    return Joint(body.H @ s.axis, V, 1.0 / (s.axis @ V + rotor), tau - s.axis @ body.f)
+    return ArticulatedJoint(body.H @ s.axis, V, 1.0 / (s.axis @ V + rotor), tau - s.axis @ body.f)
 
 
-def handed(turn: Turn, l: Array, body: Body, joint: Joint, b: Array, a: Array) -> Body:  # noqa: E741
+def handed(
+    turn: SegmentRotation,
+    l: Array,  # noqa: E741
+    body: ArticulatedBody,
+    joint: ArticulatedJoint,
+    b: Array,
+    a: Array,
+) -> ArticulatedBody:
     """What the body before a joint feels of the one behind it: at its origin, in its axes.
     b, a are the drift of `onward`.
     """
     U, V = joint.U * joint.r, joint.V * joint.r
-    rest = Body(
+    rest = ArticulatedBody(
         [x - U[i] * joint.U[j] for x, (i, j) in zip(body.I, SYMMETRIC, strict=True)],
         body.H - U[:, None] * joint.V[None, :],
         [x - V[i] * joint.V[j] for x, (i, j) in zip(body.M, SYMMETRIC, strict=True)],
@@ -133,16 +140,16 @@ def handed(turn: Turn, l: Array, body: Body, joint: Joint, b: Array, a: Array) -
     C = tilde(l)
     raised = H + C @ full(M)
     more = C @ H.T + raised @ C.T
-    return Body(
+    return ArticulatedBody(
         [x + more[i, j] for x, (i, j) in zip(I, SYMMETRIC, strict=True)], raised, M, p + cross(l, f), f
     )
 
 
 def answered(
     s: Segment,
-    turn: Turn,
+    turn: SegmentRotation,
     l: Array,  # noqa: E741
-    joint: Joint,
+    joint: ArticulatedJoint,
     drift_b: Array,
     drift_a: Array,
     b: Array,

@@ -72,8 +72,8 @@ class BaseParameters:
         given = as_floats(standard, "standard")
         if given.shape != self.standard.shape:
             raise InputError(
-                f"standard: {len(self.standard)} numbers are needed, in the order of "
-                f"standard_names; came {given.shape}."
+                f"standard: expected {len(self.standard)} numbers, in the order of "
+                f"standard_names, got shape {given.shape}."
             )
         return np.asarray(self.matrix @ given, dtype=np.float64)
 

@@ -88,7 +88,7 @@ class Chain:
 
 
 @dataclass(frozen=True, eq=False)
-class Turn:
+class SegmentRotation:
     """From the axes of a segment to those of its parent: the joint's own turn (none if it slides),
     the twist, the turn phi.
     """
@@ -105,10 +105,10 @@ class Turn:
         return about_z(back(self.pair), about_x(back(self.segment.alpha), about_z(back(self.segment.phi), v)))
 
 
-def turns(chain: Chain, q: Vector) -> list[Turn]:
-    """Every joint at q, one coordinate a segment."""
+def turns(chain: Chain, q: Vector) -> list[SegmentRotation]:
+    """Every joint at q, one coordinate per segment."""
     return [
-        Turn(s, cos_sin_of(q[i], s.offset) if s.revolute and not s.still else NO_TURN)
+        SegmentRotation(s, cos_sin_of(q[i], s.offset) if s.revolute and not s.still else NO_TURN)
         for i, s in enumerate(chain.segments)
     ]
 

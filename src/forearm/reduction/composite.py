@@ -13,7 +13,7 @@ import numpy as np
 from forearm.dynamics.forward import solve_symmetric
 from forearm.model import Array, Note, Scalar, Vector, cross, silent
 from forearm.portable import dot
-from forearm.reduction.chain import SYMMETRIC, Chain, Pair, Segment, Turn, levers, turns
+from forearm.reduction.chain import SYMMETRIC, Chain, Pair, Segment, SegmentRotation, levers, turns
 from forearm.reduction.recursion import inverse
 from forearm.symbols.scalars import is_zero
 
@@ -21,7 +21,7 @@ Six = list[Scalar]  # a symmetric matrix by the entries of SYMMETRIC
 
 
 def inertia_matrix(chain: Chain, q: Vector, note: Note = silent) -> Array:
-    """M over the joints, one a segment."""
+    """M over the joints, one per segment."""
     at, l = turns(chain, q), levers(chain, q)  # noqa: E741
     note("turn", 0, ())
     m, h, J = composites(chain, at, l)
@@ -49,13 +49,17 @@ def accelerated(s: Segment, m: Scalar, h: Array, J: Six) -> tuple[Array, Array]:
     return np.array([-h[1], h[0], 0.0], dtype=object), np.array([-xz, -yz, xx + yy], dtype=object)
 
 
-def passed(turn: Turn, l: Array, f: Array, n: Array) -> tuple[Array, Array]:  # noqa: E741
+def passed(turn: SegmentRotation, l: Array, f: Array, n: Array) -> tuple[Array, Array]:  # noqa: E741
     """A force and a moment at a segment's origin as its parent feels them."""
     f = turn.up(f)
     return f, turn.up(n) + cross(l, f)
 
 
-def composites(chain: Chain, at: list[Turn], l: list[Array]) -> tuple[list[Scalar], list[Array], list[Six]]:  # noqa: E741
+def composites(
+    chain: Chain,
+    at: list[SegmentRotation],
+    l: list[Array],  # noqa: E741
+) -> tuple[list[Scalar], list[Array], list[Six]]:
     """Moments of each segment with everything behind it, about its origin, in its axes."""
     m: list[Any] = [s.m for s in chain.segments]
     h: list[Any] = [np.array(s.h, dtype=object) for s in chain.segments]
@@ -73,7 +77,7 @@ def composites(chain: Chain, at: list[Turn], l: list[Array]) -> tuple[list[Scala
 
 
 def shifted(
-    turn: Turn,
+    turn: SegmentRotation,
     l: Array,  # noqa: E741
     m: Scalar,
     h: Array,
@@ -87,7 +91,7 @@ def shifted(
     return m * l, hc, [m * (l[a] * l[b]) for a, b in SYMMETRIC], turned(turn, J), across
 
 
-def turned(turn: Turn, J: Six) -> Six:
+def turned(turn: SegmentRotation, J: Six) -> Six:
     """A symmetric matrix in the parent's axes."""
     return _about_z(turn.segment.phi, _about_x(turn.segment.alpha, _about_z(turn.pair, J)))
 
@@ -122,7 +126,7 @@ def forward(
 ) -> list[Scalar]:
     """Accelerations of the freedoms: M qdd = tau - bias, by L D L^T from the last freedom to the first.
 
-    q and qd are one a segment, tau and the rotors' inertia one a freedom.
+    q and qd are one per segment, tau and the rotors' inertia one per freedom.
     """
     model, rest = chain.model, [0.0] * len(chain.segments)
     right = np.array(tau, dtype=object) - np.array(

@@ -23,7 +23,7 @@ DIGITS = 15  # of a constant: what lies beyond them is rounding
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReductionPlan:
     """What is chosen, by segment; what is not in a table stays as `frames` made it.
 
     `origins`: "next" slides a turning segment's origin to where the step to the next begins level;
@@ -39,17 +39,17 @@ class Plan:
     straight: frozenset[int] = frozenset()
 
 
-PLAIN_PLAN = Plan()
+PLAIN_PLAN = ReductionPlan()
 
 
-def planned(chain: Chain, plan: Plan = PLAIN_PLAN) -> Chain:
+def planned(chain: Chain, plan: ReductionPlan = PLAIN_PLAN) -> Chain:
     """The chain after the plan: the same joint torques, other operations.
     ModelError where the plan does not fit.
     """
     return settled(placed(chain, plan), plan)
 
 
-def placed(chain: Chain, plan: Plan) -> Chain:
+def placed(chain: Chain, plan: ReductionPlan) -> Chain:
     """The first half of the plan: origins and frames."""
     for i, how in sorted(plan.origins.items()):
         chain = slid(chain, i, _slide(chain, i, how))
@@ -58,7 +58,7 @@ def placed(chain: Chain, plan: Plan) -> Chain:
     return chain
 
 
-def settled(chain: Chain, plan: Plan) -> Chain:
+def settled(chain: Chain, plan: ReductionPlan) -> Chain:
     """The second half: moments, units, and how the recursion goes about it."""
     chain = regrouped(chain, plan.choices)
     if plan.unit is not None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from forearm.model import Array, Note, Scalar, Vector, cross, silent
 from forearm.portable import dot
-from forearm.reduction.chain import Chain, Segment, Turn, cos_sin_of, is_pair, levers, turns
+from forearm.reduction.chain import Chain, Segment, SegmentRotation, cos_sin_of, is_pair, levers, turns
 from forearm.symbols.scalars import is_zero, same
 
 
@@ -36,7 +36,7 @@ REST = Spin(np.zeros(3), np.zeros(3), np.zeros((3, 3)), (0.0, 0.0, 0.0), (0.0, 0
 
 
 def inverse(chain: Chain, q: Vector, qd: Vector, qdd: Vector, note: Note = silent) -> list[Scalar]:
-    """Joint torques and forces, one a segment: outwards motions and what they need, inwards sums of it."""
+    """Joint torques and forces, one per segment: outwards motions and what they need, inwards sums of it."""
     at, l = turns(chain, q), levers(chain, q)  # noqa: E741
     through = _runs(chain, q, qd, qdd, at)
     note("turn", 0, ())
@@ -58,7 +58,7 @@ def inverse(chain: Chain, q: Vector, qd: Vector, qdd: Vector, note: Note = silen
 
 def carried(
     s: Segment,
-    turn: Turn,
+    turn: SegmentRotation,
     l: Array,  # noqa: E741
     spin: Spin,
     a: Array,
@@ -82,14 +82,14 @@ class Through:
     """A run of parallel axes up to one of them, as one joint on the body `root` that carries the run."""
 
     root: int
-    turn: Turn
+    turn: SegmentRotation
     q: Scalar
     offset: Scalar
     rate: Scalar
     acceleration: Scalar
 
 
-def _runs(chain: Chain, q: Vector, qd: Vector, qdd: Vector, at: list[Turn]) -> list[Through]:
+def _runs(chain: Chain, q: Vector, qd: Vector, qdd: Vector, at: list[SegmentRotation]) -> list[Through]:
     made: list[Through] = []
     first = chain.runs()
     for i, s in enumerate(chain.segments):
@@ -98,7 +98,9 @@ def _runs(chain: Chain, q: Vector, qd: Vector, qdd: Vector, at: list[Turn]) -> l
             continue
         before = made[s.parent]
         angle, offset = before.q + q[i], before.offset + s.offset
-        turn = before.turn if s.still else Turn(chain.segments[first[i]], cos_sin_of(angle, offset))
+        turn = (
+            before.turn if s.still else SegmentRotation(chain.segments[first[i]], cos_sin_of(angle, offset))
+        )
         made.append(
             Through(before.root, turn, angle, offset, before.rate + qd[i], before.acceleration + qdd[i])
         )
@@ -181,7 +183,7 @@ def along(s: Segment, f: Array, n: Array) -> Scalar:
 
 def _inwards(
     chain: Chain,
-    at: list[Turn],
+    at: list[SegmentRotation],
     l: list[Array],  # noqa: E741
     through: list[Through],
     F: list[Array],

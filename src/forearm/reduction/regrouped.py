@@ -18,7 +18,7 @@ from forearm.model import model_of
 from forearm.reduction import composite, recursion
 from forearm.reduction.chain import Chain
 from forearm.reduction.frames import chain_of
-from forearm.reduction.plan import Plan, planned
+from forearm.reduction.plan import ReductionPlan, planned
 from forearm.reduction.search import best_plan
 from forearm.spatial import Floats
 
@@ -33,7 +33,7 @@ class RegroupedArm:
     """
 
     arm: Arm
-    plan: Plan
+    plan: ReductionPlan
     chain: Chain
 
     def inverse(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 
 from forearm.errors import ModelError
 from forearm.reduction.chain import Chain
-from forearm.reduction.plan import PLAIN_PLAN, Plan, planned
+from forearm.reduction.plan import PLAIN_PLAN, ReductionPlan, planned
 from forearm.reduction.recursion import inverse
 from forearm.reduction.regroup import PLAIN
 from forearm.symbols import Graph
@@ -41,7 +41,9 @@ def cost(chain: Chain) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=64)
-def best_plan(chain: Chain, symbols: frozenset[int] = frozenset(), any_geometry: bool = False) -> Plan:
+def best_plan(
+    chain: Chain, symbols: frozenset[int] = frozenset(), any_geometry: bool = False
+) -> ReductionPlan:
     """The plan found for a chain over floats.
 
     Segments in `symbols` hold numbers that stand for symbols: their frames are not turned or moved by
@@ -68,8 +70,8 @@ def best_plan(chain: Chain, symbols: frozenset[int] = frozenset(), any_geometry:
 
 
 def _neighbours(
-    chain: Chain, plan: Plan, step: int, symbols: frozenset[int], any_geometry: bool
-) -> Iterator[Plan]:
+    chain: Chain, plan: ReductionPlan, step: int, symbols: frozenset[int], any_geometry: bool
+) -> Iterator[ReductionPlan]:
     """Plans that differ in one thing, from the last segment to the first; at the end other units."""
     last = len(chain.segments) - 1
     if step == 3 * (last + 1):
@@ -99,7 +101,7 @@ def _neighbours(
         )
 
 
-def _other_choices(plan: Plan, i: int, of_parent: bool) -> Iterator[Plan]:
+def _other_choices(plan: ReductionPlan, i: int, of_parent: bool) -> Iterator[ReductionPlan]:
     for slot, names in enumerate(SLOTS):
         for name in names:
             choice = list(plan.choices.get(i, PLAIN))
@@ -110,7 +112,7 @@ def _other_choices(plan: Plan, i: int, of_parent: bool) -> Iterator[Plan]:
                 yield replace(plan, choices={**plan.choices, i: (choice[0], choice[1], choice[2])})
 
 
-def _stays_small(chain: Chain, plan: Plan, limits: list[float]) -> bool:
+def _stays_small(chain: Chain, plan: ReductionPlan, limits: list[float]) -> bool:
     """Whether no moment is much larger than those of the plain plan, all in SI units."""
     in_metres = planned(chain, replace(plan, unit=None))
     return all(size <= limit for size, limit in zip(_sizes(in_metres), limits, strict=True))

@@ -26,7 +26,7 @@ from forearm.reduction.inertial import (
     links_on,
     touched,
 )
-from forearm.reduction.plan import Plan
+from forearm.reduction.plan import ReductionPlan
 from forearm.reduction.search import best_plan
 from forearm.spatial import inertia_from_pseudo
 
@@ -112,7 +112,7 @@ def symbolic_model(arm: Arm, chosen: dict[str, float], value: Value) -> Model:
     return model.map(lambda number: number)
 
 
-def best_plan_for(arm: Arm, chosen: dict[str, float]) -> Plan:
+def best_plan_for(arm: Arm, chosen: dict[str, float]) -> ReductionPlan:
     """The plan for an arm some of whose parameters stay symbols, found with generic
     numbers in their place.
     """
@@ -120,7 +120,7 @@ def best_plan_for(arm: Arm, chosen: dict[str, float]) -> Plan:
 
 
 @lru_cache(maxsize=64)
-def _best_plan_for(arm: Arm, items: tuple[tuple[str, float], ...]) -> Plan:
+def _best_plan_for(arm: Arm, items: tuple[tuple[str, float], ...]) -> ReductionPlan:
     chosen = dict(items)
     generic = dict(zip(chosen, (0.5 + np.random.default_rng(1).random(len(chosen))).tolist(), strict=True))
     stand_in = symbolic_chain(arm, chosen, lambda name, _: generic[name])

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from forearm.errors import NameNotFound, suggest
-from forearm.reading.fields import Blocks, Choice, Number, Table, Text
+from forearm.reading.fields import ChoiceField, NumberField, TableField, TableListField, TextField
 from forearm.reading.textfile import read_toml
 from forearm.reproduce.recompute import Figures, function
 from forearm.values import MAX_TEXT
@@ -26,46 +26,46 @@ DOCUMENTS = ("swartz", "waters", "silver", "mata", "dhanaraj")
 NOT_PRINTED = "none"  # where a document says that something was computed and shows no number of it
 Verdict = Literal["exact", "within rounding", "differs", "not reproducible"]
 
-VALUE = Table(
+VALUE = TableField(
     {
-        "label": Text("which figure of the table"),
-        "printed": Text(
+        "label": TextField("which figure of the table"),
+        "printed": TextField(
             f"as it stands in the document, > or < before a bound; {NOT_PRINTED!r} where it shows no number"
         ),
-        "reason": Text("why ours differs, where it does", MAX_TEXT),
+        "reason": TextField("why ours differs, where it does", MAX_TEXT),
     },
     required=("label", "printed"),
 )
-ITEM = Table(
+ITEM = TableField(
     {
-        "id": Text(),
-        "place": Text("page, table, figure or equation"),
-        "title": Text("what it is", MAX_TEXT),
-        "assumed": Text("inputs that the document does not give, or convention chosen", MAX_TEXT),
-        "recompute": Text(
+        "id": TextField(),
+        "place": TextField("page, table, figure or equation"),
+        "title": TextField("what it is", MAX_TEXT),
+        "assumed": TextField("inputs that the document does not give, or convention chosen", MAX_TEXT),
+        "recompute": TextField(
             "module.function of forearm.reproduce.recompute that gives {label: value}; none if it cannot be"
         ),
-        "tolerance": Number("absolute; half a unit of the last printed digit unless given", minimum=0.0),
-        "reason": Text("why it differs or cannot be reproduced", MAX_TEXT),
-        "value": Blocks(VALUE, "value"),
+        "tolerance": NumberField("absolute (default: half a unit of the last printed digit)", minimum=0.0),
+        "reason": TextField("why it differs or cannot be reproduced", MAX_TEXT),
+        "value": TableListField(VALUE, "value"),
     },
     required=("id", "place", "title", "value"),
 )
-PICTURE = Table(
+PICTURE = TableField(
     {
-        "place": Text("number of the figure in the document, or of the table that is drawn"),
-        "what": Text("what it shows", MAX_TEXT),
-        "drawn": Text("name under which `forearm reproduce --figures` draws it"),
-        "reason": Text("why it is not drawn", MAX_TEXT),
+        "place": TextField("number of the figure in the document, or of the table that is drawn"),
+        "what": TextField("what it shows", MAX_TEXT),
+        "drawn": TextField("name under which `forearm reproduce --figures` draws it"),
+        "reason": TextField("why it is not drawn", MAX_TEXT),
     },
     required=("place", "what"),
 )
-PRINTED = Table(
+PRINTED = TableField(
     {
-        "document": Choice(DOCUMENTS),
-        "title": Text("author, title, where and when", MAX_TEXT),
-        "item": Blocks(ITEM, "item"),
-        "picture": Blocks(PICTURE, "picture"),
+        "document": ChoiceField(DOCUMENTS),
+        "title": TextField("author, title, where and when", MAX_TEXT),
+        "item": TableListField(ITEM, "item"),
+        "picture": TableListField(PICTURE, "picture"),
     },
     required=("document", "title", "item"),
 )
@@ -89,7 +89,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Picture:
+class DocumentFigure:
     """One figure of a document: the name under which it is drawn, or why it is not."""
 
     document: str
@@ -128,10 +128,10 @@ def title_of(document: str) -> str:
     return str(_data(document)["title"])
 
 
-def pictures(document: str = "all") -> tuple[Picture, ...]:
+def pictures(document: str = "all") -> tuple[DocumentFigure, ...]:
     """The figures of one document, or of all, as far as they are listed."""
     named = [name for name in DOCUMENTS if document in (name, "all")]
-    return tuple(Picture(name, **block) for name in named for block in _data(name).get("picture", ()))
+    return tuple(DocumentFigure(name, **block) for name in named for block in _data(name).get("picture", ()))
 
 
 def reproduce(document: str = "all", progress: Callable[[str], None] | None = None) -> Iterator[Result]:

@@ -1,7 +1,7 @@
 """The case study of Dhanaraj 3.5: the PUMA's positioning arm with journal bearings and harmonic
 drives on a straight line.
 
-The document gives Table 3.4, the line px = 0.3, py = pz = s(t), 2 s and 201 rows, and five torques a joint
+The document gives Table 3.4, the line px = 0.3, py = pz = s(t), 2 s and 201 rows, and five torques per joint
 at 0.6 s. It does not give s(t), the distance of the bearings and the curve of efficiencies: what stands
 here for them is assumed.
 """
@@ -20,7 +20,7 @@ from forearm.arm.drive import Bearing, Transmission
 from forearm.arm.joint import DH, Joint
 from forearm.dynamics import inverse
 from forearm.files.builtin import load_builtin
-from forearm.reproduce.lines import Line, Motion, Positioning, half_sine, moved
+from forearm.reproduce.lines import JointMotion, Line, Positioning, half_sine, moved
 from forearm.reproduce.recompute.dhanaraj import ROTORS
 from forearm.spatial import Floats, pose
 
@@ -44,7 +44,7 @@ class Study:
     """Torques (T, 3) along the motion: of the rigid arm, of the bearings, of the gears."""
 
     line: Line
-    motion: Motion
+    motion: JointMotion
     basic: Floats
     joint: Floats
     transmission: Floats

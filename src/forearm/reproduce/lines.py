@@ -34,7 +34,7 @@ class Line:
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class JointMotion:
     """What the joints do at times t (T,): q, qd, qdd (T, n)."""
 
     t: Floats
@@ -97,7 +97,7 @@ def half_sine(start: Point, end: Point, t: Floats, duration: float) -> Line:
     return Line(t, p, 0.5 * w * speed * way, 0.5 * w**2 * np.cos(angle) * way)
 
 
-def moved(arm: Arm, line: Line, q: Floats) -> Motion:
+def moved(arm: Arm, line: Line, q: Floats) -> JointMotion:
     """The motion at positions q (T, n) of the hand on a line, n = 3, or 6 with a hand that does not turn.
 
     J qd = v, J qdd = a - Jd qd, with the rows of J that n joints can answer for.
@@ -107,7 +107,7 @@ def moved(arm: Arm, line: Line, q: Floats) -> Motion:
     J = jacobian(arm, q)[:, : arm.n]
     qd = np.linalg.solve(J, v[..., None])[..., 0]
     curving = np.einsum("tij,tj->ti", jacobian_derivative(arm, q, qd)[:, : arm.n], qd)
-    return Motion(line.t, q, qd, np.linalg.solve(J, (a - curving)[..., None])[..., 0])
+    return JointMotion(line.t, q, qd, np.linalg.solve(J, (a - curving)[..., None])[..., 0])
 
 
 def tracked(kernel: Kernel, p: Floats, R_base_hand: Floats, q_near: ArrayLike) -> Floats:

@@ -55,7 +55,7 @@ class Layered:
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
+class SubtaskProgram:
     """The subtasks of an arm that there is something to do in, what each does, and their graph."""
 
     arm: Arm
@@ -103,7 +103,7 @@ def table_graph(n: int, left_out: Collection[Place] = (), name: str = "") -> Lay
     return _layered(n, _bridged(waits, set(left_out)), name or f"{n} links")
 
 
-def subtask_work(arm: Arm, all_made: bool = False) -> Work:
+def subtask_work(arm: Arm, all_made: bool = False) -> SubtaskProgram:
     """The subtasks of an arm with twists of right angles and diagonal tensors,
     after everything that is 0 is left out.
 
@@ -119,11 +119,11 @@ def subtask_work(arm: Arm, all_made: bool = False) -> Work:
         for place, ks in tasks.items()
     }
     layered = _layered(len(left.chain), waits, arm.name)
-    return Work(arm, layered, left, tuple(tuple(sorted(tasks[place])) for place in layered.places))
+    return SubtaskProgram(arm, layered, left, tuple(tuple(sorted(tasks[place])) for place in layered.places))
 
 
 def run_tasks(
-    work: Work, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, order: Sequence[int] | None = None
+    work: SubtaskProgram, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, order: Sequence[int] | None = None
 ) -> NDArray[np.float64]:
     """The torques (n,) at one state by the tasks done one after the other,
     in the graph's order unless another is given.
@@ -169,7 +169,7 @@ def _complete(graph: TaskGraph, order: Sequence[int]) -> list[int]:
             )
     if len(count) > len(graph):
         odd = next(k for k in count if k not in range(len(graph)))
-        raise InputError(f"order: tasks are 0 to {len(graph) - 1}; came {shorten(odd)}.")
+        raise InputError(f"order: expected tasks from 0 to {len(graph) - 1}, got {shorten(odd)}.")
     return list(order)
 
 

@@ -18,7 +18,7 @@ from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.tracing import Tracing
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.schedules.checking import check_schedule
-from forearm.schedules.schedule import Schedule
+from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.tasks import Task, TaskGraph
 from forearm.symbols.evaluate import computed
 from forearm.symbols.graph import ADD, COS, COUNTED, MUL, SIN, SUB, Graph, expressions, mapped
@@ -44,7 +44,7 @@ class Costs:
             cost = getattr(self, field.name)
             if not is_number(cost) or not 0.0 <= cost <= 1e6:
                 raise InputError(
-                    f"costs, {field.name}: a number from 0 to 1e6 is needed; came {shorten(cost)}."
+                    f"costs, {field.name}: expected a number from 0 to 1e6, got {shorten(cost)}."
                 )
 
     def of(self, kind: int) -> float:
@@ -122,7 +122,7 @@ def profile(graph: TaskGraph) -> tuple[int, ...]:
 
 
 def evaluated(
-    division: Division, schedule: Schedule, given: Mapping[str, float]
+    division: Division, schedule: TaskSchedule, given: Mapping[str, float]
 ) -> dict[str, NDArray[np.float64]]:
     """The function's results, its tasks done one by one in the order of their starts.
 

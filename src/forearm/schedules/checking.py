@@ -14,7 +14,7 @@ from numbers import Integral, Real
 from typing import Literal
 
 from forearm.errors import InputError, shorten
-from forearm.schedules.schedule import Schedule
+from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.tasks import TaskGraph, is_time
 
 Kind = Literal["missing", "repeated", "unknown", "processor", "time", "overlap", "precedence"]
@@ -22,7 +22,7 @@ CLOSE = 1e-9  # of the larger of two times that are compared: what sums of costs
 
 
 @dataclass(frozen=True)
-class Entry:
+class ScheduleEntry:
     """One task of a schedule that may be none: a name, a processor counted from 0, and a start."""
 
     task: str
@@ -61,7 +61,7 @@ class _Machine:
     synchronisation: float
 
 
-def violations(schedule: Schedule) -> tuple[Violation, ...]:
+def violations(schedule: TaskSchedule) -> tuple[Violation, ...]:
     """Everything that is wrong with a schedule; nothing where it is one."""
     graph = schedule.graph
     listed = zip(range(len(schedule.start)), schedule.processor, schedule.start, strict=False)
@@ -74,7 +74,7 @@ def violations(schedule: Schedule) -> tuple[Violation, ...]:
 
 def violations_of_entries(
     graph: TaskGraph,
-    entries: Iterable[Entry],
+    entries: Iterable[ScheduleEntry],
     processors: int,
     communication: float = 0.0,
     synchronisation: float = 0.0,
@@ -97,7 +97,7 @@ def violations_of_entries(
     return (*found, *_found(graph, placed, _Machine(processors, communication, synchronisation)))
 
 
-def check_schedule(schedule: Schedule, graph: TaskGraph, where: str) -> None:
+def check_schedule(schedule: TaskSchedule, graph: TaskGraph, where: str) -> None:
     """Refuse what is no schedule of a graph."""
     if schedule.graph is not graph:
         raise InputError(f"{where}: the schedule is of another task graph; schedule division.graph.")

@@ -19,7 +19,7 @@ EFFORT = 10.0  # s of the solver's clock, for each number of processors
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ScheduleComparison:
     """Lengths on so many processors; `best` is the shortest there is where it `is_proven`,
     and never under `bound`.
     """
@@ -35,7 +35,7 @@ class Comparison:
 
 def compared(
     graph: TaskGraph | Layered, processors: Sequence[int], printed: Mapping[int, int] | None = None
-) -> list[Comparison]:
+) -> list[ScheduleComparison]:
     """One line for each number of processors."""
     tasks = graph.graph if isinstance(graph, Layered) else graph
     made = []
@@ -44,7 +44,7 @@ def compared(
         rule, priority = schedule_by_rule(graph, p).length, schedule_by_priority(tasks, p).length
         bound = 0.0 if best.bound is None else best.bound
         made.append(
-            Comparison(p, (printed or {}).get(p), rule, priority, best.length, bound, is_proven(best))
+            ScheduleComparison(p, (printed or {}).get(p), rule, priority, best.length, bound, is_proven(best))
         )
     return made
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from forearm.codegen.functions import Traced
 from forearm.schedules.automatic import Costs
 from forearm.schedules.priority import check_machine
-from forearm.schedules.threaded_plan import Step, Threads
+from forearm.schedules.threaded_plan import Threads, ThreadStep
 from forearm.symbols.graph import MUL, Expr, expressions
 
 MOST_UNITS = 256  # groups of results that are dealt out
@@ -39,7 +39,7 @@ def apart(traced: Traced, processors: int, costs: Costs | None = None) -> Thread
     made = [_stretches(traced, nodes, weight, processors) for nodes in orders]
     _, stretches = min(made, key=lambda pair: pair[0])
     writer = {node: k for k, nodes in enumerate(stretches) for node in nodes}
-    steps = tuple((Step(places=_computed(traced, nodes)),) for nodes in stretches) or ((Step(),),)
+    steps = tuple((ThreadStep(places=_computed(traced, nodes)),) for nodes in stretches) or ((ThreadStep(),),)
     return Threads(traced, steps, writer, {}, 0, 1)
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from forearm.model import Scalar
-from forearm.schedules.formulas import AXES, Motion, start, torque
-from forearm.schedules.links import Chain, Joint, along
+from forearm.schedules.formulas import AXES, ChainState, start, torque
+from forearm.schedules.links import JointState, SubtaskChain, along
 from forearm.schedules.subtasks import SUBTASKS, Place, plain_order
 
 Operand = tuple[float, int]  # a factor and where the value is; a constant is a factor on NOTHING
@@ -43,38 +43,38 @@ class Book:
     operations: list[Operation] = field(default_factory=list)
     place: Place = (0, 0)
 
-    def take(self, name: str) -> Term:
+    def take(self, name: str) -> SignedValue:
         """A quantity that is known before any subtask."""
         self.given.append(name)
-        return Term(self, 1.0, len(self.given) - 1)
+        return SignedValue(self, 1.0, len(self.given) - 1)
 
-    def do(self, product: bool, left: Operand, right: Operand) -> Term:
+    def do(self, product: bool, left: Operand, right: Operand) -> SignedValue:
         """One more operation."""
         self.operations.append(Operation(product, left, right, self.place))
-        return Term(self, 1.0, len(self.given) + len(self.operations) - 1)
+        return SignedValue(self, 1.0, len(self.given) + len(self.operations) - 1)
 
 
 @dataclass(frozen=True, eq=False)
-class Term:
+class SignedValue:
     """A value with a sign, as a scalar that the formulas compute with."""
 
     book: Book
     sign: float
     at: int
 
-    def __neg__(self) -> Term:
-        return Term(self.book, -self.sign, self.at)
+    def __neg__(self) -> SignedValue:
+        return SignedValue(self.book, -self.sign, self.at)
 
-    def __add__(self, other: Term | float) -> Term:
-        if isinstance(other, Term):
+    def __add__(self, other: SignedValue | float) -> SignedValue:
+        if isinstance(other, SignedValue):
             return self.book.do(False, (self.sign, self.at), (other.sign, other.at))
         return self if other == 0.0 else self.book.do(False, (self.sign, self.at), (other, NOTHING))
 
-    def __sub__(self, other: Term | float) -> Term:
+    def __sub__(self, other: SignedValue | float) -> SignedValue:
         return self + -other
 
-    def __mul__(self, other: Term | float) -> Term | float:
-        if isinstance(other, Term):
+    def __mul__(self, other: SignedValue | float) -> SignedValue | float:
+        if isinstance(other, SignedValue):
             made = self.book.do(True, (1.0, self.at), (1.0, other.at))
             return made if self.sign == other.sign else -made
         if other == 0.0:
@@ -86,7 +86,7 @@ class Term:
     __radd__ = __add__
     __rmul__ = __mul__
 
-    def __rsub__(self, other: float) -> Term:
+    def __rsub__(self, other: float) -> SignedValue:
         return -self + other
 
 
@@ -96,7 +96,7 @@ class Remaining:
     and where the torques are.
     """
 
-    chain: Chain
+    chain: SubtaskChain
     given: tuple[str, ...]
     operations: tuple[Operation, ...]
     torques: tuple[Operand, ...]
@@ -129,21 +129,21 @@ class Remaining:
         return frozenset(everything - set(self.by_place(all_made)))
 
 
-def remaining(chain: Chain) -> Remaining:
+def remaining(chain: SubtaskChain) -> Remaining:
     """Run the formulas over terms and keep what they did."""
     book = Book()
-    motion = Motion(chain, given_joints(chain, book))
+    motion = ChainState(chain, given_joints(chain, book))
     values = start(chain)
     for i, number in plain_order(chain):
         book.place = (i, number)
         made = SUBTASKS[number - 1].compute(motion, values, i)
         values.update({(name, i): value for name, value in made.items()})
     torques = [torque(chain, values, i) for i in range(1, len(chain) + 1)]
-    ends = tuple((t.sign, t.at) if isinstance(t, Term) else (float(t), NOTHING) for t in torques)
+    ends = tuple((t.sign, t.at) if isinstance(t, SignedValue) else (float(t), NOTHING) for t in torques)
     return Remaining(chain, tuple(book.given), tuple(book.operations), ends)
 
 
-def given_joints(chain: Chain, book: Book) -> tuple[Joint, ...]:
+def given_joints(chain: SubtaskChain, book: Book) -> tuple[JointState, ...]:
     """The joints as terms; sines, cosines and the way that a joint has slid are given,
     as to the document's subtasks.
     """
@@ -157,11 +157,11 @@ def given_joints(chain: Chain, book: Book) -> tuple[Joint, ...]:
         else:
             k = along(link)[0]
             p[k] = book.take(f"p{i - 1}.{AXES[k]}")
-        made.append(Joint(c, s, book.take(f"qd{i}"), book.take(f"qdd{i}"), (p[0], p[1], p[2])))
+        made.append(JointState(c, s, book.take(f"qd{i}"), book.take(f"qdd{i}"), (p[0], p[1], p[2])))
     return tuple(made)
 
 
-def given_values(chain: Chain, joints: tuple[Joint, ...] | list[Joint]) -> list[Scalar]:
+def given_values(chain: SubtaskChain, joints: tuple[JointState, ...] | list[JointState]) -> list[Scalar]:
     """The numbers of the given quantities, in their order."""
     made: list[Scalar] = []
     for link, joint in zip(chain.links, joints, strict=True):

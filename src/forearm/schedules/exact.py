@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from forearm.schedules.bounds import ROUNDING
-from forearm.schedules.schedule import Schedule
+from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.search import is_proven, schedule_by_search
 from forearm.schedules.tasks import TaskGraph
 from forearm.values import check_number
@@ -33,7 +33,7 @@ def schedule_exact(
     communication: float = 0.0,
     synchronisation: float = 0.0,
     effort: float = 30.0,
-) -> Schedule:
+) -> TaskSchedule:
     """The shortest schedule; `bound` says what is proven, its own length where nothing is shorter.
 
     It starts from the search and its bound, and asks the solver only where they differ. `effort` limits
@@ -48,12 +48,12 @@ def schedule_exact(
     return _solved(found, effort)
 
 
-def is_modelled(schedule: Schedule) -> bool:
+def is_modelled(schedule: TaskSchedule) -> bool:
     """Whether the solver can be asked for a better one."""
     return len(schedule.graph) <= MOST_TASKS and not schedule.synchronisation and _grid(schedule) is not None
 
 
-def _solved(hint: Schedule, effort: float) -> Schedule:
+def _solved(hint: TaskSchedule, effort: float) -> TaskSchedule:
     cp = import_module("ortools.sat.python.cp_model")
     graph, grid = hint.graph, _grid(hint) or 1
     cost = [round(task.cost * grid) for task in graph.tasks]
@@ -93,7 +93,7 @@ def _solved(hint: Schedule, effort: float) -> Schedule:
     return made if made.length <= hint.length else replace(hint, bound=bound)
 
 
-def _starts(model: Any, hint: Schedule, grid: int, most: int) -> list[Any]:
+def _starts(model: Any, hint: TaskSchedule, grid: int, most: int) -> list[Any]:
     graph, made = hint.graph, []
     for k, task in enumerate(graph.tasks):
         first, last = round(graph.heads[k] * grid), most - round(graph.tails[k] * grid)
@@ -103,7 +103,7 @@ def _starts(model: Any, hint: Schedule, grid: int, most: int) -> list[Any]:
 
 
 def _on_processors(
-    model: Any, hint: Schedule, start: list[Any], cost: list[int], delay: int
+    model: Any, hint: TaskSchedule, start: list[Any], cost: list[int], delay: int
 ) -> list[list[Any]]:
     """Which processor does each task, no two at once; a result that comes from another
     one is late by the delay.
@@ -142,7 +142,7 @@ def _dealt(begins: list[int], cost: list[int], processors: int) -> list[int]:
     return owner
 
 
-def _grid(schedule: Schedule) -> int | None:
+def _grid(schedule: TaskSchedule) -> int | None:
     """Parts of a unit of time in which all costs are whole; None where there are none, or too many."""
     given = [task.cost for task in schedule.graph.tasks] + [schedule.communication]
     grid = 1 if all(float(c).is_integer() for c in given) else GRID

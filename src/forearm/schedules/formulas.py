@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from forearm.model import Array, Scalar
-from forearm.schedules.links import Chain, Joint, Link
+from forearm.schedules.links import JointState, SubtaskChain, SubtaskLink
 
 Key = tuple[str, int]  # a quantity and its link
 Values = Mapping[Key, Scalar]
@@ -22,18 +22,18 @@ AXES = ("x", "y", "z")
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class ChainState:
     """A chain and its joints at a state: what every subtask is given."""
 
-    chain: Chain
-    joints: tuple[Joint, ...]
+    chain: SubtaskChain
+    joints: tuple[JointState, ...]
 
-    def at(self, i: int) -> tuple[Link, Joint]:
+    def at(self, i: int) -> tuple[SubtaskLink, JointState]:
         """Link i and its joint, counted from 1."""
         return self.chain.links[i - 1], self.joints[i - 1]
 
 
-Compute = Callable[[Motion, Values, int], Made]
+Compute = Callable[[ChainState, Values, int], Made]
 
 
 def vector(values: Values, name: str, i: int) -> Three:
@@ -42,7 +42,7 @@ def vector(values: Values, name: str, i: int) -> Three:
     return x, y, z
 
 
-def start(chain: Chain) -> dict[Key, Scalar]:
+def start(chain: SubtaskChain) -> dict[Key, Scalar]:
     """What is known of the base, which is at rest and pushed upwards by gravity,
     and of what the last link carries: nothing.
     """
@@ -54,7 +54,7 @@ def start(chain: Chain) -> dict[Key, Scalar]:
     return made | {(f"a.{axis}", 0): -g for axis, g in zip(AXES, chain.g.tolist(), strict=True)}
 
 
-def torque(chain: Chain, values: Values, i: int) -> Scalar:
+def torque(chain: SubtaskChain, values: Values, i: int) -> Scalar:
     """Step 9: the moment about the joint of link i, or the force along it."""
     return values["n.z" if chain.links[i - 1].revolute else "f.z", i]
 
@@ -77,7 +77,7 @@ def down(
     as `along` where the joint turns.
     """
 
-    def compute(motion: Motion, values: Values, i: int) -> Made:
+    def compute(motion: ChainState, values: Values, i: int) -> Made:
         link, joint = motion.at(i)
         x, y, z = renamed(link.axes.T, vector(values, v, i if own else i - 1))
         name = turning if link.revolute else sliding
@@ -96,7 +96,7 @@ def passed(component: int, v: str, made: str) -> Compute:
     the first hands on the one along its joint too.
     """
 
-    def compute(motion: Motion, values: Values, i: int) -> Made:
+    def compute(motion: ChainState, values: Values, i: int) -> Made:
         x, y, z = vector(values, v, i + 1)
         if i == len(motion.chain):
             return {f"{made}.x": x, f"{made}.z": z} if component == 0 else {f"{made}.y": y}
@@ -108,18 +108,18 @@ def passed(component: int, v: str, made: str) -> Compute:
     return compute
 
 
-def carried(motion: Motion, values: Values, name: str, i: int) -> Three:
+def carried(motion: ChainState, values: Values, name: str, i: int) -> Three:
     """What the next link passes on, in axes of link i: the turn is made, axes are only renamed."""
     v = vector(values, name, i)
     return v if i == len(motion.chain) else renamed(motion.at(i + 1)[0].axes, v)
 
 
-def reach(motion: Motion, i: int) -> Three:
+def reach(motion: ChainState, i: int) -> Three:
     """p of link i: from its origin to that of the link it carries."""
     return (0.0, 0.0, 0.0) if i == len(motion.chain) else motion.at(i + 1)[1].p
 
 
-def rate_and_coriolis(motion: Motion, values: Values, i: int) -> Made:
+def rate_and_coriolis(motion: ChainState, values: Values, i: int) -> Made:
     """T3: c = (rate w.y, -rate w.x, qdd) with rate qd, or 2 qd where the joint slides;
     and w.z + qd where it turns.
     """
@@ -130,13 +130,13 @@ def rate_and_coriolis(motion: Motion, values: Values, i: int) -> Made:
     return {"c.x": rate * y, "c.y": -(rate * x), "c.z": joint.qdd, **turning}
 
 
-def with_coriolis(motion: Motion, values: Values, i: int) -> Made:
+def with_coriolis(motion: ChainState, values: Values, i: int) -> Made:
     """T6: c added to alpha', or to a' where the joint slides."""
     name = "alpha" if motion.at(i)[0].revolute else "a"
     return {f"{name}.{axis}": values[f"{name}'.{axis}", i] + values[f"c.{axis}", i] for axis in AXES}
 
 
-def mixed_products(motion: Motion, values: Values, i: int) -> Made:
+def mixed_products(motion: ChainState, values: Values, i: int) -> Made:
     """T7: k = (w.y w.z, w.z w.x, w.x w.y)."""
     link, _ = motion.at(i)
     if not link.revolute:  # products of the same rates under other names
@@ -151,7 +151,7 @@ def mixed_products(motion: Motion, values: Values, i: int) -> Made:
     return {"k.x": y * z, "k.y": z * x, "k.z": x * y}
 
 
-def squares(motion: Motion, values: Values, i: int) -> Made:
+def squares(motion: ChainState, values: Values, i: int) -> Made:
     """T8: the squares of w."""
     if not motion.at(i)[0].revolute:
         return {}  # T9 renames what the link before has
@@ -165,7 +165,7 @@ def _elements(*made: str) -> Callable[[Callable[[Values, int], Made]], Compute]:
     """
 
     def of(formula: Callable[[Values, int], Made]) -> Compute:
-        def compute(motion: Motion, values: Values, i: int) -> Made:
+        def compute(motion: ChainState, values: Values, i: int) -> Made:
             link, _ = motion.at(i)
             if link.revolute:
                 return formula(values, i)
@@ -204,7 +204,7 @@ def lambda_differences(values: Values, i: int) -> Made:
 def products(row: str, made: str, before: bool) -> Compute:
     """The three products of a row of lambda p, of the link before, or of lambda s."""
 
-    def compute(motion: Motion, values: Values, i: int) -> Made:
+    def compute(motion: ChainState, values: Values, i: int) -> Made:
         lever = motion.at(i)[1].p if before else tuple(motion.at(i)[0].s.tolist())
         k = i - 1 if before else i
         return {
@@ -217,7 +217,7 @@ def products(row: str, made: str, before: bool) -> Compute:
 def summed(row: str, products: str, made: str, before: bool) -> Compute:
     """An acceleration and the three products of a row."""
 
-    def compute(_: Motion, values: Values, i: int) -> Made:
+    def compute(_: ChainState, values: Values, i: int) -> Made:
         total = (
             values[f"{products}.{row}x", i]
             + values[f"{products}.{row}y", i]
@@ -228,7 +228,7 @@ def summed(row: str, products: str, made: str, before: bool) -> Compute:
     return compute
 
 
-def inertial_force(motion: Motion, values: Values, i: int) -> Made:
+def inertial_force(motion: ChainState, values: Values, i: int) -> Made:
     """T26: F = m ac."""
     m = motion.at(i)[0].m
     return {f"F.{axis}": m * values[f"ac.{axis}", i] for axis in AXES}
@@ -239,7 +239,7 @@ def inertial_moment(k: int) -> Compute:
     Dhanaraj (4.11)-(4.13).
     """
 
-    def compute(motion: Motion, values: Values, i: int) -> Made:
+    def compute(motion: ChainState, values: Values, i: int) -> Made:
         moments = motion.at(i)[0].I.tolist()
         D = moments[(k + 2) % 3] - moments[(k + 1) % 3]
         return {f"N.{AXES[k]}": moments[k] * values[f"alpha.{AXES[k]}", i] + D * values[f"k.{AXES[k]}", i]}
@@ -247,7 +247,7 @@ def inertial_moment(k: int) -> Compute:
     return compute
 
 
-def joint_force(motion: Motion, values: Values, i: int) -> Made:
+def joint_force(motion: ChainState, values: Values, i: int) -> Made:
     """T32: f = F + f'."""
     next_force = carried(motion, values, "f'", i)
     return {f"f.{axis}": values[f"F.{axis}", i] + next_force[k] for k, axis in enumerate(AXES)}
@@ -256,7 +256,7 @@ def joint_force(motion: Motion, values: Values, i: int) -> Made:
 def lever_moment(k: int, force: str, made: str) -> Compute:
     """A component of p x f', the force that is passed on, or of s x F."""
 
-    def compute(motion: Motion, values: Values, i: int) -> Made:
+    def compute(motion: ChainState, values: Values, i: int) -> Made:
         a, b = (k + 1) % 3, (k + 2) % 3
         if force == "F":
             lever, f = motion.at(i)[0].s.tolist(), vector(values, "F", i)
@@ -270,7 +270,7 @@ def lever_moment(k: int, force: str, made: str) -> Compute:
 def joint_moment(k: int) -> Compute:
     """A component of N + n' + n'' + n'''."""
 
-    def compute(motion: Motion, values: Values, i: int) -> Made:
+    def compute(motion: ChainState, values: Values, i: int) -> Made:
         axis = AXES[k]
         own = values[f"N.{axis}", i] + values[f"n'.{axis}", i] + values[f"n''.{axis}", i]
         return {f"n.{axis}": own + carried(motion, values, "n'''", i)[k]}
@@ -278,7 +278,7 @@ def joint_moment(k: int) -> Compute:
     return compute
 
 
-def _sources(link: Link) -> tuple[list[int], list[float]]:
+def _sources(link: SubtaskLink) -> tuple[list[int], list[float]]:
     """For each axis of the link the axis of the one before that it lies along, and the sign."""
     columns = [next(k for k in range(3) if link.axes[k, c] != 0.0) for c in range(3)]
     return columns, [float(link.axes[k, c]) for c, k in enumerate(columns)]

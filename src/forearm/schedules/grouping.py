@@ -40,7 +40,7 @@ class _Parts:
 def grouped(division: Division, size: float, costs: Costs | None = None) -> Division:
     """The same function in tasks that cost at most `size` each, as far as single operations allow it."""
     if not is_number(size) or not 0.0 < size < math.inf:
-        raise InputError(f"size: what a task may cost, a number above 0, is needed; came {shorten(size)}.")
+        raise InputError(f"size: expected the largest cost of a task, a number above 0, got {shorten(size)}.")
     graph = division.graph
     parts = _Parts(
         {k: [k] for k in range(len(graph))},

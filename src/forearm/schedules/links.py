@@ -11,7 +11,7 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.errors import ModelError
-from forearm.model import Array, Body, Scalar, Vector, cos_sin, model_of, refuse_tree
+from forearm.model import Array, RigidBody, Scalar, Vector, cos_sin, model_of, refuse_tree
 
 # What turning leaves where 0 or 1 should stand: lengths relative to the arm's largest,
 # tensors to their own largest entry.
@@ -20,7 +20,7 @@ WHAT = "dividing the torques into subtasks of three operations"
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class SubtaskLink:
     """One link in axes whose z is its joint: p leads to it from the link before, in
     that one's axes, at q = 0.
 
@@ -39,11 +39,11 @@ class Link:
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
+class SubtaskChain:
     """The links from the base on, and free fall in base axes."""
 
     name: str
-    links: tuple[Link, ...]
+    links: tuple[SubtaskLink, ...]
     g: Array
 
     def __len__(self) -> int:
@@ -51,7 +51,7 @@ class Chain:
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class JointState:
     """What is known of a joint before any subtask: cosine and sine, rate, acceleration,
     and p with the way that it slid.
     """
@@ -63,7 +63,7 @@ class Joint:
     p: tuple[Scalar, Scalar, Scalar]
 
 
-def chain_of(arm: Arm) -> Chain:
+def chain_of(arm: Arm) -> SubtaskChain:
     """The links of an arm, its drives left out, or an error that names the first that the
     43 subtasks are not for.
     """
@@ -77,10 +77,10 @@ def chain_of(arm: Arm) -> Chain:
         axes, angle = _right_angles(_snapped(R @ body.Rb), body.revolute, f"{arm.name}, {name}")
         links.append(_link(body, axes, angle, _cleared(R @ body.pb + p, size), size, f"{arm.name}, {name}"))
         R, p = body.Ra, body.pa
-    return Chain(arm.name, tuple(links), model.g)
+    return SubtaskChain(arm.name, tuple(links), model.g)
 
 
-def joints_at(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> list[Joint]:
+def joints_at(chain: SubtaskChain, q: Vector, qd: Vector, qdd: Vector) -> list[JointState]:
     """The joints at a state, over any scalar that has a cosine and a sine."""
     made = []
     for link, at, rate, acceleration in zip(chain.links, q, qd, qdd, strict=True):
@@ -91,17 +91,17 @@ def joints_at(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> list[Joint]:
             c, s = 1.0, 0.0
             k, sign = along(link)
             p[k] = p[k] + sign * at
-        made.append(Joint(c, s, rate, acceleration, (p[0], p[1], p[2])))
+        made.append(JointState(c, s, rate, acceleration, (p[0], p[1], p[2])))
     return made
 
 
-def along(link: Link) -> tuple[int, float]:
+def along(link: SubtaskLink) -> tuple[int, float]:
     """Which axis of the link before lies along the joint, and with what sign."""
     k = int(np.flatnonzero(link.axes[:, 2])[0])
     return k, float(link.axes[k, 2])
 
 
-def _link(body: Body, axes: Array, angle: float, p: Array, size: float, where: str) -> Link:
+def _link(body: RigidBody, axes: Array, angle: float, p: Array, size: float, where: str) -> SubtaskLink:
     tensor = body.Ra @ body.I @ body.Ra.T
     diagonal = np.diag(tensor).copy()
     if np.abs(tensor - np.diag(diagonal)).max() > ROUNDING * max(np.abs(diagonal).max(), 1e-300):
@@ -109,7 +109,7 @@ def _link(body: Body, axes: Array, angle: float, p: Array, size: float, where: s
             f"{where}: its link has products of inertia, and {WHAT} knows diagonal tensors only (Dhanaraj "
             "4.3.1); leave them out where they are small, or take a task graph of the generated code."
         )
-    return Link(
+    return SubtaskLink(
         body.revolute, axes, angle, p, float(body.m), _cleared(body.Ra @ body.r + body.pa, size), diagonal
     )
 

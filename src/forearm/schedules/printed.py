@@ -12,7 +12,7 @@ from typing import Any
 
 from forearm.errors import NameNotFound, suggest
 from forearm.schedules.assembly import Layered, table_graph
-from forearm.schedules.checking import Entry, Violation, violations_of_entries
+from forearm.schedules.checking import ScheduleEntry, Violation, violations_of_entries
 from forearm.schedules.subtasks import SUBTASKS, Place
 from forearm.schedules.tasks import TaskGraph
 
@@ -28,7 +28,7 @@ MISPRINTS = {STANFORD: {127: 129}}
 
 @dataclass(frozen=True)
 class Printed:
-    """One table of appendix C: rows of tasks, one a processor, from level 1 on; 0 is idle."""
+    """One table of appendix C: rows of tasks, one per processor, from level 1 on; 0 is idle."""
 
     name: str
     rows: tuple[tuple[int, ...], ...]
@@ -44,10 +44,10 @@ class Printed:
         return len(self.rows)
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[ScheduleEntry, ...]:
         """Its tasks by name, processors from 0, level 1 starting at 0."""
         return tuple(
-            Entry(str(task), column, float(level))
+            ScheduleEntry(str(task), column, float(level))
             for level, row in enumerate(self.rows)
             for column, task in enumerate(row)
             if task

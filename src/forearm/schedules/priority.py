@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from forearm.errors import InputError, shorten
-from forearm.schedules.schedule import Schedule
+from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.tasks import TaskGraph, is_time
 from forearm.values import check_whole
 
@@ -79,7 +79,7 @@ class Timing:
 
 def schedule_by_priority(
     graph: TaskGraph, processors: int, communication: float = 0.0, synchronisation: float = 0.0
-) -> Schedule:
+) -> TaskSchedule:
     """Highest level first: the level of a task is the most costly chain from it to the end
     (Hu's rule for trees).
 
@@ -93,7 +93,7 @@ def schedule_by_priority(
     found = []
     for q in sorted(used | {processors}):
         start, processor = listed(graph, q, graph.tails, communication, synchronisation)
-        found.append(Schedule(graph, processors, tuple(start), tuple(processor), "priority", **costs))
+        found.append(TaskSchedule(graph, processors, tuple(start), tuple(processor), "priority", **costs))
     return min(found, key=lambda made: made.length)
 
 
@@ -176,4 +176,4 @@ def check_machine(processors: int, communication: float = 0.0, synchronisation: 
     check_whole(processors, "processors", 1, MOST_PROCESSORS)
     for name, time in (("communication", communication), ("synchronisation", synchronisation)):
         if not is_time(time):
-            raise InputError(f"{name}: a time of at least 0 is needed; came {shorten(time)}.")
+            raise InputError(f"{name}: expected a time of at least 0, got {shorten(time)}.")

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from forearm.errors import InputError
 from forearm.schedules.assembly import Layered
 from forearm.schedules.priority import check_machine, listed
-from forearm.schedules.schedule import Schedule
+from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.tasks import TaskGraph
 
 
-def schedule_by_rule(graph: TaskGraph | Layered, processors: int) -> Schedule:
+def schedule_by_rule(graph: TaskGraph | Layered, processors: int) -> TaskSchedule:
     """Tasks of the first layer that is not done come first, in their order;
     then those of the next layers that can be done.
 
@@ -28,11 +28,9 @@ def schedule_by_rule(graph: TaskGraph | Layered, processors: int) -> Schedule:
     return by_layers(graph, graph.layers, processors)
 
 
-def by_layers(graph: TaskGraph, layers: Sequence[int], processors: int) -> Schedule:
+def by_layers(graph: TaskGraph, layers: Sequence[int], processors: int) -> TaskSchedule:
     """The rule with layers that are given."""
     if len(layers) != len(graph):
-        raise InputError(
-            f"{graph.name}: {len(graph)} tasks came with {len(layers)} layers; one a task is needed."
-        )
+        raise InputError(f"{graph.name}: expected one layer per task, {len(graph)}, got {len(layers)}.")
     start, processor = listed(graph, processors, [-float(layer) for layer in layers])
-    return Schedule(graph, processors, tuple(start), tuple(processor), "rule")
+    return TaskSchedule(graph, processors, tuple(start), tuple(processor), "rule")

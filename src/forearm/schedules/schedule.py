@@ -9,7 +9,7 @@ from forearm.schedules.tasks import TaskGraph
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
+class TaskSchedule:
     """Tasks of a graph on processors 0, 1, ...: `start` and `processor` of each task,
     by the `method` that found them.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from forearm.schedules.bounds import ROUNDING, lower_bound
 from forearm.schedules.priority import listed, schedule_by_priority, timed
-from forearm.schedules.schedule import Schedule
+from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.tasks import TaskGraph
 
 WORK = 60_000  # tasks times processors placed in all tries together: some seconds
@@ -22,7 +22,7 @@ SEED = 1
 
 def schedule_by_search(
     graph: TaskGraph, processors: int, communication: float = 0.0, synchronisation: float = 0.0
-) -> Schedule:
+) -> TaskSchedule:
     """The best of many lists; `bound` is proven, so that a schedule as long as it is the best there is.
 
     A schedule read from its end is one of the graph with all arrows turned; listing that anew by the times of
@@ -47,7 +47,7 @@ def schedule_by_search(
     return best
 
 
-def is_proven(schedule: Schedule) -> bool:
+def is_proven(schedule: TaskSchedule) -> bool:
     """Whether no schedule is shorter."""
     return schedule.bound is not None and schedule.length <= schedule.bound * (1.0 + 4.0 * ROUNDING)
 
@@ -59,7 +59,7 @@ def reversed_graph(graph: TaskGraph) -> TaskGraph:
     return TaskGraph(graph.tasks[::-1], before, graph.name)
 
 
-def _to_and_fro(like: Schedule, priority: Sequence[float]) -> Schedule:
+def _to_and_fro(like: TaskSchedule, priority: Sequence[float]) -> TaskSchedule:
     """The best of the schedules on the way from these priorities, listed from the front and
     from the back in turns.
     """

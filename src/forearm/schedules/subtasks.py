@@ -28,7 +28,7 @@ from forearm.schedules.formulas import (
     summed,
     with_coriolis,
 )
-from forearm.schedules.links import Chain
+from forearm.schedules.links import SubtaskChain
 
 Place = tuple[int, int]  # a link, counted from 1, and the number of one of its subtasks
 After = tuple[tuple[int, int], ...]
@@ -108,7 +108,7 @@ SUBTASKS: tuple[Subtask, ...] = (
 )  # fmt: skip
 
 
-def plain_order(chain: Chain) -> tuple[Place, ...]:
+def plain_order(chain: SubtaskChain) -> tuple[Place, ...]:
     """One order in which the subtasks of a chain can be done;
     T6 of a sliding joint needs the acceleration, and follows T19.
     """

@@ -28,7 +28,7 @@ class Task:
     def __post_init__(self) -> None:
         if not is_time(self.cost):
             raise InputError(
-                f"task {shorten(self.name)}: a cost of at least 0 is needed; came {shorten(self.cost)}."
+                f"task {shorten(self.name)}: expected a cost of at least 0, got {shorten(self.cost)}."
             )
 
 
@@ -45,8 +45,8 @@ class TaskGraph:
     def __post_init__(self) -> None:
         if len(self.before) != len(self.tasks):
             raise InputError(
-                f"{self.name}: {len(self.tasks)} tasks came with {len(self.before)} "
-                "lists of what comes before."
+                f"{self.name}: expected one list of predecessors per task, "
+                f"{len(self.tasks)}, got {len(self.before)}."
             )
         for k, earlier in enumerate(self.before):
             if any(not 0 <= e < k for e in earlier):

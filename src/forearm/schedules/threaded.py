@@ -85,14 +85,15 @@ class Threaded:
         inputs = self.threads.traced.inputs
         if len(states) != len(inputs):
             raise InputError(
-                f"threads: the arguments are {', '.join(a.name for a in inputs)}; came {len(states)}."
+                f"threads: expected the arguments {', '.join(a.name for a in inputs)}, got "
+                f"{len(states)} of them."
             )
         arrays = [as_floats(state, a.name) for state, a in zip(states, inputs, strict=True)]
         many = arrays[0].ndim == len(inputs[0].shape) + 1
         rows = arrays[0].shape[:1] if many else ()
         for array, a in zip(arrays, inputs, strict=True):
             if array.shape != (*rows, *a.shape):
-                raise InputError(f"{a.name}: shape {(*rows, *a.shape)} is needed; came {array.shape}.")
+                raise InputError(f"{a.name}: expected shape {(*rows, *a.shape)}, got {array.shape}.")
         return [np.ascontiguousarray(a if many else a[None]) for a in arrays], many
 
 
@@ -117,7 +118,7 @@ def compiled_threads(threads: Threads) -> Threaded:
     """Threads as machine code, double precision."""
     if len(threads.steps) > MOST_THREADS:
         raise InputError(
-            f"threads: at most {MOST_THREADS} are run; came {len(threads.steps)}. Take fewer processors."
+            f"threads: expected at most {MOST_THREADS}, got {len(threads.steps)}. Take fewer processors."
         )
     names = [f"lane{k}" for k in range(len(threads.steps))]
     memory = loaded(object_code(module_of(threads, host("float64", 1), _has_pause())), names)

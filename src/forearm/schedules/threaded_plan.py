@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from forearm.codegen.functions import Traced
 from forearm.schedules.automatic import Division
 from forearm.schedules.checking import check_schedule
-from forearm.schedules.schedule import Schedule
+from forearm.schedules.schedule import TaskSchedule
 from forearm.symbols.graph import MUL, expressions
 
 APART = 16  # scalars between what two threads write: two cache lines
 
 
 @dataclass
-class Step:
+class ThreadStep:
     """One stretch of a thread: `waits` are (thread, tasks that it must have done),
     the rest are nodes of the graph.
     """
@@ -38,7 +38,7 @@ class Threads:
     """
 
     traced: Traced
-    steps: tuple[tuple[Step, ...], ...]
+    steps: tuple[tuple[ThreadStep, ...], ...]
     writer: dict[int, int]  # node of a result -> thread
     slots: dict[int, int]
     size: int  # scalars of shared memory
@@ -50,7 +50,7 @@ class Threads:
         return sum(len(step.waits) for lane in self.steps for step in lane)
 
 
-def planned_threads(division: Division, schedule: Schedule) -> Threads:
+def planned_threads(division: Division, schedule: TaskSchedule) -> Threads:
     """The threads of a schedule; processors that do nothing get none."""
     check_schedule(schedule, division.graph, "threads")
     lanes = [lane for lane in schedule.lanes if lane] or [()]
@@ -113,12 +113,12 @@ def _steps(
     waits: dict[int, list[tuple[int, int]]],
     said: set[tuple[int, int]],
     owner: dict[int, int],
-) -> list[Step]:
+) -> list[ThreadStep]:
     graph, loaded = division.traced.graph, set[int]()
-    steps = [Step()]
+    steps = [ThreadStep()]
     for number, k in enumerate(lane, 1):
         if waits[k] or steps[-1].done is not None:
-            steps.append(Step(waits=list(waits[k])))
+            steps.append(ThreadStep(waits=list(waits[k])))
         step = steps[-1]
         for place in division.places[k]:
             for p in graph.operands(place):
@@ -131,7 +131,7 @@ def _steps(
     return steps
 
 
-def _slots(steps: list[tuple[Step, ...]]) -> tuple[dict[int, int], int]:
+def _slots(steps: list[tuple[ThreadStep, ...]]) -> tuple[dict[int, int], int]:
     """Places in memory for what goes from thread to thread, in the order in which it is
     made, each thread's apart.
     """

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from forearm.kernels.ir import compute, intrinsics, result
-from forearm.kernels.llvm import Function, Value, declared, joined
+from forearm.kernels.llvm import IRFunction, Value, declared, joined
 from forearm.kernels.vectors import Body, Target
-from forearm.schedules.threaded_plan import Step, Threads, kept_places
+from forearm.schedules.threaded_plan import Threads, ThreadStep, kept_places
 from forearm.symbols import Expr
 
 LINE = 128  # bytes between the numbers of two threads: two cache lines
@@ -40,7 +40,7 @@ class _Lane:
         self.arrays = (*threads.traced.inputs, *threads.traced.outputs)
         kinds = dict.fromkeys([*(a.name for a in self.arrays), "shared", "numbers"], "ptr")
         kinds |= {"count": "i64", "patience": "i64", "yield": "ptr"}
-        self.f = f = Function(f"lane{k}", kinds, "i64")
+        self.f = f = IRFunction(f"lane{k}", kinds, "i64")
         self.body, self.lost = Body(target, f=f), f.label()
         *_, numbers, self.count, self.patience, self.let_others = f.arguments
         self.stop = f.at(numbers, LINE * len(threads.steps), "i8")
@@ -89,7 +89,7 @@ class _Lane:
             if not isinstance(entry, Expr) or entry.node not in threads.writer:
                 body.store(rows[name], index, body.op("fadd", result(body, entry, values), unknown), 1)
 
-    def _step(self, step: Step, keep: set[int], values: dict[int, str], base: Value) -> None:
+    def _step(self, step: ThreadStep, keep: set[int], values: dict[int, str], base: Value) -> None:
         f, body, threads = self.f, self.body, self.threads
         graph = threads.traced.graph
         for other, number in step.waits:
@@ -139,7 +139,7 @@ def waiting_text(pause: bool) -> str:
     Who gives up says so in `stop`, so that all the others do too. `yield` may be null.
     """
     kinds = {"number": "ptr", "target": "i64", "patience": "i64", "stop": "ptr", "yield": "ptr"}
-    f = Function("waiting", kinds, "i1", internal=True)
+    f = IRFunction("waiting", kinds, "i1", internal=True)
     number, target, patience, stop, let_others = f.arguments
     came = f.label()
     with f.repeat(0) as look:

@@ -14,7 +14,7 @@ from forearm.errors import InputError
 from forearm.simulation.events import EventFunction, EventHit, Watch
 from forearm.simulation.implicit import Radau
 from forearm.simulation.methods import Acceleration, Floats, stacked, tableau_of
-from forearm.simulation.solution import Solution, Status
+from forearm.simulation.solution import DenseSolution, Status
 from forearm.simulation.stepping import (
     PARTS,
     Explicit,
@@ -22,7 +22,7 @@ from forearm.simulation.stepping import (
     Stepper,
     System,
     Tolerance,
-    Trial,
+    TrialStep,
     along,
     tolerance,
     unfinite,
@@ -58,7 +58,7 @@ def integrate(
     breakpoints: ArrayLike = (),
     first_step: float | None = None,
     progress: Progress | None = None,
-) -> Solution:
+) -> DenseSolution:
     """q'' = f(t, q, qd) from t0 to t1, each step's error within atol + rtol |y| in every
     component of q and qd.
 
@@ -156,7 +156,7 @@ class _Run:
         factor = SAFETY * now ** (0.75 * memory - self.stepper.exponent) * before**memory
         return min(max(float(factor), SHRINK), growth)
 
-    def _accept(self, trial: Trial, error: float, t_new: float, rejected: bool) -> bool:
+    def _accept(self, trial: TrialStep, error: float, t_new: float, rejected: bool) -> bool:
         rate_end, dense = self.stepper.finish(self.t, self.y, self.rate, trial)
         hits = self._events(trial, dense)
         if hits and hits[-1].terminal:
@@ -171,13 +171,13 @@ class _Run:
         failure = unfinite(self.y, [rate_end], self.y)
         return self._fail(Status.DIVERGED, failure) if failure is not None else True
 
-    def _events(self, trial: Trial, dense: Floats) -> list[EventHit]:
+    def _events(self, trial: TrialStep, dense: Floats) -> list[EventHit]:
         if not self.watch.rows:
             return []
         states = [(theta, along(self.y, dense, theta)) for theta in self.stepper.sections] + [(1.0, trial.y)]
         return self.watch.step(self.t, trial.h, states, partial(along, self.y, dense))
 
-    def _stop(self, trial: Trial, dense: Floats, hits: list[EventHit]) -> bool:
+    def _stop(self, trial: TrialStep, dense: Floats, hits: list[EventHit]) -> bool:
         """The end at a terminal event, on the curve of the step that crossed it."""
         last = hits[-1]
         self._take(last.t, np.stack([last.q, last.qd]), trial.h, dense, hits)
@@ -195,7 +195,7 @@ class _Run:
         if self.progress is not None:
             self.progress(t, len(self.dense))
 
-    def _blame(self, trial: Trial) -> Failure:
+    def _blame(self, trial: TrialStep) -> Failure:
         """The component whose error is largest, for a message."""
         assert trial.error is not None
         part, index = np.unravel_index(int(np.argmax(trial.error)), trial.error.shape)
@@ -213,10 +213,10 @@ class _Run:
         self.message = f"integration stopped at t = {self.t:.9g} with step {self.h:.3g}: {failure.reason}"
         return False
 
-    def solution(self) -> Solution:
+    def solution(self) -> DenseSolution:
         """What was reached so far."""
         states = np.stack(self.states)
-        return Solution(
+        return DenseSolution(
             np.array(self.times),
             states[:, 0],
             states[:, 1],
@@ -260,9 +260,9 @@ def _stretches(t0: float, t1: float, breakpoints: ArrayLike) -> list[tuple[float
     """(start, end) between the breakpoints that lie inside t0 and t1."""
     knots = as_floats(breakpoints, "breakpoints")
     if not (isfinite(t0) and isfinite(t1) and t1 > t0):
-        raise InputError(f"t1 must lie after t0 and both be finite; came t0 = {t0:g}, t1 = {t1:g}.")
+        raise InputError(f"t1 must lie after t0 and both be finite, got t0 = {t0:g}, t1 = {t1:g}.")
     if knots.ndim != 1 or np.isnan(knots).any():
-        raise InputError("breakpoints: a list of times is needed, without NaN.")
+        raise InputError("breakpoints: expected a list of times without NaN.")
     inside = np.unique(knots[(knots > t0) & (knots < t1)]).tolist()
     return list(zip([t0, *inside], [*inside, t1], strict=True))
 
@@ -270,7 +270,7 @@ def _stretches(t0: float, t1: float, breakpoints: ArrayLike) -> list[tuple[float
 def _check(y: Floats, first_step: float | None) -> None:
     if y.ndim != 2:
         raise InputError(
-            f"q and qd: one state (n,) is needed, came {y.shape[1:]}; step batches with explicit_step."
+            f"q and qd: expected one state (n,), got {y.shape[1:]}; step batches with explicit_step."
         )
     if first_step is not None and not first_step > 0.0:
-        raise InputError(f"first_step: must be above 0, came {first_step:g}.")
+        raise InputError(f"first_step: must be above 0, got {first_step:g}.")

@@ -20,7 +20,7 @@ from forearm.simulation.events import EventFunction, EventHit
 from forearm.simulation.fixed import Progress
 from forearm.simulation.inputs import Input, periods
 from forearm.simulation.jamming import is_jammed
-from forearm.simulation.solution import Solution, Status
+from forearm.simulation.solution import DenseSolution, Status
 from forearm.simulation.stiction import DryFriction
 from forearm.simulation.track import Track, before_zero
 from forearm.simulation.windings import Asked, Motors
@@ -71,7 +71,7 @@ class Following:
         self.drive, self.commands, self.motors, self.track, self.state = drive, commands, motors, track, state
         self.friction = DryFriction(motors, state)
         self.n = drive.arm.n
-        self.found: list[tuple[Solution, Asked]] = []
+        self.found: list[tuple[DenseSolution, Asked]] = []
         # q, qd and u that last had no acceleration
         self.unsolved: tuple[Floats, Floats, Floats] | None = None
         self.currents: list[Floats] = [motors.current[None].copy()]  # (k, m) at the samples of each piece
@@ -102,7 +102,7 @@ class Following:
         how: Accuracy,
         first: float | None,
         progress: Progress | None,
-    ) -> Solution:
+    ) -> DenseSolution:
         """To the next change, or to `until`."""
         x, xd = self._extended()
         m = len(self.motors.current)
@@ -170,7 +170,7 @@ class Following:
             made.append(EventFunction("condition", lambda t, x, xd: until(t, x[:n], xd[:n]), 1, True))
         return made
 
-    def _take(self, found: Solution) -> None:
+    def _take(self, found: DenseSolution) -> None:
         """The samples of a piece, and what its end changes."""
         qd, hits = found.qd[:, : self.n], [hit for hit in found.events if hit.terminal]
         stuck = [self.friction.stick(hit.component) for hit in hits if hit.name == "stick"]
@@ -191,7 +191,7 @@ class Following:
         if hit.name == "condition":
             self.track.met(t)
 
-    def _failed(self, found: Solution, t: float) -> None:
+    def _failed(self, found: DenseSolution, t: float) -> None:
         if found.status is Status.DIVERGED and self._jams():
             self.track.jammed(t)
         elif found.status is Status.DIVERGED and found.component is not None:

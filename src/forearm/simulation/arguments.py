@@ -24,7 +24,7 @@ def check_tolerances(rtol: object, atol: object) -> None:
 def check_function(value: object, what: str, arguments: str) -> None:
     """Refuse what is there and cannot be called."""
     if value is not None and not callable(value):
-        raise InputError(f"simulate, {what}: a function of {arguments} is needed; came {shorten(value)}.")
+        raise InputError(f"simulate, {what}: expected a function of {arguments}, got {shorten(value)}.")
 
 
 def condition_of(until: Any) -> Condition | None:
@@ -46,7 +46,7 @@ def condition_of(until: Any) -> Condition | None:
             number = math.nan
         if math.isnan(number):
             raise InputError(
-                "simulate, until: a number other than NaN, or True or False, is needed at every state; came "
+                "simulate, until: expected a number other than NaN, or True or False, at every state, got "
                 f"{shorten(value)} at t = {t:.9g} s."
             )
         return number

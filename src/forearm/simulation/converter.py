@@ -48,7 +48,7 @@ def converter_of(arm: Arm, dac: DAC) -> Converter:
     given = [None if joint.motor is None else joint.motor.amplifier_gain for joint in arm.joints]
     if dac.gain != 1.0 and any(gain is not None for gain in given):
         raise InputError(
-            f"DAC, gain: {dac.gain:g} came, and motors of {arm.name!r} have an amplifier_gain of their own. "
+            f"DAC, gain: got {dac.gain:g}, but motors of {arm.name!r} have an amplifier_gain of their own. "
             "Leave the DAC's out, or change the arm's."
         )
     return Converter(dac, np.array([1.0 if gain is None else gain for gain in given], dtype=np.float64))

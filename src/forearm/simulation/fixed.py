@@ -96,7 +96,7 @@ class Fixed:
         self.clock.done += steps
 
     def _blame(self, times: Floats, u: Floats, h: float, steps: int) -> None:
-        """Which joint went beyond all numbers within these steps, and at which of them."""
+        """Which joint overflowed within these steps, and at which of them."""
         table = u if u.ndim == 1 else u[: steps + 1]
         q, qd = self.simulator.run(self.state.copy(), table, steps, h, 1, self.drive.is_linear)
         row, joint = first_to_go(q[0], qd[0])

@@ -11,7 +11,7 @@ from math import sqrt
 import numpy as np
 
 from forearm.simulation.methods import RADAU, Floats, Tableau
-from forearm.simulation.stepping import Failure, System, Tolerance, Trial, sections, unfinite
+from forearm.simulation.stepping import Failure, System, Tolerance, TrialStep, sections, unfinite
 
 NEWTON_STEPS = 7
 # Newton may leave this part of the allowed error of a step.
@@ -95,21 +95,21 @@ class Radau:
         self._last: tuple[Floats, float] | None = None
         self._rejected = True
 
-    def attempt(self, t: float, y: Floats, rate: Floats, h: float) -> Trial:
+    def attempt(self, t: float, y: Floats, rate: Floats, h: float) -> TrialStep:
         """A step, with a new Jacobian where the old one does not let Newton converge."""
         scale = self.tolerance.scale(y)
         while True:
             try:
                 stages, single = self._equations(t, y, rate, h)
             except np.linalg.LinAlgError:
-                return Trial(h, y, [], None, Failure("the equations of the stages are singular"))
+                return TrialStep(h, y, [], None, Failure("the equations of the stages are singular"))
             solved = self._newton(stages, t, y, h, scale)
             if solved is not None:
                 break
             if self._fresh:
                 self._rejected = True
                 bad = unfinite(y, [self.system(t + h, y)], y)
-                return Trial(
+                return TrialStep(
                     h, y, [], None, bad or Failure("Newton's iteration for the stages does not converge")
                 )
             self._blocks = None
@@ -122,9 +122,9 @@ class Radau:
             error = single.solve((self.system(t, y + error) + pull)[None])[0]
         self._slow = steps > 2 and newton_rate > FAST_NEWTON
         self._rejected = not np.max(np.abs(error) / scale) <= 1.0
-        return Trial(h, y_new, Z, np.abs(error) / scale, unfinite(y_new, [rate], y))
+        return TrialStep(h, y_new, Z, np.abs(error) / scale, unfinite(y_new, [rate], y))
 
-    def finish(self, t: float, y: Floats, rate: Floats, trial: Trial) -> tuple[Floats, Floats]:
+    def finish(self, t: float, y: Floats, rate: Floats, trial: TrialStep) -> tuple[Floats, Floats]:
         """The rate at the end, and the cubic through the start and the stages."""
         dense = np.tensordot(self._cubic, np.asarray(trial.stages), 1)
         self._last = dense, trial.h

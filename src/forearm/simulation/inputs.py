@@ -113,14 +113,14 @@ def input_of(
     ]
     if len(given) > 1:
         raise InputError(
-            f"simulate: one of torque, voltage and controller drives the arm; came {' and '.join(given)}."
+            f"simulate: expected one of torque, voltage and controller, got {' and '.join(given)}."
         )
     check_function(controller, "controller", "(t, q, qd)")
     if controller is not None:
         _check_takes(
             controller,
             3,
-            "simulate, controller: a function of (t, q, qd) is needed; one of t alone is torque=.",
+            "simulate, controller: expected a function of (t, q, qd); one of t alone is torque=.",
         )
     check_kind(dac, (DAC, type(None)), "simulate, dac")
     source: Any = voltage if voltage is not None else np.zeros(arm.n) if torque is None else torque
@@ -130,7 +130,7 @@ def input_of(
         _check_takes(
             source,
             1,
-            f"simulate, {given[0]}: a function of t alone is needed; one of (t, q, qd) is controller=.",
+            f"simulate, {given[0]}: expected a function of t alone; one of (t, q, qd) is controller=.",
         )
     else:
         source = numbers(arm, source, given[0] if given else "torque")
@@ -152,14 +152,14 @@ def _check_takes(function: Any, arguments: int, message: str) -> None:
 
 
 def numbers(arm: Arm, value: ArrayLike, what: str) -> Floats:
-    """One finite number a joint, (n,)."""
+    """One finite number per joint, (n,)."""
     try:
         array = as_floats(value, what)
     except InputError:
-        raise InputError(f"simulate, {what}: {arm.n} numbers are needed; came {shorten(value)}.") from None
+        raise InputError(f"simulate, {what}: expected {arm.n} numbers, got {shorten(value)}.") from None
     if array.shape != (arm.n,) or not np.isfinite(array).all():
         raise InputError(
-            f"simulate, {what}: {arm.n} finite numbers are needed, one a joint; came {shorten(value)}."
+            f"simulate, {what}: expected {arm.n} finite numbers, one per joint, got {shorten(value)}."
         )
     return array
 

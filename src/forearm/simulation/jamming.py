@@ -1,5 +1,5 @@
 """Where friction that grows with the load leaves no acceleration:
-told from a motion that goes beyond all numbers.
+told from a motion that overflows.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Tableau:
         rows = [len(row) for row in self.a]
         if len(self.b) != stages or rows not in ([stages] * stages, list(range(stages))):
             raise InputError(
-                f"tableau {self.name!r}: c and b need one number a stage, a a square or the "
+                f"tableau {self.name!r}: c and b need one number per stage, a a square or the "
                 "rows below its diagonal."
             )
         sums: list[tuple[str, Number, Number]] = [
@@ -157,7 +157,7 @@ def stacked(q: ArrayLike, qd: ArrayLike) -> Floats:
     """The state y (2, ..., n) of positions and velocities of one shape."""
     q, qd = as_floats(q, "q"), as_floats(qd, "qd")
     if q.shape != qd.shape or q.ndim == 0:
-        raise InputError(f"q and qd need one shape (..., n); came {q.shape} and {qd.shape}.")
+        raise InputError(f"q and qd must have one shape (..., n), got {q.shape} and {qd.shape}.")
     return np.stack([q, qd])
 
 

@@ -42,7 +42,7 @@ def load_simulation(path: str | os.PathLike[str], arm: Arm | None = None) -> Sim
     header, arrays = read_archive(path)
     try:
         if header["format"] != FORMAT:
-            raise InputError(f"this version reads {FORMAT!r}, came {shorten(header['format'])}.")
+            raise InputError(f"this version reads {FORMAT!r}, got {shorten(header['format'])}.")
         loaded = _simulation(header, arrays, _arm(header["arm"], arm))
     except ForearmError as error:
         raise InputError(f"{name}: {error}") from error
@@ -55,7 +55,7 @@ def _simulation(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], a
     events = tuple(Event(*event) for event in header["events"])
     for name, array in arrays.items():
         if array.dtype != np.float64:
-            raise InputError(f"{shorten(name)}: numbers of 64 bits are needed, came {array.dtype}.")
+            raise InputError(f"{shorten(name)}: expected 64-bit numbers, got {array.dtype}.")
     return Simulation(
         arm=arm,
         method=header["method"],
@@ -76,7 +76,7 @@ def _arm(document: Any, given: Arm | None) -> Arm:
     """The arm of the file, or the one given where its numbers are the same."""
     check_kind(document, dict, "arm")
     if "parts" in document:
-        raise InputError("arm: its numbers are needed here, not a file of parts.")
+        raise InputError("arm: expected its numbers here, not a file of parts.")
     kept = arm_from_document(document, "arm")
     if given is None:
         return kept

@@ -117,8 +117,8 @@ def pack(value: Any, arrays: Arrays, depth: int = 0) -> Any:
     if isinstance(value, Mapping) and all(isinstance(key, str) and key != ARRAY for key in value):
         return {key: pack(item, arrays, depth + 1) for key, item in value.items()}
     raise InputError(
-        "checkpoint: numbers, text, lists, arrays and tables with names as keys can be saved; "
-        f"came {shorten(value)}."
+        "checkpoint: expected numbers, text, lists, arrays and tables with names as keys, "
+        f"got {shorten(value)}."
     )
 
 
@@ -137,7 +137,7 @@ def _plain(array: NDArray[Any], name: str) -> NDArray[Any]:
     """The array as it lies in the file: rows first, low bytes first."""
     low = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
     if low.dtype.str not in TYPES:
-        raise InputError(f"{name}: an array of numbers is needed, came one of {shorten(str(array.dtype))}.")
+        raise InputError(f"{name}: expected an array of numbers, got one of {shorten(str(array.dtype))}.")
     return low
 
 

@@ -132,7 +132,7 @@ class Simulation:
         samples = np.size(self.t)
         t = _taken(self.t, (samples,), "t")
         if not samples or not np.isfinite(t).all() or (np.diff(t) < 0.0).any():
-            raise InputError("simulation, t: at least one time is needed, all finite, none before another.")
+            raise InputError("simulation, t: expected at least one time, all finite and non-decreasing.")
         object.__setattr__(self, "t", t)
         for name in ("q", "qd"):
             object.__setattr__(self, name, _taken(getattr(self, name), (samples, self.arm.n), name))
@@ -158,7 +158,7 @@ class Simulation:
         """
         asked = as_floats(t, "at")
         if asked.ndim > 1:
-            raise InputError(f"at: a time or times (m,) are needed, came shape {asked.shape}.")
+            raise InputError(f"at: expected a time or times (m,), got shape {asked.shape}.")
         at = np.atleast_1d(asked)
         outside = ~((at >= self.t[0]) & (at <= self.t[-1]))
         if outside.any():
@@ -275,7 +275,7 @@ def _taken(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
         else as_floats(value, f"simulation, {what}")
     )
     if array.shape != shape:
-        raise InputError(f"simulation, {what}: shape {shape} is needed, came {array.shape}.")
+        raise InputError(f"simulation, {what}: expected shape {shape}, got {array.shape}.")
     view = array.view()
     view.flags.writeable = False
     return view

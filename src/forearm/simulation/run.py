@@ -132,8 +132,8 @@ def simulate_many(
     u = as_floats(given, f"simulate_many, {'torque' if voltage is None else 'voltage'}")
     if q.ndim != 2 or u.shape not in ((arm.n,), q.shape) or (torque is not None and voltage is not None):
         raise InputError(
-            f"simulate_many: states (B, {arm.n}) and one of torque and voltage, ({arm.n},) or (B, {arm.n}), "
-            f"are needed; came {q.shape} and {u.shape}."
+            f"simulate_many: expected states (B, {arm.n}) and one of torque and voltage, ({arm.n},) or "
+            f"(B, {arm.n}), got {q.shape} and {u.shape}."
         )
     if not all(np.isfinite(v).all() for v in (q, qd, u)):
         raise InputError(

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten, suggest
-from forearm.logs.block import Block, Lines
+from forearm.logs.block import RowBlock, TextRows
 from forearm.logs.columns import Columns
 from forearm.logs.stream import Log, reading
 from forearm.logs.table import write_table
@@ -61,7 +61,7 @@ class Schedule:
         values = as_floats(self.values, "schedule, values")
         if times.ndim != 1 or not times.size or values.ndim != 2 or len(values) != len(times):
             raise InputError(
-                "schedule: at least one time, (K,), and values (K, n) are needed; came "
+                "schedule: expected at least one time, (K,), and values (K, n), got "
                 f"{times.shape} and {values.shape}."
             )
         times = frozen_array(times, times.shape, "schedule, times")
@@ -88,12 +88,12 @@ class Schedule:
         """The same values (n,) from `start` on."""
         row = as_floats(values, "schedule, values")
         if row.ndim != 1:
-            raise InputError(f"schedule, values: one value a joint is needed, (n,); came shape {row.shape}.")
+            raise InputError(f"schedule, values: expected one value per joint, (n,), got shape {row.shape}.")
         return cls(times=np.array([check_number(start, "schedule, start")]), values=row[None])
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], arm: Arm, how: How = "hold") -> Schedule:
-        """The schedule in a CSV or Parquet file with a column of times and one a joint, in any order.
+        """The schedule in a CSV or Parquet file with a column of times and one per joint, in any order.
 
         The times are `t` or `time`; the column of a joint is its name, or a number from 1 behind voltage, v,
         torque, tau or u. Every joint needs its column, and no other columns are taken.
@@ -125,14 +125,14 @@ class Schedule:
         """
         names = tuple(joint.name for joint in arm.joints)
         if self.n != arm.n or (self.joints and self.joints != names):
-            came = ", ".join(self.joints[:12]) or f"{self.n} without names"
+            found = ", ".join(self.joints[:12]) or f"{self.n} without names"
             raise InputError(
                 f"schedule: {arm.name!r} has {arm.n} joints ({', '.join(names[:12])}), the schedule is for "
-                f"{came}. Read it with this arm."
+                f"{found}. Read it with this arm."
             )
         if self.quantity not in (None, quantity):
             raise InputError(
-                f"schedule: a {quantity} is needed and its columns are each a {self.quantity}; "
+                f"schedule: expected a {quantity} in its columns, got a {self.quantity} in each; "
                 "rename or convert them."
             )
 
@@ -145,7 +145,7 @@ class Schedule:
         """The values (m, n) at times (m,), in any order."""
         at = as_floats(ts, "schedule, times asked for")
         if at.ndim != 1:
-            raise InputError(f"schedule: times (m,) are needed, came shape {at.shape}.")
+            raise InputError(f"schedule: expected times (m,), got shape {at.shape}.")
         outside = ~(at >= self.times[0]) | np.isinf(at)
         if outside.any():
             raise InputError(
@@ -293,8 +293,8 @@ def _rows(log: Log, places: tuple[int, ...]) -> Iterator[Array]:
             k = int(late[0])
             before = last if k == 0 else float(rows[k - 1, 0])
             raise InputError(
-                f"{log.name}, {_line(block, count, k)}, column {log.header[places[0]]!r}: times must grow, "
-                f"came {float(rows[k, 0])!r} after {before!r}. Sort the rows and leave "
+                f"{log.name}, {_line(block, count, k)}, column {log.header[places[0]]!r}: times must "
+                f"increase, got {float(rows[k, 0])!r} after {before!r}. Sort the rows and leave "
                 "out what is there twice."
             )
         last = float(rows[-1, 0])
@@ -306,9 +306,9 @@ def _rows(log: Log, places: tuple[int, ...]) -> Iterator[Array]:
         yield rows
 
 
-def _line(block: Block, before: int, k: int) -> str:
+def _line(block: RowBlock, before: int, k: int) -> str:
     """The place of row k of a block: a line of text, or a row of a Parquet file."""
-    return f"line {block.came.first + k}" if isinstance(block.came, Lines) else f"row {before + k + 1}"
+    return f"line {block.came.first + k}" if isinstance(block.came, TextRows) else f"row {before + k + 1}"
 
 
 def _allowed(joints: Sequence[str]) -> str:
@@ -325,7 +325,7 @@ def _spelled(letter: str, joints: Sequence[str]) -> str:
 def _check_choice(value: object, allowed: Sequence[str | None], what: str) -> None:
     if not isinstance(value, str | None) or value not in allowed:
         names = " or ".join(repr(name) for name in allowed)
-        raise InputError(f"schedule, {what}: {names} is needed, came {shorten(value)}.")
+        raise InputError(f"schedule, {what}: expected {names}, got {shorten(value)}.")
 
 
 def _is_number(text: str) -> bool:

@@ -44,7 +44,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True)
-class Solution:
+class DenseSolution:
     """The steps t (k,), q and qd (k, n), and by calling it the states between them.
 
     `component` is the joint to blame where one is; `next_step` as first_step of a run from the last state

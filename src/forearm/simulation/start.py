@@ -46,7 +46,7 @@ def beginning(arm: Arm, simulator: Simulator, q0: ArrayLike, qd0: ArrayLike) -> 
     q, qd = states_of(arm, q0=q0, qd0=qd0)
     if q.ndim != 1 or not (np.isfinite(q).all() and np.isfinite(qd).all()):
         raise InputError(
-            f"simulate: one state of finite numbers, ({arm.n},), is needed; many go to simulate_many."
+            f"simulate: expected one state of finite numbers, ({arm.n},); many go to simulate_many."
         )
     return Start(0.0, simulator.at_rest_or_moving(q[None], qd[None]))
 
@@ -57,11 +57,11 @@ def going_on(arm: Arm, simulator: Simulator, continued: Simulation) -> Start:
     kept = continued.checkpoint
     if kept is None or np.shape(kept.get("q", ())) != (1, continued.arm.n):
         raise InputError(
-            "simulate, continued: a simulation of this arm with its checkpoint is needed; .npz files keep it."
+            "simulate, continued: expected a simulation of this arm with its checkpoint; .npz files keep it."
         )
     if not same_numbers(arm, continued.arm):
         raise InputError(
-            "simulate, continued: a simulation of this arm with its checkpoint is needed; it was of "
+            "simulate, continued: expected a simulation of this arm with its checkpoint, got one of "
             f"{continued.arm.name!r}, whose numbers are not those of {arm.name!r}. Start a new one "
             "from its last q and qd."
         )

@@ -65,17 +65,17 @@ class Tolerance:
 
 
 def tolerance(rtol: float, atol_q: ArrayLike, atol_qd: ArrayLike, n: int) -> Tolerance:
-    """Tolerances checked: rtol at least 1e-14, atol above 0, one number or one a component."""
+    """Tolerances checked: rtol at least 1e-14, atol above 0, one number or one per component."""
     if not 1e-14 <= rtol <= 0.1:
         raise InputError(
-            f"rtol: must lie between 1e-14 and 0.1, came {rtol:g}; rounding alone makes errors of 1e-16."
+            f"rtol: must lie between 1e-14 and 0.1, got {rtol:g}; rounding alone makes errors of 1e-16."
         )
     atol = np.empty((2, n))
     for row, given, name in zip(atol, (atol_q, atol_qd), ("atol_q", "atol_qd"), strict=True):
         value = as_floats(given, name)
         if value.shape not in ((), (n,)) or not np.all(np.isfinite(value)) or not np.all(value > 0.0):
             raise InputError(
-                f"{name}: a number above 0 or {n} of them are needed, came "
+                f"{name}: expected a number above 0 or {n} of them, got "
                 f"{np.array2string(value, threshold=6)}."
             )
         row[:] = value
@@ -94,7 +94,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Trial:
+class TrialStep:
     """A step that was tried: where it leads, its error (2, n) in units of the tolerance,
     or why it leads nowhere.
     """
@@ -115,11 +115,11 @@ class Stepper(Protocol):
     sections: list[float]  # where within a step events are looked for
     tolerance: Tolerance
 
-    def attempt(self, t: float, y: Floats, rate: Floats, h: float) -> Trial:
+    def attempt(self, t: float, y: Floats, rate: Floats, h: float) -> TrialStep:
         """A step of h from y, where y' is `rate`."""
         ...
 
-    def finish(self, t: float, y: Floats, rate: Floats, trial: Trial) -> tuple[Floats, Floats]:
+    def finish(self, t: float, y: Floats, rate: Floats, trial: TrialStep) -> tuple[Floats, Floats]:
         """The rate at the end of a step that is accepted, and its dense output."""
         ...
 
@@ -140,14 +140,14 @@ class Explicit:
         self.exponent = 1.0 / (tableau.order_embedded + 1)
         self.sections = sections(tableau)
 
-    def attempt(self, t: float, y: Floats, rate: Floats, h: float) -> Trial:
+    def attempt(self, t: float, y: Floats, rate: Floats, h: float) -> TrialStep:
         """A step and its error, the difference of the two solutions of the tableau."""
         K = explicit_stages(self.tableau, self.system, t, y, h, rate)
         y_new = y + weighted(self.tableau.floats[2], h, K)
         error = np.abs(weighted(self.tableau.error_weights, h, K)) / self.tolerance.scale(y, y_new)
-        return Trial(h, y_new, K, error, unfinite(y_new, K, y))
+        return TrialStep(h, y_new, K, error, unfinite(y_new, K, y))
 
-    def finish(self, t: float, y: Floats, rate: Floats, trial: Trial) -> tuple[Floats, Floats]:
+    def finish(self, t: float, y: Floats, rate: Floats, trial: TrialStep) -> tuple[Floats, Floats]:
         """The rate at the end, and the tableau's own dense output, or Hermite's with a step to the middle."""
         K, h, b = trial.stages, trial.h, self.tableau.floats[2]
         rate_end = K[-1] if self.tableau.first_same_as_last else self.system(t + h, trial.y)

@@ -53,7 +53,7 @@ def refuse_driven(arm: Arm, method: str, given: list[str]) -> None:
     ]
     if given:
         raise InputError(
-            f"simulate: {method!r} is for arms that nothing drives; came {' and '.join(given)}. Leave "
+            f"simulate: {method!r} is for undriven arms, got {' and '.join(given)}. Leave "
             "it out, or take 'dp87'."
         )
     if rubbing or any(d.friction or d.depends_on_load for d in drives_of(arm)):

@@ -85,14 +85,14 @@ class Track:
         self.end(t, Status.EVENT, "condition", None, "the condition was met")
 
     def diverged(self, t: float, joint: int, remedy: str = "") -> None:
-        """End: a joint went beyond all numbers."""
+        """End: a joint overflowed."""
         name = self.arm.joints[joint].name
         jam = (
             "; or friction that grows with the load leaves no motion at all"
             if depends_on_load(self.arm)
             else ""
         )
-        self.end(t, Status.DIVERGED, "diverged", name, f"{name} went beyond all numbers{remedy}{jam}")
+        self.end(t, Status.DIVERGED, "diverged", name, f"{name} overflowed{remedy}{jam}")
 
     def jammed(self, t: float) -> None:
         """End: there is no acceleration, whatever the step."""

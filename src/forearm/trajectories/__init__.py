@@ -4,8 +4,11 @@ A request says where to go; what comes back can be asked for q, qd, qdd at any t
 Only `planning` knows forces.
 """
 
+import warnings
+from typing import Any
+
 from forearm.trajectories.bangbang import Plans, bang_bang, bang_bang_many
-from forearm.trajectories.failures import Status
+from forearm.trajectories.failures import PlanStatus
 from forearm.trajectories.limits import MotionLimits, arm_limits
 from forearm.trajectories.line_checks import Problem
 from forearm.trajectories.line_file import load_motion
@@ -23,10 +26,10 @@ __all__ = [
     "HandLine",
     "MotionLimits",
     "Plan",
+    "PlanStatus",
     "Plans",
     "Problem",
     "Request",
-    "Status",
     "Switching",
     "Waypoint",
     "arm_limits",
@@ -41,3 +44,16 @@ __all__ = [
     "through",
     "within",
 ]
+
+_RENAMED = {"Status": "PlanStatus"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _RENAMED:
+        raise AttributeError(f"module 'forearm.trajectories' has no attribute {name!r}")
+    warnings.warn(
+        f"trajectories.{name} is now called {_RENAMED[name]}; the old name goes with the next release.",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return globals()[_RENAMED[name]]

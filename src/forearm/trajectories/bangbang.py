@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError
-from forearm.trajectories.failures import Status, refuse, statuses
+from forearm.trajectories.failures import PlanStatus, refuse, statuses
 from forearm.trajectories.joint import NEVER, durations, phases
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.switching import Switching
@@ -54,8 +54,8 @@ class Plans:
 
     def __getitem__(self, index: int) -> Switching:
         """One of them as a motion; an error with the reason where it was not planned."""
-        if self.status[index] != Status.PLANNED:
-            raise InputError(f"plans[{index}]: {Status(int(self.status[index])).reason}.")
+        if self.status[index] != PlanStatus.PLANNED:
+            raise InputError(f"plans[{index}]: {PlanStatus(int(self.status[index])).reason}.")
         return Switching(
             points=np.stack([self.q0[index], self.q1[index]]),
             velocities=np.stack([self.qd0[index], self.qd1[index]]),
@@ -123,12 +123,12 @@ def bang_bang_many(
     B, n = len(x0), limits.n
     if any(len(state) != B for state in states):
         raise InputError(
-            "bang_bang_many: all states need one number of rows; came "
+            "bang_bang_many: all states must have the same number of rows, got "
             f"{', '.join(str(len(s)) for s in states)}."
         )
     asked = None if duration is None else as_floats(duration, "bang_bang_many, duration")
     if asked is not None and asked.shape != (B,):
-        raise InputError(f"bang_bang_many, duration: shape ({B},) is needed, came {asked.shape}.")
+        raise InputError(f"bang_bang_many, duration: expected shape ({B},), got {asked.shape}.")
     plans = Plans(
         x0, v0, x1, v1, limits, np.zeros(B, np.int8), np.empty(B), np.empty((B, n)), np.empty((B, n, 3))
     )
@@ -154,16 +154,16 @@ def _fill(plans: Plans, rows: slice, asked: Array | None) -> None:
     if bad.size:
         status[bad] = statuses((x0.T[bad], v0.T[bad], x1.T[bad], v1.T[bad]), limits, spans[0].T[bad])
     if asked is not None:
-        status[(T < NEVER) & ~is_possible(asked, *spans).all(axis=0)] = Status.DURATION
-        T = np.where(status == Status.PLANNED, asked, 0.0)
-    status[~known] = Status.NO_NUMBER
+        status[(T < NEVER) & ~is_possible(asked, *spans).all(axis=0)] = PlanStatus.DURATION
+        T = np.where(status == PlanStatus.PLANNED, asked, 0.0)
+    status[~known] = PlanStatus.NO_NUMBER
     *times, held = phases(x0, v0, x1, v1, a, v, T)
     for i, t in enumerate(times):
         plans.phases[rows][..., i] = t.T
     plans.held[rows], plans.duration[rows] = held.T, T
     if status.any():
         for array in (plans.phases, plans.held, plans.duration):
-            array[rows][status != Status.PLANNED] = np.nan
+            array[rows][status != PlanStatus.PLANNED] = np.nan
 
 
 def _accelerations(v0: Array, held: Array, v1: Array, a: Array) -> Array:
@@ -187,5 +187,5 @@ def _states(value: ArrayLike, n: int, name: str) -> Array:
     # copied once: batches are large
     array = np.array(value) if known else as_floats(value, f"bang_bang_many, {name}")
     if array.ndim != 2 or array.shape[1] != n:
-        raise InputError(f"bang_bang_many, {name}: shape (B, {n}) is needed, came {array.shape}.")
+        raise InputError(f"bang_bang_many, {name}: expected shape (B, {n}), got {array.shape}.")
     return array

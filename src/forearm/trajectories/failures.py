@@ -1,4 +1,4 @@
-"""Why a plan is none: a number for each of many, a sentence with the joint for one."""
+"""Why planning failed: a number for each of many, a sentence with the joint for one."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from forearm.trajectories.synchronise import is_possible
 Array = NDArray[np.float64]
 
 
-class Status(IntEnum):
-    """What came of a plan."""
+class PlanStatus(IntEnum):
+    """Whether planning succeeded, or why it failed."""
 
     PLANNED = 0
     NO_NUMBER = 1
@@ -34,15 +34,15 @@ class Status(IntEnum):
 
 
 REASONS = {
-    Status.PLANNED: "planned",
-    Status.NO_NUMBER: "a number of the request is not finite, or above 1e30",
-    Status.TOO_FAST: "the start or the end is faster than the joint may move",
-    Status.OUT_OF_RANGE: "the start or the end lies outside of the joint's range",
-    Status.NO_ROOM: "the joint would have to turn round outside of its range",
-    Status.NOTHING_COMMON: (
+    PlanStatus.PLANNED: "planned",
+    PlanStatus.NO_NUMBER: "a number of the request is not finite, or above 1e30",
+    PlanStatus.TOO_FAST: "the start or the end is faster than the joint may move",
+    PlanStatus.OUT_OF_RANGE: "the start or the end lies outside of the joint's range",
+    PlanStatus.NO_ROOM: "the joint would have to turn round outside of its range",
+    PlanStatus.NOTHING_COMMON: (
         "no duration is possible for all joints: this one cannot be so slow within its range"
     ),
-    Status.DURATION: "the duration asked for is not possible",
+    PlanStatus.DURATION: "the duration asked for is not possible",
 }
 
 
@@ -53,12 +53,12 @@ def statuses(
     NEVER where there is none.
     """
     x0, v0, x1, v1 = states
-    made = np.full(len(x0), Status.NOTHING_COMMON, np.int8)
-    made[(shortest >= NEVER).any(axis=1)] = Status.NO_ROOM
+    made = np.full(len(x0), PlanStatus.NOTHING_COMMON, np.int8)
+    made[(shortest >= NEVER).any(axis=1)] = PlanStatus.NO_ROOM
     outside = (x0 < limits.lower) | (x0 > limits.upper) | (x1 < limits.lower) | (x1 > limits.upper)
-    made[outside.any(axis=1)] = Status.OUT_OF_RANGE
+    made[outside.any(axis=1)] = PlanStatus.OUT_OF_RANGE
     fast = (np.abs(v0) > limits.velocity) | (np.abs(v1) > limits.velocity)
-    made[fast.any(axis=1)] = Status.TOO_FAST
+    made[fast.any(axis=1)] = PlanStatus.TOO_FAST
     return made
 
 
@@ -71,21 +71,21 @@ def refuse(
     status, i = _first_in_the_way(states, limits, spans, asked)
     low, high, fastest = float(limits.lower[i]), float(limits.upper[i]), float(limits.velocity[i])
     shortest, start, end = (float(span[i]) for span in spans)
-    if status == Status.TOO_FAST:
+    if status == PlanStatus.TOO_FAST:
         said = f"{float(v0[i])!r} and {float(v1[i])!r}, allowed {fastest!r}. Give lower velocities."
-    elif status == Status.OUT_OF_RANGE:
+    elif status == PlanStatus.OUT_OF_RANGE:
         said = (
             f"{float(x0[i])!r} and {float(x1[i])!r}, allowed {low!r} to {high!r}, in rad "
             "(m). Give other points."
         )
-    elif status == Status.NO_ROOM:
+    elif status == PlanStatus.NO_ROOM:
         a = float(limits.acceleration[i])
         first, last = x0[i] + 0.5 * v0[i] * abs(v0[i]) / a, x1[i] - 0.5 * v1[i] * abs(v1[i]) / a
         said = (
             f"it stops at {first:.6g} and starts back from {last:.6g}, allowed {low!r} to {high!r}. "
             "Give lower velocities."
         )
-    elif status == Status.DURATION:
+    elif status == PlanStatus.DURATION:
         gap = (
             ""
             if end <= start
@@ -93,7 +93,7 @@ def refuse(
             if end < NEVER
             else f" to {start:.6g} s only"
         )
-        said = f"{asked!r} s came; possible from {shortest:.6g} s on{gap}."
+        said = f"got {asked!r} s; possible from {shortest:.6g} s on{gap}."
     else:
         said = f"at most {start:.6g} s, another needs {float(spans[0].max()):.6g} s. Give lower velocities."
     raise InputError(f"{what}, joint {i + 1}: {status.reason}: {said}")
@@ -104,15 +104,15 @@ def _first_in_the_way(
     limits: MotionLimits,
     spans: tuple[Array, Array, Array],
     asked: float | None,
-) -> tuple[Status, int]:
+) -> tuple[PlanStatus, int]:
     x0, v0, x1, v1 = states
     for i in range(limits.n):
         if max(abs(v0[i]), abs(v1[i])) > limits.velocity[i]:
-            return Status.TOO_FAST, i
+            return PlanStatus.TOO_FAST, i
         if ends_room(x0[i], v0[i], x1[i], v1[i], limits.velocity[i], limits.lower[i], limits.upper[i]) < 0.0:
-            return Status.OUT_OF_RANGE, i
+            return PlanStatus.OUT_OF_RANGE, i
         if spans[0][i] >= NEVER:
-            return Status.NO_ROOM, i
+            return PlanStatus.NO_ROOM, i
     if asked is not None:
-        return Status.DURATION, int(np.argmin(is_possible(asked, *spans)))
-    return Status.NOTHING_COMMON, int(np.argmin(np.where(spans[2] >= NEVER, spans[1], NEVER)))
+        return PlanStatus.DURATION, int(np.argmin(is_possible(asked, *spans)))
+    return PlanStatus.NOTHING_COMMON, int(np.argmin(np.where(spans[2] >= NEVER, spans[1], NEVER)))

@@ -45,9 +45,9 @@ class MotionLimits:
         n = max(array.size for array in arrays.values())
         for name, array in arrays.items():
             if array.shape not in ((1,), (n,)):
-                raise InputError(f"limits, {name}: one number or {n} are needed, came shape {array.shape}.")
+                raise InputError(f"limits, {name}: expected one number or {n}, got shape {array.shape}.")
             if np.isnan(array).any():
-                raise InputError(f"limits, {name}: every number is needed, came NaN.")
+                raise InputError(f"limits, {name}: expected numbers, got NaN.")
             most = LARGEST if name in ("acceleration", "velocity") else FAR
             array = np.broadcast_to(np.clip(array, -most, most), (n,)).copy()
             array.flags.writeable = False
@@ -62,7 +62,7 @@ class MotionLimits:
             if wrong.any():
                 i = int(wrong.argmax())
                 raise InputError(
-                    f"limits, {name} of joint {i + 1}: must be above 0, came "
+                    f"limits, {name} of joint {i + 1}: must be above 0, got "
                     f"{float(getattr(self, name)[i])!r}."
                 )
         wrong = self.lower > self.upper
@@ -90,7 +90,7 @@ class MotionLimits:
 
 def arm_limits(arm: Arm, acceleration: ArrayLike, velocity: ArrayLike | None = None) -> MotionLimits:
     """The limits of an arm's joints with accelerations given, (n,) or one number;
-    velocities are the arm's unless given.
+    velocities are by default the arm's.
 
     Joints that follow one (mimic) count: their range and velocity bound those of the joint that they follow.
     """
@@ -108,7 +108,7 @@ def arm_limits(arm: Arm, acceleration: ArrayLike, velocity: ArrayLike | None = N
             )
     limits = MotionLimits(acceleration, velocity, lower, upper)
     if limits.n != arm.n:
-        raise InputError(f"limits: {arm.n} numbers are needed for {arm.name!r}, came {limits.n}.")
+        raise InputError(f"limits: expected {arm.n} numbers for {arm.name!r}, got {limits.n}.")
     return limits
 
 

@@ -12,10 +12,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.arm.moving import Body
+from forearm.arm.moving import MovingBody
 from forearm.kinematics.numerical import inverse_numeric
 from forearm.trajectories.limits import SLACK
-from forearm.trajectories.line_path import Stretch, Task
+from forearm.trajectories.line_path import LineTask, Stretch
 
 Array = NDArray[np.float64]
 Motion = Callable[[Array], tuple[Array, Array, Array]]
@@ -44,7 +44,7 @@ class Problem:
     text: str
 
 
-def end_of_branch(task: Task, stretch: Stretch, when: Callable[[float], float]) -> Problem:
+def end_of_branch(task: LineTask, stretch: Stretch, when: Callable[[float], float]) -> Problem:
     """Why a stretch could not be followed to its end: singular if the hand can be had beyond it,
     otherwise out of reach.
     """
@@ -75,7 +75,7 @@ def end_of_branch(task: Task, stretch: Stretch, when: Callable[[float], float]) 
     return _problem("unreachable", time, when(back), stretch, s, joint, text)
 
 
-def singular_places(task: Task, stretch: Stretch, when: Callable[[float], float]) -> list[Problem]:
+def singular_places(task: LineTask, stretch: Stretch, when: Callable[[float], float]) -> list[Problem]:
     """Where the way comes near singular postures or through them, where knots are dense:
     the worst place of each.
     """
@@ -92,7 +92,9 @@ def singular_places(task: Task, stretch: Stretch, when: Callable[[float], float]
     return found
 
 
-def limits_passed(task: Task, motion: Motion, hand: Callable[[Array], Array], times: Array) -> list[Problem]:
+def limits_passed(
+    task: LineTask, motion: Motion, hand: Callable[[Array], Array], times: Array
+) -> list[Problem]:
     """Each joint's first moment beyond its range and beyond its velocity, and the last
     sample at which it still is.
     """
@@ -130,12 +132,12 @@ def _excess_at(motion: Motion, which: int, i: int, excess: Excess, times: Array)
     return excess(motion(times)[which][:, i])
 
 
-def _beyond(body: Body, low: float, high: float, q: Array) -> Array:
+def _beyond(body: MovingBody, low: float, high: float, q: Array) -> Array:
     at = body.multiplier * q + body.offset
     return np.maximum(low - at, at - high) - SLACK
 
 
-def _too_fast(body: Body, fastest: float, qd: Array) -> Array:
+def _too_fast(body: MovingBody, fastest: float, qd: Array) -> Array:
     over: Array = np.abs(body.multiplier * qd) - fastest * (1.0 + SLACK)
     return over
 
@@ -154,7 +156,7 @@ def _first_above(excess: Excess, times: Array, first: int) -> float:
     return high
 
 
-def _worst(task: Task, stretch: Stretch, first: int, last: int) -> tuple[float, Array]:
+def _worst(task: LineTask, stretch: Stretch, first: int, last: int) -> tuple[float, Array]:
     """The way and posture nearest to singular between two knots, by looking ever closer."""
     low, high = float(stretch.ways[first]), float(stretch.ways[last])
     best, posture = low, stretch.q[first]
@@ -167,7 +169,7 @@ def _worst(task: Task, stretch: Stretch, first: int, last: int) -> tuple[float, 
     return best, posture
 
 
-def _weak_joint(task: Task, q: Array) -> str:
+def _weak_joint(task: LineTask, q: Array) -> str:
     """The joint with most of the motion that does least at the hand."""
     direction = np.linalg.svd(task.rows(q[None])[0])[2][-1]
     return task.arm.joints[int(np.argmax(np.abs(direction)))].name

@@ -9,7 +9,7 @@ from typing import Any
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
-from forearm.reading.fields import Choice, Number, Row, Table
+from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField
 from forearm.reading.textfile import write_text
 from forearm.trajectories.line_speed import PROFILES
 from forearm.trajectories.lines import ATTITUDES, HandLine, hand_line
@@ -17,15 +17,17 @@ from forearm.trajectories.switching import Switching
 from forearm.trajectories.switching_file import read_json, switching_from_document
 
 FORMAT = "forearm-hand-line/1"
-HAND_LINE = Table(
+HAND_LINE = TableField(
     {
-        "format": Choice((FORMAT,)),
-        "q0": Row(Number(), doc="the posture that the line starts from, rad (m)"),
-        "to": Row(Row(Number(), 3), doc="places of the hand one after another, base frame, m"),
-        "speed": Number("m / s", above=0.0),
-        "acceleration": Number("m / s^2; none for a profile without", above=0.0),
-        "profile": Choice(PROFILES),
-        "attitude": Choice(ATTITUDES),
+        "format": ChoiceField((FORMAT,)),
+        "q0": ListField(NumberField(), doc="the posture that the line starts from, rad (m)"),
+        "to": ListField(
+            ListField(NumberField(), 3), doc="places of the hand one after another, base frame, m"
+        ),
+        "speed": NumberField("m / s", above=0.0),
+        "acceleration": NumberField("m / s^2; none for a profile without", above=0.0),
+        "profile": ChoiceField(PROFILES),
+        "attitude": ChoiceField(ATTITUDES),
     },
     required=("format", "q0", "to", "speed", "profile", "attitude"),
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.trajectories.line_path import Stretch, Task
+from forearm.trajectories.line_path import LineTask, Stretch
 
 Array = NDArray[np.float64]
 
@@ -22,7 +22,7 @@ SMOOTH = 1e-6  # rad, m: what a posture may differ by from the curve through its
 MET = 1e-6  # of a slope that the hand may miss where joints have to do without a direction
 
 
-def joints_along(task: Task, stretch: Stretch, s: Array) -> tuple[Array, Array, Array]:
+def joints_along(task: LineTask, stretch: Stretch, s: Array) -> tuple[Array, Array, Array]:
     """q, dq/ds, d2q/ds2 at ways s (m,), (m, n) each, NaN beyond what can be followed.
 
     J dq/ds = (u; 0) and J d2q/ds2 = - dJ/ds dq/ds. Where a way goes through a singular posture both are
@@ -55,7 +55,7 @@ def joints_along(task: Task, stretch: Stretch, s: Array) -> tuple[Array, Array, 
     return q, slopes, bends
 
 
-def _from_beside(task: Task, stretch: Stretch, s: Array) -> tuple[Array, NDArray[np.bool_]]:
+def _from_beside(task: LineTask, stretch: Stretch, s: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Postures at ways s, begun from the curve through neighbours, and whether there are any."""
     offsets = np.broadcast_to(SPACINGS[0] * stretch.length * BOTH_SIDES, (len(s), len(BOTH_SIDES)))
     ways = np.clip(s[:, None] + offsets, 0.0, float(stretch.ways[-1]))
@@ -68,12 +68,12 @@ def _from_beside(task: Task, stretch: Stretch, s: Array) -> tuple[Array, NDArray
     return found, converged & whole & (np.abs(found - curve).max(axis=1) <= SMOOTH)
 
 
-def _postures(task: Task, stretch: Stretch, s: Array) -> tuple[Array, NDArray[np.bool_]]:
+def _postures(task: LineTask, stretch: Stretch, s: Array) -> tuple[Array, NDArray[np.bool_]]:
     """q (m, n) at ways s (m,) by Newton's iteration from the knots, and where it converged."""
     return task.solve(stretch.start + s[:, None] * stretch.along, stretch.guess(s))
 
 
-def _derivatives(task: Task, stretch: Stretch, q: Array, closeness: Array) -> tuple[Array, Array]:
+def _derivatives(task: LineTask, stretch: Stretch, q: Array, closeness: Array) -> tuple[Array, Array]:
     """What the equations give; NaN where they mean nothing or the hand would not go along its line."""
     slopes = task.slopes(q, stretch.along)
     bends = task.bends(q, slopes)
@@ -86,7 +86,7 @@ def _derivatives(task: Task, stretch: Stretch, q: Array, closeness: Array) -> tu
     return slopes, bends
 
 
-def _limits(task: Task, stretch: Stretch, s: Array, q: Array) -> tuple[Array, Array]:
+def _limits(task: LineTask, stretch: Stretch, s: Array, q: Array) -> tuple[Array, Array]:
     """dq/ds and d2q/ds2 (m, n) from places beside each, the nearest that are clear of the posture;
     NaN where q is no limit.
     """

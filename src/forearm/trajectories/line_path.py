@@ -27,7 +27,7 @@ LEVERS = 10.0
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class LineTask:
     """What is followed: the arm, the pose whose rotation counts if `attitude` says so,
     combinations of joints held, (k, n).
     """
@@ -123,7 +123,7 @@ class Stretch:
         return np.where(inside[:, None], q, np.nan)
 
 
-def follow_straight(task: Task, q: Array, start: Array, end: Array) -> Stretch:
+def follow_straight(task: LineTask, q: Array, start: Array, end: Array) -> Stretch:
     """The postures of a straight way from q (n,), each by Newton's iteration from where the slope
     of the last one points.
 

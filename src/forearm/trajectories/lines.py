@@ -20,7 +20,7 @@ from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.poses import forward
 from forearm.trajectories.line_checks import SAMPLES, Problem, end_of_branch, limits_passed, singular_places
 from forearm.trajectories.line_joints import joints_along
-from forearm.trajectories.line_path import Stretch, Task, follow_straight
+from forearm.trajectories.line_path import LineTask, Stretch, follow_straight
 from forearm.trajectories.line_speed import Speed, speed_along
 from forearm.trajectories.sampling import times_within
 from forearm.values import as_floats, check_number
@@ -53,7 +53,7 @@ class HandLine:
     """
 
     asked: Asked
-    task: Task
+    task: LineTask
     stretches: tuple[Stretch, ...]
     speeds: tuple[Speed, ...]
     problems: tuple[Problem, ...] = ()
@@ -188,18 +188,18 @@ def _posture(arm: Arm, q0: ArrayLike) -> Array:
     q = as_coordinates(arm, q0, "q0")
     if q.ndim != 1 or not np.isfinite(q).all() or not arm.n:
         raise InputError(
-            f"q0: one posture of finite numbers, shape ({arm.n},), is needed to start from; "
-            f"came shape {q.shape}."
+            f"q0: expected one posture of finite numbers, shape ({arm.n},), to start from, "
+            f"got shape {q.shape}."
         )
     return q
 
 
-def _task(arm: Arm, q: Array, attitude: str) -> Task:
+def _task(arm: Arm, q: Array, attitude: str) -> LineTask:
     if not isinstance(attitude, str) or attitude not in ATTITUDES:
         raise NameNotFound(f"attitude: there is no {shorten(attitude)}; {suggest(str(attitude), ATTITUDES)}")
     rows = 6 if attitude == "constant" else 3
     held = np.linalg.svd(jacobian(arm, q)[:rows])[2][_most_rank(arm, q, rows) :]
-    return Task(arm, forward(arm, q), attitude == "constant", held)
+    return LineTask(arm, forward(arm, q), attitude == "constant", held)
 
 
 def _most_rank(arm: Arm, q: Array, rows: int) -> int:
@@ -220,7 +220,8 @@ def _corners(arm: Arm, q: Array, to: ArrayLike) -> Array:
         or not np.isfinite(ends).all()
     ):
         raise InputError(
-            f"to: a place (3,) in m or up to {CORNERS} of them, (m, 3), finite; came shape {ends.shape}."
+            f"to: expected a place (3,) in m or up to {CORNERS} of them, (m, 3), finite, got shape "
+            f"{ends.shape}."
         )
     corners = np.concatenate([forward(arm, q)[None, :3, 3], ends])
     short = np.linalg.norm(np.diff(corners, axis=0), axis=1) < 1e-9

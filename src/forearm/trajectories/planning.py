@@ -257,7 +257,7 @@ def _request(arm: Arm, given: Any) -> Request:
     rows = as_floats(given, "plan, request")
     if rows.ndim != 2 or rows.shape[1] != arm.n:
         raise InputError(
-            f"plan, request: a Request, the path of its file, or configurations of shape (k, {arm.n}) are "
-            f"needed; came {shorten(given)}."
+            f"plan, request: expected a Request, the path of its file, or configurations of shape "
+            f"(k, {arm.n}), got {shorten(given)}."
         )
     return Request(tuple(Waypoint(q=row) for row in rows))

@@ -43,7 +43,7 @@ def deviation(motion: Switching, place: Measure | None = None, samples: int = SA
     """
     if not isinstance(motion, Switching):
         raise InputError(
-            f"deviation: a motion through points (Switching) is needed, came {shorten(motion)}; a line of "
+            f"deviation: expected a motion through points (Switching), got {shorten(motion)}; a line of "
             "the hand is straight by itself."
         )
     if place is not None:
@@ -129,7 +129,7 @@ def _sampled(motion: Switching, place: Measure, samples: int) -> Deviation:
     corners = as_floats(place(motion.points), "deviation, place")
     if corners.ndim != 2 or len(corners) != len(motion.points):
         raise InputError(
-            f"deviation, place: (m, d) places are needed for q (m, n), came {corners.shape} for "
+            f"deviation, place: expected (m, d) places for q (m, n), got {corners.shape} for "
             f"{motion.points.shape}."
         )
     largest, times = np.empty(len(motion.segments)), np.empty(len(motion.segments))

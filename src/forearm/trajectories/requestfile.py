@@ -11,7 +11,17 @@ from typing import Any
 import numpy as np
 
 from forearm.errors import ForearmError, InputError, shorten, suggest
-from forearm.reading.fields import Angle, Blocks, Choice, Field, Number, Row, Table, Text, published
+from forearm.reading.fields import (
+    AngleField,
+    ChoiceField,
+    Field,
+    ListField,
+    NumberField,
+    TableField,
+    TableListField,
+    TextField,
+    published,
+)
 from forearm.reading.textfile import read_toml
 from forearm.spatial import pose_xyz_rpy
 from forearm.trajectories.requests import Request, Waypoint
@@ -22,18 +32,22 @@ OPEN = "open"
 
 @dataclass(frozen=True)
 class OneOrMany:
-    """One value for all joints, or a list with one a joint."""
+    """One value for all joints, or a list with one per joint."""
 
     item: Field
     doc: str = ""
 
     def read(self, value: Any, place: str) -> Any:
         """A number, or a tuple of them."""
-        return Row(self.item).read(value, place) if isinstance(value, list) else self.item.read(value, place)
+        return (
+            ListField(self.item).read(value, place)
+            if isinstance(value, list)
+            else self.item.read(value, place)
+        )
 
     def schema(self) -> dict[str, Any]:
         """Either of both."""
-        return {"oneOf": [self.item.schema(), Row(self.item).schema()], "description": self.doc}
+        return {"oneOf": [self.item.schema(), ListField(self.item).schema()], "description": self.doc}
 
 
 @dataclass(frozen=True)
@@ -42,47 +56,49 @@ class NumberOrOpen:
 
     def read(self, value: Any, place: str) -> float:
         """The number."""
-        return math.nan if value == OPEN else Number().read(value, place)
+        return math.nan if value == OPEN else NumberField().read(value, place)
 
     def schema(self) -> dict[str, Any]:
         """Either of both."""
-        return {"oneOf": [Number().schema(), {"const": OPEN}]}
+        return {"oneOf": [NumberField().schema(), {"const": OPEN}]}
 
 
-WAYPOINT = Table(
+WAYPOINT = TableField(
     {
-        "name": Text("for messages"),
-        "q": Row(Angle(), None, "joint coordinates, rad (m)"),
-        "qd": Row(
+        "name": TextField("for messages"),
+        "q": ListField(AngleField(), None, "joint coordinates, rad (m)"),
+        "qd": ListField(
             NumberOrOpen(),
             None,
             "joint velocities, rad / s (m / s), or 'open' for a joint; open where not given",
         ),
-        "xyz": Row(Number(), 3, "the hand's origin in the base frame, m, instead of q"),
-        "rpy": Row(Angle(), 3, "its roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll)"),
-        "matrix": Row(Row(Number(), 4), 4, "the hand's whole 4x4 pose, instead of xyz and rpy"),
-        "hand_velocity": Row(
-            Number(), 6, "linear (m / s) then angular (rad / s), base axes; open where not given"
+        "xyz": ListField(NumberField(), 3, "the hand's origin in the base frame, m, instead of q"),
+        "rpy": ListField(AngleField(), 3, "its roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll)"),
+        "matrix": ListField(
+            ListField(NumberField(), 4), 4, "the hand's whole 4x4 pose, instead of xyz and rpy"
+        ),
+        "hand_velocity": ListField(
+            NumberField(), 6, "linear (m / s) then angular (rad / s), base axes; open where not given"
         ),
     },
     doc="a configuration to pass: q, or xyz and rpy, or matrix",
 )
-LIMITS = Table(
+LIMITS = TableField(
     {
         "acceleration": OneOrMany(
-            Number(above=0.0), "rad / s^2 (m / s^2); for the planner to choose where not given"
+            NumberField(above=0.0), "rad / s^2 (m / s^2); for the planner to choose where not given"
         ),
-        "velocity": OneOrMany(Number(above=0.0), "rad / s (m / s); the arm's where not given"),
-        "lower": OneOrMany(Angle(infinite=True), "rad (m); the arm's where not given"),
-        "upper": OneOrMany(Angle(infinite=True), "rad (m); the arm's where not given"),
+        "velocity": OneOrMany(NumberField(above=0.0), "rad / s (m / s); the arm's where not given"),
+        "lower": OneOrMany(AngleField(infinite=True), "rad (m); the arm's where not given"),
+        "upper": OneOrMany(AngleField(infinite=True), "rad (m); the arm's where not given"),
     }
 )
-REQUEST = Table(
+REQUEST = TableField(
     {
-        "schema": Choice((SCHEMA,)),
-        "name": Text(),
+        "schema": ChoiceField((SCHEMA,)),
+        "name": TextField(),
         "limits": LIMITS,
-        "waypoint": Blocks(WAYPOINT, "waypoint", "in the order in which they are passed"),
+        "waypoint": TableListField(WAYPOINT, "waypoint", "in the order in which they are passed"),
     },
     required=("schema", "waypoint"),
 )
@@ -128,8 +144,8 @@ def request_schema() -> dict[str, Any]:
 def _waypoint(block: dict[str, Any]) -> Waypoint:
     ways = [key for key in ("q", "xyz", "matrix") if key in block]
     if len(ways) != 1 or ("rpy" in block) != (ways == ["xyz"]):
-        came = ", ".join(key for key in ("q", "xyz", "rpy", "matrix") if key in block) or "none of them"
-        raise InputError(f"give q, or xyz and rpy, or matrix; came {came}.")
+        got = ", ".join(key for key in ("q", "xyz", "rpy", "matrix") if key in block) or "none of them"
+        raise InputError(f"give q, or xyz and rpy, or matrix; got {got}.")
     pose = None
     if ways == ["xyz"]:
         pose = pose_xyz_rpy(np.array(block["xyz"]), np.array(block["rpy"], dtype=float))

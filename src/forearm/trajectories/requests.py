@@ -100,7 +100,7 @@ class Request:
             check_kind(waypoint, Waypoint, f"request {name!r}, waypoints")
         if not 2 <= len(self.waypoints) <= MAX_WAYPOINTS:
             raise InputError(
-                f"request {name!r}: 2 to {MAX_WAYPOINTS} waypoints are needed, came {len(self.waypoints)}."
+                f"request {name!r}: expected 2 to {MAX_WAYPOINTS} waypoints, got {len(self.waypoints)}."
             )
         for key, value in zip(OVERRIDES, (acceleration, velocity, lower, upper), strict=True):
             object.__setattr__(
@@ -112,15 +112,15 @@ class Request:
         for k, waypoint in enumerate(self.waypoints):
             if waypoint.q is not None and waypoint.q.shape != (arm.n,):
                 raise InputError(
-                    f"request {self.name!r}, waypoint[{k + 1}], q: {arm.n} numbers are needed for "
-                    f"{arm.name!r}, came {waypoint.q.size}."
+                    f"request {self.name!r}, waypoint[{k + 1}], q: expected {arm.n} numbers for "
+                    f"{arm.name!r}, got {waypoint.q.size}."
                 )
         for key in OVERRIDES:
             value = getattr(self, key)
             if value is not None and value.shape not in ((), (1,), (arm.n,)):
                 raise InputError(
-                    f"request {self.name!r}, {key}: one number or {arm.n} are needed for "
-                    f"{arm.name!r}, came {value.size}."
+                    f"request {self.name!r}, {key}: expected one number or {arm.n} for "
+                    f"{arm.name!r}, got {value.size}."
                 )
 
     def limits(self, arm: Arm, acceleration: ArrayLike | None = None) -> MotionLimits:
@@ -149,9 +149,9 @@ def _velocities(qd: ArrayLike, n: int) -> Array:
 
 
 def _override(value: ArrayLike, what: str) -> Array:
-    """A limit of the request: a number, or one a joint."""
+    """A limit of the request: a number, or one per joint."""
     array = as_floats(value, what)
     if array.ndim > 1 or np.isnan(array).any():
-        raise InputError(f"{what}: one number or one a joint is needed, came {shorten(value)}.")
+        raise InputError(f"{what}: expected one number or one per joint, got {shorten(value)}.")
     array.flags.writeable = False
     return array

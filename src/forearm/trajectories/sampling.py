@@ -17,7 +17,7 @@ def times_within(t: ArrayLike, duration: float) -> tuple[bool, Array]:
     """Whether one time was asked for, and the times (m,); an error where any is outside of the motion."""
     asked = as_floats(t, "at")
     if asked.ndim > 1:
-        raise InputError(f"at: a time or times (m,) are needed, came shape {asked.shape}.")
+        raise InputError(f"at: expected a time or times (m,), got shape {asked.shape}.")
     times = np.atleast_1d(asked)
     times = np.where((times > duration) & (times <= duration * (1.0 + ROUNDING)), duration, times)
     outside = ~((times >= 0.0) & (times <= duration))

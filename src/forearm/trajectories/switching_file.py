@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forearm.errors import InputError, shorten
-from forearm.reading.fields import Choice, Number, Row, Table
+from forearm.reading.fields import ChoiceField, ListField, NumberField, TableField
 from forearm.reading.textfile import read_bytes, write_text
 
 if TYPE_CHECKING:
@@ -20,14 +20,16 @@ FORMAT = "forearm-switching/1"
 MAX_BYTES = 64_000_000
 AGREEMENT = 1e-9  # relative: farther from its points no file is that `write_switching` wrote
 
-STATE = Row(Number())
-SWITCHING = Table(
+STATE = ListField(NumberField())
+SWITCHING = TableField(
     {
-        "format": Choice((FORMAT,)),
-        "points": Row(STATE, doc="q where segments meet"),
-        "velocities": Row(STATE, doc="qd there"),
-        "phases": Row(Row(Row(Number(minimum=0.0), 3)), doc="s, three for each joint of each segment"),
-        "accelerations": Row(Row(Row(Number(), 3)), doc="in these phases"),
+        "format": ChoiceField((FORMAT,)),
+        "points": ListField(STATE, doc="q where segments meet"),
+        "velocities": ListField(STATE, doc="qd there"),
+        "phases": ListField(
+            ListField(ListField(NumberField(minimum=0.0), 3)), doc="s, three for each joint of each segment"
+        ),
+        "accelerations": ListField(ListField(ListField(NumberField(), 3)), doc="in these phases"),
     },
     required=("format", "points", "velocities", "phases", "accelerations"),
 )
@@ -70,8 +72,8 @@ def switching_from_document(document: Any, name: str) -> Switching:
             arrays[key] = np.empty(0)
         if arrays[key].shape != shape or 0 in shape:
             raise InputError(
-                f"{name}, {key}: {' x '.join(map(str, shape))} numbers are needed, of one segment and one "
-                f"joint at least; came {shorten(data[key])}."
+                f"{name}, {key}: expected {' x '.join(map(str, shape))} numbers, of one segment and one "
+                f"joint at least, got {shorten(data[key])}."
             )
     motion = Switching(**arrays)
     _check_joined(motion, name)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError, shorten
 from forearm.trajectories.bangbang import Plans, bang_bang_many
-from forearm.trajectories.failures import Status, refuse
+from forearm.trajectories.failures import PlanStatus, refuse
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.switching import Switching
 from forearm.values import LARGEST, as_floats, check_kind
@@ -70,7 +70,7 @@ def _request(points: ArrayLike, velocities: Any, n: int) -> tuple[Array, Array]:
     q = as_floats(points, "through, points")
     if q.ndim != 2 or q.shape[1] != n or not 2 <= len(q) <= MAX_POINTS:
         raise InputError(
-            f"through, points: 2 to {MAX_POINTS} points of {n} numbers are needed, came shape {q.shape}."
+            f"through, points: expected 2 to {MAX_POINTS} points of {n} numbers, got shape {q.shape}."
         )
     if velocities is None or isinstance(velocities, list | tuple):
         rows = [None] * len(q) if velocities is None else velocities
@@ -78,7 +78,7 @@ def _request(points: ArrayLike, velocities: Any, n: int) -> tuple[Array, Array]:
     qd = as_floats(velocities, "through, velocities")
     if qd.shape != q.shape:
         raise InputError(
-            f"through, velocities: shape {q.shape} is needed, came {qd.shape}; NaN leaves one open."
+            f"through, velocities: expected shape {q.shape}, got {qd.shape}; NaN leaves one open."
         )
     for name, array, wrong in (
         ("points", q, ~(np.abs(q) <= LARGEST)),
@@ -87,7 +87,7 @@ def _request(points: ArrayLike, velocities: Any, n: int) -> tuple[Array, Array]:
         if wrong.any():
             row = int(wrong.any(axis=1).argmax())
             raise InputError(
-                f"through, {name}[{row}]: finite numbers up to {LARGEST:g} are needed, came "
+                f"through, {name}[{row}]: expected finite numbers up to {LARGEST:g}, got "
                 f"{shorten(array[row].tolist())}."
             )
     for end in (0, -1):
@@ -124,7 +124,7 @@ def _best_start(q: Array, given: Array, limits: MotionLimits) -> _Course:
     possible = [course for course in courses if course.duration < np.inf]
     if not possible:
         status = courses[0].plans.status
-        k = int(np.argmax(status != Status.PLANNED))
+        k = int(np.argmax(status != PlanStatus.PLANNED))
         plans = courses[0].plans
         refuse(
             (plans.q0[k], plans.qd0[k], plans.q1[k], plans.qd1[k]), limits, None, f"through, segment {k + 1}"

@@ -301,8 +301,8 @@ def spoilt(place: tuple[int, int], value: float) -> Callable[[], Array]:
 @pytest.mark.parametrize(
     ("T", "message"),
     [
-        (lambda: np.eye(3), r"shape \(4, 4\) or poses of shape \(B, 4, 4\) are needed; came \(3, 3\)"),
-        (lambda: "abc", "numbers are needed"),
+        (lambda: np.eye(3), r"expected a pose of shape \(4, 4\) or poses of shape \(B, 4, 4\), got \(3, 3\)"),
+        (lambda: "abc", "expected numbers"),
         (spoilt((0, 3), np.nan), "every number must be finite"),
         (spoilt((0, 3), np.inf), "every number must be finite"),
         (spoilt((3, 0), 0.1), "the last row of a pose is 0 0 0 1"),
@@ -321,15 +321,15 @@ def test_what_is_no_pose_is_refused(T: Callable[[], Array], message: str) -> Non
 
 def test_other_arguments_that_are_refused() -> None:
     arm = fa.load("puma560")
-    with pytest.raises(fa.InputError, match="near: a posture of 6 finite numbers is needed"):
+    with pytest.raises(fa.InputError, match="near: expected a posture of 6 finite numbers"):
         inverse(arm, np.eye(4), near=[1.0, 2.0])
     with pytest.raises(fa.InputError, match="nearest is for one pose"):
         inverse(arm, np.eye(4)[None], nearest=True)
-    with pytest.raises(fa.InputError, match="an Arm is needed"):
+    with pytest.raises(fa.InputError, match="expected an Arm"):
         inverse("puma560", np.eye(4))  # type: ignore[arg-type]
     T = forward(arm, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
     for option in ("limits", "nearest"):
-        with pytest.raises(fa.InputError, match=f"inverse, {option}: a bool is needed, came 'no'"):
+        with pytest.raises(fa.InputError, match=f"inverse, {option}: expected bool, got 'no'"):
             one(arm, T, **{option: "no"})
 
 

@@ -157,12 +157,12 @@ def test_rates_and_accelerations_are_the_differences_of_the_path(name: str) -> N
 
 def test_arguments_that_are_refused() -> None:
     arm = fa.load("puma560")
-    with pytest.raises(fa.InputError, match=r"a path of shape \(B, 4, 4\) is needed"):
+    with pytest.raises(fa.InputError, match=r"expected a path of shape \(B, 4, 4\)"):
         follow(arm, np.eye(4), np.zeros(6))
-    with pytest.raises(fa.InputError, match="near: a posture of 6 finite numbers"):
+    with pytest.raises(fa.InputError, match="near: expected a posture of 6 finite numbers"):
         follow(arm, np.eye(4)[None], np.full(6, np.nan))
     with pytest.raises(fa.InputError, match="the posture that the path begins near"):
         follow(arm, np.eye(4)[None], None)  # type: ignore[arg-type]
-    with pytest.raises(fa.InputError, match="follow, limits: a bool is needed, came 'no'"):
+    with pytest.raises(fa.InputError, match="follow, limits: expected bool, got 'no'"):
         follow(arm, np.eye(4)[None], np.zeros(6), limits="no")  # type: ignore[arg-type]
     assert follow(arm, np.zeros((0, 4, 4)), np.zeros(6)).q.shape == (0, 6)

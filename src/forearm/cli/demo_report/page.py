@@ -16,7 +16,7 @@ from typing import Any
 from forearm import __version__
 from forearm.arm.arm import Arm
 from forearm.arm.text import headline
-from forearm.benchmarks.timing import Row
+from forearm.benchmarks.timing import BenchmarkRow
 from forearm.cli.demo_report.counted import CountTable
 from forearm.cli.demo_report.curves import torque_curves
 from forearm.cli.demo_report.motion import Followed, Torques
@@ -50,7 +50,7 @@ class Report:
     naive: Followed
     counts: tuple[CountTable, ...]
     source: Source
-    speed: tuple[Row, ...]
+    speed: tuple[BenchmarkRow, ...]
     machine: dict[str, Any]
 
 
@@ -165,7 +165,7 @@ def _count_table(found: CountTable) -> str:
     return f"<h3>{html.escape(found.title)}</h3>\n{table(header, rows, len(rows) - 1)}{note}"
 
 
-def _speed(rows: Sequence[Row]) -> str:
+def _speed(rows: Sequence[BenchmarkRow]) -> str:
     cells = [
         [
             row.name,

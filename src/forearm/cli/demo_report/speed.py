@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.benchmarks.timing import Row, Work, beside
+from forearm.benchmarks.timing import BenchmarkRow, Work, beside
 from forearm.codegen.functions import FUNCTIONS, trace
 from forearm.codegen.tracing import Tracing
 from forearm.dynamics import inverse
@@ -21,7 +21,7 @@ FEW, MANY = 100, 20_000
 REPEATS = 7
 
 
-def speed_rows(arm: Arm) -> tuple[Row, ...]:
+def speed_rows(arm: Arm) -> tuple[BenchmarkRow, ...]:
     """Times of one state: the compiled kernel by one thread, beside clear NumPy code and the
     kernel's operations in NumPy.
     """

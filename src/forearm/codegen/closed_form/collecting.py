@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from forearm.codegen.closed_form.sums import PARAMETER, Factor, Factors, Function, Sum, Symbol, Term
+from forearm.codegen.closed_form.sums import PARAMETER, Factor, Factors, FunctionCall, Sum, Symbol, Term
 from forearm.codegen.program import Ref
 
 
@@ -24,7 +24,7 @@ def collected(factors: Factors, terms: Sum) -> Sum:
 def over_common(terms: Sum) -> Sum:
     """A denominator that all terms have goes outside."""
     common = (
-        {f: p for f, p in terms[0].factors if isinstance(f, Function) and f.name == "inverse"}
+        {f: p for f, p in terms[0].factors if isinstance(f, FunctionCall) and f.name == "inverse"}
         if len(terms) > 1
         else {}
     )
@@ -57,7 +57,7 @@ def factored(terms: list[Term], squared: set[Symbol]) -> Sum:
 
 
 def _is_outer(factor: Factor) -> bool:
-    return isinstance(factor, Function) or (isinstance(factor, Ref) and factor.name == PARAMETER)
+    return isinstance(factor, FunctionCall) or (isinstance(factor, Ref) and factor.name == PARAMETER)
 
 
 def _taken_out(terms: list[Term], squared: set[Symbol]) -> Term:

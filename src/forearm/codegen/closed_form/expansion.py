@@ -9,13 +9,13 @@ from dataclasses import replace
 
 from forearm.codegen.closed_form.angles import Affine, affine, affine_values, cos_sin, offsets_in, units_in
 from forearm.codegen.closed_form.polynomial import FLAT, ONE, Polynomial, Ring, add, signed
-from forearm.codegen.closed_form.sums import PARAMETER, ClosedForm, Function, NoClosedForm, Sum
+from forearm.codegen.closed_form.sums import PARAMETER, FunctionCall, NoClosedForm, Sum, SymbolicClosedForm
 from forearm.codegen.closed_form.writing import written
 from forearm.codegen.program import REPEAT, Argument, Op, Program, Ref, Statement, Tree, grouped
 from forearm.codegen.text import parts
 
 
-def closed_form(program: Program) -> ClosedForm:
+def closed_form(program: Program) -> SymbolicClosedForm:
     """The outputs of the program in closed form, as far as they are short enough."""
     expansion = Expansion(program)
     rates = {a.name for a in program.inputs if a.name != "q"}
@@ -23,7 +23,7 @@ def closed_form(program: Program) -> ClosedForm:
     for output in program.outputs:
         with suppress(NoClosedForm):
             outputs[output.name] = written(expansion.ring, expansion.output(output), rates)
-    return ClosedForm(outputs, expansion.offsets, rates)
+    return SymbolicClosedForm(outputs, expansion.offsets, rates)
 
 
 def all_statements(program: Program) -> tuple[Statement, ...]:
@@ -159,6 +159,6 @@ class Expansion:
         return affine(tree.operands[0], self.affine) if tree.operator in ("cos", "sin") else None
 
 
-def _function(name: str, argument: Polynomial, ring: Ring) -> Function:
+def _function(name: str, argument: Polynomial, ring: Ring) -> FunctionCall:
     (made,) = written(ring, [argument], set())
-    return Function(name, made)
+    return FunctionCall(name, made)

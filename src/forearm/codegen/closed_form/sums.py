@@ -22,16 +22,16 @@ class Trig:
 
 
 @dataclass(frozen=True)
-class Function:
+class FunctionCall:
     """inverse, sqrt, sign, abs, exp, cos or sin of something that does not multiply out."""
 
     name: str
     argument: Sum
 
 
-Factor = Ref | Trig | Function
+Factor = Ref | Trig | FunctionCall
 Factors = tuple[tuple[Factor, int], ...]  # each with its power
-Symbol = Ref | Function
+Symbol = Ref | FunctionCall
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ Sum = tuple[Term, ...]
 
 
 @dataclass(frozen=True)
-class ClosedForm:
+class SymbolicClosedForm:
     """The entries of each output as sums; outputs that are too long are not there.
 
     In the angles of `Trig` a variable stands for itself plus its offset, if it has one; elsewhere for itself.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from forearm.codegen.closed_form import PARAMETER, ClosedForm, Factor, Function, Sum, Term, Trig
+from forearm.codegen.closed_form import PARAMETER, Factor, FunctionCall, Sum, SymbolicClosedForm, Term, Trig
 from forearm.codegen.program import Ref
 from forearm.codegen.typesetting.names import Names, indices
 from forearm.portable import total
@@ -27,7 +27,7 @@ BRACKETS = (("(", ")"), (r"\bigl[", r"\bigr]"), (r"\Bigl\{", r"\Bigr\}"))  # by 
 class Page:
     """The formulas of one program, and what has to be explained of them."""
 
-    def __init__(self, names: Names, form: ClosedForm, digits: int) -> None:
+    def __init__(self, names: Names, form: SymbolicClosedForm, digits: int) -> None:
         self.names, self.form, self.digits = names, form, digits
         self.short: dict[str, Trig] = {}  # abbreviations in use
         self.rounded = False
@@ -164,14 +164,14 @@ class Page:
 
 def _is_below(factor: Factor, power: int) -> bool:
     """Whether a factor stands below the line of a fraction."""
-    return (power < 0) is not (isinstance(factor, Function) and factor.name == "inverse")
+    return (power < 0) is not (isinstance(factor, FunctionCall) and factor.name == "inverse")
 
 
 def _class(factor: Factor) -> int:
     """Parameters first, then coordinates, functions, cosines and sines."""
     if isinstance(factor, Ref):
         return 0 if factor.name == PARAMETER else 1
-    return 2 if isinstance(factor, Function) else 3
+    return 2 if isinstance(factor, FunctionCall) else 3
 
 
 def _height(terms: Sum) -> int:

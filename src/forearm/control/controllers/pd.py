@@ -12,13 +12,13 @@ from forearm.control.gains import BANDWIDTH, Gains, critically_damped, joint_ine
 from forearm.values import frozen_array
 
 Floats = NDArray[np.float64]
-OF_ERROR = 5  # operations a joint: two differences, two products, a sum
+OF_ERROR = 5  # operations per joint: two differences, two products, a sum
 OF_SUM = 3  # more with an integral: added up, times gain and period, added
 
 
 def joint_gains(arm: Arm, bandwidth: float, inertias: ArrayLike | None, integral: bool = False) -> Gains:
-    """Critically damped, times inertias d (n,): what each joint moves by itself, M_jj in
-    mid-range, unless given.
+    """Critically damped, times inertias d (n,): by default what each joint moves by itself,
+    M_jj in mid-range.
 
     Where d is less than M_jj, ki is less by d / M_jj again:
     kp kd > ki M_jj keeps the joint from swinging (Routh's criterion).

@@ -44,7 +44,7 @@ class Saving:
 def savings(
     arm: Arm, motion: object = None, locked: int | None = None, distance: float = 0.2
 ) -> list[Saving]:
-    """What dropping terms, locking the last joints (half of them unless given) and counterbalancing
+    """What dropping terms, locking the last joints (by default half of them) and counterbalancing
     save on an arm, rigid.
 
     Locked joints stand where the motion begins, counterweights `distance` m from the axes.
@@ -110,7 +110,7 @@ def weights_of(arm: Arm, distance: float) -> Balance:
 
 def _locked(arm: Arm, states: States, exact: Floats, count: int, whole: int) -> Saving:
     if not 0 <= count < arm.n:
-        raise InputError(f"savings, locked: from 0 to {arm.n - 1} joints can be locked; came {count}.")
+        raise InputError(f"savings, locked: expected from 0 to {arm.n - 1} joints, got {count}.")
     still = np.arange(arm.n) >= arm.n - count
     less = locked_arm(arm, still, states[0][0])
     q, qd, qdd = (np.ascontiguousarray(block[:, ~still]) for block in states)

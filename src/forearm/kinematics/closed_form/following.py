@@ -36,11 +36,11 @@ def follow(arm: Arm, poses: ArrayLike, near: ArrayLike, *, limits: bool = True) 
     T, single = as_poses(poses)
     if single:
         raise InputError(
-            "poses: a path of shape (B, 4, 4) is needed; for one pose use fa.kinematics.inverse with near."
+            "poses: expected a path of shape (B, 4, 4); for one pose use fa.kinematics.inverse with near."
         )
     last = as_posture(arm, near)
     if last is None:
-        raise InputError(f"near: the posture that the path begins near, {arm.n} numbers, is needed.")
+        raise InputError(f"near: expected the posture that the path begins near, {arm.n} numbers.")
     found = checked_branches(arm, geometry, T)
     q = np.full((len(T), arm.n), np.nan)
     for k in range(len(T)):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.kinematics.closed_form.screws import Link, Screws, link_between, snapped
+from forearm.kinematics.closed_form.screws import CommonNormal, Screws, link_between, snapped
 from forearm.portable import atan2, dot, matmul, product
 from forearm.spatial import inverse_pose, pose, rotation_from_z, rotation_z
 
@@ -28,8 +28,8 @@ class Position:
 
     revolute: tuple[bool, ...]
     base: Floats
-    first: Link
-    second: Link
+    first: CommonNormal
+    second: CommonNormal
     u: Numbers
     turns: Numbers
     twist: tuple[float, float]
@@ -67,7 +67,7 @@ class Parallel:
     """
 
     base: Floats
-    first: Link
+    first: CommonNormal
     lengths: tuple[float, float]
     turns: Numbers
     height: float
@@ -186,7 +186,7 @@ def _first_frame(w: Floats, p: Floats) -> Floats:
     return pose(rotation_from_z(w), p)
 
 
-def _along_z(link: Link) -> Floats:
+def _along_z(link: CommonNormal) -> Floats:
     T = _rz(link.turn)
     T[2, 3] = link.d
     return T

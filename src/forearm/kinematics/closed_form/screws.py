@@ -46,7 +46,7 @@ class Screws:
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class CommonNormal:
     """From one axis to the next along their common normal: z by d, x by a, about x by the
     twist (cosine c, sine s).
 
@@ -79,7 +79,7 @@ def screws_of(arm: Arm) -> Screws:
     )
 
 
-def link_between(frame: Floats, w: Floats, p: Floats) -> tuple[Link, Floats]:
+def link_between(frame: Floats, w: Floats, p: Floats) -> tuple[CommonNormal, Floats]:
     """The link from a frame, whose z is an axis, to the axis (w, p), and the frame that is then on that axis.
 
     Axes that are nearly parallel, or nearly meet, are taken to be so;
@@ -102,11 +102,11 @@ def link_between(frame: Floats, w: Floats, p: Floats) -> tuple[Link, Floats]:
         c, s = (0.0, 1.0) if abs(along) < MEETING else (along, sine)
     a, d = (0.0 if abs(v) < MEETING else v for v in (a, d))
     turn = atan2(dot(x, frame[:3, 1]), dot(x, frame[:3, 0]))
-    link = Link(snapped(turn), d, a, c, s)
+    link = CommonNormal(snapped(turn), d, a, c, s)
     return link, matmul(frame, link_pose(link))
 
 
-def link_pose(link: Link) -> Floats:
+def link_pose(link: CommonNormal) -> Floats:
     """Rz(turn) Tz(d) Tx(a) Rx(twist)."""
     ct, st = cos_sin(link.turn)
     R = np.array([[ct, -st * link.c, st * link.s], [st, ct * link.c, -ct * link.s], [0.0, link.s, link.c]])

@@ -58,7 +58,7 @@ def as_posture(arm: Arm, near: ArrayLike | None) -> Floats | None:
     posture = as_floats(near, "near")
     if posture.shape != (arm.n,) or not np.isfinite(posture).all():
         raise InputError(
-            f"near: a posture of {arm.n} finite numbers is needed; came {shorten(posture.tolist())}."
+            f"near: expected a posture of {arm.n} finite numbers, got {shorten(posture.tolist())}."
         )
     return posture
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forearm.kinematics.closed_form.geometry import Position, Wrist
 from forearm.kinematics.closed_form.linear import Array, Scalar, apply, dot
-from forearm.kinematics.closed_form.screws import Link
+from forearm.kinematics.closed_form.screws import CommonNormal
 from forearm.kinematics.closed_form.subproblems import (
     Turn,
     about,
@@ -62,7 +62,7 @@ def orientation(position: Position, joints: list[Turn]) -> Array:
     return turned_and_twisted(turned_and_twisted(R, two, second.c, second.s), three, c, s)
 
 
-def orientation_behind(base: Array, turn: Turn, link: Link) -> Array:
+def orientation_behind(base: Array, turn: Turn, link: CommonNormal) -> Array:
     """The rotation of the frame behind the first link."""
     return turned_and_twisted(base[:3, :3].tolist(), turn, link.c, link.s)
 

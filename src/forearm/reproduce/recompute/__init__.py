@@ -1,7 +1,7 @@
 """The functions that compute the documents' figures anew, each giving {label: value}.
 
 An item in `printed` names its function as module.function: `mata.table_5`.
-There is a module a document or a theme.
+There is one module per document or theme.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.arm.dh import from_dh
 from forearm.dynamics import inverse
-from forearm.reproduce.lines import Motion, Positioning, half_sine, moved
+from forearm.reproduce.lines import JointMotion, Positioning, half_sine, moved
 from forearm.reproduce.recompute import Figures
 from forearm.reproduce.recompute.dhanaraj import d4_arm
 from forearm.simulation import Schedule, Simulation, simulate
@@ -70,7 +70,7 @@ def rerun() -> Figures:
     }
 
 
-def planned() -> Motion:
+def planned() -> JointMotion:
     """The motion of the joints on the assumed line, rows as in the program's tables."""
     t = np.linspace(0.0, DURATION, round(DURATION / ROW) + 1)
     line = half_sine(TIP, END, t, DURATION)

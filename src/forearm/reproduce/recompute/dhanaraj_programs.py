@@ -44,7 +44,7 @@ VEL_3 = (
 
 
 @dataclass(frozen=True)
-class Body:
+class LinkInertia:
     """Mass, centre and principal moments of a link, as the listings have them."""
 
     m: float
@@ -245,9 +245,9 @@ def _shoulder_of_puma(arm: Arm) -> Figures:
     }
 
 
-def _body(arm: Arm, i: int) -> Body:
+def _body(arm: Arm, i: int) -> LinkInertia:
     link = arm.link(f"link{i}")
-    return Body(link.mass, *map(float, link.com), *map(float, np.diag(link.inertia)))
+    return LinkInertia(link.mass, *map(float, link.com), *map(float, np.diag(link.inertia)))
 
 
 def _g(arm: Arm) -> float:

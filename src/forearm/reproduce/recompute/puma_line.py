@@ -19,7 +19,7 @@ from forearm.dynamics import forward
 from forearm.files.builtin import load_builtin
 from forearm.kernels import Kernel, compile
 from forearm.kinematics import velocity
-from forearm.reproduce.lines import Motion, even, moved, tracked
+from forearm.reproduce.lines import JointMotion, even, moved, tracked
 from forearm.reproduce.recompute import Figures
 from forearm.simulation import Simulation, simulate
 from forearm.simulation.adaptive import integrate
@@ -37,11 +37,11 @@ NEAR = (-0.3, -1.1, -2.7, 2.8, 1.0, 0.2)
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class LineRun:
     """The planned motion at every tenth of a second and at the end, and the simulated one."""
 
     arm: Arm
-    planned: Motion
+    planned: JointMotion
     simulation: Simulation
 
 
@@ -52,14 +52,14 @@ class Stepwise:
     """
 
     arm: Arm
-    planned: Motion
+    planned: JointMotion
     q: Floats
     qd: Floats
     evaluations: int
 
 
 @lru_cache(maxsize=4)
-def run(duration: float | None = None) -> Run:
+def run(duration: float | None = None) -> LineRun:
     """Integrated by dp45 at Mata's tolerance, the torques computed at every instant;
     0.1 m/s unless a duration is given.
     """
@@ -75,7 +75,7 @@ def run(duration: float | None = None) -> Run:
         rtol=TOLERANCE,
         atol=TOLERANCE,
     )
-    return Run(arm, planned, simulation)
+    return LineRun(arm, planned, simulation)
 
 
 @lru_cache(maxsize=1)
@@ -99,7 +99,7 @@ def stepwise() -> Stepwise:
     return Stepwise(arm, planned, q, qd, asked)
 
 
-def _driven(duration: float) -> tuple[Arm, Motion, Callable[[float], Floats]]:
+def _driven(duration: float) -> tuple[Arm, JointMotion, Callable[[float], Floats]]:
     """The arm, its planned motion at every tenth of a second, and the torques that it needs at any time."""
     arm = load_builtin("puma560-akb")
     kernel = compile(arm)
@@ -115,7 +115,7 @@ def _driven(duration: float) -> tuple[Arm, Motion, Callable[[float], Floats]]:
     return arm, planned, torque
 
 
-def _motion(arm: Arm, kernel: Kernel, t: Floats, duration: float, near: Floats) -> Motion:
+def _motion(arm: Arm, kernel: Kernel, t: Floats, duration: float, near: Floats) -> JointMotion:
     line = even(START, END, t, duration)
     return moved(arm, line, tracked(kernel, line.p, R_BASE_HAND, near))
 

@@ -26,7 +26,7 @@ H = 1e-5  # rad, m, s: of central differences, whose error is of its square
 PUBLISHED = ("uicker", "hollerbach-4x4", "hollerbach-3x3", "newton-euler")
 
 
-class Link:
+class LinkState:
     """A link at a state: its matrix W, the tensor I about its centre of mass, and the
     columns dv/dqd_j, dw/dqd_j.
     """
@@ -59,7 +59,7 @@ def cross_tensor() -> Figures:
     )
     pairs = np.einsum("jl,km->jklm", one, one) - np.einsum("jm,kl->jklm", one, one)
     arm, q, qd, _ = state()
-    W = Link(arm, q, qd).W
+    W = LinkState(arm, q, qd).W
     even = [P[i, j, k] for i, j, k in product(range(3), repeat=3) if (j - i) % 3 == 1 and (k - j) % 3 == 1]
     odd = [P[i, j, k] for i, j, k in product(range(3), repeat=3) if (j - i) % 3 == 2 and (k - j) % 3 == 2]
     return {
@@ -76,7 +76,7 @@ def cross_tensor() -> Figures:
 def freedoms() -> Figures:
     """Silver 1.5: components of W and Wd, and how many of them angular velocities move independently."""
     arm, q, qd, _ = state()
-    W = Link(arm, q, qd).W
+    W = LinkState(arm, q, qd).W
     rates = np.array([rotation_rate(w, W).ravel() for w in np.eye(3)])
     return {"components of W": float(W.size), "independent": float(np.linalg.matrix_rank(rates))}
 
@@ -84,7 +84,7 @@ def freedoms() -> Figures:
 def rotations() -> Figures:
     """Silver (2.5)-(2.11) and the table of 2.4: what both representations give, as differences."""
     arm, q, qd, qdd = state()
-    at, after, before = Link(arm, q, qd), Link(arm, q + H * qd, qd), Link(arm, q - H * qd, qd)
+    at, after, before = LinkState(arm, q, qd), LinkState(arm, q + H * qd, qd), LinkState(arm, q - H * qd, qd)
     W, w, own = at.W, at.w, at.own
     Wd = rotation_rate(w, W)
     wd = at.dw @ qdd + at.dw_rate @ qd
@@ -105,9 +105,9 @@ def rotations() -> Figures:
 def derivation() -> Figures:
     """Silver (3.4)-(3.7), (3.10), (A.2), (A.3) of one link, each side computed by itself."""
     arm, q, qd, _ = state()
-    at = Link(arm, q, qd)
+    at = LinkState(arm, q, qd)
     w, c = at.w, at.dw
-    pushed = [(Link(arm, q + step, qd), Link(arm, q - step, qd)) for step in H * np.eye(arm.n)]
+    pushed = [(LinkState(arm, q + step, qd), LinkState(arm, q - step, qd)) for step in H * np.eye(arm.n)]
     dv, dw, dI = (
         [(getattr(up, name) - getattr(down, name)) / (2.0 * H) for up, down in pushed]
         for name in ("v", "w", "tensor")

@@ -58,7 +58,7 @@ def _cost(traced: tuple[Graph, Any]) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
-class Saving:
+class Rewrite:
     """Something that saves operations, the definitions that it changes, and how to do it."""
 
     gain: int
@@ -176,7 +176,7 @@ class Refinement:
                 finding.do()
         return bool(findings)
 
-    def _common_factors(self, uses: Counter[int]) -> Iterator[Saving]:
+    def _common_factors(self, uses: Counter[int]) -> Iterator[Rewrite]:
         """In each sum: constants that several terms share, and factors of products
         that only this sum needs.
         """
@@ -198,11 +198,11 @@ class Refinement:
             for c, nodes in constants.items():
                 if len(nodes) > 1:
                     do = partial(self._take_constant, place, c, tuple(nodes))
-                    yield Saving(len(nodes) - 1, (0, place, c), frozenset([place, *nodes]), do)
+                    yield Rewrite(len(nodes) - 1, (0, place, c), frozenset([place, *nodes]), do)
             for f, nodes in factors.items():
                 if len(nodes) > 1 and (gain := _gain_of_factor(entry, f, nodes)) > 0:
                     do = partial(self._take_factor, place, f, tuple(nodes))
-                    yield Saving(gain, (1, place, f), frozenset([place, *nodes]), do)
+                    yield Rewrite(gain, (1, place, f), frozenset([place, *nodes]), do)
 
     def _take_constant(self, place: int, c: float, nodes: tuple[int, ...]) -> None:
         entry = self.sums[place]
@@ -229,7 +229,7 @@ class Refinement:
         self.products[product] = sorted([factor, inner])
         entry[product] = 1.0
 
-    def _common_terms(self) -> Iterator[Saving]:
+    def _common_terms(self) -> Iterator[Rewrite]:
         """Pairs of terms that several sums have in the same ratio."""
         where: dict[tuple[int, int, float], list[int]] = defaultdict(list)
         for place, entry in self.sums.items():
@@ -242,7 +242,7 @@ class Refinement:
                 shared, gain = self._best_shared(a, b, places)
                 if gain > 0:
                     do = partial(self._take_terms, a, b, shared, tuple(places))
-                    yield Saving(gain, (2, a, b, ratio), frozenset(places), do)
+                    yield Rewrite(gain, (2, a, b, ratio), frozenset(places), do)
 
     def _best_shared(self, a: int, b: int, places: list[int]) -> tuple[int, int]:
         """The sum whose coefficients the shared pair takes over (that pair itself, if it is
@@ -264,7 +264,7 @@ class Refinement:
                 del self.sums[p][b]
                 _add(self.sums[p], shared, c)
 
-    def _common_products(self) -> Iterator[Saving]:
+    def _common_products(self) -> Iterator[Rewrite]:
         """Pairs of factors that several products have."""
         where: dict[tuple[int, int], set[int]] = defaultdict(set)
         for place, factors in self.products.items():
@@ -274,7 +274,7 @@ class Refinement:
         for pair, places in where.items():
             if len(places) > 1:
                 do = partial(self._take_product, pair, tuple(sorted(places)))
-                yield Saving(len(places) - 1, (3, *pair), frozenset(places), do)
+                yield Rewrite(len(places) - 1, (3, *pair), frozenset(places), do)
 
     def _take_product(self, pair: tuple[int, int], places: tuple[int, ...]) -> None:
         shared = next((p for p in places if len(self.products[p]) == 2), None)

@@ -131,10 +131,10 @@ def run(
 ) -> dict[str, Floats]:
     """The outputs of the generated program; what it leaves unset is NaN."""
     needs(language)
-    text = write(program, language, folder)
     if language == "python":
+        write(program, language, folder)
         return run_python(imported(program.name, folder), program, state, p)
-    call = {"c": _c, "cpp": _cpp, "fortran": _fortran}[language](program, folder, text)
+    call = written(program, language, folder)
     order: Any = "F" if language == "fortran" else "C"
     arrays = [np.array(state[a.name], dtype=float, order=order) for a in program.inputs]
     if program.parameters:
@@ -147,6 +147,13 @@ def run(
 
 
 Call = Callable[[str, list[Floats]], None]
+
+
+def written(program: Program, language: str, folder: Path) -> Call:
+    """The functions of a program that needs a compiler."""
+    needs(language)
+    text = write(program, language, folder)
+    return {"c": _c, "cpp": _cpp, "fortran": _fortran}[language](program, folder, text)
 
 
 def caller(library: Path, symbol: Callable[[str], str]) -> Call:

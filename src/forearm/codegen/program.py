@@ -161,7 +161,7 @@ def program_of(
 
 def _inlined(graph: Graph, results: Any) -> tuple[Graph, Any]:
     """The same with functions written out wherever they are called; loops stay."""
-    if all(region.condition for region, _ in graph.calls.values()):
+    if not graph.calls:
         return graph, results
     new = Graph()
     values: dict[int, Any] = {}

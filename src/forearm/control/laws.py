@@ -18,9 +18,9 @@ from forearm.control.controller import most_torques
 from forearm.control.controllers.pd import joint_gains
 from forearm.control.gains import BANDWIDTH, Gains, critically_damped
 from forearm.control.model_error import without_friction
+from forearm.drives.joint import held_freedoms
 from forearm.drives.motor import constants_of
 from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
-from forearm.kernels.rollout import held_freedoms
 from forearm.symbols import Expr, refined
 from forearm.symbols.scalars import sign
 from forearm.values import as_floats, check_number

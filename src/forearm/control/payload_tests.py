@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.drives.joint import depends_on_load, driven
+from forearm.drives.joint import depends_on_load, driven, held_freedoms
 from forearm.dynamics import bias, gravity, inertia_matrix, regressor
 from forearm.dynamics.regressor import INERTIA_ENTRIES
 from forearm.errors import InputError, ModelError
-from forearm.kernels.rollout import held_freedoms
 from forearm.kinematics.arguments import states_of
 from forearm.model import model_of
 from forearm.spatial import parallel_axis

@@ -134,6 +134,21 @@ def needs_reactions(arm: Arm) -> bool:
     return any(drive.needs_reaction for drive in drives_of(arm))
 
 
+def held_freedoms(arm: Arm) -> list[bool]:
+    """For each freedom whether friction can hold it."""
+    made = [False] * arm.n
+    for drive in drives_of(arm):
+        made[drive.freedom] = made[drive.freedom] or drive.is_dry
+    return made
+
+
+def count_of_loads(arm: Arm) -> int:
+    """How many numbers drives with friction that depends on the load feel:
+    a torque each, and six of the reaction.
+    """
+    return (7 if needs_reactions(arm) else 1) * sum(drive.depends_on_load for drive in drives_of(arm))
+
+
 def depends_on_load(arm: Arm) -> bool:
     """Whether friction somewhere depends on accelerations."""
     return any(drive.depends_on_load for drive in drives_of(arm))

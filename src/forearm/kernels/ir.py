@@ -14,7 +14,7 @@ from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
 from forearm.kernels.llvm import IRFunction, Value, call_text, declared, joined
 from forearm.kernels.transpose import load_columns, store_columns
-from forearm.kernels.vectors import Body, Target
+from forearm.kernels.vectors import Body, InMemory, Target
 from forearm.symbols import Expr, Graph, Region
 from forearm.symbols.graph import (
     ABS,
@@ -162,7 +162,8 @@ def result(body: Body, e: Any, values: dict[int, str]) -> str:
     """A result with its sign, or a plain number."""
     if not isinstance(e, Expr):
         return body.constant(float(e))
-    return body.negated(values[e.node]) if e.negative else values[e.node]
+    value = body.ready(values[e.node])
+    return body.negated(value) if e.negative else value
 
 
 def compute(body: Body, graph: Graph, results: Any, values: dict[int, Any]) -> None:
@@ -180,6 +181,10 @@ def compute(body: Body, graph: Graph, results: Any, values: dict[int, Any]) -> N
     ]
     known = set(early)
     pairs: dict[int, tuple[str, str]] = {}
+    masks: dict[tuple[int, int], str] = {}  # of what is compared, which several choices may ask
+
+    def at(place: int) -> str:
+        return body.ready(values[place])
 
     def write(places: list[int]) -> None:
         for place in places:
@@ -189,26 +194,28 @@ def compute(body: Body, graph: Graph, results: Any, values: dict[int, Any]) -> N
             elif kind in (COS, SIN):
                 values[place] = pairs[a][kind == COS]
             elif kind == MUL and place not in inside:
-                values[place] = body.op("fmul", values[a], values[b])
+                values[place] = body.op("fmul", at(a), at(b))
             elif kind in (ADD, SUB):
-                values[place] = _sum(body, graph, values, place, absorbed.get(place))
+                values[place] = _sum(body, graph, at, place, absorbed.get(place))
             elif kind == DIV:
-                values[place] = body.op("fdiv", values[a], values[b])
+                values[place] = body.op("fdiv", at(a), at(b))
             elif kind == SQRT:
-                values[place] = body.call("sqrt", values[a])
+                values[place] = body.call("sqrt", at(a))
             elif kind == SIGN:
-                values[place] = body.sign(values[a])
+                values[place] = body.sign(at(a))
             elif kind == ABS:
-                values[place] = body.call("fabs", values[a])
+                values[place] = body.call("fabs", at(a))
             elif kind == ATAN2:
-                values[place] = body.angle(values[a], values[b])
+                values[place] = body.angle(at(a), at(b))
             elif kind == EXP:
-                values[place] = body.exponential(values[a])
+                values[place] = body.exponential(at(a))
             elif kind == CHOOSE:
                 x, y = graph.branches[place]
-                values[place] = body.chosen(body.compared("olt", values[a], values[b]), values[x], values[y])
+                if (a, b) not in masks:
+                    masks[a, b] = body.compared("olt", at(a), at(b))
+                values[place] = body.chosen(masks[a, b], at(x), at(y))
             elif kind == LOOKUP:
-                values[place] = body.look_up(graph.tables[place], values[a])
+                values[place] = body.look_up(graph.tables[place], at(a))
             elif kind == CALL:
                 region, operands = graph.calls[place]
                 written = _called if region.condition is None else _iterated
@@ -217,11 +224,11 @@ def compute(body: Body, graph: Graph, results: Any, values: dict[int, Any]) -> N
                 values[place] = values[a][graph.picks[place]]
 
     write(early)
-    pairs.update(zip(angles, sines_and_cosines(body, [values[place] for place in angles]), strict=True))
+    pairs.update(zip(angles, sines_and_cosines(body, [at(place) for place in angles]), strict=True))
     write([place for place in needed if place not in known])
 
 
-def _iterated(body: Body, region: Region, given: list[str]) -> list[str]:
+def _iterated(body: Body, region: Region, given: list[Any]) -> list[str]:
     """A region as a loop, in which each lane goes on as long as it must."""
     assert region.condition is not None
     count = len(region.results)
@@ -234,10 +241,11 @@ def _iterated(body: Body, region: Region, given: list[str]) -> list[str]:
     def going(state: list[str]) -> str:
         return body.compared("olt", *at(state, region.condition or ()))
 
-    return body.repeated(given[:count], going, lambda state: at(state, region.results), region.most)
+    start = [body.ready(x) for x in given[:count]]
+    return body.repeated(start, going, lambda state: at(state, region.results), region.most)
 
 
-def _called(body: Body, region: Region, given: list[str]) -> list[str]:
+def _called(body: Body, region: Region, given: list[Any]) -> list[InMemory]:
     """A region as a function of its own, which lanes enter together."""
     inside = Body(body.target, f=IRFunction("region", {"given": "ptr", "made": "ptr"}, internal=True))
     values = dict(zip((x.node for x in region.inputs), inside.vectors("%given", len(given)), strict=True))
@@ -277,14 +285,14 @@ def _absorbed(graph: Graph, results: Any, needed: list[int]) -> dict[int, int]:
     return found
 
 
-def _sum(body: Body, graph: Graph, values: dict[int, str], place: int, product: int | None) -> str:
+def _sum(body: Body, graph: Graph, at: Callable[[int], str], place: int, product: int | None) -> str:
     a, b, minus = graph.left[place], graph.right[place], graph.kinds[place] == SUB
     if product is None:
-        return body.op("fsub" if minus else "fadd", values[a], values[b])
-    x, y = values[graph.left[product]], values[graph.right[product]]
+        return body.op("fsub" if minus else "fadd", at(a), at(b))
+    x, y = at(graph.left[product]), at(graph.right[product])
     if product == b:
-        return body.fma(body.negated(x) if minus else x, y, values[a])
-    return body.fma(x, y, body.negated(values[b]) if minus else values[b])
+        return body.fma(body.negated(x) if minus else x, y, at(a))
+    return body.fma(x, y, body.negated(at(b)) if minus else at(b))
 
 
 def module_text(functions: list[str], target: Target) -> str:

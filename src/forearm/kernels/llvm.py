@@ -64,6 +64,17 @@ class IRFunction:
         self.here = "entry"  # the block that is being written; "" behind its end
         self.lines: list[str] = []
         self.spaces: list[str] = []  # which stand where the function begins
+        self.within = self.parts = 0  # the part that is being written, by number, and how many there are
+        self.left: dict[str, list[object]] = {}  # what calls have left in memory, by its name
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """A part of the code that may not run, or more than once: calls have memory of their own there."""
+        before = self.within
+        self.parts += 1
+        self.within = self.parts
+        yield
+        self.within = before
 
     def text(self) -> str:
         """All of it."""

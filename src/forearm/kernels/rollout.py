@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.drives.joint import drives_of, needs_reactions
+from forearm.drives.joint import count_of_loads, held_freedoms
 from forearm.kernels.load_or_compile import About, kept_or_made
 from forearm.kernels.native import function_of
 
@@ -23,9 +23,8 @@ Floats = NDArray[np.float64]
 POINTER, COUNT = ctypes.c_void_p, ctypes.c_int64
 KINDS: dict[str, list[Any]] = {
     "rollout": [POINTER] * 8 + [COUNT] * 5 + [ctypes.c_double] * 2,
-    "core": [POINTER] * 6,
-    "require": [POINTER] * 6,
     "accelerate": [POINTER] * 6 + [COUNT],
+    "require": [POINTER] * 5 + [COUNT],
 }
 
 
@@ -47,21 +46,6 @@ class State:
     def copy(self) -> State:
         """The same, apart."""
         return State(*(v.copy() for v in (self.q, self.qd, self.way, self.free, self.felt)))
-
-
-def held_freedoms(arm: Arm) -> list[bool]:
-    """For each freedom whether friction can hold it."""
-    made = [False] * arm.n
-    for drive in drives_of(arm):
-        made[drive.freedom] = made[drive.freedom] or drive.is_dry
-    return made
-
-
-def count_of_loads(arm: Arm) -> int:
-    """How many numbers drives with friction that depends on the load feel:
-    a torque each, and six of the reaction.
-    """
-    return (7 if needs_reactions(arm) else 1) * sum(drive.depends_on_load for drive in drives_of(arm))
 
 
 class Simulator:
@@ -117,7 +101,7 @@ class Simulator:
 
     def accelerations(self, q: Floats, qd: Floats, u: Floats, way: Floats, free: Floats) -> Floats:
         """Of one simulation, (n,)."""
-        return self._called("core", q, qd, u, way, free)
+        return self._called("accelerate", q, qd, u, way, free)
 
     def accelerations_of(self, q: Floats, qd: Floats, u: Floats, way: Floats, free: Floats) -> Floats:
         """Of many, (B, n)."""
@@ -130,12 +114,12 @@ class Simulator:
         """What the drives of one simulation must give for a motion with friction in
         these directions, (n,).
         """
-        return self._called("require", q, qd, qdd, way, way)
+        return self._called("require", q, qd, qdd, way)
 
     def _called(self, name: str, *given: Floats) -> Floats:
         out = np.empty(self.arm.n)
         arrays = [np.ascontiguousarray(v, dtype=np.float64) for v in given]
-        self._part("single")[name](*(v.ctypes.data for v in arrays), out.ctypes.data)
+        self._part("single")[name](*(v.ctypes.data for v in arrays), out.ctypes.data, 1)
         return out
 
     def _part(self, name: str) -> dict[str, Any]:
@@ -145,13 +129,16 @@ class Simulator:
         arm, voltage, tableau = self.arm, self.voltage, self.tableau
 
         def make() -> tuple[About, bytes]:
+            from forearm.codegen.simulation_step import TracedPlant
+            from forearm.dynamics.fixed_step import ExplicitMethod
             from forearm.kernels.native import host, object_code
             from forearm.kernels.rollout_ir import rollout_text
-            from forearm.kernels.rollout_plan import RolloutPlan
 
             about = {"arm": arm.name, "functions": ["simulate"], "dtype": "float64", "part": part}
             target = host("float64", 1 if part == "single" else None)
-            return about, object_code(rollout_text(RolloutPlan(arm, voltage, *tableau), target))
+            return about, object_code(
+                rollout_text(TracedPlant(arm, voltage), ExplicitMethod(*tableau), target)
+            )
 
         names = [name for name in KINDS if name != "require" or self.dry.any()]
         return kept_or_made(

@@ -1,152 +1,125 @@
-"""A simulation as machine code: fixed steps of an explicit Runge-Kutta method, a lane a
-simulation, no Python inside.
-
-`core` gives accelerations, `stage` the same from loads that are nearly known, `require` what drives must give
-in some direction, `rest` velocities once joints stand; `rollout_loop` goes through the steps.
-"""
+"""A simulation as machine code: fixed steps of an explicit method, one lane per simulation, no Python."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-
-import numpy as np
+from typing import Any
 
 from forearm.codegen.functions import Traced
-from forearm.codegen.program import Argument
-from forearm.codegen.tracing import Tracing
-from forearm.drives.joint import depends_on_load, drives_of
-from forearm.dynamics.load_friction import CLOSE, held
+from forearm.codegen.simulation_step import (
+    STATES,
+    TracedPlant,
+    traced_accelerations,
+    traced_requirement,
+    traced_step,
+)
+from forearm.dynamics.fixed_step import ExplicitMethod
 from forearm.kernels.ir import compute, function_text, module_text, result
-from forearm.kernels.rollout_loop import RolloutLoop
-from forearm.kernels.rollout_plan import RolloutPlan, inputs, torques
+from forearm.kernels.llvm import IRFunction, Value
 from forearm.kernels.transpose import load_columns, store_columns
-from forearm.kernels.vectors import Body, Target
-from forearm.model import Scalar
-from forearm.symbols import refined
+from forearm.kernels.vectors import Body, InMemory, Target
 
-# of the torques: what a stage may leave of the equation, less than the method leaves of the motion
-ROUGH = 1e-10
+RECORDED = ("q", "qd")
+COUNTS = ("count", "steps", "every", "u_state", "u_step")
 
 
-def rollout_text(plan: RolloutPlan, target: Target) -> str:
-    """The module: `core`, `stage`, `require` and `rest` on lanes, `accelerate` on rows, and `rollout`.
+def rollout_text(plant: TracedPlant, method: ExplicitMethod, target: Target) -> str:
+    """The module: `accelerate`, `require` where friction can hold a joint, and `rollout`.
 
-    `void rollout(q, qd, way, free, felt, u, out_q, out_qd, count, steps, every, u_state, u_step, h,
-    slope)`: count simulations, states (count, n) in and out, inputs at u + state u_state + step u_step, and a
-    record (count, steps / every + 1, n) for each output; `slope` is 0 where inputs are held and 1 where they
-    go straight to the next.
-    `void accelerate(q, qd, u, way, free, out, count)`.
+    `void rollout(q, qd, friction_sign, is_free, load_guess, u, out_q, out_qd, count, steps, every, u_state,
+    u_step, h, slope)`: count simulations, states (count, n) in and out, inputs at u + state u_state + step
+    u_step, and a record (count, steps / every + 1, n) for each output; `slope` is 0 where inputs are held and
+    1 where they go straight to the next.
+    `void accelerate(q, qd, u, friction_sign, is_free, out, count)`, `void require(q, qd, u, friction_sign,
+    out, count)`: of rows of states.
     """
-    traced = _traced(plan)
-    names = ("q", "qd", "u", "way", "free")
-    texts = [
-        _lane_function("core", traced, names, plan.arm.n, target),
-        _row_function(traced, names, plan.arm.n, target),
-    ]
-    if plan.loads:
-        texts.append(_lane_function("stage", _traced(plan, warm=True), names, plan.arm.n, target))
-    if any(plan.dry):
-        texts.append(_lane_function("require", _traced_need(plan), names, plan.arm.n, target))
-        texts.append(_lane_function("rest", _traced_rest(plan), names, plan.arm.n, target))
-    return module_text([*texts, RolloutLoop(plan, target).text()], target)
+    texts = [function_text("accelerate", traced_accelerations(plant), target)]
+    if any(plant.dry):
+        texts.append(function_text("require", traced_requirement(plant), target))
+    return module_text([*texts, _Rollout(traced_step(plant, method), target).text()], target)
 
 
-def _traced(plan: RolloutPlan, warm: bool = False) -> Traced:
-    """Accelerations from (q, qd, u, way, free); `warm` begins with loads that are nearly known, and gives
-    those that it ends with.
-    """
-    tracing, n, dry = Tracing(plan.arm, {}), plan.arm.n, plan.dry
-    u = inputs(tracing, "u")
-    way, free = (inputs(tracing, name) if any(dry) else None for name in ("way", "free"))
-    tau = torques(tracing, plan, u)
-    joints = None if way is None else _at_joints(plan, way)
-    loose = [free[j] if free is not None and dry[j] else 1.0 for j in range(n)]
-    if not depends_on_load(plan.arm):
-        results = {"out": np.array(tracing.held_forward(tau, joints, loose), dtype=object)}
-        return Traced(*refined(tracing.graph, results), (), ())
-    felt = [tracing.graph.input(f"loads[{k}]") for k in range(plan.loads)] if warm else None
-    found = tracing.under_load.found(tau, joints, loose, felt, ROUGH if warm else CLOSE)
-    results = {"out": np.array(tracing.under_load.spoilt(found), dtype=object)}
-    results |= {"loads": np.array(found.felt, dtype=object)} if warm else {}
-    return Traced(*refined(tracing.graph, results), (), ())
+class _Rollout:
+    """The loop over blocks of simulations, and over the steps of each."""
 
+    def __init__(self, traced: Traced, target: Target) -> None:
+        self.traced, self.target = traced, target
+        self.widths = {a.name: a.size for a in traced.outputs if a.size}
+        self.n = self.widths["q"]
+        pointers = dict.fromkeys([*STATES, "u", *(f"out_{name}" for name in RECORDED)], "ptr")
+        numbers = dict.fromkeys(COUNTS, "i64") | dict.fromkeys(("h", "slope"), target.scalar)
+        self.f = IRFunction("rollout", pointers | numbers)
+        self.given = dict(zip([*pointers, *numbers], self.f.arguments, strict=True))
+        self.body = Body(target, f=self.f)
+        for name, size in self.widths.items():
+            self.body.space(f"%lanes.{name}", size * target.lanes)
+            self.body.space(f"%rows.{name}", size * target.lanes)
 
-def _traced_need(plan: RolloutPlan) -> Traced:
-    """What the drives must give at accelerations that stand in the place of u,
-    with friction in the directions `way`.
-    """
-    tracing = Tracing(plan.arm, {})
-    way, x = inputs(tracing, "way"), inputs(tracing, "u")
-    joints = _at_joints(plan, way)
-    results = {"out": np.array(tracing.inverse(tracing.qd, x, joints), dtype=object)}
-    return Traced(*refined(tracing.graph, results), (), ())
+    def text(self) -> str:
+        """All of it."""
+        f, body, given, lanes = self.f, self.body, self.given, self.target.lanes
+        h, slope = (body.spread(given[name]) for name in ("h", "slope"))
+        records = f.op("add", f.op("sdiv", given["steps"], given["every"]), 1)
+        with f.loop(0, given["count"], lanes) as at:
+            left = f.op("sub", given["count"], at)
+            some = f.chosen(f.compared("sge", left, lanes), lanes, left)
+            there = {name: f.at(given[name], at, self.target.scalar, m) for name, m in self.widths.items()}
+            sizes = {name: f.op("mul", some, m) for name, m in self.widths.items()}
+            for name, m in self.widths.items():
+                f.call("copied", f"%rows.{name}", there[name], sizes[name], m * lanes)
+                body.keep(f"%lanes.{name}", load_columns(body, f"%rows.{name}", m))
+            first = f.op("mul", at, records)
+            self._record(some, first, records)
+            with f.loop(0, given["steps"]) as k:
+                self._step(*self._inputs(at, some, k, slope), h)
+                after = f.op("add", k, 1)
+                with f.when(f.compared("eq", f.op("srem", after, given["every"]), 0)):
+                    self._record(some, f.op("add", first, f.op("sdiv", after, given["every"])), records)
+            for name, m in self.widths.items():
+                self._to_rows(name, m)
+                f.call("copied", there[name], f"%rows.{name}", sizes[name], sizes[name])
+        f.ret()
+        return f.text()
 
+    def _step(self, u: list[str], change: list[str], h: str) -> None:
+        """The traced step, from the lanes and back to them."""
+        body, traced = self.body, self.traced
+        lanes = self.target.lanes
+        held: dict[str, list[Any]] = {
+            name: [InMemory(f"%lanes.{name}", j * lanes) for j in range(m)] for name, m in self.widths.items()
+        }
+        held |= {"u": u, "change": change, "h": [h]}
+        places = {leaf: place for place, leaf in traced.graph.leaves.items()}
+        values = {places[f"{name}[{j}]"]: x for name, some in held.items() for j, x in enumerate(some)}
+        compute(body, traced.graph, traced.results, values)
+        made = {name: [result(body, e, values) for e in traced.results[name]] for name in self.widths}
+        for name, some in made.items():
+            body.keep(f"%lanes.{name}", some)
 
-def _traced_rest(plan: RolloutPlan) -> Traced:
-    """Velocities once impulses at the joints that stand (free is 0) have brought these to
-    rest, and moved the others.
-    """
-    tracing, dry = Tracing(plan.arm, {}), plan.dry
-    free = [a if is_dry else 1.0 for a, is_dry in zip(inputs(tracing, "free"), dry, strict=True)]
-    M, qd = tracing.inertia_matrix(), tracing.qd
-    lost = [(1.0 - a) * v for a, v in zip(free, qd, strict=True)]
-    pushed = [a * sum((M[i, j] * lost[j] for j in np.flatnonzero(dry)), 0.0) for i, a in enumerate(free)]
-    change = tracing.solved_backwards(held(M, free), np.array(pushed, dtype=object))
-    results = {"out": np.array([a * v + c for a, v, c in zip(free, qd, change, strict=True)], dtype=object)}
-    return Traced(tracing.graph, results, (), ())  # seldom asked: not worth refining
+    def _inputs(self, at: Value, some: Value, k: Value, slope: str) -> tuple[list[str], list[str]]:
+        """The inputs of a step, and how much they change until the next."""
+        f, body, scalar = self.f, self.body, self.target.scalar
+        so_far, pointers = f.op("mul", k, self.given["u_step"]), []
+        for lane in range(self.target.lanes):
+            row = f.chosen(f.compared("sgt", some, lane), f.op("add", at, lane), at)
+            place = f.op("add", f.op("mul", row, self.given["u_state"]), so_far)
+            pointers.append(f.at(self.given["u"], place, scalar))
+        ahead = [f.at(pointer, self.given["u_step"], scalar) for pointer in pointers]
+        now, then = (
+            [body.joined([body.load(p, j, 1) for p in rows], 1) for j in range(self.n)]
+            for rows in (pointers, ahead)
+        )
+        changes = [body.op("fsub", b, a) for a, b in zip(now, then, strict=True)]
+        return now, [body.op("fmul", change, slope) for change in changes]
 
+    def _record(self, some: Value, first: Value, records: Value) -> None:
+        """Positions and velocities into their rows, the first lane's at `first`."""
+        f, n, scalar = self.f, self.n, self.target.scalar
+        for name in RECORDED:
+            self._to_rows(name, n)
+            with f.loop(0, some) as lane:
+                row = f.op("add", first, f.op("mul", lane, records))
+                to = f.at(self.given[f"out_{name}"], row, scalar, n)
+                f.call("copied", to, f.at(f"%rows.{name}", lane, scalar, n), n, n)
 
-def _at_joints(plan: RolloutPlan, way: list[Scalar]) -> list[Scalar]:
-    """Directions of the freedoms as the joints have them."""
-    return [way[d.freedom] * (1.0 if d.multiplier > 0.0 else -1.0) for d in drives_of(plan.arm)]
-
-
-def _lane_function(name: str, traced: Traced, names: Sequence[str], n: int, target: Target) -> str:
-    """A function whose arrays have one lane per simulation already; what loads come out go where they
-    came from.
-    """
-    body, L = Body(target), target.lanes
-    loads = len(traced.results.get("loads", ()))
-    made = _columns(body, traced, names, n, lambda a, j: body.load(f"%{a}", j * L, L), loads)
-    body.keep("%out", made[:n])
-    body.keep("%loads", made[n:])
-    pointers = [*(f"%{a}" for a in names), *(["%loads"] if loads else []), "%out"]
-    arguments = ", ".join(f"ptr nocapture {p}" for p in pointers)
-    return "\n".join(
-        [
-            f"define void @{name}({arguments}) nounwind {{",
-            "entry:",
-            *body.spaces,
-            *body.lines,
-            "  ret void",
-            "}",
-        ]
-    )
-
-
-def _row_function(traced: Traced, names: Sequence[str], n: int, target: Target) -> str:
-    """The same function of rows of states."""
-    arrays = replace(
-        traced, inputs=tuple(Argument(a, (n,), "") for a in names), outputs=(Argument("out", (n,), ""),)
-    )
-
-    def block(body: Body) -> None:
-        made = {a: load_columns(body, f"%at.{a}", n) for a in names}
-        store_columns(body, "%at.out", _columns(body, traced, names, n, lambda a, j: made[a][j]))
-
-    return function_text("accelerate", arrays, target, write_block=block)
-
-
-def _columns(
-    body: Body, traced: Traced, names: Sequence[str], n: int, given: Callable[[str, int], str], loads: int = 0
-) -> list[str]:
-    """The results of a block, from its inputs by name and joint;
-    those that nothing needs are not asked for.
-    """
-    needed = set(traced.graph.needed(traced.results))
-    places = {leaf: place for place, leaf in traced.graph.leaves.items() if place in needed}
-    wanted = [(a, j) for a in names for j in range(n)] + [("loads", k) for k in range(loads)]
-    states = {places[f"{a}[{j}]"]: given(a, j) for a, j in wanted if f"{a}[{j}]" in places}
-    compute(body, traced.graph, traced.results, states)
-    return [result(body, e, states) for table in traced.results.values() for e in table]
+    def _to_rows(self, name: str, size: int) -> None:
+        store_columns(self.body, f"%rows.{name}", self.body.vectors(f"%lanes.{name}", size))

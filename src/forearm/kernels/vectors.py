@@ -66,6 +66,14 @@ class Target:
         return DOUBLE if self.scalar == "double" else SINGLE
 
 
+@dataclass(frozen=True)
+class InMemory:
+    """A value that lies in memory, so many scalars behind a pointer."""
+
+    pointer: str
+    place: int
+
+
 class Body:
     """Arithmetic on lanes within a function `f`, or of lines by themselves."""
 
@@ -350,7 +358,7 @@ class Body:
             return Value(going(state), t.mask)
 
         first, starts = mask(state), [Value(x, t.vector) for x in state]
-        with f.when(self._any(first)) as end, f.repeat(0, first, *starts) as turn:
+        with f.when(self._any(first)) as end, f.inside(), f.repeat(0, first, *starts) as turn:
             count, active, *now = turn.now
             kept = [self.chosen(active, x, y) for x, y in zip(step(list(now)), now, strict=True)]
             goes, after = f.op("and", active, mask(kept)), f.op("add", count, 1)
@@ -362,18 +370,30 @@ class Body:
         """Whether any lane is in the mask."""
         return self.f.compared("ne", self.f.cast("bitcast", mask, f"i{self.target.lanes}"), 0)
 
-    def called(self, inside: Body, given: list[str], count: int) -> list[str]:
+    def ready(self, value: str | InMemory) -> str:
+        """A value; one that is in memory is loaded anew for each use, and kept in no register between."""
+        return value if isinstance(value, str) else self.load(value.pointer, value.place, self.target.lanes)
+
+    def called(self, inside: Body, given: list[str | InMemory], count: int) -> list[InMemory]:
         """So many values by a function with this body, which takes them from %given and leaves them at
         %made; the joining of a module puts it into its place.
+
+        What an earlier call here has left at %given is not stored again.
         """
+        f, lanes = self.f, self.target.lanes
         inside.f.ret()
-        name = self.f.hoist(inside.f)
-        places = [f"%{what}{len(self.lines)}" for what in ("given", "made")]
-        for place, size in zip(places, (len(given), count), strict=True):
-            self.space(place, size * self.target.lanes)
-        self.keep(places[0], given)
-        self.f.call(name, *places)
-        return self.vectors(places[1], count)
+        name = f.hoist(inside.f)
+        there, made = f"%given.{f.within}.{name}", f"%made{len(self.lines)}"
+        self.space(made, count * lanes)
+        if (left := f.left.get(there)) is None:
+            left = f.left[there] = [None] * len(given)
+            self.space(there, len(given) * lanes)
+        for k, value in enumerate(given):
+            if left[k] != value:
+                self.store(there, k * lanes, self.ready(value), lanes)
+                left[k] = value
+        f.call(name, there, made)
+        return [InMemory(made, k * lanes) for k in range(count)]
 
     def spread(self, scalar: str) -> str:
         """A scalar in every lane."""

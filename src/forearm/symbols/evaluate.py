@@ -122,10 +122,13 @@ def transplanted(
         given = [values[operand] for operand in operands]
         if into is not None:
             into.section = graph.sections[place]
-        region = graph.calls[place][0] if place in graph.calls else None
-        if written_out and region is not None and region.condition is None:
-            inside = dict(zip((x.node for x in region.inputs), given, strict=True))
-            values[place] = transplanted(region.graph, list(region.results), inside, into, written_out)
+        if written_out and place in graph.calls:
+            region = graph.calls[place][0]
+            if region.condition:
+                values[place] = called(region.written_out(), given)
+            else:
+                inside = dict(zip((x.node for x in region.inputs), given, strict=True))
+                values[place] = transplanted(region.graph, list(region.results), inside, into, written_out)
         else:
             values[place] = again(graph, place, *given)
         if into is not None and place in graph.names:

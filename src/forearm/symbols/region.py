@@ -7,7 +7,7 @@ A region has a graph of its own. What its step uses and does not change is compu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -47,6 +47,18 @@ class Region:
     def counts(self) -> Counts:
         """The operations of one round, the comparison of the condition with them."""
         return self.graph.counts(self.wanted) + Counts(add=int(self.condition is not None))
+
+    def written_out(self) -> Region:
+        """The same with the functions that it calls written out where they are called."""
+        body = Graph()
+        inputs = [body.input(self.graph.leaves[x.node]) for x in self.inputs]
+        values: dict[int, Scalar] = {x.node: e for x, e in zip(self.inputs, inputs, strict=True)}
+        made = transplanted(self.graph, self.wanted, values, body, written_out=True)
+        count = len(self.results)
+        condition = (made[count], made[count + 1]) if self.condition else None
+        return replace(
+            self, graph=body, inputs=tuple(inputs), results=tuple(made[:count]), condition=condition
+        )
 
     @cached_property
     def _key(self) -> tuple[Any, ...]:

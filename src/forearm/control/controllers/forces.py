@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.control.model_error import without_friction, without_gravity
-from forearm.drives.joint import depends_on_load, driven
+from forearm.drives.joint import depends_on_load, driven, held_freedoms
 from forearm.errors import NameNotFound, shorten, suggest
 from forearm.kernels.elf import Loaded
 from forearm.kernels.load_or_compile import About, kept_or_made
 from forearm.kernels.native import function_of
-from forearm.kernels.rollout import held_freedoms
 from forearm.model import refuse_tree, silent
 from forearm.reduction.chain import Chain
 from forearm.reduction.recursion import inverse

@@ -172,17 +172,17 @@ def test_whatever_arrays_come_the_answer_is_the_same() -> None:
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        (((5, N), (6, N), (5, N)), "qd: all arguments share one shape"),
-        (((N,), (1, N), (N,)), "qd: all arguments share one"),
-        (((1, N), (N,), (1, N)), "qd: all arguments share one shape"),
-        (((N, N), (N,), (N, N)), "qd: all arguments share one"),
-        (((N, N), (N, N), (N,)), "qdd: all arguments share one shape"),
-        (((N,), (N,), (N, N)), "qdd: all arguments share one"),
-        (((5, N + 1),) * 3, r"so the shape is \(4,\) or \(B, 4\); came \(5, 5\)"),
-        (((N, 5),) * 3, r"came \(4, 5\)"),
-        (((2, 2, N),) * 3, r"came \(2, 2, 4\)"),
-        (((),) * 3, r"came \(\)"),
-        (((0,),) * 3, r"came \(0,\)"),
+        (((5, N), (6, N), (5, N)), "qd: expected one shape for all arguments"),
+        (((N,), (1, N), (N,)), "qd: expected one shape"),
+        (((1, N), (N,), (1, N)), "qd: expected one shape for all arguments"),
+        (((N, N), (N,), (N, N)), "qd: expected one shape"),
+        (((N, N), (N, N), (N,)), "qdd: expected one shape for all arguments"),
+        (((N,), (N,), (N, N)), "qdd: expected one shape"),
+        (((5, N + 1),) * 3, r"expected shape \(4,\) or \(B, 4\), got \(5, 5\)"),
+        (((N, 5),) * 3, r"got \(4, 5\)"),
+        (((2, 2, N),) * 3, r"got \(2, 2, 4\)"),
+        (((),) * 3, r"got \(\)"),
+        (((0,),) * 3, r"got \(0,\)"),
     ],
 )
 def test_shapes_that_do_not_fit_are_told(shapes: Any, message: str) -> None:
@@ -205,7 +205,7 @@ def test_as_many_states_as_joints() -> None:
     assert np.array_equal(many, ordinary("inertia_matrix")(q, threads=1))
     for given, out in ((q, M), (q[0], many), (q[0], np.zeros(N)), (q, np.zeros((N, N, N, 1))), (q[:1], M)):
         before = out.copy()
-        with pytest.raises(fa.InputError, match="out: a writeable C-contiguous array"):
+        with pytest.raises(fa.InputError, match="out: expected a writeable C-contiguous array"):
             KERNEL.inertia_matrix(given, out=out)
         assert np.array_equal(out, before)
     one, alone = KERNEL.inertia_matrix(q[:1]), KERNEL.inertia_matrix(q[0])
@@ -225,9 +225,9 @@ def test_one_joint_and_one_state() -> None:
         assert found.shape == shape
         assert abs(found.item() - want.item()) <= 1e-12 * want.item()
         assert kernel.inertia_matrix(given, out=found) is found
-        with pytest.raises(fa.InputError, match="out: a writeable"):
+        with pytest.raises(fa.InputError, match="out: expected a writeable"):
             kernel.inertia_matrix(given, out=np.zeros((*shape, 1)))
-    with pytest.raises(fa.InputError, match="share one shape"):
+    with pytest.raises(fa.InputError, match="expected one shape"):
         kernel.bias(q, q[0])
 
 
@@ -249,7 +249,7 @@ def test_out_is_filled_and_returned_or_refused() -> None:
     for other in wrong:
         before = np.array(other)
         with pytest.raises(
-            fa.InputError, match=r"out: a writeable C-contiguous array \(9, 4\) of float64 is needed"
+            fa.InputError, match=r"out: expected a writeable C-contiguous array \(9, 4\) of float64"
         ):
             KERNEL.inverse_dynamics(*given, out=other)
         assert np.array_equal(np.array(other), before), "nothing was written"

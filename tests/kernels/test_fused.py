@@ -176,16 +176,16 @@ def test_out_is_filled_and_returned() -> None:
 
 def test_what_does_not_fit_is_told() -> None:
     both, (q, qd, qdd, _) = fused("inverse_dynamics", "inertia_matrix"), states(5).values()
-    with pytest.raises(fa.InputError, match=r"the arguments are q, qd, qdd; came 2"):
+    with pytest.raises(fa.InputError, match=r"expected the arguments q, qd, qdd, got 2"):
         both(q, qd)
-    with pytest.raises(fa.InputError, match=r"the arguments are q, qd, qdd; came 4"):
+    with pytest.raises(fa.InputError, match=r"expected the arguments q, qd, qdd, got 4"):
         both(q, qd, qdd, qdd)
     for out in (
         {"tau": np.zeros((5, 3))},
         {"tau": np.zeros((5, 3)), "M": np.zeros((5, 3, 3)), "J": np.zeros(1)},
         {},
     ):
-        with pytest.raises(fa.InputError, match=r"out: an array each for tau, M is needed"):
+        with pytest.raises(fa.InputError, match=r"out: expected an array each for tau, M"):
             both(q, qd, qdd, out=out)
     for wrong in (
         np.zeros((5, 3)),
@@ -194,20 +194,20 @@ def test_what_does_not_fit_is_told() -> None:
         np.zeros((3, 3, 5)).T,
         [0.0],
     ):
-        with pytest.raises(fa.InputError, match="out: a writeable C-contiguous array"):
+        with pytest.raises(fa.InputError, match="out: expected a writeable C-contiguous array"):
             both(q, qd, qdd, out={"tau": np.zeros((5, 3)), "M": wrong})  # type: ignore[dict-item]
-    with pytest.raises(fa.InputError, match="came None"):
+    with pytest.raises(fa.InputError, match="got None"):
         both(q, qd, qdd, out={"tau": np.zeros((5, 3)), "M": None})  # type: ignore[dict-item]
     memory = np.zeros(59)
     with pytest.raises(fa.InputError, match="tau, M need an array each; two of them share memory"):
         both(q, qd, qdd, out={"tau": memory[:15].reshape(5, 3), "M": memory[14:].reshape(5, 3, 3)})
-    with pytest.raises(fa.InputError, match="qd: all arguments share one shape"):
+    with pytest.raises(fa.InputError, match="qd: expected one shape for all arguments"):
         both(q, qd[:4], qdd)
     with pytest.raises(fa.InputError, match="parameters: none were left open in this kernel"):
         both(q, qd, qdd, parameters={})
     with pytest.raises(fa.NameNotFound, match="did you mean 'gravity'"):
         kernel().fused(["inverse_dynamics", "gravty"])
-    with pytest.raises(fa.InputError, match="fused: the names of functions are needed"):
+    with pytest.raises(fa.InputError, match="fused: expected the names of functions"):
         kernel().fused([])
 
 

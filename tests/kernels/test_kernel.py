@@ -200,7 +200,7 @@ def test_out_is_filled_and_returned(puma: Any) -> None:
         frozen,
         [0.0] * 6,
     ):
-        with pytest.raises(fa.InputError, match="out: a writeable C-contiguous array"):
+        with pytest.raises(fa.InputError, match="out: expected a writeable C-contiguous array"):
             puma.inverse_dynamics(q[0], qd[0], x[0], out=wrong)
 
 
@@ -225,14 +225,14 @@ def test_nan_and_infinity_make_the_whole_state_nan(puma: Any) -> None:
     [
         (
             ([0.0] * 5, [0.0] * 6, [0.0] * 6),
-            r"q: 'puma560' has 6 joints, so the shape is \(6,\) or \(B, 6\); came \(5,\)",
+            r"q: 'puma560' has 6 joints, expected shape \(6,\) or \(B, 6\), got \(5,\)",
         ),
-        ((np.zeros((2, 6)), np.zeros((3, 6)), np.zeros((2, 6))), "qd: all arguments share one shape"),
-        ((np.zeros((1, 6)), np.zeros(6), np.zeros(6)), "qd: all arguments share one shape"),
-        ((np.zeros((2, 2, 6)),) * 3, "came \\(2, 2, 6\\)"),
-        ((["a"] * 6,) * 3, "q: an array of real numbers is needed"),
-        ((np.zeros(6, dtype=complex),) * 3, "q: an array of real numbers is needed"),
-        ((None,) * 3, "q: an array of real numbers is needed"),
+        ((np.zeros((2, 6)), np.zeros((3, 6)), np.zeros((2, 6))), "qd: expected one shape for all arguments"),
+        ((np.zeros((1, 6)), np.zeros(6), np.zeros(6)), "qd: expected one shape for all arguments"),
+        ((np.zeros((2, 2, 6)),) * 3, "got \\(2, 2, 6\\)"),
+        ((["a"] * 6,) * 3, "q: expected an array of real numbers"),
+        ((np.zeros(6, dtype=complex),) * 3, "q: expected an array of real numbers"),
+        ((None,) * 3, "q: expected an array of real numbers"),
     ],
 )
 def test_what_does_not_fit_is_told(puma: Any, arguments: Any, message: str) -> None:
@@ -248,7 +248,7 @@ def test_wrong_calls_are_python_s_own_errors(puma: Any) -> None:
         with pytest.raises(TypeError):
             call()
     for threads in (0, -1, 1.5):
-        with pytest.raises(fa.InputError, match="threads: a whole number of at least 1"):
+        with pytest.raises(fa.InputError, match="threads: expected a whole number of at least 1"):
             puma.gravity(z[None], threads=threads)
 
 
@@ -260,7 +260,7 @@ def test_compile_says_what_it_takes() -> None:
     ):
         with pytest.raises(fa.InputError, match=message):
             fa.compile(arm, **given)
-    with pytest.raises(fa.InputError, match="an Arm is needed"):
+    with pytest.raises(fa.InputError, match="expected an Arm"):
         fa.compile("puma560")  # type: ignore[arg-type]
     with pytest.raises(fa.InputError, match="no joint that moves"):
         fa.compile(random_arm(1, 0, drives=False))

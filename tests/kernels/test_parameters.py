@@ -296,20 +296,20 @@ def test_a_state_that_is_no_number_spoils_only_itself() -> None:
         (
             np.zeros(2),
             (
-                r"parameters: 3 were left open, so the shape is \(3,\), or \(4, 3\) with one "
-                r"row a state; came \(2,\)"
+                r"parameters: 3 were left open; expected shape \(3,\), or \(4, 3\) with one "
+                r"row per state, got \(2,\)"
             ),
         ),
-        (np.zeros((3, 3)), r"came \(3, 3\)"),
-        (np.zeros((4, 2)), r"came \(4, 2\)"),
-        (np.zeros((1, 3)), r"came \(1, 3\)"),
-        (np.zeros((4, 3, 1)), r"came \(4, 3, 1\)"),
-        (1.0, r"came \(\)"),
-        ({"gravity.x": [1.0, 2.0]}, r"a value is a number or \(4,\) of them, as there are states"),
+        (np.zeros((3, 3)), r"got \(3, 3\)"),
+        (np.zeros((4, 2)), r"got \(4, 2\)"),
+        (np.zeros((1, 3)), r"got \(1, 3\)"),
+        (np.zeros((4, 3, 1)), r"got \(4, 3, 1\)"),
+        (1.0, r"got \(\)"),
+        ({"gravity.x": [1.0, 2.0]}, r"expected for each a number, or \(4,\) of them as there are states"),
         ({"gravity.x": np.ones((4, 1))}, "as there are states"),
-        (["a", "b", "c"], "parameters: an array of real numbers is needed"),
-        ([1j, 2.0, 3.0], "parameters: an array of real numbers is needed"),
-        ({"gravity.x": "down"}, "parameters, gravity.x: an array of real numbers is needed"),
+        (["a", "b", "c"], "parameters: expected an array of real numbers"),
+        ([1j, 2.0, 3.0], "parameters: expected an array of real numbers"),
+        ({"gravity.x": "down"}, "parameters, gravity.x: expected an array of real numbers"),
     ],
 )
 def test_values_that_do_not_fit_are_told(values: Any, message: str) -> None:
@@ -322,7 +322,7 @@ def test_values_that_do_not_fit_are_told(values: Any, message: str) -> None:
     "values", [[None] * 3, ["1", "2", "3"], {"gravity.x": "1"}, {"gravity.x": None}, {"gravity.x": 1j}]
 )
 def test_what_only_looks_like_numbers_is_told(values: Any) -> None:
-    with pytest.raises(fa.InputError, match=r"parameters.*: an array of real numbers is needed"):
+    with pytest.raises(fa.InputError, match=r"parameters.*: expected an array of real numbers"):
         kernel_for("gravity of a tree").gravity(np.zeros((4, 3)), parameters=values)
 
 

@@ -125,7 +125,7 @@ FUNCTIONS: dict[str, Function] = {
         {
             "q_branches": (
                 ("m", "n"),
-                "a row a branch, NaN where there is none within limits, rad (m where a joint slides)",
+                "one row per branch, NaN where there is none within limits, rad (m where a joint slides)",
             )
         },
         lambda t: {"q_branches": t.branches},
@@ -178,7 +178,7 @@ FUNCTIONS: dict[str, Function] = {
         {
             "wrench": (
                 ("N", 6),
-                "a row a joint: force (N) and moment (N m) on the link behind it, at its origin, in its axes",
+                "one row per joint: force (N), moment (N m) on the link behind it, at its origin, its axes",
             )
         },
         lambda t: {"wrench": t.reactions()},

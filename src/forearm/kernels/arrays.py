@@ -34,7 +34,7 @@ def as_numbers(name: str, value: ArrayLike, dtype: DType | None) -> Array:
             raise TypeError
         return np.asarray(array, dtype=dtype, order=None if dtype is None else "C")
     except (TypeError, ValueError):
-        raise InputError(f"{name}: an array of real numbers is needed; came {shorten(value)}.") from None
+        raise InputError(f"{name}: expected an array of real numbers, got {shorten(value)}.") from None
 
 
 def as_states(
@@ -50,13 +50,13 @@ def as_states(
         if array.ndim not in (1, 2) or array.shape[-1] != slot.size:
             n = slot.size
             why = f"{arm.name!r} has {n} joints" if slot.shape == (arm.n,) else f"it has {n} entries"
-            raise InputError(f"{slot.name}: {why}, so the shape is ({n},) or (B, {n}); came {array.shape}.")
+            raise InputError(f"{slot.name}: {why}, expected shape ({n},) or (B, {n}), got {array.shape}.")
         made.append(array)
     for slot, array in zip(slots, made, strict=True):
         if array.shape != made[0].shape:
-            came = f"{array.shape} beside {made[0].shape}"
+            got = f"{array.shape} beside {made[0].shape}"
             raise InputError(
-                f"{slot.name}: all arguments share one shape; came {came}. Nothing is broadcast."
+                f"{slot.name}: expected one shape for all arguments, got {got}; nothing is broadcast."
             )
     return made
 
@@ -68,10 +68,8 @@ def results_for(shapes: Sequence[tuple[int, ...]], out: Sequence[Array] | None, 
     for shape, array in zip(shapes, out, strict=True):
         fits = isinstance(array, np.ndarray) and array.shape == shape and array.dtype == dtype
         if not fits or not array.flags.c_contiguous or not array.flags.writeable:
-            came = f"{array.shape} of {array.dtype}" if isinstance(array, np.ndarray) else shorten(array)
-            raise InputError(
-                f"out: a writeable C-contiguous array {shape} of {dtype} is needed; came {came}."
-            )
+            got = f"{array.shape} of {array.dtype}" if isinstance(array, np.ndarray) else shorten(array)
+            raise InputError(f"out: expected a writeable C-contiguous array {shape} of {dtype}, got {got}.")
     return list(out)
 
 

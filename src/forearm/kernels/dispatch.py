@@ -105,15 +105,15 @@ def _values(
         shapes = {column.shape for column in columns if column.shape}
         if shapes and shapes != {batch}:
             raise InputError(
-                f"parameters: a value is a number or {batch or 'one'} of them, as there are "
-                f"states; came {shapes}."
+                f"parameters: expected for each a number, or {batch or 'one'} of them as there are "
+                f"states, got {shapes}."
             )
         given = np.stack(np.broadcast_arrays(*columns), axis=-1)
     values = as_numbers("parameters", given, dtype)
     if values.shape not in ((len(own),), (*batch, len(own))):
         raise InputError(
-            f"parameters: {len(own)} were left open, so the shape is ({len(own)},), or {(*batch, len(own))} "
-            f"with one row a state; came {values.shape}."
+            f"parameters: {len(own)} were left open; expected shape ({len(own)},), or {(*batch, len(own))} "
+            f"with one row per state, got {values.shape}."
         )
     return values
 

@@ -55,10 +55,12 @@ class Fused:
     ) -> dict[str, Array]:
         """The results by name, each (B, ...) for many states; `out` has an array for each of them."""
         if len(states) != len(self.inputs):
-            raise InputError(f"{self!r}: the arguments are {', '.join(self.inputs)}; came {len(states)}.")
+            raise InputError(
+                f"{self!r}: expected the arguments {', '.join(self.inputs)}, got {len(states)} of them."
+            )
         if out is not None and not (isinstance(out, Mapping) and set(out) == set(self.outputs)):
             raise InputError(
-                f"out: an array each for {', '.join(self.outputs)} is needed; came {shorten(out)}."
+                f"out: expected an array each for {', '.join(self.outputs)}, got {shorten(out)}."
             )
         given = None if out is None else [out[name] for name in self.outputs]
         arrays = (array for array in given or () if isinstance(array, np.ndarray))

@@ -150,7 +150,7 @@ def unknown_of(body: Body, states: list[str], before: str | None = None) -> str:
 
 
 def load_states(body: Body, traced: Traced) -> dict[int, str]:
-    """Each entry of the states as a vector, one lane a state."""
+    """Each entry of the states as a vector, one lane per state."""
     values: dict[int, str] = {}
     for a in traced.inputs:
         places = _leaves(traced.graph, [f"{a.name}[{i}]" for i in range(a.size)])

@@ -1,4 +1,4 @@
-"""Loops over joints as LLVM's text: one block of states at a time, a lane a state,
+"""Loops over joints as LLVM's text: one block of states at a time, one lane per state,
 what is kept for each joint in memory.
 
 `name_block` does one block: inputs transposed, sines and cosines, the passes, results transposed back. `name`

@@ -156,7 +156,7 @@ class Kernel:
             )
         poses = as_numbers("T", T, self._dtype)
         if poses.ndim not in (2, 3) or poses.shape[-2:] != (4, 4):
-            raise InputError(f"T: poses have the shape (4, 4) or (B, 4, 4); came {poses.shape}.")
+            raise InputError(f"T: expected poses of shape (4, 4) or (B, 4, 4), got {poses.shape}.")
         flat = poses.reshape(*poses.shape[:-2], 16)
         return run(self.compiled("inverse_kinematics"), (flat,), Call(self.parameters, None, threads))[0]
 
@@ -250,7 +250,7 @@ class Kernel:
         names = _names("fused", functions)
         if not names:
             raise InputError(
-                "fused: the names of functions are needed, such as ['inverse_dynamics', 'inertia_matrix']."
+                "fused: expected the names of functions, such as ['inverse_dynamics', 'inertia_matrix']."
             )
         return Fused(self, self.compiled(*dict.fromkeys(names)))
 
@@ -343,16 +343,16 @@ def compile(
     that runs it.
     """
     if not isinstance(arm, Arm):
-        raise InputError(f"compile: an Arm is needed, such as fa.load('puma560'); came {shorten(arm)}.")
+        raise InputError(f"compile: expected an Arm, such as fa.load('puma560'), got {shorten(arm)}.")
     if arm.n == 0:
         raise InputError(f"compile: {arm.name!r} has no joint that moves.")
     if isinstance(dtype, type) and issubclass(dtype, np.floating):
         dtype = np.dtype(dtype)
     if not isinstance(dtype, str | np.dtype) or str(dtype) not in DTYPES:
-        raise InputError(f"compile: dtype must be one of {', '.join(DTYPES)}; came {shorten(dtype)}.")
+        raise InputError(f"compile: dtype must be one of {', '.join(DTYPES)}, got {shorten(dtype)}.")
     if device != "cpu":
         raise InputError(
-            f"compile: device must be 'cpu', which is what this version has; came {shorten(device)}."
+            f"compile: device must be 'cpu', which is what this version has, got {shorten(device)}."
         )
     return Kernel(arm, str(np.dtype(dtype)), tuple(_names("compile, parameters", parameters)), chosen(cpu))
 
@@ -362,7 +362,7 @@ def _names(where: str, given: object) -> list[str]:
         [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [None]
     )
     if not all(isinstance(name, str) for name in names):
-        raise InputError(f"{where}: a name or a list of names is needed; came {shorten(given)}.")
+        raise InputError(f"{where}: expected a name or a list of names, got {shorten(given)}.")
     return names
 
 

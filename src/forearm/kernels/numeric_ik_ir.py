@@ -1,4 +1,4 @@
-"""Numeric inverse kinematics as LLVM's text: a lane a pose, which takes the next start, or the next
+"""Numeric inverse kinematics as LLVM's text: one lane per pose, which takes the next start, or the next
 pose, when a run is over.
 
 `step` moves all lanes at once; `turn` looks after one lane between runs, in scalars. What a lane computes

@@ -98,7 +98,7 @@ def worker_count(count: int, threads: int | None, operations: int) -> int:
     if threads is not None and (
         isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1
     ):
-        raise InputError(f"threads: a whole number of at least 1 is needed; came {shorten(threads)}.")
+        raise InputError(f"threads: expected a whole number of at least 1, got {shorten(threads)}.")
     if threads is None:
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         threads = threads if count * operations >= WORK else 1

@@ -14,7 +14,7 @@ from forearm.kernels.vectors import Body
 
 
 def load_columns(body: Body, pointer: str, size: int) -> list[str]:
-    """Each column of a block of rows of this size as a vector, one lane a row."""
+    """Each column of a block of rows of this size as a vector, one lane per row."""
     columns: list[str] = [""] * size
     for start, width, second in _squares(size, body.target.lanes):
         for place, column in zip(
@@ -25,7 +25,7 @@ def load_columns(body: Body, pointer: str, size: int) -> list[str]:
 
 
 def store_columns(body: Body, pointer: str, columns: list[str]) -> None:
-    """Vectors, one lane a row, as the columns of a block of rows."""
+    """Vectors, one lane per row, as the columns of a block of rows."""
     for start, width, second in _squares(len(columns), body.target.lanes):
         chosen = [columns[place] for place in _places(start, width, second)]
         store_square(body, pointer, len(columns), chosen, start, second)

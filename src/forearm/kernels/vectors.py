@@ -1,4 +1,4 @@
-"""LLVM's text for one block of code: values are vectors, a lane a state, and every operation is written out.
+"""LLVM's text for one block of code: values are vectors, one lane per state, every operation written out.
 
 Fused multiply-adds are chosen here and nothing may be reassociated: a state gives the same bits in every
 lane, with any number of lanes.
@@ -52,7 +52,7 @@ class Target:
 
     @property
     def mask(self) -> str:
-        """The type of a vector of flags, one a lane."""
+        """The type of a vector of flags, one per lane."""
         return f"<{self.lanes} x i1>"
 
     @property

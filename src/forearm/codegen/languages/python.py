@@ -36,7 +36,7 @@ def _given(name: str, value: ArrayLike, *shape: int) -> Floats:
     array = np.asarray(value, dtype=np.float64)
     if array.shape[array.ndim - len(shape) :] != shape:
         wanted = ", ".join(["...", *map(str, shape)])
-        raise ValueError(f"{name}: an array of shape ({wanted}) is needed; came shape {array.shape}.")
+        raise ValueError(f"{name}: expected shape ({wanted}), got {array.shape}.")
     return array
 """.splitlines()
 LOOK_UP = """

@@ -70,8 +70,8 @@ class Model:
     the hand's pose on the body that carries it.
 
     Body k is moved by freedom `freedom[k]` as multiplier[k] q + offset[k] (1 and 0 unless it mimics another).
-    The last two are how a formulation computes: by which vector product, and with which rotation of each
-    joint to its parent, if these are given; otherwise they follow from the joints' coordinates.
+    `cross` is the vector product that formulations take; `rotations` has R of each joint where it is given
+    and not to be made from the joint's coordinate. Operation counts set both, for other people's conventions.
     """
 
     name: str

@@ -5,7 +5,6 @@ counts count. Waters IV.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
 from typing import Any
 
 from forearm.counting.matrices import (
@@ -24,6 +23,7 @@ from forearm.dynamics.lagrange import (
     ChainMatrices,
     all_U,
     by_recurrences,
+    multiplied_out,
     recurrences,
     total,
     trace_of_product,
@@ -40,7 +40,7 @@ def naive_shared(n: int) -> MatrixCounts:
         for i in range(n):
             terms = []
             for j in range(i, n):
-                U = _multiplied_out(c, j, i)
+                U = multiplied_out(c, j, i)
                 terms.append(trace_of_product(U, _P(c, j) + _L(c, j)) - c.G @ (U @ c.mr[j]))
             forces.append(total(terms))
         return forces
@@ -54,7 +54,7 @@ def recorded(n: int) -> MatrixCounts:
     """
 
     def stage(c: ChainMatrices, _note: Note) -> list[Any]:
-        U = [[_multiplied_out(c, j, i) for i in range(j + 1)] for j in range(n)]
+        U = [[multiplied_out(c, j, i) for i in range(j + 1)] for j in range(n)]
         return _sums_as_written(c, U, [_P(c, j, U[j]) for j in range(n)], [_L(c, j) for j in range(n)])
 
     return _run(n, stage).counts()
@@ -132,20 +132,14 @@ def _sums_as_written(c: ChainMatrices, U: Any, P: Any, L: Any) -> list[Number]:
     ]
 
 
-def _multiplied_out(c: ChainMatrices, j: int, *by: int) -> Matrix:
-    factors = [(c.A, c.dA, c.ddA)[by.count(k)][k] for k in range(j + 1)]
-    product: Matrix = reduce(lambda X, Y: X @ Y, factors)
-    return product
-
-
 def _P(c: ChainMatrices, j: int, U: Any = None) -> Matrix:
-    made: Matrix = total((U[k] if U else _multiplied_out(c, j, k)) * c.qdd[k] for k in range(j + 1))
+    made: Matrix = total((U[k] if U else multiplied_out(c, j, k)) * c.qdd[k] for k in range(j + 1))
     return made
 
 
 def _L(c: ChainMatrices, j: int) -> Matrix:
     pairs = [(k, m) for k in range(j + 1) for m in range(j + 1)]
-    made: Matrix = total(_multiplied_out(c, j, k, m) * (c.qd[k] * c.qd[m]) for k, m in pairs)
+    made: Matrix = total(multiplied_out(c, j, k, m) * (c.qd[k] * c.qd[m]) for k, m in pairs)
     return made
 
 

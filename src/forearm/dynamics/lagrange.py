@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -77,11 +77,7 @@ def naive(c: ChainMatrices, note: Note) -> list[Scalar]:
     """Waters' equations as written: every U multiplied out each time that it is needed.
     Order n^5 in 4x4 products.
     """
-
-    def U(j: int, *by: int) -> Matrix:
-        """dW_j by the named coordinates: A_0 ... A_j with the derivative where it belongs, j products."""
-        factors = [(c.A, c.dA, c.ddA)[by.count(k)][k] for k in range(j + 1)]
-        return reduce(lambda X, Y: X @ Y, factors)
+    U = partial(multiplied_out, c)
 
     def P(j: int) -> Matrix:
         P_j = total(U(j, k) * c.qdd[k] for k in range(j + 1))
@@ -101,6 +97,12 @@ def naive(c: ChainMatrices, note: Note) -> list[Scalar]:
         tau.append(total(terms))
         note("F", i, tau[i])
     return tau
+
+
+def multiplied_out(c: ChainMatrices, j: int, *by: int) -> Matrix:
+    """dW_j by the named coordinates: A_0 ... A_j with the derivative where it belongs, j products."""
+    factors = [(c.A, c.dA, c.ddA)[by.count(k)][k] for k in range(j + 1)]
+    return reduce(lambda X, Y: X @ Y, factors)
 
 
 def uicker(c: ChainMatrices, note: Note) -> list[Scalar]:

@@ -1,4 +1,4 @@
-"""The arm as every formulation sees it, over any scalar: floats, counting scalars, symbols.
+"""The arm as every formulation sees it, over any scalar: floats or symbols.
 
 Joint i of a body turns about or slides along z of its joint frame:
 T_parent_i(q) = [Rb pb] . motion_z(q) . [Ra pa]. Standard Denavit-Hartenberg has its constant part behind the
@@ -32,6 +32,13 @@ Z = np.array([0.0, 0.0, 1.0])
 ROUNDING = 1e-15
 
 
+def cross(a: Array, b: Array) -> Array:
+    """The vector product over any scalar."""
+    # Python's own floats are faster than NumPy's one by one
+    (a0, a1, a2), (b0, b1, b2) = a.tolist(), b.tolist()
+    return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
+
+
 @dataclass(frozen=True, eq=False)
 class RigidBody:
     """One moving body: the constant parts of its joint, and mass m, centre r, inertia I
@@ -63,6 +70,8 @@ class Model:
     the hand's pose on the body that carries it.
 
     Body k is moved by freedom `freedom[k]` as multiplier[k] q + offset[k] (1 and 0 unless it mimics another).
+    `cross` is the vector product that formulations take; `rotations` has R of each joint where it is given
+    and not to be made from the joint's coordinate. Operation counts set both, for other people's conventions.
     """
 
     name: str
@@ -75,6 +84,8 @@ class Model:
     freedom: tuple[int, ...]
     multiplier: tuple[float, ...]
     offset: tuple[float, ...]
+    cross: Callable[[Array, Array], Array] = cross
+    rotations: tuple[Array, ...] = ()
 
     @property
     def is_serial(self) -> bool:
@@ -210,8 +221,9 @@ class JointTransform:
     """A joint at its coordinate: R turns the body's axes into the parent's,
     l leads from the parent's origin to the joint.
 
-    `up` takes a vector to the parent's axes, `down` brings it into the body's. Over floats they multiply by
-    R; over other scalars they make the elementary turns one after the other, which takes fewer operations.
+    `up` takes a vector to the parent's axes, `down` brings it into the body's. Over floats, and where the
+    model gives it, they multiply by R; over other scalars they make the elementary turns one after the other,
+    which takes fewer operations.
     """
 
     body: RigidBody
@@ -246,6 +258,8 @@ def steps(model: Model, q: Vector) -> list[JointTransform]:
                     body, np.eye(3), body.pb + body.Rb @ Z * qi, body.Rb @ body.Ra if plain else None
                 )
             )
+    for step, R in zip(made, model.rotations, strict=False):
+        step.R = R
     return made
 
 
@@ -260,13 +274,6 @@ def cos_sin(q: Scalar) -> tuple[Scalar, Scalar]:
     if isinstance(q, float):
         return math.cos(q), math.sin(q)
     return q.cos(), q.sin()
-
-
-def cross(a: Array, b: Array) -> Array:
-    """The vector product over any scalar."""
-    # Python's own floats are faster than NumPy's one by one
-    (a0, a1, a2), (b0, b1, b2) = a.tolist(), b.tolist()
-    return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
 
 
 def children(model: Model) -> list[list[int]]:

@@ -18,9 +18,9 @@ from forearm.control.extrapolation import (
     points_for_slopes,
     slopes_by_pairs,
 )
-from forearm.counting.scalars import Tally
 from forearm.errors import InputError, NameNotFound
 from forearm.kernels import Kernel, compile
+from forearm.symbols.recorder import Recorder
 
 Array = NDArray[np.float64]
 ROUNDING = 1e-12
@@ -92,13 +92,9 @@ def test_the_least_slopes_agree_with_the_points() -> None:
 
 @pytest.mark.parametrize(("size", "sides"), [(2, 1), (5, 3), (18, 6)])
 def test_elimination_counts(size: int, sides: int) -> None:
-    """By eliminating with scalars that count."""
-    tally = Tally()
-    rng = np.random.default_rng(5)
-    A = [
-        [tally.variable(x) for x in row]
-        for row in rng.standard_normal((size, size + sides)) + np.eye(size, size + sides) * 9
-    ]
+    """By eliminating with recorded scalars."""
+    graph = Recorder()
+    A = graph.inputs("A", size, size + sides).tolist()
     for k in range(size):
         for i in range(k + 1, size):
             factor = A[i][k] / A[k][k]
@@ -109,7 +105,7 @@ def test_elimination_counts(size: int, sides: int) -> None:
             for i in range(k + 1, size):
                 value = value - A[k][i] * A[i][j]
             A[k][j] = value / A[k][k]
-    counts = tally.counts([row[size:] for row in A])
+    counts = graph.counts([row[size:] for row in A])
     assert counts.mul + counts.add == elimination_operations(size, sides)
 
 

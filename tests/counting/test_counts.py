@@ -4,6 +4,7 @@ their derivation in words.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,14 @@ from counting.counted import values
 
 import forearm as fa
 from forearm.counting.cost import FARTHEST, curves, general, general_matrices, per_joint
-from forearm.counting.counts import METHODS, Convention, CountedModel, count, retold, run
+from forearm.counting.counts import METHODS, Convention, conventional, count, full_cross, run
 from forearm.counting.models import GenericChain, chain
 from forearm.counting.polynomial import Polynomial, fit
-from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import INVERSE
 from forearm.errors import InputError, ModelError, NameNotFound
-from forearm.model import AT_REST, cross
-from forearm.symbols.counts import Counts
+from forearm.model import AT_REST
+from forearm.symbols import Counts, evaluate
+from forearm.symbols.recorder import Recorder
 
 EVERY = [(function, name) for function, names in METHODS.items() for name in names]
 ROUNDING = 1e-12  # relative to the largest entry: the counted run adds in another order than NumPy's products
@@ -48,8 +49,7 @@ def float_answer(arm: fa.Arm, function: str, name: str) -> Any:
 @pytest.mark.parametrize("convention", ["standard", "modified", "frames"])
 def test_counted_run_gives_the_answer_of_the_float_run(function: str, name: str, convention: Any) -> None:
     arm = random_arm(3, 4, convention).rigid().replace(gravity=(0.0, 0.0, -9.81))
-    result = run(arm, name, function).results
-    counted = np.concatenate([np.atleast_1d(values(row)) for row in result])
+    counted = values(run(arm, name, function), arm)
     expected = float_answer(arm, function, name)
     tolerance = SOLVED if function == "forward" else ROUNDING
     np.testing.assert_allclose(counted, expected, rtol=0.0, atol=tolerance * np.abs(expected).max())
@@ -57,10 +57,11 @@ def test_counted_run_gives_the_answer_of_the_float_run(function: str, name: str,
 
 @pytest.mark.parametrize("name", METHODS["inverse"])
 def test_general_run_gives_the_same_torques_for_every_formulation(name: str) -> None:
-    model = GenericChain("RRPR").model()
+    arm = GenericChain("RRPR")
+    model = arm.model()
     q, qd, qdd = ([f + s * j for j in range(4)] for f, s in ((0.4, 0.37), (0.31, 0.23), (0.57, 0.23)))
     expected = np.array(INVERSE["newton-euler"](model, q, qd, qdd, AT_REST, None), dtype=float)
-    counted = values(run(GenericChain("RRPR"), name).results)
+    counted = values(run(arm, name), arm)
     np.testing.assert_allclose(counted, expected, rtol=0.0, atol=ROUNDING * np.abs(expected).max())
 
 
@@ -68,11 +69,9 @@ def test_general_run_gives_the_same_torques_for_every_formulation(name: str) -> 
     "options", [{"dense": True}, {"full_cross": True}, {"dense": True, "full_cross": True}]
 )
 def test_conventions_change_the_count_and_not_the_torque(options: dict[str, bool]) -> None:
-    plain, other = (
-        run(chain(5), "newton-euler"),
-        run(chain(5), "newton-euler", convention=Convention(**options)),
-    )
-    np.testing.assert_allclose(values(other.results), values(plain.results), rtol=1e-11)
+    arm = chain(5)
+    plain, other = (run(arm, "newton-euler"), run(arm, "newton-euler", convention=Convention(**options)))
+    np.testing.assert_allclose(values(other, arm), values(plain, arm), rtol=1e-11)
     assert other.counts.mul > plain.counts.mul
 
 
@@ -86,35 +85,26 @@ def test_conventions_change_the_count_and_not_the_torque(options: dict[str, bool
         ("gibbs-appell", 3 * 6 - 1),
     ],
 )
-def test_with_full_cross_each_vector_product_takes_six_and_three(
-    name: str, crosses: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    convention, calls = Convention(full_cross=True, everything=True), []
-
-    def free(work: CountedModel, a: Any, b: Any) -> Any:
-        calls.append((a, b))
-        return np.array([work.tally.variable(x) for x in np.cross(values(a), values(b))], dtype=object)
-
-    full = count(chain(6), name, convention=convention)
-    monkeypatch.setattr(CountedModel, "_full_cross", free)
-    rest = count(chain(6), name, convention=convention)
-    assert len(calls) == crosses
-    assert full - rest == Counts(mul=6 * crosses, add=3 * crosses)
-
-
-def test_retold_reaches_what_is_called_further_down_and_changes_no_module() -> None:
-    model, zero = chain(3).model(), [0.0] * 3
-    calls = []
+def test_with_full_cross_each_vector_product_takes_six_and_three(name: str, crosses: int) -> None:
+    graph, calls = Recorder(), []
+    model = conventional(chain(6).model(), graph, Convention())
 
     def noted(a: Any, b: Any) -> Any:
-        calls.append(a)
-        return cross(a, b)
+        made = full_cross(graph, a, b)
+        calls.append(graph.counts(made) - graph.counts([a, b]))
+        return made
 
-    told = retold(INVERSE["modified-newton-euler"], {cross: noted})
-    assert told(model, zero, zero, zero) == INVERSE["modified-newton-euler"](model, zero, zero, zero)
-    assert len(calls) == 3 * 3 - 1, "those of newton_euler.inward too"
-    newton_euler(model, zero, zero, zero)
-    assert len(calls) == 3 * 3 - 1
+    INVERSE[name](replace(model, cross=noted), *(graph.inputs(x, 6) for x in ("q", "qd", "qdd")))
+    assert calls == [Counts(6, 3)] * crosses
+
+
+def test_full_cross_is_the_vector_product() -> None:
+    graph = Recorder()
+    a, b = np.array([0.0, 0.0, 1.0], dtype=object), graph.inputs("b", 3)
+    given = {"b[0]": 2.0, "b[1]": 3.0, "b[2]": 5.0}
+    made = full_cross(graph, a, b)
+    given |= {name: float(name.split()[0]) for name in graph.leaves.values() if " at " in name}
+    np.testing.assert_array_equal(evaluate(graph, made, given).astype(float), [-3.0, 2.0, 0.0])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ import pytest
 import forearm as fa
 from forearm.counting import waters
 from forearm.counting.cost import general_matrices
-from forearm.counting.matrices import WATERS, MatrixCounts, count_matrices, run_matrices
+from forearm.counting.counts import WATERS
+from forearm.counting.matrices import MatrixCounts, count_matrices, run_matrices
 from forearm.counting.models import chain
 from forearm.dynamics.reference import INVERSE
 

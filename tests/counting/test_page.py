@@ -12,9 +12,9 @@ from sweeps import long
 import forearm as fa
 from forearm.cli.count import MOST
 from forearm.counting import Counts, count, general
-from forearm.counting.counts import METHODS
+from forearm.counting.counts import METHODS, WATERS
 from forearm.counting.fewest import fewest, steps_to_fewest, table_210
-from forearm.counting.matrices import WATERS, count_matrices
+from forearm.counting.matrices import count_matrices
 from forearm.counting.models import GenericChain, chain
 from forearm.counting.printed import COLUMNS, compare, compare_table29
 

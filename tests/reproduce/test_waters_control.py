@@ -73,9 +73,8 @@ def test_the_naive_formulation_repeats_itself_as_often(monkeypatch: pytest.Monke
     monkeypatch.setattr(lagrange, "reduce", watched)
     q, qd, qdd = (np.linspace(x, x + 0.5, 6) for x in (0.3, 0.2, 0.1))
     model = model_of(fa.load("chain6").rigid())
-    lagrange.lagrange_naive(
-        model, q.tolist(), qd.tolist(), qdd.tolist(), note=lambda symbol, j, _: noted.append((symbol, j))
-    )
+    c = lagrange.matrices_of(model, q.tolist(), qd.tolist(), qdd.tolist())
+    lagrange.naive(c, lambda symbol, j, _: noted.append((symbol, j)))
     found = waters_control.repetitions()
     assert sum(np.array_equal(x, made[-1]) for x in made) == found["U_66"]
     assert noted.count(("L", 5)) == found["L_6"]

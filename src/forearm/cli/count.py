@@ -14,9 +14,9 @@ from forearm.cli.loading import load
 from forearm.cli.outputs import add_plot, check_picture, tell_written
 from forearm.cli.progress import Progress
 from forearm.counting.cost import General, general, general_matrices, per_joint
-from forearm.counting.counts import METHODS, CountedRun, count, run
+from forearm.counting.counts import METHODS, WATERS, CountedRun, count, run
 from forearm.counting.fewest import fewest, steps_to_fewest, table_210
-from forearm.counting.matrices import WATERS, MatrixCounts, count_matrices
+from forearm.counting.matrices import MatrixCounts, count_matrices
 from forearm.counting.models import chain
 from forearm.counting.printed import CountComparison, compare, compare_steps, compare_table29, printed
 from forearm.errors import InputError, ModelError, NameNotFound, suggest

@@ -7,31 +7,30 @@ Counted as `docs/counts.md` says: arm without drives, base at rest, gravity alon
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from types import FunctionType
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.counting.models import GenericChain
-from forearm.counting.scalars import Tally
 from forearm.dynamics.energy import without_gravity
 from forearm.dynamics.forward import articulated_body, conjugate_gradient, solve_symmetric
+from forearm.dynamics.lagrange import STAGES
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
 from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
-from forearm.model import AT_REST, Base, JointTransform, Model, cross, model_of, steps
+from forearm.model import AT_REST, Base, Model, Note, cross, model_of
 from forearm.symbols.counts import Counts
+from forearm.symbols.recorder import Recorder
 
 METHODS: dict[str, tuple[str, ...]] = {
     "inverse": tuple(INVERSE),
     "inertia_matrix": tuple(INERTIA),
     "forward": FORWARD,
 }
-Note = Callable[[str, int, Any], None]
-Stand = dict[Callable[..., Any], Callable[..., Any]]  # what stands for a function, by that function
+WATERS = (*STAGES, "lagrange-hollerbach-4x4")  # those on 4x4 matrices
 
 
 @dataclass(frozen=True)
@@ -66,9 +65,9 @@ CUSTOMISED = Convention(customised=True)
 
 @dataclass(eq=False)
 class CountedRun:
-    """A formulation that has been run on counting scalars: what came out, and what was done for it."""
+    """A formulation that has been run on recorded scalars: what came out, and what was done for it."""
 
-    tally: Tally
+    graph: Recorder
     results: Any
     noted: list[tuple[str, int, Any]]
     convention: Convention
@@ -76,21 +75,24 @@ class CountedRun:
     @property
     def counts(self) -> Counts:
         """The operations that the results need, or all of them where the convention says so."""
-        return self.tally.counts(None if self.convention.everything else self.results)
+        return self.graph.counts_of(self._operations())
 
     def by_quantity(self) -> dict[tuple[str, int], Counts]:
         """For every noted quantity (symbol, link) the operations first done for it;
         those for none of them as ("", -1).
         """
-        taken = bytearray(len(self.tally.kinds))
-        needed = (
-            bytearray(b"\1" * len(taken)) if self.convention.everything else self.tally.needed(self.results)
-        )
+        left = set(self._operations())
         table: dict[tuple[str, int], Counts] = {}
         for symbol, link, value in [*self.noted, ("", -1, self.results)]:
-            places = [p for p in self.tally.claim(value, taken) if needed[p]]
-            table[symbol, link] = table.get((symbol, link), Counts()) + self.tally.counts_of(places)
+            own = left.intersection(self.graph.needed(value))
+            left -= own
+            table[symbol, link] = table.get((symbol, link), Counts()) + self.graph.counts_of(own)
         return table
+
+    def _operations(self) -> list[int]:
+        """What is done at each evaluation."""
+        places = range(len(self.graph)) if self.convention.everything else self.graph.needed(self.results)
+        return [place for place in places if not self.graph.offline[place]]
 
 
 def count(
@@ -107,7 +109,7 @@ def count(
 def run(
     arm: Arm | GenericChain, name: str, function: str = "inverse", convention: Convention | None = None
 ) -> CountedRun:
-    """The method, run on counting scalars."""
+    """The method, run on recorded scalars."""
     check_function(function)
     if name not in METHODS[function]:
         raise NameNotFound(
@@ -122,20 +124,19 @@ def run(
         raise InputError(
             f"count: {function} does not know the convention {' and '.join(ignored)}; leave it out."
         )
-    tally = Tally()
-    model = model.map(float if convention.customised else tally.parameter)
+    if convention.dense and name in WATERS:
+        raise InputError(
+            f"count: {name} does not know the convention dense: it turns no vectors; leave it out."
+        )
+    graph = Recorder()
     noted: list[tuple[str, int, Any]] = []
     work = CountedModel(
-        model, tally, convention, lambda symbol, link, value: noted.append((symbol, link, value))
+        conventional(model, graph, convention), graph, convention, lambda *given: noted.append(given)
     )
     results = {"inverse": work.inverse, "inertia_matrix": work.inertia_matrix, "forward": work.forward}[
         function
     ](name)
-    if convention.dense and not work.turned:
-        raise InputError(
-            f"count: {name} does not know the convention dense: it turns no vectors; leave it out."
-        )
-    return CountedRun(tally, results, noted, convention)
+    return CountedRun(graph, results, noted, convention)
 
 
 def check_function(function: str) -> None:
@@ -171,33 +172,54 @@ def rigid_model(arm: Arm) -> Model:
     return replace(model, bodies=tuple(bodies), offset=tuple(offsets))
 
 
+def conventional(model: Model, graph: Recorder, convention: Convention) -> Model:
+    """The model with symbols for its parameters, and with rotations and vector products
+    as the convention has them.
+    """
+    model = model.map(float if convention.customised else lambda _: graph.parameter(f"p[{len(graph)}]"))
+    if convention.dense:
+        bodies = range(len(model.bodies))
+        model = replace(model, rotations=tuple(graph.inputs(f"R{i}", 3, 3) for i in bodies))
+    return replace(model, cross=partial(full_cross, graph)) if convention.full_cross else model
+
+
+def full_cross(graph: Recorder, a: Any, b: Any) -> Any:
+    """The vector product with an input for each plain number, so that nothing folds in it."""
+
+    def entries(v: Any) -> Any:
+        return np.array([graph.input(f"{x} at {len(graph)}") if isinstance(x, float) else x for x in v])
+
+    return cross(entries(a), entries(b))
+
+
 @dataclass(eq=False)
 class CountedModel:
-    """One model over counting scalars at a generic state, and the methods on it."""
+    """One model over recorded scalars at a generic state, and the methods on it."""
 
     model: Model
-    tally: Tally
+    graph: Recorder
     convention: Convention
     note: Note
-    turned: bool = False  # whether dense rotations were asked for
 
     def inverse(self, name: str) -> list[Any]:
         """The torques."""
-        q, qd, qdd = self._coordinates(), self._rates(0.31), self._rates(0.57)
+        q, qd, qdd = self._coordinates(), self._rates("qd"), self._rates("qdd")
         if self.convention.no_acceleration:
             qdd = [0.0] * len(qdd)
-        base = self._moving_base() if self.convention.moving_base else AT_REST
-        return self.model.gathered(self._told(INVERSE[name])(self.model, q, qd, qdd, base, None, self.note))
+        base = AT_REST
+        if self.convention.moving_base:
+            base = Base(*(self.graph.inputs(motion, 3) for motion in ("w", "wd", "a")))
+        return self.model.gathered(INVERSE[name](self.model, q, qd, qdd, base, None, self.note))
 
     def inertia_matrix(self, name: str) -> list[Any]:
         """The lower triangle of M: the rest is the same."""
-        M = self.model.gathered_matrix(self._told(INERTIA[name])(self.model, self._coordinates(), self.note))
+        M = self.model.gathered_matrix(INERTIA[name](self.model, self._coordinates(), self.note))
         return [M[j, : j + 1] for j in range(self.model.n)]
 
     def forward(self, name: str) -> list[Any]:
         """The accelerations."""
-        q, qd, n = self._coordinates(), self._rates(0.31), self.model.n
-        tau = np.array([self.tally.variable(1.0 + 0.3 * j) for j in range(n)], dtype=object)
+        q, qd, n = self._coordinates(), self._rates("qd"), self.model.n
+        tau = self.graph.inputs("tau", n)
         if name == "articulated-body":
             if self.model.has_followers:
                 raise ModelError(
@@ -222,67 +244,7 @@ class CountedModel:
         return conjugate_gradient(product, right, self.model.n)
 
     def _coordinates(self) -> list[Any]:
-        return self.model.coordinates([self.tally.variable(0.4 + 0.37 * j) for j in range(self.model.n)])
+        return self.model.coordinates(self.graph.inputs("q", self.model.n))
 
-    def _rates(self, first: float) -> list[Any]:
-        return self.model.rates([self.tally.variable(first + 0.23 * j) for j in range(self.model.n)])
-
-    def _moving_base(self) -> Base:
-        three = [
-            np.array([self.tally.variable(0.1 + 0.2 * i + 0.05 * k) for k in range(3)], dtype=object)
-            for i in range(3)
-        ]
-        return Base(*three)
-
-    def _told(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function with the conventions on rotations and vector products in place."""
-        others: Stand = {}
-        if self.convention.dense:
-            others[steps] = self._dense_steps
-        if self.convention.full_cross:
-            others[cross] = self._full_cross
-        return retold(function, others) if others else function
-
-    def _dense_steps(self, model: Model, q: Any) -> list[JointTransform]:
-        made, self.turned = steps(model, q), True
-        for step in made:
-            R = step.body.Rb @ step.Rz @ step.body.Ra
-            step.R = np.array([[self.tally.variable(float(x)) for x in row] for row in R], dtype=object)
-        return made
-
-    def _full_cross(self, a: Any, b: Any) -> Any:
-        lift = [[x if not isinstance(x, float) else self.tally.variable(x) for x in v] for v in (a, b)]
-        (a0, a1, a2), (b0, b1, b2) = lift
-        return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], dtype=object)
-
-
-def retold(function: Callable[..., Any], others: Stand) -> Callable[..., Any]:
-    """The very same function, with others in the place of some functions that it calls,
-    however deep in `forearm.dynamics`.
-
-    Each function of `forearm.dynamics` that it reaches by a global name is made again over a copy of
-    its module's names; the modules themselves stay as they are. Not reached is what is called as a
-    method, by a name of a module (`module.function`), from a cache, or inside another package: there
-    the original is called.
-    """
-    copies: dict[int, dict[str, Any]] = {}  # by the identity of a module's names
-
-    def names_of(module: dict[str, Any]) -> dict[str, Any]:
-        if id(module) not in copies:
-            copies[id(module)] = copy = dict(module)
-            for name, value in module.items():
-                if isinstance(value, FunctionType):
-                    copy[name] = others[value] if value in others else again(value)
-        return copies[id(module)]
-
-    def again(value: FunctionType) -> FunctionType:
-        if not value.__module__.startswith("forearm.dynamics."):
-            return value
-        made = FunctionType(
-            value.__code__, names_of(value.__globals__), value.__name__, value.__defaults__, value.__closure__
-        )
-        made.__kwdefaults__ = value.__kwdefaults__
-        return made
-
-    assert isinstance(function, FunctionType)
-    return again(function)
+    def _rates(self, name: str) -> list[Any]:
+        return self.model.rates(self.graph.inputs(name, self.model.n))

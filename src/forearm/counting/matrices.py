@@ -1,6 +1,6 @@
 """4x4 matrices that count as Waters does: products of order 64, and operations of order 16. Waters IV.
 
-The functions of `dynamics.lagrange` run on them as they run on arrays;
+The formulations on 4x4 matrices run on them as they run on arrays;
 only the matrices that they start from differ.
 """
 
@@ -12,22 +12,11 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.counting.counts import Stand, counted_model, retold
+from forearm.counting.counts import counted_model
 from forearm.counting.models import GenericChain
-from forearm.dynamics.lagrange import ChainMatrices, chain_of, pseudo_inertia
+from forearm.dynamics.lagrange import ChainMatrices, matrices_of
 from forearm.dynamics.reference import INVERSE
-from forearm.kinematics.matrices import joint_matrices
 from forearm.symbols.counts import Counts
-
-WATERS = (
-    "lagrange-naive",
-    "lagrange-uicker",
-    "lagrange-stored",
-    "lagrange-recursive",
-    "lagrange-recursive-d",
-    "lagrange-waters",
-    "lagrange-hollerbach-4x4",
-)
 
 
 @dataclass(frozen=True)
@@ -209,37 +198,23 @@ def count_matrices(arm: Arm | GenericChain, name: str) -> MatrixCounts:
     return run_matrices(arm, name).counts()
 
 
-def run_matrices(arm: Arm | GenericChain, name: str, others: Stand | None = None) -> MatrixRun:
-    """The formulation by the very function that computes with arrays, on the matrices of a chain that count.
-
-    `others` gives stand-ins for functions that it calls: that is how a printed figure's way of
-    doing a step is tried.
-    """
+def run_matrices(arm: Arm | GenericChain, name: str) -> MatrixRun:
+    """The formulation by the very function that computes with arrays, on matrices that count."""
     model = counted_model(arm)
-    n = len(model.bodies)
-    q, qd, qdd = (
-        [first + step * j for j in range(n)] for first, step in ((0.4, 0.37), (0.31, 0.23), (0.57, 0.23))
-    )
     noted: list[tuple[str, int, Any]] = []
-    counting: Stand = {
-        chain_of: counting_chain,
-        joint_matrices: _counting_joint,
-        pseudo_inertia: _counting_inertia,
-    }
-    told = retold(INVERSE[name], {**counting, **(others or {})})
-    return MatrixRun(told(model, q, qd, qdd, note=lambda *given: noted.append(given)), noted)
+    forces = INVERSE[name](
+        model, *state(len(model.bodies)), note=lambda *given: noted.append(given), matrices=counting_matrices
+    )
+    return MatrixRun(forces, noted)
 
 
-def counting_chain(*given: Any) -> ChainMatrices:
+def state(n: int) -> list[list[float]]:
+    """q, qd and qdd of n joints, none of them special."""
+    return [[first + step * j for j in range(n)] for first, step in ((0.4, 0.37), (0.31, 0.23), (0.57, 0.23))]
+
+
+def counting_matrices(*given: Any) -> ChainMatrices:
     """Waters' matrices, counting."""
-    c = chain_of(*given)
+    c = matrices_of(*given)
     A, dA, ddA, J = ([Matrix(x) for x in table] for table in (c.A, c.dA, c.ddA, c.J))
     return ChainMatrices(A, dA, ddA, J, c.mr, c.G, c.qd, c.qdd)
-
-
-def _counting_joint(*given: Any) -> Any:
-    return tuple(Matrix(x) for x in joint_matrices(*given))
-
-
-def _counting_inertia(*given: Any) -> Matrix:
-    return Matrix(pseudo_inertia(*given))

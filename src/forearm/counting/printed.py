@@ -19,10 +19,10 @@ from forearm.counting.counts import Convention, count, run
 from forearm.counting.matrices import MatrixCounts, count_matrices, run_matrices
 from forearm.counting.models import chain
 from forearm.counting.quantities import MIDDLE, per_quantity
-from forearm.counting.scalars import Tally
 from forearm.dynamics.forward import solve_symmetric
 from forearm.files.builtin import load_builtin
 from forearm.symbols.counts import Counts
+from forearm.symbols.recorder import Recorder
 
 Pair = tuple[int, ...]
 Verdict = Literal["exact", "differs", "not reproducible", "consistent"]
@@ -161,16 +161,13 @@ def _per_link() -> Pair:
 
 
 def solving(n: int, factored: bool) -> Counts:
-    """The symmetric solve over counting scalars; `factored`:
+    """The symmetric solve over recorded scalars; `factored`:
     with a matrix known beforehand, so that only the solve counts.
     """
-    tally = Tally()
-    M = 0.1 * np.ones((n, n)) + np.diag(1.0 + np.arange(n))
-    entry = tally.parameter if factored else tally.variable
-    right = np.array([tally.variable(1.0 + k) for k in range(n)], dtype=object)
-    return tally.counts(
-        list(solve_symmetric(np.array([[entry(x) for x in row] for row in M], dtype=object), right))
-    )
+    graph = Recorder()
+    entry = graph.parameter if factored else graph.input
+    M = np.array([[entry(f"M[{i}, {k}]") for k in range(n)] for i in range(n)])
+    return graph.counts(solve_symmetric(M, graph.inputs("b", n)))
 
 
 def _solve() -> Pair:

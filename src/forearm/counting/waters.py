@@ -4,7 +4,7 @@ counts count. Waters IV.
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Callable
 from typing import Any
 
 from forearm.counting.matrices import (
@@ -13,49 +13,63 @@ from forearm.counting.matrices import (
     MatrixCounts,
     MatrixRun,
     Number,
-    counting_chain,
+    counting_matrices,
     run_matrices,
+    state,
 )
 from forearm.counting.models import chain
+from forearm.dynamics.dropping import own_links
 from forearm.dynamics.lagrange import (
     ChainMatrices,
-    chain_of,
-    inward,
+    all_U,
+    by_recurrences,
+    multiplied_out,
     recurrences,
-    sums,
     total,
     trace_of_product,
+    waters,
 )
+from forearm.model import Note
 
 
 def naive_shared(n: int) -> MatrixCounts:
     """As written, but U_ji multiplied out once for both of its terms, and its product with J_j left out."""
-    c = _start(n)
-    forces = []
-    for i in range(n):
-        terms = []
-        for j in range(i, n):
-            U = _multiplied_out(c, j, i)
-            terms.append(trace_of_product(U, _P(c, j) + _L(c, j)) - c.G @ (U @ c.mr[j]))
-        forces.append(total(terms))
-    return MatrixRun(forces, []).counts()
+
+    def stage(c: ChainMatrices, _note: Note) -> list[Any]:
+        forces = []
+        for i in range(n):
+            terms = []
+            for j in range(i, n):
+                U = multiplied_out(c, j, i)
+                terms.append(trace_of_product(U, _P(c, j) + _L(c, j)) - c.G @ (U @ c.mr[j]))
+            forces.append(total(terms))
+        return forces
+
+    return _run(n, stage).counts()
 
 
 def recorded(n: int) -> MatrixCounts:
     """U_ji, U_jkl, P_j, L_j multiplied out once each and recorded, all j^2 terms of L_j;
     the trace as written for each pair.
     """
-    c = _start(n)
-    U = [[_multiplied_out(c, j, i) for i in range(j + 1)] for j in range(n)]
-    forces = sums_as_written(None, c, U, [_P(c, j, U[j]) for j in range(n)], [_L(c, j) for j in range(n)])
-    return MatrixRun(forces, []).counts()
+
+    def stage(c: ChainMatrices, _note: Note) -> list[Any]:
+        U = [[multiplied_out(c, j, i) for i in range(j + 1)] for j in range(n)]
+        return _sums_as_written(c, U, [_P(c, j, U[j]) for j in range(n)], [_L(c, j) for j in range(n)])
+
+    return _run(n, stage).counts()
 
 
 def recursive(n: int) -> MatrixCounts:
     """Recurrences, V_n too; tr(U_ji J_j (P_j + L_j)^T) as written for each pair,
     sum and product by J_j included.
     """
-    return run_matrices(chain(n), "lagrange-recursive", {sums: sums_as_written}).counts("V")
+
+    def stage(c: ChainMatrices, note: Note) -> list[Any]:
+        U_ii, P, L = recurrences(c, note)
+        return _sums_as_written(c, all_U(c, U_ii), P, L)
+
+    return _run(n, stage).counts("V")
 
 
 def recursive_d(n: int) -> MatrixCounts:
@@ -67,24 +81,38 @@ def final(n: int, plain: bool = False) -> MatrixCounts:
     """The recurrence for gravity; V_n computed, and G U_ii G_i as two operations of order 16.
     `plain`: as the code has it.
     """
-    return _his(run_matrices(chain(n), "lagrange-waters"), plain)
+    return _his(_run(n, waters), plain)
 
 
 def without_velocity(n: int, plain: bool = False) -> MatrixCounts:
     """The same with L_j = 0, for which no V is needed."""
-    return _his(run_matrices(chain(n), "lagrange-waters", {recurrences: _no_velocity}), plain, last_V=False)
+
+    def stage(c: ChainMatrices, note: Note) -> list[Any]:
+        U_ii, P, _ = recurrences(c, note)
+        return by_recurrences(c, U_ii, P, [Matrix([[0.0] * 4] * 4) for _ in P], note)
+
+    return _his(_run(n, stage), plain, last_V=False)
 
 
 def without_gravity(n: int, plain: bool = False) -> MatrixCounts:
     """The same without the gravity terms."""
-    return _his(run_matrices(chain(n), "lagrange-waters", {chain_of: _weightless}), plain)
+
+    def stage(c: ChainMatrices, note: Note) -> list[Any]:
+        c.G = _NoRow()
+        return waters(c, note)
+
+    return _his(_run(n, stage), plain)
 
 
 def own_link_only(n: int, plain: bool = False) -> MatrixCounts:
-    """The same with the outer sum left out: D_i = J_i (P_i + L_i)^T, G_i = m_i r_i."""
-    return _his(
-        run_matrices(chain(n), "lagrange-waters", {inward: lambda _chain, own, _note, _symbol: own}), plain
-    )
+    """The same with the outer sum left out."""
+    return _his(_run(n, own_links), plain)
+
+
+def _run(n: int, stage: Callable[[ChainMatrices, Note], list[Any]]) -> MatrixRun:
+    noted: list[tuple[str, int, Any]] = []
+    c = counting_matrices(chain(n).model(), *state(n))
+    return MatrixRun(stage(c, lambda *given: noted.append(given)), noted)
 
 
 def _his(run: MatrixRun, plain: bool, last_V: bool = True) -> MatrixCounts:
@@ -94,7 +122,7 @@ def _his(run: MatrixRun, plain: bool, last_V: bool = True) -> MatrixCounts:
     return run.counts(*(["V"] if last_V else [])) + MatrixCounts(a=rows)
 
 
-def sums_as_written(_model: Any, c: ChainMatrices, U: Any, P: Any, L: Any, *_others: Any) -> list[Number]:
+def _sums_as_written(c: ChainMatrices, U: Any, P: Any, L: Any) -> list[Number]:
     """F_i = sum over j of tr(U_ji J_j (P_j + L_j)^T) - G_ji with nothing shared between the pairs (j, i)."""
     return [
         total(
@@ -104,33 +132,15 @@ def sums_as_written(_model: Any, c: ChainMatrices, U: Any, P: Any, L: Any, *_oth
     ]
 
 
-def _start(n: int) -> ChainMatrices:
-    model = chain(n).model()
-    return counting_chain(
-        model, *([first + 0.3 * j for j in range(n)] for first in (0.4, 0.31, 0.57)), "Waters' count"
-    )
-
-
-def _multiplied_out(c: ChainMatrices, j: int, *by: int) -> Matrix:
-    factors = [(c.A, c.dA, c.ddA)[by.count(k)][k] for k in range(j + 1)]
-    product: Matrix = reduce(lambda X, Y: X @ Y, factors)
-    return product
-
-
 def _P(c: ChainMatrices, j: int, U: Any = None) -> Matrix:
-    made: Matrix = total((U[k] if U else _multiplied_out(c, j, k)) * c.qdd[k] for k in range(j + 1))
+    made: Matrix = total((U[k] if U else multiplied_out(c, j, k)) * c.qdd[k] for k in range(j + 1))
     return made
 
 
 def _L(c: ChainMatrices, j: int) -> Matrix:
     pairs = [(k, m) for k in range(j + 1) for m in range(j + 1)]
-    made: Matrix = total(_multiplied_out(c, j, k, m) * (c.qd[k] * c.qd[m]) for k, m in pairs)
+    made: Matrix = total(multiplied_out(c, j, k, m) * (c.qd[k] * c.qd[m]) for k, m in pairs)
     return made
-
-
-def _no_velocity(c: ChainMatrices, note: Any) -> Any:
-    U, P, _ = recurrences(c, note)
-    return U, P, [Matrix([[0.0] * 4] * 4) for _ in P]
 
 
 class _NoRow:
@@ -138,9 +148,3 @@ class _NoRow:
 
     def __matmul__(self, _other: Any) -> Number:
         return Number(0.0)
-
-
-def _weightless(*given: Any) -> ChainMatrices:
-    c = counting_chain(*given)
-    c.G = _NoRow()
-    return c

@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.dynamics.energy import without_gravity
-from forearm.dynamics.lagrange import chain_of, recurrences, trace_of_product
+from forearm.dynamics.lagrange import ChainMatrices, chain_of, recurrences, trace_of_product
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.states import joint_states
 from forearm.errors import InputError
 from forearm.kinematics.arguments import states_of
-from forearm.model import Model, Scalar, Vector, model_of, silent
+from forearm.model import Model, Note, Scalar, Vector, model_of, silent
 
 Method = Callable[..., list[Any]]
 
@@ -34,9 +34,13 @@ def no_gravity(model: Model, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]
 
 
 def own_link_only(model: Model, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
-    """F_i = tr(U_ii J_i (P_i + L_i)^T) - G_ii: each joint moves its own link and feels no link behind it."""
-    c = chain_of(model, q, qd, qdd, "own-link-only")
-    U, P, L = recurrences(c, silent)
+    """Torques as if each joint moved its own link and felt no link behind it."""
+    return own_links(chain_of(model, q, qd, qdd, "own-link-only"), silent)
+
+
+def own_links(c: ChainMatrices, note: Note) -> list[Scalar]:
+    """F_i = tr(U_ii J_i (P_i + L_i)^T) - G_ii: the outer sum left out. Waters IV."""
+    U, P, L = recurrences(c, note)
     return [trace_of_product(U[i] @ c.J[i], P[i] + L[i]) - c.G @ (U[i] @ c.mr[i]) for i in range(c.n)]
 
 

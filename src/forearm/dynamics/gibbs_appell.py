@@ -23,7 +23,6 @@ from forearm.model import (
     Vector,
     Wrench,
     children,
-    cross,
     silent,
     steps,
     tilde,
@@ -52,7 +51,7 @@ def motion_of(
     """
     w, wd, Omega = {-1: base.w}, {-1: base.wd}, {-1: acceleration_matrix(base.w, base.wd)[0]}
     sdd = {-1: base.a - model.g}
-    rdd = []
+    rdd, cross = [], model.cross
     for i, body in enumerate(model.bodies):
         k, step, z = body.parent, at[i], body.z
         w_in = step.down(w[k])
@@ -112,7 +111,7 @@ def gibbs_appell(
     note: Note = silent,
 ) -> list[Scalar]:
     """The linear recursion: phi and chi inwards, tau_j = z_j . chi_j. Mata (14)-(16), 4.1."""
-    at = steps(model, q)
+    at, cross = steps(model, q), model.cross
     f, t = force_and_moment(model, motion_of(model, at, qd, qdd, base, note))
     count = len(model.bodies)
     on = children(model)
@@ -144,7 +143,7 @@ def gibbs_function(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base 
     G: Any = 0.0
     for i, body in enumerate(model.bodies):
         w, wd, rdd = moving.w[i], moving.wd[i], moving.rdd[i]
-        G = G + 0.5 * body.m * (rdd @ rdd) + 0.5 * (wd @ (body.I @ wd)) + wd @ cross(w, body.I @ w)
+        G = G + 0.5 * body.m * (rdd @ rdd) + 0.5 * (wd @ (body.I @ wd)) + wd @ model.cross(w, body.I @ w)
     return G
 
 
@@ -164,6 +163,7 @@ def partials(model: Model, at: list[JointTransform]) -> Partials:
     wds: list[dict[int, Array]] = []
     rdds: list[dict[int, Array]] = []
     origins: list[dict[int, Array]] = []
+    cross = model.cross
     for i, body in enumerate(model.bodies):
         k, step = body.parent, at[i]
         spin: dict[int, Array] = {}
@@ -240,7 +240,7 @@ def inertia_gibbs_appell(model: Model, q: Vector, note: Note = silent) -> Array:
             first = first + mass * body.s
         M[i], phi[i], psi[i] = mass, first, mirrored(second)
         note("psi", i, psi[i])
-    D = zeros(model)
+    D, cross = zeros(model), model.cross
     before = ancestors(model, at)
     for j, body in enumerate(model.bodies):
         # Step 6: the diagonal. A unit acceleration of joint j needs this force and this

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from forearm.dynamics.lagrange import pseudo_inertia, trace_of_product
-from forearm.kinematics.matrices import base_rates, joint_matrices
+from forearm.dynamics.lagrange import ChainMatrices, matrices_of, pseudo_inertia, trace_of_product
+from forearm.kinematics.matrices import base_rates
 from forearm.model import (
     AT_REST,
     Array,
@@ -34,38 +35,36 @@ def hollerbach_4x4(
     base: Base = AT_REST,
     hand: Wrench | None = None,
     note: Note = silent,
+    matrices: Callable[..., ChainMatrices] = matrices_of,
 ) -> list[Scalar]:
     """T, Td, Tdd outwards; D and c inwards; tau_i = tr(dT_i/dq_i D_i) - g dT_i/dq_i c_i.
-    Dhanaraj A.2 (with Tdd, m r).
+    Dhanaraj A.2 (with Tdd, m r). `matrices` makes what it starts from.
     """
-    count = len(model.bodies)
+    given, count = matrices(model, q, qd, qdd), len(model.bodies)
     T: dict[int, Any] = {-1: np.eye(4)}
     Td, Tdd = {-1: np.zeros((4, 4))}, {-1: np.zeros((4, 4))}
     if base is not AT_REST:
         Td[-1], Tdd[-1] = base_rates(base)
-    A, dT = [], []
+    A, dT = given.A, []
     for i, body in enumerate(model.bodies):
-        A_i, dA, ddA = joint_matrices(body, q[i])
+        A_i, dA, ddA = A[i], given.dA[i], given.ddA[i]
         p = body.parent
-        A.append(A_i)
         dT.append(T[p] @ dA)
         T[i] = T[p] @ A_i
         Td[i] = Td[p] @ A_i + dT[i] * qd[i]
         Tdd[i] = Tdd[p] @ A_i + (Td[p] @ dA) * (2.0 * qd[i]) + (T[p] @ ddA) * (qd[i] * qd[i]) + dT[i] * qdd[i]
         for symbol, value in (("T", T[i]), ("Td", Td[i]), ("Tdd", Tdd[i])):
             note(symbol, i, value)
-    D = [pseudo_inertia(b.m, b.r, b.I) @ Tdd[i].T for i, b in enumerate(model.bodies)]
-    c = [np.append(b.m * b.r, b.m) for b in model.bodies]
+    D, c = [given.J[i] @ Tdd[i].T for i in range(count)], list(given.mr)
     if hand is not None and model.hand >= 0:
         D[model.hand] = D[model.hand] - wrench_matrix(model, T[model.hand][:3, :3], hand)
-    g = np.append(model.g, 0.0)
     tau: list[Scalar] = [None] * count
     on = children(model)
     for i in range(count - 1, -1, -1):
         for k in on[i]:
             D[i] = D[i] + A[k] @ D[k]
             c[i] = c[i] + A[k] @ c[k]
-        tau[i] = trace_of_product(dT[i], D[i].T) - g @ (dT[i] @ c[i])
+        tau[i] = trace_of_product(dT[i], D[i].T) - given.G @ (dT[i] @ c[i])
         for symbol, value in (("D", D[i]), ("c", c[i]), ("tau", tau[i])):
             note(symbol, i, value)
     return tau

@@ -11,7 +11,7 @@ import numpy as np
 from forearm.dynamics.energy import without_gravity
 from forearm.dynamics.newton_euler import inward, newton_euler
 from forearm.dynamics.symmetric import mirrored, turned_symmetric, zeros
-from forearm.model import Array, Model, Note, Vector, children, cross, silent, steps, tilde
+from forearm.model import Array, Model, Note, Vector, children, silent, steps, tilde
 from forearm.symbols.scalars import is_zero
 
 
@@ -34,7 +34,7 @@ def inertia_moving_links(model: Model, q: Vector) -> Array:
 
     Walker-Orin 2: at rest the links before joint j have no acceleration, and H is symmetric.
     """
-    at = steps(model, q)
+    at, cross = steps(model, q), model.cross
     count = len(model.bodies)
     H = zeros(model)
     for j in range(count):
@@ -89,7 +89,7 @@ def inertia_composite_body(model: Model, q: Vector, note: Note = silent) -> Arra
         M[j], c[j], E[j] = mass, (centre if model.bodies[j].ends_at_joint else centre + s), mirrored(inertia)
         for symbol, value in (("M", M[j]), ("c", c[j]), ("E", E[j])):
             note(symbol, j, value)
-    H = zeros(model)
+    H, cross = zeros(model), model.cross
     for j in range(count):
         body, z = model.bodies[j], model.bodies[j].z
         # (19)-(22); c is measured from the joint's origin here, Swartz's c + p

@@ -11,20 +11,7 @@ from typing import Any
 
 from forearm.dynamics.gibbs_appell import partials
 from forearm.dynamics.symmetric import zeros
-from forearm.model import (
-    AT_REST,
-    Array,
-    Base,
-    Model,
-    Note,
-    Scalar,
-    Vector,
-    Wrench,
-    children,
-    cross,
-    silent,
-    steps,
-)
+from forearm.model import AT_REST, Array, Base, Model, Note, Scalar, Vector, Wrench, children, silent, steps
 
 
 def kane(
@@ -39,7 +26,7 @@ def kane(
     """Joint torques and forces by projecting every body's inertia wrench on the joints'
     partial twists, inwards.
     """
-    at = steps(model, q)
+    at, cross = steps(model, q), model.cross
     count = len(model.bodies)
     # Outwards from centre of mass to centre of mass: levers from the parent's centre to the joint
     # and on to the own centre.

@@ -8,8 +8,9 @@ All six are for serial chains, as the document is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -43,16 +44,18 @@ class ChainMatrices:
 
 
 def chain_of(model: Model, q: Vector, qd: Vector, qdd: Vector, what: str) -> ChainMatrices:
-    """The matrices that every stage starts from, of a serial chain; `what` needs them.
-    Waters II, in the order x y z 1.
-    """
+    """The matrices of a serial chain; `what` needs them, and is not for trees."""
     refuse_tree(model, what)
-    A, dA, ddA = zip(
-        *(joint_matrices(body, qi) for body, qi in zip(model.bodies, q, strict=True)), strict=True
-    )
+    return matrices_of(model, q, qd, qdd)
+
+
+def matrices_of(model: Model, q: Vector, qd: Vector, qdd: Vector) -> ChainMatrices:
+    """The matrices that every stage starts from. Waters II, in the order x y z 1."""
+    joints = [joint_matrices(body, qi) for body, qi in zip(model.bodies, q, strict=True)]
+    A, dA, ddA = ([joint[k] for joint in joints] for k in range(3))
     J = [pseudo_inertia(body.m, body.r, body.I) for body in model.bodies]
     mr = [np.append(body.m * body.r, body.m) for body in model.bodies]
-    return ChainMatrices(list(A), list(dA), list(ddA), J, mr, np.append(model.g, 0.0), qd, qdd)
+    return ChainMatrices(A, dA, ddA, J, mr, np.append(model.g, 0.0), qd, qdd)
 
 
 def pseudo_inertia(m: Scalar, r: Array, inertia: Array) -> Array:
@@ -70,32 +73,19 @@ def trace_of_product(X: Matrix, Y: Matrix) -> Scalar:
     return X.trace_with(Y)
 
 
-def lagrange_naive(
-    model: Model,
-    q: Vector,
-    qd: Vector,
-    qdd: Vector,
-    base: Base = AT_REST,
-    hand: Wrench | None = None,
-    note: Note = silent,
-) -> list[Scalar]:
+def naive(c: ChainMatrices, note: Note) -> list[Scalar]:
     """Waters' equations as written: every U multiplied out each time that it is needed.
     Order n^5 in 4x4 products.
     """
-    c = chain_of(model, q, qd, qdd, "lagrange-naive")
-
-    def U(j: int, *by: int) -> Matrix:
-        """dW_j by the named coordinates: A_0 ... A_j with the derivative where it belongs, j products."""
-        factors = [(c.A, c.dA, c.ddA)[by.count(k)][k] for k in range(j + 1)]
-        return reduce(lambda X, Y: X @ Y, factors)
+    U = partial(multiplied_out, c)
 
     def P(j: int) -> Matrix:
-        P_j = total(U(j, k) * qdd[k] for k in range(j + 1))
+        P_j = total(U(j, k) * c.qdd[k] for k in range(j + 1))
         note("P", j, P_j)
         return P_j
 
     def L(j: int) -> Matrix:
-        L_j = total(U(j, k, m) * (qd[k] * qd[m]) for k in range(j + 1) for m in range(j + 1))
+        L_j = total(U(j, k, m) * (c.qd[k] * c.qd[m]) for k in range(j + 1) for m in range(j + 1))
         note("L", j, L_j)
         return L_j
 
@@ -106,20 +96,17 @@ def lagrange_naive(
         ]
         tau.append(total(terms))
         note("F", i, tau[i])
-    return with_surroundings(model, c, base, hand, tau)
+    return tau
 
 
-def lagrange_uicker(
-    model: Model,
-    q: Vector,
-    qd: Vector,
-    qdd: Vector,
-    base: Base = AT_REST,
-    hand: Wrench | None = None,
-    note: Note = silent,
-) -> list[Scalar]:
+def multiplied_out(c: ChainMatrices, j: int, *by: int) -> Matrix:
+    """dW_j by the named coordinates: A_0 ... A_j with the derivative where it belongs, j products."""
+    factors = [(c.A, c.dA, c.ddA)[by.count(k)][k] for k in range(j + 1)]
+    return reduce(lambda X, Y: X @ Y, factors)
+
+
+def uicker(c: ChainMatrices, note: Note) -> list[Scalar]:
     """The closed form D, h, c with the products W kept: order n^4. Dhanaraj A.1."""
-    c = chain_of(model, q, qd, qdd, "lagrange-uicker")
     U, UU = kept_derivatives(c)
     for j in range(c.n):
         note("U", j, U[j])
@@ -128,16 +115,16 @@ def lagrange_uicker(
         terms = []
         for j in range(i, c.n):
             UJ = U[j][i] @ c.J[j]
-            terms += [trace_of_product(UJ, U[j][k]) * qdd[k] for k in range(j + 1)]
+            terms += [trace_of_product(UJ, U[j][k]) * c.qdd[k] for k in range(j + 1)]
             terms += [
-                trace_of_product(UJ, UU(j, k, m)) * (qd[k] * qd[m])
+                trace_of_product(UJ, UU(j, k, m)) * (c.qd[k] * c.qd[m])
                 for k in range(j + 1)
                 for m in range(j + 1)
             ]
             terms.append(-(c.G @ (U[j][i] @ c.mr[j])))
         tau.append(total(terms))
         note("tau", i, tau[i])
-    return with_surroundings(model, c, base, hand, tau)
+    return tau
 
 
 def kept_derivatives(c: ChainMatrices) -> tuple[list[list[Matrix]], Any]:
@@ -166,85 +153,56 @@ def kept_derivatives(c: ChainMatrices) -> tuple[list[list[Matrix]], Any]:
     return [[onward(first[i], i, j) for i in range(j + 1)] for j in range(c.n)], UU
 
 
-def lagrange_stored(
-    model: Model,
-    q: Vector,
-    qd: Vector,
-    qdd: Vector,
-    base: Base = AT_REST,
-    hand: Wrench | None = None,
-    note: Note = silent,
-) -> list[Scalar]:
+def stored(c: ChainMatrices, note: Note) -> list[Scalar]:
     """Every value computed once and recorded: U, U_jkm, P, L, G. Order n^3 in stored values. Waters IV."""
-    c = chain_of(model, q, qd, qdd, "lagrange-stored")
     U, UU = kept_derivatives(c)
-    P = [total(U[j][k] * qdd[k] for k in range(j + 1)) for j in range(c.n)]
+    P = [total(U[j][k] * c.qdd[k] for k in range(j + 1)) for j in range(c.n)]
     L = []
     for j in range(c.n):
-        squares = [UU(j, k, k) * (qd[k] * qd[k]) for k in range(j + 1)]
-        mixed = [UU(j, k, m) * (2.0 * qd[k] * qd[m]) for k in range(j + 1) for m in range(k + 1, j + 1)]
+        squares = [UU(j, k, k) * (c.qd[k] * c.qd[k]) for k in range(j + 1)]
+        pairs = [(k, m) for k in range(j + 1) for m in range(k + 1, j + 1)]
+        mixed = [UU(j, k, m) * (2.0 * c.qd[k] * c.qd[m]) for k, m in pairs]
         L.append(total([*squares, *mixed]))
         for symbol, value in (("U", U[j]), ("P", P[j]), ("L", L[j])):
             note(symbol, j, value)
-    return sums(model, c, U, P, L, base, hand, note)
+    return sums(c, U, P, L, note)
 
 
-def lagrange_recursive(
-    model: Model,
-    q: Vector,
-    qd: Vector,
-    qdd: Vector,
-    base: Base = AT_REST,
-    hand: Wrench | None = None,
-    note: Note = silent,
-) -> list[Scalar]:
+def recursive(c: ChainMatrices, note: Note) -> list[Scalar]:
     """Recurrences for U, P, V and L; the outer sum over j is still there. Waters IV."""
-    c = chain_of(model, q, qd, qdd, "lagrange-recursive")
     U_ii, P, L = recurrences(c, note)
-    return sums(model, c, all_U(c, U_ii), P, L, base, hand, note)
+    return sums(c, all_U(c, U_ii), P, L, note)
 
 
-def lagrange_recursive_d(
-    model: Model,
-    q: Vector,
-    qd: Vector,
-    qdd: Vector,
-    base: Base = AT_REST,
-    hand: Wrench | None = None,
-    note: Note = silent,
-) -> list[Scalar]:
+def recursive_d(c: ChainMatrices, note: Note) -> list[Scalar]:
     """Also the recurrence D_i = A_{i+1} D_{i+1} + J_i (P_i + L_i)^T; U_ji only for gravity now. Waters IV."""
-    c = chain_of(model, q, qd, qdd, "lagrange-recursive-d")
     U_ii, P, L = recurrences(c, note)
     U = all_U(c, U_ii)
-    D = inward(c, [c.J[i] @ (P[i] + L[i]).T for i in range(c.n)], note, "D")
+    D = inward(c, moved(c, P, L), note, "D")
     tau = []
     for i in range(c.n):
         gravity = total(c.G @ (U[j][i] @ c.mr[j]) for j in range(i, c.n))
         tau.append(trace_of_product(U_ii[i], D[i].T) - gravity)
         note("F", i, tau[i])
-    return with_surroundings(model, c, base, hand, tau)
+    return tau
 
 
-def lagrange_waters(
-    model: Model,
-    q: Vector,
-    qd: Vector,
-    qdd: Vector,
-    base: Base = AT_REST,
-    hand: Wrench | None = None,
-    note: Note = silent,
-) -> list[Scalar]:
+def waters(c: ChainMatrices, note: Note) -> list[Scalar]:
     """And the recurrence for gravity, G_i = A_{i+1} G_{i+1} + m_i r_i: linear in n throughout. Waters IV."""
-    c = chain_of(model, q, qd, qdd, "lagrange-waters")
-    U_ii, P, L = recurrences(c, note)
-    D = inward(c, [c.J[i] @ (P[i] + L[i]).T for i in range(c.n)], note, "D")
+    return by_recurrences(c, *recurrences(c, note), note)
+
+
+def by_recurrences(
+    c: ChainMatrices, U_ii: list[Matrix], P: list[Matrix], L: list[Matrix], note: Note
+) -> list[Scalar]:
+    """F_i = tr(U_ii D_i) - G U_ii G_i, D and G by their recurrences. Waters IV."""
+    D = inward(c, moved(c, P, L), note, "D")
     g = inward(c, c.mr, note, "G")
     tau = []
     for i in range(c.n):
         tau.append(trace_of_product(U_ii[i], D[i].T) - c.G @ (U_ii[i] @ g[i]))
         note("F", i, tau[i])
-    return with_surroundings(model, c, base, hand, tau)
+    return tau
 
 
 def recurrences(c: ChainMatrices, note: Note) -> tuple[list[Matrix], list[Matrix], list[Matrix]]:
@@ -283,25 +241,23 @@ def inward(c: ChainMatrices, own: list[Any], note: Note, symbol: str) -> list[An
     return X
 
 
+def moved(c: ChainMatrices, P: list[Matrix], L: list[Matrix]) -> list[Matrix]:
+    """J_j (P_j + L_j)^T of every link."""
+    return [c.J[j] @ (P[j] + L[j]).T for j in range(c.n)]
+
+
 def sums(
-    model: Model,
-    c: ChainMatrices,
-    U: list[list[Matrix]],
-    P: list[Matrix],
-    L: list[Matrix],
-    base: Base,
-    hand: Wrench | None,
-    note: Note,
+    c: ChainMatrices, U: list[list[Matrix]], P: list[Matrix], L: list[Matrix], note: Note
 ) -> list[Scalar]:
     """F_i = sum over j >= i of tr(U_ji J_j (P_j + L_j)^T) - G_ji with everything at hand."""
-    moved = [c.J[j] @ (P[j] + L[j]).T for j in range(c.n)]
+    own = moved(c, P, L)
     tau = []
     for i in range(c.n):
         tau.append(
-            total(trace_of_product(U[j][i], moved[j].T) - c.G @ (U[j][i] @ c.mr[j]) for j in range(i, c.n))
+            total(trace_of_product(U[j][i], own[j].T) - c.G @ (U[j][i] @ c.mr[j]) for j in range(i, c.n))
         )
         note("F", i, tau[i])
-    return with_surroundings(model, c, base, hand, tau)
+    return tau
 
 
 def with_surroundings(
@@ -343,3 +299,33 @@ def with_surroundings(
 def total(terms: Any) -> Any:
     """The sum of one or more terms without a zero to start from."""
     return reduce(lambda x, y: x + y, terms)
+
+
+STAGES: dict[str, Callable[[ChainMatrices, Note], list[Scalar]]] = {
+    "lagrange-naive": naive,
+    "lagrange-uicker": uicker,
+    "lagrange-stored": stored,
+    "lagrange-recursive": recursive,
+    "lagrange-recursive-d": recursive_d,
+    "lagrange-waters": waters,
+}
+
+
+def by_stage(name: str) -> Callable[..., list[Scalar]]:
+    """A stage as a formulation like every other; `matrices` makes what it starts from."""
+
+    def torques(
+        model: Model,
+        q: Vector,
+        qd: Vector,
+        qdd: Vector,
+        base: Base = AT_REST,
+        hand: Wrench | None = None,
+        note: Note = silent,
+        matrices: Callable[..., ChainMatrices] = matrices_of,
+    ) -> list[Scalar]:
+        refuse_tree(model, name)
+        c = matrices(model, q, qd, qdd)
+        return with_surroundings(model, c, base, hand, STAGES[name](c, note))
+
+    return torques

@@ -7,20 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from forearm.dynamics.newton_euler import inward
-from forearm.model import (
-    AT_REST,
-    Array,
-    Base,
-    Model,
-    Note,
-    RigidBody,
-    Scalar,
-    Vector,
-    Wrench,
-    cross,
-    silent,
-    steps,
-)
+from forearm.model import AT_REST, Array, Base, Model, Note, RigidBody, Scalar, Vector, Wrench, silent, steps
 from forearm.symbols.scalars import is_zero
 
 
@@ -34,7 +21,7 @@ def modified_newton_euler(
     note: Note = silent,
 ) -> list[Scalar]:
     """Joint torques and forces, one per body, with lambda r in place of wd x r + w x (w x r)."""
-    at = steps(model, q)
+    at, cross = steps(model, q), model.cross
     w, wd, a = {-1: base.w}, {-1: base.wd}, {-1: base.a - model.g}
     lam = {-1: acceleration_matrix(base.w, base.wd)[0]}
     F, N = [], []

@@ -17,7 +17,6 @@ from forearm.model import (
     Vector,
     Wrench,
     children,
-    cross,
     silent,
     steps,
 )
@@ -35,7 +34,7 @@ def newton_euler(
     """Joint torques and forces, one per body: outwards velocities and accelerations,
     inwards forces and moments.
     """
-    at = steps(model, q)
+    at, cross = steps(model, q), model.cross
     w, wd, a = {-1: base.w}, {-1: base.wd}, {-1: base.a - model.g}
     F, N = [], []
     for i, body in enumerate(model.bodies):
@@ -75,7 +74,7 @@ def inward(
     """
     f, n = list(F), list(N)
     tau: list[Scalar] = [0.0] * len(F)
-    on = children(model)
+    on, cross = children(model), model.cross
     for i in range(len(F) - 1, -1, -1):
         body = model.bodies[i]
         passed = [at[c].up(f[c]) for c in on[i]]

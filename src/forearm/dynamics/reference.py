@@ -18,14 +18,7 @@ from forearm.dynamics.gibbs_appell import gibbs_appell, inertia_gibbs_appell
 from forearm.dynamics.hollerbach import hollerbach_3x3, hollerbach_4x4
 from forearm.dynamics.inertia import inertia_composite_body, inertia_unit_acceleration
 from forearm.dynamics.kane import inertia_orthogonal_complement, kane
-from forearm.dynamics.lagrange import (
-    lagrange_naive,
-    lagrange_recursive,
-    lagrange_recursive_d,
-    lagrange_stored,
-    lagrange_uicker,
-    lagrange_waters,
-)
+from forearm.dynamics.lagrange import STAGES, by_stage
 from forearm.dynamics.load_friction import Solution, reactions_of, solve_loaded
 from forearm.dynamics.modified_newton_euler import modified_newton_euler
 from forearm.dynamics.newton_euler import newton_euler
@@ -41,12 +34,7 @@ from forearm.values import as_floats
 Floats = NDArray[np.float64]
 
 INVERSE: dict[str, Callable[..., list[Any]]] = {
-    "lagrange-naive": lagrange_naive,
-    "lagrange-uicker": lagrange_uicker,
-    "lagrange-stored": lagrange_stored,
-    "lagrange-recursive": lagrange_recursive,
-    "lagrange-recursive-d": lagrange_recursive_d,
-    "lagrange-waters": lagrange_waters,
+    **{name: by_stage(name) for name in STAGES},
     "lagrange-hollerbach-4x4": hollerbach_4x4,
     "lagrange-hollerbach": hollerbach_3x3,
     "lagrange-silver": lagrange_silver,

@@ -20,7 +20,6 @@ from forearm.model import (
     Scalar,
     Vector,
     Wrench,
-    cross,
     refuse_tree,
     silent,
     steps,
@@ -46,7 +45,7 @@ def lagrange_silver(
     passes on (section 3.2).
     """
     w, wd, a = {-1: base.w}, {-1: base.wd}, {-1: base.a - model.g}
-    R, origin = {-1: np.eye(3)}, {-1: np.zeros(3)}
+    R, origin, cross = {-1: np.eye(3)}, {-1: np.zeros(3)}, model.cross
     z, joint = [], []
     pushes: list[tuple[int, Array, Array, Array]] = []  # link, point, force, moment
     for i, (body, step) in enumerate(zip(model.bodies, steps(model, q), strict=True)):

@@ -48,6 +48,8 @@ REAL = (float, int)
 class Graph:
     """Operations in the order in which they were made; operands always come before what is made of them."""
 
+    interned = True  # each value once: the same operation is the same place, multiples of one value meet
+
     def __init__(self) -> None:
         self.kinds: list[int] = []
         self.left: list[int] = []
@@ -290,12 +292,14 @@ class Expr:
                 return NotImplemented
             if other == 0:
                 raise ZeroDivisionError("symbols: an expression was divided by the number 0")
-            return scaled(self, 1.0 / float(other))
+            if self.graph.interned or abs(other) == 1:
+                return scaled(self, 1.0 / float(other))
+            other = self.graph.constant(float(other))
         graph = graph_of(self, other)
         if graph.values.get(self.node) == 0.0:
             return 0.0
         negative = self.negative is not other.negative
-        if self.node == other.node:
+        if self.node == other.node and graph.interned:
             return -1.0 if negative else 1.0
         return Expr(graph, graph.operation(DIV, self.node, other.node), negative)
 
@@ -459,7 +463,7 @@ def total(x: Expr, y: Expr) -> Any:
 def _without(graph: Graph, whole: Expr, part: Expr) -> Expr | None:
     """whole + part where the whole is a sum with -part in it: what else is in the sum."""
     kind = graph.kinds[whole.node]
-    if kind not in (ADD, SUB):
+    if kind not in (ADD, SUB) or not graph.interned:
         return None
     left, right = graph.left[whole.node], graph.right[whole.node]
     second = whole.negative is not (kind == SUB)
@@ -483,7 +487,7 @@ def multiple(graph: Graph, node: int) -> tuple[Any, int]:
     """(c, x) with the node being c x: c a constant, or an expression that is known
     beforehand while x is not.
     """
-    if graph.kinds[node] == MUL:
+    if graph.kinds[node] == MUL and graph.interned:
         for c, x in ((graph.left[node], graph.right[node]), (graph.right[node], graph.left[node])):
             if c in graph.values:
                 return graph.values[c], x

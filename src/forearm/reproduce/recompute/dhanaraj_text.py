@@ -18,7 +18,6 @@ from forearm.counting.models import chain
 from forearm.counting.polynomial import fit
 from forearm.counting.printed import compare_table29, printed
 from forearm.counting.quantities import per_quantity
-from forearm.counting.scalars import Tally
 from forearm.dynamics import trace
 from forearm.files.builtin import load_builtin
 from forearm.kinematics import jacobian
@@ -27,6 +26,7 @@ from forearm.schedules.printed import GENERAL, STANFORD, load, printed_times
 from forearm.schedules.rule import schedule_by_rule
 from forearm.schedules.subtasks import OPERATIONS
 from forearm.symbols import Graph
+from forearm.symbols.recorder import Recorder
 
 LINKS = 6
 # Rows of Table 1.1: name, and the formulation whose operations we count.
@@ -145,15 +145,12 @@ def swelling() -> Figures:
     """Dhanaraj 2.4: operations of his example, values kept and one put into another,
     everything done as written.
     """
-    kept = Tally()
-    b, c, d, f = (kept.variable(x) for x in (1.1, 1.2, 1.3, 1.4))
+    graph = Recorder()
+    b, c, d, f = (graph.input(x) for x in "bcdf")
     a = b + c
     e = c * a + d
-    _ = e * f + c * a
-    put = Tally()
-    b, c, d, f = (put.variable(x) for x in (1.1, 1.2, 1.3, 1.4))
-    _ = (c * (b + c) + d) * f + c * (b + c)
-    counts = {"kept": kept.counts(), "put in": put.counts()}
+    written = {"kept": e * f + c * a, "put in": (c * (b + c) + d) * f + c * (b + c)}
+    counts = {name: graph.counts(result) for name, result in written.items()}
     return {
         f"{name}, {what}": float(value)
         for name, c in counts.items()

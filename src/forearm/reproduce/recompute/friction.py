@@ -10,7 +10,6 @@ import numpy as np
 
 from forearm.arm.drive import Bearing, Transmission
 from forearm.counting.quantities import per_quantity
-from forearm.counting.scalars import Tally
 from forearm.drives.bearings import bearing_friction
 from forearm.drives.transmission import efficiency, through
 from forearm.dynamics import inverse
@@ -18,6 +17,7 @@ from forearm.reproduce.friction_study import LOADS, TABLE_3_4, Study, arm, fitte
 from forearm.reproduce.recompute import Figures
 from forearm.symbols import Graph
 from forearm.symbols.counts import Counts
+from forearm.symbols.recorder import Recorder
 
 WORDS = ("multiplications", "additions")
 PIECES = {"linear": (0.6, 0.3), "cubic": (0.2, -0.7, 1.1, 0.3)}  # of an efficiency, any that has no 0 or 1
@@ -84,44 +84,36 @@ def _journal_as_written() -> tuple[int, int]:
     """Multiplications (and the division by d) and additions of 3.3, each product made where it
     stands; sign and roots apart.
     """
-    tally = Tally()
-    mu, r, d, fx, fy, nx, ny = (tally.variable(1.0 + 0.1 * k) for k in range(7))
-    squares = [_square(0.5 * d * f + way * n) for way in (-1, 1) for f, n in ((fx, ny), (fy, nx))]
-    roots = [tally.variable(1.0) for _ in (squares[0] + squares[1], squares[2] + squares[3])]
-    _ = mu * r / d * (roots[0] + roots[1])
-    return _counted(tally)
+    graph = Recorder()
+    mu, r, d, fx, fy, nx, ny = graph.inputs("x", 7)
+    squares = [(0.5 * d * f + way * n) ** 2 for way in (-1, 1) for f, n in ((fx, ny), (fy, nx))]
+    roots = [(squares[0] + squares[1]).sqrt(), (squares[2] + squares[3]).sqrt()]
+    return _divisions_too(graph.counts(mu * r / d * (roots[0] + roots[1])))
 
 
 def _linear_as_written() -> tuple[int, int]:
     """The same of 3.4; absolute values apart."""
-    tally = Tally()
-    mu, d, fx, fy, nx, ny = (tally.variable(1.0 + 0.1 * k) for k in range(6))
+    graph = Recorder()
+    mu, d, fx, fy, nx, ny = graph.inputs("x", 6)
     sizes = [0.5 * d * f + way * n for way in (-1, 1) for f, n in ((fx, ny), (fy, nx))]
-    _ = mu / d * (sizes[0] + sizes[1] + sizes[2] + sizes[3])
-    return _counted(tally)
+    return _divisions_too(graph.counts(mu / d * (sizes[0] + sizes[1] + sizes[2] + sizes[3])))
 
 
 def _one_case(coefficients: Sequence[float]) -> tuple[int, int]:
     """Case 1 of Table 3.2, the efficiency on one piece of its curve a polynomial by Horner's rule;
     the division by it apart.
     """
-    tally = Tally()
-    load = tally.variable(30.0)
+    graph = Recorder()
+    load = graph.input("load")
     ratio = load * 0.01
     eta: Any = coefficients[0]
     for c in coefficients[1:]:
         eta = eta * ratio + c
-    _ = load / eta + 6.3
-    counts = tally.counts()
+    counts = graph.counts(load / eta + 6.3)
     return counts.mul, counts.add
 
 
-def _square(x: Any) -> Any:
-    return x * x
-
-
-def _counted(tally: Tally) -> tuple[int, int]:
-    counts = tally.counts()
+def _divisions_too(counts: Counts) -> tuple[int, int]:
     return counts.mul + counts.div, counts.add
 
 

@@ -10,19 +10,17 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from forearm.counting.cost import general
-from forearm.counting.counts import count, run
+from forearm.counting.counts import GENERAL, conventional, count, run
 from forearm.counting.models import chain
 from forearm.counting.polynomial import Polynomial, fit
 from forearm.counting.printed import NEAREST_TO_LUH, printed
 from forearm.counting.quantities import MIDDLE
-from forearm.counting.scalars import Tally
 from forearm.dynamics.gibbs_appell import gibbs_appell_sum, inertia_sum
 from forearm.model import cross, steps
 from forearm.reproduce.recompute import Figures
 from forearm.symbols.counts import Counts
+from forearm.symbols.recorder import Recorder
 
 LINKS = 6
 WORDS = ("products", "sums")
@@ -108,20 +106,15 @@ def _steps_42(k: int, n: int) -> int:
 
 def steps_41() -> Figures:
     """Mata 4.1: the steps that `forearm count --printed` takes together, each by
-    itself on counting scalars.
+    itself on recorded scalars.
     """
-    tally = Tally()
-    model = chain(5).model().map(tally.parameter)
-    at = steps(model, [tally.variable(0.4 + 0.3 * j) for j in range(5)])[MIDDLE]
-
-    def vector(first: float) -> Any:
-        return np.array([tally.variable(first + 0.1 * k) for k in range(3)], dtype=object)
-
-    turned = _taken(tally, lambda: at.up(vector(1.0)))
-    product = _taken(
-        tally, lambda: cross(np.array([tally.parameter(0.2 + 0.1 * k) for k in range(3)]), vector(3.0))
+    graph = Recorder()
+    model = conventional(chain(5).model(), graph, GENERAL)
+    at = steps(model, graph.inputs("q", 5))[MIDDLE]
+    a, b = graph.inputs("a", 3), graph.inputs("b", 3)
+    turned, product, added = (
+        graph.counts(result) for result in (at.up(a), cross(model.bodies[MIDDLE].r, a), a + b)
     )
-    added = _taken(tally, lambda: vector(1.0) + vector(2.0))
     made = {
         "w turned": turned,
         "phi": turned + added,
@@ -198,16 +191,11 @@ def _fitted(function: Callable[..., Any]) -> Polynomial:
     """The polynomial through the multiplications of a function of model, q, qd, qdd on generic chains."""
 
     def products(n: int) -> int:
-        tally = Tally()
-        states = [[tally.variable(first + 0.3 * j) for j in range(n)] for first in (0.4, 0.31, 0.57)]
-        found = function(chain(n).model().map(tally.parameter), *states)
-        return tally.counts(list(np.ravel(np.array(found, dtype=object)))).mul
+        graph = Recorder()
+        states = [graph.inputs(name, n) for name in ("q", "qd", "qdd")]
+        return graph.counts(function(conventional(chain(n).model(), graph, GENERAL), *states)).mul
 
     return fit(products)
-
-
-def _taken(tally: Tally, make: Callable[[], Any]) -> Counts:
-    return tally.counts(list(make()))
 
 
 def _pairs(made: dict[str, Counts]) -> Figures:

@@ -1,0 +1,33 @@
+"""A graph that keeps every operation as it is written, which is how formulations are counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from forearm.symbols.graph import DIV, NOTHING, Graph
+
+
+class Recorder(Graph):
+    """A graph in which an operation done twice stands twice, however equal its operands.
+
+    What still folds is 0, 1, -1 and x - x; functions, such as cosine and sine, are made once per value.
+    """
+
+    interned = False
+
+    def operation(self, kind: int, left: int, right: int = NOTHING, key: tuple[Any, ...] = ()) -> int:
+        """The place of an operation: a new one for each product, sum and quotient."""
+        if kind > DIV:
+            return super().operation(kind, left, right, key)
+        place = self._append_leaf(kind, self.offline[left] and (right < 0 or self.offline[right]))
+        self.left[place], self.right[place] = left, right
+        return place
+
+    def inputs(self, name: str, *shape: int) -> Any:
+        """An array of inputs, each named after its place in it, such as q[0]."""
+        made = np.empty(shape, dtype=object)
+        for index in np.ndindex(shape):
+            made[index] = self.input(f"{name}{list(index)}")
+        return made

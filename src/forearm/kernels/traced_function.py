@@ -54,11 +54,9 @@ class TracedFunction:
         """Operations of one evaluation."""
         return self._compiled.counts
 
-    def __call__(
-        self, *states: ArrayLike, out: Array | Sequence[Array] | None = None, threads: int | None = None
-    ) -> Any:
+    def __call__(self, *states: ArrayLike, **options: Any) -> Any:
         """The output, or a tuple of all, in new arrays or in those given as `out`."""
-        return self.call(*states, out=out, threads=threads)
+        return self.call(*states, **options)
 
     def call(
         self, *states: ArrayLike, out: Array | Sequence[Array] | None = None, threads: int | None = None

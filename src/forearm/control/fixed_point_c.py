@@ -11,22 +11,8 @@ from forearm.codegen.program import Argument
 from forearm.codegen.text import folded
 from forearm.control import fixed_point_sine as sines
 from forearm.control.fixed_point_plan import FixedPointStep, constant
-from forearm.symbols.graph import (
-    ABS,
-    ADD,
-    CHOOSE,
-    CONSTANT,
-    COS,
-    DIV,
-    INPUT,
-    MUL,
-    SIGN,
-    SIN,
-    SQRT,
-    SUB,
-    Expr,
-    Graph,
-)
+from forearm.symbols import Expr, Graph
+from forearm.symbols.graph import ABS, ADD, CHOOSE, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB
 
 SHIFTS = """\
 #if (-1 >> 1) != -1

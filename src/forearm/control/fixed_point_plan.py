@@ -17,21 +17,8 @@ from numpy.typing import NDArray
 from forearm.control import fixed_point_sine as sines
 from forearm.control.fixed_point_ranges import Box, Ranges, extreme_of, most_of, turned_pair
 from forearm.errors import InputError
-from forearm.symbols.graph import (
-    ABS,
-    ADD,
-    CHOOSE,
-    CONSTANT,
-    COS,
-    DIV,
-    INPUT,
-    MUL,
-    SIGN,
-    SIN,
-    SQRT,
-    SUB,
-    Graph,
-)
+from forearm.symbols import Graph
+from forearm.symbols.graph import ABS, ADD, CHOOSE, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB
 
 Floats = NDArray[np.float64]
 WORDS = (16, 32)

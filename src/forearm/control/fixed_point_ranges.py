@@ -16,21 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.errors import InputError
-from forearm.symbols.graph import (
-    ABS,
-    ADD,
-    CHOOSE,
-    CONSTANT,
-    COS,
-    DIV,
-    INPUT,
-    MUL,
-    SIGN,
-    SIN,
-    SQRT,
-    SUB,
-    Graph,
-)
+from forearm.symbols import Graph
+from forearm.symbols.graph import ABS, ADD, CHOOSE, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB
 
 Floats = NDArray[np.float64]
 Range = tuple[float, float]

@@ -5,24 +5,21 @@ voltage, as one function.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.codegen.functions import MEANINGS, Traced
-from forearm.codegen.program import Argument
+from forearm.codegen.functions import Traced
 from forearm.codegen.tracing import Tracing
 from forearm.control.controller import most_torques
-from forearm.control.controllers.forces import inputs_named
+from forearm.control.controllers.forces import inputs_named, traced_vectors
 from forearm.control.controllers.formulas import CONTROL_LAWS, LawInputs, Vector, clamped, state_next
 from forearm.control.controllers.traced_model import TracedModel
 from forearm.control.gains import BANDWIDTH, Gains, critically_damped, joint_gains
 from forearm.control.model_error import without_friction
 from forearm.drives.motor import constants_of
 from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
-from forearm.symbols import refined
 from forearm.values import as_floats, check_number
 
 Floats = NDArray[np.float64]
@@ -90,7 +87,7 @@ def law_of(
     tracing.graph.section = "drives"
     output, results[output] = _driven(arm, tau, x.qd, most)
     tracing.name_turns()
-    traced = _traced(tracing, results, arm.n, integral)
+    traced = traced_vectors(tracing, names, results)
     return Law(law, arm, traced, parameters, output, integral, tracing.regrouped)
 
 
@@ -139,18 +136,3 @@ def _bounds(arm: Arm, most: ArrayLike | None) -> list[float]:
     if bounds.shape != (arm.n,) or not (bounds > 0.0).all():
         raise InputError(f"controller, most: expected {arm.n} torques above 0, got {shorten(most)}.")
     return list(map(float, bounds))
-
-
-def _traced(tracing: Tracing, results: dict[str, Any], n: int, has_state: bool) -> Traced:
-    wanted = {f"{name}_wanted": f"the same, wanted: {MEANINGS[name]}" for name in ("q", "qd", "qdd")}
-    said = {name: f"measured: {MEANINGS[name]}" for name in ("q", "qd")} | wanted
-    inputs = [Argument(name, (n,), said[name]) for name in INPUTS]
-    outputs = []
-    if has_state:
-        inputs.append(Argument("state", (n,), "sum of the position errors so far, all 0 at the start"))
-        outputs.append(Argument("state_next", (n,), "the sum with this sample's errors"))
-    if "voltage" in results:
-        outputs.append(Argument("voltage", (n,), "voltages for the motors, within their limits, V"))
-    else:
-        outputs.append(Argument("tau", (n,), "motor torque times gear ratio, N m (N where a joint slides)"))
-    return Traced(*refined(tracing.graph, results), tuple(inputs), tuple(outputs))

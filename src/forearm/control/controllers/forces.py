@@ -4,6 +4,7 @@ friction are taken to move.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.codegen.functions import Traced
+from forearm.codegen.functions import MEANINGS, Traced
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.control.controllers.formulas import CONTROL_LAWS, LawInputs, Vector, moving, state_next
@@ -21,6 +22,14 @@ from forearm.kernels.traced_function import TracedFunction, compile_function
 from forearm.symbols import refined
 
 Floats = NDArray[np.float64]
+SAID = {
+    **{name: f"measured: {MEANINGS[name]}" for name in ("q", "qd")},
+    **{f"{name}_wanted": f"the same, wanted: {MEANINGS[name]}" for name in ("q", "qd", "qdd")},
+    "state": "sum of the position errors so far, all 0 at the start",
+    "state_next": "the sum with this sample's errors",
+    "voltage": "voltages for the motors, within their limits, V",
+    "tau": "motor torque times gear ratio, N m (N where a joint slides)",
+}
 
 
 @lru_cache(maxsize=64)
@@ -46,10 +55,13 @@ def _traced(arm: Arm, law: str, dropped: str | None) -> Traced:
     results = {"tau": formula.torques(x, TracedModel(tracing, dropped))}
     if "state" in formula.inputs:
         results["state_next"] = state_next(x)
-    inputs, outputs = (
-        tuple(Argument(name, (arm.n,), "") for name in names) for names in (formula.inputs, results)
-    )
-    return Traced(*refined(tracing.graph, results), inputs, outputs)
+    return traced_vectors(tracing, formula.inputs, results)
+
+
+def traced_vectors(tracing: Tracing, inputs: Iterable[str], results: dict[str, Vector]) -> Traced:
+    """Results (n,) by name from inputs (n,), refined."""
+    both = ([Argument(name, (tracing.arm.n,), SAID.get(name, "")) for name in x] for x in (inputs, results))
+    return Traced(*refined(tracing.graph, results), *map(tuple, both))
 
 
 def inputs_named(tracing: Tracing, name: str) -> Vector:

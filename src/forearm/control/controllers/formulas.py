@@ -63,8 +63,17 @@ def clamped(x: Scalar, most: float) -> Scalar:
     return maximum(minimum(x, most), -most) if math.isfinite(most) else x
 
 
+def state_next(x: LawInputs) -> Vector:
+    """The sum of the errors with this sample's."""
+    return x.state + (x.q_wanted - x.q)
+
+
 def _pull(x: LawInputs) -> Vector:
     return pull(x.kp, x.kd, x.q, x.qd, x.q_wanted, x.qd_wanted)
+
+
+def _pid(x: LawInputs) -> Vector:
+    return _pull(x) + x.ki * x.state
 
 
 def _feedforward(x: LawInputs, model: LawModel) -> Vector:
@@ -73,15 +82,6 @@ def _feedforward(x: LawInputs, model: LawModel) -> Vector:
 
 def _computed_torque(x: LawInputs, model: LawModel) -> Vector:
     return model.inverse(x.q, x.qd, x.qdd_wanted + _pull(x), x.qd_ahead)
-
-
-def _pid(x: LawInputs) -> Vector:
-    return _pull(x) + x.ki * x.state
-
-
-def state_next(x: LawInputs) -> Vector:
-    """The sum of the errors with this sample's."""
-    return x.state + (x.q_wanted - x.q)
 
 
 @dataclass(frozen=True)
@@ -93,14 +93,15 @@ class ControlLaw:
 
 
 WANTED = ("q_wanted", "qd_wanted", "qdd_wanted", "qd_ahead")
-ERRORS = ("q", "qd", "q_wanted", "qd_wanted", "kp", "kd")
 BOTH = ("q", "qd", *WANTED, "kp", "kd")
+ERRORS = ("q", "qd", "q_wanted", "qd_wanted", "kp", "kd")
+SUMMED = (*ERRORS, "ki", "state")
 CONTROL_LAWS = {
     "feedforward": ControlLaw(WANTED, _feedforward),
     "feedforward_pd": ControlLaw(BOTH, lambda x, model: _feedforward(x, model) + _pull(x)),
     "computed_torque": ControlLaw(BOTH, _computed_torque),
     "pd": ControlLaw(ERRORS, lambda x, model: _pull(x)),
     "pd_gravity": ControlLaw(ERRORS, lambda x, model: _pull(x) + model.gravity(x.q)),
-    "pid": ControlLaw((*ERRORS, "ki", "state"), lambda x, model: _pid(x)),
-    "pid_gravity": ControlLaw((*ERRORS, "ki", "state"), lambda x, model: _pid(x) + model.gravity(x.q)),
+    "pid": ControlLaw(SUMMED, lambda x, model: _pid(x)),
+    "pid_gravity": ControlLaw(SUMMED, lambda x, model: _pid(x) + model.gravity(x.q)),
 }

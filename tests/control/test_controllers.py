@@ -15,9 +15,11 @@ from one_joint import beam
 import forearm as fa
 from forearm import control
 from forearm.control.controller import Controller, Sample
-from forearm.control.controllers.forces import DROPPED, Directions, forces_of
+from forearm.control.controllers.forces import Directions, forces_of
+from forearm.control.controllers.traced_model import DROPPED
 from forearm.control.model_error import without_gravity
 from forearm.dynamics.dropping import DROPPED as DROPPED_BY
+from forearm.kernels.rollout import held_freedoms
 from forearm.kinematics.limits import middle
 from forearm.model import model_of
 
@@ -95,7 +97,7 @@ def test_dropped_terms_are_those_of_the_reference(seed: int, dropped: str) -> No
     arm = random_arm(seed, n=5, fixed=False, drives=False)
     q, qd, qdd = np.random.default_rng(seed).uniform(-1.0, 1.0, (3, 5))
     truth = np.array(DROPPED_BY[dropped](model_of(arm), q.tolist(), qd.tolist(), qdd.tolist()), dtype=float)
-    assert close(forces_of(arm, dropped).at(q, qd, qdd), truth)
+    assert close(forces_of(arm, dropped)(q, qd, qdd, qd), truth)
     whole = fa.dynamics.inverse(arm, q, qd, qdd)
     assert not close(truth, whole)
 
@@ -108,7 +110,7 @@ def test_friction_and_rotors_stay_when_terms_are_dropped(dropped: str) -> None:
     drives = fa.dynamics.inverse(arm, q, qd, qdd) - fa.dynamics.inverse(arm.rigid(), q, qd, qdd)
     assert np.abs(drives).min() > 0.0
     assert close(
-        forces_of(arm, dropped).at(q, qd, qdd), forces_of(arm.rigid(), dropped).at(q, qd, qdd) + drives
+        forces_of(arm, dropped)(q, qd, qdd, qd), forces_of(arm.rigid(), dropped)(q, qd, qdd, qd) + drives
     )
 
 
@@ -117,11 +119,11 @@ def test_friction_that_depends_on_the_load_goes_with_what_is_dropped() -> None:
     bare = control.without_friction(arm)
     q, qd, qdd = np.random.default_rng(5).uniform(-1.0, 1.0, (3, 3))
     one, other = (forces_of(some, "no-velocity-terms") for some in (arm, bare))
-    assert np.array_equal(one.at(q, qd, qdd), other.at(q, qd, qdd))
-    assert one.operations == other.operations
+    assert np.array_equal(one(q, qd, qdd, qd), other(q, qd, qdd, qd))
+    assert one.counts == other.counts
     rotors = fa.dynamics.inertia_matrix(arm, q) - fa.dynamics.inertia_matrix(arm.rigid(), q)
     rigid = fa.dynamics.inverse(arm.rigid(), q, np.zeros(3), qdd)
-    assert close(one.at(q, qd, qdd), rigid + rotors @ qdd)
+    assert close(one(q, qd, qdd, qd), rigid + rotors @ qdd)
 
 
 def test_a_tree_has_no_own_link_only() -> None:
@@ -148,25 +150,29 @@ OPERATIONS = {
 def test_operations_are_those_of_the_generated_code_and_of_the_errors(name: str, arm_name: str) -> None:
     arm, (kind, a_joint) = fa.load(arm_name), OPERATIONS[name]
     counts = fa.generate(arm, "inverse_dynamics", language="c").counts
-    assert kind(arm).operations == counts.mul + counts.add + a_joint * arm.n
+    # directions of dry friction: a sum and a product of signs, two choices
+    directions = 4 * sum(held_freedoms(arm))
+    assert kind(arm).operations == counts.operations + a_joint * arm.n + directions
+    counts = fa.generate(control.without_friction(arm), "inverse_dynamics", language="c").counts
+    assert kind(arm, friction=False).operations == counts.operations + a_joint * arm.n
     assert kind(arm).name == name
 
 
 def test_operations_of_pd_and_pid() -> None:
     arm = fa.load("puma560")
-    counts = fa.generate(arm, "gravity", language="c").counts
-    g = counts.mul + counts.add
+    g = fa.generate(arm, "gravity", language="c").counts.operations
     assert control.PD(arm, gravity=False).operations == 5 * 6
-    assert control.PD(arm).operations == 6 * 6 + g
-    assert control.PID(arm).operations == 9 * 6 + g
+    # one less than apart: refined as a whole, two joints share a sum
+    assert control.PD(arm).operations == 6 * 6 + g - 1
+    assert control.PID(arm).operations == 9 * 6 + g - 1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560-dhanaraj6", "stanford", "panda"])
 def test_leaving_out_saves(name: str) -> None:
     arm = fa.load(name).rigid()
-    whole = forces_of(arm).operations
-    found = {dropped: forces_of(arm, dropped).operations for dropped in DROPPED}
+    whole = forces_of(arm).counts.operations
+    found = {dropped: forces_of(arm, dropped).counts.operations for dropped in DROPPED}
     assert found["no-velocity-terms"] < 0.7 * whole, "Waters: 46 %"
     assert 0.9 * whole < found["no-gravity"] < whole, "Waters: 6 %"
     assert found["own-link-only"] < whole

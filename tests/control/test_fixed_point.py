@@ -21,10 +21,11 @@ from forearm import Arm, Friction
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
 from forearm.control import fixed_point_sine as sines
-from forearm.control.controllers.pd import joint_gains
+from forearm.control.controllers.formulas import clamped
 from forearm.control.fixed_code import FixedPoint, fixed_point, program_in_fixed_point
+from forearm.control.gains import joint_gains
 from forearm.drives.motor import constants_of
-from forearm.symbols import Expr, Graph, evaluate
+from forearm.symbols import Expr, Graph, choose, evaluate, maximum, minimum
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -249,20 +250,22 @@ def test_the_sine_is_as_good_as_it_says_all_the_way_round() -> None:
 
 
 def hand_made(word: int) -> FixedPoint:
-    """Divisions, roots, signs and clamped values, of two inputs."""
+    """Divisions, roots, signs, clamped values and choices, of two inputs."""
     graph = Graph()
     x, y = (graph.input(f"x[{i}]") for i in range(2))
     square = x * x + y * y
     out = [
         x / (y + 3.5), (square + 0.3).sqrt(), square.sqrt(), x.sign() * y + abs(x - y),
-        0.5 * (abs(x + 0.4) - abs(x - 0.4)), -(1000.0 * x * y), 1e-4 * x, 0.25 / (y - 7.0), abs(x).sqrt(),
+        clamped(x, 0.4), -(1000.0 * x * y), 1e-4 * x, 0.25 / (y - 7.0), abs(x).sqrt(),
+        choose(x, y, -x, 700.0 * y), choose(-x * y, 0.3, y, 1e-3 * x), choose(x, -2.5, square, -1e-4 * y),
+        maximum(x * y, 1e-3 * y), minimum(-square, 1e-9), choose(x.sign(), y.sign(), -3e-4, x - y),
         0.0,
     ]  # fmt: skip
     traced = Traced(
         graph,
         {"out": np.array(out, dtype=object)},
         (Argument("x", (2,), "two"),),
-        (Argument("out", (10,), "some"),),
+        (Argument("out", (len(out),), "some"),),
     )
     return program_in_fixed_point(
         traced, {"x[0]": (-2.0, 2.0), "x[1]": (-1.0, 3.0)}, word, "fixed", ["By hand."]
@@ -270,7 +273,7 @@ def hand_made(word: int) -> FixedPoint:
 
 
 @pytest.mark.parametrize("word", [32, 16])
-def test_divisions_roots_and_clamps(word: int, tmp_path: Path) -> None:
+def test_divisions_roots_clamps_and_choices(word: int, tmp_path: Path) -> None:
     program = hand_made(word)
     inputs = inputs_of(program, 6, 400)
     truth = np.stack(exact(program, inputs, program.results["out"][:-1]), axis=1)
@@ -282,9 +285,12 @@ def test_divisions_roots_and_clamps(word: int, tmp_path: Path) -> None:
     clamp = program.results["out"][4]
     assert isinstance(clamp, Expr)
     assert program.bounds.most(clamp.node) < 0.41  # the pattern is seen: no wider than the bound
+    # what decides is exact, or known to be off by no more than what was compared
+    for at in (4, 9, 12, 13, 14):
+        assert program.error_bound[at] < 1e-3 * (1.0 if word == 32 else 1e3 if at == 9 else 10.0), at
     function = library(program.files(), tmp_path).fixed
     for row, given in enumerate(inputs["x"]):
-        out = np.full(10, -7, dtype=c_type(word))
+        out = np.full(len(numbers["out"][row]), -7, dtype=c_type(word))
         call(function, np.ascontiguousarray(given.astype(c_type(word))), out)
         assert np.array_equal(out, numbers["out"][row]), row
 

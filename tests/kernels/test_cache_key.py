@@ -163,7 +163,7 @@ def test_the_same_arm_has_the_same_key_in_any_process() -> None:
 
 def test_sources_are_known_by_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for room in cache_key.MAKERS:
-        (tmp_path / room).mkdir()
+        (tmp_path / room).mkdir(parents=True)
     module = tmp_path / "kernels" / "one.py"
     monkeypatch.setattr(fa, "__file__", str(tmp_path / "__init__.py"))
     (tmp_path / "lock.py").symlink_to(tmp_path / "nowhere")

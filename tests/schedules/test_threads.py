@@ -52,8 +52,8 @@ def threaded(
 
 def work_of(threads: Threads) -> list[float]:
     """What each thread computes for one evaluation, by the costs of its operations."""
-    kinds = threads.traced.graph.kinds
-    return [sum(Costs().of(kinds[place]) for step in lane for place in step.places) for lane in threads.steps]
+    graph = threads.traced.graph
+    return [sum(Costs().of(graph, place) for step in lane for place in step.places) for lane in threads.steps]
 
 
 def states(arm: Arm, function: str, rows: int = ROWS) -> list[np.ndarray]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.control.accelerometers import accelerometers
-from forearm.control.bookkeeping import check_motion, corrected
+from forearm.control.bookkeeping import check_motion, corrected, pull_operations
 from forearm.control.controller import Sample
 from forearm.control.gains import BANDWIDTH
 from forearm.control.reference import Motion
@@ -78,13 +78,14 @@ class AccelerationServo:
 
     @property
     def operations(self) -> float:
-        """The product with K, two sums a joint, six operations more with feedback,
+        """The product with K, two sums a joint, the pull of the feedback if there is one,
         and what gives the accelerations.
         """
         n = len(self.K)
         difference = {"accelerometers": 0, "tachometers": 2 * n, "encoders": 4 * n}[self.seen_by]
         product = 2 * n * n - n if self.coupled else n
-        return float(product + 2 * n + (6 * n if self.bandwidth else 0) + difference + self._conversion)
+        pulled = pull_operations() * n if self.bandwidth else 0
+        return float(product + 2 * n + pulled + difference + self._conversion)
 
     def reset(self) -> None:
         """Back to the forces that hold the arm where the motion begins."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,22 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.control.controller import Sample
 from forearm.control.controllers.forces import Directions
-from forearm.control.controllers.pd import OF_ERROR, joint_gains
-from forearm.control.gains import Gains
+from forearm.control.controllers.formulas import pull
+from forearm.control.gains import Gains, joint_gains
 from forearm.control.reference import Motion
 from forearm.errors import InputError
-from forearm.symbols.counts import Counts
+from forearm.symbols import Graph
 from forearm.values import check_kind, check_number
 
 Floats = NDArray[np.float64]
 MOST_PLACES = 1_000_000  # that a motion is looked at
 SAME_TIME = 1e-9  # relative: a sample this near to a switch may lie on either side of it
 JUST_BESIDE = 1e-6  # of a motion's duration: where a joint that stands is asked which way it goes
-
-
-def operations(counts: Counts) -> int:
-    """Multiplications and additions together."""
-    return counts.mul + counts.add
 
 
 def check_motion(arm: Arm, motion: Motion) -> Motion:
@@ -93,7 +89,16 @@ class Wanted:
 def corrected(sample: Sample, w: float) -> Floats:
     """The acceleration wanted (n,), with w^2 e + 2 w e' that brings errors to 0; alone where w is 0."""
     q, qd, qdd = sample.wanted
-    return qdd + w**2 * (q - sample.q) + 2.0 * w * (qd - sample.qd) if w else qdd
+    made: Floats = qdd + pull(w**2, 2.0 * w, sample.q, sample.qd, q, qd) if w else qdd
+    return made
+
+
+@cache
+def pull_operations() -> int:
+    """Of pulling one joint towards what is wanted, added to a force or an acceleration."""
+    graph = Graph()
+    force, *x = (graph.input(f"x[{k}]") for k in range(7))
+    return graph.counts(force + pull(*x)).operations
 
 
 def in_spans(states: Floats) -> Floats:
@@ -115,13 +120,13 @@ class Feedback:
         if self.gains is None:
             return force
         q, qd, _ = sample.wanted
-        total: Floats = force + self.gains.kp * (q - sample.q) + self.gains.kd * (qd - sample.qd)
+        total: Floats = force + pull(self.gains.kp, self.gains.kd, sample.q, sample.qd, q, qd)
         return total
 
     @property
     def operations(self) -> int:
         """Of the errors and of adding them."""
-        return 0 if self.gains is None else (OF_ERROR + 1) * len(self.gains.kp)
+        return 0 if self.gains is None else pull_operations() * len(self.gains.kp)
 
 
 def feedback(arm: Arm, bandwidth: float | None, inertias: ArrayLike | None) -> Feedback:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.control.bookkeeping import Spending, Switches, Wanted, check_motion, feedback, operations, parts
+from forearm.control.bookkeeping import Spending, Switches, Wanted, check_motion, feedback, parts
 from forearm.control.controller import Sample
 from forearm.control.controllers.forces import Directions
 from forearm.control.gains import BANDWIDTH
@@ -137,10 +137,10 @@ class FirstOrder:
         self._every = check_whole(every, "first order, every", 1)
         self._feedback, self._kernel = feedback(arm, bandwidth, inertias), kernel_of(arm)
         self._wanted = Wanted(Directions.of(arm))
-        one = operations(self._kernel.counts["inverse_dynamics"])
+        one = self._kernel.counts["inverse_dynamics"].operations
         p = 3 * arm.n
         self._full = (
-            one + operations(self._kernel.counts["inverse_dynamics_derivatives"])
+            one + self._kernel.counts["inverse_dynamics_derivatives"].operations
             if slopes == "exact"
             else one * (p + 1) + p * (1 + 2 * arm.n)
         )

@@ -11,7 +11,8 @@ from forearm.codegen.program import Argument
 from forearm.codegen.text import folded
 from forearm.control import fixed_point_sine as sines
 from forearm.control.fixed_point_plan import FixedPointStep, constant
-from forearm.symbols.graph import ABS, ADD, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB, Expr, Graph
+from forearm.symbols import Expr, Graph
+from forearm.symbols.graph import ABS, ADD, CHOOSE, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB
 
 SHIFTS = """\
 #if (-1 >> 1) != -1
@@ -124,7 +125,7 @@ def _names(graph: Graph, steps: Mapping[int, FixedPointStep]) -> Callable[[int],
     def name(place: int) -> str:
         step = steps[place]
         if step.kind == CONSTANT:
-            return str(step.number) if step.number < 2**15 else f"INT32_C({step.number})"
+            return str(step.number) if abs(step.number) < 2**15 else f"INT32_C({step.number})"
         if step.kind == INPUT:
             return graph.leaves[place]
         plain = re.sub(r"\W", "c", graph.names.get(place, "t"), flags=re.ASCII)[:40]
@@ -141,10 +142,11 @@ def _text(
     if step.kind == MUL:
         return _narrowed(f"({wide}){a} * {names(step.right)}", step.down, word)
     if step.kind in (ADD, SUB):
-        x, y = (
-            _lifted(names(p), up, wide, word) for p, up in ((step.left, step.up_a), (step.right, step.up_b))
-        )
+        x, y = (_lifted(names(p), up, wide, word) for p, up in step.lifted)
         return _narrowed(f"{x} {'+' if step.kind == ADD else '-'} {y}", step.down, word)
+    if step.kind == CHOOSE:
+        a, b, x, y = (_lifted(names(p), up, wide, word) for p, up in (*step.lifted, *step.branches))
+        return f"(int{word}_t)({a} < {b} ? {x} : {y})"
     if step.kind == DIV:
         return _narrowed(f"{_lifted(a, step.up_a, wide, word)} / {names(step.right)}", step.down, word)
     if step.kind in (SIN, COS):

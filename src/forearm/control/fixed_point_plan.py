@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.control import fixed_point_sine as sines
-from forearm.control.fixed_point_ranges import Box, Ranges, most_of, turned_pair
+from forearm.control.fixed_point_ranges import Box, Ranges, extreme_of, most_of, turned_pair
 from forearm.errors import InputError
-from forearm.symbols.graph import ABS, ADD, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB, Graph
+from forearm.symbols import Graph
+from forearm.symbols.graph import ABS, ADD, CHOOSE, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB
 
 Floats = NDArray[np.float64]
 WORDS = (16, 32)
@@ -31,7 +32,8 @@ class FixedPointStep:
     that bring operands to it.
 
     MUL: (a b) >> down. ADD, SUB: (a 2^up_a + b 2^up_b) >> down, a negative `up` shifting down first. DIV: (a
-    2^up_a / b) >> down, cut off. SQRT: floor of the root of a 2^up_a. `number` is that of a constant.
+    2^up_a / b) >> down, cut off. SQRT: floor of the root of a 2^up_a. CHOOSE: x 2^up_x where a 2^up_a < b
+    2^up_b, else y 2^up_y, for `branches` (x, up_x), (y, up_y). `number` is that of a constant.
     """
 
     place: int
@@ -43,6 +45,12 @@ class FixedPointStep:
     up_b: int = 0
     down: int = 0
     number: int = 0
+    branches: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def lifted(self) -> tuple[tuple[int, int], ...]:
+        """The two operands with what each is shifted up by."""
+        return (self.left, self.up_a), (self.right, self.up_b)
 
 
 def planned(
@@ -82,13 +90,17 @@ def _step(
     if kind == MUL:
         bits = max(min(bits, fa + fb), fa + fb - far)
         return FixedPointStep(place, kind, bits, left, right, down=fa + fb - bits)
-    if kind in (ADD, SUB):
-        common = min(max(fa, fb), min(fa, fb) + word - 2)
-        bits = max(min(bits, common), common - far)
+    if kind in (ADD, SUB, CHOOSE):
+        common = _common(fa, fb, word)
         # a number shifted down by its whole word is 0, however much further it should go
-        return FixedPointStep(
-            place, kind, bits, left, right, max(common - fa, -far), max(common - fb, -far), common - bits
-        )
+        ups = max(common - fa, -far), max(common - fb, -far)
+        if kind == CHOOSE:
+            fx, fy = (steps[p].bits for p in graph.branches[place])
+            bits = min(bits, _common(fx, fy, word))
+            branches = zip(graph.branches[place], (max(bits - f, -far) for f in (fx, fy)), strict=True)
+            return FixedPointStep(place, kind, bits, left, right, *ups, branches=tuple(branches))
+        bits = max(min(bits, common), common - far)
+        return FixedPointStep(place, kind, bits, left, right, *ups, common - bits)
     if kind == DIV:
         up = min(max(bits - fa + fb, 0), word - 2)
         bits = max(min(bits, fa - fb + up), fa - fb + up - far)
@@ -104,6 +116,11 @@ def _step(
             raise InputError("fixed_point: an angle of more than a milliard turns; give narrower ranges.")
         return FixedPointStep(place, kind, word - 2, left, down=sines.FRACTION - (word - 2))
     return FixedPointStep(place, kind, fa if kind == ABS else 0, left)
+
+
+def _common(fa: int, fb: int, word: int) -> int:
+    """The bits to which two numbers are brought, so that neither leaves twice the word."""
+    return min(max(fa, fb), min(fa, fb) + word - 2)
 
 
 def constant(value: float, word: int, place: int = -1) -> FixedPointStep:
@@ -153,19 +170,41 @@ def _error(
         b, eb = most_of(boxes[step.right]), errors[step.right]
         return a * eb + b * ea + ea * eb + half
     if step.kind in (ADD, SUB):
-        lost = sum(
-            2.0 ** -(steps[p].bits + up + 1)
-            for p, up in ((step.left, step.up_a), (step.right, step.up_b))
-            if up < 0
-        )
+        lost = sum(_lost(steps, *operand) for operand in step.lifted)
         plain = ea + errors[step.right]
         return np.minimum(plain, _turned_error(graph, step, steps, boxes, errors, plain)) + lost + half
+    if step.kind == CHOOSE:
+        return _choice_error(graph, step, steps, boxes, errors)
     if step.kind == DIV:
         b, eb, r = _least(boxes[step.right]), errors[step.right], most_of(boxes[step.place])
         if (b <= eb).any():
             raise InputError("fixed_point: a divisor can be as small as its rounding; give narrower ranges.")
         return (ea + r * eb) / (b - eb) + 2.0 ** -(step.bits + step.down) + half
     return _function_error(step, boxes, ea, a)
+
+
+def _lost(steps: Mapping[int, FixedPointStep], place: int, up: int) -> float:
+    """What shifting an operand down can cost."""
+    return 2.0 ** -(steps[place].bits + up + 1) if up < 0 else 0.0
+
+
+def _choice_error(
+    graph: Graph,
+    step: FixedPointStep,
+    steps: Mapping[int, FixedPointStep],
+    boxes: Mapping[int, Box],
+    errors: Mapping[int, Floats],
+) -> Floats:
+    """That of the branch taken; where errors may take the other one, the distance between them as well."""
+    (a, ea), (b, eb) = ((boxes[p], errors[p] + _lost(steps, p, up)) for p, up in step.lifted)
+    (x, ex), (y, ey) = ((boxes[p], errors[p] + _lost(steps, p, up)) for p, up in step.branches)
+    either = np.maximum(ex, ey)
+    if extreme_of(graph, step.place):  # the wrong one is off by no more than what was compared
+        return either + _lost(steps, *step.lifted[0]) + _lost(steps, *step.lifted[1])
+    far = np.maximum(x[1] - y[0], y[1] - x[0])
+    first, second = a[1] + ea < b[0] - eb, a[0] - ea >= b[1] + eb
+    is_exact = (ea == 0.0) & (eb == 0.0)
+    return np.where(first, ex, np.where(second, ey, np.where(is_exact, either, either + far)))
 
 
 def _function_error(step: FixedPointStep, boxes: Mapping[int, Box], ea: Floats, a: Floats) -> Floats:

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.errors import InputError
-from forearm.symbols.graph import ABS, ADD, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB, Graph
+from forearm.symbols import Graph
+from forearm.symbols.graph import ABS, ADD, CHOOSE, CONSTANT, COS, DIV, INPUT, MUL, SIGN, SIN, SQRT, SUB
 
 Floats = NDArray[np.float64]
 Range = tuple[float, float]
@@ -65,8 +66,8 @@ def _angles(graph: Graph, needed: Sequence[int]) -> list[str]:
     """The inputs of which sines and cosines are taken."""
     marks = {graph.left[p] for p in needed if graph.kinds[p] in (COS, SIN)}
     for place in reversed(needed):
-        if place in marks and graph.kinds[place] >= MUL:
-            marks |= {p for p in (graph.left[place], graph.right[place]) if p >= 0}
+        if place in marks:
+            marks |= set(graph.operands(place))
     return [graph.leaves[p] for p in needed if p in marks and graph.kinds[p] == INPUT]
 
 
@@ -107,9 +108,11 @@ def _bounds(graph: Graph, place: int, made: Mapping[int, Box], boxes: Mapping[st
     a = made[left]
     if kind in (ADD, SUB):
         b = made[right] if kind == ADD else (-made[right][1], -made[right][0])
-        bound = _special(graph, place, made)
-        low, high = a[0] + b[0], a[1] + b[1]
-        return (low, high) if bound is None else (np.maximum(low, -bound), np.minimum(high, bound))
+        low, high, turned = a[0] + b[0], a[1] + b[1], turned_pair(graph, place)
+        if turned is None:
+            return low, high
+        bound = np.hypot(most_of(made[turned[0]]), most_of(made[turned[1]]))
+        return np.maximum(low, -bound), np.minimum(high, bound)
     if kind == MUL:
         return _square(a) if left == right else _times(a, made[right])
     if kind == DIV:
@@ -120,7 +123,28 @@ def _bounds(graph: Graph, place: int, made: Mapping[int, Box], boxes: Mapping[st
                 "ranges, or take a function without division, such as inverse_dynamics."
             )
         return _times(a, (1.0 / high, 1.0 / low))
+    if kind == CHOOSE:
+        return _choice(graph, place, made)
     return _function(kind, a)
+
+
+def _choice(graph: Graph, place: int, made: Mapping[int, Box]) -> Box:
+    """The smaller or the larger of two, one of two if ranges decide, or either."""
+    a, b, x, y = (made[p] for p in graph.operands(place))
+    if extreme := extreme_of(graph, place):
+        return extreme(a[0], b[0]), extreme(a[1], b[1])
+    first, second = a[1] < b[0], a[0] >= b[1]
+    low, high = np.minimum(x[0], y[0]), np.maximum(x[1], y[1])
+    return (
+        np.where(first, x[0], np.where(second, y[0], low)),
+        np.where(first, x[1], np.where(second, y[1], high)),
+    )
+
+
+def extreme_of(graph: Graph, place: int) -> np.ufunc | None:
+    """np.minimum or np.maximum where a choice is the smaller or the larger of what it compares."""
+    a, b, x, y = graph.operands(place)
+    return np.minimum if (x, y) == (a, b) else np.maximum if (x, y) == (b, a) else None
 
 
 def _function(kind: int, a: Box) -> Box:
@@ -138,8 +162,8 @@ def _function(kind: int, a: Box) -> Box:
             low = np.maximum(low, 0.0)  # rounding of a sum of squares, or NaN, which fixed point has none of
         return np.sqrt(low), np.sqrt(np.maximum(high, 0.0))
     raise InputError(
-        "fixed_point: exponentials (Stribeck's friction), angles, and choices and look-ups (gears) are not "
-        "written in fixed point; leave them out."
+        "fixed_point: exponentials (Stribeck's friction), angles and look-ups (gears) are not written in "
+        "fixed point; leave them out."
     )
 
 
@@ -161,17 +185,6 @@ def _square(a: Box) -> Box:
     return low * low, high * high
 
 
-def _special(graph: Graph, place: int, made: Mapping[int, Box]) -> Floats | None:
-    """A bound of the magnitude that the interval of a sum does not see:
-    of a turned vector, or of a clamped value.
-    """
-    turned = turned_pair(graph, place)
-    if turned is not None:
-        return np.hypot(most_of(made[turned[0]]), most_of(made[turned[1]]))
-    width = clamp_width(graph, place)
-    return None if width is None else np.full(len(made[graph.left[place]][0]), width)
-
-
 def turned_pair(graph: Graph, place: int) -> tuple[int, int] | None:
     """(x, y) of a sum c x +- s y with the cosine and sine of one angle, either first."""
     terms = [graph.left[place], graph.right[place]]
@@ -184,19 +197,6 @@ def turned_pair(graph: Graph, place: int) -> tuple[int, int] | None:
         if kinds == {COS, SIN} and graph.left[first[0]] == graph.left[second[0]]:
             return first[1], second[1]
     return None
-
-
-def clamp_width(graph: Graph, place: int) -> float | None:
-    """2 b of a difference |x + b| - |x - b|."""
-    a, b = graph.left[place], graph.right[place]
-    if graph.kinds[place] != SUB or graph.kinds[a] != ABS or graph.kinds[b] != ABS:
-        return None
-    up, down = graph.left[a], graph.left[b]
-    if {graph.kinds[up], graph.kinds[down]} != {ADD, SUB}:
-        return None
-    pairs = [{graph.left[p], graph.right[p]} for p in (up, down)]
-    bounds = [graph.values[p] for p in pairs[0] if p in graph.values]
-    return 2.0 * bounds[0] if pairs[0] == pairs[1] and len(bounds) == 1 else None
 
 
 def most_of(box: Box) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from forearm.control import fixed_point_sine as sines
 from forearm.control.fixed_point_plan import FixedPointStep
-from forearm.symbols.graph import ABS, ADD, CONSTANT, COS, DIV, INPUT, MUL, SIN, SQRT, SUB
+from forearm.symbols.graph import ABS, ADD, CHOOSE, CONSTANT, COS, DIV, INPUT, MUL, SIN, SQRT, SUB
 
 Whole = NDArray[np.int64]
 
@@ -36,8 +36,11 @@ def _value(step: FixedPointStep, steps: Mapping[int, FixedPointStep], values: Ma
     if step.kind == MUL:
         return sines.rounded_shift(a * values[step.right], step.down)
     if step.kind in (ADD, SUB):
-        x, y = lifted(a, step.up_a), lifted(values[step.right], step.up_b)
+        x, y = (lifted(values[p], up) for p, up in step.lifted)
         return sines.rounded_shift(x + y if step.kind == ADD else x - y, step.down)
+    if step.kind == CHOOSE:
+        a, b, x, y = (lifted(values[p], up) for p, up in (*step.lifted, *step.branches))
+        return np.where(a < b, x, y)
     if step.kind == DIV:
         b = values[step.right]
         size = np.abs(a << step.up_a) // np.abs(b)  # C cuts off towards 0

@@ -15,7 +15,7 @@ from forearm.kinematics.limits import middle
 from forearm.reduction.plan import PLAIN_PLAN
 from forearm.simulation.machine import kernel_of
 from forearm.symbols import evaluate
-from forearm.values import as_floats, check_number, check_whole
+from forearm.values import as_floats, check_number, check_whole, frozen_array
 
 Floats = NDArray[np.float64]
 BANDWIDTH = 2.0 * math.pi * 5.0  # rad/s: the lower end of what industrial arms have, Dhanaraj 1.1
@@ -51,6 +51,19 @@ def joint_inertias(arm: Arm, q: ArrayLike | None = None) -> Floats:
     traced = Tracing(arm, {}, plan=PLAIN_PLAN)
     given = {f"q[{i}]": x for i, x in enumerate(posture.tolist())}
     return np.array(evaluate(traced.graph, np.diagonal(traced.inertia_matrix()), given))
+
+
+def joint_gains(arm: Arm, bandwidth: float, inertias: ArrayLike | None, integral: bool = False) -> Gains:
+    """Critically damped, times inertias d (n,): by default what each joint moves by itself,
+    M_jj in mid-range.
+
+    Where d is less than M_jj, ki is less by d / M_jj again:
+    kp kd > ki M_jj keeps the joint from swinging (Routh's criterion).
+    """
+    own = joint_inertias(arm)
+    d = own if inertias is None else frozen_array(inertias, (arm.n,), "inertias")
+    made = critically_damped(arm.n, bandwidth, integral).scaled(d)
+    return Gains(made.kp, made.kd, made.ki * np.minimum(1.0, d / own))
 
 
 def stable_inertias(arm: Arm, postures: ArrayLike, bandwidth: float, period: float, delay: int = 0) -> Floats:

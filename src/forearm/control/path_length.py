@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.control.bookkeeping import Spending, Switches, Wanted, check_motion, feedback, operations
+from forearm.control.bookkeeping import Spending, Switches, Wanted, check_motion, feedback
 from forearm.control.controller import Sample
 from forearm.control.controllers.forces import Directions
 from forearm.control.gains import BANDWIDTH
@@ -47,7 +47,7 @@ class PathLength:
         self._switches = Switches(arm, check_motion(arm, motion))
         self._feedback, self._kernel = feedback(arm, bandwidth, inertias), kernel_of(arm)
         self._wanted = Wanted(Directions.of(arm))
-        self._full = operations(self._kernel.counts["inverse_dynamics"])
+        self._full = self._kernel.counts["inverse_dynamics"].operations
         self.reset()
 
     @property

@@ -15,7 +15,7 @@ from forearm.control.bookkeeping import (
     check_motion,
     corrected,
     in_spans,
-    operations,
+    pull_operations,
     states_along,
     times_along,
 )
@@ -66,7 +66,7 @@ def pairs_along(arm: Arm, motion: Motion, interval: float) -> Pairs:
     t, kernel = times_along(check_motion(arm, motion), interval, "interval"), kernel_of(arm)
     q, qd, qdd = states_along(arm, motion, t)
     D, E = pairs_at(kernel, q, qd, qdd)
-    each = operations(kernel.counts["inertia_matrix"]) + operations(kernel.counts["bias"])
+    each = kernel.counts["inertia_matrix"].operations + kernel.counts["bias"].operations
     return Pairs(t, q, qd, D, E, len(t) * each)
 
 
@@ -106,7 +106,7 @@ class Precomputed:
         self._at, looked_at = walked(
             self._scaled, np.concatenate([sample.q, sample.qd]) * self._scale, self._at
         )
-        self._spent.note(2 * n + looked_at * 6 * n + (6 * n if self._w else 0) + 2 * n * n)
+        self._spent.note(2 * n + looked_at * 6 * n + (pull_operations() * n if self._w else 0) + 2 * n * n)
         force: Floats = self.pairs.D[self._at] @ corrected(sample, self._w) + self.pairs.E[self._at]
         return force
 

@@ -1,9 +1,11 @@
-"""Functions of an arm compiled in place by LLVM: the graph as vector code, for one state or many.
+"""Functions of an arm, or any function on the graph, compiled in place by LLVM: as vector code, for one
+state or many.
 
-`compile` is the way in; `ir` writes LLVM's text, `sines` its sines and cosines,
-`native` makes machine code of it.
+`compile` and `compile_function` are the ways in; `ir` writes LLVM's text, `elementary` its sines and
+cosines, `native` makes machine code of it.
 """
 
 from forearm.kernels.kernel import Kernel, compile
+from forearm.kernels.traced_function import TracedFunction, compile_function
 
-__all__ = ["Kernel", "compile"]
+__all__ = ["Kernel", "TracedFunction", "compile", "compile_function"]

@@ -38,9 +38,9 @@ def as_numbers(name: str, value: ArrayLike, dtype: DType | None) -> Array:
 
 
 def as_states(
-    arm: Arm, slots: Sequence[Slot], given: Sequence[ArrayLike], dtype: DType | None
+    arm: Arm | None, slots: Sequence[Slot], given: Sequence[ArrayLike], dtype: DType | None
 ) -> list[Array]:
-    """Arguments as arrays of one shape, (n,) or (B, n), of the dtype;
+    """Arguments as arrays (n,) or (B, n), of the dtype, for one state or the same number of states;
     without a dtype they are only looked at.
     """
     made = []
@@ -49,11 +49,13 @@ def as_states(
         array = np.asarray(value) if is_taken else as_numbers(slot.name, value, dtype)
         if array.ndim not in (1, 2) or array.shape[-1] != slot.size:
             n = slot.size
-            why = f"{arm.name!r} has {n} joints" if slot.shape == (arm.n,) else f"it has {n} entries"
+            why = f"it has {n} entries"
+            if arm is not None and slot.shape == (arm.n,):
+                why = f"{arm.name!r} has {n} joints"
             raise InputError(f"{slot.name}: {why}, expected shape ({n},) or (B, {n}), got {array.shape}.")
         made.append(array)
     for slot, array in zip(slots, made, strict=True):
-        if array.shape != made[0].shape:
+        if array.shape[:-1] != made[0].shape[:-1]:
             got = f"{array.shape} beside {made[0].shape}"
             raise InputError(
                 f"{slot.name}: expected one shape for all arguments, got {got}; nothing is broadcast."

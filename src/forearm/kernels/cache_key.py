@@ -96,6 +96,7 @@ def _sources() -> str:
 MAKERS = (
     "arm",
     "codegen",
+    "control/controllers",
     "drives",
     "dynamics",
     "kernels",

@@ -10,7 +10,7 @@ import numpy as np
 from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
-from forearm.kernels.compiled import CompileRequest, name_of
+from forearm.kernels.compiled import CompileRequest, TracedRequest, name_of
 from forearm.kernels.fastcall_ir import entry_text
 from forearm.kernels.ir import function_text, module_text
 from forearm.kernels.joint_loop import LOOPS, can_loop
@@ -25,15 +25,19 @@ from forearm.symbols.counts import Counts
 LONG = {"inverse_dynamics": 40, "bias": 40, "gravity": 90, "forward_dynamics": 19, "inertia_matrix": 21}
 
 
-def made(request: CompileRequest, part: str, with_entry: bool) -> tuple[dict[str, Any], bytes]:
+def made(
+    request: CompileRequest | TracedRequest, part: str, with_entry: bool
+) -> tuple[dict[str, Any], bytes]:
     """What must be known about the code, and the object file. `part` is "single", "batch" or "each"."""
     name = name_of(request)
     target = host(request.dtype, 1 if part == "single" else None, request.cpu)
-    written = loop if is_long(request) else straight
-    text, inputs, outputs, counts = written(name, request, target, part == "each")
+    if isinstance(request, CompileRequest) and is_long(request):
+        text, inputs, outputs, counts = loop(name, request, target, False)
+    else:
+        text, inputs, outputs, counts = straight(name, request, target, part == "each")
     texts = [text, entry_text(name, inputs, outputs, np.dtype(request.dtype))] if with_entry else [text]
     about = {
-        "arm": request.arm.name,
+        "arm": "" if request.arm is None else request.arm.name,
         "functions": request.functions,
         "dtype": request.dtype,
         "part": part,
@@ -55,7 +59,7 @@ def is_long(request: CompileRequest) -> bool:
 Written = tuple[str, tuple[Argument, ...], tuple[Argument, ...], Counts]
 
 
-def straight(name: str, request: CompileRequest, target: Target, each: bool) -> Written:
+def straight(name: str, request: CompileRequest | TracedRequest, target: Target, each: bool) -> Written:
     """Every operation written out."""
     traced, parameters = _traced(request)
     inputs = traced.inputs + ((Argument("parameters", (len(parameters),), ""),) if parameters else ())
@@ -72,8 +76,10 @@ def loop(name: str, request: CompileRequest, target: Target, _: bool) -> Written
 
 
 @lru_cache(maxsize=8)
-def _traced(request: CompileRequest) -> tuple[Traced, tuple[str, ...]]:
+def _traced(request: CompileRequest | TracedRequest) -> tuple[Traced, tuple[str, ...]]:
     """The functions on the graph: once for all parts."""
+    if isinstance(request, TracedRequest):
+        return request.trace(), ()
     parameters = chosen_parameters(request.arm, request.parameters)
     tracing = Tracing(request.arm, parameters, single=request.dtype == "float32")
     return trace(tracing, [FUNCTIONS[name] for name in request.functions]), tuple(parameters)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import prod
@@ -16,6 +17,7 @@ from forearm.kernels.load_or_compile import About, kept_or_made
 from forearm.kernels.native import function_of
 
 if TYPE_CHECKING:
+    from forearm.codegen.functions import Traced
     from forearm.symbols.counts import Counts
 
 
@@ -28,6 +30,29 @@ class CompileRequest:
     dtype: str
     parameters: tuple[str, ...] = ()
     cpu: str = HOST
+
+    @property
+    def key(self) -> object:
+        """All that decides what the code computes."""
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class TracedRequest:
+    """What is to be compiled: a function on the graph; its code is kept by what it is `made_of`."""
+
+    functions: tuple[str]  # its name
+    trace: Callable[[], Traced]
+    made_of: object
+    arm: Arm | None
+    dtype: str
+    cpu: str
+    parameters: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> object:
+        """All that decides what the code computes."""
+        return "traced", self.functions, self.made_of, self.dtype, self.cpu
 
 
 @dataclass(frozen=True)
@@ -63,7 +88,7 @@ class Compiled:
     many states in the lanes of vectors, "each" for many with open parameters of their own.
     """
 
-    def __init__(self, request: CompileRequest) -> None:
+    def __init__(self, request: CompileRequest | TracedRequest) -> None:
         self.request = request
         self._about: dict[str, Any] | None = None
         self._parts: dict[str, Native] = {}
@@ -132,9 +157,9 @@ class Compiled:
             return self._parts.setdefault(part, native)
 
         known = partial(self._parts.get, part)
-        return kept_or_made((request, part, with_entry), names, make, place, known, request.cpu)
+        return kept_or_made((request.key, part, with_entry), names, make, place, known, request.cpu)
 
 
-def name_of(request: CompileRequest) -> str:
+def name_of(request: CompileRequest | TracedRequest) -> str:
     """What the function is called in its object."""
     return "_and_".join(request.functions)[:80]

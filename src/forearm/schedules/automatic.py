@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -47,9 +47,14 @@ class Costs:
                     f"costs, {field.name}: expected a number from 0 to 1e6, got {shorten(cost)}."
                 )
 
-    def of(self, kind: int) -> float:
-        """The cost of a kind of node."""
-        return float(getattr(self, COUNTED.get(kind, "other")))
+    def of(self, graph: Graph, place: int) -> float:
+        """The cost of a node; what iterates costs as much as one round of it."""
+        if place in graph.picks:
+            return 0.0
+        if place in graph.calls:
+            inside = asdict(graph.calls[place][0].counts)
+            return float(sum(getattr(self, kind) * count for kind, count in inside.items()))
+        return float(getattr(self, COUNTED.get(graph.kinds[place], "other")))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +96,7 @@ def operations(
     graph = traced.graph
     needed = [place for place in graph.needed(traced.results) if graph.kinds[place] >= MUL]
     belongs = _instructions(graph, traced.results, needed) if fused else {}
+    belongs |= {place: graph.left[place] for place in needed if place in graph.picks}
     members: dict[int, list[int]] = {}
     for place in needed:
         members.setdefault(belongs.get(place, place), []).append(place)
@@ -154,7 +160,7 @@ def evaluated(
 def _task(graph: Graph, group: tuple[int, ...], costs: Costs) -> Task:
     last = max(group)
     name = graph.names.get(last, f"v{last}")
-    return Task(name, sum(costs.of(graph.kinds[place]) for place in group), graph.sections[last])
+    return Task(name, sum(costs.of(graph, place) for place in group), graph.sections[last])
 
 
 def _instructions(graph: Graph, results: Any, needed: list[int]) -> dict[int, int]:

@@ -33,7 +33,8 @@ def apart(traced: Traced, processors: int, costs: Costs | None = None) -> Thread
     """
     check_machine(processors)
     graph, prices = traced.graph, costs or Costs()
-    weight = np.array([prices.of(kind) if kind >= MUL else 0.0 for kind in graph.kinds])
+    kinds = enumerate(graph.kinds)
+    weight = np.array([prices.of(graph, place) if kind >= MUL else 0.0 for place, kind in kinds])
     found = [e.node for e in expressions(traced.results) if graph.kinds[e.node] >= MUL]
     orders = [list(dict.fromkeys(found)), list(dict.fromkeys(found[::-1]))[::-1]]
     made = [_stretches(traced, nodes, weight, processors) for nodes in orders]

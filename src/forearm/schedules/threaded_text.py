@@ -98,7 +98,7 @@ class _Lane:
             values[place] = body.load("%shared", threads.slots[place], 1)
         compute(body, graph, [Expr(graph, place, False) for place in sorted(keep)], values)
         for place in step.stores:
-            body.store("%shared", threads.slots[place], values[place], 1)
+            body.store("%shared", threads.slots[place], body.ready(values[place]), 1)
         if step.done is not None:
             f.store(f.op("add", base, step.done), self.numbers[self.k], "release")
 

@@ -22,6 +22,11 @@ class Counts:
     trig: int = 0
     lookup: int = 0
 
+    @property
+    def operations(self) -> int:
+        """Multiplications and additions together."""
+        return self.mul + self.add
+
     def __add__(self, other: Counts) -> Counts:
         return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.control.controller import Sample
-from forearm.control.controllers.forces import Directions, forces_of, named
-from forearm.control.controllers.pd import OF_ERROR
+from forearm.control.controllers.forces import law_of_model, named
 from forearm.control.gains import BANDWIDTH, critically_damped
 from forearm.control.model_error import without_friction
 
@@ -28,24 +27,20 @@ class ComputedTorque:
     def __init__(
         self, arm: Arm, *, bandwidth: float = BANDWIDTH, friction: bool = True, dropped: str | None = None
     ) -> None:
-        model = arm if friction else without_friction(arm)
-        self.forces, self.directions = forces_of(model, dropped), Directions.of(model)
+        self._law = law_of_model(arm if friction else without_friction(arm), "computed_torque", dropped)
         self.gains = critically_damped(arm.n, bandwidth)
         self.name = named("computed torque", friction, dropped)
 
     @property
     def operations(self) -> float:
-        """Those of the inverse dynamics and of the acceleration that it is asked for."""
-        return self.forces.operations + (OF_ERROR + 1) * len(self.gains.kp)
+        """Those of the inverse dynamics, of the acceleration that it is asked for, and of directions."""
+        return self._law.counts.operations
 
     def reset(self) -> None:
         """Nothing is kept."""
 
     def command(self, sample: Sample) -> Floats:
         """Torques for an acceleration that brings the error to 0."""
-        q, qd, qdd = sample.wanted
-        measured, rate, gains = sample.q, sample.qd, self.gains
-        acceleration = qdd + gains.kd * (qd - rate) + gains.kp * (q - measured)
-        if self.directions is not None:
-            rate = self.directions.moving(rate, sample.ahead[1])
-        return self.forces.at(measured, rate, acceleration)
+        gains = self.gains
+        tau: Floats = self._law.call(sample.q, sample.qd, *sample.wanted, sample.ahead[1], gains.kp, gains.kd)
+        return tau

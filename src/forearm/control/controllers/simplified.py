@@ -53,7 +53,7 @@ def savings(
     wanted = sampled(rigid, default_motion(arm) if motion is None else motion, PERIOD)
     states = (wanted.q, wanted.qd, wanted.qdd)
     exact = kernel_of(rigid).inverse_dynamics(*states)
-    whole = forces_of(rigid).operations
+    whole = forces_of(rigid).counts.operations
     found = [Saving("nothing left out", whole, 0.0, 0.0, 1.0, "")]
     for name, cost in (
         ("no-velocity-terms", "wrong when the arm moves fast"),
@@ -63,17 +63,10 @@ def savings(
         if name == "own-link-only" and not arm.is_serial:
             continue
         forces = forces_of(rigid, name)
-        tau = np.array([forces.at(*row) for row in zip(*states, strict=True)])
-        error = _rms(tau - exact) / _rms(exact)
+        tau = np.array([forces.call(*row) for row in zip(*states, wanted.qd, strict=True)])
+        error, left = _rms(tau - exact) / _rms(exact), forces.counts.operations
         found.append(
-            Saving(
-                name.replace("-", " "),
-                forces.operations,
-                1.0 - forces.operations / whole,
-                error,
-                _rms(tau) / _rms(exact),
-                cost,
-            )
+            Saving(name.replace("-", " "), left, 1.0 - left / whole, error, _rms(tau) / _rms(exact), cost)
         )
     found.append(_locked(rigid, states, exact, arm.n // 2 if locked is None else locked, whole))
     found.append(_counterbalanced(rigid, states, exact, distance, whole))
@@ -115,7 +108,7 @@ def _locked(arm: Arm, states: States, exact: Floats, count: int, whole: int) -> 
     less = locked_arm(arm, still, states[0][0])
     q, qd, qdd = (np.ascontiguousarray(block[:, ~still]) for block in states)
     tau = kernel_of(less).inverse_dynamics(q, qd, qdd)
-    left = forces_of(less).operations
+    left = forces_of(less).counts.operations
     names = ", ".join(joint.name for joint, is_held in zip(arm.joints, still, strict=True) if is_held)
     share = _rms(tau) / _rms(exact[:, ~still])
     return Saving(f"{count} joints locked", left, 1.0 - left / whole, 0.0, share, f"{names} cannot move")
@@ -125,7 +118,7 @@ def _counterbalanced(arm: Arm, states: States, exact: Floats, distance: float, w
     found = weights_of(arm, distance)
     heavy = with_counterweights(arm, found.counterweights)
     true, tau = (kernel_of(some).inverse_dynamics(*states) for some in (heavy, without_gravity(heavy)))
-    left = forces_of(heavy, "no-gravity").operations
+    left = forces_of(heavy, "no-gravity").counts.operations
     cost = (
         f"{sum(weight.mass for weight in found.counterweights):.4g} kg more to move, "
         f"{distance:g} m from the axes"

@@ -1,0 +1,107 @@
+"""The control laws, each written once: over arrays of numbers, and over arrays of symbols, from which
+machine code, C and fixed point are made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from forearm.symbols.scalars import Scalar, choose, maximum, minimum, sign
+
+Vector = Any  # (n,): numbers or symbols
+
+
+class LawModel(Protocol):
+    """What a law asks of the arm that it believes in."""
+
+    def inverse(self, q: Vector, qd: Vector, qdd: Vector, ahead: Vector) -> Vector:
+        """Torques of a motion; where dry joints stand or go astray, friction is that of moving `ahead`."""
+        ...
+
+    def gravity(self, q: Vector) -> Vector:
+        """Torques that hold the arm still."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class LawInputs:
+    """What a law may read, (n,) each: measured, wanted now, the velocity wanted next, gains, and what was
+    summed up of the errors.
+    """
+
+    q: Vector = None
+    qd: Vector = None
+    q_wanted: Vector = None
+    qd_wanted: Vector = None
+    qdd_wanted: Vector = None
+    qd_ahead: Vector = None
+    kp: Vector = None
+    kd: Vector = None
+    ki: Vector = None
+    state: Vector = None
+
+
+def pull(kp: Scalar, kd: Scalar, q: Scalar, qd: Scalar, q_wanted: Scalar, qd_wanted: Scalar) -> Scalar:
+    """kp e + kd e': a spring and a damper towards what is wanted."""
+    return kp * (q_wanted - q) + kd * (qd_wanted - qd)
+
+
+def moving(qd: Scalar, ahead: Scalar) -> tuple[Scalar, Scalar]:
+    """Velocity and direction to take dry friction at: as measured, or as wanted where a joint stands or goes
+    astray. It must be overcome before it is seen.
+    """
+    way, other = sign(qd), sign(ahead)
+    agrees = way * (way + other)  # 0 where it stands or goes astray, else at least 1: exact in fixed point
+    return choose(agrees, 1.0, ahead, qd), choose(agrees, 1.0, other, way)
+
+
+def clamped(x: Scalar, most: float) -> Scalar:
+    """x within +-most."""
+    return maximum(minimum(x, most), -most) if math.isfinite(most) else x
+
+
+def state_next(x: LawInputs) -> Vector:
+    """The sum of the errors with this sample's."""
+    return x.state + (x.q_wanted - x.q)
+
+
+def _pull(x: LawInputs) -> Vector:
+    return pull(x.kp, x.kd, x.q, x.qd, x.q_wanted, x.qd_wanted)
+
+
+def _pid(x: LawInputs) -> Vector:
+    return _pull(x) + x.ki * x.state
+
+
+def _feedforward(x: LawInputs, model: LawModel) -> Vector:
+    return model.inverse(x.q_wanted, x.qd_wanted, x.qdd_wanted, x.qd_ahead)
+
+
+def _computed_torque(x: LawInputs, model: LawModel) -> Vector:
+    return model.inverse(x.q, x.qd, x.qdd_wanted + _pull(x), x.qd_ahead)
+
+
+@dataclass(frozen=True)
+class ControlLaw:
+    """A law: the names of what it reads, and its torques."""
+
+    inputs: tuple[str, ...]
+    torques: Callable[[LawInputs, LawModel], Vector]
+
+
+WANTED = ("q_wanted", "qd_wanted", "qdd_wanted", "qd_ahead")
+BOTH = ("q", "qd", *WANTED, "kp", "kd")
+ERRORS = ("q", "qd", "q_wanted", "qd_wanted", "kp", "kd")
+SUMMED = (*ERRORS, "ki", "state")
+CONTROL_LAWS = {
+    "feedforward": ControlLaw(WANTED, _feedforward),
+    "feedforward_pd": ControlLaw(BOTH, lambda x, model: _feedforward(x, model) + _pull(x)),
+    "computed_torque": ControlLaw(BOTH, _computed_torque),
+    "pd": ControlLaw(ERRORS, lambda x, model: _pull(x)),
+    "pd_gravity": ControlLaw(ERRORS, lambda x, model: _pull(x) + model.gravity(x.q)),
+    "pid": ControlLaw(SUMMED, lambda x, model: _pid(x)),
+    "pid_gravity": ControlLaw(SUMMED, lambda x, model: _pid(x) + model.gravity(x.q)),
+}

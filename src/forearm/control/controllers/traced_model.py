@@ -1,0 +1,91 @@
+"""The model of control laws: the arm on the graph, whole or with terms left out. Waters IV."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.codegen.tracing import Tracing
+from forearm.control.controllers.formulas import Vector, moving
+from forearm.control.model_error import without_friction, without_gravity
+from forearm.drives.joint import depends_on_load, driven, held_freedoms
+from forearm.errors import NameNotFound, shorten, suggest
+from forearm.model import refuse_tree, silent
+from forearm.reduction.chain import Chain
+from forearm.reduction.recursion import inverse
+from forearm.symbols.scalars import Scalar, sign
+
+DROPPED = ("no-velocity-terms", "no-gravity", "own-link-only")
+
+
+def believed(arm: Arm, dropped: str | None) -> Arm:
+    """The arm that is traced where these terms are dropped. Friction that depends on the load needs what was
+    dropped: it is left out with it.
+    """
+    if dropped is not None and dropped not in DROPPED:
+        raise NameNotFound(f"dropped: there is no {shorten(dropped)}; {suggest(str(dropped), DROPPED)}")
+    if dropped is None or dropped == "no-gravity":
+        return without_gravity(arm) if dropped else arm
+    return without_friction(arm) if depends_on_load(arm) else arm
+
+
+class TracedModel:
+    """Torques on a tracing's graph, without velocity terms or the links behind each joint's own if these are
+    `dropped`; friction and rotors stay.
+    """
+
+    def __init__(self, tracing: Tracing, dropped: str | None = None) -> None:
+        self.tracing, self.dropped = tracing, dropped
+
+    def gravity(self, q: Vector) -> Vector:
+        """Torques that hold the arm still."""
+        self.tracing.q = list(q)
+        return np.array(self.tracing.inverse(None, None), dtype=object)
+
+    def inverse(self, q: Vector, qd: Vector, qdd: Vector, ahead: Vector) -> Vector:
+        """Torques of a motion; where dry joints stand or go astray, friction is that of moving `ahead`."""
+        t, a = self.tracing, list(qdd)
+        t.q = list(q)
+        rates, ways = self._moving(qd, ahead)
+        if self.dropped == "no-velocity-terms":
+            made = np.array(t.inverse(None, a), dtype=object) + self._friction(rates, ways)
+        elif self.dropped == "own-link-only":
+            made = self._own_links(rates, a) + self._friction(rates, ways)
+        else:
+            made = np.array(t.inverse(rates, a, ways), dtype=object)
+        return made
+
+    def _moving(self, qd: Vector, ahead: Vector) -> tuple[list[Scalar], list[Scalar]]:
+        """Velocities of the freedoms, and directions of the joints, of which a follower may turn the other
+        way.
+        """
+        dry = held_freedoms(self.tracing.arm)
+        pairs = [
+            moving(*x) if is_dry else (x[0], sign(x[0])) for *x, is_dry in zip(qd, ahead, dry, strict=True)
+        ]
+        model, rates, ways = self.tracing.model, [v for v, _ in pairs], [way for _, way in pairs]
+        return rates, [sign(way) for way in model.rates(ways)] if model.has_followers else model.rates(ways)
+
+    def _own_links(self, qd: list[Scalar], qdd: list[Scalar]) -> Vector:
+        """F_i of an arm on which link i alone has mass: one outward recursion for all, and nothing inward."""
+        t = self.tracing
+        refuse_tree(t.model, "own-link-only")
+        states = (t.model.coordinates(t.q), t.model.rates(qd), t.model.rates(qdd))
+        own = [inverse(_alone(t.plain, i), *states, silent)[i] for i in range(t.arm.n)]
+        return np.array([x + a * J for x, a, J in zip(own, qdd, t.rotor.tolist(), strict=True)], dtype=object)
+
+    def _friction(self, qd: list[Scalar], ways: list[Scalar]) -> Vector:
+        """At the freedoms."""
+        t, rates = self.tracing, self.tracing.model.rates(qd)
+        torques = driven(t.arm, [0.0] * len(rates), None, rates, ways)
+        return np.array(t.model.gathered(torques), dtype=object)
+
+
+def _alone(chain: Chain, i: int) -> Chain:
+    segments = (
+        s if k == i else replace(s, m=0.0, h=np.zeros(3), J=np.zeros((3, 3)))
+        for k, s in enumerate(chain.segments)
+    )
+    return replace(chain, segments=tuple(segments))

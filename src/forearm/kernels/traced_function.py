@@ -1,0 +1,108 @@
+"""Any function on the graph as machine code, for NumPy's arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError, shorten
+from forearm.kernels import fastcall
+from forearm.kernels.arrays import Array
+from forearm.kernels.compiled import Compiled, TracedRequest
+from forearm.kernels.cpu import chosen
+from forearm.kernels.dispatch import Call, run
+
+if TYPE_CHECKING:
+    from forearm.codegen.functions import Traced
+    from forearm.symbols.counts import Counts
+
+
+class TracedFunction:
+    """A function on the graph, compiled; made by `compile_function`. Called with its `inputs`, (n,) each for
+    one state or (B, n) for many, it gives its output, or a tuple of them.
+
+    `call` is the same without a detour: where arrays need no conversion Python calls the machine code itself.
+    """
+
+    def __init__(self, request: TracedRequest) -> None:
+        self._compiled = Compiled(request)
+        single = self._compiled.part("single")
+        if single.entry:
+            self._ordinary = self.call  # which the table points to
+            fastcall.fill(single.table, np.dtype(request.dtype), self._ordinary)
+            self.__dict__["call"] = fastcall.callable_at(single.entry, "call", self)
+
+    def __repr__(self) -> str:
+        return f"<{self._compiled.request.functions[0]}({', '.join(self.inputs)}), compiled>"
+
+    @property
+    def inputs(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the arguments for one state, in order, by name."""
+        return {slot.name: slot.shape for slot in self._compiled.inputs}
+
+    @property
+    def outputs(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the results for one state, in order, by name."""
+        return {slot.name: slot.shape for slot in self._compiled.outputs}
+
+    @property
+    def counts(self) -> Counts:
+        """Operations of one evaluation."""
+        return self._compiled.counts
+
+    def __call__(self, *states: ArrayLike, **options: Any) -> Any:
+        """The output, or a tuple of all, in new arrays or in those given as `out`."""
+        return self.call(*states, **options)
+
+    def call(
+        self, *states: ArrayLike, out: Array | Sequence[Array] | None = None, threads: int | None = None
+    ) -> Any:
+        """The output, or a tuple of all, in new arrays or in those given as `out`."""
+        if len(states) != len(self.inputs):
+            raise InputError(f"{self!r}: expected {len(self.inputs)} arguments, got {len(states)}.")
+        given = [out] if isinstance(out, np.ndarray) else out
+        if given is not None and len(given) != len(self.outputs):
+            raise InputError(f"{self!r}, out: expected {len(self.outputs)} arrays, got {len(given)}.")
+        made = run(self._compiled, states, Call({}, given, threads))
+        return made[0] if len(made) == 1 else tuple(made)
+
+
+def compile_function(
+    traced: Traced | Callable[[], Traced],
+    name: str = "traced",
+    *,
+    key: tuple[object, ...] | None = None,
+    arm: Arm | None = None,
+    dtype: str = "float64",
+    cpu: str | None = None,
+) -> TracedFunction:
+    """A function on the graph as machine code, from the cache if the same was compiled before.
+
+    Code is known by all that the graph computes. Where tracing takes long, give a function that traces and a
+    `key` of everything that it traces from: then nothing is traced if the code is there. `arm` is the arm
+    whose function it is, for messages; `dtype` and `cpu` are those of `fa.compile`.
+    """
+    if not name.isascii() or not name.isidentifier():
+        raise InputError(f"compile_function, name: expected letters, digits and _, got {shorten(name)}.")
+    if dtype not in ("float64", "float32"):
+        raise InputError(f"compile_function, dtype: expected float64 or float32, got {shorten(dtype)}.")
+    made_of: object = key
+    if key is None:
+        found = traced() if callable(traced) else traced
+        traced, made_of = found, _content(found)
+    trace = traced if callable(traced) else lambda: traced
+    return TracedFunction(TracedRequest((name,), trace, made_of, arm, dtype, chosen(cpu)))
+
+
+def _content(traced: Traced) -> list[Any]:
+    from forearm.symbols.content import content
+
+    for a in traced.inputs:
+        if len(a.shape) != 1:
+            raise InputError(f"compile_function: expected inputs with one axis, got {a.name} {a.shape}.")
+    shapes = [(a.name, a.shape) for a in traced.arrays]
+    return [shapes, content(traced.graph, {name: list(table.flat) for name, table in traced.results.items()})]

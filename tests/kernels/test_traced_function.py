@@ -1,0 +1,153 @@
+"""Any function on the graph compiled: the values of the graph itself, kept under what it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import forearm as fa
+from forearm.codegen.functions import FUNCTIONS, Traced, trace
+from forearm.codegen.program import Argument
+from forearm.codegen.tracing import Tracing
+from forearm.kernels import cache, compile_function
+from forearm.symbols import Graph, LookupTable, choose, evaluate, iterate, look_up
+
+TABLE = LookupTable((0.0, 0.4), ((1.0, 0.5), (1.0, -0.5), (0.8, 2.0)))
+
+
+def root_of(y: Any, most: int = 60) -> Any:
+    """The square root by Heron's steps."""
+    made = iterate(
+        lambda s: [0.5 * (s[0] + s[2] / s[0]), s[1] + 1.0, s[2]],
+        [1.0 + y, 0.0, y],
+        lambda s: (1e-14, abs(s[0] * s[0] - s[2])),
+        most,
+    )
+    return made[0]
+
+
+def two_outputs(factor: float = 2.5, most: int = 60, table: LookupTable = TABLE) -> Traced:
+    """Two inputs of different sizes, two outputs; a choice, a look-up, an iteration and a plain number."""
+    graph = Graph()
+    x, y = ([graph.input(f"{name}[{i}]") for i in range(n)] for name, n in (("x", 3), ("y", 2)))
+    a = [x[0] * y[0] - x[1], choose(x[2], y[1], -x[0], factor), root_of(1.5 + x[1], most)]
+    b = [[x[1] * x[2].sin(), 1.5], [look_up(table, y[0]), -x[0]]]
+    results = {"a": np.array(a, dtype=object), "b": np.array(b, dtype=object)}
+    outputs = (Argument("a", (3,), ""), Argument("b", (2, 2), ""))
+    return Traced(graph, results, (Argument("x", (3,), ""), Argument("y", (2,), "")), outputs)
+
+
+def truth(traced: Traced, *states: Any) -> list[Any]:
+    given = {
+        f"{a.name}[{i}]": column
+        for a, s in zip(traced.inputs, states, strict=True)
+        for i, column in enumerate(s.T)
+    }
+    return [np.moveaxis(v, -1, 0) for v in evaluate(traced.graph, traced.results, given).values()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("dtype", "close"), [("float64", 1e-14), ("float32", 2e-6)])
+def test_values_are_those_of_the_graph(dtype: str, close: float) -> None:
+    traced = two_outputs()
+    function = compile_function(traced, dtype=dtype)
+    assert function.inputs == {"x": (3,), "y": (2,)}
+    assert function.outputs == {"a": (3,), "b": (2, 2)}
+    assert repr(function) == "<traced(x, y), compiled>"
+    rng = np.random.default_rng(1)
+    x, y = (rng.uniform(-1.0, 1.0, (37, n)).astype(dtype) for n in (3, 2))
+    made = function(x, y)
+    for found, true in zip(made, truth(traced, x, y), strict=True):
+        assert found.dtype == dtype
+        assert np.abs(found - true).max() <= 10.0 * close
+    for row in range(37):
+        for one in (function.call(x[row], y[row]), function(x[row].tolist(), y[row].tolist())):
+            assert all(np.array_equal(part, whole[row]) for part, whole in zip(one, made, strict=True))
+    out = [np.zeros((37, 3), dtype), np.zeros((37, 2, 2), dtype)]
+    assert function(x, y, out=out)[0] is out[0]
+    assert np.array_equal(out[1], made[1])
+    x[5, 0] = np.nan
+    assert np.isnan(function(x, y)[0]).all(axis=1).nonzero()[0].tolist() == [5]
+
+
+def test_a_function_of_an_arm_has_the_bits_of_its_kernel() -> None:
+    arm = fa.load("chain3")
+    function = compile_function(trace(Tracing(arm, {}), [FUNCTIONS["inverse_dynamics"]]), "inverse", arm=arm)
+    q, qd, qdd = np.random.default_rng(2).uniform(-1.0, 1.0, (3, 20, 3))
+    kernel = fa.compile(arm)
+    assert np.array_equal(function(q, qd, qdd), kernel.inverse_dynamics(q, qd, qdd))
+    assert np.array_equal(function.call(q[0], qd[0], qdd[0]), kernel.inverse_dynamics(q[0], qd[0], qdd[0]))
+    assert function.counts == kernel.counts["inverse_dynamics"]
+    with pytest.raises(fa.InputError, match="q: 'chain3' has 3 joints"):
+        function(q[0, :2], qd[0], qdd[0])
+
+
+class _Asked(Exception):
+    pass
+
+
+def key_of(traced: Traced | Callable[[], Traced], **given: Any) -> str:
+    """The key under which code is looked for."""
+    asked: list[str] = []
+
+    def read(key: str) -> None:
+        asked.append(key)
+        raise _Asked
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cache, "read", read)
+        with pytest.raises(_Asked):
+            compile_function(traced, **given)
+    return asked[0]
+
+
+def test_code_is_kept_under_what_the_graph_computes() -> None:
+    one = key_of(two_outputs())
+    named = two_outputs()
+    named.graph.name("speed", named.results["a"])
+    named.graph.input("unused") * 3.0
+    assert key_of(two_outputs()) == key_of(named) == one
+    others = [
+        key_of(two_outputs(factor=np.nextafter(2.5, 3.0))),
+        key_of(two_outputs(most=59)),
+        key_of(two_outputs(table=replace(TABLE, breaks=(0.0, 0.5)))),
+        key_of(named, dtype="float32"),
+        key_of(named, name="other"),
+        key_of(replace(named, results={"a": -named.results["a"], "b": named.results["b"]})),
+        key_of(replace(named, results=named.results | {"b": named.results["b"].T})),
+    ]
+    assert len({one, *others}) == len(others) + 1
+
+
+def test_with_a_key_nothing_is_traced_before_the_cache_is_asked() -> None:
+    def never() -> Traced:
+        raise AssertionError("traced")
+
+    keys = [key_of(never, key=("one", k)) for k in (1, 2, 1)]
+    assert keys[0] == keys[2] != keys[1]
+
+
+@pytest.mark.slow
+def test_wrong_requests_are_refused() -> None:
+    traced = two_outputs()
+    function = compile_function(traced)
+    x, y = np.zeros((4, 3)), np.zeros((4, 2))
+    with pytest.raises(fa.InputError, match="expected 2 arguments, got 1"):
+        function(x)
+    with pytest.raises(fa.InputError, match="y: it has 2 entries"):
+        function(x, x)
+    with pytest.raises(fa.InputError, match="y: all arguments share one shape"):
+        function(x, y[0])
+    with pytest.raises(fa.InputError, match="out: expected 2 arrays, got 1"):
+        function(x, y, out=x)
+    with pytest.raises(fa.InputError, match="name: expected letters, digits and _, got 'a b'"):
+        compile_function(traced, "a b")
+    with pytest.raises(fa.InputError, match="dtype: expected float64 or float32"):
+        compile_function(traced, dtype="int8")
+    wide = replace(traced, inputs=(Argument("x", (3, 1), ""), traced.inputs[1]))
+    with pytest.raises(fa.InputError, match="expected inputs with one axis"):
+        compile_function(wide)

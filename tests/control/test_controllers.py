@@ -18,8 +18,8 @@ from forearm.control.controller import Controller, Sample
 from forearm.control.controllers.forces import Directions, forces_of
 from forearm.control.controllers.traced_model import DROPPED
 from forearm.control.model_error import without_gravity
+from forearm.drives.joint import held_freedoms
 from forearm.dynamics.dropping import DROPPED as DROPPED_BY
-from forearm.kernels.rollout import held_freedoms
 from forearm.kinematics.limits import middle
 from forearm.model import model_of
 

@@ -11,12 +11,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from arms import random_arm
+from drives.making import loaded_arm
 
 import forearm as fa
 from forearm.arm.arm import Arm
 from forearm.benchmarks import schedules
+from forearm.codegen.functions import Traced
 from forearm.errors import ForearmError, InputError
 from forearm.schedules.automatic import Costs, operations, traced_function
+from forearm.schedules.automatic import evaluated as evaluated_tasks
 from forearm.schedules.duplicating import apart
 from forearm.schedules.grouping import grouped
 from forearm.schedules.priority import schedule_by_priority
@@ -82,6 +85,34 @@ def test_results_have_the_bits_of_the_kernel(function: str) -> None:
         assert made.threads.waits > 0
         for name, values in made(*given).items():
             assert values.tobytes() == right[name].tobytes(), (size, name)
+
+
+@pytest.mark.slow
+def test_what_iterates_is_one_task() -> None:
+    """Forward dynamics under load on two threads: a loop stays whole, and costs a round of it."""
+    arm = loaded_arm("chain", 6, 2)
+    given = states(arm, "forward_dynamics", 12)
+    right = expected(arm, "forward_dynamics", given)["qdd"]
+    for size in (1.0, 20.0):
+        found = threaded(arm, "forward_dynamics", 2, size)(*given)["qdd"]
+        assert np.abs(found - right).max() <= 1e-9 * np.abs(right).max()
+    traced = traced_function(arm, "forward_dynamics")
+    loops = [region for region, _ in traced.graph.calls.values()]
+    division = operations(traced)
+    longest = sorted((task.cost for task in division.graph.tasks), reverse=True)[: len(loops)]
+    assert len(loops) == 2
+    assert min(longest) > 50.0
+    qdd = evaluated_tasks(division, schedule_by_priority(division.graph, 2), named(traced, given, 0))["qdd"]
+    assert np.abs(qdd - right[0]).max() <= 1e-9 * np.abs(right[0]).max()
+
+
+def named(traced: Traced, given: list[np.ndarray], row: int) -> dict[str, float]:
+    """A row of states by the names of the graph's inputs."""
+    return {
+        f"{a.name}[{i}]": float(x)
+        for a, rows in zip(traced.inputs, given, strict=True)
+        for i, x in enumerate(rows[row])
+    }
 
 
 @pytest.mark.long

@@ -141,9 +141,10 @@ def _tidy(s: Segment) -> Segment:
 def _round(array: Array) -> Array:
     """Numbers to DIGITS digits, so that 0.30000000000000004 reads 0.3; a tenth of what agreement asks for."""
     made = np.array(array, dtype=object)
-    for index, value in np.ndenumerate(made):
-        if isinstance(value, float):
-            made[index] = float(f"{value:.{DIGITS}g}")
+    flat = made.reshape(-1)
+    for k, value in enumerate(flat.tolist()):
+        if isinstance(value, float) and value:
+            flat[k] = float(f"{value:.{DIGITS}g}")
     return made
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from forearm.errors import ModelError
 from forearm.reduction.chain import Chain
-from forearm.reduction.plan import PLAIN_PLAN, ReductionPlan, planned
+from forearm.reduction.plan import PLAIN_PLAN, ReductionPlan, placed, planned, settled
 from forearm.reduction.recursion import inverse
 from forearm.reduction.regroup import PLAIN
 from forearm.symbols import Graph
@@ -54,13 +54,17 @@ def best_plan(
     if len(chain.segments) > LONGEST or not chain.segments:
         return plan
     start = planned(chain)
+    there: dict[tuple[object, ...], Chain] = {}  # the chain with its frames placed, by what decides that
     best, limits = cost(start), [LARGEST * size for size in _sizes(start)]
     steps = 3 * len(chain.segments) + 1
     step = last = 0
     while step - last < steps:  # until a whole round has brought nothing
         for other in _neighbours(chain, plan, step % steps, symbols, any_geometry):
+            frames = (tuple(sorted(other.origins.items())), other.rolled)
             try:
-                made = planned(chain, other)
+                if frames not in there:
+                    there[frames] = placed(chain, other)
+                made = settled(there[frames], other)
             except ModelError:
                 continue
             if (score := cost(made)) < best and _stays_small(chain, other, limits):

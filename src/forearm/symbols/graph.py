@@ -8,6 +8,7 @@ A change of sign costs nothing and makes no node: x - y and y - x are one node w
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -191,15 +192,15 @@ class Graph:
         """The operations at these places; 0 - x changes a sign and costs nothing. What iterates counts as
         one round of it.
         """
+        some = list(places)
         count = dict.fromkeys(("mul", "add", "div", "sqrt", "trig", "lookup"), 0)
-        inside = Counts()
-        for place in places:
-            kind = COUNTED.get(self.kinds[place])
-            if kind and (self.kinds[place] >= ATAN2 or self.values.get(self.left[place]) != 0.0):
-                count[kind] += 1
-            if place in self.calls:
-                inside = inside + self.calls[place][0].counts
-        return Counts(**count) + inside
+        for kind, times in Counter(map(self.kinds.__getitem__, some)).items():
+            if kind in COUNTED:
+                count[COUNTED[kind]] += times
+        zero = self._constants.get(0.0, NOTHING)
+        count["add"] -= sum(self.kinds[p] == SUB for p in some if self.left[p] == zero) if zero >= 0 else 0
+        called = [self.calls[p][0].counts for p in some if p in self.calls] if self.calls else []
+        return sum(called, Counts(**count))
 
     def _leaf(self, kind: int, name: str) -> int:
         if name in self.leaves.values():
@@ -449,22 +450,23 @@ def total(x: Expr, y: Expr) -> Any:
             return y if values.get(a) == 0.0 else x
     if a == b:
         return 0.0 if x.negative is not y.negative else Expr(graph, graph.operation(ADD, a, a), x.negative)
-    (ca, na), (cb, nb) = multiple(graph, a), multiple(graph, b)
-    if na == nb:
-        return Expr(graph, na, False) * ((-ca if x.negative else ca) + (-cb if y.negative else cb))
+    kinds = graph.kinds
+    if kinds[a] == MUL or kinds[b] == MUL:
+        (ca, na), (cb, nb) = multiple(graph, a), multiple(graph, b)
+        if na == nb:
+            return Expr(graph, na, False) * ((-ca if x.negative else ca) + (-cb if y.negative else cb))
     if b < a:
         a, b, x, y = b, a, y, x
-    rest = _without(graph, y, x)
-    if rest is not None:
+    if kinds[b] in (ADD, SUB) and (rest := _without(graph, y, x)) is not None:
         return rest
     return Expr(graph, graph.operation(ADD if x.negative is y.negative else SUB, a, b), x.negative)
 
 
 def _without(graph: Graph, whole: Expr, part: Expr) -> Expr | None:
     """whole + part where the whole is a sum with -part in it: what else is in the sum."""
-    kind = graph.kinds[whole.node]
-    if kind not in (ADD, SUB) or not graph.interned:
+    if not graph.interned:
         return None
+    kind = graph.kinds[whole.node]
     left, right = graph.left[whole.node], graph.right[whole.node]
     second = whole.negative is not (kind == SUB)
     if left == part.node and whole.negative is not part.negative:

@@ -5,7 +5,8 @@ A message says where, what was given, what is allowed and what to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import islice
@@ -91,6 +92,21 @@ def suggest(name: str, known: Iterable[str]) -> str:
         return "there are none."
     shown = ", ".join(names[:30])
     return f"there are: {shown}{', ...' if len(names) > 30 else ''}."
+
+
+def current_name(name: str, renamed: Mapping[str, str], module: str) -> str:
+    """What a public name is called now; FutureWarning where it is an old one, AttributeError where it is
+    neither. For a module's `__getattr__`.
+    """
+    if name not in renamed:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    warnings.warn(
+        f"{module.removeprefix('forearm.')}.{name} is now called {renamed[name]}; the old name goes with the "
+        "next release.",
+        FutureWarning,
+        stacklevel=3,
+    )
+    return renamed[name]
 
 
 def shorten(value: object, limit: int = MAX_SHOWN) -> str:

@@ -188,7 +188,7 @@ def test_what_is_no_schedule_is_refused_with_its_first_fault() -> None:
 
 
 def test_the_old_name_of_a_schedule_still_works_and_says_the_new_one() -> None:
-    with pytest.warns(DeprecationWarning, match="Schedule is now called TaskSchedule"):
+    with pytest.warns(FutureWarning, match="Schedule is now called TaskSchedule"):
         assert schedules.Schedule is TaskSchedule
     with pytest.raises(AttributeError, match="has no attribute 'Plan'"):
         _ = schedules.Plan

@@ -251,7 +251,7 @@ def test_results_are_the_same_from_run_to_run_and_rows_do_not_touch() -> None:
 
 
 def test_the_old_name_of_the_status_still_works_and_says_the_new_one() -> None:
-    with pytest.warns(DeprecationWarning, match="Status is now called PlanStatus"):
+    with pytest.warns(FutureWarning, match="Status is now called PlanStatus"):
         assert trajectories.Status is PlanStatus
     with pytest.raises(AttributeError, match="has no attribute 'State'"):
         _ = trajectories.State

@@ -2,9 +2,10 @@
 costs, and what it buys.
 """
 
-import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from forearm.errors import current_name
 
 if TYPE_CHECKING:
     from forearm.control.acceleration import AccelerationServo
@@ -127,15 +128,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _RENAMED:
-        warnings.warn(
-            f"control.{name} is now called {_RENAMED[name]}; the old name goes with the next release.",
-            FutureWarning,
-            stacklevel=2,
-        )
-        name = _RENAMED[name]
     if name not in _WHERE:
-        raise AttributeError(f"module 'forearm.control' has no attribute {name!r}")
+        name = current_name(name, _RENAMED, __name__)
     return getattr(import_module(f"forearm.control.{_WHERE[name]}"), name)
 
 

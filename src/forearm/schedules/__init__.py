@@ -2,9 +2,9 @@
 and code that runs them on threads.
 """
 
-import warnings
 from typing import Any
 
+from forearm.errors import current_name
 from forearm.schedules.checking import Violation, violations
 from forearm.schedules.priority import schedule_by_priority
 from forearm.schedules.rule import schedule_by_rule
@@ -21,15 +21,6 @@ __all__ = [
     "violations",
 ]
 
-_RENAMED = {"Schedule": "TaskSchedule"}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _RENAMED:
-        raise AttributeError(f"module 'forearm.schedules' has no attribute {name!r}")
-    warnings.warn(
-        f"schedules.{name} is now called {_RENAMED[name]}; the old name goes with the next release.",
-        DeprecationWarning,
-        stacklevel=2,
-    )
-    return globals()[_RENAMED[name]]
+    return globals()[current_name(name, {"Schedule": "TaskSchedule"}, __name__)]

@@ -4,9 +4,9 @@ A request says where to go; what comes back can be asked for q, qd, qdd at any t
 Only `planning` knows forces.
 """
 
-import warnings
 from typing import Any
 
+from forearm.errors import current_name
 from forearm.trajectories.bangbang import Plans, bang_bang, bang_bang_many
 from forearm.trajectories.failures import PlanStatus
 from forearm.trajectories.limits import MotionLimits, arm_limits
@@ -45,15 +45,6 @@ __all__ = [
     "within",
 ]
 
-_RENAMED = {"Status": "PlanStatus"}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _RENAMED:
-        raise AttributeError(f"module 'forearm.trajectories' has no attribute {name!r}")
-    warnings.warn(
-        f"trajectories.{name} is now called {_RENAMED[name]}; the old name goes with the next release.",
-        DeprecationWarning,
-        stacklevel=2,
-    )
-    return globals()[_RENAMED[name]]
+    return globals()[current_name(name, {"Status": "PlanStatus"}, __name__)]

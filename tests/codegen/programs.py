@@ -11,7 +11,7 @@ import numpy as np
 from codegen.running import Case
 
 from forearm.symbols import Expr, Shared, iterate
-from forearm.symbols.scalars import choose, look_up, maximum, minimum
+from forearm.symbols.scalars import choose, look_up, maximum, minimum, quantised, rounded
 from forearm.symbols.table import spline, straight
 
 
@@ -65,6 +65,7 @@ def decisions() -> Case:
             choose(a, b, choose(u, v, a, b), choose(mass, level, b, c)) * a,
             look_up(lines, a), look_up(lines, -a) * u, -look_up(long, 0.5 * v + b), look_up(lines, mass) + a,
             look_up(long, look_up(lines, c)), choose(look_up(long, a), a + b * u, a - b, c),
+            rounded(7.0 * a), -rounded(-3.0 * b) * u, rounded(mass + 0.8) + c, quantised(v, 0.125, -4.0, 3.0),
         ]
     }  # fmt: skip
     return case

@@ -11,7 +11,7 @@ from kernels.compiling import evaluated
 from forearm.kernels.native import host
 from forearm.kernels.vectors import CHOSEN_BREAKS, COUNTED_BREAKS
 from forearm.symbols import Graph, evaluate
-from forearm.symbols.scalars import choose, look_up
+from forearm.symbols.scalars import choose, look_up, quantised, rounded
 from forearm.symbols.table import LookupTable, spline, straight
 
 MANY = 3 * COUNTED_BREAKS + 7  # so many that the piece is found by halving
@@ -89,3 +89,21 @@ def test_functions_of_one_module_share_a_table() -> None:
     target = host("float64")
     text = module_text([function_text(name, traced, target) for name in ("f", "g")], target)
     assert sum(line.startswith("@table.") for line in text.splitlines()) == 2
+
+
+def test_roundings_are_those_of_numpy_in_every_lane_and_precision() -> None:
+    graph = Graph()
+    x = graph.input("x[0]")
+    results = [rounded(x), -rounded(-x), quantised(x, 0.25, -8.0, 7.0)]
+    ties = np.arange(-9.0, 9.5, 0.5)
+    big = np.array([2.0**23 - 0.5, 2.0**23, 2.0**52 - 0.5, 2.0**52 + 1.0, 1e300, 0.49999999999999994, -0.0])
+    values = np.concatenate([ties, ties + 1e-9, np.random.default_rng(2).uniform(-5.0, 5.0, 100), big, -big])
+    truth = np.stack(
+        [np.rint(values), np.rint(values), np.clip(np.rint(values / 0.25), -8, 7) * 0.25], axis=1
+    )
+    assert np.array_equal(np.stack(evaluate(graph, results, {"x[0]": values}), axis=1), truth)
+    for lanes in (1, 2, 4, 8):
+        assert np.array_equal(evaluated(graph, results, values, host("float64", lanes)), truth)
+    short = values[np.abs(values) < 1e30].astype(np.float32)
+    found = evaluated(graph, results[:1], short, host("float32"))[:, 0]
+    assert np.array_equal(found, np.rint(short))

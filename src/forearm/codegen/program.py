@@ -29,6 +29,7 @@ from forearm.symbols.graph import (
     LOOKUP,
     MUL,
     PARAMETER,
+    ROUND,
     SIGN,
     SIN,
     SQRT,
@@ -51,8 +52,9 @@ OPERATORS = {
     ATAN2: "atan2",
     CHOOSE: "choose",
     LOOKUP: "lookup",
+    ROUND: "rint",
 }
-FUNCTIONS = (COS, SIN, SQRT, SIGN, ABS, EXP, ATAN2, CHOOSE, LOOKUP)
+FUNCTIONS = (COS, SIN, SQRT, SIGN, ABS, EXP, ATAN2, CHOOSE, LOOKUP, ROUND)
 # What a statement does: gives a new constant its value, or a variable its first; begins a loop that its
 # value, a number, bounds; goes on only while its value, a < b, holds; gives a variable its next value; ends
 # the loop.
@@ -84,8 +86,8 @@ class Ref:
 
 @dataclass(frozen=True)
 class Op:
-    """An operation: * + - / < atan2 with two operands, neg sqrt cos sin sign abs exp with one; choose with
-    four, a, b, x, y, is x where a < b, else y; lookup takes its one operand to its table.
+    """An operation: * + - / < atan2 with two operands, neg sqrt cos sin sign abs exp rint with one; choose
+    with four, a, b, x, y, is x where a < b, else y; lookup takes its one operand to its table.
     """
 
     operator: str

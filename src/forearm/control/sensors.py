@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
+from forearm.symbols.scalars import Scalar, quantised
 from forearm.values import check_number, check_whole
 
 Floats = NDArray[np.float64]
@@ -60,6 +61,11 @@ class Tachometer:
         """The smallest change that is seen."""
         return float(2.0 * self.span / 2**self.bits)
 
+    def told(self, qd: Scalar) -> Scalar:
+        """What it shows of a velocity, over any scalar."""
+        half = float(2 ** (self.bits - 1))
+        return quantised(qd, self.step, -half, half - 1.0)
+
 
 @dataclass(frozen=True)
 class Sensors:
@@ -100,7 +106,7 @@ class Reader:
 
     def read(self, q: Floats, qd: Floats) -> tuple[Floats, Floats]:
         """What is told of a state (n,); differences tell no velocity at the first sample."""
-        seen = q.copy() if self.steps is None else np.round(q / self.steps) * self.steps
+        seen = q.copy() if self.steps is None else quantised(q, self.steps)
         if self.sensors.differences:
             rate = np.zeros(len(q)) if self.last is None else (seen - self.last) / self.period
             self.last = seen
@@ -108,5 +114,4 @@ class Reader:
         tachometer = self.sensors.tachometer
         if tachometer is None:
             return seen, qd.copy()
-        half = 2 ** (tachometer.bits - 1)
-        return seen, np.clip(np.round(qd / tachometer.step), -half, half - 1) * tachometer.step
+        return seen, tachometer.told(qd)

@@ -14,6 +14,7 @@ from forearm.arm.arm import Arm
 from forearm.arm.drive import Motor
 from forearm.errors import InputError, ModelError, shorten
 from forearm.spatial import Floats
+from forearm.symbols.scalars import Scalar, maximum, minimum, quantised, rounded
 from forearm.values import as_floats, is_number
 
 
@@ -131,13 +132,20 @@ class DAC:
         if self.span is None:
             return wanted, np.zeros(wanted.shape, dtype=bool)
         over = np.abs(wanted) > self.span
-        held = np.clip(wanted, -self.span, self.span)
-        if self.bits is not None:
-            step, half = 2.0 * self.span / 2**self.bits, 2 ** (self.bits - 1)
-            level = np.round(held / step)
-            over |= level > half - 1  # 0 is one of its levels, so that the uppermost is a step below the span
-            held = np.clip(level, -half, half - 1) * step
-        return held, over
+        if self.bits is not None:  # 0 is one of its levels, so that the uppermost is a step below the span
+            step = 2.0 * self.span / 2**self.bits
+            over |= rounded(minimum(wanted, self.span) / step) > 2 ** (self.bits - 1) - 1
+        return np.asarray(self.held(wanted)), over
+
+    def held(self, wanted: Scalar) -> Scalar:
+        """DACOut for what is asked of it, over any scalar."""
+        if self.span is None:
+            return wanted
+        within = minimum(maximum(wanted, -self.span), self.span)
+        if self.bits is None:
+            return within
+        half = float(2 ** (self.bits - 1))
+        return quantised(within, self.span / half, -half, half - 1.0)
 
     def voltage(self, out: ArrayLike) -> Floats:
         """What the amplifier makes of DACOut."""

@@ -28,6 +28,7 @@ from forearm.symbols.graph import (
     LOOKUP,
     MUL,
     PICK,
+    ROUND,
     SIGN,
     SIN,
     SQRT,
@@ -201,6 +202,8 @@ def compute(body: Body, graph: Graph, results: Any, values: dict[int, Any]) -> N
                 values[place] = body.op("fdiv", at(a), at(b))
             elif kind == SQRT:
                 values[place] = body.call("sqrt", at(a))
+            elif kind == ROUND:
+                values[place] = body.rounded(at(a))
             elif kind == SIGN:
                 values[place] = body.sign(at(a))
             elif kind == ABS:

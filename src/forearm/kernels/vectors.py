@@ -407,6 +407,16 @@ class Body:
         bits = self.emit(f"bitcast {t.vector} {x} to {t.whole}")
         return self.emit(f"icmp slt {t.whole} {bits}, {self._whole(0)}")
 
+    def rounded(self, x: str) -> str:
+        """The nearest whole number, of two the even one: a number so large that only whole ones are left is
+        added and taken away. What is as large itself is whole.
+        """
+        whole = 2.0 ** (52 if self.target.scalar == "double" else 23)
+        size = self.call("fabs", x)
+        near = self.op("fsub", self.op("fadd", size, self.constant(whole)), self.constant(whole))
+        small = self.compared("olt", size, self.constant(whole))
+        return self.op("fmul", self.chosen(small, near, size), self.sign(x))
+
     def sign(self, x: str) -> str:
         """-1, 0, 1; NaN of NaN."""
         zero = self.constant(0.0)

@@ -12,7 +12,7 @@ from forearm.symbols.graph import Expr, Graph
 from forearm.symbols.ordering import most_live, order
 from forearm.symbols.refine import refined
 from forearm.symbols.region import Region, Shared, iterate
-from forearm.symbols.scalars import choose, look_up, maximum, minimum
+from forearm.symbols.scalars import choose, look_up, maximum, minimum, quantised, rounded
 from forearm.symbols.table import LookupTable
 
 __all__ = [
@@ -33,6 +33,8 @@ __all__ = [
     "minimum",
     "most_live",
     "order",
+    "quantised",
     "refined",
+    "rounded",
     "substituted",
 ]

@@ -22,6 +22,7 @@ from forearm.symbols.graph import (
     LOOKUP,
     MUL,
     PICK,
+    ROUND,
     SIGN,
     SIN,
     SQRT,
@@ -188,7 +189,7 @@ def _slopes(graph: Graph, place: int) -> list[tuple[int, Scalar]]:
     elif kind in (CHOOSE, PICK):
         slopes = []
     else:
-        assert kind == SIGN  # flat wherever it has a slope
+        assert kind in (SIGN, ROUND)  # flat wherever it has a slope
         slopes = [(a, 0.0)]
     return [(operand, number(slope)) for operand, slope in slopes if operand not in graph.values]
 

@@ -21,6 +21,7 @@ from forearm.symbols.graph import (
     DIV,
     EXP,
     MUL,
+    ROUND,
     SIGN,
     SIN,
     SQRT,
@@ -31,7 +32,18 @@ from forearm.symbols.graph import (
     number,
     unsigned,
 )
-from forearm.symbols.scalars import Scalar, arctangent, choose, cosine, exponential, look_up, root, sign, sine
+from forearm.symbols.scalars import (
+    Scalar,
+    arctangent,
+    choose,
+    cosine,
+    exponential,
+    look_up,
+    root,
+    rounded,
+    sign,
+    sine,
+)
 
 if TYPE_CHECKING:
     from forearm.symbols.region import Region
@@ -48,6 +60,7 @@ OPERATIONS: dict[int, Callable[..., Scalar]] = {
     SIGN: sign,
     ABS: abs,
     EXP: exponential,
+    ROUND: rounded,
     CHOOSE: choose,
 }
 # NumPy's own on numbers too: of 1 / 0, of the root of -1 and of NaN they say what arrays say.

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 # x where a < b, else y. LOOKUP has one, and a table. CALL has any number, and a region that makes several
 # values of them; PICK is one of these.
 CONSTANT, INPUT, PARAMETER, MUL, ADD, SUB, DIV, SQRT, COS, SIN, SIGN, ABS, EXP, ATAN2 = range(14)
-CHOOSE, LOOKUP, CALL, PICK = range(14, 18)
+CHOOSE, LOOKUP, CALL, PICK, ROUND = range(14, 19)
 # A sign looked at or taken away costs nothing, as a change of sign does;
-# exponentials and angles count as sines do, a choice as the subtraction that compares.
+# exponentials and angles count as sines do, a choice and a rounding as an addition.
 COUNTED = {
     MUL: "mul",
     ADD: "add",
@@ -41,6 +41,7 @@ COUNTED = {
     ATAN2: "trig",
     CHOOSE: "add",
     LOOKUP: "lookup",
+    ROUND: "add",
 }
 NOTHING = -1
 REAL = (float, int)
@@ -334,6 +335,10 @@ class Expr:
     def sign(self) -> Any:
         """-1, 0 or 1."""
         return self._function(SIGN, lambda x: math.copysign(1.0, x) if x else 0.0, odd=True)
+
+    def rint(self) -> Any:
+        """The nearest whole number, of two the even one: odd, so that the sign comes out."""
+        return self._function(ROUND, lambda x: float(np.rint(x)), odd=True)
 
     def __abs__(self) -> Any:
         return self._function(ABS, abs, odd=False)

@@ -35,6 +35,11 @@ def sign(x: Scalar) -> Scalar:
     return (x > 0.0) - (x < 0.0) + 0.0 if isinstance(x, REAL) else x.sign()
 
 
+def rounded(x: Scalar) -> Scalar:
+    """The nearest whole number, of two the even one."""
+    return x.rint() if isinstance(x, Expr) else np.rint(x)
+
+
 def root(x: Scalar) -> Scalar:
     """The square root."""
     if isinstance(x, ARRAYS):
@@ -74,6 +79,14 @@ def maximum(x: Scalar, y: Scalar) -> Scalar:
 def minimum(x: Scalar, y: Scalar) -> Scalar:
     """The smaller of two; of arrays with NaN where either is."""
     return np.minimum(x, y) if isinstance(x, ARRAYS) or isinstance(y, ARRAYS) else choose(x, y, x, y)
+
+
+def quantised(x: Scalar, step: Scalar, lowest: float | None = None, highest: float | None = None) -> Scalar:
+    """The nearest multiple of a step, from `lowest` to `highest` times it if these are given."""
+    level = rounded(x / step)
+    if lowest is not None and highest is not None:
+        level = minimum(maximum(level, lowest), highest)
+    return level * step
 
 
 def look_up(table: LookupTable, x: Scalar) -> Scalar:

@@ -92,7 +92,7 @@ class Expansion:
             return self._named(tree)
         if tree.operator in ("cos", "sin"):
             return self._wave(tree)
-        if tree.operator in ("atan2", "choose", "lookup"):
+        if tree.operator in ("atan2", "choose", "lookup", "rint"):
             raise NoClosedForm
         x, y = self._value(tree.operands[0]), self._value(tree.operands[-1])
         if tree.operator == "neg":

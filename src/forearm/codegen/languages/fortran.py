@@ -77,6 +77,8 @@ def write(program: Program) -> tuple[str, str]:
         f"module {name}_module",
         "    use, intrinsic :: iso_fortran_env, only: dp => real64",
     ]
+    if "rint" in functions((*program.prepare, *program.statements)):
+        lines += ["    use, intrinsic :: ieee_arithmetic, only: ieee_rint"]
     lines += ["    implicit none", "    private", f"    public :: {', '.join(public)}", ""]
     named = tables((*program.prepare, *program.statements))
     for table, called in named.items():
@@ -160,12 +162,16 @@ def _body(statements: tuple[Statement, ...], known: Shapes, named: Mapping[Looku
         value = expression(statement.value, dialect)
         return _folded(f"if (.not. ({value})) exit" if statement.role == WHILE else f"{name} = {value}", 2)
 
-    dialect = Dialect(_number, entry, call, lambda a, b, x, y: f"merge({x}, {y}, {a} < {b})", named)
+    dialect = Dialect(_number, entry, _call, lambda a, b, x, y: f"merge({x}, {y}, {a} < {b})", named)
     return sectioned(statements, lambda section: f"        ! {section}", written)
 
 
 def _number(value: float) -> str:
     return f"{number(value)}_dp"
+
+
+def _call(name: str, argument: str) -> str:
+    return call("ieee_rint" if name == "rint" else name, argument)
 
 
 def _array(argument: Argument) -> str:

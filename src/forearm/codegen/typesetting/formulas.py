@@ -20,6 +20,7 @@ FUNCTIONS = {
     "sign": r"\operatorname{sgn}",
     "abs": r"\operatorname{abs}",
     "exp": r"\exp",
+    "rint": r"\operatorname{round}",
 }
 BRACKETS = (("(", ")"), (r"\bigl[", r"\bigr]"), (r"\Bigl\{", r"\Bigr\}"))  # by how many are nested inside
 

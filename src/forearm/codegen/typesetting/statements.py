@@ -41,8 +41,8 @@ def statements(program: Program, page: Page) -> list[str]:
     why = (
         "angles of points do not multiply out"
         if "atan2" in called
-        else "choices and look-ups do not multiply out"
-        if called & {"choose", "lookup"}
+        else "choices, look-ups and roundings do not multiply out"
+        if called & {"choose", "lookup", "rint"}
         else "repetitions do not multiply out"
         if any(s.role == REPEAT for s in listed)
         else f"an equation would have more than {MOST_TERMS} terms"

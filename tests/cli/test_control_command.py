@@ -231,8 +231,8 @@ def test_a_log_against_the_model(capsys: Capture, tmp_path: Path) -> None:
     arm = fa.load("stanford")
     made = control.run(arm, control.PD(arm), control.default_motion(arm, 1.0), period=2e-3)
     table = (
-        {"t": made.t[:-1]}
-        | {f"q{i + 1}": made.q[:-1, i] for i in range(6)}
+        {"t": made.t}
+        | {f"q{i + 1}": made.q[:, i] for i in range(6)}
         | {f"tau{i + 1}": made.tau[:, i] for i in range(6)}
     )
     write_table(tmp_path / "log.csv", table)

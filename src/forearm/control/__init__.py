@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         stable_inertias,
     )
     from forearm.control.logs_against_model import LogComparison, compare_log
-    from forearm.control.loop import Run, run
+    from forearm.control.loop import run
     from forearm.control.model_error import perturbed, without_friction
     from forearm.control.path_length import PathLength
     from forearm.control.payload import PayloadEstimate, estimate_payload
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from forearm.control.sampling import natural_frequencies, period_for, sampling_period
     from forearm.control.sensors import Encoder, Sensors, Tachometer, exact_accelerations
     from forearm.control.store import Store, Stored, practise
+    from forearm.simulation.controlled import Run
 
 # Imported when first used: machine code and planning need not be loaded for a name.
 _LATER = {

@@ -17,7 +17,7 @@ from forearm.arm.arm import Arm
 from forearm.control.bookkeeping import check_motion
 from forearm.control.controller import Controller
 from forearm.control.gains import BANDWIDTH, stable_inertias
-from forearm.control.loop import Run, run
+from forearm.control.loop import run
 from forearm.control.reference import Reference, default_motion, sampled
 from forearm.control.registry import ControllerTrial, Setting, trials
 from forearm.control.sampling import sampling_period
@@ -25,6 +25,7 @@ from forearm.control.sensors import Sensors, exact_accelerations
 from forearm.drives.motor import DAC
 from forearm.errors import InputError
 from forearm.kinematics.limits import behind_limits
+from forearm.simulation.controlled import Run
 from forearm.tables import html_lines, html_table, number
 from forearm.values import check_kind, check_number
 
@@ -227,7 +228,8 @@ def _run(trial: ControllerTrial, setting: Setting, plant: Arm, options: dict[str
 
 
 def _row(name: str, trial: ControllerTrial, alone: Run, loaded: Run) -> Row:
-    said = alone.message or (f"under load {loaded.message}" if loaded.message else "")
+    said = "" if loaded.ok else f"under load {loaded.message}"
+    said = said if alone.ok else alone.message
     return Row(
         name,
         alone.operations,
@@ -236,11 +238,11 @@ def _row(name: str, trial: ControllerTrial, alone: Run, loaded: Run) -> Row:
         alone.largest,
         alone.hand_rms,
         alone.hand_largest,
-        float(np.sqrt(np.mean(alone.tau**2))),
-        float(alone.saturated.mean()),
+        float(np.sqrt(np.mean(alone.tau[:-1] ** 2))) if alone.ok else math.nan,
+        float(alone.saturated[:-1].mean()),
         loaded.rms,
         loaded.hand_rms,
-        float(loaded.saturated.mean()),
+        float(loaded.saturated[:-1].mean()),
         trial.stiffness,
         "; ".join(filter(None, (said, trial.note))),
     )

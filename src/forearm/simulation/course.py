@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.drives.motor import constants_of, voltage_of, without_constants
+from forearm.arm.arm import Arm
+from forearm.drives.motor import constants_of, torque_of, voltage_of, without_constants
 from forearm.kernels.rollout import Simulator
-from forearm.simulation.inputs import Input
 from forearm.simulation.track import Track
 
 Floats = NDArray[np.float64]
@@ -59,16 +59,16 @@ class Course:
     checkpoint: dict[str, Any]
 
 
-def at_once(drive: Input) -> Supply:
+def at_once(arm: Arm, voltage: bool) -> Supply:
     """Torques, or voltages that the currents follow at once."""
 
     def supply(given: Floats, qd: Floats) -> Flow:
-        tau = drive.torque(given, qd)
+        tau = torque_of(arm, given, qd) if voltage else given
         power = np.sum(tau * qd, axis=1)
-        if not drive.voltage:
-            has_motors = drive.arm.n and not without_constants(drive.arm)
-            return Flow(given, tau, voltage_of(drive.arm, tau, qd) if has_motors else None, power)
-        c = constants_of(drive.arm)
+        if not voltage:
+            has_motors = arm.n and not without_constants(arm)
+            return Flow(given, tau, voltage_of(arm, tau, qd) if has_motors else None, power)
+        c = constants_of(arm)
         winding = c.R * (tau / c.K) ** 2
         return Flow(given, tau, given, power + winding.sum(axis=1), winding)
 

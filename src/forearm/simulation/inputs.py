@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC, torque_of
 from forearm.errors import InputError, shorten
+from forearm.kernels.rollout import State
 from forearm.simulation.arguments import check_function
 from forearm.simulation.converter import Converter, converter_of
 from forearm.simulation.schedule import Schedule
@@ -70,6 +71,10 @@ class Input:
         """What the controller answers to a state (n,), of which it is given copies."""
         assert self.controller is not None
         return numbers(self.arm, self.controller(t, q.copy(), qd.copy()), "controller")
+
+    def answer(self, t: float, state: State) -> Floats:
+        """The same for the one simulation of a state, in the steps and bounds of the converter."""
+        return self.limited(self.asked(t, state.q[0], state.qd[0]))
 
     def limited(self, value: Floats) -> Floats:
         """In the steps and bounds of the converter."""

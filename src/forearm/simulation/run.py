@@ -5,6 +5,7 @@ controller; and of many at once.
 from __future__ import annotations
 
 from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +20,7 @@ from forearm.simulation.arguments import check_function, check_tolerances, condi
 from forearm.simulation.clock import whole_steps
 from forearm.simulation.course import Course
 from forearm.simulation.energy_balance import Books
-from forearm.simulation.fixed import Fixed, Progress
+from forearm.simulation.fixed import Progress, fixed_run
 from forearm.simulation.inputs import Controller, Driving, Input, input_of
 from forearm.simulation.machine import simulator_of
 from forearm.simulation.methods import METHODS
@@ -34,6 +35,7 @@ from forearm.simulation.windings import AtOnce, Wound, has_inductance
 from forearm.values import as_floats, check_kind, check_number, check_whole
 
 Floats = NDArray[np.float64]
+Result = TypeVar("Result", bound=Simulation)
 FIXED = ("rk3", "rk4", "gill")
 ADAPTIVE = ("dp45", "dp87", "radau")
 SYMPLECTIC = tuple(tableau.name for tableau in CONSERVING_TABLEAUS)
@@ -92,12 +94,15 @@ def simulate(
         course = _following(drive, simulator, track, start).run(
             start.t, duration, Accuracy(method, rtol, atol), progress
         )
-        return _simulation(course, drive, method, None)
+        made = simulation_of(course, Simulation, arm=arm, method=method, step=None)
+        if not drive.is_data:  # the user's functions are asked now, and never after the run
+            made.energy  # noqa: B018
+        return made
     if method in FIXED:
         refuse_inductance(arm, drive.voltage, method)
         told = arm, drive.voltage, method, step
         share = warn_of_long_steps(*told, [state.q[0]], "simulate", FOLLOWED)
-        course = Fixed(simulator, drive, track, state, clock).run(duration, record, progress)
+        course = fixed_run(simulator, drive, track, state, clock, duration, record, progress)
         if is_near(share):
             warn_of_long_steps(*told, [course.q[-1]], "simulate", FOLLOWED)
     else:
@@ -106,7 +111,7 @@ def simulate(
         course = Conserving(arm, method, track, state, start.momentum, clock).run(
             drive, duration, record, progress
         )
-    return _simulation(course, drive, method, step)
+    return simulation_of(course, Simulation, arm=arm, method=method, step=step)
 
 
 def simulate_many(
@@ -173,15 +178,12 @@ def _following(drive: Input, simulator: Simulator, track: Track, start: Start) -
     return Following(drive, commands, motors, track, start.state)
 
 
-def _simulation(course: Course, drive: Input, method: str, step: float | None) -> Simulation:
-    """What a run leaves; what only some ask for is computed when they do."""
+def simulation_of(course: Course, kind: type[Result], **fields: Any) -> Result:
+    """What a run leaves, with other `fields` of its kind; what only some ask for is computed when they do."""
     track = course.track
     events = sorted([*track.events, *sticking(course.simulator, course.t, course.qd)], key=lambda e: e.t)
-    made = Simulation.of_motion(
+    return kind.of_motion(
         partial(getattr, Books(course)),
-        arm=drive.arm,
-        method=method,
-        step=step,
         t=course.t,
         q=course.q,
         qd=course.qd,
@@ -189,10 +191,8 @@ def _simulation(course: Course, drive: Input, method: str, step: float | None) -
         message=track.message,
         status=track.status,
         checkpoint=course.checkpoint,
+        **fields,
     )
-    if not drive.is_data:  # the user's functions are asked now, and never after the run
-        made.energy  # noqa: B018
-    return made
 
 
 assert set(ALL) <= set(METHODS)

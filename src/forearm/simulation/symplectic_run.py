@@ -84,7 +84,7 @@ class Conserving:
         while self.clock.done < first + steps and not self.track.is_over:
             self._record(min(record, first + steps - self.clock.done), self.clock.step)
             if progress is not None:
-                progress(float(self.track.t[-1][-1]), self.clock.done - first)
+                progress(self.track.last, self.clock.done - first)
         if rest and not self.track.is_over:
             self._record(1, rest)
             self.is_whole = False
@@ -134,7 +134,7 @@ class Conserving:
             qd,
             given,
             straight(t, q, qd, given, is_linear=False),
-            at_once(drive),
+            at_once(drive.arm, voltage=False),
             True,
             self.track,
             checkpoint,

@@ -27,6 +27,9 @@ class Track:
     ) -> None:
         self.arm, self.stops, self.until = arm, stops, until
         self.t, self.q, self.qd = [np.array([t])], [q[None].copy()], [qd[None].copy()]
+        self._times: list[float] = []  # of samples that came one by one,
+        self._rows: list[Floats] = []  # and their q and qd, (2 n,)
+        self.is_watching = stops or until is not None  # so that every sample is looked at
         self.events: list[Event] = []
         self.status, self.message = Status.END, Status.END.value
         self._is_armed = until is not None and until(t, q, qd) < 0.0
@@ -40,6 +43,14 @@ class Track:
         """Whether something ended the run before its time."""
         return self.status is not Status.END
 
+    def __len__(self) -> int:
+        return len(self.samples()[0])
+
+    @property
+    def last(self) -> float:
+        """The time of the last sample."""
+        return self._times[-1] if self._times else float(self.t[-1][-1])
+
     def beyond(self, q: Floats) -> Floats:
         """How far each joint is beyond its limits, or those of what follows it; less than 0 within."""
         low, high = self._limits
@@ -47,19 +58,34 @@ class Track:
 
     def samples(self) -> tuple[Floats, Floats, Floats]:
         """t (T,), q and qd (T, n)."""
-        t, q, qd = (
-            parts[0] if len(parts) == 1 else np.concatenate(parts) for parts in (self.t, self.q, self.qd)
-        )
-        return t, q, qd
+        self._gather()
+        if len(self.t) > 1:
+            self.t, self.q, self.qd = ([np.concatenate(parts)] for parts in (self.t, self.q, self.qd))
+        return self.t[0], self.q[0], self.qd[0]
 
     def add(self, times: Floats, q: Floats, qd: Floats) -> None:
         """Samples behind those there are; the first is the last of those, again."""
-        is_first = len(self.t) == 1 and len(self.t[0]) == 1
-        for parts, new in ((self.t, times), (self.q, q), (self.qd, qd)):
-            if is_first:
-                parts[0] = new
-            else:
-                parts.append(new[1:])
+        self._gather()
+        if len(self.t) == 1 and len(self.t[0]) == 1:
+            self.t[0], self.q[0], self.qd[0] = times, q, qd
+        else:
+            self.t.append(times[1:])
+            self.q.append(q[1:])
+            self.qd.append(qd[1:])
+
+    def put(self, t: float, motion: Floats) -> None:
+        """One sample behind those there are, q and qd (2 n,) as one row."""
+        self._times.append(t)
+        self._rows.append(motion.copy())
+
+    def _gather(self) -> None:
+        """Put samples that came one by one to the others."""
+        if self._rows:
+            rows, n = np.array(self._rows), self.arm.n
+            self.t.append(np.array(self._times))
+            self.q.append(rows[:, :n])
+            self.qd.append(rows[:, n:])
+            self._times, self._rows = [], []
 
     def add_checked(self, times: Floats, q: Floats, qd: Floats) -> int:
         """The same up to where numbers end or the run should have ended; how many came behind the first."""
@@ -68,7 +94,7 @@ class Track:
             if not (isfinite(q.sum()) and isfinite(qd.sum())):
                 known = np.isfinite(q).all(axis=1) & np.isfinite(qd).all(axis=1)
                 end = end if known.all() else int(np.argmin(known))
-        for k in range(1, end if self.stops or self.until is not None else 0):
+        for k in range(1, end if self.is_watching else 0):
             if self._ends(float(times[k]), q[k], qd[k]):
                 end = k + 1
                 break
@@ -94,15 +120,23 @@ class Track:
         )
         self.end(t, Status.DIVERGED, "diverged", name, f"{name} overflowed{remedy}{jam}")
 
+    def lost(self) -> None:
+        """End: after the last sample the arm left all bounds; its fastest joint is named."""
+        name = self.arm.joints[int(np.argmax(np.abs(self.samples()[2][-1])))].name
+        text = f"diverged at t = {self.last:.6g} s; reduce the bandwidth or the sampling period"
+        self.end(self.last, Status.DIVERGED, "diverged", name, text, text)
+
     def jammed(self, t: float) -> None:
         """End: there is no acceleration, whatever the step."""
         text = "no acceleration fits the torques: friction that grows with the load jams the arm"
         self.end(t, Status.JAMMED, "jammed", None, text)
 
-    def end(self, t: float, status: Status, kind: str, joint: str | None, text: str) -> None:
-        """End with an event."""
+    def end(
+        self, t: float, status: Status, kind: str, joint: str | None, text: str, message: str | None = None
+    ) -> None:
+        """End with an event; the message of the run is its text with the time, unless given."""
         self.events.append(Event(t, kind, joint, text))
-        self.status, self.message = status, f"{text}, at {t:g} s"
+        self.status, self.message = status, f"{text}, at {t:g} s" if message is None else message
 
     def _ends(self, t: float, q: Floats, qd: Floats) -> bool:
         if self.stops:

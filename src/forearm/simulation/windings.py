@@ -75,7 +75,12 @@ class AtOnce:
     """Torques, or voltages whose currents follow at once."""
 
     def __init__(self, drive: Input, simulator: Simulator, asked: Asked) -> None:
-        self.simulator, self._asked, self._supply, self._drive = simulator, asked, at_once(drive), drive
+        self.simulator, self._asked, self._supply, self._drive = (
+            simulator,
+            asked,
+            at_once(drive.arm, drive.voltage),
+            drive,
+        )
         self.which, self.current = np.zeros(0, dtype=np.intp), np.zeros(0)
 
     def supply(self, given: Floats, qd: Floats) -> Flow:

@@ -21,6 +21,7 @@ from forearm.control.acceleration import (
     slowest_share,
 )
 from forearm.control.accelerometers import accelerometers
+from forearm.control.actuators import Actuators
 from forearm.control.comparison import compare
 from forearm.control.controller import Sample
 from forearm.control.controllers.feedforward import FeedForwardPD
@@ -264,7 +265,11 @@ def test_gains_end_where_a_loop_of_one_joint_stops_settling(seen_by: str, delay:
     def changes(gain: float) -> Array:
         servo = AccelerationServo(arm, motion, seen_by=seen_by, bandwidth=None, delay=delay)
         servo.gain = gain
-        return np.abs(np.diff(run(arm, Pushed(servo), motion, sensors=sensors, delay=delay).asked[:, 0]))
+        return np.abs(
+            np.diff(
+                run(arm, Pushed(servo), motion, sensors=sensors, actuators=Actuators(delay=delay)).asked[:, 0]
+            )
+        )
 
     for gain in (0.9 * most, 1.1 * most):
         found = changes(gain)

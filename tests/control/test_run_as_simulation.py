@@ -57,7 +57,7 @@ def test_where_friction_takes_its_share() -> None:
 
 def test_files_and_pickles_hold_all(tmp_path: Path) -> None:
     arm = fa.load("puma560")
-    run = made_by(arm, period=5e-3, voltage=True)
+    run = made_by(arm, period=5e-3, actuators=control.Actuators(voltage=True))
     run.save(tmp_path / "run.npz")
     loaded = load_simulation(tmp_path / "run.npz")
     assert isinstance(loaded, control.Run)

@@ -10,6 +10,7 @@ import pytest
 
 import forearm as fa
 from forearm.control.loop import _step
+from forearm.simulation import Accuracy
 from forearm.simulation.stability import fastest_decay, longest_step
 
 
@@ -64,7 +65,9 @@ def test_long_steps_are_told_and_short_ones_are_right(method: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         steps = fa.simulate(arm, q, np.zeros(6), 0.2, torque=torque, method=method, step=0.5 * most)
-        followed = fa.simulate(arm, q, np.zeros(6), 0.2, torque=torque, method="radau", rtol=1e-9, atol=1e-12)
+        followed = fa.simulate(
+            arm, q, np.zeros(6), 0.2, torque=torque, method="radau", accuracy=Accuracy(rtol=1e-9, atol=1e-12)
+        )
     assert np.allclose(steps.q[-1], followed.q[-1], atol=1e-4)
     assert steps.qd[-1, 5] == pytest.approx(1.0, rel=0.01)  # (0.4 - 0.1) / 0.3
 

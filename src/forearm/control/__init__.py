@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from forearm.control.acceleration import AccelerationServo
+    from forearm.control.actuators import Actuators
     from forearm.control.bits import bits_needed
     from forearm.control.code import controller_code
     from forearm.control.comparison import Comparison, Row, compare
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 # Imported when first used: machine code and planning need not be loaded for a name.
 _LATER = {
     "acceleration": ("AccelerationServo",),
+    "actuators": ("Actuators",),
     "bits": ("bits_needed",),
     "code": ("controller_code",),
     "extrapolation": ("FirstOrder",),
@@ -75,6 +77,7 @@ __all__ = [
     "PD",
     "PID",
     "AccelerationServo",
+    "Actuators",
     "Comparison",
     "ComputedTorque",
     "Controller",

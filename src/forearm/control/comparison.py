@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
+from forearm.control.actuators import Actuators
 from forearm.control.bookkeeping import check_motion
 from forearm.control.controller import Controller
 from forearm.control.gains import BANDWIDTH, stable_inertias
@@ -193,7 +194,7 @@ def compare(
         arm, motion, reference, bandwidth, stable_inertias(arm, postures, bandwidth, T, delay), T, delay
     )
     sensors = Sensors(accelerometers=exact_accelerations) if sensors is None else sensors
-    options = {"period": period, "sensors": sensors, "delay": delay, "dac": dac, "voltage": voltage}
+    options = {"period": period, "sensors": sensors, "actuators": Actuators(dac, voltage, delay)}
     true = arm if plant is None else plant
     tried = trials(setting, controllers)
     rows: list[Row] = []

@@ -5,33 +5,28 @@ are held for a period.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.control.controller import Controller, Sample, most_torques
+from forearm.control.actuators import DIRECT, METHOD, Actuators, Amplifiers, OldActuators
+from forearm.control.controller import Controller, Sample
 from forearm.control.reference import Reference, sampled
-from forearm.control.sensors import Sensors
-from forearm.drives.motor import DAC, Constants, constants_of
+from forearm.control.sensors import EXACT, Sensors
 from forearm.errors import InputError, shorten
-from forearm.kernels.rollout import Simulator, State
+from forearm.kernels.rollout import State
 from forearm.kinematics.arguments import states_of
+from forearm.simulation.arguments import with_old
 from forearm.simulation.clock import Clock
 from forearm.simulation.controlled import Run
-from forearm.simulation.converter import Converter, converter_of
 from forearm.simulation.fixed import Plant, SampledLoop
-from forearm.simulation.machine import simulator_of
 from forearm.simulation.run import simulation_of
 from forearm.simulation.solution import Status
 from forearm.simulation.stability import fastest_decay, longest_step, warn_of_long_steps
 from forearm.simulation.track import Track
-from forearm.simulation.windings import has_inductance
-from forearm.values import check_kind, check_number, check_whole
+from forearm.values import check_kind, check_number
 
 Floats = NDArray[np.float64]
 STEP = 2.5e-4  # s: the plant is integrated in steps no longer than that,
@@ -39,7 +34,6 @@ OF_DECAY = 1.0  # nor than this share of the time in which a drive brakes its jo
 MANY_STEPS = 200  # unless that takes more than so many a period: then they are
 STABLE = 0.8  # of the longest that do not grow,
 MOST_STEPS = 1000  # but in no case more than so many
-METHOD = "rk4"
 BEYOND = 1e9  # a run has diverged whose positions and velocities are longer than that as one vector
 
 
@@ -50,23 +44,27 @@ def run(
     *,
     period: float | None = None,
     plant: Arm | None = None,
-    sensors: Sensors | None = None,
-    delay: int = 0,
-    dac: DAC | None = None,
-    voltage: bool = False,
+    sensors: Sensors = EXACT,
+    actuators: Actuators = DIRECT,
     step: float | None = None,
     q0: ArrayLike | None = None,
     qd0: ArrayLike | None = None,
+    **old: Unpack[OldActuators],
 ) -> Run:
-    """An arm under a controller along a motion: torques held for a period (1 ms),
-    or voltages where a `dac` or `voltage` asks.
+    """An arm under a controller along a motion: its torques, or voltages made of them, held for a period.
 
-    `arm` is what the controller believes, whose motors make voltages of its torques: V = R tau / K + K qd,
-    Swartz (11); `plant` what is moved, by default the same. It begins on the motion unless q0, qd0 (n,)
-    are given. With a `delay` of 1 a command acts a period after its sample was taken. The plant is
-    integrated by fourth-order steps of `step` s or a little less; by default 0.25 ms, or what a drive
-    needs that brakes its joint sooner.
+    - `arm`: what the controller believes, whose motors make voltages of its torques: V = R tau / K + K qd,
+      Swartz (11); `plant`: what is moved (default: the same).
+    - `motion`: what is wanted, with .duration and .at(t), or samples (q, qd, qdd).
+    - `period`: in s (default: the converter's, or 1 ms).
+    - `sensors`: what the controller is told of the plant's state (default: all of it).
+    - `actuators`: how its commands reach the plant (default: as torques, at once).
+    - `step`: the plant is integrated by fourth-order steps of this length, s, or a little less (default:
+      0.25 ms, or what a drive needs that brakes its joint sooner).
+    - `q0`, `qd0`: where it begins, (n,) (default: on the motion).
     """
+    if old:
+        (actuators,) = with_old("run", old, actuators=actuators)
     plant = arm if plant is None else plant
     for some, name in ((arm, "arm"), (plant, "plant")):
         check_kind(some, Arm, f"run, {name}")
@@ -79,25 +77,25 @@ def run(
         raise InputError(
             f"run: the plant has {plant.n} joints, the arm that the controller believes in {arm.n}."
         )
-    check_whole(delay, "run, delay, in periods", 0, 1)
-    check_kind(sensors, (Sensors, type(None)), "run, sensors")
-    check_kind(dac, (DAC, type(None)), "run, dac")
-    T = _period(period, dac)
+    sensors = EXACT if sensors is None else sensors
+    check_kind(sensors, Sensors, "run, sensors")
+    check_kind(actuators, Actuators, "run, actuators")
+    T = actuators.period(period)
     reference = sampled(arm, motion, T)
-    drive = _Drive.of(arm, plant, dac, voltage)
+    drive = Amplifiers.of(arm, plant, actuators)
     start = states_of(
         plant, q0=reference.q[0] if q0 is None else q0, qd0=reference.qd[0] if qd0 is None else qd0
     )
     if start[0].ndim != 1 or not all(np.isfinite(x).all() for x in start):
         raise InputError(f"run: expected one state of finite numbers, ({arm.n},), to begin with.")
-    by_voltage = voltage or dac is not None
+    by_voltage = actuators.by_voltage
     h = _step(plant, start[0], by_voltage, T) if step is None else check_number(step, "run, step", above=0.0)
     substeps = max(1, math.ceil(T / h - 1e-9))
     warn_of_long_steps(plant, by_voltage, METHOD, T / substeps, [start[0]], "run")
     simulator = drive.simulator
     track = Track(plant, 0.0, start[0], start[1], stops=False, until=None)
     state = simulator.at_rest_or_moving(start[0][None], start[1][None])
-    told = _Told(drive, controller, reference, Sensors() if sensors is None else sensors, delay, track)
+    told = _Told(drive, controller, reference, sensors, actuators.delay, track)
     moved = Plant(simulator, track, state, Clock(0.0, T), substeps=substeps, bound=BEYOND)
     loop = SampledLoop(moved, told.ask)
     controller.reset()
@@ -127,80 +125,12 @@ def _step(plant: Arm, q: Floats, by_voltage: bool, period: float) -> float:
     return max(min(STEP, max(OF_DECAY / rate, bearable)), period / MOST_STEPS)
 
 
-@dataclass(frozen=True, eq=False)
-class _Drive:
-    """From a torque that is asked for to what the machine code of the plant takes."""
-
-    plant: Arm
-    simulator: Simulator
-    believed: Constants | None  # of the motors, where voltages drive
-    converter: Converter | None
-    most: Floats  # torques, (n,), that the plant's joints bear
-    allowed: Floats  # (n,): those that the controller knows of
-
-    @staticmethod
-    def of(arm: Arm, plant: Arm, dac: DAC | None, voltage: bool) -> _Drive:
-        by_voltage = voltage or dac is not None
-        if by_voltage and has_inductance(plant):
-            raise InputError(
-                f"run: motors of {plant.name!r} have inductance, which steps of fixed length leave out; take "
-                "forearm.simulation.without_inductance(arm) for the plant."
-            )
-        believed = constants_of(arm) if by_voltage else None
-        if by_voltage:
-            constants_of(plant)
-        converter = None if dac is None else converter_of(plant, dac)
-        return _Drive(
-            plant,
-            simulator_of(plant, by_voltage, METHOD),
-            believed,
-            converter,
-            most_torques(plant),
-            most_torques(arm),
-        )
-
-    @cached_property
-    def asking(self) -> Callable[[Floats, Floats], Floats]:
-        """What is asked of the converter for a torque, within what the joint bears,
-        at a measured velocity.
-        """
-        if self.believed is None:
-            return lambda tau, qd: tau
-        share, K = self.believed.R / self.believed.K, self.believed.K
-        return lambda tau, qd: share * _within(tau, self.allowed) + K * qd
-
-    @cached_property
-    def giving(self) -> Callable[[Floats], Floats]:
-        """What comes of it: the converter's steps and bounds, or the largest torques."""
-        if self.converter is not None:
-            return self.converter.limited
-        if self.believed is not None or not np.isfinite(self.most).any():
-            return lambda u: u
-        return lambda u: _within(u, self.most)
-
-    def bounded(self, given: Floats) -> Floats:
-        """Voltages as the plant's motors take them, (m, n)."""
-        most = constants_of(self.plant).most_voltage
-        return np.clip(given, -most, most)
-
-    def is_short(self, commands: Floats, asked: Floats, given: Floats, qd: Floats) -> NDArray[np.bool_]:
-        """Where less was given than asked for at the start of each period, (m, n)."""
-        if self.believed is None:
-            return np.asarray(np.abs(asked - given) > 0.0)
-        c = constants_of(self.plant)
-        over = (np.abs(commands) > self.allowed) | (np.abs(given) > c.most_voltage)
-        over |= np.abs((self.bounded(given) - c.K * qd) / c.R) > c.most_current
-        if self.converter is not None:
-            over |= self.converter.out(asked)[1]
-        return over
-
-
 class _Told:
     """What passes between plant and controller, period after period: measured, asked for, given."""
 
     def __init__(
         self,
-        drive: _Drive,
+        drive: Amplifiers,
         controller: Controller,
         reference: Reference,
         sensors: Sensors,
@@ -273,21 +203,6 @@ class _Told:
         joint = self.drive.plant.joints[int(np.argmin(np.isfinite(command)))].name
         text = f"the controller asked for a torque that is no finite number at {t:.6g} s"
         self.track.end(t, Status.DIVERGED, "diverged", joint, text, text)
-
-
-def _period(period: float | None, dac: DAC | None) -> float:
-    """The converter's, or the one that is given."""
-    if dac is not None and period is not None and period != dac.period:
-        raise InputError(
-            f"run: the DAC holds for {dac.period:g} s and the period is {period:g} s; give one of them."
-        )
-    return check_number(
-        dac.period if dac is not None else 1e-3 if period is None else period, "run, period", above=0.0
-    )
-
-
-def _within(tau: Floats, most: Floats) -> Floats:
-    return np.minimum(np.maximum(tau, -most), most)
 
 
 def _check(command: Any, shape: tuple[int], is_first: bool) -> None:

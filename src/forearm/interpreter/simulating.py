@@ -13,6 +13,7 @@ from forearm.interpreter.lines import Answers, whole_number
 from forearm.interpreter.session import Session
 from forearm.interpreter.sets import plain
 from forearm.interpreter.variables import Floats, Variables
+from forearm.simulation.arguments import Sampling
 from forearm.simulation.joining import joined
 from forearm.simulation.result import Simulation
 from forearm.simulation.run import simulate
@@ -123,7 +124,7 @@ def _run(v: Variables, drive: Floats | Schedule, duration: float, before: Simula
             duration,
             method=METHOD,
             step=STEP,
-            dac=v.dac,
+            sampling=Sampling(v.dac),
             continued=before,
             **given,  # type: ignore[arg-type]
         )

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from forearm.errors import InputError
 from forearm.kernels.rollout import State
 from forearm.simulation.adaptive import integrate
+from forearm.simulation.arguments import Accuracy
 from forearm.simulation.course import Course
 from forearm.simulation.events import EventFunction, EventHit
 from forearm.simulation.fixed import Progress
@@ -30,15 +30,6 @@ MOST_BREAKS = 10_000  # that one piece is given
 # of the positions kept at a converter's periods; the curves between them are a dozen times more
 MOST_NUMBERS = 20_000_000
 ANY = 1e300  # the error that a charge may have: nothing depends on it
-
-
-@dataclass(frozen=True)
-class Accuracy:
-    """A method, and the error that each of its steps may make."""
-
-    method: str
-    rtol: float
-    atol: float
 
 
 class Commands:
@@ -77,7 +68,9 @@ class Following:
         self.currents: list[Floats] = [motors.current[None].copy()]  # (k, m) at the samples of each piece
         self.givings: list[tuple[int, Asked]] = [(1, motors.giving())]  # of as many samples
 
-    def run(self, start: float, duration: float, how: Accuracy, progress: Progress | None) -> Course:
+    def run(
+        self, start: float, duration: float, method: str, accuracy: Accuracy, progress: Progress | None
+    ) -> Course:
         """Piece after piece, each without a change of what stands or is limited."""
         t, end, first, steps = start, start + duration, None, 0
         check_periods(self.drive, duration)
@@ -90,7 +83,7 @@ class Following:
             if len(breaks) == MOST_BREAKS:
                 until, breaks = float(breaks[-1]), breaks[:-1]
             told = None if progress is None else partial(_counted_on, progress, steps)
-            found = self._piece(t, until, breaks, how, first, told)
+            found = self._piece(t, until, breaks, (method, accuracy), first, told)
             t, first, steps = float(found.t[-1]), found.next_step, steps + len(found.dense)
         return self._course(start)
 
@@ -99,11 +92,12 @@ class Following:
         t: float,
         until: float,
         breaks: Floats,
-        how: Accuracy,
+        how: tuple[str, Accuracy],
         first: float | None,
         progress: Progress | None,
     ) -> DenseSolution:
         """To the next change, or to `until`."""
+        method, accuracy = how
         x, xd = self._extended()
         m = len(self.motors.current)
         self.motors.settle(t, xd)
@@ -115,10 +109,10 @@ class Following:
             until,
             x,
             xd,
-            method=how.method,
-            rtol=how.rtol,
-            atol_q=np.concatenate([np.full(self.n, how.atol), np.full(m, ANY)]),
-            atol_qd=how.atol,
+            method=method,
+            rtol=accuracy.rtol,
+            atol_q=np.concatenate([np.full(self.n, accuracy.atol), np.full(m, ANY)]),
+            atol_qd=accuracy.atol,
             events=self._events(),
             breakpoints=breaks,
             first_step=self.friction.careful(self.motors.u(t, x, xd), first),
@@ -243,7 +237,7 @@ def check_periods(drive: Input, duration: float) -> None:
         raise InputError(
             f"simulate: {duration:g} s are {duration / period:.3g} periods of the converter, {period:g} s; "
             f"of {drive.arm.n} joints at most {MOST_NUMBERS // drive.arm.n} are kept. Take a shorter time "
-            "and go on with continued=; or a longer period; or a method of fixed steps, with record=."
+            "and go on with continued=; or a longer period; or fixed steps, with Sampling(record=...)."
         )
 
 

@@ -275,5 +275,5 @@ def check_record(arm: Arm, steps: int, record: int) -> None:
     if (steps // record + 2) * arm.n > MOST_NUMBERS:
         raise InputError(
             f"simulate: {steps} steps of {arm.n} joints are too many to keep; keep every tenth with "
-            "record=10, or go on in parts with continued=."
+            "sampling=Sampling(record=10), or go on in parts with continued=."
         )

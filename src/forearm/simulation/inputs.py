@@ -17,7 +17,7 @@ from forearm.kernels.rollout import State
 from forearm.simulation.arguments import check_function
 from forearm.simulation.converter import Converter, converter_of
 from forearm.simulation.schedule import Schedule
-from forearm.values import as_floats, check_kind
+from forearm.values import as_floats
 
 Floats = NDArray[np.float64]
 Driving = ArrayLike | Schedule | Callable[[float], ArrayLike]
@@ -120,14 +120,13 @@ def input_of(
         raise InputError(
             f"simulate: expected one of torque, voltage and controller, got {' and '.join(given)}."
         )
-    check_function(controller, "controller", "(t, q, qd)")
+    check_function(controller, "simulate, controller", "(t, q, qd)")
     if controller is not None:
         _check_takes(
             controller,
             3,
             "simulate, controller: expected a function of (t, q, qd); one of t alone is torque=.",
         )
-    check_kind(dac, (DAC, type(None)), "simulate, dac")
     source: Any = voltage if voltage is not None else np.zeros(arm.n) if torque is None else torque
     if isinstance(source, Schedule):
         source.check_for(arm, "voltage" if voltage is not None else "torque")

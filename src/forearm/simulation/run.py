@@ -5,18 +5,28 @@ controller; and of many at once.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.drives.motor import DAC
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.kernels.rollout import Simulator
 from forearm.kinematics.arguments import check_arm, states_of
-from forearm.simulation.adaptive_run import Accuracy, Commands, Following
-from forearm.simulation.arguments import check_function, check_tolerances, condition_of
+from forearm.simulation.adaptive_run import Commands, Following
+from forearm.simulation.arguments import (
+    ACCURACY,
+    ENDING,
+    SAMPLING,
+    Accuracy,
+    Ending,
+    OldArguments,
+    Sampling,
+    check_function,
+    condition_of,
+    with_old,
+)
 from forearm.simulation.clock import whole_steps
 from forearm.simulation.course import Course
 from forearm.simulation.energy_balance import Books
@@ -30,9 +40,9 @@ from forearm.simulation.start import Start, beginning, going_on
 from forearm.simulation.stiction import sticking
 from forearm.simulation.symplectic import SYMPLECTIC as CONSERVING_TABLEAUS
 from forearm.simulation.symplectic_run import Conserving, refuse_driven
-from forearm.simulation.track import Condition, Track
+from forearm.simulation.track import Track
 from forearm.simulation.windings import AtOnce, Wound, has_inductance
-from forearm.values import as_floats, check_kind, check_number, check_whole
+from forearm.values import as_floats, check_kind, check_number
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result", bound=Simulation)
@@ -40,7 +50,6 @@ FIXED = ("rk3", "rk4", "gill")
 ADAPTIVE = ("dp45", "dp87", "radau")
 SYMPLECTIC = tuple(tableau.name for tableau in CONSERVING_TABLEAUS)
 ALL = (*FIXED, *ADAPTIVE, *SYMPLECTIC)
-MOST_RECORD = 1_000_000  # steps between two samples: a run can be interrupted between them
 LOOKED_AT = 8  # of many states, where steps may be too long for some
 FOLLOWED = ", or method 'radau'"
 AT_ONCE = 200_000  # steps of all states together: then a run of many can be interrupted
@@ -57,43 +66,51 @@ def simulate(
     controller: Controller | None = None,
     method: str = "rk3",
     step: float = 1e-3,
-    dac: DAC | None = None,
-    record: int = 1,
-    rtol: float = 1e-6,
-    atol: float = 1e-9,
-    stops: bool = False,
-    until: Condition | None = None,
+    sampling: Sampling = SAMPLING,
+    accuracy: Accuracy = ACCURACY,
+    ending: Ending = ENDING,
     continued: Simulation | None = None,
     progress: Progress | None = None,
+    **old: Unpack[OldArguments],
 ) -> Simulation:
     """The motion of an arm from a state (n,) for `duration` s, driven by torques, voltages,
     or a controller's torques.
 
-    What drives it is a value (n,), a `Schedule`, or a function of time; a controller is a function of (t, q,
-    qd). With a `dac` functions are sampled and held at its period. Methods "rk3" (Swartz's), "rk4" and "gill"
-    take fixed steps and keep every `record`-th; "dp45", "dp87" and "radau" (for stiff drives) follow the
-    error; "midpoint" and "gauss4" are symplectic, for arms that nothing drives or brakes. It ends early at a
-    joint's limit if `stops`, or where `until(t, q, qd)` passes 0. `continued` goes on from another
-    simulation's end as if it had not stopped. `progress(t, steps)` is called now and then.
+    - `torque`, `voltage`: a value (n,), a `Schedule`, or a function of time; `controller`: a function of
+      (t, q, qd) that gives torques. One of them, or none.
+    - `method`: "rk3" (Swartz's), "rk4" and "gill" take fixed steps of `step` s; "dp45", "dp87" and "radau"
+      (for stiff drives) follow the error; "midpoint" and "gauss4" are symplectic, for arms that nothing
+      drives or brakes.
+    - `sampling`: the converter that samples and holds what drives the arm, and which fixed steps are kept.
+    - `accuracy`: the error that steps of adaptive methods may make.
+    - `ending`: what ends the run early, a joint's limit or a condition.
+    - `continued`: a simulation from whose end it goes on as if it had not stopped.
+    - `progress`: a function of (t, steps) that is called now and then.
     """
+    sampling, accuracy, ending = (
+        with_old("simulate", old, sampling=sampling, accuracy=accuracy, ending=ending)
+        if old
+        else (sampling, accuracy, ending)
+    )
     check_arm(arm)
     if not isinstance(method, str) or method not in ALL:
         raise NameNotFound(f"simulate: there is no method {shorten(method)}; {suggest(str(method), ALL)}")
-    drive = input_of(arm, torque, voltage, controller, dac)
+    for record, kind, name in (
+        (sampling, Sampling, "sampling"),
+        (accuracy, Accuracy, "accuracy"),
+        (ending, Ending, "ending"),
+    ):
+        check_kind(record, kind, f"simulate, {name}")
+    drive = input_of(arm, torque, voltage, controller, sampling.dac)
     duration = check_number(duration, "simulate, duration", minimum=0.0)
     step = check_number(step, "simulate, step", above=0.0)
-    record = check_whole(record, "simulate, record", 1, MOST_RECORD)
-    check_tolerances(rtol, atol)
-    check_kind(bool(stops) if isinstance(stops, np.bool_) else stops, bool, "simulate, stops")
-    check_function(progress, "progress", "(t, steps)")
+    check_function(progress, "simulate, progress", "(t, steps)")
     simulator = simulator_of(arm, drive.voltage, method if method in FIXED else "rk4")
     start = beginning(arm, simulator, q0, qd0) if continued is None else going_on(arm, simulator, continued)
     state, clock = start.state, start.clock(step)
-    track = Track(arm, start.t, state.q[0], state.qd[0], bool(stops), condition_of(until))
+    track = Track(arm, start.t, state.q[0], state.qd[0], ending.stops, condition_of(ending.until))
     if method in ADAPTIVE:
-        course = _following(drive, simulator, track, start).run(
-            start.t, duration, Accuracy(method, rtol, atol), progress
-        )
+        course = _following(drive, simulator, track, start).run(start.t, duration, method, accuracy, progress)
         made = simulation_of(course, Simulation, arm=arm, method=method, step=None)
         if not drive.is_data:  # the user's functions are asked now, and never after the run
             made.energy  # noqa: B018
@@ -102,14 +119,14 @@ def simulate(
         refuse_inductance(arm, drive.voltage, method)
         told = arm, drive.voltage, method, step
         share = warn_of_long_steps(*told, [state.q[0]], "simulate", FOLLOWED)
-        course = fixed_run(simulator, drive, track, state, clock, duration, record, progress)
+        course = fixed_run(simulator, drive, track, state, clock, duration, sampling.record, progress)
         if is_near(share):
             warn_of_long_steps(*told, [course.q[-1]], "simulate", FOLLOWED)
     else:
         given = (("torque", torque), ("voltage", voltage), ("controller", controller))
         refuse_driven(arm, method, [name for name, value in given if value is not None])
         course = Conserving(arm, method, track, state, start.momentum, clock).run(
-            drive, duration, record, progress
+            drive, duration, sampling.record, progress
         )
     return simulation_of(course, Simulation, arm=arm, method=method, step=step)
 

@@ -18,7 +18,7 @@ from simulation.making import spelt
 import forearm as fa
 from forearm.drives import DAC
 from forearm.simulation import Ending, Sampling, Schedule, Simulation, adaptive_run, without_inductance
-from forearm.simulation.clock import MOST_STEPS, Clock, from_zero, whole_steps
+from forearm.simulation.start import MOST_STEPS, Clock, from_zero, whole_steps
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-12

@@ -10,7 +10,7 @@ from one_joint import beam
 
 import forearm as fa
 from forearm.simulation import Sampling, Schedule
-from forearm.simulation.converter import converter_of
+from forearm.simulation.inputs import converter_of
 
 GAINS = (2.5, None, -4.0)
 

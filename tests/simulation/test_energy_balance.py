@@ -46,7 +46,7 @@ def test_without_friction_energy_is_kept_to_the_order_of_the_method() -> None:
 
     coarse, fine = drift(method="rk4", step=0.02), drift(method="rk4", step=0.01)
     assert 3.6 <= math.log2(coarse / fine) <= 5.6
-    assert drift(method="dp45", rtol=1e-12, atol=1e-13) <= 1e-10
+    assert drift(method="dp45", accuracy=Accuracy(1e-12, 1e-13)) <= 1e-10
 
 
 @pytest.mark.parametrize("method", ["rk4", "dp45", "dp87"])

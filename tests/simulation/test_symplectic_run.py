@@ -16,7 +16,7 @@ from one_joint import block
 
 import forearm as fa
 from forearm.simulation import Accuracy, Ending, Sampling, Simulation, Status, load_simulation
-from forearm.simulation.symplectic_run import Mechanics
+from forearm.simulation.symplectic import Mechanics
 
 Floats = NDArray[np.float64]
 METHODS = pytest.mark.parametrize("method", ["midpoint", "gauss4"])

@@ -15,7 +15,7 @@ from forearm.control.controller import most_torques
 from forearm.drives.motor import DAC, Constants, constants_of
 from forearm.errors import InputError
 from forearm.kernels.rollout import Simulator
-from forearm.simulation.converter import Converter, converter_of
+from forearm.simulation.inputs import Converter, converter_of
 from forearm.simulation.machine import simulator_of
 from forearm.simulation.windings import has_inductance
 from forearm.values import check_kind, check_number, check_whole

@@ -16,15 +16,15 @@ from forearm.control.controller import Controller, Sample
 from forearm.control.reference import Reference, sampled
 from forearm.control.sensors import EXACT, Sensors
 from forearm.errors import InputError, shorten
-from forearm.kernels.rollout import State
+from forearm.kernels.rollout import Simulator, State
 from forearm.kinematics.arguments import states_of
 from forearm.simulation.arguments import with_old
-from forearm.simulation.clock import Clock
 from forearm.simulation.controlled import Run
 from forearm.simulation.fixed import Plant, SampledLoop
 from forearm.simulation.run import simulation_of
 from forearm.simulation.solution import Status
 from forearm.simulation.stability import fastest_decay, longest_step, warn_of_long_steps
+from forearm.simulation.start import Clock
 from forearm.simulation.track import Track
 from forearm.values import check_kind, check_number
 
@@ -88,10 +88,9 @@ def run(
     )
     if start[0].ndim != 1 or not all(np.isfinite(x).all() for x in start):
         raise InputError(f"run: expected one state of finite numbers, ({arm.n},), to begin with.")
-    by_voltage = actuators.by_voltage
-    h = _step(plant, start[0], by_voltage, T) if step is None else check_number(step, "run, step", above=0.0)
+    h = _step(drive.simulator, start[0], T) if step is None else check_number(step, "run, step", above=0.0)
     substeps = max(1, math.ceil(T / h - 1e-9))
-    warn_of_long_steps(plant, by_voltage, METHOD, T / substeps, [start[0]], "run")
+    warn_of_long_steps(drive.simulator, METHOD, T / substeps, [start[0]], "run")
     simulator = drive.simulator
     track = Track(plant, 0.0, start[0], start[1], stops=False, until=None)
     state = simulator.at_rest_or_moving(start[0][None], start[1][None])
@@ -116,9 +115,9 @@ def run(
     )
 
 
-def _step(plant: Arm, q: Floats, by_voltage: bool, period: float) -> float:
+def _step(simulator: Simulator, q: Floats, period: float) -> float:
     """How long steps of the plant are unless they are given."""
-    rate, _ = fastest_decay(plant, q, by_voltage)
+    rate, _ = fastest_decay(simulator, q)
     if not rate:
         return STEP
     bearable = min(STABLE * longest_step(METHOD, rate), period / MANY_STEPS)
@@ -145,16 +144,18 @@ class _Told:
         self.commands, self.requests = np.empty(reference.q.shape), np.empty(reference.q.shape)
         self.rows = list(zip(reference.q, reference.qd, reference.qdd, strict=True))
         self.shape = (drive.plant.n,)
+        self.now: tuple[Floats, Floats] | None = None  # the plant's q and qd
         self.k = 0  # commands so far
         self.waiting: Floats | None = None  # what was asked for and acts a period later
         self.u: Floats | None = None  # what the machine code has
 
     def ask(self, t: float, state: State) -> Floats:
         """What the controller makes of a state, as the machine code takes it."""
-        k, drive, q, qd = self.k, self.drive, state.q[0], state.qd[0]
-        told = self.reader.read(q, qd)
-        if not self.is_exact:
-            self.q[k], self.qd[k] = told
+        k, drive, (q, qd) = self.k, self.drive, self.now or self._first(state)
+        if self.is_exact:
+            told = q.copy(), qd.copy()
+        else:
+            self.q[k], self.qd[k] = told = self.reader.read(q, qd)
         qdd = None if self.sensors.accelerometers is None else self._accelerations(q, qd, state)
         command = self.controller.command(Sample.quickly(k, t, *told, qdd, self.rows[k], self.rows[k + 1]))
         _check(command, self.shape, is_first=k == 0)
@@ -188,6 +189,11 @@ class _Told:
             "asked": self.commands[:T],
             "saturated": short if m == T else np.concatenate([short, short[-1:]]),
         }
+
+    def _first(self, state: State) -> tuple[Floats, Floats]:
+        """q and qd (n,) of the state, which stays where it is in memory."""
+        self.now = state.q[0], state.qd[0]
+        return self.now
 
     def _accelerations(self, q: Floats, qd: Floats, state: State) -> Floats:
         """As accelerometers tell them; before the first command the brakes are on."""

@@ -12,18 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.errors import InputError
-from forearm.kernels.rollout import State
 from forearm.simulation.adaptive import integrate
-from forearm.simulation.arguments import Accuracy
-from forearm.simulation.course import Course
 from forearm.simulation.events import EventFunction, EventHit
-from forearm.simulation.fixed import Progress
 from forearm.simulation.inputs import Input, periods
 from forearm.simulation.jamming import is_jammed
 from forearm.simulation.solution import DenseSolution, Status
+from forearm.simulation.start import Progress, Setup
 from forearm.simulation.stiction import DryFriction
-from forearm.simulation.track import Track, before_zero
-from forearm.simulation.windings import Asked, Motors
+from forearm.simulation.track import Course, before_zero
+from forearm.simulation.windings import Asked, AtOnce, Motors, Wound, has_inductance
 
 Floats = NDArray[np.float64]
 MOST_BREAKS = 10_000  # that one piece is given
@@ -55,11 +52,22 @@ class Commands:
         return self._drive.asked(t, q, qd)
 
 
+def adaptive_run(setup: Setup) -> Course:
+    """Piece after piece, each without a change of what stands or is limited."""
+    check_periods(setup.drive, setup.duration)
+    return Following(setup).run()
+
+
 class Following:
     """A run under way."""
 
-    def __init__(self, drive: Input, commands: Commands, motors: Motors, track: Track, state: State) -> None:
-        self.drive, self.commands, self.motors, self.track, self.state = drive, commands, motors, track, state
+    def __init__(self, setup: Setup) -> None:
+        drive, state, start = setup.drive, setup.state, setup.start
+        commands = Commands(drive)
+        is_wound = drive.voltage and has_inductance(drive.arm)
+        motors: Motors = Wound(drive, start.current) if is_wound else AtOnce(drive, setup.simulator, commands)
+        self.setup, self.drive, self.commands, self.motors = setup, drive, commands, motors
+        self.track, self.state = setup.track, state
         self.friction = DryFriction(motors, state)
         self.n = drive.arm.n
         self.found: list[tuple[DenseSolution, Asked]] = []
@@ -68,12 +76,10 @@ class Following:
         self.currents: list[Floats] = [motors.current[None].copy()]  # (k, m) at the samples of each piece
         self.givings: list[tuple[int, Asked]] = [(1, motors.giving())]  # of as many samples
 
-    def run(
-        self, start: float, duration: float, method: str, accuracy: Accuracy, progress: Progress | None
-    ) -> Course:
-        """Piece after piece, each without a change of what stands or is limited."""
-        t, end, first, steps = start, start + duration, None, 0
-        check_periods(self.drive, duration)
+    def run(self) -> Course:
+        """To the end, or to what ends it."""
+        start, progress = self.setup.start.t, self.setup.progress
+        t, end, first, steps = start, start + self.setup.duration, None, 0
         while t < end and not self.track.is_over:
             until = end
             if self.commands.period < math.inf:
@@ -83,21 +89,15 @@ class Following:
             if len(breaks) == MOST_BREAKS:
                 until, breaks = float(breaks[-1]), breaks[:-1]
             told = None if progress is None else partial(_counted_on, progress, steps)
-            found = self._piece(t, until, breaks, (method, accuracy), first, told)
+            found = self._piece(t, until, breaks, first, told)
             t, first, steps = float(found.t[-1]), found.next_step, steps + len(found.dense)
         return self._course(start)
 
     def _piece(
-        self,
-        t: float,
-        until: float,
-        breaks: Floats,
-        how: tuple[str, Accuracy],
-        first: float | None,
-        progress: Progress | None,
+        self, t: float, until: float, breaks: Floats, first: float | None, progress: Progress | None
     ) -> DenseSolution:
         """To the next change, or to `until`."""
-        method, accuracy = how
+        accuracy = self.setup.accuracy
         x, xd = self._extended()
         m = len(self.motors.current)
         self.motors.settle(t, xd)
@@ -109,7 +109,7 @@ class Following:
             until,
             x,
             xd,
-            method=method,
+            method=self.setup.method,
             rtol=accuracy.rtol,
             atol_q=np.concatenate([np.full(self.n, accuracy.atol), np.full(m, ANY)]),
             atol_qd=accuracy.atol,
@@ -191,7 +191,7 @@ class Following:
         elif found.status is Status.DIVERGED and found.component is not None:
             self.track.diverged(t, int([*range(self.n), *self.motors.which][found.component]))
         else:
-            self.track.status, self.track.message = found.status, found.message
+            self.track.fail(found.status, found.message)
 
     def _jams(self) -> bool:
         """Whether what had no acceleration last is no matter of large numbers."""
@@ -222,9 +222,18 @@ class Following:
             at, rate, u = (np.concatenate([part[k] for part in parts]) for k in range(3))
             return at, rate, u
 
-        is_held = drive.is_constant and not len(motors.current)
         return Course(
-            motors.simulator, t, q, qd, given, between, motors.supply, is_held, self.track, checkpoint
+            motors.simulator,
+            t,
+            q,
+            qd,
+            given,
+            between,
+            motors.supply,
+            is_held=drive.is_constant and not len(motors.current),
+            track=self.track,
+            checkpoint=checkpoint,
+            is_asking=not drive.is_data,
         )
 
 

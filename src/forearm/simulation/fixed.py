@@ -13,41 +13,39 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kernels.rollout import Simulator, State
-from forearm.simulation.clock import Clock, from_zero, held_steps, whole_steps
-from forearm.simulation.course import Between, Course, at_once
 from forearm.simulation.inputs import Input
 from forearm.simulation.jamming import jams_within
 from forearm.simulation.result import cubic
-from forearm.simulation.track import Track, first_to_go
+from forearm.simulation.stability import is_near, warn_of_long_steps
+from forearm.simulation.start import Clock, Progress, Setup, from_zero, held_steps, whole_steps
+from forearm.simulation.track import Between, Course, Track, at_once, first_to_go
+from forearm.simulation.windings import refuse_inductance
 
 Floats = NDArray[np.float64]
-Progress = Callable[[float, int], object]
 # What the machine code takes, (n,), from a time and a state; it may end the run by its track.
 Ask = Callable[[float, State], Floats]
 MOST_NUMBERS = 200_000_000  # of a run's record
+FOLLOWED = ", or method 'radau'"
 PIECE = 20_000  # steps after which a run looks whether it should go on
 
 
-def fixed_run(
-    simulator: Simulator,
-    drive: Input,
-    track: Track,
-    state: State,
-    clock: Clock,
-    duration: float,
-    record: int,
-    progress: Progress | None,
-) -> Course:
+def fixed_run(setup: Setup) -> Course:
     """Steps with every `record`-th kept, and a shorter one at the end where the duration asks for it.
 
     A shorter one at the start leads to the times of the converter, whole periods from 0.
     """
+    simulator, drive, track, clock = setup.simulator, setup.drive, setup.track, setup.clock
+    record, duration = setup.record, setup.duration
+    if drive.voltage:
+        refuse_inductance(setup.arm, setup.method)
+    told = simulator, setup.method, setup.step
+    share = warn_of_long_steps(*told, [setup.state.q[0]], "simulate", FOLLOWED, callers=2)
     missing, held = 0.0, 1 if drive.converter is None else held_steps(drive.converter.period, clock.step)
     if drive.converter is not None and not drive.is_constant:
         clock, missing = from_zero(clock)
     steps, rest = whole_steps(duration - min(missing, duration), clock.step)
     check_record(simulator.arm, steps, record)
-    plant, thin = Plant(simulator, track, state, clock, is_linear=drive.is_linear), 1
+    plant, thin = Plant(simulator, track, setup.state, clock, is_linear=drive.is_linear), 1
     loop: OpenLoop | SampledLoop
     if drive.controller is None:
         loop = OpenLoop(plant, drive, held, record)
@@ -56,9 +54,11 @@ def fixed_run(
     if missing and duration and not track.is_over:
         loop.short(min(missing, duration), is_whole=duration >= missing)
     if plant.is_whole:
-        loop.run(steps, progress)
+        loop.run(steps, setup.progress)
     if rest and not track.is_over:
         loop.short(rest, is_whole=False)
+    if is_near(share):
+        warn_of_long_steps(*told, [plant.state.q[0]], "simulate", FOLLOWED, callers=2)
     if drive.is_constant:
         return plant.course(loop.rows)
     rows = loop.rows()  # the user's functions are asked now, and never after the run
@@ -230,10 +230,10 @@ class SampledLoop:
     def run(self, steps: int, progress: Progress | None = None) -> None:
         """So many steps, or until an event ends them."""
         clock, track, held = self.plant.clock, self.plant.track, self.held
-        times, begin = self.plant.times(steps, clock.step), clock.done
+        times, step, begin = self.plant.times(steps, clock.step), clock.step, clock.done
         while (done := clock.done - begin) < steps and not track.is_over:
             count = min(held - clock.done % held, steps - done)
-            self._hold(times[done : done + count + 1], clock.step)
+            self._hold(times[done : done + count + 1], step)
             if progress is not None:
                 progress(track.last, clock.done - self.first)
 

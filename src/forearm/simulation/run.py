@@ -4,7 +4,8 @@ controller; and of many at once.
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar, Unpack
 
 import numpy as np
@@ -12,9 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, NameNotFound, shorten, suggest
-from forearm.kernels.rollout import Simulator
 from forearm.kinematics.arguments import check_arm, states_of
-from forearm.simulation.adaptive_run import Commands, Following
+from forearm.simulation.adaptive_run import adaptive_run
 from forearm.simulation.arguments import (
     ACCURACY,
     ENDING,
@@ -27,21 +27,18 @@ from forearm.simulation.arguments import (
     condition_of,
     with_old,
 )
-from forearm.simulation.clock import whole_steps
-from forearm.simulation.course import Course
 from forearm.simulation.energy_balance import Books
-from forearm.simulation.fixed import Progress, fixed_run
-from forearm.simulation.inputs import Controller, Driving, Input, input_of
+from forearm.simulation.fixed import fixed_run
+from forearm.simulation.inputs import Controller, Driving, input_of
 from forearm.simulation.machine import simulator_of
 from forearm.simulation.methods import METHODS
 from forearm.simulation.result import Simulation
-from forearm.simulation.stability import is_near, warn_of_long_steps
-from forearm.simulation.start import Start, beginning, going_on
-from forearm.simulation.stiction import sticking
+from forearm.simulation.stability import warn_of_long_steps
+from forearm.simulation.start import Progress, Setup, beginning, going_on, whole_steps
 from forearm.simulation.symplectic import SYMPLECTIC as CONSERVING_TABLEAUS
-from forearm.simulation.symplectic_run import Conserving, refuse_driven
-from forearm.simulation.track import Track
-from forearm.simulation.windings import AtOnce, Wound, has_inductance
+from forearm.simulation.symplectic import symplectic_run
+from forearm.simulation.track import Course, Track, sticking
+from forearm.simulation.windings import refuse_inductance
 from forearm.values import as_floats, check_kind, check_number
 
 Floats = NDArray[np.float64]
@@ -51,7 +48,11 @@ ADAPTIVE = ("dp45", "dp87", "radau")
 SYMPLECTIC = tuple(tableau.name for tableau in CONSERVING_TABLEAUS)
 ALL = (*FIXED, *ADAPTIVE, *SYMPLECTIC)
 LOOKED_AT = 8  # of many states, where steps may be too long for some
-FOLLOWED = ", or method 'radau'"
+RUNS: dict[str, Callable[[Setup], Course]] = {
+    **dict.fromkeys(FIXED, fixed_run),
+    **dict.fromkeys(ADAPTIVE, adaptive_run),
+    **dict.fromkeys(SYMPLECTIC, symplectic_run),
+}
 AT_ONCE = 200_000  # steps of all states together: then a run of many can be interrupted
 
 
@@ -104,31 +105,19 @@ def simulate(
     drive = input_of(arm, torque, voltage, controller, sampling.dac)
     duration = check_number(duration, "simulate, duration", minimum=0.0)
     step = check_number(step, "simulate, step", above=0.0)
-    check_function(progress, "simulate, progress", "(t, steps)")
+    if progress is not None:
+        check_function(progress, "simulate, progress", "(t, steps)")
     simulator = simulator_of(arm, drive.voltage, method if method in FIXED else "rk4")
     start = beginning(arm, simulator, q0, qd0) if continued is None else going_on(arm, simulator, continued)
-    state, clock = start.state, start.clock(step)
-    track = Track(arm, start.t, state.q[0], state.qd[0], ending.stops, condition_of(ending.until))
-    if method in ADAPTIVE:
-        course = _following(drive, simulator, track, start).run(start.t, duration, method, accuracy, progress)
-        made = simulation_of(course, Simulation, arm=arm, method=method, step=None)
-        if not drive.is_data:  # the user's functions are asked now, and never after the run
-            made.energy  # noqa: B018
-        return made
-    if method in FIXED:
-        refuse_inductance(arm, drive.voltage, method)
-        told = arm, drive.voltage, method, step
-        share = warn_of_long_steps(*told, [state.q[0]], "simulate", FOLLOWED)
-        course = fixed_run(simulator, drive, track, state, clock, duration, sampling.record, progress)
-        if is_near(share):
-            warn_of_long_steps(*told, [course.q[-1]], "simulate", FOLLOWED)
-    else:
-        given = (("torque", torque), ("voltage", voltage), ("controller", controller))
-        refuse_driven(arm, method, [name for name, value in given if value is not None])
-        course = Conserving(arm, method, track, state, start.momentum, clock).run(
-            drive, duration, sampling.record, progress
-        )
-    return simulation_of(course, Simulation, arm=arm, method=method, step=step)
+    until = None if ending.until is None else condition_of(ending.until)
+    track = Track(arm, start.t, start.state.q[0], start.state.qd[0], ending.stops, until)
+    setup = Setup(
+        arm, method, drive, simulator, start, track, duration, step, sampling.record, accuracy, progress
+    )
+    course = RUNS[method](setup)
+    return simulation_of(
+        course, Simulation, arm=arm, method=method, step=None if method in ADAPTIVE else step
+    )
 
 
 def simulate_many(
@@ -161,13 +150,14 @@ def simulate_many(
         raise InputError(
             "simulate_many: every number of q0, qd0, torque and voltage must be finite; leave the others out."
         )
-    refuse_inductance(arm, voltage is not None, method)
+    if voltage is not None:
+        refuse_inductance(arm, method)
     simulator = simulator_of(arm, voltage is not None, method)
     state = simulator.at_rest_or_moving(q, qd)
     step = check_number(step, "simulate_many, step", above=0.0)
     rows = q[:: max(len(q) // LOOKED_AT, 1)]
     warn_of_long_steps(
-        arm, voltage is not None, method, step, rows, "simulate_many", ", or simulate one by one with 'radau'"
+        simulator, method, step, rows, "simulate_many", ", or simulate one by one with 'radau'"
     )
     steps, rest = whole_steps(check_number(duration, "simulate_many, duration", minimum=0.0), step)
     piece = max(AT_ONCE // max(len(q), 1), 1)
@@ -178,29 +168,17 @@ def simulate_many(
     return state.q, state.qd
 
 
-def refuse_inductance(arm: Arm, voltage: bool, method: str) -> None:
-    """Currents behind an inductance are states that fixed steps do not have."""
-    if voltage and has_inductance(arm):
-        raise InputError(
-            f"simulate: {method!r} takes voltages without inductance only, and motors of {arm.name!r} have "
-            "some. Take simulate with method 'dp45', or 'radau' where L / R is short; or "
-            "forearm.simulation.without_inductance(arm)."
-        )
-
-
-def _following(drive: Input, simulator: Simulator, track: Track, start: Start) -> Following:
-    commands = Commands(drive)
-    is_wound = drive.voltage and has_inductance(drive.arm)
-    motors = Wound(drive, start.current) if is_wound else AtOnce(drive, simulator, commands)
-    return Following(drive, commands, motors, track, start.state)
-
-
 def simulation_of(course: Course, kind: type[Result], **fields: Any) -> Result:
     """What a run leaves, with other `fields` of its kind; what only some ask for is computed when they do."""
     track = course.track
+
+    @cache
+    def books() -> Books:
+        return Books(course)
+
     events = sorted([*track.events, *sticking(course.simulator, course.t, course.qd)], key=lambda e: e.t)
-    return kind.of_motion(
-        partial(getattr, Books(course)),
+    made = kind.of_motion(
+        lambda name: getattr(books(), name),
         t=course.t,
         q=course.q,
         qd=course.qd,
@@ -210,6 +188,9 @@ def simulation_of(course: Course, kind: type[Result], **fields: Any) -> Result:
         checkpoint=course.checkpoint,
         **fields,
     )
+    if course.is_asking:
+        made.energy  # noqa: B018
+    return made
 
 
 assert set(ALL) <= set(METHODS)

@@ -202,6 +202,29 @@ def test_same_input_same_bits_also_for_a_controller_that_remembers() -> None:
     assert np.array_equal(first.tau, second.tau)
 
 
+@pytest.mark.parametrize("delay", [0, 1])
+def test_a_controller_may_use_its_array_again(delay: int) -> None:
+    arm, shared = fa.load("chain3"), np.zeros(3)
+
+    class Shared(Spy):
+        def command(self, sample: Sample) -> np.ndarray:
+            shared[:] = super().command(sample)
+            return shared
+
+    how = {"period": 0.01, "actuators": control.Actuators(delay=delay)}
+    own, same = (control.run(arm, spy, wave(arm), **how) for spy in (Spy(3, 0.1), Shared(3, 0.1)))  # type: ignore[arg-type]
+    assert np.array_equal(own.q, same.q)
+    assert np.array_equal(own.tau, same.tau)
+    assert np.array_equal(own.asked, same.asked)
+
+    def ramp(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        shared[:] = 1.0 + 10.0 * t
+        return shared
+
+    run = fa.simulate(arm, np.zeros(3), np.zeros(3), 0.02, controller=ramp)
+    assert run.tau[:-1, 0] == pytest.approx(1.0 + 10.0 * run.t[:-1])
+
+
 def test_a_delayed_command_acts_a_period_later() -> None:
     arm = fa.load("chain3")
     now, late = (

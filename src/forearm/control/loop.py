@@ -65,37 +65,19 @@ def run(
     """
     if old:
         (actuators,) = with_old("run", old, actuators=actuators)
-    plant = arm if plant is None else plant
-    for some, name in ((arm, "arm"), (plant, "plant")):
-        check_kind(some, Arm, f"run, {name}")
-    if not all(hasattr(controller, name) for name in ("name", "operations", "reset", "command")):
-        raise InputError(
-            "run: a controller must have name, operations, reset() and command(sample), got "
-            f"{shorten(controller)}."
-        )
-    if plant.n != arm.n:
-        raise InputError(
-            f"run: the plant has {plant.n} joints, the arm that the controller believes in {arm.n}."
-        )
-    sensors = EXACT if sensors is None else sensors
-    check_kind(sensors, Sensors, "run, sensors")
-    check_kind(actuators, Actuators, "run, actuators")
+    plant, sensors = arm if plant is None else plant, EXACT if sensors is None else sensors
+    _check_given(arm, plant, controller, sensors, actuators)
     T = actuators.period(period)
     reference = sampled(arm, motion, T)
     drive = Amplifiers.of(arm, plant, actuators)
-    start = states_of(
-        plant, q0=reference.q[0] if q0 is None else q0, qd0=reference.qd[0] if qd0 is None else qd0
-    )
-    if start[0].ndim != 1 or not all(np.isfinite(x).all() for x in start):
-        raise InputError(f"run: expected one state of finite numbers, ({arm.n},), to begin with.")
-    h = _step(drive.simulator, start[0], T) if step is None else check_number(step, "run, step", above=0.0)
+    simulator, (q, qd) = drive.simulator, _start(plant, reference, q0, qd0)
+    h = _step(simulator, q, T) if step is None else check_number(step, "run, step", above=0.0)
     substeps = max(1, math.ceil(T / h - 1e-9))
-    warn_of_long_steps(drive.simulator, METHOD, T / substeps, [start[0]], "run")
-    simulator = drive.simulator
-    track = Track(plant, 0.0, start[0], start[1], stops=False, until=None)
-    state = simulator.at_rest_or_moving(start[0][None], start[1][None])
-    told = _Told(drive, controller, reference, sensors, actuators.delay, track)
+    warn_of_long_steps(simulator, METHOD, T / substeps, [q], "run")
+    track = Track(plant, 0.0, q, qd, stops=False, until=None)
+    state = simulator.at_rest_or_moving(q[None], qd[None])
     moved = Plant(simulator, track, state, Clock(0.0, T), substeps=substeps, bound=BEYOND)
+    told = _Told(drive, controller, reference, sensors, actuators.delay, track)
     loop = SampledLoop(moved, told.ask)
     controller.reset()
     loop.run(len(reference.t) - 1)
@@ -113,6 +95,34 @@ def run(
         operations=float(controller.operations),
         **told.fields(moved.state, given[: len(loop.answers)]),
     )
+
+
+def _check_given(arm: Arm, plant: Arm, controller: object, sensors: object, actuators: object) -> None:
+    for some, name in ((arm, "arm"), (plant, "plant")):
+        check_kind(some, Arm, f"run, {name}")
+    if not all(hasattr(controller, name) for name in ("name", "operations", "reset", "command")):
+        raise InputError(
+            "run: a controller must have name, operations, reset() and command(sample), got "
+            f"{shorten(controller)}."
+        )
+    if plant.n != arm.n:
+        raise InputError(
+            f"run: the plant has {plant.n} joints, the arm that the controller believes in {arm.n}."
+        )
+    check_kind(sensors, Sensors, "run, sensors")
+    check_kind(actuators, Actuators, "run, actuators")
+
+
+def _start(
+    plant: Arm, reference: Reference, q0: ArrayLike | None, qd0: ArrayLike | None
+) -> tuple[Floats, Floats]:
+    """The state (n,) to begin with: as given, or that of the motion."""
+    q, qd = states_of(
+        plant, q0=reference.q[0] if q0 is None else q0, qd0=reference.qd[0] if qd0 is None else qd0
+    )
+    if q.ndim != 1 or not (np.isfinite(q).all() and np.isfinite(qd).all()):
+        raise InputError(f"run: expected one state of finite numbers, ({plant.n},), to begin with.")
+    return q, qd
 
 
 def _step(simulator: Simulator, q: Floats, period: float) -> float:
@@ -157,9 +167,10 @@ class _Told:
         else:
             self.q[k], self.qd[k] = told = self.reader.read(q, qd)
         qdd = None if self.sensors.accelerometers is None else self._accelerations(q, qd, state)
-        command = self.controller.command(Sample.quickly(k, t, *told, qdd, self.rows[k], self.rows[k + 1]))
-        _check(command, self.shape, is_first=k == 0)
-        self.commands[k], self.k = command, k + 1
+        answer = self.controller.command(Sample.quickly(k, t, *told, qdd, self.rows[k], self.rows[k + 1]))
+        _check(answer, self.shape, is_first=k == 0)
+        self.commands[k], self.k = answer, k + 1
+        command: Floats = self.commands[k]  # the controller may use its own array again
         if not math.isfinite(sum(command.tolist())) and not np.isfinite(command).all():
             self._refuse(t, command)
             return command

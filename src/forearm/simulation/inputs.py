@@ -105,7 +105,7 @@ class Input:
 
     def answer(self, t: float, state: State) -> Floats:
         """The same for the one simulation of a state, in the steps and bounds of the converter."""
-        return self.limited(self.asked(t, state.q[0], state.qd[0]))
+        return self.limited(self.asked(t, state.q[0], state.qd[0]).copy())  # the user may use the array again
 
     def limited(self, value: Floats) -> Floats:
         """In the steps and bounds of the converter."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -237,3 +239,21 @@ def test_states_are_checked() -> None:
         fa.simulate_many(block(), [0.0], [0.0], 1.0)
     with pytest.raises(fa.ForearmError, match="simulate_many: expected states"):
         fa.simulate_many(block(), [[0.0]], [[0.0]], 1.0, torque=[1.0], voltage=[1.0])
+
+
+def test_a_run_of_fixed_steps_passes_through_few_modules() -> None:
+    """So that a reader can follow it: of the second run, when everything is compiled and kept."""
+    arm, entered = fa.load("puma560"), set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        name = str(frame.f_globals.get("__name__", ""))
+        if event == "call" and name.startswith("forearm"):
+            entered.add(name)
+
+    for profile in (None, note):
+        sys.setprofile(profile)
+        try:
+            fa.simulate(arm, np.full(6, 0.1), np.zeros(6), 0.01)
+        finally:
+            sys.setprofile(None)
+    assert len(entered) <= 13, sorted(entered)

@@ -48,7 +48,15 @@ def test_comparison_is_that_of_python(capsys: Capture) -> None:
     arm = fa.load("stanford")
     motion = control.default_motion(arm, 0.5)
     names = ["computed torque", "PD + gravity"]
-    same = control.compare(arm, motion, names, period=0.01, payload=1.5, bandwidth=6.0 * math.pi, delay=1)
+    same = control.compare(
+        arm,
+        motion,
+        names,
+        period=0.01,
+        payload=1.5,
+        bandwidth=6.0 * math.pi,
+        actuators=control.Actuators(delay=1),
+    )
     assert found["controllers"] == same.document()["controllers"]
     assert found["payload"] == 1.5
     assert [row["name"] for row in found["controllers"]] == names

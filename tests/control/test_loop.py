@@ -442,6 +442,9 @@ def test_arguments_as_they_were_still_work_and_say_how_to_write_them() -> None:
     with pytest.warns(FutureWarning, match=r"run: delay=... is now actuators=Actuators\(delay=...\)"):
         old = control.run(arm, Spy(3, 0.1), wave(arm), period=0.01, delay=1)
     assert np.array_equal(old.q, new.q)
+    with pytest.warns(FutureWarning, match=r"compare: delay=... is now actuators=Actuators\(delay=...\)"):
+        rows = control.compare(arm, wave(arm), [Spy(3)], period=0.01, payload=0.0, delay=1).rows
+    assert len(rows) == 1
     with pytest.raises(
         TypeError, match=r"run\(\) got an unexpected keyword argument 'dealy'; did you mean 'delay'"
     ):

@@ -54,7 +54,11 @@ def functions() -> Iterator[tuple[str, Callable[..., Any], dict[str, Any], str]]
             if not callable(found) or (inspect.isclass(found) and issubclass(found, BaseException)):
                 continue
             taken = inspect.signature(found).parameters
-            needed = [key for key, one in taken.items() if one.default is one.empty]
+            needed = [
+                key
+                for key, one in taken.items()
+                if one.default is one.empty and one.kind is not one.VAR_KEYWORD
+            ]
             for key in (key for key, one in taken.items() if "ArrayLike" in str(one.annotation)):
                 given = {n: GIVEN.get(n) for n in needed} | OTHERWISE.get(where, {})
                 yield where, found, {n: v for n, v in given.items() if n != key}, key

@@ -48,7 +48,15 @@ def test_comparison_is_that_of_python(capsys: Capture) -> None:
     arm = fa.load("stanford")
     motion = control.default_motion(arm, 0.5)
     names = ["computed torque", "PD + gravity"]
-    same = control.compare(arm, motion, names, period=0.01, payload=1.5, bandwidth=6.0 * math.pi, delay=1)
+    same = control.compare(
+        arm,
+        motion,
+        names,
+        period=0.01,
+        payload=1.5,
+        bandwidth=6.0 * math.pi,
+        actuators=control.Actuators(delay=1),
+    )
     assert found["controllers"] == same.document()["controllers"]
     assert found["payload"] == 1.5
     assert [row["name"] for row in found["controllers"]] == names
@@ -231,8 +239,8 @@ def test_a_log_against_the_model(capsys: Capture, tmp_path: Path) -> None:
     arm = fa.load("stanford")
     made = control.run(arm, control.PD(arm), control.default_motion(arm, 1.0), period=2e-3)
     table = (
-        {"t": made.t[:-1]}
-        | {f"q{i + 1}": made.q[:-1, i] for i in range(6)}
+        {"t": made.t}
+        | {f"q{i + 1}": made.q[:, i] for i in range(6)}
         | {f"tau{i + 1}": made.tau[:, i] for i in range(6)}
     )
     write_table(tmp_path / "log.csv", table)

@@ -19,7 +19,7 @@ import pytest
 import forearm as fa
 from forearm.cli.main import main
 from forearm.drives import DAC
-from forearm.simulation import Schedule, load_simulation, simulate
+from forearm.simulation import Accuracy, Sampling, Schedule, load_simulation, simulate
 
 Capture = pytest.CaptureFixture[str]
 Q = [0.1, -0.4, 0.7, 0.3, -0.9, 0.5]
@@ -59,15 +59,15 @@ def same_end(shown: Any, run: fa.Simulation) -> None:
         (("--torque", "1,2,3,4,0.5,-0.6"), {"torque": [1.0, 2.0, 3.0, 4.0, 0.5, -0.6]}),
         (
             (*VOLTS, "--method", "rk4", "--step", "0.002", "--record", "5"),
-            {"voltage": VOLTAGE, "method": "rk4", "step": 0.002, "record": 5},
+            {"voltage": VOLTAGE, "method": "rk4", "step": 0.002, "sampling": Sampling(record=5)},
         ),
         (
             (*VOLTS, "--method", "dp45", "--rtol", "1e-8", "--atol", "1e-10"),
-            {"voltage": VOLTAGE, "method": "dp45", "rtol": 1e-8, "atol": 1e-10},
+            {"voltage": VOLTAGE, "method": "dp45", "accuracy": Accuracy(1e-8, 1e-10)},
         ),
         (
             (*VOLTS, "--dac-period", "0.002", "--dac-bits", "8", "--dac-range", "5", "--dac-gain", "2"),
-            {"voltage": VOLTAGE, "dac": DAC(0.002, 8, 5.0, 2.0)},
+            {"voltage": VOLTAGE, "sampling": Sampling(DAC(0.002, 8, 5.0, 2.0))},
         ),
     ],
 )

@@ -21,6 +21,7 @@ from forearm.control.acceleration import (
     slowest_share,
 )
 from forearm.control.accelerometers import accelerometers
+from forearm.control.actuators import Actuators
 from forearm.control.comparison import compare
 from forearm.control.controller import Sample
 from forearm.control.controllers.feedforward import FeedForwardPD
@@ -264,7 +265,11 @@ def test_gains_end_where_a_loop_of_one_joint_stops_settling(seen_by: str, delay:
     def changes(gain: float) -> Array:
         servo = AccelerationServo(arm, motion, seen_by=seen_by, bandwidth=None, delay=delay)
         servo.gain = gain
-        return np.abs(np.diff(run(arm, Pushed(servo), motion, sensors=sensors, delay=delay).asked[:, 0]))
+        return np.abs(
+            np.diff(
+                run(arm, Pushed(servo), motion, sensors=sensors, actuators=Actuators(delay=delay)).asked[:, 0]
+            )
+        )
 
     for gain in (0.9 * most, 1.1 * most):
         found = changes(gain)
@@ -299,7 +304,7 @@ def test_a_delay_does_not_shake_it() -> None:
     """
     arm = fa.load("puma560")
     names = ["computed torque", "acceleration servo", "acceleration servo, seen by encoders"]
-    computed, *servos = compare(arm, None, names, delay=1).rows
+    computed, *servos = compare(arm, None, names, actuators=Actuators(delay=1)).rows
     for servo in servos:
         assert servo.torque_rms < 1.05 * computed.torque_rms
         assert servo.loaded_hand_rms < 0.2 * computed.loaded_hand_rms
@@ -323,7 +328,8 @@ def test_a_comparison_tells_it_period_and_delay() -> None:
     arm = fa.load("stanford")
     names = ["acceleration servo"]
     fast, slow, late = (
-        compare(arm, None, names, payload=0.0, **how).rows[0] for how in ({}, {"period": 5e-3}, {"delay": 1})
+        compare(arm, None, names, payload=0.0, **how).rows[0]
+        for how in ({}, {"period": 5e-3}, {"actuators": Actuators(delay=1)})
     )
     assert slow.stiffness < late.stiffness <= fast.stiffness == 1.0
 

@@ -151,7 +151,7 @@ def test_saturation_under_load_is_told() -> None:
     plant = arm.with_payload(0.05 * sum(body.mass for body in arm.moving.bodies))
     made = control.run(arm, control.ComputedTorque(arm), motion, period=2e-3, plant=plant)
     assert row.saturated == 0.0
-    assert row.loaded_saturated == made.saturated.mean() > 0.1
+    assert row.loaded_saturated == made.saturated[:-1].mean() > 0.1
 
 
 @pytest.mark.long

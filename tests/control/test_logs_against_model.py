@@ -14,6 +14,7 @@ from forearm import Arm
 from forearm.control.log_derivatives import best_half, noise_of, smoothed
 from forearm.control.logs_against_model import LogComparison, compare_log
 from forearm.logs.table import write_table
+from forearm.simulation import Sampling
 
 Floats = NDArray[np.float64]
 STEP = 2e-3
@@ -45,7 +46,7 @@ def run(arm: Arm) -> dict[str, Floats]:
         2.0,
         controller=controller,
         step=STEP / 4,
-        record=4,
+        sampling=Sampling(record=4),
         method="rk4",
     )
     # the torque at an instant, not one that a step held: what inverse dynamics asks for with

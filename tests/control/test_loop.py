@@ -17,7 +17,7 @@ import forearm as fa
 from forearm import control
 from forearm.control.controller import Sample
 from forearm.control.gains import sampled_radius
-from forearm.simulation import without_inductance
+from forearm.simulation import Sampling, without_inductance
 
 EXACT = 1e-12  # rounding of some hundred steps whose closed form is a polynomial
 INTEGRATED = 1e-9  # fourth-order steps of 0.25 ms on motions of a second
@@ -95,7 +95,7 @@ def test_sampling_bounds_the_bandwidth(delay: int, share: float) -> None:
         control.PD(arm, bandwidth=w, gravity=False),
         control.hold([0.0], 12.0),
         period=T,
-        delay=delay,
+        actuators=control.Actuators(delay=delay),
         q0=[0.1],
         qd0=[0.0],
     )
@@ -141,7 +141,7 @@ def test_same_bits_as_simulate_with_the_same_controller() -> None:
         np.zeros(6),
         0.3,
         controller=lambda t, q, qd: gains * (90.0 * (0.2 - q) - 15.0 * qd),
-        dac=fa.DAC(period=T),
+        sampling=Sampling(dac=fa.DAC(period=T)),
         method="rk4",
         step=5e-4,
     )
@@ -160,7 +160,7 @@ def test_work_done_is_the_energy_gained(seed: int) -> None:
         q, qd = made.q[k], made.qd[k]
         energy = kernel.fused(["kinetic_energy", "potential_energy"])(q, qd)
         gained += sign * float(energy["kinetic"][0] + energy["potential"][0])
-    work = float(np.sum(made.tau * np.diff(made.q, axis=0)))  # exactly, as torques are held
+    work = float(np.sum(made.tau[:-1] * np.diff(made.q, axis=0)))  # exactly, as torques are held
     assert work == pytest.approx(gained, abs=INTEGRATED * float(np.abs(made.tau).max()))
 
 
@@ -202,11 +202,38 @@ def test_same_input_same_bits_also_for_a_controller_that_remembers() -> None:
     assert np.array_equal(first.tau, second.tau)
 
 
+@pytest.mark.parametrize("delay", [0, 1])
+def test_a_controller_may_use_its_array_again(delay: int) -> None:
+    arm, shared = fa.load("chain3"), np.zeros(3)
+
+    class Shared(Spy):
+        def command(self, sample: Sample) -> np.ndarray:
+            shared[:] = super().command(sample)
+            return shared
+
+    how = {"period": 0.01, "actuators": control.Actuators(delay=delay)}
+    own, same = (control.run(arm, spy, wave(arm), **how) for spy in (Spy(3, 0.1), Shared(3, 0.1)))  # type: ignore[arg-type]
+    assert np.array_equal(own.q, same.q)
+    assert np.array_equal(own.tau, same.tau)
+    assert np.array_equal(own.asked, same.asked)
+
+    def ramp(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        shared[:] = 1.0 + 10.0 * t
+        return shared
+
+    run = fa.simulate(arm, np.zeros(3), np.zeros(3), 0.02, controller=ramp)
+    assert run.tau[:-1, 0] == pytest.approx(1.0 + 10.0 * run.t[:-1])
+
+
 def test_a_delayed_command_acts_a_period_later() -> None:
     arm = fa.load("chain3")
-    now, late = (control.run(arm, Spy(3, 0.1), wave(arm), period=0.01, delay=d) for d in (0, 1))
-    assert np.array_equal(now.tau[:, 0], 0.1 * (np.arange(50) + 1.0))
-    assert np.array_equal(late.tau[1:], now.tau[:-1])
+    now, late = (
+        control.run(arm, Spy(3, 0.1), wave(arm), period=0.01, actuators=control.Actuators(delay=d))
+        for d in (0, 1)
+    )
+    assert np.array_equal(now.tau[:-1, 0], 0.1 * (np.arange(50) + 1.0))
+    assert np.array_equal(now.tau[-1], now.tau[-2]), "held at the last sample, which has no command"
+    assert np.array_equal(late.tau[1:-1], now.tau[:-2])
     assert np.array_equal(late.tau[0], now.tau[0]), "the first is known before the start"
     assert np.array_equal(late.asked, now.asked)
 
@@ -216,11 +243,13 @@ def test_voltages_make_the_torques_asked_for() -> None:
     arm = motor_arm()
     motion = control.smooth([0.0], [0.8], 0.5)
     by_torque, by_voltage = (
-        control.run(arm, control.ComputedTorque(arm), motion, voltage=v) for v in (False, True)
+        control.run(arm, control.ComputedTorque(arm), motion, actuators=control.Actuators(voltage=v))
+        for v in (False, True)
     )
-    assert by_torque.voltage is None
+    assert by_torque.voltage is not None, "what the motors would need"
     assert by_voltage.voltage is not None
-    assert np.allclose(by_voltage.tau, by_voltage.asked, atol=1e-9 * np.abs(by_voltage.asked).max())
+    atol = 1e-9 * np.abs(by_voltage.asked).max()
+    assert np.allclose(by_voltage.tau[:-1], by_voltage.asked[:-1], atol=atol)
     K, volts = 40.0 * 0.1, by_voltage.voltage[100]
     assert volts == pytest.approx(1.5 * by_voltage.asked[100] / K + K * by_voltage.qd[100], rel=1e-12)
     # Held voltages lose torque as the joint speeds up within a period: near, but not the same.
@@ -231,7 +260,7 @@ def test_a_converter_has_steps_bounds_and_its_own_period() -> None:
     arm = motor_arm()
     motion = control.smooth([0.0], [0.8], 0.5)
     fine, coarse, short = (
-        control.run(arm, control.ComputedTorque(arm), motion, dac=dac)
+        control.run(arm, control.ComputedTorque(arm), motion, actuators=control.Actuators(dac=dac))
         for dac in (fa.DAC(2e-3, 14, 24.0), fa.DAC(2e-3, 5, 24.0), fa.DAC(2e-3, 14, 2.0))
     )
     assert fine.period == 2e-3
@@ -248,7 +277,12 @@ def test_a_converter_has_steps_bounds_and_its_own_period() -> None:
 @pytest.mark.parametrize(("limit", "value"), [("max_voltage", 2.5), ("max_current", 1.6)])
 def test_limits_of_the_motors_are_told(limit: str, value: float) -> None:
     arm = motor_arm(**{limit: value})
-    made = control.run(arm, control.ComputedTorque(arm), control.smooth([0.0], [1.5], 0.5), voltage=True)
+    made = control.run(
+        arm,
+        control.ComputedTorque(arm),
+        control.smooth([0.0], [1.5], 0.5),
+        actuators=control.Actuators(voltage=True),
+    )
     assert made.saturated.any()
     assert not made.saturated.all()
     assert made.voltage is not None
@@ -273,15 +307,18 @@ def test_torques_end_there_under_voltages_too(delay: int) -> None:
     motor, K = fa.Motor(gear_ratio=40.0, rotor_inertia=2e-4, torque_constant=0.1, resistance=1.5), 4.0
     arm = beam(motor=motor, max_effort=5.5)
     made = control.run(
-        arm, control.ComputedTorque(arm), control.smooth([0.3], [1.9], 0.5), voltage=True, delay=delay
+        arm,
+        control.ComputedTorque(arm),
+        control.smooth([0.3], [1.9], 0.5),
+        actuators=control.Actuators(voltage=True, delay=delay),
     )
-    asked = made.asked if delay == 0 else np.concatenate([made.asked[:1], made.asked[:-1]])
+    asked = made.asked[:-1] if delay == 0 else np.concatenate([made.asked[:1], made.asked[:-2]])
     assert (np.abs(asked) > 5.5).any()
-    assert np.array_equal(made.saturated, np.abs(asked) > 5.5)
+    assert np.array_equal(made.saturated[:-1], np.abs(asked) > 5.5)
     assert made.voltage is not None
     seen = made.qd[:-1] if delay == 0 else np.concatenate([made.qd[:1], made.qd[:-2]])
-    assert np.allclose(made.voltage, 1.5 / K * np.clip(asked, -5.5, 5.5) + K * seen, rtol=1e-12)
-    assert delay == 1 or np.abs(made.tau).max() <= 5.5 * (1.0 + 1e-12)
+    assert np.allclose(made.voltage[:-1], 1.5 / K * np.clip(asked, -5.5, 5.5) + K * seen, rtol=1e-12)
+    assert delay == 1 or np.abs(made.tau[:-1]).max() <= 5.5 * (1.0 + 1e-12)
 
 
 class Later:
@@ -321,13 +358,16 @@ def test_every_command_has_a_torque_a_joint(answer: object) -> None:
 @pytest.mark.parametrize("delay", [0, 1])
 def test_a_controller_that_loses_its_numbers_is_named(value: float, delay: int) -> None:
     made = control.run(
-        fa.load("chain3"), Later(np.array([0.0, value, 0.0])), control.hold([0.1] * 3, 0.1), delay=delay
+        fa.load("chain3"),
+        Later(np.array([0.0, value, 0.0])),
+        control.hold([0.1] * 3, 0.1),
+        actuators=control.Actuators(delay=delay),
     )
     assert not made.ok
     assert "the controller asked for a torque that is no finite number at 0.02 s" in made.message
     assert "bandwidth" not in made.message
-    assert np.isfinite(made.q[:21]).all()
-    assert np.isnan(made.q[21:]).all()
+    assert np.isfinite(made.q).all()
+    assert len(made.t) == len(made.asked) == 21, "it ends with the last state that there was"
 
 
 def test_a_torque_beyond_measure_is_still_a_number() -> None:
@@ -356,18 +396,15 @@ def test_samples_instead_of_a_motion() -> None:
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"delay": 2}, "delay, in periods: expected a whole number from 0 to 1, got 2"),
-        ({"delay": 1.0}, "delay, in periods: expected a whole number from 0 to 1, got 1.0"),
-        ({"delay": True}, "delay, in periods: expected a whole number from 0 to 1, got True"),
         ({"sensors": "exact"}, "run, sensors: expected Sensors, got 'exact'"),
-        ({"dac": 1e-3}, "run, dac: expected DAC, got 0.001"),
+        ({"actuators": fa.DAC()}, "run, actuators: expected Actuators, got DAC"),
         ({"plant": "chain3"}, "run, plant: expected Arm, got 'chain3'"),
         (
             {"controller": "PD"},
             r"a controller must have name, operations, reset\(\) and command\(sample\), got 'PD'",
         ),
         ({"period": 0.0}, "above 0"),
-        ({"period": 2e-3, "dac": fa.DAC()}, "give one of them"),
+        ({"period": 2e-3, "actuators": control.Actuators(fa.DAC())}, "give one of them"),
         ({"motion": "there"}, r"\.duration and \.at"),
         ({"motion": control.hold([0.0, 0.1], 1.0)}, "3 joints"),
         ({"motion": control.hold([0.0] * 3, 1e9)}, "samples"),
@@ -375,7 +412,7 @@ def test_samples_instead_of_a_motion() -> None:
         ({"plant": fa.load("chain4")}, "4 joints"),
         ({"q0": [0.0, np.nan, 0.0]}, "finite"),
         ({"controller": Spy(2)}, "3 finite torques"),
-        ({"voltage": True}, "torque_constant"),
+        ({"actuators": control.Actuators(voltage=True)}, "torque_constant"),
     ],
 )
 def test_mistakes_are_said(change: dict[str, object], text: str) -> None:
@@ -385,12 +422,41 @@ def test_mistakes_are_said(change: dict[str, object], text: str) -> None:
         control.run(arm, given.pop("controller"), given.pop("motion"), **given)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"delay": 2}, "delay, in periods: expected a whole number from 0 to 1, got 2"),
+        ({"delay": 1.0}, "delay, in periods: expected a whole number from 0 to 1, got 1.0"),
+        ({"delay": True}, "delay, in periods: expected a whole number from 0 to 1, got True"),
+        ({"dac": 1e-3}, "Actuators, dac: expected DAC, got 0.001"),
+    ],
+)
+def test_actuators_that_there_are_none_of(given: dict[str, object], text: str) -> None:
+    with pytest.raises(fa.InputError, match=text):
+        control.Actuators(**given)  # type: ignore[arg-type]
+
+
+def test_arguments_as_they_were_still_work_and_say_how_to_write_them() -> None:
+    arm = fa.load("chain3")
+    new = control.run(arm, Spy(3, 0.1), wave(arm), period=0.01, actuators=control.Actuators(delay=1))
+    with pytest.warns(FutureWarning, match=r"run: delay=... is now actuators=Actuators\(delay=...\)"):
+        old = control.run(arm, Spy(3, 0.1), wave(arm), period=0.01, delay=1)
+    assert np.array_equal(old.q, new.q)
+    with pytest.warns(FutureWarning, match=r"compare: delay=... is now actuators=Actuators\(delay=...\)"):
+        rows = control.compare(arm, wave(arm), [Spy(3)], period=0.01, payload=0.0, delay=1).rows
+    assert len(rows) == 1
+    with pytest.raises(
+        TypeError, match=r"run\(\) got an unexpected keyword argument 'dealy'; did you mean 'delay'"
+    ):
+        control.run(arm, Spy(3), wave(arm), dealy=1)  # type: ignore[call-arg]
+
+
 def test_inductance_is_refused_with_the_remedy() -> None:
     arm = motor_arm(inductance=1e-3)
     motion = control.hold([0.0], 0.01)
     with pytest.raises(fa.InputError, match="without_inductance"):
-        control.run(arm, Spy(1), motion, voltage=True)
-    assert control.run(without_inductance(arm), Spy(1), motion, voltage=True).ok
+        control.run(arm, Spy(1), motion, actuators=control.Actuators(voltage=True))
+    assert control.run(without_inductance(arm), Spy(1), motion, actuators=control.Actuators(voltage=True)).ok
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import forearm as fa
 from forearm.drives import DAC, torque_of, voltage_of
 from forearm.interpreter.commands import COMMANDS
 from forearm.interpreter.variables import GRAVITY, NAMES, VECTORS
-from forearm.simulation import Schedule, load_simulation, simulate
+from forearm.simulation import Sampling, Schedule, load_simulation, simulate
 
 DOC = Path(__file__).parent.parent.parent / "docs" / "sim.md"
 HANGING = fa.load("cmu-dd").replace(gravity=(0.0, 0.0, 9.80621))
@@ -146,7 +146,7 @@ def test_voltage_and_torque_are_what_the_motors_get_behind_the_converter() -> No
     assert shown(ended, "voltage").tolist() == shown(ended, "DACOut").tolist() == [2.5] * 6
     v = ended.session.variables
     assert np.array_equal(v.torque, torque_of(HANGING, [2.5] * 6, [0.0] * 6))
-    run = simulate(HANGING, [0.0] * 6, [0.0] * 6, 0.005, voltage=[3.0] * 6, dac=dac)
+    run = simulate(HANGING, [0.0] * 6, [0.0] * 6, 0.005, voltage=[3.0] * 6, sampling=Sampling(dac=dac))
     after = talk("voltage = 3 3 3 3 3 3", "simulate new no 5", dac=dac).session.variables
     assert run.voltage is not None
     assert np.array_equal(after.get("voltage"), run.voltage[-1])
@@ -261,7 +261,9 @@ def test_simulate_from_a_schedule_file_goes_to_its_last_row(
     Path("volts.csv").write_text(SCHEDULE, encoding="utf-8")
     ended = talk("DACTimePeriod = 0.002", "simulate", "new", "yes", *how)
     schedule = Schedule.read("volts.csv", HANGING)
-    run = simulate(HANGING, [0.0] * 6, [0.0] * 6, 0.03, voltage=schedule, dac=DAC(period=0.002))
+    run = simulate(
+        HANGING, [0.0] * 6, [0.0] * 6, 0.03, voltage=schedule, sampling=Sampling(dac=DAC(period=0.002))
+    )
     assert np.array_equal(ended.session.variables.theta, run.q[-1])
     assert ended.session.run_so_far("").t[-1] == pytest.approx(0.03)
     assert np.array_equal(ended.session.variables.get("voltage"), np.zeros(6))

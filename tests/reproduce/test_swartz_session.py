@@ -11,6 +11,7 @@ import pytest
 import forearm as fa
 from forearm.cli.main import main
 from forearm.reproduce.recompute import swartz
+from forearm.simulation import Accuracy
 
 DIGITS = 1e-7  # of numbers that the session shows to eight
 SAME = 1e-12  # rad: the same steps in another order of operations
@@ -54,7 +55,15 @@ def test_the_session_shows_what_the_library_computes() -> None:
     tau = fa.dynamics.inverse(arm, swartz.START, omega, alpha)
     assert np.abs(shown["torque"][0] - tau).max() < DIGITS * np.abs(tau).max()
     assert np.abs(shown["alpha"][0] - fa.dynamics.forward(arm, swartz.START, omega, tau)).max() < DIGITS
-    run = fa.simulate(arm, swartz.START, np.zeros(6), 0.2, voltage=swartz.VOLTAGE, method="dp45", rtol=1e-10)
+    run = fa.simulate(
+        arm,
+        swartz.START,
+        np.zeros(6),
+        0.2,
+        voltage=swartz.VOLTAGE,
+        method="dp45",
+        accuracy=Accuracy(rtol=1e-10),
+    )
     for theta in (shown["theta"][0], shown["theta"][2]):
         assert np.abs(theta - run.q[-1]).max() < DIGITS
     assert ended.simulation is not None

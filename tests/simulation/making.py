@@ -12,13 +12,31 @@ from arms import random_arm
 from numpy.typing import NDArray
 
 import forearm as fa
-from forearm.simulation import Event, Simulation
+from forearm.simulation import Accuracy, Ending, Event, Sampling, Simulation
 
 Floats = NDArray[np.float64]
 METHODS = ("rk3", "rk4", "gill", "dp45", "dp87", "radau")
 FIXED = METHODS[:3]
 RIGID = random_arm(5, 3, drives=False)
 RUBBING = fa.Friction(coulomb=(2.0, -3.0))
+
+
+SPELLING = {
+    "dac": ("sampling", Sampling),
+    "record": ("sampling", Sampling),
+    "rtol": ("accuracy", Accuracy),
+    "atol": ("accuracy", Accuracy),
+    "stops": ("ending", Ending),
+    "until": ("ending", Ending),
+}
+
+
+def spelt(**given: Any) -> dict[str, Any]:
+    """Arguments of simulate, with fields of its records among them put into these."""
+    fields: dict[Any, dict[str, Any]] = {}
+    for name in [name for name in given if name in SPELLING]:
+        fields.setdefault(SPELLING[name], {})[name] = given.pop(name)
+    return given | {record: kind(**values) for (record, kind), values in fields.items()}
 
 
 def kinds(simulation: Simulation) -> list[tuple[str, str | None]]:

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from arms import posture, random_arm, speed
 from one_joint import block
+from simulation.making import SPELLING, spelt
 
 import forearm as fa
-from forearm.simulation import Status
+from forearm.simulation import Ending, Status
 
 METHODS = ("rk3", "rk4", "dp45", "radau", "gauss4")
 
@@ -22,7 +23,7 @@ METHODS = ("rk3", "rk4", "dp45", "radau", "gauss4")
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"dac": 0.01}, "simulate, dac: expected DAC, got 0.01."),
+        ({"dac": 0.01}, "Sampling, dac: expected DAC, got 0.01."),
         ({"continued": 5}, "simulate, continued: expected Simulation, got 5."),
         ({"controller": [3.0]}, "simulate, controller: expected a function of (t, q, qd), got [3.0]."),
         (
@@ -31,23 +32,23 @@ METHODS = ("rk3", "rk4", "dp45", "radau", "gauss4")
         ),
         ({"controller": lambda t: 0.0}, "one of t alone is torque=. This one takes (t)."),
         ({"progress": 5}, "simulate, progress: expected a function of (t, steps), got 5."),
-        ({"until": 3.0}, "simulate, until: expected a function of (t, q, qd), got 3.0."),
+        ({"until": 3.0}, "Ending, until: expected a function of (t, q, qd), got 3.0."),
         (
             {"until": lambda t, q, qd: None},
-            "simulate, until: expected a number other than NaN, or True or False,",
+            "Ending, until: expected a number other than NaN, or True or False,",
         ),
         ({"until": lambda t, q, qd: q - 0.5}, "at every state, got array([-0.5]) at t = 0 s."),
         ({"until": lambda t, q, qd: math.nan if t > 0.05 else -1.0}, "at every state, got nan at t = 0.0"),
         ({"until": lambda t, q, qd: "later"}, "got 'later'"),
-        ({"until": lambda t, q, qd: 10**400}, "simulate, until: expected a number other than NaN"),
-        ({"rtol": "x"}, "simulate, rtol: expected a number, got 'x'."),
+        ({"until": lambda t, q, qd: 10**400}, "Ending, until: expected a number other than NaN"),
+        ({"rtol": "x"}, "Accuracy, rtol: expected a number, got 'x'."),
         ({"rtol": -1}, "rtol: must lie between 1e-14 and 0.1, got -1"),
         ({"atol": 0.0}, "atol_q: expected a number above 0"),
-        ({"atol": [1e-9]}, "simulate, atol: expected a number"),
+        ({"atol": [1e-9]}, "Accuracy, atol: expected a number"),
         ({"duration": -1.0}, "simulate, duration: must be at least 0, got -1."),
         ({"duration": "x"}, "simulate, duration: expected a number"),
         ({"step": -1e-3}, "simulate, step: must be above 0, got -0.001."),
-        ({"stops": "no"}, "simulate, stops: expected bool, got 'no'."),
+        ({"stops": "no"}, "Ending, stops: expected bool, got 'no'."),
         ({"torque": [10**400]}, "simulate, torque: expected 1 numbers"),
         ({"torque": [1j]}, "simulate, torque: expected 1 numbers, got [1j]."),
     ],
@@ -56,7 +57,7 @@ METHODS = ("rk3", "rk4", "dp45", "radau", "gauss4")
 def test_it_is_an_input_error(given: dict[str, Any], said: str, method: str) -> None:
     rest = {"method": method, **given}
     with pytest.raises(fa.InputError) as caught:
-        fa.simulate(block(), [0.0], [1.0], rest.pop("duration", 0.1), **rest)
+        fa.simulate(block(), [0.0], [1.0], rest.pop("duration", 0.1), **spelt(**rest))
     assert said in str(caught.value)
 
 
@@ -97,10 +98,12 @@ def test_a_condition_may_be_yes_or_no(kind: Any, method: str) -> None:
         met = t > 0.05
         return kind(met) if kind in (bool, np.bool_) else kind(1 if met else -1)
 
-    run = fa.simulate(block(), [0.0], [1.0], 0.2, method=method, until=until)
+    run = fa.simulate(block(), [0.0], [1.0], 0.2, method=method, ending=Ending(until=until))
     assert run.status is Status.EVENT
     assert run.t[-1] == pytest.approx(0.05, abs=1e-11 if method in ("dp45", "radau") else 1.1e-3)
-    never = fa.simulate(block(), [0.0], [1.0], 0.01, method=method, until=lambda t, q, qd: t >= 0.0)
+    never = fa.simulate(
+        block(), [0.0], [1.0], 0.01, method=method, ending=Ending(until=lambda t, q, qd: t >= 0.0)
+    )
     assert never.status is Status.END, "it was met from the start"
 
 
@@ -119,3 +122,27 @@ def test_a_jam_under_way_is_told_from_numbers_that_grow() -> None:
     with np.errstate(all="ignore"):
         fast = fa.simulate(arm, posture(arm, 7), [0.0, 1e200, 0.0], 0.1, torque=u, method="rk4")
     assert fast.status is Status.DIVERGED
+
+
+def test_arguments_as_they_were_still_work_and_say_how_to_write_them() -> None:
+    old: dict[str, Any] = {"dac": fa.DAC(2e-3), "record": 3, "rtol": 1e-5, "atol": 1e-8, "stops": True}
+    old["until"] = lambda t, q, qd: t - 0.013
+    for method in ("rk4", "dp45"):
+        given: dict[str, Any] = {"method": method, "torque": lambda t: [t]}
+        with pytest.warns(FutureWarning) as told:
+            before = fa.simulate(block(), [0.0], [1.0], 0.02, **given, **old)
+        for name, (record, kind) in SPELLING.items():
+            text = f"simulate: {name}=... is now {record}={kind.__name__}({name}=...); the old spelling goes"
+            assert any(str(warning.message).startswith(text) for warning in told)
+        assert all(warning.filename == __file__ for warning in told)
+        after = fa.simulate(block(), [0.0], [1.0], 0.02, **given, **spelt(**old))
+        assert np.array_equal(before.q, after.q)
+        assert before.events == after.events
+
+
+def test_a_misspelt_argument_is_a_type_error_that_names_the_nearest() -> None:
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'acuracy'; did you mean 'accuracy'"):
+        fa.simulate(block(), [0.0], [1.0], 0.02, acuracy=1.0)  # type: ignore[call-arg]
+    wrong: Any = 1e-3
+    with pytest.raises(fa.InputError, match=r"simulate, sampling: expected Sampling, got 0\.001\."):
+        fa.simulate(block(), [0.0], [1.0], 0.02, sampling=wrong)

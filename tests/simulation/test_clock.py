@@ -13,11 +13,12 @@ import pytest
 from arms import posture, random_arm, speed
 from numpy.typing import NDArray
 from one_joint import MASS, block
+from simulation.making import spelt
 
 import forearm as fa
 from forearm.drives import DAC
-from forearm.simulation import Schedule, Simulation, adaptive_run, without_inductance
-from forearm.simulation.clock import MOST_STEPS, Clock, from_zero, whole_steps
+from forearm.simulation import Ending, Sampling, Schedule, Simulation, adaptive_run, without_inductance
+from forearm.simulation.start import MOST_STEPS, Clock, from_zero, whole_steps
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-12
@@ -32,7 +33,9 @@ def in_parts(parts: list[float], steps: list[float], method: str, **given: Any) 
     for part, step in zip(parts, steps, strict=True):
         before = runs[-1] if runs else None
         runs.append(
-            fa.simulate(block(), [0.0], [0.0], part, method=method, step=step, continued=before, **given)
+            fa.simulate(
+                block(), [0.0], [0.0], part, method=method, step=step, continued=before, **spelt(**given)
+            )
         )
     return runs
 
@@ -45,12 +48,26 @@ def test_a_short_last_step_does_not_ask_the_controller_again(method: str) -> Non
         asked.append(t)
         return np.array([1.0 + 1e3 * t])
 
-    run = fa.simulate(block(), [0.0], [0.0], 0.0133, controller=controller, dac=DAC(PERIOD), method=method)
+    run = fa.simulate(
+        block(),
+        [0.0],
+        [0.0],
+        0.0133,
+        controller=controller,
+        sampling=Sampling(dac=DAC(PERIOD)),
+        method=method,
+    )
     assert asked == pytest.approx([0.0, 0.005, 0.010], abs=ROUNDING)
     assert run.tau[-1] == pytest.approx([11.0])
     assert run.qd[-1, 0] * MASS == pytest.approx(0.005 * (1.0 + 6.0) + 0.0033 * 11.0, rel=1e-9)
     one_more = fa.simulate(
-        block(), [0.0], [0.0], 0.0153, controller=controller, dac=DAC(PERIOD), method=method
+        block(),
+        [0.0],
+        [0.0],
+        0.0153,
+        controller=controller,
+        sampling=Sampling(dac=DAC(PERIOD)),
+        method=method,
     )
     assert asked[3:] == pytest.approx([0.0, 0.005, 0.010, 0.015], abs=ROUNDING)
     assert one_more.tau[-1] == pytest.approx([16.0])
@@ -103,10 +120,24 @@ def test_a_run_that_begins_between_steps_leads_to_the_converter_s_times() -> Non
     assert second.t == pytest.approx([0.0033, 0.004, 0.005, 0.006, 0.007, 0.008], abs=ROUNDING)
     assert second.t[0] == first.t[-1]
     third = fa.simulate(
-        block(), [0.0], [0.0], 0.002, torque=lambda t: [t], dac=DAC(2e-3), method="rk4", continued=second
+        block(),
+        [0.0],
+        [0.0],
+        0.002,
+        torque=lambda t: [t],
+        sampling=Sampling(dac=DAC(2e-3)),
+        method="rk4",
+        continued=second,
     )
     both = fa.simulate(
-        block(), [0.0], [0.0], 0.0067, torque=lambda t: [t], dac=DAC(2e-3), method="rk4", continued=first
+        block(),
+        [0.0],
+        [0.0],
+        0.0067,
+        torque=lambda t: [t],
+        sampling=Sampling(dac=DAC(2e-3)),
+        method="rk4",
+        continued=first,
     )
     assert np.array_equal(third.q, both.q[-3:]), "to the bit once it is on its times"
 
@@ -129,12 +160,16 @@ def test_rounding_of_the_time_makes_no_steps() -> None:
 def test_a_schedule_s_time_is_reached_but_for_rounding(method: str) -> None:
     assert 3 * 0.3 < 0.9
     jump = Schedule(times=np.array([0.0, 0.9]), values=np.array([[0.0], [1.0]]))
-    run = fa.simulate(block(), [0.0], [0.0], 1.2, torque=jump, dac=DAC(0.3), step=0.1, method=method)
+    run = fa.simulate(
+        block(), [0.0], [0.0], 1.2, torque=jump, sampling=Sampling(dac=DAC(0.3)), step=0.1, method=method
+    )
     assert run.qd[-1, 0] * MASS == pytest.approx(0.3, rel=1e-9)
 
 
 def test_a_condition_met_by_a_short_step_leaves_the_right_time() -> None:
-    first = fa.simulate(block(), [0.0], [1.0], 0.25, step=0.1, until=lambda t, q, qd: q[0] - 0.24)
+    first = fa.simulate(
+        block(), [0.0], [1.0], 0.25, step=0.1, ending=Ending(until=lambda t, q, qd: q[0] - 0.24)
+    )
     assert first.t[-1] == pytest.approx(0.25)
     second = fa.simulate(block(), [0.0], [0.0], 0.2, step=0.1, continued=first)
     assert second.t == pytest.approx([0.25, 0.35, 0.45])
@@ -151,9 +186,9 @@ def test_jumps_are_looked_up_piece_by_piece(kind: str, monkeypatch: pytest.Monke
     source: Any = (lambda t: [1.0, math.sin(90.0 * t), -2.0]) if kind == "function" else table
     dac = None if kind == "schedule" else DAC(2e-3)
     start = posture(DRIVES, 1), speed(DRIVES, 1), 0.06
-    whole = fa.simulate(DRIVES, *start, torque=source, dac=dac, method="dp45")
+    whole = fa.simulate(DRIVES, *start, torque=source, sampling=Sampling(dac=dac), method="dp45")
     monkeypatch.setattr(adaptive_run, "MOST_BREAKS", 3)
-    again = fa.simulate(DRIVES, *start, torque=source, dac=dac, method="dp45")
+    again = fa.simulate(DRIVES, *start, torque=source, sampling=Sampling(dac=dac), method="dp45")
     assert len(whole.t) > 25
     # a step after a breakpoint may be chosen more carefully
     assert whole.q[-1] == pytest.approx(again.q[-1], abs=1e-7)
@@ -162,8 +197,18 @@ def test_jumps_are_looked_up_piece_by_piece(kind: str, monkeypatch: pytest.Monke
 
 def test_more_periods_than_can_be_kept_are_refused() -> None:
     with pytest.raises(fa.InputError, match=r"1e\+06 s are 1e\+13 periods of the converter, 1e-07 s"):
-        fa.simulate(block(), [0.0], [0.0], 1e6, torque=lambda t: [1.0], dac=DAC(1e-7), method="dp45")
-    held = fa.simulate(block(), [0.0], [0.0], 1e6, torque=[1.0], dac=DAC(1e-7), method="dp45")
+        fa.simulate(
+            block(),
+            [0.0],
+            [0.0],
+            1e6,
+            torque=lambda t: [1.0],
+            sampling=Sampling(dac=DAC(1e-7)),
+            method="dp45",
+        )
+    held = fa.simulate(
+        block(), [0.0], [0.0], 1e6, torque=[1.0], sampling=Sampling(dac=DAC(1e-7)), method="dp45"
+    )
     assert held.qd[-1, 0] == pytest.approx(1e6 / MASS), "what never changes needs none of them"
 
 
@@ -178,9 +223,9 @@ def test_absurd_counts_of_steps_are_refused() -> None:
     with pytest.raises(
         fa.InputError, match="expected a whole number from 1 to 1000000, got 10000000000000000000000"
     ):
-        fa.simulate(block(), [0.0], [1.0], 1e19, record=10**22)
+        fa.simulate(block(), [0.0], [1.0], 1e19, sampling=Sampling(record=10**22))
     with pytest.raises(fa.InputError, match="steps; at most"):
-        fa.simulate(block(), [0.0], [1.0], 1e19, record=10**6)
+        fa.simulate(block(), [0.0], [1.0], 1e19, sampling=Sampling(record=10**6))
 
 
 @pytest.mark.slow

@@ -14,7 +14,15 @@ from simulation.making import RUBBING, kinds
 
 import forearm as fa
 from forearm.drives import DAC
-from forearm.simulation import Schedule, Simulation, joined, load_simulation, without_inductance
+from forearm.simulation import (
+    Ending,
+    Sampling,
+    Schedule,
+    Simulation,
+    joined,
+    load_simulation,
+    without_inductance,
+)
 
 
 def same(a: Simulation, b: Simulation, rows: slice) -> bool:
@@ -34,7 +42,7 @@ def test_going_on_gives_the_bits_of_one_run(kind: str, seed: int, tmp_path: Path
     ways: dict[str, dict[str, Any]] = {
         "torque": {"torque": u},
         "voltage": {"voltage": u},
-        "schedule": {"voltage": table, "dac": DAC(period=5e-3)},
+        "schedule": {"voltage": table, "sampling": Sampling(DAC(period=5e-3))},
         "controller": {"controller": lambda t, q, qd: u * math.cos(30.0 * t) - q},
         "callable": {"torque": lambda t: u * math.cos(30.0 * t)},
     }
@@ -54,7 +62,7 @@ def test_going_on_gives_the_bits_of_one_run(kind: str, seed: int, tmp_path: Path
 
 def test_going_on_after_an_end_before_time_begins_at_the_last_sample() -> None:
     arm = block(friction=RUBBING)
-    first = fa.simulate(arm, [0.0], [1.0], 2.0, until=lambda t, q, qd: float(q[0]) - 0.1)
+    first = fa.simulate(arm, [0.0], [1.0], 2.0, ending=Ending(until=lambda t, q, qd: float(q[0]) - 0.1))
     assert first.t[-1] < 0.2
     second = fa.simulate(arm, [0.0], [0.0], 0.5, continued=first)
     assert second.t[0] == first.t[-1]

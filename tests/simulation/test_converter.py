@@ -9,8 +9,8 @@ import pytest
 from one_joint import beam
 
 import forearm as fa
-from forearm.simulation import Schedule
-from forearm.simulation.converter import converter_of
+from forearm.simulation import Sampling, Schedule
+from forearm.simulation.inputs import converter_of
 
 GAINS = (2.5, None, -4.0)
 
@@ -67,10 +67,12 @@ def test_a_simulation_uses_it_as_it_uses_the_converters_own(method: str) -> None
         [0.3],
         [0.0],
         0.02,
-        dac=fa.DAC(bits=5, span=2.0, gain=3.0),
+        sampling=Sampling(dac=fa.DAC(bits=5, span=2.0, gain=3.0)),
         **how,  # type: ignore[arg-type]
     )
-    arms = fa.simulate(beam(motor=motor(3.0)), [0.3], [0.0], 0.02, dac=fa.DAC(bits=5, span=2.0), **how)  # type: ignore[arg-type]
+    arms = fa.simulate(
+        beam(motor=motor(3.0)), [0.3], [0.0], 0.02, sampling=Sampling(dac=fa.DAC(bits=5, span=2.0)), **how
+    )  # type: ignore[arg-type]
     assert np.array_equal(own.q, arms.q)
     assert arms.voltage is not None
     # in steps of 4 V / 32 x 3, below 2 V x 3
@@ -86,4 +88,6 @@ def test_two_gains_are_refused() -> None:
     with pytest.raises(
         fa.InputError, match="DAC, gain: got 3, but motors of 'one' have an amplifier_gain of their own"
     ):
-        fa.simulate(beam(motor=motor(2.0)), [0.0], [0.0], 0.01, voltage=[1.0], dac=fa.DAC(gain=3.0))
+        fa.simulate(
+            beam(motor=motor(2.0)), [0.0], [0.0], 0.01, voltage=[1.0], sampling=Sampling(dac=fa.DAC(gain=3.0))
+        )

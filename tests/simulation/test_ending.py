@@ -9,7 +9,7 @@ from one_joint import block
 from simulation.making import RIGID, kinds
 
 import forearm as fa
-from forearm.simulation import Status
+from forearm.simulation import Accuracy, Ending, Sampling, Status
 
 
 def two_blocks() -> fa.Arm:
@@ -26,26 +26,32 @@ def two_blocks() -> fa.Arm:
 
 @pytest.mark.parametrize("method", ["rk4", "dp45"])
 def test_it_ends_at_a_limit(method: str) -> None:
-    run = fa.simulate(block(), [2.0], [0.5], 9.0, stops=True, method=method, rtol=1e-9)
+    run = fa.simulate(
+        block(), [2.0], [0.5], 9.0, ending=Ending(stops=True), method=method, accuracy=Accuracy(rtol=1e-9)
+    )
     (event,) = run.events
     assert (event.kind, event.joint, event.text) == ("stop", "way", "way is at its limit")
     assert event.t == run.t[-1] == pytest.approx(2.0, abs=1e-8 if method == "dp45" else 1.1e-3)
     assert run.message == f"way is at its limit, at {event.t:g} s"
-    from_the_limit = fa.simulate(block(), [3.0], [0.5], 9.0, stops=True, method=method)
+    from_the_limit = fa.simulate(block(), [3.0], [0.5], 9.0, ending=Ending(stops=True), method=method)
     assert from_the_limit.t[-1] <= 1e-3
-    beyond = fa.simulate(block(), [3.1], [0.5], 9.0, stops=True, method=method)
+    beyond = fa.simulate(block(), [3.1], [0.5], 9.0, ending=Ending(stops=True), method=method)
     assert (len(beyond.t), kinds(beyond)) == (1, [("stop", "way")])
     assert beyond.status is Status.EVENT
-    back = fa.simulate(block(), [3.0], [-0.5], 1.0, stops=True, method=method)
+    back = fa.simulate(block(), [3.0], [-0.5], 1.0, ending=Ending(stops=True), method=method)
     assert back.message == "the end was reached"
 
 
 @pytest.mark.parametrize("method", ["rk4", "dp45"])
 def test_it_ends_where_a_condition_passes_zero(method: str) -> None:
-    run = fa.simulate(block(), [0.0], [1.0], 9.0, until=lambda t, q, qd: float(q[0]) - 0.5, method=method)
+    run = fa.simulate(
+        block(), [0.0], [1.0], 9.0, ending=Ending(until=lambda t, q, qd: float(q[0]) - 0.5), method=method
+    )
     assert kinds(run) == [("condition", None)]
     assert run.t[-1] == pytest.approx(0.5, abs=1.1e-3 if method == "rk4" else 1e-9)
-    never = fa.simulate(block(), [0.0], [1.0], 1.0, until=lambda t, q, qd: 1.0 + float(q[0]), method=method)
+    never = fa.simulate(
+        block(), [0.0], [1.0], 1.0, ending=Ending(until=lambda t, q, qd: 1.0 + float(q[0])), method=method
+    )
     assert never.message == "the end was reached", "it was past zero from the start"
 
 
@@ -79,7 +85,9 @@ def test_the_joint_that_went_first_is_named(record: int) -> None:
     """
     arm = two_blocks()
     push = [0.0, 1e306]
-    run = fa.simulate(arm, [0.0, 0.0], [5.0, 0.0], 900.0, torque=push, step=1.0, record=record)
+    run = fa.simulate(
+        arm, [0.0, 0.0], [5.0, 0.0], 900.0, torque=push, step=1.0, sampling=Sampling(record=record)
+    )
     (event,) = run.events
     assert (event.kind, event.joint) == ("diverged", "second")
     exact = fa.simulate(arm, [0.0, 0.0], [5.0, 0.0], 900.0, torque=push, step=1.0).events[0].t
@@ -99,7 +107,7 @@ def test_of_joints_that_went_together_the_fastest_is_named() -> None:
 def test_how_it_ended_is_a_status(method: str) -> None:
     well = fa.simulate(block(), [0.0], [1.0], 0.1, method=method)
     assert (well.status, well.ok, well.checked()) == (Status.END, True, well)
-    stopped = fa.simulate(block(), [2.9], [1.0], 9.0, stops=True, method=method)
+    stopped = fa.simulate(block(), [2.9], [1.0], 9.0, ending=Ending(stops=True), method=method)
     assert (stopped.status, stopped.ok) == (Status.EVENT, True)
     arm = random_arm(3, 3)
     jammed = fa.simulate(arm, posture(arm, 3), speed(arm, 3), 0.1, torque=[1.0, -2.0, 3.0], method=method)
@@ -127,7 +135,9 @@ def test_it_ends_at_the_limit_of_a_joint_that_follows(method: str) -> None:
     )
     other = fa.Link(name="other", mass=load.mass, com=load.com, inertia=load.inertia)
     arm = fa.Arm(name="two", links=(table, load, other), tree=(joint, behind), gravity=one.gravity)
-    run = fa.simulate(arm, [0.0], [0.5], 9.0, stops=True, method=method, rtol=1e-9)
+    run = fa.simulate(
+        arm, [0.0], [0.5], 9.0, ending=Ending(stops=True), method=method, accuracy=Accuracy(rtol=1e-9)
+    )
     assert kinds(run) == [("stop", "way")]
     assert run.q[-1, 0] == pytest.approx(0.75, abs=1e-8 if method == "dp45" else 1e-3)
     assert run.t[-1] == pytest.approx(1.5, abs=1e-8 if method == "dp45" else 1.1e-3)

@@ -11,7 +11,7 @@ from arms import posture, random_arm, speed
 from simulation.making import RIGID
 
 import forearm as fa
-from forearm.simulation import Schedule, without_inductance
+from forearm.simulation import Accuracy, Sampling, Schedule, without_inductance
 
 
 @pytest.mark.slow
@@ -22,7 +22,7 @@ def test_energy_is_accounted_for(seed: int, kind: str) -> None:
     arm = without_inductance(random_arm(seed, 3))
     start = posture(arm, seed), speed(arm, seed), 0.3
     given: dict[str, Any] = {kind: np.random.default_rng(seed).uniform(-20.0, 20.0, 3)}
-    run = fa.simulate(arm, *start, method="dp45", rtol=1e-9, atol=1e-11, **given)
+    run = fa.simulate(arm, *start, method="dp45", accuracy=Accuracy(rtol=1e-9, atol=1e-11), **given)
     energy = run.energy
     stored = energy["kinetic"] + energy["potential"]
     exchanged = np.abs(energy["supplied"]).max() + np.abs(np.diff(stored)).sum() + energy["lost"][-1]
@@ -31,7 +31,7 @@ def test_energy_is_accounted_for(seed: int, kind: str) -> None:
     assert all((np.diff(v, axis=0) >= 0.0).all() for v in run.lost.values())
     assert all(v[-1].sum() > 0.0 for name, v in run.lost.items() if name != "winding")
     assert (run.lost["winding"][-1].sum() > 0.0) == (kind == "voltage")
-    fixed = fa.simulate(arm, *start, method="rk4", step=2e-5, record=500, **given)
+    fixed = fa.simulate(arm, *start, method="rk4", step=2e-5, sampling=Sampling(record=500), **given)
     # A step in which a joint comes to stand, or which leaps over Stribeck's friction, is of first order.
     assert np.abs(fixed.q[-1] - run.q[-1]).max() <= 5e-4
     assert np.isfinite(fixed.qdd).all()
@@ -46,7 +46,7 @@ def test_without_friction_energy_is_kept_to_the_order_of_the_method() -> None:
 
     coarse, fine = drift(method="rk4", step=0.02), drift(method="rk4", step=0.01)
     assert 3.6 <= math.log2(coarse / fine) <= 5.6
-    assert drift(method="dp45", rtol=1e-12, atol=1e-13) <= 1e-10
+    assert drift(method="dp45", accuracy=Accuracy(1e-12, 1e-13)) <= 1e-10
 
 
 @pytest.mark.parametrize("method", ["rk4", "dp45", "dp87"])
@@ -60,7 +60,13 @@ def test_what_torques_supply_is_what_a_rigid_arm_has(method: str, kind: str) -> 
         "controller": {"controller": lambda t, q, qd: u - q},
     }
     run = fa.simulate(
-        RIGID, posture(RIGID, 1), speed(RIGID, 1), 0.3, method=method, rtol=1e-10, atol=1e-12, **ways[kind]
+        RIGID,
+        posture(RIGID, 1),
+        speed(RIGID, 1),
+        0.3,
+        method=method,
+        accuracy=Accuracy(rtol=1e-10, atol=1e-12),
+        **ways[kind],
     )
     stored = run.energy["kinetic"] + run.energy["potential"]
     assert np.abs(run.energy["supplied"]).max() > 0.05

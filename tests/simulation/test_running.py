@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+import sys
+from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
 from arms import posture, random_arm, speed
 from one_joint import MASS, beam, block
-from simulation.making import FIXED, METHODS, RIGID, Floats
+from simulation.making import FIXED, METHODS, RIGID, Floats, spelt
 
 import forearm as fa
 from forearm.drives import DAC, torque_of
-from forearm.simulation import Schedule, without_inductance
+from forearm.simulation import Accuracy, Sampling, Schedule, without_inductance
 from forearm.simulation.methods import explicit_step, tableau_of
 
 ROUNDING = 1e-12
@@ -58,7 +60,7 @@ def test_every_so_manieth_step_and_the_last_are_kept(record: int, shown: list[in
         {"controller": lambda t, q, qd: np.ones(3)} if controlled else {"torque": np.ones(3)}
     )
     start = posture(RIGID, 1), speed(RIGID, 1), 0.010
-    whole, part = (fa.simulate(RIGID, *start, record=k, **given) for k in (1, record))
+    whole, part = (fa.simulate(RIGID, *start, sampling=Sampling(record=k), **given) for k in (1, record))
     assert np.array_equal(part.t, whole.t[shown])
     assert np.array_equal(part.q, whole.q[shown])
 
@@ -106,11 +108,10 @@ def test_a_converter_holds_in_steps_within_its_span(method: str) -> None:
         [0.0],
         0.04,
         voltage=lambda t: [9.0 * math.sin(70.0 * t)],
-        dac=dac,
+        sampling=Sampling(dac=dac),
         method=method,
         step=1e-3,
-        rtol=1e-10,
-        atol=1e-12,
+        accuracy=Accuracy(rtol=1e-10, atol=1e-12),
     )
     assert run.voltage is not None
     volts = [float(dac.voltage(dac.out([9.0 * math.sin(70.0 * 4e-3 * k)])[0])[0]) for k in range(10)]
@@ -131,7 +132,15 @@ def test_a_controller_is_asked_once_a_period_and_given_copies(method: str) -> No
         q[:], qd[:] = 99.0, 99.0
         return tau
 
-    run = fa.simulate(block(), [1.0], [0.0], 0.1, controller=controller, dac=DAC(period=0.01), method=method)
+    run = fa.simulate(
+        block(),
+        [1.0],
+        [0.0],
+        0.1,
+        controller=controller,
+        sampling=Sampling(dac=DAC(period=0.01)),
+        method=method,
+    )
     assert asked == pytest.approx(0.01 * np.arange(10), abs=1e-12)
     assert np.abs(run.q).max() <= 1.0
     q, qd = 1.0, 0.0
@@ -148,7 +157,9 @@ def test_a_controller_without_a_converter_is_given_copies_too(method: str) -> No
         q[:], qd[:] = 99.0, 99.0
         return tau
 
-    run = fa.simulate(block(), [1.0], [0.0], 1.0, controller=controller, method=method, rtol=1e-9)
+    run = fa.simulate(
+        block(), [1.0], [0.0], 1.0, controller=controller, method=method, accuracy=Accuracy(rtol=1e-9)
+    )
     assert run.q[-1, 0] == pytest.approx(
         math.cos(math.sqrt(4.0 / MASS)), abs=1e-8 if method == "dp45" else 1e-3
     )
@@ -196,10 +207,10 @@ def test_many_are_as_one_by_one(arm: fa.Arm, kind: str) -> None:
         ({"torque": lambda t: [math.nan]}, "simulate, torque: expected 1 finite numbers"),
         ({"controller": lambda t, q, qd: [1.0, 2.0]}, "simulate, controller: expected 1 finite numbers"),
         ({"voltage": [1.0]}, "voltages need torque_constant and resistance of every motor"),
-        ({"record": 0}, "simulate, record: expected a whole number from 1 to 1000000, got 0"),
-        ({"record": True}, "simulate, record: expected a whole number"),
+        ({"record": 0}, "Sampling, record: expected a whole number from 1 to 1000000, got 0"),
+        ({"record": True}, "Sampling, record: expected a whole number"),
         ({"step": 0.0}, "simulate, step"),
-        ({"step": 1e-12}, "too many to keep; keep every tenth with record=10"),
+        ({"step": 1e-12}, "too many to keep; keep every tenth with sampling=Sampling(record=10)"),
         ({"dac": DAC(period=1.5e-3)}, "the DAC's period 0.0015 s must be a whole number of steps of 0.001 s"),
         ({"torque": Schedule.constant([1.0], start=0.5)}, "it begins at 0.5 s"),
         ({"torque": Schedule.constant([1.0, 2.0])}, "has 1 joints"),
@@ -208,7 +219,7 @@ def test_many_are_as_one_by_one(arm: fa.Arm, kind: str) -> None:
 )
 def test_what_cannot_be_done_is_said(given: dict[str, Any], text: str) -> None:
     with pytest.raises(fa.ForearmError) as caught:
-        fa.simulate(block(), [0.0], [0.0], 1.0, **given)
+        fa.simulate(block(), [0.0], [0.0], 1.0, **spelt(**given))
     assert text in str(caught.value)
 
 
@@ -228,3 +239,21 @@ def test_states_are_checked() -> None:
         fa.simulate_many(block(), [0.0], [0.0], 1.0)
     with pytest.raises(fa.ForearmError, match="simulate_many: expected states"):
         fa.simulate_many(block(), [[0.0]], [[0.0]], 1.0, torque=[1.0], voltage=[1.0])
+
+
+def test_a_run_of_fixed_steps_passes_through_few_modules() -> None:
+    """So that a reader can follow it: of the second run, when everything is compiled and kept."""
+    arm, entered = fa.load("puma560"), set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        name = str(frame.f_globals.get("__name__", ""))
+        if event == "call" and name.startswith("forearm"):
+            entered.add(name)
+
+    for profile in (None, note):
+        sys.setprofile(profile)
+        try:
+            fa.simulate(arm, np.full(6, 0.1), np.zeros(6), 0.01)
+        finally:
+            sys.setprofile(None)
+    assert len(entered) <= 13, sorted(entered)

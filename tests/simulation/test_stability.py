@@ -10,6 +10,8 @@ import pytest
 
 import forearm as fa
 from forearm.control.loop import _step
+from forearm.simulation import Accuracy
+from forearm.simulation.machine import simulator_of
 from forearm.simulation.stability import fastest_decay, longest_step
 
 
@@ -24,7 +26,7 @@ def braked(viscous: float) -> fa.Arm:
 
 def test_the_rate_is_that_of_a_small_motion() -> None:
     arm, q = braked(0.3).replace(gravity=(0.0, 0.0, 0.0)), np.array([0.3, -0.4, 0.5, 0.6, 0.7, 0.8])
-    rate, freedom = fastest_decay(arm, q, voltage=False)
+    rate, freedom = fastest_decay(simulator_of(arm, False, "rk4"), q)
     B = np.diag([0.0] * 5 + [0.3])
     rates = np.linalg.eigvals(np.linalg.solve(fa.dynamics.inertia_matrix(arm, q), B))
     assert rate == pytest.approx(np.max(rates.real), rel=1e-9)
@@ -44,7 +46,10 @@ def test_the_rate_is_that_of_a_small_motion() -> None:
 def test_back_emf_brakes_where_voltages_drive() -> None:
     arm = fa.load("cmu-dd")
     q = np.full(6, 0.3)
-    assert fastest_decay(arm, q, voltage=True)[0] > fastest_decay(arm, q, voltage=False)[0]
+    assert (
+        fastest_decay(simulator_of(arm, True, "rk4"), q)[0]
+        > fastest_decay(simulator_of(arm, False, "rk4"), q)[0]
+    )
 
 
 @pytest.mark.parametrize(("method", "limit"), [("rk3", 2.5127), ("rk4", 2.7853), ("gill", 2.7853)])
@@ -58,13 +63,15 @@ def test_limits_are_those_of_the_methods(method: str, limit: float) -> None:
 def test_long_steps_are_told_and_short_ones_are_right(method: str) -> None:
     arm, q = braked(0.3).replace(gravity=(0.0, 0.0, 0.0)), np.full(6, 0.3)
     torque = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.4])
-    most = longest_step(method, fastest_decay(arm, q, voltage=False)[0])
+    most = longest_step(method, fastest_decay(simulator_of(arm, False, "rk4"), q)[0])
     with pytest.warns(fa.StepWarning, match=r"too long for joint6.*at most .* s, or method 'radau'"):
         fa.simulate(arm, q, np.zeros(6), 0.01, torque=torque, method=method, step=1.1 * most)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         steps = fa.simulate(arm, q, np.zeros(6), 0.2, torque=torque, method=method, step=0.5 * most)
-        followed = fa.simulate(arm, q, np.zeros(6), 0.2, torque=torque, method="radau", rtol=1e-9, atol=1e-12)
+        followed = fa.simulate(
+            arm, q, np.zeros(6), 0.2, torque=torque, method="radau", accuracy=Accuracy(rtol=1e-9, atol=1e-12)
+        )
     assert np.allclose(steps.q[-1], followed.q[-1], atol=1e-4)
     assert steps.qd[-1, 5] == pytest.approx(1.0, rel=0.01)  # (0.4 - 0.1) / 0.3
 
@@ -90,7 +97,7 @@ def boom() -> fa.Arm:
 @pytest.mark.slow
 def test_steps_that_become_too_long_on_the_way_are_told_at_the_end() -> None:
     arm, out, inwards = boom(), np.array([0.0, 1.0]), np.array([0.0, -5.0])
-    assert fastest_decay(arm, out, voltage=False)[0] == pytest.approx(1500.0)
+    assert fastest_decay(simulator_of(arm, False, "rk4"), out)[0] == pytest.approx(1500.0)
     assert longest_step("rk4", 1500.0) > 1e-3 > longest_step("rk4", 4.0 * 1500.0)
     with pytest.warns(
         fa.StepWarning, match="too long for joint1, which its drive brakes within 0.00017 s"
@@ -115,7 +122,9 @@ def test_a_period_has_as_many_steps_as_its_drives_need(rate: float, steps: float
     then they are too long, which is told.
     """
     arm = boom().with_joint("joint1", friction=fa.Friction(viscous=rate))
-    assert 1e-3 / _step(arm, np.array([0.0, 1.0]), False, 1e-3) == pytest.approx(steps, rel=1e-5)
+    assert 1e-3 / _step(simulator_of(arm, False, "rk4"), np.array([0.0, 1.0]), 1e-3) == pytest.approx(
+        steps, rel=1e-5
+    )
 
 
 @pytest.mark.slow

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from one_joint import block
 
 import forearm as fa
-from forearm.simulation import Simulation, Status, load_simulation
-from forearm.simulation.symplectic_run import Mechanics
+from forearm.simulation import Accuracy, Ending, Sampling, Simulation, Status, load_simulation
+from forearm.simulation.symplectic import Mechanics
 
 Floats = NDArray[np.float64]
 METHODS = pytest.mark.parametrize("method", ["midpoint", "gauss4"])
@@ -69,7 +69,7 @@ def test_hamiltons_equations_are_the_arms(arm: fa.Arm) -> None:
 @pytest.mark.slow
 @METHODS
 def test_order_against_the_adaptive_solution(method: str) -> None:
-    truth = fa.simulate(ARM, *START, 0.5, method="dp87", rtol=1e-13, atol=1e-13)
+    truth = fa.simulate(ARM, *START, 0.5, method="dp87", accuracy=Accuracy(rtol=1e-13, atol=1e-13))
     errors = []
     for step in (0.02, 0.01):
         run = fa.simulate(ARM, *START, 0.5, method=method, step=step)
@@ -90,7 +90,7 @@ def test_energy_stays_bounded_where_an_explicit_method_loses_it() -> None:
     """Twice as long is no worse; the explicit method of the same order goes on drifting.
     Steps as long as work.
     """
-    how: dict[str, Any] = {"step": 0.02, "record": 5}
+    how: dict[str, Any] = {"step": 0.02, "sampling": Sampling(record=5)}
     symplectic = total(fa.simulate(ARM, *START, 40.0, method="gauss4", **how))
     explicit = total(fa.simulate(ARM, *START, 40.0, method="rk4", **how))
     off, drift = (np.abs(e - e[0]) for e in (symplectic, explicit))
@@ -103,7 +103,7 @@ def test_energy_stays_bounded_where_an_explicit_method_loses_it() -> None:
 @pytest.mark.slow
 @METHODS
 def test_nothing_is_supplied_and_nothing_lost(method: str) -> None:
-    run = fa.simulate(ARM, *START, 0.055, method=method, step=0.01, record=2)
+    run = fa.simulate(ARM, *START, 0.055, method=method, step=0.01, sampling=Sampling(record=2))
     assert run.t == pytest.approx([0.0, 0.02, 0.04, 0.05, 0.055], abs=1e-15)
     assert not run.tau.any()
     assert not run.energy["supplied"].any()
@@ -130,11 +130,17 @@ def test_going_on_gives_the_bits_of_one_run(method: str, tmp_path: Path) -> None
 @METHODS
 @pytest.mark.sweep(first=2)
 def test_it_ends_at_limits_and_conditions(method: str) -> None:
-    run = fa.simulate(block(), [2.0], [0.5], 9.0, stops=True, method=method, step=0.01)
+    run = fa.simulate(block(), [2.0], [0.5], 9.0, ending=Ending(stops=True), method=method, step=0.01)
     assert [(e.kind, e.joint) for e in run.events] == [("stop", "way")]
     assert (run.status, run.t[-1]) == (Status.EVENT, pytest.approx(2.0, abs=0.011))
     run = fa.simulate(
-        block(), [0.0], [1.0], 9.0, until=lambda t, q, qd: float(q[0]) - 0.5, method=method, step=0.01
+        block(),
+        [0.0],
+        [1.0],
+        9.0,
+        ending=Ending(until=lambda t, q, qd: float(q[0]) - 0.5),
+        method=method,
+        step=0.01,
     )
     assert [e.kind for e in run.events] == ["condition"]
 

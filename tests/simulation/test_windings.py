@@ -16,14 +16,14 @@ from one_joint import MASS, block
 from sweeps import long
 
 import forearm as fa
-from forearm.simulation import Schedule, Simulation, load_simulation, without_inductance
+from forearm.simulation import Accuracy, Schedule, Simulation, load_simulation, without_inductance
 
 Floats = NDArray[np.float64]
 METHODS = pytest.mark.parametrize("method", ["dp45", "dp87", "radau"])
 V, N, KT, R, L = 7.0, 9.0, 0.12, 1.5, 0.03
 K, T = N * KT, L / R  # N m / A of the joint; s
 LOCKED = fa.Friction(coulomb=(1e4, -1e4))  # more than any torque here
-TIGHT: dict[str, Any] = {"rtol": 1e-9, "atol": 1e-12}
+TIGHT: dict[str, Any] = {"accuracy": Accuracy(rtol=1e-9, atol=1e-12)}
 # Errors of single steps, each within rtol, add up over some hundred of them.
 ADDED_UP = 1e-7
 
@@ -164,8 +164,7 @@ def test_arms_with_all_that_drives_have_keep_their_books(seed: int) -> None:
             0.05,
             voltage=volts,
             method="dp45",
-            rtol=1e-8,
-            atol=1e-10,
+            accuracy=Accuracy(rtol=1e-8, atol=1e-10),
         )
         assert run.ok, run.message
         assert left_over(run) <= 1e-6
@@ -230,7 +229,8 @@ def test_joints_that_stand_stand_exactly_under_an_implicit_method_too(seed: int)
     u = np.random.default_rng(seed).uniform(-20.0, 20.0, 3)
     start = posture(arm, seed), speed(arm, seed), 0.3
     run, other = (
-        fa.simulate(arm, *start, voltage=u, method=m, rtol=1e-7, atol=1e-9) for m in ("radau", "dp45")
+        fa.simulate(arm, *start, voltage=u, method=m, accuracy=Accuracy(rtol=1e-7, atol=1e-9))
+        for m in ("radau", "dp45")
     )
     assert [(e.kind, e.joint) for e in run.events] == [(e.kind, e.joint) for e in other.events]
     assert "stick" in [e.kind for e in run.events]

@@ -18,6 +18,7 @@ from forearm.cli.progress import Progress
 from forearm.cli.simulate import MOST_BITS, add_dac, read_dac
 from forearm.cli.states import add_state, read_state
 from forearm.control.accelerometers import accelerometers
+from forearm.control.actuators import Actuators
 from forearm.control.comparison import Comparison, compare
 from forearm.control.model_error import perturbed
 from forearm.control.reference import default_motion, smooth
@@ -147,8 +148,6 @@ def run(given: argparse.Namespace) -> int:
             payload=given.payload,
             plant=perturbed(arm, given.error / 100.0, given.seed) if given.error else None,
             sensors=_sensors(given, arm),
-            delay=given.delay,
-            voltage=given.voltage,
             **_clock(given, arm),
             progress=lambda done, count, name: bar.say(f"running controller {done + 1} of {count}: {name}"),
         )
@@ -171,10 +170,12 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _clock(given: argparse.Namespace, arm: Arm) -> dict[str, Any]:
+    """The period and how commands reach the motors; a converter has the period itself."""
     dac = read_dac(given, arm)
-    return (
-        {"period": given.period} if dac is None else {"dac": DAC(given.period, dac.bits, dac.span, dac.gain)}
-    )
+    if dac is not None:
+        dac = DAC(given.period, dac.bits, dac.span, dac.gain)
+    period = {} if dac is not None else {"period": given.period}
+    return period | {"actuators": Actuators(dac, given.voltage, given.delay)}
 
 
 def _motion(given: argparse.Namespace, arm: Arm) -> Any:

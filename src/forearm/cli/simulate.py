@@ -28,6 +28,7 @@ from forearm.drives.motor import DAC
 from forearm.errors import InputError
 from forearm.interpreter.listing import energies_at_end, events_listed
 from forearm.logs.table import ENDINGS
+from forearm.simulation.arguments import Accuracy, Ending, Sampling
 from forearm.simulation.joining import joined
 from forearm.simulation.npz import load_simulation
 from forearm.simulation.result import Simulation
@@ -178,11 +179,9 @@ def _run(given: argparse.Namespace) -> int:
             qd,
             given.duration,
             **_drive(given, arm),
-            dac=read_dac(given, arm),
-            record=given.record,
-            rtol=given.rtol,
-            atol=given.atol,
-            stops=given.stops,
+            sampling=Sampling(read_dac(given, arm), given.record),
+            accuracy=Accuracy(given.rtol, given.atol),
+            ending=Ending(given.stops),
             continued=before,
             **_method(given, before),
             progress=lambda t, steps: bar.show(

@@ -9,6 +9,7 @@ from forearm.errors import current_name
 
 if TYPE_CHECKING:
     from forearm.control.acceleration import AccelerationServo
+    from forearm.control.actuators import Actuators
     from forearm.control.bits import bits_needed
     from forearm.control.code import controller_code
     from forearm.control.comparison import Comparison, Row, compare
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
         stable_inertias,
     )
     from forearm.control.logs_against_model import LogComparison, compare_log
-    from forearm.control.loop import Run, run
+    from forearm.control.loop import run
     from forearm.control.model_error import perturbed, without_friction
     from forearm.control.path_length import PathLength
     from forearm.control.payload import PayloadEstimate, estimate_payload
@@ -39,10 +40,12 @@ if TYPE_CHECKING:
     from forearm.control.sampling import natural_frequencies, period_for, sampling_period
     from forearm.control.sensors import Encoder, Sensors, Tachometer, exact_accelerations
     from forearm.control.store import Store, Stored, practise
+    from forearm.simulation.controlled import Run
 
 # Imported when first used: machine code and planning need not be loaded for a name.
 _LATER = {
     "acceleration": ("AccelerationServo",),
+    "actuators": ("Actuators",),
     "bits": ("bits_needed",),
     "code": ("controller_code",),
     "extrapolation": ("FirstOrder",),
@@ -75,6 +78,7 @@ __all__ = [
     "PD",
     "PID",
     "AccelerationServo",
+    "Actuators",
     "Comparison",
     "ComputedTorque",
     "Controller",

@@ -8,23 +8,25 @@ import math
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
+from forearm.control.actuators import DIRECT, Actuators, OldActuators
 from forearm.control.bookkeeping import check_motion
 from forearm.control.controller import Controller
 from forearm.control.gains import BANDWIDTH, stable_inertias
-from forearm.control.loop import Run, run
+from forearm.control.loop import run
 from forearm.control.reference import Reference, default_motion, sampled
 from forearm.control.registry import ControllerTrial, Setting, trials
 from forearm.control.sampling import sampling_period
 from forearm.control.sensors import Sensors, exact_accelerations
-from forearm.drives.motor import DAC
 from forearm.errors import InputError
 from forearm.kinematics.limits import behind_limits
+from forearm.simulation.arguments import with_old
+from forearm.simulation.controlled import Run
 from forearm.tables import html_lines, html_table, number
 from forearm.values import check_kind, check_number
 
@@ -162,10 +164,9 @@ def compare(
     plant: Arm | None = None,
     payload: float | None = None,
     sensors: Sensors | None = None,
-    delay: int = 0,
-    dac: DAC | None = None,
-    voltage: bool = False,
+    actuators: Actuators = DIRECT,
     progress: Callable[[int, int, str], None] | None = None,
+    **old: Unpack[OldActuators],
 ) -> Comparison:
     """Every controller, or those named (or made) in `controllers`, on one motion:
     by default `default_motion` of 2 s.
@@ -176,23 +177,32 @@ def compare(
     unless sensors are given. `progress` is called before each with how many are done, how many there are,
     and its name. Waters IV.
     """
+    if old:
+        (actuators,) = with_old("compare", old, actuators=actuators)
     check_kind(arm, Arm, "compare, arm")
+    check_kind(actuators, Actuators, "compare, actuators")
     motion = default_motion(arm) if motion is None else motion
     check_motion(arm, motion)
     T = (
         check_number(1e-3 if period is None else period, "compare, period", above=0.0)
-        if dac is None
-        else dac.period
+        if actuators.dac is None
+        else actuators.dac.period
     )
     mass = LOAD * sum(body.mass for body in arm.moving.bodies) if payload is None else payload
     mass = check_number(mass, "compare, payload", minimum=0.0)
     reference = sampled(arm, motion, T)
     postures = reference.q[np.linspace(0, len(reference.q) - 1, POSTURES).astype(int)]
     setting = Setting(
-        arm, motion, reference, bandwidth, stable_inertias(arm, postures, bandwidth, T, delay), T, delay
+        arm,
+        motion,
+        reference,
+        bandwidth,
+        stable_inertias(arm, postures, bandwidth, T, actuators.delay),
+        T,
+        actuators.delay,
     )
     sensors = Sensors(accelerometers=exact_accelerations) if sensors is None else sensors
-    options = {"period": period, "sensors": sensors, "delay": delay, "dac": dac, "voltage": voltage}
+    options = {"period": period, "sensors": sensors, "actuators": actuators}
     true = arm if plant is None else plant
     tried = trials(setting, controllers)
     rows: list[Row] = []
@@ -227,7 +237,8 @@ def _run(trial: ControllerTrial, setting: Setting, plant: Arm, options: dict[str
 
 
 def _row(name: str, trial: ControllerTrial, alone: Run, loaded: Run) -> Row:
-    said = alone.message or (f"under load {loaded.message}" if loaded.message else "")
+    said = "" if loaded.ok else f"under load {loaded.message}"
+    said = said if alone.ok else alone.message
     return Row(
         name,
         alone.operations,
@@ -236,11 +247,11 @@ def _row(name: str, trial: ControllerTrial, alone: Run, loaded: Run) -> Row:
         alone.largest,
         alone.hand_rms,
         alone.hand_largest,
-        float(np.sqrt(np.mean(alone.tau**2))),
-        float(alone.saturated.mean()),
+        float(np.sqrt(np.mean(alone.tau[:-1] ** 2))) if alone.ok else math.nan,
+        float(alone.saturated[:-1].mean()),
         loaded.rms,
         loaded.hand_rms,
-        float(loaded.saturated.mean()),
+        float(loaded.saturated[:-1].mean()),
         trial.stiffness,
         "; ".join(filter(None, (said, trial.note))),
     )

@@ -32,6 +32,21 @@ class Sample:
     wanted: tuple[Floats, Floats, Floats]
     ahead: tuple[Floats, Floats, Floats]
 
+    @staticmethod
+    def quickly(
+        k: int,
+        t: float,
+        q: Floats,
+        qd: Floats,
+        qdd: Floats | None,
+        wanted: tuple[Floats, Floats, Floats],
+        ahead: tuple[Floats, Floats, Floats],
+    ) -> Sample:
+        """The same in half the time that setting the fields of a frozen record takes."""
+        self = object.__new__(Sample)
+        self.__dict__.update(k=k, t=t, q=q, qd=qd, qdd=qdd, wanted=wanted, ahead=ahead)
+        return self
+
 
 def most_torques(arm: Arm) -> Floats:
     """What each joint bears, its max_effort (n,); infinite where none is given."""

@@ -92,6 +92,9 @@ class Sensors:
         return Reader(self, None if self.encoder is None else self.encoder.steps(arm), period)
 
 
+EXACT = Sensors()
+
+
 def exact_accelerations(q: Floats, qd: Floats, qdd: Floats) -> Floats:
     """Accelerometers without an error."""
     return qdd

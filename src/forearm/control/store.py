@@ -28,10 +28,11 @@ from forearm.control.controller import Sample
 from forearm.control.controllers.forces import Directions
 from forearm.control.extrapolation import exact_slopes, fitted_slopes
 from forearm.control.gains import BANDWIDTH
-from forearm.control.loop import Run, run
+from forearm.control.loop import run
 from forearm.control.precomputed import walked
 from forearm.control.reference import Motion
 from forearm.errors import InputError
+from forearm.simulation.controlled import Run
 from forearm.simulation.machine import kernel_of
 from forearm.values import as_floats, check_number, check_whole
 
@@ -276,4 +277,4 @@ def practise(
 def met(made: Run) -> tuple[Floats, Floats, Floats, Floats]:
     """q, qd, qdd, tau (m, n) in the middle of each period of a run, as encoders and tachometers show them."""
     q, qd = (0.5 * (x[1:] + x[:-1]) for x in (made.q, made.qd))
-    return q, qd, np.diff(made.qd, axis=0) / made.period, made.tau
+    return q, qd, np.diff(made.qd, axis=0) / made.period, made.tau[:-1]

@@ -13,7 +13,9 @@ from forearm.interpreter.lines import Answers, whole_number
 from forearm.interpreter.session import Session
 from forearm.interpreter.sets import plain
 from forearm.interpreter.variables import Floats, Variables
+from forearm.simulation.arguments import Sampling
 from forearm.simulation.joining import joined
+from forearm.simulation.machine import simulator_of
 from forearm.simulation.result import Simulation
 from forearm.simulation.run import simulate
 from forearm.simulation.schedule import Schedule
@@ -112,7 +114,8 @@ def _duration(schedule: Schedule, start: float) -> float:
 def _run(v: Variables, drive: Floats | Schedule, duration: float, before: Simulation | None) -> Simulation:
     is_torque = _is_torque(drive, v)
     if before is None:
-        warn_of_long_steps(v.arm, not is_torque, METHOD, STEP, [v.theta], "simulate", ELSEWHERE)
+        simulator = simulator_of(v.arm, not is_torque, METHOD)
+        warn_of_long_steps(simulator, METHOD, STEP, [v.theta], "simulate", ELSEWHERE)
     given = {("torque" if is_torque else "voltage"): drive}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StepWarning)  # it was said, with what helps here
@@ -123,7 +126,7 @@ def _run(v: Variables, drive: Floats | Schedule, duration: float, before: Simula
             duration,
             method=METHOD,
             step=STEP,
-            dac=v.dac,
+            sampling=Sampling(v.dac),
             continued=before,
             **given,  # type: ignore[arg-type]
         )

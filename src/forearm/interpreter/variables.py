@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC, constants_of, torque_of, voltage_of, without_constants
-from forearm.simulation.converter import Converter, converter_of
+from forearm.simulation.inputs import Converter, converter_of
 from forearm.simulation.windings import without_inductance
 from forearm.tables import number
 

@@ -22,6 +22,7 @@ from forearm.plots.figure import (
     save_figure,
     shown,
 )
+from forearm.simulation.controlled import Run
 from forearm.simulation.result import EVENTS, Simulation
 from forearm.spatial import Floats
 
@@ -67,6 +68,8 @@ def _panels(simulation: Simulation) -> dict[str, Floats]:
         f"velocity\n{unit('rad/s', 'm/s')}": simulation.qd,
         f"{unit('torque', 'force')}\n{unit('N m', 'N')}": simulation.tau,
     }
+    if isinstance(simulation, Run):
+        panels |= {f"error\n{unit('rad', 'm')}": simulation.error}
     return panels | ({"voltage\nV": simulation.voltage} if simulation.voltage is not None else {})
 
 

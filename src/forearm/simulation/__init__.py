@@ -4,6 +4,7 @@
 plotted and played in a browser.
 """
 
+from forearm.simulation.arguments import Accuracy, Ending, Sampling
 from forearm.simulation.joining import joined
 from forearm.simulation.npz import load_simulation
 from forearm.simulation.result import Event, Simulation
@@ -13,7 +14,10 @@ from forearm.simulation.solution import Status
 from forearm.simulation.windings import without_inductance
 
 __all__ = [
+    "Accuracy",
+    "Ending",
     "Event",
+    "Sampling",
     "Schedule",
     "Simulation",
     "Status",

@@ -6,39 +6,27 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.errors import InputError
-from forearm.kernels.rollout import State
 from forearm.simulation.adaptive import integrate
-from forearm.simulation.course import Course
 from forearm.simulation.events import EventFunction, EventHit
-from forearm.simulation.fixed import Progress
 from forearm.simulation.inputs import Input, periods
 from forearm.simulation.jamming import is_jammed
 from forearm.simulation.solution import DenseSolution, Status
+from forearm.simulation.start import Progress, Setup
 from forearm.simulation.stiction import DryFriction
-from forearm.simulation.track import Track, before_zero
-from forearm.simulation.windings import Asked, Motors
+from forearm.simulation.track import Course, before_zero
+from forearm.simulation.windings import Asked, AtOnce, Motors, Wound, has_inductance
 
 Floats = NDArray[np.float64]
 MOST_BREAKS = 10_000  # that one piece is given
 # of the positions kept at a converter's periods; the curves between them are a dozen times more
 MOST_NUMBERS = 20_000_000
 ANY = 1e300  # the error that a charge may have: nothing depends on it
-
-
-@dataclass(frozen=True)
-class Accuracy:
-    """A method, and the error that each of its steps may make."""
-
-    method: str
-    rtol: float
-    atol: float
 
 
 class Commands:
@@ -64,11 +52,22 @@ class Commands:
         return self._drive.asked(t, q, qd)
 
 
+def adaptive_run(setup: Setup) -> Course:
+    """Piece after piece, each without a change of what stands or is limited."""
+    check_periods(setup.drive, setup.duration)
+    return Following(setup).run()
+
+
 class Following:
     """A run under way."""
 
-    def __init__(self, drive: Input, commands: Commands, motors: Motors, track: Track, state: State) -> None:
-        self.drive, self.commands, self.motors, self.track, self.state = drive, commands, motors, track, state
+    def __init__(self, setup: Setup) -> None:
+        drive, state, start = setup.drive, setup.state, setup.start
+        commands = Commands(drive)
+        is_wound = drive.voltage and has_inductance(drive.arm)
+        motors: Motors = Wound(drive, start.current) if is_wound else AtOnce(drive, setup.simulator, commands)
+        self.setup, self.drive, self.commands, self.motors = setup, drive, commands, motors
+        self.track, self.state = setup.track, state
         self.friction = DryFriction(motors, state)
         self.n = drive.arm.n
         self.found: list[tuple[DenseSolution, Asked]] = []
@@ -77,10 +76,10 @@ class Following:
         self.currents: list[Floats] = [motors.current[None].copy()]  # (k, m) at the samples of each piece
         self.givings: list[tuple[int, Asked]] = [(1, motors.giving())]  # of as many samples
 
-    def run(self, start: float, duration: float, how: Accuracy, progress: Progress | None) -> Course:
-        """Piece after piece, each without a change of what stands or is limited."""
-        t, end, first, steps = start, start + duration, None, 0
-        check_periods(self.drive, duration)
+    def run(self) -> Course:
+        """To the end, or to what ends it."""
+        start, progress = self.setup.start.t, self.setup.progress
+        t, end, first, steps = start, start + self.setup.duration, None, 0
         while t < end and not self.track.is_over:
             until = end
             if self.commands.period < math.inf:
@@ -90,20 +89,15 @@ class Following:
             if len(breaks) == MOST_BREAKS:
                 until, breaks = float(breaks[-1]), breaks[:-1]
             told = None if progress is None else partial(_counted_on, progress, steps)
-            found = self._piece(t, until, breaks, how, first, told)
+            found = self._piece(t, until, breaks, first, told)
             t, first, steps = float(found.t[-1]), found.next_step, steps + len(found.dense)
         return self._course(start)
 
     def _piece(
-        self,
-        t: float,
-        until: float,
-        breaks: Floats,
-        how: Accuracy,
-        first: float | None,
-        progress: Progress | None,
+        self, t: float, until: float, breaks: Floats, first: float | None, progress: Progress | None
     ) -> DenseSolution:
         """To the next change, or to `until`."""
+        accuracy = self.setup.accuracy
         x, xd = self._extended()
         m = len(self.motors.current)
         self.motors.settle(t, xd)
@@ -115,10 +109,10 @@ class Following:
             until,
             x,
             xd,
-            method=how.method,
-            rtol=how.rtol,
-            atol_q=np.concatenate([np.full(self.n, how.atol), np.full(m, ANY)]),
-            atol_qd=how.atol,
+            method=self.setup.method,
+            rtol=accuracy.rtol,
+            atol_q=np.concatenate([np.full(self.n, accuracy.atol), np.full(m, ANY)]),
+            atol_qd=accuracy.atol,
             events=self._events(),
             breakpoints=breaks,
             first_step=self.friction.careful(self.motors.u(t, x, xd), first),
@@ -197,7 +191,7 @@ class Following:
         elif found.status is Status.DIVERGED and found.component is not None:
             self.track.diverged(t, int([*range(self.n), *self.motors.which][found.component]))
         else:
-            self.track.status, self.track.message = found.status, found.message
+            self.track.fail(found.status, found.message)
 
     def _jams(self) -> bool:
         """Whether what had no acceleration last is no matter of large numbers."""
@@ -228,9 +222,18 @@ class Following:
             at, rate, u = (np.concatenate([part[k] for part in parts]) for k in range(3))
             return at, rate, u
 
-        is_held = drive.is_constant and not len(motors.current)
         return Course(
-            motors.simulator, t, q, qd, given, between, motors.supply, is_held, self.track, checkpoint
+            motors.simulator,
+            t,
+            q,
+            qd,
+            given,
+            between,
+            motors.supply,
+            is_held=drive.is_constant and not len(motors.current),
+            track=self.track,
+            checkpoint=checkpoint,
+            is_asking=not drive.is_data,
         )
 
 
@@ -243,7 +246,7 @@ def check_periods(drive: Input, duration: float) -> None:
         raise InputError(
             f"simulate: {duration:g} s are {duration / period:.3g} periods of the converter, {period:g} s; "
             f"of {drive.arm.n} joints at most {MOST_NUMBERS // drive.arm.n} are kept. Take a shorter time "
-            "and go on with continued=; or a longer period; or a method of fixed steps, with record=."
+            "and go on with continued=; or a longer period; or fixed steps, with Sampling(record=...)."
         )
 
 

@@ -1,37 +1,110 @@
-"""What a caller gives besides what drives the arm: numbers, functions and tolerances,
-checked before anything is done.
+"""What a caller may say of a run besides what drives it, as small records: how accurate steps are, what ends
+it, when it is sampled.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict
 
 import numpy as np
 
-from forearm.errors import InputError, shorten
+from forearm.drives.motor import DAC
+from forearm.errors import InputError, shorten, suggest
 from forearm.simulation.stepping import tolerance
 from forearm.simulation.track import Condition, Floats
-from forearm.values import check_number, is_number
+from forearm.values import check_kind, check_number, check_whole, is_number
 
-
-def check_tolerances(rtol: object, atol: object) -> None:
-    """Refuse tolerances that no method could follow, also where a method follows none."""
-    absolute = check_number(atol, "simulate, atol")
-    tolerance(check_number(rtol, "simulate, rtol"), absolute, absolute, 1)
+MOST_RECORD = 1_000_000  # steps between two samples: a run can be interrupted between them
 
 
 def check_function(value: object, what: str, arguments: str) -> None:
     """Refuse what is there and cannot be called."""
     if value is not None and not callable(value):
-        raise InputError(f"simulate, {what}: expected a function of {arguments}, got {shorten(value)}.")
+        raise InputError(f"{what}: expected a function of {arguments}, got {shorten(value)}.")
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The error that a step of an adaptive method may make in a position or velocity x: rtol |x| + atol."""
+
+    rtol: float = 1e-6
+    atol: float = 1e-9
+
+    def __post_init__(self) -> None:
+        absolute = check_number(self.atol, "Accuracy, atol")
+        tolerance(check_number(self.rtol, "Accuracy, rtol"), absolute, absolute, 1)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What ends a run before its time: a joint that passes its limit if `stops`, `until(t, q, qd)` coming
+    from below 0 to 0 or above, or from False to True.
+    """
+
+    stops: bool = False
+    until: Callable[[float, Floats, Floats], float | bool] | None = None
+
+    def __post_init__(self) -> None:
+        stops = bool(self.stops) if isinstance(self.stops, np.bool_) else self.stops
+        check_kind(stops, bool, "Ending, stops")
+        object.__setattr__(self, "stops", stops)
+        check_function(self.until, "Ending, until", "(t, q, qd)")
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """When things are sampled: what drives the arm once a period of the converter `dac`, and held; the motion
+    at every `record`-th fixed step.
+    """
+
+    dac: DAC | None = None
+    record: int = 1
+
+    def __post_init__(self) -> None:
+        check_kind(self.dac, (DAC, type(None)), "Sampling, dac")
+        check_whole(self.record, "Sampling, record", 1, MOST_RECORD)
+
+
+ACCURACY, ENDING, SAMPLING = Accuracy(), Ending(), Sampling()
+
+
+class OldArguments(TypedDict, total=False):
+    """How simulate was called before there were records."""
+
+    dac: DAC | None
+    record: int
+    rtol: float
+    atol: float
+    stops: bool
+    until: Any
+
+
+def with_old(where: str, old: Mapping[str, Any], **records: Any) -> list[Any]:
+    """The records with fields that were given as arguments of their own, as before; a warning says so."""
+    fields = {name: record for record, value in records.items() for name in value.__dataclass_fields__}
+    for name, value in old.items():
+        if name not in fields:
+            near = suggest(name, [*records, *fields])
+            raise TypeError(f"{where}() got an unexpected keyword argument {name!r}; {near}")
+        record, kind = fields[name], type(records[fields[name]]).__name__
+        warnings.warn(
+            f"{where}: {name}=... is now {record}={kind}({name}=...); the old spelling goes with the next "
+            "release.",
+            FutureWarning,
+            stacklevel=3,
+        )
+        records[record] = replace(records[record], **{name: value})
+    return list(records.values())
 
 
 def condition_of(until: Any) -> Condition | None:
     """The condition that ends a run as a number, -1 for no and 1 for yes;
     the user's function is given copies.
     """
-    check_function(until, "until", "(t, q, qd)")
     if until is None:
         return None
 
@@ -46,7 +119,7 @@ def condition_of(until: Any) -> Condition | None:
             number = math.nan
         if math.isnan(number):
             raise InputError(
-                "simulate, until: expected a number other than NaN, or True or False, at every state, got "
+                "Ending, until: expected a number other than NaN, or True or False, at every state, got "
                 f"{shorten(value)} at t = {t:.9g} s."
             )
         return number

@@ -20,8 +20,8 @@ from forearm.drives.joint import Drive, drives_of, needs_reactions
 from forearm.drives.transmission import through
 from forearm.kernels.rollout import Simulator
 from forearm.model import model_of
-from forearm.simulation.course import Course, Flow
 from forearm.simulation.machine import kernel_of
+from forearm.simulation.track import Course, Flow
 
 Floats = NDArray[np.float64]
 NODES, WEIGHTS = (0.5 * (v + w) for v, w in zip(np.polynomial.legendre.leggauss(4), (1.0, 0.0), strict=True))

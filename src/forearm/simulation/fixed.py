@@ -1,7 +1,10 @@
-"""Runs of fixed steps in machine code, piece after piece: what drives them, what is kept, where they end."""
+"""Runs of fixed steps in machine code: driven by what depends on time alone, or by what is asked for
+once a period, which `simulate` and `control.run` share.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -10,96 +13,145 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kernels.rollout import Simulator, State
-from forearm.simulation.clock import Clock, from_zero, held_steps, whole_steps
-from forearm.simulation.course import Between, Course, at_once
 from forearm.simulation.inputs import Input
 from forearm.simulation.jamming import jams_within
 from forearm.simulation.result import cubic
-from forearm.simulation.track import Track, first_to_go
+from forearm.simulation.stability import is_near, warn_of_long_steps
+from forearm.simulation.start import Clock, Progress, Setup, from_zero, held_steps, whole_steps
+from forearm.simulation.track import Between, Course, Track, at_once, first_to_go
+from forearm.simulation.windings import refuse_inductance
 
 Floats = NDArray[np.float64]
-Progress = Callable[[float, int], object]
+# What the machine code takes, (n,), from a time and a state; it may end the run by its track.
+Ask = Callable[[float, State], Floats]
 MOST_NUMBERS = 200_000_000  # of a run's record
+FOLLOWED = ", or method 'radau'"
 PIECE = 20_000  # steps after which a run looks whether it should go on
 
 
-class Fixed:
-    """A run under way."""
+def fixed_run(setup: Setup) -> Course:
+    """Steps with every `record`-th kept, and a shorter one at the end where the duration asks for it.
 
-    def __init__(self, simulator: Simulator, drive: Input, track: Track, state: State, clock: Clock) -> None:
-        self.simulator, self.drive, self.track, self.state, self.clock = simulator, drive, track, state, clock
-        self.held = 1 if drive.converter is None else held_steps(drive.converter.period, clock.step)
-        self.answer: Floats | None = None  # of the controller, held
-        self.given: list[Floats] = []  # (kept + 1, n) for each piece, unless always the same
-        self.is_whole = True
+    A shorter one at the start leads to the times of the converter, whole periods from 0.
+    """
+    simulator, drive, track, clock = setup.simulator, setup.drive, setup.track, setup.clock
+    record, duration = setup.record, setup.duration
+    if drive.voltage:
+        refuse_inductance(setup.arm, setup.method)
+    told = simulator, setup.method, setup.step
+    share = warn_of_long_steps(*told, [setup.state.q[0]], "simulate", FOLLOWED, callers=2)
+    missing, held = 0.0, 1 if drive.converter is None else held_steps(drive.converter.period, clock.step)
+    if drive.converter is not None and not drive.is_constant:
+        clock, missing = from_zero(clock)
+    steps, rest = whole_steps(duration - min(missing, duration), clock.step)
+    check_record(simulator.arm, steps, record)
+    plant, thin = Plant(simulator, track, setup.state, clock, is_linear=drive.is_linear), 1
+    loop: OpenLoop | SampledLoop
+    if drive.controller is None:
+        loop = OpenLoop(plant, drive, held, record)
+    else:  # asked at every step, so that every step is a sample; fewer are shown
+        loop, thin = SampledLoop(plant, drive.answer, held), record
+    if missing and duration and not track.is_over:
+        loop.short(min(missing, duration), is_whole=duration >= missing)
+    if plant.is_whole:
+        loop.run(steps, setup.progress)
+    if rest and not track.is_over:
+        loop.short(rest, is_whole=False)
+    if is_near(share):
+        warn_of_long_steps(*told, [plant.state.q[0]], "simulate", FOLLOWED, callers=2)
+    if drive.is_constant:
+        return plant.course(loop.rows)
+    rows = loop.rows()  # the user's functions are asked now, and never after the run
+    return plant.course(lambda: rows, thin)
 
-    def run(self, duration: float, record: int, progress: Progress | None) -> Course:
-        """Steps with every `record`-th kept, and a shorter one at the end where the duration asks for it.
 
-        A shorter one at the start leads to the times of the converter, whole periods from 0.
-        """
-        missing = 0.0
-        if self.drive.converter is not None and not self.drive.is_constant:
-            self.clock, missing = from_zero(self.clock)
-        steps, rest = whole_steps(duration - min(missing, duration), self.clock.step)
-        check_record(self.simulator.arm, steps, record)
-        first, end, thin = self.clock.done, self.clock.done + steps, 1
-        # asked at every step, so that every step is a sample; fewer are shown
-        if self.drive.controller is not None:
-            thin, record = record, 1
-        if missing and duration and not self.track.is_over:
-            end += 1
-            self._short(min(missing, duration), duration >= missing)
-        while self.clock.done < end and self.is_whole and not self.track.is_over:
-            self._piece(self._length(end - self.clock.done, record), record)
-            if progress is not None:
-                progress(float(self.track.t[-1][-1]), self.clock.done - first)
-        if rest and not self.track.is_over:
-            self._short(rest, is_whole=False)
-        return self._course(thin)
+class Plant:
+    """An arm on its way: the machine code moves it on, its track says where the run ends.
 
-    def _short(self, h: float, is_whole: bool) -> None:
-        """A step shorter than others, which may end at a time of the clock."""
-        self.is_whole = is_whole
-        self._piece(1, 1, h)
+    A step of its clock is `substeps` of machine code. Beyond `bound`, the length of q and qd as
+    one vector, the run has diverged.
+    """
 
-    def _length(self, left: int, record: int) -> int:
-        """How many steps the next piece has: whole records, or what a controller's answer holds for."""
-        if self.drive.controller is not None:
-            return min(self.held - self.clock.done % self.held, left)
-        piece = min(max(PIECE // record, 1) * record, left)
-        return piece - piece % record if piece > record else piece
+    def __init__(
+        self,
+        simulator: Simulator,
+        track: Track,
+        state: State,
+        clock: Clock,
+        *,
+        is_linear: bool = False,
+        substeps: int = 1,
+        bound: float = math.inf,
+    ) -> None:
+        self.simulator, self.track, self.clock = simulator, track, clock
+        # The state is views of its numbers, so that one copy keeps it and one brings it back.
+        arrays = list(vars(state).values())
+        self._numbers = np.concatenate([array.ravel() for array in arrays])
+        ends = np.cumsum([array.size for array in arrays])[:-1]
+        parts = zip(np.split(self._numbers, ends), arrays, strict=True)
+        self.state = State(*(part.reshape(array.shape) for part, array in parts))
+        self._motion = self._numbers[: 2 * simulator.arm.n]  # q and qd
+        self.is_linear, self.substeps, self.bound = is_linear, substeps, bound
+        self.is_whole = True  # whether it stands at a time of its clock
 
-    def _piece(self, steps: int, record: int, short: float | None = None) -> None:
-        """Some steps with every `record`-th kept, or one of the length `short`."""
-        record = min(record, steps)
-        h = self.clock.step if short is None else short
+    def times(self, steps: int, h: float) -> Floats:
+        """From the last sample on, (steps + 1,): times of the clock, or h later where it leads to none."""
         times = self.clock.times(steps)
-        # the same but for rounding, or later, where a short step leads to the clock's times
-        times[0] = self.track.t[-1][-1]
+        times[0] = self.track.last
         if not self.is_whole:
             times[1] = times[0] + h
-        u = self._inputs(times)
-        if not self.drive.is_constant:
-            self.given.append((np.broadcast_to(u, (steps + 1, len(u))) if u.ndim == 1 else u)[::record])
-        before = self.state.copy()
-        q, qd = self.simulator.run(self.state, u, steps, h, record, self.drive.is_linear)
-        kept = self.track.add_checked(times[::record], q[0], qd[0])
-        if kept < steps // record:  # the state is that of the last sample
-            steps, self.state = kept * record, before
+        return times
+
+    def move(self, times: Floats, u: Floats, h: float, record: int = 1) -> int:
+        """Steps of h between these times under u, (n,) or (steps + 1, n), every `record`-th kept: how many
+        were made until the run ended.
+        """
+        steps, track, before = len(times) - 1, self.track, self._numbers.copy()
+        k = self.substeps
+        q, qd = self.simulator.run(self.state, u, steps * k, h / k, record * k, self.is_linear)
+        is_fine = math.hypot(*self._motion.tolist()) < self.bound  # what overflows within the steps stays so
+        if is_fine and not track.is_watching:
+            if steps == record:
+                track.put(float(times[-1]), self._motion)
+            else:
+                track.add(times[::record], q[0], qd[0])
+        elif not is_fine and self.bound < math.inf:
+            steps, self._numbers[:] = 0, before
+            track.lost()
+        elif (kept := track.add_checked(times[::record], q[0], qd[0])) < steps // record:
+            steps, self._numbers[:] = kept * record, before  # the state is that of the last sample
             if steps:
-                self.simulator.run(
-                    self.state, u if u.ndim == 1 else u[: steps + 1], steps, h, record, self.drive.is_linear
-                )
-            if not self.track.is_over:
+                self._run(self.state, u if u.ndim == 1 else u[: steps + 1], steps, h, record)
+            if not track.is_over:
                 self._blame(times[steps:], u if u.ndim == 1 else u[steps:], h, record)
         self.clock.done += steps
+        return steps
+
+    def course(self, given: Callable[[], Floats], thin: int = 1) -> Course:
+        """The motion so far, with what drove it at its samples; every `thin`-th of them, and the last."""
+        t, q, qd = self.track.samples()
+        if thin > 1:
+            shown = np.unique([*range(0, len(t), thin), len(t) - 1])
+            t, q, qd, kept = t[shown], q[shown], qd[shown], given()[shown]
+            given = lambda: kept  # noqa: E731
+        checkpoint = {"t": float(t[-1]), **vars(self.state.copy())}
+        if self.is_whole:
+            checkpoint |= {"step": self.clock.step, "origin": self.clock.origin, "done": self.clock.done}
+        simulator, is_linear = self.simulator, self.is_linear
+        between = straight(t, q, qd, given, is_linear)
+        supply = at_once(simulator.arm, simulator.voltage)
+        return Course(simulator, t, q, qd, given, between, supply, not is_linear, self.track, checkpoint)
+
+    def _run(self, state: State, u: Floats, steps: int, h: float, record: int) -> tuple[Floats, Floats]:
+        """(q, qd) of every `record`-th step of the clock, (steps / record + 1, n) each; the state goes on."""
+        k = self.substeps
+        q, qd = self.simulator.run(state, u, steps * k, h / k, record * k, self.is_linear)
+        return q[0], qd[0]
 
     def _blame(self, times: Floats, u: Floats, h: float, steps: int) -> None:
         """Which joint overflowed within these steps, and at which of them."""
-        table = u if u.ndim == 1 else u[: steps + 1]
-        q, qd = self.simulator.run(self.state.copy(), table, steps, h, 1, self.drive.is_linear)
-        row, joint = first_to_go(q[0], qd[0])
+        table = np.broadcast_to(u, (steps + 1, len(u))) if u.ndim == 1 else u[: steps + 1]
+        row, joint = first_to_go(*self._run(self.state.copy(), table, steps, h, 1))
         if self._jams(table, h, row):
             self.track.jammed(float(times[row - 1]))
         else:
@@ -107,65 +159,104 @@ class Fixed:
 
     def _jams(self, table: Floats, h: float, row: int) -> bool:
         """Whether the step to this row found no acceleration."""
-        rows = np.broadcast_to(table, (row + 1, self.simulator.arm.n)) if table.ndim == 1 else table
         before = self.state.copy()
         if row > 1:
-            self.simulator.run(before, rows[:row], row - 1, h, 1, self.drive.is_linear)
+            self._run(before, table[:row], row - 1, h, 1)
         after = before.copy()
-        self.simulator.run(after, rows[row - 1 : row + 1], 1, h, 1, self.drive.is_linear)
-        inputs = rows[row - 1], rows[row] if self.drive.is_linear else rows[row - 1]
-        return jams_within(self.simulator, before, after, inputs, h, self.drive.torque)
+        self._run(after, table[row - 1 : row + 1], 1, h, 1)
+        inputs = table[row - 1], table[row] if self.is_linear else table[row - 1]
+        return jams_within(self.simulator, before, after, inputs, h)
+
+
+class OpenLoop:
+    """A plant driven by what depends on time alone, every `record`-th step kept."""
+
+    def __init__(self, plant: Plant, drive: Input, held: int, record: int) -> None:
+        self.plant, self.drive, self.held, self.record = plant, drive, held, record
+        self.first = plant.clock.done
+        self.given: list[Floats] = []  # (kept + 1, n) for each piece, unless always the same
+
+    def run(self, steps: int, progress: Progress | None) -> None:
+        """So many steps, in pieces of whole records between which it can be interrupted."""
+        clock, track, record = self.plant.clock, self.plant.track, self.record
+        end = clock.done + steps
+        while clock.done < end and not track.is_over:
+            piece = min(max(PIECE // record, 1) * record, end - clock.done)
+            self._piece(piece - piece % record if piece > record else piece, clock.step)
+            if progress is not None:
+                progress(track.last, clock.done - self.first)
+
+    def short(self, h: float, is_whole: bool) -> None:
+        """A step shorter than others, which may end at a time of the clock."""
+        self.plant.is_whole = is_whole
+        self._piece(1, h)
+
+    def rows(self) -> Floats:
+        """What drove each sample, (T, n)."""
+        t = self.plant.track.samples()[0]
+        if self.drive.is_constant:
+            return np.tile(self.drive.at(0.0), (len(t), 1))
+        if not self.given:
+            return self.drive.at(float(t[0]))[None]
+        return np.concatenate([*(part[:-1] for part in self.given), self.given[-1][-1:]])[: len(t)]
+
+    def _piece(self, steps: int, h: float) -> None:
+        record, times = min(self.record, steps), self.plant.times(steps, h)
+        u = self._inputs(times)
+        if u.ndim > 1:
+            self.given.append(u[::record])
+        self.plant.move(times, u, h, record)
 
     def _inputs(self, times: Floats) -> Floats:
-        """What drives these steps: (n,) where it is held over all of them, or (steps + 1, n)."""
-        if self.drive.controller is not None:
-            if self.answer is None or self.clock.done % self.held == 0:
-                self.answer = self.drive.limited(
-                    self.drive.asked(float(times[0]), self.state.q[0], self.state.qd[0])
-                )
-            return self.answer
+        """What drives these steps: (n,) where it is always the same, or (steps + 1, n)."""
         if self.drive.is_constant:
             return self.drive.at(0.0)
+        clock = self.plant.clock
         if self.drive.converter is not None:
-            times = self.clock.times(len(times) - 1, self.held)
-            if not self.is_whole:  # it holds beyond the end
+            times = clock.times(len(times) - 1, self.held)
+            if not self.plant.is_whole:  # it holds beyond the end
                 times[1] = times[0]
-        return self.drive.table(times, self.clock.step)
+        return self.drive.table(times, clock.step)
 
-    def _course(self, thin: int) -> Course:
-        t, q, qd = self.track.samples()
-        rows = None if self.drive.is_constant else self._rows(t, q, qd)
-        if thin > 1:
-            shown = np.unique([*range(0, len(t), thin), len(t) - 1])
-            t, q, qd, rows = t[shown], q[shown], qd[shown], None if rows is None else rows[shown]
-        checkpoint = {"t": float(t[-1]), **vars(self.state.copy())}
-        if self.is_whole:
-            checkpoint |= {"step": self.clock.step, "origin": self.clock.origin, "done": self.clock.done}
 
-        def given() -> Floats:
-            return np.tile(self.drive.at(float(t[0])), (len(t), 1)) if rows is None else rows
+class SampledLoop:
+    """A plant under control: what drives it is asked for once a period, `held` steps, and held."""
 
-        between = straight(t, q, qd, given, self.drive.is_linear)
-        return Course(
-            self.simulator,
-            t,
-            q,
-            qd,
-            given,
-            between,
-            at_once(self.drive),
-            not self.drive.is_linear,
-            self.track,
-            checkpoint,
-        )
+    def __init__(self, plant: Plant, ask: Ask, held: int = 1) -> None:
+        self.plant, self.ask, self.held, self.first = plant, ask, held, plant.clock.done
+        self.answers: list[Floats] = []  # (n,) each,
+        self.counts: list[int] = []  # held for so many steps
 
-    def _rows(self, t: Floats, q: Floats, qd: Floats) -> Floats:
-        """What drove each sample."""
-        if self.given:
-            return np.concatenate([*(part[:-1] for part in self.given), self.given[-1][-1:]])[: len(t)]
-        if self.drive.controller is not None:
-            return self.drive.asked(float(t[0]), q[0], qd[0])[None]
-        return self.drive.at(float(t[0]))[None]
+    def run(self, steps: int, progress: Progress | None = None) -> None:
+        """So many steps, or until an event ends them."""
+        clock, track, held = self.plant.clock, self.plant.track, self.held
+        times, step, begin = self.plant.times(steps, clock.step), clock.step, clock.done
+        while (done := clock.done - begin) < steps and not track.is_over:
+            count = min(held - clock.done % held, steps - done)
+            self._hold(times[done : done + count + 1], step)
+            if progress is not None:
+                progress(track.last, clock.done - self.first)
+
+    def short(self, h: float, is_whole: bool) -> None:
+        """A step shorter than others, which may end at a time of the clock."""
+        self.plant.is_whole = is_whole
+        self._hold(self.plant.times(1, h), h)
+
+    def rows(self) -> Floats:
+        """What drove each sample, (T, n); the last is still driven by what was held before it."""
+        if not self.answers:
+            return self.ask(self.plant.track.last, self.plant.state)[None]
+        return np.concatenate([np.repeat(self.answers, self.counts, axis=0), self.answers[-1:]])
+
+    def _hold(self, times: Floats, h: float) -> None:
+        plant = self.plant
+        if not self.answers or plant.clock.done % self.held == 0:
+            u = self.ask(float(times[0]), plant.state)
+            if plant.track.is_over:
+                return
+            self.answers.append(u)
+            self.counts.append(0)
+        self.counts[-1] += plant.move(times, self.answers[-1], h)
 
 
 def straight(t: Floats, q: Floats, qd: Floats, given: Callable[[], Floats], is_linear: bool) -> Between:
@@ -184,5 +275,5 @@ def check_record(arm: Arm, steps: int, record: int) -> None:
     if (steps // record + 2) * arm.n > MOST_NUMBERS:
         raise InputError(
             f"simulate: {steps} steps of {arm.n} joints are too many to keep; keep every tenth with "
-            "record=10, or go on in parts with continued=."
+            "sampling=Sampling(record=10), or go on in parts with continued=."
         )

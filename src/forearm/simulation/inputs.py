@@ -1,4 +1,6 @@
-"""What drives an arm: a value held, a schedule, a function of time or a controller; volts or torques."""
+"""What drives an arm, torques or volts: a value held, a schedule, a function of time or a controller; and the
+converter that it may go through.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,43 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC, torque_of
 from forearm.errors import InputError, shorten
+from forearm.kernels.rollout import State
 from forearm.simulation.arguments import check_function
-from forearm.simulation.converter import Converter, converter_of
 from forearm.simulation.schedule import Schedule
-from forearm.values import as_floats, check_kind
+from forearm.values import as_floats
 
 Floats = NDArray[np.float64]
 Driving = ArrayLike | Schedule | Callable[[float], ArrayLike]
 Controller = Callable[[float, Floats, Floats], ArrayLike]
+
+
+@dataclass(frozen=True, eq=False)
+class Converter:
+    """A DAC in front of an arm's amplifiers, voltage = DACOut x gain;
+    `gains` (n,), 1 where the arm gives none.
+    """
+
+    dac: DAC
+    gains: Floats
+
+    @property
+    def period(self) -> float:
+        """What is asked for is held for this time, s."""
+        return self.dac.period
+
+    def out(self, voltage: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        """DACOut (..., n) for the voltages that are asked for, in its steps and bounds;
+        and where it is at a bound.
+        """
+        return self.dac.out(voltage / self.gains)
+
+    def voltage(self, out: Floats) -> Floats:
+        """What the amplifiers make of DACOut."""
+        return self.dac.voltage(out) * self.gains
+
+    def limited(self, voltage: Floats) -> Floats:
+        """The voltages in the steps and bounds of the converter."""
+        return self.voltage(self.out(voltage)[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +65,7 @@ class Input:
     source: Any
     controller: Controller | None
     converter: Converter | None
+    name: str | None = None  # of the argument that gave it
 
     @property
     def is_constant(self) -> bool:
@@ -70,6 +102,10 @@ class Input:
         """What the controller answers to a state (n,), of which it is given copies."""
         assert self.controller is not None
         return numbers(self.arm, self.controller(t, q.copy(), qd.copy()), "controller")
+
+    def answer(self, t: float, state: State) -> Floats:
+        """The same for the one simulation of a state, in the steps and bounds of the converter."""
+        return self.limited(self.asked(t, state.q[0], state.qd[0]).copy())  # the user may use the array again
 
     def limited(self, value: Floats) -> Floats:
         """In the steps and bounds of the converter."""
@@ -115,14 +151,13 @@ def input_of(
         raise InputError(
             f"simulate: expected one of torque, voltage and controller, got {' and '.join(given)}."
         )
-    check_function(controller, "controller", "(t, q, qd)")
     if controller is not None:
+        check_function(controller, "simulate, controller", "(t, q, qd)")
         _check_takes(
             controller,
             3,
             "simulate, controller: expected a function of (t, q, qd); one of t alone is torque=.",
         )
-    check_kind(dac, (DAC, type(None)), "simulate, dac")
     source: Any = voltage if voltage is not None else np.zeros(arm.n) if torque is None else torque
     if isinstance(source, Schedule):
         source.check_for(arm, "voltage" if voltage is not None else "torque")
@@ -134,9 +169,8 @@ def input_of(
         )
     else:
         source = numbers(arm, source, given[0] if given else "torque")
-    return Input(
-        arm, voltage is not None, source, controller, None if dac is None else converter_of(arm, dac)
-    )
+    converter = None if dac is None else converter_of(arm, dac)
+    return Input(arm, voltage is not None, source, controller, converter, given[0] if given else None)
 
 
 def _check_takes(function: Any, arguments: int, message: str) -> None:
@@ -168,3 +202,14 @@ def periods(t: float, period: float) -> int:
     """How many periods are over at t: the most k with k period <= t, as floats have it."""
     k = round(t / period)
     return k if period * k <= t else k - 1
+
+
+def converter_of(arm: Arm, dac: DAC) -> Converter:
+    """The converter with the gains of the arm's amplifiers; InputError where both have a say in the gain."""
+    given = [None if joint.motor is None else joint.motor.amplifier_gain for joint in arm.joints]
+    if dac.gain != 1.0 and any(gain is not None for gain in given):
+        raise InputError(
+            f"DAC, gain: got {dac.gain:g}, but motors of {arm.name!r} have an amplifier_gain of their own. "
+            "Leave the DAC's out, or change the arm's."
+        )
+    return Converter(dac, np.array([1.0 if gain is None else gain for gain in given], dtype=np.float64))

@@ -4,13 +4,12 @@ told from a motion that overflows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import depends_on_load
+from forearm.drives.motor import torque_of
 from forearm.dynamics.reference import forward
 from forearm.errors import ModelError
 from forearm.kernels.rollout import Simulator, State
@@ -35,12 +34,7 @@ def is_jammed(arm: Arm, q: Floats, qd: Floats, tau: Floats) -> bool:
 
 
 def jams_within(
-    simulator: Simulator,
-    before: State,
-    after: State,
-    inputs: tuple[Floats, Floats],
-    h: float,
-    torque: Callable[[Floats, Floats], Floats],
+    simulator: Simulator, before: State, after: State, inputs: tuple[Floats, Floats], h: float
 ) -> bool:
     """Whether a step from one state led to no numbers because one of its stages has no acceleration.
 
@@ -59,6 +53,8 @@ def jams_within(
         u = inputs[0] + share * (inputs[1] - inputs[0])
         qdd = simulator.accelerations(q, qd, u, way, free)
         if not np.isfinite(qdd).all():
-            return is_jammed(simulator.arm, q, qd, torque(u, qd))
+            return is_jammed(
+                simulator.arm, q, qd, torque_of(simulator.arm, u, qd) if simulator.voltage else u
+            )
         rates.append(np.stack([qd, qdd]))
     return False

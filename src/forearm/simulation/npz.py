@@ -14,12 +14,14 @@ from forearm.arm.arm import Arm
 from forearm.errors import ForearmError, InputError, shorten
 from forearm.files.armfile_read import arm_from_document
 from forearm.files.armfile_write import to_document
+from forearm.simulation.controlled import Run
 from forearm.simulation.npz_format import read_archive, write_archive
 from forearm.simulation.result import STATES, Array, Event, Simulation
 from forearm.simulation.solution import Status
 from forearm.values import check_kind
 
 FORMAT = "forearm-simulation/1"
+CONTROL = ("controller", "period", "operations")
 
 
 def write_simulation(simulation: Simulation, path: str | os.PathLike[str]) -> None:
@@ -56,20 +58,35 @@ def _simulation(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], a
     for name, array in arrays.items():
         if array.dtype != np.float64:
             raise InputError(f"{shorten(name)}: expected 64-bit numbers, got {array.dtype}.")
-    return Simulation(
+    is_controlled = "control" in header
+    kind: type[Simulation] = Run if is_controlled else Simulation
+    more: dict[str, Any] = _control(header["control"], arrays) if is_controlled else {}
+    more |= {name: arrays[name] for name in STATES}
+    return kind(
         arm=arm,
         method=header["method"],
         step=header["step"],
         message=header["message"],
         t=arrays["t"],
-        **{name: arrays[name] for name in STATES},
         voltage=arrays.get("voltage"),
         energy={name: arrays[f"energy_{name}"] for name in header["energy"]},
         lost={name: arrays[f"lost_{name}"] for name in header["lost"]},
         events=events,
         checkpoint=header["checkpoint"],
         status=Status[header["status"]],
+        **more,
     )
+
+
+def _control(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """What a run under a controller has besides."""
+    return {
+        **{name: header[name] for name in CONTROL},
+        "wanted": tuple(arrays[f"wanted_{name}"] for name in ("q", "qd", "qdd")),
+        "measured": tuple(arrays[f"measured_{name}"] for name in ("q", "qd")),
+        "asked": arrays["asked"],
+        "saturated": arrays["saturated"] != 0.0,
+    }
 
 
 def _arm(document: Any, given: Arm | None) -> Arm:
@@ -95,7 +112,8 @@ def same_numbers(a: Arm, b: Arm) -> bool:
 
 
 def _header(simulation: Simulation) -> dict[str, Any]:
-    return {
+    control = {name: getattr(simulation, name) for name in CONTROL} if isinstance(simulation, Run) else None
+    return ({} if control is None else {"control": control}) | {
         "format": FORMAT,
         "arm": to_document(simulation.arm),
         "method": simulation.method,
@@ -112,5 +130,6 @@ def _header(simulation: Simulation) -> dict[str, Any]:
 def _arrays(simulation: Simulation) -> dict[str, Array]:
     arrays = {"t": simulation.t} | {name: getattr(simulation, name) for name in STATES}
     arrays |= {"voltage": simulation.voltage} if simulation.voltage is not None else {}
+    arrays |= simulation.blocks() if isinstance(simulation, Run) else {}
     arrays |= {f"energy_{name}": column for name, column in simulation.energy.items()}
     return arrays | {f"lost_{name}": block for name, block in simulation.lost.items()}

@@ -141,6 +141,9 @@ def _panels(simulation: Simulation, times: NDArray[np.float64]) -> list[dict[str
     q, qd = simulation.at(times)
     blocks = [(f"position, {words('rad', 'm')}", q), (f"velocity, {words('rad/s', 'm/s')}", qd)]
     blocks.append((f"{words('torque', 'force')}, {words('N m', 'N')}", straight(simulation.tau)))
+    error = getattr(simulation, "error", None)  # of a run under a controller
+    if error is not None:
+        blocks.append((f"error, {words('rad', 'm')}", straight(error)))
     if simulation.voltage is not None:
         blocks.append(("voltage, V", straight(simulation.voltage)))
     panels = [

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -81,7 +81,7 @@ class Simulation:
             object.__setattr__(self, name, self._checked(name, self.__dict__[name]))
 
     @classmethod
-    def of_motion(cls, later: Callable[[str], Any], **motion: Any) -> Simulation:
+    def of_motion(cls, later: Callable[[str], Any], **motion: Any) -> Self:
         """A simulation whose other fields are there, while `later` gives each of LATER when
         it is first asked for.
         """
@@ -113,7 +113,7 @@ class Simulation:
         """Whether the end, or an event that was to end it, was reached."""
         return self.status in (Status.END, Status.EVENT)
 
-    def checked(self) -> Simulation:
+    def checked(self) -> Self:
         """This simulation, or an error that says when, where and why it failed, and what to do."""
         if not self.ok:
             raise ForearmError(
@@ -130,12 +130,12 @@ class Simulation:
         check_kind(self.checkpoint, (dict, type(None)), "simulation, checkpoint")
         check_kind(self.status, Status, "simulation, status")
         samples = np.size(self.t)
-        t = _taken(self.t, (samples,), "t")
+        t = taken(self.t, (samples,), "t")
         if not samples or not np.isfinite(t).all() or (np.diff(t) < 0.0).any():
             raise InputError("simulation, t: expected at least one time, all finite and non-decreasing.")
         object.__setattr__(self, "t", t)
         for name in ("q", "qd"):
-            object.__setattr__(self, name, _taken(getattr(self, name), (samples, self.arm.n), name))
+            object.__setattr__(self, name, taken(getattr(self, name), (samples, self.arm.n), name))
         object.__setattr__(self, "events", tuple(self.events))
         for event in self.events:
             check_kind(event, Event, "simulation, events")
@@ -147,7 +147,7 @@ class Simulation:
         samples, n = len(self.t), self.arm.n
         if name in ("energy", "lost"):
             return _taken_by_name(value, (samples,) if name == "energy" else (samples, n), name)
-        return None if name == "voltage" and value is None else _taken(value, (samples, n), name)
+        return None if name == "voltage" and value is None else taken(value, (samples, n), name)
 
     def at(self, t: ArrayLike) -> tuple[Array, Array]:
         """q and qd at a time, (n,) each, or at times (m,), (m, n) each: cubic between samples, exact at them.
@@ -267,7 +267,7 @@ def cubic(q0: Array, v0: Array, q1: Array, v1: Array, h: Array, s: float | Array
     return q, np.where(h > 0.0, qd, v0)
 
 
-def _taken(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
+def taken(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     """A read-only view of float64 numbers of this shape; anything else that is numbers is converted."""
     array = (
         value
@@ -285,4 +285,4 @@ def _taken_by_name(values: Mapping[str, ArrayLike], shape: tuple[int, ...], what
     check_kind(values, Mapping, f"simulation, {what}")
     for name in values:
         check_name(name, f"simulation's {what}")
-    return {name: _taken(value, shape, f"{what} {name!r}") for name, value in values.items()}
+    return {name: taken(value, shape, f"{what} {name!r}") for name, value in values.items()}

@@ -4,43 +4,55 @@ controller; and of many at once.
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.drives.motor import DAC
 from forearm.errors import InputError, NameNotFound, shorten, suggest
-from forearm.kernels.rollout import Simulator
 from forearm.kinematics.arguments import check_arm, states_of
-from forearm.simulation.adaptive_run import Accuracy, Commands, Following
-from forearm.simulation.arguments import check_function, check_tolerances, condition_of
-from forearm.simulation.clock import whole_steps
-from forearm.simulation.course import Course
+from forearm.simulation.adaptive_run import adaptive_run
+from forearm.simulation.arguments import (
+    ACCURACY,
+    ENDING,
+    SAMPLING,
+    Accuracy,
+    Ending,
+    OldArguments,
+    Sampling,
+    check_function,
+    condition_of,
+    with_old,
+)
 from forearm.simulation.energy_balance import Books
-from forearm.simulation.fixed import Fixed, Progress
-from forearm.simulation.inputs import Controller, Driving, Input, input_of
+from forearm.simulation.fixed import fixed_run
+from forearm.simulation.inputs import Controller, Driving, input_of
 from forearm.simulation.machine import simulator_of
 from forearm.simulation.methods import METHODS
 from forearm.simulation.result import Simulation
-from forearm.simulation.stability import is_near, warn_of_long_steps
-from forearm.simulation.start import Start, beginning, going_on
-from forearm.simulation.stiction import sticking
+from forearm.simulation.stability import warn_of_long_steps
+from forearm.simulation.start import Progress, Setup, beginning, going_on, whole_steps
 from forearm.simulation.symplectic import SYMPLECTIC as CONSERVING_TABLEAUS
-from forearm.simulation.symplectic_run import Conserving, refuse_driven
-from forearm.simulation.track import Condition, Track
-from forearm.simulation.windings import AtOnce, Wound, has_inductance
-from forearm.values import as_floats, check_kind, check_number, check_whole
+from forearm.simulation.symplectic import symplectic_run
+from forearm.simulation.track import Course, Track, sticking
+from forearm.simulation.windings import refuse_inductance
+from forearm.values import as_floats, check_kind, check_number
 
 Floats = NDArray[np.float64]
+Result = TypeVar("Result", bound=Simulation)
 FIXED = ("rk3", "rk4", "gill")
 ADAPTIVE = ("dp45", "dp87", "radau")
 SYMPLECTIC = tuple(tableau.name for tableau in CONSERVING_TABLEAUS)
 ALL = (*FIXED, *ADAPTIVE, *SYMPLECTIC)
-MOST_RECORD = 1_000_000  # steps between two samples: a run can be interrupted between them
 LOOKED_AT = 8  # of many states, where steps may be too long for some
-FOLLOWED = ", or method 'radau'"
+RUNS: dict[str, Callable[[Setup], Course]] = {
+    **dict.fromkeys(FIXED, fixed_run),
+    **dict.fromkeys(ADAPTIVE, adaptive_run),
+    **dict.fromkeys(SYMPLECTIC, symplectic_run),
+}
 AT_ONCE = 200_000  # steps of all states together: then a run of many can be interrupted
 
 
@@ -55,58 +67,57 @@ def simulate(
     controller: Controller | None = None,
     method: str = "rk3",
     step: float = 1e-3,
-    dac: DAC | None = None,
-    record: int = 1,
-    rtol: float = 1e-6,
-    atol: float = 1e-9,
-    stops: bool = False,
-    until: Condition | None = None,
+    sampling: Sampling = SAMPLING,
+    accuracy: Accuracy = ACCURACY,
+    ending: Ending = ENDING,
     continued: Simulation | None = None,
     progress: Progress | None = None,
+    **old: Unpack[OldArguments],
 ) -> Simulation:
     """The motion of an arm from a state (n,) for `duration` s, driven by torques, voltages,
     or a controller's torques.
 
-    What drives it is a value (n,), a `Schedule`, or a function of time; a controller is a function of (t, q,
-    qd). With a `dac` functions are sampled and held at its period. Methods "rk3" (Swartz's), "rk4" and "gill"
-    take fixed steps and keep every `record`-th; "dp45", "dp87" and "radau" (for stiff drives) follow the
-    error; "midpoint" and "gauss4" are symplectic, for arms that nothing drives or brakes. It ends early at a
-    joint's limit if `stops`, or where `until(t, q, qd)` passes 0. `continued` goes on from another
-    simulation's end as if it had not stopped. `progress(t, steps)` is called now and then.
+    - `torque`, `voltage`: a value (n,), a `Schedule`, or a function of time; `controller`: a function of
+      (t, q, qd) that gives torques. One of them, or none.
+    - `method`: "rk3" (Swartz's), "rk4" and "gill" take fixed steps of `step` s; "dp45", "dp87" and "radau"
+      (for stiff drives) follow the error; "midpoint" and "gauss4" are symplectic, for arms that nothing
+      drives or brakes.
+    - `sampling`: the converter that samples and holds what drives the arm, and which fixed steps are kept.
+    - `accuracy`: the error that steps of adaptive methods may make.
+    - `ending`: what ends the run early, a joint's limit or a condition.
+    - `continued`: a simulation from whose end it goes on as if it had not stopped.
+    - `progress`: a function of (t, steps) that is called now and then.
     """
+    sampling, accuracy, ending = (
+        with_old("simulate", old, sampling=sampling, accuracy=accuracy, ending=ending)
+        if old
+        else (sampling, accuracy, ending)
+    )
     check_arm(arm)
     if not isinstance(method, str) or method not in ALL:
         raise NameNotFound(f"simulate: there is no method {shorten(method)}; {suggest(str(method), ALL)}")
-    drive = input_of(arm, torque, voltage, controller, dac)
+    for record, kind, name in (
+        (sampling, Sampling, "sampling"),
+        (accuracy, Accuracy, "accuracy"),
+        (ending, Ending, "ending"),
+    ):
+        check_kind(record, kind, f"simulate, {name}")
+    drive = input_of(arm, torque, voltage, controller, sampling.dac)
     duration = check_number(duration, "simulate, duration", minimum=0.0)
     step = check_number(step, "simulate, step", above=0.0)
-    record = check_whole(record, "simulate, record", 1, MOST_RECORD)
-    check_tolerances(rtol, atol)
-    check_kind(bool(stops) if isinstance(stops, np.bool_) else stops, bool, "simulate, stops")
-    check_function(progress, "progress", "(t, steps)")
+    if progress is not None:
+        check_function(progress, "simulate, progress", "(t, steps)")
     simulator = simulator_of(arm, drive.voltage, method if method in FIXED else "rk4")
     start = beginning(arm, simulator, q0, qd0) if continued is None else going_on(arm, simulator, continued)
-    state, clock = start.state, start.clock(step)
-    track = Track(arm, start.t, state.q[0], state.qd[0], bool(stops), condition_of(until))
-    if method in ADAPTIVE:
-        course = _following(drive, simulator, track, start).run(
-            start.t, duration, Accuracy(method, rtol, atol), progress
-        )
-        return _simulation(course, drive, method, None)
-    if method in FIXED:
-        refuse_inductance(arm, drive.voltage, method)
-        told = arm, drive.voltage, method, step
-        share = warn_of_long_steps(*told, [state.q[0]], "simulate", FOLLOWED)
-        course = Fixed(simulator, drive, track, state, clock).run(duration, record, progress)
-        if is_near(share):
-            warn_of_long_steps(*told, [course.q[-1]], "simulate", FOLLOWED)
-    else:
-        given = (("torque", torque), ("voltage", voltage), ("controller", controller))
-        refuse_driven(arm, method, [name for name, value in given if value is not None])
-        course = Conserving(arm, method, track, state, start.momentum, clock).run(
-            drive, duration, record, progress
-        )
-    return _simulation(course, drive, method, step)
+    until = None if ending.until is None else condition_of(ending.until)
+    track = Track(arm, start.t, start.state.q[0], start.state.qd[0], ending.stops, until)
+    setup = Setup(
+        arm, method, drive, simulator, start, track, duration, step, sampling.record, accuracy, progress
+    )
+    course = RUNS[method](setup)
+    return simulation_of(
+        course, Simulation, arm=arm, method=method, step=None if method in ADAPTIVE else step
+    )
 
 
 def simulate_many(
@@ -139,13 +150,14 @@ def simulate_many(
         raise InputError(
             "simulate_many: every number of q0, qd0, torque and voltage must be finite; leave the others out."
         )
-    refuse_inductance(arm, voltage is not None, method)
+    if voltage is not None:
+        refuse_inductance(arm, method)
     simulator = simulator_of(arm, voltage is not None, method)
     state = simulator.at_rest_or_moving(q, qd)
     step = check_number(step, "simulate_many, step", above=0.0)
     rows = q[:: max(len(q) // LOOKED_AT, 1)]
     warn_of_long_steps(
-        arm, voltage is not None, method, step, rows, "simulate_many", ", or simulate one by one with 'radau'"
+        simulator, method, step, rows, "simulate_many", ", or simulate one by one with 'radau'"
     )
     steps, rest = whole_steps(check_number(duration, "simulate_many, duration", minimum=0.0), step)
     piece = max(AT_ONCE // max(len(q), 1), 1)
@@ -156,32 +168,17 @@ def simulate_many(
     return state.q, state.qd
 
 
-def refuse_inductance(arm: Arm, voltage: bool, method: str) -> None:
-    """Currents behind an inductance are states that fixed steps do not have."""
-    if voltage and has_inductance(arm):
-        raise InputError(
-            f"simulate: {method!r} takes voltages without inductance only, and motors of {arm.name!r} have "
-            "some. Take simulate with method 'dp45', or 'radau' where L / R is short; or "
-            "forearm.simulation.without_inductance(arm)."
-        )
-
-
-def _following(drive: Input, simulator: Simulator, track: Track, start: Start) -> Following:
-    commands = Commands(drive)
-    is_wound = drive.voltage and has_inductance(drive.arm)
-    motors = Wound(drive, start.current) if is_wound else AtOnce(drive, simulator, commands)
-    return Following(drive, commands, motors, track, start.state)
-
-
-def _simulation(course: Course, drive: Input, method: str, step: float | None) -> Simulation:
-    """What a run leaves; what only some ask for is computed when they do."""
+def simulation_of(course: Course, kind: type[Result], **fields: Any) -> Result:
+    """What a run leaves, with other `fields` of its kind; what only some ask for is computed when they do."""
     track = course.track
+
+    @cache
+    def books() -> Books:
+        return Books(course)
+
     events = sorted([*track.events, *sticking(course.simulator, course.t, course.qd)], key=lambda e: e.t)
-    made = Simulation.of_motion(
-        partial(getattr, Books(course)),
-        arm=drive.arm,
-        method=method,
-        step=step,
+    made = kind.of_motion(
+        lambda name: getattr(books(), name),
         t=course.t,
         q=course.q,
         qd=course.qd,
@@ -189,8 +186,9 @@ def _simulation(course: Course, drive: Input, method: str, step: float | None) -
         message=track.message,
         status=track.status,
         checkpoint=course.checkpoint,
+        **fields,
     )
-    if not drive.is_data:  # the user's functions are asked now, and never after the run
+    if course.is_asking:
         made.energy  # noqa: B018
     return made
 

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
-from forearm.kernels.rollout import Simulator, State
+from forearm.kernels.rollout import State
 from forearm.simulation.events import EventFunction
-from forearm.simulation.result import Event
 from forearm.simulation.track import before_zero
 from forearm.simulation.windings import Motors
 
@@ -115,22 +114,6 @@ class DryFriction:
         stands = (free == 0.0) & self.simulator.dry
         plus, minus = (self.simulator.required(q, qd, qdd, np.where(stands, w, way)) for w in (1.0, -1.0))
         return np.maximum(tau - plus, minus - tau), tau > plus
-
-
-def sticking(simulator: Simulator, t: Floats, qd: Floats) -> list[Event]:
-    """When joints came to stand, and began to move again; one that only turns round does neither."""
-    if not simulator.dry.any():
-        return []
-    stands = (qd == 0.0) & simulator.dry
-    stands[1:-1] &= stands[:-2] | stands[2:]
-    made = []
-    for k, j in zip(*np.nonzero(np.diff(stands.astype(int), axis=0)), strict=True):
-        kind, at = ("stick", k + 1) if stands[k + 1, j] else ("slip", k)
-        name = simulator.arm.joints[int(j)].name
-        made.append(
-            Event(float(t[at]), kind, name, f"{name} {'stands' if kind == 'stick' else 'begins to move'}")
-        )
-    return made
 
 
 def _stribeck_speeds(arm: Arm) -> Floats:

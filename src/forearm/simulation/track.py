@@ -1,15 +1,21 @@
-"""A run under way: the samples so far, what happened, and whether it is over."""
+"""What a run leaves behind it: samples, what happened and whether it is over (`Track`), then the motion as a
+whole with what drove it (`Course`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import isfinite
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import depends_on_load
+from forearm.drives.motor import constants_of, torque_of, voltage_of, without_constants
+from forearm.kernels.rollout import Simulator
 from forearm.kinematics.limits import limits_of
 from forearm.simulation.result import Event
 from forearm.simulation.solution import Status
@@ -27,18 +33,25 @@ class Track:
     ) -> None:
         self.arm, self.stops, self.until = arm, stops, until
         self.t, self.q, self.qd = [np.array([t])], [q[None].copy()], [qd[None].copy()]
+        self._times: list[float] = []  # of samples that came one by one,
+        self._rows: list[Floats] = []  # and their q and qd, (2 n,)
+        self.is_watching = stops or until is not None  # so that every sample is looked at
         self.events: list[Event] = []
         self.status, self.message = Status.END, Status.END.value
+        self.is_over = False  # whether something ended the run before its time
         self._is_armed = until is not None and until(t, q, qd) < 0.0
         if stops:
             self._limits = limits_of(arm)
             if (over := self.beyond(q)).max(initial=-1.0) > 0.0:
                 self.at_limit(t, int(np.argmax(over)))
 
+    def __len__(self) -> int:
+        return len(self.samples()[0])
+
     @property
-    def is_over(self) -> bool:
-        """Whether something ended the run before its time."""
-        return self.status is not Status.END
+    def last(self) -> float:
+        """The time of the last sample."""
+        return self._times[-1] if self._times else float(self.t[-1][-1])
 
     def beyond(self, q: Floats) -> Floats:
         """How far each joint is beyond its limits, or those of what follows it; less than 0 within."""
@@ -47,19 +60,34 @@ class Track:
 
     def samples(self) -> tuple[Floats, Floats, Floats]:
         """t (T,), q and qd (T, n)."""
-        t, q, qd = (
-            parts[0] if len(parts) == 1 else np.concatenate(parts) for parts in (self.t, self.q, self.qd)
-        )
-        return t, q, qd
+        self._gather()
+        if len(self.t) > 1:
+            self.t, self.q, self.qd = ([np.concatenate(parts)] for parts in (self.t, self.q, self.qd))
+        return self.t[0], self.q[0], self.qd[0]
 
     def add(self, times: Floats, q: Floats, qd: Floats) -> None:
         """Samples behind those there are; the first is the last of those, again."""
-        is_first = len(self.t) == 1 and len(self.t[0]) == 1
-        for parts, new in ((self.t, times), (self.q, q), (self.qd, qd)):
-            if is_first:
-                parts[0] = new
-            else:
-                parts.append(new[1:])
+        self._gather()
+        if len(self.t) == 1 and len(self.t[0]) == 1:
+            self.t[0], self.q[0], self.qd[0] = times, q, qd
+        else:
+            self.t.append(times[1:])
+            self.q.append(q[1:])
+            self.qd.append(qd[1:])
+
+    def put(self, t: float, motion: Floats) -> None:
+        """One sample behind those there are, q and qd (2 n,) as one row."""
+        self._times.append(t)
+        self._rows.append(motion.copy())
+
+    def _gather(self) -> None:
+        """Put samples that came one by one to the others."""
+        if self._rows:
+            rows, n = np.array(self._rows), self.arm.n
+            self.t.append(np.array(self._times))
+            self.q.append(rows[:, :n])
+            self.qd.append(rows[:, n:])
+            self._times, self._rows = [], []
 
     def add_checked(self, times: Floats, q: Floats, qd: Floats) -> int:
         """The same up to where numbers end or the run should have ended; how many came behind the first."""
@@ -68,7 +96,7 @@ class Track:
             if not (isfinite(q.sum()) and isfinite(qd.sum())):
                 known = np.isfinite(q).all(axis=1) & np.isfinite(qd).all(axis=1)
                 end = end if known.all() else int(np.argmin(known))
-        for k in range(1, end if self.stops or self.until is not None else 0):
+        for k in range(1, end if self.is_watching else 0):
             if self._ends(float(times[k]), q[k], qd[k]):
                 end = k + 1
                 break
@@ -94,15 +122,27 @@ class Track:
         )
         self.end(t, Status.DIVERGED, "diverged", name, f"{name} overflowed{remedy}{jam}")
 
+    def lost(self) -> None:
+        """End: after the last sample the arm left all bounds; its fastest joint is named."""
+        name = self.arm.joints[int(np.argmax(np.abs(self.samples()[2][-1])))].name
+        text = f"diverged at t = {self.last:.6g} s; reduce the bandwidth or the sampling period"
+        self.end(self.last, Status.DIVERGED, "diverged", name, text, text)
+
     def jammed(self, t: float) -> None:
         """End: there is no acceleration, whatever the step."""
         text = "no acceleration fits the torques: friction that grows with the load jams the arm"
         self.end(t, Status.JAMMED, "jammed", None, text)
 
-    def end(self, t: float, status: Status, kind: str, joint: str | None, text: str) -> None:
-        """End with an event."""
+    def end(
+        self, t: float, status: Status, kind: str, joint: str | None, text: str, message: str | None = None
+    ) -> None:
+        """End with an event; the message of the run is its text with the time, unless given."""
         self.events.append(Event(t, kind, joint, text))
-        self.status, self.message = status, f"{text}, at {t:g} s"
+        self.fail(status, f"{text}, at {t:g} s" if message is None else message)
+
+    def fail(self, status: Status, message: str) -> None:
+        """End without an event."""
+        self.status, self.message, self.is_over = status, message, True
 
     def _ends(self, t: float, q: Floats, qd: Floats) -> bool:
         if self.stops:
@@ -116,6 +156,50 @@ class Track:
                 self.met(t)
                 return True
         return False
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """What drives an arm at states (T, n): `u` as the machine code takes it, torques, volts,
+    and the power put in, (T,).
+
+    `winding` (T, n) is the power lost there, `field` (T,) the energy in the windings'
+    inductance, where there are any.
+    """
+
+    u: Floats
+    tau: Floats
+    voltage: Floats | None
+    power: Floats
+    winding: Floats | None = None
+    field: Floats | None = None
+
+
+# At a share of each of the T - 1 intervals: q and qd (T - 1, n), and what drives the arm there, a row each.
+Between = Callable[[float], tuple[Floats, Floats, Floats]]
+Supply = Callable[[Floats, Floats], Flow]
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """A motion: samples t (T,), q and qd (T, n), the motion between them, and what drove it,
+    asked for when it is needed.
+
+    `supply(given, qd)` says what flows, `is_held` that nothing given changes between two samples, `is_asking`
+    that a function of the user's is asked for it, which must not be after the run.
+    """
+
+    simulator: Simulator
+    t: Floats
+    q: Floats
+    qd: Floats
+    given: Callable[[], Floats]
+    between: Between
+    supply: Supply
+    is_held: bool
+    track: Track
+    checkpoint: dict[str, Any]
+    is_asking: bool = False
 
 
 def before_zero(g: Floats) -> Floats:
@@ -133,3 +217,35 @@ def first_to_go(q: Floats, qd: Floats) -> tuple[int, int]:
     row = int(np.argmax(bad.any(axis=1)))
     before = np.abs(qd[max(row - 1, 0)])
     return row, int(np.argmax(np.where(bad[row], np.nan_to_num(before), -1.0)))
+
+
+def sticking(simulator: Simulator, t: Floats, qd: Floats) -> list[Event]:
+    """When joints came to stand, and began to move again; one that only turns round does neither."""
+    if not simulator.dry.any():
+        return []
+    stands = (qd == 0.0) & simulator.dry
+    stands[1:-1] &= stands[:-2] | stands[2:]
+    made = []
+    for k, j in zip(*np.nonzero(np.diff(stands.astype(int), axis=0)), strict=True):
+        kind, at = ("stick", k + 1) if stands[k + 1, j] else ("slip", k)
+        name = simulator.arm.joints[int(j)].name
+        made.append(
+            Event(float(t[at]), kind, name, f"{name} {'stands' if kind == 'stick' else 'begins to move'}")
+        )
+    return made
+
+
+def at_once(arm: Arm, voltage: bool) -> Supply:
+    """Torques, or voltages that the currents follow at once."""
+
+    def supply(given: Floats, qd: Floats) -> Flow:
+        tau = torque_of(arm, given, qd) if voltage else given
+        power = np.sum(tau * qd, axis=1)
+        if not voltage:
+            has_motors = arm.n and not without_constants(arm)
+            return Flow(given, tau, voltage_of(arm, tau, qd) if has_motors else None, power)
+        c = constants_of(arm)
+        winding = c.R * (tau / c.K) ** 2
+        return Flow(given, tau, given, power + winding.sum(axis=1), winding)
+
+    return supply

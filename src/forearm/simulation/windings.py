@@ -19,11 +19,10 @@ from forearm.arm.joint import Joint
 from forearm.drives.motor import constants_of, current_of
 from forearm.errors import InputError
 from forearm.kernels.rollout import Simulator
-from forearm.simulation.course import Flow, at_once
 from forearm.simulation.events import EventFunction
 from forearm.simulation.inputs import Input
 from forearm.simulation.machine import simulator_of
-from forearm.simulation.track import before_zero
+from forearm.simulation.track import Flow, at_once, before_zero
 
 Floats = NDArray[np.float64]
 Asked = Callable[[float, Floats, Floats], Floats]
@@ -75,7 +74,12 @@ class AtOnce:
     """Torques, or voltages whose currents follow at once."""
 
     def __init__(self, drive: Input, simulator: Simulator, asked: Asked) -> None:
-        self.simulator, self._asked, self._supply, self._drive = simulator, asked, at_once(drive), drive
+        self.simulator, self._asked, self._supply, self._drive = (
+            simulator,
+            asked,
+            at_once(drive.arm, drive.voltage),
+            drive,
+        )
         self.which, self.current = np.zeros(0, dtype=np.intp), np.zeros(0)
 
     def supply(self, given: Floats, qd: Floats) -> Flow:
@@ -230,3 +234,13 @@ def without_inductance(arm: Arm) -> Arm:
         )
 
     return arm.replace(tree=tuple(plain(joint) for joint in arm.tree)) if has_inductance(arm) else arm
+
+
+def refuse_inductance(arm: Arm, method: str) -> None:
+    """Currents behind an inductance are states that fixed steps do not have."""
+    if has_inductance(arm):
+        raise InputError(
+            f"simulate: {method!r} takes voltages without inductance only, and motors of {arm.name!r} have "
+            "some. Take simulate with method 'dp45', or 'radau' where L / R is short; or "
+            "forearm.simulation.without_inductance(arm)."
+        )

@@ -15,6 +15,7 @@ from forearm.reproduce.lines import JointMotion, Positioning, half_sine, moved
 from forearm.reproduce.recompute import Figures
 from forearm.reproduce.recompute.dhanaraj import d4_arm
 from forearm.simulation import Schedule, Simulation, simulate
+from forearm.simulation.arguments import Accuracy
 from forearm.simulation.methods import tableau_of
 from forearm.spatial import pose
 
@@ -49,7 +50,7 @@ def order() -> float:
     how the error falls when steps are halved.
     """
     arm, q0, rest = d4_arm(16.04), list(start().values()), np.zeros(3)
-    truth = simulate(arm, q0, rest, 0.4, method="dp87", rtol=1e-12, atol=1e-13).q[-1]
+    truth = simulate(arm, q0, rest, 0.4, method="dp87", accuracy=Accuracy(rtol=1e-12, atol=1e-13)).q[-1]
     coarse, fine = (
         np.abs(simulate(arm, q0, rest, 0.4, method="gill", step=h).q[-1] - truth).max() for h in (0.01, 0.005)
     )
@@ -82,7 +83,14 @@ def run(method: str) -> Simulation:
     arm, motion = d4_arm(16.04), planned()
     table = Schedule(times=motion.t, values=inverse(arm, motion.q, motion.qd, motion.qdd), how="linear")
     return simulate(
-        arm, motion.q[0], motion.qd[0], DURATION, torque=table, method=method, step=STEP, rtol=RTOL, atol=ATOL
+        arm,
+        motion.q[0],
+        motion.qd[0],
+        DURATION,
+        torque=table,
+        method=method,
+        step=STEP,
+        accuracy=Accuracy(rtol=RTOL, atol=ATOL),
     )
 
 

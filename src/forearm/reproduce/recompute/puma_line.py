@@ -23,6 +23,7 @@ from forearm.reproduce.lines import JointMotion, even, moved, tracked
 from forearm.reproduce.recompute import Figures
 from forearm.simulation import Simulation, simulate
 from forearm.simulation.adaptive import integrate
+from forearm.simulation.arguments import Accuracy
 from forearm.simulation.methods import tableau_of
 from forearm.spatial import Floats, rotation_rpy
 
@@ -72,8 +73,7 @@ def run(duration: float | None = None) -> LineRun:
         duration,
         torque=torque,
         method="dp45",
-        rtol=TOLERANCE,
-        atol=TOLERANCE,
+        accuracy=Accuracy(rtol=TOLERANCE, atol=TOLERANCE),
     )
     return LineRun(arm, planned, simulation)
 

@@ -22,6 +22,7 @@ from forearm.kernels import compile
 from forearm.reading.textfile import read_bytes
 from forearm.reproduce.recompute import Figures
 from forearm.simulation import simulate
+from forearm.simulation.arguments import Accuracy
 from forearm.spatial import Floats
 
 Acceleration = Callable[[Floats, Floats], Floats]
@@ -69,7 +70,9 @@ def orders() -> Figures:
         end: Floats = simulate(arm, START, rest, TIME, voltage=VOLTAGE, method="rk3", step=h).q[-1]
         return end
 
-    truth = simulate(arm, START, rest, TIME, voltage=VOLTAGE, method="dp87", rtol=1e-12, atol=1e-13).q[-1]
+    truth = simulate(
+        arm, START, rest, TIME, voltage=VOLTAGE, method="dp87", accuracy=Accuracy(rtol=1e-12, atol=1e-13)
+    ).q[-1]
     runs: dict[str, Callable[[float], Floats]] = {
         "rk3": by_rk3,
         "as printed": lambda h: by_hand(h, as_printed=True),

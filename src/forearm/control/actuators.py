@@ -1,0 +1,140 @@
+"""How a controller's commands reach the plant: as torques or voltages, at once or a period late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.control.controller import most_torques
+from forearm.drives.motor import DAC, Constants, constants_of
+from forearm.errors import InputError
+from forearm.kernels.rollout import Simulator
+from forearm.simulation.inputs import Converter, converter_of
+from forearm.simulation.machine import simulator_of
+from forearm.simulation.windings import has_inductance
+from forearm.values import check_kind, check_number, check_whole
+
+Floats = NDArray[np.float64]
+PERIOD = 1e-3  # s
+METHOD = "rk4"
+
+
+@dataclass(frozen=True)
+class Actuators:
+    """Torques as commanded, or with a converter `dac` or `voltage` the voltages that make them; with a
+    `delay` of 1 a command acts a period after its sample was taken.
+    """
+
+    dac: DAC | None = None
+    voltage: bool = False
+    delay: int = 0
+
+    def __post_init__(self) -> None:
+        check_whole(self.delay, "Actuators, delay, in periods", 0, 1)
+        check_kind(self.dac, (DAC, type(None)), "Actuators, dac")
+
+    @property
+    def by_voltage(self) -> bool:
+        """Whether motors are given voltages."""
+        return self.voltage or self.dac is not None
+
+    def period(self, given: float | None) -> float:
+        """The converter's period, or the one that is given, s."""
+        if self.dac is not None and given is not None and given != self.dac.period:
+            raise InputError(
+                f"run: the DAC holds for {self.dac.period:g} s and the period is {given:g} s; give one of "
+                "them."
+            )
+        if self.dac is not None:
+            return self.dac.period
+        return check_number(PERIOD if given is None else given, "run, period", above=0.0)
+
+
+DIRECT = Actuators()
+
+
+class OldActuators(TypedDict, total=False):
+    """How run was called before there were records."""
+
+    dac: DAC | None
+    voltage: bool
+    delay: int
+
+
+@dataclass(frozen=True, eq=False)
+class Amplifiers:
+    """From a torque that is asked for to what the machine code of the plant takes."""
+
+    plant: Arm
+    simulator: Simulator
+    believed: Constants | None  # of the motors, where voltages drive
+    converter: Converter | None
+    most: Floats  # torques, (n,), that the plant's joints bear
+    allowed: Floats  # (n,): those that the controller knows of
+
+    @staticmethod
+    def of(arm: Arm, plant: Arm, actuators: Actuators) -> Amplifiers:
+        """Those between a controller that believes in `arm` and the plant."""
+        by_voltage, dac = actuators.by_voltage, actuators.dac
+        if by_voltage and has_inductance(plant):
+            raise InputError(
+                f"run: motors of {plant.name!r} have inductance, which steps of fixed length leave out; take "
+                "forearm.simulation.without_inductance(arm) for the plant."
+            )
+        believed = constants_of(arm) if by_voltage else None
+        if by_voltage:
+            constants_of(plant)
+        converter = None if dac is None else converter_of(plant, dac)
+        return Amplifiers(
+            plant,
+            simulator_of(plant, by_voltage, METHOD),
+            believed,
+            converter,
+            most_torques(plant),
+            most_torques(arm),
+        )
+
+    @cached_property
+    def asking(self) -> Callable[[Floats, Floats], Floats]:
+        """What is asked of the converter for a torque, within what the joint bears,
+        at a measured velocity.
+        """
+        if self.believed is None:
+            return lambda tau, qd: tau
+        share, K = self.believed.R / self.believed.K, self.believed.K
+        return lambda tau, qd: share * _within(tau, self.allowed) + K * qd
+
+    @cached_property
+    def giving(self) -> Callable[[Floats], Floats]:
+        """What comes of it: the converter's steps and bounds, or the largest torques."""
+        if self.converter is not None:
+            return self.converter.limited
+        if self.believed is not None or not np.isfinite(self.most).any():
+            return lambda u: u
+        return lambda u: _within(u, self.most)
+
+    def bounded(self, given: Floats) -> Floats:
+        """Voltages as the plant's motors take them, (m, n)."""
+        most = constants_of(self.plant).most_voltage
+        return np.clip(given, -most, most)
+
+    def is_short(self, commands: Floats, asked: Floats, given: Floats, qd: Floats) -> NDArray[np.bool_]:
+        """Where less was given than asked for at the start of each period, (m, n)."""
+        if self.believed is None:
+            return np.asarray(np.abs(asked - given) > 0.0)
+        c = constants_of(self.plant)
+        over = (np.abs(commands) > self.allowed) | (np.abs(given) > c.most_voltage)
+        over |= np.abs((self.bounded(given) - c.K * qd) / c.R) > c.most_current
+        if self.converter is not None:
+            over |= self.converter.out(asked)[1]
+        return over
+
+
+def _within(tau: Floats, most: Floats) -> Floats:
+    return np.minimum(np.maximum(tau, -most), most)

@@ -1,0 +1,121 @@
+"""A simulation under a controller: what was wanted, measured and asked for beside what came of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError
+from forearm.simulation.machine import kernel_of
+from forearm.simulation.result import Array, Simulation, taken
+from forearm.values import check_number, check_text
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Run(Simulation):
+    """A simulation of a plant under a controller, sampled at the start of each period and at the end.
+
+    `wanted` is (q, qd, qdd) and `measured` (q, qd), what the sensors told, (T, n) each; `asked` (T, n) the
+    torques that the controller answered with, `saturated` (T, n) where less was given than asked for. The
+    last sample has no command of its own: there `tau`, `voltage`, `asked` and `saturated` are those that
+    were held until then. A run that diverged ends with the last sample that is within bounds.
+    """
+
+    controller: str
+    period: float
+    wanted: tuple[Array, Array, Array]
+    measured: tuple[Array, Array]
+    asked: Array
+    saturated: NDArray[np.bool_]
+    operations: float
+
+    def _check_motion(self) -> None:
+        super()._check_motion()
+        check_text(self.controller, "run, controller")
+        shape, saturated = self.q.shape, np.array(self.saturated, dtype=bool)
+        if len(self.wanted) != 3 or len(self.measured) != 2 or saturated.shape != shape:
+            raise InputError(
+                f"run: expected wanted (q, qd, qdd), measured (q, qd) and saturated, {shape} each, got "
+                f"{len(self.wanted)}, {len(self.measured)} and {saturated.shape}."
+            )
+        saturated.flags.writeable = False
+        fields = {
+            "period": check_number(self.period, "run, period", above=0.0),
+            "operations": float(self.operations),
+            "wanted": tuple(taken(x, shape, "wanted") for x in self.wanted),
+            "measured": tuple(taken(x, shape, "measured") for x in self.measured),
+            "asked": taken(self.asked, shape, "asked"),
+            "saturated": saturated,
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def plant(self) -> Arm:
+        """The arm that was moved, which need not be the one that the controller believes in."""
+        return self.arm
+
+    @cached_property
+    def error(self) -> Array:
+        """Wanted - reached, (T, n)."""
+        return self.wanted[0] - self.q
+
+    @cached_property
+    def hand_error(self) -> Array:
+        """The distance of the hand from where it should be, (T,), m."""
+        kernel = kernel_of(self.arm)
+        there, here = (
+            kernel.forward_kinematics(np.ascontiguousarray(q))[:, :3, 3] for q in (self.wanted[0], self.q)
+        )
+        return np.asarray(np.linalg.norm(there - here, axis=1))
+
+    @property
+    def rms(self) -> float:
+        """The error of all joints at all samples, rad (m); NaN, as all figures, of a run that diverged."""
+        return self._figure(np.sqrt(np.mean(self.error**2)))
+
+    @property
+    def largest(self) -> float:
+        """The largest error of any joint, rad (m)."""
+        return self._figure(np.max(np.abs(self.error)))
+
+    @property
+    def hand_rms(self) -> float:
+        """In m."""
+        return self._figure(np.sqrt(np.mean(self.hand_error**2)))
+
+    @property
+    def hand_largest(self) -> float:
+        """In m."""
+        return self._figure(np.max(self.hand_error))
+
+    @property
+    def operations_per_second(self) -> float:
+        """Multiplications and additions that the controller takes."""
+        return self.operations / self.period
+
+    def _figure(self, value: float) -> float:
+        return float(value) if self.ok else math.nan
+
+    def columns(self) -> dict[str, Array]:
+        """The table of a simulation, and wanted_q1.., wanted_qd1.., wanted_qdd1.., measured_q1..,
+        measured_qd1.., asked1.., saturated1.., which is 1 or 0.
+        """
+        more = self.blocks()
+        return super().columns() | {
+            f"{name}{i + 1}": block[:, i] for name, block in more.items() for i in range(self.arm.n)
+        }
+
+    def blocks(self) -> dict[str, Array]:
+        """What a plain simulation does not have, (T, n) each, by name."""
+        made = dict(zip(("wanted_q", "wanted_qd", "wanted_qdd"), self.wanted, strict=True))
+        made |= dict(zip(("measured_q", "measured_qd"), self.measured, strict=True))
+        return made | {"asked": self.asked, "saturated": self.saturated.astype(np.float64)}
+
+    def __repr__(self) -> str:
+        return f"<Run under {self.controller!r}: {super().__repr__()[1:-1]}>"

@@ -46,7 +46,7 @@ def in_machine_code(arm: fa.Arm, method: ExplicitMethod, q: Any, qd: Any) -> tup
     for k in range(STEPS):
         made.run(state, np.array(pushed(arm, k)), 1, H, 1, linear=False)
         rows.append(np.concatenate([state.q[0], state.qd[0]]))
-        stood += int((state.free[0] == 0.0).sum())
+        stood += int((state.is_free[0] == 0.0).sum())
     return np.array(rows), made, stood
 
 

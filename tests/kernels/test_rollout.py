@@ -134,7 +134,7 @@ def test_a_simulation_has_the_same_bits_alone_and_among_others(arm: fa.Arm) -> N
     for k in range(11):
         alone = made.at_rest_or_moving(q[k : k + 1], qd[k : k + 1])
         made.run(alone, u[k], 25, 1e-3, 25, linear=False)
-        for name in ("q", "qd", "way", "free"):
+        for name in ("q", "qd", "friction_sign", "is_free"):
             assert np.array_equal(getattr(alone, name)[0], getattr(together, name)[k], equal_nan=True), (
                 k,
                 name,
@@ -165,7 +165,7 @@ def test_a_joint_that_is_not_driven_hard_enough_stays_where_it_is_to_the_bit() -
     u = np.array([1.999999, -2.999999, 2.000001, -3.000001])[:, None, None]
     made.run(state, u, 1000, 1e-3, 1000, linear=False)
     assert np.array_equal(state.q[:2], q[:2])
-    assert np.array_equal(state.free[:, 0], [0.0, 0.0, 1.0, 1.0])
+    assert np.array_equal(state.is_free[:, 0], [0.0, 0.0, 1.0, 1.0])
     assert np.allclose(state.qd[:, 0], np.array([0.0, 0.0, 1e-6, -1e-6]) / 1.7, rtol=1e-6, atol=0.0)
 
 
@@ -173,8 +173,8 @@ def test_states_say_which_joints_stand() -> None:
     made = simulator(random_arm(1, 3))
     assert made.dry.all()
     state = made.at_rest_or_moving(np.zeros((1, 3)), np.array([[0.0, -0.5, 0.2]]))
-    assert np.array_equal(state.free, [[0.0, 1.0, 1.0]])
-    assert np.array_equal(state.way, [[0.0, -1.0, 1.0]])
+    assert np.array_equal(state.is_free, [[0.0, 1.0, 1.0]])
+    assert np.array_equal(state.friction_sign, [[0.0, -1.0, 1.0]])
     assert not simulator(RIGID["tree"]).dry.any()
     assert isinstance(state.copy(), State)
     assert state.copy().q is not state.q
@@ -255,7 +255,7 @@ def test_where_a_load_is_far_from_what_was_expected_it_is_found_all_the_same() -
     ends = []
     for size in (0.0, 1.0, -30.0, 1e4, -1e9):
         state = run.at_rest_or_moving(q, qd)
-        state.felt[:] = size * np.random.default_rng(4).uniform(0.5, 1.0, state.felt.shape)
+        state.load_guess[:] = size * np.random.default_rng(4).uniform(0.5, 1.0, state.load_guess.shape)
         run.run(state, np.array([1.0, -2.0, 0.5]), 3, H, 3, linear=False)
         ends.append(np.concatenate([state.q[0], state.qd[0]]))
     for end in ends[1:]:

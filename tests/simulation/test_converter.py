@@ -71,8 +71,13 @@ def test_a_simulation_uses_it_as_it_uses_the_converters_own(method: str) -> None
         **how,  # type: ignore[arg-type]
     )
     arms = fa.simulate(
-        beam(motor=motor(3.0)), [0.3], [0.0], 0.02, sampling=Sampling(dac=fa.DAC(bits=5, span=2.0)), **how
-    )  # type: ignore[arg-type]
+        beam(motor=motor(3.0)),
+        [0.3],
+        [0.0],
+        0.02,
+        sampling=Sampling(dac=fa.DAC(bits=5, span=2.0)),
+        **how,  # type: ignore[arg-type]
+    )
     assert np.array_equal(own.q, arms.q)
     assert arms.voltage is not None
     # in steps of 4 V / 32 x 3, below 2 V x 3

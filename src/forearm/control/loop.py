@@ -44,7 +44,7 @@ def run(
     *,
     period: float | None = None,
     plant: Arm | None = None,
-    sensors: Sensors = EXACT,
+    sensors: Sensors | None = None,
     actuators: Actuators = DIRECT,
     step: float | None = None,
     q0: ArrayLike | None = None,
@@ -212,7 +212,7 @@ class _Told:
         true = (
             np.zeros(len(q))
             if self.u is None
-            else self.drive.simulator.accelerations(q, qd, self.u, state.way[0], state.free[0])
+            else self.drive.simulator.accelerations(q, qd, self.u, state.friction_sign[0], state.is_free[0])
         )
         return self.sensors.accelerometers(q.copy(), qd.copy(), true)
 

@@ -30,22 +30,22 @@ KINDS: dict[str, list[Any]] = {
 
 @dataclass(eq=False)
 class State:
-    """Simulations under way, (B, n) each: `way` is the direction in which friction acts,
-    `free` 0 where a joint stands.
+    """Simulations under way, (B, n) each: `friction_sign` is the direction in which friction acts,
+    `is_free` 0 where a joint stands.
 
-    `felt` (B, 2 m) are the loads on drives with friction that depends on them, and how they changed in the
-    last step: where the next begins to look for them.
+    `load_guess` (B, 2 m) are the loads on drives with friction that depends on them, and how they changed in
+    the last step: where the next begins to look for them.
     """
 
     q: Floats
     qd: Floats
-    way: Floats
-    free: Floats
-    felt: Floats
+    friction_sign: Floats
+    is_free: Floats
+    load_guess: Floats
 
     def copy(self) -> State:
         """The same, apart."""
-        return State(*(v.copy() for v in (self.q, self.qd, self.way, self.free, self.felt)))
+        return State(*(array.copy() for array in vars(self).values()))
 
 
 class Simulator:
@@ -68,12 +68,15 @@ class Simulator:
         """For each freedom whether friction can hold it."""
         return np.array(held_freedoms(self.arm), dtype=bool)
 
+    @cached_property
+    def loads(self) -> int:
+        """How many numbers the loads are that friction depends on."""
+        return count_of_loads(self.arm)
+
     def at_rest_or_moving(self, q: Floats, qd: Floats) -> State:
         """Simulations that begin at (B, n): joints with dry friction and no velocity stand."""
         free = np.where(self.dry & (qd == 0.0), 0.0, 1.0)
-        return State(
-            q.copy(), qd.copy(), np.sign(qd) + 0.0, free, np.zeros((len(q), 2 * count_of_loads(self.arm)))
-        )
+        return State(q.copy(), qd.copy(), np.sign(qd) + 0.0, free, np.zeros((len(q), 2 * self.loads)))
 
     def run(
         self, state: State, u: Floats, steps: int, h: float, every: int, linear: bool
@@ -94,7 +97,7 @@ class Simulator:
         u = np.ascontiguousarray(u, dtype=np.float64)
         out = [np.empty((count, steps // every + 1, n)) for _ in range(2)]
         part = self._part("single" if count == 1 else "batch")
-        arrays = (state.q, state.qd, state.way, state.free, state.felt, u, *out)
+        arrays = (*vars(state).values(), u, *out)
         pointers = [array.ctypes.data for array in arrays]
         part["rollout"](*pointers, count, steps, every, by_state, by_step, h, 1.0 if linear else 0.0)
         return out[0], out[1]

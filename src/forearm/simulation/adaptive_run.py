@@ -139,7 +139,7 @@ class Following:
     def _accelerations(self) -> Asked:
         """x'' (n + m) of a state, with joints moving and standing as they are now."""
         n, motors, has_currents = self.n, self.motors, len(self.motors.current) > 0
-        way, free = self.state.way[0].copy(), self.state.free[0].copy()
+        way, free = self.state.friction_sign[0].copy(), self.state.is_free[0].copy()
         self.unsolved = None
 
         def f(t: float, x: Floats, xd: Floats) -> Floats:

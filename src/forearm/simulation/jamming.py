@@ -44,7 +44,10 @@ def jams_within(
     if not depends_on_load(simulator.arm):
         return False
     y = np.stack([before.q[0], before.qd[0]])
-    way, free = np.where(np.isnan(after.way), before.way, after.way)[0], after.free[0]
+    way, free = (
+        np.where(np.isnan(after.friction_sign), before.friction_sign, after.friction_sign)[0],
+        after.is_free[0],
+    )
     c, a, _ = simulator.tableau
     rates: list[Floats] = []
     for share, row in zip(c, a, strict=True):

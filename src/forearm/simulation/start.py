@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 Progress = Callable[[float, int], object]
 MOST_STEPS = 10**12  # of one run: weeks of computing, and each still has a time of its own
 MOST_COUNTED = 2**53  # up to here floats are whole numbers
+OLD_FIELDS = {"way": "friction_sign", "free": "is_free", "felt": "load_guess"}  # of earlier files
 ROUNDING = 1e-9  # of a step: times this near are the same
 
 
@@ -106,7 +107,7 @@ def beginning(arm: Arm, simulator: Simulator, q0: ArrayLike, qd0: ArrayLike) -> 
 def going_on(arm: Arm, simulator: Simulator, continued: Simulation) -> Start:
     """The end of a run of the same arm that did not fail."""
     check_kind(continued, Simulation, "simulate, continued")
-    kept = continued.checkpoint
+    kept = continued.checkpoint and {OLD_FIELDS.get(k, k): v for k, v in continued.checkpoint.items()}
     if kept is None or np.shape(kept.get("q", ())) != (1, continued.arm.n):
         raise InputError(
             "simulate, continued: expected a simulation of this arm with its checkpoint; .npz files keep it."

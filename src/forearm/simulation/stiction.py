@@ -34,13 +34,13 @@ class DryFriction:
     @property
     def stands(self) -> NDArray[np.bool_]:
         """Which joints friction holds now, (n,)."""
-        return np.asarray(self.simulator.dry & (self.state.free[0] == 0.0))
+        return np.asarray(self.simulator.dry & (self.state.is_free[0] == 0.0))
 
     def events(self) -> list[EventFunction]:
         """Where a joint's velocity passes 0 or becomes slow, and where one that stands
         is driven hard enough.
         """
-        way, free, n = self.state.way[0].copy(), self.state.free[0].copy(), self.n
+        way, free, n = self.state.friction_sign[0].copy(), self.state.is_free[0].copy(), self.n
         dry = self.simulator.dry
         moving, standing = np.flatnonzero(dry & (free > 0.0) & (way != 0.0)), np.flatnonzero(self.stands)
         made = []
@@ -66,7 +66,7 @@ class DryFriction:
     def stick(self, component: int) -> int:
         """The joint of a `stick` event stands from here on."""
         j = int(self._moving[component])
-        self.state.qd[0, j], self.state.way[0, j], self.state.free[0, j] = 0.0, 0.0, 0.0
+        self.state.qd[0, j], self.state.friction_sign[0, j], self.state.is_free[0, j] = 0.0, 0.0, 0.0
         return j
 
     def loosen(self, u: Floats) -> None:
@@ -102,7 +102,7 @@ class DryFriction:
         return wanted if first is None or wanted < first else first
 
     def _one(self) -> tuple[Floats, Floats, Floats, Floats]:
-        return self.state.q[0], self.state.qd[0], self.state.way[0], self.state.free[0]
+        return self.state.q[0], self.state.qd[0], self.state.friction_sign[0], self.state.is_free[0]
 
     def _excess(
         self, q: Floats, qd: Floats, u: Floats, way: Floats, free: Floats

@@ -20,7 +20,7 @@ from forearm.kernels.rollout import Simulator, State
 from forearm.kinematics.arguments import states_of
 from forearm.simulation.arguments import with_old
 from forearm.simulation.controlled import Run
-from forearm.simulation.fixed import Plant, SampledLoop
+from forearm.simulation.fixed import SampledLoop, SimulatedPlant
 from forearm.simulation.run import simulation_of
 from forearm.simulation.solution import Status
 from forearm.simulation.stability import fastest_decay, longest_step, warn_of_long_steps
@@ -76,7 +76,7 @@ def run(
     warn_of_long_steps(simulator, METHOD, T / substeps, [q], "run")
     track = Track(plant, 0.0, q, qd, stops=False, until=None)
     state = simulator.at_rest_or_moving(q[None], qd[None])
-    moved = Plant(simulator, track, state, Clock(0.0, T), substeps=substeps, bound=BEYOND)
+    moved = SimulatedPlant(simulator, track, state, Clock(0.0, T), substeps=substeps, bound=BEYOND)
     told = _Told(drive, controller, reference, sensors, actuators.delay, track)
     loop = SampledLoop(moved, told.ask)
     controller.reset()

@@ -45,7 +45,7 @@ def fixed_run(setup: Setup) -> Course:
         clock, missing = from_zero(clock)
     steps, rest = whole_steps(duration - min(missing, duration), clock.step)
     check_record(simulator.arm, steps, record)
-    plant, thin = Plant(simulator, track, setup.state, clock, is_linear=drive.is_linear), 1
+    plant, thin = SimulatedPlant(simulator, track, setup.state, clock, is_linear=drive.is_linear), 1
     loop: OpenLoop | SampledLoop
     if drive.controller is None:
         loop = OpenLoop(plant, drive, held, record)
@@ -65,7 +65,7 @@ def fixed_run(setup: Setup) -> Course:
     return plant.course(lambda: rows, thin)
 
 
-class Plant:
+class SimulatedPlant:
     """An arm on its way: the machine code moves it on, its track says where the run ends.
 
     A step of its clock is `substeps` of machine code. Beyond `bound`, the length of q and qd as
@@ -171,7 +171,7 @@ class Plant:
 class OpenLoop:
     """A plant driven by what depends on time alone, every `record`-th step kept."""
 
-    def __init__(self, plant: Plant, drive: Input, held: int, record: int) -> None:
+    def __init__(self, plant: SimulatedPlant, drive: Input, held: int, record: int) -> None:
         self.plant, self.drive, self.held, self.record = plant, drive, held, record
         self.first = plant.clock.done
         self.given: list[Floats] = []  # (kept + 1, n) for each piece, unless always the same
@@ -222,7 +222,7 @@ class OpenLoop:
 class SampledLoop:
     """A plant under control: what drives it is asked for once a period, `held` steps, and held."""
 
-    def __init__(self, plant: Plant, ask: Ask, held: int = 1) -> None:
+    def __init__(self, plant: SimulatedPlant, ask: Ask, held: int = 1) -> None:
         self.plant, self.ask, self.held, self.first = plant, ask, held, plant.clock.done
         self.answers: list[Floats] = []  # (n,) each,
         self.counts: list[int] = []  # held for so many steps

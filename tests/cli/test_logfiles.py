@@ -276,9 +276,10 @@ def test_a_fault_far_down_leaves_no_file(
 
 def test_measured_torques_are_not_overwritten(tmp_path: Path, capsys: Capture) -> None:
     write(tmp_path / "log.csv", table_of("inverse", 6, 3) | {"tau1": [1.0, 2.0, 3.0]})
-    code, _, err = run(capsys, "inverse", "ur5", "--from", tmp_path / "log.csv", "--to", tmp_path / "out.csv")
-    assert code == 2
-    assert "tau1 would be written, but is in the file already" in err
+    code, _, _ = run(capsys, "inverse", "ur5", "--from", tmp_path / "log.csv", "--to", tmp_path / "out.csv")
+    assert code == 0
+    header = (tmp_path / "out.csv").read_text().splitlines()[0]
+    assert header.endswith(",tau1," + ",".join(f"tau_model{k}" for k in range(1, 7)))
     assert run(capsys, "inverse", "ur5", "--from", tmp_path / "log.csv")[0] == 0
 
 

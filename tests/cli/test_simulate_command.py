@@ -202,7 +202,7 @@ def test_wrong_options_are_refused(options: tuple[str, ...], said: str, capsys: 
     assert said in err
 
 
-@pytest.mark.parametrize("options", [(), ("--duration", "1", *VOLTS, "--torque", "1")])
+@pytest.mark.parametrize("options", [("--duration", "1", *VOLTS, "--torque", "1")])
 def test_wrong_usage_is_refused(options: tuple[str, ...], capsys: Capture) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["simulate", "cmu-dd", *options])

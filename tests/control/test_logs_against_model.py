@@ -240,7 +240,10 @@ def test_a_gap_parts_the_log_and_uneven_times_are_taken(arm: Arm, run: dict[str,
         ({"tau": None}, "neither tau nor current"),
         ({"q": None}, "no positions q"),
         ({"current": 1.0}, "both tau and current"),
-        ({"speed": 1.0}, "'speed' is no column that is read; there are t, q, tau, current"),
+        (
+            {"speed": 1.0},
+            "'speed' is no quantity of a motion; there are t, q, qd, qdd, tau, voltage, current",
+        ),
         ({"q": "nan"}, "log, q: row 7 is nan"),
         ({"t": "back"}, "time does not rise from row 4"),
         ({"q": "narrow"}, r"log, q: expected shape \(T, 6\)"),
@@ -280,7 +283,9 @@ def test_files_that_cannot_be_used_are_refused(arm: Arm, run: dict[str, Floats],
     with pytest.raises(fa.InputError, match=r"missing: tau3"):
         compare_log(arm, path)
     write_table(path, {"x": run["t"]})
-    with pytest.raises(fa.InputError, match="no column is a joint's q or tau or current"):
+    with pytest.raises(
+        fa.InputError, match=r"no column is one of q1\.\., measured_q1\.\., tau1\.\., current1"
+    ):
         compare_log(arm, path)
     text = ["t,q1,tau1", "0,0.1,1", "0.1,nan,1"]
     path.write_text("\n".join(text), encoding="utf-8")

@@ -7,7 +7,8 @@ import warnings
 import pytest
 
 from forearm.errors import IgnoredWarning, InputError
-from forearm.logs.columns import MAX_COLUMNS, Columns, Question, find_columns
+from forearm.logs.columns import MAX_COLUMNS, Columns, Question, find_columns, recognised
+from forearm.logs.spelling import WORDS, read_mapping, time_column
 
 QUESTION = Question(("base", "elbow", "wrist"), ("q", "qd", "qdd"), "tau")
 
@@ -58,22 +59,94 @@ def test_a_log_without_any_quantity_is_told_what_a_header_needs() -> None:
         find(["t", "x"])
     assert str(error.value) == (
         "log.csv: no column is a joint's q or qd or qdd. The header needs q1..q3, qd1..qd3, qdd1..qdd3, or "
-        "for the first joint q1, q_1, q[0], q_base or q.base; it has t, x."
+        "for the first joint q1, q_1, q[0], q_base or q.base; it has t, x. "
+        "Other names can be told: --columns THEIRS=q."
     )
 
 
-def test_results_that_are_there_already_stop_writing_only() -> None:
-    header = ["q1", "q2", "q3", "tau_elbow"]
+def test_results_that_are_there_already_are_written_under_another_name() -> None:
+    assert find(["q1", "q2", "q3", "tau_elbow"]).made == ("tau_model1", "tau_model2", "tau_model3")
+    assert find(["q1", "q2", "q3", "tau_elbow"], is_written=False).made == ("tau1", "tau2", "tau3")
     with pytest.raises(
-        InputError, match=r"tau_elbow would be written, but is in the file already\. Rename there first"
+        InputError, match=r"tau_elbow and tau_model2 are in the file already\. Rename some there first"
     ):
-        find(header)
-    assert find(header, is_written=False).places == {"q": (0, 1, 2)}
+        find(["q1", "q2", "q3", "tau_elbow", "tau_model2"])
 
 
 def test_one_quantity_in_two_spellings_is_refused() -> None:
-    with pytest.raises(InputError, match=r"'q1' and 'q_base' are the same quantity; leave one out\."):
+    text = "'q1' and 'q_base' are the same quantity; leave one out, or say which is q, such as --columns q_b"
+    with pytest.raises(InputError, match=text):
         find(["q1", "q2", "q3", "q_base"])
+    told = find_columns(["q1", "q2", "q3", "q_base"], QUESTION, "log.csv", True, {"q_base": "q1"})
+    assert told.places == {"q": (3, 1, 2)}
+
+
+@pytest.mark.parametrize(
+    ("header", "made"),
+    [
+        (["position_0", "position_1", "position_2"], ("tau_0", "tau_1", "tau_2")),
+        (["position1", "position2", "position3"], ("tau1", "tau2", "tau3")),
+        (["Position0", "Position1", "Position2"], ("tau0", "tau1", "tau2")),
+        (["field.position0", "field.position1", "field.position2"], ("tau0", "tau1", "tau2")),
+        (["/joint_states/position[0]", "/joint_states/position[1]", "/joint_states/position[2]"], None),
+        (
+            ["/joint_states/base/position", "/joint_states/elbow/position", "/joint_states/wrist/position"],
+            None,
+        ),
+        (["base.position", "elbow.position", "wrist.position"], ("tau_base", "tau_elbow", "tau_wrist")),
+        (["joint_position_base", "joint_position_elbow", "joint_position_wrist"], None),
+    ],
+)
+def test_the_words_of_other_worlds_are_taken(header: list[str], made: tuple[str, ...] | None) -> None:
+    columns = find(["%time", *header])
+    assert columns.places == {"q": (1, 2, 3)}
+    assert columns.made == made or made is None
+
+
+def test_the_log_of_a_franka_arm_is_read() -> None:
+    joints = tuple(f"panda_joint{k}" for k in range(1, 8))
+    words = ("tau_J", "tau_J_d", "dtau_J", "q", "q_d", "dq", "dq_d", "ddq_d", "tau_ext_hat_filtered")
+    header = ["time", *(f"{word}[{i}]" for word in words for i in range(7))]
+    found = recognised(header, joints, tuple(WORDS), (), "log.csv")
+    read = {quantity: header[found[quantity, 3].place] for quantity, i in found if i == 3}
+    assert read == {
+        "tau": "tau_J[3]",
+        "asked": "tau_J_d[3]",
+        "q": "q[3]",
+        "wanted_q": "q_d[3]",
+        "qd": "dq[3]",
+        "wanted_qd": "dq_d[3]",
+        "wanted_qdd": "ddq_d[3]",
+    }
+
+
+def test_numbers_from_0_to_n_are_refused() -> None:
+    with pytest.raises(InputError, match="q0 and q3 are both there, so that joints are counted neither from"):
+        find(["q0", "q1", "q2", "q3"])
+
+
+def test_other_names_can_be_told() -> None:
+    header = ["angle_a", "angle_b", "angle_c", "q1"]
+    given = {"angle_a": "q1", "angle_b": "q2", "angle_c": "q3"}
+    columns = find_columns(header, QUESTION, "log.csv", True, given)
+    assert columns.places == {"q": (0, 1, 2)}
+    assert columns.made == ("tau1", "tau2", "tau3")
+    header = ["winkel1", "winkel2", "winkel3", "q1"]
+    assert find_columns(header, QUESTION, "log.csv", True, {"winkel": "q"}).places == {"q": (0, 1, 2)}
+    with pytest.raises(InputError, match=r"'winkel' is to be 'Q', which is no quantity of a motion; did you"):
+        find_columns(header, QUESTION, "log.csv", True, {"winkel": "Q"})
+    with pytest.raises(InputError, match=r"--columns: expected THEIRS=OURS between commas, .* got 'a,b=q'"):
+        read_mapping("a,b=q", "--columns")
+    assert read_mapping("position=q, effort = tau", "--columns") == {"position": "q", "effort": "tau"}
+
+
+def test_times_are_found_with_their_unit() -> None:
+    assert time_column(["q1", "t"]) == (1, 1.0)
+    assert time_column(["time_ms", "q1"]) == (0, 1e3)
+    assert time_column(["%time", "field.position0"]) == (0, 1e9)
+    assert time_column(["Timestamp", "q1"]) == (0, 1.0)
+    assert time_column(["clock", "q1"]) is None
+    assert time_column(["t", "clock"], {"clock": "t"}) == (1, 1.0)
 
 
 def test_a_name_that_is_also_a_number_of_another_joint_is_refused() -> None:

@@ -67,7 +67,7 @@ def test_what_leaves_all_numbers_ends_with_time_and_joint(method: str) -> None:
             method=method,
         )
     if method == "rk4":
-        (event,) = run.events
+        event = run.events[-1]
         assert event.kind == "diverged"
         assert event.joint in [j.name for j in RIGID.joints]
         assert f"{event.joint} overflowed; take shorter steps, at {event.t:g} s" == run.message
@@ -88,9 +88,9 @@ def test_the_joint_that_went_first_is_named(record: int) -> None:
     run = fa.simulate(
         arm, [0.0, 0.0], [5.0, 0.0], 900.0, torque=push, step=1.0, sampling=Sampling(record=record)
     )
-    (event,) = run.events
+    event = run.events[-1]
     assert (event.kind, event.joint) == ("diverged", "second")
-    exact = fa.simulate(arm, [0.0, 0.0], [5.0, 0.0], 900.0, torque=push, step=1.0).events[0].t
+    exact = fa.simulate(arm, [0.0, 0.0], [5.0, 0.0], 900.0, torque=push, step=1.0).events[-1].t
     assert event.t == exact, "to the step, however few samples are kept"
     assert run.t[-1] <= event.t - 1.0
 
@@ -99,7 +99,24 @@ def test_of_joints_that_went_together_the_fastest_is_named() -> None:
     for fast in (0, 1):
         push = np.where(np.arange(2) == fast, 1.01e306, 1e306)  # both go in one step
         run = fa.simulate(two_blocks(), [0.0, 0.0], [0.0, 0.0], 900.0, torque=push, step=1.0)
-        assert run.events[0].joint == ("first", "second")[fast]
+        assert run.events[-1].joint == ("first", "second")[fast]
+
+
+@pytest.mark.parametrize("method", ["rk4", "dp45", "midpoint"])
+def test_a_joint_that_passes_its_limit_is_told_of(method: str) -> None:
+    arm = block()
+    low, high = arm.joints[0].limits
+    run = fa.simulate(arm, [high - 0.1], [0.5], 1.0, method=method)
+    assert kinds(run) == [("limit", "way")]
+    assert run.ok
+    assert run.t[-1] == 1.0
+    (event,) = run.events
+    assert event.text == f"way is beyond its upper limit, {high:.6g} m"
+    assert run.at(event.t)[0] == pytest.approx(high, abs=0.5 * (run.t[1] if method == "rk4" else 1.0))
+    assert run.at(event.t)[0] > high
+    (event,) = fa.simulate(arm, [low - 0.1], [0.0], 0.1, method=method).events
+    assert (event.t, event.text) == (0.0, f"way is beyond its lower limit, {low:.6g} m")
+    assert kinds(fa.simulate(arm, [high - 0.1], [0.5], 1.0, ending=Ending(stops=True))) == [("stop", "way")]
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ NEARLY = 0.99  # of a torque is used: the planner's 0.999, its search to 1e-3, a
 
 def largest_share(plan: fa.Plan) -> float:
     """Of max_effort, at 40000 moments and on both sides of every switch."""
+    assert isinstance(plan.motion, fa.trajectories.Switching)
     switches = plan.motion.switches
     t = np.concatenate(
         [np.linspace(0.0, plan.duration, 40_000), switches, np.maximum(switches - 1e-9 * plan.duration, 0.0)]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.cli import control_compare
+from forearm.cli import control_compare, control_run
 from forearm.cli.command import Command, Formatter, Parser, add_arm, add_json, show_json, width, with_examples
 from forearm.cli.loading import load
 from forearm.cli.numbers import NOT_NEGATIVE, POSITIVE, Real, Whole
@@ -289,6 +289,12 @@ def _log(given: argparse.Namespace) -> int:
 
 Adding = Callable[[argparse.ArgumentParser], None]
 ACTIONS: dict[str, tuple[str, Adding, str, Callable[[argparse.Namespace], int]]] = {
+    "run": (
+        "One controller along a motion: request, trajectory, torques, feedback.",
+        control_run.add_arguments,
+        "forearm control run puma560 request.toml --controller computed_torque --to run.npz --plot run.png",
+        control_run.run,
+    ),
     "compare": (
         "Every controller on one motion: error against operations per second, and what an unknown load does.",
         control_compare.add_arguments,

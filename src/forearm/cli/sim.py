@@ -9,7 +9,7 @@ from pathlib import Path
 
 from forearm.cli.command import ARM_HELP, Command, add_hand, add_json, complain, show_json, width
 from forearm.cli.loading import load
-from forearm.cli.simulate import add_dac, read_dac
+from forearm.cli.loop_options import add_dac, read_dac
 from forearm.interpreter.interpreter import Interpreter
 from forearm.interpreter.lines import LineSource, TextLines
 from forearm.interpreter.session import Session, welcome

@@ -20,79 +20,42 @@ from forearm.cli.command import (
     width,
 )
 from forearm.cli.loading import load
-from forearm.cli.numbers import ANY, NOT_NEGATIVE, POSITIVE, Real, Whole
+from forearm.cli.loop_options import add_bandwidth, add_dac, add_delay, add_plant, add_sensors, read_dac
+from forearm.cli.motions import MOTION_HELP, add_columns, columns_of, read_plan
+from forearm.cli.numbers import NOT_NEGATIVE, POSITIVE, Real, Whole
 from forearm.cli.outputs import add_plot, check_output, check_page, check_picture, tell_written
 from forearm.cli.progress import Progress
 from forearm.cli.states import add_state, read_numbers, read_state
-from forearm.drives.motor import DAC
 from forearm.errors import InputError
 from forearm.interpreter.listing import energies_at_end, events_listed
 from forearm.logs.table import ENDINGS
 from forearm.simulation.arguments import Accuracy, Ending, Sampling
+from forearm.simulation.controlled import Run
 from forearm.simulation.joining import joined
 from forearm.simulation.npz import load_simulation
 from forearm.simulation.result import Simulation
 from forearm.simulation.run import ALL as METHODS
 from forearm.simulation.run import simulate
-from forearm.simulation.schedule import Schedule
+from forearm.simulation.schedule import How, Quantity, Schedule
 from forearm.simulation.windings import without_inductance
 from forearm.tables import filled, number, text_table
+from forearm.trajectories.planning import Plan
 
-MOST_BITS = 52  # what a float64 holds
-DRIVES = ("torque", "voltage", "torque_file", "voltage_file")
-
-
-def add_dac(parser: argparse.ArgumentParser, period: bool = True) -> None:
-    """The options of the converter in front of the motors."""
-    dac = group(parser, "the converter in front of the motors")
-    if period:
-        dac.add_argument(
-            "--dac-period",
-            type=POSITIVE,
-            metavar="S",
-            help="what drives is sampled and held for this time, s, above 0",
-        )
-    dac.add_argument(
-        "--dac-bits",
-        type=Whole(1, MOST_BITS),
-        metavar="N",
-        help=f"it has 2^N steps, N from 1 to {MOST_BITS}; needs --dac-range",
-    )
-    dac.add_argument("--dac-range", type=POSITIVE, metavar="V", help="it gives from -V to V, above 0")
-    dac.add_argument(
-        "--dac-gain",
-        type=ANY,
-        metavar="X",
-        help="of the amplifiers behind it, not 0 (default: the arm file's, or 1)",
-    )
-
-
-def read_dac(given: argparse.Namespace, arm: Arm) -> DAC | None:
-    """The converter, where one of its options is given."""
-    period = getattr(given, "dac_period", None)
-    if all(value is None for value in (period, given.dac_bits, given.dac_range, given.dac_gain)):
-        return None
-    if given.dac_bits is not None and given.dac_range is None:
-        raise InputError("--dac-bits: the steps divide a range; give it by --dac-range V.")
-    if given.dac_gain is not None and any(
-        j.motor is not None and j.motor.amplifier_gain is not None for j in arm.joints
-    ):
-        raise InputError(
-            f"--dac-gain: motors of {arm.name!r} have an amplifier_gain in the arm "
-            "file; leave the option out."
-        )
-    return DAC(
-        1e-3 if period is None else period,
-        given.dac_bits,
-        given.dac_range,
-        1.0 if given.dac_gain is None else given.dac_gain,
-    )
+DRIVES = ("torque", "voltage", "torque_file", "voltage_file", "plan", "plan_voltage")
+OF_CONTROLLERS = (
+    "period",
+    "encoder_bits",
+    "tachometer_bits",
+    "tachometer_range",
+    "accelerometer_step",
+    "lever",
+)
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     parser.add_argument(
-        "--duration", type=NOT_NEGATIVE, required=True, metavar="S", help="how long, s, at least 0"
+        "--duration", type=NOT_NEGATIVE, metavar="S", help="how long, s, at least 0 (default: the plan's)"
     )
     for name, what in (("q", "positions, rad (m),"), ("qd", "velocities, rad/s (m/s),")):
         add_state(parser, name, f"joint {what} at the start (default: zero)")
@@ -121,10 +84,26 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         ),
     )
     drive.add_argument("--voltage-file", metavar="FILE", help="voltages over time, V, in the same form")
+    drive.add_argument("--plan", metavar="FILE", help=f"{MOTION_HELP}: its torques drive, or a --controller")
+    drive.add_argument(
+        "--plan-voltage", metavar="FILE", help="the same, and the voltages that its torques need drive"
+    )
     inputs.add_argument(
         "--linear", action="store_true", help="rows of the file are joined by straight lines, not held"
     )
+    add_columns(inputs)
     add_dac(parser)
+    loop = group(parser, "a controller, with --plan")
+    loop.add_argument(
+        "--controller", metavar="NAME", help="such as computed_torque; control compare shows those there are"
+    )
+    loop.add_argument(
+        "--period", type=POSITIVE, metavar="S", help="between its samples, s, above 0 (default: 0.001)"
+    )
+    add_bandwidth(loop)
+    add_delay(loop)
+    add_sensors(loop)
+    add_plant(loop, "nothing")
     how = group(parser, "how it is integrated")
     how.add_argument("--method", metavar="NAME", help=names_of(METHODS, "rk3"))
     how.add_argument(
@@ -151,6 +130,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--record", type=Whole(1), default=1, metavar="N", help="keep every N-th step, N from 1 (default: 1)"
     )
     how.add_argument("--stops", action="store_true", help="end where a joint reaches its limit")
+    add_files(parser)
+
+
+def add_files(parser: argparse.ArgumentParser) -> None:
+    """Where a simulation goes."""
     files = group(parser, "files")
     files.add_argument(
         "--to",
@@ -166,10 +150,35 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(given: argparse.Namespace) -> int:
     _check(given)
     arm = _arm(given)
+    if given.controller is not None:
+        with Progress(f"running {given.controller} on {arm.name}"):
+            whole: Simulation = _controlled(given, arm)
+    else:
+        whole = _simulated(given, arm)
+    with Progress("writing files"):
+        write_files(given, whole)
+    tell(given, whole)
+    return 0 if whole.ok else 1
+
+
+def _controlled(given: argparse.Namespace, arm: Arm) -> Run:
+    from forearm.cli.controlled import controlled
+
+    given.period = given.dac_period or 1e-3 if given.period is None else given.period
+    if given.dac_period not in (None, given.period):
+        raise InputError("--period and --dac-period: the controller's samples are the converter's; give one.")
+    path = given.plan or given.plan_voltage
+    return controlled(given, arm, read_plan(given, arm, path), given.plan_voltage is not None, given.step)
+
+
+def _simulated(given: argparse.Namespace, arm: Arm) -> Simulation:
     before = None if given.before is None else load_simulation(given.before, arm)
+    drive, motion = _drive(given, arm)
+    duration = given.duration if given.duration is not None else motion.duration if motion else 0.0
+    usual = (np.zeros(arm.n),) * 2 if motion is None else (motion.q[0], motion.qd[0])
     q, qd = (
-        np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees)
-        for name, text in (("q", given.q), ("qd", given.qd))
+        at if text is None else read_state(arm, text, name, given.degrees)
+        for name, text, at in (("q", given.q, usual[0]), ("qd", given.qd, usual[1]))
     )
     start = 0.0 if before is None else float(before.t[-1])
     with Progress(f"compiling the equations of {arm.name}") as bar:
@@ -177,28 +186,29 @@ def _run(given: argparse.Namespace) -> int:
             arm,
             q,
             qd,
-            given.duration,
-            **_drive(given, arm),
+            duration,
+            **drive,
             sampling=Sampling(read_dac(given, arm), given.record),
             accuracy=Accuracy(given.rtol, given.atol),
             ending=Ending(given.stops),
             continued=before,
             **_method(given, before),
-            progress=lambda t, steps: bar.show(
-                steps, (t - start) / given.duration if given.duration else 1.0
-            ),
+            progress=lambda t, steps: bar.show(steps, (t - start) / duration if duration else 1.0),
         )
-    whole = run if before is None else joined(before, run)
-    with Progress("writing files"):
-        _write(given, whole)
-    _tell(given, whole)
-    return 0 if whole.ok else 1
+    return run if before is None else joined(before, run)
 
 
 def _arm(given: argparse.Namespace) -> Arm:
     arm = load(given.arm, hand=given.hand)
     arm = without_inductance(arm) if given.no_inductance else arm
     return arm.rigid() if given.rigid else arm
+
+
+def check_files(given: argparse.Namespace) -> None:
+    """Refuse files that could not be written."""
+    check_output("--to", given.target, (*ENDINGS, ".npz"))
+    check_picture("--plot", given.plot)
+    check_page("--html", given.html)
 
 
 def _check(given: argparse.Namespace) -> None:
@@ -211,22 +221,43 @@ def _check(given: argparse.Namespace) -> None:
         raise InputError(
             "--continue: it goes on from where the other simulation ended; leave --q and --qd out."
         )
-    check_output("--to", given.target, (*ENDINGS, ".npz"))
-    check_picture("--plot", given.plot)
-    check_page("--html", given.html)
+    has_plan = given.plan is not None or given.plan_voltage is not None
+    if given.controller is not None:
+        if not has_plan:
+            raise InputError("--controller: it follows a motion; give it by --plan FILE.")
+        for name in ("q", "qd", "before", "duration", "method"):
+            if getattr(given, name) is not None:
+                option = "--continue" if name == "before" else f"--{name}"
+                raise InputError(
+                    f"{option}: a controller follows the plan from its start to its end; leave it out."
+                )
+    elif given.duration is None and not has_plan:
+        raise InputError(
+            "--duration: required without a --plan, but not given. See 'forearm simulate --help'."
+        )
+    else:
+        for name in OF_CONTROLLERS:
+            if getattr(given, name) is not None:
+                raise InputError(
+                    f"--{name.replace('_', '-')}: it is about a controller; give one by --controller."
+                )
+    check_files(given)
 
 
-def _drive(given: argparse.Namespace, arm: Arm) -> dict[str, Any]:
-    """What drives the arm, as keyword arguments; nothing is zero torque."""
+def _drive(given: argparse.Namespace, arm: Arm) -> tuple[dict[str, Any], Plan | None]:
+    """What drives the arm, as keyword arguments, and the plan that it is from; nothing is zero torque."""
     name = next((name for name in DRIVES if getattr(given, name) is not None), None)
     if name is None:
-        return {}
+        return {}, None
     value = getattr(given, name)
+    if name in ("plan", "plan_voltage"):
+        motion: Plan = read_plan(given, arm, value)
+        return {"torque" if name == "plan" else "voltage": motion}, motion
     if name.endswith("_file"):
-        return {
-            name.removesuffix("_file"): Schedule.read(value, arm, how="linear" if given.linear else "hold")
-        }
-    return {name: read_numbers(value, name, arm.n, f"{arm.name} needs")}
+        how: How = "linear" if given.linear else "hold"
+        quantity: Quantity = "torque" if name == "torque_file" else "voltage"
+        return {quantity: Schedule.read(value, arm, how, quantity, columns_of(given))}, None
+    return {name: read_numbers(value, name, arm.n, f"{arm.name} needs")}, None
 
 
 def _method(given: argparse.Namespace, before: Simulation | None) -> dict[str, Any]:
@@ -239,7 +270,8 @@ def _method(given: argparse.Namespace, before: Simulation | None) -> dict[str, A
     return {"method": given.method or usual[0], "step": usual[1] if given.step is None else given.step}
 
 
-def _write(given: argparse.Namespace, run: Simulation) -> None:
+def write_files(given: argparse.Namespace, run: Simulation) -> None:
+    """What --to, --plot and --html ask for."""
     if given.target is not None:
         run.save(given.target)
     if given.plot is not None:
@@ -248,7 +280,8 @@ def _write(given: argparse.Namespace, run: Simulation) -> None:
         run.to_html(given.html)
 
 
-def _tell(given: argparse.Namespace, run: Simulation) -> None:
+def tell(given: argparse.Namespace, run: Simulation) -> None:
+    """How it ended, as a table and sentences, or as JSON."""
     if not run.ok:
         complain(f"{run.message}: {run.status.value}.")
     if given.json:
@@ -267,9 +300,17 @@ def _tell(given: argparse.Namespace, run: Simulation) -> None:
     )
     print(filled(at, width()))
     print(f"\n{text_table(['joint', 'q', 'qd', 'qdd', 'tau', 'unit'], rows, width())}\n")
-    for line in (*energies_at_end(run).splitlines(), *events_listed(run)):
+    for line in (*_tracking(run), *energies_at_end(run).splitlines(), *events_listed(run)):
         print(filled(line, width(), "    "))
     tell_written((given.target, given.plot, given.html))
+
+
+def _tracking(run: Simulation) -> list[str]:
+    if not isinstance(run, Run):
+        return []
+    from forearm.cli.controlled import tracking
+
+    return [f"under {run.controller}, sampled every {number(1e3 * run.period)} ms", *tracking(run)]
 
 
 def _document(given: argparse.Namespace, run: Simulation) -> dict[str, Any]:
@@ -292,12 +333,19 @@ def _document(given: argparse.Namespace, run: Simulation) -> dict[str, Any]:
         "to": given.target,
         "plot": given.plot,
         "html": given.html,
-    }
+    } | (_tracking_document(run) if isinstance(run, Run) else {})
+
+
+def _tracking_document(run: Run) -> dict[str, Any]:
+    from forearm.cli.controlled import tracking_document
+
+    return tracking_document(run)
 
 
 COMMAND = Command(
     "forearm simulate puma560 --duration 2 --q 0,0.8,-1.6,0,0.5,0 --to motion.csv --html motion.html\n"
-    "forearm simulate cmu-dd --duration 1 --voltage 0,9,0,4,0,0 --method dp45 --plot motion.png",
+    "forearm simulate cmu-dd --duration 1 --voltage 0,9,0,4,0,0 --method dp45 --plot motion.png\n"
+    "forearm simulate panda --plan plan.csv --controller computed_torque --encoder-bits 16 --to run.npz",
     _add_arguments,
     _run,
 )

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from forearm.control.acceleration import AccelerationServo
     from forearm.control.actuators import Actuators
     from forearm.control.bits import bits_needed
+    from forearm.control.by_name import controller_by_name
     from forearm.control.code import controller_code
     from forearm.control.comparison import Comparison, Row, compare
     from forearm.control.controller import Controller, Sample
@@ -47,6 +48,7 @@ _LATER = {
     "acceleration": ("AccelerationServo",),
     "actuators": ("Actuators",),
     "bits": ("bits_needed",),
+    "by_name": ("controller_by_name",),
     "code": ("controller_code",),
     "extrapolation": ("FirstOrder",),
     "fixed_code": ("FixedPoint", "fixed_point"),
@@ -106,6 +108,7 @@ __all__ = [
     "canonical_tests",
     "compare",
     "compare_log",
+    "controller_by_name",
     "controller_code",
     "counterbalanced",
     "critically_damped",

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.control.actuators import DIRECT, Actuators, OldActuators
 from forearm.control.bookkeeping import check_motion
+from forearm.control.by_name import setting_for
 from forearm.control.controller import Controller
-from forearm.control.gains import BANDWIDTH, stable_inertias
+from forearm.control.gains import BANDWIDTH
 from forearm.control.loop import run
-from forearm.control.reference import Reference, default_motion, sampled
+from forearm.control.reference import Reference, default_motion
 from forearm.control.registry import ControllerTrial, Setting, trials
 from forearm.control.sampling import sampling_period
 from forearm.control.sensors import Sensors, exact_accelerations
@@ -32,7 +33,6 @@ from forearm.values import check_kind, check_number
 
 Floats = NDArray[np.float64]
 LOAD = 0.05  # of the mass that moves: the payload unless one is given
-POSTURES = 9  # of the motion, in which gains must be bearable
 PAST = 1e-9  # rad (m): a motion to a limit is rounded
 
 
@@ -190,17 +190,8 @@ def compare(
     )
     mass = LOAD * sum(body.mass for body in arm.moving.bodies) if payload is None else payload
     mass = check_number(mass, "compare, payload", minimum=0.0)
-    reference = sampled(arm, motion, T)
-    postures = reference.q[np.linspace(0, len(reference.q) - 1, POSTURES).astype(int)]
-    setting = Setting(
-        arm,
-        motion,
-        reference,
-        bandwidth,
-        stable_inertias(arm, postures, bandwidth, T, actuators.delay),
-        T,
-        actuators.delay,
-    )
+    setting = setting_for(arm, motion, T, bandwidth, actuators.delay)
+    reference = setting.reference
     sensors = Sensors(accelerometers=exact_accelerations) if sensors is None else sensors
     options = {"period": period, "sensors": sensors, "actuators": actuators}
     true = arm if plant is None else plant

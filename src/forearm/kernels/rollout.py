@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import count_of_loads, held_freedoms
+from forearm.errors import ModelError
 from forearm.kernels.load_or_compile import About, kept_or_made
 from forearm.kernels.native import function_of
+from forearm.kinematics.limits import limits_of
 
 Floats = NDArray[np.float64]
 # The functions of the code, and the kinds of their arguments;
@@ -67,6 +69,14 @@ class Simulator:
     def dry(self) -> NDArray[np.bool_]:
         """For each freedom whether friction can hold it."""
         return np.array(held_freedoms(self.arm), dtype=bool)
+
+    @cached_property
+    def limits(self) -> tuple[Floats, Floats]:
+        """Where the freedoms may stand, (n,) each; anywhere, where limits leave nothing."""
+        try:
+            return limits_of(self.arm)
+        except ModelError:
+            return np.full(self.arm.n, -np.inf), np.full(self.arm.n, np.inf)
 
     @cached_property
     def loads(self) -> int:

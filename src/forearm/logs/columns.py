@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from forearm.errors import IgnoredWarning, InputError, shorten
+from forearm.logs.spelling import NUMBERED, WORDS, Reading, readings, words_for
 
 MAX_COLUMNS = 10_000
-# The spellings of a quantity x of joint k = 1, 2, ..., which is number i = k - 1 where one counts from 0.
+# The usual spellings of a quantity x of joint k = 1, 2, ..., which is number i = k - 1 counted from 0.
 SPELLINGS = ("{x}{k}", "{x}_{k}", "{x}[{i}]", "{x}_{joint}", "{x}.{joint}")
-NUMBERED = re.compile(r"(q|qd|qdd|tau)(?:_?\d+|\[\d+\])", re.ASCII)
+AGAIN = "_model"  # behind the name of a result that the file has already
 SHOWN = 12  # names that a message lists
 
 
@@ -55,37 +55,47 @@ class Columns:
         return tuple(place for places in self.places.values() for place in places)
 
 
-def find_columns(header: Sequence[str], question: Question, where: str, is_written: bool) -> Columns:
-    """The columns of a header that answer the question; `where` is the file,
-    `is_written` whether results join it.
+def find_columns(
+    header: Sequence[str],
+    question: Question,
+    where: str,
+    is_written: bool,
+    given: Mapping[str, str] | None = None,
+) -> Columns:
+    """The columns of a header that answer the question; `where` is the file, `is_written` whether results
+    join it, and `given` says of columns by other names what they are.
     """
-    _check_header(header, where)
-    found = _recognised(header, question, where)
+    check_header(header, where)
+    asked = (*question.needed, question.made)
+    found = recognised(header, question.joints, asked, question.needed, where, given)
     here = [x for x in question.needed if any(quantity == x for quantity, _ in found)]
     if not here:
         raise InputError(
             f"{where}: no column is a joint's {' or '.join(question.needed)}. The header needs "
             f"{question.example}, or for the first joint "
-            f"{_listed(question.spellings(question.needed[0], 0), ' or ')}; it has {_listed(header)}."
+            f"{listed(question.spellings(question.needed[0], 0), ' or ')}; it has {listed(header)}. "
+            f"Other names can be told: --columns THEIRS={question.needed[0]}."
         )
     for x in here:
         _check_whole(x, found, question, where)
-    already = [header[place] for (quantity, _), place in found.items() if quantity == question.made]
-    if is_written and already:
-        raise InputError(
-            f"{where}: {_listed(already)} would be written, but {'is' if len(already) == 1 else 'are'} in "
-            f"the file already. Rename there first, such as to {question.made}_measured1."
-        )
     n = len(question.joints)
-    spelling = _spelling_of(header[found[here[0], 0]], here[0], question)
+    already = [found[x, i].name for x, i in found if x == question.made]
+    made = question.made + (AGAIN if already and is_written else "")
+    names = tuple(made + found[here[0], i].form for i in range(n))
+    if is_written and set(names) & set(header):
+        raise InputError(
+            f"{where}: {listed(already)} and {listed(sorted(set(names) & set(header)))} are in the file "
+            f"already. Rename some there first, such as to {question.made}_measured1."
+        )
     return Columns(
-        places={x: tuple(found[x, i] for i in range(n)) for x in here},
+        places={x: tuple(found[x, i].place for i in range(n)) for x in here},
         absent=tuple(x for x in question.needed if x not in here),
-        made=tuple(question.spell(spelling, question.made, i) for i in range(n)),
+        made=names,
     )
 
 
-def _check_header(header: Sequence[str], where: str) -> None:
+def check_header(header: Sequence[str], where: str) -> None:
+    """Refuse more columns than are allowed, and two of one name."""
     if len(header) > MAX_COLUMNS:
         raise InputError(f"{where}: {len(header)} columns; at most {MAX_COLUMNS} are allowed.")
     seen: set[str] = set()
@@ -95,55 +105,110 @@ def _check_header(header: Sequence[str], where: str) -> None:
         seen.add(name)
 
 
-def _recognised(header: Sequence[str], question: Question, where: str) -> dict[tuple[str, int], int]:
-    """(quantity, joint) -> place, for every column that names one."""
-    meanings: dict[str, set[tuple[str, int]]] = {}
-    for quantity in (*question.needed, question.made):
-        for i in range(len(question.joints)):
-            for name in question.spellings(quantity, i):
-                meanings.setdefault(name, set()).add((quantity, i))
-    found: dict[tuple[str, int], int] = {}
+@dataclass(frozen=True)
+class Named:
+    """A column that is a quantity of a joint: where it stands, and how the joint is written in its name."""
+
+    place: int
+    name: str
+    form: str
+
+
+def recognised(
+    header: Sequence[str],
+    joints: Sequence[str],
+    quantities: Sequence[str],
+    told: Sequence[str],
+    where: str,
+    given: Mapping[str, str] | None = None,
+) -> dict[tuple[str, int], Named]:
+    """(quantity, joint) -> its column, for every column that names one; joints that the arm does not have
+    are warned of for the quantities `told`.
+    """
+    ways = _ways(header, joints, quantities, given)
+    from_zero = _counted_from_zero(ways, len(joints), where)
+    found: dict[tuple[str, int], Named] = {}
     unknown = []
-    for place, name in enumerate(header):
-        meant = sorted(meanings.get(name, ()))
+    for place, (name, readable) in enumerate(zip(header, ways, strict=True)):
+        meant = {}
+        for way in readable:
+            start = 1 - int((way.word, way.form) in from_zero)
+            i = way.joint if way.joint is not None else (way.number or 0) - start
+            if 0 <= i < len(joints):
+                meant[way.quantity, i] = way.form.format(k=i + start, i=i, joint=joints[i])
+            elif way.quantity in told:
+                unknown.append(name)
         if len(meant) > 1:
-            safe = " or ".join(question.spell("{x}[{i}]", *m) for m in meant)
+            safe = " or ".join(f"{x}[{i}]" for x, i in sorted(meant))
             raise InputError(
                 f"{where}: {name!r} may be either of two joints, by number or by name; write {safe}."
             )
-        if meant and meant[0] in found:
-            raise InputError(
-                f"{where}: {header[found[meant[0]]]!r} and {name!r} are the same quantity; leave one out."
-            )
-        if meant:
-            found[meant[0]] = place
-        elif NUMBERED.fullmatch(name) and NUMBERED.fullmatch(name)[1] in question.needed:  # type: ignore[index]
-            unknown.append(name)
+        for (quantity, i), form in meant.items():
+            if (quantity, i) in found:
+                raise InputError(
+                    f"{where}: {found[quantity, i].name!r} and {name!r} are the same quantity; leave one "
+                    f"out, or say which is {quantity}, such as --columns {name}={quantity}{i + 1}."
+                )
+            found[quantity, i] = Named(place, name, form)
     if unknown:
-        text = (
-            f"{where}: there is no such joint in an arm of {len(question.joints)}, so not "
-            f"read: {_listed(unknown)}."
-        )
-        warnings.warn(text, IgnoredWarning, stacklevel=2)
+        text = f"{where}: there is no such joint in an arm of {len(joints)}, so not read: {listed(unknown)}."
+        warnings.warn(text, IgnoredWarning, stacklevel=3)
     return found
 
 
-def _check_whole(quantity: str, found: Mapping[tuple[str, int], int], question: Question, where: str) -> None:
+def _ways(
+    header: Sequence[str], joints: Sequence[str], quantities: Sequence[str], given: Mapping[str, str] | None
+) -> list[list[Reading]]:
+    """Every way to read each column; what a mapping says of one column is the only one,
+    and other columns are not that.
+    """
+    words, numbers = words_for(quantities, given), {name: i for i, name in enumerate(joints)}
+    exact: dict[str, Reading] = {}
+    for theirs, ours in (given or {}).items():
+        number = NUMBERED.fullmatch(ours)
+        if theirs in header and ours not in WORDS and number and number[1] in quantities:
+            form = ours.removeprefix(number[1])
+            exact[theirs] = next(readings(ours, {}, {number[1]: number[1]}), Reading(number[1], theirs, form))
+    taken = {(way.quantity, way.number) for way in exact.values()}
+    return [
+        [exact[name]]
+        if name in exact
+        else [way for way in readings(name, numbers, words) if (way.quantity, way.number) not in taken]
+        for name in header
+    ]
+
+
+def _counted_from_zero(ways: Sequence[Sequence[Reading]], n: int, where: str) -> set[tuple[str, str]]:
+    """Words and forms whose numbers begin with 0; in brackets they always do, and are one more already."""
+    numbers: dict[tuple[str, str], set[int]] = {}
+    for way in (way for readable in ways for way in readable):
+        if way.number is not None and "{k}" in way.form:
+            numbers.setdefault((way.word, way.form), set()).add(way.number)
+    for (word, form), there in numbers.items():
+        if {0, n} <= there:
+            first, last = (word + form.format(k=k) for k in (0, n))
+            raise InputError(
+                f"{where}: {first} and {last} are both there, so that joints are counted neither from 0 nor "
+                f"from 1; an arm of {n} has {n} of them. Rename them, or leave one out."
+            )
+    return {key for key, there in numbers.items() if 0 in there}
+
+
+def _check_whole(
+    quantity: str, found: Mapping[tuple[str, int], Named], question: Question, where: str
+) -> None:
     missing = [i for i in range(len(question.joints)) if (quantity, i) not in found]
     if missing:
         names = [question.spellings(quantity, i) for i in missing]
         raise InputError(
-            f"{where}: {quantity} is there for some joints only; missing: {_listed([n[0] for n in names])}. "
-            f"{names[0][0]} may also be spelled {_listed(names[0][1:], ' or ')}. "
+            f"{where}: {quantity} is there for some joints only; missing: {listed([n[0] for n in names])}. "
+            f"{names[0][0]} may also be spelled {listed(names[0][1:], ' or ')}. "
             f"Give {quantity} for every joint, or for none, which is zero."
         )
 
 
-def _spelling_of(name: str, quantity: str, question: Question) -> str:
-    return next(s for s in SPELLINGS if question.spell(s, quantity, 0) == name)
-
-
-def _listed(names: Sequence[str], last: str = ", ") -> str:
+def listed(names: Sequence[str], last: str = ", ") -> str:
+    """Some names for a message: as many as one reads, and how many more."""
     shown = [name if name.isprintable() and len(name) <= 60 else shorten(name) for name in names[:SHOWN]]
     if len(names) > SHOWN:
         return f"{', '.join(shown)} and {len(names) - SHOWN} more"

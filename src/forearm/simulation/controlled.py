@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
+from forearm.logs.motion import MotionLog
 from forearm.simulation.machine import kernel_of
 from forearm.simulation.result import Array, Simulation, taken
 from forearm.values import check_number, check_text
@@ -101,6 +102,12 @@ class Run(Simulation):
 
     def _figure(self, value: float) -> float:
         return float(value) if self.ok else math.nan
+
+    @property
+    def log(self) -> MotionLog:
+        """The motion, and what was wanted, measured and asked for."""
+        known = {x: block for x, block in self.blocks().items() if x != "saturated"}
+        return replace(super().log, **known)  # type: ignore[arg-type]
 
     def columns(self) -> dict[str, Array]:
         """The table of a simulation, and wanted_q1.., wanted_qd1.., wanted_qdd1.., measured_q1..,

@@ -15,11 +15,11 @@ from forearm.errors import InputError
 from forearm.kernels.rollout import Simulator, State
 from forearm.simulation.inputs import Input
 from forearm.simulation.jamming import jams_within
-from forearm.simulation.result import cubic
 from forearm.simulation.stability import is_near, warn_of_long_steps
 from forearm.simulation.start import Clock, Progress, Setup, from_zero, held_steps, whole_steps
 from forearm.simulation.track import Between, Course, Track, at_once, first_to_go
 from forearm.simulation.windings import refuse_inductance
+from forearm.trajectories.recorded import cubic
 
 Floats = NDArray[np.float64]
 # What the machine code takes, (n,), from a time and a state; it may end the run by its track.

@@ -16,18 +16,19 @@ from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC, torque_of
 from forearm.errors import InputError, shorten
 from forearm.kernels.rollout import State
+from forearm.logs.motion import MotionLog
 from forearm.simulation.arguments import check_function
-from forearm.simulation.schedule import Schedule
+from forearm.simulation.schedule import Quantity, Schedule
 from forearm.values import as_floats
 
 Floats = NDArray[np.float64]
-Driving = ArrayLike | Schedule | Callable[[float], ArrayLike]
+Driving = ArrayLike | Schedule | MotionLog | Callable[[float], ArrayLike]
 Controller = Callable[[float, Floats, Floats], ArrayLike]
 
 
 @dataclass(frozen=True, eq=False)
 class Converter:
-    """A DAC in front of an arm's amplifiers, voltage = DACOut x gain;
+    """A DAC in front of an arm's amplifiers, voltage (or torque, where these make torques) = DACOut x gain;
     `gains` (n,), 1 where the arm gives none.
     """
 
@@ -109,7 +110,7 @@ class Input:
 
     def limited(self, value: Floats) -> Floats:
         """In the steps and bounds of the converter."""
-        return value if self.converter is None or not self.voltage else self.converter.limited(value)
+        return value if self.converter is None else self.converter.limited(value)
 
     def breakpoints(self, start: float, end: float, most: int) -> Floats:
         """Times between two others at which it may jump, the first `most` of them."""
@@ -159,8 +160,12 @@ def input_of(
             "simulate, controller: expected a function of (t, q, qd); one of t alone is torque=.",
         )
     source: Any = voltage if voltage is not None else np.zeros(arm.n) if torque is None else torque
+    quantity: Quantity = "voltage" if voltage is not None else "torque"
+    log = source if isinstance(source, MotionLog) else getattr(source, "log", None)
+    if isinstance(log, MotionLog):
+        source = Schedule.of_log(log, quantity)
     if isinstance(source, Schedule):
-        source.check_for(arm, "voltage" if voltage is not None else "torque")
+        source.check_for(arm, quantity)
     elif callable(source):
         _check_takes(
             source,
@@ -169,7 +174,10 @@ def input_of(
         )
     else:
         source = numbers(arm, source, given[0] if given else "torque")
-    converter = None if dac is None else converter_of(arm, dac)
+    if dac is None:
+        converter = None
+    else:
+        converter = converter_of(arm, dac) if voltage is not None else Converter(dac, np.ones(arm.n))
     return Input(arm, voltage is not None, source, controller, converter, given[0] if given else None)
 
 

@@ -14,8 +14,8 @@ from forearm.arm.arm import Arm
 from forearm.errors import ForearmError, InputError, shorten
 from forearm.files.armfile_read import arm_from_document
 from forearm.files.armfile_write import to_document
+from forearm.reading.npz import read_archive, write_archive
 from forearm.simulation.controlled import Run
-from forearm.simulation.npz_format import read_archive, write_archive
 from forearm.simulation.result import STATES, Array, Event, Simulation
 from forearm.simulation.solution import Status
 from forearm.values import check_kind

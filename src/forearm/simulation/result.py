@@ -15,14 +15,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import ForearmError, InputError, NameNotFound, shorten, suggest
+from forearm.logs.motion import MotionLog
 from forearm.logs.table import ENDINGS, write_table
 from forearm.simulation.solution import Status
 from forearm.tables import html_lines, html_table, number
+from forearm.trajectories.recorded import cubic
 from forearm.values import as_floats, check_kind, check_name, check_number, check_text
 
 Array: TypeAlias = NDArray[np.float64]
 
-EVENTS = ("stop", "stick", "slip", "condition", "diverged", "jammed")
+EVENTS = ("stop", "limit", "stick", "slip", "condition", "diverged", "jammed")
 STATES = ("q", "qd", "qdd", "tau")
 LATER = ("qdd", "tau", "voltage", "energy", "lost")
 
@@ -182,6 +184,21 @@ class Simulation:
         q[exact], qd[exact] = self.q[there], self.qd[there]
         return q, qd
 
+    @property
+    def log(self) -> MotionLog:
+        """The motion as the table that planning, control and measurements share."""
+        joints = tuple(joint.name for joint in self.arm.joints)
+        return MotionLog(
+            joints,
+            self.t,
+            self.q,
+            self.qd,
+            self.qdd,
+            self.tau,
+            self.voltage,
+            name=f"simulation of {self.arm.name}",
+        )
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it whole or not at all: .npz holds everything and can be loaded,
         .csv and .parquet the table.
@@ -252,19 +269,6 @@ class Simulation:
             happened = [[number(e.t), e.kind, e.joint or "-", e.text] for e in self.events]
             tables.append(html_table(["t s", "event", "joint", ""], happened, "Events"))
         return "\n".join([html_lines(said), *tables])
-
-
-def cubic(q0: Array, v0: Array, q1: Array, v1: Array, h: Array, s: float | Array) -> tuple[Array, Array]:
-    """Hermite's cubic from q0 with velocity v0 to q1 with v1, a time h later, and its
-    derivative, at the share s of it.
-
-    Where h is 0 the derivative is v0.
-    """
-    d = q1 - q0
-    q = q0 + s * (h * v0 + s * (3.0 * d - h * (2.0 * v0 + v1) + s * (h * (v0 + v1) - 2.0 * d)))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        qd = v0 + s * (2.0 * (3.0 * d / h - 2.0 * v0 - v1) + 3.0 * s * (v0 + v1 - 2.0 * d / h))
-    return q, np.where(h > 0.0, qd, v0)
 
 
 def taken(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:

@@ -37,7 +37,7 @@ from forearm.simulation.stability import warn_of_long_steps
 from forearm.simulation.start import Progress, Setup, beginning, going_on, whole_steps
 from forearm.simulation.symplectic import SYMPLECTIC as CONSERVING_TABLEAUS
 from forearm.simulation.symplectic import symplectic_run
-from forearm.simulation.track import Course, Track, sticking
+from forearm.simulation.track import Course, Track, passing_limits, sticking
 from forearm.simulation.windings import refuse_inductance
 from forearm.values import as_floats, check_kind, check_number
 
@@ -176,7 +176,10 @@ def simulation_of(course: Course, kind: type[Result], **fields: Any) -> Result:
     def books() -> Books:
         return Books(course)
 
-    events = sorted([*track.events, *sticking(course.simulator, course.t, course.qd)], key=lambda e: e.t)
+    found = [*track.events, *sticking(course.simulator, course.t, course.qd)]
+    if not track.stops:  # where a limit ends the run, that is the event
+        found += passing_limits(course.simulator, course.t, course.q)
+    events = sorted(found, key=lambda e: e.t)
     made = kind.of_motion(
         lambda name: getattr(books(), name),
         t=course.t,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
@@ -14,9 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.errors import InputError, shorten, suggest
+from forearm.errors import IgnoredWarning, InputError, shorten, suggest
 from forearm.logs.block import RowBlock, TextRows
-from forearm.logs.columns import Columns
+from forearm.logs.columns import Columns, listed, recognised
+from forearm.logs.motion import MotionLog
+from forearm.logs.spelling import time_column
 from forearm.logs.stream import Log, reading
 from forearm.logs.table import write_table
 from forearm.values import as_floats, check_kind, check_name, check_number, frozen_array
@@ -35,6 +38,7 @@ LETTERS: Mapping[str, Quantity | None] = {
     "tau": "torque",
     "u": None,
 }
+TABLE: Mapping[str, Quantity] = {"tau": "torque", "voltage": "voltage"}  # quantities of a motion that drive
 UNSAFE = ',;\t"'  # what has a meaning in a header
 # of a period: a time this little behind a sample counts as reached, for 3 * 0.1 is more than 0.3
 REACHED = 1e-6
@@ -92,17 +96,26 @@ class Schedule:
         return cls(times=np.array([check_number(start, "schedule, start")]), values=row[None])
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], arm: Arm, how: How = "hold") -> Schedule:
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        arm: Arm,
+        how: How = "hold",
+        quantity: Quantity | None = None,
+        columns: Mapping[str, str] | None = None,
+    ) -> Schedule:
         """The schedule in a CSV or Parquet file with a column of times and one per joint, in any order.
 
         The times are `t` or `time`; the column of a joint is its name, or a number from 1 behind voltage, v,
-        torque, tau or u. Every joint needs its column, and no other columns are taken.
+        torque, tau or u. Every joint needs its column. Of a table of a motion, such as a plan or a log, the
+        `quantity` is taken and the rest is not read, which is said; `columns` are names that others gave, to
+        ours, such as {"load": "tau"}.
         """
         check_kind(arm, Arm, "schedule")
         _check_choice(how, get_args(How), "how")
         names = tuple(joint.name for joint in arm.joints)
         with reading(os.fspath(path)) as log:
-            time, places, quantity = _places(log.header, names, log.name)
+            time, places, quantity = _places_in(log.header, names, log.name, quantity, columns)
             blocks = list(_rows(log, (time, *places)))
         rows = np.concatenate(blocks) if blocks else np.empty((0, 1 + arm.n))
         if not len(rows):
@@ -113,6 +126,16 @@ class Schedule:
             return cls(times=rows[:, 0], values=rows[:, 1:], how=how, joints=names, quantity=quantity)
         except InputError as error:
             raise InputError(f"{log.name}: {error}") from error
+
+    @classmethod
+    def of_log(cls, log: MotionLog, quantity: Quantity) -> Schedule:
+        """The torques or voltages of a motion, joined by straight lines."""
+        values = log.tau if quantity == "torque" else log.voltage
+        if values is None:
+            raise InputError(
+                f"{log.name}: no {quantity} of the joints; there is {', '.join(log.blocks) or 'nothing'}."
+            )
+        return cls(times=log.t, values=values, how="linear", joints=log.joints, quantity=quantity)
 
     @property
     def n(self) -> int:
@@ -235,6 +258,34 @@ def _meanings(joints: Sequence[str]) -> dict[str, set[tuple[int, Quantity | None
         for letter, quantity in LETTERS.items():
             meanings.setdefault(f"{letter}{i + 1}", set()).add((i, quantity))
     return meanings
+
+
+def _places_in(
+    header: Sequence[str],
+    joints: Sequence[str],
+    where: str,
+    quantity: Quantity | None,
+    columns: Mapping[str, str] | None,
+) -> tuple[int, list[int], Quantity | None]:
+    """Where the time and each joint stand in a row: of a schedule or of a quantity of a motion."""
+    try:
+        return _places(header, joints, where)
+    except InputError:
+        found = recognised(header, joints, tuple(TABLE), (), where, columns)
+        whole = [x for x in TABLE if all((x, i) in found for i in range(len(joints)))]
+        asked = [x for x in whole if quantity in (None, TABLE[x])]
+        time = time_column(header, columns)
+        if not asked or time is None or time[1] != 1.0:
+            raise
+    if len(asked) > 1:
+        raise InputError(
+            f"{where}: there are torques and voltages; say which of them drive the arm: quantity 'torque' or "
+            "'voltage' (--torque-file or --voltage-file)."
+        )
+    places = [found[asked[0], i].place for i in range(len(joints))]
+    ignored = [name for k, name in enumerate(header) if k not in {time[0], *places}]
+    warnings.warn(f"{where}: not read: {listed(ignored)}.", IgnoredWarning, stacklevel=3)
+    return time[0], places, TABLE[asked[0]]
 
 
 def _places(

@@ -235,6 +235,23 @@ def sticking(simulator: Simulator, t: Floats, qd: Floats) -> list[Event]:
     return made
 
 
+def passing_limits(simulator: Simulator, t: Floats, q: Floats) -> list[Event]:
+    """When joints, or those that follow them, passed their limits, or began beyond them."""
+    low, high = simulator.limits
+    if (low <= q).all() and (q <= high).all():
+        return []
+    made = []
+    for side, beyond in (("lower", q < low), ("upper", q > high)):
+        limit = low if side == "lower" else high
+        passed = np.diff(beyond.astype(int), axis=0, prepend=0) > 0
+        for k, j in zip(*np.nonzero(passed), strict=True):
+            joint = simulator.arm.joints[int(j)]
+            unit = "rad" if joint.kind == "revolute" else "m"
+            text = f"{joint.name} is beyond its {side} limit, {limit[j]:.6g} {unit}"
+            made.append(Event(float(t[k]), "limit", joint.name, text))
+    return made
+
+
 def at_once(arm: Arm, voltage: bool) -> Supply:
     """Torques, or voltages that the currents follow at once."""
 

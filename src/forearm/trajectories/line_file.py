@@ -13,6 +13,7 @@ from forearm.reading.fields import ChoiceField, ListField, NumberField, TableFie
 from forearm.reading.textfile import write_text
 from forearm.trajectories.line_speed import PROFILES
 from forearm.trajectories.lines import ATTITUDES, HandLine, hand_line
+from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
 from forearm.trajectories.switching import Switching
 from forearm.trajectories.switching_file import read_json, switching_from_document
 
@@ -46,12 +47,14 @@ def write_line(line: HandLine, path: str | os.PathLike[str]) -> None:
     write_text(path, json.dumps(document | {"profile": asked.profile, "attitude": asked.attitude}) + "\n")
 
 
-def load_motion(arm: Arm, path: str | os.PathLike[str]) -> Switching | HandLine:
-    """The motion in a .json file that `save` wrote: switching points, or a line of the hand,
-    made anew for the arm.
+def load_motion(arm: Arm, path: str | os.PathLike[str]) -> Switching | HandLine | RecordedMotion:
+    """The motion in a .json file that `save` wrote: switching points, a line of the hand,
+    made anew for the arm, or samples.
     """
     where = Path(path)
     document = read_json(where)
+    if isinstance(document, dict) and "t" in document:
+        return recorded(read_motion(arm, where))
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         return switching_from_document(document, where.name)
     data = HAND_LINE.read(document, where.name)

@@ -20,7 +20,7 @@ from forearm.errors import InputError, shorten
 from forearm.kernels.kernel import Kernel
 from forearm.kernels.kernel import compile as compile_arm
 from forearm.kinematics.poses import forward
-from forearm.logs.table import ENDINGS, write_table
+from forearm.logs.motion import ALL_ENDINGS, MotionLog
 from forearm.tables import html_lines, html_table, number
 from forearm.trajectories.accelerating import chosen_accelerations
 from forearm.trajectories.configurations import configurations
@@ -28,6 +28,7 @@ from forearm.trajectories.limits import SLACK, MotionLimits, beyond_arm
 from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.lines import HandLine
 from forearm.trajectories.polygon import Deviation, deviation
+from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
 from forearm.trajectories.requestfile import read_request
 from forearm.trajectories.requests import Request, Waypoint
 from forearm.trajectories.sampling import ticks
@@ -36,7 +37,9 @@ from forearm.trajectories.waypoints import through
 from forearm.values import as_floats, check_kind, check_number
 
 Array = NDArray[np.float64]
-Wanted = Request | Switching | HandLine | str | os.PathLike[str] | Sequence[Any] | NDArray[Any]
+PlannedMotion = Switching | HandLine | RecordedMotion
+Wanted = Request | PlannedMotion | MotionLog | str | os.PathLike[str] | Sequence[Any] | NDArray[Any]
+TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".npz")
 SAME = 1e-9  # m: what two arms' hands may be apart at the ends of a line that is taken from one to the other
 
 
@@ -50,7 +53,7 @@ class Plan:
     """
 
     arm: Arm
-    motion: Switching | HandLine
+    motion: PlannedMotion
     limits: MotionLimits | None = None
     step: float = 1e-3
     notes: tuple[str, ...] = ()
@@ -60,6 +63,10 @@ class Plan:
     def duration(self) -> float:
         """In s."""
         return self.motion.duration
+
+    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each: a plan is a motion."""
+        return self.motion.at(t)
 
     @cached_property
     def t(self) -> Array:
@@ -122,7 +129,7 @@ class Plan:
             *self.notes,
             *([p.text for p in self.motion.problems] if isinstance(self.motion, HandLine) else []),
         ]
-        if isinstance(self.motion, Switching):
+        if not isinstance(self.motion, HandLine):
             found += beyond_arm(self.arm, *self.motion.extremes())
         names = [j.name for j in self.arm.joints]
         effort = np.array([np.inf if j.max_effort is None else j.max_effort for j in self.arm.joints])
@@ -133,25 +140,28 @@ class Plan:
             )
         return tuple(found)
 
+    @property
+    def log(self) -> MotionLog:
+        """The plan as a table with torques, and voltages and currents where motors are known."""
+        joints = tuple(joint.name for joint in self.arm.joints)
+        current = None if self.voltage is None else self.tau / constants_of(self.arm).K
+        blocks = (self.q, self.qd, self.qdd, self.tau, self.voltage, current)
+        return MotionLog(joints, self.t, *blocks, name=f"plan of {self.arm.name}")
+
     def columns(self) -> dict[str, Array]:
-        """The plan as a table: t, q1.., qd1.., qdd1.., tau1.., and voltage1.. where motors are known."""
-        table: dict[str, Array] = {"t": self.t}
-        blocks = {"q": self.q, "qd": self.qd, "qdd": self.qdd, "tau": self.tau}
-        for name, block in (blocks | ({} if self.voltage is None else {"voltage": self.voltage})).items():
-            table |= {f"{name}{i + 1}": block[:, i] for i in range(self.arm.n)}
-        return table
+        """The plan as a table: t, q1.., qd1.., qdd1.., tau1.., and voltage1.., current1.. where motors are
+        known.
+        """
+        return self.log.columns()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it whole or not at all: .csv and .parquet hold the table, .json what
+        """Write it whole or not at all: .csv, .parquet and .npz hold the table, .json what
         makes the motion again.
         """
         kind = Path(path).suffix.lower()
-        if kind in ENDINGS:
-            write_table(path, self.columns())
-        elif kind == ".json":
-            self.motion.save(path)
-        else:
-            raise InputError(f"{Path(path).name}: a plan is saved as {', '.join(ENDINGS)} or .json.")
+        if kind not in ALL_ENDINGS:
+            raise InputError(f"{Path(path).name}: a plan is saved as {', '.join(ALL_ENDINGS)}.")
+        (self.motion if kind == ".json" else self.log).save(path)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """A matplotlib figure of the joints' motion, the torques and the hand's path;
@@ -165,9 +175,7 @@ class Plan:
         return figure
 
     def __repr__(self) -> str:
-        kind = (
-            "a line of the hand" if isinstance(self.motion, HandLine) else f"{len(self.motion.points)} points"
-        )
+        kind = described(self.motion)
         return f"<Plan of {self.arm.name!r}: {kind} in {self.duration:.4g} s>"
 
     def _repr_html_(self) -> str:
@@ -185,6 +193,17 @@ class Plan:
             ["joint", "q from", "q to", *(f"largest {name}" for name in blocks), "unit of q"], rows, title
         )
         return "\n".join([html_lines([repr(self)[1:-1]]), table, html_lines(self.warnings)])
+
+
+def described(motion: PlannedMotion) -> str:
+    """A motion in a few words."""
+    if isinstance(motion, HandLine):
+        return "a line of the hand"
+    return (
+        f"{len(motion.points)} points"
+        if isinstance(motion, Switching)
+        else f"{len(motion.t)} samples of {motion.name}"
+    )
 
 
 def _peaks(block: Array) -> Array:
@@ -208,16 +227,16 @@ def plan(arm: Arm, request: Wanted, *, step: float = 1e-3) -> Plan:
     """From a request to a motion, its torques and voltages. Waters Fig. 1.
 
     The request is a `Request`, the path of its file, configurations (k, n) to go through from rest to rest,
-    or a motion planned already, or its .json file. Poses of the hand become the posture nearest to the one
+    or a motion planned already: itself, its .json file, or a table of samples, such as a log in memory or in
+    a .csv, .parquet or .npz file. Poses of the hand become the posture nearest to the one
     before. Accelerations that the request leaves open are what each joint needs times the largest factor with
     which torques stay within the joints' max_effort.
     """
     check_kind(arm, Arm, "plan, arm")
     step = check_number(step, "plan, step", above=0.0)
     kernel = compile_arm(arm)
-    if isinstance(request, str | os.PathLike) and Path(request).suffix.lower() == ".json":
-        request = load_motion(arm, request)
-    if isinstance(request, Switching | HandLine):
+    request = _planned(arm, request)
+    if isinstance(request, PlannedMotion):
         _check_for(arm, request)
         return Plan(arm, request, None, step, (), kernel)
     wanted = _request(arm, request)
@@ -229,11 +248,23 @@ def plan(arm: Arm, request: Wanted, *, step: float = 1e-3) -> Plan:
     return Plan(arm, through(way.q, way.qd, limits), limits, step, way.notes, kernel)
 
 
-def _check_for(arm: Arm, motion: Switching | HandLine) -> None:
+def _planned(arm: Arm, request: Any) -> Any:
+    """The motion where one is given, as itself, as a table or as a file; otherwise the request."""
+    kind = Path(request).suffix.lower() if isinstance(request, str | os.PathLike) else None
+    if kind == ".json":
+        return load_motion(arm, request)
+    if isinstance(request, Plan):
+        return request.motion
+    if kind in TABLES or isinstance(request, MotionLog) or hasattr(request, "log"):
+        return recorded(read_motion(arm, request))
+    return request
+
+
+def _check_for(arm: Arm, motion: PlannedMotion) -> None:
     """Refuse a motion of another number of joints, and a line of an arm whose hand is
     elsewhere at its ends.
     """
-    n = motion.n if isinstance(motion, Switching) else motion.task.arm.n
+    n = motion.task.arm.n if isinstance(motion, HandLine) else motion.n
     if n != arm.n:
         raise InputError(f"plan: the motion is one of {n} joints, {arm.name!r} has {arm.n}.")
     if isinstance(motion, HandLine) and motion.task.arm is not arm:

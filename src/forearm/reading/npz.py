@@ -70,7 +70,9 @@ def write_archive(
 
 
 def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
-    """The header and the arrays, which are read-only."""
+    """The header and the arrays, which are read-only; without a header, as others write such files, an
+    empty one.
+    """
     where = Path(path)
     try:
         if not where.is_file():
@@ -81,7 +83,7 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
             entries = {
                 name: _array(data, name, where.name) for name, data in _members(stream, where.name).items()
             }
-        text = bytes(entries.pop(HEADER).data)
+        text = bytes(entries.pop(HEADER).data) if HEADER in entries else b"{}"
         header = unpack(json.loads(text), entries)
     except KeyError as error:
         raise _damaged(where.name, f"no entry {error}") from error
@@ -184,5 +186,6 @@ def _array(data: bytes, name: str, where: str) -> NDArray[Any]:
 
 def _damaged(where: str, why: str) -> InputError:
     return InputError(
-        f"{where}: no simulation, or damaged: {shorten(why, 200)}. Save the simulation again as .npz."
+        f"{where}: no arrays as forearm or numpy.savez writes them, or damaged: {shorten(why, 200)}. Save it "
+        "again as .npz."
     )

@@ -1,0 +1,58 @@
+"""`forearm control run`: one controller along a motion, from a request to what the arm does."""
+
+from __future__ import annotations
+
+import argparse
+
+from forearm.cli.command import add_arm, add_json, group
+from forearm.cli.controlled import controlled
+from forearm.cli.loading import load
+from forearm.cli.loop_options import add_bandwidth, add_dac, add_delay, add_plant, add_sensors, add_voltage
+from forearm.cli.motions import MOTION_HELP, add_columns, read_plan
+from forearm.cli.numbers import POSITIVE
+from forearm.cli.progress import Progress
+from forearm.cli.simulate import add_files, check_files, tell, write_files
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the action."""
+    add_arm(parser)
+    parser.add_argument("motion", metavar="MOTION", help=MOTION_HELP)
+    parser.add_argument(
+        "--controller",
+        default="computed torque",
+        metavar="NAME",
+        help="such as PD; control compare shows those there are (default: computed torque)",
+    )
+    parser.add_argument(
+        "--period",
+        type=POSITIVE,
+        default=1e-3,
+        metavar="S",
+        help="between samples, s, above 0 (default: 0.001)",
+    )
+    parser.add_argument(
+        "--step", type=POSITIVE, metavar="S", help="of the arm's integration, s, above 0 (default: 0.00025)"
+    )
+    add_bandwidth(parser)
+    add_columns(parser)
+    add_json(parser)
+    add_plant(group(parser, "what the controller does not know of"), "nothing")
+    loop = group(parser, "loop and sensors (default: ideal)")
+    for add in (add_delay, add_sensors, add_voltage):
+        add(loop)
+    add_dac(parser, period=False)
+    add_files(parser)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Plan, follow, and show how well."""
+    check_files(given)
+    arm = load(given.arm, hand=given.hand)
+    with Progress(f"planning for {arm.name}"):
+        motion = read_plan(given, arm, given.motion)
+    with Progress(f"running {given.controller} on {arm.name}"):
+        found = controlled(given, arm, motion, given.voltage, given.step)
+        write_files(given, found)
+    tell(given, found)
+    return 0 if found.ok else 1

@@ -1,0 +1,143 @@
+"""Options of a loop: the plant that a controller does not know, its sensors, the converter behind it."""
+
+from __future__ import annotations
+
+import argparse
+
+from forearm.arm.arm import Arm
+from forearm.cli.command import group
+from forearm.cli.numbers import ANY, NOT_NEGATIVE, POSITIVE, Real, Whole
+from forearm.drives.motor import DAC
+from forearm.errors import InputError
+
+MOST_BITS = 52  # what a float64 holds
+LEVER = 0.1  # m
+
+
+def add_dac(parser: argparse.ArgumentParser, period: bool = True) -> None:
+    """The options of the converter in front of the motors."""
+    dac = group(parser, "the converter in front of the motors")
+    if period:
+        dac.add_argument(
+            "--dac-period",
+            type=POSITIVE,
+            metavar="S",
+            help="what drives is sampled and held for this time, s, above 0",
+        )
+    dac.add_argument(
+        "--dac-bits",
+        type=Whole(1, MOST_BITS),
+        metavar="N",
+        help=f"it has 2^N steps, N from 1 to {MOST_BITS}; needs --dac-range",
+    )
+    dac.add_argument("--dac-range", type=POSITIVE, metavar="V", help="it gives from -V to V, above 0")
+    dac.add_argument(
+        "--dac-gain",
+        type=ANY,
+        metavar="X",
+        help="of the amplifiers behind it, not 0 (default: the arm file's, or 1)",
+    )
+
+
+def read_dac(given: argparse.Namespace, arm: Arm) -> DAC | None:
+    """The converter, where one of its options is given."""
+    period = getattr(given, "dac_period", None)
+    if all(value is None for value in (period, given.dac_bits, given.dac_range, given.dac_gain)):
+        return None
+    if given.dac_bits is not None and given.dac_range is None:
+        raise InputError("--dac-bits: the steps divide a range; give it by --dac-range V.")
+    if given.dac_gain is not None and any(
+        j.motor is not None and j.motor.amplifier_gain is not None for j in arm.joints
+    ):
+        raise InputError(
+            f"--dac-gain: motors of {arm.name!r} have an amplifier_gain in the arm "
+            "file; leave the option out."
+        )
+    return DAC(
+        1e-3 if period is None else period,
+        given.dac_bits,
+        given.dac_range,
+        1.0 if given.dac_gain is None else given.dac_gain,
+    )
+
+
+def add_plant(plant: argparse._ArgumentGroup, payload: str = "5 %% of what moves") -> None:
+    """What the arm is that controllers do not know of."""
+    plant.add_argument(
+        "--payload", type=NOT_NEGATIVE, metavar="KG", help=f"in the hand, unknown, kg (default: {payload})"
+    )
+    plant.add_argument(
+        "--error",
+        type=Real(least=0.0, most=90.0),
+        default=0.0,
+        metavar="PERCENT",
+        help="masses, friction and motors are off by up to this, 0 to 90 (default: 0)",
+    )
+    plant.add_argument(
+        "--seed", type=Whole(0), default=0, metavar="N", help="of these errors, from 0 (default: 0)"
+    )
+
+
+def add_bandwidth(parser: argparse._ActionsContainer) -> None:
+    """How stiff controllers are."""
+    parser.add_argument(
+        "--bandwidth",
+        type=POSITIVE,
+        default=5.0,
+        metavar="HZ",
+        help="of the gains, critically damped, Hz, above 0 (default: 5)",
+    )
+
+
+def add_delay(loop: argparse._ArgumentGroup) -> None:
+    """How late commands act."""
+    loop.add_argument(
+        "--delay",
+        type=Whole(0, 1),
+        default=0,
+        metavar="N",
+        help="periods until a command acts, 0 or 1 (default: 0)",
+    )
+
+
+def add_sensors(loop: argparse._ArgumentGroup) -> None:
+    """What a controller is told of the arm's state."""
+    bits = f"N from 1 to {MOST_BITS}"
+    loop.add_argument(
+        "--encoder-bits",
+        type=Whole(1, MOST_BITS),
+        metavar="N",
+        help=f"positions are told in 2^N steps a turn (a metre), {bits}",
+    )
+    loop.add_argument(
+        "--tachometer-bits",
+        type=Whole(1, MOST_BITS),
+        metavar="N",
+        help=f"velocities are told in 2^N steps, {bits}; needs --tachometer-range",
+    )
+    loop.add_argument(
+        "--tachometer-range",
+        type=POSITIVE,
+        metavar="V",
+        help="velocities are told from -V to V, rad/s (m/s), above 0",
+    )
+    loop.add_argument(
+        "--accelerometer-step",
+        type=NOT_NEGATIVE,
+        metavar="A",
+        help="readings come in multiples of it, m/s^2 (default: exact)",
+    )
+    loop.add_argument(
+        "--lever",
+        type=POSITIVE,
+        metavar="M",
+        help=f"between accelerometers, m, above 0; with --accelerometer-step (default: {LEVER})",
+    )
+    loop.add_argument("--differences", action="store_true", help="velocities are differences of positions")
+
+
+def add_voltage(loop: argparse._ArgumentGroup) -> None:
+    """Whether motors get voltages where there is no converter."""
+    loop.add_argument(
+        "--voltage", action="store_true", help="the motors are given voltages instead of torques"
+    )

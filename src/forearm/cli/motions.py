@@ -1,0 +1,57 @@
+"""A motion that a command is given: a request, a planned motion, or the table of a plan, a run or a log."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from forearm.arm.arm import Arm
+from forearm.cli.terminal import complain
+from forearm.logs.motion import MotionLog
+from forearm.logs.spelling import read_mapping
+
+MOTION_HELP = (
+    "a motion as forearm plan or simulate writes it (.csv, .parquet, .npz, .json), or a request (.toml)"
+)
+
+
+def add_columns(parser: argparse._ActionsContainer) -> None:
+    """What the columns of somebody else's table are, the same everywhere."""
+    parser.add_argument(
+        "--columns",
+        metavar="THEIRS=OURS,...",
+        help="what columns by other names are, such as angle=q,load=tau (position, effort... are known)",
+    )
+    parser.add_argument(
+        "--units", metavar="NAME,...", help="of the file: rad or deg, and s, ms, us or ns (default: rad,s)"
+    )
+
+
+def columns_of(given: argparse.Namespace) -> Mapping[str, str] | None:
+    """What --columns says."""
+    return None if given.columns is None else read_mapping(given.columns, "--columns")
+
+
+def read_table(given: argparse.Namespace, arm: Arm, path: str, **more: Any) -> MotionLog:
+    """The table of a motion; what of it is not read is told."""
+    from forearm.trajectories.recorded import read_motion
+
+    units = "" if given.units is None else given.units
+    log = read_motion(arm, path, columns=columns_of(given), units=units, **more)
+    if log.ignored:
+        complain(f"{log.name}: not read: {', '.join(log.ignored[:12])}.", kind="note")
+    return log
+
+
+def read_plan(given: argparse.Namespace, arm: Arm, path: str) -> Any:
+    """The plan in a file: a motion with its torques."""
+    from pathlib import Path
+
+    from forearm.trajectories.planning import TABLES, plan
+    from forearm.trajectories.recorded import recorded
+
+    if Path(path).suffix.lower() not in TABLES:
+        return plan(arm, path)
+    used = ("q", "qd", "qdd", "wanted_q", "wanted_qd", "wanted_qdd")
+    return plan(arm, recorded(read_table(given, arm, path, used=used)))

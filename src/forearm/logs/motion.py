@@ -1,0 +1,231 @@
+"""One table of a motion: what planning, simulation, control and measurement leave and take, in any format."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forearm.errors import InputError, shorten
+from forearm.logs.columns import Columns, check_header, listed, recognised
+from forearm.logs.spelling import TIMES, WORDS, time_column
+from forearm.logs.stream import reading
+from forearm.logs.table import ENDINGS, write_table
+from forearm.reading.npz import read_archive, write_archive
+from forearm.reading.textfile import read_bytes, write_text
+from forearm.spatial import Floats
+from forearm.values import as_floats
+
+FORMAT = "forearm-motion/1"
+ALL_ENDINGS = (*ENDINGS, ".npz", ".json")
+MOST_ROWS = 5_000_000
+MOST_JSON = 64_000_000  # bytes
+
+
+@dataclass(frozen=True, eq=False)
+class MotionLog:
+    """A motion of joints over time: `t` (T,) in s, and what is known of it, (T, n) each; the rest is None.
+
+    `tau` are torques of the drives, N m (N), `voltage` and `current` those of their motors; `wanted_` is what
+    a controller was to follow, `measured_` what sensors told it, `asked` the torque that it answered with.
+    `ignored` are quantities and columns of its file that were not read.
+    """
+
+    joints: tuple[str, ...]
+    t: Floats
+    q: Floats | None = None
+    qd: Floats | None = None
+    qdd: Floats | None = None
+    tau: Floats | None = None
+    voltage: Floats | None = None
+    current: Floats | None = None
+    wanted_q: Floats | None = None
+    wanted_qd: Floats | None = None
+    wanted_qdd: Floats | None = None
+    measured_q: Floats | None = None
+    measured_qd: Floats | None = None
+    asked: Floats | None = None
+    name: str = "motion"
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def blocks(self) -> dict[str, Floats]:
+        """What is known, by name."""
+        return {x: block for x in WORDS if (block := getattr(self, x)) is not None}
+
+    def columns(self) -> dict[str, Floats]:
+        """The table that CSV and Parquet hold: t, q1.., qd1.., tau1.. ."""
+        return {"t": self.t} | {
+            f"{x}{i + 1}": block[:, i] for x, block in self.blocks.items() for i in range(block.shape[1])
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it whole or not at all: .csv, .parquet, .npz or .json; numbers read back to the same bits."""
+        kind = Path(path).suffix.lower()
+        if kind in ENDINGS:
+            write_table(path, self.columns())
+        elif kind == ".npz":
+            write_archive(path, {"format": FORMAT, "joints": list(self.joints)}, {"t": self.t, **self.blocks})
+        elif kind == ".json":
+            blocks = {x: block.tolist() for x, block in self.blocks.items()}
+            document = {"format": FORMAT, "joints": list(self.joints), "t": self.t.tolist(), **blocks}
+            write_text(path, json.dumps(document) + "\n")
+        else:
+            raise InputError(f"{Path(path).name}: a motion is saved as {', '.join(ALL_ENDINGS)}.")
+
+    def __repr__(self) -> str:
+        span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "no time"
+        return (
+            f"<MotionLog of {len(self.joints)} joints: {', '.join(self.blocks)}; {len(self.t)} rows, {span}>"
+        )
+
+
+BLOCKS = tuple(field.name for field in fields(MotionLog) if field.name in WORDS)
+
+
+def read_motion_log(
+    source: str | os.PathLike[str] | Mapping[str, Any],
+    joints: Sequence[str],
+    *,
+    columns: Mapping[str, str] | None = None,
+    period: float | None = None,
+    used: Sequence[str] = BLOCKS,
+) -> MotionLog:
+    """The motion in a file (.csv, .parquet, .npz or .json; - is CSV on standard input) or in arrays by name.
+
+    Columns are recognised by our words and those of ROS and others, or as `columns` says, theirs to ours.
+    Where there are no times, rows are a `period` apart. What is there beside the quantities `used` is not
+    read; `ignored` lists it.
+    """
+    names = tuple(joints)
+    if isinstance(source, Mapping):
+        log = _from_arrays(source, names, "log", used)
+    else:
+        kind = Path(source).suffix.lower()
+        name = Path(source).name
+        if kind == ".npz":
+            log = _from_arrays(_without_others(*read_archive(source)), names, name, used)
+        elif kind == ".json":
+            log = _from_arrays(_document(Path(source)), names, name, used)
+        else:
+            log = _from_table(os.fspath(source), names, columns, used)
+    return _timed(log, period)
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(read_bytes(path, MOST_JSON))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path.name}: not valid JSON: {str(error)[:200]}.") from error
+    if not isinstance(found, dict):
+        raise InputError(f"{path.name}: expected a table with t, q and others as keys, got {shorten(found)}.")
+    return {x: found[x] for x in ("t", *BLOCKS) if found.get(x) is not None}
+
+
+def _without_others(_header: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
+    return {x: array for x, array in arrays.items() if x in ("t", *BLOCKS)}
+
+
+def _from_arrays(
+    given: Mapping[str, Any], joints: tuple[str, ...], name: str, used: Sequence[str]
+) -> MotionLog:
+    unknown = [x for x in given if x not in ("t", *BLOCKS)]
+    if unknown:
+        known = ", ".join(("t", *BLOCKS))
+        raise InputError(f"{name}: {shorten(unknown[0])} is no quantity of a motion; there are {known}.")
+    arrays = {x: as_floats(value, f"{name}, {x}") for x, value in given.items() if x in used or x == "t"}
+    if not set(arrays) - {"t"}:
+        raise InputError(f"{name}: none of {', '.join(used)}; there is {listed(list(given)) or 'nothing'}.")
+    counts = {len(a) if a.ndim else 0 for a in arrays.values()}
+    for x, array in arrays.items():
+        shape = ("T",) if x == "t" else ("T", len(joints))
+        if array.ndim != len(shape) or array.shape[1:] != shape[1:] or len(counts) != 1:
+            raise InputError(
+                f"{name}, {x}: expected shape ({', '.join(map(str, shape))}) with one T for all, "
+                f"got {array.shape}."
+            )
+        bad = np.argwhere(~np.isfinite(array))
+        if bad.size:
+            raise InputError(
+                f"{name}, {x}: row {bad[0][0]} is {array[tuple(bad[0])]}; leave such rows "
+                "out, a gap is allowed."
+            )
+    t = arrays.pop("t", np.full(counts.pop(), np.nan))
+    ignored = tuple(x for x in given if x not in used and x != "t")
+    return MotionLog(joints, t, **arrays, name=name, ignored=ignored)
+
+
+def _from_table(
+    path: str, joints: tuple[str, ...], given: Mapping[str, str] | None, used: Sequence[str]
+) -> MotionLog:
+    with reading(path) as log:
+        check_header(log.header, log.name)
+        found = recognised(log.header, joints, BLOCKS, used, log.name, given)
+        here = [x for x in used if any(quantity == x for quantity, _ in found)]
+        if not here:
+            example = ", ".join(f"{x}1.." for x in used)
+            raise InputError(
+                f"{log.name}: no column is one of {example}; it has {listed(log.header)}. Other names can be "
+                f"told: --columns THEIRS={used[0]}."
+            )
+        for x in here:
+            missing = [f"{x}{i + 1}" for i in range(len(joints)) if (x, i) not in found]
+            if missing:
+                raise InputError(
+                    f"{log.name}: {x} is there for some joints only; missing: {listed(missing)}. "
+                    f"Give {x} for every joint, or for none."
+                )
+        times = time_column(log.header, given)
+        places = [
+            *([times[0]] if times else []),
+            *(found[x, i].place for x in here for i in range(len(joints))),
+        ]
+        known = {column.name: x for (x, _), column in found.items()}
+        ignored = [known.get(name, name) for k, name in enumerate(log.header) if k not in set(places)]
+        rows = _rows(log, places)
+    t = rows[:, 0] / times[1] if times else np.full(len(rows), np.nan)
+    first, n = int(times is not None), len(joints)
+    blocks = {x: rows[:, first + k * n : first + (k + 1) * n] for k, x in enumerate(here)}
+    return MotionLog(joints, t, **blocks, name=log.name, ignored=tuple(dict.fromkeys(ignored)))
+
+
+def _rows(log: Any, places: Sequence[int]) -> Floats:
+    """All rows at these places."""
+    wanted = Columns({"all": tuple(places)}, (), ("",) * len(places))
+    blocks, count = [], 0
+    for block in log.blocks(wanted, whole=False):
+        blocks.append(block.states["all"])
+        count += block.count
+        if count > MOST_ROWS:
+            raise InputError(
+                f"{log.name}: more than {MOST_ROWS} rows; split it, or keep every second sample."
+            )
+    return np.concatenate(blocks) if blocks else np.zeros((0, len(places)))
+
+
+def _timed(log: MotionLog, period: float | None) -> MotionLog:
+    """The log with times that rise."""
+    if not len(log.t):
+        raise InputError(f"{log.name}: no row of numbers; one time with its values is the least.")
+    if np.isnan(log.t).all():
+        if period is None:
+            raise InputError(
+                f"{log.name}: no column of times ({listed([x for x in TIMES if TIMES[x] == 1.0])}); give the "
+                "period between rows, in s."
+            )
+        return replace(log, t=period * np.arange(float(len(log.t))))
+    if period is not None:
+        raise InputError(f"{log.name}: there is a column of times already; leave period out.")
+    back = np.flatnonzero(np.diff(log.t) <= 0.0)
+    if back.size:
+        k = int(back[0])
+        raise InputError(
+            f"{log.name}: time does not rise from row {k} ({log.t[k]:.9g} s) to row {k + 1} "
+            f"({log.t[k + 1]:.9g} s); sort the rows by time and leave doubles out."
+        )
+    return log

@@ -1,0 +1,118 @@
+"""What a column's name means: a quantity, by the words of several worlds, and a joint, by number or name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from forearm.errors import InputError, shorten, suggest
+
+# The quantities of a motion by the name that we write, and what ROS, Franka and others call them.
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "q": ("position", "positions", "pos", "joint_position", "joint_positions", "actual_q"),
+    "qd": ("velocity", "velocities", "vel", "joint_velocity", "joint_velocities", "dq", "qdot", "actual_qd"),
+    "qdd": ("acceleration", "accelerations", "joint_acceleration", "joint_accelerations", "ddq", "qddot"),
+    "tau": ("torque", "torques", "effort", "efforts", "joint_torque", "joint_effort", "tau_j"),
+    "voltage": ("voltages", "joint_voltage"),
+    "current": ("currents", "actual_current", "motor_current", "joint_current"),
+    "wanted_q": ("q_d", "desired_position", "target_q", "q_desired", "reference_position"),
+    "wanted_qd": ("dq_d", "desired_velocity", "target_qd", "qd_desired", "reference_velocity"),
+    "wanted_qdd": ("ddq_d", "desired_acceleration", "target_qdd", "qdd_desired", "reference_acceleration"),
+    "measured_q": (),
+    "measured_qd": (),
+    "asked": ("tau_j_d", "desired_torque", "target_moment", "desired_effort", "commanded_torque"),
+}
+# Columns of times, and how many of their units are one second.
+TIMES: Mapping[str, float] = {
+    **dict.fromkeys(("t", "time", "t_s", "time_s", "timestamp", "timestamp_s", "time_sec"), 1.0),
+    **dict.fromkeys(("t_ms", "time_ms", "timestamp_ms"), 1e3),
+    **dict.fromkeys(("t_us", "time_us", "timestamp_us"), 1e6),
+    **dict.fromkeys(("t_ns", "time_ns", "timestamp_ns", "%time"), 1e9),
+}
+# Where a topic's or a field's name stands in front of the quantity.
+PREFIX = re.compile(r"(?:.*joint_states?[/.]|field\.)", re.ASCII | re.IGNORECASE)
+NUMBERED = re.compile(r"(.+?)(?:_(\d{1,6})|\[(\d{1,6})\]|(\d{1,6}))", re.ASCII)
+BETWEEN = ("_", ".", "/")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read a name: a word for a quantity, and either a number as it is written or a joint."""
+
+    quantity: str
+    word: str  # as it is written, with what stands in front of it
+    form: str  # how the joint is written behind a quantity: {k}, {i} (from 0 on) or {joint} in its place
+    number: int | None = None
+    joint: int | None = None
+
+
+def readings(name: str, joints: Mapping[str, int], words: Mapping[str, str]) -> Iterator[Reading]:
+    """Every way to read a column's name; joints and words say which number, which quantity they mean."""
+    prefix = PREFIX.match(name)
+    front, rest = (name[: prefix.end()], name[prefix.end() :]) if prefix else ("", name)
+    found = NUMBERED.fullmatch(rest)
+    if found and (quantity := words.get(found[1].lower())):
+        under, bracket, plain = found.groups()[1:]
+        number = int(under or bracket or plain)
+        form = "_{k}" if under else "[{i}]" if bracket else "{k}"
+        yield Reading(quantity, front + found[1], form, number=number + 1 if bracket else number)
+    for separator in BETWEEN:
+        for k in _places(rest, separator):
+            left, right = rest[:k], rest[k + 1 :]
+            if (quantity := words.get(left.lower())) and right in joints:
+                yield Reading(quantity, front + left, f"{separator}{{joint}}", joint=joints[right])
+            if (quantity := words.get(right.lower())) and left in joints:
+                yield Reading(quantity, front + right, "_{joint}", joint=joints[left])
+
+
+def words_for(quantities: Iterable[str], columns: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The words for some quantities: ours, those of others, and what a mapping says of a whole quantity."""
+    wanted = list(quantities)
+    words = {word: x for x in wanted for word in WORDS.get(x, ())} | {x.lower(): x for x in wanted}
+    for theirs, ours in (columns or {}).items():
+        _check_target(theirs, ours)
+        if ours in wanted:
+            words = {word: x for word, x in words.items() if x != ours} | {theirs.lower(): ours}
+    return words
+
+
+def read_mapping(text: str, option: str) -> dict[str, str]:
+    """The mapping of `position=q,effort=tau`."""
+    pairs = [pair.partition("=") for pair in text.split(",")]
+    for theirs, sign, ours in pairs:
+        if not sign or not theirs.strip() or not ours.strip():
+            raise InputError(
+                f"{option}: expected THEIRS=OURS between commas, such as position=q,effort=tau, got "
+                f"{shorten(text)}."
+            )
+    return {theirs.strip(): ours.strip() for theirs, _, ours in pairs}
+
+
+def time_column(header: Sequence[str], columns: Mapping[str, str] | None = None) -> tuple[int, float] | None:
+    """Where the times stand and how many of their units are one second; None where there are none."""
+    given = [theirs for theirs, ours in (columns or {}).items() if ours == "t" and theirs in header]
+    if given:
+        return header.index(given[0]), TIMES.get(given[0].lower(), 1.0)
+    for name in TIMES:
+        if name in header:
+            return header.index(name), TIMES[name]
+    lower = [PREFIX.sub("", name.lower()) for name in header]
+    return next(((lower.index(name), TIMES[name]) for name in TIMES if name in lower), None)
+
+
+def _check_target(theirs: object, ours: object) -> None:
+    known = ("t", *WORDS)
+    numbered = NUMBERED.fullmatch(ours) if isinstance(ours, str) else None
+    if not isinstance(theirs, str) or not (ours in known or (numbered and numbered[1] in WORDS)):
+        raise InputError(
+            f"columns: {shorten(theirs)} is to be {shorten(ours)}, which is no quantity of a motion; "
+            f"{suggest(str(ours), known)} One column of one joint is such as 'q1'."
+        )
+
+
+def _places(text: str, separator: str) -> Iterator[int]:
+    k = text.find(separator)
+    while k >= 0:
+        yield k
+        k = text.find(separator, k + 1)

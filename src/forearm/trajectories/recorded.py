@@ -1,0 +1,222 @@
+"""Motions from a table: of a plan, a simulation or a measurement, as a file or in memory."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.logs.motion import BLOCKS, MotionLog, read_motion_log
+from forearm.trajectories.sampling import times_within
+from forearm.values import check_kind
+
+Array = NDArray[np.float64]
+# Words for units: what they are units of, and how many are one of ours.
+UNITS: Mapping[str, tuple[str, float]] = {
+    "rad": ("angles", 1.0),
+    "deg": ("angles", 180.0 / math.pi),
+    "s": ("times", 1.0),
+    "ms": ("times", 1e3),
+    "us": ("times", 1e6),
+    "ns": ("times", 1e9),
+}
+ANGULAR = tuple(x for x in BLOCKS if x.endswith(("q", "qd", "qdd")))
+SLOW = 0.5  # s between rows: no log of a motion is that slow, but one in milliseconds looks like it
+NEAR = 2.0  # a factor within which velocities and differences of positions agree
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedMotion:
+    """A motion through samples t (m,), from 0 on, q, qd, qdd (m, n): between them q is Hermite's cubic and qd
+    its derivative, while qdd goes straight.
+    """
+
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    name: str = "motion"
+
+    @property
+    def n(self) -> int:
+        """The number of joints."""
+        return int(self.q.shape[1])
+
+    @property
+    def duration(self) -> float:
+        """In s."""
+        return float(self.t[-1])
+
+    @property
+    def times(self) -> Array:
+        """The start and the end."""
+        return self.t[[0, -1]]
+
+    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """q, qd, qdd at a time, (n,) each, or at times (m,), (m, n) each; the samples to the bit."""
+        single, times = times_within(t, self.duration)
+        k = np.minimum(np.searchsorted(self.t, times, side="right") - 1, len(self.t) - 2)
+        h = (self.t[k + 1] - self.t[k])[:, None]
+        s = (times - self.t[k])[:, None] / h
+        q, qd = cubic(self.q[k], self.qd[k], self.q[k + 1], self.qd[k + 1], h, s)
+        qdd = self.qdd[k] + s * (self.qdd[k + 1] - self.qdd[k])
+        is_end = times == self.t[k + 1]
+        for block, samples in ((q, self.q), (qd, self.qd), (qdd, self.qdd)):
+            block[is_end] = samples[k[is_end] + 1]
+        return (q[0], qd[0], qdd[0]) if single else (q, qd, qdd)
+
+    def extremes(self) -> tuple[Array, Array, Array]:
+        """The least q, the largest q and the largest |qd| of the samples, (n,) each."""
+        return self.q.min(axis=0), self.q.max(axis=0), np.abs(self.qd).max(axis=0)
+
+    @cached_property
+    def log(self) -> MotionLog:
+        """The samples as a table."""
+        joints = tuple(f"joint{i + 1}" for i in range(self.n))
+        return MotionLog(joints, self.t, self.q, self.qd, self.qdd, name=self.name)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the samples: .csv, .parquet, .npz or .json."""
+        self.log.save(path)
+
+    def __repr__(self) -> str:
+        return f"<RecordedMotion of {self.n} joints: {len(self.t)} samples in {self.duration:g} s>"
+
+
+def recorded(log: MotionLog) -> RecordedMotion:
+    """The motion of a table: what was wanted where a controller drove, and what was reached elsewhere.
+
+    Velocities and accelerations that it does not have are differences of its positions.
+    """
+    x = "wanted_" if log.wanted_q is not None else ""
+    q, qd, qdd = (getattr(log, x + name) for name in ("q", "qd", "qdd"))
+    if q is None:
+        raise InputError(f"{log.name}: a motion needs q of every joint; there is {', '.join(log.blocks)}.")
+    if len(log.t) < 2:
+        raise InputError(f"{log.name}: a motion needs two rows at least, got {len(log.t)}.")
+    qd = _slopes(q, log.t) if qd is None else qd
+    qdd = _slopes(qd, log.t) if qdd is None else qdd
+    return RecordedMotion(log.t - log.t[0], q, qd, qdd, log.name)
+
+
+def _slopes(values: Array, t: Array) -> Array:
+    return np.asarray(np.gradient(values, t, axis=0, edge_order=1 if len(t) == 2 else 2))
+
+
+def read_motion(
+    arm: Arm,
+    source: Any,
+    *,
+    columns: Mapping[str, str] | None = None,
+    units: str | Sequence[str] = (),
+    period: float | None = None,
+    used: Sequence[str] = BLOCKS,
+) -> MotionLog:
+    """The motion of an arm's joints in a file, in arrays by name, or in what a plan or a simulation left.
+
+    Files are .csv, .parquet, .npz or .json; columns by names that are not known are told by `columns`, theirs
+    to ours: {"angle": "q", "load": "tau"}. `units` are words such as "deg" and "ms"; where positions look
+    like degrees or times like milliseconds and nothing is said, it is asked: "rad" and "s" answer that, too.
+    Where there are no times, rows are a `period` (s) apart. Only the quantities `used` are read.
+    """
+    check_kind(arm, Arm, "read_motion, arm")
+    joints = tuple(joint.name for joint in arm.joints)
+    if isinstance(source, MotionLog):
+        log = source
+    elif isinstance(source, str | os.PathLike | Mapping):
+        log = read_motion_log(source, joints, columns=columns, period=period, used=used)
+    elif hasattr(source, "log"):
+        log = source.log
+    else:
+        raise InputError(
+            f"motion: expected the path of a file, arrays by name, or a plan or simulation, got "
+            f"{shorten(source)}."
+        )
+    if len(log.joints) != arm.n:
+        raise InputError(f"{log.name}: it is of {len(log.joints)} joints, {arm.name!r} has {arm.n}.")
+    given = _units(units)
+    _ask(arm, log, given)
+    return _in_our_units(arm, log, given)
+
+
+def _units(units: str | Sequence[str]) -> dict[str, float]:
+    """How many of the units given for angles and times are one of ours."""
+    found: dict[str, float] = {}
+    for word in units.replace(",", " ").split() if isinstance(units, str) else units:
+        if word not in UNITS:
+            raise NameNotFound(f"units: there is no {shorten(word)}; {suggest(str(word), UNITS)}")
+        of, size = UNITS[word]
+        if of in found:
+            raise InputError(f"units: {of} have two units in {shorten(units)}; give one.")
+        found[of] = size
+    return found
+
+
+def _ask(arm: Arm, log: MotionLog, given: Mapping[str, float]) -> None:
+    """Refuse numbers that look like degrees or milliseconds, unless that was said."""
+    if "angles" not in given and log.q is not None:
+        for joint, q in zip(arm.joints, log.q.T, strict=True):
+            worst = float(q[np.argmax(np.abs(q))])
+            low, high = joint.limits
+            if joint.kind == "revolute" and abs(worst) > 2.0 * math.pi and not low <= worst <= high:
+                raise InputError(
+                    f"{log.name}: {joint.name} is at {worst:.6g}, beyond its limits, {low:.4g} to {high:.4g} "
+                    "rad. Are these degrees? Say so by units: deg, or rad if they are right (--units deg)."
+                )
+    if "times" not in given and len(log.t) > 2:
+        factor, why = _time_doubt(log)
+        if why:
+            unit = {1e3: "ms", 1e6: "us", 1e9: "ns"}[factor]
+            raise InputError(
+                f"{log.name}: {why}. Are times in {unit}? Say so by units: {unit}, or s if they are right "
+                f"(--units {unit})."
+            )
+
+
+def _time_doubt(log: MotionLog) -> tuple[float, str]:
+    """A factor that times may be too large by, and what tells so."""
+    apart = np.diff(log.t)
+    median = float(np.median(apart))
+    if log.q is not None and log.qd is not None:
+        moved = np.abs(np.diff(log.q, axis=0)).sum(axis=0)
+        told = (np.abs(log.qd[1:] + log.qd[:-1]) / 2.0 * apart[:, None]).sum(axis=0)
+        k = int(np.argmax(moved))
+        ratio = told[k] / moved[k] if moved[k] > 0.0 else 1.0
+        for factor in (1e3, 1e6, 1e9):
+            if factor / NEAR < ratio < factor * NEAR:
+                return factor, f"positions change {ratio:.4g} times more slowly than velocities say"
+        return 1.0, ""
+    for factor in (1e9, 1e6, 1e3):
+        if median >= SLOW * factor / 1e3:
+            return factor, f"rows are {median:.6g} s apart"
+    return 1.0, ""
+
+
+def _in_our_units(arm: Arm, log: MotionLog, given: Mapping[str, float]) -> MotionLog:
+    angle, time = given.get("angles", 1.0), given.get("times", 1.0)
+    if angle == time == 1.0:
+        return log
+    turning = np.array([angle if joint.kind == "revolute" else 1.0 for joint in arm.joints])
+    angular = {x: block / turning for x, block in log.blocks.items() if x in ANGULAR and angle != 1.0}
+    return replace(log, t=log.t / time, **angular)
+
+
+def cubic(q0: Array, v0: Array, q1: Array, v1: Array, h: Array, s: float | Array) -> tuple[Array, Array]:
+    """Hermite's cubic from q0 with velocity v0 to q1 with v1, a time h later, and its
+    derivative, at the share s of it.
+
+    Where h is 0 the derivative is v0.
+    """
+    d = q1 - q0
+    q = q0 + s * (h * v0 + s * (3.0 * d - h * (2.0 * v0 + v1) + s * (h * (v0 + v1) - 2.0 * d)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        qd = v0 + s * (2.0 * (3.0 * d / h - 2.0 * v0 - v1) + 3.0 * s * (v0 + v1 - 2.0 * d / h))
+    return q, np.where(h > 0.0, qd, v0)

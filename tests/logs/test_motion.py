@@ -1,0 +1,137 @@
+"""One table of a motion: written and read in every format, and what of other tables is taken."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from forearm.errors import InputError
+from forearm.logs.motion import ALL_ENDINGS, BLOCKS, MotionLog, read_motion_log
+
+JOINTS = ("base", "elbow")
+RNG = np.random.default_rng(3)
+T = np.array([0.0, 0.1, 0.25, 0.3])
+
+
+def a_log(**changes: Any) -> MotionLog:
+    blocks = {x: RNG.normal(size=(len(T), 2)) for x in BLOCKS}
+    return MotionLog(JOINTS, T, **(blocks | changes))
+
+
+@pytest.mark.parametrize("ending", ALL_ENDINGS)
+def test_written_and_read_it_is_the_same_to_the_bit(ending: str, tmp_path: Path) -> None:
+    log = a_log(current=None)
+    path = tmp_path / f"motion{ending}"
+    log.save(path)
+    again = read_motion_log(path, JOINTS)
+    assert again.t.tobytes() == T.tobytes()
+    assert again.blocks.keys() == log.blocks.keys()
+    for x, block in log.blocks.items():
+        assert again.blocks[x].tobytes() == block.tobytes(), x
+    assert again.current is None
+    assert again.ignored == ()
+
+
+@pytest.mark.parametrize("ending", ALL_ENDINGS)
+def test_what_is_not_used_is_not_read_and_is_listed(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"motion{ending}"
+    a_log().save(path)
+    log = read_motion_log(path, JOINTS, used=("tau",))
+    assert list(log.blocks) == ["tau"]
+    assert set(log.ignored) == set(BLOCKS) - {"tau"}
+
+
+def test_other_columns_are_listed_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("t,temperature,position_0,position_1,note\n0,20,1,2,0\n0.5,21,3,4,0\n")
+    log = read_motion_log(path, JOINTS)
+    assert log.q is not None
+    assert log.q.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert log.ignored == ("temperature", "note")
+
+
+def test_an_archive_of_numpy_is_read(tmp_path: Path) -> None:
+    log = a_log()
+    np.savez(tmp_path / "a.npz", t=log.t, q=log.blocks["q"], extra=np.zeros(3))
+    again = read_motion_log(tmp_path / "a.npz", JOINTS)
+    assert np.array_equal(again.blocks["q"], log.blocks["q"])
+    np.savez_compressed(tmp_path / "b.npz", t=log.t, q=log.blocks["q"])
+    with pytest.raises(
+        InputError, match=r"b\.npz: no arrays as forearm or numpy\.savez writes them, or damaged"
+    ):
+        read_motion_log(tmp_path / "b.npz", JOINTS)
+
+
+def test_times_come_in_seconds_whatever_the_column_counts(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("time_ms,q1,q2\n0,1,2\n500,3,4\n")
+    assert read_motion_log(path, JOINTS).t.tolist() == [0.0, 0.5]
+    path.write_text("%time,field.position0,field.position1\n1000000000,1,2\n1500000000,3,4\n")
+    assert read_motion_log(path, JOINTS).t.tolist() == [1.0, 1.5]
+
+
+def test_rows_without_times_are_a_period_apart() -> None:
+    rows = {"q": np.zeros((3, 2))}
+    assert read_motion_log(rows, JOINTS, period=0.25).t.tolist() == [0.0, 0.25, 0.5]
+    with pytest.raises(
+        InputError, match=r"log: no column of times \(t, time, .*\); give the period between rows"
+    ):
+        read_motion_log(rows, JOINTS)
+    with pytest.raises(InputError, match="there is a column of times already; leave period out"):
+        read_motion_log(rows | {"t": [0.0, 1.0, 2.0]}, JOINTS, period=1.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"t": [0.0, 1.0], "speed": [1.0, 2.0]},
+            "log: 'speed' is no quantity of a motion; there are t, q, qd",
+        ),
+        ({"t": [0.0, 1.0]}, "log: none of q, qd, .*; there is t"),
+        (
+            {"t": [0.0, 1.0], "q": [[1.0], [2.0]]},
+            r"log, q: expected shape \(T, 2\) with one T for all, got \(2, 1\)",
+        ),
+        ({"t": [0.0], "q": np.zeros((2, 2))}, r"log, t: expected shape \(T\) with one T for all, got \(1,\)"),
+        ({"t": [0.0, 1.0], "q": [[1.0, 2.0], [3.0, np.nan]]}, "log, q: row 1 is nan; leave such rows out"),
+        ({"t": [1.0, 1.0], "q": np.zeros((2, 2))}, r"time does not rise from row 0 \(1 s\) to row 1 \(1 s\)"),
+        ({"t": [], "q": np.zeros((0, 2))}, "log: no row of numbers"),
+        ({"t": [0.0], "q": [["a", "b"]]}, "log, q: expected numbers"),
+    ],
+)
+def test_arrays_that_cannot_be_used_are_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read_motion_log(given, JOINTS)
+
+
+def test_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("t,q1\n0,1\n")
+    with pytest.raises(InputError, match=r"log\.csv: q is there for some joints only; missing: q2\. Give q"):
+        read_motion_log(path, JOINTS)
+    path.write_text("t,x\n0,1\n")
+    with pytest.raises(
+        InputError, match=r"no column is one of q1\.\., .*; it has t, x\. Other names can be told"
+    ):
+        read_motion_log(path, JOINTS)
+    path = tmp_path / "log.json"
+    for text, said in (("[1]", "expected a table with t, q and others as keys"), ("{", "not valid JSON")):
+        path.write_text(text)
+        with pytest.raises(InputError, match=rf"log\.json: {said}"):
+            read_motion_log(path, JOINTS)
+    path.write_text(json.dumps({"t": [0], "q": [[1, 2]], "format": "forearm-motion/1", "voltage": None}))
+    assert list(read_motion_log(path, JOINTS).blocks) == ["q"]
+    with pytest.raises(InputError, match=r"a\.xlsx: a motion is saved as \.csv, \.parquet"):
+        a_log().save(tmp_path / "a.xlsx")
+
+
+def test_too_many_rows_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    a_log().save(tmp_path / "a.csv")
+    monkeypatch.setattr("forearm.logs.motion.MOST_ROWS", 3)
+    with pytest.raises(InputError, match="more than 3 rows; split it"):
+        read_motion_log(tmp_path / "a.csv", JOINTS)

@@ -1,0 +1,165 @@
+"""Motions from tables: through their samples, in the units that are meant, from one command into the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import random_arm
+
+import forearm as fa
+from forearm.logs.motion import MotionLog
+from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
+
+pytestmark = pytest.mark.filterwarnings("ignore::forearm.errors.ModelWarning")
+ARM = fa.load("ur5")
+JOINTS = tuple(j.name for j in ARM.joints)
+T = np.linspace(0.0, 2.0, 201)
+
+
+def swing(t: Any, order: int = 0) -> Any:
+    """A smooth motion, (m, 6), or a derivative of it."""
+    w, phase = np.array([1.0, 1.3, 0.7, 2.0, 1.1, 0.9]), np.arange(6) + 0.5 * np.pi * order
+    return 0.8 * w**order * np.sin(w * np.asarray(t)[..., None] + phase)
+
+
+def log_of(t: Any = T, **changes: Any) -> MotionLog:
+    blocks = {"q": swing(t), "qd": swing(t, 1), "qdd": swing(t, 2)}
+    return MotionLog(JOINTS, t, **(blocks | changes), name="log")
+
+
+def test_it_goes_through_its_samples_and_near_the_motion_between() -> None:
+    motion = recorded(log_of())
+    assert motion.duration == 2.0
+    for found, order in zip(motion.at(T), (0, 1, 2), strict=True):
+        assert np.array_equal(found, swing(T, order))
+    between = np.linspace(0.0, 2.0, 1111)
+    for found, order, error in zip(motion.at(between), (0, 1, 2), (1e-8, 2e-6, 2e-4), strict=True):
+        np.testing.assert_allclose(found, swing(between, order), rtol=0.0, atol=error)
+    q, qd, qdd = motion.at(0.505)
+    assert q.shape == qd.shape == qdd.shape == (6,)
+    with pytest.raises(fa.InputError, match=r"at: 2\.5 s is outside of the motion"):
+        motion.at(2.5)
+
+
+def test_its_velocity_is_the_derivative_of_its_position() -> None:
+    motion, h = recorded(log_of()), 1e-6
+    t = np.linspace(0.01, 1.98, 77)
+    rise = (motion.at(t + h)[0] - motion.at(t - h)[0]) / (2.0 * h)
+    np.testing.assert_allclose(motion.at(t)[1], rise, rtol=0.0, atol=1e-8)
+
+
+def test_what_the_table_does_not_have_is_taken_from_differences() -> None:
+    motion = recorded(log_of(qd=None, qdd=None))
+    np.testing.assert_allclose(motion.qd, swing(T, 1), rtol=0.0, atol=4e-4)
+    np.testing.assert_allclose(motion.qdd[2:-2], swing(T, 2)[2:-2], rtol=0.0, atol=1e-3)
+    assert recorded(log_of(T[:2], qd=None, qdd=None)).qd.shape == (2, 6)
+    with pytest.raises(fa.InputError, match="a motion needs q of every joint; there is qd"):
+        recorded(log_of(q=None, qdd=None))
+    with pytest.raises(fa.InputError, match="a motion needs two rows at least, got 1"):
+        recorded(log_of(T[:1]))
+
+
+def test_what_was_wanted_goes_before_what_was_reached() -> None:
+    motion = recorded(
+        log_of(q=swing(T) + 1.0, wanted_q=swing(T), wanted_qd=swing(T, 1), wanted_qdd=swing(T, 2))
+    )
+    assert np.array_equal(motion.q, swing(T))
+
+
+def test_a_log_that_begins_late_is_a_motion_from_0_on() -> None:
+    motion = recorded(log_of(T + 100.0))
+    assert motion.t[0] == 0.0
+    assert motion.duration == pytest.approx(2.0)
+
+
+# --- units --------------------------------------------------------------------------------------------
+
+
+def test_degrees_are_asked_about_and_never_taken() -> None:
+    degrees = log_of(q=np.degrees(swing(T)), qd=np.degrees(swing(T, 1)), qdd=None)
+    with pytest.raises(
+        fa.InputError, match=r"log: .* is at -?4\d\.\d+, beyond its limits, .* Are these degrees\?"
+    ):
+        read_motion(ARM, degrees)
+    found = read_motion(ARM, degrees, units="deg")
+    assert found.q is not None
+    assert found.qd is not None
+    np.testing.assert_allclose(found.q, swing(T), rtol=1e-15)
+    np.testing.assert_allclose(found.qd, swing(T, 1), rtol=1e-15)
+    assert read_motion(ARM, degrees, units=("rad", "s")).q is degrees.q
+
+
+def test_sliding_joints_are_in_metres_whatever_angles_are_in() -> None:
+    arm = fa.load("stanford")
+    q = np.full((3, 6), 0.1)
+    found = read_motion(arm, {"t": [0.0, 0.1, 0.2], "q": q}, units="deg").q
+    assert found is not None
+    slides = [j.kind == "prismatic" for j in arm.joints]
+    assert any(slides)
+    np.testing.assert_allclose(found[0], np.where(slides, 0.1, np.radians(0.1)))
+
+
+@pytest.mark.parametrize(("unit", "factor"), [("ms", 1e3), ("us", 1e6), ("ns", 1e9)])
+@pytest.mark.parametrize("rates", [True, False])
+def test_times_in_other_units_are_asked_about(unit: str, factor: float, rates: bool) -> None:
+    log = log_of(T * factor, qd=swing(T, 1) if rates else None, qdd=None)
+    said = "positions change .* times more slowly than velocities say" if rates else r"rows are 1.* s apart"
+    with pytest.raises(fa.InputError, match=rf"log: {said}.* Are times in {unit}\?.*\(--units {unit}\)"):
+        read_motion(ARM, log)
+    np.testing.assert_allclose(read_motion(ARM, log, units=unit).t, T, rtol=1e-14)
+    assert read_motion(ARM, log, units="s").t is log.t
+
+
+def test_slow_logs_whose_velocities_fit_are_not_asked_about() -> None:
+    t = np.linspace(0.0, 400.0, 401)
+    slow = log_of(t, q=swing(t / 400.0), qd=swing(t / 400.0, 1) / 400.0, qdd=None)
+    assert read_motion(ARM, slow).t is slow.t
+
+
+def test_words_for_units_are_checked() -> None:
+    with pytest.raises(fa.ForearmError, match=r"units: there is no 'degrees'; did you mean 'deg'"):
+        read_motion(ARM, log_of(), units="degrees")
+    with pytest.raises(fa.InputError, match="units: times have two units in 's,ms'; give one"):
+        read_motion(ARM, log_of(), units="s,ms")
+
+
+def test_what_is_no_motion_is_refused() -> None:
+    with pytest.raises(fa.InputError, match="motion: expected the path of a file, arrays by name, or a plan"):
+        read_motion(ARM, 3)
+    with pytest.raises(fa.InputError, match="it is of 6 joints, 'panda' has 7"):
+        read_motion(fa.load("panda"), log_of())
+
+
+# --- from one step into the next ----------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".npz", ".json"])
+def test_a_plan_comes_back_from_its_file(ending: str, tmp_path: Path) -> None:
+    made = fa.plan(ARM, [np.zeros(6), np.full(6, 0.4)], step=2e-3)
+    made.save(tmp_path / f"plan{ending}")
+    again = fa.plan(ARM, tmp_path / f"plan{ending}", step=2e-3)
+    assert again.duration == made.duration
+    np.testing.assert_allclose(again.q, made.q, rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(again.tau, made.tau, rtol=0.0, atol=1e-12)
+    assert repr(again).startswith("<Plan of 'ur5': ")
+    assert "columns" not in repr(again)
+
+
+def test_a_plan_is_taken_wherever_a_motion_is() -> None:
+    arm = random_arm(4, 3)
+    made = fa.plan(arm.rigid(), [np.zeros(3), np.full(3, 0.1)], step=1e-3)
+    t = np.linspace(0.0, made.duration, 13)
+    assert np.array_equal(made.at(t)[0], made.motion.at(t)[0])
+    assert fa.plan(arm, made).motion is made.motion
+    assert isinstance(fa.plan(arm, made.log).motion, RecordedMotion)
+    run = fa.simulate(arm.rigid(), made.q[0], made.qd[0], made.duration, torque=made, method="rk4")
+    np.testing.assert_allclose(run.q[-1], made.q[-1], rtol=0.0, atol=2e-3)
+    assert isinstance(fa.plan(arm, run).motion, RecordedMotion)
+    with pytest.raises(
+        fa.InputError, match=r"plan of .*: no voltage of the joints; there is q, qd, qdd, tau"
+    ):
+        fa.simulate(arm.rigid(), made.q[0], made.qd[0], 0.1, voltage=made)

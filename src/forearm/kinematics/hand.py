@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class HandMotion:
-    """The motion of the hand, or of the point that was named, in base axes; of B states (B, ...).
+    """The motion of the hand, or of the point that was named, in base axes; (B, ...) for B states.
 
     Attributes:
         pose: (4, 4).

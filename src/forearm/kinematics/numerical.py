@@ -27,7 +27,7 @@ CLOSER = 0.99
 
 @dataclass(frozen=True, eq=False)
 class NumericSolution:
-    """What was found for one pose, or for B of them, (B, ...).
+    """What was found for one pose; (B, ...) for B of them.
 
     Attributes:
         q: joint coordinates (n,): the solution where `solved`, elsewhere the nearest posture found.

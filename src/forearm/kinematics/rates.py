@@ -27,8 +27,7 @@ MET = 1e-9  # what the hand may miss of its rates, relative to them, and still b
 
 @dataclass(frozen=True, eq=False)
 class JointRates:
-    """Joint rates (or accelerations) for those of the hand, and how well they give them; of B states (B,
-    ...).
+    """Joint rates or accelerations for those of the hand, and how well they give them; (B, ...) for B states.
 
     Attributes:
         rates: (n,).

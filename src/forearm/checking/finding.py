@@ -15,7 +15,7 @@ class Finding:
     Attributes:
         level: "error", "warning" or "note".
         code: what it is, such as "density".
-        place: name of the link or joint that it is about.
+        place: names of the links or joints that it is about, or of the arm.
         text: a sentence with the numbers and the remedy.
     """
 

@@ -119,7 +119,7 @@ def _members(thing: type) -> str:
             continue
         shown = f"{name}{_parameters(plain)}" if inspect.isfunction(plain) else name
         prose, _, entries = arguments_of(inspect.getdoc(value) or "")
-        sentence = _markdown(prose.split("\n\n")[0])
+        sentence = _markdown(prose.split("\n\n")[0].replace("\n", " "))
         lines.append(f"- `{shown}`" + (f": {sentence}" if sentence else ""))
         lines += [indent(_bullets(entries), "    ")] if entries else []
     return "\n".join(lines)

@@ -194,7 +194,7 @@ def fixed_point(
             upper); by default q has the limits of the joints and qd their max_speed.
         word: bits of a number, 16 or 32.
         name: name of the function in C; None: of the arm and what it computes.
-        bandwidth, gains, friction, period, most: as of `controller_code`, for laws alone.
+        bandwidth, gains, friction, period, most: as in `controller_code`, for laws alone.
     """
     if word not in WORDS or isinstance(word, bool):
         raise InputError(

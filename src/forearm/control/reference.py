@@ -89,7 +89,7 @@ def hold(q: ArrayLike, duration: float) -> Held:
 
     Args:
         q: joint coordinates (n,).
-        duration: s.
+        duration: of the motion, s.
     """
     array = as_floats(q, "hold, q")
     return Held(
@@ -102,7 +102,7 @@ def smooth(q0: ArrayLike, q1: ArrayLike, duration: float) -> Smooth:
 
     Args:
         q0, q1: joint coordinates (n,) at the start and the end.
-        duration: s.
+        duration: of the motion, s.
     """
     start = as_floats(q0, "smooth, q0")
     first, last = (
@@ -120,7 +120,7 @@ def default_motion(arm: Arm, duration: float = 2.0) -> Switching:
 
     Args:
         arm: the arm.
-        duration: s.
+        duration: of the motion, s.
     """
     T = check_number(duration, "default_motion, duration", above=0.0)
     lower, upper = limits_of(arm)

@@ -89,7 +89,7 @@ class Drive:
         """d torque / d (rigid torque, force, moment); by the rigid torque alone without a reaction.
 
         Args:
-            rigid, reaction, rate, direction: as of `torque`.
+            rigid, reaction, rate, direction: as in `torque`.
         """
         if not self.depends_on_load:
             return [1.0] if reaction is None else [1.0, *[0.0] * 6]

@@ -134,7 +134,7 @@ def forward(
         q, qd: joint coordinates and velocities, (n,) or (B, n).
         tau: motor torques times gear ratio, (n,) or (B, n), N m (N).
         method: one of `formulations()["forward"]`.
-        hand_force, hand_moment, base_motion: as of `inverse`.
+        hand_force, hand_moment, base_motion: as in `inverse`.
     """
     if not isinstance(method, str) or method not in FORWARD:
         raise NameNotFound(f"forward: there is no method {shorten(method)}; {suggest(str(method), FORWARD)}")
@@ -188,7 +188,7 @@ def forward_report(
         arm: the arm.
         q, qd: joint coordinates and velocities (n,).
         tau: motor torques times gear ratio (n,), N m (N).
-        hand_force, hand_moment, base_motion: as of `inverse`.
+        hand_force, hand_moment, base_motion: as in `inverse`.
     """
     q, qd, tau = one_state(arm, "forward_report", q=q, qd=qd, tau=tau)
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
@@ -317,7 +317,7 @@ def trace(
         arm: the arm.
         q, qd, qdd: joint coordinates, velocities and accelerations (n,).
         formulation: one of `formulations()["inverse"]`.
-        hand_force, hand_moment, base_motion: as of `inverse`.
+        hand_force, hand_moment, base_motion: as in `inverse`.
     """
     method = _named(INVERSE, formulation, "formulation")
     states = one_state(arm, "trace", q=q, qd=qd, qdd=qdd)

@@ -82,7 +82,7 @@ class Kernel:
 
         Args:
             q, qd, qdd: joint coordinates, velocities and accelerations, (n,) or (B, n).
-            out, threads, parameters: as of every method of `Kernel`.
+            out, threads, parameters: as in every method of `Kernel`.
         """
         return self._one("inverse_dynamics", (q, qd, qdd), out, threads, parameters)
 
@@ -101,7 +101,7 @@ class Kernel:
         Args:
             q, qd: joint coordinates and velocities, (n,) or (B, n).
             tau: motor torques times gear ratio, (n,) or (B, n), N m (N).
-            out, threads, parameters: as of every method of `Kernel`.
+            out, threads, parameters: as in every method of `Kernel`.
         """
         return self._one("forward_dynamics", (q, qd, tau), out, threads, parameters)
 
@@ -117,7 +117,7 @@ class Kernel:
 
         Args:
             q: joint coordinates, (n,) or (B, n).
-            out, threads, parameters: as of every method of `Kernel`.
+            out, threads, parameters: as in every method of `Kernel`.
         """
         return self._one("inertia_matrix", (q,), out, threads, parameters)
 
@@ -134,7 +134,7 @@ class Kernel:
 
         Args:
             q, qd: joint coordinates and velocities, (n,) or (B, n).
-            out, threads, parameters: as of every method of `Kernel`.
+            out, threads, parameters: as in every method of `Kernel`.
         """
         return self._one("bias", (q, qd), out, threads, parameters)
 
@@ -150,7 +150,7 @@ class Kernel:
 
         Args:
             q: joint coordinates, (n,) or (B, n).
-            out, threads, parameters: as of every method of `Kernel`.
+            out, threads, parameters: as in every method of `Kernel`.
         """
         return self._one("gravity", (q,), out, threads, parameters)
 
@@ -166,7 +166,7 @@ class Kernel:
 
         Args:
             q: joint coordinates, (n,) or (B, n).
-            out, threads, parameters: as of every method of `Kernel`.
+            out, threads, parameters: as in every method of `Kernel`.
         """
         return self._one("forward_kinematics", (q,), out, threads, parameters)
 
@@ -182,7 +182,7 @@ class Kernel:
 
         Args:
             q: joint coordinates, (n,) or (B, n).
-            out, threads, parameters: as of every method of `Kernel`.
+            out, threads, parameters: as in every method of `Kernel`.
         """
         return self._one("jacobian", (q,), out, threads, parameters)
 
@@ -194,7 +194,7 @@ class Kernel:
 
         Args:
             T: the hand in the base frame, (4, 4) or (B, 4, 4).
-            threads: as of every method of `Kernel`.
+            threads: as in every method of `Kernel`.
         """
         if self.dtype != "float64":
             raise InputError(
@@ -220,7 +220,7 @@ class Kernel:
 
         Args:
             q, qd, qdd: joint coordinates, velocities and accelerations, (n,) or (B, n).
-            threads, parameters: as of every method of `Kernel`.
+            threads, parameters: as in every method of `Kernel`.
         """
         if self._is_long:
             refuse(parameters)
@@ -242,7 +242,7 @@ class Kernel:
         Args:
             q, qd: joint coordinates and velocities, (n,) or (B, n).
             tau: motor torques times gear ratio, (n,) or (B, n), N m (N).
-            threads, parameters: as of every method of `Kernel`.
+            threads, parameters: as in every method of `Kernel`.
         """
         if self._is_long:
             refuse(parameters)

@@ -42,7 +42,7 @@ def manipulability(arm: Arm, q: ArrayLike, part: Part = "all", link: str | None 
     It is taken as the product of the singular values; with fewer joints than rows that is sqrt(det J^T J).
 
     Args:
-        arm, q, part, link: as of `singular_values`.
+        arm, q, part, link: as in `singular_values`.
     """
     product: Floats = np.prod(singular_values(arm, q, part, link), axis=-1)
     return product
@@ -52,7 +52,7 @@ def condition_number(arm: Arm, q: ArrayLike, part: Part = "all", link: str | Non
     """Largest over smallest singular value of J, infinite where the smallest is 0; scalar array or (B,).
 
     Args:
-        arm, q, part, link: as of `singular_values`.
+        arm, q, part, link: as in `singular_values`.
     """
     values = singular_values(arm, q, part, link)
     if values.shape[-1] == 0:

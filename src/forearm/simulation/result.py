@@ -65,7 +65,7 @@ class Simulation:
         t: times (T,), non-decreasing; two samples of one time are before and after a jump.
         q, qd, qdd: the motion (T, n).
         tau: motor torques times gear ratio (T, n), N m (N).
-        voltage: motor voltages (T, n), V; None: driven by torques.
+        voltage: motor voltages (T, n), or what torques that drive it need, V; None: a motor is not known.
         energy: (T,) arrays such as kinetic, potential, supplied, lost, J.
         lost: (T, n) arrays of what was lost so far in bearing, gear, friction or winding of each joint, J.
         events: what happened, in the order of time.

@@ -34,7 +34,7 @@ class Plans:
         q0, qd0, q1, qd1: states (B, n) from which and to which they go.
         limits: what they were planned within.
         status: (B,), 0 where there is a plan; elsewhere all that follows is NaN.
-        duration: (B,), s.
+        duration: of the motions (B,), s.
         held: velocities (B, n) of the second phase.
         phases: times of the three phases of each joint, (B, n, 3), s.
     """
@@ -86,7 +86,7 @@ def bang_bang(
         q0, qd0: joint coordinates and velocities (n,) at the start.
         q1, qd1: those at the end.
         limits: range, velocity and acceleration of the joints.
-        duration: s; None: the smallest.
+        duration: of the motion, s; None: the smallest.
     """
     check_kind(limits, MotionLimits, "bang_bang, limits")
     x0, v0, x1, v1 = (
@@ -130,7 +130,7 @@ def bang_bang_many(
         q0, qd0: joint coordinates and velocities (B, n) at the start.
         q1, qd1: those at the end.
         limits: range, velocity and acceleration of the joints.
-        duration: (B,), s; None: the smallest of each.
+        duration: of the motions (B,), s; None: the smallest of each.
     """
     check_kind(limits, MotionLimits, "bang_bang_many, limits")
     x0, v0, x1, v1 = states = [

@@ -171,7 +171,7 @@ def hand_line(
         q0: joint coordinates (n,) at the start, rad or m.
         to: place (3,) or places (m, 3) in the base frame, m.
         speed: largest speed of the hand, m/s.
-        acceleration: largest acceleration of the hand, m/s^2; None: any, which "trapezoidal" refuses.
+        acceleration: largest acceleration of the hand, m/s^2; None: any ("trapezoidal" needs one).
         profile: "trapezoidal", "quintic", or "constant" (one line only).
         attitude: "constant", that of q0, or "free" where an arm has too few joints to keep it.
     """

@@ -86,7 +86,7 @@ def within(motion: Switching, envelope: float, place: Measure | None = None, sam
     Args:
         motion: a motion through points.
         envelope: the distance, in the unit of `deviation`.
-        place, samples: as of `deviation`.
+        place, samples: as in `deviation`.
     """
     bound = check_number(envelope, "within, envelope", minimum=0.0)
     return float(deviation(motion, place, samples)) <= bound

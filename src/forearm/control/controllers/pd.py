@@ -56,7 +56,7 @@ class PID:
     off, at some swinging.
 
     Args:
-        arm, bandwidth, inertias, gravity: as of `PD`.
+        arm, bandwidth, inertias, gravity: as in `PD`.
     """
 
     def __init__(

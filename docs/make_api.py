@@ -13,6 +13,7 @@ import inspect
 import re
 from importlib import import_module
 from pathlib import Path
+from textwrap import indent
 from types import ModuleType
 from typing import Any, ForwardRef
 
@@ -64,7 +65,7 @@ def _entry(name: str, thing: Any) -> str:
     thing = inspect.unwrap(thing) if callable(thing) else thing  # functions that remember their answers
     if not (inspect.isclass(thing) or inspect.isfunction(thing)):
         return f"`{thing!r}`"
-    text = _markdown(inspect.getdoc(thing) or "")
+    text = _described(thing)
     if inspect.isfunction(thing):
         return f"{_code(name, thing)}\n\n{text}"
     if issubclass(thing, enum.Enum):
@@ -74,7 +75,31 @@ def _entry(name: str, thing: Any) -> str:
         if issubclass(thing, Exception) or getattr(thing, "_is_protocol", False)
         else f"{_code(name, thing)}\n\n"
     )
-    return f"{made}{text}\n\n{_members(thing)}".rstrip()
+    members = _members(thing)
+    return f"{made}{text}" + (f"\n\nMembers:\n\n{members}" if members else "")
+
+
+def arguments_of(doc: str) -> tuple[str, str, dict[str, str]]:
+    """A docstring apart: its prose, the word over its list (Args, Attributes, or none), and the list, whose
+    entries may name several arguments with one meaning.
+    """
+    prose, title, lines = [*re.split(r"\n\n(Args|Attributes):\n", doc, maxsplit=1), "", ""][:3]
+    entries = re.findall(r"^    (\S[^:]*): (.*(?:\n {8}.*)*)$", lines, flags=re.M)
+    return prose, title, {names: re.sub(r"\s+", " ", meaning) for names, meaning in entries}
+
+
+def _described(thing: Any) -> str:
+    """The docstring as Markdown, its arguments as a list of bullets."""
+    prose, title, entries = arguments_of(inspect.getdoc(thing) or "")
+    word = {"Args": "Arguments", "Attributes": "Attributes"}.get(title, "")
+    return _markdown(prose) + (f"\n\n{word}:\n\n{_bullets(entries)}" if word else "")
+
+
+def _bullets(entries: dict[str, str]) -> str:
+    return "\n".join(
+        f"- {', '.join(f'`{name}`' for name in names.split(', '))}: {_markdown(meaning)}"
+        for names, meaning in entries.items()
+    )
 
 
 def _said(member: Any) -> str:
@@ -82,7 +107,9 @@ def _said(member: Any) -> str:
 
 
 def _members(thing: type) -> str:
-    """Public methods and properties that the class itself defines, each with its first sentence."""
+    """Public methods and properties that the class itself defines, each with its first sentence and its
+    arguments.
+    """
     lines = []
     for name, value in vars(thing).items():
         plain = value.__func__ if isinstance(value, classmethod | staticmethod) else value
@@ -91,8 +118,10 @@ def _members(thing: type) -> str:
         ):
             continue
         shown = f"{name}{_parameters(plain)}" if inspect.isfunction(plain) else name
-        sentence = _markdown((inspect.getdoc(value) or "").split("\n\n")[0])
+        prose, _, entries = arguments_of(inspect.getdoc(value) or "")
+        sentence = _markdown(prose.split("\n\n")[0].replace("\n", " "))
         lines.append(f"- `{shown}`" + (f": {sentence}" if sentence else ""))
+        lines += [indent(_bullets(entries), "    ")] if entries else []
     return "\n".join(lines)
 
 

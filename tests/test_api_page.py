@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import enum
 import importlib.util
+import inspect
 import re
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -48,3 +51,53 @@ def test_no_address_of_a_machine_and_no_bare_sign_of_markdown(maker: ModuleType)
     text = maker.page()
     assert " at 0x" not in text
     assert maker._markdown("a *b* [c] `d_e` f_g") == r"a \*b\* \[c\] `d_e` f\_g"
+
+
+def parameters(thing: Any) -> list[str]:
+    """What a caller gives, in order; of a class that extends another one, what it adds."""
+    named = [name for name in inspect.signature(thing).parameters if not name.startswith("_")]
+    base = thing.__base__ if inspect.isclass(thing) else object
+    inherited = [] if base in (object, tuple) else parameters(base)
+    return [name for name in named if name not in ("self", "cls", *inherited)]
+
+
+def public_callables(maker: ModuleType) -> dict[str, Any]:
+    """Every public function, class and method by its name, once; exceptions and protocols are not called."""
+    modules = {"forearm": fa} | {room: import_module(f"forearm.{room}") for room in maker.ROOMS}
+    found: dict[int, tuple[str, Any]] = {}
+    for title, module in modules.items():
+        for name in module.__all__:
+            thing = getattr(module, name)
+            thing = inspect.unwrap(thing) if callable(thing) else thing
+            is_record = inspect.isclass(thing) and not issubclass(thing, Exception | enum.Enum)
+            if inspect.isfunction(thing) or (is_record and not getattr(thing, "_is_protocol", False)):
+                found.setdefault(id(thing), (f"{title}.{name}", thing))
+            for member, value in vars(thing).items() if is_record else ():
+                plain = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+                if inspect.isfunction(plain) and not member.startswith("_"):
+                    found.setdefault(id(plain), (f"{title}.{name}.{member}", plain))
+    return dict(found.values())
+
+
+def test_every_argument_is_in_the_list_of_the_docstring(maker: ModuleType) -> None:
+    """In the order of the signature: Args of what is called, Attributes of results, which functions make."""
+    for name, thing in public_callables(maker).items():
+        doc, wanted = inspect.getdoc(thing) or "", parameters(thing)
+        _, title, entries = maker.arguments_of(doc)
+        if title or len(wanted) > 1:
+            listed = [given.lstrip("*") for names in entries for given in names.split(", ")]
+            assert listed == wanted, f"{name}: list each argument once, in order"
+            assert title in (("Args", "Attributes") if inspect.isclass(thing) else ("Args",)), name
+            assert all(meaning.endswith(".") for meaning in entries.values()), name
+            last = doc.partition(f"\n\n{title}:\n")[2].splitlines()
+            assert all(line.startswith("    ") for line in last), f"{name}: nothing stands behind the list"
+
+
+def test_a_list_of_arguments_is_taken_apart(maker: ModuleType) -> None:
+    doc = "One.\n\nTwo.\n\nArgs:\n    a, b: first,\n        and more.\n    **c: other: last."
+    assert maker.arguments_of(doc) == (
+        "One.\n\nTwo.",
+        "Args",
+        {"a, b": "first, and more.", "**c": "other: last."},
+    )
+    assert maker.arguments_of("One.\n\nTwo.") == ("One.\n\nTwo.", "", {})

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from forearm.files import arms, load
     from forearm.kernels.kernel import Kernel, compile
     from forearm.simulation import Schedule, Simulation, load_simulation, simulate, simulate_many
-    from forearm.trajectories import Plan, Request, Waypoint, plan
+    from forearm.trajectories import MotionLog, Plan, Request, Waypoint, plan, read_motion
 
 __version__ = "0.1.0"
 
@@ -74,6 +74,7 @@ __all__ = [
     "Mimic",
     "ModelError",
     "ModelWarning",
+    "MotionLog",
     "Motor",
     "NameNotFound",
     "OutOfMemory",
@@ -100,6 +101,7 @@ __all__ = [
     "load",
     "load_simulation",
     "plan",
+    "read_motion",
     "reproduce",
     "schedules",
     "simulate",
@@ -132,7 +134,7 @@ _LATER = {
     **dict.fromkeys(("arms", "load"), "files"),
     **dict.fromkeys(("Source", "generate"), "codegen"),
     **dict.fromkeys(("Kernel", "compile"), "kernels"),
-    **dict.fromkeys(("Plan", "Request", "Waypoint", "plan"), "trajectories"),
+    **dict.fromkeys(("MotionLog", "Plan", "Request", "Waypoint", "plan", "read_motion"), "trajectories"),
     **dict.fromkeys(("Schedule", "Simulation", "load_simulation", "simulate", "simulate_many"), "simulation"),
 }
 

@@ -101,6 +101,14 @@ def _files_for(words: list[str], folder: Path) -> None:
         (folder / name).write_text("\n".join([",".join(header), *lines]) + "\n", encoding="utf-8")
     (folder / "session.txt").write_text("gravity\n", encoding="utf-8")
     fa.load("panda").to_urdf(folder / "my_arm.urdf")
+    if "plan.csv" in words:
+        fa.plan(
+            fa.load("panda"), [[0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.7], [0.1, -0.4, 0.0, -1.9, 0.1, 1.6, 0.7]]
+        ).save(folder / "plan.csv")
+    if "request.toml" in words:
+        there = ("[0.0, 0.8, -1.6, 0.0, 0.5, 0.0]", "[0.2, 0.7, -1.5, 0.0, 0.5, 0.1]")
+        text = 'schema = "forearm-request/1"\n' + "".join(f"[[waypoint]]\nq = {q}\n" for q in there)
+        (folder / "request.toml").write_text(text, encoding="utf-8")
     if "tests.csv" in words:
         _tests(folder / "tests.csv")
 

@@ -32,7 +32,12 @@ IDENTITY: Any = tuple(map(tuple, np.eye(4).tolist()))
 
 @record
 class Hand:
-    """The frame that positions, forces and payloads refer to: a pose (4, 4) in the frame of a link."""
+    """The frame that positions, forces and payloads refer to.
+
+    Args:
+        link: name of the link that carries it.
+        pose: the hand (4, 4) in the frame of that link.
+    """
 
     link: str
     pose: Floats = IDENTITY
@@ -45,9 +50,17 @@ class Hand:
 class Arm:
     """A tree of rigid links with revolute, prismatic and fixed joints, its gravity, base, hand and drives.
 
-    `tree` holds every joint, fixed and mimicking ones too, depth first with siblings in the order given;
-    `joints` the n that are freedoms, in the order of q. `gravity` (3,) is the free-fall acceleration in the
-    base frame, `base` (4, 4) the base frame in the world. The link that no joint moves is the base.
+    `joints` are the n joints that are freedoms, in the order of q. The link that no joint moves is the base.
+
+    Args:
+        name: name of the arm.
+        links: every link, in any order.
+        tree: every joint, fixed and mimicking ones too; kept depth first, siblings in the order given.
+        gravity: free-fall acceleration (3,) in the base frame, m/s^2.
+        base: the base frame (4, 4) in the world.
+        hand: the hand, or the name of its link; None: the leaf behind the most freedoms, the first on a tie.
+        source: where the numbers come from.
+        notes: what else is to be known.
     """
 
     name: str
@@ -165,8 +178,11 @@ class Arm:
         return self.replace(links=tuple(link if other.name == link.name else other for other in self.links))
 
     def with_joint(self, name: str, **changes: Any) -> Arm:
-        """A copy in which fields of this joint are others, such as `motor`, `friction`,
-        `limits`, `max_effort`.
+        """A copy in which fields of this joint are others.
+
+        Args:
+            name: name of the joint.
+            **changes: new fields, such as `motor`, `friction`, `limits`, `max_effort`.
         """
         joint = self.joint(name)
         for field in changes:
@@ -198,11 +214,14 @@ class Arm:
         inertia: ArrayLike | None = None,
         longest: float | None = None,
     ) -> Arm:
-        """The arm holding a body of this mass (kg), `com` (m) in the hand frame,
-        `inertia` about it in hand axes.
+        """The arm holding a body in its hand. Waters IV.
 
-        With `longest` (m) instead of an inertia only the longest dimension is known, see
-        `change.with_payload`. Waters IV.
+        Args:
+            mass: mass, kg.
+            com: its centre of mass (3,) in the hand frame, m.
+            inertia: tensor (3, 3) about `com`, hand axes, kg m^2; None: 0, or by `longest`.
+            longest: the longest dimension L, m, in place of `inertia`: a slender rod of unknown direction, J
+                = m L^2 / 18 about every axis.
         """
         from forearm.arm.change import with_payload
 

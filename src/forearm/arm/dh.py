@@ -29,13 +29,21 @@ def from_dh(
     gravity: ArrayLike = STANDARD_GRAVITY,
     tool: ArrayLike | None = None,
 ) -> Arm:
-    """A serial arm from rows (a, alpha, d, theta), one per joint, in the `standard` or the
-    `modified` convention.
+    """A serial arm from a Denavit-Hartenberg table. Joints are called joint1, joint2, ... and links link0,
+    link1, ...
 
-    `joints` is a word such as "RRPRRR" (all revolute if not given); `mass` (n,), `com` (n, 3) and `inertia`
-    (n, 3, 3) are of links 1 to n in their own frames, the inertia about "com" or "origin" as
-    `inertia_about` says; `tool` (4, 4) is the hand in frame n. Joints are called joint1, joint2, ... and
-    links link0, link1, ...
+    Args:
+        name: name of the arm.
+        table: rows (a, alpha, d, theta), (n, 4), m and rad, one per joint.
+        convention: "standard" or "modified".
+        joints: a letter per joint, R or P, such as "RRPRRR"; None: all revolute.
+        mass: masses (n,) of links 1 to n, kg; None: 0.
+        com: centres of mass (n, 3) in the links' frames, m; None: their origins.
+        inertia: tensors (n, 3, 3) in the links' axes, kg m^2; None: 0.
+        inertia_about: the point of `inertia`, "com" or "origin" of each link's frame.
+        limits: rows (lower, upper), (n, 2), rad or m; None: none.
+        gravity: free-fall acceleration (3,) in the base frame, m/s^2.
+        tool: the hand (4, 4) in frame n; None: frame n itself.
     """
     rows = as_floats(table, "DH table")
     if rows.ndim != 2 or rows.shape[1] != 4 or not len(rows):

@@ -22,17 +22,27 @@ INTERPOLATIONS = ("linear", "spline")
 class Motor:
     """A motor behind a gear. Swartz (11)-(12), with gear ratio N: motor angle = N x joint angle.
 
-    `rotor_inertia` (kg m^2) is on the motor side and reaches the joint as N^2 J. Unknown constants stay None.
+    Unknown constants are None.
+
+    Args:
+        gear_ratio: N, negative where the gear reverses.
+        rotor_inertia: J on the motor side, kg m^2; it reaches the joint as N^2 J.
+        torque_constant: Kt, N m / A, and V s / rad.
+        resistance: of the winding, ohm.
+        inductance: of the winding, H.
+        max_voltage: largest voltage of either sign, V.
+        max_current: largest current of either sign, A.
+        amplifier_gain: voltage / output of the converter; None: 1.
     """
 
     gear_ratio: float = 1.0
     rotor_inertia: float = 0.0
-    torque_constant: float | None = None  # N m / A, and V s / rad
-    resistance: float | None = None  # ohm
-    inductance: float | None = None  # H
-    max_voltage: float | None = None  # V
-    max_current: float | None = None  # A
-    amplifier_gain: float | None = None  # voltage / output of the converter
+    torque_constant: float | None = None
+    resistance: float | None = None
+    inductance: float | None = None
+    max_voltage: float | None = None
+    max_current: float | None = None
+    amplifier_gain: float | None = None
 
     def __post_init__(self) -> None:
         ratio = quantity(self.gear_ratio, "motor, gear_ratio")
@@ -61,16 +71,19 @@ class Motor:
 class Friction:
     """Viscous, Coulomb and Stribeck friction. On the motor side: tau_f = |N| (B |N| qd + Tc+-).
 
-    `coulomb` is (positive, negative): the torque for qd > 0, at least 0, and for qd < 0, at most 0.
-    `static` is its value at breaking loose, in the same form, decaying with `stribeck_speed`. All are on the
-    `side`: on the motor's, the speed too is that of its shaft.
+    Args:
+        side: "joint" or "motor"; all of it is said there, the speed too.
+        viscous: B, N m s / rad (N s / m).
+        coulomb: (for qd > 0, at least 0; for qd < 0, at most 0), N m (N).
+        static: `coulomb` at breaking loose, in the same form, N m (N); None: no more than `coulomb`.
+        stribeck_speed: speed with which `static` decays to `coulomb`, rad/s (m/s); it goes with `static`.
     """
 
     side: Literal["joint", "motor"] = "joint"
-    viscous: float = 0.0  # N m s / rad (N s / m)
-    coulomb: tuple[float, float] = (0.0, 0.0)  # N m (N)
-    static: tuple[float, float] | None = None  # N m (N)
-    stribeck_speed: float | None = None  # rad / s (m / s)
+    viscous: float = 0.0
+    coulomb: tuple[float, float] = (0.0, 0.0)
+    static: tuple[float, float] | None = None
+    stribeck_speed: float | None = None
 
     def __post_init__(self) -> None:
         if self.side not in SIDES:
@@ -93,15 +106,19 @@ class Friction:
 class Bearing:
     """A bearing whose friction follows the reaction in it. Dhanaraj 3.3.
 
-    `distance` is that between the two supports (or the effective length of one), `offset` that of their
-    midpoint from the joint's origin, along the joint's axis.
+    Args:
+        kind: "journal" or "thrust" in a revolute joint, "linear" in a prismatic one.
+        mu: coefficient of friction.
+        radius: of a journal or thrust bearing, m.
+        distance: between the two supports of a journal or linear bearing, or effective length of one, m.
+        offset: of the midpoint of the supports from the joint's origin, along the joint's axis, m.
     """
 
     kind: Literal["journal", "linear", "thrust"]
     mu: float
-    radius: float | None = None  # m; journal and thrust
-    distance: float | None = None  # m; journal and linear
-    offset: float = 0.0  # m
+    radius: float | None = None
+    distance: float | None = None
+    offset: float = 0.0
 
     def __post_init__(self) -> None:
         if self.kind not in BEARINGS:
@@ -123,13 +140,17 @@ class Bearing:
 class Transmission:
     """A gear's losses: efficiency against load and a break-away torque, joint side. Dhanaraj 3.4.
 
-    `efficiency` is ((load, efficiency), ...) with load = |output torque| / rated_torque,
-    rising from 0 or above.
+    Args:
+        efficiency: ((load, efficiency), ...) with load = |output torque| / rated_torque, rising from 0 or
+            above.
+        rated_torque: torque at load 1, N m (N).
+        breakaway: torque (force) that motion takes at any load, N m (N).
+        interpolation: between the pairs of `efficiency`, "linear" or "spline".
     """
 
     efficiency: tuple[tuple[float, float], ...]
-    rated_torque: float  # N m (N)
-    breakaway: float = 0.0  # N m (N)
+    rated_torque: float
+    breakaway: float = 0.0
     interpolation: Literal["linear", "spline"] = "linear"
 
     def __post_init__(self) -> None:

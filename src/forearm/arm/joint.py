@@ -26,7 +26,12 @@ CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 
 
 class Limits(NamedTuple):
-    """The range of a joint's coordinate, in rad or m."""
+    """The range of a joint's coordinate.
+
+    Args:
+        lower: smallest q, rad or m; -inf: none.
+        upper: largest q, rad or m; inf: none.
+    """
 
     lower: float = -math.inf
     upper: float = math.inf
@@ -38,7 +43,13 @@ class DH:
 
     standard: T = Rz(theta) Tz(d) Tx(a) Rx(alpha), a and alpha behind the joint (Swartz, Waters);
     modified: T = Rx(alpha) Tx(a) Rz(theta) Tz(d), a and alpha before the joint (Dhanaraj 2.2, Mata).
-    q is added to theta in a revolute joint and to d in a prismatic one.
+
+    Args:
+        convention: "standard" or "modified".
+        a: length along x, m.
+        alpha: twist about x, rad.
+        d: offset along z, m; q is added to it in a prismatic joint.
+        theta: angle about z, rad; q is added to it in a revolute joint.
     """
 
     convention: Convention
@@ -79,10 +90,13 @@ class DH:
 
 @record
 class Frame:
-    """The joint's frame in the parent link, by position and roll, pitch, yaw, and the
-    axis in it, as URDF does.
+    """The joint's frame in the parent link and the axis in it, as URDF has them; the child link's frame is
+    the joint's moving frame.
 
-    The child link's frame is the joint's moving frame.
+    Args:
+        xyz: origin (3,) in the parent link's frame, m.
+        rpy: roll, pitch, yaw (3,) in the parent link's axes, rad.
+        axis: direction (3,) in the joint's frame, of any length but 0.
     """
 
     xyz: Floats = (0.0, 0.0, 0.0)  # type: ignore[assignment]
@@ -105,7 +119,12 @@ class Frame:
 
     @staticmethod
     def from_pose(T: Floats, axis: Floats | None = None) -> Frame:
-        """The placement whose joint frame has this pose in the parent link."""
+        """The placement whose joint frame has this pose in the parent link.
+
+        Args:
+            T: the joint's frame (4, 4) in the parent link.
+            axis: direction (3,) in the joint's frame; None: z.
+        """
         if axis is None:
             return Frame(xyz=T[:3, 3], rpy=rpy_of(T[:3, :3]))
         return Frame(xyz=T[:3, 3], rpy=rpy_of(T[:3, :3]), axis=axis)
@@ -123,7 +142,13 @@ class Frame:
 
 @record
 class Mimic:
-    """A joint that follows another: q = multiplier x q(joint) + offset."""
+    """A joint that follows another: q = multiplier x q(joint) + offset.
+
+    Args:
+        joint: name of the joint that it follows.
+        multiplier: its q for each rad or m of the other's.
+        offset: its q where the other's is 0, rad or m.
+    """
 
     joint: str
     multiplier: float = 1.0
@@ -137,9 +162,20 @@ class Mimic:
 
 @record
 class Joint:
-    """One joint of the tree: name, kind, the two links, where it sits, its limits and its drive.
+    """One joint of the tree: the two links, where it sits, its limits and its drive.
 
-    `max_speed` is in rad/s (m/s), `max_effort` in N m (N), joint side.
+    Args:
+        name: its name, which no other joint of the arm has.
+        kind: "revolute", "prismatic" or "fixed".
+        parent, child: names of the links before and behind it.
+        placement: where it sits on its parent, and its axis.
+        limits: range of q, rad or m; by default none.
+        max_speed: largest |qd|, rad/s (m/s); None: no limit.
+        max_effort: largest torque (force) on the joint side, N m (N); None: no limit.
+        mimic: the joint that it follows; None: it is a freedom, unless fixed.
+        motor, friction: its drive; None: none.
+        bearings: bearings whose friction follows the load.
+        transmission: losses of its gear; None: none.
     """
 
     name: str

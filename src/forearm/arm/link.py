@@ -18,8 +18,12 @@ ROUNDING = 1e-18  # kg m^2: moments that a program wrote for 0
 class Link:
     """One rigid body of the arm.
 
-    `com` (3,) is in m, `inertia` (3, 3) in kg m^2 about the centre of mass; both along the axes of the link's
-    frame. The off-diagonal elements are those of the tensor: I_xy = -integral of x y dm.
+    Args:
+        name: its name, which no other link of the arm has.
+        mass: mass, kg.
+        com: centre of mass (3,) in the link's frame, m.
+        inertia: tensor (3, 3) about the centre of mass, axes of the link's frame, kg m^2; off the diagonal
+            I_xy = -integral of x y dm.
     """
 
     name: str

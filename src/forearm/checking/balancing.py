@@ -35,10 +35,15 @@ BALANCED = 1e-9  # of mass x gravity x (distance of the centre + 1 m): less is r
 
 @record
 class Counterweight:
-    """A point mass on a link that makes gravity's torque at its joint vanish: kg, and m in the link's frame.
+    """A point mass on a link that makes gravity's torque at its joint vanish.
 
-    `moment` is what must be cancelled, mass times distance from the axis, in kg m: half the
-    distance takes twice the mass.
+    Args:
+        joint: name of the joint.
+        link: name of the link that carries it.
+        mass: mass, kg.
+        position: (3,) in the link's frame, m.
+        moment: what must be cancelled, mass times distance from the axis, kg m: half the distance takes twice
+            the mass.
     """
 
     joint: str
@@ -57,11 +62,15 @@ class Counterweight:
 
 @record
 class Balance:
-    """Gravity's worst torque at each joint (n,), the posture of each worst case (n, n),
-    and what would remove it.
+    """Gravity's worst torque at each joint, and what would remove it.
 
-    `climbed` is False where the worst case was sampled and not climbed to. `hopeless` names joints that this
-    way of placing weights cannot balance, and why.
+    Attributes:
+        worst: largest torque (force) of gravity (n,), N m (N).
+        postures: joint coordinates (n, n) at which it is reached, a row per joint.
+        balanced: (n,), whether gravity has no torque there.
+        climbed: False where the worst case was sampled and not climbed to.
+        counterweights: what removes it.
+        hopeless: joints that this way of placing weights cannot balance, and why.
     """
 
     worst: Floats
@@ -77,7 +86,12 @@ class Balance:
 
 
 def balance(arm: Arm, distance: float = 0.2) -> Balance:
-    """What gravity costs an arm, and counterweights `distance` m from the axes that would remove it."""
+    """What gravity costs an arm, and counterweights that would remove it.
+
+    Args:
+        arm: the arm.
+        distance: of the counterweights from the axes, m.
+    """
     distance = check_number(distance, "balance, distance", above=0.0)
     worst, postures, climbed = _worst_cases(arm)
     scale = sum(b.mass * (np.linalg.norm(b.com) + 1.0) for b in arm.moving.bodies) * np.linalg.norm(
@@ -120,7 +134,12 @@ def gravity_torque(arm: Arm, q: Floats) -> Floats:
 
 
 def with_counterweights(arm: Arm, weights: tuple[Counterweight, ...]) -> Arm:
-    """The arm with these point masses fixed to its links."""
+    """The arm with point masses fixed to its links.
+
+    Args:
+        arm: the arm.
+        weights: the point masses.
+    """
     for weight in weights:
         point = Link(name=weight.link, mass=weight.mass, com=weight.position)
         arm = arm.with_link(merged(arm.link(weight.link), point, np.eye(4)))

@@ -10,8 +10,13 @@ Level = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found: how serious, under which code, where, and a sentence with the
-    numbers and the remedy.
+    """What was found.
+
+    Attributes:
+        level: "error", "warning" or "note".
+        code: what it is, such as "density".
+        place: names of the links or joints that it is about, or of the arm.
+        text: a sentence with the numbers and the remedy.
     """
 
     level: Level

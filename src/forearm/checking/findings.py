@@ -14,7 +14,10 @@ from forearm.checking.structure import structure_findings
 
 def check(arm: Arm, cost: Balance | None = None) -> tuple[Finding, ...]:
     """What is implausible about an arm that could be loaded; no warnings for a sound one.
-    `cost` is its balance, if known.
+
+    Args:
+        arm: the arm.
+        cost: its balance; None: computed here.
     """
     return (
         *triangle_violations(arm),

@@ -52,8 +52,14 @@ LONGEST_NAME = 50  # Fortran takes 63 characters, of which some are needed for "
 
 @dataclass(frozen=True)
 class Source:
-    """Generated code: its text, its header ("" where the language has none),
-    and what one evaluation costs.
+    """Generated code.
+
+    Attributes:
+        text: the code.
+        header: its header, "" where the language has none.
+        counts: operations of one evaluation.
+        name: name of the function.
+        language: its language.
     """
 
     text: str
@@ -103,10 +109,15 @@ def generate(
     """Straight-line code for a function of an arm, or for several as one function that
     shares what they share.
 
-    `parameters` stay symbols (a second function prepares what depends on them alone): "link6.mass",
-    "link6.com.x", "link6.inertia.xx", "joint6.alpha", a whole "link6" or "joint6", "gravity.z", or "all".
-    `formulation` traces a formulation of the documents as it is; without it, the fewest operations known
-    here. `name` is that of the function.
+    Args:
+        arm: the arm.
+        function: a name such as "inverse_dynamics", or several; a wrong one is answered with those there are.
+        language: "c", "cpp", "fortran", "python" or "latex".
+        parameters: what stays symbols (a second function prepares what depends on them alone): "link6.mass",
+            "link6.com.x", "link6.inertia.xx", "joint6.alpha", a whole "link6" or "joint6", "gravity.z", or
+            "all".
+        formulation: a formulation of the documents, traced as it is; None: the fewest operations known here.
+        name: name of the generated function; None: of the arm and what it computes.
     """
     target = language_of(language)
     program = program_for(arm, function, parameters, formulation, name, readable=target.name == "latex")

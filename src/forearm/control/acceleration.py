@@ -29,13 +29,21 @@ class AccelerationServo:
     """tau += gain K (qdd_asked - qdd_seen), K constant and found beforehand;
     nothing of the arm is computed later.
 
-    qdd_asked = qdd_wanted + w^2 (q_wanted - q) + 2 w (qd_wanted - qd), w the `bandwidth` (rad/s), brings the
-    arm back onto the motion; None leaves it out. qdd_seen comes from accelerometers, or from differences of
-    what tachometers or encoders gave. K is one inertia per joint, or, `coupled`, a matrix; where not told, if
-    joints by themselves would let less than a tenth of some error go with a sample. Accelerations settle for
-    any gain below `largest_gain`, the least being that of encoders under a `delay` of one period; by default
-    it is 1, under a delay 1/2. w is held to a quarter of the rate at which they settle, 1 - |z| a
-    `period` (s) of the slowest pole z. Waters IV.
+    qdd_asked = qdd_wanted + w^2 (q_wanted - q) + 2 w (qd_wanted - qd), w the `bandwidth`, brings the arm back
+    onto the motion. Accelerations settle for any gain below `largest_gain`, the least being that of encoders
+    under a `delay` of one period. w is held to a quarter of the rate at which they settle, 1 - |z| a `period`
+    of the slowest pole z. Waters IV.
+
+    Args:
+        arm: the arm that the controller believes in.
+        motion: the wanted motion.
+        seen_by: where qdd_seen comes from: "accelerometers", or differences of "tachometers" or "encoders".
+        gain: share of the error that is corrected with a sample; None: 1, under a delay 1/2.
+        coupled: whether K is a matrix and not one inertia per joint; None: where joints by themselves would
+            let less than a tenth of some error go with a sample.
+        bandwidth: w, rad/s; None: accelerations alone are corrected.
+        period: sampling period, s.
+        delay: periods until a command acts, 0 or 1.
     """
 
     name = "acceleration servo"

@@ -27,8 +27,12 @@ METHOD = "rk4"
 
 @dataclass(frozen=True)
 class Actuators:
-    """Torques as commanded, or with a converter `dac` or `voltage` the voltages that make them; with a
-    `delay` of 1 a command acts a period after its sample was taken.
+    """How a controller's commands reach the plant: as torques, or as the voltages that make them.
+
+    Args:
+        dac: converter that the voltages go through; None: none.
+        voltage: whether motors are given voltages; with a `dac` they are.
+        delay: periods after its sample at which a command acts, 0 or 1.
     """
 
     dac: DAC | None = None

@@ -41,13 +41,17 @@ def bits_needed(
     accuracy: float = 1e-2,
     period: float = 1e-3,
 ) -> BitsNeeded:
-    """Bits of accelerometer, tachometer or encoder that show accelerations to `accuracy` within
-    one period. Waters IV.
+    """Bits of accelerometer, tachometer or encoder that show accelerations within one period. Waters IV.
 
     A change A of acceleration is one V = A T of velocity differences and one P = V T of position
-    differences, T the period. `position` is the range; `velocity` and `acceleration` are largest values, as
-    Waters takes them: with their signs each needs one bit more. The defaults are his joint: 3 rad, 1 rad/s,
-    1 rad/s^2, 0.01 rad/s^2 at 1 ms.
+    differences, T the period. The defaults are Waters' joint.
+
+    Args:
+        position: range of q, rad (m).
+        velocity: largest |qd|, rad/s (m/s); with its sign it needs one bit more.
+        acceleration: largest |qdd|, rad/s^2 (m/s^2); with its sign it needs one bit more.
+        accuracy: A, the change of acceleration to be seen, rad/s^2 (m/s^2).
+        period: T, s.
     """
     spans = {
         "position": position,

@@ -31,10 +31,18 @@ def controller_code(
     """C99 of a controller:
     `NAME_step(q, qd, q_wanted, qd_wanted, qdd_wanted, state, voltage)`, once a period.
 
-    `law` is one of computed_torque, feedforward_pd, pd_gravity, pid_gravity, with the gains of the
-    controllers of the same names unless others are given; with `open_gains` they are set at run time by
-    `NAME_prepare`. Where a motor's constants are not known, `tau` comes out in the place of `voltage`.
-    Torques stay within `most` (n,), by default max_effort.
+    Where a motor's constants are not known, `tau` comes out in the place of `voltage`.
+
+    Args:
+        arm: the arm that the controller believes in.
+        law: "computed_torque", "feedforward_pd", "pd_gravity" or "pid_gravity".
+        bandwidth: of critically damped gains, rad/s.
+        gains: others in their place; None: those of the controller of the same name.
+        friction: whether friction is in the model.
+        period: sampling period, s.
+        most: largest torques (n,), N m (N); None: the joints' max_effort.
+        open_gains: whether gains are set at run time by `NAME_prepare`.
+        name: NAME; None: of the arm and the law.
     """
     made = law_of(arm, law, bandwidth, gains, friction, period, most, open_gains)
     title = identifier(name) if name is not None else identifier(f"{arm.name[:24]}_{law}")

@@ -38,12 +38,20 @@ PAST = 1e-9  # rad (m): a motion to a limit is rounded
 
 @dataclass(frozen=True)
 class Row:
-    """One controller: errors of the joints, rad (m), and of the hand, m; torque N m (N); what it
-    computes; the same under load.
+    """One controller of a comparison, without and with a load. Errors are NaN where the run diverged.
 
-    `saturated` is the share of commands that the drives could not give in full. `stiffness` is what its
-    feedback has of w^2 M_jj, the least of any joint: less than 1 where all of it would shake the arm. Errors
-    are NaN where the run diverged.
+    Attributes:
+        name: name of the controller.
+        operations: what one period takes on average.
+        operations_per_second: the same per second.
+        rms, largest: errors of the joints, rad (m).
+        hand_rms, hand_largest: errors of the hand's position, m.
+        torque_rms: torques, N m (N).
+        saturated: share of commands that the drives could not give in full.
+        loaded_rms, loaded_hand_rms, loaded_saturated: the same under load.
+        stiffness: what its feedback has of w^2 M_jj, the least of any joint: less than 1 where all of it
+            would shake the arm.
+        message: what else is to be said, such as when it diverged.
     """
 
     name: str
@@ -69,11 +77,17 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The rows, and what they were measured on; `payload` in kg at the hand's origin, `period` in
-    s, `bandwidth` in rad/s.
+    """Controllers compared, and what they were measured on.
 
-    `shares` (n,) is what gains of joints by themselves have of M_jj;
-    `beyond` names joints that the motion takes past limits.
+    Attributes:
+        arm: what the controllers believe in.
+        duration: of the motion, s.
+        period: sampling period, s.
+        bandwidth: of the feedback, rad/s.
+        payload: unknown load, a point at the hand's origin, kg.
+        shares: what gains of joints by themselves have of M_jj (n,).
+        beyond: names of joints that the motion takes past limits.
+        rows: a row per controller.
     """
 
     arm: Arm
@@ -168,14 +182,23 @@ def compare(
     progress: Callable[[int, int, str], None] | None = None,
     **old: Unpack[OldActuators],
 ) -> Comparison:
-    """Every controller, or those named (or made) in `controllers`, on one motion:
-    by default `default_motion` of 2 s.
+    """Controllers on one motion. Each runs twice, the second time with a payload that it does not know of.
+    Waters IV.
 
-    All believe in `arm` and get the same gains, where joints have their own with `stable_inertias`;
-    `plant` is what moves. Each runs twice, the second time with a `payload` (kg, a point at the hand's
-    origin; by default a twentieth of the moving mass) that it does not know of. Accelerometers are exact
-    unless sensors are given. `progress` is called before each with how many are done, how many there are,
-    and its name. Waters IV.
+    All get the same gains, where joints have their own with `stable_inertias`.
+
+    Args:
+        arm: what the controllers believe in.
+        motion: the wanted motion; None: `default_motion` of 2 s.
+        controllers: names, or controllers ready made; None: all that suit the arm and the motion.
+        period: sampling period, s; None: the converter's, or 1 ms.
+        bandwidth: of the feedback, rad/s.
+        plant: what moves; None: `arm`.
+        payload: mass of a point at the hand's origin, kg; None: a twentieth of the moving mass.
+        sensors: what the controllers are told; None: all of the state, accelerations too.
+        actuators: how commands reach the plant.
+        progress: called before each with how many are done, how many there are, and its name.
+        **old: fields of `actuators` as arguments of their own; deprecated.
     """
     if old:
         (actuators,) = with_old("compare", old, actuators=actuators)

@@ -17,11 +17,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """What a controller knows at one period: the time, measured q, qd (n,), qdd where accelerometers
-    are, the wanted motion.
+    """What a controller knows at one period.
 
-    `wanted` is (q, qd, qdd) of the motion now, `ahead` the same at the next period,
-    when the torque asked for now has acted.
+    Args:
+        k: number of the period, from 0.
+        t: time, s.
+        q, qd: measured joint coordinates and velocities (n,).
+        qdd: measured accelerations (n,); None: no accelerometers.
+        wanted: (q, qd, qdd) of the motion now, (n,) each.
+        ahead: the same at the next period, when the torque asked for now has acted.
     """
 
     k: int
@@ -42,7 +46,11 @@ class Sample:
         wanted: tuple[Floats, Floats, Floats],
         ahead: tuple[Floats, Floats, Floats],
     ) -> Sample:
-        """The same in half the time that setting the fields of a frozen record takes."""
+        """The same in half the time that setting the fields of a frozen record takes.
+
+        Args:
+            k, t, q, qd, qdd, wanted, ahead: as in `Sample`.
+        """
         self = object.__new__(Sample)
         self.__dict__.update(k=k, t=t, q=q, qd=qd, qdd=qdd, wanted=wanted, ahead=ahead)
         return self

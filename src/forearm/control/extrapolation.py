@@ -110,10 +110,18 @@ def elimination_operations(size: int, sides: int) -> int:
 class FirstOrder:
     """F = F0 + (dF/dx) (x - x0) in x = (q, qd, qdd) of the wanted motion, x0 of the last full evaluation.
 
-    At every `every`-th sample the forces and their slopes are computed: `exact`, or by 3n `pairs` with a
-    `step` between, which is what arms of more than ten joints get unless told. So they are after a switch of
-    accelerations: over it, inertias that have changed with q would make an error of first order; and where
-    joints with dry friction reverse. Else the error falls with the square of the distance.
+    There the forces and their slopes are computed; so they are after a switch of accelerations: over it,
+    inertias that have changed with q would make an error of first order; and where joints with dry friction
+    reverse. Else the error falls with the square of the distance.
+
+    Args:
+        arm: the arm that the controller believes in.
+        motion: the wanted motion.
+        every: samples from one full evaluation to the next.
+        slopes: "exact", or "pairs", 3n of them; None: exact up to ten joints.
+        step: between the two of a pair, rad or m, rad/s or m/s, rad/s^2 or m/s^2.
+        bandwidth: of the feedback, rad/s; None: none.
+        inertias: what its gains are multiplied by (n,), kg m^2 (kg); None: M_jj in mid-range.
     """
 
     name = "first order"

@@ -46,12 +46,23 @@ ROUNDS = 20
 
 @dataclass(frozen=True, eq=False)
 class FixedPoint:
-    """A function in whole numbers: `source` in C, `formats` (bits behind the point of each entry),
-    `errors` of each output.
+    """A function in whole numbers.
 
-    `errors` bound |result - exact| for inputs that are whole numbers within `ranges`; what
-    rounding the inputs does is not in them. `quantised` makes such inputs, `evaluate` computes
-    what the C does, bit for bit.
+    `quantised` makes its inputs, `evaluate` computes what the C does, bit for bit.
+
+    Attributes:
+        source: its C.
+        word: bits of a number.
+        ranges: (lower, upper) of every input by its name, such as "q[2]".
+        formats: bits behind the point of each entry of inputs and outputs.
+        errors: bounds of |result - exact| of each output for inputs that are whole numbers within `ranges`;
+            what rounding the inputs does is not in them.
+        graph: what is computed.
+        steps: how each value of the graph is computed, by its place.
+        results: the outputs as values of the graph.
+        bounds: ranges of its values.
+        inner_errors: errors of its values, by place.
+        ends: whole numbers at which outputs that are kept for the next call end.
     """
 
     source: Source
@@ -63,8 +74,7 @@ class FixedPoint:
     steps: dict[int, FixedPointStep]
     results: dict[str, tuple[Expr | float, ...]]
     bounds: Ranges
-    inner_errors: dict[int, float]  # of every value, by place in the graph
-    # whole numbers at which outputs that are kept for the next call end
+    inner_errors: dict[int, float]
     ends: dict[str, tuple[tuple[int, int], ...]]
 
     @property
@@ -172,12 +182,19 @@ def fixed_point(
     period: float | None = None,
     most: ArrayLike | None = None,
 ) -> FixedPoint:
-    """A generated function, or a control law, as C99 in whole numbers of `word` bits (16 or 32).
+    """A generated function, or a control law, as C99 in whole numbers.
 
-    `ranges` gives for each input a bound of its magnitude, or for each joint a bound or a pair (lower,
-    upper); by default q has the limits of the joints and qd their max_speed. Products take twice the word,
-    sines 64 bits. `bandwidth` to `most` are those of `controller_code`, for laws alone. The state of a law
-    has one format in and out, and ends at its range.
+    Products take twice the word, sines 64 bits. The state of a law has one format in and out, and ends at its
+    range.
+
+    Args:
+        arm: the arm.
+        function: one that `fa.generate` takes, or a law of `controller_code`.
+        ranges: for each input by name a bound of its magnitude, or for each joint a bound or a pair (lower,
+            upper); by default q has the limits of the joints and qd their max_speed.
+        word: bits of a number, 16 or 32.
+        name: name of the function in C; None: of the arm and what it computes.
+        bandwidth, gains, friction, period, most: as in `controller_code`, for laws alone.
     """
     if word not in WORDS or isinstance(word, bool):
         raise InputError(

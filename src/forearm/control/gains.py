@@ -23,8 +23,12 @@ BANDWIDTH = 2.0 * math.pi * 5.0  # rad/s: the lower end of what industrial arms 
 
 @dataclass(frozen=True, eq=False)
 class Gains:
-    """Of position, velocity and the integral of position, (n,) each:
-    1/s^2, 1/s, 1/s^3, or these times an inertia.
+    """Gains of a controller, or these times an inertia.
+
+    Args:
+        kp: of position (n,), 1/s^2.
+        kd: of velocity (n,), 1/s.
+        ki: of the integral of position (n,), 1/s^3.
     """
 
     kp: Floats
@@ -37,15 +41,24 @@ class Gains:
 
 
 def critically_damped(n: int, bandwidth: float = BANDWIDTH, integral: bool = False) -> Gains:
-    """All poles at -w: kp = w^2, kd = 2 w; with an integral kp = 3 w^2, kd = 3 w, ki = w^3."""
+    """All poles at -w: kp = w^2, kd = 2 w; with an integral kp = 3 w^2, kd = 3 w, ki = w^3.
+
+    Args:
+        n: number of joints.
+        bandwidth: w, rad/s.
+        integral: whether the integral of the error is fed back too.
+    """
     w = check_number(bandwidth, "bandwidth", above=0.0)
     kp, kd, ki = (3.0 * w * w, 3.0 * w, w * w * w) if integral else (w * w, 2.0 * w, 0.0)
     return Gains(np.full(n, kp), np.full(n, kd), np.full(n, ki))
 
 
 def joint_inertias(arm: Arm, q: ArrayLike | None = None) -> Floats:
-    """What each joint moves by itself, M_jj (n,), rotors included, at a posture (n,):
-    by default in mid-range.
+    """What each joint moves by itself, M_jj (n,), rotors included, kg m^2 (kg).
+
+    Args:
+        arm: the arm.
+        q: joint coordinates (n,); None: mid-range.
     """
     (posture,) = one_state(arm, "joint_inertias", q=middle(arm) if q is None else q)
     traced = Tracing(arm, {}, plan=PLAIN_PLAN)
@@ -71,8 +84,15 @@ def stable_inertias(arm: Arm, postures: ArrayLike, bandwidth: float, period: flo
     inertia, as parallel axes do.
 
     The sampled loop multiplies gains by the eigenvalues of M^-1 diag(d). Held to half of what is stable in
-    every posture (m, n), d = min(M_jj, c / max (M^-1)_jj) with the largest c that does: joints that shake
-    nobody keep all of theirs.
+    every posture, d = min(M_jj, c / max (M^-1)_jj) with the largest c that does: joints that shake nobody
+    keep all of theirs.
+
+    Args:
+        arm: the arm.
+        postures: joint coordinates (m, n) that are looked at.
+        bandwidth: of the feedback, rad/s.
+        period: sampling period, s.
+        delay: periods until a command acts, 0 or 1.
     """
     (rows,) = states_of(arm, postures=np.atleast_2d(as_floats(postures, "postures")))
     most = 0.5 * largest_bandwidth(period, delay) / check_number(bandwidth, "bandwidth", above=0.0)
@@ -117,6 +137,10 @@ def largest_bandwidth(period: float, delay: int = 0) -> float:
 
     kd T < 2 by Jury's criterion of z^2 + (kp T^2/2 + kd T - 2) z + 1 + kp T^2/2 - kd T;
     by bisection where there is one.
+
+    Args:
+        period: T, s.
+        delay: periods until a command acts, 0 or 1.
     """
     T = check_number(period, "period", above=0.0)
     if check_whole(delay, "delay, in periods", 0, 1) == 0:

@@ -28,12 +28,25 @@ LEAST = 2 * HALVES[0] + 1
 
 @dataclass(frozen=True, eq=False)
 class LogComparison:
-    """Samples at which both are known: t (T,), the motion and both torques (T, n),
-    and what describes them joint by joint.
+    """A measured log beside the model, at samples where both are known.
 
     `rms`, `largest`, `mean` are of measured less model; `explained` is the share of the measured torque's
     variance that the model accounts for, 1 - var(residual) / var(measured): NaN where the torque never
-    changes. `window` is in s.
+    changes.
+
+    Attributes:
+        name: name of the log.
+        joints: names of the joints.
+        kinds: "revolute" or "prismatic" of each.
+        t: times (T,), s.
+        q, qd, qdd: the motion (T, n), differentiated.
+        measured: torques of the log (T, n), N m (N).
+        model: torques of the arm (T, n), N m (N).
+        window: of the differentiator, s.
+        rows: rows of the log.
+        pieces: pieces between gaps that are long enough.
+        from_current: whether torques were made of currents.
+        is_longest: whether the window chosen is the longest that could be tried.
     """
 
     name: str
@@ -49,7 +62,7 @@ class LogComparison:
     rows: int
     pieces: int
     from_current: bool
-    is_longest: bool  # whether the window chosen is the longest that could be tried
+    is_longest: bool
 
     @property
     def residual(self) -> Floats:
@@ -130,13 +143,16 @@ def compare_log(
     window: float | None = None,
     period: float | None = None,
 ) -> LogComparison:
-    """A measured log held against the arm: CSV or Parquet, or columns t (T,), q (T, n) and
-    tau or current (T, n).
+    """A measured log held against the arm.
 
     Columns are found as `forearm inverse` finds them (q1, q_1, q[0], q_shoulder; tau or current alike).
-    Times may be uneven; a gap parts the log, and every piece loses half a window at each end. `window` (s)
-    of the differentiator is by default chosen from the noise of the positions; `period` (s) stands for a
-    missing column of times.
+    Times may be uneven; a gap parts the log, and every piece loses half a window at each end.
+
+    Args:
+        arm: the arm.
+        log: CSV or Parquet file, or columns t (T,), q (T, n) and tau or current (T, n).
+        window: of the differentiator, s; None: chosen from the noise of the positions.
+        period: between rows, s, in the place of a column of times.
     """
     measured = measured_log(arm, log, period)
     pieces = _pieces(measured)

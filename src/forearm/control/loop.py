@@ -53,15 +53,19 @@ def run(
 ) -> Run:
     """An arm under a controller along a motion: its torques, or voltages made of them, held for a period.
 
-    - `arm`: what the controller believes, whose motors make voltages of its torques: V = R tau / K + K qd,
-      Swartz (11); `plant`: what is moved (default: the same).
-    - `motion`: what is wanted, with .duration and .at(t), or samples (q, qd, qdd).
-    - `period`: in s (default: the converter's, or 1 ms).
-    - `sensors`: what the controller is told of the plant's state (default: all of it).
-    - `actuators`: how its commands reach the plant (default: as torques, at once).
-    - `step`: the plant is integrated by fourth-order steps of this length, s, or a little less (default:
-      0.25 ms, or what a drive needs that brakes its joint sooner).
-    - `q0`, `qd0`: where it begins, (n,) (default: on the motion).
+    Args:
+        arm: what the controller believes, whose motors make voltages of its torques: V = R tau / K + K qd,
+            Swartz (11).
+        controller: what is asked for torques once a period.
+        motion: what is wanted, with .duration and .at(t), or samples (q, qd, qdd).
+        period: sampling period, s; None: the converter's, or 1 ms.
+        plant: what is moved; None: `arm`.
+        sensors: what the controller is told of the plant's state; None: all of it, accelerations apart.
+        actuators: how its commands reach the plant, by default as torques, at once.
+        step: the plant is integrated by fourth-order steps of this length, s, or a little less; None: 0.25
+            ms, or what a drive needs that brakes its joint sooner.
+        q0, qd0: where it begins, (n,); None: on the motion.
+        **old: fields of `actuators` as arguments of their own; deprecated.
     """
     if old:
         (actuators,) = with_old("run", old, actuators=actuators)

@@ -37,6 +37,11 @@ def perturbed(arm: Arm, share: float, seed: int = 0) -> Arm:
     Of links masses, centres and inertias; of motors rotors, torque constants and resistances; friction, that
     of bearings, and what gears lose (1 - efficiency, breaking loose). A tensor is scaled as a whole, so that
     it stays that of a body.
+
+    Args:
+        arm: the arm.
+        share: largest relative error.
+        seed: of the errors that are drawn.
     """
     share = check_number(share, "perturbed, share", minimum=0.0, maximum=MOST)
     rng = np.random.default_rng(check_whole(seed, "perturbed, seed", 0))

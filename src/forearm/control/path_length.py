@@ -24,10 +24,17 @@ class PathLength:
     """Forces as a polynomial of the way s along the wanted motion, ds = |dq|,
     through the last full evaluations.
 
-    The equations are solved at every `every`-th sample; between, a polynomial of the given `order` (0 to 3)
-    goes on from the last order + 1 of them. It never reaches over a switch of accelerations, which the motion
-    tells of as `switches`, nor over the reversal of a joint with dry friction: there it begins anew, with
-    order + 1 evaluations one sample after another. Waters IV, path length extrapolation.
+    It never reaches over a switch of accelerations, which the motion tells of as `switches`, nor over the
+    reversal of a joint with dry friction: there it begins anew, with order + 1 evaluations one sample after
+    another. Waters IV, path length extrapolation.
+
+    Args:
+        arm: the arm that the controller believes in.
+        motion: the wanted motion.
+        every: samples from one full evaluation to the next.
+        order: of the polynomial through the last order + 1 evaluations, 0 to 3.
+        bandwidth: of the feedback, rad/s; None: none.
+        inertias: what its gains are multiplied by (n,), kg m^2 (kg); None: M_jj in mid-range.
     """
 
     name = "path length"

@@ -40,15 +40,26 @@ LENGTHS = np.array([0.1, 0.1, 0.1, 1.0])  # m: a load's size, which brings mass 
 
 @dataclass(frozen=True, eq=False)
 class PayloadEstimate:
-    """A load as tests show it: `parameters` (10,) as fitted, and the body (mass, com,
-    inertia) nearest to them.
+    """A load as tests show it: ten parameters as fitted, and the body nearest to them.
 
-    `deviations` (10,) are one standard deviation, infinite where no test shows a parameter; `unidentified`
-    names the combinations that no test shows, which stay 0. `fit` is chi^2 per degree of freedom, near 1
-    where noise and model are as stated (NaN where no noise was stated: deviations then come from the
-    residuals, and are infinite where as many tests as unknowns leave none). `projected` says that the fit
-    itself is no body's, `settled`
-    that the rounds of the fit came to rest: without that, neither values nor intervals are to be relied on.
+    Attributes:
+        parameters: mass, first moments and inertia about the hand's origin (10,), hand axes.
+        covariance: of the parameters (10, 10).
+        deviations: standard deviations (10,), infinite where no test shows a parameter.
+        intervals: (lower, upper) of each parameter (10, 2).
+        confidence: probability that an interval holds.
+        unidentified: combinations that no test shows, which stay 0.
+        mass: of the body, kg.
+        com: its centre (3,), hand frame, m.
+        inertia: tensor (3, 3) about it, hand axes, kg m^2.
+        projected: whether the fit itself is no body's.
+        fit: chi^2 per degree of freedom, near 1 where noise and model are as stated; NaN where no noise was
+            stated: deviations then come from the residuals, and are infinite where as many tests as unknowns
+            leave none.
+        rows: equations that were used.
+        settled: whether the rounds of the fit came to rest: without that, neither values nor intervals are to
+            be relied on.
+        message: the same in words.
     """
 
     parameters: Floats
@@ -97,12 +108,21 @@ def estimate_payload(
     com: ArrayLike | None = None,
     confidence: float = 0.95,
 ) -> PayloadEstimate:
-    """The load in the hand of an arm that is known without it, from tests (B, n):
-    torques given, accelerations observed.
+    """The load in the hand of an arm that is known without it, from tests.
 
-    `shape` is "body" (ten unknowns) or "point" (mass and centre); `mass` (kg) and `com` (m, hand frame) are
-    left out of the unknowns where they are known. Without qd the arm stands; joints with dry friction that no
-    test breaks loose are left out of the equations.
+    Joints with dry friction that no test breaks loose are left out of the equations.
+
+    Args:
+        arm: the arm without the load.
+        q: joint coordinates (B, n).
+        tau: torques given (B, n), N m (N).
+        qdd: accelerations observed (B, n).
+        qd: joint velocities (B, n); None: the arm stands.
+        noise: of what is measured; None: none is stated, and the residuals tell it.
+        shape: "body" (ten unknowns) or "point" (mass and centre).
+        mass: mass where it is known, kg; None: unknown.
+        com: centre (3,) where it is known, hand frame, m; None: unknown.
+        confidence: probability that an interval is to hold.
     """
     stated = noise or Noise()
     confidence = check_number(confidence, "payload, confidence", above=0.0, maximum=1.0 - 1e-12)

@@ -33,11 +33,14 @@ Q_STEP = 1e-6  # rad or m, for slopes
 
 @dataclass(frozen=True)
 class Noise:
-    """Standard deviations of what is measured, and the steps of converters:
-    a step adds step^2 / 12 to the variance.
+    """Noise of what is measured, one number for all joints; each test has its own. All zero: none is stated,
+    and the residuals tell it.
 
-    One number for all joints: qdd in rad/s^2, tau in N m, q in rad; each test has its own. All zero: none is
-    stated, and the residuals tell it.
+    Args:
+        qdd: standard deviation of accelerations, rad/s^2.
+        tau: of torques, N m.
+        q: of positions, rad.
+        qdd_step, tau_step, q_step: steps of converters; a step adds step^2 / 12 to the variance.
     """
 
     qdd: float = 0.0

@@ -51,12 +51,15 @@ class TorqueModel:
 
 
 def canonical_tests(arm: Arm, q: ArrayLike, size: ArrayLike) -> tuple[Floats, Floats]:
-    """Postures and torques (B, n) of the tests: at each posture the weight held,
-    then +-`size` on each joint in turn.
+    """Postures and torques (B, n) of the tests: at each posture the weight held, then a torque of either sign
+    on each joint in turn.
 
-    The torques (n,) or one for all joints are small: they are to break loose what they act on, and
-    to move it slowly. An arm that holds a load it does not know of sinks at first; that acceleration
-    is an observation too.
+    An arm that holds a load it does not know of sinks at first; that acceleration is an observation too.
+
+    Args:
+        arm: the arm without the load.
+        q: postures (n,) or (m, n).
+        size: the torques, (n,) or one for all, N m (N): small, but enough to break loose what they act on.
     """
     (postures,) = states_of(arm, q=q)
     postures = np.atleast_2d(postures)

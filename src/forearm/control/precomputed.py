@@ -74,9 +74,15 @@ class Precomputed:
     """F = D (qdd_wanted + w^2 (q_wanted - q) + 2 w (qd_wanted - qd)) + E with the pair nearest
     to the measured q, qd.
 
-    Errors are corrected through the accelerations, w the `bandwidth` in rad/s. Nearness is measured in spans
-    of the motion, and the search goes from the pair last used to its neighbours while they are nearer. What
-    computing the pairs takes is `pairs.operations`, apart from `operations`. Waters IV, Paul.
+    Errors are corrected through the accelerations. Nearness is measured in spans of the motion, and the
+    search goes from the pair last used to its neighbours while they are nearer. What computing the pairs
+    takes is `pairs.operations`, apart from `operations`. Waters IV, Paul.
+
+    Args:
+        arm: the arm that the controller believes in.
+        motion: the wanted motion.
+        interval: time between pairs, s, or a little less.
+        bandwidth: w, rad/s; None: errors are not corrected.
     """
 
     name = "precomputed"

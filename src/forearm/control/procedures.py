@@ -81,10 +81,15 @@ class Procedure:
 
 
 def procedure(arm: Arm, family: Family, values: Sequence[ArrayLike], phases: int = 65) -> Procedure:
-    """Make a procedure of a family: family(*parameters) is a motion;
-    `values` has the stored values of each parameter, rising.
+    """Make a procedure of a family of motions.
 
     Throwing a ball is such a family, its parameters the velocity and the place of release. Waters IV.
+
+    Args:
+        arm: the arm.
+        family: function from parameters to a motion.
+        values: stored values of each parameter, increasing.
+        phases: points stored along each motion.
     """
     grids = tuple(np.atleast_1d(as_floats(v, "procedure, values")) for v in values)
     if not grids or any(
@@ -112,8 +117,13 @@ def procedure(arm: Arm, family: Family, values: Sequence[ArrayLike], phases: int
 class Procedural:
     """Forces of a stored procedure at the parameters of this motion, with the wanted acceleration.
 
-    By default the procedure is that of the motion at several speeds, none of them its own,
-    and the parameter its own, 1.
+    Args:
+        arm: the arm that the controller believes in.
+        motion: the wanted motion.
+        procedure: the procedure; None: that of the motion at several speeds, none of them its own.
+        parameters: of this motion in the procedure.
+        bandwidth: of the feedback, rad/s; None: none.
+        inertias: what its gains are multiplied by (n,), kg m^2 (kg); None: M_jj in mid-range.
     """
 
     name = "procedure"

@@ -85,7 +85,12 @@ class Smooth:
 
 
 def hold(q: ArrayLike, duration: float) -> Held:
-    """A posture to be reached at once and held."""
+    """A posture to be reached at once and held.
+
+    Args:
+        q: joint coordinates (n,).
+        duration: of the motion, s.
+    """
     array = as_floats(q, "hold, q")
     return Held(
         frozen_array(array, (array.size,), "hold, q"), check_number(duration, "hold, duration", above=0.0)
@@ -93,7 +98,12 @@ def hold(q: ArrayLike, duration: float) -> Held:
 
 
 def smooth(q0: ArrayLike, q1: ArrayLike, duration: float) -> Smooth:
-    """A smooth motion from rest to rest."""
+    """A smooth motion from rest to rest.
+
+    Args:
+        q0, q1: joint coordinates (n,) at the start and the end.
+        duration: of the motion, s.
+    """
     start = as_floats(q0, "smooth, q0")
     first, last = (
         frozen_array(q, (start.size,), f"smooth, {name}") for q, name in ((start, "q0"), (q1, "q1"))
@@ -107,6 +117,10 @@ def default_motion(arm: Arm, duration: float = 2.0) -> Switching:
 
     Constant accelerations, in step; neighbours go opposite ways, 40 % of their range but 2 rad (0.5 m)
     at the most. Waters III.
+
+    Args:
+        arm: the arm.
+        duration: of the motion, s.
     """
     T = check_number(duration, "default_motion, duration", above=0.0)
     lower, upper = limits_of(arm)

@@ -23,11 +23,14 @@ def sampling_period(frequency: float) -> float:
 
 
 def natural_frequencies(arm: Arm, q: ArrayLike, stiffness: ArrayLike | None = None) -> Floats:
-    """How fast an arm swings about a posture (n,), rad/s, rising:
-    w^2 are the eigenvalues of M^-1 (K + dg/dq).
+    """How fast an arm swings about a posture, rad/s, rising: w^2 are the eigenvalues of M^-1 (K + dg/dq). NaN
+    for motions that it does not come back from.
 
-    `stiffness` (n,), N m/rad (N/m), holds the joints: that of the drives, or the gains kp of a controller;
-    with none gravity alone brings the arm back. NaN for motions that it does not come back from.
+    Args:
+        arm: the arm.
+        q: joint coordinates (n,).
+        stiffness: K that holds the joints, (n,) or one for all, N m/rad (N/m): of the drives, or gains kp of
+            a controller; None: gravity alone brings the arm back.
     """
     (posture,) = states_of(arm, q=q)
     if posture.ndim != 1 or not np.isfinite(posture).all():
@@ -48,8 +51,12 @@ def natural_frequencies(arm: Arm, q: ArrayLike, stiffness: ArrayLike | None = No
 
 
 def period_for(arm: Arm, stiffness: ArrayLike, postures: ArrayLike) -> float:
-    """The period for the fastest natural frequency in any of the postures (m, n),
-    joints held by this stiffness.
+    """The sampling period, s, for the fastest natural frequency in any of the postures.
+
+    Args:
+        arm: the arm.
+        stiffness: that holds the joints, (n,) or one for all, N m/rad (N/m).
+        postures: joint coordinates (m, n).
     """
     rows = np.atleast_2d(as_floats(postures, "period_for, postures"))
     fastest = max(

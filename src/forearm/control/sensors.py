@@ -24,7 +24,12 @@ Accelerometers = Callable[[Floats, Floats, Floats], Floats]
 
 @dataclass(frozen=True)
 class Encoder:
-    """Positions in steps: 2^bits a turn (a metre where a joint slides), or `resolution` rad (m) each."""
+    """Positions in steps; one of its arguments is given.
+
+    Args:
+        bits: 2^bits steps a turn (a metre where a joint slides).
+        resolution: length of a step, rad (m).
+    """
 
     bits: int | None = None
     resolution: float | None = None
@@ -47,7 +52,12 @@ class Encoder:
 
 @dataclass(frozen=True)
 class Tachometer:
-    """Velocities in 2^bits steps from -span to span rad/s (m/s), 0 being one of them."""
+    """Velocities in steps, 0 being one of them.
+
+    Args:
+        bits: 2^bits steps from -span to span.
+        span: largest velocity, rad/s (m/s).
+    """
 
     bits: int
     span: float
@@ -69,11 +79,13 @@ class Tachometer:
 
 @dataclass(frozen=True)
 class Sensors:
-    """An encoder and a tachometer a joint, exact where none is given;
-    `differences` takes velocities from positions instead.
+    """What a controller is told of the plant's state, the same sensors at every joint.
 
-    `accelerometers` makes measured accelerations of the true q, qd, qdd;
-    without it a controller is told none.
+    Args:
+        encoder: of positions; None: exact.
+        tachometer: of velocities; None: exact.
+        differences: whether velocities are differences of positions instead.
+        accelerometers: function from the true q, qd, qdd (n,) to measured accelerations; None: none are told.
     """
 
     encoder: Encoder | None = None
@@ -88,7 +100,12 @@ class Sensors:
             )
 
     def reader(self, arm: Arm, period: float) -> Reader:
-        """These sensors on an arm, read once a period."""
+        """These sensors on an arm.
+
+        Args:
+            arm: the arm.
+            period: between two readings, s.
+        """
         return Reader(self, None if self.encoder is None else self.encoder.steps(arm), period)
 
 
@@ -96,7 +113,11 @@ EXACT = Sensors()
 
 
 def exact_accelerations(q: Floats, qd: Floats, qdd: Floats) -> Floats:
-    """Accelerometers without an error."""
+    """Accelerometers without an error.
+
+    Args:
+        q, qd, qdd: the true state (n,).
+    """
     return qdd
 
 

@@ -57,10 +57,14 @@ class Recalled:
 
 @dataclass(frozen=True, eq=False)
 class Store:
-    """Points (m, 3n) of q, qd, qdd, the forces (m, n) there, and perhaps slopes (m, n, 3n);
-    `scale` (3n,) makes distances.
+    """Forces at points x = (q, qd, qdd) that were computed or met.
 
-    `course` (m,) says which points follow each other on one trajectory: between such forces are interpolated.
+    Attributes:
+        states: points (m, 3n).
+        forces: forces there (m, n), N m (N).
+        course: (m,), which points follow each other on one trajectory: between such forces are interpolated.
+        scale: factors (3n,) that make distances.
+        slopes: dF/dx (m, n, 3n); None: not known.
     """
 
     states: Floats
@@ -83,10 +87,13 @@ class Store:
         return self.states * self.scale
 
     def recall(self, state: Floats, near: int | None = None) -> Recalled:
-        """The force at a state (3n,), from the nearest of all points, or the nearest met when walking
-        from the point `near`.
+        """The force at a state.
 
         With slopes F + (dF/dx) (x - x_k); without, on the stretch to the neighbour that comes nearest.
+
+        Args:
+            state: x (3n,).
+            near: index of the point from which the nearest is searched by walking; None: among all.
         """
         x, p = state * self.scale, len(state)
         if near is None:
@@ -132,10 +139,14 @@ class Store:
     def learned(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, spacing: float = 0.05
     ) -> Store:
-        """The store with what was met on a way, (m, n) each:
-        its points that are farther than `spacing` from all there are.
+        """The store with points that were met on a way.
 
         It has no slopes, as an arm does not show them; `sloped` fits them to the points.
+
+        Args:
+            q, qd, qdd: the motion (m, n).
+            tau: torques (m, n), N m (N).
+            spacing: distance that a new point has from all there are, in units of `scale`.
         """
         rows = [as_floats(x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"), (tau, "tau"))]
         if any(x.shape != rows[0].shape or x.shape[1:] != self.forces.shape[1:] for x in rows):
@@ -188,11 +199,19 @@ def computed_store(arm: Arm, motion: Motion, interval: float = 0.05, slopes: boo
 
 
 class Stored:
-    """Forces from a store, at the wanted state; what is farther than `reach` from all that is
-    stored is left to feedback.
+    """Forces from a store, at the wanted state.
 
-    By default the store is computed along the motion. It is searched from the point last used, as a whole
-    where that leads nowhere; `missed` counts the samples that found nothing. Waters IV.
+    It is searched from the point last used, as a whole where that leads nowhere; `missed` counts the samples
+    that found nothing. Waters IV.
+
+    Args:
+        arm: the arm that the controller believes in.
+        motion: the wanted motion.
+        store: the store; None: computed along the motion.
+        interval: time between computed points, s.
+        reach: what is farther from all that is stored, in units of `scale`, is left to feedback.
+        bandwidth: of the feedback, rad/s; None: none.
+        inertias: what its gains are multiplied by (n,), kg m^2 (kg); None: M_jj in mid-range.
     """
 
     name = "stored trajectories"
@@ -262,7 +281,17 @@ def practise(
     and the store learns what came of it.
 
     It begins empty, so that the first run is feedback alone.
-    Of the arm only the gains of the feedback know anything.
+
+    Args:
+        arm: the arm, of which only the gains of the feedback know anything.
+        motion: the wanted motion.
+        plant: what moves; None: `arm`.
+        trials: how many runs.
+        spacing: distance that a new point has from all there are, in spans of the motion.
+        reach: what is farther from all that is stored, in spans of the motion, is left to feedback.
+        period: sampling period, s.
+        bandwidth: of the feedback, rad/s.
+        inertias: what its gains are multiplied by (n,), kg m^2 (kg); None: M_jj in mid-range.
     """
     store, runs = empty_store(arm, motion), []
     for _ in range(check_whole(trials, "practise, trials", 1, 1000)):

@@ -42,7 +42,12 @@ class General:
 
 @cache
 def general(name: str, function: str = "inverse") -> General:
-    """The polynomials of a method, fitted to exact counts."""
+    """The polynomials in n of a method's operations, fitted to exact counts.
+
+    Args:
+        name: one of `dynamics.formulations()[function]`.
+        function: "inverse", "inertia_matrix" or "forward".
+    """
     known: dict[int, Counts] = {}
 
     def at(n: int) -> Counts:

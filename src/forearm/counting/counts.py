@@ -101,7 +101,11 @@ def count(
     """The operations of a method: of an arm customised to its numbers, of a generic chain
     with symbols for them.
 
-    `function` is "inverse", "inertia_matrix" or "forward"; `name` is one of METHODS[function].
+    Args:
+        arm: an arm, or a generic chain.
+        name: one of `dynamics.formulations()[function]`.
+        function: "inverse", "inertia_matrix" or "forward".
+        convention: what counts; None: customised for an arm, general for a chain.
     """
     return run(arm, name, function, convention).counts
 

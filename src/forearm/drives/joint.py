@@ -27,7 +27,14 @@ Reaction = tuple[Array, Array]
 
 @dataclass(frozen=True, eq=False)
 class Drive:
-    """The drive of one joint: `ratio` is |N|, `multiplier` that of a joint that follows a freedom."""
+    """The drive of one joint.
+
+    Attributes:
+        freedom: index of the freedom that it moves.
+        multiplier: of a joint that mimics this freedom, else 1.
+        ratio: |N| of the gear.
+        friction, bearings, transmission, motor: of the joint, as in `Joint`.
+    """
 
     freedom: int
     multiplier: float
@@ -57,6 +64,12 @@ class Drive:
     def torque(self, rigid: Scalar, reaction: Reaction | None, rate: Scalar, direction: Scalar) -> Scalar:
         """Motor torque times gear ratio, without the rotor:
         T(rigid + bearings + friction here) + friction at the motor.
+
+        Args:
+            rigid: torque (force) of the rigid arm at the joint, N m (N).
+            reaction: force and moment (3,) at the joint's origin, axes with z along it; None: no bearings.
+            rate: qd of the joint, rad/s (m/s).
+            direction: its sign, 1 or -1; at rest that of the motion about to begin, 0 for none.
         """
         load = rigid
         for bearing in self.bearings:
@@ -73,7 +86,11 @@ class Drive:
     def slopes(
         self, rigid: Scalar, reaction: Reaction | None, rate: Scalar, direction: Scalar
     ) -> Sequence[Scalar]:
-        """d torque / d (rigid torque, force, moment); by the rigid torque alone where nothing reacts."""
+        """d torque / d (rigid torque, force, moment); by the rigid torque alone without a reaction.
+
+        Args:
+            rigid, reaction, rate, direction: as in `torque`.
+        """
         if not self.depends_on_load:
             return [1.0] if reaction is None else [1.0, *[0.0] * 6]
         load = [rigid] if reaction is None else [rigid, *reaction[0], *reaction[1]]

@@ -66,6 +66,11 @@ def constants_of(arm: Arm) -> Constants:
 def voltage_of(arm: Arm, tau: ArrayLike, qd: ArrayLike) -> Floats:
     """The voltages that torques need at these speeds, V = R tau / K + K qd with K = N Kt: (n,)
     or (B, n). Swartz (11).
+
+    Args:
+        arm: the arm.
+        tau: motor torques times gear ratio, (n,) or (B, n), N m (N).
+        qd: joint velocities, of the same shape, rad/s (m/s).
     """
     c = constants_of(arm)
     torque, rate = _pair(arm, tau, qd, "tau")
@@ -73,8 +78,13 @@ def voltage_of(arm: Arm, tau: ArrayLike, qd: ArrayLike) -> Floats:
 
 
 def current_of(arm: Arm, voltage: ArrayLike, qd: ArrayLike) -> Floats:
-    """The currents that voltages drive at these speeds, within the motors' limits of
+    """The currents that voltages drive at these speeds, A, within the motors' limits of
     both; inductance not in it.
+
+    Args:
+        arm: the arm.
+        voltage: motor voltages, (n,) or (B, n), V.
+        qd: joint velocities, of the same shape, rad/s (m/s).
     """
     c = constants_of(arm)
     given, rate = _pair(arm, voltage, qd, "voltage")
@@ -93,16 +103,25 @@ def _pair(arm: Arm, value: ArrayLike, qd: ArrayLike, name: str) -> tuple[Floats,
 
 
 def torque_of(arm: Arm, voltage: ArrayLike, qd: ArrayLike) -> Floats:
-    """The torques that voltages produce, tau = K (V - K qd) / R within the motors' limits. Swartz (12)."""
+    """The torques that voltages produce, tau = K (V - K qd) / R within the motors' limits. Swartz (12).
+
+    Args:
+        arm: the arm.
+        voltage: motor voltages, (n,) or (B, n), V.
+        qd: joint velocities, of the same shape, rad/s (m/s).
+    """
     return np.asarray(constants_of(arm).K * current_of(arm, voltage, qd))
 
 
 @dataclass(frozen=True)
 class DAC:
-    """What turns numbers into voltages: it holds each for `period` s, in steps of its `bits`
-    within +-`span` V, times `gain`.
+    """What turns numbers into voltages: DACOut, held for a period in steps and bounds, times a gain.
 
-    DACOut = voltage / gain is what it is asked for. Without bits it has no steps, without a span no bound.
+    Args:
+        period: time for which it holds each, s.
+        bits: 2^bits steps divide +-span; None: no steps.
+        span: DACOut is within +-span, V; None: no bound.
+        gain: voltage / DACOut.
     """
 
     period: float = 1e-3

@@ -21,8 +21,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ClosedForm:
-    """The coefficients at one posture: D (n, n), h (n, n, n) with tau_i = sum of h_ikm qd_k
-    qd_m, c (n,) for gravity.
+    """The coefficients of the rigid arm at one posture: tau = D qdd + h qd qd + c.
+
+    Attributes:
+        D: inertia matrix (n, n).
+        h: (n, n, n) with tau_i = sum of h_ikm qd_k qd_m.
+        c: torques of gravity (n,).
     """
 
     D: Floats
@@ -30,7 +34,11 @@ class ClosedForm:
     c: Floats
 
     def torque(self, qd: ArrayLike, qdd: ArrayLike) -> Floats:
-        """D qdd + h qd qd + c."""
+        """D qdd + h qd qd + c.
+
+        Args:
+            qd, qdd: joint velocities and accelerations (n,).
+        """
         rates, accelerations = as_floats(qd, "qd"), as_floats(qdd, "qdd")
         if rates.shape != self.c.shape or accelerations.shape != self.c.shape:
             raise InputError(
@@ -44,7 +52,12 @@ class ClosedForm:
 
 
 def closed_form(arm: Arm, q: ArrayLike) -> ClosedForm:
-    """D_ik, h_ikm and c_i of the rigid serial arm at q (n,). Dhanaraj A.1."""
+    """D_ik, h_ikm and c_i of the rigid serial arm. Dhanaraj A.1.
+
+    Args:
+        arm: a serial arm.
+        q: joint coordinates (n,).
+    """
     (posture,) = one_state(arm, "closed_form", q=q)
     model = model_of(arm.rigid())
     n = model.n
@@ -65,8 +78,12 @@ def closed_form(arm: Arm, q: ArrayLike) -> ClosedForm:
 
 
 def paul(arm: Arm, q: ArrayLike, qd: ArrayLike) -> tuple[Floats, Floats]:
-    """Paul's pair of the rigid arm at a state (n,): D, the inertia matrix, and E,
+    """Paul's pair of the rigid arm at a state: D, the inertia matrix, and E,
     all that needs no acceleration. Waters IV.
+
+    Args:
+        arm: a serial arm.
+        q, qd: joint coordinates and velocities (n,).
     """
     form = closed_form(arm, q)
     return form.D, form.torque(as_coordinates(arm, qd, "qd"), np.zeros(arm.n))

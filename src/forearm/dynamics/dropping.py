@@ -53,8 +53,13 @@ DROPPED: dict[str, Method] = {
 
 @dataclass(frozen=True, eq=False)
 class DropError:
-    """What leaving terms out costs along a motion: torque error per joint (n,), N m (N),
-    and the size of the torque itself.
+    """What leaving terms out costs along a motion, per joint (n,), N m (N).
+
+    Attributes:
+        dropped: what is left out.
+        largest: largest torque error.
+        rms: torque error.
+        torque_rms: the torque itself.
     """
 
     dropped: str
@@ -69,8 +74,11 @@ class DropError:
 
 
 def drop_errors(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> list[DropError]:
-    """The error of each simplification along a motion of the rigid arm given as samples (B, n);
-    own-link-only for chains.
+    """The error of each simplification along a motion of the rigid arm; own-link-only for chains.
+
+    Args:
+        arm: the arm.
+        q, qd, qdd: samples (B, n) of joint coordinates, velocities and accelerations.
     """
     states = states_of(arm, q=q, qd=qd, qdd=qdd)
     if states[0].ndim != 2 or not len(states[0]):

@@ -75,8 +75,13 @@ class Single:
 
 @dataclass(frozen=True, eq=False)
 class PrecisionStudy:
-    """Accelerations in double (B, n) and single precision per method (B, n),
-    and the condition number of M (B,).
+    """Accelerations in double and in single precision.
+
+    Attributes:
+        q: postures (B, n).
+        double: accelerations (B, n) in double precision.
+        single: accelerations (B, n) in single precision, by method.
+        condition: condition number of M (B,).
     """
 
     q: NDArray[np.float64]
@@ -85,13 +90,23 @@ class PrecisionStudy:
     condition: NDArray[np.float64]
 
     def difference(self, method: str, joint: int) -> tuple[float, float]:
-        """Largest and mean difference of the acceleration of a joint, counted from 0."""
+        """Largest and mean difference of the acceleration of a joint.
+
+        Args:
+            method: "articulated-body", "composite-body" or "gibbs-appell".
+            joint: index of the joint, from 0.
+        """
         apart = np.abs(self.single[method][:, joint] - self.double[:, joint])
         return float(apart.max()), float(apart.mean())
 
 
 def precision_study(arm: Arm, q: ArrayLike) -> PrecisionStudy:
-    """Forward dynamics of a serial arm at postures q (B, n), at rest and undriven; rotors count."""
+    """Forward dynamics of a serial arm at rest and undriven; rotors count.
+
+    Args:
+        arm: a serial arm.
+        q: postures (B, n).
+    """
     model, rotor = model_of(arm), rotor_inertia(arm)
     refuse_tree(model, "the precision study")
     postures = as_coordinates(arm, q)

@@ -68,12 +68,16 @@ def inverse(
     hand_moment: ArrayLike | None = None,
     base_motion: Sequence[ArrayLike] | None = None,
 ) -> Floats:
-    """The torques (forces) that a motion needs: (n,) or (B, n), by any formulation;
-    motor torque times gear ratio.
+    """The torques (forces) that a motion needs: (n,) or (B, n), motor torque times gear ratio.
 
-    `hand_force` and `hand_moment` (3,) are what the surroundings exert on the hand, in hand axes;
-    `base_motion` is (angular velocity, angular acceleration, linear acceleration) of the base in base
-    axes, gravity not included.
+    Args:
+        arm: the arm.
+        q, qd, qdd: joint coordinates, velocities and accelerations, (n,) or (B, n).
+        formulation: one of `formulations()["inverse"]`.
+        hand_force, hand_moment: what the surroundings exert on the hand (3,), hand axes, at its origin, N and
+            N m; None: 0.
+        base_motion: (angular velocity, angular acceleration, linear acceleration) of the base, (3,) each,
+            base axes, gravity not included; None: at rest.
     """
     method = _named(INVERSE, formulation, "formulation")
     states = states_of(arm, q=q, qd=qd, qdd=qdd)
@@ -91,7 +95,13 @@ def inverse(
 
 
 def inertia_matrix(arm: Arm, q: ArrayLike, method: str = "composite-body") -> Floats:
-    """M(q) with the rotors' N^2 J on its diagonal: (n, n) or (B, n, n)."""
+    """M(q) with the rotors' N^2 J on its diagonal: (n, n) or (B, n, n).
+
+    Args:
+        arm: the arm.
+        q: joint coordinates, (n,) or (B, n).
+        method: one of `formulations()["inertia_matrix"]`.
+    """
     compute = _named(INERTIA, method, "method")
     (q,) = states_of(arm, q=q)
     model, rotor = model_of(arm), rotor_inertia(arm)
@@ -114,10 +124,17 @@ def forward(
     hand_moment: ArrayLike | None = None,
     base_motion: Sequence[ArrayLike] | None = None,
 ) -> Floats:
-    """The accelerations that torques produce: (n,) or (B, n), by any of the six methods.
+    """The accelerations that torques produce: (n,) or (B, n).
 
     Articulated bodies know no joints that follow others: an arm with mimicking joints is solved by
     composite bodies instead.
+
+    Args:
+        arm: the arm.
+        q, qd: joint coordinates and velocities, (n,) or (B, n).
+        tau: motor torques times gear ratio, (n,) or (B, n), N m (N).
+        method: one of `formulations()["forward"]`.
+        hand_force, hand_moment, base_motion: as in `inverse`.
     """
     if not isinstance(method, str) or method not in FORWARD:
         raise NameNotFound(f"forward: there is no method {shorten(method)}; {suggest(str(method), FORWARD)}")
@@ -165,19 +182,36 @@ def forward_report(
     hand_moment: ArrayLike | None = None,
     base_motion: Sequence[ArrayLike] | None = None,
 ) -> Solution:
-    """`forward` of one state, (n,), with how it was solved: iterations, and what is left of the equation."""
+    """`forward` of one state, with how it was solved: iterations, and what is left of the equation.
+
+    Args:
+        arm: the arm.
+        q, qd: joint coordinates and velocities (n,).
+        tau: motor torques times gear ratio (n,), N m (N).
+        hand_force, hand_moment, base_motion: as in `inverse`.
+    """
     q, qd, tau = one_state(arm, "forward_report", q=q, qd=qd, tau=tau)
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
     return solve_loaded(arm, model_of(arm), q, qd, tau, base, hand)
 
 
 def bias(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
-    """Inverse dynamics at zero acceleration: velocity torques, gravity and friction. Swartz (14)."""
+    """Inverse dynamics at zero acceleration: velocity torques, gravity and friction. Swartz (14).
+
+    Args:
+        arm: the arm.
+        q, qd: joint coordinates and velocities, (n,) or (B, n).
+    """
     return inverse(arm, q, qd, np.zeros_like(as_coordinates(arm, q)))
 
 
 def gravity(arm: Arm, q: ArrayLike) -> Floats:
-    """The torques that hold the arm still at q."""
+    """The torques that hold the arm still, (n,) or (B, n).
+
+    Args:
+        arm: the arm.
+        q: joint coordinates, (n,) or (B, n).
+    """
     rest = np.zeros_like(as_coordinates(arm, q))
     return inverse(arm, q, rest, rest)
 
@@ -185,6 +219,10 @@ def gravity(arm: Arm, q: ArrayLike) -> Floats:
 def coriolis_matrix(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
     """C(q, qd) with C qd the velocity torques of the rigid arm and dM/dt - 2 C
     skew-symmetric: (n, n) or (B, n, n).
+
+    Args:
+        arm: the arm.
+        q, qd: joint coordinates and velocities, (n,) or (B, n).
     """
     states = states_of(arm, q=q, qd=qd)
     model = model_of(arm)
@@ -197,7 +235,12 @@ def coriolis_matrix(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
 
 
 def kinetic_energy(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
-    """The kinetic energy in J, rotors' spin about their own axes included: () or (B,)."""
+    """The kinetic energy in J, rotors' spin about their own axes included: () or (B,).
+
+    Args:
+        arm: the arm.
+        q, qd: joint coordinates and velocities, (n,) or (B, n).
+    """
     states = states_of(arm, q=q, qd=qd)
     model, rotor = model_of(arm), rotor_inertia(arm)
 
@@ -211,6 +254,10 @@ def kinetic_energy(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
 def potential_energy(arm: Arm, q: ArrayLike) -> Floats:
     """The potential energy of the moving links in J, zero where their centres are level with the
     base's origin: () or (B,).
+
+    Args:
+        arm: the arm.
+        q: joint coordinates, (n,) or (B, n).
     """
     (q,) = states_of(arm, q=q)
     model = model_of(arm)
@@ -220,6 +267,10 @@ def potential_energy(arm: Arm, q: ArrayLike) -> Floats:
 def regressor(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Floats:
     """Y with Y @ inertial_parameters(arm) the torques of the rigid arm:
     (n, 10 N) or (B, n, 10 N) for N moving bodies.
+
+    Args:
+        arm: the arm.
+        q, qd, qdd: joint coordinates, velocities and accelerations, (n,) or (B, n).
     """
     states = states_of(arm, q=q, qd=qd, qdd=qdd)
     model = model_of(arm)
@@ -261,6 +312,12 @@ def trace(
     {"w": ..., ...}, ...}.
 
     Of the rigid arm: what drives add is not part of any formulation.
+
+    Args:
+        arm: the arm.
+        q, qd, qdd: joint coordinates, velocities and accelerations (n,).
+        formulation: one of `formulations()["inverse"]`.
+        hand_force, hand_moment, base_motion: as in `inverse`.
     """
     method = _named(INVERSE, formulation, "formulation")
     states = one_state(arm, "trace", q=q, qd=qd, qdd=qdd)

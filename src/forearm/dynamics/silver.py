@@ -120,14 +120,20 @@ def lagrange_silver_w(
 
 
 def rotation_rate(w: ArrayLike, W: ArrayLike) -> Floats:
-    """The rate, (3, 3), of a rotation W (3, 3) that turns with the angular velocity w (3,):
-    Wd = w x W. Silver 2.5.
+    """The rate (3, 3) of a rotation: Wd = w x W. Silver 2.5.
+
+    Args:
+        w: angular velocity (3,), fixed axes, rad/s.
+        W: rotation matrix (3, 3), the body's axes in the fixed ones.
     """
     return cross_matrix(frozen_array(w, (3,), "w")) @ frozen_array(W, (3, 3), "W")
 
 
 def angular_velocity(W: ArrayLike, Wd: ArrayLike) -> Floats:
-    """The angular velocity (3,) from a rotation W (3, 3) and its rate Wd: w_i = 1/2 P_ijk
-    W_jl Wd_kl. Silver 2.6.
+    """The angular velocity (3,) of a rotation: w_i = 1/2 P_ijk W_jl Wd_kl. Silver 2.6.
+
+    Args:
+        W: rotation matrix (3, 3), the body's axes in the fixed ones.
+        Wd: its time derivative (3, 3).
     """
     return axis_of(frozen_array(Wd, (3, 3), "Wd") @ frozen_array(W, (3, 3), "W").T)

@@ -30,8 +30,12 @@ VARIANTS: dict[str, Callable[..., Any]] = {
 
 @dataclass(frozen=True, eq=False)
 class Gibbs:
-    """Gibbs' function at a state: G, its gradient in qdd, which is the torque, and its
-    Hessian, the inertia matrix.
+    """Gibbs' function of the rigid arm at a state.
+
+    Attributes:
+        G: its value.
+        gradient: in qdd (n,), which is the torque.
+        hessian: in qdd (n, n), the inertia matrix.
     """
 
     G: float
@@ -40,7 +44,12 @@ class Gibbs:
 
 
 def gibbs(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Gibbs:
-    """G of the rigid arm and its derivatives in qdd, by differentiating the function. Mata (3)-(5), (19)."""
+    """G of the rigid arm and its derivatives in qdd, by differentiating the function. Mata (3)-(5), (19).
+
+    Args:
+        arm: the arm.
+        q, qd, qdd: joint coordinates, velocities and accelerations (n,).
+    """
     model, states = _one_state(arm, "gibbs", q=q, qd=qd, qdd=qdd)
     if not model.bodies:
         return Gibbs(0.0, np.zeros(0), np.zeros((0, 0)))
@@ -50,7 +59,13 @@ def gibbs(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Gibbs:
 
 
 def variant(arm: Arm, name: str, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Floats:
-    """The torques of the rigid arm by one of VARIANTS, shape (n,)."""
+    """The torques (n,) of the rigid arm by a variant of a formulation.
+
+    Args:
+        arm: the arm.
+        name: "gibbs-appell-sum" or "silver-w".
+        q, qd, qdd: joint coordinates, velocities and accelerations (n,).
+    """
     if not isinstance(name, str) or name not in VARIANTS:
         raise NameNotFound(f"there is no variant {shorten(name)}; {suggest(str(name), VARIANTS)}")
     model, states = _one_state(arm, "variant", q=q, qd=qd, qdd=qdd)
@@ -58,13 +73,23 @@ def variant(arm: Arm, name: str, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) ->
 
 
 def inertia_by_sum(arm: Arm, q: ArrayLike) -> Floats:
-    """The inertia matrix of the rigid arm by the plain sum, order n^3. Mata (21)."""
+    """The inertia matrix (n, n) of the rigid arm by the plain sum, order n^3. Mata (21).
+
+    Args:
+        arm: the arm.
+        q: joint coordinates (n,).
+    """
     model, states = _one_state(arm, "inertia_by_sum", q=q)
     return np.asarray(inertia_sum(model, states[0]), dtype=np.float64)
 
 
 def inertia_by_moving_links(arm: Arm, q: ArrayLike) -> Floats:
-    """The inertia matrix of the rigid arm by Walker and Orin's second method: only what moves is computed."""
+    """The rigid arm's inertia matrix (n, n) by Walker and Orin's second method: only what moves is computed.
+
+    Args:
+        arm: the arm.
+        q: joint coordinates (n,).
+    """
     model, states = _one_state(arm, "inertia_by_moving_links", q=q)
     return np.asarray(inertia_moving_links(model, states[0]), dtype=np.float64)
 

@@ -16,10 +16,13 @@ from forearm.files.builtin import arms, is_builtin, load_builtin
 
 def load(source: str | os.PathLike[str], hand: str | None = None) -> Arm:
     """The arm of a built-in name, or in a .toml or .urdf file.
-    `hand` names the hand's link where it is another.
 
     Refuses what no arm can be; warns (ModelWarning) on principal moments that no body has and on inertia
     without mass, and (IgnoredWarning) on every kind of content of a URDF that it ignored.
+
+    Args:
+        source: a built-in name such as "puma560" or "chain7", or the path of a file.
+        hand: name of the hand's link; None: as the file says, else the leaf behind the most freedoms.
     """
     arm = _read(source, hand)
     for finding in (*triangle_violations(arm), *inertia_without_mass(arm)):

@@ -32,10 +32,17 @@ class Kernel:
     """An arm's functions compiled when they are first called. Made by `fa.compile`;
     may be pickled and shared by threads.
 
-    Arguments are (n,) for one state or (B, n) for many, all of one shape; results are new arrays unless `out`
-    is given. NaN or infinity in a state makes everything of that state NaN. `parameters` are values for those
-    left open, (P,) for all states or (B, P) one row a state, or a table of some of them by name; the arm's
-    own where nothing is given.
+    Every method takes one state (n,) or many (B, n), all of one shape. `out` is an array for the result,
+    writeable, C-contiguous and of its shape and dtype (None: a new one); `threads` share a batch (None: one
+    per processor where that is worth it); `parameters` are values of those left open, (P,) for all states or
+    (B, P), or some of them by name (None: the arm's own). NaN or infinity in a state makes everything of that
+    state NaN.
+
+    Args:
+        arm: the arm.
+        dtype: "float64" or "float32".
+        parameters: names of what is left open.
+        cpu: the processor that code is made for.
     """
 
     def __init__(
@@ -71,7 +78,12 @@ class Kernel:
         *,
         parameters: Parameters | None = None,
     ) -> Array:
-        """Torques, drives included: (n,) -> (n,), (B, n) -> (B, n)."""
+        """Torques, drives included: (n,) -> (n,), (B, n) -> (B, n).
+
+        Args:
+            q, qd, qdd: joint coordinates, velocities and accelerations, (n,) or (B, n).
+            out, threads, parameters: as in every method of `Kernel`.
+        """
         return self._one("inverse_dynamics", (q, qd, qdd), out, threads, parameters)
 
     def forward_dynamics(
@@ -84,7 +96,13 @@ class Kernel:
         *,
         parameters: Parameters | None = None,
     ) -> Array:
-        """Accelerations, drives included."""
+        """Accelerations, drives included.
+
+        Args:
+            q, qd: joint coordinates and velocities, (n,) or (B, n).
+            tau: motor torques times gear ratio, (n,) or (B, n), N m (N).
+            out, threads, parameters: as in every method of `Kernel`.
+        """
         return self._one("forward_dynamics", (q, qd, tau), out, threads, parameters)
 
     def inertia_matrix(
@@ -95,7 +113,12 @@ class Kernel:
         *,
         parameters: Parameters | None = None,
     ) -> Array:
-        """M with the rotors on its diagonal: (n, n) or (B, n, n)."""
+        """M with the rotors on its diagonal: (n, n) or (B, n, n).
+
+        Args:
+            q: joint coordinates, (n,) or (B, n).
+            out, threads, parameters: as in every method of `Kernel`.
+        """
         return self._one("inertia_matrix", (q,), out, threads, parameters)
 
     def bias(
@@ -107,7 +130,12 @@ class Kernel:
         *,
         parameters: Parameters | None = None,
     ) -> Array:
-        """Inverse dynamics without acceleration."""
+        """Inverse dynamics without acceleration.
+
+        Args:
+            q, qd: joint coordinates and velocities, (n,) or (B, n).
+            out, threads, parameters: as in every method of `Kernel`.
+        """
         return self._one("bias", (q, qd), out, threads, parameters)
 
     def gravity(
@@ -118,7 +146,12 @@ class Kernel:
         *,
         parameters: Parameters | None = None,
     ) -> Array:
-        """Torques that hold the arm still."""
+        """Torques that hold the arm still.
+
+        Args:
+            q: joint coordinates, (n,) or (B, n).
+            out, threads, parameters: as in every method of `Kernel`.
+        """
         return self._one("gravity", (q,), out, threads, parameters)
 
     def forward_kinematics(
@@ -129,7 +162,12 @@ class Kernel:
         *,
         parameters: Parameters | None = None,
     ) -> Array:
-        """The hand in the base frame: (4, 4) or (B, 4, 4)."""
+        """The hand in the base frame: (4, 4) or (B, 4, 4).
+
+        Args:
+            q: joint coordinates, (n,) or (B, n).
+            out, threads, parameters: as in every method of `Kernel`.
+        """
         return self._one("forward_kinematics", (q,), out, threads, parameters)
 
     def jacobian(
@@ -140,7 +178,12 @@ class Kernel:
         *,
         parameters: Parameters | None = None,
     ) -> Array:
-        """J at the hand's origin, linear rows first, base axes: (6, n) or (B, 6, n)."""
+        """J at the hand's origin, linear rows first, base axes: (6, n) or (B, 6, n).
+
+        Args:
+            q: joint coordinates, (n,) or (B, n).
+            out, threads, parameters: as in every method of `Kernel`.
+        """
         return self._one("jacobian", (q,), out, threads, parameters)
 
     def inverse_kinematics(self, T: ArrayLike, threads: int | None = None) -> Array:
@@ -148,6 +191,10 @@ class Kernel:
 
         NaN where a branch does not exist or leaves the limits. Branches that meet at a singular pose are not
         told apart; `fa.kinematics.inverse` does that, and says why there are none.
+
+        Args:
+            T: the hand in the base frame, (4, 4) or (B, 4, 4).
+            threads: as in every method of `Kernel`.
         """
         if self.dtype != "float64":
             raise InputError(
@@ -169,7 +216,12 @@ class Kernel:
         *,
         parameters: Parameters | None = None,
     ) -> tuple[Array, Array, Array]:
-        """(dtau/dq, dtau/dqd, M), each (n, n) or (B, n, n) with [i, j] = d tau_i / d x_j."""
+        """(dtau/dq, dtau/dqd, M), each (n, n) or (B, n, n) with [i, j] = d tau_i / d x_j.
+
+        Args:
+            q, qd, qdd: joint coordinates, velocities and accelerations, (n,) or (B, n).
+            threads, parameters: as in every method of `Kernel`.
+        """
         if self._is_long:
             refuse(parameters)
             return self._long_inverse_derivatives(q, qd, qdd, threads)
@@ -186,6 +238,11 @@ class Kernel:
     ) -> tuple[Array, Array, Array]:
         """(dqdd/dq, dqdd/dqd, inverse of M): -M^-1 times the derivatives of inverse dynamics at the
         resulting acceleration.
+
+        Args:
+            q, qd: joint coordinates and velocities, (n,) or (B, n).
+            tau: motor torques times gear ratio, (n,) or (B, n), N m (N).
+            threads, parameters: as in every method of `Kernel`.
         """
         if self._is_long:
             refuse(parameters)
@@ -334,13 +391,16 @@ def compile(
     parameters: str | Iterable[str] = (),
     cpu: str | None = None,
 ) -> Kernel:
-    """The arm's functions as machine code, each compiled when it is first called:
-    `dtype` "float64" or "float32".
+    """The arm's functions as machine code, each compiled when it is first called.
 
-    `parameters` are left open, to be given with each call: "link6.mass", "link6", "gravity.z", or
-    "all", as for `fa.generate`. `cpu` is "host", this machine's own, unless FOREARM_CPU says otherwise; code
-    for "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4" or "generic" gives the same bits on every machine
-    that runs it.
+    Args:
+        arm: the arm.
+        dtype: "float64" or "float32", or NumPy's own.
+        device: "cpu".
+        parameters: what is left open, to be given with each call: "link6.mass", "link6", "gravity.z", or
+            "all", as for `fa.generate`.
+        cpu: "host", this machine's own; code for "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4" or "generic"
+            gives the same bits on every machine that runs it. None: as FOREARM_CPU says, else "host".
     """
     if not isinstance(arm, Arm):
         raise InputError(f"compile: expected an Arm, such as fa.load('puma560'), got {shorten(arm)}.")

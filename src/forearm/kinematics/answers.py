@@ -14,10 +14,14 @@ Truths = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """The posture q (n,) that comes nearest to a pose: the hand's pose (4, 4) there,
-    how far it is off in m and in rad.
+    """The posture that comes nearest to a pose, by the least distance^2 + angle^2; with three joints by the
+    distance alone.
 
-    Nearest by the least distance^2 + angle^2; with three joints by the distance alone, and the angle is 0.
+    Attributes:
+        q: joint coordinates (n,).
+        pose: the hand (4, 4) there, in the base frame.
+        distance: how far its origin is off, m.
+        angle: by how much it is turned, rad; with three joints 0.
     """
 
     q: Floats
@@ -28,12 +32,17 @@ class Nearest:
 
 @dataclass(frozen=True, eq=False)
 class IKResult:
-    """Every branch q (m, n) that brings the hand to one pose, none if there is none.
+    """Every branch that brings the hand to one pose, none if there is none.
 
-    `reachable` says that there is one within what was asked (limits or not). `singular` says that at some
-    branch the hand cannot move in every direction: either the joints named in `undetermined` can move while
-    the hand stands, and one of many solutions is given, or two branches meet. `message` says it in words.
-    `nearest` is there when it was asked for and nothing reaches the pose.
+    Attributes:
+        q: joint coordinates (m, n), a branch per row.
+        reachable: whether there is a branch within what was asked (limits or not).
+        singular: whether at some branch the hand cannot move in every direction: either the joints of
+            `undetermined` can move while the hand stands, and one of many solutions is given, or two branches
+            meet.
+        message: the same in words.
+        undetermined: names of joints that can move while the hand stands.
+        nearest: the nearest posture, where it was asked for and nothing reaches the pose; else None.
     """
 
     q: Floats
@@ -46,10 +55,13 @@ class IKResult:
 
 @dataclass(frozen=True, eq=False)
 class IKBatch:
-    """Branches of many poses: q (B, branches, n) with NaN where a branch does not exist, valid (B, branches).
+    """Branches of many poses.
 
-    `reachable` (B,) says that some branch is valid, `singular` (B,) that the hand cannot move in
-    every direction at one.
+    Attributes:
+        q: joint coordinates (B, branches, n), NaN where a branch does not exist.
+        valid: (B, branches), whether it does.
+        reachable: (B,), whether some branch is valid.
+        singular: (B,), whether at a valid one the hand cannot move in every direction.
     """
 
     q: Floats
@@ -60,7 +72,13 @@ class IKBatch:
 
 @dataclass(frozen=True)
 class PathEvent:
-    """Something to know of a path at the pose `index`."""
+    """Something to know of a path.
+
+    Attributes:
+        index: the pose at which it is.
+        kind: "unreachable", "singular", "crossing" or "jump".
+        message: a sentence.
+    """
 
     index: int
     kind: Literal["unreachable", "singular", "crossing", "jump"]
@@ -69,10 +87,12 @@ class PathEvent:
 
 @dataclass(frozen=True, eq=False)
 class FollowedPath:
-    """Postures q (B, n) along a path of poses, NaN where the pose is not reached;
-    what happened on the way in `events`.
+    """Postures along a path of poses.
 
-    `complete` says that every pose was reached without a jump.
+    Attributes:
+        q: joint coordinates (B, n), NaN where the pose is not reached.
+        complete: whether every pose was reached without a jump.
+        events: what happened on the way.
     """
 
     q: Floats

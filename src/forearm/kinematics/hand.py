@@ -23,10 +23,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class HandMotion:
-    """The pose (4, 4), velocity, angular velocity, acceleration and angular acceleration (3,) of
-    the hand, or (B, ...).
+    """The motion of the hand, or of the point that was named, in base axes; (B, ...) for B states.
 
-    All in base axes; velocity and acceleration are those of the hand's origin (of the point that was named).
+    Attributes:
+        pose: (4, 4).
+        velocity, angular_velocity: (3,), m/s and rad/s.
+        acceleration, angular_acceleration: (3,), m/s^2 and rad/s^2.
     """
 
     pose: Floats
@@ -57,10 +59,16 @@ def hand_motion(
     link: str | None = None,
     point: ArrayLike = (0.0, 0.0, 0.0),
 ) -> HandMotion:
-    """The motion of the hand, or of a point of a named link: (v; w) = J qd, (a; wd) = J qdd + J' qd;
-    the rates are zero by default.
+    """The motion of the hand, or of a point of a named link: (v; w) = J qd, (a; wd) = J qdd + J' qd.
 
     The pose has its origin at the point.
+
+    Args:
+        arm: the arm.
+        q: joint coordinates, (n,) or (B, n).
+        qd, qdd: joint velocities and accelerations, of the same shape; None: 0.
+        link: name of the link; None: the hand.
+        point: (3,) in the frame of the link or hand, m.
     """
     rest = np.zeros_like(as_coordinates(arm, q))
     coordinates, rates, seconds = states_of(
@@ -75,7 +83,13 @@ def hand_motion(
 
 
 def hand_pose(position: ArrayLike, orientation: ArrayLike, form: str) -> Floats:
-    """The pose (..., 4, 4) of a position (..., 3) in m and an orientation in a named form."""
+    """The pose (..., 4, 4) of a position and an orientation.
+
+    Args:
+        position: (..., 3), m.
+        orientation: its numbers in that form.
+        form: one of `orientation_forms()`.
+    """
     at, R = as_floats(position, "position"), rotation_from(orientation, form)
     if at.shape != R.shape[:-1]:
         raise InputError(f"position: expected shape {R.shape[:-1]} with that orientation, got {at.shape}.")
@@ -85,11 +99,15 @@ def hand_pose(position: ArrayLike, orientation: ArrayLike, form: str) -> Floats:
 
 
 def twist_of(W: ArrayLike, V: ArrayLike) -> tuple[Floats, Floats]:
-    """Velocity of the origin and angular velocity (..., 3) from a pose W and its time derivative V
-    (..., 4, 4): w from V W^-1.
+    """Velocity of the origin and angular velocity (..., 3) from a pose and its time derivative: w from V
+    W^-1.
 
     V W^-1 has the cross product by w in its upper left corner. Waters II takes w from one other point of the
     hand, which cannot tell how it turns about the line to that point.
+
+    Args:
+        W: pose (..., 4, 4) in the base frame.
+        V: its time derivative (..., 4, 4).
     """
     pose, rate = as_floats(W, "W"), as_floats(V, "V")
     if pose.shape[-2:] != (4, 4) or rate.shape != pose.shape:

@@ -14,8 +14,13 @@ Floats = NDArray[np.float64]
 
 
 def position(arm: Arm, q: ArrayLike, link: str | None = None, point: ArrayLike = (0.0, 0.0, 0.0)) -> Floats:
-    """A point of a link (of the hand, if none is named) in the base frame: (3,) or (B, 3).
-    `point` is in the link's frame.
+    """A point of a link in the base frame: (3,) or (B, 3).
+
+    Args:
+        arm: the arm.
+        q: joint coordinates, (n,) or (B, n).
+        link: name of the link; None: the hand.
+        point: (3,) in the frame of the link or hand, m.
     """
     return _placed(arm, as_coordinates(arm, q), link, point)[2]
 
@@ -25,6 +30,12 @@ def velocity(
 ) -> tuple[Floats, Floats]:
     """Linear velocity of a point of a link and the link's angular velocity, in base axes:
     (3,), (3,) or (B, 3), (B, 3).
+
+    Args:
+        arm: the arm.
+        q, qd: joint coordinates and velocities, (n,) or (B, n).
+        link: name of the link; None: the hand.
+        point: (3,) in the frame of the link or hand, m.
     """
     q, rates = states_of(arm, q=q, qd=qd)
     twist = np.einsum("...ij,...j->...i", jacobian(arm, q, link, point), rates)
@@ -33,9 +44,13 @@ def velocity(
 
 def jacobian(arm: Arm, q: ArrayLike, link: str | None = None, point: ArrayLike = (0.0, 0.0, 0.0)) -> Floats:
     """J with (linear velocity; angular velocity) = J qd, base axes, at a point of a
-    link: (6, n) or (B, 6, n).
+    link: (6, n) or (B, 6, n). Linear rows come first.
 
-    The point is the hand's origin unless a link and a point in its frame are given. Linear rows come first.
+    Args:
+        arm: the arm.
+        q: joint coordinates, (n,) or (B, n).
+        link: name of the link; None: the hand.
+        point: (3,) in the frame of the link or hand, m.
     """
     q = as_coordinates(arm, q)
     carrier, poses, at = _placed(arm, q, link, point)
@@ -51,7 +66,14 @@ def jacobian(arm: Arm, q: ArrayLike, link: str | None = None, point: ArrayLike =
 def jacobian_derivative(
     arm: Arm, q: ArrayLike, qd: ArrayLike, link: str | None = None, point: ArrayLike = (0.0, 0.0, 0.0)
 ) -> Floats:
-    """dJ/dt at q, qd, of the same Jacobian: (6, n) or (B, 6, n)."""
+    """dJ/dt at q, qd, of the same Jacobian: (6, n) or (B, 6, n).
+
+    Args:
+        arm: the arm.
+        q, qd: joint coordinates and velocities, (n,) or (B, n).
+        link: name of the link; None: the hand.
+        point: (3,) in the frame of the link or hand, m.
+    """
     q, rates = states_of(arm, q=q, qd=qd)
     carrier, poses, at = _placed(arm, q, link, point)
     path = _path(arm, carrier)[::-1]

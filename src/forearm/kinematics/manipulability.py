@@ -17,10 +17,15 @@ ROWS = {"all": slice(0, 6), "linear": slice(0, 3), "angular": slice(3, 6)}
 
 
 def singular_values(arm: Arm, q: ArrayLike, part: Part = "all", link: str | None = None) -> Floats:
-    """The singular values of the hand's Jacobian, or of its linear or angular rows, largest
-    first: (k,) or (B, k).
+    """The singular values of the hand's Jacobian, largest first: (k,) or (B, k).
 
     m and rad stand side by side in SI, so those of the whole Jacobian depend on the unit of length.
+
+    Args:
+        arm: the arm.
+        q: joint coordinates, (n,) or (B, n).
+        part: rows of the Jacobian, "all", "linear" or "angular".
+        link: name of the link, at whose origin it is; None: the hand.
     """
     if not isinstance(part, str) or part not in ROWS:
         raise NameNotFound(f"part: there is no {shorten(part)}; {suggest(str(part), ROWS)}")
@@ -35,13 +40,20 @@ def manipulability(arm: Arm, q: ArrayLike, part: Part = "all", link: str | None 
     """sqrt(det J J^T), 0 in singular postures; scalar array or (B,).
 
     It is taken as the product of the singular values; with fewer joints than rows that is sqrt(det J^T J).
+
+    Args:
+        arm, q, part, link: as in `singular_values`.
     """
     product: Floats = np.prod(singular_values(arm, q, part, link), axis=-1)
     return product
 
 
 def condition_number(arm: Arm, q: ArrayLike, part: Part = "all", link: str | None = None) -> Floats:
-    """Largest over smallest singular value of J, infinite where the smallest is 0; scalar array or (B,)."""
+    """Largest over smallest singular value of J, infinite where the smallest is 0; scalar array or (B,).
+
+    Args:
+        arm, q, part, link: as in `singular_values`.
+    """
     values = singular_values(arm, q, part, link)
     if values.shape[-1] == 0:
         return np.full(values.shape[:-1], np.nan)

@@ -20,10 +20,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class WatersMatrices:
-    """At one state of a serial arm, each a list over links: A, dA/dq, d2A/dq2 of its joint;
-    W its pose in the base; V = dW/dt.
+    """Waters' matrices (4, 4) at one state of a serial arm, lists over links.
 
-    U[i][j] = dW_i/dq_j for j <= i. A point r (x, y, z, 1) of link i is at W_i r and moves with V_i r.
+    A point r (x, y, z, 1) of link i is at W_i r and moves with V_i r.
+
+    Attributes:
+        A, dA, ddA: the joint's matrix, dA/dq and d2A/dq2.
+        W: the link's pose in the base frame.
+        U: U[i][j] = dW_i/dq_j for j <= i.
+        V: dW/dt.
     """
 
     A: list[Floats]
@@ -35,8 +40,11 @@ class WatersMatrices:
 
 
 def waters_matrices(arm: Arm, q: ArrayLike, qd: ArrayLike) -> WatersMatrices:
-    """A, W, U and V at q, qd (n,), by the recurrences W_i = W_{i-1} A_i, U_ij = U_{i-1,j} A_i,
-    V_i = sum of U_ij qd_j.
+    """A, W, U and V by the recurrences W_i = W_{i-1} A_i, U_ij = U_{i-1,j} A_i, V_i = sum of U_ij qd_j.
+
+    Args:
+        arm: a serial arm.
+        q, qd: joint coordinates and velocities (n,).
     """
     posture, rates = one_state(arm, "waters_matrices", q=q, qd=qd)
     model = model_of(arm)

@@ -27,11 +27,16 @@ CLOSER = 0.99
 
 @dataclass(frozen=True, eq=False)
 class NumericSolution:
-    """What was found for one pose, or for B of them.
+    """What was found for one pose; (B, ...) for B of them.
 
-    `q` (n,) or (B, n) is the solution where `solved`, and the nearest posture found elsewhere. `error` (2,)
-    or (B, 2) is what is left of position, m, and rotation, rad; rotation is NaN where only the position was
-    asked for. `steps` counts those of all starts.
+    Attributes:
+        q: joint coordinates (n,): the solution where `solved`, elsewhere the nearest posture found.
+        solved: whether position and rotation are within the tolerance.
+        error: what is left of position, m, and rotation, rad, (2,); rotation is NaN where it was not asked
+            for.
+        steps: iterations of all starts.
+        starts: how many starts were taken.
+        message: the same in words.
     """
 
     q: Floats
@@ -55,12 +60,24 @@ def inverse_numeric(
     seed: int = 0,
     most_steps: int = 100,
 ) -> NumericSolution:
-    """Joint coordinates that bring the hand, or a named link, to poses (4, 4) or (B, 4, 4) in the base frame.
+    """Joint coordinates that bring the hand, or a named link, to a pose.
 
-    Damped least squares, dq = J^T (J J^T + damping)^-1 e, within the joints' limits, from `start` (n,) or (B,
-    n) if given and then from others drawn with the seed, until position (m) and rotation (rad) are within the
-    tolerance. Where no start leads there the nearest posture found is given, by the least position^2 +
-    rotation^2, and `solved` is False. An answer depends on its pose alone, not on the others of the batch.
+    Damped least squares, dq = J^T (J J^T + damping)^-1 e, from `start` and then from others, until position
+    and rotation are within the tolerance. Where no start leads there the nearest posture found is given, by
+    the least position^2 + rotation^2, and `solved` is False. An answer depends on its pose alone, not on the
+    others of the batch.
+
+    Args:
+        arm: the arm.
+        T: pose in the base frame, (4, 4) or (B, 4, 4).
+        start: joint coordinates (n,) or (B, n) to begin from; None: drawn like the others.
+        link: name of the link; None: the hand.
+        position_only: whether the rotation of T is left open.
+        limits: whether joints stay within their limits.
+        tolerance: what may be left of position, m, and rotation, rad.
+        starts: how many starts are tried at most.
+        seed: of the starts that are drawn.
+        most_steps: iterations of each start at most.
     """
     for name, value in (("position_only", position_only), ("limits", limits)):
         check_kind(value, bool, f"inverse_numeric, {name}")

@@ -52,30 +52,48 @@ def orientation_forms() -> tuple[str, ...]:
 
 
 def orientation_of(R: ArrayLike, form: str) -> Floats:
-    """A rotation matrix (..., 3, 3) in another form: (..., 3), for quaternions (..., 4). NaN in gives NaN."""
+    """A rotation matrix in another form: (..., 3), for quaternions (..., 4). NaN in gives NaN.
+
+    Args:
+        R: rotation matrix (..., 3, 3).
+        form: one of `orientation_forms()`.
+    """
     return _form(form).of_matrix(_matrices(R))
 
 
 def rotation_from(values: ArrayLike, form: str) -> Floats:
     """The rotation matrix (..., 3, 3) of an orientation; NaN where three Waters angles
     belong to no rotation.
+
+    Args:
+        values: its numbers in that form, (..., 3), (..., 4) or (..., 3, 3); angles in rad.
+        form: one of `orientation_forms()`.
     """
     return _form(form).to_matrix(_values(values, form))
 
 
 def orientation_rates(values: ArrayLike, w: ArrayLike, form: str) -> Floats:
-    """The time derivative of an orientation whose frame turns with w (..., 3); the shape of `values`.
+    """The time derivative of an orientation, of the shape of `values`.
 
     NaN where the form has no finite rate for every w: rpy at pitch +-pi/2, zyz at b = 0 and pi, Waters where
     an angle is open. A rotation vector has one everywhere but at whole turns.
+
+    Args:
+        values: its numbers in that form.
+        w: angular velocity (..., 3), base axes, rad/s.
+        form: one of `orientation_forms()`.
     """
     given = _values(values, form)
     return _form(form).rates(given, _vectors(w, given, form))
 
 
 def angular_velocity(values: ArrayLike, rates: ArrayLike, form: str) -> Floats:
-    """The angular velocity (..., 3), base axes, of an orientation that changes with these rates;
-    undoes `orientation_rates`.
+    """The angular velocity (..., 3), base axes, of an orientation that changes; undoes `orientation_rates`.
+
+    Args:
+        values: its numbers in that form.
+        rates: their time derivatives, of the same shape.
+        form: one of `orientation_forms()`.
     """
     given, rate = _values(values, form), as_floats(rates, "rates")
     if rate.shape != given.shape:

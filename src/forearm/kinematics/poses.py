@@ -11,14 +11,25 @@ from forearm.kinematics.arguments import as_coordinates
 
 
 def forward(arm: Arm, q: ArrayLike, link: str | None = None) -> NDArray[np.float64]:
-    """The pose of the hand, or of a named link, in the base frame: (n,) -> (4, 4), (B, n) -> (B, 4, 4)."""
+    """The pose of the hand, or of a named link, in the base frame: (n,) -> (4, 4), (B, n) -> (B, 4, 4).
+
+    Args:
+        arm: the arm.
+        q: joint coordinates, (n,) or (B, n).
+        link: name of the link; None: the hand.
+    """
     name = arm.hand.link if link is None else arm.link(link).name
     pose = link_poses(arm, q)[name]
     return pose @ arm.hand.pose if link is None else pose
 
 
 def link_poses(arm: Arm, q: ArrayLike) -> dict[str, NDArray[np.float64]]:
-    """The pose of every link in the base frame, by name."""
+    """The pose of every link in the base frame, by name: (4, 4) or (B, 4, 4).
+
+    Args:
+        arm: the arm.
+        q: joint coordinates, (n,) or (B, n).
+    """
     coordinates = as_coordinates(arm, q)
     bodies = body_poses(arm, coordinates)
     base = np.broadcast_to(np.eye(4), (*coordinates.shape[:-1], 4, 4))
@@ -28,7 +39,12 @@ def link_poses(arm: Arm, q: ArrayLike) -> dict[str, NDArray[np.float64]]:
 
 
 def body_poses(arm: Arm, q: ArrayLike) -> list[NDArray[np.float64]]:
-    """The pose of every moving body in the base frame: W_i = W_parent before_i motion_i(q) after_i."""
+    """The pose of every moving body in the base frame: W_i = W_parent before_i motion_i(q) after_i.
+
+    Args:
+        arm: the arm.
+        q: joint coordinates, (n,) or (B, n).
+    """
     coordinates = as_coordinates(arm, q)
     poses: list[NDArray[np.float64]] = []
     for body in arm.moving.bodies:

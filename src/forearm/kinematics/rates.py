@@ -27,11 +27,15 @@ MET = 1e-9  # what the hand may miss of its rates, relative to them, and still b
 
 @dataclass(frozen=True, eq=False)
 class JointRates:
-    """Joint rates (n,) or (B, n) for rates of the hand, and how well they give them.
+    """Joint rates or accelerations for those of the hand, and how well they give them; (B, ...) for B states.
 
-    `error` is what the hand then misses of the rates asked for (its rows in order), `smallest` and `largest`
-    are the singular values of J, `damping` is lambda, `singular` whether damping was needed, `met` whether
-    the hand has its rates to 1e-9.
+    Attributes:
+        rates: (n,).
+        error: what the hand then misses of what was asked for, its rows in order.
+        smallest, largest: singular values of J.
+        damping: lambda.
+        singular: whether damping was needed.
+        met: whether the hand has what was asked for to 1e-9.
     """
 
     rates: Floats
@@ -63,12 +67,18 @@ class JointRates:
 def joint_rates(
     arm: Arm, q: ArrayLike, velocity: ArrayLike, angular_velocity: ArrayLike | None = None, near: float = NEAR
 ) -> JointRates:
-    """Joint rates that give the hand this velocity and, unless left out, angular velocity
-    (3,) or (B, 3), base axes.
+    """Joint rates that give the hand its velocity.
 
     qd = J^-1 (v; w), Whitney's method; the least |qd| where joints are more, the least error where they are
     fewer. Where the smallest singular value s is below `near` times the largest S, qd = J^T (J J^T +
     lambda^2)^-1 (v; w) with lambda^2 = (near S)^2 - s^2. Waters II.
+
+    Args:
+        arm: the arm.
+        q: joint coordinates, (n,) or (B, n).
+        velocity: of the hand's origin, (3,) or (B, 3), base axes, m/s.
+        angular_velocity: of the hand, (3,) or (B, 3), base axes, rad/s; None: open.
+        near: smallest over largest singular value below which damping begins.
     """
     coordinates = as_coordinates(arm, q)
     wanted = _wanted(coordinates, ("velocity", velocity), ("angular_velocity", angular_velocity))
@@ -83,8 +93,14 @@ def joint_accelerations(
     angular_acceleration: ArrayLike | None = None,
     near: float = NEAR,
 ) -> JointRates:
-    """Joint accelerations at q, qd that give the hand these: J qdd = (a;
-    wd) - J' qd, solved as `joint_rates` does.
+    """Joint accelerations that give the hand its own: J qdd = (a; wd) - J' qd, solved as `joint_rates` does.
+
+    Args:
+        arm: the arm.
+        q, qd: joint coordinates and velocities, (n,) or (B, n).
+        acceleration: of the hand's origin, (3,) or (B, 3), base axes, m/s^2.
+        angular_acceleration: of the hand, (3,) or (B, 3), base axes, rad/s^2; None: open.
+        near: smallest over largest singular value below which damping begins.
     """
     coordinates, rates = states_of(arm, q=q, qd=qd)
     wanted = _wanted(
@@ -97,12 +113,16 @@ def joint_accelerations(
 
 @dataclass(frozen=True, eq=False)
 class FiniteSteps:
-    """Joint rates by steps of time dt (m,) beside Whitney's:
-    (Q(S + S' dt) - Q(S)) / dt (m, n), and their differences.
+    """Joint rates by steps of time beside Whitney's.
 
-    `expected` is dt/2 times the joint accelerations of a hand that keeps its rates, the first term of the
-    difference. `order` is the slope of log difference over log dt, about 1; NaN with one step. `converged`
-    says for which steps a posture was found; the others are NaN.
+    Attributes:
+        steps: dt (m,), s.
+        whitney: Whitney's rates (n,).
+        finite: (Q(S + S' dt) - Q(S)) / dt, (m, n).
+        difference: `finite` - `whitney`, (m, n).
+        expected: its first term (m, n), dt/2 times the joint accelerations of a hand that keeps its rates.
+        order: slope of log difference over log dt, about 1; NaN with one step.
+        converged: (m,), for which steps a posture was found; the others are NaN.
     """
 
     steps: Floats
@@ -121,10 +141,17 @@ def finite_step_rates(
     angular_velocity: ArrayLike | None = None,
     steps: ArrayLike = (1e-2, 5e-3),
 ) -> FiniteSteps:
-    """Waters' approximation at q (n,): where joints are when the hand has gone on for dt,
+    """Waters' approximation: where joints are when the hand has gone on for dt,
     minus where they are, over dt.
 
     Its error falls as dt. With more joints than the hand needs the posture reached is the nearest. Waters II.
+
+    Args:
+        arm: the arm.
+        q: joint coordinates (n,).
+        velocity: of the hand's origin (3,), base axes, m/s.
+        angular_velocity: of the hand (3,), base axes, rad/s; None: open.
+        steps: dt, one or several (m,), s, of either sign.
     """
     (at,) = one_state(arm, "finite_step_rates", q=q)
     dt = np.atleast_1d(as_floats(steps, "steps"))

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -29,11 +29,19 @@ MOST_JSON = 64_000_000  # bytes
 
 @dataclass(frozen=True, eq=False)
 class MotionLog:
-    """A motion of joints over time: `t` (T,) in s, and what is known of it, (T, n) each; the rest is None.
+    """A motion of joints over time, and what is known of it, (T, n) each; the rest is None.
 
-    `tau` are torques of the drives, N m (N), `voltage` and `current` those of their motors; `wanted_` is what
-    a controller was to follow, `measured_` what sensors told it, `asked` the torque that it answered with.
-    `ignored` are quantities and columns of its file that were not read.
+    Args:
+        joints: their names, in the order of the columns.
+        t: times (T,) that rise, s.
+        q, qd, qdd: positions, velocities and accelerations, rad (m), per s and s^2.
+        tau: torques of the drives, N m (N).
+        voltage, current: of the motors, V and A.
+        wanted_q, wanted_qd, wanted_qdd: what a controller was to follow.
+        measured_q, measured_qd: what sensors told it.
+        asked: the torques that it answered with, N m (N).
+        name: of the file, for messages.
+        ignored: quantities and columns of the file that were not read.
     """
 
     joints: tuple[str, ...]
@@ -83,6 +91,15 @@ class MotionLog:
         return (
             f"<MotionLog of {len(self.joints)} joints: {', '.join(self.blocks)}; {len(self.t)} rows, {span}>"
         )
+
+
+class HasLog(Protocol):
+    """What can be read as the table of a motion: a plan, a simulation."""
+
+    @property
+    def log(self) -> MotionLog:
+        """The table."""
+        ...
 
 
 BLOCKS = tuple(field.name for field in fields(MotionLog) if field.name in WORDS)

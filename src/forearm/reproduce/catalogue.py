@@ -73,15 +73,25 @@ PRINTED = TableField(
 
 @dataclass(frozen=True)
 class Item:
-    """One table, figure or statement: where it stands, what is printed, what was assumed,
-    and who recomputes it.
+    """One table, figure or statement of a document.
+
+    Attributes:
+        document: one of DOCUMENTS.
+        id: its name in the catalogue.
+        place: page, table, figure or equation.
+        title: what it is.
+        values: (label, printed, reason) of each figure, the reason where ours differs.
+        assumed: inputs that the document does not give, or convention chosen.
+        recompute: module.function that gives {label: value}; None: it cannot be.
+        tolerance: absolute; None: half a unit of the last printed digit.
+        reason: why it differs or cannot be reproduced.
     """
 
     document: str
     id: str
     place: str
     title: str
-    values: tuple[tuple[str, str, str], ...]  # label, printed, reason
+    values: tuple[tuple[str, str, str], ...]
     assumed: str = ""
     recompute: str | None = None
     tolerance: float | None = None
@@ -101,7 +111,16 @@ class DocumentFigure:
 
 @dataclass(frozen=True)
 class Result:
-    """One printed figure beside ours, and the verdict."""
+    """One printed figure beside ours.
+
+    Attributes:
+        item: what it belongs to.
+        label: which figure of it.
+        printed: as it stands in the document.
+        ours: recomputed; None: it cannot be.
+        verdict: "exact", "within rounding", "differs" or "not reproducible".
+        reason: why, where they differ.
+    """
 
     item: Item
     label: str
@@ -135,10 +154,12 @@ def pictures(document: str = "all") -> tuple[DocumentFigure, ...]:
 
 
 def reproduce(document: str = "all", progress: Callable[[str], None] | None = None) -> Iterator[Result]:
-    """Recompute every item of a document and compare, one result a printed figure;
+    """Recompute every item of a document and compare, one result per printed figure;
     operation counts come last.
 
-    `progress` is called with what is computed next.
+    Args:
+        document: one of DOCUMENTS, or "all".
+        progress: function that is called with what is computed next; None: none.
     """
     say = (lambda _: None) if progress is None else progress
     items = catalogue(document)

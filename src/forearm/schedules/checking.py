@@ -32,8 +32,13 @@ class ScheduleEntry:
 
 @dataclass(frozen=True)
 class Violation:
-    """One thing that is wrong: its kind, the task, a sentence, and the other task that it
-    overlaps with or waits for.
+    """One thing that is wrong with a schedule.
+
+    Attributes:
+        kind: "missing", "repeated", "unknown", "processor", "time", "overlap" or "precedence".
+        task: name of the task.
+        message: a sentence.
+        other: the task that it overlaps with or waits for, "" where there is none.
     """
 
     kind: Kind

@@ -83,8 +83,13 @@ def schedule_by_priority(
     """Highest level first: the level of a task is the most costly chain from it to the end
     (Hu's rule for trees).
 
-    A result needs `communication` to reach another processor, and a task that has to wait for one pays
-    `synchronisation` before it starts. Where that costs more than it gains fewer processors are used.
+    Where handing over results costs more than it gains fewer processors are used.
+
+    Args:
+        graph: the tasks.
+        processors: how many there are.
+        communication: time a result needs to reach another processor, in units of cost.
+        synchronisation: what a task that has to wait for one pays before it starts, in units of cost.
     """
     check_machine(processors, communication, synchronisation)
     dear = communication > 0.0 or synchronisation > 0.0

@@ -19,8 +19,10 @@ def schedule_by_rule(graph: TaskGraph | Layered, processors: int) -> TaskSchedul
     """Tasks of the first layer that is not done come first, in their order;
     then those of the next layers that can be done.
 
-    Where a graph has no layers of its own they are those of precedence:
-    a task is one layer behind the last that it waits for.
+    Args:
+        graph: the tasks; one without layers of its own has those of precedence, a task one layer behind the
+            last that it waits for.
+        processors: how many there are.
     """
     check_machine(processors)
     if isinstance(graph, Layered):

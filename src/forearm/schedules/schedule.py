@@ -10,13 +10,19 @@ from forearm.schedules.tasks import TaskGraph
 
 @dataclass(frozen=True, eq=False)
 class TaskSchedule:
-    """Tasks of a graph on processors 0, 1, ...: `start` and `processor` of each task,
-    by the `method` that found them.
+    """Tasks of a graph on processors 0, 1, ..., times in units of their costs.
 
-    `communication` is what a result needs to reach another processor. `synchronisation` is what a wait
-    costs: a task that takes a result from another processor, newer than all that its own has taken from
-    there before, keeps its own busy for so long between the arrival and its start. `bound` is a length below
-    which none can be, or None.
+    Args:
+        graph: the tasks.
+        processors: how many there are.
+        start: when each task begins.
+        processor: on which processor, from 0.
+        method: what found it.
+        communication: time a result needs to reach another processor.
+        bound: a length below which none can be; None: not known.
+        synchronisation: what a wait costs: a task that takes a result from another processor, newer than all
+            that its own has taken from there before, keeps its own busy for so long between the arrival and
+            its start.
     """
 
     graph: TaskGraph

@@ -17,8 +17,12 @@ def is_time(time: object) -> bool:
 
 @dataclass(frozen=True)
 class Task:
-    """One piece of work: its name, its cost (in operations, or in units of time),
-    and the part of the arm it belongs to.
+    """One piece of work.
+
+    Args:
+        name: its name.
+        cost: operations, or units of time.
+        group: the part of the arm that it belongs to.
     """
 
     name: str
@@ -34,8 +38,12 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class TaskGraph:
-    """Tasks in an order in which they could be done one after the other;
-    `before[k]` are the tasks that k waits for.
+    """Tasks in an order in which they could be done one after the other.
+
+    Args:
+        tasks: the tasks.
+        before: for each task the indices of those that it waits for.
+        name: what messages call it.
     """
 
     tasks: tuple[Task, ...]

@@ -29,7 +29,12 @@ def check_function(value: object, what: str, arguments: str) -> None:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The error that a step of an adaptive method may make in a position or velocity x: rtol |x| + atol."""
+    """The error that a step of an adaptive method may make in a position or velocity x: rtol |x| + atol.
+
+    Args:
+        rtol: relative part.
+        atol: absolute part, rad or m, rad/s or m/s.
+    """
 
     rtol: float = 1e-6
     atol: float = 1e-9
@@ -41,8 +46,12 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Ending:
-    """What ends a run before its time: a joint that passes its limit if `stops`, `until(t, q, qd)` coming
-    from below 0 to 0 or above, or from False to True.
+    """What ends a run before its time.
+
+    Args:
+        stops: whether a joint that passes its limit ends it.
+        until: function of (t, q, qd), s and (n,); its value ends the run as it comes from below 0 to 0 or
+            above, or from False to True. None: none.
     """
 
     stops: bool = False
@@ -57,8 +66,11 @@ class Ending:
 
 @dataclass(frozen=True)
 class Sampling:
-    """When things are sampled: what drives the arm once a period of the converter `dac`, and held; the motion
-    at every `record`-th fixed step.
+    """When things are sampled.
+
+    Args:
+        dac: converter that samples what drives the arm once a period and holds it; None: none.
+        record: the motion is kept at every `record`-th fixed step.
     """
 
     dac: DAC | None = None

@@ -21,10 +21,17 @@ from forearm.values import check_number, check_text
 class Run(Simulation):
     """A simulation of a plant under a controller, sampled at the start of each period and at the end.
 
-    `wanted` is (q, qd, qdd) and `measured` (q, qd), what the sensors told, (T, n) each; `asked` (T, n) the
-    torques that the controller answered with, `saturated` (T, n) where less was given than asked for. The
-    last sample has no command of its own: there `tau`, `voltage`, `asked` and `saturated` are those that
+    The last sample has no command of its own: there `tau`, `voltage`, `asked` and `saturated` are those that
     were held until then. A run that diverged ends with the last sample that is within bounds.
+
+    Attributes:
+        controller: name of the controller.
+        period: sampling period, s.
+        wanted: reference (q, qd, qdd), (T, n) each.
+        measured: (q, qd) as the sensors told, (T, n) each.
+        asked: torques (T, n) that the controller answered with, N m (N).
+        saturated: (T, n) where less was given than asked for.
+        operations: operations of the controller per period.
     """
 
     controller: str

@@ -16,13 +16,13 @@ from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC, torque_of
 from forearm.errors import InputError, shorten
 from forearm.kernels.rollout import State
-from forearm.logs.motion import MotionLog
+from forearm.logs.motion import HasLog, MotionLog
 from forearm.simulation.arguments import check_function
 from forearm.simulation.schedule import Quantity, Schedule
 from forearm.values import as_floats
 
 Floats = NDArray[np.float64]
-Driving = ArrayLike | Schedule | MotionLog | Callable[[float], ArrayLike]
+Driving = ArrayLike | Schedule | MotionLog | HasLog | Callable[[float], ArrayLike]
 Controller = Callable[[float, Floats, Floats], ArrayLike]
 
 

@@ -12,8 +12,11 @@ COUNTED_ON = ("supplied", "lost")  # energies that add up over time
 
 
 def joined(before: Simulation, after: Simulation) -> Simulation:
-    """Both as one simulation; the sample at which they meet is the later one's,
-    whose input is already there.
+    """Both as one simulation; the sample at which they meet is the later one's, whose input is already there.
+
+    Args:
+        before: the first simulation.
+        after: one that goes on from its end, simulated with `continued=before`.
     """
     if (
         not same_numbers(before.arm, after.arm)

@@ -30,10 +30,11 @@ def write_simulation(simulation: Simulation, path: str | os.PathLike[str]) -> No
 
 
 def load_simulation(path: str | os.PathLike[str], arm: Arm | None = None) -> Simulation:
-    """The simulation in an .npz file, to the last bit; with an arm given, it must be the
-    one that was simulated.
+    """The simulation in an .npz file, to the last bit.
 
-    The arm is in the file; one that is given replaces it, so that names and notes may differ but no number.
+    Args:
+        path: the file.
+        arm: arm that replaces the file's; its names and notes may differ, but no number. None: the file's.
     """
     name = Path(path).name
     if Path(path).suffix.lower() != ".npz":

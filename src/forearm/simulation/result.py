@@ -31,8 +31,13 @@ LATER = ("qdd", "tau", "voltage", "energy", "lost")
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened at a time, s: one of EVENTS, at a joint (its name) or, where
-    None, at none of them.
+    """Something that happened.
+
+    Args:
+        t: when, s.
+        kind: "stop", "stick", "slip", "condition", "diverged" or "jammed".
+        joint: name of the joint; None: of no joint.
+        text: a sentence.
     """
 
     t: float
@@ -53,11 +58,22 @@ class Event:
 class Simulation:
     """A simulated motion: T samples of the n joints of an arm, in SI units.
 
-    `t` (T,) never falls; two samples of one time are before and after a jump. `q`, `qd`, `qdd`, `tau` and,
-    where motors were driven, `voltage` are (T, n). `energy` has (T,) arrays such as kinetic, potential,
-    supplied, lost, in J; `lost` what was lost so far (T, n) in bearing, gear, friction or winding of each
-    joint. `status` and `message` say why it ended, `checkpoint` holds what going on needs. Arrays are taken
-    over as they are, and are read-only through it.
+    Arrays are taken over as they are, and are read-only through it.
+
+    Attributes:
+        arm: the arm.
+        method: the method of integration.
+        step: length of a fixed step, s; None: adaptive.
+        t: times (T,), non-decreasing; two samples of one time are before and after a jump.
+        q, qd, qdd: the motion (T, n).
+        tau: motor torques times gear ratio (T, n), N m (N).
+        voltage: motor voltages (T, n), or what torques that drive it need, V; None: a motor is not known.
+        energy: (T,) arrays such as kinetic, potential, supplied, lost, J.
+        lost: (T, n) arrays of what was lost so far in bearing, gear, friction or winding of each joint, J.
+        events: what happened, in the order of time.
+        message: why it ended, in a sentence.
+        checkpoint: what going on needs; None: it cannot be continued.
+        status: why it ended.
     """
 
     arm: Arm
@@ -84,8 +100,12 @@ class Simulation:
 
     @classmethod
     def of_motion(cls, later: Callable[[str], Any], **motion: Any) -> Self:
-        """A simulation whose other fields are there, while `later` gives each of LATER when
-        it is first asked for.
+        """A simulation whose torques, energies and the like (LATER) are computed when they are first asked
+        for.
+
+        Args:
+            later: function from the name of such a field to its value.
+            **motion: all other fields.
         """
         self = object.__new__(cls)
         self.__dict__.update(motion, _later=later)

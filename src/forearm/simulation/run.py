@@ -74,19 +74,25 @@ def simulate(
     progress: Progress | None = None,
     **old: Unpack[OldArguments],
 ) -> Simulation:
-    """The motion of an arm from a state (n,) for `duration` s, driven by torques, voltages,
-    or a controller's torques.
+    """The motion of an arm from a state, driven by torques, voltages, or a controller's torques: one of
+    them, or none.
 
-    - `torque`, `voltage`: a value (n,), a `Schedule`, or a function of time; `controller`: a function of
-      (t, q, qd) that gives torques. One of them, or none.
-    - `method`: "rk3" (Swartz's), "rk4" and "gill" take fixed steps of `step` s; "dp45", "dp87" and "radau"
-      (for stiff drives) follow the error; "midpoint" and "gauss4" are symplectic, for arms that nothing
-      drives or brakes.
-    - `sampling`: the converter that samples and holds what drives the arm, and which fixed steps are kept.
-    - `accuracy`: the error that steps of adaptive methods may make.
-    - `ending`: what ends the run early, a joint's limit or a condition.
-    - `continued`: a simulation from whose end it goes on as if it had not stopped.
-    - `progress`: a function of (t, steps) that is called now and then.
+    Args:
+        arm: the arm.
+        q0, qd0: joint coordinates and velocities (n,) at the start; not used with `continued`.
+        duration: length of the run, s.
+        torque, voltage: a value (n,), a `Schedule`, or a function of time, in N m (N) or V.
+        controller: function of (t, q, qd) that gives torques (n,).
+        method: "rk3" (Swartz's), "rk4" and "gill" take fixed steps; "dp45", "dp87" and "radau" (for stiff
+            drives) follow the error; "midpoint" and "gauss4" are symplectic, for arms that nothing drives or
+            brakes.
+        step: length of a fixed or symplectic step, s.
+        sampling: the converter that samples and holds what drives the arm, and which fixed steps are kept.
+        accuracy: the error that steps of adaptive methods may make.
+        ending: what ends the run early, a joint's limit or a condition.
+        continued: a simulation from whose end it goes on as if it had not stopped.
+        progress: function of (t, steps) that is called now and then.
+        **old: fields of `sampling`, `accuracy` and `ending` as arguments of their own; deprecated.
     """
     sampling, accuracy, ending = (
         with_old("simulate", old, sampling=sampling, accuracy=accuracy, ending=ending)
@@ -131,8 +137,16 @@ def simulate_many(
     method: str = "rk4",
     step: float = 1e-3,
 ) -> tuple[Floats, Floats]:
-    """Where many simulations (B, n) end: q and qd (B, n), each driven by its own or a common
-    torque or voltage, held.
+    """Where many simulations end: q and qd, (B, n) each.
+
+    Args:
+        arm: the arm.
+        q0, qd0: joint coordinates and velocities (B, n) at the start.
+        duration: length of every run, s.
+        torque: torques held, (n,) for all or (B, n), N m (N); None: 0, unless there is a voltage.
+        voltage: voltages held, (n,) for all or (B, n), V, in place of `torque`.
+        method: "rk3", "rk4" or "gill".
+        step: length of a step, s.
     """
     if not isinstance(method, str) or method not in FIXED:
         raise NameNotFound(

@@ -46,10 +46,15 @@ REACHED = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """Values (K, n) from times (K,) on, in s: each held until the next, or joined by straight lines.
+    """Values over time: each held until the next, or joined by straight lines. After the last time its values
+    hold; before the first there are none.
 
-    After the last time its values hold; before the first there are none. `joints` are the names of the n
-    joints, and `quantity` is what the values are, both where that is known.
+    Args:
+        times: times (K,), increasing, s.
+        values: values (K, n) from these times on, N m (N) or V.
+        how: "hold" or "linear".
+        joints: names of the n joints; empty: not known.
+        quantity: "voltage" or "torque"; None: not known.
     """
 
     times: Array
@@ -89,7 +94,12 @@ class Schedule:
 
     @classmethod
     def constant(cls, values: ArrayLike, start: float = 0.0) -> Schedule:
-        """The same values (n,) from `start` on."""
+        """The same values from a time on.
+
+        Args:
+            values: values (n,).
+            start: the time, s.
+        """
         row = as_floats(values, "schedule, values")
         if row.ndim != 1:
             raise InputError(f"schedule, values: expected one value per joint, (n,), got shape {row.shape}.")
@@ -107,9 +117,15 @@ class Schedule:
         """The schedule in a CSV or Parquet file with a column of times and one per joint, in any order.
 
         The times are `t` or `time`; the column of a joint is its name, or a number from 1 behind voltage, v,
-        torque, tau or u. Every joint needs its column. Of a table of a motion, such as a plan or a log, the
-        `quantity` is taken and the rest is not read, which is said; `columns` are names that others gave, to
-        ours, such as {"load": "tau"}.
+        torque, tau or u. Every joint needs its column. Of a table of a motion, such as a plan or a log, one
+        quantity is taken and the rest is not read, which is said.
+
+        Args:
+            path: the file.
+            arm: the arm whose joints it is for.
+            how: "hold" or "linear".
+            quantity: "torque" or "voltage", where the file has both (default: what it has).
+            columns: what columns by other names are, theirs to ours, such as {"load": "tau"}.
         """
         check_kind(arm, Arm, "schedule")
         _check_choice(how, get_args(How), "how")
@@ -129,7 +145,12 @@ class Schedule:
 
     @classmethod
     def of_log(cls, log: MotionLog, quantity: Quantity) -> Schedule:
-        """The torques or voltages of a motion, joined by straight lines."""
+        """The torques or voltages of a motion, joined by straight lines.
+
+        Args:
+            log: the motion.
+            quantity: "torque" or "voltage".
+        """
         values = log.tau if quantity == "torque" else log.voltage
         if values is None:
             raise InputError(
@@ -145,6 +166,10 @@ class Schedule:
     def check_for(self, arm: Arm, quantity: Quantity) -> None:
         """Refuse to drive an arm of other joints, or with torques what is given in volts
         and the other way round.
+
+        Args:
+            arm: the arm to drive.
+            quantity: what it is driven with, "voltage" or "torque".
         """
         names = tuple(joint.name for joint in arm.joints)
         if self.n != arm.n or (self.joints and self.joints != names):
@@ -185,16 +210,24 @@ class Schedule:
         return low + np.where((after > before)[:, None], part, 0.0) * (self.values[after] - low)
 
     def held_at(self, ts: NDArray[np.floating], period: float) -> Array:
-        """The same for a converter of this period: a time of the table that rounding alone puts
-        behind one of `ts` counts.
+        """The values (m, n) of a converter at times of its samples.
+
+        Args:
+            ts: times (m,), s; a time of the table that rounding alone puts behind one of them counts as
+                reached.
+            period: period of the converter, s.
         """
         next_ = self.times[np.minimum(np.searchsorted(self.times, ts, side="right"), len(self.times) - 1)]
         is_reached = (next_ > ts) & (next_ - ts <= REACHED * period)
         return self.values_at(np.where(is_reached, next_, ts))
 
     def sampled(self, period: float, duration: float, start: float = 0.0) -> Array:
-        """What a converter of this period puts out (K, n): the value at the start of each period
-        that the duration touches.
+        """What a converter puts out (K, n): the value at the start of each period that the duration touches.
+
+        Args:
+            period: period of the converter, s.
+            duration: time that is sampled, s.
+            start: time of the first sample, s.
         """
         period = check_number(period, "schedule, period", above=0.0)
         duration = check_number(duration, "schedule, duration", minimum=0.0)

@@ -11,8 +11,15 @@ WORDS = ("multiplications", "additions", "divisions", "square roots", "sines and
 
 @dataclass(frozen=True)
 class Counts:
-    """Multiplications, additions (subtractions too, and choices: each compares), divisions, square
-    roots (no formulation takes one), sines and cosines, look-ups in tables.
+    """Operations by kind.
+
+    Args:
+        mul: multiplications.
+        add: additions, subtractions too, and choices: each compares.
+        div: divisions.
+        sqrt: square roots (no formulation takes one).
+        trig: sines and cosines.
+        lookup: look-ups in tables.
     """
 
     mul: int = 0

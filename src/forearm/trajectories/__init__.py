@@ -7,6 +7,7 @@ Only `planning` knows forces.
 from typing import Any
 
 from forearm.errors import current_name
+from forearm.logs.motion import MotionLog
 from forearm.trajectories.bangbang import Plans, bang_bang, bang_bang_many
 from forearm.trajectories.failures import PlanStatus
 from forearm.trajectories.limits import MotionLimits, arm_limits
@@ -15,6 +16,7 @@ from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.lines import HandLine, hand_line
 from forearm.trajectories.planning import Plan, plan
 from forearm.trajectories.polygon import Deviation, deviation, within
+from forearm.trajectories.recorded import RecordedMotion, read_motion, recorded
 from forearm.trajectories.requestfile import read_request
 from forearm.trajectories.requests import Request, Waypoint
 from forearm.trajectories.switching import Switching
@@ -25,10 +27,12 @@ __all__ = [
     "Deviation",
     "HandLine",
     "MotionLimits",
+    "MotionLog",
     "Plan",
     "PlanStatus",
     "Plans",
     "Problem",
+    "RecordedMotion",
     "Request",
     "Switching",
     "Waypoint",
@@ -40,7 +44,9 @@ __all__ = [
     "load_motion",
     "load_switching",
     "plan",
+    "read_motion",
     "read_request",
+    "recorded",
     "through",
     "within",
 ]

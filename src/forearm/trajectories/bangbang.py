@@ -27,11 +27,16 @@ STATES = ("q0", "qd0", "q1", "qd1")
 
 @dataclass(frozen=True, eq=False)
 class Plans:
-    """Many plans: status and duration (B,), and for each joint the velocity held (B,
-    n) and three phase times (B, n, 3).
+    """Many plans. The first phase of a joint goes from qd0 to the velocity held, the last from there to qd1,
+    both at full acceleration.
 
-    The first phase goes from qd0 to the velocity held, the last from there to qd1, both at full acceleration.
-    A plan whose status is not 0 has NaN in all of them.
+    Attributes:
+        q0, qd0, q1, qd1: states (B, n) from which and to which they go.
+        limits: what they were planned within.
+        status: (B,), 0 where there is a plan; elsewhere all that follows is NaN.
+        duration: of the motions (B,), s.
+        held: velocities (B, n) of the second phase.
+        phases: times of the three phases of each joint, (B, n, 3), s.
     """
 
     q0: Array
@@ -72,10 +77,16 @@ def bang_bang(
     limits: MotionLimits,
     duration: float | None = None,
 ) -> Switching:
-    """The fastest synchronised motion from (q0, qd0) to (q1, qd1), (n,) each, or one of a given duration.
+    """The fastest synchronised motion from (q0, qd0) to (q1, qd1), or one of a given duration.
 
     All joints take the smallest duration that is possible for every one of them. Refused with the joint and
     the reason where there is none. Waters III.
+
+    Args:
+        q0, qd0: joint coordinates and velocities (n,) at the start.
+        q1, qd1: those at the end.
+        limits: range, velocity and acceleration of the joints.
+        duration: of the motion, s; None: the smallest.
     """
     check_kind(limits, MotionLimits, "bang_bang, limits")
     x0, v0, x1, v1 = (
@@ -111,10 +122,15 @@ def bang_bang_many(
     limits: MotionLimits,
     duration: ArrayLike | None = None,
 ) -> Plans:
-    """Plans from states (B, n) to states (B, n), each the fastest or, where durations (B,) are
-    given, of its duration.
+    """Plans from states to states, each the fastest or of its duration.
 
     What cannot be planned is said in the status of that plan.
+
+    Args:
+        q0, qd0: joint coordinates and velocities (B, n) at the start.
+        q1, qd1: those at the end.
+        limits: range, velocity and acceleration of the joints.
+        duration: of the motions (B,), s; None: the smallest of each.
     """
     check_kind(limits, MotionLimits, "bang_bang_many, limits")
     x0, v0, x1, v1 = states = [

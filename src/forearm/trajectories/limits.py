@@ -21,11 +21,15 @@ SMALLEST = 1e-30  # of a velocity or an acceleration: products of a few such num
 
 @dataclass(frozen=True, eq=False)
 class MotionLimits:
-    """Range, velocity and acceleration of n joints, (n,) each:
-    lower <= q <= upper, |qd| <= velocity, |qdd| <= acceleration.
+    """Range, velocity and acceleration of n joints: lower <= q <= upper, |qd| <= velocity, |qdd| <=
+    acceleration.
 
-    A number stands for all joints where another has n. Infinite velocities are kept as 1e30,
-    infinite ranges as 1e100.
+    Each is (n,), or a number for all joints. Infinite velocities are kept as 1e30, infinite ranges as 1e100.
+
+    Args:
+        acceleration: largest |qdd|, rad/s^2 (m/s^2), finite.
+        velocity: largest |qd|, rad/s (m/s).
+        lower, upper: range of q, rad or m.
     """
 
     acceleration: Array
@@ -89,10 +93,14 @@ class MotionLimits:
 
 
 def arm_limits(arm: Arm, acceleration: ArrayLike, velocity: ArrayLike | None = None) -> MotionLimits:
-    """The limits of an arm's joints with accelerations given, (n,) or one number;
-    velocities are by default the arm's.
+    """The limits of an arm's joints with accelerations given.
 
     Joints that follow one (mimic) count: their range and velocity bound those of the joint that they follow.
+
+    Args:
+        arm: the arm.
+        acceleration: largest |qdd|, (n,) or one number, rad/s^2 (m/s^2).
+        velocity: largest |qd|, (n,) or one number, rad/s (m/s); None: the arm's.
     """
     lower, upper = limits_of(arm)
     if velocity is None:

@@ -32,8 +32,14 @@ FINER = 64  # parts of a sample in which the first moment beyond a limit is look
 
 @dataclass(frozen=True)
 class Problem:
-    """One obstacle: its kind, from when until when (s), where the hand is then (m), the joint
-    it is about, a sentence.
+    """One obstacle to a line of the hand.
+
+    Attributes:
+        kind: "unreachable", "singular", "position limit" or "velocity limit".
+        time, until: from when until when, s.
+        place: where the hand is then, base frame, m.
+        joint: name of the joint that it is about.
+        text: a sentence.
     """
 
     kind: Kind

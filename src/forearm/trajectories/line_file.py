@@ -50,6 +50,10 @@ def write_line(line: HandLine, path: str | os.PathLike[str]) -> None:
 def load_motion(arm: Arm, path: str | os.PathLike[str]) -> Switching | HandLine | RecordedMotion:
     """The motion in a .json file that `save` wrote: switching points, a line of the hand,
     made anew for the arm, or samples.
+
+    Args:
+        arm: the arm.
+        path: the file.
     """
     where = Path(path)
     document = read_json(where)

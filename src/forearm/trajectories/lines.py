@@ -48,8 +48,15 @@ class HandLine:
     """A motion of the hand along straight lines, at rest at every corner (but for a constant
     speed); made by `hand_line`.
 
-    `problems` lists, in the order of time, what stands in its way; without any it is `feasible`. Beyond a
-    place that cannot be reached q, qd and qdd are NaN.
+    Beyond a place that cannot be reached q, qd and qdd are NaN.
+
+    Attributes:
+        asked: what was asked of `hand_line`.
+        task: what is followed: the arm, the pose whose rotation counts, and combinations of joints that are
+            held.
+        stretches: the joints along each line.
+        speeds: the way along each line over time.
+        problems: what stands in its way, in the order of time; without any it is `feasible`.
     """
 
     asked: Asked
@@ -154,13 +161,19 @@ def hand_line(
     profile: str = "trapezoidal",
     attitude: str = "constant",
 ) -> HandLine:
-    """The hand goes from where q0 (n,) puts it straight to a place (3,), or to several
-    (m, 3) one after another.
+    """The hand goes from where q0 puts it straight to a place, or to several one after another.
 
-    Speed (m/s) and acceleration (m/s^2) are those of the hand; the profile is `trapezoidal`, `quintic`,
-    or `constant` (one line only). The attitude of q0 is kept, or left `free` where an arm has too few
-    joints to keep it. Of an arm with more joints than needed the combinations that do not move the hand
-    at q0 are held. Mata 5.2.
+    Of an arm with more joints than needed the combinations that do not move the hand at q0 are held. Mata
+    5.2.
+
+    Args:
+        arm: the arm.
+        q0: joint coordinates (n,) at the start, rad or m.
+        to: place (3,) or places (m, 3) in the base frame, m.
+        speed: largest speed of the hand, m/s.
+        acceleration: largest acceleration of the hand, m/s^2; None: any ("trapezoidal" needs one).
+        profile: "trapezoidal", "quintic", or "constant" (one line only).
+        attitude: "constant", that of q0, or "free" where an arm has too few joints to keep it.
     """
     q = q0 = _posture(arm, q0)
     task, corners = _task(arm, q, attitude), _corners(arm, q, to)

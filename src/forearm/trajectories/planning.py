@@ -20,7 +20,7 @@ from forearm.errors import InputError, shorten
 from forearm.kernels.kernel import Kernel
 from forearm.kernels.kernel import compile as compile_arm
 from forearm.kinematics.poses import forward
-from forearm.logs.motion import ALL_ENDINGS, MotionLog
+from forearm.logs.motion import ALL_ENDINGS, HasLog, MotionLog
 from forearm.tables import html_lines, html_table, number
 from forearm.trajectories.accelerating import chosen_accelerations
 from forearm.trajectories.configurations import configurations
@@ -38,18 +38,22 @@ from forearm.values import as_floats, check_kind, check_number
 
 Array = NDArray[np.float64]
 PlannedMotion = Switching | HandLine | RecordedMotion
-Wanted = Request | PlannedMotion | MotionLog | str | os.PathLike[str] | Sequence[Any] | NDArray[Any]
+Wanted = Request | PlannedMotion | MotionLog | HasLog | str | os.PathLike[str] | Sequence[Any] | NDArray[Any]
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".npz")
 SAME = 1e-9  # m: what two arms' hands may be apart at the ends of a line that is taken from one to the other
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A motion and what it asks of the motors, at times every `step` s and at the end.
+    """A motion and what it asks of the motors at times t (m,); states are (m, n).
 
-    `motion` gives q, qd, qdd at any time; t is (m,), the arrays of states (m, n). `limits` are those that it
-    was planned within, None for a line of the hand, whose own `problems` say what stands in its way. `notes`
-    say which waypoints could not be met as they were given.
+    Attributes:
+        arm: the arm.
+        motion: q, qd, qdd at any time.
+        limits: what it was planned within; None: a line of the hand, whose own `problems` say what stands in
+            its way, or a motion that was planned before.
+        step: t are every `step` s, and the end.
+        notes: which waypoints could not be met as they were given.
     """
 
     arm: Arm
@@ -226,11 +230,15 @@ def _excesses(names: Sequence[str], needed: Array, allowed: Array, what: str) ->
 def plan(arm: Arm, request: Wanted, *, step: float = 1e-3) -> Plan:
     """From a request to a motion, its torques and voltages. Waters Fig. 1.
 
-    The request is a `Request`, the path of its file, configurations (k, n) to go through from rest to rest,
-    or a motion planned already: itself, its .json file, or a table of samples, such as a log in memory or in
-    a .csv, .parquet or .npz file. Poses of the hand become the posture nearest to the one
-    before. Accelerations that the request leaves open are what each joint needs times the largest factor with
-    which torques stay within the joints' max_effort.
+    Poses of the hand become the posture nearest to the one before. Accelerations that the request leaves open
+    are what each joint needs times the largest factor with which torques stay within the joints' max_effort.
+
+    Args:
+        arm: the arm.
+        request: a `Request`, the path of its file, configurations (k, n) to go through from rest to rest, or
+            a motion planned already: itself, its .json file, or a table of samples, such as a log in memory
+            or in a .csv, .parquet or .npz file.
+        step: time between samples of the plan, s.
     """
     check_kind(arm, Arm, "plan, arm")
     step = check_number(step, "plan, step", above=0.0)

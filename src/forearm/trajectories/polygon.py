@@ -24,7 +24,12 @@ Measure = Callable[[Array], Array]
 
 @dataclass(frozen=True, eq=False)
 class Deviation:
-    """The largest distance from the straight line in each segment, (k,), and when it is reached, (k,)."""
+    """How far a motion of k segments goes from the straight lines between its points.
+
+    Attributes:
+        largest: largest distance in each segment, (k,).
+        times: when it is reached, (k,), s.
+    """
 
     largest: Array
     times: Array
@@ -34,12 +39,16 @@ class Deviation:
 
 
 def deviation(motion: Switching, place: Measure | None = None, samples: int = SAMPLES) -> Deviation:
-    """The largest distance of each segment from the line between its two points, in the norm of joint space.
+    """The largest distance of each segment from the line between its two points.
 
-    Between switches q is a quadratic of time and the square of the distance one of fourth degree; it is taken
-    where its derivative vanishes, so that the largest is exact. With `place`, a function from q (m, n) to
-    places (m, d), the distance is that of places from the lines between those of the points, the largest of
-    `samples` times a segment and so a little too small.
+    In joint space it is exact: between switches q is a quadratic of time and the square of the distance one
+    of fourth degree, which is taken where its derivative vanishes.
+
+    Args:
+        motion: a motion through points.
+        place: function from q (m, n) to places (m, d), whose distance is taken at samples, and so a little
+            too small; None: the norm of joint space.
+        samples: times in each segment, where there is a `place`.
     """
     if not isinstance(motion, Switching):
         raise InputError(
@@ -72,7 +81,13 @@ def deviation(motion: Switching, place: Measure | None = None, samples: int = SA
 
 
 def within(motion: Switching, envelope: float, place: Measure | None = None, samples: int = SAMPLES) -> bool:
-    """Whether the motion stays within this distance of the lines between its points."""
+    """Whether the motion stays within a distance of the lines between its points.
+
+    Args:
+        motion: a motion through points.
+        envelope: the distance, in the unit of `deviation`.
+        place, samples: as in `deviation`.
+    """
     bound = check_number(envelope, "within, envelope", minimum=0.0)
     return float(deviation(motion, place, samples)) <= bound
 

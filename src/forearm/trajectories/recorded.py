@@ -35,8 +35,12 @@ NEAR = 2.0  # a factor within which velocities and differences of positions agre
 
 @dataclass(frozen=True, eq=False)
 class RecordedMotion:
-    """A motion through samples t (m,), from 0 on, q, qd, qdd (m, n): between them q is Hermite's cubic and qd
-    its derivative, while qdd goes straight.
+    """A motion through samples: between them q is Hermite's cubic, qd its derivative, and qdd goes straight.
+
+    Args:
+        t: times (m,) from 0 on, s.
+        q, qd, qdd: positions, velocities and accelerations (m, n).
+        name: where it is from.
     """
 
     t: Array
@@ -122,10 +126,16 @@ def read_motion(
 ) -> MotionLog:
     """The motion of an arm's joints in a file, in arrays by name, or in what a plan or a simulation left.
 
-    Files are .csv, .parquet, .npz or .json; columns by names that are not known are told by `columns`, theirs
-    to ours: {"angle": "q", "load": "tau"}. `units` are words such as "deg" and "ms"; where positions look
-    like degrees or times like milliseconds and nothing is said, it is asked: "rad" and "s" answer that, too.
-    Where there are no times, rows are a `period` (s) apart. Only the quantities `used` are read.
+    Where positions look like degrees or times like milliseconds and nothing is said of units, it is refused
+    with that question.
+
+    Args:
+        arm: the arm, whose joints the columns are found by.
+        source: the path of a .csv, .parquet, .npz or .json file, arrays by name, or what has a `log`.
+        columns: what columns by names that are not known are, theirs to ours: {"angle": "q", "load": "tau"}.
+        units: "deg" or "rad", and "s", "ms", "us" or "ns", in one text or a list (default: rad and s).
+        period: between rows, s, where there are no times.
+        used: the quantities that are read (default: all).
     """
     check_kind(arm, Arm, "read_motion, arm")
     joints = tuple(joint.name for joint in arm.joints)

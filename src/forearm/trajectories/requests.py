@@ -24,11 +24,13 @@ OVERRIDES = ("acceleration", "velocity", "lower", "upper")
 
 @dataclass(frozen=True, eq=False)
 class Waypoint:
-    """One configuration: joint coordinates q (n,) or the hand's pose (4, 4) in the base frame;
-    its velocity is None where open.
+    """One configuration, in joint coordinates or as the hand's pose; its velocity is None where open.
 
-    With q the velocity is qd (n,), NaN for a joint where it is open, with a pose `hand_velocity` (6,): the
-    hand's linear then angular velocity, base axes.
+    Args:
+        q: joint coordinates (n,), rad or m; None: by `pose`.
+        qd: joint velocities (n,) at q, NaN for a joint where it is open; None: all open.
+        pose: the hand (4, 4) in the base frame; None: by `q`.
+        hand_velocity: linear, then angular velocity (6,) of the hand at `pose`, base axes; None: open.
     """
 
     q: Array | None
@@ -71,10 +73,14 @@ class Waypoint:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """Waypoints in order, and limits that take the place of the arm's, (n,) or one number for all,
-    None where the arm's hold.
+    """Waypoints in order, and limits that take the place of the arm's, (n,) or one number for all.
 
-    An acceleration that is None is for the planner to choose.
+    Args:
+        waypoints: at least two.
+        acceleration: largest |qdd|, rad/s^2 (m/s^2); None: for the planner to choose.
+        velocity: largest |qd|, rad/s (m/s); None: the arm's.
+        lower, upper: range of q, rad or m; None: the arm's.
+        name: what messages call it.
     """
 
     waypoints: tuple[Waypoint, ...]
@@ -124,8 +130,11 @@ class Request:
                 )
 
     def limits(self, arm: Arm, acceleration: ArrayLike | None = None) -> MotionLimits:
-        """The arm's limits with those of the request in their place;
-        `acceleration` is for a request that has none.
+        """The arm's limits with those of the request in their place.
+
+        Args:
+            arm: the arm.
+            acceleration: largest |qdd|, (n,) or one number, for a request that has none.
         """
         self.check_for(arm)
         chosen = self.acceleration if self.acceleration is not None else acceleration

@@ -23,9 +23,13 @@ Array = NDArray[np.float64]
 class Switching:
     """Motion of n joints through k + 1 points in k segments; made by the planners or `load_switching`.
 
-    points, velocities (k + 1, n); phases (k, n, 3), the times of the three phases of a joint in a segment;
-    accelerations (k, n, 3) in them. All joints pass each point at one time. Waters III: the switching points
-    specify the trajectory.
+    All joints pass each point at one time. Waters III: the switching points specify the trajectory.
+
+    Attributes:
+        points: joint coordinates (k + 1, n), rad or m.
+        velocities: joint velocities (k + 1, n) at the points.
+        phases: times of the three phases of each joint in each segment, (k, n, 3), s.
+        accelerations: joint accelerations (k, n, 3) in them.
     """
 
     points: Array
@@ -130,8 +134,11 @@ class Switching:
         return table
 
     def save(self, path: str | os.PathLike[str], step: float = 1e-3) -> None:
-        """Write it whole or not at all: .json holds the switching points and can be loaded,
-        .csv and .parquet the table.
+        """Write it whole or not at all.
+
+        Args:
+            path: .json holds the switching points and can be loaded, .csv and .parquet the table.
+            step: time between rows of the table, s.
         """
         kind = Path(path).suffix.lower()
         if kind == ".json":

@@ -31,8 +31,7 @@ MAX_POINTS = 10_000
 def through(
     points: ArrayLike, velocities: ArrayLike | Sequence[ArrayLike | None] | None, limits: MotionLimits
 ) -> Switching:
-    """A motion through points (k + 1, n) in order; velocities (k + 1, n), open where NaN,
-    None for a point or None at all.
+    """A motion through points in order.
 
     Between two points each joint moves as `bang_bang` has it. An open velocity is 0 at the first and the last
     point, and where the joint turns round or rests. Elsewhere the search starts from the fastest velocities
@@ -42,6 +41,11 @@ def through(
     nearer to the mean velocities of these where that costs nothing. A change by which a joint would go
     farther outside of what lies between two points is not taken, so that the motion stays near the polygon.
     The same request gives the same motion. Waters III.
+
+    Args:
+        points: joint coordinates (k + 1, n), rad or m.
+        velocities: joint velocities (k + 1, n), open where NaN; None for a point or at all: open.
+        limits: range, velocity and acceleration of the joints.
     """
     check_kind(limits, MotionLimits, "through, limits")
     q, given = _request(points, velocities, limits.n)

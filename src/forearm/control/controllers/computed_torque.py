@@ -20,8 +20,14 @@ class ComputedTorque:
     """tau = inverse dynamics at the measured q, qd and the acceleration qdd + kd e' + kp e:
     e'' + kd e' + kp e = 0.
 
-    Without friction in its model, or with terms `dropped` from it, it computes less and the errors are no
-    longer free of each other. Joints with dry friction that stand are taken to move as wanted.
+    With less in its model it computes less, and the errors are no longer free of each other. Joints with dry
+    friction that stand are taken to move as wanted.
+
+    Args:
+        arm: the arm that the controller believes in.
+        bandwidth: of critically damped errors, rad/s.
+        friction: whether friction is in its model.
+        dropped: terms left out: "no-velocity-terms", "no-gravity" or "own-link-only"; None: none.
     """
 
     def __init__(

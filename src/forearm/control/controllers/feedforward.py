@@ -17,7 +17,13 @@ Floats = NDArray[np.float64]
 
 
 class FeedForward:
-    """tau = inverse dynamics of the wanted motion; nothing is measured, so that every error stays."""
+    """tau = inverse dynamics of the wanted motion; nothing is measured, so that every error stays.
+
+    Args:
+        arm: the arm that the controller believes in.
+        friction: whether friction is in its model.
+        dropped: terms left out: "no-velocity-terms", "no-gravity" or "own-link-only"; None: none.
+    """
 
     def __init__(self, arm: Arm, *, friction: bool = True, dropped: str | None = None) -> None:
         self._law = law_of_model(arm if friction else without_friction(arm), "feedforward", dropped)
@@ -38,7 +44,15 @@ class FeedForward:
 
 
 class FeedForwardPD:
-    """tau = inverse dynamics of the wanted motion + M_jj (kp e + kd e'), each joint's own inertia."""
+    """tau = inverse dynamics of the wanted motion + M_jj (kp e + kd e'), each joint's own inertia.
+
+    Args:
+        arm: the arm that the controller believes in.
+        bandwidth: of critically damped errors, rad/s.
+        inertias: what gains are multiplied by (n,), kg m^2 (kg); None: M_jj in mid-range.
+        friction: whether friction is in its model.
+        dropped: terms left out: "no-velocity-terms", "no-gravity" or "own-link-only"; None: none.
+    """
 
     def __init__(
         self,

@@ -15,7 +15,14 @@ Floats = NDArray[np.float64]
 
 
 class PD:
-    """tau = M_jj (kp e + kd e') + g(q): a spring and a damper at every joint."""
+    """tau = M_jj (kp e + kd e') + g(q): a spring and a damper at every joint.
+
+    Args:
+        arm: the arm that the controller believes in.
+        bandwidth: of critically damped errors, rad/s.
+        inertias: what gains are multiplied by (n,), kg m^2 (kg); None: M_jj in mid-range.
+        gravity: whether g(q) is added.
+    """
 
     def __init__(
         self,
@@ -47,6 +54,9 @@ class PD:
 class PID:
     """tau = M_jj (kp e + kd e' + ki sum of e T) + g(q): what stays of the error is worked
     off, at some swinging.
+
+    Args:
+        arm, bandwidth, inertias, gravity: as in `PD`.
     """
 
     def __init__(

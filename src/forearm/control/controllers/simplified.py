@@ -26,11 +26,15 @@ PERIOD = 1e-2  # s between the places at which torques are compared
 
 @dataclass(frozen=True)
 class Saving:
-    """One way to compute less: operations of the inverse dynamics left, the share saved,
-    and its cost in words and numbers.
+    """One way to compute less, and what it costs.
 
-    `torque_error` is the rms error of the torques along a motion over their rms, 0 where the arm is built for
-    it; `torque` the rms torque itself over that of the arm as it was.
+    Attributes:
+        name: what is done.
+        operations: operations of the inverse dynamics left.
+        saved: share of them saved.
+        torque_error: rms error of the torques along a motion over their rms; 0 where the arm is built for it.
+        torque: rms torque itself over that of the arm as it was.
+        cost: its cost in words.
     """
 
     name: str
@@ -44,10 +48,13 @@ class Saving:
 def savings(
     arm: Arm, motion: object = None, locked: int | None = None, distance: float = 0.2
 ) -> list[Saving]:
-    """What dropping terms, locking the last joints (by default half of them) and counterbalancing
-    save on an arm, rigid.
+    """What dropping terms, locking the last joints and counterbalancing save on an arm, rigid.
 
-    Locked joints stand where the motion begins, counterweights `distance` m from the axes.
+    Args:
+        arm: the arm.
+        motion: the wanted motion; None: `default_motion`.
+        locked: how many of the last joints are locked, where the motion begins; None: half of them.
+        distance: of counterweights from the axes, m.
     """
     rigid = arm.rigid()
     wanted = sampled(rigid, default_motion(arm) if motion is None else motion, PERIOD)
@@ -74,7 +81,13 @@ def savings(
 
 
 def locked_arm(arm: Arm, still: ArrayLike, q: Floats) -> Arm:
-    """The arm with these joints (n,) held by pins where q (n,) has them: fewer joints to compute for."""
+    """The arm with joints held by pins: fewer joints to compute for.
+
+    Args:
+        arm: the arm.
+        still: (n,), which joints are held.
+        q: joint coordinates (n,) at which they are.
+    """
     try:
         chosen = np.asarray(still, dtype=bool)
     except ValueError:
@@ -89,7 +102,12 @@ def locked_arm(arm: Arm, still: ArrayLike, q: Floats) -> Arm:
 
 
 def counterbalanced(arm: Arm, distance: float = 0.2) -> Arm:
-    """The arm with counterweights that take gravity off its joints, where fixed weights can."""
+    """The arm with counterweights that take gravity off its joints, where fixed weights can.
+
+    Args:
+        arm: the arm.
+        distance: of the counterweights from the axes, m.
+    """
     return with_counterweights(arm, weights_of(arm, distance).counterweights)
 
 

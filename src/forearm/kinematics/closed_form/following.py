@@ -25,11 +25,16 @@ JUMP = 1.0
 
 
 def follow(arm: Arm, poses: ArrayLike, near: ArrayLike, *, limits: bool = True) -> FollowedPath:
-    """Postures along poses (B, 4, 4), the first nearest to `near` (n,), each nearest to the one
-    before. Dhanaraj D.1.3.
+    """Postures along a path of poses, each nearest to the one before. Dhanaraj D.1.3.
 
     Where a pose is singular, of the family of solutions that nearest to the last posture is taken. Poses that
     are not reached give NaN, and the path goes on from the last posture that was.
+
+    Args:
+        arm: the arm.
+        poses: the hand in the base frame, (B, 4, 4).
+        near: joint coordinates (n,); the first posture is the nearest to them.
+        limits: whether only postures within the joints' limits count.
     """
     check_kind(limits, bool, "follow, limits")
     geometry = known_geometry(arm)

@@ -28,12 +28,16 @@ def inverse(
     arm: Arm, T: ArrayLike, *, limits: bool = True, nearest: bool = False, near: ArrayLike | None = None
 ) -> IKResult | IKBatch:
     """Every posture that brings the hand to the pose T (4, 4), an `IKResult`;
-    to poses (B, 4, 4), an `IKBatch`.
+    to poses (B, 4, 4), an `IKBatch`. Waters II; Dhanaraj D.1.3.
 
-    With `limits` only postures within the joints' limits count. Whole turns are chosen nearest to `near`
-    (n,), and branches of one pose come sorted by the sum of their squared differences from it. With `nearest`
-    a pose that is not reached is answered by the posture that comes nearest. Of an arm with three joints only
-    the hand's position is used. Waters II; Dhanaraj D.1.3.
+    Args:
+        arm: the arm.
+        T: the hand in the base frame, (4, 4) or (B, 4, 4); with three joints only its position counts.
+        limits: whether only postures within the joints' limits count.
+        nearest: whether one pose that is not reached is answered by the posture that comes nearest.
+        near: joint coordinates (n,) next to which whole turns are chosen, and by the squared differences from
+            which branches of one pose are sorted; None: the middle of their ranges (0 without limits), not
+            sorted.
     """
     check_kind(limits, bool, "inverse, limits")
     check_kind(nearest, bool, "inverse, nearest")

@@ -23,7 +23,8 @@ from forearm.control.payload_physical import (
     parameters_of_body,
     pseudo_inertia,
 )
-from forearm.control.payload_tests import canonical_tests, payload_regressor
+from forearm.control.payload_regressor import payload_regressor
+from forearm.control.payload_tests import canonical_tests
 
 Floats = NDArray[np.float64]
 LOAD: dict[str, Any] = {

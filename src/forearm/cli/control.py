@@ -15,6 +15,7 @@ from forearm.arm.arm import Arm
 from forearm.cli import control_compare, control_run
 from forearm.cli.command import Command, Formatter, Parser, add_arm, add_json, show_json, width, with_examples
 from forearm.cli.loading import load
+from forearm.cli.motions import add_columns, read_table
 from forearm.cli.numbers import NOT_NEGATIVE, POSITIVE, Real, Whole
 from forearm.cli.outputs import add_plot, check_picture, tell_written
 from forearm.cli.progress import Progress
@@ -160,12 +161,19 @@ def _add_payload(parser: argparse.ArgumentParser) -> None:
     add_arm(parser)
     parser.add_argument(
         "tests",
+        nargs="?",
         metavar="FILE",
         help=(
             "tests, .csv or .parquet: columns q1.., tau1.., qdd1.., and qd1.. if it moved; - "
             "is CSV on standard input"
         ),
     )
+    parser.add_argument(
+        "--log",
+        metavar="FILE",
+        help="in their place a log of a motion (.csv, .parquet, .npz, .json): t, q1.., tau1.. or current1..",
+    )
+    add_columns(parser)
     parser.add_argument(
         "--shape",
         choices=("body", "point"),
@@ -198,6 +206,12 @@ def _payload(given: argparse.Namespace) -> int:
     from forearm.control.payload import Noise, estimate_payload
 
     arm = load(given.arm, hand=given.hand)
+    com = None if given.com is None else read_numbers(given.com, "com", 3, "a place has")
+    asked = {"shape": given.shape, "mass": given.mass, "com": com, "confidence": given.confidence}
+    if (given.tests is None) == (given.log is None):
+        raise InputError("control payload: give a file of tests, or a log of a motion by --log FILE.")
+    if given.log is not None:
+        return _payload_of_log(given, arm, asked)
     tests = _read_tests(arm, given.tests)
     with Progress(f"fitting a load to {len(tests['q'])} tests"):
         found = estimate_payload(
@@ -206,12 +220,25 @@ def _payload(given: argparse.Namespace) -> int:
             tests["tau"],
             tests["qdd"],
             tests.get("qd"),
-            shape=given.shape,
-            mass=given.mass,
-            com=None if given.com is None else read_numbers(given.com, "com", 3, "a place has"),
-            confidence=given.confidence,
+            **asked,
             noise=Noise(qdd=given.noise_qdd, tau=given.noise_tau, q=given.noise_q),
         )
+    if given.json:
+        show_json(vars(found))
+    else:
+        print(found.table())
+    return 0
+
+
+def _payload_of_log(given: argparse.Namespace, arm: Arm, asked: dict[str, Any]) -> int:
+    from forearm.control.payload_log import payload_from_log
+
+    for name in ("qdd", "tau", "q"):
+        if getattr(given, f"noise_{name}"):
+            raise InputError(f"--noise-{name}: a log tells its noise itself; leave it out.")
+    with Progress(f"fitting a load to {given.log}"):
+        log = read_table(given, arm, given.log, used=("q", "measured_q", "tau", "current"))
+        found = payload_from_log(arm, log, **asked, units="rad,s")
     if given.json:
         show_json(vars(found))
     else:
@@ -249,7 +276,8 @@ def _add_log(parser: argparse.ArgumentParser) -> None:
         "log",
         metavar="FILE",
         help=(
-            "a measured log, .csv or .parquet: t, q1.., and tau1.. or current1..; - is CSV on standard input"
+            "a measured log, .csv, .parquet, .npz or .json: t, q1.., and tau1.. or current1..; - is CSV on "
+            "standard input"
         ),
     )
     parser.add_argument(
@@ -261,6 +289,7 @@ def _add_log(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--period", type=POSITIVE, metavar="S", help="between rows, s, above 0, where the log has no times"
     )
+    add_columns(parser)
     add_plot(parser, "both torques and what is left")
     add_json(parser)
 
@@ -269,10 +298,11 @@ def _log(given: argparse.Namespace) -> int:
     from forearm.control.logs_against_model import compare_log
 
     check_picture("--plot", given.plot)
+    arm = load(given.arm, hand=given.hand)
     with Progress(f"holding {given.log} against the model"):
-        found = compare_log(
-            load(given.arm, hand=given.hand), given.log, window=given.window, period=given.period
-        )
+        used = ("q", "measured_q", "tau", "current")
+        log = read_table(given, arm, given.log, period=given.period, used=used)
+        found = compare_log(arm, log, window=given.window, units="rad,s")
         if given.plot:
             found.plot(given.plot)
     if given.json:
@@ -316,7 +346,8 @@ ACTIONS: dict[str, tuple[str, Adding, str, Callable[[argparse.Namespace], int]]]
     "payload": (
         "The load in the hand, from small test torques and the accelerations that came of them.",
         _add_payload,
-        "forearm control payload panda tests.csv --noise-qdd 0.01",
+        "forearm control payload panda tests.csv --noise-qdd 0.01\n"
+        "forearm control payload panda --log log.csv",
         _payload,
     ),
     "log": (

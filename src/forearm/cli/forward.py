@@ -13,11 +13,21 @@ from forearm.cli.logfiles import FORWARD as MANY
 from forearm.cli.logfiles import add_files, check_files, run_files
 from forearm.cli.progress import Progress
 from forearm.cli.states import add_degrees, add_state, read_state
+from forearm.drives.motor import torque_of
 from forearm.dynamics.reference import FORWARD, forward
+from forearm.errors import InputError
 from forearm.tables import number, text_table
 
 USUAL = "articulated-body"
-ONE_STATE = {"q": None, "qd": None, "tau": None, "method": USUAL, "hand_force": None, "hand_moment": None}
+ONE_STATE = {
+    "q": None,
+    "qd": None,
+    "tau": None,
+    "voltage": None,
+    "method": USUAL,
+    "hand_force": None,
+    "hand_moment": None,
+}
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +38,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     state = group(parser, "one state")
     for name in ("q", "qd", "tau"):
         add_state(state, name, f"joint {STATE[name]} (default: zero)")
+    add_state(state, "voltage", "of the motors in the place of torques, V")
     add_load(state)
     state.add_argument("--method", default=USUAL, metavar="NAME", help=names_of(FORWARD, USUAL))
     add_files(group(parser, "many states"), MANY)
@@ -43,10 +54,17 @@ def _run(given: argparse.Namespace) -> int:
         np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees and name != "tau")
         for name, text in (("q", given.q), ("qd", given.qd), ("tau", given.tau))
     )
+    voltage = None
+    if given.voltage is not None:
+        if given.tau is not None:
+            raise InputError("--voltage: it stands in the place of --tau; give one of them.")
+        voltage = read_state(arm, given.voltage, "voltage", degrees=False)
+        tau = torque_of(arm, voltage, qd)
     with Progress(f"computing accelerations of {arm.name} by {given.method}"):
         qdd = forward(arm, q, qd, tau, given.method, **read_load(given))
     if given.json:
-        show_json({"name": arm.name, "method": given.method, "q": q, "qd": qd, "tau": tau, "qdd": qdd})
+        document = {"name": arm.name, "method": given.method, "q": q, "qd": qd, "tau": tau, "qdd": qdd}
+        show_json(document | {"voltage": voltage})
         return 0
     rows = [
         [j.name, number(a), number(b), number(t), number(c), "rad/s^2" if j.kind == "revolute" else "m/s^2"]

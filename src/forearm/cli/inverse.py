@@ -14,6 +14,7 @@ from forearm.cli.logfiles import INVERSE as MANY
 from forearm.cli.logfiles import add_files, check_files, run_files
 from forearm.cli.progress import Progress
 from forearm.cli.states import add_degrees, add_state, read_numbers, read_state
+from forearm.drives.motor import voltage_of, without_constants
 from forearm.dynamics.reference import INVERSE, inverse, trace
 from forearm.tables import number, text_table
 
@@ -85,6 +86,7 @@ def _run(given: argparse.Namespace) -> int:
     with Progress(f"computing torques of {arm.name} by {given.formulation}"):
         tau = inverse(arm, q, qd, qdd, given.formulation, **surroundings)
         traced = trace(arm, q, qd, qdd, given.formulation, **surroundings) if given.trace else None
+    voltage = None if without_constants(arm) or not arm.n else voltage_of(arm, tau, qd)
     if given.json:
         document = {
             "name": arm.name,
@@ -93,10 +95,11 @@ def _run(given: argparse.Namespace) -> int:
             "qd": qd,
             "qdd": qdd,
             "tau": tau,
+            "voltage": voltage,
         }
         show_json(document | ({"trace": traced} if traced is not None else {}))
         return 0
-    print(_table(arm, q, qd, qdd, tau))
+    print(_table(arm, q, qd, qdd, tau, voltage))
     if traced is not None:
         rows = [
             [link, symbol, _words(value)]
@@ -107,14 +110,16 @@ def _run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _table(arm: Arm, q: Any, qd: Any, qdd: Any, tau: Any) -> str:
+def _table(arm: Arm, q: Any, qd: Any, qdd: Any, tau: Any, voltage: Any) -> str:
+    header = ["joint", "q rad (m)", "qd rad/s (m/s)", "qdd rad/s^2 (m/s^2)", "tau", "unit"]
     rows = [
         [j.name, number(a), number(b), number(c), number(t), "N m" if j.kind == "revolute" else "N"]
         for j, a, b, c, t in zip(arm.joints, q, qd, qdd, tau, strict=True)
     ]
-    return text_table(
-        ["joint", "q rad (m)", "qd rad/s (m/s)", "qdd rad/s^2 (m/s^2)", "tau", "unit"], rows, width()
-    )
+    if voltage is not None:
+        header.append("voltage V")
+        rows = [[*row, number(float(v))] for row, v in zip(rows, voltage, strict=True)]
+    return text_table(header, rows, width())
 
 
 def _words(value: Any) -> str:

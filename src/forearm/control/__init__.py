@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from forearm.control.path_length import PathLength
     from forearm.control.payload import PayloadEstimate, estimate_payload
     from forearm.control.payload_fit import Noise
+    from forearm.control.payload_log import payload_from_log
     from forearm.control.payload_tests import canonical_tests
     from forearm.control.precomputed import Precomputed
     from forearm.control.procedures import Procedural, procedure
@@ -56,6 +57,7 @@ _LATER = {
     "path_length": ("PathLength",),
     "payload": ("PayloadEstimate", "estimate_payload"),
     "payload_fit": ("Noise",),
+    "payload_log": ("payload_from_log",),
     "payload_tests": ("canonical_tests",),
     "precomputed": ("Precomputed",),
     "procedures": ("Procedural", "procedure"),
@@ -121,6 +123,7 @@ __all__ = [
     "largest_bandwidth",
     "locked_arm",
     "natural_frequencies",
+    "payload_from_log",
     "period_for",
     "perturbed",
     "practise",

@@ -5,7 +5,7 @@ for it, and what is left.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -138,10 +138,12 @@ class LogComparison:
 
 def compare_log(
     arm: Arm,
-    log: str | os.PathLike[str] | Mapping[str, Any],
+    log: Any,
     *,
     window: float | None = None,
     period: float | None = None,
+    columns: Mapping[str, str] | None = None,
+    units: str | Sequence[str] = (),
 ) -> LogComparison:
     """A measured log held against the arm.
 
@@ -150,11 +152,12 @@ def compare_log(
 
     Args:
         arm: the arm.
-        log: CSV or Parquet file, or columns t (T,), q (T, n) and tau or current (T, n).
+        log: a file, arrays by name, t (T,), q (T, n) and tau or current (T, n), or what a simulation left.
         window: of the differentiator, s; None: chosen from the noise of the positions.
         period: between rows, s, in the place of a column of times.
+        columns, units: as in `read_motion`.
     """
-    measured = measured_log(arm, log, period)
+    measured = measured_log(arm, log, period, columns, units)
     pieces = _pieces(measured)
     half, is_longest = _half(measured, pieces, window)
     kept = [piece for piece in pieces if piece.stop - piece.start >= 2 * half + 1]

@@ -124,22 +124,22 @@ def estimate_payload(
         com: centre (3,) where it is known, hand frame, m; None: unknown.
         confidence: probability that an interval is to hold.
     """
-    stated = noise or Noise()
+    stated_noise = noise or Noise()
     confidence = check_number(confidence, "payload, confidence", above=0.0, maximum=1.0 - 1e-12)
     positions, torques, accelerations, rates = _tests(arm, q, tau, qdd, qd)
     unknowns = unknowns_of(shape, mass, com)
-    least = MOVING * math.sqrt(stated.variance("qdd"))
+    least = MOVING * math.sqrt(stated_noise.variance("qdd"))
     friction, usable = friction_at_rest(arm, rates, accelerations, least)
     task = FitEquations(
         answers_of(arm, positions, rates),
         torques - friction,
         accelerations,
         usable,
-        stated,
+        stated_noise,
         unknowns,
-        beside_of(arm, positions, rates) if stated.variance("q") > 0.0 else (),
+        beside_of(arm, positions, rates) if stated_noise.variance("q") > 0.0 else (),
     )
-    return _stated(task, *fitted(task), confidence)
+    return stated(unknowns, stated_noise, *fitted(task), confidence)
 
 
 def _tests(
@@ -162,10 +162,10 @@ def _tests(
     return arrays
 
 
-def _stated(task: FitEquations, fit: Fit, settled: bool, confidence: float) -> PayloadEstimate:
+def stated(unknowns: Unknowns, noise: Noise, fit: Fit, settled: bool, confidence: float) -> PayloadEstimate:
     """The fit in the ten parameters, what is not known of them, and the nearest body."""
-    unknowns, units = task.unknowns, task.unknowns.units
-    J, pi, exact = unknowns.jacobian(fit.theta), unknowns.value(fit.theta), is_exact(task.noise)
+    units = unknowns.units
+    J, pi, exact = unknowns.jacobian(fit.theta), unknowns.value(fit.theta), is_exact(noise)
     shown = (fit.vectors[: fit.rank] / fit.values[: fit.rank, None]) * units
     freedom = fit.rows - fit.rank
     # without a stated noise the weights are those of qdd with deviation 1: the residuals tell which it was

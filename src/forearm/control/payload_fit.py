@@ -220,7 +220,11 @@ def solved(task: FitEquations, theta: Floats, at: Floats) -> Fit | None:
     pi = task.unknowns.value(theta)
     J = task.answers.regressor(at) @ task.unknowns.jacobian(theta)
     equations = _whitened(task, pi, J, task.tau - task.answers.torque(task.qdd, pi))
-    return None if equations is None or not np.isfinite(equations).all() else _solved(task, theta, equations)
+    return (
+        None
+        if equations is None or not np.isfinite(equations).all()
+        else least_squares(task.unknowns.units, theta, equations)
+    )
 
 
 def is_exact(noise: Noise) -> bool:
@@ -285,11 +289,13 @@ def _whitened(task: FitEquations, pi: Floats, J: Floats, left: Floats) -> Floats
     return np.concatenate(rows)
 
 
-def _solved(task: FitEquations, theta: Floats, equations: Floats) -> Fit:
-    units = task.unknowns.units
-    U, values, vectors = np.linalg.svd(equations[:, :-1] * units, full_matrices=False)
-    full = np.linalg.svd(equations[:, :-1] * units)[2] if len(values) < len(units) else vectors
+def least_squares(units: Floats, theta: Floats, equations: Floats) -> Fit:
+    """The step from theta that equations (rows, p + 1), right sides last, ask for: as long as is shown."""
+    small = np.asarray(np.linalg.qr(equations, mode="r"))  # the same equations, p + 1 of them
+    A, b = small[:, :-1] * units, small[:, -1]
+    U, values, vectors = np.linalg.svd(A, full_matrices=False)
+    full = np.linalg.svd(A)[2] if len(values) < len(units) else vectors
     rank = int(np.sum(values > RANK * values[0])) if values.size and values[0] > 0.0 else 0
-    step = vectors[:rank].T @ ((U[:, :rank].T @ equations[:, -1]) / values[:rank])
-    left = equations[:, -1] - equations[:, :-1] @ (units * step)
+    step = vectors[:rank].T @ ((U[:, :rank].T @ b) / values[:rank])
+    left = b - A @ step
     return Fit(theta + units * step, values, full, rank, float(left @ left), len(equations))

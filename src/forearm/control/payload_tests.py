@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
+from forearm.control.payload_regressor import payload_regressor
 from forearm.drives.joint import depends_on_load, driven, held_freedoms
-from forearm.dynamics import bias, gravity, inertia_matrix, regressor
-from forearm.dynamics.regressor import INERTIA_ENTRIES
 from forearm.errors import InputError, ModelError
+from forearm.kernels.kernel import compile as compile_arm
 from forearm.kinematics.arguments import states_of
 from forearm.model import model_of
-from forearm.spatial import parallel_axis
 from forearm.values import as_floats, check_number
 
 Floats = NDArray[np.float64]
@@ -75,7 +74,7 @@ def canonical_tests(arm: Arm, q: ArrayLike, size: ArrayLike) -> tuple[Floats, Fl
         )
     pushes = np.concatenate([np.zeros((1, arm.n)), np.diag(np.broadcast_to(given, arm.n))])
     pushes = np.concatenate([pushes, -pushes[1:]])
-    held = gravity(arm, postures)
+    held = compile_arm(arm).gravity(postures)
     return np.repeat(postures, len(pushes), axis=0), (held[:, None, :] + pushes).reshape(-1, arm.n)
 
 
@@ -93,44 +92,9 @@ def answers_of(arm: Arm, q: Floats, qd: Floats) -> TorqueModel:
     Y0 = payload_regressor(arm, q, qd, rest)
     still = payload_regressor(arm, q, rest, rest)
     units = [payload_regressor(arm, q, rest, np.broadcast_to(row, q.shape)) - still for row in np.eye(arm.n)]
-    parts = bias(arm, q, qd), inertia_matrix(arm, q), Y0, np.stack(units, axis=2)
+    kernel = compile_arm(arm)
+    parts = kernel.bias(q, qd), kernel.inertia_matrix(q), Y0, np.stack(units, axis=2)
     return TorqueModel(*(part[which] for part in parts))
-
-
-def payload_regressor(arm: Arm, q: Floats, qd: Floats, qdd: Floats) -> Floats:
-    """Y (B, n, 10) of a load: tau of it = Y pi with pi about the hand's origin, in hand axes."""
-    model = model_of(arm)
-    if model.hand < 0:
-        raise ModelError(
-            f"payload: the hand of {arm.name!r} is fixed to the base; a load there moves with no joint."
-        )
-    Y = regressor(arm, q, qd, np.array(qdd))[..., 10 * model.hand : 10 * model.hand + 10]
-    return Y @ moved(model.R_hand, model.p_hand)
-
-
-def moved(R: Floats, p: Floats) -> Floats:
-    """A (10, 10) with A pi the parameters about a body's origin, pi those about a frame at p,
-    turned by R, of the body.
-    """
-    columns = []
-    for unit in np.eye(10):
-        m, h, inertia = unit[0], R @ unit[1:4], R @ tensor_of(unit[4:]) @ R.T
-        about = inertia + 2.0 * (p @ h) * np.eye(3) - np.outer(h, p) - np.outer(p, h)
-        columns.append([m, *(h + m * p), *entries_of(about + parallel_axis(m, p))])
-    return np.array(columns).T
-
-
-def tensor_of(entries: Floats) -> Floats:
-    """The symmetric tensor of six entries in the order of the regressor."""
-    tensor = np.zeros((3, 3))
-    for (i, j), value in zip(INERTIA_ENTRIES, entries, strict=True):
-        tensor[i, j] = tensor[j, i] = value
-    return tensor
-
-
-def entries_of(tensor: Floats) -> list[float]:
-    """The six entries of a symmetric tensor, in the order of the regressor."""
-    return [float(tensor[i, j]) for i, j in INERTIA_ENTRIES]
 
 
 def friction_at_rest(arm: Arm, qd: Floats, qdd: Floats, least: float) -> tuple[Floats, NDArray[np.bool_]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.control.payload_tests import entries_of
+from forearm.control.payload_regressor import entries_of
 from forearm.dynamics.regressor import PARAMETERS
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.values import check_number, frozen_array

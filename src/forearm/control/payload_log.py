@@ -1,0 +1,112 @@
+"""The load in the hand from a log of a motion: what is left of its torques, fitted by a load.
+
+Residuals are averaged over the window that velocities were taken over, each joint where it moves;
+so they are nearly independent, and what they scatter tells how far the fit can be trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.control.logs_against_model import LogComparison, compare_log
+from forearm.control.payload import PayloadEstimate, stated
+from forearm.control.payload_fit import Fit, Noise, least_squares
+from forearm.control.payload_regressor import payload_regressor
+from forearm.control.payload_unknowns import Unknowns, unknowns_of
+from forearm.drives.joint import depends_on_load, held_freedoms
+from forearm.errors import InputError, ModelError
+from forearm.values import check_kind, check_number
+
+Floats = NDArray[np.float64]
+SLOW = 0.02  # of its fastest: below it the dry friction of a joint may be any, and it tells nothing
+ROUNDS = 30
+STILL = 1e-3  # of a standard deviation: a fit that moves less has ended
+STILL_EXACT = 1e-9  # the same in units of 1 kg, 0.1 kg m, 0.01 kg m^2, where there is next to no noise
+
+
+def payload_from_log(
+    arm: Arm,
+    log: Any,
+    *,
+    shape: str = "body",
+    mass: float | None = None,
+    com: ArrayLike | None = None,
+    confidence: float = 0.95,
+    window: float | None = None,
+    period: float | None = None,
+    columns: Mapping[str, str] | None = None,
+    units: str | Sequence[str] = (),
+) -> PayloadEstimate:
+    """The load in the hand of an arm that is known without it, from a motion with torques or currents.
+
+    Args:
+        arm: the arm without the load.
+        log: a file, arrays by name (t, q, and tau or current), or what a simulation left.
+        shape: "body" (ten unknowns) or "point" (mass and centre).
+        mass: kg, where it is known.
+        com: its centre in the hand frame, m, where it is known.
+        confidence: of the intervals.
+        window: that velocities are taken over, s (default: from the noise).
+        period: between rows, s, where the log has no times.
+        columns, units: as in `read_motion`.
+    """
+    check_kind(arm, Arm, "payload_from_log, arm")
+    confidence = check_number(confidence, "payload, confidence", above=0.0, maximum=1.0 - 1e-12)
+    if depends_on_load(arm):
+        raise ModelError(
+            f"payload: friction of {arm.name!r} depends on the load (bearings or a transmission), so that "
+            "torques are not linear in it; estimate on an arm whose friction is viscous and Coulomb's."
+        )
+    unknowns = unknowns_of(shape, mass, com)
+    found = compare_log(arm, log, window=window, period=period, columns=columns, units=units)
+    Y, left, joint = _averaged(arm, found)
+    fit, settled = _fitted(unknowns, Y, left, joint)
+    return stated(unknowns, Noise(tau=1.0), fit, settled, confidence)
+
+
+def _averaged(arm: Arm, found: LogComparison) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Means over windows of the regressor (m, 10) and the residuals (m,), and whose joint each is of."""
+    Y = payload_regressor(arm, found.q, found.qd, found.qdd)
+    fastest = np.abs(found.qd).max(axis=0)
+    moves = ~np.array(held_freedoms(arm), dtype=bool) | (np.abs(found.qd) > SLOW * fastest)
+    moves &= fastest > 0.0
+    step = float(np.median(np.diff(found.t)))
+    block = np.floor((found.t - found.t[0]) / max(found.window, step)).astype(np.intp)
+    starts = np.flatnonzero(np.diff(block, prepend=-1))
+    counts = np.add.reduceat(moves.astype(np.float64), starts, axis=0)
+    rows = np.add.reduceat(np.where(moves[..., None], Y, 0.0), starts, axis=0)
+    sums = np.add.reduceat(np.where(moves, found.residual, 0.0), starts, axis=0)
+    used, joint = np.nonzero(counts)
+    if not len(used):
+        raise InputError(f"{found.name}: no joint moves, and friction holds all of them; move the arm.")
+    count = counts[used, joint]
+    return rows[used, joint] / count[:, None], sums[used, joint] / count, joint
+
+
+def _fitted(unknowns: Unknowns, Y: Floats, left: Floats, joint: NDArray[np.intp]) -> tuple[Fit, bool]:
+    """Gauss-Newton, each joint weighed by the scatter that the last round left it."""
+    start = unknowns.body
+    theta = np.zeros(len(unknowns.units))
+    if start is not None:
+        body, _ = _fitted(start, Y, left, joint)
+        theta = start.value(body.theta)[list(unknowns.kept)]
+        theta = theta if unknowns.kept[0] != 0 or theta[0] > 0.0 else np.array([1e-3, 0.0, 0.0, 0.0])
+    scatter = np.ones(joint.max() + 1)
+    for done in range(ROUNDS):
+        off = left - Y @ unknowns.value(theta)
+        equations = np.column_stack([Y @ unknowns.jacobian(theta), off]) / scatter[joint][:, None]
+        fit = least_squares(unknowns.units, theta, equations)
+        moved, theta = fit.theta - theta, fit.theta
+        off = left - Y @ unknowns.value(theta)
+        freedom = np.maximum(np.bincount(joint) - fit.rank * np.bincount(joint) / len(joint), 1.0)
+        scatter = np.sqrt(np.bincount(joint, off**2) / freedom)
+        scatter = np.maximum(scatter, 1e-12 * max(float(np.abs(left).max()), 1e-300))
+        spread = np.sqrt(np.sum((fit.vectors[: fit.rank] / fit.values[: fit.rank, None]) ** 2, axis=0))
+        if done > 1 and (np.abs(moved) <= (STILL * spread + STILL_EXACT) * unknowns.units).all():
+            return fit, True
+    return fit, False

@@ -1,0 +1,154 @@
+"""What one command writes the next one reads: a plan, driven and controlled, held against the model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli.lines import Capture, called
+
+import forearm as fa
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::forearm.errors.ForearmWarning")]
+START, END = "0,-0.5,0,-2,0,1.5,0.7", "0.5,0.2,0.3,-1.5,0.2,1.8,0.2"
+
+
+@pytest.fixture
+def plan(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    assert called(capsys, "plan", "panda", "--q", START, "--to", END, "-o", "plan.csv")[0] == 0
+    return "plan.csv"
+
+
+def test_a_plan_drives_the_arm_by_its_torques(plan: str, capsys: Capture) -> None:
+    code, out, _ = called(capsys, "simulate", "panda", "--plan", plan, "--json", "--method", "rk4")
+    assert code == 0
+    ended = json.loads(out)
+    assert ended["t"] == pytest.approx(fa.plan(fa.load("panda"), plan).duration)
+    np.testing.assert_allclose(ended["q"], [float(x) for x in END.split(",")], atol=0.01)
+    code, out, err = called(
+        capsys, "simulate", "panda", "--torque-file", plan, "--linear", "--q", START, "--duration", "0.4"
+    )
+    assert code == 0
+    assert "plan.csv: not read: q1, q2" in err
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz", "json"])
+def test_a_controller_follows_a_plan_in_any_format(plan: str, ending: str, capsys: Capture) -> None:
+    fa.plan(fa.load("panda"), plan).log.save(f"motion.{ending}")
+    words = ["simulate", "panda", "--plan", f"motion.{ending}", "--controller", "computed_torque", "--json"]
+    code, out, _ = called(capsys, *words, "--encoder-bits", "16", "--to", "run.npz")
+    assert code == 0
+    ended = json.loads(out)
+    assert ended["controller"] == "computed torque"
+    assert ended["hand_largest"] < 1e-3
+    run = fa.load_simulation("run.npz")
+    assert isinstance(run, fa.control.Run)
+    assert len(run.t) == len(run.tau) == len(run.wanted[0]) == len(run.asked)
+    again = ["control", "run", "panda", "run.npz", "--controller", "PD + gravity", "--json"]
+    code, out, err = called(capsys, *again)
+    assert code == 0
+    assert json.loads(out)["hand_largest"] > ended["hand_largest"]
+    assert "run.npz: not read: tau" in err
+
+
+def test_a_run_is_held_against_the_model_and_tells_the_payload(capsys: Capture, tmp_path: Path) -> None:
+    arm = fa.load("panda")
+    t = np.arange(0.0, 6.0, 2e-3)
+    w = np.linspace(1.0, 2.5, 7)
+    q = np.array([0.0, -0.3, 0.0, -1.8, 0.0, 1.8, 0.7]) + 0.3 * np.sin(w * t[:, None])
+    motion = fa.plan(arm, fa.MotionLog(tuple(j.name for j in arm.joints), t, q))
+    motion.save(tmp_path / "motion.parquet")
+    path = str(tmp_path / "motion.parquet")
+    code, _, _ = called(
+        capsys, "control", "run", "panda", path, "--payload", "0.8", "--to", str(tmp_path / "log.csv")
+    )
+    assert code == 0
+    log = str(tmp_path / "log.csv")
+    code, out, _ = called(capsys, "control", "log", "panda", log, "--json")
+    assert code == 0
+    assert max(json.loads(out)["rms"]) > 1.0
+    code, out, _ = called(capsys, "control", "payload", "panda", "--log", log, "--shape", "point", "--json")
+    assert code == 0
+    assert json.loads(out)["mass"] == pytest.approx(0.8, rel=0.02)
+
+
+def test_a_request_becomes_a_controlled_motion_by_one_command(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Waters Fig. 1."""
+    monkeypatch.chdir(tmp_path)
+    text = 'schema = "forearm-request/1"\n[limits]\nacceleration = 3.0\n'
+    text += "".join(
+        f"[[waypoint]]\nq = [{k * 0.2}, 0.6, -1.2, 0.1, {0.3 + 0.1 * k}, 0.0]\n" for k in range(3)
+    )
+    Path("request.toml").write_text(text, encoding="utf-8")
+    words = [
+        "control",
+        "run",
+        "puma560",
+        "request.toml",
+        "--to",
+        "run.npz",
+        "--plot",
+        "run.png",
+        "--html",
+        "run.html",
+    ]
+    code, out, _ = called(capsys, *words)
+    assert code == 0
+    assert "under computed torque, sampled every 1 ms" in out
+    assert "wrote run.npz\nwrote run.png\nwrote run.html" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["--controller", "PD", "--duration", "1"],
+            "--controller: it follows a motion; give it by --plan FILE",
+        ),
+        (
+            ["--plan", "x.csv", "--controller", "PD", "--q", "0"],
+            "--q: a controller follows the plan from its start",
+        ),
+        (["--plan", "x.csv", "--encoder-bits", "8"], "--encoder-bits: it is about a controller; give one"),
+        (["--plan", "none.csv"], "none.csv: not there. Check the path."),
+        ([], "--duration: required without a --plan, but not given."),
+    ],
+)
+def test_what_does_not_fit_is_refused(words: list[str], said: str, capsys: Capture) -> None:
+    code, out, err = called(capsys, "simulate", "panda", *words)
+    assert (code, out) == (2, "")
+    assert said in " ".join(err.split())
+
+
+def test_a_controller_that_is_not_there_is_answered_with_those_there_are(plan: str, capsys: Capture) -> None:
+    code, _, err = called(capsys, "simulate", "panda", "--plan", plan, "--controller", "computed_torqe")
+    assert code == 2
+    assert "controller: there is no 'computed_torqe'; did you mean 'computed torque'" in " ".join(err.split())
+    code, _, err = called(
+        capsys, "simulate", "panda", "--plan", plan, "--controller", "computed torque, counterbalanced"
+    )
+    assert code == 2
+    assert "it needs a changed arm" in err
+
+
+def test_voltages_both_ways(capsys: Capture) -> None:
+    arm = fa.load("cmu-dd")
+    q, qd, qdd = (0.1 * np.arange(1, 7) for _ in range(3))
+    given = [f"--{x}={','.join(map(repr, v.tolist()))}" for x, v in (("q", q), ("qd", qd), ("qdd", qdd))]
+    code, out, _ = called(capsys, "inverse", "cmu-dd", *given, "--json")
+    assert code == 0
+    volts = json.loads(out)["voltage"]
+    np.testing.assert_allclose(volts, fa.drives.voltage_of(arm, fa.dynamics.inverse(arm, q, qd, qdd), qd))
+    code, out, _ = called(
+        capsys, "forward", "cmu-dd", *given[:2], f"--voltage={','.join(map(repr, volts))}", "--json"
+    )
+    assert code == 0
+    np.testing.assert_allclose(json.loads(out)["qdd"], qdd, atol=1e-9)
+    code, _, err = called(capsys, "forward", "cmu-dd", "--voltage", "1,1,1,1,1,1", "--tau", "1,1,1,1,1,1")
+    assert code == 2
+    assert "--voltage: it stands in the place of --tau" in err

@@ -68,7 +68,7 @@ def _drive(answers: Answers, v: Variables) -> tuple[Floats | Schedule, int]:
     text = answers.text("Is a voltage schedule file used? (yes, its name, no, or the number of timesteps)")
     if text and "yes".startswith(text.lower()):
         text = answers.text("Name of the voltage schedule file?")
-        return Schedule.read(plain(text), v.arm), 0
+        return _schedule(text, v), 0
     if text and "no".startswith(text.lower()):
         text = answers.text("Number of timesteps?")
         return _held(v), _steps(text)
@@ -80,7 +80,12 @@ def _drive(answers: Answers, v: Variables) -> tuple[Floats | Schedule, int]:
             f"of timesteps from 1 to {MOST_STEPS}. A voltage schedule file is named with its "
             "ending, such as volts.csv."
         )
-    return Schedule.read(plain(text), v.arm), 0
+    return _schedule(text, v), 0
+
+
+def _schedule(text: str, v: Variables) -> Schedule:
+    """The schedule in a file; of the table of a motion the voltages, or torques where there are no motors."""
+    return Schedule.read(plain(text), v.arm, quantity="torque" if v.voltage is None else "voltage")
 
 
 def _held(v: Variables) -> Floats:

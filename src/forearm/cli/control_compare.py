@@ -13,7 +13,16 @@ from forearm.arm.arm import Arm
 from forearm.cli.command import add_arm, add_json, complain, group, show_json, width
 from forearm.cli.controlled import clock_of, sensors_of
 from forearm.cli.loading import load
-from forearm.cli.loop_options import add_bandwidth, add_dac, add_delay, add_plant, add_sensors, add_voltage
+from forearm.cli.loop_options import (
+    add_bandwidth,
+    add_dac,
+    add_delay,
+    add_period,
+    add_plant,
+    add_sensors,
+    add_voltage,
+)
+from forearm.cli.motions import MOTION_HELP, add_columns, read_plan
 from forearm.cli.numbers import POSITIVE
 from forearm.cli.outputs import add_plot, check_picture, tell_written
 from forearm.cli.progress import Progress
@@ -36,13 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="this controller, such as PD; may be repeated, in order (default: all)",
     )
-    parser.add_argument(
-        "--period",
-        type=POSITIVE,
-        default=1e-3,
-        metavar="S",
-        help="between samples, s, above 0 (default: 0.001)",
-    )
+    add_period(parser)
     add_bandwidth(parser)
     add_plot(parser, "error against operations per second")
     add_json(parser)
@@ -55,7 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_motion(motion: argparse._ArgumentGroup) -> None:
-    motion.add_argument("--duration", type=POSITIVE, default=2.0, metavar="S", help="s, above 0 (default: 2)")
+    motion.add_argument("--duration", type=POSITIVE, metavar="S", help="s, above 0 (default: 2)")
+    motion.add_argument("--plan", metavar="FILE", help=MOTION_HELP)
+    add_columns(motion)
     add_state(motion, "q", "where it starts, with --to, rad (m) (default: zero)")
     motion.add_argument(
         "--to",
@@ -99,6 +104,12 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _motion(given: argparse.Namespace, arm: Arm) -> Any:
+    if given.plan is not None:
+        for name in ("duration", "q", "to"):
+            if getattr(given, name) is not None:
+                raise InputError(f"--{name}: --plan says that itself; leave it out.")
+        return read_plan(given, arm, given.plan)
+    given.duration = 2.0 if given.duration is None else given.duration
     if given.to is None:
         if given.q is not None:
             raise InputError("--q: a motion that starts there goes somewhere; give --to as well.")

@@ -7,7 +7,15 @@ import argparse
 from forearm.cli.command import add_arm, add_json, group
 from forearm.cli.controlled import controlled
 from forearm.cli.loading import load
-from forearm.cli.loop_options import add_bandwidth, add_dac, add_delay, add_plant, add_sensors, add_voltage
+from forearm.cli.loop_options import (
+    add_bandwidth,
+    add_dac,
+    add_delay,
+    add_period,
+    add_plant,
+    add_sensors,
+    add_voltage,
+)
 from forearm.cli.motions import MOTION_HELP, add_columns, read_plan
 from forearm.cli.numbers import POSITIVE
 from forearm.cli.progress import Progress
@@ -25,15 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="such as PD; control compare shows those there are (default: computed torque)",
     )
     parser.add_argument(
-        "--period",
-        type=POSITIVE,
-        default=1e-3,
-        metavar="S",
-        help="between samples, s, above 0 (default: 0.001)",
-    )
-    parser.add_argument(
         "--step", type=POSITIVE, metavar="S", help="of the arm's integration, s, above 0 (default: 0.00025)"
     )
+    add_period(parser)
     add_bandwidth(parser)
     add_columns(parser)
     add_json(parser)

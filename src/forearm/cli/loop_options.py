@@ -78,6 +78,17 @@ def add_plant(plant: argparse._ArgumentGroup, payload: str = "5 %% of what moves
     )
 
 
+def add_period(parser: argparse._ActionsContainer) -> None:
+    """How often controllers are asked."""
+    parser.add_argument(
+        "--period",
+        type=POSITIVE,
+        default=1e-3,
+        metavar="S",
+        help="between samples, s, above 0 (default: 0.001)",
+    )
+
+
 def add_bandwidth(parser: argparse._ActionsContainer) -> None:
     """How stiff controllers are."""
     parser.add_argument(

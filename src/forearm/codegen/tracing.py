@@ -15,7 +15,7 @@ from forearm.arm.arm import Arm
 from forearm.codegen.inverse_kinematics import branches as traced_branches
 from forearm.codegen.load_friction import UnderLoad
 from forearm.drives.joint import Reaction, depends_on_load, driven, needs_reactions, rotor_inertia
-from forearm.dynamics.forward import articulated_body, solve_symmetric
+from forearm.dynamics.forward import articulated_body
 from forearm.dynamics.load_friction import held, reactions_of
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
@@ -30,6 +30,7 @@ from forearm.reduction.plan import ReductionPlan, placed, planned
 from forearm.reduction.symbolic import best_plan_for, symbolic_chain, symbolic_model
 from forearm.symbols import Expr, Graph, derivative, jacobian, substituted
 from forearm.symbols.graph import ADD, COS, INPUT, MUL, SIN, SUB
+from forearm.symbols.linear import solve_symmetric
 
 T = TypeVar("T")
 OUTWARDS = ("w", "wd", "a", "F", "N", "v", "g", "Omega", "alpha", "lambda", "a_c", "vd", "vd*", "sdd", "rdd")
@@ -241,9 +242,9 @@ class Tracing:
         )
         return self._done("Coriolis matrix", 0.5 * jacobian(self.graph, torques, self.qd))
 
-    def hand_pose(self) -> Array:
-        """The hand in the base frame."""
-        return self._done("hand", hand.hand_pose(self.plain, self.rates(self.q)))
+    def hand_pose(self, q: Vector | None = None) -> Array:
+        """The hand in the base frame, at q or at other coordinates."""
+        return self._done("hand", hand.hand_pose(self.plain, self.rates(self.q if q is None else q)))
 
     @cached_property
     def branches(self) -> Array:
@@ -261,9 +262,13 @@ class Tracing:
     def _pose_at(self, q: list[Scalar]) -> Array:
         return self.substituted(self.hand_pose(), self.q, q)
 
-    def hand_jacobian(self) -> Array:
-        """The Jacobian at the hand's origin, (6, n)."""
-        J = hand.jacobian(self.plain, self.rates(self.q))
+    def hand_at(self, q: Vector) -> tuple[Array, Array]:
+        """The hand's pose and Jacobian at any coordinates."""
+        return self.hand_pose(q), self.hand_jacobian(q)
+
+    def hand_jacobian(self, q: Vector | None = None) -> Array:
+        """The Jacobian at the hand's origin, (6, n), at q or at other coordinates."""
+        J = hand.jacobian(self.plain, self.rates(self.q if q is None else q))
         made = np.array([self.model.gathered(list(row)) for row in J], dtype=object).reshape(6, self.arm.n)
         return self._done("hand", made)
 

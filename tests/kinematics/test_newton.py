@@ -86,7 +86,7 @@ def wheel(q: Values) -> tuple[Rows, Rows]:
 
 def wheel_task(angle: float, lower: float, upper: float, periodic: bool) -> PoseTask:
     bounds = Bounds([lower], [upper], [periodic])
-    return PoseTask(wheel, wheel([angle])[0], True, 1e-24, 50.0, bounds=bounds)
+    return PoseTask(wheel, wheel([angle])[0], True, 1e-24, bounds=bounds, most=50.0)
 
 
 def test_bounds_are_kept_and_whole_turns_are_taken_where_they_lead_inside() -> None:
@@ -98,9 +98,12 @@ def test_bounds_are_kept_and_whole_turns_are_taken_where_they_lead_inside() -> N
         stopped = run(wheel_task(1.5, -1.0, 1.0, periodic), [0.2], 50)
         assert stopped.q == [1.0]
         assert stopped.squares[1] == pytest.approx(0.25, rel=1e-6)
-    opened = wheel_task(2.0, -math.inf, math.inf, True)
-    assert run(opened, [1.4], 50).q == pytest.approx([2.0], abs=1e-12)
-    assert opened.free([9.0], [1.0]) == [1.0]
+    for lower, upper in ((-math.inf, math.inf), (-math.inf, 3.0), (-3.0, math.inf)):
+        opened = wheel_task(2.0, lower, upper, True)
+        assert run(opened, [1.4], 50).q == pytest.approx([2.0], abs=1e-12)
+        assert opened.free([9.0], [-1.0]) == [1.0]
+    assert wheel_task(2.0, -math.inf, 1.0, True).within([1.5]) == pytest.approx([1.5 - math.tau])
+    assert wheel_task(2.0, -1.0, math.inf, False).within([-1.5]) == [-1.0]
     task = wheel_task(2.0, -1.0, 1.0, True)
     assert [task.free([x], [way])[0] for x in (-1.0, 0.3, 1.0) for way in (-2.0, 2.0)] == [0, 1, 1, 1, 1, 0]
     assert [task.within([x])[0] for x in (0.5, 0.5 + math.tau, -1.2, 2.0)] == pytest.approx([0.5, 0.5, -1, 1])

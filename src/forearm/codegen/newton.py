@@ -42,9 +42,9 @@ def traced_step(arm: Arm, position_only: bool) -> TracedNewtonStep:
         _rows(inputs(graph, "T", 12), 4),
         not position_only,
         graph.input("square"),
-        graph.input("most"),
         graph.input("patience"),
         Bounds(inputs(graph, "lower", n), inputs(graph, "upper", n), is_periodic(arm).tolist()),
+        graph.input("most"),
     )
     squares = [graph.input(name) for name in ERRORS[: 2 - position_only]]
     others = [graph.input(name) for name in ("share", "damping", "slow", "steps")]

@@ -21,6 +21,8 @@ from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
 from forearm.dynamics.regressor import regressor
 from forearm.errors import InputError, ModelError, NameNotFound, suggest
+from forearm.kinematics.limits import is_periodic, limits_of
+from forearm.kinematics.newton import HUGE, Bounds, PoseTask, run
 from forearm.model import AT_REST, Array, Model, Scalar, Vector, model_of
 from forearm.reduction import composite, energy, hand, recursion
 from forearm.reduction.base import BaseParameters, base_parameters
@@ -31,8 +33,11 @@ from forearm.reduction.symbolic import best_plan_for, symbolic_chain, symbolic_m
 from forearm.symbols import Expr, Graph, derivative, jacobian, substituted
 from forearm.symbols.graph import ADD, COS, INPUT, MUL, SIN, SUB
 from forearm.symbols.linear import solve_symmetric
+from forearm.symbols.scalars import choose, root
 
 T = TypeVar("T")
+# m and rad: where Newton's inverse kinematics ends, and how many of its steps are made at most
+CLOSE, MOST_STEPS = 1e-9, 100
 OUTWARDS = ("w", "wd", "a", "F", "N", "v", "g", "Omega", "alpha", "lambda", "a_c", "vd", "vd*", "sdd", "rdd")
 
 
@@ -255,12 +260,34 @@ class Tracing:
             raise InputError(
                 "generate: inverse_kinematics is written for an arm as it is; it takes no open parameters."
             )
-        made = traced_branches(self.arm, [self.graph.input(f"T[{k}]") for k in range(16)], self._pose_at)
+        made = traced_branches(self.arm, self.T, self._pose_at)
         self.mark("branches")
         return made
 
     def _pose_at(self, q: list[Scalar]) -> Array:
         return self.substituted(self.hand_pose(), self.q, q)
+
+    @cached_property
+    def T(self) -> list[Scalar]:
+        """A pose that the hand shall have, by rows."""
+        return [self.graph.input(f"T[{k}]") for k in range(16)]
+
+    def numeric_inverse(self) -> tuple[list[Scalar], list[Scalar]]:
+        """Where Newton's steps lead from q to the pose T within the limits, and what is left of the distance
+        and the angle; NaN, as the root of a negative number, where not even the start has errors.
+        """
+        if self.single:
+            raise InputError(
+                "numeric_inverse_kinematics: its steps solve to 1e-9, which takes float64; leave float32 out."
+            )
+        lower, upper = (bound.tolist() for bound in limits_of(self.arm))
+        bounds = Bounds(lower, upper, is_periodic(self.arm).tolist())
+        target = [self.T[4 * i :][:4] for i in range(3)]
+        task = PoseTask(self.hand_at, target, True, CLOSE * CLOSE, bounds=bounds)
+        made = run(task, self.q, MOST_STEPS)
+        unknown = root(-choose(made.squares[0], HUGE, 0.0, 1.0))
+        self.mark("Newton's steps")
+        return [x + unknown for x in made.q], [root(square) + unknown for square in made.squares]
 
     def hand_at(self, q: Vector) -> tuple[Array, Array]:
         """The hand's pose and Jacobian at any coordinates."""

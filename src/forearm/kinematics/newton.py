@@ -59,17 +59,17 @@ class PoseTask:
     """A pose that the hand shall have: the first three rows of `target`, or its position alone without
     `attitude`.
 
-    It is solved when the squares of the errors are less than `square`. A run ends after `most` steps, or
-    `patience` slow ones.
+    It is solved when the squares of the errors are less than `square`. A run ends after `patience` slow steps
+    one after the other, and after `most` in all, if these are given.
     """
 
     hand: Hand
     target: Rows
     attitude: bool
     square: Scalar
-    most: Scalar
     patience: Scalar = PATIENCE
     bounds: Bounds | None = None
+    most: Scalar | None = None
 
     def if_solved(self, squares: Values, x: Scalar, y: Scalar) -> Scalar:
         """x where no error is too large, else y."""
@@ -155,7 +155,8 @@ def step(task: PoseTask, state: NewtonState) -> NewtonState:
 
 def goes_on(task: PoseTask, state: NewtonState) -> tuple[Scalar, Scalar]:
     """a, b with a < b as long as the task is not solved, and another step may help."""
-    in_time = choose(state.slow, task.patience, choose(state.steps, task.most, state.share, 0.0), 0.0)
+    left = state.share if task.most is None else choose(state.steps, task.most, state.share, 0.0)
+    in_time = choose(state.slow, task.patience, left, 0.0)
     return SHORTEST, task.if_solved(state.squares, 0.0, in_time)
 
 
@@ -179,7 +180,7 @@ def run_nearby(
     of its errors. Joints move along directions (n, r) alone, if these are given.
     """
     if directions is None:
-        made = run(PoseTask(hand, target, attitude, 0.0, float(STEPS), patience), start, STEPS)
+        made = run(PoseTask(hand, target, attitude, 0.0, patience), start, STEPS)
         return made.q, made.squares
     columns = _columns(directions)
 
@@ -190,7 +191,7 @@ def run_nearby(
         pose, J = hand(at(z))
         return pose, [[_product(row, column) for column in columns] for row in J]
 
-    task = PoseTask(moved, target, attitude, 0.0, float(STEPS), patience)
+    task = PoseTask(moved, target, attitude, 0.0, patience)
     made = run(task, [0.0] * len(columns), STEPS)
     return at(made.q), made.squares
 
@@ -260,12 +261,14 @@ def _shortened(dq: Values) -> list[Scalar]:
 
 def _within(x: Scalar, low: Scalar, high: Scalar, periodic: bool) -> Scalar:
     """x, a whole turn on where that leads inside, or the bound that it has passed."""
-    down, up = high, low
-    if periodic:
-        down, up = x - math.tau, x + math.tau
-        down, up = choose(down, low, high, down), choose(high, up, low, up)
-    inside = x if is_open(low) else choose(x, low, up, x)
-    return inside if is_open(high) else choose(high, x, down, inside)
+    made = x
+    if not is_open(low):
+        up = x + math.tau if periodic else low
+        made = choose(x, low, up if is_open(high) else choose(high, up, low, up), made)
+    if not is_open(high):
+        down = x - math.tau if periodic else high
+        made = choose(high, x, down if is_open(low) else choose(down, low, high, down), made)
+    return made
 
 
 def _less(a: Scalar, b: Scalar) -> Scalar:

@@ -231,6 +231,18 @@ def test_generated_steps_lead_where_numeric_inverse_kinematics_does(language: st
             assert np.abs(np.asarray(found) - truth.q).max() < CLOSE
 
 
+def test_the_kernel_of_the_steps_leads_there_too() -> None:
+    """In one function with gravity there, as kernels take any function to generate."""
+    arm = arm_of("panda")
+    q, T = near(arm, 20, 6)
+    function = fa.compile(arm).fused(["numeric_inverse_kinematics", "gravity"])
+    found, error, gravity = function(q, T.reshape(-1, 16)).values()
+    truth = fa.kinematics.inverse_numeric(arm, T, start=q, starts=1)
+    assert np.array_equal(error.max(axis=1) < 1e-9, truth.solved)
+    assert np.abs(found - truth.q)[truth.solved].max() < CLOSE
+    assert np.abs(gravity - fa.dynamics.gravity(arm, q)).max() < CLOSE
+
+
 def test_steps_that_lead_nowhere_say_what_is_left() -> None:
     arm = arm_of("ur5")
     T = fa.kinematics.forward(arm, np.full(6, 0.3))

@@ -223,11 +223,13 @@ def rotation_error(R: Rows) -> tuple[list[Scalar], Scalar]:
     t2 = (1.0 - c4) / (1.0 + c4)
     series: Scalar = 0.0
     for k in reversed(range(TERMS)):
-        series = series * t2 + (-1.0) ** k / (2 * k + 1)
+        series = series * t2 + (-1.0 if k % 2 else 1.0) / (2 * k + 1)
     wide = 1.0 + t2
     scale = wide * wide * series / ((1.0 - t2) * c)
     vector = [x * scale for x in v]
-    return vector, _product(vector, vector) + (math.pi**2 / HALF_TURN) * hinge((HALF_TURN - 1.0) - trace)
+    return vector, _product(vector, vector) + (math.pi * math.pi / HALF_TURN) * hinge(
+        (HALF_TURN - 1.0) - trace
+    )
 
 
 def least_squares(J: Rows, e: Values, slope: Values, free: Values, damping: Scalar) -> list[Scalar]:
@@ -262,21 +264,21 @@ def _shortened(dq: Values) -> list[Scalar]:
 def _within(x: Scalar, low: Scalar, high: Scalar, periodic: bool) -> Scalar:
     """x, a whole turn on where that leads inside, or the bound that it has passed."""
     made = x
-    if not is_open(low):
+    if not _is_open(low):
         up = x + math.tau if periodic else low
-        made = choose(x, low, up if is_open(high) else choose(high, up, low, up), made)
-    if not is_open(high):
+        made = choose(x, low, up if _is_open(high) else choose(high, up, low, up), made)
+    if not _is_open(high):
         down = x - math.tau if periodic else high
-        made = choose(high, x, down if is_open(low) else choose(down, low, high, down), made)
+        made = choose(high, x, down if _is_open(low) else choose(down, low, high, down), made)
     return made
 
 
 def _less(a: Scalar, b: Scalar) -> Scalar:
     """1 where a < b, 0 elsewhere."""
-    return 1.0 if is_open(a) or is_open(b) else choose(a, b, 1.0, 0.0)
+    return 1.0 if _is_open(a) or _is_open(b) else choose(a, b, 1.0, 0.0)
 
 
-def is_open(bound: Scalar) -> bool:
+def _is_open(bound: Scalar) -> bool:
     """Whether a bound is known to be none."""
     return isinstance(bound, float) and math.isinf(bound)
 

@@ -27,6 +27,7 @@ DEFERRED_EXCEPTIONS = {
     ("arm.arm", "reduction.regrouped"),
     ("simulation.result", "plots.motion"),
     ("kinematics.numerical", "kernels.numeric_ik"),
+    ("kinematics.nearby", "kernels.numeric_ik"),
     ("trajectories.planning", "plots.plans"),
     ("control.logs_against_model", "plots.logs"),
     ("control.comparison", "plots.control"),

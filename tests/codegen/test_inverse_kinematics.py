@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arms import Array
+from arms import Array, random_arm
 from codegen.running import run
 from kinematics.closed_form.wrist_arms import many
 
@@ -19,6 +19,7 @@ import forearm as fa
 from forearm.codegen.functions import FUNCTIONS
 from forearm.codegen.generate import program_for
 from forearm.codegen.tracing import Tracing
+from forearm.reduction.symbolic import chosen_parameters
 from forearm.symbols import evaluate
 
 CLOSE = 1e-7  # rad and m: what a lost bit costs near a singular pose
@@ -202,3 +203,91 @@ def test_counts_go_over_what_the_arm_has() -> None:
         assert ("inverse_kinematics" in list(counts)) is there
         assert len(counts) == len(list(counts))
     assert fa.compile(arm_of("puma560")).counts["inverse_kinematics"].trig > 0
+
+
+def near(arm: fa.Arm, count: int, seed: int) -> tuple[Array, Array]:
+    """Postures within the limits, and poses a little way from them."""
+    rng = np.random.default_rng(seed)
+    low, high = np.array([(max(j.limits.lower, -3.0), min(j.limits.upper, 3.0)) for j in arm.joints]).T
+    q = rng.uniform(0.9 * low + 0.1 * high, 0.1 * low + 0.9 * high, (count, arm.n))
+    return q, fa.kinematics.forward(arm, q + 0.05 * (high - low) * rng.uniform(-1.0, 1.0, q.shape))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["c", "cpp", "fortran", "python"])
+def test_generated_steps_lead_where_numeric_inverse_kinematics_does(language: str, tmp_path: Path) -> None:
+    """A sliding joint, a redundant arm, and one with a joint that is bounded on one side alone."""
+    half = random_arm(6, 5)
+    half = half.with_joint(half.joints[1].name, limits=(-1.5, math.inf))
+    for arm in (arm_of("stanford"), arm_of("panda"), half):
+        program = program_for(arm, "numeric_inverse_kinematics")
+        for k, (q, T) in enumerate(zip(*near(arm, 3, 5), strict=True)):
+            folder = tmp_path / f"{arm.name}{k}"
+            folder.mkdir()
+            found, error = run(program, language, folder, {"q": q, "T": T}).values()
+            truth = fa.kinematics.inverse_numeric(arm, T, start=q, starts=1)
+            assert truth.solved
+            assert np.max(error) < 1e-9
+            assert np.abs(np.asarray(found) - truth.q).max() < CLOSE
+
+
+def test_the_kernel_of_the_steps_leads_there_too() -> None:
+    """In one function with gravity there, as kernels take any function to generate."""
+    arm = arm_of("panda")
+    q, T = near(arm, 20, 6)
+    function = fa.compile(arm).fused(["numeric_inverse_kinematics", "gravity"])
+    found, error, gravity = function(q, T.reshape(-1, 16)).values()
+    truth = fa.kinematics.inverse_numeric(arm, T, start=q, starts=1)
+    assert np.array_equal(error.max(axis=1) < 1e-9, truth.solved)
+    assert np.abs(found - truth.q)[truth.solved].max() < CLOSE
+    assert np.abs(gravity - fa.dynamics.gravity(arm, q)).max() < CLOSE
+
+
+def test_steps_that_lead_nowhere_say_what_is_left() -> None:
+    arm = arm_of("ur5")
+    T = fa.kinematics.forward(arm, np.full(6, 0.3))
+    T[0, 3] += 3.0
+    tracing = Tracing(arm, {})
+    results: Any = FUNCTIONS["numeric_inverse_kinematics"].trace(tracing)
+    given = {f"T[{k}]": T.flat[k] for k in range(16)} | {f"q[{j}]": 0.2 for j in range(6)}
+    made = evaluate(tracing.graph, results, given)
+    e = T - fa.kinematics.forward(arm, np.array(made["q_found"], dtype=float))
+    assert made["error"][0] == pytest.approx(np.linalg.norm(e[:3, 3]))
+    assert made["error"][0] > 1.0
+
+
+def test_steps_in_single_precision_are_refused() -> None:
+    with pytest.raises(fa.InputError, match="which takes float64"):
+        _ = fa.compile(arm_of("ur5"), dtype="float32").counts["numeric_inverse_kinematics"]
+
+
+def test_steps_from_or_to_what_is_not_known_are_nan(tmp_path: Path) -> None:
+    arm = arm_of("ur5")
+    program = program_for(arm, "numeric_inverse_kinematics")
+    q = np.full(6, 0.3)
+    T = fa.kinematics.forward(arm, q + 0.1)
+    for k, (name, place) in enumerate((("q", 2), ("T", 1), ("T", 7))):
+        given = {"q": q.copy(), "T": T.copy()}
+        given[name].flat[place] = np.nan
+        folder = tmp_path / str(k)
+        folder.mkdir()
+        with np.errstate(invalid="ignore"):
+            made = run(program, "python", folder, given)
+        assert all(np.isnan(array).all() for array in made.values())
+
+
+@pytest.mark.slow
+def test_steps_beside_branches_in_one_function() -> None:
+    both = fa.generate(arm_of("puma560"), ["inverse_kinematics", "numeric_inverse_kinematics"], "python")
+    assert "q_branches" in both.text
+    assert "q_found" in both.text
+
+
+def test_steps_of_an_arm_whose_geometry_is_given_with_each_call(tmp_path: Path) -> None:
+    arm = arm_of("puma560")
+    program = program_for(arm, "numeric_inverse_kinematics", ["joint2"])
+    q = np.array([0.1, 0.6, -0.4, 0.3, 0.8, 0.2])
+    T = fa.kinematics.forward(arm, q + 0.05)
+    p = np.array(list(chosen_parameters(arm, ["joint2"]).values()))
+    found, _ = run(program, "python", tmp_path, {"q": q, "T": T}, p).values()
+    assert np.abs(fa.kinematics.forward(arm, found) - T).max() < CLOSE

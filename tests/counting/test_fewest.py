@@ -18,13 +18,13 @@ from forearm.counting import fewest as module
 from forearm.counting.counts import METHODS, count, rigid_model
 from forearm.counting.fewest import fewest, steps_to_fewest
 from forearm.counting.models import GenericChain, chain
-from forearm.dynamics.forward import solve_symmetric
 from forearm.dynamics.inertia import inertia_composite_body
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.reduction.plan import placed
 from forearm.reduction.search import best_plan
 from forearm.symbols import Counts, evaluate, refined
 from forearm.symbols.graph import DIV
+from forearm.symbols.linear import solve_symmetric
 
 GENERAL = GenericChain("RRRRRR")
 # (mul, add) that must be met: the least that the documents print for these arms,

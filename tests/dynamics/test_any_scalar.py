@@ -15,10 +15,11 @@ from dynamics.cases import INERTIA, INVERSE, SERIAL_ONLY, assert_agree, random_l
 
 import forearm as fa
 from forearm import Arm, dynamics
-from forearm.dynamics.forward import articulated_body, solve_symmetric
+from forearm.dynamics.forward import articulated_body
 from forearm.dynamics.reference import INERTIA as MATRICES
 from forearm.dynamics.reference import INVERSE as METHODS
 from forearm.model import Base, Model, Wrench, model_of
+from forearm.symbols.linear import solve_symmetric
 
 DIGITS = 40
 FLOATS = 1e-13  # what some hundred operations on floats lose, against the largest answer

@@ -1,13 +1,10 @@
-"""The parts of numeric inverse kinematics: errors and steps on the graph, limits,
-starts, and the machine code.
-"""
+"""The parts of numeric inverse kinematics: limits, starts, and the machine code."""
 
 from __future__ import annotations
 
 import ctypes
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,70 +16,17 @@ from forearm.kernels import cache
 from forearm.kernels.native import function_of, host, loaded, object_code
 from forearm.kernels.numeric_ik import Reacher
 from forearm.kernels.numeric_ik_ir import reach_text
-from forearm.kernels.numeric_ik_joints import is_periodic, moves_hand, put_inside, range_of
-from forearm.kernels.numeric_ik_step import rotation_error, traced_step
+from forearm.kernels.numeric_ik_joints import moves_hand, put_inside, range_of
 from forearm.kernels.numeric_ik_turn import BLOCK, COLUMNS, FIGURES
 from forearm.kinematics import forward, jacobian
-from forearm.kinematics.limits import limits_of
-from forearm.spatial import rotation_about, rotation_rpy
-from forearm.symbols.evaluate import evaluate
+from forearm.kinematics.limits import is_periodic, limits_of
+from forearm.spatial import rotation_rpy
 
 Floats = NDArray[np.float64]
-ROUNDING = 1e-11  # of O(1) matrices solved with damping 1e-3
 
 
 def rows_of(T: Floats) -> Floats:
     return np.ascontiguousarray(T[..., :3, :].reshape(-1, 12))
-
-
-@pytest.mark.parametrize(
-    "angle", [0.0, 1e-12, 1e-7, 1e-3, 0.5, 1.7, 3.0, 3.14, math.pi - 1e-4, math.pi - 1e-6, math.pi]
-)
-def test_rotation_vector_up_to_half_a_turn(angle: float) -> None:
-    axis = np.array([2.0, -3.0, 6.0]) / 7.0
-    vector, square = rotation_error(rotation_about(axis, angle).astype(object))
-    # Next to pi the cosine of half the angle is the root of a difference:
-    # rounding grows, and within 1e-5 it is taken as pi.
-    lost = 2e-5 if angle > math.pi - 1e-3 else 2e-9
-    assert abs(math.sqrt(square) - angle) <= lost * angle
-    if angle < math.pi - 1e-3:
-        assert np.abs(vector.astype(float) - angle * axis).max() <= lost * angle
-
-
-def step_at(
-    arm: fa.Arm, q: Floats, T: Floats, free: Floats, damping: float, position_only: bool
-) -> tuple[Any, ...]:
-    step = traced_step(arm, position_only)
-    given: dict[str, Any] = {f"q[{j}]": q[j] for j in range(arm.n)} | {
-        f"free[{j}]": free[j] for j in range(arm.n)
-    }
-    given |= {f"T[{k}]": value for k, value in enumerate(rows_of(T)[0])} | {"damping": damping}
-    position, slope, dq = evaluate(step.graph, [step.position, list(step.slope), list(step.dq)], given)
-    return position, np.array(slope, dtype=float), np.array(dq, dtype=float)
-
-
-@pytest.mark.parametrize("position_only", [False, True])
-@pytest.mark.parametrize("n", [2, 5, 6, 9])
-def test_step_is_the_damped_least_squares_solution(n: int, position_only: bool) -> None:
-    arm = random_arm(3, n, tree=n == 5, mimic=n > 5)
-    q, wanted = posture(arm, 1), forward(arm, posture(arm, 2))
-    at = forward(arm, q)
-    D = wanted[:3, :3] @ at[:3, :3].T
-    angle = math.acos(0.5 * (np.trace(D) - 1.0))
-    v = np.array([D[2, 1] - D[1, 2], D[0, 2] - D[2, 0], D[1, 0] - D[0, 1]]) * angle / (2.0 * math.sin(angle))
-    e, J = np.concatenate([wanted[:3, 3] - at[:3, 3], v]), jacobian(arm, q)
-    if position_only:
-        e, J = e[:3], J[:3]
-    damping, free = 1e-3, np.array([float(j % 3 != 1) for j in range(n)])
-    position, slope, dq = step_at(arm, q, wanted, free, damping, position_only)
-    # min |J dq - e|^2 + damping |dq|^2 over the free joints, as one tall system
-    tall = np.concatenate([J * free, math.sqrt(damping) * np.eye(n)])
-    truth = np.linalg.lstsq(tall, np.concatenate([e, np.zeros(n)]), rcond=None)[0]
-    series = 1e-8  # of the rotation vector
-    assert position == pytest.approx(e[:3] @ e[:3])
-    assert np.abs(slope - J.T @ e).max() < series
-    assert np.abs(dq - truth).max() < ROUNDING + 50.0 * series
-    assert (dq[free == 0.0] == 0.0).all()
 
 
 def test_joints_are_put_inside_by_whole_turns_or_at_the_bound() -> None:

@@ -24,7 +24,7 @@ from forearm.kinematics import (
     manipulability,
     singular_values,
 )
-from forearm.kinematics.newton import solve_nearby
+from forearm.kinematics.nearby import solve_nearby
 from forearm.spatial import pose, rotation_rpy
 
 Floats = NDArray[np.float64]

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 import forearm as fa
 from forearm.arm import from_dh
 from forearm.kinematics import IKResult, forward, inverse
-from forearm.kinematics.newton import least_solution, solve_nearby
+from forearm.kinematics.nearby import solve_nearby
 from forearm.trajectories.line_joints import joints_along
+from forearm.trajectories.line_path import least_solution
 from forearm.trajectories.lines import HandLine, hand_line
 
 Array = NDArray[np.float64]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import forearm as fa
 from forearm.arm import Joint, Limits, from_dh
 from forearm.kinematics import condition_number, follow, forward, hand_motion, hand_pose, jacobian
-from forearm.kinematics.newton import solve_nearby
+from forearm.kinematics.nearby import solve_nearby
 from forearm.trajectories.line_speed import speed_along
 from forearm.trajectories.lines import HandLine, hand_line
 

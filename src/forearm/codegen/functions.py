@@ -130,6 +130,15 @@ FUNCTIONS: dict[str, Function] = {
         },
         lambda t: {"q_branches": t.branches},
     ),
+    "numeric_inverse_kinematics": Function(
+        "Inverse kinematics by iteration",
+        ("q", "T"),
+        {
+            "q_found": (JOINTS, "within the limits, where steps from q lead, rad (m where a joint slides)"),
+            "error": ((2,), "what is left of the distance, m, and the angle, rad: less than 1e-9 if solved"),
+        },
+        lambda t: dict(zip(("q_found", "error"), t.numeric_inverse(), strict=True)),
+    ),
     "jacobian": Function(
         "Jacobian",
         ("q",),

@@ -15,12 +15,14 @@ from forearm.arm.arm import Arm
 from forearm.codegen.inverse_kinematics import branches as traced_branches
 from forearm.codegen.load_friction import UnderLoad
 from forearm.drives.joint import Reaction, depends_on_load, driven, needs_reactions, rotor_inertia
-from forearm.dynamics.forward import articulated_body, solve_symmetric
+from forearm.dynamics.forward import articulated_body
 from forearm.dynamics.load_friction import held, reactions_of
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
 from forearm.dynamics.regressor import regressor
 from forearm.errors import InputError, ModelError, NameNotFound, suggest
+from forearm.kinematics.limits import is_periodic, limits_of
+from forearm.kinematics.newton import HUGE, Bounds, PoseTask, run
 from forearm.model import AT_REST, Array, Model, Scalar, Vector, model_of
 from forearm.reduction import composite, energy, hand, recursion
 from forearm.reduction.base import BaseParameters, base_parameters
@@ -30,8 +32,12 @@ from forearm.reduction.plan import ReductionPlan, placed, planned
 from forearm.reduction.symbolic import best_plan_for, symbolic_chain, symbolic_model
 from forearm.symbols import Expr, Graph, derivative, jacobian, substituted
 from forearm.symbols.graph import ADD, COS, INPUT, MUL, SIN, SUB
+from forearm.symbols.linear import solve_symmetric
+from forearm.symbols.scalars import choose, root
 
 T = TypeVar("T")
+# m and rad: where Newton's inverse kinematics ends, and how many of its steps are made at most
+CLOSE, MOST_STEPS = 1e-9, 100
 OUTWARDS = ("w", "wd", "a", "F", "N", "v", "g", "Omega", "alpha", "lambda", "a_c", "vd", "vd*", "sdd", "rdd")
 
 
@@ -241,9 +247,9 @@ class Tracing:
         )
         return self._done("Coriolis matrix", 0.5 * jacobian(self.graph, torques, self.qd))
 
-    def hand_pose(self) -> Array:
-        """The hand in the base frame."""
-        return self._done("hand", hand.hand_pose(self.plain, self.rates(self.q)))
+    def hand_pose(self, q: Vector | None = None) -> Array:
+        """The hand in the base frame, at q or at other coordinates."""
+        return self._done("hand", hand.hand_pose(self.plain, self.rates(self.q if q is None else q)))
 
     @cached_property
     def branches(self) -> Array:
@@ -254,16 +260,42 @@ class Tracing:
             raise InputError(
                 "generate: inverse_kinematics is written for an arm as it is; it takes no open parameters."
             )
-        made = traced_branches(self.arm, [self.graph.input(f"T[{k}]") for k in range(16)], self._pose_at)
+        made = traced_branches(self.arm, self.T, self._pose_at)
         self.mark("branches")
         return made
 
     def _pose_at(self, q: list[Scalar]) -> Array:
         return self.substituted(self.hand_pose(), self.q, q)
 
-    def hand_jacobian(self) -> Array:
-        """The Jacobian at the hand's origin, (6, n)."""
-        J = hand.jacobian(self.plain, self.rates(self.q))
+    @cached_property
+    def T(self) -> list[Scalar]:
+        """A pose that the hand shall have, by rows."""
+        return [self.graph.input(f"T[{k}]") for k in range(16)]
+
+    def numeric_inverse(self) -> tuple[list[Scalar], list[Scalar]]:
+        """Where Newton's steps lead from q to the pose T within the limits, and what is left of the distance
+        and the angle; NaN, as the root of a negative number, where not even the start has errors.
+        """
+        if self.single:
+            raise InputError(
+                "numeric_inverse_kinematics: its steps solve to 1e-9, which takes float64; leave float32 out."
+            )
+        lower, upper = (bound.tolist() for bound in limits_of(self.arm))
+        bounds = Bounds(lower, upper, is_periodic(self.arm).tolist())
+        target = [self.T[4 * i :][:4] for i in range(3)]
+        task = PoseTask(self.hand_at, target, True, CLOSE * CLOSE, bounds=bounds)
+        made = run(task, self.q, MOST_STEPS)
+        unknown = root(-choose(made.squares[0], HUGE, 0.0, 1.0))
+        self.mark("Newton's steps")
+        return [x + unknown for x in made.q], [root(square) + unknown for square in made.squares]
+
+    def hand_at(self, q: Vector) -> tuple[Array, Array]:
+        """The hand's pose and Jacobian at any coordinates."""
+        return self.hand_pose(q), self.hand_jacobian(q)
+
+    def hand_jacobian(self, q: Vector | None = None) -> Array:
+        """The Jacobian at the hand's origin, (6, n), at q or at other coordinates."""
+        J = hand.jacobian(self.plain, self.rates(self.q if q is None else q))
         made = np.array([self.model.gathered(list(row)) for row in J], dtype=object).reshape(6, self.arm.n)
         return self._done("hand", made)
 

@@ -16,13 +16,14 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.counting.models import GenericChain
 from forearm.dynamics.energy import without_gravity
-from forearm.dynamics.forward import articulated_body, conjugate_gradient, solve_symmetric
+from forearm.dynamics.forward import articulated_body, conjugate_gradient
 from forearm.dynamics.lagrange import STAGES
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
 from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
 from forearm.model import AT_REST, Base, Model, Note, cross, model_of
 from forearm.symbols.counts import Counts
+from forearm.symbols.linear import solve_symmetric
 from forearm.symbols.recorder import Recorder
 
 METHODS: dict[str, tuple[str, ...]] = {

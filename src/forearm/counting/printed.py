@@ -19,9 +19,9 @@ from forearm.counting.counts import Convention, count, run
 from forearm.counting.matrices import MatrixCounts, count_matrices, run_matrices
 from forearm.counting.models import chain
 from forearm.counting.quantities import MIDDLE, per_quantity
-from forearm.dynamics.forward import solve_symmetric
 from forearm.files.builtin import load_builtin
 from forearm.symbols.counts import Counts
+from forearm.symbols.linear import solve_symmetric
 from forearm.symbols.recorder import Recorder
 
 Pair = tuple[int, ...]

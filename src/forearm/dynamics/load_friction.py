@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.drives.joint import Drive, Reaction, drives_of, needs_reactions, rotor_inertia
 from forearm.dynamics.energy import without_gravity
-from forearm.dynamics.forward import singular, solve_symmetric
+from forearm.dynamics.forward import singular
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.errors import ModelError, shorten
 from forearm.model import AT_REST, Array, Base, Model, Scalar, Vector, Wrench
 from forearm.symbols import iterate
-from forearm.symbols.linear import solve_general
+from forearm.symbols.linear import solve_general, solve_symmetric
 from forearm.symbols.scalars import choose
 
 Floats = NDArray[np.float64]

@@ -13,12 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import rotor_inertia
-from forearm.dynamics.forward import articulated_body, solve_symmetric
+from forearm.dynamics.forward import articulated_body
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import INERTIA, INVERSE, inertia_matrix
 from forearm.errors import InputError
 from forearm.kinematics.arguments import as_coordinates
 from forearm.model import Model, model_of, refuse_tree
+from forearm.symbols.linear import solve_symmetric
 
 METHODS = ("articulated-body", "composite-body", "gibbs-appell")
 

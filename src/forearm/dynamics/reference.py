@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.drives.joint import depends_on_load, driven, needs_reactions, rotor_inertia
 from forearm.dynamics import energy
-from forearm.dynamics.forward import articulated_body, conjugate_gradient, singular, solve_symmetric
+from forearm.dynamics.forward import articulated_body, conjugate_gradient, singular
 from forearm.dynamics.gibbs_appell import gibbs_appell, inertia_gibbs_appell
 from forearm.dynamics.hollerbach import hollerbach_3x3, hollerbach_4x4
 from forearm.dynamics.inertia import inertia_composite_body, inertia_unit_acceleration
@@ -29,6 +29,7 @@ from forearm.dynamics.states import each_state, joint_states
 from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
 from forearm.kinematics.arguments import as_coordinates, one_state, states_of
 from forearm.model import AT_REST, Base, Model, Wrench, model_of
+from forearm.symbols.linear import solve_symmetric
 from forearm.values import as_floats
 
 Floats = NDArray[np.float64]

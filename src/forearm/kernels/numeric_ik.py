@@ -7,7 +7,7 @@ from __future__ import annotations
 import ctypes
 import math
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,17 @@ from forearm.arm.arm import Arm, Hand
 from forearm.errors import InputError
 from forearm.kernels.load_or_compile import About, kept_or_made
 from forearm.kernels.native import function_of
-from forearm.kernels.numeric_ik_joints import is_periodic, put_inside, range_of
+from forearm.kernels.numeric_ik_joints import put_inside, range_of
 from forearm.kernels.numeric_ik_turn import BLOCK, FIGURES, ORDER
-from forearm.kinematics.limits import limits_of
+from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.kinematics.limits import is_periodic, limits_of
+from forearm.kinematics.nearby import MOST_JOINTS
 from forearm.kinematics.poses import forward
 
+if TYPE_CHECKING:
+    from forearm.codegen.functions import Traced
+
 Floats = NDArray[np.float64]
-MOST_JOINTS = 200  # which take some seconds to compile
 # of the range of each joint that starts are drawn from, in turns: few limits are met from the middle
 SPREADS = (0.6, 0.8, 1.0)
 # of the positions' variance: what a turn counts beside a distance when starts are compared
@@ -33,6 +37,18 @@ class _Order(ctypes.Structure):
     """What a call is told."""
 
     _fields_ = [(name, ctypes.c_double if name in ("square", "most") else ctypes.c_int64) for name in ORDER]
+
+
+@lru_cache(maxsize=32)
+def newton_function(arm: Arm, attitude: bool, ways: int | None) -> TracedFunction:
+    """Newton's steps from a posture without limits, as `codegen.newton.traced_run` has them."""
+
+    def traced() -> Traced:
+        from forearm.codegen.newton import traced_run
+
+        return traced_run(arm, attitude, ways)
+
+    return compile_function(traced, "newton", key=("newton", arm, attitude, ways), arm=arm)
 
 
 @lru_cache(maxsize=32)

@@ -44,14 +44,6 @@ def moves_hand(arm: Arm) -> Flags:
     return made
 
 
-def is_periodic(arm: Arm) -> Flags:
-    """For each freedom whether a whole turn changes nothing: what follows it must make whole turns too."""
-    made = np.ones(arm.n, dtype=bool)
-    for body in arm.moving.bodies:
-        made[body.freedom] &= body.kind == "revolute" and float(body.multiplier).is_integer()
-    return made
-
-
 def put_inside(q: Floats, lower: Floats, upper: Floats, periodic: Flags) -> Floats:
     """Postures (..., n) within bounds: moved by whole turns where that leads inside,
     to the bound elsewhere.

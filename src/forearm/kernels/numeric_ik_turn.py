@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from forearm.kernels.llvm import IRFunction, Operand, Value, vector
 from forearm.kernels.vectors import Body, Target
+from forearm.kinematics.newton import DAMPING, HUGE, PATIENCE
 
 # What a call is told, 8 bytes each, in this order; `square` is that of the tolerance,
 # `most` the steps of a run, both doubles.
@@ -26,36 +27,14 @@ ORDER = (
     "most",
 )
 # What a lane keeps besides x, dq and the pose; the last two are whole numbers.
-KEPT = (
-    "cost",
-    "position",
-    "rotation",
-    "share",
-    "damping",
-    "slow",
-    "patience",
-    "steps",
-    "most",
-    "pose",
-    "tries",
-)
+KEPT = ("position", "rotation", "share", "damping", "slow", "patience", "steps", "most", "pose", "tries")
 BLOCK = 64  # postures of the table that a start is chosen from: the one nearest to the pose
 COLUMNS = 13  # of a block before its postures: how to weigh the 12 entries of a pose, and what to add
 WIDTH = 8  # postures compared at once, on every machine
 FIGURES = 4  # behind q in a row of the result: position and rotation squared, steps, starts
 
-HUGE = 1e300
-DAMPING = 0.1  # times the squared error; the first step makes it less already
-BEGINNING = {
-    "cost": HUGE,
-    "position": HUGE,
-    "rotation": 0.0,
-    "share": 1.0,
-    "damping": DAMPING,
-    "slow": 0.0,
-    "steps": 0.0,
-}
-PATIENCE = 8.0  # slow steps one after the other that end a run, but for the last one
+# What a run begins with.
+BEGINNING = {"position": HUGE, "rotation": 0.0, "share": 1.0, "damping": DAMPING, "slow": 0.0, "steps": 0.0}
 LAST = 4.0  # times the steps of a run: what the last one, which goes on from the nearest, may take
 
 

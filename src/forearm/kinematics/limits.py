@@ -52,6 +52,14 @@ def middle(arm: Arm) -> Floats:
     return np.where(both, 0.5 * (known[0] + known[1]), np.clip(0.0, *ends))
 
 
+def is_periodic(arm: Arm) -> NDArray[np.bool_]:
+    """For each freedom whether a whole turn changes nothing: what follows it must make whole turns too."""
+    made = np.ones(arm.n, dtype=bool)
+    for body in arm.moving.bodies:
+        made[body.freedom] &= body.kind == "revolute" and float(body.multiplier).is_integer()
+    return made
+
+
 def is_revolute(arm: Arm) -> NDArray[np.bool_]:
     """Which joints (n,) turn."""
     return np.array([j.kind == "revolute" for j in arm.joints], dtype=bool)

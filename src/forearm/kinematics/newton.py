@@ -1,159 +1,305 @@
-"""The joint coordinates that put the hand where it should be, by Newton's iteration from a
-posture nearby: for any arm.
+"""Newton's inverse kinematics over any scalar: the error between two poses, the damped step that takes it
+away, when a step is taken, and when there is no use in another.
+
+Damped least squares: dq = J^T (J J^T + damping)^-1 e, or (J^T J + damping)^-1 J^T e where that is the smaller
+matrix. The damping is a share of e.e, so that close to a solution these are Newton's steps. Joints that stand
+at a limit and would be pushed beyond it have `free` 0, and their columns of J are left out.
+
+Tables are rows of scalars; an array whose last axis counts poses is one too.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from forearm.arm.arm import Arm
-from forearm.errors import InputError, shorten
-from forearm.kinematics.angles import vector_of_matrix
-from forearm.kinematics.arguments import as_coordinates
-from forearm.kinematics.jacobian import jacobian
-from forearm.kinematics.poses import forward
-from forearm.values import as_floats
+from forearm.symbols import iterate
+from forearm.symbols.linear import solve_symmetric
+from forearm.symbols.scalars import Scalar, choose, hinge, maximum, minimum, root
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+Array = np.ndarray[Any, Any]
+Values = Sequence[Scalar]
+Rows = Sequence[Values]
+Hand = Callable[[Values], tuple[Rows, Rows]]  # pose (4, 4) and Jacobian (6, n) at q
 
-TOLERANCE = 1e-12  # m and rad: some ten times what poses of a reach of a metre round to
-STEPS = 40
-# steps in which what is missing must at least halve: otherwise there is nothing to be found nearby
-PATIENCE = 8
-LONGEST = 0.5  # rad or m a step: beyond it the linear picture means nothing
-# Steps are damped where a singular value is below this part of the largest:
-# they then creep instead of leaping.
-NEAR_SINGULAR = 1e-6
-# of the largest singular value: below it a direction of the joints is taken not to move the hand
-NOTHING = 1e-9
+TERMS = 10  # of the arctangent's series, whose argument is at most tan(pi / 8): 1e-9 of the angle is left
+HALF_TURN = 1e-10  # what 1 + trace of a turn by pi, where no axis can be read off, is taken for
+# The damping is a share of the squared error: so much of the one before after a step that helped, or
+# did not, within bounds.
+DAMPING = 0.1  # at first; the first step makes it less already
+LESS, MORE = 0.5, 4.0
+LEAST, MOST = 1e-4, 1e3
+NEVER_SINGULAR = 1e-14  # damping at a solution, above the rounding of J J^T
+LONGEST = 1.0  # rad or m in a step: beyond it the linear picture means nothing
+SHORTER = 0.25  # of a step that did not help: what is tried next
+SHORTEST = 1e-6  # of a step: if that does not help, rounding is all that is left
+SLOW = 0.8  # of the squared error: a step that leaves more is slow
+PATIENCE = 8.0  # slow steps one after the other that end a run
+STEPS = 400  # of a run without bounds: few are made, but beside singular postures
+HUGE = 1e300  # more than any squared error
 
 
 @dataclass(frozen=True, eq=False)
-class Nearby:
-    """A posture (n,) or (B, n) found from one nearby, whether the hand is there to 1e-12,
-    how far it is off (m, rad).
+class Bounds:
+    """Where joints may stand, infinite where that is open, and which of them come to the same place after a
+    whole turn.
     """
 
-    q: Floats
-    converged: Flags
-    error: Floats
+    lower: Values
+    upper: Values
+    periodic: Sequence[bool]
 
 
-def solve_nearby(
-    arm: Arm, poses: ArrayLike, near: ArrayLike, attitude: bool = True, held: Floats | None = None
-) -> Nearby:
-    """q with forward(arm, q) = poses (4, 4) or (B, 4, 4), each by Newton's iteration from its row of
-    `near` (n,) or (B, n).
+@dataclass(frozen=True, eq=False)
+class PoseTask:
+    """A pose that the hand shall have: the first three rows of `target`, or its position alone without
+    `attitude`.
 
-    Without `attitude` only the positions count. Arms with more joints than that needs take the shortest
-    way; `held` (k, n) are combinations of joints that stay as they are in `near` instead. Not converged
-    means: no such posture nearby.
+    It is solved when the squares of the errors are less than `square`. A run ends after `patience` slow steps
+    one after the other, and after `most` in all, if these are given.
     """
-    q, T = as_coordinates(arm, near, "near"), as_floats(poses, "poses")
-    if T.shape != (*q.shape[:-1], 4, 4):
-        raise InputError(
-            f"poses: expected shape {(*q.shape[:-1], 4, 4)} with near {q.shape}, got {shorten(T.shape)}."
-        )
-    held = np.zeros((0, arm.n)) if held is None else held
-    found, error = _iterated(arm, T.reshape(-1, 4, 4), q.reshape(-1, arm.n), attitude, held)
-    size = error.reshape(q.shape[:-1])
-    return Nearby(found.reshape(q.shape), np.asarray(size <= TOLERANCE), size)
+
+    hand: Hand
+    target: Rows
+    attitude: bool
+    square: Scalar
+    patience: Scalar = PATIENCE
+    bounds: Bounds | None = None
+    most: Scalar | None = None
+
+    def if_solved(self, squares: Values, x: Scalar, y: Scalar) -> Scalar:
+        """x where no error is too large, else y."""
+        for square in squares:
+            x = choose(square, self.square, x, y)
+        return x
+
+    def within(self, q: Values) -> list[Scalar]:
+        """q between the bounds: a whole turn on where that is inside, at the bound elsewhere."""
+        if self.bounds is None:
+            return list(q)
+        joints = zip(q, self.bounds.lower, self.bounds.upper, self.bounds.periodic, strict=True)
+        return [_within(x, low, high, periodic) for x, low, high, periodic in joints]
+
+    def free(self, q: Values, slope: Values) -> list[Scalar]:
+        """0 for each joint that stands at a bound and would go beyond it, 1 for others."""
+        if self.bounds is None:
+            return [1.0] * len(q)
+        joints = zip(q, slope, self.bounds.lower, self.bounds.upper, strict=True)
+        return [choose(way, 0.0, _less(low, x), _less(x, high)) for x, way, low, high in joints]
 
 
-def _iterated(arm: Arm, T: Floats, start: Floats, attitude: bool, held: Floats) -> tuple[Floats, Floats]:
-    """The best postures (B, n) and what they miss (B,); a row is left alone when it is there,
-    or when nothing helps it.
+@dataclass(frozen=True, eq=False)
+class NewtonState:
+    """A run between two steps: the best posture `q` yet and the squares of its errors, the step from there,
+    how much of it is tried next, the damping's share of the squared error, and steps: slow ones one after
+    the other, and all.
     """
-    best_q, q, error = start.copy(), start.copy(), way_between(forward(arm, start), T, attitude)
-    best = _size(error)
-    mark, rows = best.copy(), np.flatnonzero(np.isfinite(best))
-    for count in range(1, STEPS + 1):
-        if not rows.size:
-            break
-        wanted = np.concatenate([error[rows], (start[rows] - q[rows]) @ held.T], axis=-1)
-        step = damped_step(_rows(jacobian(arm, q[rows]), attitude, held), wanted, NEAR_SINGULAR)
-        length = np.abs(step).max(axis=-1, initial=0.0)[:, None]
-        q[rows] += step * np.minimum(1.0, LONGEST / np.maximum(length, LONGEST))
-        error[rows] = way_between(forward(arm, q[rows]), T[rows], attitude)
-        size, before = _size(error[rows]), best[rows]
-        better = size < before
-        best_q[rows[better]], best[rows[better]] = q[rows[better]], size[better]
-        # Steps go on after the tolerance is met as long as they halve what is left:
-        # the last is cheap and leaves rounding.
-        going = (size < 0.5 * before) | (best[rows] > TOLERANCE)
-        if count % PATIENCE == 0:
-            going &= best[rows] <= 0.5 * mark[rows]
-            mark[rows] = best[rows]
-        rows = rows[going]
-    return best_q, best
+
+    q: list[Scalar]
+    dq: list[Scalar]
+    squares: list[Scalar]
+    share: Scalar
+    damping: Scalar
+    slow: Scalar
+    steps: Scalar
+
+    @staticmethod
+    def begun(q: Values, attitude: bool) -> NewtonState:
+        """Before the first step, which only looks where the start is."""
+        squares = [HUGE, 0.0] if attitude else [HUGE]
+        return NewtonState(list(q), [0.0] * len(q), squares, 1.0, DAMPING, 0.0, 0.0)
+
+    @property
+    def flat(self) -> list[Scalar]:
+        """All as one list."""
+        return [*self.q, *self.dq, *self.squares, self.share, self.damping, self.slow, self.steps]
+
+    @staticmethod
+    def of(flat: Sequence[Scalar], n: int) -> NewtonState:
+        """The opposite, with n joints."""
+        values = list(flat)
+        return NewtonState(values[:n], values[n : 2 * n], values[2 * n : -4], *values[-4:])
 
 
-def way_between(at: Floats, T: Floats, attitude: bool = True) -> Floats:
-    """What moves a frame from poses `at` to T (..., 4, 4): m and rad in base axes, (..., 6);
-    without attitude (..., 3).
+def step(task: PoseTask, state: NewtonState) -> NewtonState:
+    """The step tried; taken where it leaves less or solves the task, else a shorter one is tried next."""
+    tried = task.within([x + state.share * d for x, d in zip(state.q, state.dq, strict=True)])
+    pose, J = task.hand(tried)
+    e, squares = pose_error(task.target, pose, task.attitude)
+    cost, before = _sum(squares), _sum(state.squares)
+    rank = task.if_solved(squares, -1.0, cost)  # what is solved comes before anything else
+
+    def taken(new: Values, old: Values) -> list[Scalar]:
+        return [choose(rank, before, x, y) for x, y in zip(new, old, strict=True)]
+
+    less, more = maximum(LESS * state.damping, LEAST), minimum(MORE * state.damping, MOST)
+    share, damping = taken([1.0, less], [SHORTER * state.share, more])
+    J = J[: len(e)]
+    slope = [_product(column, e) for column in _columns(J)]
+    free = task.free(tried, slope)
+    dq = _shortened(least_squares(J, e, slope, free, damping * cost + NEVER_SINGULAR))
+    return NewtonState(
+        taken(tried, state.q),
+        taken(dq, state.dq),
+        taken(squares, state.squares),
+        share,
+        damping,
+        choose(cost, SLOW * before, 0.0, state.slow + 1.0),
+        state.steps + 1.0,
+    )
+
+
+def goes_on(task: PoseTask, state: NewtonState) -> tuple[Scalar, Scalar]:
+    """a, b with a < b as long as the task is not solved, and another step may help."""
+    left = state.share if task.most is None else choose(state.steps, task.most, state.share, 0.0)
+    in_time = choose(state.slow, task.patience, left, 0.0)
+    return SHORTEST, task.if_solved(state.squares, 0.0, in_time)
+
+
+def run(task: PoseTask, start: Values, most: int) -> NewtonState:
+    """Where steps from a start lead, `most` of them at most."""
+    n = len(start)
+    made = iterate(
+        lambda s: step(task, NewtonState.of(s, n)).flat,
+        NewtonState.begun(start, task.attitude).flat,
+        lambda s: goes_on(task, NewtonState.of(s, n)),
+        most,
+        title="Newton's steps",
+    )
+    return NewtonState.of(made, n)
+
+
+def run_nearby(
+    hand: Hand, target: Rows, start: Values, attitude: bool, patience: Scalar, directions: Rows | None = None
+) -> tuple[list[Scalar], list[Scalar]]:
+    """The posture to which steps from a start lead as long as they help, bounds not counted, and the squares
+    of its errors. Joints move along directions (n, r) alone, if these are given.
     """
-    shift = T[..., :3, 3] - at[..., :3, 3]
-    if not attitude:
-        return shift
-    turn = vector_of_matrix(T[..., :3, :3] @ np.swapaxes(at[..., :3, :3], -1, -2))
-    return np.concatenate([shift, turn], axis=-1)
+    if directions is None:
+        made = run(PoseTask(hand, target, attitude, 0.0, patience), start, STEPS)
+        return made.q, made.squares
+    columns = _columns(directions)
+
+    def at(z: Values) -> list[Scalar]:
+        return [x + _product(row, z) for x, row in zip(start, directions, strict=True)]
+
+    def moved(z: Values) -> tuple[Rows, Rows]:
+        pose, J = hand(at(z))
+        return pose, [[_product(row, column) for column in columns] for row in J]
+
+    task = PoseTask(moved, target, attitude, 0.0, patience)
+    made = run(task, [0.0] * len(columns), STEPS)
+    return at(made.q), made.squares
 
 
-def damped_step(J: Floats, wanted: Floats, near_singular: float) -> Floats:
-    """The least x with J x = wanted (...,), damped in each direction whose singular value is below
-    that part of the largest.
+def pose_error(wanted: Rows, pose: Rows, attitude: bool) -> tuple[list[Scalar], list[Scalar]]:
+    """What moves a frame from a pose to the one wanted, m and rad in base axes: the way and the rotation
+    vector; and the squares of both. Without `attitude` the way alone.
     """
-    known = np.asarray(np.isfinite(J).all(axis=(-2, -1)) & np.isfinite(wanted).all(axis=-1))
-    if min(J.shape[-2:]) == 0:
-        return np.zeros((*J.shape[:-2], J.shape[-1]))
-    safe = np.where(known[..., None, None], J, np.zeros_like(J))
-    aim = np.where(known[..., None], wanted, np.nan)
-    inverse, regular = _inverses(safe, near_singular)
-    if regular.all():
-        return np.asarray((inverse @ aim[..., None])[..., 0])
-    U, s, Vt = np.linalg.svd(safe, full_matrices=False)
-    floor = near_singular * s[..., :1]
-    damping = np.where(s < floor, floor**2 - s**2, 0.0)
-    gain = s / np.where(s == 0.0, 1.0, s**2 + damping)
-    step: Floats = np.einsum("...kn,...k,...rk,...r->...n", Vt, gain, U, aim)
-    return np.where(regular[..., None], (inverse @ np.nan_to_num(aim)[..., None])[..., 0], step)
+    e = [wanted[i][3] - pose[i][3] for i in range(3)]
+    squares = [_product(e, e)]
+    if attitude:
+        turn, square = rotation_error([[_product(a[:3], b[:3]) for b in pose[:3]] for a in wanted[:3]])
+        e, squares = [*e, *turn], [*squares, square]
+    return e, squares
 
 
-def least_solution(J: Floats, wanted: Floats) -> Floats:
-    """The least x (m, n) with J x = wanted, J (m, r, n) finite;
-    directions that do not move the hand are left out.
+def rotation_error(R: Rows) -> tuple[list[Scalar], Scalar]:
+    """The rotation vector angle x axis of a rotation matrix, (3,), and angle^2; without an arctangent.
+
+    With v = vee(R - R^T) / 2 = sin(a) axis and c = cos(a/2), which 1 + trace gives, t = tan(a/8) has t^2 =
+    (1 - c4) / (1 + c4), c4 = cos(a/4), and a / sin(a/2) = 2 (1 + t^2)^2 / (1 - t^2) (1 - t^2/3 + t^4/5 -
+    ...). Next to pi, where v vanishes and the vector with it, the square is made up to pi^2, so that half a
+    turn is never taken for none.
     """
-    inverse, regular = _inverses(J, NOTHING)
-    if not regular.all():
-        inverse = np.where(regular[:, None, None], inverse, np.linalg.pinv(J, rcond=NOTHING))
-    return np.asarray((inverse @ wanted[..., None])[..., 0])
+    trace = R[0][0] + R[1][1] + R[2][2]
+    v = [0.5 * (R[2][1] - R[1][2]), 0.5 * (R[0][2] - R[2][0]), 0.5 * (R[1][0] - R[0][1])]
+    c = 0.5 * root(HALF_TURN + hinge((1.0 - HALF_TURN) + trace))
+    c4 = root(0.5 + 0.5 * c)
+    t2 = (1.0 - c4) / (1.0 + c4)
+    series: Scalar = 0.0
+    for k in reversed(range(TERMS)):
+        series = series * t2 + (-1.0 if k % 2 else 1.0) / (2 * k + 1)
+    wide = 1.0 + t2
+    scale = wide * wide * series / ((1.0 - t2) * c)
+    vector = [x * scale for x in v]
+    return vector, _product(vector, vector) + (math.pi * math.pi / HALF_TURN) * hinge(
+        (HALF_TURN - 1.0) - trace
+    )
 
 
-def _inverses(J: Floats, near_singular: float) -> tuple[Floats, Flags]:
-    """Inverses of square J (..., n, n), and for which |J| |J^-1| >= s_max / s_min makes sure that
-    nothing is to be damped.
-    """
-    none = np.zeros(J.shape[:-2], dtype=bool)
-    if J.shape[-2] != J.shape[-1]:
-        return np.zeros((*J.shape[:-2], J.shape[-1], J.shape[-2])), none
-    try:
-        inverse = np.linalg.inv(J)
-    except np.linalg.LinAlgError:
-        return np.zeros_like(J), none
-    condition = np.linalg.norm(J, axis=(-2, -1)) * np.linalg.norm(inverse, axis=(-2, -1))
-    regular = np.asarray(condition * near_singular < 1.0)
-    return np.where(regular[..., None, None], inverse, 0.0), regular
+def least_squares(J: Rows, e: Values, slope: Values, free: Values, damping: Scalar) -> list[Scalar]:
+    """dq with the least |J dq - e|^2 + damping |dq|^2 over the joints that are free; slope = J^T e."""
+    freed = [[x * f for x, f in zip(row, free, strict=True)] for row in J]
+    columns = _columns(freed)
+    if len(slope) < len(e):
+        right = _vector([f * s for f, s in zip(free, slope, strict=True)])
+        return list(solve_symmetric(_gram(columns, columns, damping), right))
+    y = list(solve_symmetric(_gram(freed, J, damping), _vector(e)))
+    return [_product(column, y) for column in columns]
 
 
-def _rows(J: Floats, attitude: bool, held: Floats) -> Floats:
-    rows = J if attitude else J[..., :3, :]
-    return np.concatenate([rows, np.broadcast_to(held, (*J.shape[:-2], *held.shape))], axis=-2)
+def _gram(a: Rows, b: Rows, damping: Scalar) -> Array:
+    """The symmetric matrix a b^T + damping."""
+    made = np.empty((len(a), len(a)), dtype=object)
+    for i in range(len(a)):
+        for j in range(i + 1):
+            made[i, j] = made[j, i] = _product(a[i], b[j])
+        made[i, i] = made[i, i] + damping
+    return made
 
 
-def _size(error: Floats) -> Floats:
-    size: Floats = np.abs(error).max(axis=-1, initial=0.0)
-    return size
+def _shortened(dq: Values) -> list[Scalar]:
+    """The step, or as much of it as moves no joint by more than LONGEST."""
+    longest: Scalar = LONGEST
+    for d in dq:
+        longest = maximum(abs(d), longest)
+    return [LONGEST / longest * d for d in dq]
+
+
+def _within(x: Scalar, low: Scalar, high: Scalar, periodic: bool) -> Scalar:
+    """x, a whole turn on where that leads inside, or the bound that it has passed."""
+    made = x
+    if not _is_open(low):
+        up = x + math.tau if periodic else low
+        made = choose(x, low, up if _is_open(high) else choose(high, up, low, up), made)
+    if not _is_open(high):
+        down = x - math.tau if periodic else high
+        made = choose(high, x, down if _is_open(low) else choose(down, low, high, down), made)
+    return made
+
+
+def _less(a: Scalar, b: Scalar) -> Scalar:
+    """1 where a < b, 0 elsewhere."""
+    return 1.0 if _is_open(a) or _is_open(b) else choose(a, b, 1.0, 0.0)
+
+
+def _is_open(bound: Scalar) -> bool:
+    """Whether a bound is known to be none."""
+    return isinstance(bound, float) and math.isinf(bound)
+
+
+def _product(a: Values, b: Values) -> Scalar:
+    return _sum([x * y for x, y in zip(a, b, strict=True)])
+
+
+def _sum(terms: Values) -> Scalar:
+    total: Scalar = 0.0
+    for term in terms:
+        total = total + term
+    return total
+
+
+def _columns(rows: Rows) -> list[Values]:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _vector(values: Values) -> Array:
+    made = np.empty(len(values), dtype=object)
+    for k, value in enumerate(values):
+        made[k] = value
+    return made

@@ -14,7 +14,7 @@ from forearm.errors import InputError
 from forearm.kinematics.angles import matrix_of_vector
 from forearm.kinematics.arguments import as_coordinates, one_state, states_of
 from forearm.kinematics.jacobian import jacobian, jacobian_derivative
-from forearm.kinematics.newton import solve_nearby
+from forearm.kinematics.nearby import solve_nearby
 from forearm.kinematics.poses import forward
 from forearm.values import as_floats, check_number
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from forearm.dynamics.forward import solve_symmetric
 from forearm.model import Array, Note, Scalar, Vector, cross, silent
 from forearm.portable import dot
 from forearm.reduction.chain import SYMMETRIC, Chain, Pair, Segment, SegmentRotation, levers, turns
 from forearm.reduction.recursion import inverse
+from forearm.symbols.linear import solve_symmetric
 from forearm.symbols.scalars import is_zero
 
 Six = list[Scalar]  # a symmetric matrix by the entries of SYMMETRIC

@@ -28,3 +28,29 @@ def solve_general(A: Array, b: Array) -> Array:
             x[i] = x[i] - U[i, j] * x[j]
         x[i] = x[i] * r[i]
     return x
+
+
+def solve_symmetric(M: Array, b: Array) -> Array:
+    """x with M x = b for a symmetric positive definite M, by L D L^T over any scalar,
+    with one division per unknown.
+    """
+    n = len(b)
+    V = np.array(M, dtype=M.dtype)  # becomes L D
+    L = np.array(M, dtype=M.dtype)
+    x = np.array(b, dtype=M.dtype)
+    r: list[Any] = [None] * n  # 1 / D
+    for j in range(n):
+        for i in range(j, n):
+            for k in range(j):
+                V[i, j] = V[i, j] - L[i, k] * V[j, k]
+        r[j] = 1.0 / V[j, j]
+        for i in range(j + 1, n):
+            L[i, j] = V[i, j] * r[j]
+    for i in range(n):
+        for k in range(i):
+            x[i] = x[i] - L[i, k] * x[k]
+    for i in range(n - 1, -1, -1):
+        x[i] = x[i] * r[i]
+        for k in range(i + 1, n):
+            x[i] = x[i] - L[k, i] * x[k]
+    return x

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.jacobian import jacobian, jacobian_derivative
-from forearm.kinematics.newton import least_solution, solve_nearby
+from forearm.kinematics.nearby import solve_nearby
 
 Array = NDArray[np.float64]
 
@@ -24,6 +24,8 @@ STRIDE = 0.2  # rad, m: the longest step of a joint, so that a cubic between kno
 SHORTEST = 1e-7
 # of the longest lever of a joint: a longer way is followed as one of that length, for no arm goes farther
 LEVERS = 10.0
+# of the largest singular value: below it a direction of the joints is taken not to move the hand
+NOTHING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,3 +156,28 @@ def follow_straight(task: LineTask, q: Array, start: Array, end: Array) -> Stret
         else:
             step *= 0.5
     return Stretch(start, along, length, np.array(ways), np.array(postures), np.array(slopes))
+
+
+def least_solution(J: Array, wanted: Array) -> Array:
+    """The least x (m, n) with J x = wanted, J (m, r, n) finite;
+    directions that do not move the hand are left out.
+    """
+    inverse, regular = _inverses(J)
+    if not regular.all():
+        inverse = np.where(regular[:, None, None], inverse, np.linalg.pinv(J, rcond=NOTHING))
+    return np.asarray((inverse @ wanted[..., None])[..., 0])
+
+
+def _inverses(J: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Inverses of square J (m, n, n), and for which |J| |J^-1| >= s_max / s_min makes sure that
+    nothing is to be left out.
+    """
+    none = np.zeros(len(J), dtype=bool)
+    if J.shape[-2] != J.shape[-1]:
+        return np.zeros((len(J), J.shape[-1], J.shape[-2])), none
+    try:
+        inverse = np.asarray(np.linalg.inv(J), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return np.zeros_like(J), none
+    condition = np.linalg.norm(J, axis=(-2, -1)) * np.linalg.norm(inverse, axis=(-2, -1))
+    return inverse, np.asarray(condition * NOTHING < 1.0)

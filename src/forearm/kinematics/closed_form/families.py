@@ -56,7 +56,7 @@ def with_solutions_from(
     """The branches with the solution to which Newton's steps lead from a posture (n,),
     if to one that counts.
     """
-    q, error = polished(arm, start[None], T[None], nearly=np.inf, steps=40)
+    q, error = polished(arm, start[None], T[None], nearly=np.inf)
     q, inside = placed(arm, q, limits, near)
     return _with(arm, T, given, q[0]) if error[0] < REACHED and inside[0] else given
 

@@ -61,7 +61,7 @@ def _nearest(arm: Arm, found: Checked, k: int, T: Floats, last: Floats, limits: 
     q, inside = placed(arm, found.q[k][found.exists[k]], limits, last)
     candidates = list(q[inside])
     if found.singular[k].any() or not candidates:
-        straight, error = polished(arm, last[None], T[None], nearly=np.inf, steps=40)
+        straight, error = polished(arm, last[None], T[None], nearly=np.inf)
         straight, inside = placed(arm, straight, limits, last)
         if inside[0] and error[0] < REACHED:
             candidates.append(straight[0])

@@ -23,7 +23,7 @@ from forearm.kinematics.closed_form.geometry import (
     spherical_geometry,
 )
 from forearm.kinematics.closed_form.joint3 import needs_quartic, third_joint
-from forearm.kinematics.closed_form.polishing import error_of, off_by
+from forearm.kinematics.closed_form.polishing import errors_at
 from forearm.kinematics.closed_form.position_ik import Third
 from forearm.kinematics.closed_form.quartic import third_joint_quartic
 from forearm.kinematics.closed_form.screws import MEETING, Screws, angle_between, meeting_point, screws_of
@@ -158,7 +158,7 @@ def _trial(arm: Arm, geometry: Geometry, q: Floats) -> float:
     T = forward(arm, q)
     found = branches_of(geometry, T)
     count = found.shape[1]
-    errors = error_of(off_by(arm, found.reshape(-1, arm.n), np.repeat(T, count, axis=0)))
+    errors = errors_at(arm, found.reshape(-1, arm.n), np.repeat(T, count, axis=0))
     return float(errors.reshape(len(q), count).min(axis=1).max())
 
 

@@ -52,7 +52,7 @@ def free_joints(arm: Arm, q: Floats, T: Floats) -> Truths:
     none where two branches only meet.
     """
     weak = np.linalg.svd(scaled_jacobian(arm, q))[2][:, -1, :]
-    back, error = polished(arm, q + TRY * weak, T, nearly=np.inf, steps=30)
+    back, error = polished(arm, q + TRY * weak, T, nearly=np.inf)
     moved = np.abs(back - q)
     family = (error < REACHED) & (moved.max(axis=-1) > TRY / 4.0)
     free: Truths = family[:, None] & (moved > MOVED)

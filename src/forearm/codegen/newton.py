@@ -1,0 +1,77 @@
+"""Newton's inverse kinematics on the graph: what `kinematics.newton` does, with the arm's own pose and
+Jacobian written out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from forearm.arm.arm import Arm
+from forearm.codegen.functions import Traced
+from forearm.codegen.program import Argument
+from forearm.codegen.simulation_step import inputs
+from forearm.codegen.tracing import Tracing
+from forearm.kinematics.limits import is_periodic
+from forearm.kinematics.newton import Bounds, NewtonState, PoseTask, goes_on, run_nearby, step
+from forearm.model import Scalar
+from forearm.symbols import Graph
+
+ERRORS = ("position", "rotation")
+
+
+@dataclass(frozen=True, eq=False)
+class TracedNewtonStep:
+    """A step within bounds as a function of its inputs, by name: the state before and after,
+    and the condition under which another follows.
+    """
+
+    graph: Graph
+    before: NewtonState
+    after: NewtonState
+    condition: tuple[Scalar, Scalar]
+
+
+def traced_step(arm: Arm, position_only: bool) -> TracedNewtonStep:
+    """One step of the hand to a pose T within bounds."""
+    tracing, n = Tracing(arm, {}), arm.n
+    graph = tracing.graph
+    task = PoseTask(
+        tracing.hand_at,
+        _rows(inputs(graph, "T", 12), 4),
+        not position_only,
+        graph.input("square"),
+        graph.input("patience"),
+        Bounds(inputs(graph, "lower", n), inputs(graph, "upper", n), is_periodic(arm).tolist()),
+        graph.input("most"),
+    )
+    squares = [graph.input(name) for name in ERRORS[: 2 - position_only]]
+    others = [graph.input(name) for name in ("share", "damping", "slow", "steps")]
+    before = NewtonState(list(tracing.q), inputs(graph, "dq", n), squares, *others)
+    after = step(task, before)
+    return TracedNewtonStep(graph, before, after, goes_on(task, after))
+
+
+def traced_run(arm: Arm, attitude: bool, ways: int | None) -> Traced:
+    """`newton.run_nearby` from q to a pose T with `patience`: the posture `found`, and `squares`.
+
+    Joints move along so many `directions` (n, ways), or as they like.
+    """
+    tracing, n = Tracing(arm, {}), arm.n
+    sizes = {"T": 12, "patience": 1} | ({} if ways is None else {"directions": n * ways})
+    given = {name: inputs(tracing.graph, name, size) for name, size in sizes.items()}
+    directions = None if ways is None else _rows(given["directions"], ways)
+    target, patience = _rows(given["T"], 4), given["patience"][0]
+    q, squares = run_nearby(tracing.hand_at, target, tracing.q, attitude, patience, directions)
+    results = {"found": np.array(q, dtype=object), "squares": np.array(squares, dtype=object)}
+    return Traced(
+        tracing.graph,
+        results,
+        tuple(Argument(name, (size,), "") for name, size in ({"q": n} | sizes).items()),
+        tuple(Argument(name, table.shape, "") for name, table in results.items()),
+    )
+
+
+def _rows(values: list[Scalar], width: int) -> list[list[Scalar]]:
+    return [values[start : start + width] for start in range(0, len(values), width)]

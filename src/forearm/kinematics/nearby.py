@@ -1,0 +1,105 @@
+"""The joint coordinates that put the hand where it should be, by Newton's steps from a posture nearby:
+for any arm, limits not counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.errors import InputError, shorten
+from forearm.kinematics.arguments import as_coordinates
+from forearm.kinematics.jacobian import jacobian
+from forearm.kinematics.newton import HUGE, PATIENCE, Rows, Values, run_nearby
+from forearm.kinematics.poses import forward
+from forearm.values import as_floats
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+TOLERANCE = 1e-12  # m and rad: some ten times what poses of a reach of a metre round to
+MOST_JOINTS = 200  # for which steps are written out, which takes some seconds to compile
+
+
+@dataclass(frozen=True, eq=False)
+class Nearby:
+    """A posture (n,) or (B, n) found from one nearby, whether the hand is there to 1e-12,
+    how far it is off (m, rad).
+    """
+
+    q: Floats
+    converged: Flags
+    error: Floats
+
+
+def solve_nearby(
+    arm: Arm, poses: ArrayLike, near: ArrayLike, attitude: bool = True, held: Floats | None = None
+) -> Nearby:
+    """q with forward(arm, q) = poses (4, 4) or (B, 4, 4), each by Newton's steps from its row of
+    `near` (n,) or (B, n).
+
+    Without `attitude` only the positions count. Arms with more joints than that needs take the shortest
+    way; `held` (k, n) are combinations of joints that stay as they are in `near` instead. Not converged
+    means: no such posture nearby.
+    """
+    q, T = as_coordinates(arm, near, "near"), as_floats(poses, "poses")
+    if T.shape != (*q.shape[:-1], 4, 4):
+        raise InputError(
+            f"poses: expected shape {(*q.shape[:-1], 4, 4)} with near {q.shape}, got {shorten(T.shape)}."
+        )
+    directions = None if held is None or not len(held) else np.linalg.svd(held)[2][len(held) :].T
+    rows = T.reshape(-1, 4, 4)
+    found, error = newton_rows(arm, rows, q.reshape(len(rows), arm.n), attitude, directions, HUGE)
+    size = error.reshape(q.shape[:-1])
+    return Nearby(found.reshape(q.shape), np.asarray(size <= TOLERANCE), size)
+
+
+def newton_rows(
+    arm: Arm,
+    T: Floats,
+    start: Floats,
+    attitude: bool,
+    directions: Floats | None = None,
+    patience: float = PATIENCE,
+) -> tuple[Floats, Floats]:
+    """Where Newton's steps lead from postures (B, n) to poses (B, 4, 4), in machine code; and what is left,
+    (B,): the larger of the distance and the angle. NaN where anything given is.
+
+    Joints move along directions (n, r) alone, if these are given.
+    """
+    ways = arm.n if directions is None else directions.shape[1]
+    if arm.n > MOST_JOINTS or not ways or not len(T):
+        found, squares = reference(arm, T, start, attitude, directions, patience)
+    else:
+        from forearm.kernels.numeric_ik import newton_function
+
+        rows = [start, T[:, :3].reshape(-1, 12), np.full((len(T), 1), patience)]
+        if directions is not None:
+            rows.append(np.tile(directions.reshape(1, -1), (len(T), 1)))
+        found, squares = newton_function(arm, attitude, None if directions is None else ways)(*rows)
+    return found, np.sqrt(squares.max(axis=1))
+
+
+def reference(
+    arm: Arm, T: Floats, start: Floats, attitude: bool, directions: Floats | None, patience: float
+) -> tuple[Floats, Floats]:
+    """The same over NumPy's arrays, an entry per pose: postures (B, n), and the squares of their errors."""
+
+    def hand(q: Values) -> tuple[Rows, Rows]:
+        at = _stacked(q, len(T))
+        return list(np.moveaxis(forward(arm, at), 0, -1)), list(np.moveaxis(jacobian(arm, at), 0, -1))
+
+    rows = None if directions is None else directions.tolist()
+    q, squares = run_nearby(hand, list(np.moveaxis(T, 0, -1)), list(start.T), attitude, patience, rows)
+    return _stacked(q, len(T)), _stacked(squares, len(T))
+
+
+def _stacked(columns: Values, count: int) -> Floats:
+    """Columns of numbers, or of one number for all, as rows (count, ...)."""
+    made = np.empty((count, len(columns)))
+    for k, column in enumerate(columns):
+        made[:, k] = column
+    return made

@@ -18,10 +18,10 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True, eq=False)
 class Sample:
     """What a controller knows at one period: the time, measured q, qd (n,), qdd where accelerometers
-    are, the wanted motion.
+    are, the wanted motion, the measured force and moment (6,) on the hand where one acts.
 
     `wanted` is (q, qd, qdd) of the motion now, `ahead` the same at the next period,
-    when the torque asked for now has acted.
+    when the torque asked for now has acted. `force` is at the hand's origin, base axes.
     """
 
     k: int
@@ -31,6 +31,7 @@ class Sample:
     qdd: Floats | None
     wanted: tuple[Floats, Floats, Floats]
     ahead: tuple[Floats, Floats, Floats]
+    force: Floats | None = None
 
     @staticmethod
     def quickly(
@@ -41,10 +42,11 @@ class Sample:
         qdd: Floats | None,
         wanted: tuple[Floats, Floats, Floats],
         ahead: tuple[Floats, Floats, Floats],
+        force: Floats | None = None,
     ) -> Sample:
         """The same in half the time that setting the fields of a frozen record takes."""
         self = object.__new__(Sample)
-        self.__dict__.update(k=k, t=t, q=q, qd=qd, qdd=qdd, wanted=wanted, ahead=ahead)
+        self.__dict__.update(k=k, t=t, q=q, qd=qd, qdd=qdd, wanted=wanted, ahead=ahead, force=force)
         return self
 
 

@@ -14,7 +14,7 @@ from forearm.arm.arm import Arm
 from forearm.control.controller import Sample
 from forearm.control.controllers.arm_law import JOINTS, ArmLaw
 from forearm.control.controllers.hand_formulas import admittance, admittance_next
-from forearm.control.controllers.hand_gains import NEAR, masses_of_directions, posture_numbers, task_of
+from forearm.control.controllers.hand_gains import NEAR, posture_numbers, task_of, usual_masses
 from forearm.control.gains import BANDWIDTH, critically_damped
 from forearm.control.model_error import without_friction
 from forearm.errors import InputError
@@ -30,8 +30,8 @@ class Admittance:
     the hand, base axes; `OperationalSpace` goes there, and takes the force off itself.
 
     - `mass`, `damping`, `stiffness`: M, D, K of each direction, one number or (m,); kg, N s/m, N/m, of turns
-      kg m^2, N m s/rad, N m/rad (default: what is felt in mid-range, critically damped with a fifth of the
-      bandwidth).
+      kg m^2, N m s/rad, N m/rad (default: what the hand weighs in mid-range, critically damped with a
+      fifth of the bandwidth).
     - `period`: of the samples, s, over which a force is held.
     - the others: as `OperationalSpace` has them.
 
@@ -55,7 +55,7 @@ class Admittance:
     ) -> None:
         task = task_of(arm, axes, near)
         m = len(task.rows)
-        M = masses_of_directions(arm, None, task) if mass is None else _each(mass, m, "mass")
+        M = usual_masses(arm, task) if mass is None else _each(mass, m, "mass")
         soft = SOFT * check_number(bandwidth, "bandwidth", above=0.0)
         K = soft * soft * M if stiffness is None else _each(stiffness, m, "stiffness")
         D = 2.0 * np.sqrt(K * M) if damping is None else _each(damping, m, "damping")

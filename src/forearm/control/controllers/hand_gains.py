@@ -46,9 +46,11 @@ def hand_inertia(arm: Arm, q: ArrayLike, axes: Iterable[str] | None = None, near
     return np.array([found.force(unit) for unit in np.eye(len(task.rows))]).T
 
 
-def masses_of_directions(arm: Arm, q: ArrayLike | None, task: HandTask) -> Floats:
-    """1 / (J M^-1 J^T)_jj (m,), kg or kg m^2, at a posture (n,), by default in mid-range."""
-    return np.asarray(_inertia_at(arm, middle(arm) if q is None else q, task).directions)
+def usual_masses(arm: Arm, task: HandTask) -> Floats:
+    """What the hand weighs in mid-range, (m,), kg and of turns kg m^2: 1 over the mean of (J M^-1 J^T)_jj, in
+    which light directions count most, so that no posture is much lighter.
+    """
+    return np.asarray(task.near / _inertia_at(arm, middle(arm), task).least)
 
 
 def posture_numbers(

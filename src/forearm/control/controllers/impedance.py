@@ -14,9 +14,9 @@ from forearm.control.controllers.hand_formulas import ImpedanceTerms, impedance
 from forearm.control.controllers.hand_gains import (
     NEAR,
     directions_given,
-    masses_of_directions,
     posture_numbers,
     task_of,
+    usual_masses,
 )
 from forearm.control.gains import BANDWIDTH
 from forearm.control.model_error import without_friction
@@ -31,7 +31,7 @@ class Impedance:
     be, base axes: pushed by a force F it gives way by K^-1 F.
 
     - `stiffness`: K of the directions `axes`, (m,) or (m, m), N/m and N m/rad (default: w^2 of the
-      `bandwidth` times what is felt in each direction in mid-range).
+      `bandwidth` times what the hand weighs in mid-range, the mean of its directions).
     - `damping`: D likewise, N s/m and N m s/rad (default: 2 `ratio` sqrt(K_jj Lambda_j) at each sample, with
       Lambda_j = 1 / (J M^-1 J^T)_jj).
     - `feedforward`: Lambda (xdd - J' qd) is added to the force; `velocity_terms`: C qd and friction to g(q).
@@ -58,7 +58,7 @@ class Impedance:
         task = task_of(arm, axes, near)
         m = len(task.rows)
         w = check_number(bandwidth, "bandwidth", above=0.0)
-        K = w * w * masses_of_directions(arm, None, task) if stiffness is None else stiffness
+        K = w * w * usual_masses(arm, task) if stiffness is None else stiffness
         numbers = {"stiffness": directions_given(K, m, "stiffness")}
         if damping is None:
             numbers["ratio"] = np.array([check_number(ratio, "ratio", minimum=0.0)])

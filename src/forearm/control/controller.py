@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
+from forearm.errors import InputError, shorten
 
 Floats = NDArray[np.float64]
 
@@ -48,6 +49,12 @@ class Sample:
         self = object.__new__(Sample)
         self.__dict__.update(k=k, t=t, q=q, qd=qd, qdd=qdd, wanted=wanted, ahead=ahead, force=force)
         return self
+
+
+def check_arm(arm: object) -> None:
+    """Refuse what a controller cannot be made for."""
+    if not isinstance(arm, Arm) or arm.n == 0:
+        raise InputError(f"controller: expected an Arm with joints that move, got {shorten(arm)}.")
 
 
 def most_torques(arm: Arm) -> Floats:

@@ -129,7 +129,7 @@ def _made(cls: Callable[..., Any], **given: Any) -> Callable[[Setting], Controll
 
 
 def _stiffness(s: Setting, controller: Any, takes: Mapping[str, Any]) -> float:
-    """By inertias less than M_jj, or by a bandwidth that was held back; a spring of the hand has none of it."""
+    """By inertias less than M_jj, or by a bandwidth that was held back; NaN for a spring of the hand."""
     if "inertias" in takes:
         return float(s.shares.min())
     if "stiffness" in takes:

@@ -21,6 +21,11 @@ from forearm.errors import InputError
 from forearm.values import as_floats, check_number, frozen_array
 
 Floats = NDArray[np.float64]
+MEANINGS = {
+    "force": "measured: force, N, and moment, N m, on the hand at its origin, base axes",
+    "state": "how far the force has moved the reference, m and rad, and the rates of that",
+    "state_next": "the same a period later",
+}
 SOFT = 0.2  # of the bandwidth: that of what the force moves, unless it is given
 TERMS = 20  # of the exponential's series, for matrices no longer than 1
 
@@ -75,6 +80,7 @@ class Admittance:
             (task,),
             lambda x, model: admittance(x, model, task),
             lambda x: admittance_next(x, task),
+            MEANINGS,
         )
         self.name = "admittance" if friction else "admittance, no friction"
         self.reset()

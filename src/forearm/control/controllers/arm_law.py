@@ -33,7 +33,7 @@ class ArmLaw:
     `numbers` its gains, (k,) each.
 
     `form` is all else that its torques depend on, `about` what it says of itself. A law with a state has
-    `state_next`.
+    `state_next`; `meanings` are of what others do not read.
     """
 
     name: str
@@ -43,7 +43,8 @@ class ArmLaw:
     numbers: dict[str, Floats]
     form: tuple[object, ...]
     torques: Callable[[HandInputs, HandModel], Vector]
-    state_next: Callable[[HandInputs], Vector] | None = field(default=None)
+    state_next: Callable[[HandInputs], Vector] | None = None
+    meanings: dict[str, str] = field(default_factory=dict)
 
     @cached_property
     def compiled(self) -> TracedFunction:
@@ -51,6 +52,10 @@ class ArmLaw:
         lengths = tuple((name, len(x)) for name, x in self.numbers.items())
         key = ("arm law", self.name, self.form, lengths, self.arm)
         return compile_function(self._traced, self.name, key=key, arm=self.arm)
+
+    def meaning(self, name: str) -> str:
+        """What an array is, with its unit."""
+        return self.meanings.get(name, SAID.get(name, ""))
 
     @property
     def operations(self) -> float:
@@ -65,7 +70,7 @@ class ArmLaw:
         tracing = Tracing(self.arm, {})
         lengths = self.reads | {name: len(x) for name, x in self.numbers.items()}
         given = {name: entries(tracing, name, k) for name, k in lengths.items()}
-        inputs = tuple(Argument(name, (k,), SAID.get(name, "")) for name, k in lengths.items())
+        inputs = tuple(Argument(name, (k,), self.meaning(name)) for name, k in lengths.items())
         return traced_law(self, tracing, given, inputs)
 
 
@@ -91,5 +96,5 @@ def traced_law(
     name, results[name] = drive(tau)
     tracing.mark("drives")
     tracing.name_turns()
-    outputs = tuple(Argument(key, (len(value),), SAID.get(key, "")) for key, value in results.items())
+    outputs = tuple(Argument(key, (len(value),), law.meaning(key)) for key, value in results.items())
     return Traced(*refined(tracing.graph, results), inputs, outputs)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.control.controller import Sample
+from forearm.control.controller import Sample, check_arm
 from forearm.control.controllers.arm_law import ArmLaw
 from forearm.control.controllers.hand_formulas import gravity_compensation
 from forearm.errors import InputError
@@ -19,6 +19,7 @@ class GravityCompensation:
     """tau = g(q) - d qd, whatever is wanted; d is one `damping`, or one per joint, N m s/rad (N s/m)."""
 
     def __init__(self, arm: Arm, *, damping: ArrayLike | None = None) -> None:
+        check_arm(arm)
         self._is_damped = damping is not None
         numbers = {} if damping is None else {"kd": _damping(arm, damping)}
         self.law = ArmLaw(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
+from forearm.control.controller import check_arm
 from forearm.control.controllers.hand_inertia import AXES, HandInertia, HandTask
 from forearm.control.gains import critically_damped
 from forearm.dynamics.reference import inertia_matrix
@@ -28,8 +29,7 @@ def task_of(arm: Arm, axes: Iterable[str] | None, near: float) -> HandTask:
     """The directions named, x, y, z and rx, ry, rz about these; by default all six where six joints can serve
     them, else x, y, z.
     """
-    if not isinstance(arm, Arm) or arm.n == 0:
-        raise InputError(f"controller: expected an Arm with joints that move, got {shorten(arm)}.")
+    check_arm(arm)
     given = AXES[: 6 if arm.n >= 6 else 3] if axes is None else tuple(axes)
     if not given or len(set(given)) != len(given) or not set(given) <= set(AXES):
         raise InputError(f"axes: expected some of {', '.join(AXES)}, each once, got {shorten(given)}.")

@@ -59,6 +59,14 @@ def test_it_forgets_its_offset_when_it_is_reset() -> None:
     assert np.array_equal(first.q, second.q)
 
 
+def test_a_loop_with_another_period_is_refused() -> None:
+    arm = random_arm(33, 3, drives=False)
+    controller, motion = control.Admittance(arm, 1.0, 8.0, 20.0), control.hold(np.zeros(3), 0.05)
+    with pytest.raises(fa.InputError, match=r"period: expected samples 0\.001 s apart, got 0\.002 s; give"):
+        control.run(arm, controller, motion, period=2e-3)
+    control.run(arm, control.Admittance(arm, 1.0, 8.0, 20.0, period=2e-3), motion, period=2e-3)
+
+
 def test_what_a_period_does_is_what_two_halves_do() -> None:
     M, D, K = np.array([2.0, 1.0, 0.5]), np.array([4.0, 20.0, 0.0]), np.array([2.0, 0.0, 900.0])
     whole, half = (held_response(M, D, K, T).reshape(2, 3, 3) for T in (0.2, 0.1))

@@ -41,7 +41,7 @@ def asked(arm: Arm, count: int) -> list[control.Sample]:
     """Samples away from singular postures, in which what is wanted ahead is what is wanted now."""
     rng = np.random.default_rng(3)
     made = [hand_sample(arm, seed) for seed in range(count)]
-    return [replace(s, ahead=s.wanted, force=rng.normal(size=6)) for s in made]
+    return [replace(s, k=k, t=1e-3 * k, ahead=s.wanted, force=rng.normal(size=6)) for k, s in enumerate(made)]
 
 
 def expected(arm: Arm, tau: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, float]:

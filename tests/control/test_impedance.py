@@ -109,6 +109,25 @@ def test_with_all_terms_the_hand_is_a_mass_of_its_own_on_the_spring() -> None:
     assert np.abs(control.hand_inertia(arm, s.q) @ second + forces).max() <= 1e-6 * np.abs(forces).max()
 
 
+@pytest.mark.slow
+def test_a_posture_keeps_joints_together_in_singular_postures() -> None:
+    """Six joints for six directions: away from singular postures it changes nothing."""
+    arm = control.without_friction(fa.load("puma560"))
+    free, held = control.Impedance(arm, 500.0, 40.0), control.Impedance(arm, 500.0, 40.0, posture=PUMA)
+    sample = hand_sample(arm, 3)
+    assert np.allclose(free.command(sample), held.command(sample), rtol=1e-9)
+    turned = np.array([0.0, 0.0, 0.0, 0.4, 0.0, -0.4])  # of axes that are one line: the hand stays
+    goal = np.array([0.2, -0.8, 0.4, 0.3, 0.0, 0.5])
+    runs = [
+        control.run(
+            arm, control.Impedance(arm, 500.0, 40.0, posture=p), control.hold(goal, 1.0), q0=goal + turned
+        )
+        for p in (None, goal)
+    ]
+    assert np.abs(runs[0].error[-1]).max() > 0.3
+    assert np.abs(runs[1].error[-1]).max() < 0.01
+
+
 def test_numbers_that_are_given_cost_less_than_an_inertia_at_each_sample() -> None:
     arm = random_arm(31, 6, prismatic=False, drives=False)
     given, found = control.Impedance(arm, 500.0, 40.0), control.Impedance(arm, 500.0)

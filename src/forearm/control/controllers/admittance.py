@@ -27,6 +27,7 @@ MEANINGS = {
     "state_next": "the same a period later",
 }
 SOFT = 0.2  # of the bandwidth: that of what the force moves, unless it is given
+OFF = 1e-6  # of a period: times are rounded
 TERMS = 20  # of the exponential's series, for matrices no longer than 1
 
 
@@ -98,9 +99,17 @@ class Admittance:
     def reset(self) -> None:
         """The reference is where it was."""
         self.state = np.zeros(self.law.reads["state"])
+        self.last: float | None = None  # when it was asked
 
     def command(self, sample: Sample) -> Floats:
         """Torques to the moved reference, which then moves on."""
+        apart = self.period if self.last is None else sample.t - self.last
+        if abs(apart - self.period) > OFF * self.period:
+            raise InputError(
+                f"Admittance, period: expected samples {self.period:g} s apart, got {apart:g} s; give it the "
+                "period of the loop."
+            )
+        self.last = sample.t
         force = np.zeros(6) if sample.force is None else sample.force
         inputs = (sample.q, sample.qd, *sample.wanted, sample.ahead[1], force, self.state)
         state, tau = self.law.command(*inputs)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -102,25 +102,16 @@ def impedance(x: HandInputs, model: HandModel, task: HandTask, terms: ImpedanceT
     """
     here, there, rows = _here(x, model), _there(x, model), list(task.rows)
     J, rate = here.J[rows], (there.velocity - here.velocity)[rows]
-    inertia: Any = None
-    a, asked = None, 0.0  # what Lambda is asked for, beside spring and damper
-    if terms.feedforward or terms.posture or x.damping is None:
-        M = model.inertia_matrix(x.q)
-        inertia = HandInertia.of(M, J, task)
-    if terms.feedforward:
-        asked = asked + (there.acceleration - here.acceleration)[rows]
-    if terms.posture:
-        a = posture_acceleration(x)
-        asked = asked - J @ a
-    f = _times(x.stiffness, hand_error(there, here)[rows])
+    # What a law does not have is 0 here, and costs nothing over symbols.
+    M = model.inertia_matrix(x.q)
+    inertia = HandInertia.of(M, J, task)
+    a = posture_acceleration(x) if terms.posture else np.zeros(len(x.q))
+    second = (there.acceleration - here.acceleration)[rows] if terms.feedforward else np.zeros(len(rows))
+    f = _times(x.stiffness, hand_error(there, here)[rows]) + inertia.force(second - J @ a)
     f = f + (_damped(x, inertia, rate) if x.damping is None else _times(x.damping, rate))
-    if terms.feedforward or terms.posture:
-        f = f + inertia.force(asked)
     if terms.velocity_terms:
-        held = model.inverse(x.q, x.qd, np.zeros(len(x.q)) if a is None else a, x.qd_ahead)
-    else:
-        held = model.gravity(x.q) if a is None else model.gravity(x.q) + M @ a
-    return J.T @ f + held
+        return J.T @ f + model.inverse(x.q, x.qd, a, x.qd_ahead)
+    return J.T @ f + model.gravity(x.q) + M @ a
 
 
 def operational_space(x: HandInputs, model: HandModel, task: HandTask) -> Vector:

@@ -20,7 +20,6 @@ from forearm.control.controllers.hand_gains import (
 )
 from forearm.control.gains import BANDWIDTH
 from forearm.control.model_error import without_friction
-from forearm.errors import InputError
 from forearm.values import check_number
 
 Floats = NDArray[np.float64]
@@ -37,7 +36,8 @@ class Impedance:
     - `feedforward`: Lambda (xdd - J' qd) is added to the force; `velocity_terms`: C qd and friction to g(q).
       With both Lambda e'' + D e' + K e = F.
     - `axes`, `posture`, `avoid_limits`, `near`: as `OperationalSpace` has them. Joints have a posture where
-      they are more than the directions.
+      they are more than the directions, with `feedforward`, and where one is given; of as many joints as
+      directions it shows near singular postures alone.
     """
 
     def __init__(
@@ -64,14 +64,10 @@ class Impedance:
             numbers["ratio"] = np.array([check_number(ratio, "ratio", minimum=0.0)])
         else:
             numbers["damping"] = directions_given(damping, m, "damping")
-        terms = ImpedanceTerms(feedforward, velocity_terms, arm.n > m)
-        if terms.posture:
+        chooses = arm.n > m or feedforward or posture is not None or avoid_limits is not None
+        terms = ImpedanceTerms(feedforward, velocity_terms, chooses)
+        if chooses:
             numbers |= posture_numbers(arm, bandwidth, posture, avoid_limits)
-        elif posture is not None or avoid_limits is not None:
-            raise InputError(
-                f"Impedance: {m} directions leave the {arm.n} joints of {arm.name!r} no posture to choose; "
-                "give fewer axes, or neither posture nor avoid_limits."
-            )
         self.law = ArmLaw(
             "impedance",
             f"Impedance: J^T (K e + D e'{' + Lambda (xdd - Jd qd)' if feedforward else ''}) + "

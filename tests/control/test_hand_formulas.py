@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from arms import posture, random_arm
 from control.hand_models import by_numbers, hand_sample
-from dynamics.test_mujoco import RIGID, pair
-from urdf_making import random_urdf
+from dynamics.test_mujoco import TEXTS, pair
 
 import forearm as fa
 from forearm import Arm, control
@@ -80,8 +79,7 @@ def test_a_law_over_symbols_is_the_law_over_numbers(law: str, name: str) -> None
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_inertia_at_the_hand_is_that_of_mujoco(seed: int) -> None:
-    making = RIGID.__class__(**{**vars(RIGID), "kinds": ("revolute", "continuous"), "mimics": False})
-    arm, peer = pair(random_urdf(100 + seed, making))
+    arm, peer = pair(TEXTS[f"turning-{seed}"])
     q = posture(arm, seed)
     peer.move_to(q, np.zeros(arm.n))
     jacobians = np.zeros((2, 3, peer.model.nv))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import forearm as fa
 from forearm import control
@@ -16,6 +17,7 @@ from forearm.cli.main import main
 from forearm.kinematics.limits import middle
 from forearm.logs.table import write_table
 from forearm.plots.control import comparison_figure
+from forearm.trajectories import hand_line
 
 Capture = pytest.CaptureFixture[str]
 QUICK = ("--period", "0.01", "--duration", "0.5", "--only", "computed torque", "--only", "PD + gravity")
@@ -60,6 +62,26 @@ def test_comparison_is_that_of_python(capsys: Capture) -> None:
     assert found["controllers"] == same.document()["controllers"]
     assert found["payload"] == 1.5
     assert [row["name"] for row in found["controllers"]] == names
+
+
+@pytest.mark.slow
+def test_a_straight_line_of_the_hand_in_the_time_that_is_asked_for(capsys: Capture) -> None:
+    arm, q = fa.load("puma560"), [0.1, -0.9, 0.4, 0.3, 0.7, 0.2]
+    to = (hand(arm, q) + [0.1, -0.15, 0.05]).tolist()
+    found = document(
+        capsys,
+        *("compare", "puma560", "--q", ",".join(map(str, q)), "--line-to", ",".join(map(str, to))),
+        *("--duration", 0.5, "--period", 0.002, "--only", "operational space", "--payload", 0),
+    )
+    line = hand_line(arm, q, to, 1.875 * float(np.linalg.norm(to - hand(arm, q))) / 0.5, profile="quintic")
+    same = control.compare(arm, line, ["operational space"], period=0.002, payload=0.0)
+    assert found["duration"] == 0.5
+    assert found["controllers"][0]["hand_rms"] == pytest.approx(same.rows[0].hand_rms, rel=1e-6)
+    assert found["controllers"][0]["hand_rms"] < 1e-4
+
+
+def hand(arm: fa.Arm, q: list[float]) -> NDArray[np.float64]:
+    return fa.kinematics.forward(arm, q)[:3, 3]
 
 
 @pytest.mark.slow
@@ -261,7 +283,10 @@ def test_a_log_against_the_model(capsys: Capture, tmp_path: Path) -> None:
         (("compare", "stanford", "--perod", "1"), "--period"),
         (("compare", "stanford", "twice"), "too many"),
         (("compare", "stanford", "--only", "PI"), "PID + gravity"),
-        (("compare", "stanford", "--q", "0,0,0,0,0,0"), "give --to as well"),
+        (("compare", "stanford", "--q", "0,0,0,0,0,0"), "give --to or --line-to as well"),
+        (("compare", "stanford", "--to", "0,0,0,0,0,0", "--line-to", "1,0,0"), "expected one of them"),
+        (("compare", "stanford", "--line-to", "1,0"), "line-to"),
+        (("compare", "puma560", "--line-to", "9,0,0"), "--line-to: the line cannot be followed"),
         (("compare", "stanford", "--tachometer-bits", "8"), "go together"),
         (("compare", "stanford", "--dac-bits", "8"), "--dac-range"),
         (("compare", "stanford", "--voltage", "--only", "PD"), "torque_constant"),

@@ -11,7 +11,7 @@ import pytest
 
 import forearm as fa
 from forearm import control
-from forearm.control.registry import CLASSICAL, OTHERS
+from forearm.control.registry import ASKED_FOR, CLASSICAL, IN_HAND_SPACE, OTHERS
 
 PERIOD = 4e-3
 
@@ -32,7 +32,8 @@ def test_everything_suited_is_listed(puma: control.Comparison) -> None:
         "computed torque",
         "computed torque, counterbalanced",
     } <= set(names)
-    assert set(names) <= set(CLASSICAL) | set(OTHERS)
+    assert set(names) <= set(CLASSICAL) | set(OTHERS) | set(IN_HAND_SPACE)
+    assert set(IN_HAND_SPACE) <= set(names)
     assert not any("no friction" in name for name in names), "there is none to leave out"
     assert puma.duration == pytest.approx(2.0)
     assert puma.payload == 2.0
@@ -60,6 +61,28 @@ def test_models_buy_tracking_with_operations(puma: control.Comparison) -> None:
     assert exact.hand_rms < exact.loaded_hand_rms
     assert puma["feed-forward"].loaded_hand_rms > 10.0 * exact.loaded_hand_rms, "nothing brings it back"
     assert all(row.ok for row in puma.rows)
+
+
+@pytest.mark.slow
+def test_control_in_the_hands_space_stands_beside_that_of_joints(puma: control.Comparison) -> None:
+    joints, hand = puma["computed torque"], puma["operational space"]
+    assert hand.hand_rms == pytest.approx(joints.hand_rms, rel=0.1), "the same poles, in another space"
+    assert hand.operations > joints.operations
+    soft, led = puma["impedance"], puma["impedance, feed-forward"]
+    assert led.hand_rms < 0.05 * soft.hand_rms
+    assert soft.operations < led.operations
+    assert math.isnan(soft.stiffness)
+    assert hand.stiffness == 1.0
+
+
+@pytest.mark.slow
+def test_some_are_compared_when_they_are_asked_for(puma: control.Comparison) -> None:
+    assert not {row.name for row in puma.rows} & set(ASKED_FOR)
+    still, moved = control.compare(puma.arm, None, list(ASKED_FOR)[::-1], period=PERIOD, payload=0.0).rows
+    assert (still.name, moved.name) == ("gravity compensation", "admittance")
+    assert moved.hand_rms == pytest.approx(puma["operational space"].hand_rms, rel=1e-6)
+    assert still.hand_rms > 0.1
+    assert still.operations < 0.2 * moved.operations
 
 
 def test_the_document_holds_everything(puma: control.Comparison) -> None:

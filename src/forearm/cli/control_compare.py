@@ -26,12 +26,16 @@ from forearm.cli.motions import MOTION_HELP, add_columns, read_plan
 from forearm.cli.numbers import POSITIVE
 from forearm.cli.outputs import add_plot, check_picture, tell_written
 from forearm.cli.progress import Progress
-from forearm.cli.states import add_state, read_state
+from forearm.cli.states import add_state, read_numbers, read_state
 from forearm.control.comparison import Comparison, compare
 from forearm.control.model_error import perturbed
 from forearm.control.reference import default_motion, smooth
 from forearm.errors import InputError
+from forearm.kinematics.poses import forward
+from forearm.spatial import Floats
 from forearm.tables import filled, number, text_table
+from forearm.trajectories.line_speed import QUINTIC_SPEED
+from forearm.trajectories.lines import HandLine, hand_line
 
 LEVER = 0.1  # m
 
@@ -61,11 +65,16 @@ def _add_motion(motion: argparse._ArgumentGroup) -> None:
     motion.add_argument("--duration", type=POSITIVE, metavar="S", help="s, above 0 (default: 2)")
     motion.add_argument("--plan", metavar="FILE", help=MOTION_HELP)
     add_columns(motion)
-    add_state(motion, "q", "where it starts, with --to, rad (m) (default: zero)")
+    add_state(motion, "q", "where it starts, with --to or --line-to, rad (m) (default: zero)")
     motion.add_argument(
         "--to",
         metavar="A,B,...",
         help="a posture to go to smoothly, rad (m); one value per joint (default: every joint moves)",
+    )
+    motion.add_argument(
+        "--line-to",
+        metavar="X,Y,Z",
+        help="a place for the hand to go to smoothly on a straight line, base frame, m",
     )
 
 
@@ -105,17 +114,39 @@ def run(given: argparse.Namespace) -> int:
 
 def _motion(given: argparse.Namespace, arm: Arm) -> Any:
     if given.plan is not None:
-        for name in ("duration", "q", "to"):
+        for name in ("duration", "q", "to", "line_to"):
             if getattr(given, name) is not None:
-                raise InputError(f"--{name}: --plan says that itself; leave it out.")
+                raise InputError(f"--{name.replace('_', '-')}: --plan says that itself; leave it out.")
         return read_plan(given, arm, given.plan)
     given.duration = 2.0 if given.duration is None else given.duration
-    if given.to is None:
+    if given.to is not None and given.line_to is not None:
+        raise InputError("--to and --line-to: expected one of them.")
+    if given.to is None and given.line_to is None:
         if given.q is not None:
-            raise InputError("--q: a motion that starts there goes somewhere; give --to as well.")
+            raise InputError(
+                "--q: a motion that starts there goes somewhere; give --to or --line-to as well."
+            )
         return default_motion(arm, given.duration)
     start = np.zeros(arm.n) if given.q is None else read_state(arm, given.q, "q", given.degrees)
+    if given.line_to is not None:
+        return _line(arm, start, read_numbers(given.line_to, "line-to", 3, "a place has"), given.duration)
     return smooth(start, read_state(arm, given.to, "to", given.degrees), given.duration)
+
+
+def _line(arm: Arm, start: Floats, to: Floats, duration: float) -> HandLine:
+    """A straight line of the hand, which keeps its attitude where there are joints for it."""
+    way = float(np.linalg.norm(to - forward(arm, start)[:3, 3]))
+    line = hand_line(
+        arm,
+        start,
+        to,
+        QUINTIC_SPEED * way / duration,
+        profile="quintic",
+        attitude="constant" if arm.n >= 6 else "free",
+    )
+    if not line.feasible:
+        raise InputError(f"--line-to: the line cannot be followed: {line.message}")
+    return line
 
 
 def _report(found: Comparison) -> str:

@@ -15,8 +15,13 @@ if TYPE_CHECKING:
     from forearm.control.code import controller_code
     from forearm.control.comparison import Comparison, Row, compare
     from forearm.control.controller import Controller, Sample
+    from forearm.control.controllers.admittance import Admittance
     from forearm.control.controllers.computed_torque import ComputedTorque
     from forearm.control.controllers.feedforward import FeedForward, FeedForwardPD
+    from forearm.control.controllers.gravity_compensation import GravityCompensation
+    from forearm.control.controllers.hand_gains import hand_inertia
+    from forearm.control.controllers.impedance import Impedance
+    from forearm.control.controllers.operational_space import OperationalSpace
     from forearm.control.controllers.pd import PD, PID
     from forearm.control.controllers.simplified import Saving, counterbalanced, locked_arm, savings
     from forearm.control.extrapolation import FirstOrder
@@ -64,8 +69,13 @@ _LATER = {
     "store": ("Store", "Stored", "practise"),
     "comparison": ("Comparison", "Row", "compare"),
     "controller": ("Controller", "Sample"),
+    "controllers.admittance": ("Admittance",),
     "controllers.computed_torque": ("ComputedTorque",),
     "controllers.feedforward": ("FeedForward", "FeedForwardPD"),
+    "controllers.gravity_compensation": ("GravityCompensation",),
+    "controllers.hand_gains": ("hand_inertia",),
+    "controllers.impedance": ("Impedance",),
+    "controllers.operational_space": ("OperationalSpace",),
     "controllers.pd": ("PD", "PID"),
     "controllers.simplified": ("Saving", "counterbalanced", "locked_arm", "savings"),
     "gains": ("Gains", "stable_inertias", "critically_damped", "joint_inertias", "largest_bandwidth"),
@@ -83,6 +93,7 @@ __all__ = [
     "PID",
     "AccelerationServo",
     "Actuators",
+    "Admittance",
     "Comparison",
     "ComputedTorque",
     "Controller",
@@ -92,8 +103,11 @@ __all__ = [
     "FirstOrder",
     "FixedPoint",
     "Gains",
+    "GravityCompensation",
+    "Impedance",
     "LogComparison",
     "Noise",
+    "OperationalSpace",
     "PathLength",
     "PayloadEstimate",
     "Precomputed",
@@ -118,6 +132,7 @@ __all__ = [
     "estimate_payload",
     "exact_accelerations",
     "fixed_point",
+    "hand_inertia",
     "hold",
     "joint_inertias",
     "largest_bandwidth",

@@ -13,12 +13,13 @@ from forearm.codegen.languages import c, c_family, describing
 from forearm.codegen.program import Program, program_of
 from forearm.codegen.text import folded
 from forearm.control.gains import BANDWIDTH, Gains
-from forearm.control.laws import INPUTS, LAWS, PERIOD, Law, law_of
+from forearm.control.hand_laws import LawOfArm, arm_law_of, law_in_hand_space
+from forearm.control.laws import LAWS, PERIOD, Law, law_of
 
 
 def controller_code(
     arm: Arm,
-    law: str = "computed_torque",
+    law: str | LawOfArm = "computed_torque",
     *,
     bandwidth: float = BANDWIDTH,
     gains: Gains | None = None,
@@ -35,7 +36,8 @@ def controller_code(
 
     Args:
         arm: the arm that the controller believes in.
-        law: "computed_torque", "feedforward_pd", "pd_gravity" or "pid_gravity".
+        law: "computed_torque", "feedforward_pd", "pd_gravity", "pid_gravity", "gravity_compensation",
+            "impedance", "operational_space", "admittance", or a controller of the last four as it was made.
         bandwidth: of critically damped gains, rad/s.
         gains: others in their place; None: those of the controller of the same name.
         friction: whether friction is in the model.
@@ -44,8 +46,13 @@ def controller_code(
         open_gains: whether gains are set at run time by `NAME_prepare`.
         name: NAME; None: of the arm and the law.
     """
-    made = law_of(arm, law, bandwidth, gains, friction, period, most, open_gains)
-    title = identifier(name) if name is not None else identifier(f"{arm.name[:24]}_{law}")
+    if isinstance(law, str) and law in LAWS:
+        made, label = law_of(arm, law, bandwidth, gains, friction, period, most, open_gains), law
+    else:
+        chosen = arm_law_of(arm, law, bandwidth, gains, friction, period)
+        made, label = law_in_hand_space(arm, chosen, most, open_gains), chosen.name
+        period = getattr(law, "period", period)
+    title = identifier(f"{arm.name[:24]}_{label}" if name is None else name)
     traced = made.traced
     program = program_of(
         traced.graph,
@@ -68,7 +75,7 @@ def _about(law: Law, period: float) -> tuple[str, ...]:
         else "motor torque times gear ratio"
     )
     lines = [
-        f"{LAWS[law.name]}, of {arm.name}, {arm.n} joints; e is wanted less measured.",
+        f"{law.about}, of {arm.name}, {arm.n} joints; e is wanted less measured.",
         "",
         f"Joints in order: {', '.join(j.name for j in arm.joints)}. Out comes {law.output}, {limits}.",
         "Call the function that ends in _step once a period"
@@ -79,37 +86,34 @@ def _about(law: Law, period: float) -> tuple[str, ...]:
 
 def _signature(program: Program, law: Law) -> str:
     """The fixed interface; parameters' k stands before the state."""
-    n = law.arm.n
-    taken = [f"const double {name}[{n}]" for name in INPUTS]
+    taken = [f"const double {name}[{length}]" for name, length in law.inputs.items()]
     taken += [f"const double k[{max(program.kept, 1)}]"] if program.parameters else []
-    arguments = [*taken, f"double state[{n}]", f"double {law.output}[{n}]"]
+    n = law.arm.n
+    arguments = [*taken, f"double state[{law.state or n}]", f"double {law.output}[{n}]"]
     return "\n".join(folded(f"void {program.name}_step({', '.join(arguments)})"))
 
 
 def _step(program: Program, law: Law) -> str:
     """The function that keeps the state: nothing of the law is in it."""
-    n, indent = law.arm.n, c_family.INDENT
+    indent = c_family.INDENT
     given = [a.name for a in describing.given(program)]
     outputs = [law.output] if not law.has_state else ["next", law.output]
     lines = [_signature(program, law), "{"]
-    lines += [f"{indent}double next[{n}];"] if law.has_state else [f"{indent}(void)state;"]
+    lines += [f"{indent}double next[{law.state}];"] if law.has_state else [f"{indent}(void)state;"]
     lines += ["", *folded(f"{program.name}({', '.join([*given, *outputs])});", indent)]
     if law.has_state:
-        lines += [f"{indent}for (int i = 0; i < {n}; i++)", f"{indent * 2}state[i] = next[i];"]
+        lines += [f"{indent}for (int i = 0; i < {law.state}; i++)", f"{indent * 2}state[i] = next[i];"]
     return "\n".join([*lines, "}"]) + "\n"
 
 
 def _header(program: Program, law: Law) -> str:
     guard = f"{program.name.upper()}_H"
-    said = (
-        "kept between calls: "
-        f"{'the sum of position errors' if law.has_state else 'nothing'}; all 0 at the start"
-    )
+    said = f"kept between calls: {law.kept}; all 0 at the start"
     about = c_family.description(program, "all double, float64 arithmetic throughout")
     about += [
         "",
         f"{program.name}_step takes the same, and in the place of state and state_next:",
-        f"  state[{law.arm.n}]  {said}.",
+        f"  state[{law.state or law.arm.n}]  {said}.",
     ]
     lines = [*c_family.comment(about), f"#ifndef {guard}", f"#define {guard}", ""]
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
+from forearm.errors import InputError, shorten
 
 Floats = NDArray[np.float64]
 
@@ -26,6 +27,7 @@ class Sample:
         qdd: measured accelerations (n,); None: no accelerometers.
         wanted: (q, qd, qdd) of the motion now, (n,) each.
         ahead: the same at the next period, when the torque asked for now has acted.
+        force: measured force and moment (6,) on the hand, at its origin, base axes; None: none acts.
     """
 
     k: int
@@ -35,6 +37,7 @@ class Sample:
     qdd: Floats | None
     wanted: tuple[Floats, Floats, Floats]
     ahead: tuple[Floats, Floats, Floats]
+    force: Floats | None = None
 
     @staticmethod
     def quickly(
@@ -45,6 +48,7 @@ class Sample:
         qdd: Floats | None,
         wanted: tuple[Floats, Floats, Floats],
         ahead: tuple[Floats, Floats, Floats],
+        force: Floats | None = None,
     ) -> Sample:
         """The same in half the time that setting the fields of a frozen record takes.
 
@@ -52,8 +56,14 @@ class Sample:
             k, t, q, qd, qdd, wanted, ahead: as in `Sample`.
         """
         self = object.__new__(Sample)
-        self.__dict__.update(k=k, t=t, q=q, qd=qd, qdd=qdd, wanted=wanted, ahead=ahead)
+        self.__dict__.update(k=k, t=t, q=q, qd=qd, qdd=qdd, wanted=wanted, ahead=ahead, force=force)
         return self
+
+
+def check_arm(arm: object) -> None:
+    """Refuse what a controller cannot be made for."""
+    if not isinstance(arm, Arm) or arm.n == 0:
+        raise InputError(f"controller: expected an Arm with joints that move, got {shorten(arm)}.")
 
 
 def most_torques(arm: Arm) -> Floats:

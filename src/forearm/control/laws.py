@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.codegen.functions import Traced
 from forearm.codegen.tracing import Tracing
-from forearm.control.controller import most_torques
+from forearm.control.controller import check_arm, most_torques
 from forearm.control.controllers.forces import inputs_named, traced_vectors
 from forearm.control.controllers.formulas import CONTROL_LAWS, LawInputs, Vector, clamped, state_next
 from forearm.control.controllers.traced_model import TracedModel
@@ -41,13 +41,20 @@ class Law:
     and what comes out of it.
     """
 
-    name: str
+    about: str
     arm: Arm
     traced: Traced
     parameters: dict[str, float]
     output: str  # "voltage" or "tau"
-    has_state: bool
     regrouped: bool
+    inputs: dict[str, int]  # what a sample brings, with its length
+    state: int = 0  # how many numbers it keeps,
+    kept: str = "nothing"  # and what they are
+
+    @property
+    def has_state(self) -> bool:
+        """Whether it keeps something between samples."""
+        return self.state > 0
 
 
 def law_of(
@@ -66,8 +73,7 @@ def law_of(
     Voltages and currents stay within the motors' limits, torques within `most` (n,),
     by default the joints' max_effort.
     """
-    if not isinstance(arm, Arm) or arm.n == 0:
-        raise InputError(f"controller: expected an Arm with joints that move, got {shorten(arm)}.")
+    check_arm(arm)
     if not isinstance(law, str) or law not in LAWS:
         raise NameNotFound(f"controller: there is no law {shorten(law)}; {suggest(str(law), LAWS)}")
     integral = law == "pid_gravity"
@@ -85,10 +91,11 @@ def law_of(
     results = {"state_next": state_next(x)} if integral else {}
     tau = CONTROL_LAWS[law].torques(x, TracedModel(tracing))
     tracing.graph.section = "drives"
-    output, results[output] = _driven(arm, tau, x.qd, most)
+    output, results[output] = driven_by(arm, tau, x.qd, most)
     tracing.name_turns()
     traced = traced_vectors(tracing, names, results)
-    return Law(law, arm, traced, parameters, output, integral, tracing.regrouped)
+    inputs, kept = dict.fromkeys(INPUTS, arm.n), (arm.n, "the sum of position errors") if integral else ()
+    return Law(LAWS[law], arm, traced, parameters, output, tracing.regrouped, inputs, *kept)
 
 
 def _gains(
@@ -112,7 +119,7 @@ def _gains(
     }, parameters
 
 
-def _driven(arm: Arm, tau: Vector, qd: Vector, most: ArrayLike | None) -> tuple[str, Vector]:
+def driven_by(arm: Arm, tau: Vector, qd: Vector, most: ArrayLike | None) -> tuple[str, Vector]:
     """Voltages within the limits of motors, V = R tau / K + K qd; torques where a motor is
     not known. Swartz (11).
     """

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm
 from forearm.control.actuators import DIRECT, METHOD, Actuators, Amplifiers, OldActuators
 from forearm.control.controller import Controller, Sample
+from forearm.control.hand_force import AppliedForce, HandForce
 from forearm.control.reference import Reference, sampled
 from forearm.control.sensors import EXACT, Sensors
 from forearm.errors import InputError, shorten
@@ -46,6 +47,7 @@ def run(
     plant: Arm | None = None,
     sensors: Sensors | None = None,
     actuators: Actuators = DIRECT,
+    hand_force: HandForce | None = None,
     step: float | None = None,
     q0: ArrayLike | None = None,
     qd0: ArrayLike | None = None,
@@ -62,6 +64,9 @@ def run(
         plant: what is moved; None: `arm`.
         sensors: what the controller is told of the plant's state; None: all of it, accelerations apart.
         actuators: how its commands reach the plant, by default as torques, at once.
+        hand_force: force and moment (6,) that the surroundings exert at the hand's origin, base axes, always
+            the same or as a function of t, q, qd that is asked once a period; the controller is told it, and
+            `tau` of the result has J^T times it; None: none.
         step: the plant is integrated by fourth-order steps of this length, s, or a little less; None: 0.25
             ms, or what a drive needs that brakes its joint sooner.
         q0, qd0: where it begins, (n,); None: on the motion.
@@ -74,6 +79,7 @@ def run(
     T = actuators.period(period)
     reference = sampled(arm, motion, T)
     drive = Amplifiers.of(arm, plant, actuators)
+    push = None if hand_force is None else AppliedForce.of(plant, hand_force, actuators)
     simulator, (q, qd) = drive.simulator, _start(plant, reference, q0, qd0)
     h = _step(simulator, q, T) if step is None else check_number(step, "run, step", above=0.0)
     substeps = max(1, math.ceil(T / h - 1e-9))
@@ -81,7 +87,7 @@ def run(
     track = Track(plant, 0.0, q, qd, stops=False, until=None)
     state = simulator.at_rest_or_moving(q[None], qd[None])
     moved = SimulatedPlant(simulator, track, state, Clock(0.0, T), substeps=substeps, bound=BEYOND)
-    told = _Told(drive, controller, reference, sensors, actuators.delay, track)
+    told = _Told(drive, controller, reference, sensors, actuators.delay, track, push)
     loop = SampledLoop(moved, told.ask)
     controller.reset()
     loop.run(len(reference.t) - 1)
@@ -149,7 +155,9 @@ class _Told:
         sensors: Sensors,
         delay: int,
         track: Track,
+        push: AppliedForce | None,
     ) -> None:
+        self.push = push
         self.drive, self.controller, self.reference, self.track = drive, controller, reference, track
         self.sensors, self.delay = sensors, delay
         self.is_exact = sensors.encoder is None and sensors.tachometer is None and not sensors.differences
@@ -162,6 +170,7 @@ class _Told:
         self.k = 0  # commands so far
         self.waiting: Floats | None = None  # what was asked for and acts a period later
         self.u: Floats | None = None  # what the machine code has
+        self.drives: list[Floats] = []  # what it has of the drives, where something pushes the hand
 
     def ask(self, t: float, state: State) -> Floats:
         """What the controller makes of a state, as the machine code takes it."""
@@ -171,7 +180,9 @@ class _Told:
         else:
             self.q[k], self.qd[k] = told = self.reader.read(q, qd)
         qdd = None if self.sensors.accelerometers is None else self._accelerations(q, qd, state)
-        answer = self.controller.command(Sample.quickly(k, t, *told, qdd, self.rows[k], self.rows[k + 1]))
+        force, push = (None, None) if self.push is None else self.push.at(t, q, qd)
+        rows = self.rows
+        answer = self.controller.command(Sample.quickly(k, t, *told, qdd, rows[k], rows[k + 1], force))
         _check(answer, self.shape, is_first=k == 0)
         self.commands[k], self.k = answer, k + 1
         command: Floats = self.commands[k]  # the controller may use its own array again
@@ -184,6 +195,9 @@ class _Told:
         if drive.believed is not None:
             self.requests[k] = request
         self.u = drive.giving(request)
+        if push is not None:
+            self.drives.append(self.u)
+            self.u = self.u + push
         return self.u
 
     def fields(self, state: State, given: Floats) -> dict[str, Any]:
@@ -197,6 +211,7 @@ class _Told:
             np.concatenate([self.commands[:1], self.commands[: m - 1]]) if self.delay else self.commands[:m]
         )
         requests = late if self.drive.believed is None else self.requests[:m]
+        given = given if self.push is None else np.array(self.drives[:m])
         short = self.drive.is_short(late, requests, given, qd[:m])
         return {
             "wanted": (w.q[:T], w.qd[:T], w.qdd[:T]),

@@ -17,8 +17,12 @@ from forearm.arm.arm import Arm
 from forearm.checking.balancing import with_counterweights
 from forearm.control.acceleration import AccelerationServo
 from forearm.control.controller import Controller
+from forearm.control.controllers.admittance import Admittance
 from forearm.control.controllers.computed_torque import ComputedTorque
 from forearm.control.controllers.feedforward import FeedForward, FeedForwardPD
+from forearm.control.controllers.gravity_compensation import GravityCompensation
+from forearm.control.controllers.impedance import Impedance
+from forearm.control.controllers.operational_space import OperationalSpace
 from forearm.control.controllers.pd import PD, PID
 from forearm.control.controllers.simplified import locked_arm, weights_of
 from forearm.control.extrapolation import FirstOrder
@@ -78,6 +82,7 @@ def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[t
     known = available(setting)
     if asked is None:
         return [(name, make(setting)) for name, make in known.items()]
+    known |= ASKED_FOR
     if isinstance(asked, str):
         raise InputError(f"controllers: expected a list, got {shorten(asked)}. Take [{asked!r}].")
     made = []
@@ -102,7 +107,7 @@ def available(setting: Setting) -> dict[str, Callable[[Setting], ControllerTrial
         del found["computed torque, own link only"]
     if setting.reference.still.any() and not setting.reference.still.all():
         found["computed torque, still joints locked"] = _locked
-    return found | OTHERS
+    return found | IN_HAND_SPACE | OTHERS
 
 
 def _made(cls: Callable[..., Any], **given: Any) -> Callable[[Setting], ControllerTrial]:
@@ -124,9 +129,11 @@ def _made(cls: Callable[..., Any], **given: Any) -> Callable[[Setting], Controll
 
 
 def _stiffness(s: Setting, controller: Any, takes: Mapping[str, Any]) -> float:
-    """By inertias less than M_jj, or by a bandwidth that was held back."""
+    """By inertias less than M_jj, or by a bandwidth that was held back; NaN for a spring of the hand."""
     if "inertias" in takes:
         return float(s.shares.min())
+    if "stiffness" in takes:
+        return math.nan
     return (
         float(getattr(controller, "bandwidth", s.bandwidth) / s.bandwidth) ** 2
         if "bandwidth" in takes
@@ -171,6 +178,18 @@ CLASSICAL: dict[str, Callable[[Setting], ControllerTrial]] = {
     "computed torque, no velocity terms": _made(ComputedTorque, dropped="no-velocity-terms"),
     "computed torque, own link only": _made(ComputedTorque, dropped="own-link-only"),
     "computed torque, counterbalanced": _counterbalanced,
+}
+# Springs, dampers and accelerations of the hand in the place of joints.
+IN_HAND_SPACE: dict[str, Callable[[Setting], ControllerTrial]] = {
+    "impedance": _made(Impedance),
+    "impedance, feed-forward": _made(Impedance, feedforward=True, velocity_terms=True),
+    "operational space": _made(OperationalSpace),
+}
+# Compared only when asked for: without a force an admittance is operational space, and what is wanted is
+# nothing to gravity compensation.
+ASKED_FOR: dict[str, Callable[[Setting], ControllerTrial]] = {
+    "admittance": _made(Admittance),
+    "gravity compensation": _made(GravityCompensation),
 }
 # Ways of getting the force without computing all of it at each sample.
 OTHERS: dict[str, Callable[[Setting], ControllerTrial]] = {

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from forearm.control.comparison import Comparison, Row
-from forearm.control.registry import OTHERS
+from forearm.control.registry import IN_HAND_SPACE, OTHERS
 from forearm.plots.figure import (
     BLACK,
     BLUE,
     GREEN,
     LETTER,
     ORANGE,
+    PURPLE,
     RED,
     SMALL,
     WIDE,
@@ -54,6 +55,7 @@ KINDS = {  # what a controller computes from: colour and mark
     "the whole model": (BLUE, "o"),
     "something left out of it": (GREEN, "s"),
     "errors, joint by joint": (ORANGE, "D"),
+    "errors of the hand": (PURPLE, "v"),
     "forces kept or measured": (RED, "^"),
 }
 Box = tuple[float, float, float, float]
@@ -103,6 +105,8 @@ def comparison_figure(comparison: Comparison) -> Any:
 def _kind(row: Row) -> str:
     if row.name in OTHERS:
         return "forces kept or measured"
+    if row.name in IN_HAND_SPACE or row.name == "admittance":
+        return "errors of the hand"
     if row.name.startswith(("PD", "PID")):
         return "errors, joint by joint"
     return "something left out of it" if "," in row.name else "the whole model"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from forearm.symbols.scalars import Scalar, maximum
 
 Array = np.ndarray[Any, Any]
 
@@ -34,23 +37,41 @@ def solve_symmetric(M: Array, b: Array) -> Array:
     """x with M x = b for a symmetric positive definite M, by L D L^T over any scalar,
     with one division per unknown.
     """
-    n = len(b)
+    L, r = factor_symmetric(M)
+    return solve_upper(L, r, solve_lower(L, np.array(b, dtype=M.dtype)))
+
+
+def factor_symmetric(M: Array, least: Sequence[Scalar] | None = None) -> tuple[Array, list[Scalar]]:
+    """L, whose entries below its diagonal of ones alone are used, and 1 / D with M = L D L^T.
+
+    Where an entry of D is below `least` (n,) it is raised to it, as if the diagonal of M were larger by that.
+    """
+    n = len(M)
     V = np.array(M, dtype=M.dtype)  # becomes L D
     L = np.array(M, dtype=M.dtype)
-    x = np.array(b, dtype=M.dtype)
-    r: list[Any] = [None] * n  # 1 / D
+    r: list[Any] = [None] * n
     for j in range(n):
         for i in range(j, n):
             for k in range(j):
                 V[i, j] = V[i, j] - L[i, k] * V[j, k]
-        r[j] = 1.0 / V[j, j]
+        r[j] = 1.0 / (V[j, j] if least is None else maximum(V[j, j], least[j]))
         for i in range(j + 1, n):
             L[i, j] = V[i, j] * r[j]
-    for i in range(n):
+    return L, r
+
+
+def solve_lower(L: Array, b: Array) -> Array:
+    """x with L x = b, (n,) or (n, k), written over b."""
+    for i in range(len(b)):
         for k in range(i):
-            x[i] = x[i] - L[i, k] * x[k]
-    for i in range(n - 1, -1, -1):
-        x[i] = x[i] * r[i]
-        for k in range(i + 1, n):
-            x[i] = x[i] - L[k, i] * x[k]
-    return x
+            b[i] = b[i] - L[i, k] * b[k]
+    return b
+
+
+def solve_upper(L: Array, r: list[Scalar], b: Array) -> Array:
+    """x with D L^T x = b, (n,) or (n, k), written over b."""
+    for i in range(len(b) - 1, -1, -1):
+        b[i] = b[i] * r[i]
+        for k in range(i + 1, len(b)):
+            b[i] = b[i] - L[k, i] * b[k]
+    return b

@@ -9,12 +9,14 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.codegen.tracing import Tracing
 from forearm.control.controllers.formulas import Vector, moving
+from forearm.control.controllers.hand_formulas import HandState
 from forearm.control.model_error import without_friction, without_gravity
 from forearm.drives.joint import depends_on_load, driven, held_freedoms
 from forearm.errors import NameNotFound, shorten, suggest
 from forearm.model import refuse_tree, silent
 from forearm.reduction.chain import Chain
 from forearm.reduction.recursion import inverse
+from forearm.symbols import derivative
 from forearm.symbols.scalars import Scalar, sign
 
 DROPPED = ("no-velocity-terms", "no-gravity", "own-link-only")
@@ -43,6 +45,24 @@ class TracedModel:
         """Torques that hold the arm still."""
         self.tracing.q = list(q)
         return np.array(self.tracing.inverse(None, None), dtype=object)
+
+    def inertia_matrix(self, q: Vector) -> Vector:
+        """M (n, n), rotors included."""
+        self.tracing.q = list(q)
+        return self.tracing.inertia_matrix()
+
+    def hand(self, q: Vector, qd: Vector, qdd: Vector | None = None) -> HandState:
+        """The hand's motion; without qdd its acceleration is J' qd. q, and qd with qdd, are inputs of the
+        graph.
+        """
+        t = self.tracing
+        t.q = list(q)
+        T, J = t.hand_pose(), t.hand_jacobian()
+        velocity = J @ qd
+        along = dict(zip(q, qd, strict=True)) | ({} if qdd is None else dict(zip(qd, qdd, strict=True)))
+        acceleration = np.array(derivative(t.graph, list(velocity), along), dtype=object)
+        t.mark("hand")
+        return HandState(T[:3, :3], T[:3, 3], J, velocity, acceleration)
 
     def inverse(self, q: Vector, qd: Vector, qdd: Vector, ahead: Vector) -> Vector:
         """Torques of a motion; where dry joints stand or go astray, friction is that of moving `ahead`."""

@@ -1,0 +1,149 @@
+"""Admittance: a measured force moves the reference as it would a mass on a spring and a damper, and a
+position loop in the hand's space goes there. Hogan 1985.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.control.controller import Sample
+from forearm.control.controllers.arm_law import JOINTS, ArmLaw
+from forearm.control.controllers.hand_formulas import admittance, admittance_next
+from forearm.control.controllers.hand_gains import NEAR, posture_numbers, task_of, usual_masses
+from forearm.control.gains import BANDWIDTH, critically_damped
+from forearm.control.model_error import without_friction
+from forearm.errors import InputError
+from forearm.values import as_floats, check_number, frozen_array
+
+Floats = NDArray[np.float64]
+MEANINGS = {
+    "force": "measured: force, N, and moment, N m, on the hand at its origin, base axes",
+    "state": "how far the force has moved the reference, m and rad, and the rates of that",
+    "state_next": "the same a period later",
+}
+SOFT = 0.2  # of the bandwidth: that of what the force moves, unless it is given
+OFF = 1e-6  # of a period: times are rounded
+TERMS = 20  # of the exponential's series, for matrices no longer than 1
+
+
+class Admittance:
+    """M xdd + D xd + K x = F moves the reference by x in the directions `axes`, F being the measured force on
+    the hand, base axes; `OperationalSpace` goes there, and takes the force off itself.
+
+    - `mass`, `damping`, `stiffness`: M, D, K of each direction, one number or (m,); kg, N s/m, N/m, of turns
+      kg m^2, N m s/rad, N m/rad (default: what the hand weighs in mid-range, critically damped with a
+      fifth of the bandwidth).
+    - `period`: of the samples, s, over which a force is held.
+    - the others: as `OperationalSpace` has them.
+
+    Without a force sensor in the loop (`control.run(..., hand_force=)`) F is 0.
+    """
+
+    def __init__(
+        self,
+        arm: Arm,
+        mass: ArrayLike | None = None,
+        damping: ArrayLike | None = None,
+        stiffness: ArrayLike | None = None,
+        *,
+        period: float = 1e-3,
+        bandwidth: float = BANDWIDTH,
+        axes: Iterable[str] | None = None,
+        posture: ArrayLike | None = None,
+        avoid_limits: float | None = None,
+        friction: bool = True,
+        near: float = NEAR,
+    ) -> None:
+        task = task_of(arm, axes, near)
+        m = len(task.rows)
+        M = usual_masses(arm, task) if mass is None else _each(mass, m, "mass")
+        soft = SOFT * check_number(bandwidth, "bandwidth", above=0.0)
+        K = soft * soft * M if stiffness is None else _each(stiffness, m, "stiffness")
+        D = 2.0 * np.sqrt(K * M) if damping is None else _each(damping, m, "damping")
+        if not (M > 0.0).all():
+            raise InputError(f"Admittance, mass: expected numbers above 0, got {M.tolist()}.")
+        gains = critically_damped(m, bandwidth)
+        self.period = check_number(period, "Admittance, period", above=0.0)
+        self.law = ArmLaw(
+            "admittance",
+            "Admittance: operational space to xd moved by M xdd + D xd + K x = F, less J^T F",
+            arm if friction else without_friction(arm),
+            {**dict.fromkeys(JOINTS, arm.n), "force": 6, "state": 2 * m},
+            {"kp_hand": gains.kp, "kd_hand": gains.kd}
+            | posture_numbers(arm, bandwidth, posture, avoid_limits)
+            | {"mobility": 1.0 / M, "spring": K / M, "damper": D / M}
+            | {"transition": held_response(M, D, K, self.period)},
+            (task,),
+            lambda x, model: admittance(x, model, task),
+            lambda x: admittance_next(x, task),
+            MEANINGS,
+        )
+        self.name = "admittance" if friction else "admittance, no friction"
+        self.reset()
+
+    @property
+    def operations(self) -> float:
+        """Those of the law and of what moves its reference, with the forward kinematics of what is wanted."""
+        return self.law.operations
+
+    @property
+    def offset(self) -> Floats:
+        """How far the reference is moved now, (m,), m and rad."""
+        return self.state[: len(self.state) // 2].copy()
+
+    def reset(self) -> None:
+        """The reference is where it was."""
+        self.state = np.zeros(self.law.reads["state"])
+        self.last: float | None = None  # when it was asked
+
+    def command(self, sample: Sample) -> Floats:
+        """Torques to the moved reference, which then moves on."""
+        apart = self.period if self.last is None else sample.t - self.last
+        if abs(apart - self.period) > OFF * self.period:
+            raise InputError(
+                f"Admittance, period: expected samples {self.period:g} s apart, got {apart:g} s; give it the "
+                "period of the loop."
+            )
+        self.last = sample.t
+        force = np.zeros(6) if sample.force is None else sample.force
+        inputs = (sample.q, sample.qd, *sample.wanted, sample.ahead[1], force, self.state)
+        state, tau = self.law.command(*inputs)
+        self.state = state
+        return np.asarray(tau)
+
+
+def held_response(mass: Floats, damping: Floats, stiffness: Floats, period: float) -> Floats:
+    """What a period does to x and xd of M xdd + D xd + K x = F with F held, (6 m,): the factors of x, xd and
+    F in the next x, and in the next xd.
+    """
+    parts = []
+    for M, D, K in zip(mass, damping, stiffness, strict=True):
+        A = period * np.array([[0.0, 1.0, 0.0], [-K / M, -D / M, 1.0 / M], [0.0, 0.0, 0.0]])
+        parts.append(_exponential(A)[:2].ravel())
+    return np.ascontiguousarray(np.array(parts).T).ravel()
+
+
+def _exponential(A: Floats) -> Floats:
+    """e^A by its series, A halved until it is short and the result squared as often."""
+    halvings = max(0, math.ceil(math.log2(max(float(np.linalg.norm(A)), 1.0))))
+    small, term = A / 2.0**halvings, np.eye(len(A))
+    total = term.copy()
+    for k in range(1, TERMS):
+        term = term @ small / k
+        total += term
+    for _ in range(halvings):
+        total = total @ total
+    return total
+
+
+def _each(value: ArrayLike, m: int, what: str) -> Floats:
+    array = as_floats(value, f"Admittance, {what}")
+    made = frozen_array(np.full(m, array) if array.ndim == 0 else array, (m,), f"Admittance, {what}")
+    if (made < 0.0).any():
+        raise InputError(f"Admittance, {what}: expected no negative number, got {made.tolist()}.")
+    return made

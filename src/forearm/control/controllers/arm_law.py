@@ -1,0 +1,100 @@
+"""A law ready for an arm: what it reads at a sample, the numbers that it is set to, and its torques, as
+machine code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.codegen.functions import Traced
+from forearm.codegen.program import Argument
+from forearm.codegen.tracing import Tracing
+from forearm.control.controllers.forces import SAID
+from forearm.control.controllers.formulas import Vector
+from forearm.control.controllers.hand_formulas import HandInputs, HandModel
+from forearm.control.controllers.traced_model import TracedModel
+from forearm.kernels.traced_function import TracedFunction, compile_function
+from forearm.symbols import refined
+
+Floats = NDArray[np.float64]
+JOINTS = ("q", "qd", "q_wanted", "qd_wanted", "qdd_wanted", "qd_ahead")
+
+
+@dataclass(frozen=True, eq=False)
+class ArmLaw:
+    """A law on the arm that it believes in: `reads` has the lengths of what a sample brings, by name,
+    `numbers` its gains, (k,) each.
+
+    `form` is all else that its torques depend on, `about` what it says of itself. A law with a state has
+    `state_next`; `meanings` are of what others do not read.
+    """
+
+    name: str
+    about: str
+    arm: Arm
+    reads: dict[str, int]
+    numbers: dict[str, Floats]
+    form: tuple[object, ...]
+    torques: Callable[[HandInputs, HandModel], Vector]
+    state_next: Callable[[HandInputs], Vector] | None = None
+    meanings: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def compiled(self) -> TracedFunction:
+        """Torques, and the next state where there is one, from what it reads and its numbers, in order."""
+        lengths = tuple((name, len(x)) for name, x in self.numbers.items())
+        key = ("arm law", self.name, self.form, lengths, self.arm)
+        return compile_function(self._traced, self.name, key=key, arm=self.arm)
+
+    def meaning(self, name: str) -> str:
+        """What an array is, with its unit."""
+        return self.meanings.get(name, SAID.get(name, ""))
+
+    @property
+    def operations(self) -> float:
+        """Multiplications and additions a sample, exact."""
+        return self.compiled.counts.operations
+
+    def command(self, *sample: Floats) -> Any:
+        """Torques (n,), or these and the next state, from what it reads in order."""
+        return self.compiled.call(*sample, *self.numbers.values())
+
+    def _traced(self) -> Traced:
+        tracing = Tracing(self.arm, {})
+        lengths = self.reads | {name: len(x) for name, x in self.numbers.items()}
+        given = {name: entries(tracing, name, k) for name, k in lengths.items()}
+        inputs = tuple(Argument(name, (k,), self.meaning(name)) for name, k in lengths.items())
+        return traced_law(self, tracing, given, inputs)
+
+
+def entries(tracing: Tracing, name: str, length: int) -> Vector:
+    """An array of inputs of the graph; q and qd are there already."""
+    known = {"q": tracing.q, "qd": tracing.qd}
+    found = known.get(name) or [tracing.graph.input(f"{name}[{i}]") for i in range(length)]
+    return np.array(found, dtype=object)
+
+
+def traced_law(
+    law: ArmLaw,
+    tracing: Tracing,
+    given: dict[str, Vector],
+    inputs: tuple[Argument, ...],
+    drive: Callable[[Vector], tuple[str, Vector]] = lambda tau: ("tau", tau),
+) -> Traced:
+    """A law on a tracing's graph, refined: what `drive` makes of its torques by name, and its next state."""
+    x = HandInputs(**given)
+    results = {} if law.state_next is None else {"state_next": law.state_next(x)}
+    tau = law.torques(x, TracedModel(tracing))
+    tracing.mark("law")
+    name, results[name] = drive(tau)
+    tracing.mark("drives")
+    tracing.name_turns()
+    outputs = tuple(Argument(key, (len(value),), law.meaning(key)) for key, value in results.items())
+    return Traced(*refined(tracing.graph, results), inputs, outputs)

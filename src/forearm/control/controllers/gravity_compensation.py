@@ -1,0 +1,55 @@
+"""Gravity compensation: the arm can be moved by hand, and stays where it is left."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.control.controller import Sample, check_arm
+from forearm.control.controllers.arm_law import ArmLaw
+from forearm.control.controllers.hand_formulas import gravity_compensation
+from forearm.errors import InputError
+from forearm.values import as_floats, frozen_array
+
+Floats = NDArray[np.float64]
+
+
+class GravityCompensation:
+    """tau = g(q) - d qd, whatever is wanted; d is one `damping`, or one per joint, N m s/rad (N s/m)."""
+
+    def __init__(self, arm: Arm, *, damping: ArrayLike | None = None) -> None:
+        check_arm(arm)
+        self._is_damped = damping is not None
+        numbers = {} if damping is None else {"kd": _damping(arm, damping)}
+        self.law = ArmLaw(
+            "gravity_compensation",
+            "Gravity compensation: g(q) - kd qd" if numbers else "Gravity compensation: g(q)",
+            arm,
+            dict.fromkeys(("q", "qd") if numbers else ("q",), arm.n),
+            numbers,
+            (),
+            gravity_compensation,
+        )
+        self.name = "gravity compensation"
+
+    @property
+    def operations(self) -> float:
+        """Those of gravity, and 2 a joint for the damping."""
+        return self.law.operations
+
+    def reset(self) -> None:
+        """Nothing is kept."""
+
+    def command(self, sample: Sample) -> Floats:
+        """What holds the arm, less what slows it down."""
+        tau: Floats = self.law.command(*((sample.q, sample.qd) if self._is_damped else (sample.q,)))
+        return tau
+
+
+def _damping(arm: Arm, given: ArrayLike) -> Floats:
+    array = as_floats(given, "damping")
+    made = frozen_array(np.full(arm.n, array) if array.ndim == 0 else array, (arm.n,), "damping")
+    if (made < 0.0).any():
+        raise InputError(f"damping: expected numbers of at least 0, got {made.tolist()}.")
+    return made

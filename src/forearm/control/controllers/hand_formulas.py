@@ -1,0 +1,208 @@
+"""Control laws in the hand's space, each written once: over arrays of numbers, and over arrays of symbols,
+from which machine code and C are made. Khatib 1987, Hogan 1985.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from forearm.control.controllers.formulas import LawModel, Vector, pull
+from forearm.control.controllers.hand_inertia import HandInertia, HandTask
+from forearm.model import Array
+from forearm.symbols.scalars import Scalar, arctangent, maximum, minimum, root
+
+TINY = 1e-150  # the sine of an angle that is 0
+
+
+@dataclass(frozen=True, eq=False)
+class HandState:
+    """The hand in base axes: attitude R (3, 3), origin p (3,), Jacobian J (6, n), velocity J qd and
+    acceleration J qdd + J' qd, (6,) each, linear rows first.
+    """
+
+    R: Array
+    p: Array
+    J: Array
+    velocity: Array
+    acceleration: Array
+
+
+class HandModel(LawModel, Protocol):
+    """What a law in the hand's space asks of the arm that it believes in."""
+
+    def inertia_matrix(self, q: Vector) -> Array:
+        """M (n, n)."""
+        ...
+
+    def hand(self, q: Vector, qd: Vector, qdd: Vector | None = None) -> HandState:
+        """The hand's motion; without qdd its acceleration is J' qd."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class HandInputs:
+    """What a law in the hand's space may read: measured and wanted joints, (n,) each; the measured `force` on
+    the hand (6,); gains of the m directions that are controlled and of the posture; the state of a law.
+
+    `stiffness` and `damping` are (m,) or, row by row, (m m,). The posture is that of the wanted joints unless
+    `posture` (n,) is another; joints are pushed back from beyond `lower` and `upper` by `push` (n,), 1/s^2.
+    `mobility`, `spring` and `damper` are 1 / M, K / M and D / M of an admittance, `transition` (6 m,) is what
+    a period does to its state.
+    """
+
+    q: Vector = None
+    qd: Vector = None
+    q_wanted: Vector = None
+    qd_wanted: Vector = None
+    qdd_wanted: Vector = None
+    qd_ahead: Vector = None
+    force: Vector = None
+    state: Vector = None
+    kp_hand: Vector = None
+    kd_hand: Vector = None
+    stiffness: Vector = None
+    damping: Vector = None
+    ratio: Vector = None
+    kp: Vector = None
+    kd: Vector = None
+    posture: Vector = None
+    lower: Vector = None
+    upper: Vector = None
+    push: Vector = None
+    mobility: Vector = None
+    spring: Vector = None
+    damper: Vector = None
+    transition: Vector = None
+
+
+@dataclass(frozen=True)
+class ImpedanceTerms:
+    """What an impedance has beside spring and damper: Lambda (xdd - J' qd), velocity terms and friction of
+    the model beside gravity, a posture in the null space.
+    """
+
+    feedforward: bool = False
+    velocity_terms: bool = False
+    posture: bool = False
+
+
+def gravity_compensation(x: HandInputs, model: LawModel) -> Vector:
+    """tau = g(q) - kd qd."""
+    held = model.gravity(x.q)
+    return held if x.kd is None else held - x.kd * x.qd
+
+
+def impedance(x: HandInputs, model: HandModel, task: HandTask, terms: ImpedanceTerms) -> Vector:
+    """tau = J^T (K e + D e' [+ Lambda (xdd - J' qd)]) + g(q), or all of the bias, and in the null space of
+    the hand torques M a of the posture. Hogan 1985.
+    """
+    here, there, rows = _here(x, model), _there(x, model), list(task.rows)
+    J, rate = here.J[rows], (there.velocity - here.velocity)[rows]
+    # What a law does not have is 0 here, and costs nothing over symbols.
+    M = model.inertia_matrix(x.q)
+    inertia = HandInertia.of(M, J, task)
+    a = posture_acceleration(x) if terms.posture else np.zeros(len(x.q))
+    second = (there.acceleration - here.acceleration)[rows] if terms.feedforward else np.zeros(len(rows))
+    f = _times(x.stiffness, hand_error(there, here)[rows]) + inertia.force(second - J @ a)
+    f = f + (_damped(x, inertia, rate) if x.damping is None else _times(x.damping, rate))
+    if terms.velocity_terms:
+        return J.T @ f + model.inverse(x.q, x.qd, a, x.qd_ahead)
+    return J.T @ f + model.gravity(x.q) + M @ a
+
+
+def operational_space(x: HandInputs, model: HandModel, task: HandTask) -> Vector:
+    """Torques that give the hand xdd + kd e' + kp e, and the joints in its null space the posture's
+    acceleration a: inverse dynamics at a + M^-1 J^T Lambda (xdd + kd e' + kp e - J' qd - J a).
+
+    That is J^T (Lambda (xdd + kd e' + kp e) + mu + p) + (1 - J^T Jbar^T) (M a + C qd + g) with
+    Jbar = M^-1 J^T Lambda. Khatib 1987.
+    """
+    here, there, rows = _here(x, model), _there(x, model), list(task.rows)
+    e, rate = hand_error(there, here)[rows], (there.velocity - here.velocity)[rows]
+    asked = (there.acceleration - here.acceleration)[rows] + x.kd_hand * rate + x.kp_hand * e
+    return model.inverse(x.q, x.qd, _resolved(x, model, here.J[rows], asked, task), x.qd_ahead)
+
+
+def admittance(x: HandInputs, model: HandModel, task: HandTask) -> Vector:
+    """The torques of `operational_space` to a reference that a measured force has moved by the `state`, an
+    offset and its rate, (m,) each, with M xdd + D xd + K x = F; the force itself is taken off, -J^T F.
+    """
+    here, there, rows = _here(x, model), _there(x, model), list(task.rows)
+    offset, speed = x.state[: len(rows)], x.state[len(rows) :]
+    e = hand_error(there, here)[rows] + offset
+    rate = (there.velocity - here.velocity)[rows] + speed
+    second = x.mobility * x.force[rows] - x.damper * speed - x.spring * offset
+    asked = (there.acceleration - here.acceleration)[rows] + second + x.kd_hand * rate + x.kp_hand * e
+    qdd = _resolved(x, model, here.J[rows], asked, task)
+    return model.inverse(x.q, x.qd, qdd, x.qd_ahead) - here.J.T @ x.force
+
+
+def admittance_next(x: HandInputs, task: HandTask) -> Vector:
+    """The state a period later, exact for a force that is held."""
+    m = len(task.rows)
+    parts = [x.transition[i * m : (i + 1) * m] for i in range(6)]
+    known = (x.state[:m], x.state[m:], x.force[list(task.rows)])
+    offset, speed = (sum(c * v for c, v in zip(parts[i : i + 3], known, strict=True)) for i in (0, 3))
+    return np.concatenate([offset, speed])
+
+
+def posture_acceleration(x: HandInputs) -> Vector:
+    """Accelerations (n,) towards a posture, and back from the limits."""
+    if x.posture is None:
+        a = x.qdd_wanted + pull(x.kp, x.kd, x.q, x.qd, x.q_wanted, x.qd_wanted)
+    else:
+        a = x.kp * (x.posture - x.q) - x.kd * x.qd
+    if x.push is None:
+        return a
+    inside = [_within(*each) for each in zip(x.q, x.lower, x.upper, strict=True)]
+    return a + x.push * (np.array(inside) - x.q)
+
+
+def hand_error(there: HandState, here: HandState) -> Array:
+    """From here to there, (6,): the way, and the turn as a rotation vector, base axes."""
+    return np.concatenate([there.p - here.p, rotation_vector(there.R @ here.R.T)])
+
+
+def rotation_vector(R: Array) -> Array:
+    """Axis times angle of a rotation over any scalar; 0 for a half turn, whose axis R does not tell."""
+    s = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    sine, cosine = root(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]), 0.5 * (R[0, 0] + R[1, 1] + R[2, 2] - 1.0)
+    return s * (arctangent(sine, cosine) / maximum(sine, TINY))
+
+
+def _here(x: HandInputs, model: HandModel) -> HandState:
+    return model.hand(x.q, x.qd)
+
+
+def _there(x: HandInputs, model: HandModel) -> HandState:
+    return model.hand(x.q_wanted, x.qd_wanted, x.qdd_wanted)
+
+
+def _resolved(x: HandInputs, model: HandModel, J: Array, asked: Array, task: HandTask) -> Array:
+    """Accelerations of the joints, the nearest to the posture's by kinetic energy that the hand's allow."""
+    a, inertia = posture_acceleration(x), HandInertia.of(model.inertia_matrix(x.q), J, task)
+    return a + inertia.accelerations(inertia.force(asked - J @ a))
+
+
+def _damped(x: HandInputs, inertia: HandInertia, rate: Array) -> Array:
+    """2 ratio sqrt(K_jj Lambda_j) e', Lambda_j being felt while the other directions are free."""
+    m = len(rate)
+    own = x.stiffness if len(x.stiffness) == m else x.stiffness[:: m + 1]
+    pairs = zip(own, inertia.directions, rate, strict=True)
+    return np.array([2.0 * x.ratio[0] * root(k * mass) * v for k, mass, v in pairs])
+
+
+def _within(q: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
+    """q within its limits; one that is known to be infinite needs no comparison."""
+    low, high = (isinstance(x, float) and math.isinf(x) for x in (lower, upper))
+    q = q if low else maximum(q, lower)
+    return q if high else minimum(q, upper)
+
+
+def _times(K: Vector, v: Array) -> Scalar:
+    """K v of a matrix that is diagonal, (m,), or whole, (m m,)."""
+    return K * v if len(K) == len(v) else K.reshape(len(v), len(v)) @ v

@@ -1,0 +1,92 @@
+"""What laws in the hand's space are set to: the directions that they control, the inertia that is felt there,
+the posture that redundant joints take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.control.controller import check_arm
+from forearm.control.controllers.hand_inertia import AXES, HandInertia, HandTask
+from forearm.control.gains import critically_damped
+from forearm.dynamics.reference import inertia_matrix
+from forearm.errors import InputError, shorten
+from forearm.kinematics.arguments import one_state
+from forearm.kinematics.jacobian import jacobian
+from forearm.kinematics.limits import limits_of, middle
+from forearm.values import as_floats, check_number, frozen_array
+
+Floats = NDArray[np.float64]
+NEAR = 1e-3  # of the mean mobility: what is damped
+MARGIN = 0.1  # of a joint's range, at either end
+
+
+def task_of(arm: Arm, axes: Iterable[str] | None, near: float) -> HandTask:
+    """The directions named, x, y, z and rx, ry, rz about these; by default all six where six joints can serve
+    them, else x, y, z.
+    """
+    check_arm(arm)
+    given = AXES[: 6 if arm.n >= 6 else 3] if axes is None else tuple(axes)
+    if not given or len(set(given)) != len(given) or not set(given) <= set(AXES):
+        raise InputError(f"axes: expected some of {', '.join(AXES)}, each once, got {shorten(given)}.")
+    rows = tuple(i for i, axis in enumerate(AXES) if axis in given)
+    return HandTask(rows, check_number(near, "near", above=0.0, maximum=1.0))
+
+
+def hand_inertia(arm: Arm, q: ArrayLike, axes: Iterable[str] | None = None, near: float = NEAR) -> Floats:
+    """Lambda = (J M^-1 J^T)^-1 (m, m) at a posture (n,), rotors included: the force, N, or moment, N m, for
+    each acceleration of the hand; damped where it is nearly singular. Khatib 1987.
+    """
+    task = task_of(arm, axes, near)
+    found = _inertia_at(arm, q, task)
+    return np.array([found.force(unit) for unit in np.eye(len(task.rows))]).T
+
+
+def usual_masses(arm: Arm, task: HandTask) -> Floats:
+    """What the hand weighs in mid-range, (m,), kg and of turns kg m^2: 1 over the mean of (J M^-1 J^T)_jj, in
+    which light directions count most, so that no posture is much lighter.
+    """
+    return np.asarray(task.near / _inertia_at(arm, middle(arm), task).least)
+
+
+def posture_numbers(
+    arm: Arm, bandwidth: float, posture: ArrayLike | None, avoid_limits: float | None
+) -> dict[str, Floats]:
+    """The gains of the posture, the posture where it is given, and what pushes joints back from limits: from
+    a tenth of the range before them on, with w^2 of a bandwidth of its own.
+    """
+    gains = critically_damped(arm.n, bandwidth)
+    made = {"kp": gains.kp, "kd": gains.kd}
+    if posture is not None:
+        made["posture"] = frozen_array(posture, (arm.n,), "posture")
+    if avoid_limits is not None:
+        w = check_number(avoid_limits, "avoid_limits, rad/s", above=0.0)
+        lower, upper = limits_of(arm)
+        with np.errstate(invalid="ignore"):
+            margin = np.where(np.isfinite(upper - lower), MARGIN * (upper - lower), 0.0)
+        made |= {"lower": lower + margin, "upper": upper - margin, "push": np.full(arm.n, w * w)}
+    return made
+
+
+def directions_given(value: ArrayLike, m: int, what: str) -> Floats:
+    """Of the m directions: (m,), or a symmetric matrix (m, m) without negative eigenvalues row by row."""
+    array = as_floats(value, what)
+    array = np.full(m, array) if array.ndim == 0 else array
+    if array.shape not in ((m,), (m, m)):
+        raise InputError(f"{what}: expected {m} numbers or a matrix ({m}, {m}), got shape {array.shape}.")
+    square = np.diag(array) if array.ndim == 1 else array
+    if not np.isfinite(square).all() or not np.allclose(square, square.T, rtol=1e-9, atol=0.0):
+        raise InputError(f"{what}: expected finite numbers, a matrix to be symmetric, got {shorten(value)}.")
+    if np.linalg.eigvalsh(square).min() < -1e-9 * np.abs(square).max():
+        raise InputError(f"{what}: expected no negative number or eigenvalue, got {shorten(value)}.")
+    return array.ravel()
+
+
+def _inertia_at(arm: Arm, q: ArrayLike, task: HandTask) -> HandInertia:
+    (posture,) = one_state(arm, "hand_inertia", q=q)
+    J = jacobian(arm, posture)[list(task.rows)]
+    return HandInertia.of(inertia_matrix(arm, posture), J, task)

@@ -1,0 +1,105 @@
+"""Cartesian impedance: a spring and a damper between the hand and where it should be. Hogan 1985."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.control.controller import Sample
+from forearm.control.controllers.arm_law import JOINTS, ArmLaw
+from forearm.control.controllers.hand_formulas import ImpedanceTerms, impedance
+from forearm.control.controllers.hand_gains import (
+    NEAR,
+    directions_given,
+    posture_numbers,
+    task_of,
+    usual_masses,
+)
+from forearm.control.gains import BANDWIDTH
+from forearm.control.model_error import without_friction
+from forearm.values import check_number
+
+Floats = NDArray[np.float64]
+
+
+class Impedance:
+    """tau = J^T (K e + D e') + g(q), e being the way and the rotation vector from the hand to where it should
+    be, base axes: pushed by a force F it gives way by K^-1 F.
+
+    - `stiffness`: K of the directions `axes`, (m,) or (m, m), N/m and N m/rad (default: w^2 of the
+      `bandwidth` times what the hand weighs in mid-range, the mean of its directions).
+    - `damping`: D likewise, N s/m and N m s/rad (default: 2 `ratio` sqrt(K_jj Lambda_j) at each sample, with
+      Lambda_j = 1 / (J M^-1 J^T)_jj).
+    - `feedforward`: Lambda (xdd - J' qd) is added to the force; `velocity_terms`: C qd and friction to g(q).
+      With both Lambda e'' + D e' + K e = F.
+    - `axes`, `posture`, `avoid_limits`, `near`: as `OperationalSpace` has them. Joints have a posture where
+      they are more than the directions, with `feedforward`, and where one is given; of as many joints as
+      directions it shows near singular postures alone.
+    """
+
+    def __init__(
+        self,
+        arm: Arm,
+        stiffness: ArrayLike | None = None,
+        damping: ArrayLike | None = None,
+        *,
+        ratio: float = 1.0,
+        bandwidth: float = BANDWIDTH,
+        feedforward: bool = False,
+        velocity_terms: bool = False,
+        axes: Iterable[str] | None = None,
+        posture: ArrayLike | None = None,
+        avoid_limits: float | None = None,
+        near: float = NEAR,
+    ) -> None:
+        task = task_of(arm, axes, near)
+        m = len(task.rows)
+        w = check_number(bandwidth, "bandwidth", above=0.0)
+        K = w * w * usual_masses(arm, task) if stiffness is None else stiffness
+        numbers = {"stiffness": directions_given(K, m, "stiffness")}
+        if damping is None:
+            numbers["ratio"] = np.array([check_number(ratio, "ratio", minimum=0.0)])
+        else:
+            numbers["damping"] = directions_given(damping, m, "damping")
+        chooses = arm.n > m or feedforward or posture is not None or avoid_limits is not None
+        terms = ImpedanceTerms(feedforward, velocity_terms, chooses)
+        if chooses:
+            numbers |= posture_numbers(arm, bandwidth, posture, avoid_limits)
+        self.law = ArmLaw(
+            "impedance",
+            f"Impedance: J^T (K e + D e'{' + Lambda (xdd - Jd qd)' if feedforward else ''}) + "
+            f"{'C qd + g(q)' if velocity_terms else 'g(q)'}",
+            arm if velocity_terms else without_friction(arm),
+            dict.fromkeys(JOINTS, arm.n),
+            numbers,
+            (task, terms),
+            lambda x, model: impedance(x, model, task, terms),
+        )
+        said = ["impedance", *(["feed-forward"] if feedforward else [])]
+        self.name = ", ".join([*said, *(["velocity terms"] if velocity_terms else [])])
+
+    @property
+    def stiffness(self) -> Floats:
+        """K (m, m)."""
+        return _square(self.law.numbers["stiffness"])
+
+    @property
+    def operations(self) -> float:
+        """Those of the law, with the forward kinematics of what is wanted."""
+        return self.law.operations
+
+    def reset(self) -> None:
+        """Nothing is kept."""
+
+    def command(self, sample: Sample) -> Floats:
+        """The spring's and the damper's force at the joints, and what holds the arm."""
+        tau: Floats = self.law.command(sample.q, sample.qd, *sample.wanted, sample.ahead[1])
+        return tau
+
+
+def _square(flat: Floats) -> Floats:
+    side = round(len(flat) ** 0.5)
+    return np.diag(flat) if side * side != len(flat) or len(flat) == 1 else flat.reshape(side, side)

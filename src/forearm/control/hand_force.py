@@ -1,0 +1,56 @@
+"""What the surroundings exert on the hand of a plant, and what of it the joints feel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forearm.arm.arm import Arm
+from forearm.control.actuators import Actuators
+from forearm.drives.joint import depends_on_load
+from forearm.errors import InputError, shorten
+from forearm.kernels.kernel import Kernel
+from forearm.simulation.machine import kernel_of
+from forearm.values import as_floats, frozen_array
+
+Floats = NDArray[np.float64]
+# Force and moment (6,) at the hand's origin, base axes: always the same, or from t, q (n,) and qd (n,).
+HandForce = ArrayLike | Callable[[float, Floats, Floats], ArrayLike]
+
+
+@dataclass(frozen=True, eq=False)
+class AppliedForce:
+    """A force on the hand, asked for once a period."""
+
+    kernel: Kernel
+    given: Callable[[float, Floats, Floats], ArrayLike]
+
+    @staticmethod
+    def of(plant: Arm, force: HandForce, actuators: Actuators) -> AppliedForce:
+        """A force on the hand of a plant that is driven by torques."""
+        if actuators.by_voltage:
+            raise InputError(
+                "run, hand_force: expected a plant that torques drive, got voltages; leave dac and voltage "
+                "out."
+            )
+        if depends_on_load(plant):
+            raise InputError(
+                f"run, hand_force: friction of {plant.name!r} depends on the load, which a force on the hand "
+                "changes in another way than a motor does; take control.without_friction(arm) for the plant."
+            )
+        if callable(force):
+            return AppliedForce(kernel_of(plant), force)
+        fixed = frozen_array(force, (6,), "run, hand_force")
+        return AppliedForce(kernel_of(plant), lambda t, q, qd: fixed)
+
+    def at(self, t: float, q: Floats, qd: Floats) -> tuple[Floats, Floats]:
+        """The force (6,), and J^T times it (n,)."""
+        force = as_floats(self.given(t, q.copy(), qd.copy()), "run, hand_force")
+        if force.shape != (6,) or not np.isfinite(force).all():
+            raise InputError(
+                f"run, hand_force: expected 6 finite numbers at {t:.6g} s, got {shorten(force.tolist())}."
+            )
+        return force, force @ self.kernel.jacobian(q)

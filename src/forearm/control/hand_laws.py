@@ -1,0 +1,111 @@
+"""Laws in the hand's space as functions from a sample to a voltage, as `laws` has those of joints."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from forearm.arm.arm import Arm
+from forearm.codegen.program import Argument
+from forearm.codegen.tracing import Tracing
+from forearm.control.controller import check_arm
+from forearm.control.controllers.admittance import Admittance
+from forearm.control.controllers.arm_law import ArmLaw, entries, traced_law
+from forearm.control.controllers.gravity_compensation import GravityCompensation
+from forearm.control.controllers.impedance import Impedance
+from forearm.control.controllers.operational_space import OperationalSpace
+from forearm.control.gains import Gains
+from forearm.control.laws import INPUTS, LAWS, Law, driven_by
+from forearm.control.model_error import without_friction
+from forearm.errors import InputError, NameNotFound, shorten, suggest
+
+HAND_LAWS: dict[str, Callable[..., LawOfArm]] = {
+    "gravity_compensation": GravityCompensation,
+    "impedance": Impedance,
+    "operational_space": OperationalSpace,
+    "admittance": Admittance,
+}
+NOT_GAINS = ("lower", "upper")  # infinite where a joint has no limit
+
+
+class LawOfArm(Protocol):
+    """A controller whose law can be written as code."""
+
+    @property
+    def law(self) -> ArmLaw:
+        """The law that it asks."""
+        ...
+
+
+def arm_law_of(
+    arm: Arm, law: str | LawOfArm, bandwidth: float, gains: Gains | None, friction: bool, period: float
+) -> ArmLaw:
+    """The law of a controller, or of one that is made by its name."""
+    check_arm(arm)
+    if isinstance(law, str) and law not in HAND_LAWS:
+        names = (*LAWS, *HAND_LAWS)
+        raise NameNotFound(f"controller: there is no law {shorten(law)}; {suggest(law, names)}")
+    if gains is not None:
+        raise InputError(
+            f"controller, gains: only laws of joints take them ({', '.join(LAWS)}); give a controller that "
+            "has its own, such as control.Impedance(arm, stiffness)."
+        )
+    if isinstance(law, str):
+        cls = HAND_LAWS[law]
+        known = {"bandwidth": bandwidth, "friction": friction, "period": period}
+        takes = inspect.signature(cls).parameters
+        return cls(arm, **{key: value for key, value in known.items() if key in takes}).law
+    found = getattr(law, "law", None)
+    if not isinstance(found, ArmLaw):
+        raise InputError(
+            "controller: expected the name of a law, or a controller such as control.Impedance(arm), got "
+            f"{shorten(law)}."
+        )
+    if without_friction(found.arm) != without_friction(arm):
+        raise InputError(
+            f"controller: it was made for {found.arm.name!r}, not for this {arm.name!r}; make one for it."
+        )
+    return found
+
+
+def law_in_hand_space(arm: Arm, law: ArmLaw, most: ArrayLike | None, open_gains: bool) -> Law:
+    """A law traced from a sample to voltages, or torques where a motor is not known; what is wanted a period
+    ahead is here what is wanted now.
+    """
+    tracing = Tracing(law.arm, {})
+    inputs = dict.fromkeys(INPUTS, arm.n) | {k: v for k, v in law.reads.items() if k == "force"}
+    state = law.reads.get("state", 0)
+    lengths = inputs | ({"state": state} if state else {})
+    given = {name: entries(tracing, name, length) for name, length in lengths.items()}
+    numbers, parameters = _numbers(tracing, law, open_gains)
+    drives: list[str] = []
+
+    def drive(tau: Any) -> tuple[str, Any]:
+        output, made = driven_by(arm, tau, given["qd"], most)
+        drives.append(output)
+        return output, made
+
+    arguments = tuple(Argument(name, (k,), law.meaning(name)) for name, k in lengths.items())
+    x = given | numbers | {"qd_ahead": given["qd_wanted"]}
+    traced = traced_law(law, tracing, x, arguments, drive)
+    kept = (state, law.meaning("state")) if state else ()
+    return Law(law.about, arm, traced, parameters, drives[0], tracing.regrouped, inputs, *kept)
+
+
+def _numbers(tracing: Tracing, law: ArmLaw, is_open: bool) -> tuple[dict[str, Any], dict[str, float]]:
+    """What it is set to, or parameters such as stiffness.1 that stay open."""
+    parameters = {
+        f"{name}.{i + 1}": float(x)
+        for name, values in law.numbers.items()
+        if is_open and name not in NOT_GAINS
+        for i, x in enumerate(values)
+    }
+    made = {name: tracing.graph.parameter(name) for name in parameters}
+    return {
+        name: np.array([made.get(f"{name}.{i + 1}", float(x)) for i, x in enumerate(values)], dtype=object)
+        for name, values in law.numbers.items()
+    }, parameters

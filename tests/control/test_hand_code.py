@@ -1,0 +1,126 @@
+"""Controllers in the hand's space as C against those in Python, sample by sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import random_arm
+from control.compiled_c import call, library
+from control.hand_models import hand_sample
+from control.test_code import volts, with_motors
+
+import forearm as fa
+from forearm import Arm, control
+from forearm.control.code import controller_code
+from forearm.control.gains import Gains
+from forearm.control.hand_laws import HAND_LAWS
+
+AGREE = 1e-12  # of what the spring, the model and the motors make of a sample, the largest of them
+ARMS: dict[str, Callable[[], Arm]] = {
+    "six joints": lambda: with_motors(random_arm(31, 6, prismatic=False, drives=False)),
+    "four joints and friction": lambda: with_motors(random_arm(33, 4), max_voltage=30.0, max_current=5.0),
+    "panda": lambda: fa.load("panda"),
+}
+MADE: dict[str, Callable[[Arm], Any]] = {
+    **HAND_LAWS,
+    "impedance, whole": lambda arm: control.Impedance(
+        arm, np.diag([300.0, 400.0, 500.0]) + 50.0, 20.0, axes="xyz", feedforward=True, velocity_terms=True
+    ),
+    "operational space with a posture": lambda arm: control.OperationalSpace(
+        arm, axes=["x", "z"], posture=np.linspace(0.1, 0.4, arm.n), avoid_limits=30.0
+    ),
+}
+
+
+def asked(arm: Arm, count: int) -> list[control.Sample]:
+    """Samples away from singular postures, in which what is wanted ahead is what is wanted now."""
+    rng = np.random.default_rng(3)
+    made = [hand_sample(arm, seed) for seed in range(count)]
+    return [replace(s, k=k, t=1e-3 * k, ahead=s.wanted, force=rng.normal(size=6)) for k, s in enumerate(made)]
+
+
+def expected(arm: Arm, tau: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, float]:
+    """What comes out, and the largest number on the way to it."""
+    if arm.name == "panda":
+        bound = np.array([np.inf if j.max_effort is None else j.max_effort for j in arm.joints])
+        return np.clip(tau, -bound, bound), float(np.abs(tau).max())
+    return volts(arm, tau, qd), float(np.abs(volts(arm, np.sign(tau) * np.abs(tau).max(), qd)).max())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ARMS)
+@pytest.mark.parametrize("law", MADE)
+@pytest.mark.sweep
+def test_c_agrees_with_python_sample_by_sample(law: str, name: str, tmp_path: Path) -> None:
+    arm = ARMS[name]()
+    controller = MADE[law](arm)
+    source = controller_code(arm, law if law in HAND_LAWS else controller, name="servo")
+    function = library(source.files(), tmp_path).servo_step
+    reads = controller.law.reads
+    state = np.zeros(reads.get("state", arm.n))
+    out = np.empty(arm.n)
+    for sample in asked(arm, 20):
+        tau = controller.command(sample)
+        truth, size = expected(arm, tau, sample.qd)
+        arrays = [np.ascontiguousarray(x) for x in (sample.q, sample.qd, *sample.wanted)]
+        arrays += [np.asarray(sample.force)] if "force" in reads else []
+        call(function, *arrays, state, out)
+        assert np.abs(out - truth).max() <= AGREE * size
+        assert np.isfinite(truth).all()
+    if "state" in reads:
+        assert np.abs(state - controller.state).max() <= 1e-12
+        assert state.any()
+    else:
+        assert not state.any()
+
+
+@pytest.mark.slow
+def test_gains_can_be_set_at_run_time(tmp_path: Path) -> None:
+    arm = random_arm(33, 4, drives=False)
+    kept, other = control.Impedance(arm, 300.0, 20.0), control.Impedance(arm, [500.0, 700.0, 900.0], 35.0)
+    source = controller_code(arm, kept, open_gains=True, name="servo")
+    made = library(source.files(), tmp_path)
+    p = np.concatenate(list(other.law.numbers.values()))
+    k, state, out = np.full(len(p), np.nan), np.zeros(4), np.empty(4)
+    call(made.servo_prepare, p, k)
+    for sample in asked(arm, 5):
+        arrays = [np.ascontiguousarray(x) for x in (sample.q, sample.qd, *sample.wanted)]
+        call(made.servo_step, *arrays, k, state, out)
+        truth = other.command(sample)
+        assert np.abs(out - truth).max() <= 1e-11 * np.abs(truth).max()
+    assert "stiffness.1 = 300" in source.header
+
+
+@pytest.mark.slow
+def test_the_text_says_what_it_is_and_counts_what_the_controller_does() -> None:
+    arm = random_arm(33, 3, drives=False)
+    source = controller_code(arm, "admittance", period=2e-3)
+    assert "random33_admittance_step(" in source.header
+    assert "const double force[6]" in source.header
+    assert "double state[6]" in source.header
+    assert "once a period of 0.002 s" in source.header
+    assert "how far the force has moved the reference" in source.header
+    controller = control.OperationalSpace(arm)
+    text = controller_code(arm, controller)
+    bounded = sum(joint.max_effort is not None for joint in arm.joints)
+    assert text.counts.operations == controller.operations + 2 * bounded, "a torque ends at two bounds"
+    assert text.text == controller_code(arm, "operational_space").text
+
+
+def test_wrong_requests_are_refused() -> None:
+    arm = random_arm(33, 3, drives=False)
+    with pytest.raises(fa.NameNotFound, match="no law 'impedanc'; did you mean 'impedance'"):
+        controller_code(arm, "impedanc")
+    with pytest.raises(fa.InputError, match="controller, gains: only laws of joints take them"):
+        controller_code(arm, "impedance", gains=Gains(np.ones(3), np.ones(3), np.ones(3)))
+    with pytest.raises(fa.InputError, match="controller: it was made for 'panda', not for this 'random33'"):
+        controller_code(arm, control.GravityCompensation(fa.load("panda")))
+    with pytest.raises(fa.InputError, match="expected the name of a law, or a controller such as"):
+        controller_code(arm, control.PD(arm))  # type: ignore[arg-type]
+    with pytest.raises(fa.InputError, match="expected an Arm with joints"):
+        controller_code("puma560", "impedance")  # type: ignore[arg-type]

@@ -24,8 +24,8 @@ class MotionLimits:
     """Range, velocity and acceleration of n joints, (n,) each:
     lower <= q <= upper, |qd| <= velocity, |qdd| <= acceleration.
 
-    A number stands for all joints where another has n. Infinite velocities are kept as 1e30,
-    infinite ranges as 1e100.
+    A number stands for all joints where another has n. For many plans at once they may be (B, n), a row for
+    each; where one is, all are kept so. Infinite velocities are kept as 1e30, infinite ranges as 1e100.
     """
 
     acceleration: Array
@@ -42,14 +42,19 @@ class MotionLimits:
     ) -> None:
         given = {"acceleration": acceleration, "velocity": velocity, "lower": lower, "upper": upper}
         arrays = {name: np.atleast_1d(as_floats(value, f"limits, {name}")) for name, value in given.items()}
-        n = max(array.size for array in arrays.values())
+        n = max(array.shape[-1] for array in arrays.values())
+        batches = {name: len(array) for name, array in arrays.items() if array.ndim == 2}
+        shape = (max(batches.values()), n) if batches else (n,)
         for name, array in arrays.items():
-            if array.shape not in ((1,), (n,)):
-                raise InputError(f"limits, {name}: expected one number or {n}, got shape {array.shape}.")
+            if array.shape not in ((1,), (n,), (*shape[:-1], 1), shape):
+                rows = f", or shape {shape}" if batches else ""
+                raise InputError(
+                    f"limits, {name}: expected one number or {n}{rows}, got shape {array.shape}."
+                )
             if np.isnan(array).any():
                 raise InputError(f"limits, {name}: expected numbers, got NaN.")
             most = LARGEST if name in ("acceleration", "velocity") else FAR
-            array = np.broadcast_to(np.clip(array, -most, most), (n,)).copy()
+            array = np.broadcast_to(np.clip(array, -most, most), shape).copy()
             array.flags.writeable = False
             object.__setattr__(self, name, array)
         self._check(bool(np.isinf(arrays["acceleration"]).any()))
@@ -60,17 +65,15 @@ class MotionLimits:
         for name in ("acceleration", "velocity"):
             wrong = getattr(self, name) < SMALLEST
             if wrong.any():
-                i = int(wrong.argmax())
                 raise InputError(
-                    f"limits, {name} of joint {i + 1}: must be above 0, got "
-                    f"{float(getattr(self, name)[i])!r}."
+                    f"limits, {name} of {_joint(wrong)}: must be above 0, got "
+                    f"{float(getattr(self, name)[wrong][0])!r}."
                 )
         wrong = self.lower > self.upper
         if wrong.any():
-            i = int(wrong.argmax())
             raise InputError(
-                f"limits, joint {i + 1}: lower {float(self.lower[i])!r} lies above upper "
-                f"{float(self.upper[i])!r}; change them round."
+                f"limits, {_joint(wrong)}: lower {float(self.lower[wrong][0])!r} lies above upper "
+                f"{float(self.upper[wrong][0])!r}; change them round."
             )
 
     @cached_property
@@ -81,15 +84,40 @@ class MotionLimits:
     @property
     def n(self) -> int:
         """The number of joints."""
-        return len(self.acceleration)
+        return int(self.acceleration.shape[-1])
+
+    @property
+    def count(self) -> int | None:
+        """For how many plans, B, there is a row each; None where one is for all."""
+        return len(self.acceleration) if self.acceleration.ndim == 2 else None
+
+    def of(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Array, Array, Array]:
+        """Accelerations, velocities, lower and upper bounds of these plans, (b, n), or (1, n) for all."""
+        four = self.acceleration, self.velocity, self.lower, self.upper
+        a, v, lower, upper = (x[rows] if x.ndim == 2 else x[None] for x in four)
+        return a, v, lower, upper
+
+    def check_one(self, what: str) -> None:
+        """Refuse limits of many plans where one is made."""
+        if self.count is not None:
+            raise InputError(
+                f"{what}, limits: expected those of one plan, {self.n} numbers each, got {self.count} rows; "
+                "bang_bang_many takes a row per plan."
+            )
 
     def __repr__(self) -> str:
         names = ("acceleration", "velocity", "lower", "upper")
         return f"MotionLimits({', '.join(f'{name}={getattr(self, name).tolist()}' for name in names)})"
 
 
+def _joint(wrong: NDArray[np.bool_]) -> str:
+    """The first joint that is wrong, and its row where there are many."""
+    *row, i = np.argwhere(wrong)[0]
+    return f"joint {i + 1}" + "".join(f" in row {k}" for k in row)
+
+
 def arm_limits(arm: Arm, acceleration: ArrayLike, velocity: ArrayLike | None = None) -> MotionLimits:
-    """The limits of an arm's joints with accelerations given, (n,) or one number;
+    """The limits of an arm's joints with accelerations given, (n,), one number, or (B, n) for many plans;
     velocities are by default the arm's.
 
     Joints that follow one (mimic) count: their range and velocity bound those of the joint that they follow.

@@ -8,6 +8,7 @@ from typing import Any
 
 from forearm.errors import current_name
 from forearm.trajectories.bangbang import Plans, bang_bang, bang_bang_many
+from forearm.trajectories.drive_limits import LimitUse
 from forearm.trajectories.failures import PlanStatus
 from forearm.trajectories.limits import MotionLimits, arm_limits
 from forearm.trajectories.line_checks import Problem
@@ -24,6 +25,7 @@ from forearm.trajectories.waypoints import through
 __all__ = [
     "Deviation",
     "HandLine",
+    "LimitUse",
     "MotionLimits",
     "Plan",
     "PlanStatus",

@@ -50,7 +50,8 @@ def configurations(arm: Arm, request: Request) -> Configurations:
                 f"waypoint[{k + 1}]: {arm.n} joints bring the hand to its place but cannot choose its "
                 f"attitude, which differs from the pose by {turned:.3g} rad."
             )
-    notes += _slowed(arm, qd, request.limits(arm, 1.0).velocity)
+    if np.nan_to_num(qd[1:]).any():
+        notes += _slowed(arm, qd, request.limits(arm, 1.0).velocity)
     return Configurations(q, qd, tuple(notes))
 
 

@@ -145,6 +145,10 @@ def test_what_is_wrong_in_a_request_is_said() -> None:
         Request(waypoints=(point,))
     with pytest.raises(InputError, match="expected Waypoint"):
         Request(waypoints=(point, "there"))
+    with pytest.raises(
+        InputError, match=r"waypoints: expected the same number of joints in all.* got 2 and 3"
+    ):
+        Request(waypoints=(point, np.zeros(3)))
     with pytest.raises(InputError, match="either q, joint coordinates, or pose"):
         Waypoint()
     with pytest.raises(InputError, match="q: every number must be finite"):

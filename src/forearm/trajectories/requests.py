@@ -105,6 +105,12 @@ class Request:
             raise InputError(
                 f"request {name!r}: expected 2 to {MAX_WAYPOINTS} waypoints, got {len(self.waypoints)}."
             )
+        sizes = sorted({point.q.size for point in self.waypoints if point.q is not None and point.q.ndim})
+        if len(sizes) > 1:
+            raise InputError(
+                f"request {name!r}, waypoints: expected the same number of joints in all of them, got "
+                f"{' and '.join(map(str, sizes))}."
+            )
         for key, value in zip(OVERRIDES, (acceleration, velocity, lower, upper), strict=True):
             object.__setattr__(
                 self, key, None if value is None else _override(value, f"request {name!r}, {key}")

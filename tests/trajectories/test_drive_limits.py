@@ -116,7 +116,7 @@ def test_random_arms_hold_every_limit_and_use_one(seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.sweep(first=4)
+@pytest.mark.sweep(first=2)
 def test_the_panda_with_stribeck_friction(seed: int) -> None:
     arm = rubbing(fa.load("panda"), seed % 6)
     lower, upper = np.array([j.limits for j in arm.joints]).T
@@ -256,6 +256,21 @@ def test_what_gravity_or_friction_take_is_said_with_the_joint() -> None:
         fa.InputError, match=r"as joint2 .* has no max_effort, nor a motor with a largest current"
     ):
         fa.plan(motored(), POINTS)
+
+
+def test_velocities_that_a_voltage_does_not_allow_are_refused() -> None:
+    """5 rad/s turn 33 V back."""
+    passed = [fa.Waypoint(q=POINTS[0]), fa.Waypoint(q=0.0, qd=[5.0, np.nan]), fa.Waypoint(q=POINTS[1])]
+    said = (
+        r"velocities of the request are too much.*joint1 needs 3\d\.\d+ of the 20 V .* Give lower velocities"
+    )
+    with pytest.raises(fa.InputError, match=said):
+        fa.plan(motored(max_voltage=20.0), fa.Request(passed, lower=-1e9, upper=1e9))
+    slower = [fa.Waypoint(q=POINTS[0]), fa.Waypoint(q=0.0, qd=[1.5, np.nan]), fa.Waypoint(q=POINTS[1])]
+    plan = fa.plan(motored(max_voltage=20.0), slower)
+    assert isinstance(plan.motion, Switching)
+    assert plan.motion.velocities[1, 0] == 1.5
+    assert max(shares(plan, 1e-3).values()) <= 1.0 + BEYOND
 
 
 def test_friction_that_stops_helping_at_rest_counts() -> None:

@@ -191,8 +191,13 @@ def _with_largest_factor(
 
 
 def _too_weak(problem: PlanningProblem, motion: Switching) -> InputError:
-    """Which joint cannot even move slowly, what it needs and what it has."""
+    """Which joint cannot even move slowly, or with the velocities given, what it needs and what it has."""
     most = max(problem.demands.uses(motion, problem.step), key=lambda use: use.share)
+    if np.nan_to_num(problem.qd).any():
+        return InputError(
+            f"plan: the velocities of the request are too much, however low accelerations are: {most.text} "
+            "Give lower velocities, other points, or a lighter load."
+        )
     return InputError(
         f"plan: gravity and friction leave nothing to move with: even slowly, {most.text} Take other points, "
         "or a lighter load."

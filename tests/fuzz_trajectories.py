@@ -115,6 +115,7 @@ def make(seed: int, block: int, count: int = BLOCK) -> Request:
         (0.01, upper - np.abs(stop), np.minimum(np.abs(qd0), v), q1, qd1),  # must use all the room to stop
         (0.01, q0, qd0, q0 + 1e-14 * length * rng.normal(size=shape), qd1),
         (0.01, q0, 1e-9 * qd0, q1, 1e-9 * qd1),
+        (0.02, q0, 3.0 * qd0, q1, qd1),  # often faster than allowed: it brakes first
     ):
         mask = seldom(share)
         q0, qd0, q1, qd1 = (

@@ -35,7 +35,7 @@ GIVEN: dict[str, Any] = {
     "size": 1.0, "stiffness": np.ones(ARM.n), "bandwidth": 10.0, "period": 1e-3, "still": q > 9.0,
     "name": "silver-w", "motion": LINE, "controller": fa.control.PD(ARM), "table": DH,
     "convention": "modified", "waypoints": (fa.Waypoint(q=q), fa.Waypoint(q=x)), "function": "bias",
-    "family": lambda *_: LINE,
+    "family": lambda *_: LINE, "request": np.stack([q, x]),
 }  # fmt: skip
 OTHERWISE: dict[str, dict[str, Any]] = {
     "trajectories.bang_bang_many": {name: np.stack([q, x]) for name in ("q0", "qd0", "q1", "qd1")},

@@ -54,6 +54,25 @@ def test_the_report_names_what_is_largest(capsys: Capture) -> None:
 
 
 @pytest.mark.slow
+def test_a_converter_bounds_the_voltages(capsys: Capture) -> None:
+    asked = ("cmu-dd", "--to", "0.9,0.5,0.7,0.2,0.6,0.8")
+    found = document(capsys, *asked, "--dac-range", "9", "--dac-gain", "2", "--dac-bits", "10")
+    assert found["limited_by"]["quantity"] == "DAC"
+    assert (
+        np.abs(found["voltage"]).max()
+        <= found["limited_by"]["needed"]
+        <= found["limited_by"]["allowed"]
+        < 18.0
+    )
+    code, out, _ = run(capsys, *asked, "--dac-range", "18")
+    assert code == 0
+    assert "used most: 99.9% of the DAC of joint" in out
+    code, _, err = run(capsys, "panda", "--q", START, "--to", THERE, "--dac-range", "9")
+    assert code == 2
+    assert "voltages need torque_constant and resistance of every motor" in err
+
+
+@pytest.mark.slow
 def test_files_in_and_out(capsys: Capture, tmp_path: Path) -> None:
     request = tmp_path / "go.toml"
     request.write_text(

@@ -151,8 +151,8 @@ def test_a_given_duration_is_kept_or_refused_with_what_is_possible() -> None:
 
 REFUSED = {
     PlanStatus.TOO_FAST: (
-        ([0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 0.0]),
-        r"joint 1: .* faster .*: 2\.0 and 0\.0, allowed 1\.0",
+        ([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [2.0, 0.0]),
+        r"joint 1: the end is faster .*: 2\.0, allowed 1\.0",
     ),
     PlanStatus.OUT_OF_RANGE: (
         ([0.0, 0.0], [0.0, 0.0], [0.0, 2.0], [0.0, 0.0]),
@@ -237,6 +237,90 @@ def test_plans_keep_what_they_were_asked_for() -> None:
         array += 0.1
     assert np.array_equal(plans[i].at(0.3)[0], single.at(0.3)[0])
     assert np.array_equal(plans[i].at(plans[i].duration)[0], target)
+
+
+def test_a_start_above_the_velocity_limit_brakes_first() -> None:
+    """From 3 to a limit of 1 with a = 2: in 1 s, over 2, and then as a joint that starts at its limit."""
+    limits, tail = MotionLimits(2.0, 1.0), bang_bang([2.0], [1.0], [5.0], [0.5], MotionLimits(2.0, 1.0))
+    motion = bang_bang([0.0], [3.0], [5.0], [0.5], limits)
+    assert motion.duration == pytest.approx(1.0 + tail.duration, rel=ROUNDING)
+    t = np.linspace(0.0, tail.duration, 50)
+    for whole, part in zip(motion.at(np.minimum(1.0 + t, motion.duration)), tail.at(t), strict=True):
+        assert np.abs(whole - part)[:-1].max() < 1e-12
+    assert (np.abs(motion.at(1.0 + t[:-1])[1]) <= 1.0 + 1e-12).all()
+    back = bang_bang([0.0], [3.0], [-1.0], [0.0], limits)  # it turns round where it must: at 9 / 4
+    assert back.extremes()[1][0] == pytest.approx(2.25, rel=ROUNDING)
+    with pytest.raises(
+        InputError, match=r"joint 1: .*turn round.*: it stops at 2\.25 .*allowed -1\.0 to 2\.0"
+    ):
+        bang_bang([0.0], [3.0], [1.0], [0.0], MotionLimits(2.0, 1.0, -1.0, 2.0))
+    with pytest.raises(InputError, match=r"joint 1: .* outside .*: -1\.5 and 1\.0"):
+        bang_bang([-1.5], [3.0], [1.0], [0.0], MotionLimits(2.0, 1.0, -1.0, 2.0))
+
+
+def test_starts_above_the_limit_reach_their_targets() -> None:
+    """Up to three times as fast as allowed: what is planned ends where it was sent, is never faster than its
+    start or its limit, and slower ones take the durations that are given.
+    """
+    q0, qd0, q1, qd1 = requests(9, 600)
+    qd0 *= np.random.default_rng(9).choice([1.0, 3.0], qd0.shape)
+    wide = MotionLimits(LIMITS.acceleration, LIMITS.velocity, LIMITS.lower - 3.0, LIMITS.upper + 3.0)
+    plans = bang_bang_many(q0, qd0, q1, qd1, wide)
+    longer = bang_bang_many(q0, qd0, q1, qd1, wide, 1.3 * np.nan_to_num(plans.duration))
+    fast, kept = 0, 0
+    for made in (plans, longer):
+        for i in np.flatnonzero(made.status == PlanStatus.PLANNED):
+            a, t = made.accelerations[i], made.phases[i]
+            v = qd0[i]
+            q = q0[i]
+            for k in range(3):
+                q, v = q + t[:, k] * (v + 0.5 * a[:, k] * t[:, k]), v + a[:, k] * t[:, k]
+                assert (np.abs(v) <= wide.velocity * (1.0 + ROUNDING)).all()
+            assert np.abs(q - q1[i]).max() < 1e-12
+            assert np.abs(v - qd1[i]).max() < 1e-12
+            assert np.abs(t.sum(axis=1) - made.duration[i]).max() < 1e-12
+            fast += bool((np.abs(qd0[i]) > wide.velocity).any())
+        kept += int((made.status == PlanStatus.PLANNED).sum())
+    assert fast > 300
+    assert kept > 500
+    for i in np.flatnonzero(plans.status == PlanStatus.PLANNED)[:60]:
+        assert np.array_equal(bang_bang(q0[i], qd0[i], q1[i], qd1[i], wide).phases, plans[i].phases)
+
+
+def test_limits_may_have_a_row_for_each_plan() -> None:
+    """Each row is what one plan within its limits gives, to the bit, in blocks and beyond."""
+    asked, rng = requests(8, 1500), np.random.default_rng(8)
+    shares = rng.uniform(0.5, 2.0, (2, 1500, 3))
+    limits = MotionLimits(
+        LIMITS.acceleration * shares[0],
+        LIMITS.velocity * shares[1],
+        LIMITS.lower,
+        LIMITS.upper + rng.uniform(0.0, 1.0, (1500, 1)),
+    )
+    plans = bang_bang_many(*asked, limits)
+    assert limits.count == 1500
+    assert {PlanStatus.PLANNED, PlanStatus.TOO_FAST, PlanStatus.NO_ROOM} <= set(plans.status.tolist())
+    for i in range(0, 1500, 7):
+        own = MotionLimits(limits.acceleration[i], limits.velocity[i], limits.lower[i], limits.upper[i])
+        alone = bang_bang_many(*rows(asked, slice(i, i + 1)), own)
+        assert alone.status[0] == plans.status[i]
+        assert np.array_equal(alone.phases[0], plans.phases[i], equal_nan=True)
+        if alone.status[0] == PlanStatus.PLANNED:
+            assert np.array_equal(plans[i].accelerations, alone[0].accelerations)
+    with pytest.raises(
+        InputError, match=r"bang_bang_many, limits: expected one for all, or 1 rows, got 1500"
+    ):
+        bang_bang_many(*rows(asked, slice(0, 1)), limits)
+    with pytest.raises(InputError, match=r"bang_bang, limits: expected those of one plan.*got 1500 rows"):
+        bang_bang(*rows(asked, 0), limits)
+    with pytest.raises(InputError, match=r"through, limits: expected those of one plan"):
+        trajectories.through(asked[0][:3], None, limits)
+    with pytest.raises(
+        InputError, match=r"lower: expected one number or 3, or shape \(5, 3\), got shape \(4, 3\)"
+    ):
+        MotionLimits(np.ones((5, 3)), 1.0, np.zeros((4, 3)))
+    with pytest.raises(InputError, match=r"velocity of joint 2 in row 3: must be above 0, got 0\.0"):
+        MotionLimits(1.0, np.where(np.arange(15).reshape(5, 3) == 10, 0.0, 1.0))
 
 
 def test_results_are_the_same_from_run_to_run_and_rows_do_not_touch() -> None:

@@ -181,10 +181,69 @@ def test_what_cannot_be_planned_is_said() -> None:
     heavy = PANDA.with_payload(mass=60.0, com=(0.0, 0.0, 0.1))
     with pytest.raises(fa.InputError, match=r"gravity alone takes .* of the 87 N m"):
         fa.plan(heavy, POINTS)
-    fast = fa.Request(
-        (fa.Waypoint(q=POINTS[0]), fa.Waypoint(q=POINTS[1], qd=np.full(7, 9.0))), acceleration=1.0
-    )
-    with pytest.raises(fa.InputError, match="faster than the joint may move"):
-        fa.plan(PANDA, fast)
+    with pytest.raises(fa.InputError, match="acceleration and velocity: expected none with a motion planned"):
+        fa.plan(PANDA, fa.plan(PANDA, POINTS).motion, velocity=1.0)
+    with pytest.raises(fa.InputError, match=r"plan, dac: expected DAC, got 5\.0"):
+        fa.plan(PANDA, POINTS, dac=5.0)  # type: ignore[arg-type]
+    with pytest.raises(fa.ModelError, match="voltages need torque_constant and resistance of every motor"):
+        fa.plan(PANDA, POINTS, dac=fa.DAC(span=5.0))
     with pytest.raises(fa.ForearmError, match="plan, step: must be above 0"):
         fa.plan(PANDA, POINTS, step=0.0)
+
+
+@pytest.mark.slow
+def test_limits_as_keywords_take_the_place_of_the_request_s() -> None:
+    way = [fa.Waypoint(q=q) for q in POINTS]
+    asked = fa.Request(way, acceleration=2.0, velocity=np.full(7, 0.8))
+    same = fa.plan(PANDA, asked).duration
+    for acceleration, velocity in ((2.0, 0.8), ([2.0] * 7, (0.8,) * 7), (np.full(7, 2), np.float32(0.8))):
+        given = fa.plan(PANDA, POINTS, acceleration=acceleration, velocity=velocity)
+        assert given.duration == pytest.approx(same, rel=1e-6)
+    slower = fa.plan(PANDA, asked, velocity=0.4)
+    assert slower.limits is not None
+    assert slower.limits.velocity.tolist() == [0.4] * 7
+    assert slower.limits.acceleration.tolist() == [2.0] * 7
+    chosen = fa.plan(PANDA, POINTS, velocity=0.4)  # accelerations chosen, velocities given
+    assert isinstance(chosen.motion, Switching)
+    assert chosen.motion.extremes()[2].max() <= 0.4 * (1.0 + 1e-12)
+    assert fa.plan(PANDA, way, acceleration=2.0, velocity=0.8).duration == same
+    with pytest.raises(fa.InputError, match=r"request 'request', velocity: expected one number or 7.*got 3"):
+        fa.plan(PANDA, POINTS, velocity=[1.0, 1.0, 1.0])
+
+
+def test_one_number_stands_for_all_joints_and_rows_for_waypoints() -> None:
+    arm = arm_of("puma560-akb")
+    points = np.array([np.zeros(6), np.full(6, 0.3), np.linspace(0.0, 0.5, 6)])
+    whole = fa.Request([fa.Waypoint(q=points[0]), fa.Waypoint(q=points[1], qd=[0.1] * 6), points[2]])
+    short = fa.Request([fa.Waypoint(q=0), fa.Waypoint(q=0.3, qd=np.float64(0.1)), points[2].tolist()])
+    assert np.array_equal(fa.plan(arm, whole, acceleration=2).q, fa.plan(arm, short, acceleration=2.0).q)
+    rows = fa.Request(points, acceleration=2.0, lower=-1, upper=np.ones(6))
+    assert np.array_equal(fa.plan(arm, rows).q, fa.plan(arm, points, acceleration=2.0).q)
+    assert np.isnan(np.array(fa.Waypoint(q=points[1], qd=np.nan).qd)).tolist() == [True] * 6
+    with pytest.raises(
+        fa.InputError, match=r"waypoint\[2\], qd: expected 6 numbers for 'puma560-akb', got 2"
+    ):
+        fa.plan(arm, [fa.Waypoint(q=0.0), fa.Waypoint(q=0.1, qd=[0.1, 0.1])], acceleration=1.0)
+    with pytest.raises(fa.InputError, match=r"q: expected shape \(6,\), got \(3, 6\)"):
+        fa.Waypoint(q=points)
+
+
+@pytest.mark.slow
+def test_a_start_above_the_limit_brakes_and_a_waypoint_is_passed_at_it() -> None:
+    fastest = np.array([j.max_speed for j in PANDA.joints])
+    start = fa.Waypoint(q=POINTS[0], qd=np.append(1.2 * fastest[0], np.zeros(6)))
+    middle = fa.Waypoint(q=POINTS[1], qd=[np.nan, np.nan, np.nan, 2.0 * fastest[3], np.nan, np.nan, np.nan])
+    plan = fa.plan(PANDA, [start, middle, fa.Waypoint(q=POINTS[2])], acceleration=8.0)
+    assert isinstance(plan.motion, Switching)
+    assert plan.motion.velocities[0, 0] == 1.2 * fastest[0]
+    assert plan.motion.velocities[1, 3] == fastest[3]
+    t = np.linspace(0.2 * fastest[0] / 8.0, plan.duration, 500)  # braked at 8 rad/s^2
+    assert (np.abs(plan.motion.at(t)[1]) <= fastest * (1.0 + 1e-12)).all()
+    assert any(
+        text.startswith("waypoint[2]: joint4 passes it at 2.175 rad/s, its limit, where 4.35 was asked for")
+        for text in plan.warnings
+    )
+    assert any(text.startswith("joint1 moves at 2.61, beyond the 2.175 rad/s") for text in plan.warnings)
+    chosen = fa.plan(PANDA, [start, fa.Waypoint(q=POINTS[2])])  # braking as hard as torques allow
+    effort = np.array([j.max_effort for j in PANDA.joints])
+    assert (np.abs(chosen.torque(np.linspace(0.0, chosen.duration, 5000))) <= effort).all()

@@ -144,7 +144,11 @@ def test_what_is_wrong_in_a_request_is_said() -> None:
     with pytest.raises(InputError, match="expected 2 to 10000 waypoints, got 1"):
         Request(waypoints=(point,))
     with pytest.raises(InputError, match="expected Waypoint"):
-        Request(waypoints=(point, np.zeros(2)))  # type: ignore[arg-type]
+        Request(waypoints=(point, "there"))
+    with pytest.raises(
+        InputError, match=r"waypoints: expected the same number of joints in all.* got 2 and 3"
+    ):
+        Request(waypoints=(point, np.zeros(3)))
     with pytest.raises(InputError, match="either q, joint coordinates, or pose"):
         Waypoint()
     with pytest.raises(InputError, match="q: every number must be finite"):

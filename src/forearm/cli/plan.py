@@ -13,6 +13,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.cli.command import Command, add_arm, add_json, complain, group, names_of, show_json, width
 from forearm.cli.loading import load
+from forearm.cli.loop_options import add_dac, read_dac
 from forearm.cli.numbers import POSITIVE, Whole
 from forearm.cli.outputs import add_plot, check_output, check_picture, tell_written
 from forearm.cli.poses import add_form, read_form, read_pose
@@ -67,7 +68,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A,B,...",
         help=(
             f"largest accelerations, rad/s^2 (m/s^2), degrees/s^2 with --degrees; {each} "
-            "(default: what the torques allow)"
+            "(default: what torques, currents and voltages allow)"
         ),
     )
     points.add_argument(
@@ -102,6 +103,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="along the line the hand may turn: for arms of few joints",
     )
+    add_dac(parser, period=False)
     files = group(parser, "files")
     files.add_argument(
         "-o",
@@ -129,8 +131,9 @@ def _run(given: argparse.Namespace) -> int:
         raise InputError(
             "--phase: goes with --joint, the number of the joint that is drawn; give both or none."
         )
+    wanted, dac = _wanted(given, arm), read_dac(given, arm)
     with Progress(f"planning for {arm.name}"):
-        made = plan(arm, _wanted(given, arm), step=given.step)
+        made = plan(arm, wanted, **_limits(given, arm), dac=dac, step=given.step)
     if isinstance(made.motion, HandLine) and not made.motion.feasible:
         return _infeasible(made, made.motion, given.json)
     with Progress("writing files"):
@@ -250,12 +253,13 @@ def _points(given: argparse.Namespace, arm: Arm, start: Floats) -> Request:
             points.append(Waypoint(q=read_state(arm, text, "to", given.degrees)))
         else:
             points.append(Waypoint(pose=read_pose(text, form, given.degrees)))
-    limits = {
-        name: _limit(arm, getattr(given, name), name, given.degrees)
-        for name in OF_POINTS
-        if getattr(given, name)
-    }
-    return Request(tuple(points), name="plan", **limits)
+    return Request(tuple(points), name="plan")
+
+
+def _limits(given: argparse.Namespace, arm: Arm) -> dict[str, Any]:
+    """The largest accelerations and velocities, where they are given."""
+    named = {name: getattr(given, name) for name in OF_POINTS}
+    return {name: _limit(arm, text, name, given.degrees) for name, text in named.items() if text}
 
 
 def _limit(arm: Arm, text: str, name: str, degrees: bool) -> Floats:
@@ -293,6 +297,14 @@ def _report(made: Plan) -> str:
     if made.limits is not None:
         most = ", ".join(number(a) for a in made.limits.acceleration)
         lines.append(filled(f"largest accelerations: {most} rad/s^2 (m/s^2)", width()))
+    if made.limited_by is not None:
+        use = made.limited_by
+        lines.append(
+            filled(
+                f"used most: {use.share:.1%} of the {use.quantity} of {use.joint}, at {use.time:.4g} s",
+                width(),
+            )
+        )
     return "\n".join(lines)
 
 
@@ -307,6 +319,7 @@ def _document(made: Plan) -> dict[str, Any]:
         "name": made.arm.name,
         "duration": made.duration,
         "warnings": list(made.warnings),
+        "limited_by": None if made.limited_by is None else dataclasses.asdict(made.limited_by),
     }
     document |= {"feasible": True, "problems": []}
     document |= {

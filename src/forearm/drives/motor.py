@@ -169,3 +169,14 @@ class DAC:
     def voltage(self, out: ArrayLike) -> Floats:
         """What the amplifier makes of DACOut."""
         return as_floats(out, "out") * self.gain
+
+
+def amplifier_gains(arm: Arm, dac: DAC) -> Floats:
+    """The gains of the arm's amplifiers, (n,), 1 where it gives none; InputError where both have a say."""
+    given = [None if joint.motor is None else joint.motor.amplifier_gain for joint in arm.joints]
+    if dac.gain != 1.0 and any(gain is not None for gain in given):
+        raise InputError(
+            f"DAC, gain: got {dac.gain:g}, but motors of {arm.name!r} have an amplifier_gain of their own. "
+            "Leave the DAC's out, or change the arm's."
+        )
+    return np.array([1.0 if gain is None else gain for gain in given], dtype=np.float64)

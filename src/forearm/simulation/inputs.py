@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.drives.motor import DAC, torque_of
+from forearm.drives.motor import DAC, amplifier_gains, torque_of
 from forearm.errors import InputError, shorten
 from forearm.kernels.rollout import State
 from forearm.logs.motion import HasLog, MotionLog
@@ -214,10 +214,4 @@ def periods(t: float, period: float) -> int:
 
 def converter_of(arm: Arm, dac: DAC) -> Converter:
     """The converter with the gains of the arm's amplifiers; InputError where both have a say in the gain."""
-    given = [None if joint.motor is None else joint.motor.amplifier_gain for joint in arm.joints]
-    if dac.gain != 1.0 and any(gain is not None for gain in given):
-        raise InputError(
-            f"DAC, gain: got {dac.gain:g}, but motors of {arm.name!r} have an amplifier_gain of their own. "
-            "Leave the DAC's out, or change the arm's."
-        )
-    return Converter(dac, np.array([1.0 if gain is None else gain for gain in given], dtype=np.float64))
+    return Converter(dac, amplifier_gains(arm, dac))

@@ -9,6 +9,7 @@ from typing import Any
 from forearm.errors import current_name
 from forearm.logs.motion import MotionLog
 from forearm.trajectories.bangbang import Plans, bang_bang, bang_bang_many
+from forearm.trajectories.drive_limits import LimitUse
 from forearm.trajectories.failures import PlanStatus
 from forearm.trajectories.limits import MotionLimits, arm_limits
 from forearm.trajectories.line_checks import Problem
@@ -26,6 +27,7 @@ from forearm.trajectories.waypoints import through
 __all__ = [
     "Deviation",
     "HandLine",
+    "LimitUse",
     "MotionLimits",
     "MotionLog",
     "Plan",

@@ -1,20 +1,20 @@
 """Motion of all joints from one state to another by constant maximal accelerations,
 synchronised: one plan or many.
 
-Each joint accelerates fully, holds a velocity, accelerates fully; all take the same time. Waters III.
+Each joint accelerates fully, holds a velocity, accelerates fully; all take the same time. Waters III. A joint
+that starts faster than its limit holds none above it: the first phase brakes it to the limit or below.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import repeat
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError
 from forearm.trajectories.failures import PlanStatus, refuse, statuses
-from forearm.trajectories.joint import NEVER, durations, phases
+from forearm.trajectories.joint import NEVER, braked, durations, later, phases
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.switching import Switching
 from forearm.trajectories.synchronise import common_duration, common_durations, is_possible
@@ -79,8 +79,8 @@ def bang_bang(
 ) -> Switching:
     """The fastest synchronised motion from (q0, qd0) to (q1, qd1), or one of a given duration.
 
-    All joints take the smallest duration that is possible for every one of them. Refused with the joint and
-    the reason where there is none. Waters III.
+    All joints take the smallest duration that is possible for every one of them. A joint that starts faster
+    than its limit brakes first. Refused with the joint and the reason where there is no motion. Waters III.
 
     Args:
         q0, qd0: joint coordinates and velocities (n,) at the start.
@@ -89,14 +89,20 @@ def bang_bang(
         duration: of the motion, s; None: the smallest.
     """
     check_kind(limits, MotionLimits, "bang_bang, limits")
+    limits.check_one("bang_bang")
     x0, v0, x1, v1 = (
         frozen_array(value, (limits.n,), f"bang_bang, {name}")
         for name, value in zip(STATES, (q0, qd0, q1, qd1), strict=True)
     )
     # A joint at a time in plain floats: for one plan that costs half of what NumPy's calls do.
     # The bits are the same.
-    ends = [x0.tolist(), v0.tolist(), x1.tolist(), v1.tolist(), *limits.rows[:2]]
-    spans = list(map(durations, *ends, *limits.rows[2:]))
+    a, v, lower, upper = limits.rows
+    start = [x0.tolist(), v0.tolist()]
+    braking = [0.0] * limits.n
+    if any(abs(speed) > most for speed, most in zip(start[1], v, strict=True)):
+        *start, braking = map(list, zip(*map(braked, *start, a, v, lower, upper), strict=True))
+    ends = [*start, x1.tolist(), v1.tolist(), a, v]
+    spans = list(map(later, map(durations, *ends, lower, upper), braking))
     if duration is None:
         T = common_duration(spans)
         fits = T < NEVER
@@ -105,7 +111,8 @@ def bang_bang(
         fits = all(is_possible(T, *span) for span in spans)
     if not fits:
         refuse((x0, v0, x1, v1), limits, duration, "bang_bang")
-    made = np.array(list(map(phases, *ends, repeat(T))))
+    made = np.array(list(map(phases, *ends, [T - time for time in braking])))
+    made[:, 0] += braking
     return Switching(
         points=np.stack([x0, x1]),
         velocities=np.stack([v0, v1]),
@@ -124,12 +131,13 @@ def bang_bang_many(
 ) -> Plans:
     """Plans from states to states, each the fastest or of its duration.
 
-    What cannot be planned is said in the status of that plan.
+    A joint that starts faster than its limit brakes first. What cannot be planned is said in the status of
+    that plan.
 
     Args:
         q0, qd0: joint coordinates and velocities (B, n) at the start.
         q1, qd1: those at the end.
-        limits: range, velocity and acceleration of the joints.
+        limits: range, velocity and acceleration of the joints, of all plans or a row for each, (B, n).
         duration: of the motions (B,), s; None: the smallest of each.
     """
     check_kind(limits, MotionLimits, "bang_bang_many, limits")
@@ -142,6 +150,8 @@ def bang_bang_many(
             "bang_bang_many: all states must have the same number of rows, got "
             f"{', '.join(str(len(s)) for s in states)}."
         )
+    if limits.count not in (None, B):
+        raise InputError(f"bang_bang_many, limits: expected one for all, or {B} rows, got {limits.count}.")
     asked = None if duration is None else as_floats(duration, "bang_bang_many, duration")
     if asked is not None and asked.shape != (B,):
         raise InputError(f"bang_bang_many, duration: expected shape ({B},), got {asked.shape}.")
@@ -158,23 +168,24 @@ def _fill(plans: Plans, rows: slice, asked: Array | None) -> None:
     """Plan these rows; joints first, so that the limits of a joint stand before its row."""
     limits, status = plans.limits, plans.status[rows]
     x0, v0, x1, v1 = (np.ascontiguousarray(getattr(plans, name)[rows].T) for name in STATES)
-    a, v, lower, upper = (
-        x[:, None] for x in (limits.acceleration, limits.velocity, limits.lower, limits.upper)
-    )
+    a, v, lower, upper = (np.ascontiguousarray(x.T) for x in limits.of(rows))
     known = _are_numbers(x0, v0, x1, v1)
     if not known.all():
         x0, v0, x1, v1 = (np.where(known, x, 0.0) for x in (x0, v0, x1, v1))
-    spans = durations(x0, v0, x1, v1, a, v, lower, upper)
+    place, speed, braking = (x0, v0, 0.0) if (np.abs(v0) <= v).all() else braked(x0, v0, a, v, lower, upper)
+    ends = (place, speed, x1, v1, a, v)
+    spans = later(durations(*ends, lower, upper), braking)
     T = common_durations(*spans)
     bad = np.flatnonzero(T >= NEVER)
     if bad.size:
-        status[bad] = statuses((x0.T[bad], v0.T[bad], x1.T[bad], v1.T[bad]), limits, spans[0].T[bad])
+        bounds = limits.of(np.arange(rows.start, rows.stop)[bad])
+        status[bad] = statuses((x0.T[bad], v0.T[bad], x1.T[bad], v1.T[bad]), bounds, spans[0].T[bad])
     if asked is not None:
         status[(T < NEVER) & ~is_possible(asked, *spans).all(axis=0)] = PlanStatus.DURATION
         T = np.where(status == PlanStatus.PLANNED, asked, 0.0)
     status[~known] = PlanStatus.NO_NUMBER
-    *times, held = phases(x0, v0, x1, v1, a, v, T)
-    for i, t in enumerate(times):
+    first, *times, held = phases(*ends, T - braking)
+    for i, t in enumerate((first + braking, *times)):
         plans.phases[rows][..., i] = t.T
     plans.held[rows], plans.duration[rows] = held.T, T
     if status.any():

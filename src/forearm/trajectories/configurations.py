@@ -50,12 +50,30 @@ def configurations(arm: Arm, request: Request) -> Configurations:
                 f"waypoint[{k + 1}]: {arm.n} joints bring the hand to its place but cannot choose its "
                 f"attitude, which differs from the pose by {turned:.3g} rad."
             )
+    if np.nan_to_num(qd[1:]).any():
+        notes += _slowed(arm, qd, request.limits(arm, 1.0).velocity)
     return Configurations(q, qd, tuple(notes))
+
+
+def _slowed(arm: Arm, qd: Array, fastest: Array) -> list[str]:
+    """Cut the velocities (k, n) of all waypoints but the first to the limits, and say so:
+    what a joint does at the start it cannot help, later it need not.
+    """
+    notes = []
+    for k, i in np.argwhere(np.abs(qd) > fastest):
+        if k > 0:
+            unit = "rad/s" if arm.joints[i].kind == "revolute" else "m/s"
+            notes.append(
+                f"waypoint[{k + 1}]: {arm.joints[i].name} passes it at {fastest[i]:.4g} {unit}, its limit, "
+                f"where {abs(qd[k, i]):.4g} was asked for."
+            )
+            qd[k, i] = np.copysign(fastest[i], qd[k, i])
+    return notes
 
 
 def _posture(arm: Arm, waypoint: Waypoint, near: Array, place: str) -> Array:
     if waypoint.q is not None:
-        return waypoint.q
+        return np.broadcast_to(waypoint.q, (arm.n,))
     assert waypoint.pose is not None
     try:
         found = cast(IKResult, inverse(arm, waypoint.pose, near=near))
@@ -79,7 +97,7 @@ def _velocity(arm: Arm, waypoint: Waypoint, q: Array, place: str) -> Array:
     and a turn only if it comes with that.
     """
     if waypoint.hand_velocity is None:
-        return np.full(arm.n, np.nan) if waypoint.qd is None else waypoint.qd
+        return np.broadcast_to(np.nan if waypoint.qd is None else waypoint.qd, (arm.n,))
     linear, angular = waypoint.hand_velocity[:3], waypoint.hand_velocity[3:]
     only_linear = arm.n == POSITION_ONLY and not angular.any()
     rates = joint_rates(arm, q, linear, None if only_linear else angular)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.errors import InputError
-from forearm.trajectories.joint import NEVER, durations, ends_room
+from forearm.trajectories.joint import NEVER, braked, durations, later
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.synchronise import is_possible
 
@@ -36,7 +36,7 @@ class PlanStatus(IntEnum):
 REASONS = {
     PlanStatus.PLANNED: "planned",
     PlanStatus.NO_NUMBER: "a number of the request is not finite, or above 1e30",
-    PlanStatus.TOO_FAST: "the start or the end is faster than the joint may move",
+    PlanStatus.TOO_FAST: "the end is faster than the joint may move",
     PlanStatus.OUT_OF_RANGE: "the start or the end lies outside of the joint's range",
     PlanStatus.NO_ROOM: "the joint would have to turn round outside of its range",
     PlanStatus.NOTHING_COMMON: (
@@ -47,18 +47,18 @@ REASONS = {
 
 
 def statuses(
-    states: tuple[Array, Array, Array, Array], limits: MotionLimits, shortest: Array
+    states: tuple[Array, Array, Array, Array], limits: tuple[Array, Array, Array, Array], shortest: Array
 ) -> NDArray[np.int8]:
-    """Why plans between states (B, n) have no duration, given the shortest (B, n) of each joint,
-    NEVER where there is none.
+    """Why plans between states (B, n) within limits (B, n) or (1, n) (acceleration, velocity, lower, upper)
+    have no duration, given the shortest (B, n) of each joint, NEVER where there is none.
     """
-    x0, v0, x1, v1 = states
+    x0, _, x1, v1 = states
+    _, velocity, lower, upper = limits
     made = np.full(len(x0), PlanStatus.NOTHING_COMMON, np.int8)
     made[(shortest >= NEVER).any(axis=1)] = PlanStatus.NO_ROOM
-    outside = (x0 < limits.lower) | (x0 > limits.upper) | (x1 < limits.lower) | (x1 > limits.upper)
+    outside = (x0 < lower) | (x0 > upper) | (x1 < lower) | (x1 > upper)
     made[outside.any(axis=1)] = PlanStatus.OUT_OF_RANGE
-    fast = (np.abs(v0) > limits.velocity) | (np.abs(v1) > limits.velocity)
-    made[fast.any(axis=1)] = PlanStatus.TOO_FAST
+    made[(np.abs(v1) > velocity).any(axis=1)] = PlanStatus.TOO_FAST
     return made
 
 
@@ -67,20 +67,21 @@ def refuse(
 ) -> NoReturn:
     """Raise the error that says which joint of one plan stands in the way, and how."""
     x0, v0, x1, v1 = states
-    spans = durations(x0, v0, x1, v1, limits.acceleration, limits.velocity, limits.lower, limits.upper)
+    a, v, lower, upper = limits.acceleration, limits.velocity, limits.lower, limits.upper
+    place, speed, braking = braked(x0, v0, a, v, lower, upper)
+    spans = later(durations(place, speed, x1, v1, a, v, lower, upper), braking)
     status, i = _first_in_the_way(states, limits, spans, asked)
     low, high, fastest = float(limits.lower[i]), float(limits.upper[i]), float(limits.velocity[i])
     shortest, start, end = (float(span[i]) for span in spans)
     if status == PlanStatus.TOO_FAST:
-        said = f"{float(v0[i])!r} and {float(v1[i])!r}, allowed {fastest!r}. Give lower velocities."
+        said = f"{float(v1[i])!r}, allowed {fastest!r}. Give a lower velocity."
     elif status == PlanStatus.OUT_OF_RANGE:
         said = (
             f"{float(x0[i])!r} and {float(x1[i])!r}, allowed {low!r} to {high!r}, in rad "
             "(m). Give other points."
         )
     elif status == PlanStatus.NO_ROOM:
-        a = float(limits.acceleration[i])
-        first, last = x0[i] + 0.5 * v0[i] * abs(v0[i]) / a, x1[i] - 0.5 * v1[i] * abs(v1[i]) / a
+        first, last = x0[i] + 0.5 * v0[i] * abs(v0[i]) / a[i], x1[i] - 0.5 * v1[i] * abs(v1[i]) / a[i]
         said = (
             f"it stops at {first:.6g} and starts back from {last:.6g}, allowed {low!r} to {high!r}. "
             "Give lower velocities."
@@ -105,11 +106,11 @@ def _first_in_the_way(
     spans: tuple[Array, Array, Array],
     asked: float | None,
 ) -> tuple[PlanStatus, int]:
-    x0, v0, x1, v1 = states
+    x0, _, x1, v1 = states
     for i in range(limits.n):
-        if max(abs(v0[i]), abs(v1[i])) > limits.velocity[i]:
+        if abs(v1[i]) > limits.velocity[i]:
             return PlanStatus.TOO_FAST, i
-        if ends_room(x0[i], v0[i], x1[i], v1[i], limits.velocity[i], limits.lower[i], limits.upper[i]) < 0.0:
+        if min(x0[i], x1[i]) < limits.lower[i] or max(x0[i], x1[i]) > limits.upper[i]:
             return PlanStatus.OUT_OF_RANGE, i
         if spans[0][i] >= NEVER:
             return PlanStatus.NO_ROOM, i

@@ -33,6 +33,24 @@ def direct_motion(x0: Scalar, v0: Scalar, x1: Scalar, v1: Scalar, a: Scalar) -> 
     return time, choose(0.0, abs(left) - doubt, left, 0.0)
 
 
+def braked(
+    x0: Scalar, v0: Scalar, a: Scalar, v: Scalar, lower: Scalar, upper: Scalar
+) -> tuple[Scalar, Scalar, Scalar]:
+    """(place, velocity, time) when a joint that starts faster than v has braked to v; the start where it does
+    not. A start outside of the range stays where it is, to be refused.
+    """
+    within = maximum(-v, minimum(v, v0))
+    time = abs(v0 - within) / a
+    room = minimum(upper - x0, x0 - lower)
+    return choose(room, 0.0, x0, x0 + 0.5 * (v0 + within) * time), within, time
+
+
+def later(spans: tuple[Scalar, Scalar, Scalar], braking: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Durations that begin after so much braking."""
+    shortest, start, end = spans
+    return shortest + braking, start + braking, end + braking
+
+
 def durations(
     x0: Scalar, v0: Scalar, x1: Scalar, v1: Scalar, a: Scalar, v: Scalar, lower: Scalar, upper: Scalar
 ) -> tuple[Scalar, Scalar, Scalar]:

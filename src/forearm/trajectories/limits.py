@@ -24,7 +24,8 @@ class MotionLimits:
     """Range, velocity and acceleration of n joints: lower <= q <= upper, |qd| <= velocity, |qdd| <=
     acceleration.
 
-    Each is (n,), or a number for all joints. Infinite velocities are kept as 1e30, infinite ranges as 1e100.
+    Each is (n,), or a number for all joints. For many plans at once they may be (B, n), a row for each; where
+    one is, all are kept so. Infinite velocities are kept as 1e30, infinite ranges as 1e100.
 
     Args:
         acceleration: largest |qdd|, rad/s^2 (m/s^2), finite.
@@ -46,14 +47,19 @@ class MotionLimits:
     ) -> None:
         given = {"acceleration": acceleration, "velocity": velocity, "lower": lower, "upper": upper}
         arrays = {name: np.atleast_1d(as_floats(value, f"limits, {name}")) for name, value in given.items()}
-        n = max(array.size for array in arrays.values())
+        n = max(array.shape[-1] for array in arrays.values())
+        batches = {name: len(array) for name, array in arrays.items() if array.ndim == 2}
+        shape = (max(batches.values()), n) if batches else (n,)
         for name, array in arrays.items():
-            if array.shape not in ((1,), (n,)):
-                raise InputError(f"limits, {name}: expected one number or {n}, got shape {array.shape}.")
+            if array.shape not in ((1,), (n,), (*shape[:-1], 1), shape):
+                rows = f", or shape {shape}" if batches else ""
+                raise InputError(
+                    f"limits, {name}: expected one number or {n}{rows}, got shape {array.shape}."
+                )
             if np.isnan(array).any():
                 raise InputError(f"limits, {name}: expected numbers, got NaN.")
             most = LARGEST if name in ("acceleration", "velocity") else FAR
-            array = np.broadcast_to(np.clip(array, -most, most), (n,)).copy()
+            array = np.broadcast_to(np.clip(array, -most, most), shape).copy()
             array.flags.writeable = False
             object.__setattr__(self, name, array)
         self._check(bool(np.isinf(arrays["acceleration"]).any()))
@@ -64,17 +70,15 @@ class MotionLimits:
         for name in ("acceleration", "velocity"):
             wrong = getattr(self, name) < SMALLEST
             if wrong.any():
-                i = int(wrong.argmax())
                 raise InputError(
-                    f"limits, {name} of joint {i + 1}: must be above 0, got "
-                    f"{float(getattr(self, name)[i])!r}."
+                    f"limits, {name} of {_joint(wrong)}: must be above 0, got "
+                    f"{float(getattr(self, name)[wrong][0])!r}."
                 )
         wrong = self.lower > self.upper
         if wrong.any():
-            i = int(wrong.argmax())
             raise InputError(
-                f"limits, joint {i + 1}: lower {float(self.lower[i])!r} lies above upper "
-                f"{float(self.upper[i])!r}; change them round."
+                f"limits, {_joint(wrong)}: lower {float(self.lower[wrong][0])!r} lies above upper "
+                f"{float(self.upper[wrong][0])!r}; change them round."
             )
 
     @cached_property
@@ -85,11 +89,36 @@ class MotionLimits:
     @property
     def n(self) -> int:
         """The number of joints."""
-        return len(self.acceleration)
+        return int(self.acceleration.shape[-1])
+
+    @property
+    def count(self) -> int | None:
+        """For how many plans, B, there is a row each; None where one is for all."""
+        return len(self.acceleration) if self.acceleration.ndim == 2 else None
+
+    def of(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Array, Array, Array]:
+        """Accelerations, velocities, lower and upper bounds of these plans, (b, n), or (1, n) for all."""
+        four = self.acceleration, self.velocity, self.lower, self.upper
+        a, v, lower, upper = (x[rows] if x.ndim == 2 else x[None] for x in four)
+        return a, v, lower, upper
+
+    def check_one(self, what: str) -> None:
+        """Refuse limits of many plans where one is made."""
+        if self.count is not None:
+            raise InputError(
+                f"{what}, limits: expected those of one plan, {self.n} numbers each, got {self.count} rows; "
+                "bang_bang_many takes a row per plan."
+            )
 
     def __repr__(self) -> str:
         names = ("acceleration", "velocity", "lower", "upper")
         return f"MotionLimits({', '.join(f'{name}={getattr(self, name).tolist()}' for name in names)})"
+
+
+def _joint(wrong: NDArray[np.bool_]) -> str:
+    """The first joint that is wrong, and its row where there are many."""
+    *row, i = np.argwhere(wrong)[0]
+    return f"joint {i + 1}" + "".join(f" in row {k}" for k in row)
 
 
 def arm_limits(arm: Arm, acceleration: ArrayLike, velocity: ArrayLike | None = None) -> MotionLimits:
@@ -99,8 +128,8 @@ def arm_limits(arm: Arm, acceleration: ArrayLike, velocity: ArrayLike | None = N
 
     Args:
         arm: the arm.
-        acceleration: largest |qdd|, (n,) or one number, rad/s^2 (m/s^2).
-        velocity: largest |qd|, (n,) or one number, rad/s (m/s); None: the arm's.
+        acceleration: largest |qdd|, (n,), one number, or (B, n) for many plans, rad/s^2 (m/s^2).
+        velocity: largest |qd|, likewise, rad/s (m/s); None: the arm's.
     """
     lower, upper = limits_of(arm)
     if velocity is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.drives.motor import constants_of, voltage_of
+from forearm.drives.motor import DAC, constants_of, voltage_of
 from forearm.errors import InputError, shorten
 from forearm.kernels.kernel import Kernel
 from forearm.kernels.kernel import compile as compile_arm
 from forearm.kinematics.poses import forward
 from forearm.logs.motion import ALL_ENDINGS, HasLog, MotionLog
 from forearm.tables import html_lines, html_table, number
-from forearm.trajectories.accelerating import chosen_accelerations
+from forearm.trajectories.accelerating import PlanningProblem, chosen_motion
 from forearm.trajectories.configurations import configurations
+from forearm.trajectories.demands import Demands
+from forearm.trajectories.drive_limits import DriveLimits, LimitUse
 from forearm.trajectories.limits import SLACK, MotionLimits, beyond_arm
 from forearm.trajectories.line_file import load_motion
 from forearm.trajectories.lines import HandLine
@@ -54,6 +56,7 @@ class Plan:
             its way, or a motion that was planned before.
         step: t are every `step` s, and the end.
         notes: which waypoints could not be met as they were given.
+        dac: what the motors' voltages come from; None: nothing that bounds them.
     """
 
     arm: Arm
@@ -61,6 +64,7 @@ class Plan:
     limits: MotionLimits | None = None
     step: float = 1e-3
     notes: tuple[str, ...] = ()
+    dac: DAC | None = None
     _kernel: Kernel | None = field(default=None, repr=False)
 
     @property
@@ -115,7 +119,7 @@ class Plan:
 
     @cached_property
     def _compiled(self) -> Kernel:
-        return compile_arm(self.arm) if self._kernel is None else self._kernel
+        return _kernel_of(self.arm) if self._kernel is None else self._kernel
 
     @cached_property
     def deviation(self) -> Deviation | None:
@@ -135,13 +139,7 @@ class Plan:
         ]
         if not isinstance(self.motion, HandLine):
             found += beyond_arm(self.arm, *self.motion.extremes())
-        names = [j.name for j in self.arm.joints]
-        effort = np.array([np.inf if j.max_effort is None else j.max_effort for j in self.arm.joints])
-        found += _excesses(names, self.tau, effort, "N m (N) that it has")
-        if self.voltage is not None:
-            found += _excesses(
-                names, self.voltage, constants_of(self.arm).most_voltage, "V that its motor takes"
-            )
+        found += [use.text for use in self.uses if use.share > 1.0 + SLACK]
         return tuple(found)
 
     @property
@@ -151,6 +149,23 @@ class Plan:
         current = None if self.voltage is None else self.tau / constants_of(self.arm).K
         blocks = (self.q, self.qd, self.qdd, self.tau, self.voltage, current)
         return MotionLog(joints, self.t, *blocks, name=f"plan of {self.arm.name}")
+
+    @cached_property
+    def uses(self) -> tuple[LimitUse, ...]:
+        """The largest use of each joint's torque, current and voltage, where it is bounded.
+
+        Looked at between jumps of accelerations and of friction, on both sides of them, and at ten times the
+        samples; for a line of the hand at the samples.
+        """
+        limits = DriveLimits.of(self.arm, self.dac)
+        if isinstance(self.motion, Switching):
+            return Demands(self.arm, self._compiled, limits).uses(self.motion, self.step)
+        return limits.uses(self.t, self.tau, self.qd)
+
+    @property
+    def limited_by(self) -> LimitUse | None:
+        """The limit of a drive of which most is used; None where no drive has one."""
+        return max(self.uses, key=lambda use: use.share, default=None)
 
     def columns(self) -> dict[str, Array]:
         """The plan as a table: t, q1.., qd1.., qdd1.., tau1.., and voltage1.., current1.. where motors are
@@ -217,43 +232,61 @@ def _peaks(block: Array) -> Array:
     )
 
 
-def _excesses(names: Sequence[str], needed: Array, allowed: Array, what: str) -> list[str]:
-    # where a line cannot be followed nothing is needed
-    peaks = np.abs(np.where(np.isnan(needed), 0.0, needed)).max(axis=0)
-    return [
-        f"{name} needs {peak:.4g} of the {limit:g} {what}."
-        for name, peak, limit in zip(names, peaks, allowed, strict=True)
-        if peak > limit * (1.0 + SLACK)
-    ]
-
-
-def plan(arm: Arm, request: Wanted, *, step: float = 1e-3) -> Plan:
+def plan(
+    arm: Arm,
+    request: Wanted,
+    *,
+    acceleration: ArrayLike | None = None,
+    velocity: ArrayLike | None = None,
+    dac: DAC | None = None,
+    step: float = 1e-3,
+) -> Plan:
     """From a request to a motion, its torques and voltages. Waters Fig. 1.
 
-    Poses of the hand become the posture nearest to the one before. Accelerations that the request leaves open
-    are what each joint needs times the largest factor with which torques stay within the joints' max_effort.
+    Poses of the hand become the posture nearest to the one before. Accelerations that are left open, and with
+    them top velocities, are chosen so that over the whole motion torques stay within the joints' max_effort,
+    currents and voltages within the motors' and the DAC's. A start above its velocity limit brakes first; a
+    later waypoint is passed at the limit.
 
     Args:
         arm: the arm.
-        request: a `Request`, the path of its file, configurations (k, n) to go through from rest to rest, or
-            a motion planned already: itself, its .json file, or a table of samples, such as a log in memory
-            or in a .csv, .parquet or .npz file.
+        request: a `Request`, the path of its file, configurations (k, n) or waypoints to go through, from
+            rest to rest where nothing else is said, or a motion planned already: itself, its .json file, or a
+            table of samples, such as a log in memory or in a .csv, .parquet or .npz file.
+        acceleration, velocity: largest |qdd| and |qd|, (n,) or one number, in the place of the request's.
+        dac: the converter in front of the motors, in the place of the request's.
         step: time between samples of the plan, s.
     """
     check_kind(arm, Arm, "plan, arm")
+    check_kind(dac, (DAC, type(None)), "plan, dac")
     step = check_number(step, "plan, step", above=0.0)
-    kernel = compile_arm(arm)
+    kernel = _kernel_of(arm)
     request = _planned(arm, request)
     if isinstance(request, PlannedMotion):
         _check_for(arm, request)
-        return Plan(arm, request, None, step, (), kernel)
-    wanted = _request(arm, request)
+        if acceleration is not None or velocity is not None:
+            raise InputError(
+                "plan, acceleration and velocity: expected none with a motion planned already, which has its "
+                "own; give the points to plan it anew."
+            )
+        DriveLimits.of(arm, dac)  # an error now rather than when it is asked what is used
+        return Plan(arm, request, None, step, (), dac, kernel)
+    wanted = _request(arm, request).changed(acceleration, velocity, dac)
     way = configurations(arm, wanted)
-    accelerations = (
-        chosen_accelerations(arm, kernel, way.q, way.qd, wanted) if wanted.acceleration is None else None
-    )
-    limits = wanted.limits(arm, accelerations)
-    return Plan(arm, through(way.q, way.qd, limits), limits, step, way.notes, kernel)
+    demands = Demands(arm, kernel, DriveLimits.of(arm, wanted.dac))
+    if wanted.acceleration is None:
+        problem = PlanningProblem(way.q, way.qd, wanted.limits(arm, 1.0), demands, step)
+        motion, limits = chosen_motion(problem)
+    else:
+        limits = wanted.limits(arm)
+        motion = through(way.q, way.qd, limits)
+    return Plan(arm, motion, limits, step, way.notes, wanted.dac, kernel)
+
+
+@lru_cache(maxsize=16)
+def _kernel_of(arm: Arm) -> Kernel:
+    """One kernel for all plans of an arm: to load it takes as long as to plan."""
+    return compile_arm(arm)
 
 
 def _planned(arm: Arm, request: Any) -> Any:
@@ -293,10 +326,12 @@ def _request(arm: Arm, given: Any) -> Request:
         return given
     if isinstance(given, str | os.PathLike):
         return read_request(given)
+    if isinstance(given, list | tuple) and any(isinstance(point, Waypoint) for point in given):
+        return Request(given, name="plan")
     rows = as_floats(given, "plan, request")
     if rows.ndim != 2 or rows.shape[1] != arm.n:
         raise InputError(
             f"plan, request: expected a Request, the path of its file, or configurations of shape "
             f"(k, {arm.n}), got {shorten(given)}."
         )
-    return Request(tuple(Waypoint(q=row) for row in rows))
+    return Request(rows)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from forearm.drives.motor import DAC
 from forearm.errors import ForearmError, InputError, shorten, suggest
 from forearm.reading.fields import (
     AngleField,
@@ -25,9 +26,11 @@ from forearm.reading.fields import (
 from forearm.reading.textfile import read_toml
 from forearm.spatial import pose_xyz_rpy
 from forearm.trajectories.requests import Request, Waypoint
+from forearm.values import check_whole
 
 SCHEMA = "forearm-request/1"
 OPEN = "open"
+MOST_BITS = 52
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,20 @@ class NumberOrOpen:
         return {"oneOf": [NumberField().schema(), {"const": OPEN}]}
 
 
+@dataclass(frozen=True)
+class ConverterBits:
+    """How many bits a converter has."""
+
+    def read(self, value: Any, place: str) -> int:
+        """The whole number."""
+        return check_whole(value, place, 1, MOST_BITS)
+
+    def schema(self) -> dict[str, Any]:
+        """Its bounds."""
+        doc = "it has 2^bits steps, which divide the span; none where not given"
+        return {"type": "integer", "minimum": 1, "maximum": MOST_BITS, "description": doc}
+
+
 WAYPOINT = TableField(
     {
         "name": TextField("for messages"),
@@ -93,11 +110,21 @@ LIMITS = TableField(
         "upper": OneOrMany(AngleField(infinite=True), "rad (m); the arm's where not given"),
     }
 )
+CONVERTER = TableField(
+    {
+        "span": NumberField("it gives from -span to span, V", above=0.0),
+        "bits": ConverterBits(),
+        "gain": NumberField("voltage / what it gives, other than 0; 1 where not given"),
+    },
+    required=("span",),
+    doc="the converter whose range voltages must stay in",
+)
 REQUEST = TableField(
     {
         "schema": ChoiceField((SCHEMA,)),
         "name": TextField(),
         "limits": LIMITS,
+        "dac": CONVERTER,
         "waypoint": TableListField(WAYPOINT, "waypoint", "in the order in which they are passed"),
     },
     required=("schema", "waypoint"),
@@ -131,7 +158,8 @@ def request_from_document(document: dict[str, Any], name: str) -> Request:
             called = f"waypoint {shorten(block['name'])}" if "name" in block else f"waypoint[{k + 1}]"
             raise type(error)(f"{name}, {called}: {error}") from error
     try:
-        return Request(waypoints=tuple(waypoints), name=data.get("name", name), **data.get("limits", {}))
+        dac = DAC(**data["dac"]) if "dac" in data else None
+        return Request(tuple(waypoints), name=data.get("name", name), dac=dac, **data.get("limits", {}))
     except ForearmError as error:
         raise type(error)(f"{name}: {error}") from error
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
+from forearm.drives.motor import DAC
 from forearm.errors import InputError, shorten
 from forearm.trajectories.limits import MotionLimits, arm_limits
 from forearm.values import as_floats, as_pose, check_kind, check_name, frozen_array
@@ -27,8 +28,8 @@ class Waypoint:
     """One configuration, in joint coordinates or as the hand's pose; its velocity is None where open.
 
     Args:
-        q: joint coordinates (n,), rad or m; None: by `pose`.
-        qd: joint velocities (n,) at q, NaN for a joint where it is open; None: all open.
+        q: joint coordinates (n,), rad or m, or one number for all joints; None: by `pose`.
+        qd: joint velocities at q likewise, NaN for a joint where it is open; None: all open.
         pose: the hand (4, 4) in the base frame; None: by `q`.
         hand_velocity: linear, then angular velocity (6,) of the hand at `pose`, base axes; None: open.
     """
@@ -53,10 +54,9 @@ class Waypoint:
             raise InputError("qd: goes with q; a waypoint with a pose takes hand_velocity.")
         if pose is None and hand_velocity is not None:
             raise InputError("hand_velocity: goes with a pose; a waypoint with q takes qd.")
-        n = 0 if q is None else as_floats(q, "q").size
         checked = {
-            "q": None if q is None else frozen_array(q, (n,), "q"),
-            "qd": None if qd is None else _velocities(qd, n),
+            "q": None if q is None else _coordinates(q),
+            "qd": None if q is None or qd is None else _velocities(qd, as_floats(q, "q").shape),
             "pose": None if pose is None else frozen_array(as_pose(pose, "pose"), (4, 4), "pose"),
             "hand_velocity": None
             if hand_velocity is None
@@ -76,11 +76,12 @@ class Request:
     """Waypoints in order, and limits that take the place of the arm's, (n,) or one number for all.
 
     Args:
-        waypoints: at least two.
+        waypoints: at least two; one may be given by its coordinates alone.
         acceleration: largest |qdd|, rad/s^2 (m/s^2); None: for the planner to choose.
         velocity: largest |qd|, rad/s (m/s); None: the arm's.
         lower, upper: range of q, rad or m; None: the arm's.
         name: what messages call it.
+        dac: the converter whose range voltages must stay in; None: none.
     """
 
     waypoints: tuple[Waypoint, ...]
@@ -89,24 +90,32 @@ class Request:
     lower: Array | None
     upper: Array | None
     name: str
+    dac: DAC | None
 
     def __init__(
         self,
-        waypoints: Iterable[Waypoint],
+        waypoints: Iterable[Waypoint | ArrayLike],
         acceleration: ArrayLike | None = None,
         velocity: ArrayLike | None = None,
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
         name: str = "request",
+        dac: DAC | None = None,
     ) -> None:
         check_name(name, "request")
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "waypoints", tuple(waypoints))
-        for waypoint in self.waypoints:
-            check_kind(waypoint, Waypoint, f"request {name!r}, waypoints")
+        check_kind(dac, (DAC, type(None)), f"request {name!r}, dac")
+        object.__setattr__(self, "dac", dac)
+        object.__setattr__(self, "waypoints", tuple(_waypoint(point, name) for point in waypoints))
         if not 2 <= len(self.waypoints) <= MAX_WAYPOINTS:
             raise InputError(
                 f"request {name!r}: expected 2 to {MAX_WAYPOINTS} waypoints, got {len(self.waypoints)}."
+            )
+        sizes = sorted({point.q.size for point in self.waypoints if point.q is not None and point.q.ndim})
+        if len(sizes) > 1:
+            raise InputError(
+                f"request {name!r}, waypoints: expected the same number of joints in all of them, got "
+                f"{' and '.join(map(str, sizes))}."
             )
         for key, value in zip(OVERRIDES, (acceleration, velocity, lower, upper), strict=True):
             object.__setattr__(
@@ -116,11 +125,12 @@ class Request:
     def check_for(self, arm: Arm) -> None:
         """Refuse waypoints and limits that are not for an arm of so many joints."""
         for k, waypoint in enumerate(self.waypoints):
-            if waypoint.q is not None and waypoint.q.shape != (arm.n,):
-                raise InputError(
-                    f"request {self.name!r}, waypoint[{k + 1}], q: expected {arm.n} numbers for "
-                    f"{arm.name!r}, got {waypoint.q.size}."
-                )
+            for key, value in (("q", waypoint.q), ("qd", waypoint.qd)):
+                if value is not None and value.shape not in ((), (arm.n,)):
+                    raise InputError(
+                        f"request {self.name!r}, waypoint[{k + 1}], {key}: expected {arm.n} numbers for "
+                        f"{arm.name!r}, got {value.size}."
+                    )
         for key in OVERRIDES:
             value = getattr(self, key)
             if value is not None and value.shape not in ((), (1,), (arm.n,)):
@@ -128,6 +138,25 @@ class Request:
                     f"request {self.name!r}, {key}: expected one number or {arm.n} for "
                     f"{arm.name!r}, got {value.size}."
                 )
+
+    def changed(self, acceleration: ArrayLike | None, velocity: ArrayLike | None, dac: DAC | None) -> Request:
+        """The request with these in the place of its own, where they are not None.
+
+        Args:
+            acceleration, velocity: largest |qdd| and |qd|.
+            dac: the converter.
+        """
+        if acceleration is None and velocity is None and dac is None:
+            return self
+        return Request(
+            self.waypoints,
+            self.acceleration if acceleration is None else acceleration,
+            self.velocity if velocity is None else velocity,
+            self.lower,
+            self.upper,
+            self.name,
+            self.dac if dac is None else dac,
+        )
 
     def limits(self, arm: Arm, acceleration: ArrayLike | None = None) -> MotionLimits:
         """The arm's limits with those of the request in their place.
@@ -149,10 +178,26 @@ class Request:
         return MotionLimits(base.acceleration, base.velocity, lower, upper)
 
 
-def _velocities(qd: ArrayLike, n: int) -> Array:
-    """Velocities (n,), NaN where they are open."""
+def _waypoint(given: Waypoint | ArrayLike, name: str) -> Waypoint:
+    if isinstance(given, np.ndarray | list | tuple):
+        return Waypoint(q=given)
+    check_kind(given, Waypoint, f"request {name!r}, waypoints")
+    assert isinstance(given, Waypoint)
+    return given
+
+
+def _coordinates(q: ArrayLike) -> Array:
+    """One number, or (n,)."""
+    shape = as_floats(q, "q").shape
+    return frozen_array(q, shape if len(shape) <= 1 else (shape[-1],), "q")
+
+
+def _velocities(qd: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Velocities for coordinates of this shape, one number or (n,), NaN where they are open."""
     given = as_floats(qd, "qd")
-    frozen_array(np.where(np.isnan(given), 0.0, given), (n,), "qd")  # for its shape and bounds
+    given = np.broadcast_to(given, shape).copy() if given.ndim == 0 else given
+    # for its shape and bounds
+    frozen_array(np.where(np.isnan(given), 0.0, given), shape or given.shape[-1:], "qd")
     given.flags.writeable = False
     return given
 

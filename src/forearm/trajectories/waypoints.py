@@ -48,6 +48,7 @@ def through(
         limits: range, velocity and acceleration of the joints.
     """
     check_kind(limits, MotionLimits, "through, limits")
+    limits.check_one("through")
     q, given = _request(points, velocities, limits.n)
     course = _best_start(q, given, limits)
     course = _settled(_improved(course, np.isnan(given), limits), np.isnan(given), limits)

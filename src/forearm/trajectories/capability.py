@@ -1,0 +1,157 @@
+"""What each joint could do by itself along the way: how hard it can accelerate up to each velocity, and the
+top velocity with which it would be there first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.drives.joint import drives_of
+from forearm.errors import InputError
+from forearm.trajectories.demands import MOST_ROWS, Demands
+from forearm.trajectories.drive_limits import WORDS, DriveLimits
+
+Array = NDArray[np.float64]
+BETWEEN = 20  # postures looked at between two points
+LEVELS = 12  # velocities looked at, beside one near 0
+SLOW = 1e-9  # of the top velocity: as good as breaking loose
+NO_INERTIA = 1e-15  # kg m^2 or kg: less is rounding
+SAME = 1e-12  # relative: times that differ by rounding
+GIVE = (
+    "give an acceleration (acceleration= of fa.plan and fa.Request, [limits] of a request file, "
+    "--acceleration of forearm plan)"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class JointCapability:
+    """Of each joint: accelerations (l, n) that it can have up to velocities (l, n), rising from near 0."""
+
+    demands: Demands
+    way: Array  # (k, n): of each stretch
+    velocity: Array  # (l, n)
+    acceleration: Array  # (l, n), not rising, 0 or less where the drive is too weak
+    gravity: Array  # (p, n)
+    plain: Array  # (n,): accelerations without friction
+
+    @staticmethod
+    def of(q: Array, velocity: Array, demands: Demands) -> JointCapability:
+        """Along the lines between points (k, n), up to these velocities (n,);
+        an error where gravity alone is too much, or nothing bounds a joint.
+        """
+        arm, kernel, limits = demands.arm, demands.kernel, demands.limits
+        _check_bounded(arm, limits)
+        n, count = arm.n, max(len(q) - 1, 1)
+        between = int(np.clip(MOST_ROWS // (count * n * (LEVELS + 1)), 2, BETWEEN))
+        shares = np.linspace(0.0, 1.0, between, endpoint=False)[:, None]
+        way = np.diff(q, axis=0)
+        postures = np.vstack([*(a + shares * (b - a) for a, b in pairwise(q)), q[-1:]])
+        gravity = kernel.gravity(postures)
+        _check_gravity(limits, gravity)
+        inertia = np.diagonal(kernel.inertia_matrix(postures), axis1=1, axis2=2)
+        _check_inertia(arm, inertia)
+        plain = ((limits.at_rest - np.abs(gravity)) / inertia).min(axis=0)
+        # no joint gets faster than by full acceleration over half of its longest way
+        top = np.minimum(velocity, np.sqrt(plain * np.maximum(np.abs(way).max(axis=0), SLOW)))
+        levels = np.concatenate([[SLOW], np.linspace(0.0, 1.0, LEVELS + 1)[1:]])[:, None] * top
+        ahead = np.where(way < 0.0, -1.0, 1.0)
+        ahead = np.vstack([np.repeat(ahead, between, axis=0), ahead[-1:]])
+        need = _needs(demands, postures, ahead, levels)
+        spare = np.minimum.accumulate(limits.spare(need, levels[:, None, :]), axis=0)
+        return JointCapability(demands, way, levels, (spare / inertia).min(axis=1), gravity, plain)
+
+    @cached_property
+    def best_velocities(self) -> Array:
+        """(n,): with which each joint alone would take the least time; infinite where none is too high."""
+        v, a = self.velocity[:, None, :], np.maximum(self.acceleration, 0.0)[:, None, :]
+        d = np.abs(self.way)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            times = np.where(d * a >= v * v, d / v + v / a, 2.0 * np.sqrt(d / a))
+        time = np.where(d == 0.0, 0.0, np.where(a > 0.0, times, np.inf)).sum(axis=1)
+        good = time <= time.min(axis=0) * (1.0 + SAME)
+        level = len(time) - 1 - np.argmax(good[::-1], axis=0)
+        chosen = self.velocity[level, np.arange(len(level))]
+        return np.where(level == len(time) - 1, np.inf, chosen)
+
+    def accelerations(self, velocity: Array) -> Array:
+        """What each joint can have up to these velocities (n,); where friction leaves nothing, what
+        it could have without.
+        """
+        tables = zip(velocity, self.velocity.T, self.acceleration.T, strict=True)
+        found = np.array([np.interp(v, x, a) for v, x, a in tables])
+        return np.where(found > 0.0, found, self.plain)
+
+    @cached_property
+    def share_at_rest(self) -> float:
+        """The largest share of a limit that gravity takes."""
+        return float((np.abs(self.gravity) / self.demands.limits.at_rest).max())
+
+    def speed_shares(self, velocity: Array) -> Array:
+        """The share of a limit that velocities (n,) take: by viscous friction, and against a voltage."""
+        viscous = np.zeros(self.demands.arm.n)
+        for drive in drives_of(self.demands.arm):
+            viscous[drive.freedom] += drive.multiplier**2 * drive.at_joint.viscous
+        return self.demands.limits.shares(viscous * velocity, velocity)
+
+
+def _needs(demands: Demands, postures: Array, ahead: Array, levels: Array) -> Array:
+    """The torques (l, p, n), forwards, that each joint needs to move by itself at its velocities (l, n)
+    in its directions (p, n).
+    """
+    count, n = postures.shape
+    qd = np.einsum("ln,pn,nm->lpnm", levels, ahead, np.eye(n)).reshape(-1, n)
+    q = np.broadcast_to(postures[None, :, None, :], (len(levels), count, n, n)).reshape(-1, n)
+    tau = demands.kernel.inverse_dynamics(q, qd, np.zeros_like(qd)).reshape(len(levels), count, n, n)
+    own: Array = np.diagonal(tau, axis1=2, axis2=3) * ahead
+    return own
+
+
+def _check_bounded(arm: Arm, limits: DriveLimits) -> None:
+    """An error where nothing bounds the torque of a joint, or it has none."""
+    unknown = [name for name, most in zip(limits.names, limits.at_rest, strict=True) if np.isinf(most)]
+    if unknown:
+        raise InputError(
+            f"plan: the request gives no acceleration, and none can be chosen as {', '.join(unknown)} of "
+            f"{arm.name!r} {'has' if len(unknown) == 1 else 'have'} no max_effort, nor a motor with a "
+            f"largest current or voltage; {GIVE}, or write max_effort into the arm file."
+        )
+    weak = [name for name, most in zip(limits.names, limits.effort, strict=True) if most == 0.0]
+    if weak:
+        raise InputError(
+            "plan: the request gives no acceleration, and none can be chosen as the max_effort of "
+            f"{', '.join(weak)} of {arm.name!r} is 0; {GIVE}, or write max_effort into the arm file."
+        )
+
+
+def _check_gravity(limits: DriveLimits, gravity: Array) -> None:
+    share = np.abs(gravity) / limits.at_rest
+    if (share >= 1.0).any():
+        k, j = (int(i) for i in np.argwhere(share >= 1.0)[0])
+        raise InputError(
+            f"plan: gravity alone takes {_at_rest(limits, j, abs(float(gravity[k, j])))} on the way; take "
+            "other points, or a lighter load."
+        )
+
+
+def _check_inertia(arm: Arm, inertia: Array) -> None:
+    idle = inertia.min(axis=0) < NO_INERTIA
+    if idle.any():
+        name = arm.joints[int(idle.argmax())].name
+        raise InputError(
+            f"plan: the request gives no acceleration, and none can be chosen as {name} of "
+            f"{arm.name!r} moves no mass, so that no torque bounds it; {GIVE}, or give what it moves "
+            "a mass and an inertia."
+        )
+
+
+def _at_rest(limits: DriveLimits, j: int, torque: float) -> str:
+    """What a torque of a joint takes at rest of the limit that binds there."""
+    uses = limits.uses(np.zeros(1), torque * np.eye(len(limits.names))[[j]], np.zeros((1, len(limits.names))))
+    most = max((use for use in uses if use.joint == limits.names[j]), key=lambda use: use.share)
+    return f"{most.needed:.4g} of the {most.allowed:g} {WORDS[most.quantity][0]} of {most.joint}"

@@ -1,0 +1,131 @@
+"""What a motion asks of an arm's drives at every moment that matters: on both sides of each jump of an
+acceleration or of friction, where Stribeck friction falls, and evenly between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.drives.joint import drives_of
+from forearm.kernels.kernel import Kernel
+from forearm.trajectories.drive_limits import DriveLimits, LimitUse
+from forearm.trajectories.switching import Switching
+
+Array = NDArray[np.float64]
+States = tuple[Array, Array, Array]
+PER_PIECE = 16  # moments between two jumps
+MOST_ROWS = 200_000  # of such moments in all: long requests have fewer between two jumps
+MOST_FINE = 2_000_000  # of moments of the last look
+INSIDE = 1e-9  # of a piece: so near to its ends nothing has jumped yet
+TOGETHER = 1e-12  # of the duration: jumps so near to each other are one, apart by rounding
+FINER = 10  # times the grid of a plan, for the last look
+GRID = 1e-3  # s: of plans whose own is coarser
+FALLING = np.array([0.15, 0.3, 0.5, 0.7, 0.9, 1.15, 1.5, 2.0, 2.7])  # of the Stribeck speed
+BLOCK = 8192  # states at once: they stay in the caches
+
+
+@dataclass(frozen=True, eq=False)
+class Demands:
+    """Of motions of one arm: what they need, by its kernel, of what its drives have."""
+
+    arm: Arm
+    kernel: Kernel
+    limits: DriveLimits
+
+    @cached_property
+    def stribeck(self) -> Array:
+        """Velocities (s, n) at which the Stribeck friction of a freedom falls, NaN where it has none."""
+        falls: list[list[float]] = [[] for _ in range(self.arm.n)]
+        for drive in drives_of(self.arm):
+            speed = drive.at_joint.stribeck_speed
+            if speed is not None and drive.multiplier != 0.0:
+                falls[drive.freedom] += (FALLING * speed / abs(drive.multiplier)).tolist()
+        rows = np.full((max(map(len, falls)), self.arm.n), np.nan)
+        for i, speeds in enumerate(falls):
+            rows[: len(speeds), i] = speeds
+        return np.vstack([rows, -rows])
+
+    def largest_share(self, motion: Switching) -> float:
+        """The largest share of a limit that is used: at moments between jumps, and where parabolas through
+        three of them have their tops.
+        """
+        even, count, single = self._moments(motion)
+        used = self._shares(motion.at(np.concatenate([even, single])))
+        most = max(float(used.max()), float(self._shares(_arrivals(motion)).max()))
+        pieces, times = used[: len(even)].reshape(-1, count, self.arm.n), even.reshape(-1, count)
+        before, here, after = pieces[:, :-2], pieces[:, 1:-1], pieces[:, 2:]
+        bend, slope = before - 2.0 * here + after, 0.5 * (after - before)
+        top = (bend < 0.0) & (here >= before) & (here >= after)
+        bend = np.where(top, bend, -1.0)
+        top &= here - 0.5 * slope * slope / bend > most
+        if top.any():
+            moments = times[:, 1:-1, None] - slope / bend * (times[:, 1:2] - times[:, :1])[..., None]
+            most = max(most, float(self._shares(motion.at(moments[top])).max()))
+        return most
+
+    def finest_share(self, motion: Switching, step: float) -> float:
+        """The same at every moment of the last look."""
+        times = self.fine_times(motion, step)
+        most = float(self._shares(_arrivals(motion)).max())
+        for first in range(0, len(times), BLOCK):
+            most = max(most, float(self._shares(motion.at(times[first : first + BLOCK])).max()))
+        return most
+
+    def uses(self, motion: Switching, step: float) -> tuple[LimitUse, ...]:
+        """The largest use of each limit at every moment of the last look."""
+        t, (q, qd, qdd) = self.fine_times(motion, step), _arrivals(motion)
+        found = self.limits.uses(motion.times[1:], self.kernel.inverse_dynamics(q, qd, qdd), qd)
+        for first in range(0, len(t), BLOCK):
+            q, qd, qdd = motion.at(t[first : first + BLOCK])
+            more = self.limits.uses(t[first : first + BLOCK], self.kernel.inverse_dynamics(q, qd, qdd), qd)
+            found = tuple(b if b.needed > a.needed else a for a, b in zip(found, more, strict=True))
+        return found
+
+    def fine_times(self, motion: Switching, step: float) -> Array:
+        """Ten times as many as a plan has with this step, and all that `largest_share` looks at."""
+        grid = max(min(step, GRID) / FINER, motion.duration / MOST_FINE)
+        even, _, single = self._moments(motion)
+        return np.concatenate([np.arange(0.0, motion.duration, grid), even, single])
+
+    def _moments(self, motion: Switching) -> tuple[Array, int, Array]:
+        """Even moments between jumps, so many of each, and single ones besides:
+        the jumps themselves, and falling friction.
+        """
+        jumps = np.unique(np.concatenate([motion.switches, _passages(motion, np.zeros((1, motion.n)))]))
+        apart = np.diff(jumps) > TOGETHER * motion.duration
+        starts, ends = jumps[:-1][apart], jumps[1:][apart]
+        count = int(np.clip(MOST_ROWS // max(len(starts), 1), 4, PER_PIECE))
+        even = (starts[:, None] + np.linspace(INSIDE, 1.0 - INSIDE, count) * (ends - starts)[:, None]).ravel()
+        single = np.concatenate([starts, jumps[-1:], _passages(motion, self.stribeck)])
+        return np.clip(even, 0.0, motion.duration), count, np.clip(single, 0.0, motion.duration)
+
+    def _shares(self, states: States) -> Array:
+        q, qd, qdd = states
+        return self.limits.shares(self.kernel.inverse_dynamics(q, qd, qdd), qd)
+
+
+def _arrivals(motion: Switching) -> States:
+    """At the end of every segment with the acceleration before it: a joint that comes to rest there has no
+    friction to brake it.
+    """
+    return motion.points[1:], motion.velocities[1:], motion.accelerations[..., 2]
+
+
+def _passages(motion: Switching, velocities: Array) -> Array:
+    """The times at which a joint has one of its velocities (s, n) while it speeds up or brakes, unsorted."""
+    t1, t3 = motion.phases[..., 0], motion.phases[..., 2]
+    found = []
+    for start, v, a, time in (
+        (motion.times[:-1, None], motion.velocities[:-1], motion.accelerations[..., 0], t1),
+        (motion.times[1:, None] - t3, motion.held, motion.accelerations[..., 2], t3),
+    ):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            after = (velocities[:, None, :] - v) / a
+        inside = (after > 0.0) & (after < time)
+        found.append((start + after)[inside])
+    return np.concatenate(found)

@@ -1,0 +1,147 @@
+"""What the drives of an arm can give, torque, current and voltage, and the share that a motion uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forearm.arm.arm import Arm
+from forearm.drives.motor import DAC, amplifier_gains, constants_of
+
+Array = NDArray[np.float64]
+Quantity = Literal["torque", "current", "voltage", "DAC"]
+# The unit, and whose it is.
+WORDS: dict[Quantity, tuple[str, str]] = {
+    "torque": ("N m (N)", "that it has"),
+    "current": ("A", "that its motor takes"),
+    "voltage": ("V", "that its motor takes"),
+    "DAC": ("V", "that its DAC and amplifier give"),
+}
+
+
+@dataclass(frozen=True)
+class LimitUse:
+    """How much of one limit of one joint's drive a motion uses at most: `needed` of `allowed`,
+    at a time in s.
+    """
+
+    joint: str
+    quantity: Quantity
+    needed: float
+    allowed: float
+    time: float
+
+    @property
+    def share(self) -> float:
+        """needed / allowed: above 1 the limit is exceeded."""
+        return self.needed / self.allowed if self.allowed > 0.0 else np.inf if self.needed > 0.0 else 0.0
+
+    @property
+    def text(self) -> str:
+        """As a sentence."""
+        unit, whose = WORDS[self.quantity]
+        return f"{self.joint} needs {self.needed:.4g} of the {self.allowed:g} {unit} {whose}."
+
+
+@dataclass(frozen=True, eq=False)
+class DriveLimits:
+    """Of each freedom, (n,): the largest torque, current and voltage, infinite where none is known.
+
+    `converter` is what a DAC can ask for, through the amplifiers. K = N Kt and R are 1 and 0 where a motor
+    is not known. Inductance is not in the voltages: accelerations jump.
+    """
+
+    names: tuple[str, ...]
+    effort: Array
+    current: Array
+    voltage: Array
+    converter: Array
+    K: Array
+    R: Array
+
+    @staticmethod
+    def of(arm: Arm, dac: DAC | None = None) -> DriveLimits:
+        """Those of an arm behind a DAC; ModelError where the DAC's voltages would mean nothing."""
+        n = arm.n
+        effort, current, voltage, converter = np.full((4, n), np.inf)
+        K, R = np.ones(n), np.zeros(n)
+        for i, joint in enumerate(arm.joints):
+            effort[i] = np.inf if joint.max_effort is None else joint.max_effort
+            motor = joint.motor
+            if motor is None or motor.torque_constant is None:
+                continue
+            K[i] = motor.gear_ratio * motor.torque_constant
+            current[i] = np.inf if motor.max_current is None else motor.max_current
+            if motor.resistance is not None:
+                R[i] = motor.resistance
+                voltage[i] = np.inf if motor.max_voltage is None else motor.max_voltage
+        if dac is not None and dac.span is not None:
+            constants_of(arm)
+            # 0 is one of its levels, so that half a step is missing at the upper end
+            most = dac.span if dac.bits is None else dac.span * (1.0 - 0.5**dac.bits)
+            converter = most * np.abs(dac.gain * amplifier_gains(arm, dac))
+        return DriveLimits(tuple(j.name for j in arm.joints), effort, current, voltage, converter, K, R)
+
+    @cached_property
+    def torque(self) -> Array:
+        """The largest torque by effort and current."""
+        return np.minimum(self.effort, np.abs(self.K) * self.current)
+
+    @cached_property
+    def volts(self) -> Array:
+        """The largest voltage by motor and DAC."""
+        return np.minimum(self.voltage, self.converter)
+
+    @cached_property
+    def by_voltage(self) -> bool:
+        """Whether a voltage bounds any joint."""
+        return bool(np.isfinite(self.volts).any())
+
+    @cached_property
+    def at_rest(self) -> Array:
+        """The largest torque of a joint that stands: there all of the voltage drives a current."""
+        K = np.abs(self.K)
+        by_voltage = np.divide(K * self.volts, self.R, out=np.full_like(K, np.inf), where=self.R > 0.0)
+        return np.minimum(self.torque, by_voltage)
+
+    def shares(self, tau: Array, qd: Array) -> Array:
+        """The largest of |needed| / allowed over all limits, of torques and velocities (..., n)."""
+        used: Array = np.abs(tau) / self.torque
+        if self.by_voltage:
+            np.maximum(used, np.abs(self.R / self.K * tau + self.K * qd) / self.volts, out=used)
+        return used
+
+    def spare(self, need: Array, speed: Array) -> Array:
+        """The torque left for speeding up and for braking, where moving at a speed takes `need` in its
+        direction, (..., n) each.
+        """
+        left: Array = self.torque - np.abs(need)
+        if self.by_voltage:
+            back = np.abs(self.K) * speed
+            factor = np.divide(np.abs(self.K), self.R, out=np.full(len(self.R), np.inf), where=self.R > 0.0)
+            bounded = np.isfinite(self.volts)
+            volts, factor = np.where(bounded, self.volts, 0.0), np.where(bounded, factor, 1.0)
+            up, down = (volts - back) * factor - need, (volts + back) * factor + need
+            left = np.where(bounded, np.minimum(left, np.minimum(up, down)), left)
+        return left
+
+    def uses(self, t: Array, tau: Array, qd: Array) -> tuple[LimitUse, ...]:
+        """The largest use of each limit by each joint that has it, at times (m,); NaN counts as nothing."""
+        needs: dict[Quantity, tuple[Array, Array]] = {
+            "torque": (tau, self.effort),
+            "current": (tau / self.K, self.current),
+            "voltage": (self.R / self.K * tau + self.K * qd, self.voltage),
+            "DAC": (self.R / self.K * tau + self.K * qd, self.converter),
+        }
+        found = []
+        for quantity, (needed, allowed) in needs.items():
+            sizes = np.nan_to_num(np.abs(needed[:, np.isfinite(allowed)]))
+            for i, size in zip(np.flatnonzero(np.isfinite(allowed)), sizes.T, strict=True):
+                k = int(size.argmax())
+                use = LimitUse(self.names[i], quantity, float(size[k]), float(allowed[i]), float(t[k]))
+                found.append(use)
+        return tuple(found)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping
 from numbers import Real
-from typing import TypeGuard
+from typing import TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from forearm.errors import ForearmError, InputError, shorten
+from forearm.errors import ForearmError, InputError, NameNotFound, not_among, shorten
 from forearm.spatial import Floats, is_rotation
+
+T = TypeVar("T")
 
 MAX_NAME = 200
 MAX_TEXT = 20_000
@@ -39,6 +42,18 @@ def check_kind(value: object, kinds: type | tuple[type, ...], what: str) -> None
             k.__name__ for k in (kinds if isinstance(kinds, tuple) else (kinds,)) if k is not type(None)
         )
         raise InputError(f"{what}: expected {names}, got {shorten(value)}.")
+
+
+def check_choice(value: object, choices: Collection[str], what: str) -> str:
+    """One of a few names, or an error that lists them and suggests the nearest."""
+    if not isinstance(value, str) or value not in choices:
+        raise NameNotFound(f"{what}: {not_among(value, choices)}")
+    return value
+
+
+def chosen(table: Mapping[str, T], name: object, what: str) -> T:
+    """What a table has under a name."""
+    return table[check_choice(name, table, what)]
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -178,7 +178,7 @@ def test_files_are_written_and_the_table_tells(tmp_path: Path, capsys: Capture) 
         (("--voltage", "1,2"), "--voltage: cmu-dd needs 6 finite numbers, got 2"),
         (("--linear",), "--linear: it is about the rows of a file"),
         (("--dac-bits", "8"), "--dac-bits: the steps divide a range; give it by --dac-range V."),
-        (("--method", "euler"), "there is no method 'euler'"),
+        (("--method", "euler"), "got 'euler'"),
         (("--step", "0"), "--step: expected a number above 0"),
         (
             ("--duration", "x"),

@@ -187,7 +187,10 @@ def test_a_size_is_a_number_above_nothing(size: object) -> None:
 
 
 def test_what_cannot_be_scheduled_is_said() -> None:
-    with pytest.raises(NameNotFound, match=r"no function 'inverse_dynamic'; did you mean 'inverse_dynamics'"):
+    with pytest.raises(
+        NameNotFound,
+        match=r"function: expected one of .*, got 'inverse_dynamic'; did you mean 'inverse_dynamics'",
+    ):
         traced_function(arm_of("stanford"), "inverse_dynamic")
     with pytest.raises(InputError, match="costs, trig: expected a number from 0 to 1e6"):
         Costs(trig=-1.0)

@@ -66,7 +66,7 @@ def test_what_is_no_arm_and_no_method_is_said() -> None:
     with pytest.raises(fa.InputError, match=r"expected an Arm, such as fa\.load\('puma560'\), got 'puma560'"):
         fa.simulate(wrong, [0.0], [0.0], 1.0)
     wrong = ["rk4"]
-    with pytest.raises(fa.NameNotFound, match="there is no method"):
+    with pytest.raises(fa.NameNotFound, match="simulate, method: expected one of"):
         fa.simulate(block(), [0.0], [0.0], 1.0, method=wrong)
 
 

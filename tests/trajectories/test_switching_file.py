@@ -86,7 +86,7 @@ def spoilt(document: dict[str, Any], name: str) -> dict[str, Any]:
         ("point", r"segment 1: its phases do not lead to the next point"),
         ("shape", r"points: expected 5 x 3 numbers"),
         ("ragged", r"velocities: expected 5 x 3 numbers"),
-        ("format", r"format: expected one of 'forearm-switching/1'"),
+        ("format", r"format: expected one of forearm-switching/1"),
         ("negative", r"phases\[1\]\[1\]\[1\]: must be at least 0"),
         ("text", r"points: expected a list of values"),
         ("key", r"there is no key 'point' here; did you mean 'points'"),

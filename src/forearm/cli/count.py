@@ -19,9 +19,10 @@ from forearm.counting.fewest import fewest, steps_to_fewest, table_210
 from forearm.counting.matrices import MatrixCounts, count_matrices
 from forearm.counting.models import chain
 from forearm.counting.printed import CountComparison, compare, compare_steps, compare_table29, printed
-from forearm.errors import InputError, ModelError, NameNotFound, suggest
+from forearm.errors import InputError, ModelError
 from forearm.symbols.counts import Counts
 from forearm.tables import filled, text_table
+from forearm.values import check_choice
 
 TITLES = {"inverse": "Inverse dynamics", "inertia_matrix": "Inertia matrix", "forward": "Forward dynamics"}
 MOST = 3_000_000  # operations that are run for an arm; beyond it only the polynomial is given
@@ -196,9 +197,7 @@ def _chosen(name: str | None, function: str | None) -> dict[str, tuple[str, ...]
     if name is None:
         return among
     known = sorted({n for names in among.values() for n in names})
-    if name not in known:
-        what = "there is no formulation" if function is None else f"{function} has no method"
-        raise NameNotFound(f"count: {what} {name!r}; {suggest(name, known)}")
+    check_choice(name, known, "--formulation" if function is None else f"--formulation of {function}")
     return {f: (name,) for f, names in among.items() if name in names}
 
 

@@ -18,6 +18,7 @@ from forearm.parts.refresh import link_of, refuse_unknown, update_armfile_text
 from forearm.reading.textfile import MAX_TOML_BYTES, parse_toml, read_bytes, write_text
 from forearm.spatial import Floats
 from forearm.tables import filled, number, text_table
+from forearm.values import chosen
 
 PARTS = ".parts.toml"
 HEADER = ["mass kg", "com x m", "y", "z", "Ixx kg m^2", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"]
@@ -46,12 +47,7 @@ def _run(given: argparse.Namespace) -> int:
     with Progress(f"reading {path.name} and the solids that it names"):
         links = read_parts(path)
     if given.link is not None:
-        names = [link.name for link in links]
-        if given.link not in names:
-            raise NameNotFound(
-                f"--link: {path.name} has no link {shorten(given.link)}; {suggest(given.link, names)}"
-            )
-        links = tuple(link for link in links if link.name == given.link)
+        links = (chosen({link.name: link for link in links}, given.link, f"--link, {path.name}"),)
     if given.update:
         _update(Path(given.update), links, path.name)
     if given.json:

@@ -13,9 +13,10 @@ from forearm.cli.loading import load
 from forearm.cli.outputs import add_plot, check_picture, tell_written
 from forearm.cli.progress import Progress
 from forearm.dynamics.precision import METHODS, PrecisionStudy, precision_study
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError
 from forearm.spatial import Floats
 from forearm.tables import filled, number, text_table
+from forearm.values import check_choice
 
 POSTURES, PIECE = 180, 10
 
@@ -101,9 +102,7 @@ def _studied(arm: Arm, postures: Floats) -> PrecisionStudy:
 
 
 def _index(names: list[str], name: str, option: str) -> int:
-    if name not in names:
-        raise NameNotFound(f"--{option}: there is no movable joint {shorten(name)}; {suggest(name, names)}")
-    return names.index(name)
+    return names.index(check_choice(name, names, f"--{option}"))
 
 
 COMMAND = Command("forearm precision ascher2 --plot fig2.png", _add_arguments, _run)

@@ -20,7 +20,7 @@ from forearm.dynamics.load_friction import held, reactions_of
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
 from forearm.dynamics.regressor import regressor
-from forearm.errors import InputError, ModelError, NameNotFound, suggest
+from forearm.errors import InputError, ModelError
 from forearm.model import AT_REST, Array, Model, Scalar, Vector, model_of
 from forearm.reduction import composite, energy, hand, recursion
 from forearm.reduction.base import BaseParameters, base_parameters
@@ -30,6 +30,7 @@ from forearm.reduction.plan import ReductionPlan, placed, planned
 from forearm.reduction.symbolic import best_plan_for, symbolic_chain, symbolic_model
 from forearm.symbols import Expr, Graph, derivative, jacobian, substituted
 from forearm.symbols.graph import ADD, COS, INPUT, MUL, SIN, SUB
+from forearm.values import check_choice, chosen
 
 T = TypeVar("T")
 OUTWARDS = ("w", "wd", "a", "F", "N", "v", "g", "Omega", "alpha", "lambda", "a_c", "vd", "vd*", "sdd", "rdd")
@@ -115,7 +116,7 @@ class Tracing:
         elif self.formulation is None:
             torques = recursion.inverse(self.chain, self.rates(self.q), rates, accelerations, self.note)
         else:
-            method = self._named(INVERSE)
+            method = chosen(INVERSE, self.formulation, "generate, formulation")
             coordinates = self.model.coordinates(self.q)
             torques = method(self.whole_model, coordinates, rates, accelerations, AT_REST, None, self.note)
         if qd is not None:
@@ -144,11 +145,7 @@ class Tracing:
                 "generate: conjugate-gradient stops when its residual is small, which code without loops "
                 "cannot; take another method, or leave the formulation out."
             )
-        if self.formulation not in FORWARD:
-            raise NameNotFound(
-                f"generate: forward_dynamics has no method {self.formulation!r}; "
-                f"{suggest(self.formulation, FORWARD)}"
-            )
+        check_choice(self.formulation, FORWARD, "generate, formulation")
         return self.solved(lambda: self._forward_by_formulation(right, rotor))
 
     def held_forward(self, tau: list[Scalar], ways: list[Scalar] | None, free: list[Scalar]) -> list[Scalar]:
@@ -218,7 +215,9 @@ class Tracing:
         if self.formulation is None:
             M = composite.inertia_matrix(self.chain, self.rates(self.q), self.note)
         else:
-            M = self._named(INERTIA)(self.whole_model, self.model.coordinates(self.q))
+            M = chosen(INERTIA, self.formulation, "generate, formulation")(
+                self.whole_model, self.model.coordinates(self.q)
+            )
         M = self.model.gathered_matrix(M)
         for j, J in enumerate(self.rotor.tolist()):
             M[j, j] = M[j, j] + J
@@ -341,14 +340,6 @@ class Tracing:
             if kind in (COS, SIN) and (of := _indices(graph, graph.left[place])):
                 text = ("_" if self.arm.n > 9 else "").join(str(i + 1) for i in of)
                 graph.names.setdefault(place, f"{'c' if kind == COS else 's'}{text}")
-
-    def _named(self, table: dict[str, Any]) -> Any:
-        if self.formulation not in table:
-            raise NameNotFound(
-                f"generate: there is no formulation {self.formulation!r}; "
-                f"{suggest(str(self.formulation), table)}"
-            )
-        return table[self.formulation]
 
     def rates(self, freedoms: Vector) -> list[Scalar]:
         """What the joints have of something at the freedoms: rates, or coordinates without offsets."""

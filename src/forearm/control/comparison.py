@@ -23,12 +23,11 @@ from forearm.control.reference import Reference, default_motion, sampled
 from forearm.control.registry import ControllerTrial, Setting, trials
 from forearm.control.sampling import sampling_period
 from forearm.control.sensors import Sensors, exact_accelerations
-from forearm.errors import InputError
 from forearm.kinematics.limits import behind_limits
 from forearm.simulation.arguments import with_old
 from forearm.simulation.controlled import Run
 from forearm.tables import html_lines, html_table, number
-from forearm.values import check_kind, check_number
+from forearm.values import check_kind, check_number, chosen
 
 Floats = NDArray[np.float64]
 LOAD = 0.05  # of the mass that moves: the payload unless one is given
@@ -87,12 +86,7 @@ class Comparison:
 
     def __getitem__(self, name: str) -> Row:
         """The row of a controller."""
-        found = next((row for row in self.rows if row.name == name), None)
-        if found is None:
-            raise InputError(
-                f"comparison: there is no {name!r}; there are {', '.join(row.name for row in self.rows)}."
-            )
-        return found
+        return chosen({row.name: row for row in self.rows}, name, "comparison, controller")
 
     @property
     def longest_period(self) -> float:

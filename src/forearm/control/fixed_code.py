@@ -35,9 +35,9 @@ from forearm.control.fixed_point_ranges import WIDER, Range, Ranges, cuts, propa
 from forearm.control.fixed_point_run import run
 from forearm.control.gains import Gains
 from forearm.control.laws import LAWS, PERIOD, law_of
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError, shorten
 from forearm.symbols import Counts, Expr, Graph
-from forearm.values import as_floats
+from forearm.values import as_floats, check_choice
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -244,11 +244,7 @@ def _traced(arm: Arm, function: str, settings: dict[str, Any]) -> tuple[Traced, 
             else LAWS[function]
         )
         return law.traced, said
-    if not isinstance(function, str) or function not in FUNCTIONS:
-        raise NameNotFound(
-            f"fixed_point: there is no function {shorten(function)}; "
-            f"{suggest(str(function), (*FUNCTIONS, *LAWS))}"
-        )
+    check_choice(function, (*FUNCTIONS, *LAWS), "fixed_point, function")
     if settings:
         raise InputError(
             f"fixed_point, {next(iter(settings))}: only laws take it ({', '.join(LAWS)}), not {function}."

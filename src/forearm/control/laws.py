@@ -19,8 +19,8 @@ from forearm.control.controllers.traced_model import TracedModel
 from forearm.control.gains import BANDWIDTH, Gains, critically_damped, joint_gains
 from forearm.control.model_error import without_friction
 from forearm.drives.motor import constants_of
-from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
-from forearm.values import as_floats, check_number
+from forearm.errors import InputError, ModelError, shorten
+from forearm.values import as_floats, check_choice, check_number
 
 Floats = NDArray[np.float64]
 LAWS = {
@@ -68,8 +68,7 @@ def law_of(
     """
     if not isinstance(arm, Arm) or arm.n == 0:
         raise InputError(f"controller: expected an Arm with joints that move, got {shorten(arm)}.")
-    if not isinstance(law, str) or law not in LAWS:
-        raise NameNotFound(f"controller: there is no law {shorten(law)}; {suggest(str(law), LAWS)}")
+    check_choice(law, LAWS, "controller, law")
     integral = law == "pid_gravity"
     chosen = gains or (
         critically_damped(arm.n, bandwidth)

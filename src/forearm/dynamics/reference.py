@@ -26,10 +26,10 @@ from forearm.dynamics.regressor import PARAMETERS, parameters_of
 from forearm.dynamics.regressor import regressor as regressor_of
 from forearm.dynamics.silver import lagrange_silver
 from forearm.dynamics.states import each_state, joint_states
-from forearm.errors import InputError, ModelError, NameNotFound, shorten, suggest
+from forearm.errors import InputError, ModelError
 from forearm.kinematics.arguments import as_coordinates, one_state, states_of
 from forearm.model import AT_REST, Base, Model, Wrench, model_of
-from forearm.values import as_floats
+from forearm.values import as_floats, check_choice, chosen
 
 Floats = NDArray[np.float64]
 
@@ -75,7 +75,7 @@ def inverse(
     `base_motion` is (angular velocity, angular acceleration, linear acceleration) of the base in base
     axes, gravity not included.
     """
-    method = _named(INVERSE, formulation, "formulation")
+    method = chosen(INVERSE, formulation, "formulation")
     states = states_of(arm, q=q, qd=qd, qdd=qdd)
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
     model, rotor = model_of(arm), rotor_inertia(arm)
@@ -92,7 +92,7 @@ def inverse(
 
 def inertia_matrix(arm: Arm, q: ArrayLike, method: str = "composite-body") -> Floats:
     """M(q) with the rotors' N^2 J on its diagonal: (n, n) or (B, n, n)."""
-    compute = _named(INERTIA, method, "method")
+    compute = chosen(INERTIA, method, "method")
     (q,) = states_of(arm, q=q)
     model, rotor = model_of(arm), rotor_inertia(arm)
 
@@ -119,8 +119,7 @@ def forward(
     Articulated bodies know no joints that follow others: an arm with mimicking joints is solved by
     composite bodies instead.
     """
-    if not isinstance(method, str) or method not in FORWARD:
-        raise NameNotFound(f"forward: there is no method {shorten(method)}; {suggest(str(method), FORWARD)}")
+    check_choice(method, FORWARD, "forward, method")
     states = states_of(arm, q=q, qd=qd, tau=tau)
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
     model, rotor = model_of(arm), rotor_inertia(arm)
@@ -262,7 +261,7 @@ def trace(
 
     Of the rigid arm: what drives add is not part of any formulation.
     """
-    method = _named(INVERSE, formulation, "formulation")
+    method = chosen(INVERSE, formulation, "formulation")
     states = one_state(arm, "trace", q=q, qd=qd, qdd=qdd)
     model = model_of(arm)
     table: dict[str, dict[str, Any]] = {b.joint.child: {} for b in arm.moving.bodies}
@@ -311,12 +310,6 @@ def _vector(value: ArrayLike, what: str) -> Floats:
     if vector.shape != (3,):
         raise InputError(f"{what}: expected three numbers, got shape {vector.shape}.")
     return vector
-
-
-def _named(table: dict[str, Any], name: str, what: str) -> Any:
-    if not isinstance(name, str) or name not in table:
-        raise NameNotFound(f"there is no {what} {shorten(name)}; {suggest(str(name), table)}")
-    return table[name]
 
 
 def _conjugate_gradient(model: Model, q: list[float], right: Floats, rotor: Floats) -> Floats:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError
 from forearm.kinematics import angles as formula
-from forearm.values import as_floats
+from forearm.values import as_floats, chosen
 
 Floats = NDArray[np.float64]
 
@@ -84,9 +84,7 @@ def angular_velocity(values: ArrayLike, rates: ArrayLike, form: str) -> Floats:
 
 
 def _form(name: str) -> Form:
-    if not isinstance(name, str) or name not in FORMS:
-        raise NameNotFound(f"there is no form of orientation {shorten(name)}; {suggest(str(name), FORMS)}")
-    return FORMS[name]
+    return chosen(FORMS, name, "form of orientation")
 
 
 def _matrices(R: ArrayLike) -> Floats:

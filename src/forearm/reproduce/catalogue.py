@@ -16,11 +16,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-from forearm.errors import NameNotFound, suggest
 from forearm.reading.fields import ChoiceField, NumberField, TableField, TableListField, TextField
 from forearm.reading.textfile import read_toml
 from forearm.reproduce.recompute import Figures, function
-from forearm.values import MAX_TEXT
+from forearm.values import MAX_TEXT, check_choice
 
 DOCUMENTS = ("swartz", "waters", "silver", "mata", "dhanaraj")
 NOT_PRINTED = "none"  # where a document says that something was computed and shows no number of it
@@ -118,8 +117,7 @@ class Result:
 
 def catalogue(document: str = "all") -> tuple[Item, ...]:
     """The items of one document, or of all."""
-    if document != "all" and document not in DOCUMENTS:
-        raise NameNotFound(f"there is no document {document!r}; {suggest(document, (*DOCUMENTS, 'all'))}")
+    check_choice(document, (*DOCUMENTS, "all"), "document")
     return tuple(item for name in DOCUMENTS if document in (name, "all") for item in _read(name))
 
 

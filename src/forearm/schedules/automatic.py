@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.tracing import Tracing
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError, shorten
 from forearm.schedules.checking import check_schedule
 from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.tasks import Task, TaskGraph
 from forearm.symbols.evaluate import computed
 from forearm.symbols.graph import ADD, COS, COUNTED, MUL, SIN, SUB, Graph, expressions, mapped
-from forearm.values import check_kind, is_number
+from forearm.values import check_kind, chosen, is_number
 
 MOST_OPERATIONS = 60_000
 
@@ -71,13 +71,10 @@ class Division:
 def traced_function(arm: Arm, function: str) -> Traced:
     """A function of an arm on the graph, drives included, as code and kernels have it."""
     check_kind(arm, Arm, "schedule, arm")
-    if function not in FUNCTIONS:
-        raise NameNotFound(
-            f"schedule: there is no function {shorten(function)}; {suggest(str(function), FUNCTIONS)}"
-        )
+    wanted = chosen(FUNCTIONS, function, "schedule, function")
     if not arm.n:
         raise InputError(f"schedule: {arm.name!r} has no joint that moves, so there is nothing to compute.")
-    traced = trace(Tracing(arm, {}), [FUNCTIONS[function]])
+    traced = trace(Tracing(arm, {}), [wanted])
     if len(traced.graph) > MOST_OPERATIONS:
         raise InputError(
             f"schedule: {function} of {arm.name!r} has more than {MOST_OPERATIONS} "

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.errors import ForearmError, InputError, NameNotFound, shorten, suggest
+from forearm.errors import ForearmError, InputError
 from forearm.logs.table import ENDINGS, write_table
 from forearm.simulation.solution import Status
 from forearm.tables import html_lines, html_table, number
-from forearm.values import as_floats, check_kind, check_name, check_number, check_text
+from forearm.values import as_floats, check_choice, check_kind, check_name, check_number, check_text
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -40,9 +40,7 @@ class Event:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "t", check_number(self.t, "event, t"))
-        check_kind(self.kind, str, "event, kind")
-        if self.kind not in EVENTS:
-            raise NameNotFound(f"event: there is no kind {shorten(self.kind)}; {suggest(self.kind, EVENTS)}")
+        check_choice(self.kind, EVENTS, "event, kind")
         check_kind(self.joint, (str, type(None)), "event, joint")
         check_text(self.text, "event, text")
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError
 from forearm.kinematics.arguments import check_arm, states_of
 from forearm.simulation.adaptive_run import adaptive_run
 from forearm.simulation.arguments import (
@@ -39,7 +39,7 @@ from forearm.simulation.symplectic import SYMPLECTIC as CONSERVING_TABLEAUS
 from forearm.simulation.symplectic import symplectic_run
 from forearm.simulation.track import Course, Track, sticking
 from forearm.simulation.windings import refuse_inductance
-from forearm.values import as_floats, check_kind, check_number
+from forearm.values import as_floats, check_choice, check_kind, check_number
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result", bound=Simulation)
@@ -94,8 +94,7 @@ def simulate(
         else (sampling, accuracy, ending)
     )
     check_arm(arm)
-    if not isinstance(method, str) or method not in ALL:
-        raise NameNotFound(f"simulate: there is no method {shorten(method)}; {suggest(str(method), ALL)}")
+    check_choice(method, ALL, "simulate, method")
     for record, kind, name in (
         (sampling, Sampling, "sampling"),
         (accuracy, Accuracy, "accuracy"),
@@ -134,10 +133,7 @@ def simulate_many(
     """Where many simulations (B, n) end: q and qd (B, n), each driven by its own or a common
     torque or voltage, held.
     """
-    if not isinstance(method, str) or method not in FIXED:
-        raise NameNotFound(
-            f"simulate_many: there is no method {shorten(method)}; {suggest(str(method), FIXED)}"
-        )
+    check_choice(method, FIXED, "simulate_many, method")
     q, qd = states_of(arm, q0=q0, qd0=qd0)
     given = voltage if voltage is not None else np.zeros(arm.n) if torque is None else torque
     u = as_floats(given, f"simulate_many, {'torque' if voltage is None else 'voltage'}")

@@ -19,7 +19,7 @@ from forearm.logs.block import RowBlock, TextRows
 from forearm.logs.columns import Columns
 from forearm.logs.stream import Log, reading
 from forearm.logs.table import write_table
-from forearm.values import as_floats, check_kind, check_name, check_number, frozen_array
+from forearm.values import as_floats, check_choice, check_kind, check_name, check_number, frozen_array
 
 Array: TypeAlias = NDArray[np.float64]
 How = Literal["hold", "linear"]
@@ -55,8 +55,9 @@ class Schedule:
     quantity: Quantity | None = None
 
     def __post_init__(self) -> None:
-        _check_choice(self.how, get_args(How), "how")
-        _check_choice(self.quantity, (*get_args(Quantity), None), "quantity")
+        check_choice(self.how, get_args(How), "schedule, how")
+        if self.quantity is not None:
+            check_choice(self.quantity, get_args(Quantity), "schedule, quantity")
         times = as_floats(self.times, "schedule, times")
         values = as_floats(self.values, "schedule, values")
         if times.ndim != 1 or not times.size or values.ndim != 2 or len(values) != len(times):
@@ -99,7 +100,7 @@ class Schedule:
         torque, tau or u. Every joint needs its column, and no other columns are taken.
         """
         check_kind(arm, Arm, "schedule")
-        _check_choice(how, get_args(How), "how")
+        check_choice(how, get_args(How), "schedule, how")
         names = tuple(joint.name for joint in arm.joints)
         with reading(os.fspath(path)) as log:
             time, places, quantity = _places(log.header, names, log.name)
@@ -320,12 +321,6 @@ def _allowed(joints: Sequence[str]) -> str:
 
 def _spelled(letter: str, joints: Sequence[str]) -> str:
     return f"{letter}1" if len(joints) == 1 else f"{letter}1..{letter}{len(joints)}"
-
-
-def _check_choice(value: object, allowed: Sequence[str | None], what: str) -> None:
-    if not isinstance(value, str | None) or value not in allowed:
-        names = " or ".join(repr(name) for name in allowed)
-        raise InputError(f"schedule, {what}: expected {names}, got {shorten(value)}.")
 
 
 def _is_number(text: str) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.errors import InputError, NameNotFound, shorten, suggest
+from forearm.errors import InputError, shorten
 from forearm.kinematics.arguments import as_coordinates
 from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.poses import forward
@@ -23,7 +23,7 @@ from forearm.trajectories.line_joints import joints_along
 from forearm.trajectories.line_path import LineTask, Stretch, follow_straight
 from forearm.trajectories.line_speed import Speed, speed_along
 from forearm.trajectories.sampling import times_within
-from forearm.values import as_floats, check_number
+from forearm.values import as_floats, check_choice, check_number
 
 Array = NDArray[np.float64]
 ATTITUDES = ("constant", "free")
@@ -195,8 +195,7 @@ def _posture(arm: Arm, q0: ArrayLike) -> Array:
 
 
 def _task(arm: Arm, q: Array, attitude: str) -> LineTask:
-    if not isinstance(attitude, str) or attitude not in ATTITUDES:
-        raise NameNotFound(f"attitude: there is no {shorten(attitude)}; {suggest(str(attitude), ATTITUDES)}")
+    check_choice(attitude, ATTITUDES, "attitude")
     rows = 6 if attitude == "constant" else 3
     held = np.linalg.svd(jacobian(arm, q)[:rows])[2][_most_rank(arm, q, rows) :]
     return LineTask(arm, forward(arm, q), attitude == "constant", held)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+import os
+from collections.abc import Collection, Mapping, Sequence
 from numbers import Real
+from pathlib import Path
 from typing import TypeGuard, TypeVar
 
 import numpy as np
@@ -54,6 +56,19 @@ def check_choice(value: object, choices: Collection[str], what: str) -> str:
 def chosen(table: Mapping[str, T], name: object, what: str) -> T:
     """What a table has under a name."""
     return table[check_choice(name, table, what)]
+
+
+def check_ending(path: str | os.PathLike[str], endings: Sequence[str], what: str) -> str:
+    """The ending of a file's name, in small letters, or an error that says how such names end."""
+    ending = Path(path).suffix.lower()
+    if ending not in endings:
+        raise InputError(f"{Path(path).name}: {what} ends in {listed(endings)}.")
+    return ending
+
+
+def listed(names: Sequence[str]) -> str:
+    """a, b or c."""
+    return " or ".join(([", ".join(names[:-1])] if names[:-1] else []) + list(names[-1:]))
 
 
 def is_number(value: object) -> TypeGuard[float]:
@@ -111,11 +126,17 @@ def as_floats(value: ArrayLike, what: str) -> Floats:
         raise InputError(f"{what}: expected numbers, got {shorten(value)}.") from error
 
 
-def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
-    """A read-only float64 copy of the given shape, finite throughout."""
+def as_shape(value: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
+    """A float64 copy of the given shape."""
     array = as_floats(value, what)
     if array.shape != shape:
         raise InputError(f"{what}: expected shape {shape}, got {array.shape}.")
+    return array
+
+
+def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
+    """A read-only float64 copy of the given shape, finite throughout."""
+    array = as_shape(value, shape, what)
     if not np.isfinite(array).all():
         raise InputError(f"{what}: every number must be finite, got {shorten(array.tolist())}.")
     if array.size and np.abs(array).max() > LARGEST:

@@ -240,7 +240,7 @@ def test_a_log_without_rows_gives_no_figures(tmp_path: Path, capsys: Capture) ->
             "--to LOG: that is the file which --from reads; give the result another name.",
         ),
         ("inverse", ("--to", "-", "--json"), "--json: standard output is taken by --to -; give --to a file."),
-        ("inverse", ("--to", "out.xls"), "out.xls: the name must end in one of .csv, .parquet, .pq"),
+        ("inverse", ("--to", "out.xls"), "ends in .csv, .parquet or .pq"),
     ],
 )
 def test_options_that_do_not_fit(

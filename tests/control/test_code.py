@@ -181,5 +181,5 @@ def test_wrong_requests_are_refused() -> None:
         controller_code(arm, most=[1.0, 0.0, 1.0])
     with pytest.raises(fa.InputError, match="period"):
         controller_code(arm, "pid_gravity", period=0.0)
-    with pytest.raises(fa.InputError, match="an Arm with joints"):
+    with pytest.raises(fa.InputError, match="controller: expected an Arm"):
         controller_code("puma560")  # type: ignore[arg-type]

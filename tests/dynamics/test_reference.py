@@ -307,9 +307,9 @@ def test_complex_numbers_are_refused(
 @pytest.mark.parametrize("value", [1.0, [1.0, 2.0], np.zeros((1, 3)), np.zeros((3, 3)), []], ids=str)
 def test_a_load_of_the_wrong_shape_is_refused(what: str, value: Any) -> None:
     load = {what: value}
-    with pytest.raises(InputError, match=rf"^{what}: expected three numbers, got shape \("):
+    with pytest.raises(InputError, match=rf"^{what}: expected shape \(3,\), got \("):
         dynamics.inverse(ARM, none, none, none, **load)
-    with pytest.raises(InputError, match=rf"^{what}: expected three numbers, got shape \("):
+    with pytest.raises(InputError, match=rf"^{what}: expected shape \(3,\), got \("):
         dynamics.forward(ARM, none, none, none, **load)
 
 
@@ -338,7 +338,7 @@ def test_a_base_motion_that_is_none_is_refused(value: Any) -> None:
 
 def test_a_base_motion_of_the_wrong_shape_is_refused() -> None:
     v = np.zeros(3)
-    with pytest.raises(InputError, match=r"^base_motion\[1\]: expected three numbers, got shape \(2,\)\.$"):
+    with pytest.raises(InputError, match=r"^base_motion\[1\]: expected shape \(3,\), got \(2,\)\.$"):
         dynamics.inverse(ARM, none, none, none, base_motion=(v, np.zeros(2), v))
 
 

@@ -244,10 +244,7 @@ def test_nan_in_gives_nan_in_that_row_only(form: str) -> None:
         (lambda: rotation_from([1.0, 2.0, 0.0, 0.0], "quaternion_wxyz"), "expected a quaternion of length 1"),
         (lambda: rotation_from("abc", "rpy"), "rpy: expected numbers"),
         (lambda: orientation_rates([0.0, 0.1, 0.2], [1.0], "zyz"), r"w: .* shape \(3,\), got \(1,\)"),
-        (
-            lambda: angular_velocity([0.0, 0.1, 0.2], [1.0], "zyz"),
-            r"rates: expected the shape of the orientation, \(3,\)",
-        ),
+        (lambda: angular_velocity([0.0, 0.1, 0.2], [1.0], "zyz"), r"rates: expected shape \(3,\)"),
     ],
 )
 def test_what_is_wrong_is_said(call: object, message: str) -> None:

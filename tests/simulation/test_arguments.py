@@ -49,8 +49,8 @@ METHODS = ("rk3", "rk4", "dp45", "radau", "gauss4")
         ({"duration": "x"}, "simulate, duration: expected a number"),
         ({"step": -1e-3}, "simulate, step: must be above 0, got -0.001."),
         ({"stops": "no"}, "Ending, stops: expected bool, got 'no'."),
-        ({"torque": [10**400]}, "simulate, torque: expected 1 numbers"),
-        ({"torque": [1j]}, "simulate, torque: expected 1 numbers, got [1j]."),
+        ({"torque": [10**400]}, "simulate, torque: expected numbers"),
+        ({"torque": [1j]}, "simulate, torque: expected numbers, got [1j]."),
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )

@@ -58,7 +58,7 @@ def test_arrays_are_read_only_and_survive_pickling() -> None:
         ({"checkpoint": [1]}, "simulation, checkpoint: expected dict"),
         ({"events": (3,)}, "simulation, events: expected Event, got 3"),
         ({"events": (Event(0.0, "stop", "joint9"),)}, "got 'joint9'; did you mean"),
-        ({"arm": "puma560", "t": []}, "simulation, arm: expected Arm"),
+        ({"arm": "puma560", "t": []}, "simulation, arm: expected an Arm"),
     ],
 )
 def test_what_is_no_simulation(changes: dict[str, Any], message: str) -> None:

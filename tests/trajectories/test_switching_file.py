@@ -47,7 +47,7 @@ def test_tables_hold_the_sampled_motion(motion: Switching, tmp_path: Path) -> No
 
 
 def test_other_endings_and_too_many_rows_are_refused(motion: Switching, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"motion\.txt: a motion is saved as \.json, \.csv"):
+    with pytest.raises(InputError, match=r"motion\.txt: a motion ends in \.json, \.csv"):
         motion.save(tmp_path / "motion.txt")
     with pytest.raises(InputError, match="gives more than 10000000 rows"):
         motion.save(tmp_path / "motion.csv", step=1e-9)

@@ -246,5 +246,13 @@ class Arm:
         return arm_html(self)
 
 
+def check_arm(arm: object, what: str, moves: bool = False) -> None:
+    """Refuse what is no arm, and one without a joint that moves where something must move."""
+    if not isinstance(arm, Arm):
+        raise InputError(f"{what}: expected an Arm, such as fa.load('puma560'), got {shorten(arm)}.")
+    if moves and not arm.n:
+        raise InputError(f"{what}: {arm.name!r} has no joint that moves.")
+
+
 def _named(items: tuple[Named, ...], name: str, what: str, arm: str) -> Named:
     return chosen({item.name: item for item in items}, name, f"arm {arm!r}, {what}")

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from forearm import __version__
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.codegen.functions import FUNCTIONS, Function, trace
 from forearm.codegen.languages.language import Language
 from forearm.codegen.program import Argument, Program, program_of
@@ -125,17 +125,11 @@ def program_for(
     """The program for a function of an arm, before any language;
     `readable` keeps to the plain plan and the arm's own units.
     """
-    if not isinstance(arm, Arm):
-        raise InputError(f"generate: expected an Arm, such as fa.load('puma560'), got {shorten(arm)}.")
+    check_arm(arm, "generate", moves=True)
     names = _names(function, "function")
     functions = [chosen(FUNCTIONS, given, "generate, function") for given in names]
-    if not functions or arm.n == 0:
-        what = (
-            f"expected a function; {suggest('', FUNCTIONS)}"
-            if not functions
-            else f"{arm.name!r} has no joint that moves."
-        )
-        raise InputError(f"generate: {what}")
+    if not functions:
+        raise InputError(f"generate: expected a function; {suggest('', FUNCTIONS)}")
     _check_formulation(names, functions, formulation)
     symbols = chosen_parameters(arm, _names(parameters, "parameters"))
     tracing = Tracing(arm, symbols, formulation, PLAIN_PLAN if readable else None)

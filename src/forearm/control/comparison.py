@@ -13,7 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.control.actuators import DIRECT, Actuators, OldActuators
 from forearm.control.bookkeeping import check_motion
 from forearm.control.controller import Controller
@@ -173,7 +173,7 @@ def compare(
     """
     if old:
         (actuators,) = with_old("compare", old, actuators=actuators)
-    check_kind(arm, Arm, "compare, arm")
+    check_arm(arm, "compare, arm")
     check_kind(actuators, Actuators, "compare, actuators")
     motion = default_motion(arm) if motion is None else motion
     check_motion(arm, motion)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm import __version__
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.generate import Source, identifier
 from forearm.codegen.program import Argument
@@ -234,8 +234,7 @@ def program_in_fixed_point(
 
 
 def _traced(arm: Arm, function: str, settings: dict[str, Any]) -> tuple[Traced, str]:
-    if not isinstance(arm, Arm) or arm.n == 0:
-        raise InputError(f"fixed_point: expected an Arm with joints that move, got {shorten(arm)}.")
+    check_arm(arm, "fixed_point", moves=True)
     if isinstance(function, str) and function in LAWS:
         law = law_of(arm, function, **settings)
         said = (

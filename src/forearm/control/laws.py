@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.codegen.functions import Traced
 from forearm.codegen.tracing import Tracing
 from forearm.control.controller import most_torques
@@ -66,8 +66,7 @@ def law_of(
     Voltages and currents stay within the motors' limits, torques within `most` (n,),
     by default the joints' max_effort.
     """
-    if not isinstance(arm, Arm) or arm.n == 0:
-        raise InputError(f"controller: expected an Arm with joints that move, got {shorten(arm)}.")
+    check_arm(arm, "controller", moves=True)
     check_choice(law, LAWS, "controller, law")
     integral = law == "pid_gravity"
     chosen = gains or (

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.errors import InputError, ModelError, shorten
+from forearm.errors import InputError, ModelError
 from forearm.logs.columns import Columns, Question, find_columns
 from forearm.logs.stream import reading
-from forearm.values import as_floats, check_kind, check_number
+from forearm.values import as_floats, check_choice, check_kind, check_number
 
 Floats = NDArray[np.float64]
 TIMES = ("t", "time", "t_s", "time_s")
@@ -108,12 +108,8 @@ def _from_file(arm: Arm, path: str) -> dict[str, Floats]:
 
 
 def _from_columns(arm: Arm, given: Mapping[str, Any]) -> dict[str, Floats]:
-    known = ("t", *QUANTITIES)
-    unknown = [name for name in given if name not in known]
-    if unknown:
-        raise InputError(
-            f"log: {shorten(unknown[0])} is no column that is read; there are {', '.join(known)}."
-        )
+    for name in given:
+        check_choice(name, ("t", *QUANTITIES), "log, column")
     found = {name: as_floats(value, f"log, {name}") for name, value in given.items()}
     counts = {len(a) if a.ndim else 0 for a in found.values()}
     for name, array in found.items():

@@ -29,7 +29,7 @@ from forearm.dynamics.states import each_state, joint_states
 from forearm.errors import InputError, ModelError
 from forearm.kinematics.arguments import as_coordinates, one_state, states_of
 from forearm.model import AT_REST, Base, Model, Wrench, model_of
-from forearm.values import as_floats, check_choice, chosen
+from forearm.values import as_shape, check_choice, chosen
 
 Floats = NDArray[np.float64]
 
@@ -305,10 +305,8 @@ def as_wrench(force: ArrayLike | None, moment: ArrayLike | None) -> Wrench | Non
 
 
 def _vector(value: ArrayLike, what: str) -> Floats:
-    vector = as_floats(value, what)
+    vector = as_shape(value, (3,), what)
     vector[np.isinf(vector)] = np.nan
-    if vector.shape != (3,):
-        raise InputError(f"{what}: expected three numbers, got shape {vector.shape}.")
     return vector
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.kernels import fastcall
 from forearm.kernels.arrays import Array, as_numbers, as_states, rows_of
@@ -343,10 +343,7 @@ def compile(
     for "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4" or "generic" gives the same bits on every machine
     that runs it.
     """
-    if not isinstance(arm, Arm):
-        raise InputError(f"compile: expected an Arm, such as fa.load('puma560'), got {shorten(arm)}.")
-    if arm.n == 0:
-        raise InputError(f"compile: {arm.name!r} has no joint that moves.")
+    check_arm(arm, "compile", moves=True)
     if isinstance(dtype, type) and issubclass(dtype, np.floating):
         dtype = np.dtype(dtype)
     check_choice(str(dtype) if isinstance(dtype, np.dtype) else dtype, DTYPES, "compile, dtype")

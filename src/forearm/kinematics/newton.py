@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
-from forearm.errors import InputError, shorten
 from forearm.kinematics.angles import vector_of_matrix
 from forearm.kinematics.arguments import as_coordinates
 from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.poses import forward
-from forearm.values import as_floats
+from forearm.values import as_shape
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -53,11 +52,8 @@ def solve_nearby(
     way; `held` (k, n) are combinations of joints that stay as they are in `near` instead. Not converged
     means: no such posture nearby.
     """
-    q, T = as_coordinates(arm, near, "near"), as_floats(poses, "poses")
-    if T.shape != (*q.shape[:-1], 4, 4):
-        raise InputError(
-            f"poses: expected shape {(*q.shape[:-1], 4, 4)} with near {q.shape}, got {shorten(T.shape)}."
-        )
+    q = as_coordinates(arm, near, "near")
+    T = as_shape(poses, (*q.shape[:-1], 4, 4), "poses")
     held = np.zeros((0, arm.n)) if held is None else held
     found, error = _iterated(arm, T.reshape(-1, 4, 4), q.reshape(-1, arm.n), attitude, held)
     size = error.reshape(q.shape[:-1])

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError
 from forearm.kinematics import angles as formula
-from forearm.values import as_floats, chosen
+from forearm.values import as_floats, as_shape, chosen
 
 Floats = NDArray[np.float64]
 
@@ -77,10 +77,8 @@ def angular_velocity(values: ArrayLike, rates: ArrayLike, form: str) -> Floats:
     """The angular velocity (..., 3), base axes, of an orientation that changes with these rates;
     undoes `orientation_rates`.
     """
-    given, rate = _values(values, form), as_floats(rates, "rates")
-    if rate.shape != given.shape:
-        raise InputError(f"rates: expected the shape of the orientation, {given.shape}, got {rate.shape}.")
-    return _form(form).spin(given, rate)
+    given = _values(values, form)
+    return _form(form).spin(given, as_shape(rates, given.shape, "rates"))
 
 
 def _form(name: str) -> Form:
@@ -120,12 +118,7 @@ def _values(values: ArrayLike, name: str) -> Floats:
 
 
 def _vectors(w: ArrayLike, values: Floats, name: str) -> Floats:
-    given = as_floats(w, "w")
-    needed = (*values.shape[: values.ndim - len(_form(name).shape)], 3)
-    if given.shape != needed:
-        raise InputError(
-            f"w: expected an angular velocity for each orientation, shape {needed}, got {given.shape}."
-        )
+    given = as_shape(w, (*values.shape[: values.ndim - len(_form(name).shape)], 3), "w")
     given[~np.isfinite(given)] = np.nan
     return given
 

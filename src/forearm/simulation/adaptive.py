@@ -27,7 +27,7 @@ from forearm.simulation.stepping import (
     tolerance,
     unfinite,
 )
-from forearm.values import as_floats
+from forearm.values import as_floats, check_number
 
 Progress: TypeAlias = Callable[[float, int], object]
 
@@ -272,5 +272,5 @@ def _check(y: Floats, first_step: float | None) -> None:
         raise InputError(
             f"q and qd: expected one state (n,), got {y.shape[1:]}; step batches with explicit_step."
         )
-    if first_step is not None and not first_step > 0.0:
-        raise InputError(f"first_step: must be above 0, got {first_step:g}.")
+    if first_step is not None:
+        check_number(first_step, "first_step", above=0.0)

@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC, torque_of
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError
 from forearm.kernels.rollout import State
 from forearm.simulation.arguments import check_function
 from forearm.simulation.schedule import Schedule
-from forearm.values import as_floats
+from forearm.values import frozen_array
 
 Floats = NDArray[np.float64]
 Driving = ArrayLike | Schedule | Callable[[float], ArrayLike]
@@ -187,15 +187,7 @@ def _check_takes(function: Any, arguments: int, message: str) -> None:
 
 def numbers(arm: Arm, value: ArrayLike, what: str) -> Floats:
     """One finite number per joint, (n,)."""
-    try:
-        array = as_floats(value, what)
-    except InputError:
-        raise InputError(f"simulate, {what}: expected {arm.n} numbers, got {shorten(value)}.") from None
-    if array.shape != (arm.n,) or not np.isfinite(array).all():
-        raise InputError(
-            f"simulate, {what}: expected {arm.n} finite numbers, one per joint, got {shorten(value)}."
-        )
-    return array
+    return frozen_array(value, (arm.n,), f"simulate, {what}")
 
 
 def periods(t: float, period: float) -> int:

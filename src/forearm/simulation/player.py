@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.errors import InputError
 from forearm.palette import COLOURS, DASHES, ON_DARK, PAGE, PAGE_ON_DARK, page_colours
 from forearm.reading.textfile import write_text
+from forearm.values import check_ending
 
 if TYPE_CHECKING:
     from forearm.simulation.result import Simulation
@@ -60,8 +60,7 @@ RATE = 60.0  # frames per second that are made even of few samples
 
 def write_player(simulation: Simulation, path: str | os.PathLike[str]) -> None:
     """Write the page, whole or not at all."""
-    if Path(path).suffix.lower() not in ENDINGS:
-        raise InputError(f"{Path(path).name}: a page for a browser ends in {' or '.join(ENDINGS)}.")
+    check_ending(path, ENDINGS, "a page for a browser")
     write_text(path, page(simulation))
 
 

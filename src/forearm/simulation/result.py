@@ -7,18 +7,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.errors import ForearmError, InputError
 from forearm.logs.table import ENDINGS, write_table
 from forearm.simulation.solution import Status
 from forearm.tables import html_lines, html_table, number
-from forearm.values import as_floats, check_choice, check_kind, check_name, check_number, check_text
+from forearm.values import (
+    as_floats,
+    check_choice,
+    check_ending,
+    check_kind,
+    check_name,
+    check_number,
+    check_text,
+)
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -120,7 +127,7 @@ class Simulation:
         return self
 
     def _check_motion(self) -> None:
-        check_kind(self.arm, Arm, "simulation, arm")
+        check_arm(self.arm, "simulation, arm")
         check_name(self.method, "simulation's method")
         if self.step is not None:
             object.__setattr__(self, "step", check_number(self.step, "simulation, step", above=0.0))
@@ -184,18 +191,12 @@ class Simulation:
         """Write it whole or not at all: .npz holds everything and can be loaded,
         .csv and .parquet the table.
         """
-        kind = Path(path).suffix.lower()
-        if kind == ".npz":
+        if check_ending(path, (".npz", *ENDINGS), "a simulation (to_html writes pages)") == ".npz":
             from forearm.simulation.npz import write_simulation
 
             write_simulation(self, path)
-        elif kind in ENDINGS:
-            write_table(path, self.columns())
         else:
-            raise InputError(
-                f"{Path(path).name}: a simulation is saved as .npz, "
-                f"{', '.join(ENDINGS)}; to_html writes .html."
-            )
+            write_table(path, self.columns())
 
     def columns(self) -> dict[str, Array]:
         """The table of CSV and Parquet: t, q1.., qd1.., qdd1.., tau1.., voltage1..,

@@ -11,9 +11,9 @@ from typing import Any, TypeVar, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
-from forearm.kinematics.arguments import check_arm, states_of
+from forearm.kinematics.arguments import states_of
 from forearm.simulation.adaptive_run import adaptive_run
 from forearm.simulation.arguments import (
     ACCURACY,
@@ -93,7 +93,7 @@ def simulate(
         if old
         else (sampling, accuracy, ending)
     )
-    check_arm(arm)
+    check_arm(arm, "simulate, arm")
     check_choice(method, ALL, "simulate, method")
     for record, kind, name in (
         (sampling, Sampling, "sampling"),

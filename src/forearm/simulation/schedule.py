@@ -13,13 +13,13 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten, suggest
 from forearm.logs.block import RowBlock, TextRows
 from forearm.logs.columns import Columns
 from forearm.logs.stream import Log, reading
 from forearm.logs.table import write_table
-from forearm.values import as_floats, check_choice, check_kind, check_name, check_number, frozen_array
+from forearm.values import as_floats, check_choice, check_name, check_number, frozen_array
 
 Array: TypeAlias = NDArray[np.float64]
 How = Literal["hold", "linear"]
@@ -99,7 +99,7 @@ class Schedule:
         The times are `t` or `time`; the column of a joint is its name, or a number from 1 behind voltage, v,
         torque, tau or u. Every joint needs its column, and no other columns are taken.
         """
-        check_kind(arm, Arm, "schedule")
+        check_arm(arm, "schedule, arm")
         check_choice(how, get_args(How), "schedule, how")
         names = tuple(joint.name for joint in arm.joints)
         with reading(os.fspath(path)) as log:

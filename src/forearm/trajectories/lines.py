@@ -8,14 +8,12 @@ import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
-from forearm.kinematics.arguments import as_coordinates
 from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.poses import forward
 from forearm.trajectories.line_checks import SAMPLES, Problem, end_of_branch, limits_passed, singular_places
@@ -23,7 +21,7 @@ from forearm.trajectories.line_joints import joints_along
 from forearm.trajectories.line_path import LineTask, Stretch, follow_straight
 from forearm.trajectories.line_speed import Speed, speed_along
 from forearm.trajectories.sampling import times_within
-from forearm.values import as_floats, check_choice, check_number
+from forearm.values import as_floats, check_choice, check_ending, check_number, frozen_array
 
 Array = NDArray[np.float64]
 ATTITUDES = ("constant", "free")
@@ -134,11 +132,7 @@ class HandLine:
         """Write what it was asked for as .json, whole or not at all; `fa.plan` takes the file."""
         from forearm.trajectories.line_file import write_line
 
-        if Path(path).suffix.lower() != ".json":
-            raise InputError(
-                f"{Path(path).name}: a line of the hand is saved as .json; samples by "
-                "fa.plan(arm, line).save."
-            )
+        check_ending(path, (".json",), "a line of the hand (fa.plan(arm, line).save writes samples)")
         write_line(self, path)
 
     def __repr__(self) -> str:
@@ -162,7 +156,8 @@ def hand_line(
     joints to keep it. Of an arm with more joints than needed the combinations that do not move the hand
     at q0 are held. Mata 5.2.
     """
-    q = q0 = _posture(arm, q0)
+    check_arm(arm, "arm", moves=True)
+    q = q0 = frozen_array(q0, (arm.n,), "q0")
     task, corners = _task(arm, q, attitude), _corners(arm, q, to)
     speed = check_number(speed, "speed", above=0.0)
     acceleration = None if acceleration is None else check_number(acceleration, "acceleration", above=0.0)
@@ -182,16 +177,6 @@ def hand_line(
     asked = Asked(q0, corners[1:], speed, acceleration, profile, attitude)
     line = HandLine(asked, task, tuple(stretches), tuple(speeds))
     return replace(line, problems=_problems(line))
-
-
-def _posture(arm: Arm, q0: ArrayLike) -> Array:
-    q = as_coordinates(arm, q0, "q0")
-    if q.ndim != 1 or not np.isfinite(q).all() or not arm.n:
-        raise InputError(
-            f"q0: expected one posture of finite numbers, shape ({arm.n},), to start from, "
-            f"got shape {q.shape}."
-        )
-    return q
 
 
 def _task(arm: Arm, q: Array, attitude: str) -> LineTask:

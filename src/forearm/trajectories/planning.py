@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forearm.arm.arm import Arm
+from forearm.arm.arm import Arm, check_arm
 from forearm.drives.motor import constants_of, voltage_of
 from forearm.errors import InputError, shorten
 from forearm.kernels.kernel import Kernel
@@ -33,7 +33,7 @@ from forearm.trajectories.requests import Request, Waypoint
 from forearm.trajectories.sampling import ticks
 from forearm.trajectories.switching import Switching
 from forearm.trajectories.waypoints import through
-from forearm.values import as_floats, check_kind, check_number
+from forearm.values import as_floats, check_ending, check_number
 
 Array = NDArray[np.float64]
 Wanted = Request | Switching | HandLine | str | os.PathLike[str] | Sequence[Any] | NDArray[Any]
@@ -145,13 +145,10 @@ class Plan:
         """Write it whole or not at all: .csv and .parquet hold the table, .json what
         makes the motion again.
         """
-        kind = Path(path).suffix.lower()
-        if kind in ENDINGS:
-            write_table(path, self.columns())
-        elif kind == ".json":
+        if check_ending(path, (*ENDINGS, ".json"), "a plan") == ".json":
             self.motion.save(path)
         else:
-            raise InputError(f"{Path(path).name}: a plan is saved as {', '.join(ENDINGS)} or .json.")
+            write_table(path, self.columns())
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """A matplotlib figure of the joints' motion, the torques and the hand's path;
@@ -212,7 +209,7 @@ def plan(arm: Arm, request: Wanted, *, step: float = 1e-3) -> Plan:
     before. Accelerations that the request leaves open are what each joint needs times the largest factor with
     which torques stay within the joints' max_effort.
     """
-    check_kind(arm, Arm, "plan, arm")
+    check_arm(arm, "plan, arm")
     step = check_number(step, "plan, step", above=0.0)
     kernel = compile_arm(arm)
     if isinstance(request, str | os.PathLike) and Path(request).suffix.lower() == ".json":

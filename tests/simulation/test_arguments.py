@@ -31,7 +31,7 @@ METHODS = ("rk3", "rk4", "dp45", "radau", "gauss4")
             "expected a function of t alone; one of (t, q, qd) is controller=. This",
         ),
         ({"controller": lambda t: 0.0}, "one of t alone is torque=. This one takes (t)."),
-        ({"progress": 5}, "simulate, progress: expected a function of (t, steps), got 5."),
+        ({"progress": 5}, "simulate, progress: expected a function of (done, total, what), got 5."),
         ({"until": 3.0}, "Ending, until: expected a function of (t, q, qd), got 3.0."),
         (
             {"until": lambda t, q, qd: None},

@@ -10,7 +10,7 @@ from forearm.checking import Balance, Finding, balance, check
 from forearm.checking.balancing import SAMPLES
 from forearm.cli.command import ARM_HELP, Command, add_json, complain, show_json, width
 from forearm.cli.numbers import POSITIVE
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.errors import ForearmError, ModelWarning, PartsWarning
 from forearm.files.load import load
 from forearm.spatial import Floats
@@ -42,7 +42,7 @@ def _run(given: argparse.Namespace) -> int:
     findings = [
         Finding("warning", codes.get(w.category, "ignored"), given.file, str(w.message)) for w in ignored
     ]
-    with Progress(f"looking for the postures of {arm.name} where gravity costs most"):
+    with ProgressBar(f"looking for the postures of {arm.name} where gravity costs most"):
         cost = balance(arm, given.counterweights)
         findings += check(arm, cost)
     if given.json:

@@ -17,7 +17,7 @@ from forearm.cli.command import Command, Formatter, Parser, add_arm, add_json, s
 from forearm.cli.loading import load
 from forearm.cli.numbers import NOT_NEGATIVE, POSITIVE, Real, Whole
 from forearm.cli.outputs import add_plot, check_picture, tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.cli.states import add_state, read_numbers, read_state
 from forearm.control.controllers.simplified import savings
 from forearm.control.sampling import natural_frequencies, sampling_period
@@ -94,7 +94,7 @@ def _add_savings(parser: argparse.ArgumentParser) -> None:
 
 def _savings(given: argparse.Namespace) -> int:
     arm = load(given.arm, hand=given.hand)
-    with Progress(f"counting simplifications of {arm.name}"):
+    with ProgressBar(f"counting simplifications of {arm.name}"):
         found = savings(arm, locked=given.locked, distance=given.distance)
     if given.json:
         show_json({"name": arm.name, "savings": [vars(saving) for saving in found]})
@@ -139,7 +139,7 @@ def _period(given: argparse.Namespace) -> int:
         stiffness = np.broadcast_to(
             read_numbers(given.stiffness, "stiffness", count, f"{arm.name} needs"), arm.n
         )
-    with Progress(f"compiling the equations of {arm.name}"):
+    with ProgressBar(f"compiling the equations of {arm.name}"):
         found = natural_frequencies(arm, q, stiffness)
     fastest = float(np.nanmax(found, initial=0.0))
     if fastest == 0.0:
@@ -199,7 +199,7 @@ def _payload(given: argparse.Namespace) -> int:
 
     arm = load(given.arm, hand=given.hand)
     tests = _read_tests(arm, given.tests)
-    with Progress(f"fitting a load to {len(tests['q'])} tests"):
+    with ProgressBar(f"fitting a load to {len(tests['q'])} tests"):
         found = estimate_payload(
             arm,
             tests["q"],
@@ -269,7 +269,7 @@ def _log(given: argparse.Namespace) -> int:
     from forearm.control.logs_against_model import compare_log
 
     check_picture("--plot", given.plot)
-    with Progress(f"holding {given.log} against the model"):
+    with ProgressBar(f"holding {given.log} against the model"):
         found = compare_log(
             load(given.arm, hand=given.hand), given.log, window=given.window, period=given.period
         )

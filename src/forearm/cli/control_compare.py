@@ -14,7 +14,7 @@ from forearm.cli.command import add_arm, add_json, complain, group, show_json, w
 from forearm.cli.loading import load
 from forearm.cli.numbers import NOT_NEGATIVE, POSITIVE, Real, Whole
 from forearm.cli.outputs import add_plot, check_picture, tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.cli.simulate import MOST_BITS, add_dac, read_dac
 from forearm.cli.states import add_state, read_state
 from forearm.control.accelerometers import accelerometers
@@ -139,7 +139,7 @@ def run(given: argparse.Namespace) -> int:
     """Compare, and show the table."""
     check_picture("--plot", given.plot)
     arm = load(given.arm, hand=given.hand)
-    with Progress(f"making controllers of {arm.name}") as bar:
+    with ProgressBar(f"making controllers of {arm.name}") as bar:
         found = compare(
             arm,
             _motion(given, arm),
@@ -149,7 +149,7 @@ def run(given: argparse.Namespace) -> int:
             plant=perturbed(arm, given.error / 100.0, given.seed) if given.error else None,
             sensors=_sensors(given, arm),
             **_clock(given, arm),
-            progress=lambda done, count, name: bar.say(f"running controller {done + 1} of {count}: {name}"),
+            progress=bar,
         )
     if given.plot:
         found.plot(given.plot)

@@ -12,7 +12,7 @@ from forearm.arm.arm import Arm
 from forearm.cli.command import ARM_HELP, Command, add_json, names_of, show_json, width
 from forearm.cli.loading import load
 from forearm.cli.outputs import add_plot, check_picture, tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.counting.cost import General, general, general_matrices, per_joint
 from forearm.counting.counts import METHODS, WATERS, CountedRun, count, run
 from forearm.counting.fewest import fewest, steps_to_fewest, table_210
@@ -68,7 +68,7 @@ def _run(given: argparse.Namespace) -> int:
     check_picture("--plot", given.plot)
     document: dict[str, Any] = {}
     blocks: list[str] = []
-    with Progress() as bar:
+    with ProgressBar() as bar:
         if given.arm is not None:
             _count_arm(load(given.arm), given, document, blocks, bar)
         if given.printed:
@@ -90,7 +90,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _count_arm(
-    arm: Arm, given: argparse.Namespace, document: dict[str, Any], blocks: list[str], bar: Progress
+    arm: Arm, given: argparse.Namespace, document: dict[str, Any], blocks: list[str], bar: ProgressBar
 ) -> None:
     name = given.formulation
     chosen = _chosen(name, given.function)
@@ -140,12 +140,12 @@ def _count_arm(
     blocks.append("\n".join([title, *lines]))
 
 
-def _counted(arm: Arm, name: str, function: str, bar: Progress) -> dict[str, Any]:
+def _counted(arm: Arm, name: str, function: str, bar: ProgressBar) -> dict[str, Any]:
     bar.say(f"counting {TITLES[function].lower()} by {name}")
     return _row(arm, name, function)
 
 
-def _fewest_row(arm: Arm, function: str, bar: Progress) -> dict[str, Any]:
+def _fewest_row(arm: Arm, function: str, bar: ProgressBar) -> dict[str, Any]:
     """The generated code's counts, for this arm and for the general chain of as many turning joints."""
     bar.say(f"finding the fewest operations: {TITLES[function].lower()}")
     return {

@@ -11,7 +11,7 @@ from forearm.cli.inverse import STATE, add_load, read_load
 from forearm.cli.loading import load
 from forearm.cli.logfiles import FORWARD as MANY
 from forearm.cli.logfiles import add_files, check_files, run_files
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.cli.states import add_degrees, add_state, read_state
 from forearm.dynamics.reference import FORWARD, forward
 from forearm.tables import number, text_table
@@ -43,7 +43,7 @@ def _run(given: argparse.Namespace) -> int:
         np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees and name != "tau")
         for name, text in (("q", given.q), ("qd", given.qd), ("tau", given.tau))
     )
-    with Progress(f"computing accelerations of {arm.name} by {given.method}"):
+    with ProgressBar(f"computing accelerations of {arm.name} by {given.method}"):
         qdd = forward(arm, q, qd, tau, given.method, **read_load(given))
     if given.json:
         show_json({"name": arm.name, "method": given.method, "q": q, "qd": qd, "tau": tau, "qdd": qdd})

@@ -14,7 +14,7 @@ from forearm.checking.magnitudes import reach
 from forearm.cli.command import Command, add_arm, add_json, show_json, width
 from forearm.cli.loading import load
 from forearm.cli.outputs import add_plot, check_picture, tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.cli.skeleton import draw
 from forearm.cli.states import add_state, read_state
 from forearm.cli.terminal import is_unicode
@@ -81,7 +81,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _base(arm: Arm) -> BaseParameters:
-    with Progress("finding the base parameters"):
+    with ProgressBar("finding the base parameters"):
         return base_parameters(arm)
 
 

@@ -11,7 +11,7 @@ from forearm.arm.arm import Arm
 from forearm.cli.command import Command, add_arm, add_json, group, show_json, width
 from forearm.cli.loading import load
 from forearm.cli.poses import add_form, read_form, read_pose
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.cli.states import add_degrees, add_state, read_state
 from forearm.errors import InputError
 from forearm.kinematics.hand import hand_motion
@@ -134,7 +134,7 @@ def _inverse(given: argparse.Namespace, arm: Arm) -> int:
     T = read_pose(given.pose, given.form, given.degrees)
     near = None if given.q is None else read_state(arm, given.q, "q", given.degrees)
     limits = not given.no_limits
-    with Progress(f"looking for postures of {arm.name}"):
+    with ProgressBar(f"looking for postures of {arm.name}"):
         q, verdict = (
             _numeric(arm, T, near, limits)
             if given.numeric

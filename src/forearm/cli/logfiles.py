@@ -17,7 +17,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.cli.command import show_json, width
 from forearm.cli.outputs import tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.errors import InputError
 from forearm.logs.block import Writer
 from forearm.logs.columns import Columns, Question, find_columns
@@ -92,7 +92,7 @@ def run_files(given: argparse.Namespace, arm: Arm, what: Computation) -> int:
     """Compute every row of --from, write --to, and show a summary."""
     start = time.perf_counter()
     question = Question(tuple(j.name for j in arm.joints), what.needed, what.made)
-    with Progress(f"compiling {what.function} of {arm.name}"):
+    with ProgressBar(f"compiling {what.function} of {arm.name}"):
         evaluate = _evaluation(arm, what, given.degrees)
     with _ended_cleanly(), reading(given.source) as log:
         columns = find_columns(log.header, question, log.name, given.target is not None)
@@ -129,13 +129,14 @@ def _evaluation(arm: Arm, what: Computation, degrees: bool) -> Evaluate:
 
 def _stream(log: Log, columns: Columns, evaluate: Evaluate, writer: Writer | None) -> Summary:
     summary = Summary(len(columns.made))
-    with Progress(f"reading {log.name}") as progress:
+    with ProgressBar(f"reading {log.name}") as bar:
         for block in log.blocks(columns, whole=writer is not None):
             results = evaluate(block.states)
             summary.add(results)
             if writer is not None:
                 writer.write(block, results)
-            progress.show(summary.rows, log.fraction())
+            share = log.fraction()
+            bar(share or 0.0, 0.0 if share is None else 1.0, f"{summary.rows:,} rows")
     return summary
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from forearm.cli.command import Command, add_json, show_json, width
 from forearm.cli.outputs import tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.errors import NameNotFound, shorten, suggest
 from forearm.files.armfile import ARM
 from forearm.files.armfile_write import block_lines, link_block
@@ -44,7 +44,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(given: argparse.Namespace) -> int:
     path = _found(given.file)
-    with Progress(f"reading {path.name} and the solids that it names"):
+    with ProgressBar(f"reading {path.name} and the solids that it names"):
         links = read_parts(path)
     if given.link is not None:
         links = (chosen({link.name: link for link in links}, given.link, f"--link, {path.name}"),)

@@ -16,7 +16,7 @@ from forearm.cli.loading import load
 from forearm.cli.numbers import POSITIVE, Whole
 from forearm.cli.outputs import add_plot, check_output, check_picture, tell_written
 from forearm.cli.poses import add_form, read_form, read_pose
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.cli.states import add_state, read_numbers, read_state
 from forearm.errors import InputError
 from forearm.logs.table import ENDINGS
@@ -129,11 +129,11 @@ def _run(given: argparse.Namespace) -> int:
         raise InputError(
             "--phase: goes with --joint, the number of the joint that is drawn; give both or none."
         )
-    with Progress(f"planning for {arm.name}"):
+    with ProgressBar(f"planning for {arm.name}"):
         made = plan(arm, _wanted(given, arm), step=given.step)
     if isinstance(made.motion, HandLine) and not made.motion.feasible:
         return _infeasible(made, made.motion, given.json)
-    with Progress("writing files"):
+    with ProgressBar("writing files"):
         if given.phase:
             _draw_phase(made, given.phase, given.joint)
         if given.output:

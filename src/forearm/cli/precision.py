@@ -11,7 +11,7 @@ from forearm.arm.arm import Arm
 from forearm.cli.command import Command, add_arm, add_json, show_json, width
 from forearm.cli.loading import load
 from forearm.cli.outputs import add_plot, check_picture, tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.dynamics.precision import METHODS, PrecisionStudy, precision_study
 from forearm.errors import InputError
 from forearm.spatial import Floats
@@ -86,7 +86,7 @@ def _run(given: argparse.Namespace) -> int:
 def _studied(arm: Arm, postures: Floats) -> PrecisionStudy:
     """The study piece by piece, so that it can be said how far it is."""
     pieces = []
-    with Progress() as bar:
+    with ProgressBar() as bar:
         for done in range(0, len(postures), PIECE):
             bar.say(
                 f"solving posture {done + 1} of {len(postures)} by {len(METHODS)} methods "

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from forearm.cli.command import Command, add_json, show_json, width
 from forearm.cli.outputs import check_page, tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.errors import InputError
 from forearm.reading.textfile import write_text
 from forearm.reproduce import DOCUMENTS, Result, catalogue, reproduce
@@ -39,10 +39,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(given: argparse.Namespace) -> int:
     catalogue(given.document)  # a name that is none is refused before anything is drawn
     _check(given)
-    with Progress() as bar:
+    with ProgressBar() as bar:
         figures = _figures(given.document, bar) if given.figures or given.with_figures else {}
         drawn = _draw(figures, Path(given.figures), bar) if given.figures else []
-        results = list(reproduce(given.document, lambda what: bar.say(f"recomputing {what}")))
+        results = list(reproduce(given.document, bar))
         if given.html:
             bar.say("writing the page")
             _write_page(results, figures if given.with_figures else {}, given.html)
@@ -87,7 +87,7 @@ def _check_folder(folder: Path, is_needed: bool) -> None:
         ) from error
 
 
-def _figures(document: str, bar: Progress) -> dict[str, dict[str, Any]]:
+def _figures(document: str, bar: ProgressBar) -> dict[str, dict[str, Any]]:
     """The pictures that there are of a document, by document and name."""
     figures = {}
     for name, pictures in DRAWN.items():
@@ -107,7 +107,7 @@ def _write_page(results: list[Result], figures: dict[str, dict[str, Any]], path:
     write_text(path, report_page(results, pictures))
 
 
-def _draw(figures: dict[str, dict[str, Any]], folder: Path, bar: Progress) -> list[Path]:
+def _draw(figures: dict[str, dict[str, Any]], folder: Path, bar: ProgressBar) -> list[Path]:
     """The pictures as files, each written whole."""
     from forearm.plots.figure import save_figure
 

@@ -14,7 +14,7 @@ from forearm.cli.command import Command, add_arm, add_json, add_rigid, group, na
 from forearm.cli.loading import load
 from forearm.cli.numbers import NOT_NEGATIVE, POSITIVE
 from forearm.cli.outputs import add_plot, check_picture, tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.codegen.functions import FUNCTIONS
 from forearm.errors import ForearmError, InputError, shorten
 from forearm.schedules.assembly import Layered, subtask_work
@@ -113,7 +113,7 @@ def _run(given: argparse.Namespace) -> int:
     processors = read_processors(given.processors)
     document: dict[str, Any] = {}
     blocks: list[str] = []
-    with Progress() as bar:
+    with ProgressBar() as bar:
         if given.arm is not None:
             _schedule_arm(given, processors, document, blocks, bar)
         if given.printed:
@@ -160,7 +160,7 @@ def _schedule_arm(
     processors: list[int],
     document: dict[str, Any],
     blocks: list[str],
-    bar: Progress,
+    bar: ProgressBar,
 ) -> None:
     arm = load(given.arm, hand=given.hand)
     arm = arm.rigid() if given.rigid else arm

@@ -22,7 +22,7 @@ from forearm.cli.command import (
 from forearm.cli.loading import load
 from forearm.cli.numbers import ANY, NOT_NEGATIVE, POSITIVE, Real, Whole
 from forearm.cli.outputs import add_plot, check_output, check_page, check_picture, tell_written
-from forearm.cli.progress import Progress
+from forearm.cli.progress import ProgressBar
 from forearm.cli.states import add_state, read_numbers, read_state
 from forearm.drives.motor import DAC
 from forearm.errors import InputError
@@ -171,8 +171,7 @@ def _run(given: argparse.Namespace) -> int:
         np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees)
         for name, text in (("q", given.q), ("qd", given.qd))
     )
-    start = 0.0 if before is None else float(before.t[-1])
-    with Progress(f"compiling the equations of {arm.name}") as bar:
+    with ProgressBar(f"compiling the equations of {arm.name}") as bar:
         run = simulate(
             arm,
             q,
@@ -184,12 +183,10 @@ def _run(given: argparse.Namespace) -> int:
             ending=Ending(given.stops),
             continued=before,
             **_method(given, before),
-            progress=lambda t, steps: bar.show(
-                steps, (t - start) / given.duration if given.duration else 1.0
-            ),
+            progress=bar,
         )
     whole = run if before is None else joined(before, run)
-    with Progress("writing files"):
+    with ProgressBar("writing files"):
         _write(given, whole)
     _tell(given, whole)
     return 0 if whole.ok else 1

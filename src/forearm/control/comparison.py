@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Unpack
 
@@ -24,6 +24,7 @@ from forearm.control.registry import ControllerTrial, Setting, trials
 from forearm.control.sampling import sampling_period
 from forearm.control.sensors import Sensors, exact_accelerations
 from forearm.kinematics.limits import behind_limits
+from forearm.progress import Progress
 from forearm.simulation.arguments import with_old
 from forearm.simulation.controlled import Run
 from forearm.tables import html_lines, html_table, number
@@ -159,7 +160,7 @@ def compare(
     payload: float | None = None,
     sensors: Sensors | None = None,
     actuators: Actuators = DIRECT,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
     **old: Unpack[OldActuators],
 ) -> Comparison:
     """Every controller, or those named (or made) in `controllers`, on one motion:
@@ -168,8 +169,7 @@ def compare(
     All believe in `arm` and get the same gains, where joints have their own with `stable_inertias`;
     `plant` is what moves. Each runs twice, the second time with a `payload` (kg, a point at the hand's
     origin; by default a twentieth of the moving mass) that it does not know of. Accelerometers are exact
-    unless sensors are given. `progress` is called before each with how many are done, how many there are,
-    and its name. Waters IV.
+    unless sensors are given. `progress(done, total, name)` is called before each. Waters IV.
     """
     if old:
         (actuators,) = with_old("compare", old, actuators=actuators)

@@ -9,13 +9,14 @@ and any other differs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
+from forearm.progress import Progress
 from forearm.reading.fields import ChoiceField, NumberField, TableField, TableListField, TextField
 from forearm.reading.textfile import read_toml
 from forearm.reproduce.recompute import Figures, function
@@ -132,18 +133,19 @@ def pictures(document: str = "all") -> tuple[DocumentFigure, ...]:
     return tuple(DocumentFigure(name, **block) for name in named for block in _data(name).get("picture", ()))
 
 
-def reproduce(document: str = "all", progress: Callable[[str], None] | None = None) -> Iterator[Result]:
+def reproduce(document: str = "all", progress: Progress | None = None) -> Iterator[Result]:
     """Recompute every item of a document and compare, one result a printed figure;
     operation counts come last.
 
-    `progress` is called with what is computed next.
+    `progress(done, total, what)` is called before each item.
     """
-    say = (lambda _: None) if progress is None else progress
     items = catalogue(document)
-    for k, item in enumerate(items, 1):
-        say(f"item {k} of {len(items)}: {item.document.capitalize()}, {item.place}")
+    for k, item in enumerate(items):
+        if progress is not None:
+            progress(k, len(items) + 1, f"{item.document.capitalize()}, {item.place}")
         yield from results(item)
-    say("operation counts")
+    if progress is not None:
+        progress(len(items), len(items) + 1, "operation counts")
     yield from counted(document)
 
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
 from forearm.kinematics.arguments import states_of
+from forearm.progress import Progress
 from forearm.simulation.adaptive_run import adaptive_run
 from forearm.simulation.arguments import (
     ACCURACY,
@@ -34,7 +35,7 @@ from forearm.simulation.machine import simulator_of
 from forearm.simulation.methods import METHODS
 from forearm.simulation.result import Simulation
 from forearm.simulation.stability import warn_of_long_steps
-from forearm.simulation.start import Progress, Setup, beginning, going_on, whole_steps
+from forearm.simulation.start import Setup, beginning, going_on, whole_steps
 from forearm.simulation.symplectic import SYMPLECTIC as CONSERVING_TABLEAUS
 from forearm.simulation.symplectic import symplectic_run
 from forearm.simulation.track import Course, Track, sticking
@@ -86,7 +87,7 @@ def simulate(
     - `accuracy`: the error that steps of adaptive methods may make.
     - `ending`: what ends the run early, a joint's limit or a condition.
     - `continued`: a simulation from whose end it goes on as if it had not stopped.
-    - `progress`: a function of (t, steps) that is called now and then.
+    - `progress`: a function of (done, total, what) that is called now and then: seconds of the run.
     """
     sampling, accuracy, ending = (
         with_old("simulate", old, sampling=sampling, accuracy=accuracy, ending=ending)
@@ -105,7 +106,7 @@ def simulate(
     duration = check_number(duration, "simulate, duration", minimum=0.0)
     step = check_number(step, "simulate, step", above=0.0)
     if progress is not None:
-        check_function(progress, "simulate, progress", "(t, steps)")
+        check_function(progress, "simulate, progress", "(done, total, what)")
     simulator = simulator_of(arm, drive.voltage, method if method in FIXED else "rk4")
     start = beginning(arm, simulator, q0, qd0) if continued is None else going_on(arm, simulator, continued)
     until = None if ending.until is None else condition_of(ending.until)

@@ -11,13 +11,13 @@ import html
 import json
 import math
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forearm.pages import SCRIPTS, filled_in, html_page
 from forearm.palette import COLOURS, DASHES, ON_DARK, PAGE, PAGE_ON_DARK, page_colours
 from forearm.reading.textfile import write_text
 from forearm.values import check_ending
@@ -70,13 +70,16 @@ def page(simulation: Simulation) -> str:
     parts = {
         "title": html.escape(simulation.arm.name),
         "summary": html.escape(f"{simulation.method}, {span}. {simulation.message}"),
-        "style": f"{page_colours(INKS, INKS_ON_DARK)}\n{(FOLDER / 'player.css').read_text(encoding='utf-8')}",
         "script": (FOLDER / "player.js").read_text(encoding="utf-8"),
         "data": _inside_script(motion(simulation) | {"look": LOOK}),
     }
-    template = (FOLDER / "player.html").read_text(encoding="utf-8")
-    # one pass: what is put in stays as it is
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
+    return html_page(
+        simulation.arm.name,
+        filled_in(FOLDER / "player.html", parts),
+        FOLDER / "player.css",
+        page_colours(INKS, INKS_ON_DARK),
+        policy=SCRIPTS,
+    )
 
 
 def motion(simulation: Simulation) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from forearm.cli.demo_report.motion import Followed, Torques
 from forearm.cli.demo_report.speed import micro, times
 from forearm.cli.demo_report.still import still_picture
 from forearm.codegen import Source
+from forearm.pages import SCRIPTS, filled_in, html_page
 from forearm.palette import COLOURS, ON_DARK, page_colours
 from forearm.reading.textfile import write_text
 from forearm.simulation.player import page as player_page
@@ -62,8 +63,6 @@ def write_report(report: Report, path: str | os.PathLike[str]) -> None:
 def report_page(report: Report) -> str:
     """The text of the page."""
     parts = {
-        "style": (FOLDER / "report.css").read_text(encoding="utf-8"),
-        "colours": page_colours(*({"without": c[0], "with": c[1], "way": c[2]} for c in (COLOURS, ON_DARK))),
         "name": html.escape(report.arm.name),
         "version": html.escape(__version__),
         "headline": html.escape(headline(report.arm)),
@@ -84,9 +83,13 @@ def report_page(report: Report) -> str:
         "speed": _speed(report.speed),
         "machine": html.escape(_machine(report.machine)),
     }
-    template = (FOLDER / "report.html").read_text(encoding="utf-8")
-    # one pass: what is put in stays as it is
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
+    return html_page(
+        f"forearm demo: {report.arm.name}",
+        filled_in(FOLDER / "report.html", parts),
+        FOLDER / "report.css",
+        page_colours(*({"without": c[0], "with": c[1], "way": c[2]} for c in (COLOURS, ON_DARK))),
+        policy=SCRIPTS,
+    )
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], marked: int | None = None) -> str:

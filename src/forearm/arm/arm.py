@@ -236,14 +236,14 @@ class Arm:
         return f"<Arm {self.name!r}: {self.n} joints {kinds}, {shape}, {self.mass:.6g} kg>"
 
     def __str__(self) -> str:
-        from forearm.arm.text import describe
+        from forearm.arm.text import arm_report
 
-        return describe(self)
+        return arm_report(self).text()
 
     def _repr_html_(self) -> str:
-        from forearm.arm.notebook import arm_html
+        from forearm.arm.text import arm_report
 
-        return arm_html(self)
+        return arm_report(self).html()
 
 
 def check_arm(arm: object, what: str, moves: bool = False) -> None:

@@ -19,6 +19,7 @@ from forearm.cli.numbers import NOT_NEGATIVE, POSITIVE, Real, Whole
 from forearm.cli.outputs import add_plot, check_picture, tell_written
 from forearm.cli.progress import ProgressBar
 from forearm.cli.states import add_state, read_numbers, read_state
+from forearm.cli.terminal import show
 from forearm.control.controllers.simplified import savings
 from forearm.control.sampling import natural_frequencies, sampling_period
 from forearm.errors import InputError, shorten, suggest
@@ -26,7 +27,7 @@ from forearm.kinematics.limits import middle
 from forearm.logs.columns import Columns, Question, find_columns
 from forearm.logs.stream import reading
 from forearm.spatial import Floats
-from forearm.tables import filled, text_table
+from forearm.tables import Report, filled
 
 MOST_TESTS = 100_000
 TESTS = ("q", "tau", "qdd", "qd")
@@ -110,10 +111,8 @@ def _savings(given: argparse.Namespace) -> int:
         ]
         for s in found
     ]
-    print(filled(f"{arm.name}: torque error and torque as shares of the whole model's", width()))
-    print(
-        text_table(["simplification", "operations", "saved", "torque error", "torque", "cost"], rows, width())
-    )
+    header = ["simplification", "operations", "saved", "torque error", "torque", "cost"]
+    show(Report(header, rows, f"{arm.name}: torque error and torque as shares of the whole model's"))
     return 0
 
 

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import add_arm, add_json, complain, group, show_json, width
+from forearm.cli.command import add_arm, add_json, complain, group, show_json
 from forearm.cli.loading import load
 from forearm.cli.numbers import NOT_NEGATIVE, POSITIVE, Real, Whole
 from forearm.cli.outputs import add_plot, check_picture, tell_written
 from forearm.cli.progress import ProgressBar
 from forearm.cli.simulate import MOST_BITS, add_dac, read_dac
 from forearm.cli.states import add_state, read_state
+from forearm.cli.terminal import show
 from forearm.control.accelerometers import accelerometers
 from forearm.control.actuators import Actuators
-from forearm.control.comparison import Comparison, compare
+from forearm.control.comparison import compare
 from forearm.control.model_error import perturbed
 from forearm.control.reference import default_motion, smooth
 from forearm.control.sensors import Encoder, Sensors, Tachometer, exact_accelerations
 from forearm.drives.motor import DAC
 from forearm.errors import InputError
-from forearm.tables import filled, number, text_table
 
 LEVER = 0.1  # m
 
@@ -156,7 +155,7 @@ def run(given: argparse.Namespace) -> int:
     if given.json:
         show_json(found.document() | {"plot": given.plot})
         return 0
-    print(_report(found))
+    show(found.report())
     if found.beyond:
         complain(
             f"the motion goes beyond the limits of {', '.join(found.beyond)}; nothing stops it there.",
@@ -200,50 +199,3 @@ def _sensors(given: argparse.Namespace, arm: Arm) -> Sensors:
         return Sensors(encoder, tachometer, given.differences, exact_accelerations)
     sets = accelerometers(arm, LEVER if given.lever is None else given.lever, given.accelerometer_step)
     return Sensors(encoder, tachometer, given.differences, sets.seen)
-
-
-def _report(found: Comparison) -> str:
-    header = ["controller", "ops", "kops/s", "joints", "hand mm", "most mm", "loaded mm", "N m (N)", "stiff"]
-    rows = [
-        [
-            row.name,
-            number(row.operations, 4),
-            number(1e-3 * row.operations_per_second, 4),
-            number(row.rms, 2),
-            number(1e3 * row.hand_rms, 3),
-            number(1e3 * row.hand_largest, 3),
-            number(1e3 * row.loaded_hand_rms, 3),
-            number(row.torque_rms, 3),
-            "-" if math.isnan(row.stiffness) else f"{100.0 * row.stiffness:.3g} %",
-        ]
-        for row in found.rows
-    ]
-    said = [
-        f"{found.arm.name}: a motion of {found.duration:g} s, sampled every {1e3 * found.period:g} ms, "
-        f"bandwidth {found.bandwidth / (2.0 * math.pi):g} Hz "
-        f"(twenty samples: {1e3 * found.longest_period:.3g} ms)",
-        (
-            f"rms errors of joints, rad (m), and hand; loaded with {found.payload:.4g} kg that no "
-            "controller knows of; rms torque"
-        ),
-        text_table(header, rows, width()),
-        *_held_back(found),
-    ]
-    return "\n".join(line if "\n" in line else filled(line, width()) for line in said)
-
-
-def _held_back(found: Comparison) -> Iterator[str]:
-    """What keeps a comparison from being one of equal gains, and commands from being given."""
-    if any(row.stiffness < 1.0 for row in found.rows):
-        least = ", ".join(
-            f"{j.name} {100.0 * x:.3g} %"
-            for j, x in zip(found.arm.joints, found.shares, strict=True)
-            if x < 1.0
-        )
-        of_joints = f"; gains of joints by themselves would shake it: {least} of M_jj" if least else ""
-        yield f"stiff: what the feedback has of w^2 M_jj, at the weakest joint{of_joints}"
-    for what, when in (("saturated", "alone"), ("loaded_saturated", "under load")):
-        shares = [(row.name, getattr(row, what)) for row in found.rows]
-        listed = [f"{name} {100.0 * share:.1f} %" for name, share in shares if share]
-        if listed:
-            yield f"commands that the drives could not give, {when}: {', '.join(listed)}"

@@ -23,7 +23,7 @@ from forearm.checking import balance
 from forearm.cli.command import Command, add_json, show_json, width
 from forearm.cli.demo_report.counted import CountTable, count_tables
 from forearm.cli.demo_report.motion import Followed, Torques, follow, planned, torques
-from forearm.cli.demo_report.page import Report, write_report
+from forearm.cli.demo_report.page import DemoReport, write_report
 from forearm.cli.demo_report.speed import micro, speed_rows, times
 from forearm.cli.outputs import tell_written
 from forearm.cli.progress import ProgressBar
@@ -91,7 +91,7 @@ def _run(given: argparse.Namespace) -> int:
         speed = _timed(story, arm)
         bar.say("writing the page")
         page = story.folder / PAGE
-        write_report(Report(arm, findings, needed, known, naive, counts, source, speed, machine()), page)
+        write_report(DemoReport(arm, findings, needed, known, naive, counts, source, speed, machine()), page)
     story.files.append(page)
     seconds = time.perf_counter() - start
     if given.json:

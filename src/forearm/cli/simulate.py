@@ -8,22 +8,13 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import (
-    Command,
-    add_arm,
-    add_json,
-    add_rigid,
-    complain,
-    group,
-    names_of,
-    show_json,
-    width,
-)
+from forearm.cli.command import Command, add_arm, add_json, add_rigid, complain, group, names_of, show_json
 from forearm.cli.loading import load
 from forearm.cli.numbers import ANY, NOT_NEGATIVE, POSITIVE, Real, Whole
 from forearm.cli.outputs import add_plot, check_output, check_page, check_picture, tell_written
 from forearm.cli.progress import ProgressBar
 from forearm.cli.states import add_state, read_numbers, read_state
+from forearm.cli.terminal import show
 from forearm.drives.motor import DAC
 from forearm.errors import InputError
 from forearm.interpreter.listing import energies_at_end, events_listed
@@ -36,7 +27,7 @@ from forearm.simulation.run import ALL as METHODS
 from forearm.simulation.run import simulate
 from forearm.simulation.schedule import Schedule
 from forearm.simulation.windings import without_inductance
-from forearm.tables import filled, number, text_table
+from forearm.tables import Report, number
 
 MOST_BITS = 52  # what a float64 holds
 DRIVES = ("torque", "voltage", "torque_file", "voltage_file")
@@ -262,10 +253,9 @@ def _tell(given: argparse.Namespace, run: Simulation) -> None:
         f"{run.arm.name} at {number(float(run.t[-1]))} s, by {run.method}{step}, {len(run.t)} "
         f"samples: {run.message}"
     )
-    print(filled(at, width()))
-    print(f"\n{text_table(['joint', 'q', 'qd', 'qdd', 'tau', 'unit'], rows, width())}\n")
-    for line in (*energies_at_end(run).splitlines(), *events_listed(run)):
-        print(filled(line, width(), "    "))
+    table = Report(["joint", "q", "qd", "qdd", "tau", "unit"], rows)
+    more = Report(after=[*energies_at_end(run).splitlines(), *events_listed(run)], under="    ")
+    show(Report(before=[at], parts=[table, more]))
     tell_written((given.target, given.plot, given.html))
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Unpack
 
@@ -27,7 +27,7 @@ from forearm.kinematics.limits import behind_limits
 from forearm.progress import Progress
 from forearm.simulation.arguments import with_old
 from forearm.simulation.controlled import Run
-from forearm.tables import html_lines, html_table, number
+from forearm.tables import Report, number
 from forearm.values import check_kind, check_number, chosen
 
 Floats = NDArray[np.float64]
@@ -120,33 +120,60 @@ class Comparison:
             save_figure(figure, path)
         return figure
 
-    def _repr_html_(self) -> str:
+    def report(self) -> Report:
+        """The rows, and what keeps them from being those of equal gains."""
         header = [
             "controller",
-            "operations",
-            "rms of joints",
-            "rms of hand mm",
-            "at most",
+            "ops",
+            "kops/s",
+            "joints",
+            "hand mm",
+            "most mm",
             "loaded mm",
-            "rms torque",
-            "",
+            "N m (N)",
+            "stiff",
         ]
         rows = [
             [
                 row.name,
-                number(row.operations),
-                number(row.rms, 3),
+                number(row.operations, 4),
+                number(1e-3 * row.operations_per_second, 4),
+                number(row.rms, 2),
                 *(number(1e3 * x, 3) for x in (row.hand_rms, row.hand_largest, row.loaded_hand_rms)),
                 number(row.torque_rms, 3),
-                row.message,
+                "-" if math.isnan(row.stiffness) else f"{100.0 * row.stiffness:.3g} %",
             ]
             for row in self.rows
         ]
-        said = (
-            f"{self.arm.name}: {self.duration:g} s, sampled every {1e3 * self.period:g} ms; loaded with "
-            f"{self.payload:.4g} kg"
+        before = (
+            f"{self.arm.name}: a motion of {self.duration:g} s, sampled every {1e3 * self.period:g} ms, "
+            f"bandwidth {self.bandwidth / (2.0 * math.pi):g} Hz "
+            f"(twenty samples: {1e3 * self.longest_period:.3g} ms)",
+            f"rms errors of joints, rad (m), and hand; loaded with {self.payload:.4g} kg that no "
+            "controller knows of; rms torque",
         )
-        return f"{html_lines([said])}\n{html_table(header, rows)}"
+        return Report(header, rows, before=before, after=list(self._held_back()))
+
+    def _repr_html_(self) -> str:
+        report = self.report()
+        messages = [f"{row.name}: {row.message}." for row in self.rows if row.message]
+        return replace(report, after=[*report.after, *messages]).html()
+
+    def _held_back(self) -> Iterator[str]:
+        """What keeps a comparison from being one of equal gains, and commands from being given."""
+        if any(row.stiffness < 1.0 for row in self.rows):
+            least = ", ".join(
+                f"{j.name} {100.0 * x:.3g} %"
+                for j, x in zip(self.arm.joints, self.shares, strict=True)
+                if x < 1.0
+            )
+            of_joints = f"; gains of joints by themselves would shake it: {least} of M_jj" if least else ""
+            yield f"stiff: what the feedback has of w^2 M_jj, at the weakest joint{of_joints}"
+        for what, when in (("saturated", "alone"), ("loaded_saturated", "under load")):
+            shares = [(row.name, getattr(row, what)) for row in self.rows]
+            listed = [f"{name} {100.0 * share:.1f} %" for name, share in shares if share]
+            if listed:
+                yield f"commands that the drives could not give, {when}: {', '.join(listed)}"
 
 
 def compare(

@@ -16,7 +16,7 @@ from forearm.arm.arm import Arm, check_arm
 from forearm.errors import ForearmError, InputError
 from forearm.logs.table import ENDINGS, write_table
 from forearm.simulation.solution import Status
-from forearm.tables import html_lines, html_table, number
+from forearm.tables import Report, number
 from forearm.values import (
     as_floats,
     check_choice,
@@ -246,11 +246,10 @@ class Simulation:
             [j.name, number(float(q)), number(float(qd)), "rad" if j.kind == "revolute" else "m"]
             for j, q, qd in end
         ]
-        tables = [html_table(["joint", "q", "qd", "unit of q"], rows, f"State at {self.t[-1]:g} s")]
-        if self.events:
-            happened = [[number(e.t), e.kind, e.joint or "-", e.text] for e in self.events]
-            tables.append(html_table(["t s", "event", "joint", ""], happened, "Events"))
-        return "\n".join([html_lines(said), *tables])
+        happened = [[number(e.t), e.kind, e.joint or "-", e.text] for e in self.events]
+        events = [Report(["t s", "event", "joint", ""], happened, "Events")] if happened else []
+        header, title = ["joint", "q", "qd", "unit of q"], f"State at {self.t[-1]:g} s"
+        return Report(header, rows, title, said, parts=events).html()
 
 
 def cubic(q0: Array, v0: Array, q1: Array, v1: Array, h: Array, s: float | Array) -> tuple[Array, Array]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from forearm.kernels.kernel import Kernel
 from forearm.kernels.kernel import compile as compile_arm
 from forearm.kinematics.poses import forward
 from forearm.logs.table import ENDINGS, write_table
-from forearm.tables import html_lines, html_table, number
+from forearm.tables import Report, number
 from forearm.trajectories.accelerating import chosen_accelerations
 from forearm.trajectories.configurations import configurations
 from forearm.trajectories.limits import SLACK, MotionLimits, beyond_arm
@@ -161,27 +161,43 @@ class Plan:
             save_figure(figure, path)
         return figure
 
-    def __repr__(self) -> str:
-        kind = (
-            "a line of the hand" if isinstance(self.motion, HandLine) else f"{len(self.motion.points)} points"
-        )
-        return f"<Plan of {self.arm.name!r}: {kind} in {self.duration:.4g} s>"
+    def _kind(self) -> str:
+        if isinstance(self.motion, Switching):
+            return f"{len(self.motion.points)} points"
+        corners = self.motion.hand(self.motion.times)[0]
+        length = np.linalg.norm(np.diff(corners, axis=0), axis=1).sum()
+        return f"a line of the hand, {length:.4g} m"
 
-    def _repr_html_(self) -> str:
-        """The largest size of everything at the sampled times, for each joint, and the warnings."""
-        blocks = {"velocity": self.qd, "acceleration": self.qdd, "torque": self.tau}
+    def __repr__(self) -> str:
+        return f"<Plan of {self.arm.name!r}: {self._kind()} in {self.duration:.4g} s>"
+
+    def report(self) -> Report:
+        """Where each joint goes, and the largest size of everything at the sampled times."""
+        blocks = {"speed": self.qd, "acceleration": self.qdd, "torque": self.tau}
         blocks |= {} if self.voltage is None else {"voltage": self.voltage}
         columns = [self.q[0], self.q[-1], *map(_peaks, blocks.values())]
-        units = ["rad" if j.kind == "revolute" else "m" for j in self.arm.joints]
         rows = [
-            [joint.name, *(number(float(column[i]), 4) for column in columns), units[i]]
+            [
+                joint.name,
+                *(number(float(column[i]), 5) for column in columns),
+                number(joint.max_effort),
+                "rad, N m" if joint.kind == "revolute" else "m, N",
+            ]
             for i, joint in enumerate(self.arm.joints)
         ]
-        title = f"Largest sizes, sampled every {self.step:g} s; SI units"
-        table = html_table(
-            ["joint", "q from", "q to", *(f"largest {name}" for name in blocks), "unit of q"], rows, title
-        )
-        return "\n".join([html_lines([repr(self)[1:-1]]), table, html_lines(self.warnings)])
+        header = ["joint", "from", "to", *(f"largest {name}" for name in blocks), "torque it has", "unit"]
+        after = []
+        if self.deviation is not None:
+            off = number(float(self.deviation))
+            after.append(f"joints leave the straight lines between the points by {off} rad (m) at most")
+        if self.limits is not None:
+            most = ", ".join(map(number, self.limits.acceleration))
+            after.append(f"largest accelerations: {most} rad/s^2 (m/s^2)")
+        return Report(header, rows, f"{self.arm.name}: {self._kind()}, {self.duration:.6g} s", after=after)
+
+    def _repr_html_(self) -> str:
+        report = self.report()
+        return replace(report, after=[*report.after, *self.warnings]).html()
 
 
 def _peaks(block: Array) -> Array:

@@ -41,7 +41,7 @@ if (!matchMedia("(prefers-reduced-motion: reduce)").matches) {
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
+class DemoReport:
     """Everything that the page shows; `naive` is the run of a controller that knows of no friction."""
 
     arm: Arm
@@ -55,12 +55,12 @@ class Report:
     machine: dict[str, Any]
 
 
-def write_report(report: Report, path: str | os.PathLike[str]) -> None:
+def write_report(report: DemoReport, path: str | os.PathLike[str]) -> None:
     """Write the page, whole or not at all."""
     write_text(path, report_page(report))
 
 
-def report_page(report: Report) -> str:
+def report_page(report: DemoReport) -> str:
     """The text of the page."""
     parts = {
         "name": html.escape(report.arm.name),

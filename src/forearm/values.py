@@ -76,6 +76,16 @@ def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def number_in(text: str) -> float | None:
+    """The number that a text is, None where it is none; Python's own 1_000 and digits of other
+    scripts are not taken.
+    """
+    try:
+        return float(text) if text.isascii() and "_" not in text else None
+    except ValueError:
+        return None
+
+
 def check_number(
     value: object,
     what: str,
@@ -134,11 +144,17 @@ def as_shape(value: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
     return array
 
 
-def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
-    """A read-only float64 copy of the given shape, finite throughout."""
+def as_finite(value: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
+    """A float64 copy of the given shape, finite throughout."""
     array = as_shape(value, shape, what)
     if not np.isfinite(array).all():
         raise InputError(f"{what}: every number must be finite, got {shorten(array.tolist())}.")
+    return array
+
+
+def frozen_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> Floats:
+    """A read-only float64 copy of the given shape, finite throughout and of at most LARGEST."""
+    array = as_finite(value, shape, what)
     if array.size and np.abs(array).max() > LARGEST:
         raise InputError(f"{what}: no number may exceed {LARGEST:g}, got {shorten(array.tolist())}.")
     array.flags.writeable = False

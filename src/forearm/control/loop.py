@@ -25,7 +25,7 @@ from forearm.simulation.solution import Status
 from forearm.simulation.stability import fastest_decay, longest_step, warn_of_long_steps
 from forearm.simulation.start import Clock
 from forearm.simulation.track import Track
-from forearm.values import check_kind, check_number, frozen_array
+from forearm.values import as_finite, check_kind, check_number
 
 Floats = NDArray[np.float64]
 STEP = 2.5e-4  # s: the plant is integrated in steps no longer than that,
@@ -116,8 +116,8 @@ def _start(
     plant: Arm, reference: Reference, q0: ArrayLike | None, qd0: ArrayLike | None
 ) -> tuple[Floats, Floats]:
     """The state (n,) to begin with: as given, or that of the motion."""
-    q = frozen_array(reference.q[0] if q0 is None else q0, (plant.n,), "run, q0")
-    return q, frozen_array(reference.qd[0] if qd0 is None else qd0, (plant.n,), "run, qd0")
+    q = as_finite(reference.q[0] if q0 is None else q0, (plant.n,), "run, q0")
+    return q, as_finite(reference.qd[0] if qd0 is None else qd0, (plant.n,), "run, qd0")
 
 
 def _step(simulator: Simulator, q: Floats, period: float) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
 from forearm.simulation.machine import kernel_of
-from forearm.values import as_floats, check_number, frozen_array
+from forearm.values import as_finite, as_floats, check_number
 
 Floats = NDArray[np.float64]
 SAMPLES = 20.0  # a period of the fastest motion that matters
@@ -29,7 +29,7 @@ def natural_frequencies(arm: Arm, q: ArrayLike, stiffness: ArrayLike | None = No
     with none gravity alone brings the arm back. NaN for motions that it does not come back from.
     """
     check_arm(arm, "natural_frequencies, arm")
-    posture = frozen_array(q, (arm.n,), "natural_frequencies, q")
+    posture = as_finite(q, (arm.n,), "natural_frequencies, q")
     K = np.zeros(arm.n) if stiffness is None else as_floats(stiffness, "natural_frequencies, stiffness")
     if K.shape not in ((), (arm.n,)) or not np.isfinite(K).all() or (K < 0.0).any():
         raise InputError(

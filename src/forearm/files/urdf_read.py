@@ -19,7 +19,7 @@ from forearm.errors import IgnoredWarning, InputError, located, shorten
 from forearm.reading.textfile import read_bytes
 from forearm.reading.xml import Element, parse_xml
 from forearm.spatial import TENSOR, Floats, rotation_rpy, turn_inertia
-from forearm.values import LARGEST, chosen
+from forearm.values import LARGEST, chosen, number_in
 
 MAX_URDF_BYTES = 32_000_000
 MAX_KINDS_REPORTED = 50
@@ -306,12 +306,9 @@ class _Reader:
         return self._float(element.text, f"<{element.tag}>", where)
 
     def _float(self, text: str, what: str, where: str, largest: float = LARGEST) -> float:
-        try:
-            if "_" in text or not text.isascii():  # float() takes 1_000 and other digits; XML numbers do not
-                raise ValueError
-            value = float(text)
-        except ValueError:
-            raise InputError(f"{where}: {what} must be a number, got {shorten(text)}.") from None
+        value = number_in(text)
+        if value is None:
+            raise InputError(f"{where}: {what} must be a number, got {shorten(text)}.")
         if not math.isfinite(value):
             raise InputError(f"{where}: {what} must be finite, got {shorten(text)}.")
         if abs(value) > largest:

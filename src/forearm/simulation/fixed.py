@@ -175,14 +175,14 @@ class OpenLoop:
         self.plant, self.drive, self.held, self.record = plant, drive, held, record
         self.given: list[Floats] = []  # (kept + 1, n) for each piece, unless always the same
 
-    def run(self, steps: int, tell: Callable[[float], object]) -> None:
+    def run(self, steps: int, tell: Callable[[], object]) -> None:
         """So many steps, in pieces of whole records between which it can be interrupted."""
         clock, track, record = self.plant.clock, self.plant.track, self.record
         end = clock.done + steps
         while clock.done < end and not track.is_over:
             piece = min(max(PIECE // record, 1) * record, end - clock.done)
             self._piece(piece - piece % record if piece > record else piece, clock.step)
-            tell(track.last)
+            tell()
 
     def short(self, h: float, is_whole: bool) -> None:
         """A step shorter than others, which may end at a time of the clock."""
@@ -225,14 +225,14 @@ class SampledLoop:
         self.answers: list[Floats] = []  # (n,) each,
         self.counts: list[int] = []  # held for so many steps
 
-    def run(self, steps: int, tell: Callable[[float], object] = lambda _: None) -> None:
+    def run(self, steps: int, tell: Callable[[], object] = lambda: None) -> None:
         """So many steps, or until an event ends them."""
         clock, track, held = self.plant.clock, self.plant.track, self.held
         times, step, begin = self.plant.times(steps, clock.step), clock.step, clock.done
         while (done := clock.done - begin) < steps and not track.is_over:
             count = min(held - clock.done % held, steps - done)
             self._hold(times[done : done + count + 1], step)
-            tell(track.last)
+            tell()
 
     def short(self, h: float, is_whole: bool) -> None:
         """A step shorter than others, which may end at a time of the clock."""

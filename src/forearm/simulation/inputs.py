@@ -18,7 +18,7 @@ from forearm.errors import InputError
 from forearm.kernels.rollout import State
 from forearm.simulation.arguments import check_function
 from forearm.simulation.schedule import Schedule
-from forearm.values import frozen_array
+from forearm.values import as_finite
 
 Floats = NDArray[np.float64]
 Driving = ArrayLike | Schedule | Callable[[float], ArrayLike]
@@ -187,7 +187,7 @@ def _check_takes(function: Any, arguments: int, message: str) -> None:
 
 def numbers(arm: Arm, value: ArrayLike, what: str) -> Floats:
     """One finite number per joint, (n,)."""
-    return frozen_array(value, (arm.n,), f"simulate, {what}")
+    return as_finite(value, (arm.n,), f"simulate, {what}")
 
 
 def periods(t: float, period: float) -> int:

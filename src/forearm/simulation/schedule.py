@@ -19,7 +19,7 @@ from forearm.logs.block import RowBlock, TextRows
 from forearm.logs.columns import Columns
 from forearm.logs.stream import Log, reading
 from forearm.logs.table import write_table
-from forearm.values import as_floats, check_choice, check_name, check_number, frozen_array
+from forearm.values import as_floats, check_choice, check_name, check_number, frozen_array, number_in
 
 Array: TypeAlias = NDArray[np.float64]
 How = Literal["hold", "linear"]
@@ -203,7 +203,7 @@ class Schedule:
         is_plain = (
             self.joints
             and not self.quantity
-            and not any(set(n) & set(UNSAFE) or _is_number(n) for n in joints)
+            and not any(set(n) & set(UNSAFE) or number_in(n) is not None for n in joints)
         )
         for names in ([list(joints)] if is_plain else []) + by_number:
             if all({joint for joint, _ in meanings.get(name, ())} == {i} for i, name in enumerate(names)):
@@ -321,11 +321,3 @@ def _allowed(joints: Sequence[str]) -> str:
 
 def _spelled(letter: str, joints: Sequence[str]) -> str:
     return f"{letter}1" if len(joints) == 1 else f"{letter}1..{letter}{len(joints)}"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

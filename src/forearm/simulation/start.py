@@ -83,10 +83,11 @@ class Setup:
     accuracy: Accuracy
     progress: Progress | None
 
-    def tell(self, t: float) -> None:
-        """Say that the run has come to a time."""
+    def tell(self, t: float | None = None) -> None:
+        """Say that the run has come to a time, that of its last sample unless one is given."""
         if self.progress is not None:
-            self.progress(t - self.start.t, self.duration, f"simulating {self.arm.name}")
+            done = (self.track.last if t is None else t) - self.start.t
+            self.progress(done, self.duration, f"simulating {self.arm.name}")
 
     @property
     def state(self) -> State:

@@ -163,7 +163,7 @@ class Conserving:
         first = clock.done
         while clock.done < first + steps and not self.track.is_over:
             self._record(min(record, first + steps - clock.done), clock.step)
-            self.setup.tell(self.track.last)
+            self.setup.tell()
         if rest and not self.track.is_over:
             self._record(1, rest)
             self.is_whole = False

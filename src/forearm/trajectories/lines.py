@@ -21,7 +21,7 @@ from forearm.trajectories.line_joints import joints_along
 from forearm.trajectories.line_path import LineTask, Stretch, follow_straight
 from forearm.trajectories.line_speed import Speed, speed_along
 from forearm.trajectories.sampling import times_within
-from forearm.values import as_floats, check_choice, check_ending, check_number, frozen_array
+from forearm.values import as_finite, as_floats, check_choice, check_ending, check_number
 
 Array = NDArray[np.float64]
 ATTITUDES = ("constant", "free")
@@ -157,7 +157,7 @@ def hand_line(
     at q0 are held. Mata 5.2.
     """
     check_arm(arm, "arm", moves=True)
-    q = q0 = frozen_array(q0, (arm.n,), "q0")
+    q = q0 = as_finite(q0, (arm.n,), "q0")
     task, corners = _task(arm, q, attitude), _corners(arm, q, to)
     speed = check_number(speed, "speed", above=0.0)
     acceleration = None if acceleration is None else check_number(acceleration, "acceleration", above=0.0)

@@ -17,7 +17,7 @@ from forearm.kinematics.closed_form.polishing import REACHED, polished
 from forearm.kinematics.closed_form.singular import is_singular, scaled_jacobian
 from forearm.kinematics.closed_form.solve import known_geometry
 from forearm.kinematics.limits import placed
-from forearm.values import check_kind, frozen_array
+from forearm.values import as_finite, check_kind
 
 Floats = NDArray[np.float64]
 # A joint that moves more between two poses (rad, m) is said to jump.
@@ -38,7 +38,7 @@ def follow(arm: Arm, poses: ArrayLike, near: ArrayLike, *, limits: bool = True) 
         raise InputError(
             "poses: expected a path of shape (B, 4, 4); for one pose use fa.kinematics.inverse with near."
         )
-    last = frozen_array(near, (arm.n,), "near")
+    last = as_finite(near, (arm.n,), "near")
     found = checked_branches(arm, geometry, T)
     q = np.full((len(T), arm.n), np.nan)
     for k in range(len(T)):

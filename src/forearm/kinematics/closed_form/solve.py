@@ -19,7 +19,7 @@ from forearm.kinematics.closed_form.nearness import squared_distances
 from forearm.kinematics.closed_form.polishing import REACHED
 from forearm.kinematics.closed_form.recognition import geometry_of
 from forearm.kinematics.limits import behind_limits, placed
-from forearm.values import check_kind, frozen_array
+from forearm.values import as_finite, check_kind
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ def inverse(
     check_kind(nearest, bool, "inverse, nearest")
     geometry = known_geometry(arm)
     poses, single = as_poses(T)
-    posture = None if near is None else frozen_array(near, (arm.n,), "near")
+    posture = None if near is None else as_finite(near, (arm.n,), "near")
     found = checked_branches(arm, geometry, poses)
     if single:
         return _one(arm, geometry, poses[0], found, limits, nearest, posture)
